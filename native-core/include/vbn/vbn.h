@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * vbn.h - the one public header of Verbena's native core.
+ *
+ * Objects: context (process identity, settings, memory) -> worker (one thread's engine) -> peer
+ * (another worker, here or elsewhere), and memory with remote keys. Verbs: active message, put, get.
+ *
+ * Threading: a context may be used from any thread; everything that takes a worker or a peer belongs to
+ * the one thread that drives that worker. Two contexts in one process do not share anything.
+ *
+ * Completion: every operation takes a caller-embedded vbn_op_t. A call returns
+ *   VBN_OK          it is complete, buffers may be reused, op->done is NOT called;
+ *   VBN_INPROGRESS  op->done is called later, from vbn_progress() on the worker's thread;
+ *   < 0             it failed and had no effect, op->done is NOT called. vbn_error_text() says why.
+ * Ordering: active messages from one worker to one peer are handled in the order they were sent.
+ */
+#ifndef VBN_VBN_H
+#define VBN_VBN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VBN_API __attribute__((visibility("default")))
+#define VBN_VERSION_MAJOR 0
+#define VBN_VERSION_MINOR 1
+#define VBN_VERSION_STRING "0.1.0"
+
+/* ------------------------------------------------------------------------------------------ status */
+
+typedef enum vbn_status {
+    VBN_OK = 0,                  /* done */
+    VBN_INPROGRESS = 1,          /* completes later through its op */
+    VBN_BUSY = 2,                /* vbn_arm: there is work, do not sleep */
+    VBN_ERR_INVALID = -1,        /* an argument is wrong */
+    VBN_ERR_NO_MEMORY = -2,      /* heap, pool or tmpfs space is exhausted */
+    VBN_ERR_LIMIT = -3,          /* a limit (setting, ulimit, quota) would be exceeded */
+    VBN_ERR_SETTING = -4,        /* unknown setting or bad value */
+    VBN_ERR_UNREACHABLE = -5,    /* no transport reaches the peer */
+    VBN_ERR_AUTH = -6,           /* the peer does not know the job key */
+    VBN_ERR_VERSION = -7,        /* the peer speaks another protocol version */
+    VBN_ERR_PEER_LOST = -8,      /* the peer died or its connection broke */
+    VBN_ERR_CLOSED = -9,         /* object closed while the operation was pending */
+    VBN_ERR_STALE = -10,         /* handle or key of an object that is gone (generation differs) */
+    VBN_ERR_RANGE = -11,         /* address range outside the key or memory */
+    VBN_ERR_ACCESS = -12,        /* right missing, or file permissions forbid */
+    VBN_ERR_TRUNCATED = -13,     /* receive buffer smaller than the message */
+    VBN_ERR_PROTOCOL = -14,      /* the peer sent something malformed */
+    VBN_ERR_TIMEOUT = -15,       /* no answer within the stated time */
+    VBN_ERR_SYSTEM = -16,        /* a system call failed; the text says which and why */
+    VBN_ERR_FORKED = -17,        /* called in a child after fork() */
+    VBN_ERR_UNSUPPORTED = -18,   /* this build or host cannot do it */
+    VBN_ERR_CORRUPT = -19,       /* stored or received data fails its checks */
+    VBN_STATUS_LAST = -20
+} vbn_status_t;
+
+/* Short constant name of a status, e.g. "VBN_ERR_AUTH". Any thread. */
+VBN_API const char *vbn_status_name(vbn_status_t status);
+
+/* Text of the calling thread's last failure: cause, contexts appended by callers, and the cure where one is
+ * known. Valid until the thread's next failing call. Never NULL. */
+VBN_API const char *vbn_error_text(void);
+
+/* ------------------------------------------------------------------------------------------ config */
+
+typedef struct vbn_config vbn_config_t;
+typedef struct vbn_context vbn_context_t;
+typedef struct vbn_worker vbn_worker_t;
+typedef struct vbn_peer vbn_peer_t;
+typedef struct vbn_mem vbn_mem_t;
+typedef struct vbn_key vbn_key_t;
+
+typedef enum vbn_log_level { VBN_LOG_ERROR, VBN_LOG_WARN, VBN_LOG_INFO, VBN_LOG_DEBUG } vbn_log_level_t;
+
+/* Called for each log line (no newline), from any thread; must not call back into the core. */
+typedef void (*vbn_log_func_t)(void *arg, vbn_log_level_t level, const char *line);
+
+#define VBN_JOB_KEY_BYTES 32
+
+/* Settings start from their defaults, then the environment (VBN_*), then vbn_config_set. An unknown VBN_* name
+ * or a bad value is an error that suggests the nearest right one (docs/settings.md lists all). */
+VBN_API vbn_status_t vbn_config_create(vbn_config_t **config_p);
+VBN_API void vbn_config_destroy(vbn_config_t *config);
+VBN_API vbn_status_t vbn_config_set(vbn_config_t *config, const char *key, const char *value);
+/* The 256-bit secret shared by the job's processes; copied. Without it vbn_open fails unless security.auth=none. */
+VBN_API vbn_status_t vbn_config_set_job_key(vbn_config_t *config, const uint8_t key[VBN_JOB_KEY_BYTES]);
+VBN_API void vbn_config_set_log(vbn_config_t *config, vbn_log_func_t func, void *arg);
+
+/* ----------------------------------------------------------------------------------------- context */
+
+/* Opens a context; config is copied and stays the caller's. Creates the statistics page. */
+VBN_API vbn_status_t vbn_open(const vbn_config_t *config, vbn_context_t **context_p);
+/* Closes a context whose workers and memory are closed; VBN_ERR_INVALID and no effect when some are left. */
+VBN_API vbn_status_t vbn_close(vbn_context_t *context);
+
+/* ------------------------------------------------------------------------------------------ worker */
+
+VBN_API vbn_status_t vbn_worker_create(vbn_context_t *context, vbn_worker_t **worker_p);
+/* Closes peers (as VBN_CLOSE_NOW: pending ops complete with VBN_ERR_CLOSED) and frees the worker. */
+VBN_API void vbn_worker_destroy(vbn_worker_t *worker);
+/* Moves everything that can move without blocking; returns the number of events handled (0: nothing to do). */
+VBN_API unsigned vbn_progress(vbn_worker_t *worker);
+/* Before sleeping on vbn_event_fd: VBN_OK = may sleep, the fd becomes readable when there is work; VBN_BUSY =
+ * call vbn_progress first. The documented loop: progress until 0 -> arm -> if OK poll(fd) -> progress. */
+VBN_API vbn_status_t vbn_arm(vbn_worker_t *worker);
+VBN_API int vbn_event_fd(const vbn_worker_t *worker);
+/* Wakes a thread sleeping on the worker's event fd. Any thread. */
+VBN_API void vbn_worker_wake(vbn_worker_t *worker);
+
+#define VBN_ADDRESS_MAX 1024
+/* Writes the worker's address blob (versioned, position independent, no secrets) for vbn_connect elsewhere.
+ * length_p: in capacity, out length in bytes. VBN_ERR_LIMIT when the buffer is too small. */
+VBN_API vbn_status_t vbn_worker_address(vbn_worker_t *worker, void *blob, size_t *length_p);
+
+/* -------------------------------------------------------------------------------------------- peer */
+
+/* Called once, from vbn_progress, when an established or connecting peer is lost; pending ops have completed
+ * with the same status before. The handle stays valid until vbn_disconnect. */
+typedef void (*vbn_peer_error_func_t)(void *arg, vbn_peer_t *peer, vbn_status_t status, const char *text);
+
+/* Gives the peer of this address: an existing one, or a new one that connects in the background (operations
+ * may be issued at once and wait). Transport choice: same process -> self, same host with a reachable socket ->
+ * shm, else tcp; logged once. error_func may be NULL. Each successful call needs one vbn_disconnect. */
+VBN_API vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length,
+                                 vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p);
+typedef enum vbn_close_mode {
+    VBN_CLOSE_FLUSH, /* what was sent is delivered first, in the background, at most link.close_timeout */
+    VBN_CLOSE_NOW    /* pending operations complete with VBN_ERR_CLOSED */
+} vbn_close_mode_t;
+/* Drops the caller's reference; the handle must not be used afterwards. */
+VBN_API void vbn_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode);
+/* User pointer of a peer, e.g. the session object a server hangs on it; NULL at first. */
+VBN_API void vbn_peer_set_user(vbn_peer_t *peer, void *user);
+VBN_API void *vbn_peer_user(const vbn_peer_t *peer);
+/* 64-bit identity of the remote worker, equal on both sides of a job, never 0. */
+VBN_API uint64_t vbn_peer_uid(const vbn_peer_t *peer);
+/* One line that says which transport a peer uses and why ("shm: same host, ...; tcp: not needed"). Returns the
+ * length that the full text has; text is always terminated when capacity > 0. */
+VBN_API size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity);
+
+/* -------------------------------------------------------------------------------------- operations */
+
+typedef struct vbn_op vbn_op_t;
+/* length: bytes moved. Runs on the worker's thread inside vbn_progress; may issue new operations. */
+typedef void (*vbn_op_func_t)(vbn_op_t *op, vbn_status_t status, size_t length);
+
+/* Caller-embedded, caller-owned; must stay put until the operation has completed. Zero it before first use. */
+struct vbn_op {
+    vbn_op_func_t done; /* set by the caller; NULL = poll `complete` */
+    void *user;         /* the caller's */
+    int32_t status;     /* set on completion */
+    uint32_t complete;  /* set to 1 on completion */
+    uint64_t length;    /* set on completion */
+    uint64_t priv[24];  /* the core's while pending */
+};
+
+/* -------------------------------------------------------------------------------- active messages */
+
+#define VBN_AM_IDS 64
+#define VBN_AM_HEADER_MAX 192
+
+typedef struct vbn_am_remote vbn_am_remote_t; /* sender's data that can be pulled */
+
+typedef struct vbn_am_message {
+    vbn_peer_t *peer;        /* sender; may be used to answer, also after the handler while it is not lost */
+    const void *header;      /* valid during the handler only */
+    size_t header_length;
+    const void *data;        /* small message: its bytes, valid during the handler only; else NULL */
+    size_t length;           /* of the data, small or large */
+    vbn_am_remote_t *remote; /* large message: must be ended by vbn_am_pull or vbn_am_drop, now or later */
+} vbn_am_message_t;
+
+typedef void (*vbn_am_func_t)(void *arg, const vbn_am_message_t *message);
+
+/* Sets the handler of id (0 .. VBN_AM_IDS-1) on this worker; NULL removes it. Messages without a handler are
+ * counted and dropped (large ones complete at the sender with VBN_ERR_UNSUPPORTED). */
+VBN_API vbn_status_t vbn_am_handler(vbn_worker_t *worker, unsigned id, vbn_am_func_t func, void *arg);
+
+#define VBN_AM_PULL 1u /* always announce and let the receiver pull, also when it would fit */
+
+/* Sends header (copied, at most VBN_AM_HEADER_MAX) and the concatenation of iov[0..count-1]. Up to
+ * proto.am_small_max bytes travel with the message, more are announced and pulled by the receiver; then the op
+ * completes when the receiver has pulled or dropped. iov entries and their memory stay untouched until completion. */
+VBN_API vbn_status_t vbn_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
+                                 const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op);
+/* Pulls the whole remote data into iov (total capacity >= its length, else VBN_ERR_TRUNCATED and the data can
+ * still be pulled or dropped). Ends the remote handle when it returns >= 0. */
+VBN_API vbn_status_t vbn_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, size_t count, vbn_op_t *op);
+VBN_API void vbn_am_drop(vbn_am_remote_t *remote);
+
+/* ------------------------------------------------------------------------------------------ memory */
+
+typedef enum vbn_backing {
+    VBN_BACKING_MEMFD = 0, /* sealed anonymous file: no name, gone with its last user */
+    VBN_BACKING_FILE = 1   /* named file in a private directory on tmpfs: others may map it by path */
+} vbn_backing_t;
+
+#define VBN_ACCESS_READ 1u  /* remote get, import read-only */
+#define VBN_ACCESS_WRITE 2u /* remote put */
+
+/* Allocates `size` bytes (rounded up to pages) of shareable memory, all pages preallocated, so that a shortage is
+ * VBN_ERR_NO_MEMORY here and never a SIGBUS later. path: only for VBN_BACKING_FILE, the file to create, 0600, in
+ * an existing directory of mode 0700 owned by the caller. Any thread. */
+VBN_API vbn_status_t vbn_mem_alloc(vbn_context_t *context, size_t size, vbn_backing_t backing, const char *path,
+                                   vbn_mem_t **mem_p);
+/* Maps a VBN_BACKING_FILE memory of another process of the same user read-only, checking owner, mode, format and
+ * generation recorded in the file. VBN_ERR_STALE when its owner has freed it. Any thread. */
+VBN_API vbn_status_t vbn_mem_open(vbn_context_t *context, const char *path, vbn_mem_t **mem_p);
+/* Makes all keys of the memory stale and unlinks its named file, but leaves it mapped here until vbn_mem_free; for
+ * owners whose readers (a JVM's buffers) end later. Idempotent. Any thread. */
+VBN_API vbn_status_t vbn_mem_revoke(vbn_mem_t *mem);
+/* Frees (or unmaps) memory: keys of it become stale at once, a named file is unlinked. Any thread, but no operation
+ * on it may be pending on any worker. */
+VBN_API vbn_status_t vbn_mem_free(vbn_mem_t *mem);
+VBN_API void *vbn_mem_address(const vbn_mem_t *mem);
+VBN_API size_t vbn_mem_size(const vbn_mem_t *mem);
+
+#define VBN_KEY_MAX 128
+/* Writes a blob that lets peers reach [offset, offset+length) of mem with `access` rights. length_p as in
+ * vbn_worker_address. Any thread. */
+VBN_API vbn_status_t vbn_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access, void *blob,
+                                    size_t *length_p);
+/* Makes a received blob usable towards the peer that owns the memory. */
+VBN_API vbn_status_t vbn_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p);
+VBN_API void vbn_key_release(vbn_key_t *key);
+/* Local address of the key's range when it is mapped here (same host), else NULL. Plain loads (and stores, with
+ * VBN_ACCESS_WRITE) on it are one-sided operations. Valid until vbn_key_release. */
+VBN_API void *vbn_key_pointer(const vbn_key_t *key);
+
+/* --------------------------------------------------------------------------------------- one-sided */
+
+/* Reads sum(iov) bytes at `offset` of the key's range into iov; writes them for put. A put is complete when the
+ * data is visible at the owner. */
+VBN_API vbn_status_t vbn_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
+VBN_API vbn_status_t vbn_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
+/* Completes when everything sent to the peer before has been received and all earlier puts are visible. */
+VBN_API vbn_status_t vbn_flush(vbn_peer_t *peer, vbn_op_t *op);
+
+/* ----------------------------------------------------------------------------------------- insight */
+
+typedef struct vbn_counter {
+    const char *name; /* e.g. "shm.tx.bytes"; static */
+    uint64_t value;
+} vbn_counter_t;
+/* Fills up to capacity counters of the context's statistics page; returns how many there are. Any thread. */
+VBN_API size_t vbn_counters(vbn_context_t *context, vbn_counter_t *counters, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

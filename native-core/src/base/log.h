@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * log.h - levelled log lines through one sink per context, rate-limited per call site. */
+#ifndef VBN_BASE_LOG_H
+#define VBN_BASE_LOG_H
+
+#include "base/status.h"
+
+typedef struct log_sink {
+    vbn_log_func_t func; /* NULL: stderr with a "verbena:" prefix */
+    void *arg;
+    vbn_log_level_t level; /* lines above this level are not formatted */
+} log_sink_t;
+
+/* Writes one line when level <= sink->level. Any thread. At most 512 bytes, longer ones end in "...". */
+void log_write(const log_sink_t *sink, vbn_log_level_t level, const char *format, ...) BASE_PRINTF(3, 4);
+
+#define LOG_ERROR(sink, ...) log_write((sink), VBN_LOG_ERROR, __VA_ARGS__)
+#define LOG_WARN(sink, ...) log_write((sink), VBN_LOG_WARN, __VA_ARGS__)
+#define LOG_INFO(sink, ...) log_write((sink), VBN_LOG_INFO, __VA_ARGS__)
+#define LOG_DEBUG(sink, ...) log_write((sink), VBN_LOG_DEBUG, __VA_ARGS__)
+
+#endif

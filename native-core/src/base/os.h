@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * os.h - what we need of the kernel, with our errors. The only place for #ifdefs on the platform. */
+#ifndef VBN_BASE_OS_H
+#define VBN_BASE_OS_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+
+uint64_t os_now_ns(void);                            /* CLOCK_MONOTONIC */
+void os_random(void *buffer, size_t length);         /* getrandom, never fails */
+uint64_t os_random_u64(void);                        /* not 0 */
+size_t os_page_bytes(void);
+vbn_status_t os_memfd(const char *name, size_t size, int *fd_p);  /* allocated, sealed against shrink and grow */
+vbn_status_t os_create_file(const char *path, size_t size, int *fd_p); /* O_EXCL, 0600, allocated in full */
+vbn_status_t os_reopen_readonly(int fd, int *fd_p);               /* a read-only descriptor of the same file */
+vbn_status_t os_map(int fd, size_t size, bool writable, void **address_p);
+void os_unmap(void *address, size_t size);
+vbn_status_t os_nonblock(int fd);
+/* 64-bit identity of the running kernel instance (boot id), equal for all processes and containers of a host. */
+uint64_t os_host_id(void);
+/* Identity of the network namespace (inode of /proc/self/ns/net): abstract Unix sockets reach within it only. */
+uint64_t os_netns_id(void);
+unsigned os_cpu_count(void);                         /* in this thread's affinity mask */
+
+static inline void os_cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * settings.h - values of all settings; the struct and its table are generated from config/settings.yaml.
+ *
+ * Row "tl.tcp.port" becomes field `tl_tcp_port`, environment name VBN_TL_TCP_PORT. Types: bool -> bool, int ->
+ * int64_t, size -> uint64_t bytes ("64K", "1M", "1G" accepted), time -> uint64_t nanoseconds ("10ms", "30s"), enum ->
+ * int (generated constants SETTING_<ROW>_<VALUE>), string -> char[256]. */
+#ifndef VBN_BASE_SETTINGS_H
+#define VBN_BASE_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "vbn_settings_gen.h" /* generated: struct settings, SETTINGS_COUNT */
+
+void settings_defaults(settings_t *settings);
+/* Takes every VBN_* variable of the environment; unknown names are VBN_ERR_SETTING with a suggestion. */
+vbn_status_t settings_from_env(settings_t *settings, char **environment);
+/* key: dotted name. */
+vbn_status_t settings_set(settings_t *settings, const char *key, const char *value);
+/* Prints a value as settings_set would accept it; VBN_ERR_SETTING when unknown. */
+vbn_status_t settings_get(const settings_t *settings, const char *key, char *value, size_t capacity);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * status.h - per-thread error record: code, text and contexts appended on the way up.
+ *
+ * The function that decides the error records it (err_set); callers may add one line (err_add); nobody logs
+ * and returns. Texts name the cause and, where there is one, the setting or command that helps. */
+#ifndef VBN_BASE_STATUS_H
+#define VBN_BASE_STATUS_H
+
+#include "vbn/vbn.h"
+
+#define BASE_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+/* Records `code` with a text and returns it: `return err_set(VBN_ERR_RANGE, "offset %zu beyond %zu", o, n);` */
+vbn_status_t err_set(vbn_status_t code, const char *format, ...) BASE_PRINTF(2, 3);
+/* As err_set with VBN_ERR_SYSTEM (or NO_MEMORY for ENOMEM/ENOSPC, ACCESS for EACCES/EPERM, LIMIT for EMFILE/ENFILE)
+ * and ": <strerror(errnum)>" appended. */
+vbn_status_t err_sys(int errnum, const char *format, ...) BASE_PRINTF(2, 3);
+/* Appends "; <context>" to the record and returns code unchanged. */
+vbn_status_t err_add(vbn_status_t code, const char *format, ...) BASE_PRINTF(2, 3);
+const char *err_text(void);
+
+#endif

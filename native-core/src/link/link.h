@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link.h - one link per peer: choice of transport, wire-up with version and mutual authentication, order, credits,
+ * pending queue, peer death. The layer above sends packets of any kind and never sees "busy".
+ *
+ * struct vbn_peer is the link's peer object (link_private.h). States:
+ *
+ *   NEW --connect--> OPENING --HELLO/CHALLENGE/PROOF--> READY --close--> CLOSING --> gone
+ *                       \__________ error __________________/--> LOST (until the last reference is dropped)
+ *
+ * Packet header (16 bytes, little endian, see link_wire.h): version 4 bits | type 4 bits, flags 8, reserved 16,
+ * connection id 32 (index + generation in the receiver's table), sequence 32, ack 32 (cumulative, returns credits).
+ *
+ * Invariants: L1 packets of one peer reach rx() in the order of link_send(). L2 nothing from an unauthenticated peer
+ * goes above this layer. L3 every packet accepted by link_send with `done` gets exactly one done. L4 at most `window`
+ * packets are unacknowledged; a side that owes more than window/4 credits and has nothing to send sends an ACK. */
+#ifndef VBN_LINK_LINK_H
+#define VBN_LINK_LINK_H
+
+#include "base/list.h"
+#include "base/wheel.h"
+#include "tl/tl.h"
+
+typedef struct link_engine link_engine_t;
+
+#define LINK_HEADER_BYTES 16
+#define LINK_UPPER_HEADER_MAX (TL_HEADER_MAX - LINK_HEADER_BYTES)
+
+typedef struct link_upcalls {
+    void *arg; /* passed to all: the protocol engine */
+    /* One packet of an authenticated peer, in order; pointers valid during the call (payload may be sink's). */
+    void (*rx)(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, const void *payload,
+               uint32_t payload_bytes);
+    /* Where a large payload should be written; NULL = nowhere special. header comes from the peer: check it. */
+    void *(*sink)(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, uint32_t payload_bytes);
+    /* Before the user's error callback: fail everything the upper layer has with this peer. */
+    void (*peer_down)(void *arg, vbn_peer_t *peer, vbn_status_t status);
+} link_upcalls_t;
+
+typedef struct link_params {
+    const settings_t *settings;
+    const log_sink_t *log;
+    counters_t *counters;
+    mem_registry_t *memory;
+    const uint8_t *job_key; /* 32 bytes, or NULL with security.auth=none */
+    size_t upper_bytes;     /* size of the upper layer's state in each peer, zeroed at creation */
+    link_upcalls_t upcalls;
+} link_params_t;
+
+vbn_status_t link_engine_open(const link_params_t *params, link_engine_t **engine_p);
+void link_engine_close(link_engine_t *engine);
+unsigned link_engine_progress(link_engine_t *engine); /* transports, timers, pending queues */
+vbn_status_t link_engine_arm(link_engine_t *engine);
+int link_engine_fd(const link_engine_t *engine);
+void link_engine_wake(link_engine_t *engine); /* any thread */
+wheel_t *link_engine_wheel(link_engine_t *engine);
+uint64_t link_engine_uid(const link_engine_t *engine);
+vbn_status_t link_engine_address(link_engine_t *engine, void *blob, size_t *length_p);
+
+vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length, vbn_peer_error_func_t error_func,
+                          void *arg, vbn_peer_t **peer_p);
+void link_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode);
+
+typedef void (*link_done_func_t)(void *arg, vbn_status_t status);
+
+typedef struct link_packet {
+    const void *header; /* the upper layer's, at most LINK_UPPER_HEADER_MAX; copied */
+    uint32_t header_bytes;
+    uint32_t payload_bytes;
+    const struct iovec *iov; /* array and memory stay untouched until done */
+    uint32_t iov_count;
+    link_done_func_t done; /* NULL: payload_bytes must be 0 */
+    void *arg;
+} link_packet_t;
+
+/* VBN_OK: gone, done not called. VBN_INPROGRESS: queued or in use, done comes (if not NULL). < 0: peer lost or closed.
+ * payload_bytes + header <= link_caps(peer)->packet_max once READY; before that the packet simply waits. */
+vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *packet);
+/* Calls done when all that was sent before is acknowledged by the peer's link layer. */
+vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg);
+
+/* Capabilities of the chosen transport; of the likely one while not READY. Never NULL. */
+const tl_caps_t *link_caps(const vbn_peer_t *peer);
+bool link_ready(const vbn_peer_t *peer);
+vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg);
+link_engine_t *link_peer_engine(const vbn_peer_t *peer);
+void *link_peer_upper(vbn_peer_t *peer); /* upper_bytes of state */
+uint64_t link_peer_uid(const vbn_peer_t *peer);
+size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity);
+
+#endif

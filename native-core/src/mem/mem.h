@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mem.h - shareable memory, its keys, and mappings of other processes' memory.
+ *
+ * A registry belongs to a context and is locked inside: any thread may call it. Every object is reached from outside
+ * by a handle (index + generation), never by a pointer.
+ *
+ *   owner                                   same-host peer                     other peer
+ *   mem_t  <-- key entry {mem, range,       asks for the descriptor by key     sends GET/PUT packets with the key
+ *              rights}, handle = "key id"   handle (tl), maps it once per      handle; owner checks mem_key_resolve
+ *                                           (owner, mem id): mem_import_t
+ *
+ * Invariants: I1 all pages of a mem_t are allocated before anyone may touch them. I2 a key resolves only while its
+ * mem lives and only within its range and rights. I3 an import stays mapped while a reference is held, also after the
+ * owner freed or died. */
+#ifndef VBN_MEM_MEM_H
+#define VBN_MEM_MEM_H
+
+#include "base/counters.h"
+#include "base/log.h"
+#include "base/status.h"
+
+typedef struct mem_registry mem_registry_t;
+typedef struct mem_import mem_import_t;
+
+vbn_status_t mem_registry_open(const log_sink_t *log, counters_t *counters, mem_registry_t **registry_p);
+/* VBN_ERR_INVALID, with counts in the text, while memory is left. */
+vbn_status_t mem_registry_close(mem_registry_t *registry);
+
+/* As vbn_mem_* (which call these): vbn_mem_t is defined in mem/mem_private.h. */
+vbn_status_t mem_alloc(mem_registry_t *registry, size_t size, vbn_backing_t backing, const char *path,
+                       vbn_mem_t **mem_p);
+vbn_status_t mem_open(mem_registry_t *registry, const char *path, vbn_mem_t **mem_p);
+vbn_status_t mem_revoke(vbn_mem_t *mem);
+vbn_status_t mem_free(vbn_mem_t *mem);
+void *mem_address(const vbn_mem_t *mem);
+size_t mem_size(const vbn_mem_t *mem);
+
+/* ------------------------------------------------------------------------------------ keys, owner's side */
+
+/* Blob of VBN_KEY_MAX or fewer bytes, little endian, versioned; layout in key_blob.h. */
+vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access, void *blob,
+                            size_t *length_p);
+/* Local address of [offset, offset+length) of the key's range for a peer that wants `access`.
+ * VBN_ERR_STALE, VBN_ERR_RANGE, VBN_ERR_ACCESS (counted in key.refused). */
+vbn_status_t mem_key_resolve(mem_registry_t *registry, uint64_t key_handle, uint64_t offset, uint64_t length,
+                             unsigned access, void **address_p);
+/* Descriptor to hand to a same-host peer: read-only unless the key allows writing. Caller closes it. */
+vbn_status_t mem_key_descriptor(mem_registry_t *registry, uint64_t key_handle, int *fd_p);
+
+/* --------------------------------------------------------------------------------- keys, importer's side */
+
+typedef struct mem_key_info {
+    uint64_t key_handle; /* owner's handle */
+    uint64_t owner_id;   /* the owning registry's random id */
+    uint64_t mem_handle; /* owner's handle of the memory, for sharing one mapping */
+    uint64_t mem_bytes;  /* size of the whole memory */
+    uint64_t offset;     /* of the range in the memory */
+    uint64_t length;     /* of the range */
+    unsigned access;
+} mem_key_info_t;
+
+/* Decodes a blob from outside: checks version, lengths, rights, overflow. VBN_ERR_PROTOCOL. Pure. */
+vbn_status_t mem_key_decode(const void *blob, size_t length, mem_key_info_t *info_p);
+uint64_t mem_registry_id(const mem_registry_t *registry);
+/* An existing mapping of (owner_id, mem_handle) with these rights, reference taken; NULL when there is none. */
+mem_import_t *mem_import_find(mem_registry_t *registry, const mem_key_info_t *info);
+/* Maps a descriptor received from the owner (checks its real size against info); takes over fd, also on failure. */
+vbn_status_t mem_import_map(mem_registry_t *registry, const mem_key_info_t *info, int fd, mem_import_t **import_p);
+void *mem_import_address(const mem_import_t *import); /* of the whole memory */
+void mem_import_release(mem_import_t *import);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tl.h - what a transport is: packets to one remote interface, in order and reliable for the transports here
+ * (capability bits say so), and nothing else. Message semantics, order across lanes, credits, authentication live above.
+ *
+ * An interface (tl_iface_t) belongs to one worker thread; so do its endpoints. Upcalls run inside progress() (and
+ * ep_error, tx_ready never from inside send()). A transport never blocks, never calls exit, never logs an error that it
+ * also returns.
+ *
+ * Life of an endpoint
+ *   connect() or upcall accepted()  -> OPENING   packets may be sent at once; they are queued or carried by a slow
+ *                                                 signalling path. Only small ones (<= TL_SIGNAL_MAX) are allowed.
+ *   trust()      by the link layer once the peer has proved the job key: a transport that shares resources (shm: ring
+ *                memory) does so only now. Both sides call it.
+ *   upcall ready() -> READY         full-size packets, full speed. (tcp: called from trust()'s next progress.)
+ *   upcall ep_error() -> FAILED     the link must call disconnect(); nothing else is allowed.
+ *   disconnect() -> gone            no upcall for this endpoint afterwards. FLUSH: what send() took is still written
+ *                                   (in the background, at most the given time); NOW: dropped.
+ */
+#ifndef VBN_TL_TL_H
+#define VBN_TL_TL_H
+
+#include "base/counters.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "mem/mem.h"
+
+#define TL_SIGNAL_MAX 512     /* bytes of header + payload while OPENING */
+#define TL_HEADER_MAX 320     /* bytes of packet header */
+#define TL_ADDRESS_MAX 256    /* bytes of a transport's part of the worker address */
+
+typedef struct tl_ops tl_ops_t;
+
+typedef struct tl_iface {
+    const tl_ops_t *ops;
+} tl_iface_t;
+
+typedef struct tl_ep {
+    tl_iface_t *iface;
+    void *owner; /* the link layer's lane; set by connect()'s argument or by the accepted() upcall */
+} tl_ep_t;
+
+/* One packet. header is always copied. Payload: see send(). */
+typedef struct tl_packet {
+    const void *header;
+    uint32_t header_bytes;
+    uint32_t payload_bytes;   /* sum of iov */
+    const struct iovec *iov;
+    uint32_t iov_count;
+    void *cookie;             /* given to tx_done when send() says VBN_INPROGRESS */
+} tl_packet_t;
+
+typedef struct tl_upcalls {
+    void *arg; /* the link engine; passed to accepted */
+    void (*accepted)(void *arg, tl_ep_t *ep);
+    void (*ready)(tl_ep_t *ep);
+    /* A whole packet: header bytes as sent, and payload. payload is the transport's buffer, valid during the call, or
+     * the address that sink() gave. */
+    void (*rx)(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload, uint32_t payload_bytes);
+    /* Optional placement: asked when a large payload is about to be copied; returns where all payload_bytes may be
+     * written, or NULL for the transport's own buffer. rx follows with that address, or ep_error. */
+    void *(*sink)(tl_ep_t *ep, const void *header, uint32_t header_bytes, uint32_t payload_bytes);
+    void (*tx_done)(tl_ep_t *ep, void *cookie, vbn_status_t status);
+    void (*tx_ready)(tl_ep_t *ep); /* after send() said VBN_BUSY: room again */
+    void (*ep_error)(tl_ep_t *ep, vbn_status_t status, const char *text);
+} tl_upcalls_t;
+
+typedef struct tl_params {
+    const settings_t *settings;
+    const log_sink_t *log;
+    counters_t *counters;
+    mem_registry_t *memory; /* shm: descriptors of keys */
+    uint64_t worker_uid;    /* random, not 0 */
+    tl_upcalls_t upcalls;
+} tl_params_t;
+
+enum {
+    TL_CAP_RELIABLE = 1u << 0,
+    TL_CAP_ORDERED = 1u << 1,
+    TL_CAP_MAP = 1u << 2, /* import() works: same-host memory can be mapped */
+};
+
+typedef struct tl_caps {
+    unsigned flags;
+    uint32_t packet_max;   /* header + payload bytes when READY */
+    uint32_t eager_best;   /* payload up to which a message should go whole */
+    uint32_t stream_chunk; /* best payload of a bulk packet */
+    uint32_t latency_ns;   /* rough, for ranking */
+    uint32_t mbytes_per_s; /* rough, for ranking */
+} tl_caps_t;
+
+typedef void (*tl_import_func_t)(void *arg, vbn_status_t status, mem_import_t *import);
+
+struct tl_ops {
+    const char *name;
+    vbn_status_t (*open)(const tl_params_t *params, tl_iface_t **iface_p);
+    void (*close)(tl_iface_t *iface); /* drops all endpoints, no upcalls */
+    const tl_caps_t *(*caps)(const tl_iface_t *iface);
+    /* Writes this interface's address, at most TL_ADDRESS_MAX bytes. */
+    vbn_status_t (*address)(const tl_iface_t *iface, void *buffer, size_t *length_p);
+    /* VBN_OK when the (untrusted, bounded) address can be reached from here, else VBN_ERR_UNREACHABLE or PROTOCOL; reason
+     * gets one clause either way, e.g. "same host 8f3a, socket @vbn-..". Does not block. */
+    vbn_status_t (*reachable)(const tl_iface_t *iface, const void *address, size_t length, char *reason,
+                              size_t capacity);
+    /* Returns the number of events handled. */
+    unsigned (*progress)(tl_iface_t *iface);
+    /* VBN_OK: nothing is waiting and event_fd will become readable when something arrives; else VBN_BUSY. */
+    vbn_status_t (*arm)(tl_iface_t *iface);
+    int (*event_fd)(const tl_iface_t *iface); /* -1 = never needs waiting (self) */
+    vbn_status_t (*connect)(tl_iface_t *iface, const void *address, size_t length, void *owner, tl_ep_t **ep_p);
+    vbn_status_t (*trust)(tl_ep_t *ep);
+    void (*disconnect)(tl_ep_t *ep, vbn_close_mode_t mode, uint64_t timeout_ns);
+    /* VBN_OK: taken, payload may be reused. VBN_INPROGRESS: taken, payload in use until tx_done(cookie) (only when
+     * cookie != NULL; with NULL the transport copies what it cannot send at once). VBN_BUSY: not taken, tx_ready will
+     * come. < 0: endpoint failed, ep_error follows from progress. */
+    vbn_status_t (*send)(tl_ep_t *ep, const tl_packet_t *packet);
+    /* TL_CAP_MAP only: maps the memory of a peer's key; func runs from progress or at once. */
+    vbn_status_t (*import)(tl_ep_t *ep, const mem_key_info_t *info, tl_import_func_t func, void *arg);
+};
+
+extern const tl_ops_t tl_self_ops;
+extern const tl_ops_t tl_shm_ops;
+extern const tl_ops_t tl_tcp_ops;
+
+#endif
