@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/lib/counts.py reads each runner's closing lines."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import counts  # noqa: E402
+
+
+class CountsTest(unittest.TestCase):
+    def expect(self, text, result):
+        self.assertEqual(counts.count(text.splitlines()), result)
+
+    def test_googletest_counts_failures_and_skips_apart(self):
+        self.expect("[==========] 12 tests from 3 test suites ran. (5 ms total)\n[  PASSED  ] 9 tests.\n"
+                    "[  SKIPPED ] 1 test, listed below:\n[  FAILED  ] 2 tests, listed below:\n", [9, 2, 1])
+
+    def test_ctest_prefixes_are_taken_off_and_programs_add_up(self):
+        self.expect("1: [==========] 2 tests from 1 test suite ran. (0 ms total)\n"
+                    "2: [==========] 3 tests from 1 test suite ran. (0 ms total)\n", [5, 0, 0])
+
+    def test_surefire_summary_counts_once_though_each_class_prints_a_line(self):
+        self.expect("[INFO] Tests run: 4, Failures: 0, Errors: 0, Skipped: 1, Time elapsed: 0.1 s -- in A\n"
+                    "[ERROR] Tests run: 10, Failures: 2, Errors: 1, Skipped: 1\n", [6, 3, 1])
+
+    def test_unittest_failures_and_errors_are_taken_from_the_result_line(self):
+        self.expect("Ran 7 tests in 0.1s\n\nFAILED (failures=1, errors=2, skipped=1)\n", [3, 3, 1])
+        self.expect("Ran 7 tests in 0.1s\n\nOK\n", [7, 0, 0])
+
+    def test_plain_line_with_and_without_name(self):
+        self.expect("ShuffleSuite: 16 passed, 4 failed\n3 passed, 0 failed, 2 skipped\n", [19, 4, 2])
+
+    def test_a_log_without_a_result_counts_nothing(self):
+        self.expect("Segmentation fault\n", [0, 0, 0])
+
+
+if __name__ == "__main__":
+    unittest.main()
