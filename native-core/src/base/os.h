@@ -22,6 +22,9 @@ uint64_t os_host_id(void);
 /* Identity of the network namespace (inode of /proc/self/ns/net): abstract Unix sockets reach within it only. */
 uint64_t os_netns_id(void);
 unsigned os_cpu_count(void);                         /* in this thread's affinity mask */
+/* Number of forks between this process and the first caller of this function in an ancestor (0 in that one). Note it
+ * when an object is opened and compare later: a difference means a child after fork(). Any thread. */
+uint64_t os_fork_generation(void);
 
 static inline void os_cpu_relax(void)
 {

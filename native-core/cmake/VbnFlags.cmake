@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiler and linker flags of all targets.
+include(CheckCCompilerFlag)
+include(CheckIncludeFile)
+
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "build type" FORCE)
+endif()
+set(VBN_SANITIZE "" CACHE STRING "sanitizers: address,undefined or thread")
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+
+set(VBN_WARNINGS -Wall -Wextra -Wshadow -Wformat=2 -Werror)
+set(VBN_C_WARNINGS ${VBN_WARNINGS} -Wmissing-prototypes -Wconversion)
+
+add_compile_definitions(_GNU_SOURCE)
+add_compile_options(-fstack-protector-strong -fno-omit-frame-pointer)
+add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+
+# Hardening that not every compiler and processor knows.
+foreach(flag -fstack-clash-protection -fcf-protection)
+    string(MAKE_C_IDENTIFIER "VBN_HAS${flag}" known)
+    check_c_compiler_flag("-Werror ${flag}" ${known})
+    if(${known})
+        add_compile_options(${flag})
+    endif()
+endforeach()
+
+if(VBN_SANITIZE)
+    if(NOT VBN_SANITIZE MATCHES "^(address|undefined|thread|address,undefined)$")
+        message(FATAL_ERROR "VBN_SANITIZE=${VBN_SANITIZE}: use address,undefined or thread")
+    endif()
+    add_compile_options(-fsanitize=${VBN_SANITIZE} -fno-sanitize-recover=all -UNDEBUG)
+    add_link_options(-fsanitize=${VBN_SANITIZE})
+else()
+    add_compile_options($<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+    add_link_options(-Wl,--as-needed)
+endif()

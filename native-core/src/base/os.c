@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * os.c - Linux implementation of os.h. */
+#include "base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomics.h"
+
+#define ALLOCATE_STEP (UINT64_C(64) << 20) /* bytes per fallocate, so that a signal undoes little of it */
+
+uint64_t os_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* For kernels or seccomp filters without getrandom. Going on without randomness would break the authentication of
+ * peers, hence abort() as the last resort. */
+static void random_from_device(char *buffer, size_t length)
+{
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    size_t done = 0;
+    while (fd >= 0 && done < length) {
+        ssize_t n = read(fd, buffer + done, length - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            break;
+    }
+    if (done < length)
+        abort();
+    close(fd);
+}
+
+void os_random(void *buffer, size_t length)
+{
+    char *at = buffer;
+    while (length > 0) {
+        ssize_t n = getrandom(at, length, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            random_from_device(at, length);
+            return;
+        }
+        at += n;
+        length -= (size_t)n;
+    }
+}
+
+uint64_t os_random_u64(void)
+{
+    uint64_t value = 0;
+    while (value == 0)
+        os_random(&value, sizeof(value));
+    return value;
+}
+
+size_t os_page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ---------------------------------------------------------------------------------------------- files */
+
+static vbn_status_t check_size(const char *what, size_t size)
+{
+    if (size == 0 || size > (size_t)INT64_MAX)
+        return err_set(VBN_ERR_INVALID, "%s: a size of %zu bytes is not possible", what, size);
+    return VBN_OK;
+}
+
+/* Allocates every page now: touching a page later must not fail with SIGBUS. */
+static vbn_status_t allocate_file(int fd, const char *what, size_t size)
+{
+    for (uint64_t at = 0; at < size;) {
+        uint64_t step = size - at < ALLOCATE_STEP ? size - at : ALLOCATE_STEP;
+        int error = posix_fallocate(fd, (off_t)at, (off_t)step);
+        if (error == EINTR)
+            continue;
+        if (error != 0)
+            return err_sys(error, "cannot allocate %zu bytes for %s (free or enlarge that memory or tmpfs)", size,
+                           what);
+        at += step;
+    }
+    return VBN_OK;
+}
+
+vbn_status_t os_memfd(const char *name, size_t size, int *fd_p)
+{
+    vbn_status_t status = check_size(name, size);
+    if (status < 0)
+        return status;
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return err_sys(errno, "memfd_create %s", name);
+    status = allocate_file(fd, name, size);
+    if (status < 0)
+        goto fail;
+    /* The default mode would let other users reopen a read-only descriptor for writing. */
+    if (fchmod(fd, 0600) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+        status = err_sys(errno, "cannot seal memfd %s", name);
+        goto fail;
+    }
+    *fd_p = fd;
+    return VBN_OK;
+fail:
+    close(fd);
+    return status;
+}
+
+vbn_status_t os_create_file(const char *path, size_t size, int *fd_p)
+{
+    vbn_status_t status = check_size(path, size);
+    if (status < 0)
+        return status;
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_sys(errno, "cannot create %s", path);
+    if (fchmod(fd, 0600) < 0) /* whatever the umask is */
+        status = err_sys(errno, "cannot set the mode of %s", path);
+    else
+        status = allocate_file(fd, path, size);
+    if (status < 0) {
+        unlink(path);
+        close(fd);
+        return status;
+    }
+    *fd_p = fd;
+    return VBN_OK;
+}
+
+vbn_status_t os_reopen_readonly(int fd, int *fd_p)
+{
+    char path[64] = "";
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int readonly = open(path, O_RDONLY | O_CLOEXEC);
+    if (readonly < 0)
+        return err_sys(errno, "cannot reopen descriptor %d read-only (is /proc mounted?)", fd);
+    *fd_p = readonly;
+    return VBN_OK;
+}
+
+vbn_status_t os_map(int fd, size_t size, bool writable, void **address_p)
+{
+    vbn_status_t status = check_size("mapping", size);
+    if (status < 0)
+        return status;
+    void *address = mmap(NULL, size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+    if (address == MAP_FAILED)
+        return err_sys(errno, "cannot map %zu bytes of descriptor %d", size, fd);
+    *address_p = address;
+    return VBN_OK;
+}
+
+void os_unmap(void *address, size_t size)
+{
+    if (address != NULL)
+        munmap(address, size);
+}
+
+vbn_status_t os_nonblock(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+        return err_sys(errno, "cannot make descriptor %d non-blocking", fd);
+    return VBN_OK;
+}
+
+/* -------------------------------------------------------------------------------------------- identity */
+
+/* Constants of the process, found on first use. */
+static pthread_once_t identity_once = PTHREAD_ONCE_INIT;
+static uint64_t identity_host;
+static uint64_t identity_unknown; /* stands for what cannot be read: equal to nobody else's, so nothing is shared */
+
+static uint64_t hash_text(const char *text, size_t length)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static void find_identity(void)
+{
+    char boot_id[64];
+    ssize_t length = -1;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        length = read(fd, boot_id, sizeof(boot_id));
+        close(fd);
+    }
+    identity_unknown = os_random_u64();
+    identity_host = length >= 36 ? hash_text(boot_id, 36) : identity_unknown;
+}
+
+uint64_t os_host_id(void)
+{
+    pthread_once(&identity_once, find_identity);
+    return identity_host;
+}
+
+uint64_t os_netns_id(void)
+{
+    struct stat info;
+    pthread_once(&identity_once, find_identity);
+    if (stat("/proc/self/ns/net", &info) < 0)
+        return identity_unknown;
+    return (uint64_t)info.st_ino;
+}
+
+unsigned os_cpu_count(void)
+{
+    for (size_t cpus = 1024; cpus <= 1024 * 64; cpus *= 4) {
+        cpu_set_t *set = CPU_ALLOC(cpus);
+        if (set == NULL)
+            break;
+        size_t bytes = CPU_ALLOC_SIZE(cpus);
+        int result = sched_getaffinity(0, bytes, set);
+        int count = result == 0 ? CPU_COUNT_S(bytes, set) : 0;
+        CPU_FREE(set);
+        if (count > 0)
+            return (unsigned)count;
+    }
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------------------------ fork */
+
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static _Atomic uint64_t fork_generation;
+
+/* Runs in the child, which has one thread; relaxed is enough. */
+static void count_fork(void)
+{
+    atomic_set_relaxed(&fork_generation, atomic_get_relaxed(&fork_generation) + 1);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
+uint64_t os_fork_generation(void)
+{
+    pthread_once(&fork_once, watch_forks);
+    return atomic_get_relaxed(&fork_generation);
+}

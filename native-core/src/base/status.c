@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * status.c - the per-thread error record and the names of status codes. */
+#include "base/status.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ERR_TEXT_BYTES 1024
+
+/* Threading: each thread sees only its own record. Ownership: err_text() lends it until the thread's next failure. */
+static _Thread_local char err_record[ERR_TEXT_BYTES] = "no error";
+
+const char *vbn_status_name(vbn_status_t status)
+{
+    switch (status) {
+    case VBN_OK: return "VBN_OK";
+    case VBN_INPROGRESS: return "VBN_INPROGRESS";
+    case VBN_BUSY: return "VBN_BUSY";
+    case VBN_ERR_INVALID: return "VBN_ERR_INVALID";
+    case VBN_ERR_NO_MEMORY: return "VBN_ERR_NO_MEMORY";
+    case VBN_ERR_LIMIT: return "VBN_ERR_LIMIT";
+    case VBN_ERR_SETTING: return "VBN_ERR_SETTING";
+    case VBN_ERR_UNREACHABLE: return "VBN_ERR_UNREACHABLE";
+    case VBN_ERR_AUTH: return "VBN_ERR_AUTH";
+    case VBN_ERR_VERSION: return "VBN_ERR_VERSION";
+    case VBN_ERR_PEER_LOST: return "VBN_ERR_PEER_LOST";
+    case VBN_ERR_CLOSED: return "VBN_ERR_CLOSED";
+    case VBN_ERR_STALE: return "VBN_ERR_STALE";
+    case VBN_ERR_RANGE: return "VBN_ERR_RANGE";
+    case VBN_ERR_ACCESS: return "VBN_ERR_ACCESS";
+    case VBN_ERR_TRUNCATED: return "VBN_ERR_TRUNCATED";
+    case VBN_ERR_PROTOCOL: return "VBN_ERR_PROTOCOL";
+    case VBN_ERR_TIMEOUT: return "VBN_ERR_TIMEOUT";
+    case VBN_ERR_SYSTEM: return "VBN_ERR_SYSTEM";
+    case VBN_ERR_FORKED: return "VBN_ERR_FORKED";
+    case VBN_ERR_UNSUPPORTED: return "VBN_ERR_UNSUPPORTED";
+    case VBN_ERR_CORRUPT: return "VBN_ERR_CORRUPT";
+    case VBN_STATUS_LAST: break;
+    }
+    return "VBN_ERR_UNKNOWN";
+}
+
+const char *vbn_error_text(void)
+{
+    return err_record;
+}
+
+const char *err_text(void)
+{
+    return err_record;
+}
+
+/* Appends to text[ERR_TEXT_BYTES]; what does not fit is replaced by "...". */
+BASE_PRINTF(2, 0) static void text_append(char *text, const char *format, va_list args)
+{
+    size_t used = strlen(text);
+    int n = vsnprintf(text + used, ERR_TEXT_BYTES - used, format, args);
+    if (n < 0)
+        text[used] = '\0';
+    else if ((size_t)n >= ERR_TEXT_BYTES - used)
+        memcpy(text + ERR_TEXT_BYTES - 4, "...", 4);
+}
+
+BASE_PRINTF(2, 3) static void text_add(char *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    text_append(text, format, args);
+    va_end(args);
+}
+
+/* The three below format into a buffer of their own first, because an argument may be err_text(). */
+
+vbn_status_t err_set(vbn_status_t code, const char *format, ...)
+{
+    char text[ERR_TEXT_BYTES] = "";
+    va_list args;
+    va_start(args, format);
+    text_append(text, format, args);
+    va_end(args);
+    memcpy(err_record, text, strlen(text) + 1);
+    return code;
+}
+
+static vbn_status_t status_of_errno(int errnum)
+{
+    switch (errnum) {
+    case ENOMEM:
+    case ENOSPC: return VBN_ERR_NO_MEMORY;
+    case EACCES:
+    case EPERM: return VBN_ERR_ACCESS;
+    case EMFILE:
+    case ENFILE: return VBN_ERR_LIMIT;
+    default: return VBN_ERR_SYSTEM;
+    }
+}
+
+vbn_status_t err_sys(int errnum, const char *format, ...)
+{
+    char text[ERR_TEXT_BYTES] = "";
+    char reason[128] = "";
+    va_list args;
+    va_start(args, format);
+    text_append(text, format, args);
+    va_end(args);
+    text_add(text, ": %s", strerror_r(errnum, reason, sizeof(reason)));
+    if (errnum == EMFILE)
+        text_add(text, " (raise ulimit -n)");
+    memcpy(err_record, text, strlen(text) + 1);
+    return status_of_errno(errnum);
+}
+
+vbn_status_t err_add(vbn_status_t code, const char *format, ...)
+{
+    char text[ERR_TEXT_BYTES];
+    va_list args;
+    memcpy(text, err_record, sizeof(text));
+    text_add(text, "; ");
+    va_start(args, format);
+    text_append(text, format, args);
+    va_end(args);
+    memcpy(err_record, text, strlen(text) + 1);
+    return code;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of log lines: levels, length, rate limit, default sink.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+extern "C" {
+#include "base/log.h"
+#include "base/os.h"
+}
+
+namespace {
+
+class Log : public ::testing::Test {
+protected:
+    static void take(void *arg, vbn_log_level_t level, const char *line)
+    {
+        ((Log *)arg)->lines.emplace_back(level, line);
+    }
+
+    size_t suppressed_lines() const
+    {
+        size_t count = 0;
+        for (auto &line : lines)
+            count += line.second.rfind("suppressed ", 0) == 0;
+        return count;
+    }
+
+    std::vector<std::pair<vbn_log_level_t, std::string>> lines;
+    log_sink_t sink = {take, this, VBN_LOG_INFO};
+};
+
+TEST_F(Log, WritesLinesUpToItsLevelOnly)
+{
+    LOG_ERROR(&sink, "one %d", 1);
+    LOG_INFO(&sink, "two %d", 2);
+    LOG_DEBUG(&sink, "three %d", 3);
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_EQ(lines[0], std::make_pair(VBN_LOG_ERROR, std::string("one 1")));
+    EXPECT_EQ(lines[1], std::make_pair(VBN_LOG_INFO, std::string("two 2")));
+}
+
+TEST_F(Log, CutsLongLinesAt512BytesWithDots)
+{
+    std::string text(512, 'a');
+    LOG_WARN(&sink, "exact %s", text.substr(6).c_str());
+    LOG_WARN(&sink, "long %s", text.c_str());
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_EQ(lines[0].second, "exact " + text.substr(6));
+    EXPECT_EQ(lines[1].second.size(), 512u);
+    EXPECT_EQ(lines[1].second.substr(508), "a...");
+}
+
+TEST_F(Log, ControlCharactersCannotForgeLines)
+{
+    LOG_WARN(&sink, "from peer: %s", "x\nverbena: error: forged\033[1m");
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_EQ(lines[0].second, "from peer: x verbena: error: forged [1m");
+}
+
+/* Waits for the start of a second of the limiter's clock, so that a burst falls into one. */
+void wait_for_new_second()
+{
+    uint64_t second = os_now_ns() / 1000000000u;
+    while (os_now_ns() / 1000000000u == second)
+        usleep(1000);
+}
+
+TEST_F(Log, ABurstOfOneFormatIsLimitedAndAccountedFor)
+{
+    const unsigned sent = 5000;
+    wait_for_new_second();
+    uint64_t first_second = os_now_ns() / 1000000000u;
+    for (unsigned i = 0; i < sent; i++)
+        LOG_WARN(&sink, "burst %u", i);
+    LOG_WARN(&sink, "another format");
+    uint64_t seconds = os_now_ns() / 1000000000u - first_second + 1;
+    EXPECT_EQ(lines[19].second, "burst 19");
+    EXPECT_EQ(lines.back().second, "another format") << "other formats have their own limit";
+    EXPECT_LE(lines.size(), seconds * 21 + 1) << "20 lines and one note each second";
+    wait_for_new_second();
+    for (unsigned i = 0; i < 1; i++)
+        LOG_WARN(&sink, "burst %u", sent);
+    /* The same text at another call site is the same format. */
+    ASSERT_GE(suppressed_lines(), 1u);
+    EXPECT_EQ(lines.back().second, "burst 5000");
+    unsigned written = 0;
+    unsigned kept_back = 0;
+    for (auto &line : lines) {
+        unsigned n = 0;
+        written += line.second.rfind("burst ", 0) == 0;
+        if (sscanf(line.second.c_str(), "suppressed %u", &n) == 1)
+            kept_back += n;
+    }
+    EXPECT_EQ(written + kept_back, sent + 1) << "every line is written or counted";
+}
+
+TEST_F(Log, ThreadsShareTheLimitOfAFormat)
+{
+    log_sink_t null_sink = {[](void *arg, vbn_log_level_t, const char *) { __atomic_add_fetch((int *)arg, 1, 0); },
+                            nullptr, VBN_LOG_INFO};
+    int written = 0;
+    null_sink.arg = &written;
+    wait_for_new_second();
+    uint64_t first_second = os_now_ns() / 1000000000u;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; t++)
+        threads.emplace_back([&] {
+            for (int i = 0; i < 500; i++)
+                LOG_WARN(&null_sink, "from thread line %d", i);
+        });
+    for (auto &thread : threads)
+        thread.join();
+    uint64_t seconds = os_now_ns() / 1000000000u - first_second + 1;
+    EXPECT_GE(written, 20);
+    EXPECT_LE(written, (int)(seconds * 21));
+}
+
+TEST_F(Log, WithoutAFunctionLinesGoToStderrWithAPrefix)
+{
+    log_sink_t plain = {nullptr, nullptr, VBN_LOG_INFO};
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);
+    int saved = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    LOG_WARN(&plain, "to stderr %d", 7);
+    dup2(saved, STDERR_FILENO);
+    char text[100] = {};
+    EXPECT_GT(read(ends[0], text, sizeof(text) - 1), 0);
+    EXPECT_STREQ(text, "verbena: warn: to stderr 7\n");
+    close(saved);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+} // namespace

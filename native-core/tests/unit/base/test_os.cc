@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of the wrappers around the kernel.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern "C" {
+#include "base/os.h"
+}
+
+namespace {
+
+struct TempDir {
+    char path[64] = "/tmp/vbn-test-XXXXXX";
+    TempDir() { EXPECT_NE(mkdtemp(path), nullptr); }
+    ~TempDir() { rmdir(path); }
+    std::string file(const char *name) const { return std::string(path) + "/" + name; }
+};
+
+TEST(Os, ClockMovesForward)
+{
+    uint64_t first = os_now_ns();
+    EXPECT_GT(first, 0u);
+    EXPECT_GE(os_now_ns(), first);
+}
+
+TEST(Os, RandomFillsTheWholeBufferAndNothingElse)
+{
+    unsigned char bytes[1002];
+    memset(bytes, 0, sizeof(bytes));
+    os_random(bytes + 1, 1000);
+    EXPECT_EQ(bytes[0], 0);
+    EXPECT_EQ(bytes[1001], 0);
+    for (size_t at = 1; at < 1001; at += 100) {
+        static const unsigned char zeros[100] = {};
+        EXPECT_NE(memcmp(bytes + at, zeros, 100), 0);
+    }
+    EXPECT_NE(os_random_u64(), os_random_u64());
+}
+
+TEST(Os, MemfdIsAllocatedZeroedAndSealed)
+{
+    int fd = -1;
+    size_t size = 3 * os_page_bytes();
+    ASSERT_EQ(os_memfd("test", size, &fd), VBN_OK);
+    struct stat info = {};
+    ASSERT_EQ(fstat(fd, &info), 0);
+    EXPECT_EQ((size_t)info.st_size, size);
+    EXPECT_GE((size_t)info.st_blocks * 512, size) << "pages are allocated";
+    EXPECT_EQ(info.st_mode & 0777, 0600u);
+    EXPECT_EQ(ftruncate(fd, 0), -1);
+    EXPECT_EQ(ftruncate(fd, (off_t)size * 2), -1);
+    EXPECT_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1) << "nobody may add seals";
+    EXPECT_NE(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
+    close(fd);
+}
+
+TEST(Os, ReadOnlyDescriptorCannotBeMappedForWriting)
+{
+    int fd = -1;
+    int readonly = -1;
+    void *writable = nullptr;
+    void *view = nullptr;
+    size_t size = os_page_bytes();
+    ASSERT_EQ(os_memfd("test", size, &fd), VBN_OK);
+    ASSERT_EQ(os_reopen_readonly(fd, &readonly), VBN_OK);
+    ASSERT_EQ(os_map(fd, size, true, &writable), VBN_OK);
+    ASSERT_EQ(os_map(readonly, size, false, &view), VBN_OK);
+    memcpy(writable, "hello", 6);
+    EXPECT_STREQ((char *)view, "hello") << "both see the same pages";
+    void *refused = nullptr;
+    EXPECT_EQ(os_map(readonly, size, true, &refused), VBN_ERR_ACCESS);
+    EXPECT_EQ(refused, nullptr);
+    os_unmap(writable, size);
+    os_unmap(view, size);
+    os_unmap(nullptr, size);
+    close(readonly);
+    close(fd);
+}
+
+TEST(Os, ImpossibleSizesAreRefused)
+{
+    int fd = -1;
+    void *address = nullptr;
+    EXPECT_EQ(os_memfd("test", 0, &fd), VBN_ERR_INVALID);
+    EXPECT_EQ(os_memfd("test", SIZE_MAX, &fd), VBN_ERR_INVALID);
+    EXPECT_EQ(os_map(0, 0, false, &address), VBN_ERR_INVALID);
+    EXPECT_EQ(fd, -1);
+}
+
+TEST(Os, CreatedFileIsPrivateAndNeverReplacesAnother)
+{
+    TempDir dir;
+    int fd = -1;
+    std::string path = dir.file("a");
+    mode_t old = umask(0);
+    EXPECT_EQ(os_create_file(path.c_str(), 5000, &fd), VBN_OK);
+    umask(old);
+    struct stat info = {};
+    ASSERT_EQ(fstat(fd, &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0600u);
+    EXPECT_EQ(info.st_size, 5000);
+    int second = -1;
+    EXPECT_EQ(os_create_file(path.c_str(), 5000, &second), VBN_ERR_SYSTEM);
+    EXPECT_NE(std::string(err_text()).find(path), std::string::npos);
+    EXPECT_EQ(second, -1);
+    close(fd);
+    unlink(path.c_str());
+}
+
+TEST(Os, FileThatCannotBeAllocatedIsNotLeftBehind)
+{
+    TempDir dir;
+    int fd = -1;
+    std::string path = dir.file("huge");
+    EXPECT_LT(os_create_file(path.c_str(), (size_t)INT64_MAX, &fd), 0);
+    EXPECT_EQ(access(path.c_str(), F_OK), -1);
+    EXPECT_LT(os_create_file("/nonexistent/dir/file", 100, &fd), 0);
+    EXPECT_EQ(fd, -1);
+}
+
+TEST(Os, NonblockingDescriptorReturnsAtOnce)
+{
+    int ends[2];
+    char byte;
+    ASSERT_EQ(pipe(ends), 0);
+    ASSERT_EQ(os_nonblock(ends[0]), VBN_OK);
+    EXPECT_EQ(read(ends[0], &byte, 1), -1);
+    EXPECT_EQ(errno, EAGAIN);
+    close(ends[0]);
+    close(ends[1]);
+    EXPECT_LT(os_nonblock(-1), 0);
+    EXPECT_LT(os_reopen_readonly(-1, ends), 0);
+}
+
+/* Runs func in a child and returns its exit code. */
+template <typename F> int in_child(F func)
+{
+    pid_t child = fork();
+    if (child == 0)
+        _exit(func());
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Os, IdentitiesAreStableAndSharedWithChildren)
+{
+    uint64_t host = os_host_id();
+    uint64_t net = os_netns_id();
+    EXPECT_NE(host, 0u);
+    EXPECT_NE(net, 0u);
+    EXPECT_EQ(os_host_id(), host);
+    EXPECT_EQ(os_netns_id(), net);
+    EXPECT_EQ(in_child([=] { return os_host_id() == host && os_netns_id() == net ? 0 : 1; }), 0);
+}
+
+TEST(Os, ForkGenerationDiffersInTheChildOnly)
+{
+    uint64_t mine = os_fork_generation();
+    EXPECT_EQ(in_child([=] { return os_fork_generation() == mine + 1 ? 0 : 1; }), 0);
+    EXPECT_EQ(os_fork_generation(), mine);
+}
+
+TEST(Os, CpuCountFollowsTheAffinityMask)
+{
+    unsigned all = os_cpu_count();
+    EXPECT_GE(all, 1u);
+    EXPECT_EQ(in_child([] {
+                  cpu_set_t one;
+                  CPU_ZERO(&one);
+                  CPU_SET((size_t)sched_getcpu(), &one);
+                  return sched_setaffinity(0, sizeof(one), &one) == 0 && os_cpu_count() == 1 ? 0 : 1;
+              }),
+              0);
+}
+
+} // namespace

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the settings generator and the three checkers, each run as a program on files made here."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CORE = pathlib.Path(__file__).resolve().parents[3]
+TOOLS = CORE / "tools"
+GOOD = '- {key: a.b, type: int, default: 1, min: 0, max: 9, help: "Help: with, marks.", since: 0.1}\n'
+
+
+class ToolTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def put(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def run_tool(self, name, *arguments):
+        return subprocess.run([sys.executable, "-B", str(TOOLS / name), *map(str, arguments)], capture_output=True,
+                              text=True, timeout=60, check=False)
+
+
+class Generator(ToolTest):
+    def generate(self, table):
+        self.put("settings.yaml", table)
+        return self.run_tool("gen_settings.py", "--table", self.root / "settings.yaml", "--c-header",
+                             self.root / "out.h", "--java", self.root / "Out.java", "--docs", self.root / "out.md")
+
+    def test_makes_field_enum_and_documentation_of_a_row(self):
+        result = self.generate(GOOD + "- {key: c.d, type: enum, values: [x-y, z], default: z, help: H., since: 0.1}\n")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        header = (self.root / "out.h").read_text()
+        self.assertIn("int64_t a_b;", header)
+        self.assertIn("SETTING_C_D_X_Y = 0, SETTING_C_D_Z = 1", header)
+        self.assertIn("#define SETTINGS_COUNT 2", header)
+        self.assertIn('A_B("a.b", "int", "1", "0 .. 9"', (self.root / "Out.java").read_text())
+        self.assertIn("Help: with, marks.", (self.root / "out.md").read_text())
+
+    def test_refuses_tables_that_break_a_rule(self):
+        row = "- {{key: {key}, type: {type}, default: {default}, help: H., since: 0.1{more}}}\n"
+
+        def table(key="a.b", type="int", default="1", more=""):
+            return row.format(key=key, type=type, default=default, more=more)
+
+        bad = {
+            "no rows": "# nothing\n",
+            "two rows of one name": table() + table(),
+            "names that meet": table(key="a.b_c") + table(key="a.b.c"),
+            "too many rows": "".join(table(key=f"a.k{i}") for i in range(61)),
+            "unknown type": table(type="float"),
+            "unknown field": table(more=", color: red"),
+            "missing field": "- {key: a.b, type: int}\n",
+            "default above max": table(more=", max: 0"),
+            "default below min": table(more=", min: 2"),
+            "min above max": table(more=", min: 1, max: 0"),
+            "number with a wrong unit": table(type="time", default="5K"),
+            "time without a unit": table(type="time", default="5"),
+            "enum without values": table(type="enum"),
+            "default not a value": table(type="enum", more=", values: [x]"),
+            "value twice": table(type="enum", default="x", more=", values: [x, x]"),
+            "values of an int": table(more=", values: [1]"),
+            "bool that is neither": table(type="bool", default="yes"),
+            "bounds of a bool": table(type="bool", default="true", more=", min: 0"),
+            "string too long": table(type="string", default="x" * 256),
+            "key in capitals": table(key="A.b"),
+            "key without a dot": table(key="ab"),
+            "list as default": table(default="[1]"),
+            "field twice": table(more=", type: int"),
+            "open brace": "- {key: a.b\n",
+            "block style": "- key: a.b\n  type: int\n",
+            "text behind": GOOD.rstrip() + " x\n",
+            "too large": table(default="9223372036854775808"),
+        }
+        for name, text in bad.items():
+            with self.subTest(name):
+                result = self.generate(text)
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertTrue(result.stderr.startswith("gen_settings: "), result.stderr)
+                self.assertFalse((self.root / "out.h").exists())
+
+    def test_takes_the_table_of_the_core(self):
+        result = self.generate((CORE / "config" / "settings.yaml").read_text(encoding="utf-8"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+
+class Checkers(ToolTest):
+    def expect(self, tool, code, text):
+        result = self.run_tool(tool, self.root)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        self.assertIn(text, result.stdout + result.stderr)
+
+    def test_layers_accepts_downward_and_refuses_upward_includes(self):
+        self.put("native-core/src/link/a.c", '#include "base/x.h"\n#include "tl/tl.h"\n#include "link/b.h"\n')
+        self.expect("check_layers.py", 0, "layers: 1 files, 0 upward includes")
+        self.put("native-core/src/base/b.c", '# include "mem/mem.h"\n')
+        self.expect("check_layers.py", 1, "2 files, 1 upward includes")
+        self.put("native-core/src/base/b.c", '#include "../mem/mem.h"\n')
+        self.expect("check_layers.py", 1, "climbs out")
+
+    def test_layers_refuses_an_empty_tree(self):
+        self.expect("check_layers.py", 1, "is this the repository?")
+
+    def test_settings_finds_rows_that_nobody_reads(self):
+        self.put("native-core/config/settings.yaml", GOOD)
+        self.put("native-core/src/base/a.c", "settings->a_b;\n")
+        self.expect("check_settings.py", 1, "a.b: no code reads")
+        self.put("native-core/src/tl/a.c", "int x = s->settings->a_b;\n")
+        self.expect("check_settings.py", 0, "settings: 1 rows, 0 read nowhere")
+
+    def test_budgets_measures_c_functions_and_files(self):
+        def function(lines):
+            return "static int f(int x)\n{\n" + "    x++;\n" * lines + "}\n"
+
+        self.put("native-core/a.c", function(80) + function(3))
+        self.expect("check_budgets.py", 0, "1 C files, 2 functions")
+        self.put("native-core/a.c", function(81))
+        self.expect("check_budgets.py", 1, "f has 81 lines")
+        self.put("native-core/a.c", "/* x */\n" * 1001)
+        self.expect("check_budgets.py", 1, "1001 lines, at most 1000")
+
+    def test_budgets_measures_java_methods_and_nothing_else(self):
+        self.put("native-core/a.c", "int x;\n")
+        body = "        call(1); // { not a brace\n"
+        java = ("class A {\n    @Anno({\"x\"})\n    void small() {\n        if (x) {\n" + body * 20 + "        }\n    }\n"
+                + "    int big(int a,\n            int b) throws X {\n" + "{lines}" + "    }\n"
+                + "    Runnable r = new Runnable() {\n        public void run() {\n" + body * 2 + "        }\n    };\n"
+                + body.replace("call(1);", "int[] t = {1};") * 70 + "}\n")
+        self.put("A.java", java.replace("{lines}", body * 60))
+        self.expect("check_budgets.py", 0, "1 Java files, 3 methods")
+        self.put("A.java", java.replace("{lines}", body * 61))
+        self.expect("check_budgets.py", 1, "big has 61 lines")
+        self.put("A.java", "")
+        self.put("target/B.java", java.replace("{lines}", body * 61))
+        self.expect("check_budgets.py", 0, "1 Java files, 0 methods")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails when a file of the core includes a header of a layer above its own.
+
+Usage: check_layers.py REPOSITORY. Order, lowest first: base mem tl link proto api jni.
+"""
+import pathlib
+import re
+import sys
+
+LAYERS = ["base", "mem", "tl", "link", "proto", "api", "jni"]
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def files(core):
+    """Yields (layer, file) for each C file of the core."""
+    for layer in LAYERS:
+        folder = core / "jni" if layer == "jni" else core / "src" / layer
+        for path in sorted(folder.rglob("*.[ch]")):
+            yield layer, path
+
+
+def wrong_includes(layer, path):
+    for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
+        first = name.split("/")[0]
+        if first == "..":
+            yield f'{path}: "{name}" climbs out of its folder; include it as "layer/file.h"'
+        elif first in LAYERS and LAYERS.index(first) > LAYERS.index(layer):
+            yield f'{path}: {layer} includes "{name}" of the higher layer {first}'
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    core = pathlib.Path(sys.argv[1]) / "native-core"
+    all_files = list(files(core))
+    errors = [error for layer, path in all_files for error in wrong_includes(layer, path)]
+    for error in errors:
+        print(error, file=sys.stderr)
+    print(f"layers: {len(all_files)} files, {len(errors)} upward includes")
+    if not all_files:
+        print(f"no C files below {core}: is this the repository?", file=sys.stderr)
+    return 1 if errors or not all_files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

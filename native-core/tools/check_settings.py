@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails when a row of config/settings.yaml is read nowhere in the core outside base/.
+
+Usage: check_settings.py REPOSITORY
+"""
+import pathlib
+import re
+import sys
+
+import gen_settings
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    core = pathlib.Path(sys.argv[1]) / "native-core"
+    try:
+        rows = gen_settings.load(core / "config" / "settings.yaml")
+    except (gen_settings.TableError, OSError) as error:
+        print(f"check_settings: {error}", file=sys.stderr)
+        return 1
+    read = set()
+    for path in [*(core / "src").rglob("*.[ch]"), *(core / "jni").rglob("*.[ch]")]:
+        if path.relative_to(core).parts[:2] != ("src", "base"):
+            read |= set(re.findall(r"(?:->|\.)\s*([a-z][a-z0-9_]*)", path.read_text(encoding="utf-8")))
+    unread = [row["key"] for row in rows if row["name"] not in read]
+    for key in unread:
+        print(f"{key}: no code reads this setting; use it or remove the row", file=sys.stderr)
+    print(f"settings: {len(rows)} rows, {len(unread)} read nowhere")
+    return 1 if unread else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
