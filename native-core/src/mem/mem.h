@@ -34,6 +34,9 @@ vbn_status_t mem_revoke(vbn_mem_t *mem);
 vbn_status_t mem_free(vbn_mem_t *mem);
 void *mem_address(const vbn_mem_t *mem);
 size_t mem_size(const vbn_mem_t *mem);
+/* The memory that holds all of [address, address+length) and is not revoked, or NULL. The caller sees to it that the
+ * memory is not freed meanwhile. */
+vbn_mem_t *mem_find(mem_registry_t *registry, const void *address, size_t length);
 
 /* ------------------------------------------------------------------------------------ keys, owner's side */
 
@@ -44,6 +47,11 @@ vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsign
  * VBN_ERR_STALE, VBN_ERR_RANGE, VBN_ERR_ACCESS (counted in key.refused). */
 vbn_status_t mem_key_resolve(mem_registry_t *registry, uint64_t key_handle, uint64_t offset, uint64_t length,
                              unsigned access, void **address_p);
+/* As mem_key_resolve, and keeps the memory mapped until mem_unhold, also when mem_free is called meanwhile (its keys are
+ * stale at once then, the unmapping waits). For copies and streams on behalf of a peer. Any thread. */
+vbn_status_t mem_key_hold(mem_registry_t *registry, uint64_t key_handle, uint64_t offset, uint64_t length,
+                          unsigned access, void **address_p, vbn_mem_t **mem_p);
+void mem_unhold(vbn_mem_t *mem);
 /* Descriptor to hand to a same-host peer: read-only unless the key allows writing. Caller closes it. */
 vbn_status_t mem_key_descriptor(mem_registry_t *registry, uint64_t key_handle, int *fd_p);
 

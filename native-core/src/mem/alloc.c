@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * alloc.c - makes shareable memory: an anonymous sealed file, or a named file in a private directory. */
+#include "mem/mem_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
+/* Bytes that the kernel could still give out without killing somebody; UINT64_MAX when it does not say. */
+static uint64_t available_bytes(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (file == NULL)
+        return UINT64_MAX;
+    char line[128];
+    unsigned long long kib = 0;
+    uint64_t available = UINT64_MAX;
+    while (fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+            available = (uint64_t)kib * 1024;
+    fclose(file);
+    return available;
+}
+
+static uint64_t free_bytes_at(const char *path)
+{
+    struct statvfs fs;
+    char directory[4096];
+    snprintf(directory, sizeof(directory), "%s", path);
+    char *slash = strrchr(directory, '/');
+    if (slash != NULL)
+        slash[slash == directory ? 1 : 0] = '\0';
+    if (statvfs(slash != NULL ? directory : ".", &fs) != 0)
+        return 0;
+    return (uint64_t)fs.f_bavail * fs.f_frsize;
+}
+
+static vbn_status_t no_room(const char *path, size_t wanted)
+{
+    return err_set(VBN_ERR_NO_MEMORY,
+                   "%s: wanted %zu bytes, %llu are free on its file system; remove old files there, enlarge it "
+                   "(mount -o remount,size=... for a tmpfs) or use another directory",
+                   path, wanted, (unsigned long long)free_bytes_at(path));
+}
+
+/* The kernel's anonymous shared memory has no limit of its own: asking for more than there is ends in the OOM killer
+ * instead of an error, so we ask first. */
+static vbn_status_t make_memfd(size_t bytes, int *fd_p)
+{
+    uint64_t available = available_bytes();
+    if (bytes > available)
+        return err_set(VBN_ERR_NO_MEMORY, "wanted %zu bytes of shared memory, the host has %llu available", bytes,
+                       (unsigned long long)available);
+    vbn_status_t status = os_memfd("vbn-mem", bytes, fd_p);
+    if (status != VBN_OK)
+        return err_add(status, "wanted %zu bytes of shared memory, the host has %llu available", bytes,
+                       (unsigned long long)available);
+    return VBN_OK;
+}
+
+static vbn_status_t make_file(const char *path, size_t bytes, int *fd_p)
+{
+    vbn_status_t status = mem_file_check_directory(path);
+    if (status != VBN_OK)
+        return status;
+    struct stat existing;
+    if (lstat(path, &existing) != 0 && bytes > free_bytes_at(path))
+        return no_room(path, bytes);
+    status = os_create_file(path, bytes, fd_p);
+    return status == VBN_ERR_NO_MEMORY ? no_room(path, bytes) : status;
+}
+
+static vbn_status_t check_request(size_t size, vbn_backing_t backing, const char *path)
+{
+    if (size == 0 || size > SIZE_MAX / 4)
+        return err_set(VBN_ERR_INVALID, "memory of %zu bytes; give a size from 1 to %zu", size, SIZE_MAX / 4);
+    if (backing != VBN_BACKING_MEMFD && backing != VBN_BACKING_FILE)
+        return err_set(VBN_ERR_INVALID, "unknown backing %d", (int)backing);
+    if (backing == VBN_BACKING_FILE && (path == NULL || path[0] == '\0' || strlen(path) >= 4096))
+        return err_set(VBN_ERR_INVALID, "VBN_BACKING_FILE needs the path of the file to create");
+    if (backing == VBN_BACKING_MEMFD && path != NULL)
+        return err_set(VBN_ERR_INVALID, "path %s given, but VBN_BACKING_MEMFD has no name", path);
+    return VBN_OK;
+}
+
+static vbn_mem_t *new_mem(mem_registry_t *registry, const char *path, size_t user_bytes, size_t header_bytes)
+{
+    vbn_mem_t *mem = calloc(1, sizeof(*mem));
+    if (mem == NULL)
+        return NULL;
+    mem->registry = registry;
+    mem->fd = -1;
+    mem->header_bytes = header_bytes;
+    mem->map_bytes = user_bytes + header_bytes;
+    list_init(&mem->link);
+    list_init(&mem->keys);
+    map_init(&mem->key_by_range);
+    mem->path = path != NULL ? strdup(path) : NULL;
+    if (path != NULL && mem->path == NULL) {
+        free(mem);
+        return NULL;
+    }
+    return mem;
+}
+
+vbn_status_t mem_alloc(mem_registry_t *registry, size_t size, vbn_backing_t backing, const char *path,
+                       vbn_mem_t **mem_p)
+{
+    vbn_status_t status = check_request(size, backing, path);
+    if (status != VBN_OK)
+        return status;
+    size_t page = os_page_bytes();
+    vbn_mem_t *mem = new_mem(registry, path, (size + page - 1) / page * page,
+                             backing == VBN_BACKING_FILE ? page : 0);
+    if (mem == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
+    if (backing == VBN_BACKING_FILE)
+        status = make_file(path, mem->map_bytes, &mem->fd);
+    else
+        status = make_memfd(mem->map_bytes, &mem->fd);
+    if (status != VBN_OK)
+        goto fail;
+    void *map;
+    status = os_map(mem->fd, mem->map_bytes, true, &map);
+    if (status != VBN_OK)
+        goto fail_file;
+    mem->map = map;
+    if (backing == VBN_BACKING_FILE)
+        mem_file_write_header(mem);
+    status = mem_publish(mem);
+    if (status != VBN_OK)
+        goto fail_file;
+    *mem_p = mem;
+    return VBN_OK;
+fail_file:
+    if (backing == VBN_BACKING_FILE)
+        mem_file_revoke(mem);
+fail:
+    mem_destroy(mem);
+    return status;
+}
+
+vbn_status_t mem_open(mem_registry_t *registry, const char *path, vbn_mem_t **mem_p)
+{
+    if (path == NULL || path[0] == '\0' || strlen(path) >= 4096)
+        return err_set(VBN_ERR_INVALID, "mem_open needs the path of a memory file");
+    vbn_status_t status = mem_file_check_directory(path);
+    if (status != VBN_OK)
+        return status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 && errno == ENOENT)
+        return err_set(VBN_ERR_STALE, "%s does not exist: its owner has freed it, or never made it", path);
+    if (fd < 0)
+        return err_sys(errno, "cannot open memory file %s", path);
+    mem_file_header_t header;
+    status = mem_file_check(fd, path, &header);
+    vbn_mem_t *mem = NULL;
+    if (status == VBN_OK) {
+        mem = new_mem(registry, path, (size_t)header.user_bytes, os_page_bytes());
+        if (mem == NULL)
+            status = err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
+    }
+    if (mem == NULL) {
+        close(fd);
+        return status;
+    }
+    mem->fd = fd;
+    mem->opened = true;
+    void *map;
+    status = os_map(fd, mem->map_bytes, false, &map);
+    if (status == VBN_OK) {
+        mem->map = map;
+        const mem_file_header_t *mapped = map;
+        /* Acquire pairs with the release in mem_file_revoke: the file may have been revoked since the check. */
+        if (atomic_get_acquire(&mapped->state) != MEM_FILE_LIVE || mapped->generation != header.generation)
+            status = err_set(VBN_ERR_STALE, "%s was freed by its owner while it was being opened", path);
+    }
+    if (status == VBN_OK)
+        status = mem_publish(mem);
+    if (status != VBN_OK) {
+        mem_destroy(mem);
+        return status;
+    }
+    *mem_p = mem;
+    return VBN_OK;
+}

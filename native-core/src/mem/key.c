@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * key.c - keys, owner's side: export, resolve, descriptor. */
+#include "mem/key_blob.h"
+#include "mem/mem_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/os.h"
+
+void mem_drop_keys(vbn_mem_t *mem)
+{
+    list_link_t *link;
+    while ((link = list_pop(&mem->keys)) != NULL) {
+        mem_key_t *key = container_of(link, mem_key_t, link);
+        (void)handle_drop(&mem->registry->keys, key->handle);
+        free(key);
+    }
+    map_free(&mem->key_by_range);
+    map_init(&mem->key_by_range);
+}
+
+static vbn_status_t check_export(const vbn_mem_t *mem, size_t offset, size_t length, unsigned access)
+{
+    if (access == 0 || (access & ~(VBN_ACCESS_READ | VBN_ACCESS_WRITE)) != 0)
+        return err_set(VBN_ERR_INVALID, "access 0x%x; use VBN_ACCESS_READ and VBN_ACCESS_WRITE", access);
+    if (offset > mem_size(mem) || length > mem_size(mem) - offset)
+        return err_set(VBN_ERR_RANGE, "range %zu + %zu is beyond the memory of %zu bytes", offset, length,
+                       mem_size(mem));
+    if (mem->opened && (access & VBN_ACCESS_WRITE) != 0)
+        return err_set(VBN_ERR_ACCESS, "%s is mapped read-only here: a key cannot allow writing", mem->path);
+    return VBN_OK;
+}
+
+/* The key of exactly this range and these rights, made when there is none. Lock held. */
+static vbn_status_t key_for(vbn_mem_t *mem, uint64_t offset, uint64_t length, unsigned access, mem_key_t **key_p)
+{
+    uint64_t hash = mem_mix(mem_mix(offset, length), access);
+    mem_key_t *key = map_get(&mem->key_by_range, hash);
+    if (key != NULL && key->offset == offset && key->length == length && key->access == access) {
+        *key_p = key;
+        return VBN_OK;
+    }
+    key = calloc(1, sizeof(*key));
+    if (key == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for a key");
+    key->mem = mem;
+    key->offset = offset;
+    key->length = length;
+    key->access = access;
+    vbn_status_t status = handle_new(&mem->registry->keys, key, &key->handle);
+    if (status == VBN_OK) {
+        status = map_put(&mem->key_by_range, hash, key);
+        if (status != VBN_OK)
+            (void)handle_drop(&mem->registry->keys, key->handle);
+    }
+    if (status != VBN_OK) {
+        free(key);
+        return status;
+    }
+    list_append(&mem->keys, &key->link);
+    *key_p = key;
+    return VBN_OK;
+}
+
+vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access, void *blob,
+                            size_t *length_p)
+{
+    if (mem == NULL || blob == NULL || length_p == NULL)
+        return err_set(VBN_ERR_INVALID, "memory, blob and length are needed to export a key");
+    if (*length_p < KEY_BLOB_BYTES)
+        return err_set(VBN_ERR_LIMIT, "buffer of %zu bytes for a key of %d; give VBN_KEY_MAX", *length_p,
+                       KEY_BLOB_BYTES);
+    vbn_status_t status = check_export(mem, offset, length, access);
+    if (status != VBN_OK)
+        return status;
+    mem_key_t *key = NULL;
+    mem_key_info_t info = {0};
+    pthread_mutex_lock(&mem->registry->lock);
+    if (mem->revoked)
+        status = err_set(VBN_ERR_STALE, "the memory is revoked: no new keys");
+    else
+        status = key_for(mem, offset, length, access, &key);
+    if (status == VBN_OK)
+        info = (mem_key_info_t){.key_handle = key->handle, .owner_id = mem->registry->id,
+                                .mem_handle = mem->handle, .mem_bytes = mem_size(mem), .offset = offset,
+                                .length = length, .access = access};
+    pthread_mutex_unlock(&mem->registry->lock);
+    if (status != VBN_OK)
+        return status;
+    key_blob_encode(&info, blob);
+    *length_p = KEY_BLOB_BYTES;
+    return VBN_OK;
+}
+
+/* Lock held. Texts go to a remote requester: they name no address and no path. */
+static vbn_status_t resolve(mem_registry_t *registry, uint64_t handle, uint64_t offset, uint64_t length,
+                            unsigned access, mem_key_t **key_p)
+{
+    mem_key_t *key = handle_get(&registry->keys, handle);
+    if (key == NULL)
+        return err_set(VBN_ERR_STALE, "key 0x%llx is not valid: its memory was freed or revoked",
+                       (unsigned long long)handle);
+    if ((access & ~key->access) != 0)
+        return err_set(VBN_ERR_ACCESS, "key 0x%llx allows access 0x%x, wanted 0x%x", (unsigned long long)handle,
+                       key->access, access);
+    if (offset > key->length || length > key->length - offset)
+        return err_set(VBN_ERR_RANGE, "range %llu + %llu is beyond the key's %llu bytes", (unsigned long long)offset,
+                       (unsigned long long)length, (unsigned long long)key->length);
+    *key_p = key;
+    return VBN_OK;
+}
+
+vbn_status_t mem_key_resolve(mem_registry_t *registry, uint64_t key_handle, uint64_t offset, uint64_t length,
+                             unsigned access, void **address_p)
+{
+    mem_key_t *key = NULL;
+    pthread_mutex_lock(&registry->lock);
+    vbn_status_t status = resolve(registry, key_handle, offset, length, access, &key);
+    if (status == VBN_OK)
+        *address_p = (uint8_t *)mem_address(key->mem) + key->offset + offset;
+    else
+        counter_add(registry->counters, COUNTER_KEY_REFUSED, 1);
+    pthread_mutex_unlock(&registry->lock);
+    return status;
+}
+
+vbn_status_t mem_key_hold(mem_registry_t *registry, uint64_t key_handle, uint64_t offset, uint64_t length,
+                          unsigned access, void **address_p, vbn_mem_t **mem_p)
+{
+    mem_key_t *key = NULL;
+    pthread_mutex_lock(&registry->lock);
+    vbn_status_t status = resolve(registry, key_handle, offset, length, access, &key);
+    if (status == VBN_OK) {
+        *address_p = (uint8_t *)mem_address(key->mem) + key->offset + offset;
+        *mem_p = key->mem;
+        key->mem->holds++;
+    } else {
+        counter_add(registry->counters, COUNTER_KEY_REFUSED, 1);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return status;
+}
+
+void mem_unhold(vbn_mem_t *mem)
+{
+    mem_registry_t *registry = mem->registry;
+    pthread_mutex_lock(&registry->lock);
+    mem->holds--;
+    bool last = mem->freed && mem->holds == 0;
+    pthread_mutex_unlock(&registry->lock);
+    if (last)
+        mem_destroy(mem);
+}
+
+vbn_status_t mem_key_descriptor(mem_registry_t *registry, uint64_t key_handle, int *fd_p)
+{
+    mem_key_t *key = NULL;
+    int fd = -1;
+    /* The lock keeps the memory's descriptor open until it is duplicated. */
+    pthread_mutex_lock(&registry->lock);
+    vbn_status_t status = resolve(registry, key_handle, 0, 0, 0, &key);
+    if (status != VBN_OK) {
+        counter_add(registry->counters, COUNTER_KEY_REFUSED, 1);
+    } else if ((key->access & VBN_ACCESS_WRITE) != 0) {
+        fd = fcntl(key->mem->fd, F_DUPFD_CLOEXEC, 0);
+        if (fd < 0)
+            status = err_sys(errno, "cannot duplicate the descriptor of a memory");
+    } else {
+        status = os_reopen_readonly(key->mem->fd, &fd);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    if (status == VBN_OK)
+        *fd_p = fd;
+    return status;
+}

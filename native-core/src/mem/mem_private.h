@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mem_private.h - the structs behind mem.h. Everything in a registry is guarded by its lock, except the constant
+ * fields of a memory or an import (address, size, descriptor), which are written before the object is published.
+ *
+ * File of a VBN_BACKING_FILE memory:
+ *   page 0   mem_file_header_t, rest zero      never part of the user's memory
+ *   page 1.. user data                         mem_address() points here */
+#ifndef VBN_MEM_MEM_PRIVATE_H
+#define VBN_MEM_MEM_PRIVATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/atomics.h"
+#include "base/handle.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "mem/mem.h"
+
+#define MEM_MAX_MEMORIES (1u << 20)
+#define MEM_MAX_KEYS (1u << 22)
+
+#define MEM_FILE_MAGIC UINT64_C(0x314d454d4e425645) /* "EVBNMEM1" */
+#define MEM_FILE_VERSION 1u
+#define MEM_FILE_LIVE 1u
+#define MEM_FILE_REVOKED 2u
+
+/* Same host only, so in the host's byte order. state is the only field that changes after creation. */
+typedef struct mem_file_header {
+    uint64_t magic;
+    uint32_t version;
+    _Atomic uint32_t state;
+    uint64_t generation; /* random per file, not 0 */
+    uint64_t user_bytes; /* without this page */
+    uint64_t host_id;    /* boot id of the kernel on which the file was made */
+    uint64_t owner_id;   /* registry id of the maker */
+} mem_file_header_t;
+
+_Static_assert(sizeof(mem_file_header_t) == 48, "file layout");
+
+struct mem_registry {
+    pthread_mutex_t lock; /* a leaf: nothing else is locked while it is held */
+    uint64_t id;
+    const log_sink_t *log;
+    counters_t *counters;
+    handle_table_t memories; /* handle -> vbn_mem_t */
+    handle_table_t keys;     /* handle -> mem_key_t */
+    list_link_t all;         /* vbn_mem_t.link */
+    map_t imports;           /* hash of identity -> chain of mem_import_t */
+    size_t memory_count;
+    size_t import_count;
+};
+
+struct vbn_mem {
+    mem_registry_t *registry;
+    list_link_t link;
+    uint64_t handle;
+    char *path;   /* NULL for memfd */
+    uint8_t *map; /* whole mapping, header page included */
+    size_t map_bytes;
+    size_t header_bytes; /* 0 or one page */
+    int fd;
+    bool opened;  /* mapped read-only by mem_open: the file is another's */
+    bool revoked; /* lock */
+    bool freed;   /* lock: mem_free was called, the last mem_unhold destroys */
+    size_t holds; /* lock: mem_key_hold less mem_unhold */
+    list_link_t keys; /* mem_key_t.link; lock */
+    map_t key_by_range; /* hash of {offset, length, access} -> mem_key_t; lock */
+};
+
+typedef struct mem_key {
+    list_link_t link;
+    vbn_mem_t *mem;
+    uint64_t handle;
+    uint64_t offset;
+    uint64_t length;
+    unsigned access;
+} mem_key_t;
+
+struct mem_import {
+    mem_registry_t *registry;
+    mem_import_t *next_same_hash; /* lock */
+    uint64_t hash;
+    uint64_t owner_id;
+    uint64_t mem_handle;
+    uint64_t mem_bytes;
+    bool writable;
+    uint8_t *map;
+    size_t map_bytes;
+    size_t header_bytes;
+    size_t references; /* lock */
+};
+
+static inline uint64_t mem_mix(uint64_t a, uint64_t b)
+{
+    uint64_t x = (a ^ (b * UINT64_C(0x9e3779b97f4a7c15))) * UINT64_C(0xbf58476d1ce4e5b9);
+    return x ^ (x >> 31);
+}
+
+/* Makes every key of mem stale. Lock held. */
+void mem_drop_keys(vbn_mem_t *mem);
+/* Adds a complete memory to the registry and gives it its handle. */
+vbn_status_t mem_publish(vbn_mem_t *mem);
+/* Unmaps, closes and frees a memory that is not (or no longer) published. */
+void mem_destroy(vbn_mem_t *mem);
+
+/* Checks that path's directory belongs to us and to us alone. */
+vbn_status_t mem_file_check_directory(const char *path);
+void mem_file_write_header(vbn_mem_t *mem);
+/* Checks owner, rights, format and size of an open descriptor of a memory file; header_p gets a checked copy. */
+vbn_status_t mem_file_check(int fd, const char *path, mem_file_header_t *header_p);
+/* Marks our file as revoked and removes its name, if the name still leads to our file. */
+void mem_file_revoke(vbn_mem_t *mem);
+
+#endif

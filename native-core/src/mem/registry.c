@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * registry.c - the set of memories, keys and imports of one context. */
+#include "mem/mem_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
+vbn_status_t mem_registry_open(const log_sink_t *log, counters_t *counters, mem_registry_t **registry_p)
+{
+    mem_registry_t *registry = calloc(1, sizeof(*registry));
+    if (registry == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory registry of %zu bytes", sizeof(*registry));
+    int error = pthread_mutex_init(&registry->lock, NULL);
+    if (error != 0) {
+        free(registry);
+        return err_sys(error, "cannot initialise the memory registry's lock");
+    }
+    registry->id = os_random_u64();
+    registry->log = log;
+    registry->counters = counters;
+    handle_table_init(&registry->memories, MEM_MAX_MEMORIES);
+    handle_table_init(&registry->keys, MEM_MAX_KEYS);
+    list_init(&registry->all);
+    map_init(&registry->imports);
+    *registry_p = registry;
+    return VBN_OK;
+}
+
+vbn_status_t mem_registry_close(mem_registry_t *registry)
+{
+    pthread_mutex_lock(&registry->lock);
+    size_t memories = registry->memory_count;
+    size_t imports = registry->import_count;
+    pthread_mutex_unlock(&registry->lock);
+    if (memories != 0 || imports != 0)
+        return err_set(VBN_ERR_INVALID,
+                       "%zu memories and %zu mappings of peers' memory are still in use; free the memories and "
+                       "release the keys first", memories, imports);
+    map_free(&registry->imports);
+    handle_table_free(&registry->keys);
+    handle_table_free(&registry->memories);
+    pthread_mutex_destroy(&registry->lock);
+    free(registry);
+    return VBN_OK;
+}
+
+uint64_t mem_registry_id(const mem_registry_t *registry)
+{
+    return registry->id;
+}
+
+vbn_status_t mem_publish(vbn_mem_t *mem)
+{
+    mem_registry_t *registry = mem->registry;
+    pthread_mutex_lock(&registry->lock);
+    vbn_status_t status = handle_new(&registry->memories, mem, &mem->handle);
+    if (status == VBN_OK) {
+        list_append(&registry->all, &mem->link);
+        registry->memory_count++;
+        if (!mem->opened)
+            counter_add(registry->counters, COUNTER_MEM_BYTES, mem_size(mem));
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return status;
+}
+
+void mem_destroy(vbn_mem_t *mem)
+{
+    if (mem->map != NULL)
+        os_unmap(mem->map, mem->map_bytes);
+    if (mem->fd >= 0)
+        close(mem->fd);
+    map_free(&mem->key_by_range);
+    free(mem->path);
+    free(mem);
+}
+
+vbn_status_t mem_free(vbn_mem_t *mem)
+{
+    if (mem == NULL)
+        return err_set(VBN_ERR_INVALID, "no memory given");
+    (void)mem_revoke(mem);
+    mem_registry_t *registry = mem->registry;
+    pthread_mutex_lock(&registry->lock);
+    (void)handle_drop(&registry->memories, mem->handle);
+    list_remove(&mem->link);
+    registry->memory_count--;
+    if (!mem->opened)
+        counter_add(registry->counters, COUNTER_MEM_BYTES, 0 - (uint64_t)mem_size(mem)); /* a gauge: wraps back */
+    mem->freed = true;
+    bool last = mem->holds == 0;
+    pthread_mutex_unlock(&registry->lock);
+    if (last)
+        mem_destroy(mem);
+    return VBN_OK;
+}
+
+vbn_status_t mem_revoke(vbn_mem_t *mem)
+{
+    if (mem == NULL)
+        return err_set(VBN_ERR_INVALID, "no memory given");
+    pthread_mutex_lock(&mem->registry->lock);
+    bool first = !mem->revoked;
+    mem->revoked = true;
+    if (first)
+        mem_drop_keys(mem);
+    pthread_mutex_unlock(&mem->registry->lock);
+    if (first && mem->path != NULL && !mem->opened)
+        mem_file_revoke(mem);
+    return VBN_OK;
+}
+
+vbn_mem_t *mem_find(mem_registry_t *registry, const void *address, size_t length)
+{
+    uintptr_t start = (uintptr_t)address;
+    vbn_mem_t *found = NULL;
+    pthread_mutex_lock(&registry->lock);
+    list_for_each(link, &registry->all) {
+        vbn_mem_t *mem = container_of(link, vbn_mem_t, link);
+        uintptr_t base = (uintptr_t)mem_address(mem);
+        if (start < base || start - base > mem_size(mem) || length > mem_size(mem) - (start - base) || mem->revoked)
+            continue;
+        list_remove(&mem->link); /* recently found first: callers send from the same few memories */
+        list_prepend(&registry->all, &mem->link);
+        found = mem;
+        break;
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return found;
+}
+
+void *mem_address(const vbn_mem_t *mem)
+{
+    return mem->map + mem->header_bytes;
+}
+
+size_t mem_size(const vbn_mem_t *mem)
+{
+    return mem->map_bytes - mem->header_bytes;
+}

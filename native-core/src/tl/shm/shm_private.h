@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * shm_private.h - interface and endpoint of the shared-memory transport. One worker thread owns all of it.
+ *
+ * Wire-up of a pair, each side the same:
+ *   socket connected        PACKET messages carry small packets over the socket, in order
+ *   trust()                 WANT{packet size}: "make me a ring"
+ *   WANT in, and trusted    make the receive ring, RING{bytes} + descriptor
+ *   RING in                 check, map, MAPPED; from then on packets go through the peer's ring only
+ *   MAPPED in               the peer's last socket packet has been seen: start to poll the receive ring
+ *   both                    upcall ready(); ASK/ANSWER fetch descriptors of keys, WAKE ends a sleep
+ *
+ * Invariants: S1 order: a side's packets on the socket end before its MAPPED, its packets in the ring begin after.
+ * S2 no descriptor leaves before trust(). S3 an endpoint is freed only outside of progress (the dead list), so that
+ * upcalls may disconnect anything. S4 ep_error comes only from the failed list, once. */
+#ifndef VBN_TL_SHM_PRIVATE_H
+#define VBN_TL_SHM_PRIVATE_H
+
+#include "base/list.h"
+#include "tl/shm/shm_address.h"
+#include "tl/shm/shm_ring.h"
+#include "tl/tl.h"
+
+#define SHM_FRAMES_PER_POLL 32u     /* of one ring before the next ring's turn */
+#define SHM_NOTES_PER_POLL 64u      /* socket messages of one endpoint before the next one's turn */
+#define SHM_ACCEPTS_PER_POLL 16u
+#define SHM_ASKS_MAX 64u            /* descriptors asked for and not answered, per endpoint */
+#define SHM_ASKS_QUEUED_MAX 65536u  /* waiting behind those */
+#define SHM_OUTBOX_MAX 256u         /* answers that wait for the socket; more means the peer does not read */
+#define SHM_SOCKET_POLL_NS 100000u  /* idle sockets are looked at this often while the worker polls */
+#define SHM_CLOCK_EVERY 8u          /* progress calls between looks at the clock */
+
+enum { SHM_PACKET = 1, SHM_WANT, SHM_RING, SHM_MAPPED, SHM_ASK, SHM_ANSWER, SHM_WAKE };
+
+#define SHM_NOTE_BARRIER 1u /* WANT.flags: the sender is registered for membarrier */
+
+/* One socket message. Host byte order: both sides are on one host. PACKET: the bytes of the packet follow. */
+typedef struct shm_note {
+    uint8_t type;
+    uint8_t flags;
+    uint16_t header_bytes; /* PACKET */
+    int32_t status;        /* ANSWER */
+    uint32_t id;           /* ASK, ANSWER */
+    uint32_t packet_max;   /* WANT */
+    uint64_t value;        /* ASK: key handle; RING: bytes */
+} shm_note_t;
+
+_Static_assert(sizeof(shm_note_t) == 24, "socket message layout");
+
+typedef struct shm_outgoing {
+    list_link_t link;
+    shm_note_t note;
+    int fd; /* sent along and closed; -1 = none */
+} shm_outgoing_t;
+
+typedef struct shm_ask {
+    list_link_t link;
+    mem_key_info_t info;
+    tl_import_func_t func;
+    void *arg;
+    uint32_t id;
+} shm_ask_t;
+
+typedef struct shm_iface {
+    tl_iface_t super;
+    tl_params_t params;
+    tl_caps_t caps;
+    shm_address_t address;
+    shm_geometry_t geometry; /* of rings made here; stride is then the peer's wish */
+    int listen_fd;
+    int epoll_fd;
+    int reserve_fd; /* given up for a moment to refuse a connection when descriptors have run out */
+    bool same_user;
+    bool barrier; /* membarrier works here */
+    bool armed;
+    bool in_progress;
+    bool attention; /* look at the sockets in the next progress */
+    unsigned calls;
+    unsigned opening; /* endpoints that are not ready */
+    unsigned dialing; /* of them: connect() has to be repeated */
+    uint64_t polled_ns;
+    list_link_t eps;
+    list_link_t failed; /* shm_ep_t.failed_link */
+    list_link_t dead;   /* shm_ep_t.link */
+    struct shm_ep **rings; /* endpoints with a ring; NULL = hole, closed after progress */
+    uint32_t ring_count;
+    uint32_t ring_capacity;
+    bool ring_holes;
+} shm_iface_t;
+
+typedef struct shm_ep {
+    tl_ep_t super;
+    list_link_t link;
+    list_link_t failed_link;
+    int fd;
+    bool dialing;
+    bool gone; /* disconnected: no more upcalls */
+    bool broken; /* in or past the failed list */
+    bool hup;
+    bool trusted;
+    bool wanted; /* WANT came */
+    bool ring_sent;
+    bool tx_open;
+    bool rx_open;
+    bool ready;
+    bool blocked; /* send said BUSY */
+    bool peer_barrier;
+    bool wants_out; /* EPOLLOUT is set */
+    uint32_t peer_packet_max;
+    uint32_t frames_after_hup;
+    vbn_status_t error;
+    char *error_text;
+    struct sockaddr_un *target; /* while dialing */
+    socklen_t target_bytes;
+    shm_tx_t tx;
+    shm_rx_t rx;
+    size_t tx_bytes; /* of the mappings */
+    size_t rx_bytes;
+    list_link_t outbox; /* shm_outgoing_t */
+    uint32_t outbox_count;
+    list_link_t asks_queued; /* shm_ask_t */
+    list_link_t asks_sent;
+    uint32_t asks_queued_count;
+    uint32_t asks_sent_count;
+    uint32_t next_ask;
+} shm_ep_t;
+
+static inline shm_iface_t *shm_ep_iface(const shm_ep_t *ep)
+{
+    return (shm_iface_t *)ep->super.iface;
+}
+
+/* shm_listen.c */
+vbn_status_t shm_listen_open(shm_iface_t *iface);
+void shm_listen_close(shm_iface_t *iface);
+void shm_listen_accept(shm_iface_t *iface);
+/* SO_PEERCRED against our own user id. */
+vbn_status_t shm_listen_check_user(int fd);
+
+/* shm_ep.c */
+shm_ep_t *shm_ep_new(shm_iface_t *iface, int fd);
+vbn_status_t shm_ep_watch(shm_ep_t *ep); /* into the epoll */
+vbn_status_t shm_connect(tl_iface_t *iface, const void *address, size_t length, void *owner, tl_ep_t **ep_p);
+void shm_ep_redial(shm_ep_t *ep);
+void shm_disconnect(tl_ep_t *ep, vbn_close_mode_t mode, uint64_t timeout_ns);
+/* Puts it on the failed list; text is copied. The first failure counts. */
+void shm_ep_fail(shm_ep_t *ep, vbn_status_t status, const char *text);
+/* Unmaps and frees; drops what is left without upcalls. */
+void shm_ep_free(shm_ep_t *ep);
+void shm_ep_check_ready(shm_ep_t *ep);
+vbn_status_t shm_ep_join_rings(shm_ep_t *ep);
+
+/* shm_send.c */
+vbn_status_t shm_send(tl_ep_t *ep, const tl_packet_t *packet);
+void shm_ep_kick(shm_ep_t *ep); /* tells a polling peer that its socket has something */
+void shm_ep_wake(shm_ep_t *ep);
+
+/* shm_socket.c */
+/* Sends at once or queues; takes over fd. Failing breaks the endpoint. */
+void shm_note_send(shm_ep_t *ep, const shm_note_t *note, int fd);
+void shm_outbox_flush(shm_ep_t *ep);
+void shm_ep_want_out(shm_ep_t *ep, bool wanted);
+unsigned shm_socket_read(shm_ep_t *ep);
+
+/* shm_wireup.c */
+vbn_status_t shm_trust(tl_ep_t *ep);
+/* Handles WANT, RING, MAPPED. Takes over fd. */
+void shm_wireup_note(shm_ep_t *ep, const shm_note_t *note, int fd, bool fd_lost);
+void shm_wireup_mapped_sent(shm_ep_t *ep);
+
+/* shm_import.c */
+vbn_status_t shm_import(tl_ep_t *ep, const mem_key_info_t *info, tl_import_func_t func, void *arg);
+void shm_import_ask_more(shm_ep_t *ep);
+void shm_import_note(shm_ep_t *ep, const shm_note_t *note, int fd, bool fd_lost);
+/* Completes (status) or, with call = false, drops everything that is pending. */
+void shm_import_end(shm_ep_t *ep, vbn_status_t status, bool call);
+
+/* shm_progress.c */
+unsigned shm_progress(tl_iface_t *iface);
+vbn_status_t shm_arm(tl_iface_t *iface);
+bool shm_barrier_register(void);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * shm_progress.c - the polling loop, and going to sleep.
+ *
+ * Rings are polled at every call, sockets only when something says so (an opening pair, a KICK, a wake-up) and every
+ * 100 us: a look at the sockets costs a system call, a look at an empty ring one cached load. */
+#include "tl/shm/shm_private.h"
+
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
+#define EVENTS_PER_POLL 32
+
+static bool barrier(void)
+{
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+bool shm_barrier_register(void)
+{
+#if defined(__SANITIZE_THREAD__)
+    return false; /* the race detector cannot see a membarrier */
+#else
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 && barrier();
+#endif
+}
+
+static void publish(shm_ep_t *ep)
+{
+    if (shm_rx_publish(&ep->rx))
+        shm_ep_wake(ep);
+}
+
+/* The header, and an inline payload with it, is copied first: the upper layers parse it, and the peer could change it
+ * under them. A chunk's payload is user data and stays where it is, unless the upper layer names a place. */
+static void deliver(shm_ep_t *ep, const shm_frame_t *frame)
+{
+    shm_iface_t *iface = shm_ep_iface(ep);
+    const tl_upcalls_t *up = &iface->params.upcalls;
+    _Alignas(16) uint8_t copy[SHM_HEADER_MAX];
+    counter_add(iface->params.counters, COUNTER_SHM_RX_PACKETS, 1);
+    counter_add(iface->params.counters, COUNTER_SHM_RX_BYTES, frame->header_bytes + frame->payload_bytes);
+    if (frame->kind == SHM_INLINE) {
+        if (frame->header_bytes + frame->payload_bytes <= SHM_SLOT_FIRST_LINE)
+            memcpy(copy, frame->header, SHM_SLOT_FIRST_LINE); /* constant sizes: a few vector moves */
+        else
+            memcpy(copy, frame->header, SHM_SLOT_DATA);
+        up->rx(&ep->super, copy, frame->header_bytes, copy + frame->header_bytes, frame->payload_bytes);
+        return;
+    }
+    memcpy(copy, frame->header, frame->header_bytes);
+    const void *payload = frame->payload;
+    void *place = NULL;
+    if (up->sink != NULL)
+        place = up->sink(&ep->super, copy, frame->header_bytes, frame->payload_bytes);
+    if (place != NULL && !ep->gone) {
+        memcpy(place, frame->payload, frame->payload_bytes);
+        payload = place;
+    }
+    if (!ep->gone)
+        up->rx(&ep->super, copy, frame->header_bytes, payload, frame->payload_bytes);
+}
+
+/* One frame. False when there was none or the endpoint is no longer readable. */
+static bool poll_frame(shm_ep_t *ep)
+{
+    shm_frame_t frame;
+    int found = shm_rx_peek(&ep->rx, &frame);
+    if (found == 0)
+        return false;
+    if (found < 0) {
+        shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer wrote a malformed frame into the ring");
+        return false;
+    }
+    if (frame.kind == SHM_KICK)
+        shm_ep_iface(ep)->attention = true;
+    else
+        deliver(ep, &frame);
+    bool owed = shm_rx_consume(&ep->rx, &frame); /* the mapping outlives a disconnect in the upcall (S3) */
+    if (ep->hup && ++ep->frames_after_hup > ep->rx.geometry.slots) {
+        shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer writes into the ring after it closed its socket");
+        return false;
+    }
+    if (owed && ep->rx_open)
+        publish(ep);
+    return ep->rx_open;
+}
+
+static void unblock(shm_ep_t *ep)
+{
+    vbn_status_t status = shm_tx_refresh(&ep->tx);
+    if (status != VBN_OK) {
+        shm_ep_fail(ep, status, err_text());
+        return;
+    }
+    if (!shm_tx_slot_free(&ep->tx) || !shm_tx_chunk_free(&ep->tx))
+        return;
+    ep->blocked = false;
+    shm_ep_iface(ep)->params.upcalls.tx_ready(&ep->super);
+}
+
+static unsigned poll_ring(shm_ep_t *ep)
+{
+    unsigned count = 0;
+    if (ep->rx_open) {
+        while (count < SHM_FRAMES_PER_POLL && poll_frame(ep))
+            count++;
+        if (ep->rx_open && count < SHM_FRAMES_PER_POLL) { /* found empty */
+            if (shm_rx_unpublished(&ep->rx))
+                publish(ep);
+            if (ep->hup)
+                shm_ep_fail(ep, VBN_ERR_PEER_LOST, "same-host peer closed its socket: it ended or disconnected");
+        }
+    }
+    if (__builtin_expect(ep->blocked, 0) && ep->tx_open)
+        unblock(ep);
+    return count;
+}
+
+static unsigned poll_rings(shm_iface_t *iface)
+{
+    unsigned count = 0;
+    for (uint32_t i = 0; i < iface->ring_count; i++)
+        if (iface->rings[i] != NULL)
+            count += poll_ring(iface->rings[i]);
+    return count;
+}
+
+static void close_holes(shm_iface_t *iface)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < iface->ring_count; i++)
+        if (iface->rings[i] != NULL)
+            iface->rings[kept++] = iface->rings[i];
+    iface->ring_count = kept;
+    iface->ring_holes = false;
+}
+
+static void redial(shm_iface_t *iface)
+{
+    list_link_t *next;
+    for (list_link_t *link = iface->eps.next; link != &iface->eps && iface->dialing > 0; link = next) {
+        shm_ep_t *ep = container_of(link, shm_ep_t, link);
+        if (ep->dialing)
+            shm_ep_redial(ep);
+        next = ep->gone ? iface->eps.next : link->next; /* an upcall disconnected it: start over */
+    }
+}
+
+static bool sockets_due(shm_iface_t *iface)
+{
+    if (iface->attention || iface->opening > 0)
+        return true;
+    if (++iface->calls % SHM_CLOCK_EVERY != 0)
+        return false;
+    return os_now_ns() - iface->polled_ns >= SHM_SOCKET_POLL_NS;
+}
+
+static unsigned poll_sockets(shm_iface_t *iface)
+{
+    struct epoll_event events[EVENTS_PER_POLL];
+    iface->attention = false;
+    iface->polled_ns = os_now_ns();
+    int found = epoll_wait(iface->epoll_fd, events, EVENTS_PER_POLL, 0);
+    unsigned count = 0;
+    for (int i = 0; i < found; i++) {
+        shm_ep_t *ep = events[i].data.ptr;
+        if (ep == NULL) {
+            shm_listen_accept(iface);
+            count++;
+            continue;
+        }
+        if (ep->gone || ep->broken) /* freed after progress only, so looking is safe */
+            continue;
+        if ((events[i].events & ~(uint32_t)EPOLLOUT) != 0)
+            count += shm_socket_read(ep);
+        if ((events[i].events & EPOLLOUT) != 0 && !ep->gone && !ep->broken && !ep->hup)
+            shm_outbox_flush(ep);
+    }
+    if (iface->dialing > 0)
+        redial(iface);
+    if (found == EVENTS_PER_POLL)
+        iface->attention = true;
+    return count;
+}
+
+static unsigned report_failed(shm_iface_t *iface)
+{
+    unsigned count = 0;
+    list_link_t *link;
+    while ((link = list_pop(&iface->failed)) != NULL) {
+        shm_ep_t *ep = container_of(link, shm_ep_t, failed_link);
+        const char *text = ep->error_text != NULL ? ep->error_text : "same-host peer failed";
+        count++;
+        (void)err_set(ep->error, "%s", text);
+        shm_import_end(ep, ep->error, true);
+        if (!ep->gone)
+            iface->params.upcalls.ep_error(&ep->super, ep->error, text);
+    }
+    return count;
+}
+
+static void reap(shm_iface_t *iface)
+{
+    list_link_t *link;
+    if (iface->ring_holes)
+        close_holes(iface);
+    while ((link = list_pop(&iface->dead)) != NULL)
+        shm_ep_free(container_of(link, shm_ep_t, link));
+}
+
+/* Takes back the flags that arm() set. */
+static void disarm(shm_iface_t *iface)
+{
+    for (uint32_t i = 0; i < iface->ring_count; i++) {
+        shm_ep_t *ep = iface->rings[i];
+        if (ep->rx_open)
+            atomic_set_relaxed(&ep->rx.control->asleep, 0);
+        if (ep->tx_open)
+            atomic_set_relaxed(&ep->tx.control->waiting, 0);
+    }
+    iface->armed = false;
+}
+
+unsigned shm_progress(tl_iface_t *tl_iface)
+{
+    shm_iface_t *iface = (shm_iface_t *)tl_iface;
+    if (iface->in_progress)
+        return 0; /* called from an upcall */
+    iface->in_progress = true;
+    if (__builtin_expect(iface->armed, 0)) {
+        disarm(iface);
+        iface->attention = true;
+    }
+    unsigned count = poll_rings(iface);
+    if (sockets_due(iface))
+        count += poll_sockets(iface);
+    if (__builtin_expect(!list_empty(&iface->failed), 0))
+        count += report_failed(iface);
+    iface->in_progress = false;
+    if (__builtin_expect(iface->ring_holes || !list_empty(&iface->dead), 0))
+        reap(iface);
+    return count;
+}
+
+/* True when this endpoint has something to do after its flags were set. */
+static bool busy(shm_ep_t *ep)
+{
+    if (ep->rx_open && (ep->hup || !shm_rx_empty(&ep->rx)))
+        return true;
+    if (!ep->tx_open || !ep->blocked)
+        return false;
+    return shm_tx_refresh(&ep->tx) != VBN_OK || (shm_tx_slot_free(&ep->tx) && shm_tx_chunk_free(&ep->tx));
+}
+
+vbn_status_t shm_arm(tl_iface_t *tl_iface)
+{
+    shm_iface_t *iface = (shm_iface_t *)tl_iface;
+    if (iface->attention || iface->dialing > 0 || !list_empty(&iface->failed) || iface->in_progress)
+        return VBN_BUSY;
+    for (uint32_t i = 0; i < iface->ring_count; i++) {
+        shm_ep_t *ep = iface->rings[i];
+        if (ep->rx_open && shm_rx_unpublished(&ep->rx))
+            publish(ep);
+        if (ep->rx_open)
+            atomic_set_seq(&ep->rx.control->asleep, 1); /* pairs with shm_tx_must_wake */
+        if (ep->tx_open && ep->blocked)
+            atomic_set_seq(&ep->tx.control->waiting, 1); /* pairs with shm_rx_publish */
+    }
+    iface->armed = true;
+    if (iface->ring_count > 0 && iface->barrier && !barrier()) {
+        disarm(iface);
+        return VBN_BUSY;
+    }
+    for (uint32_t i = 0; i < iface->ring_count; i++) {
+        if (busy(iface->rings[i])) {
+            disarm(iface);
+            return VBN_BUSY;
+        }
+    }
+    return VBN_OK;
+}

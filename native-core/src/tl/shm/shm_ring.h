@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * shm_ring.h - one direction of a pair: a ring of slots plus chunks, single producer, single consumer.
+ *
+ * The memory is made by the consumer (its process is charged, and only it can be disturbed by the producer):
+ *
+ *   0     constants       written before the ring is handed over; the producer copies and checks them once
+ *   128   asleep          consumer sets it before it sleeps, producer clears it and then wakes; otherwise untouched, so
+ *                         the producer's look at it after each packet hits its own cache
+ *   256   consumed        consumer -> producer, published every quarter ring and when the ring is found empty
+ *   384   waiting         producer sets it before it sleeps for room, consumer clears it and then wakes
+ *   512   slots           128 B each: 8-byte word, 120 B data; word and the first 56 B share a cache line
+ *   ...   chunks          `stride` bytes each, used strictly in turn: header, padding to 64, payload
+ *
+ * Slot word: tag 16 bits (position + 1) | header bytes 12 | payload bytes 24 | kind 2 | zero 10. One 64-bit release
+ * store publishes a packet, one acquire load takes all that the consumer must check; nothing is read twice. No index
+ * comes from the other side except `consumed`, which is checked. Chunk numbers are counted by both sides.
+ *
+ * Invariants: R1 position - consumed <= slots. R2 chunk_position - chunks consumed <= chunks. R3 a slot's tag is never
+ * `position + 1` before the packet of this lap is complete (a slot is reused after 16 laps of 16-bit tags at the
+ * earliest, and by then it has been overwritten 15 times).
+ *
+ * Sleeping is Dekker's protocol: publish, then read the flag; set the flag, then re-check. With `light` the sleeping
+ * side runs membarrier() in between, so that the busy side needs no fence; else both sides use seq_cst accesses. */
+#ifndef VBN_TL_SHM_RING_H
+#define VBN_TL_SHM_RING_H
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/atomics.h"
+#include "base/status.h"
+
+#define SHM_RING_MAGIC 0x474e5256u /* "VRNG" */
+#define SHM_RING_VERSION 1u
+#define SHM_RING_CONTROL 512u
+#define SHM_SLOT_DATA 120u
+#define SHM_SLOT_FIRST_LINE 56u
+#define SHM_SLOTS_MIN 8u
+#define SHM_SLOTS_MAX 4096u
+#define SHM_CHUNKS_MIN 4u
+#define SHM_CHUNKS_MAX 4096u
+#define SHM_HEADER_MAX 320u
+#define SHM_STRIDE_MAX ((1u << 20) + 1024u)
+#define SHM_RING_BYTES_MAX (64u << 20)
+
+enum { SHM_INLINE = 0, SHM_CHUNK = 1, SHM_KICK = 2 }; /* KICK: no packet, look at the socket */
+
+typedef struct shm_geometry {
+    uint32_t slots;  /* power of two */
+    uint32_t chunks;
+    uint32_t stride; /* bytes of a chunk, multiple of 64 */
+} shm_geometry_t;
+
+typedef struct shm_slot {
+    _Atomic uint64_t word;
+    uint8_t data[SHM_SLOT_DATA];
+} shm_slot_t;
+
+typedef struct shm_ring_control {
+    uint32_t magic;
+    uint32_t version;
+    shm_geometry_t geometry;
+    uint8_t pad0[108];
+    _Atomic uint32_t asleep;
+    uint8_t pad1[124];
+    _Atomic uint64_t consumed; /* slots in the low, chunks in the high 32 bits; both count up and wrap */
+    uint8_t pad2[120];
+    _Atomic uint32_t waiting;
+    uint8_t pad3[124];
+} shm_ring_control_t;
+
+_Static_assert(sizeof(shm_slot_t) == 128, "slot layout");
+_Static_assert(sizeof(shm_ring_control_t) == SHM_RING_CONTROL, "control layout");
+
+/* The producer's private side. Its thread only. */
+typedef struct shm_tx {
+    shm_ring_control_t *control; /* NULL = not attached */
+    shm_slot_t *slots;
+    uint8_t *chunks;
+    shm_geometry_t geometry;
+    uint32_t position;
+    uint32_t chunk_position;
+    uint32_t consumed; /* last checked value of the consumer's */
+    uint32_t chunks_consumed;
+    bool light;
+} shm_tx_t;
+
+/* The consumer's private side. Its thread only. */
+typedef struct shm_rx {
+    shm_ring_control_t *control;
+    shm_slot_t *slots;
+    uint8_t *chunks;
+    shm_geometry_t geometry;
+    uint32_t position;
+    uint32_t chunk_position;
+    uint32_t published;
+    uint32_t chunks_published;
+    bool light;
+} shm_rx_t;
+
+/* What the consumer found: lengths are checked, bytes are still in the producer's reach. */
+typedef struct shm_frame {
+    unsigned kind;
+    uint32_t header_bytes;
+    uint32_t payload_bytes;
+    const uint8_t *header;
+    const uint8_t *payload;
+} shm_frame_t;
+
+/* Bytes of a ring's memory, a multiple of `page`. */
+size_t shm_ring_bytes(const shm_geometry_t *geometry, size_t page);
+/* Bytes of a chunk that takes any packet of `packet_max` bytes of header and payload. */
+uint32_t shm_ring_stride(uint32_t packet_max);
+/* Consumer: formats zeroed memory and attaches to it. */
+void shm_rx_create(shm_rx_t *rx, void *memory, const shm_geometry_t *geometry, bool light);
+/* Producer: checks the constants of memory of `bytes` bytes and attaches. VBN_ERR_PROTOCOL. */
+vbn_status_t shm_tx_attach(shm_tx_t *tx, void *memory, size_t bytes, uint32_t stride_min, bool light);
+/* Producer: takes over the consumer's index. VBN_ERR_PROTOCOL when it is impossible. */
+vbn_status_t shm_tx_refresh(shm_tx_t *tx);
+
+static inline uint32_t shm_align64(uint32_t bytes)
+{
+    return (bytes + 63u) & ~63u;
+}
+
+static inline bool shm_tx_slot_free(const shm_tx_t *tx)
+{
+    return tx->position - tx->consumed < tx->geometry.slots;
+}
+
+static inline bool shm_tx_chunk_free(const shm_tx_t *tx)
+{
+    return tx->chunk_position - tx->chunks_consumed < tx->geometry.chunks;
+}
+
+static inline void shm_tx_publish(shm_tx_t *tx, uint32_t header_bytes, uint32_t payload_bytes, unsigned kind)
+{
+    shm_slot_t *slot = &tx->slots[tx->position & (tx->geometry.slots - 1)];
+    tx->position++;
+    uint64_t word = (uint64_t)(tx->position & 0xffff) | (uint64_t)header_bytes << 16 |
+                    (uint64_t)payload_bytes << 28 | (uint64_t)kind << 52;
+    if (tx->light)
+        atomic_set_release(&slot->word, word); /* pairs with the acquire in shm_rx_peek */
+    else
+        atomic_set_seq(&slot->word, word); /* and with the seq_cst store of asleep */
+}
+
+static inline void shm_gather(uint8_t *to, const struct iovec *iov, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (iov[i].iov_len != 0)
+            memcpy(to, iov[i].iov_base, iov[i].iov_len);
+        to += iov[i].iov_len;
+    }
+}
+
+/* Writes one packet. VBN_BUSY: no room. The caller has checked the lengths: header_bytes <= SHM_HEADER_MAX, and
+ * align64(header_bytes) + payload_bytes <= stride; payload_bytes is the sum of iov. */
+static inline vbn_status_t shm_tx_put(shm_tx_t *tx, const void *header, uint32_t header_bytes,
+                                      const struct iovec *iov, uint32_t count, uint32_t payload_bytes)
+{
+    bool whole = header_bytes + payload_bytes <= SHM_SLOT_DATA;
+    if (!shm_tx_slot_free(tx) || (!whole && !shm_tx_chunk_free(tx))) {
+        vbn_status_t status = shm_tx_refresh(tx);
+        if (status != VBN_OK)
+            return status;
+        if (!shm_tx_slot_free(tx) || (!whole && !shm_tx_chunk_free(tx)))
+            return VBN_BUSY;
+    }
+    if (whole) {
+        uint8_t *data = tx->slots[tx->position & (tx->geometry.slots - 1)].data;
+        memcpy(data, header, header_bytes);
+        shm_gather(data + header_bytes, iov, count);
+        shm_tx_publish(tx, header_bytes, payload_bytes, SHM_INLINE);
+        return VBN_OK;
+    }
+    uint8_t *chunk = tx->chunks + (size_t)(tx->chunk_position % tx->geometry.chunks) * tx->geometry.stride;
+    memcpy(chunk, header, header_bytes);
+    shm_gather(chunk + shm_align64(header_bytes), iov, count);
+    tx->chunk_position++;
+    shm_tx_publish(tx, header_bytes, payload_bytes, SHM_CHUNK);
+    return VBN_OK;
+}
+
+/* After publishing: is the consumer asleep? Clears the flag, so that one sleeper is woken once. Clearing comes before
+ * the wake-up is written: a consumer that goes to sleep again in between finds the wake-up in its socket. */
+static inline bool shm_tx_must_wake(shm_tx_t *tx)
+{
+    uint32_t asleep;
+    if (tx->light) {
+        atomic_signal_fence(memory_order_seq_cst); /* compiler only; the sleeper's membarrier does the rest */
+        asleep = atomic_get_relaxed(&tx->control->asleep);
+    } else {
+        asleep = atomic_get_seq(&tx->control->asleep); /* pairs with the seq_cst store in the consumer's arm */
+    }
+    if (__builtin_expect(asleep == 0, 1))
+        return false;
+    atomic_set_relaxed(&tx->control->asleep, 0);
+    return true;
+}
+
+static inline bool shm_rx_empty(const shm_rx_t *rx)
+{
+    uint64_t word = atomic_get_seq(&rx->slots[rx->position & (rx->geometry.slots - 1)].word);
+    return (uint16_t)word != (uint16_t)(rx->position + 1);
+}
+
+/* 1: a frame; 0: empty; -1: the producer wrote nonsense. */
+static inline int shm_rx_peek(const shm_rx_t *rx, shm_frame_t *frame)
+{
+    shm_slot_t *slot = &rx->slots[rx->position & (rx->geometry.slots - 1)];
+    uint64_t word = atomic_get_acquire(&slot->word); /* pairs with shm_tx_publish */
+    if ((uint16_t)word != (uint16_t)(rx->position + 1))
+        return 0;
+    frame->header_bytes = (uint32_t)(word >> 16) & 0xfff;
+    frame->payload_bytes = (uint32_t)(word >> 28) & 0xffffff;
+    frame->kind = (unsigned)(word >> 52);
+    if (__builtin_expect(frame->kind == SHM_INLINE, 1)) {
+        frame->header = slot->data;
+        frame->payload = slot->data + frame->header_bytes;
+        return frame->header_bytes + frame->payload_bytes <= SHM_SLOT_DATA ? 1 : -1;
+    }
+    if (frame->kind == SHM_KICK)
+        return frame->header_bytes == 0 && frame->payload_bytes == 0 ? 1 : -1;
+    if (frame->kind != SHM_CHUNK || frame->header_bytes > SHM_HEADER_MAX ||
+        shm_align64(frame->header_bytes) + frame->payload_bytes > rx->geometry.stride)
+        return -1;
+    const uint8_t *chunk = rx->chunks + (size_t)(rx->chunk_position % rx->geometry.chunks) * rx->geometry.stride;
+    frame->header = chunk;
+    frame->payload = chunk + shm_align64(frame->header_bytes);
+    return 1;
+}
+
+static inline bool shm_rx_unpublished(const shm_rx_t *rx)
+{
+    return rx->position != rx->published;
+}
+
+/* Gives everything consumed back to the producer. True: the producer sleeps for room, wake it (flag is cleared). */
+static inline bool shm_rx_publish(shm_rx_t *rx)
+{
+    rx->published = rx->position;
+    rx->chunks_published = rx->chunk_position;
+    uint64_t value = (uint64_t)rx->chunk_position << 32 | rx->position;
+    uint32_t waiting;
+    if (rx->light) {
+        atomic_set_release(&rx->control->consumed, value); /* pairs with the acquire in shm_tx_refresh */
+        atomic_signal_fence(memory_order_seq_cst);
+        waiting = atomic_get_relaxed(&rx->control->waiting);
+    } else {
+        atomic_set_seq(&rx->control->consumed, value); /* and with the seq_cst store of waiting */
+        waiting = atomic_get_seq(&rx->control->waiting);
+    }
+    if (__builtin_expect(waiting == 0, 1))
+        return false;
+    atomic_set_relaxed(&rx->control->waiting, 0);
+    return true;
+}
+
+/* Steps over the frame that peek gave. True: a quarter of the ring or of the chunks is owed, publish. */
+static inline bool shm_rx_consume(shm_rx_t *rx, const shm_frame_t *frame)
+{
+    rx->position++;
+    rx->chunk_position += frame->kind == SHM_CHUNK;
+    return rx->position - rx->published >= rx->geometry.slots / 4 ||
+           rx->chunk_position - rx->chunks_published >= rx->geometry.chunks / 4;
+}
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tcp_iface.c - the TCP interface of a worker: one listener, one epoll, one timer; the table of operations. */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "tl/tcp/tcp_private.h"
+
+#define LOOK_GAP_NS 1000u         /* between two looks at epoll while nothing arrives */
+#define LOOK_GAP_ALONE_NS 20000u  /* the same without any connection: only a new one can come */
+
+static void init_fields(tcp_iface_t *iface, const tl_params_t *params)
+{
+    uint32_t chunk = (uint32_t)params->settings->tl_tcp_chunk_bytes;
+    iface->base.ops = &tl_tcp_ops;
+    iface->params = *params;
+    iface->listen_fd = iface->epoll_fd = iface->timer_fd = iface->reserve_fd = -1;
+    list_init(&iface->eps);
+    list_init(&iface->pending);
+    list_init(&iface->untrusted);
+    list_init(&iface->timed);
+    list_init(&iface->gone);
+    mpool_init(&iface->tx_pool, sizeof(tcp_tx_t), 16, 0);
+    iface->caps.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED;
+    iface->caps.packet_max = chunk + TL_HEADER_MAX;
+    iface->caps.eager_best = TCP_DIRECT_MIN < chunk ? TCP_DIRECT_MIN : chunk;
+    iface->caps.stream_chunk = chunk;
+    iface->caps.latency_ns = 20000;
+    iface->caps.mbytes_per_s = 2500;
+}
+
+static void tcp_close(tl_iface_t *base)
+{
+    tcp_iface_t *iface = tcp_iface_of(base);
+    while (!list_empty(&iface->eps))
+        tcp_ep_retire(container_of(iface->eps.next, tcp_ep_t, all));
+    const int fds[] = {iface->listen_fd, iface->timer_fd, iface->reserve_fd, iface->epoll_fd};
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    mpool_free(&iface->tx_pool);
+    free(iface);
+}
+
+static vbn_status_t open_descriptors(tcp_iface_t *iface)
+{
+    iface->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (iface->epoll_fd < 0)
+        return err_sys(errno, "cannot create an epoll descriptor");
+    iface->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (iface->timer_fd < 0)
+        return err_sys(errno, "cannot create a timer descriptor");
+    iface->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (iface->reserve_fd < 0)
+        return err_sys(errno, "cannot open /dev/null");
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &iface->timer_fd};
+    if (epoll_ctl(iface->epoll_fd, EPOLL_CTL_ADD, iface->timer_fd, &event) != 0)
+        return err_sys(errno, "cannot watch the timer");
+    return tcp_listen_open(iface);
+}
+
+static vbn_status_t tcp_open(const tl_params_t *params, tl_iface_t **iface_p)
+{
+    tcp_iface_t *iface = calloc(1, sizeof(*iface));
+    if (!iface)
+        return err_set(VBN_ERR_NO_MEMORY, "no memory for a tcp interface");
+    init_fields(iface, params);
+    vbn_status_t status = open_descriptors(iface);
+    if (status != VBN_OK) {
+        tcp_close(&iface->base);
+        return status;
+    }
+    char text[TCP_ENDPOINT_TEXT];
+    tcp_ip_text(&iface->choice.ip, iface->address.port, text);
+    LOG_INFO(params->log, "tcp listens on %s: %s", text, iface->choice.why);
+    *iface_p = &iface->base;
+    return VBN_OK;
+}
+
+static const tl_caps_t *tcp_caps(const tl_iface_t *base)
+{
+    return &tcp_iface_of(base)->caps;
+}
+
+static vbn_status_t tcp_address(const tl_iface_t *base, void *buffer, size_t *length_p)
+{
+    const tcp_iface_t *iface = tcp_iface_of(base);
+    uint8_t bytes[TCP_ADDRESS_BYTES_MAX];
+    size_t length = tcp_address_encode(&iface->address, bytes);
+    if (length > *length_p)
+        return err_set(VBN_ERR_LIMIT, "tcp address takes %zu bytes, the buffer has %zu", length, *length_p);
+    memcpy(buffer, bytes, length);
+    *length_p = length;
+    return VBN_OK;
+}
+
+static vbn_status_t tcp_reachable(const tl_iface_t *base, const void *bytes, size_t length, char *reason,
+                                  size_t capacity)
+{
+    const tcp_iface_t *iface = tcp_iface_of(base);
+    tcp_address_t address;
+    vbn_status_t status = tcp_address_decode(bytes, length, &address);
+    if (status != VBN_OK) {
+        snprintf(reason, capacity, "%s", err_text());
+        return VBN_ERR_PROTOCOL;
+    }
+    bool same_stack = address.host_id == iface->address.host_id && address.netns_id == iface->address.netns_id;
+    char text[TCP_ENDPOINT_TEXT];
+    for (unsigned i = 0; i < address.count; i++) {
+        tcp_ip_text(&address.ips[i], address.port, text);
+        if (tcp_ip_is_loopback(&address.ips[i]) && !same_stack) {
+            (void)err_set(VBN_ERR_UNREACHABLE, "%s is loopback of another host; set tl.tcp.interface there", text);
+        } else if (tcp_route_check(&address.ips[i], address.port) == VBN_OK) {
+            snprintf(reason, capacity, "%s %s", same_stack ? "same host," : "routed to", text);
+            return VBN_OK;
+        }
+    }
+    snprintf(reason, capacity, "%s", err_text());
+    return VBN_ERR_UNREACHABLE;
+}
+
+/* Work that the kernel does not announce (T4). What is added meanwhile waits for the next call. */
+static unsigned run_pending(tcp_iface_t *iface)
+{
+    unsigned events = 0;
+    list_link_t todo;
+    list_init(&todo);
+    list_link_t *link;
+    while ((link = list_pop(&iface->pending)) != NULL)
+        list_append(&todo, link);
+    while ((link = list_pop(&todo)) != NULL) {
+        tcp_ep_t *ep = container_of(link, tcp_ep_t, pending);
+        events++;
+        if (ep->state == TCP_CONNECTING && ep->broken)
+            tcp_connect_event(ep);
+        if (ep->state == TCP_OPENING && ep->announce_ready) {
+            ep->announce_ready = false;
+            ep->state = TCP_READY;
+            iface->params.upcalls.ready(&ep->base);
+        }
+        if (tcp_ep_is_open(ep))
+            events += tcp_rx_progress(ep);
+    }
+    return events;
+}
+
+static unsigned ep_event(tcp_ep_t *ep, uint32_t mask)
+{
+    unsigned events = 1;
+    if (ep->state == TCP_CONNECTING) {
+        tcp_connect_event(ep);
+        return events;
+    }
+    if ((mask & EPOLLOUT) && tcp_ep_is_open(ep))
+        events += tcp_tx_progress(ep);
+    if ((mask & ~(uint32_t)EPOLLOUT) && tcp_ep_is_open(ep))
+        events += tcp_rx_progress(ep);
+    if ((mask & (EPOLLHUP | EPOLLERR)) && ep->state == TCP_FLUSHING && ep->read_ended)
+        tcp_ep_retire(ep); /* both directions are dead: nothing is left to wait for */
+    return events;
+}
+
+/* While nothing arrives a system call per progress() would slow down the worker's other transports. arm() looks in
+ * any case, so nobody sleeps on it. */
+static bool may_skip_look(tcp_iface_t *iface)
+{
+    if (!iface->idle)
+        return false;
+    uint64_t now = os_now_ns();
+    if (now - iface->looked_ns < (iface->ep_count ? LOOK_GAP_NS : LOOK_GAP_ALONE_NS))
+        return true;
+    iface->looked_ns = now;
+    return false;
+}
+
+static unsigned look(tcp_iface_t *iface)
+{
+    struct epoll_event ready[TCP_EVENTS];
+    unsigned events = 0;
+    if (may_skip_look(iface))
+        return 0;
+    int count = epoll_wait(iface->epoll_fd, ready, TCP_EVENTS, 0);
+    if (count <= 0) {
+        if (!iface->idle)
+            iface->looked_ns = os_now_ns();
+        iface->idle = true;
+        return 0;
+    }
+    iface->idle = false;
+    for (int i = 0; i < count; i++) {
+        if (ready[i].data.ptr == &iface->listen_fd) {
+            events += tcp_listen_accept(iface);
+        } else if (ready[i].data.ptr == &iface->timer_fd) {
+            tcp_timer_expired(iface);
+            events++;
+        } else {
+            events += ep_event(ready[i].data.ptr, ready[i].events); /* T1: not freed before the end of progress() */
+        }
+    }
+    return events;
+}
+
+static unsigned tcp_progress(tl_iface_t *base)
+{
+    tcp_iface_t *iface = tcp_iface_of(base);
+    assert(!iface->progressing);
+    iface->progressing = true;
+    unsigned events = list_empty(&iface->pending) ? 0 : run_pending(iface);
+    events += look(iface);
+    iface->progressing = false;
+    if (!list_empty(&iface->gone))
+        tcp_ep_reap(iface);
+    return events;
+}
+
+static vbn_status_t tcp_arm(tl_iface_t *base)
+{
+    tcp_iface_t *iface = tcp_iface_of(base);
+    struct epoll_event ready;
+    if (list_empty(&iface->pending) && epoll_wait(iface->epoll_fd, &ready, 1, 0) == 0)
+        return VBN_OK;
+    iface->idle = false;
+    return VBN_BUSY;
+}
+
+static int tcp_event_fd(const tl_iface_t *base)
+{
+    return tcp_iface_of(base)->epoll_fd;
+}
+
+const tl_ops_t tl_tcp_ops = {
+    .name = "tcp",
+    .open = tcp_open,
+    .close = tcp_close,
+    .caps = tcp_caps,
+    .address = tcp_address,
+    .reachable = tcp_reachable,
+    .progress = tcp_progress,
+    .arm = tcp_arm,
+    .event_fd = tcp_event_fd,
+    .connect = tcp_connect,
+    .trust = tcp_trust,
+    .disconnect = tcp_disconnect,
+    .send = tcp_send,
+};

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tcp_route.c - choice of the listening address from the host's interfaces and routes. */
+#include "tl/tcp/tcp_route.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <limits.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROUTE_UP 0x0001u
+#define ROUTE_REJECT 0x0200u
+
+/* Interface of the IPv4 default route with the lowest metric. */
+static bool default_route_v4(char name[IF_NAMESIZE])
+{
+    char line[256];
+    unsigned long best = ULONG_MAX;
+    FILE *file = fopen("/proc/net/route", "re");
+    if (!file)
+        return false;
+    while (fgets(line, sizeof(line), file)) {
+        char interface[IF_NAMESIZE];
+        unsigned long destination, flags, metric, mask;
+        if (sscanf(line, "%15s %lx %*s %lx %*s %*s %lu %lx", interface, &destination, &flags, &metric, &mask) != 5)
+            continue;
+        if (destination || mask || !(flags & ROUTE_UP) || (flags & ROUTE_REJECT) || metric >= best)
+            continue;
+        best = metric;
+        memcpy(name, interface, IF_NAMESIZE);
+    }
+    fclose(file);
+    return best != ULONG_MAX;
+}
+
+static bool default_route_v6(char name[IF_NAMESIZE])
+{
+    char line[256];
+    unsigned long best = ULONG_MAX;
+    FILE *file = fopen("/proc/net/ipv6_route", "re");
+    if (!file)
+        return false;
+    while (fgets(line, sizeof(line), file)) {
+        char interface[IF_NAMESIZE];
+        char destination[33];
+        unsigned long prefix, metric, flags;
+        if (sscanf(line, "%32s %lx %*s %*s %*s %lx %*s %*s %lx %15s", destination, &prefix, &metric, &flags,
+                   interface) != 5)
+            continue;
+        if (prefix || strspn(destination, "0") != 32 || !(flags & ROUTE_UP) || (flags & ROUTE_REJECT) || metric >= best)
+            continue;
+        best = metric;
+        memcpy(name, interface, IF_NAMESIZE);
+    }
+    fclose(file);
+    return best != ULONG_MAX;
+}
+
+/* IPv6 link-local addresses need a scope that means nothing to the peer. */
+static bool is_usable(const struct ifaddrs *entry, tcp_ip_t *ip)
+{
+    if (!entry->ifa_addr || !(entry->ifa_flags & IFF_UP) || !tcp_ip_from_sockaddr(entry->ifa_addr, ip, NULL))
+        return false;
+    return ip->family == 4 || ip->bytes[0] != 0xFE || (ip->bytes[1] & 0xC0) != 0x80;
+}
+
+/* First address of an interface, IPv4 before IPv6; family 0 = any. */
+static bool address_of(const struct ifaddrs *all, const char *name, uint8_t family, tcp_ip_t *ip_p)
+{
+    bool found = false;
+    for (const struct ifaddrs *entry = all; entry; entry = entry->ifa_next) {
+        tcp_ip_t ip;
+        if (!is_usable(entry, &ip) || strcmp(entry->ifa_name, name) != 0)
+            continue;
+        if ((family && ip.family != family) || (found && ip_p->family <= ip.family))
+            continue;
+        *ip_p = ip;
+        found = true;
+    }
+    return found;
+}
+
+static vbn_status_t unknown_interface(const struct ifaddrs *all, const char *wanted)
+{
+    char present[512] = "";
+    size_t used = 0;
+    for (const struct ifaddrs *entry = all; entry; entry = entry->ifa_next) {
+        tcp_ip_t ip;
+        char text[TCP_ENDPOINT_TEXT];
+        if (!is_usable(entry, &ip) || used >= sizeof(present) - 1)
+            continue;
+        tcp_ip_text(&ip, 0, text);
+        int n = snprintf(present + used, sizeof(present) - used, "%s%s (%s)", used ? ", " : "", entry->ifa_name, text);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return err_set(VBN_ERR_SETTING, "tl.tcp.interface \"%s\" is no address or name of an interface here that is up; "
+                   "present: %s", wanted, present);
+}
+
+static vbn_status_t choose_wanted(const struct ifaddrs *all, const char *wanted, tcp_choice_t *choice)
+{
+    tcp_ip_t ip = {0};
+    if (inet_pton(AF_INET, wanted, ip.bytes) == 1)
+        ip.family = 4;
+    else if (inet_pton(AF_INET6, wanted, ip.bytes) == 1)
+        ip.family = 6;
+    for (const struct ifaddrs *entry = all; entry && ip.family; entry = entry->ifa_next) {
+        tcp_ip_t present;
+        if (is_usable(entry, &present) && tcp_ip_equal(&present, &ip)) {
+            choice->ip = ip;
+            snprintf(choice->why, sizeof(choice->why), "set by tl.tcp.interface, on %s", entry->ifa_name);
+            return VBN_OK;
+        }
+    }
+    if (!address_of(all, wanted, 0, &choice->ip))
+        return unknown_interface(all, wanted);
+    snprintf(choice->why, sizeof(choice->why), "interface %s set by tl.tcp.interface", wanted);
+    return VBN_OK;
+}
+
+static vbn_status_t choose_default(const struct ifaddrs *all, tcp_choice_t *choice)
+{
+    char name[IF_NAMESIZE];
+    if ((default_route_v4(name) && address_of(all, name, 4, &choice->ip)) ||
+        (default_route_v6(name) && address_of(all, name, 6, &choice->ip))) {
+        snprintf(choice->why, sizeof(choice->why), "default route by %s", name);
+        return VBN_OK;
+    }
+    for (const struct ifaddrs *entry = all; entry; entry = entry->ifa_next) {
+        tcp_ip_t ip;
+        if (is_usable(entry, &ip) && tcp_ip_is_loopback(&ip)) {
+            choice->ip = ip;
+            snprintf(choice->why, sizeof(choice->why),
+                     "no default route, loopback only; set tl.tcp.interface for more");
+            return VBN_OK;
+        }
+    }
+    return err_set(VBN_ERR_UNSUPPORTED, "no network interface is up, not even loopback; run \"ip link set lo up\"");
+}
+
+vbn_status_t tcp_route_choose(const char *wanted, tcp_choice_t *choice_p)
+{
+    struct ifaddrs *all;
+    if (getifaddrs(&all) != 0)
+        return err_sys(errno, "cannot list the network interfaces");
+    vbn_status_t status = *wanted ? choose_wanted(all, wanted, choice_p) : choose_default(all, choice_p);
+    freeifaddrs(all);
+    return status;
+}
+
+vbn_status_t tcp_route_check(const tcp_ip_t *ip, uint16_t port)
+{
+    struct sockaddr_storage address;
+    socklen_t length = tcp_ip_to_sockaddr(ip, port, &address);
+    int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_set(VBN_ERR_UNREACHABLE, "no %s socket: %s", ip->family == 4 ? "IPv4" : "IPv6", strerror(errno));
+    int error = connect(fd, (struct sockaddr *)&address, length) == 0 ? 0 : errno;
+    close(fd);
+    if (error == 0)
+        return VBN_OK;
+    char text[TCP_ENDPOINT_TEXT];
+    tcp_ip_text(ip, port, text);
+    return err_set(VBN_ERR_UNREACHABLE, "no route to %s: %s", text, strerror(error));
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tcp_route.h - which local address to listen on, and why. */
+#ifndef VBN_TL_TCP_ROUTE_H
+#define VBN_TL_TCP_ROUTE_H
+
+#include "tl/tcp/tcp_address.h"
+
+typedef struct tcp_choice {
+    tcp_ip_t ip;
+    char why[128]; /* one clause: "default route by eth0" */
+} tcp_choice_t;
+
+/* wanted: the setting tl.tcp.interface - an address or interface name of this host; "" = the interface of the default
+ * route, else loopback. Never the wildcard address. VBN_ERR_SETTING lists the names that exist. Any thread. */
+vbn_status_t tcp_route_choose(const char *wanted, tcp_choice_t *choice_p);
+/* Asks the kernel's routing table, without sending: VBN_OK when ip can be routed to, else VBN_ERR_UNREACHABLE. */
+vbn_status_t tcp_route_check(const tcp_ip_t *ip, uint16_t port);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tcp_rx.c - receiving: packets are handed up from the buffer in place; a large payload that is not buffered yet goes
+ * straight to the place that sink() names.
+ *
+ *   rx: [ ... handed up ... | head  prefix header payload prefix hea | tail        free        ]
+ *   with a large payload:  [ header | head = tail   room for TCP_RX_AHEAD_BYTES ... ] and the payload in `large` */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "tl/tcp/tcp_private.h"
+
+static void hand_up(tcp_ep_t *ep, const uint8_t *header, uint32_t header_bytes, const uint8_t *payload,
+                    uint32_t payload_bytes)
+{
+    tcp_iface_t *iface = ep->iface;
+    counter_add(iface->params.counters, COUNTER_TCP_RX_PACKETS, 1);
+    counter_add(iface->params.counters, COUNTER_TCP_RX_BYTES, header_bytes + (uint64_t)payload_bytes);
+    iface->params.upcalls.rx(&ep->base, header, header_bytes, payload, payload_bytes);
+}
+
+static bool may_deliver(const tcp_ep_t *ep)
+{
+    return ep->state == TCP_OPENING || ep->state == TCP_READY;
+}
+
+static uint8_t *assembly_for(tcp_ep_t *ep, uint32_t bytes)
+{
+    if (ep->assembly_bytes < bytes) {
+        free(ep->assembly);
+        ep->assembly = malloc(bytes);
+        ep->assembly_bytes = ep->assembly ? bytes : 0;
+    }
+    return ep->assembly;
+}
+
+/* The header of a large packet is complete, its payload is not: finds a place for it and moves there what came. */
+static void begin_large(tcp_ep_t *ep, const tcp_frame_t *frame)
+{
+    uint8_t *header = ep->rx + ep->rx_head + TCP_PREFIX_BYTES;
+    uint32_t have = ep->rx_tail - ep->rx_head - TCP_PREFIX_BYTES - frame->header_bytes;
+    uint8_t *place = ep->iface->params.upcalls.sink
+                         ? ep->iface->params.upcalls.sink(&ep->base, header, frame->header_bytes, frame->payload_bytes)
+                         : NULL;
+    if (!may_deliver(ep))
+        return;
+    if (!place && (place = assembly_for(ep, frame->payload_bytes)) == NULL) {
+        tcp_ep_fail(ep, VBN_ERR_NO_MEMORY, "no memory for an incoming packet of %u bytes", frame->payload_bytes);
+        return;
+    }
+    memcpy(place, header + frame->header_bytes, have);
+    memmove(ep->rx, header, frame->header_bytes);
+    ep->rx_head = frame->header_bytes;
+    ep->rx_tail = frame->header_bytes;
+    ep->large = place;
+    ep->large_bytes = frame->payload_bytes;
+    ep->large_have = have;
+    ep->large_header = frame->header_bytes;
+}
+
+static void bad_frame(tcp_ep_t *ep, tcp_frame_result_t result)
+{
+    char text[TCP_ENDPOINT_TEXT];
+    tcp_ep_peer_text(ep, text);
+    counter_add(ep->iface->params.counters, COUNTER_BAD_FRAMES, 1);
+    tcp_ep_fail(ep, VBN_ERR_PROTOCOL, "dropped %s connection with %s: %s", ep->trusted ? "the" : "an unauthenticated",
+                text, tcp_frame_reason(result));
+}
+
+/* Hands up one packet of the buffer. false: none is complete, or the endpoint ended. */
+static bool deliver_one(tcp_ep_t *ep)
+{
+    if (ep->large) {
+        if (ep->large_have < ep->large_bytes)
+            return false;
+        const uint8_t *payload = ep->large;
+        ep->large = NULL;
+        hand_up(ep, ep->rx, ep->large_header, payload, ep->large_bytes);
+        return true;
+    }
+    tcp_frame_t frame;
+    uint32_t available = ep->rx_tail - ep->rx_head;
+    const uint8_t *at = ep->rx + ep->rx_head;
+    tcp_frame_result_t result = tcp_frame_decode(at, available, ep->trusted ? TCP_BODY_MAX : TL_SIGNAL_MAX, &frame);
+    if (result == TCP_FRAME_MORE)
+        return false;
+    if (result != TCP_FRAME_OK) {
+        bad_frame(ep, result);
+        return false;
+    }
+    available -= TCP_PREFIX_BYTES;
+    if (available >= frame.body_bytes) {
+        ep->rx_head += TCP_PREFIX_BYTES + frame.body_bytes;
+        at += TCP_PREFIX_BYTES;
+        hand_up(ep, at, frame.header_bytes, at + frame.header_bytes, frame.payload_bytes);
+        return true;
+    }
+    if (available >= frame.header_bytes && frame.payload_bytes >= TCP_DIRECT_MIN)
+        begin_large(ep, &frame);
+    return false;
+}
+
+/* Room for the next read. A packet that is not large fits half of a trusted buffer, and an untrusted one whole. */
+static bool make_room(tcp_ep_t *ep)
+{
+    if (ep->trusted && ep->rx_capacity < TCP_RX_BYTES) {
+        uint8_t *rx = malloc(TCP_RX_BYTES);
+        if (!rx) {
+            tcp_ep_fail(ep, VBN_ERR_NO_MEMORY, "no memory for a receive buffer of %u bytes", TCP_RX_BYTES);
+            return false;
+        }
+        memcpy(rx, ep->rx, ep->rx_tail);
+        free(ep->rx);
+        ep->rx = rx;
+        ep->rx_capacity = TCP_RX_BYTES;
+    }
+    if (ep->large)
+        return true;
+    if (ep->rx_head == ep->rx_tail) {
+        ep->rx_head = 0;
+        ep->rx_tail = 0;
+    } else if (ep->rx_capacity - ep->rx_tail < ep->rx_capacity / 2) {
+        memmove(ep->rx, ep->rx + ep->rx_head, ep->rx_tail - ep->rx_head);
+        ep->rx_tail -= ep->rx_head;
+        ep->rx_head = 0;
+    }
+    return true;
+}
+
+/* Reads to the open end of the large payload and a little beyond, or to the buffer. *full_p: all room was used. */
+static ssize_t read_socket(tcp_ep_t *ep, bool *full_p)
+{
+    struct iovec pieces[2];
+    size_t count = 0;
+    size_t room = ep->rx_capacity - ep->rx_tail;
+    if (ep->large) {
+        pieces[count].iov_base = ep->large + ep->large_have;
+        pieces[count++].iov_len = ep->large_bytes - ep->large_have;
+        room = room < TCP_RX_AHEAD_BYTES ? room : TCP_RX_AHEAD_BYTES;
+    }
+    pieces[count].iov_base = ep->rx + ep->rx_tail;
+    pieces[count++].iov_len = room;
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
+    ssize_t n = recvmsg(ep->fd, &message, MSG_DONTWAIT);
+    if (n <= 0)
+        return n;
+    size_t rest = (size_t)n;
+    if (ep->large) {
+        size_t step = rest < pieces[0].iov_len ? rest : pieces[0].iov_len;
+        ep->large_have += (uint32_t)step;
+        rest -= step;
+    }
+    ep->rx_tail += (uint32_t)rest;
+    *full_p = rest == room;
+    return n;
+}
+
+static void lost(tcp_ep_t *ep, int error)
+{
+    char text[TCP_ENDPOINT_TEXT];
+    bool midway = ep->large || ep->rx_head < ep->rx_tail;
+    tcp_ep_peer_text(ep, text);
+    if (error)
+        tcp_ep_fail(ep, VBN_ERR_PEER_LOST, "connection with %s broke: %s%s", text, strerror(error),
+                    midway ? ", in the middle of a packet" : "");
+    else
+        tcp_ep_fail(ep, VBN_ERR_PEER_LOST, "%s closed the connection%s (its process ended, or it disconnected)", text,
+                    midway ? " in the middle of a packet" : "");
+}
+
+/* Flushing: what still comes is read and dropped until the peer's end. */
+static bool discard(tcp_ep_t *ep)
+{
+    ssize_t n = recv(ep->fd, ep->rx, ep->rx_capacity, MSG_DONTWAIT);
+    if (n > 0 || (n < 0 && errno == EINTR))
+        return true;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return false;
+    if (n < 0) {
+        tcp_ep_retire(ep);
+        return false;
+    }
+    ep->read_ended = true;
+    (void)tcp_ep_watch(ep); /* the deadline ends the endpoint in any case */
+    tcp_ep_flush_step(ep);
+    return false;
+}
+
+/* One read. false: there is nothing more for now, or the endpoint ended. */
+static bool read_some(tcp_ep_t *ep)
+{
+    if (ep->state == TCP_FLUSHING)
+        return !ep->read_ended && discard(ep);
+    if (!make_room(ep))
+        return false;
+    bool full = false;
+    ssize_t n = read_socket(ep, &full);
+    if (n > 0)
+        return full || ep->broken;
+    if (n < 0 && errno == EINTR)
+        return true;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        if (ep->broken)
+            lost(ep, ep->broken); /* everything that came before is delivered */
+        return false;
+    }
+    lost(ep, n < 0 ? errno : 0);
+    return false;
+}
+
+unsigned tcp_rx_progress(tcp_ep_t *ep)
+{
+    unsigned packets = 0;
+    bool more = true;
+    for (unsigned reads = 0;; reads++) {
+        while (packets < TCP_RX_PACKETS && may_deliver(ep) && deliver_one(ep))
+            packets++;
+        if (!tcp_ep_is_open(ep) || (!more && packets < TCP_RX_PACKETS))
+            break;
+        if (packets >= TCP_RX_PACKETS || reads >= TCP_RX_READS) {
+            tcp_ep_pend(ep); /* T4: complete packets may be left in the buffer */
+            break;
+        }
+        more = read_some(ep);
+    }
+    return packets;
+}

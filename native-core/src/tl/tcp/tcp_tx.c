@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tcp_tx.c - sending: one sendmsg() per packet while the socket takes it, else a bounded queue. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "tl/tcp/tcp_private.h"
+
+#define WRITES_PER_PROGRESS 16
+
+static void tx_start(tcp_tx_t *tx, const tl_packet_t *packet)
+{
+    tcp_frame_encode(tx->head, packet->header_bytes, packet->payload_bytes);
+    memcpy(tx->head + TCP_PREFIX_BYTES, packet->header, packet->header_bytes);
+    tx->cookie = packet->cookie;
+    tx->copy = NULL;
+    tx->iov = packet->iov;
+    tx->iov_count = packet->iov_count;
+    tx->iov_index = 0;
+    tx->iov_offset = 0;
+    tx->head_bytes = TCP_PREFIX_BYTES + packet->header_bytes;
+    tx->head_offset = 0;
+    tx->rest_bytes = tx->head_bytes + (size_t)packet->payload_bytes;
+}
+
+/* Adds the pieces that are not written yet; returns how many of `room` were used. */
+static size_t tx_gather(const tcp_tx_t *tx, struct iovec *out, size_t room)
+{
+    size_t used = 0;
+    if (tx->head_offset < tx->head_bytes && room > 0) {
+        out[used].iov_base = (void *)(uintptr_t)(tx->head + tx->head_offset);
+        out[used++].iov_len = tx->head_bytes - tx->head_offset;
+    }
+    size_t offset = tx->iov_offset;
+    for (uint32_t i = tx->iov_index; i < tx->iov_count && used < room; i++) {
+        out[used].iov_base = (char *)tx->iov[i].iov_base + offset;
+        out[used].iov_len = tx->iov[i].iov_len - offset;
+        used += out[used].iov_len > 0;
+        offset = 0;
+    }
+    return used;
+}
+
+/* Marks up to n bytes as written; returns what is left of n. */
+static size_t tx_advance(tcp_tx_t *tx, size_t n)
+{
+    size_t mine = n < tx->rest_bytes ? n : tx->rest_bytes;
+    size_t left = mine;
+    size_t head = tx->head_bytes - tx->head_offset;
+    size_t step = left < head ? left : head;
+    tx->head_offset += (uint32_t)step;
+    left -= step;
+    while (left > 0) {
+        size_t piece = tx->iov[tx->iov_index].iov_len - tx->iov_offset;
+        step = left < piece ? left : piece;
+        tx->iov_offset += step;
+        left -= step;
+        if (step == piece) {
+            tx->iov_index++;
+            tx->iov_offset = 0;
+        }
+    }
+    tx->rest_bytes -= mine;
+    return n - mine;
+}
+
+static ssize_t write_pieces(int fd, struct iovec *pieces, size_t count)
+{
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
+    ssize_t n;
+    do
+        n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+/* Writes one packet as far as the socket takes it: 0, or errno (EAGAIN: full). */
+static int tx_write(int fd, tcp_tx_t *tx)
+{
+    struct iovec pieces[TCP_TX_IOVS];
+    while (tx->rest_bytes > 0) {
+        size_t count = tx_gather(tx, pieces, TCP_TX_IOVS);
+        ssize_t n = write_pieces(fd, pieces, count);
+        if (n < 0)
+            return errno == EWOULDBLOCK ? EAGAIN : errno;
+        (void)tx_advance(tx, (size_t)n);
+    }
+    return 0;
+}
+
+/* Replaces the caller's payload by an own copy of what is not written yet. */
+static vbn_status_t tx_own(tcp_tx_t *tx)
+{
+    size_t bytes = tx->rest_bytes - (tx->head_bytes - tx->head_offset);
+    uint8_t *to = tx->head + tx->head_bytes;
+    if (bytes > sizeof(tx->head) - tx->head_bytes) {
+        to = malloc(bytes);
+        if (!to)
+            return err_set(VBN_ERR_NO_MEMORY, "no memory to queue %zu bytes", bytes);
+        tx->copy = to;
+    }
+    size_t at = 0;
+    for (size_t offset = tx->iov_offset; at < bytes; tx->iov_index++, offset = 0) {
+        const struct iovec *piece = &tx->iov[tx->iov_index];
+        if (piece->iov_len > offset)
+            memcpy(to + at, (const char *)piece->iov_base + offset, piece->iov_len - offset);
+        at += piece->iov_len - offset;
+    }
+    if (!tx->copy)
+        tx->head_bytes += (uint32_t)bytes;
+    tx->single.iov_base = to;
+    tx->single.iov_len = bytes;
+    tx->iov = &tx->single;
+    tx->iov_count = tx->copy ? 1 : 0;
+    tx->iov_index = 0;
+    tx->iov_offset = 0;
+    tx->cookie = NULL;
+    return VBN_OK;
+}
+
+static void tx_free(tcp_ep_t *ep, tcp_tx_t *tx)
+{
+    free(tx->copy);
+    mpool_put(&ep->iface->tx_pool, tx);
+}
+
+static vbn_status_t enqueue(tcp_ep_t *ep, const tcp_tx_t *from)
+{
+    tcp_tx_t *tx = mpool_get(&ep->iface->tx_pool);
+    if (!tx)
+        return VBN_ERR_NO_MEMORY;
+    memcpy(tx, from, offsetof(tcp_tx_t, head) + from->head_bytes);
+    if (!tx->cookie && tx_own(tx) != VBN_OK) {
+        tx_free(ep, tx);
+        return VBN_ERR_NO_MEMORY;
+    }
+    list_append(&ep->tx, &tx->link);
+    ep->tx_count++;
+    vbn_status_t status = ep->state == TCP_CONNECTING ? VBN_OK : tcp_ep_watch(ep);
+    if (status != VBN_OK) {
+        list_remove(&tx->link);
+        ep->tx_count--;
+        tx_free(ep, tx);
+        return status;
+    }
+    return tx->cookie ? VBN_INPROGRESS : VBN_OK;
+}
+
+static uint32_t queue_limit(const tcp_ep_t *ep)
+{
+    return list_empty(&ep->untrusted) ? TCP_TX_QUEUE : TCP_TX_QUEUE_OPENING;
+}
+
+static vbn_status_t check_packet(const tcp_ep_t *ep, const tl_packet_t *packet)
+{
+    uint32_t limit = ep->state == TCP_READY ? ep->iface->caps.packet_max : TL_SIGNAL_MAX;
+    if (packet->header_bytes == 0 || packet->header_bytes > TL_HEADER_MAX || packet->header_bytes > limit ||
+        packet->payload_bytes > limit - packet->header_bytes)
+        return err_set(VBN_ERR_INVALID, "packet of %u + %u bytes, at most %u are allowed now", packet->header_bytes,
+                       packet->payload_bytes, limit);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < packet->iov_count; i++)
+        sum += packet->iov[i].iov_len;
+    if (sum != packet->payload_bytes)
+        return err_set(VBN_ERR_INVALID, "iov holds %llu bytes, payload_bytes says %u", (unsigned long long)sum,
+                       packet->payload_bytes);
+    return VBN_OK;
+}
+
+static vbn_status_t break_ep(tcp_ep_t *ep, int error)
+{
+    char text[TCP_ENDPOINT_TEXT];
+    tcp_ep_peer_text(ep, text);
+    ep->broken = error;
+    tcp_ep_pend(ep); /* T3 */
+    return err_set(VBN_ERR_PEER_LOST, "cannot send to %s: %s", text, strerror(error));
+}
+
+vbn_status_t tcp_send(tl_ep_t *base, const tl_packet_t *packet)
+{
+    tcp_ep_t *ep = tcp_ep_of(base);
+    tcp_iface_t *iface = ep->iface;
+    if (ep->state > TCP_READY || (ep->broken && ep->state != TCP_CONNECTING))
+        return err_set(VBN_ERR_PEER_LOST, "the tcp connection is broken");
+    vbn_status_t status = check_packet(ep, packet);
+    if (status != VBN_OK)
+        return status;
+    if (ep->tx_count >= queue_limit(ep)) {
+        ep->want_tx_ready = true;
+        return VBN_BUSY;
+    }
+    tcp_tx_t tx;
+    tx_start(&tx, packet);
+    int error = ep->tx_count || ep->state == TCP_CONNECTING ? EAGAIN : tx_write(ep->fd, &tx);
+    if (error == EAGAIN) {
+        counter_add(iface->params.counters, COUNTER_TCP_SOCKET_FULL, 1);
+        status = enqueue(ep, &tx);
+        error = status < 0 ? ENOMEM : 0;
+    }
+    if (error)
+        return break_ep(ep, error);
+    counter_add(iface->params.counters, COUNTER_TCP_TX_PACKETS, 1);
+    counter_add(iface->params.counters, COUNTER_TCP_TX_BYTES, packet->header_bytes + (uint64_t)packet->payload_bytes);
+    return status;
+}
+
+/* Tells the owner about written packets. After an upcall that disconnected, the rest is only freed. */
+static unsigned complete(tcp_ep_t *ep, list_link_t *written)
+{
+    unsigned count = 0;
+    list_link_t *link;
+    while ((link = list_pop(written)) != NULL) {
+        tcp_tx_t *tx = container_of(link, tcp_tx_t, link);
+        void *cookie = tx->cookie;
+        tx_free(ep, tx);
+        count++;
+        if (cookie && !ep->detached && tcp_ep_is_open(ep))
+            ep->iface->params.upcalls.tx_done(&ep->base, cookie, VBN_OK);
+    }
+    return count;
+}
+
+/* One sendmsg() for as many queued packets as fit it. false: no more for now. */
+static bool write_queue(tcp_ep_t *ep, unsigned *completed)
+{
+    struct iovec pieces[TCP_TX_IOVS];
+    size_t count = 0;
+    list_for_each(link, &ep->tx) {
+        if (count == TCP_TX_IOVS)
+            break;
+        count += tx_gather(container_of(link, tcp_tx_t, link), pieces + count, TCP_TX_IOVS - count);
+    }
+    ssize_t n = write_pieces(ep->fd, pieces, count);
+    if (n < 0) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK)
+            (void)break_ep(ep, errno);
+        return false;
+    }
+    list_link_t written;
+    list_init(&written);
+    size_t left = (size_t)n;
+    while (!list_empty(&ep->tx)) {
+        tcp_tx_t *tx = container_of(ep->tx.next, tcp_tx_t, link);
+        left = tx_advance(tx, left);
+        if (tx->rest_bytes > 0)
+            break;
+        list_remove(&tx->link);
+        list_append(&written, &tx->link);
+        ep->tx_count--;
+    }
+    *completed += complete(ep, &written);
+    return true;
+}
+
+unsigned tcp_tx_progress(tcp_ep_t *ep)
+{
+    unsigned completed = 0;
+    for (int i = 0; i < WRITES_PER_PROGRESS && ep->tx_count && !ep->broken && tcp_ep_is_open(ep); i++)
+        if (!write_queue(ep, &completed))
+            break;
+    if (!tcp_ep_is_open(ep))
+        return completed;
+    if (tcp_ep_watch(ep) != VBN_OK)
+        (void)break_ep(ep, ENOMEM);
+    if (ep->want_tx_ready && ep->tx_count <= queue_limit(ep) / 2 && !ep->broken) {
+        ep->want_tx_ready = false;
+        ep->iface->params.upcalls.tx_ready(&ep->base);
+    }
+    tcp_ep_flush_step(ep);
+    return completed;
+}
+
+vbn_status_t tcp_tx_detach(tcp_ep_t *ep)
+{
+    list_for_each(link, &ep->tx) {
+        tcp_tx_t *tx = container_of(link, tcp_tx_t, link);
+        if (tx->cookie && tx_own(tx) != VBN_OK)
+            return VBN_ERR_NO_MEMORY;
+    }
+    return VBN_OK;
+}
+
+void tcp_tx_drop(tcp_ep_t *ep, bool upcalls, vbn_status_t status)
+{
+    list_link_t *link;
+    while ((link = list_pop(&ep->tx)) != NULL) {
+        tcp_tx_t *tx = container_of(link, tcp_tx_t, link);
+        void *cookie = tx->cookie;
+        ep->tx_count--;
+        tx_free(ep, tx);
+        if (upcalls && cookie && ep->state == TCP_FAILED)
+            ep->iface->params.upcalls.tx_done(&ep->base, cookie, status);
+    }
+}

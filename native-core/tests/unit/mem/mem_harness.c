@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mem_harness.c - see mem_harness.h. */
+#include "mem/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mem_harness.h"
+
+struct bench {
+    mem_registry_t *registry;
+    counters_t counters;
+    log_sink_t log;
+};
+
+bench_t *bench_open(void)
+{
+    bench_t *bench = calloc(1, sizeof(*bench));
+    if (bench == NULL || mem_registry_open(&bench->log, &bench->counters, &bench->registry) != VBN_OK)
+        abort();
+    return bench;
+}
+
+vbn_status_t bench_close(bench_t *bench)
+{
+    vbn_status_t status = mem_registry_close(bench->registry);
+    if (status == VBN_OK)
+        free(bench);
+    return status;
+}
+
+uint64_t bench_counter(bench_t *bench, const char *name)
+{
+    for (unsigned i = 0; i < COUNTER_COUNT; i++)
+        if (strcmp(counter_name((counter_id_t)i), name) == 0)
+            return atomic_get_relaxed(&bench->counters.values[i]);
+    return UINT64_MAX;
+}
+
+vbn_status_t bench_alloc(bench_t *bench, size_t size, vbn_backing_t backing, const char *path, vbn_mem_t **mem_p)
+{
+    return mem_alloc(bench->registry, size, backing, path, mem_p);
+}
+
+vbn_status_t bench_open_file(bench_t *bench, const char *path, vbn_mem_t **mem_p)
+{
+    return mem_open(bench->registry, path, mem_p);
+}
+
+vbn_mem_t *bench_find(bench_t *bench, const void *address, size_t length)
+{
+    return mem_find(bench->registry, address, length);
+}
+
+vbn_status_t bench_resolve(bench_t *bench, uint64_t key, uint64_t offset, uint64_t length, unsigned access,
+                           void **address_p)
+{
+    return mem_key_resolve(bench->registry, key, offset, length, access, address_p);
+}
+
+vbn_status_t bench_descriptor(bench_t *bench, uint64_t key, int *fd_p)
+{
+    return mem_key_descriptor(bench->registry, key, fd_p);
+}
+
+vbn_status_t bench_decode(const void *blob, size_t length, uint64_t *key_p)
+{
+    mem_key_info_t info = {0};
+    vbn_status_t status = mem_key_decode(blob, length, &info);
+    *key_p = info.key_handle;
+    if (status == VBN_OK && (info.offset > info.mem_bytes || info.length > info.mem_bytes - info.offset))
+        abort(); /* decode promised this */
+    return status;
+}
+
+vbn_status_t bench_import(bench_t *bench, const void *blob, size_t length, int fd, void **import_p)
+{
+    mem_key_info_t info;
+    vbn_status_t status = mem_key_decode(blob, length, &info);
+    if (status != VBN_OK) {
+        if (fd >= 0)
+            close(fd);
+        return status;
+    }
+    if (fd < 0) {
+        *import_p = mem_import_find(bench->registry, &info);
+        return VBN_OK;
+    }
+    mem_import_t *import = NULL;
+    status = mem_import_map(bench->registry, &info, fd, &import);
+    *import_p = import;
+    return status;
+}
+
+void *bench_import_address(void *import)
+{
+    return mem_import_address(import);
+}
+
+void bench_import_release(void *import)
+{
+    mem_import_release(import);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mem_harness.h - mem.h for C++ tests, which cannot include headers with C atomics. */
+#ifndef VBN_TEST_MEM_HARNESS_H
+#define VBN_TEST_MEM_HARNESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vbn/vbn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bench bench_t; /* a registry with its counters */
+bench_t *bench_open(void);
+vbn_status_t bench_close(bench_t *bench); /* frees only when it returns VBN_OK */
+uint64_t bench_counter(bench_t *bench, const char *name);
+
+vbn_status_t bench_alloc(bench_t *bench, size_t size, vbn_backing_t backing, const char *path, vbn_mem_t **mem_p);
+vbn_status_t bench_open_file(bench_t *bench, const char *path, vbn_mem_t **mem_p);
+vbn_mem_t *bench_find(bench_t *bench, const void *address, size_t length);
+vbn_status_t bench_resolve(bench_t *bench, uint64_t key, uint64_t offset, uint64_t length, unsigned access,
+                           void **address_p);
+vbn_status_t bench_descriptor(bench_t *bench, uint64_t key, int *fd_p);
+/* Decodes; key handle out. */
+vbn_status_t bench_decode(const void *blob, size_t length, uint64_t *key_p);
+/* Decodes and maps; fd is taken over. NULL fd (-1): only looks for an existing mapping. */
+vbn_status_t bench_import(bench_t *bench, const void *blob, size_t length, int fd, void **import_p);
+void *bench_import_address(void *import);
+void bench_import_release(void *import);
+
+vbn_status_t mem_revoke(vbn_mem_t *mem);
+vbn_status_t mem_free(vbn_mem_t *mem);
+void *mem_address(const vbn_mem_t *mem);
+size_t mem_size(const vbn_mem_t *mem);
+vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access, void *blob,
+                            size_t *length_p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

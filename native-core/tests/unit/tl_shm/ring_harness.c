@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ring_harness.c - the ring alone: two threads in plain memory, and hostile contents. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "harness.h"
+#include "tl/shm/shm_ring.h"
+
+#define LIMIT_NS (20u * UINT64_C(1000000000))
+
+typedef struct job {
+    shm_tx_t tx;
+    uint32_t packets;
+    uint32_t payload_max;
+    uint64_t limit_ns;
+    bool failed;
+} job_t;
+
+static uint32_t length_of(uint32_t number, uint32_t payload_max)
+{
+    return number % 3 == 0 ? number % 64 : (number * 2654435761u >> 8) % (payload_max + 1);
+}
+
+static void *produce(void *arg)
+{
+    job_t *job = arg;
+    uint8_t *payload = malloc(job->payload_max + 1);
+    for (uint32_t i = 0; payload != NULL && i < job->packets; i++) {
+        uint32_t bytes = length_of(i, job->payload_max);
+        memset(payload, (int)(i & 0xff), bytes);
+        struct iovec iov = {payload, bytes};
+        vbn_status_t status;
+        while ((status = shm_tx_put(&job->tx, &i, sizeof(i), &iov, 1, bytes)) == VBN_BUSY) {
+            if (os_now_ns() > job->limit_ns)
+                break;
+            sched_yield();
+        }
+        if (status != VBN_OK) {
+            job->failed = true;
+            break;
+        }
+    }
+    free(payload);
+    return NULL;
+}
+
+static bool frame_right(const shm_frame_t *frame, uint32_t number, uint32_t payload_max)
+{
+    uint32_t head;
+    if (frame->header_bytes != sizeof(head) || frame->payload_bytes != length_of(number, payload_max))
+        return false;
+    memcpy(&head, frame->header, sizeof(head));
+    for (uint32_t i = 0; i < frame->payload_bytes; i++)
+        if (frame->payload[i] != (number & 0xff))
+            return false;
+    return head == number;
+}
+
+static long consume(shm_rx_t *rx, const job_t *job)
+{
+    long wrong = 0;
+    for (uint32_t i = 0; i < job->packets;) {
+        shm_frame_t frame;
+        int found = shm_rx_peek(rx, &frame);
+        if (found < 0)
+            return -1;
+        if (found == 0) {
+            if (shm_rx_unpublished(rx))
+                (void)shm_rx_publish(rx);
+            if (os_now_ns() > job->limit_ns)
+                return -1;
+            sched_yield();
+            continue;
+        }
+        wrong += !frame_right(&frame, i++, job->payload_max);
+        if (shm_rx_consume(rx, &frame))
+            (void)shm_rx_publish(rx);
+    }
+    return wrong;
+}
+
+static void *zeroed(size_t bytes)
+{
+    void *memory = aligned_alloc(128, (bytes + 127) / 128 * 128);
+    if (memory == NULL)
+        abort();
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+long ring_two_threads(uint32_t slots, uint32_t chunks, uint32_t packets, uint32_t payload_max)
+{
+    shm_geometry_t geometry = {slots, chunks, shm_ring_stride(payload_max + SHM_HEADER_MAX)};
+    size_t bytes = shm_ring_bytes(&geometry, 4096);
+    void *memory = zeroed(bytes);
+    shm_rx_t rx;
+    job_t job = {.packets = packets, .payload_max = payload_max, .limit_ns = os_now_ns() + LIMIT_NS};
+    shm_rx_create(&rx, memory, &geometry, false);
+    pthread_t thread;
+    long wrong = -1;
+    if (shm_tx_attach(&job.tx, memory, bytes, geometry.stride, false) == VBN_OK &&
+        pthread_create(&thread, NULL, produce, &job) == 0) {
+        wrong = consume(&rx, &job);
+        pthread_join(thread, NULL);
+    }
+    free(memory);
+    return job.failed ? -1 : wrong;
+}
+
+vbn_status_t ring_attach_constants(uint32_t magic, uint32_t slots, uint32_t chunks, uint32_t stride, size_t bytes)
+{
+    static shm_ring_control_t control;
+    control.magic = magic;
+    control.version = SHM_RING_VERSION;
+    control.geometry = (shm_geometry_t){slots, chunks, stride};
+    shm_tx_t tx;
+    return shm_tx_attach(&tx, &control, bytes, 1024, false);
+}
+
+int ring_peek_word(uint64_t word, bool *inside)
+{
+    shm_geometry_t geometry = {8, 4, 8576};
+    size_t bytes = shm_ring_bytes(&geometry, 4096);
+    uint8_t *memory = zeroed(bytes);
+    shm_rx_t rx;
+    shm_frame_t frame = {0};
+    shm_rx_create(&rx, memory, &geometry, false);
+    atomic_set_release(&rx.slots[0].word, word);
+    int found = shm_rx_peek(&rx, &frame);
+    *inside = true;
+    if (found == 1 && frame.kind != SHM_KICK)
+        *inside = frame.header >= memory && frame.header + frame.header_bytes <= memory + bytes &&
+                  frame.payload >= memory && frame.payload + frame.payload_bytes <= memory + bytes &&
+                  frame.header_bytes <= SHM_HEADER_MAX;
+    free(memory);
+    return found;
+}
+
+vbn_status_t ring_refresh_consumed(uint64_t sent, uint64_t consumed)
+{
+    static shm_ring_control_t control;
+    atomic_set_release(&control.consumed, consumed);
+    shm_tx_t tx = {.control = &control, .geometry = {64, 32, 1024}, .position = (uint32_t)sent,
+                   .chunk_position = (uint32_t)(sent >> 32)};
+    return shm_tx_refresh(&tx);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_address.cc - encoding of TCP addresses, and the choice of the address to listen on.
+#include <gtest/gtest.h>
+
+#include <arpa/inet.h>
+#include <cstring>
+#include <random>
+#include <string>
+
+extern "C" {
+#include "tl/tcp/tcp_address.h"
+#include "tl/tcp/tcp_route.h"
+}
+
+static tcp_address_t two_addresses()
+{
+    tcp_address_t address = {};
+    address.host_id = 0x1122334455667788u;
+    address.netns_id = 42;
+    address.port = 4711;
+    address.count = 2;
+    address.ips[0].family = 4;
+    inet_pton(AF_INET, "10.1.2.3", address.ips[0].bytes);
+    address.ips[1].family = 6;
+    inet_pton(AF_INET6, "fd00::7", address.ips[1].bytes);
+    return address;
+}
+
+TEST(TcpAddress, what_is_encoded_is_decoded)
+{
+    tcp_address_t in = two_addresses();
+    uint8_t bytes[TCP_ADDRESS_BYTES_MAX];
+    size_t length = tcp_address_encode(&in, bytes);
+    EXPECT_EQ(20u + 5u + 17u, length);
+    tcp_address_t out;
+    ASSERT_EQ(VBN_OK, tcp_address_decode(bytes, length, &out));
+    EXPECT_EQ(in.host_id, out.host_id);
+    EXPECT_EQ(in.netns_id, out.netns_id);
+    EXPECT_EQ(in.port, out.port);
+    ASSERT_EQ(2, out.count);
+    EXPECT_TRUE(tcp_ip_equal(&in.ips[0], &out.ips[0]));
+    EXPECT_TRUE(tcp_ip_equal(&in.ips[1], &out.ips[1]));
+}
+
+TEST(TcpAddress, every_truncation_and_extension_is_refused)
+{
+    tcp_address_t in = two_addresses();
+    uint8_t bytes[TCP_ADDRESS_BYTES_MAX + 8] = {};
+    size_t length = tcp_address_encode(&in, bytes);
+    tcp_address_t out;
+    for (size_t n = 0; n < sizeof(bytes); n++) {
+        std::string exact(reinterpret_cast<char *>(bytes), n); // its own allocation: an overread is seen
+        EXPECT_EQ(n == length ? VBN_OK : VBN_ERR_PROTOCOL, tcp_address_decode(exact.data(), n, &out)) << n;
+    }
+}
+
+TEST(TcpAddress, addresses_nobody_listens_on_are_refused)
+{
+    const char *bad[] = {"0.0.0.0", "255.255.255.255", "224.0.0.1", "::", "ff02::1"};
+    for (const char *text : bad) {
+        tcp_address_t in = two_addresses();
+        in.count = 1;
+        in.ips[0].family = strchr(text, ':') ? 6 : 4;
+        ASSERT_EQ(1, inet_pton(in.ips[0].family == 4 ? AF_INET : AF_INET6, text, in.ips[0].bytes));
+        uint8_t bytes[TCP_ADDRESS_BYTES_MAX];
+        size_t length = tcp_address_encode(&in, bytes);
+        tcp_address_t out;
+        EXPECT_EQ(VBN_ERR_PROTOCOL, tcp_address_decode(bytes, length, &out)) << text;
+    }
+}
+
+TEST(TcpAddress, another_version_is_named)
+{
+    tcp_address_t in = two_addresses();
+    uint8_t bytes[TCP_ADDRESS_BYTES_MAX];
+    size_t length = tcp_address_encode(&in, bytes);
+    bytes[0] = 9;
+    tcp_address_t out;
+    EXPECT_EQ(VBN_ERR_VERSION, tcp_address_decode(bytes, length, &out));
+    EXPECT_NE(nullptr, strstr(err_text(), "version 9")) << err_text();
+}
+
+TEST(TcpAddress, random_bytes_are_refused_or_within_bounds)
+{
+    std::mt19937 random(7);
+    for (int i = 0; i < 100000; i++) {
+        std::string bytes(random() % (TCP_ADDRESS_BYTES_MAX + 4), '\0');
+        for (char &byte : bytes)
+            byte = static_cast<char>(random() % 8 == 0 ? random() : random() % 8);
+        if (bytes.size() > 0)
+            bytes[0] = 1;
+        tcp_address_t out;
+        if (tcp_address_decode(bytes.data(), bytes.size(), &out) != VBN_OK)
+            continue;
+        ASSERT_GE(out.count, 1);
+        ASSERT_LE(out.count, TCP_ADDRESS_IPS);
+        ASSERT_NE(0, out.port);
+    }
+}
+
+TEST(TcpRoute, an_unknown_interface_lists_those_present)
+{
+    tcp_choice_t choice;
+    EXPECT_EQ(VBN_ERR_SETTING, tcp_route_choose("nosuch0", &choice));
+    EXPECT_NE(nullptr, strstr(err_text(), "nosuch0")) << err_text();
+    EXPECT_NE(nullptr, strstr(err_text(), "lo (127.0.0.1)")) << err_text();
+}
+
+TEST(TcpRoute, the_wildcard_address_is_refused)
+{
+    tcp_choice_t choice;
+    EXPECT_EQ(VBN_ERR_SETTING, tcp_route_choose("0.0.0.0", &choice));
+    EXPECT_EQ(VBN_ERR_SETTING, tcp_route_choose("::", &choice));
+}
+
+TEST(TcpRoute, loopback_can_be_asked_for_by_name_and_by_address)
+{
+    tcp_choice_t choice;
+    ASSERT_EQ(VBN_OK, tcp_route_choose("lo", &choice)) << err_text();
+    EXPECT_TRUE(tcp_ip_is_loopback(&choice.ip));
+    ASSERT_EQ(VBN_OK, tcp_route_choose("127.0.0.1", &choice)) << err_text();
+    EXPECT_TRUE(tcp_ip_is_loopback(&choice.ip));
+}
+
+TEST(TcpRoute, the_default_choice_is_a_concrete_address_with_a_reason)
+{
+    tcp_choice_t choice = {};
+    ASSERT_EQ(VBN_OK, tcp_route_choose("", &choice)) << err_text();
+    static const uint8_t zero[16] = {};
+    EXPECT_NE(0, memcmp(zero, choice.ip.bytes, 16));
+    EXPECT_NE('\0', choice.why[0]);
+    EXPECT_EQ(VBN_OK, tcp_route_check(&choice.ip, 1));
+}
