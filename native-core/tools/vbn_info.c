@@ -148,7 +148,7 @@ static void tell_transport(report_t *report, const char *name)
         vbn_config_destroy(config);
 }
 
-static void tell_limit(report_t *report, const char *name, int resource, rlim_t enough, const char *cure)
+static void tell_limit(report_t *report, const char *name, __rlimit_resource_t resource, rlim_t enough, const char *cure)
 {
     struct rlimit limit;
     if (getrlimit(resource, &limit) != 0)

@@ -123,15 +123,22 @@ typedef void (*vbn_peer_error_func_t)(void *arg, vbn_peer_t *peer, vbn_status_t 
 
 /* Gives the peer of this address: an existing one, or a new one that connects in the background (operations
  * may be issued at once and wait). Transport choice: same process -> self, same host with a reachable socket ->
- * shm, else tcp; logged once. error_func may be NULL. Each successful call needs one vbn_disconnect. */
+ * shm, else tcp; logged once. error_func may be NULL; for an existing peer a non-NULL one replaces the one before.
+ * Each successful call needs one vbn_disconnect. */
 VBN_API vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length,
                                  vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p);
 typedef enum vbn_close_mode {
     VBN_CLOSE_FLUSH, /* what was sent is delivered first, in the background, at most link.close_timeout */
     VBN_CLOSE_NOW    /* pending operations complete with VBN_ERR_CLOSED */
 } vbn_close_mode_t;
-/* Drops the caller's reference; the handle must not be used afterwards. */
+/* Drops the caller's reference; the handle must not be used afterwards. The connection ends with the last reference,
+ * except that one which the other side opened stays its own with VBN_CLOSE_FLUSH (messages still arrive). For a peer
+ * known from a message only, it ends the connection. */
 VBN_API void vbn_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode);
+/* For peers that this worker knows from their messages only (vbn_am_message.peer, never given to vbn_connect): called
+ * once, from vbn_progress, when such a peer is lost or closes. The handle may be used from its first message until this
+ * call returns and is invalid afterwards; a server that keeps handles sets this function before its handlers. */
+VBN_API void vbn_worker_set_peer_lost(vbn_worker_t *worker, vbn_peer_error_func_t func, void *arg);
 /* User pointer of a peer, e.g. the session object a server hangs on it; NULL at first. */
 VBN_API void vbn_peer_set_user(vbn_peer_t *peer, void *user);
 VBN_API void *vbn_peer_user(const vbn_peer_t *peer);

@@ -8,7 +8,7 @@
  *                       \__________ error __________________/--> LOST (until the last reference is dropped)
  *
  * Packet header (16 bytes, little endian, see link_wire.h): version 4 bits | type 4 bits, flags 8, reserved 16,
- * connection id 32 (index + generation in the receiver's table), sequence 32, ack 32 (cumulative, returns credits).
+ * connection id 32 (random, chosen by the receiver during wire-up), sequence 32, ack 32 (cumulative, returns credits).
  *
  * Invariants: L1 packets of one peer reach rx() in the order of link_send(). L2 nothing from an unauthenticated peer
  * goes above this layer. L3 every packet accepted by link_send with `done` gets exactly one done. L4 at most `window`
@@ -34,6 +34,9 @@ typedef struct link_upcalls {
     void *(*sink)(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, uint32_t payload_bytes);
     /* Before the user's error callback: fail everything the upper layer has with this peer. */
     void (*peer_down)(void *arg, vbn_peer_t *peer, vbn_status_t status);
+    /* Optional: false while the upper layer still has something to deliver to a peer that closes with VBN_CLOSE_FLUSH
+     * (an announced message that is not pulled yet). link_send works meanwhile. NULL = never. */
+    bool (*quiet)(void *arg, vbn_peer_t *peer);
 } link_upcalls_t;
 
 typedef struct link_params {
@@ -59,6 +62,9 @@ vbn_status_t link_engine_address(link_engine_t *engine, void *blob, size_t *leng
 vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length, vbn_peer_error_func_t error_func,
                           void *arg, vbn_peer_t **peer_p);
 void link_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode);
+/* Called once for each lost peer that sent a message and that no link_connect refers to; the handle ends with the
+ * call. func may be NULL. */
+void link_engine_set_peer_lost(link_engine_t *engine, vbn_peer_error_func_t func, void *arg);
 
 typedef void (*link_done_func_t)(void *arg, vbn_status_t status);
 
@@ -81,9 +87,19 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg);
 /* Capabilities of the chosen transport; of the likely one while not READY. Never NULL. */
 const tl_caps_t *link_caps(const vbn_peer_t *peer);
 bool link_ready(const vbn_peer_t *peer);
+/* func runs exactly once unless the call fails (< 0): also when the peer is lost, then with the peer's status. It may
+ * run before link_import returns, and waits while the peer is not READY. */
 vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg);
 link_engine_t *link_peer_engine(const vbn_peer_t *peer);
 void *link_peer_upper(vbn_peer_t *peer); /* upper_bytes of state */
+/* The upper layer found the peer lying: the peer is LOST with this status as soon as the running upcall has returned
+ * (from the next progress at the latest), with peer_down and the user's error callback. Safe inside rx and sink; no
+ * upcall happens inside. text is copied. Later packets of the peer may be dropped at once. Idempotent. */
+void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text);
+/* The upcalls.arg given at open: lets the upper layer find itself from a peer. */
+void *link_engine_upper(const link_engine_t *engine);
+void link_peer_set_user(vbn_peer_t *peer, void *user);
+void *link_peer_user(const vbn_peer_t *peer);
 uint64_t link_peer_uid(const vbn_peer_t *peer);
 size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 

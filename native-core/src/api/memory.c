@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * memory.c - public memory calls. */
+#include "api/api_private.h"
+
+vbn_status_t vbn_mem_alloc(vbn_context_t *context, size_t size, vbn_backing_t backing, const char *path,
+                           vbn_mem_t **mem_p)
+{
+    if (context == NULL || mem_p == NULL)
+        return err_set(VBN_ERR_INVALID, "memory needs a context and a place for the handle");
+    return mem_alloc(context->memory, size, backing, path, mem_p);
+}
+
+vbn_status_t vbn_mem_open(vbn_context_t *context, const char *path, vbn_mem_t **mem_p)
+{
+    if (context == NULL || path == NULL || mem_p == NULL)
+        return err_set(VBN_ERR_INVALID, "opening memory needs a context, a path and a place for the handle");
+    return mem_open(context->memory, path, mem_p);
+}
+
+vbn_status_t vbn_mem_revoke(vbn_mem_t *mem)
+{
+    return mem == NULL ? VBN_OK : mem_revoke(mem);
+}
+
+vbn_status_t vbn_mem_free(vbn_mem_t *mem)
+{
+    return mem == NULL ? VBN_OK : mem_free(mem);
+}
+
+void *vbn_mem_address(const vbn_mem_t *mem)
+{
+    return mem == NULL ? NULL : mem_address(mem);
+}
+
+size_t vbn_mem_size(const vbn_mem_t *mem)
+{
+    return mem == NULL ? 0 : mem_size(mem);
+}
+
+vbn_status_t vbn_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access, void *blob,
+                            size_t *length_p)
+{
+    if (mem == NULL || blob == NULL || length_p == NULL)
+        return err_set(VBN_ERR_INVALID, "a key needs memory and a buffer of VBN_KEY_MAX bytes");
+    return mem_key_export(mem, offset, length, access, blob, length_p);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * peer.c - public peer calls. */
+#include "api/api_private.h"
+
+vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length, vbn_peer_error_func_t error_func,
+                         void *arg, vbn_peer_t **peer_p)
+{
+    if (worker == NULL || blob == NULL || peer_p == NULL)
+        return err_set(VBN_ERR_INVALID, "connect needs a worker, an address and a place for the peer");
+    return link_connect(worker->link, blob, length, error_func, arg, peer_p);
+}
+
+void vbn_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode)
+{
+    if (peer != NULL)
+        link_disconnect(peer, mode);
+}
+
+void vbn_peer_set_user(vbn_peer_t *peer, void *user)
+{
+    link_peer_set_user(peer, user);
+}
+
+void *vbn_peer_user(const vbn_peer_t *peer)
+{
+    return link_peer_user(peer);
+}
+
+uint64_t vbn_peer_uid(const vbn_peer_t *peer)
+{
+    return link_peer_uid(peer);
+}
+
+size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity)
+{
+    return link_explain(peer, text, capacity);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link_close.c - dropping references and closing connections.
+ *
+ * FLUSH: the peer moves to engine->closing; once the upper layer is quiet, the queue is empty and all is acknowledged, it
+ * gets CLOSE and the transport delivers that in the background. link.close_timeout bounds all of it. */
+#include "link/link_private.h"
+
+static void say_close(vbn_peer_t *peer)
+{
+    link_lane_t *lane = peer->lane;
+    uint8_t bytes[LINK_HEADER_BYTES];
+    link_header_t header = {.version = LINK_VERSION, .type = LINK_CLOSE, .connection = lane->remote_connection,
+                            .sequence = peer->tx_next, .ack = peer->rx_next};
+    link_header_encode(&header, bytes);
+    tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
+    peer->engine->transports[peer->transport].ops->send(lane->ep, &packet); /* lost: the peer sees the end itself */
+}
+
+static bool delivered(vbn_peer_t *peer)
+{
+    const link_upcalls_t *up = &peer->engine->params.upcalls;
+    return list_empty(&peer->queue) && list_empty(&peer->inflight) && peer->tx_acked == peer->tx_next &&
+           (up->quiet == NULL || up->quiet(up->arg, peer));
+}
+
+static bool never_sent(const vbn_peer_t *peer)
+{
+    return peer->lane->hs != NULL && list_empty(&peer->queue);
+}
+
+unsigned link_close_progress(link_engine_t *engine)
+{
+    unsigned events = 0;
+    engine->close_started = false;
+    for (list_link_t *link = engine->closing.next, *next; link != &engine->closing; link = next) {
+        vbn_peer_t *peer = container_of(link, vbn_peer_t, work);
+        next = link->next;
+        if (!delivered(peer)) {
+            if (list_empty(&peer->queue) && peer->tx_acked != peer->tx_next && !peer->close_asked) {
+                peer->close_asked = true;
+                peer->ask_ack = true;
+                link_drain(peer);
+                next = engine->closing.next; /* callbacks may have changed the list; each peer is asked once */
+            }
+            continue;
+        }
+        if (!never_sent(peer)) {
+            if (peer->lane->hs != NULL || peer->lane->blocked)
+                continue;
+            say_close(peer);
+            link_lane_free(peer->lane, VBN_CLOSE_FLUSH);
+            peer->lane = NULL;
+        }
+        link_peer_end(peer, VBN_ERR_CLOSED, "closed by this side", false);
+        events++;
+        next = engine->closing.next;
+    }
+    return events;
+}
+
+static void close_gently(vbn_peer_t *peer)
+{
+    link_engine_t *engine = peer->engine;
+    list_remove(&peer->work);
+    list_append(&engine->closing, &peer->work);
+    peer->state = PEER_CLOSING;
+    peer->close_asked = false;
+    engine->close_started = true;
+    link_timer_add(engine, &peer->close_timer, engine->params.settings->link_close_timeout);
+}
+
+void link_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode)
+{
+    link_engine_t *engine = peer->engine;
+    if (link_fork_check(engine) < 0)
+        return;
+    bool held = peer->refs > 0;
+    if (held && --peer->refs > 0)
+        return;
+    peer->error_func = NULL;
+    peer->seen = false; /* the user knows it again from its next message on */
+    if (peer->state == PEER_LOST) {
+        list_remove(&peer->work);
+        list_append(&engine->dead, &peer->work);
+        if (engine->depth == 0)
+            link_peer_reap(engine);
+        return;
+    }
+    if (peer->state == PEER_ENDING || peer->state == PEER_CLOSING)
+        return;
+    if (mode == VBN_CLOSE_NOW)
+        link_peer_end_later(peer, VBN_ERR_CLOSED, "closed by this side");
+    else if (!held || !peer->accepted)
+        close_gently(peer);
+}

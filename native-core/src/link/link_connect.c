@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link_connect.c - from an address to a peer that connects. */
+#include "link/link_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "link/link_address.h"
+
+static void ask_transports(const link_engine_t *engine, const link_address_t *address, link_candidate_t *candidates)
+{
+    for (unsigned i = 0; i < engine->transport_count; i++) {
+        const link_transport_t *transport = &engine->transports[i];
+        link_candidate_t *candidate = &candidates[i];
+        memset(candidate, 0, sizeof(*candidate));
+        candidate->name = transport->ops->name;
+        const link_section_t *section = link_address_find(address, candidate->name);
+        if (section == NULL)
+            continue;
+        candidate->offered = true;
+        candidate->status = transport->ops->reachable(transport->iface, section->bytes, section->length,
+                                                      candidate->reason, sizeof(candidate->reason));
+    }
+}
+
+static int choose(link_engine_t *engine, const link_address_t *address, char *text, size_t capacity)
+{
+    link_candidate_t candidates[LINK_TRANSPORTS];
+    unsigned count = engine->transport_count;
+    ask_transports(engine, address, candidates);
+    bool to_self = address->uid == engine->uid;
+    for (unsigned i = 0; i < count; i++) {
+        bool is_self = strcmp(candidates[i].name, "self") == 0;
+        if (is_self == to_self)
+            continue;
+        candidates[i].status = VBN_ERR_UNREACHABLE;
+        snprintf(candidates[i].reason, sizeof(candidates[i].reason),
+                 is_self ? "another worker" : "a worker reaches itself by the transport self only");
+    }
+    return link_select(candidates, count, text, capacity);
+}
+
+/* Undoes a connect that failed: nobody has seen the peer. */
+static vbn_status_t give_up(link_engine_t *engine, vbn_peer_t *peer, vbn_status_t status)
+{
+    link_peer_kill(peer);
+    if (engine->depth == 0)
+        link_peer_reap(engine);
+    return status;
+}
+
+static vbn_status_t dial(link_engine_t *engine, const link_address_t *address, unsigned transport, vbn_peer_t *peer)
+{
+    const link_section_t *section = link_address_find(address, engine->transports[transport].ops->name);
+    link_lane_t *lane;
+    vbn_status_t status = link_lane_new(engine, transport, true, &lane);
+    if (status < 0)
+        return status;
+    link_lane_bind(lane, peer, 0);
+    status = engine->transports[transport].ops->connect(engine->transports[transport].iface, section->bytes,
+                                                        section->length, lane, &lane->ep);
+    if (status < 0) {
+        lane->ep = NULL;
+        return err_add(status, "connecting over %s", engine->transports[transport].ops->name);
+    }
+    if (peer->uid != engine->uid)
+        return link_wireup_start(lane, peer->uid);
+    lane->state = LANE_PROVED; /* a worker trusts itself */
+    lane->remote_connection = lane->local_connection;
+    return engine->transports[transport].ops->trust(lane->ep);
+}
+
+void link_self_accept(link_lane_t *lane)
+{
+    vbn_peer_t *peer = map_get(&lane->engine->peers, lane->engine->uid);
+    if (peer == NULL) {
+        link_lane_free(lane, VBN_CLOSE_NOW);
+        return;
+    }
+    wheel_cancel(&lane->engine->wheel, &lane->hs->timer);
+    free(lane->hs);
+    lane->hs = NULL;
+    lane->peer = peer;
+    lane->state = LANE_PROVED;
+    lane->local_connection = peer->lane->local_connection;
+}
+
+void link_self_end(vbn_peer_t *peer)
+{
+    list_link_t *head = &peer->engine->lanes;
+    for (list_link_t *link = head->next, *next; link != head; link = next) {
+        link_lane_t *lane = container_of(link, link_lane_t, link);
+        next = link->next;
+        if (lane->peer == peer)
+            link_lane_free(lane, VBN_CLOSE_NOW);
+    }
+}
+
+static vbn_peer_t *reuse(link_engine_t *engine, uint64_t uid, vbn_peer_error_func_t error_func, void *arg)
+{
+    vbn_peer_t *peer = map_get(&engine->peers, uid);
+    if (peer == NULL)
+        return NULL;
+    if (peer->state == PEER_CLOSING) { /* its last reference was dropped, nothing was said to the peer yet */
+        list_remove(&peer->work);
+        wheel_cancel(&engine->wheel, &peer->close_timer);
+        peer->state = peer->lane->hs == NULL ? PEER_READY : PEER_OPENING;
+    }
+    peer->refs++;
+    if (error_func != NULL) {
+        peer->error_func = error_func;
+        peer->error_arg = arg;
+    }
+    return peer;
+}
+
+vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length, vbn_peer_error_func_t error_func,
+                          void *arg, vbn_peer_t **peer_p)
+{
+    link_address_t address;
+    char text[LINK_EXPLAIN_BYTES];
+    vbn_status_t status = link_fork_check(engine);
+    if (status >= 0)
+        status = link_address_decode(blob, length, &address);
+    if (status < 0)
+        return status;
+    vbn_peer_t *peer = reuse(engine, address.uid, error_func, arg);
+    if (peer != NULL) {
+        *peer_p = peer;
+        return VBN_OK;
+    }
+    int transport = choose(engine, &address, text, sizeof(text));
+    if (transport < 0)
+        return err_set(VBN_ERR_UNREACHABLE, "no transport reaches the peer (tl.enable=%s): %s",
+                       engine->params.settings->tl_enable, text);
+    status = link_peer_new(engine, address.uid, &peer);
+    if (status < 0)
+        return status;
+    peer->explain = strdup(text);
+    peer->refs = 1;
+    peer->error_func = error_func;
+    peer->error_arg = arg;
+    status = dial(engine, &address, (unsigned)transport, peer);
+    if (status < 0)
+        return give_up(engine, peer, status);
+    *peer_p = peer;
+    return VBN_OK;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link_credit.c - window, cumulative acks and what waits for them.
+ *
+ * A side may have `window` DATA packets unacknowledged (the smaller of both sides' link.window). Every packet carries an
+ * ack; a side that owes more than window/4 sends an ACK at once, so a sender that stops for credits always gets some.
+ * Fewer owed acks are sent only with other packets or when the peer asks (LINK_FLAG_ACK_NOW: flush, close), so an idle
+ * connection needs no timer and wakes nobody. ACKs need no credit. */
+#include "link/link_private.h"
+
+bool link_credit_ack_valid(const vbn_peer_t *peer, uint32_t ack)
+{
+    return ack - peer->tx_acked <= peer->tx_next - peer->tx_acked;
+}
+
+void link_flush_complete(vbn_peer_t *peer)
+{
+    while (!list_empty(&peer->flushes)) {
+        link_node_t *node = container_of(peer->flushes.next, link_node_t, link);
+        if ((int32_t)(peer->tx_acked - node->sequence) < 0)
+            return;
+        list_remove(&node->link);
+        link_done_func_t done = node->done;
+        void *arg = node->arg;
+        mpool_put(&peer->engine->nodes, node);
+        done(arg, VBN_OK);
+    }
+}
+
+void link_credit_apply(vbn_peer_t *peer, uint32_t ack)
+{
+    if (ack == peer->tx_acked)
+        return;
+    peer->tx_acked = ack;
+    if (!list_empty(&peer->flushes))
+        link_flush_complete(peer);
+    if (!list_empty(&peer->queue))
+        link_drain(peer);
+}
+
+vbn_status_t link_send_ack(vbn_peer_t *peer, unsigned flags)
+{
+    link_lane_t *lane = peer->lane;
+    uint8_t bytes[LINK_HEADER_BYTES];
+    link_header_t header = {.version = LINK_VERSION, .type = LINK_ACK, .flags = (uint8_t)flags,
+                            .connection = lane->remote_connection, .sequence = peer->tx_next, .ack = peer->rx_next};
+    link_header_encode(&header, bytes);
+    tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
+    vbn_status_t status = VBN_BUSY;
+    if (!lane->blocked && lane->hs == NULL)
+        status = peer->engine->transports[peer->transport].ops->send(lane->ep, &packet);
+    if (status == VBN_BUSY) {
+        lane->blocked = lane->blocked || lane->hs == NULL;
+        if (flags != 0)
+            peer->ask_ack = true;
+        else
+            peer->ack_due = true;
+        return status;
+    }
+    if (status >= 0) {
+        peer->rx_acked = peer->rx_next;
+        counter_add(peer->engine->params.counters, COUNTER_ACKS_SENT, 1);
+    }
+    return status;
+}

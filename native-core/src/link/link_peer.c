@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link_peer.c - life and death of a peer object, its queries, imports of its memory. */
+#include "link/link_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One link_import that has no answer yet. Owned by the peer's list until the transport got it, then by the call. */
+typedef struct link_import_call {
+    list_link_t link;
+    vbn_peer_t *peer; /* NULL once the peer is gone */
+    mem_key_info_t info;
+    tl_import_func_t func; /* NULL once answered by the peer's end */
+    void *arg;
+    bool started;
+} link_import_call_t;
+
+static void close_expired(wheel_timer_t *timer)
+{
+    vbn_peer_t *peer = container_of(timer, vbn_peer_t, close_timer);
+    LOG_WARN(peer->engine->params.log, "peer %016llx: link.close_timeout passed with %u packets not delivered",
+             (unsigned long long)peer->uid, peer->queued + peer->tx_next - peer->tx_acked);
+    link_peer_end(peer, VBN_ERR_CLOSED, "link.close_timeout passed before all was delivered", false);
+}
+
+vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, vbn_peer_t **peer_p)
+{
+    size_t bytes = sizeof(vbn_peer_t) + engine->params.upper_bytes;
+    if (engine->peers.count >= (uint64_t)engine->params.settings->link_max_peers)
+        return err_set(VBN_ERR_LIMIT, "worker has link.max_peers=%lld peers already; raise that setting",
+                       (long long)engine->params.settings->link_max_peers);
+    vbn_peer_t *peer = calloc(1, (bytes + 15) & ~(size_t)15);
+    if (peer == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no memory for a peer (%zu bytes)", bytes);
+    peer->engine = engine;
+    peer->uid = uid;
+    peer->window = (uint32_t)engine->params.settings->link_window;
+    list_init(&peer->queue);
+    list_init(&peer->inflight);
+    list_init(&peer->flushes);
+    list_init(&peer->imports);
+    list_init(&peer->work);
+    wheel_timer_init(&peer->close_timer, close_expired);
+    vbn_status_t status = map_put(&engine->peers, uid, peer);
+    if (status < 0) {
+        free(peer);
+        return status;
+    }
+    *peer_p = peer;
+    return VBN_OK;
+}
+
+static void forget(vbn_peer_t *peer)
+{
+    if (map_get(&peer->engine->peers, peer->uid) == peer)
+        map_remove(&peer->engine->peers, peer->uid);
+    wheel_cancel(&peer->engine->wheel, &peer->close_timer);
+    list_remove(&peer->work);
+    peer->state = PEER_LOST;
+}
+
+void link_peer_kill(vbn_peer_t *peer)
+{
+    forget(peer);
+    if (peer->uid == peer->engine->uid)
+        link_self_end(peer);
+    if (peer->lane != NULL)
+        link_lane_free(peer->lane, VBN_CLOSE_NOW);
+    peer->lane = NULL;
+    list_append(&peer->engine->dead, &peer->work);
+}
+
+static void finish_list(vbn_peer_t *peer, list_link_t *list, vbn_status_t status)
+{
+    for (list_link_t *link; (link = list_pop(list)) != NULL;) {
+        link_node_t *node = container_of(link, link_node_t, link);
+        link_done_func_t done = node->done;
+        void *arg = node->arg;
+        mpool_put(&peer->engine->nodes, node);
+        if (done != NULL)
+            done(arg, status);
+    }
+}
+
+static void finish_imports(vbn_peer_t *peer, vbn_status_t status)
+{
+    for (list_link_t *link; (link = list_pop(&peer->imports)) != NULL;) {
+        link_import_call_t *call = container_of(link, link_import_call_t, link);
+        tl_import_func_t func = call->func;
+        void *arg = call->arg;
+        free(call);
+        func(arg, status, NULL);
+    }
+}
+
+static void tell_user(vbn_peer_t *peer, vbn_status_t status)
+{
+    link_engine_t *engine = peer->engine;
+    if (peer->refs > 0) {
+        vbn_peer_error_func_t func = peer->error_func;
+        peer->error_func = NULL;
+        list_append(&engine->kept, &peer->work);
+        if (func != NULL)
+            func(peer->error_arg, peer, status, peer->lost_text != NULL ? peer->lost_text : "");
+        return;
+    }
+    if (peer->seen && engine->lost_func != NULL)
+        engine->lost_func(engine->lost_arg, peer, status, peer->lost_text != NULL ? peer->lost_text : "");
+    list_append(&engine->dead, &peer->work);
+}
+
+void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted)
+{
+    link_engine_t *engine = peer->engine;
+    if (peer->state == PEER_LOST)
+        return;
+    if (peer->state == PEER_ENDING) { /* the first reason counts */
+        status = (vbn_status_t)peer->lost_status;
+        counted = false;
+    }
+    if (peer->state == PEER_CLOSING)
+        peer->seen = false; /* the user has let go of it */
+    peer->lost_status = status;
+    if (peer->lost_text == NULL && text != NULL)
+        peer->lost_text = strdup(text);
+    if (counted) {
+        counter_add(engine->params.counters, COUNTER_PEERS_LOST, 1);
+        LOG_WARN(engine->params.log, "peer %016llx lost: %s", (unsigned long long)peer->uid, text);
+    }
+    engine->depth++;
+    forget(peer);
+    if (peer->uid == engine->uid)
+        link_self_end(peer);
+    if (peer->lane != NULL)
+        link_lane_free(peer->lane, VBN_CLOSE_NOW);
+    peer->lane = NULL;
+    finish_list(peer, &peer->inflight, status);
+    finish_list(peer, &peer->queue, status);
+    peer->queued = 0;
+    finish_list(peer, &peer->flushes, status);
+    finish_imports(peer, status);
+    if (engine->params.upcalls.peer_down != NULL)
+        engine->params.upcalls.peer_down(engine->params.upcalls.arg, peer, status);
+    tell_user(peer, status);
+    engine->depth--;
+}
+
+void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text)
+{
+    if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
+        return;
+    peer->lost_status = status;
+    if (peer->lost_text == NULL)
+        peer->lost_text = strdup(text);
+    if (map_get(&peer->engine->peers, peer->uid) == peer)
+        map_remove(&peer->engine->peers, peer->uid);
+    wheel_cancel(&peer->engine->wheel, &peer->close_timer);
+    peer->state = PEER_ENDING;
+    list_remove(&peer->work);
+    list_append(&peer->engine->ending, &peer->work);
+}
+
+void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text)
+{
+    if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
+        return;
+    counter_add(peer->engine->params.counters, COUNTER_PEERS_LOST, 1);
+    LOG_WARN(peer->engine->params.log, "peer %016llx dropped: %s", (unsigned long long)peer->uid, text);
+    link_peer_end_later(peer, status, text);
+}
+
+void link_peer_reap(link_engine_t *engine)
+{
+    for (list_link_t *link; (link = list_pop(&engine->dead_lanes)) != NULL;) {
+        link_lane_t *lane = container_of(link, link_lane_t, link);
+        free(lane->hs);
+        free(lane);
+    }
+    for (list_link_t *link; (link = list_pop(&engine->dead)) != NULL;) {
+        vbn_peer_t *peer = container_of(link, vbn_peer_t, work);
+        free(peer->explain);
+        free(peer->lost_text);
+        free(peer);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------- imports */
+
+static void import_answer(void *arg, vbn_status_t status, mem_import_t *import)
+{
+    link_import_call_t *call = arg;
+    list_remove(&call->link);
+    tl_import_func_t func = call->func;
+    void *func_arg = call->arg;
+    free(call);
+    func(func_arg, status, import);
+}
+
+static vbn_status_t import_start(link_import_call_t *call)
+{
+    link_transport_t *transport = &call->peer->engine->transports[call->peer->transport];
+    return transport->ops->import(call->peer->lane->ep, &call->info, import_answer, call);
+}
+
+void link_peer_run_imports(vbn_peer_t *peer)
+{
+    list_link_t waiting;
+    list_init(&waiting);
+    for (list_link_t *link; (link = list_pop(&peer->imports)) != NULL;)
+        list_append(&waiting, link);
+    for (list_link_t *link; (link = list_pop(&waiting)) != NULL;) {
+        link_import_call_t *call = container_of(link, link_import_call_t, link);
+        vbn_status_t status = peer->lane != NULL ? import_start(call) : (vbn_status_t)peer->lost_status;
+        if (status < 0)
+            import_answer(call, status, NULL);
+    }
+}
+
+vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg)
+{
+    if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
+        return err_set((vbn_status_t)peer->lost_status, "%s", peer->lost_text != NULL ? peer->lost_text : "peer lost");
+    if ((link_caps(peer)->flags & TL_CAP_MAP) == 0)
+        return err_set(VBN_ERR_UNSUPPORTED, "memory of a peer cannot be mapped over %s",
+                       peer->engine->transports[peer->transport].ops->name);
+    link_import_call_t *call = calloc(1, sizeof(*call));
+    if (call == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no memory for an import request");
+    list_init(&call->link);
+    call->peer = peer;
+    call->info = *info;
+    call->func = func;
+    call->arg = arg;
+    if (!link_ready(peer)) {
+        list_append(&peer->imports, &call->link);
+        return VBN_INPROGRESS;
+    }
+    vbn_status_t status = import_start(call);
+    if (status < 0)
+        free(call);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------- queries */
+
+const tl_caps_t *link_caps(const vbn_peer_t *peer)
+{
+    const link_transport_t *transport = &peer->engine->transports[peer->transport];
+    return transport->ops->caps(transport->iface);
+}
+
+bool link_ready(const vbn_peer_t *peer)
+{
+    return (peer->state == PEER_READY || peer->state == PEER_CLOSING) && peer->lane != NULL && peer->lane->hs == NULL;
+}
+
+link_engine_t *link_peer_engine(const vbn_peer_t *peer)
+{
+    return peer->engine;
+}
+
+void *link_engine_upper(const link_engine_t *engine)
+{
+    return engine->params.upcalls.arg;
+}
+
+void *link_peer_upper(vbn_peer_t *peer)
+{
+    return peer->upper;
+}
+
+uint64_t link_peer_uid(const vbn_peer_t *peer)
+{
+    return peer->uid;
+}
+
+void link_peer_set_user(vbn_peer_t *peer, void *user)
+{
+    peer->user = user;
+}
+
+void *link_peer_user(const vbn_peer_t *peer)
+{
+    return peer->user;
+}
+
+size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
+{
+    static const char *const names[] = {"connecting", "ready", "closing", "closing", "lost"};
+    const char *why = peer->explain != NULL ? peer->explain : "";
+    int length = peer->state == PEER_LOST && peer->lost_text != NULL
+                     ? snprintf(text, capacity, "%s (lost: %s)", why, peer->lost_text)
+                     : snprintf(text, capacity, "%s (%s)", why, names[peer->state]);
+    return length > 0 ? (size_t)length : 0;
+}

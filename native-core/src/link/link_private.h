@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link_private.h - the link layer's own structures: engine, peer, lane.
+ *
+ *   engine --map by uid--> peer --> lane --> transport endpoint        a lane is one connection with its wire-up state;
+ *          --lanes-------> lanes without a peer (accepted, unproved)   a peer has one lane, replaced when both dial
+ *
+ * Ownership: the engine owns peers and lanes. A peer ends in link_peer_end() exactly once and is freed when no reference
+ * is left, at the end of a progress call (never while upcalls run). All of it belongs to the worker's thread, except
+ * `wakes` and the wake descriptor.
+ *
+ * Invariants: P1 a peer in the map is not LOST. P2 lane->hs exists until the lane is ready. P3 a node is in exactly one
+ * of: the pool, peer->queue, peer->inflight, peer->flushes. P4 tx_acked <= tx_next <= tx_acked + window (mod 2^32). */
+#ifndef VBN_LINK_PRIVATE_H
+#define VBN_LINK_PRIVATE_H
+
+#include "base/atomics.h"
+#include "base/map.h"
+#include "base/mpool.h"
+#include "base/os.h"
+#include "link/link.h"
+#include "link/link_auth.h"
+#include "link/link_select.h"
+
+#define LINK_TRANSPORTS 8
+
+typedef struct link_transport {
+    const tl_ops_t *ops;
+    tl_iface_t *iface;
+} link_transport_t;
+
+typedef enum link_lane_state {
+    LANE_WAIT_HELLO,     /* accepted */
+    LANE_WAIT_CHALLENGE, /* initiator */
+    LANE_WAIT_PROOF,     /* accepted */
+    LANE_WAIT_WELCOME,   /* initiator */
+    LANE_WAIT_OTHER,     /* initiator: refused because the peer's own connection is used; no endpoint */
+    LANE_REJECTED,       /* accepted: REJECT waits for room, then the lane goes */
+    LANE_PROVED          /* both proved the key; ready once the transport is */
+} link_lane_state_t;
+
+typedef struct link_lane link_lane_t;
+
+/* Wire-up state, freed when the lane is ready. */
+typedef struct link_handshake {
+    link_lane_t *lane;
+    wheel_timer_t timer;
+    link_transcript_t transcript;
+    link_offer_t remote;
+    uint16_t control_bytes; /* a packet that found the transport busy */
+    uint8_t control[16 + LINK_CHALLENGE_BYTES];
+} link_handshake_t;
+
+struct link_lane {
+    link_engine_t *engine;
+    vbn_peer_t *peer; /* NULL until proved for accepted lanes */
+    tl_ep_t *ep;      /* NULL in LANE_WAIT_OTHER */
+    link_handshake_t *hs;
+    list_link_t link; /* in engine->lanes while without a peer */
+    uint32_t local_connection;
+    uint32_t remote_connection;
+    uint8_t transport;
+    uint8_t state; /* link_lane_state_t */
+    bool initiator;
+    bool tl_ready;
+    bool blocked; /* transport said VBN_BUSY, tx_ready will come */
+};
+
+typedef enum link_peer_state { PEER_OPENING, PEER_READY, PEER_CLOSING, PEER_ENDING, PEER_LOST } link_peer_state_t;
+
+struct vbn_peer {
+    link_engine_t *engine;
+    link_lane_t *lane; /* NULL when LOST */
+    uint64_t uid;
+    uint64_t remote_epoch; /* of the HELLO or WELCOME that made the lane */
+    list_link_t queue;     /* nodes that wait for ready, credits or room */
+    list_link_t inflight;  /* nodes whose payload the transport uses */
+    list_link_t flushes;   /* nodes that wait for an ack */
+    list_link_t imports;   /* link_import calls not answered */
+    list_link_t work;      /* in engine->closing, ->ending or ->dead */
+    wheel_timer_t close_timer;
+    vbn_peer_error_func_t error_func;
+    void *error_arg;
+    void *user;
+    char *explain;
+    char *lost_text;
+    uint64_t close_deadline_ns;
+    uint32_t refs; /* link_connect calls not yet disconnected */
+    uint32_t window;
+    uint32_t tx_next, tx_acked; /* sequence numbers */
+    uint32_t rx_next, rx_acked; /* next expected; last told to the peer */
+    uint32_t queued;
+    int32_t lost_status;
+    uint8_t state; /* link_peer_state_t */
+    uint8_t transport;
+    bool accepted;    /* the lane in use was opened by the other side */
+    bool seen;        /* the upper layer got a packet of it */
+    bool ack_due;     /* an ACK found the transport busy */
+    bool ask_ack;     /* an ACK_NOW request has to be sent when the queue is empty */
+    bool close_asked; /* closing: the last acks have been asked for */
+    _Alignas(16) unsigned char upper[];
+};
+
+/* A packet that waits or is in use, a flush. */
+typedef struct link_node {
+    list_link_t link;
+    vbn_peer_t *peer;
+    link_done_func_t done;
+    void *arg;
+    const struct iovec *iov;
+    uint32_t iov_count;
+    uint32_t payload_bytes;
+    uint32_t header_bytes; /* upper header, from header[16] on */
+    uint32_t sequence;     /* flush: done when acked up to here */
+    uint8_t header[TL_HEADER_MAX];
+} link_node_t;
+
+struct link_engine {
+    link_params_t params;
+    uint8_t job_key[32];
+    const uint8_t *key; /* job_key, or NULL with security.auth=none */
+    uint64_t uid;
+    uint64_t host_id;
+    uint64_t epoch;
+    uint64_t fork_generation;
+    link_transport_t transports[LINK_TRANSPORTS];
+    unsigned transport_count;
+    map_t peers;
+    list_link_t lanes;
+    list_link_t closing; /* VBN_CLOSE_FLUSH: waiting for acks */
+    list_link_t ending;  /* to be ended in the next progress */
+    list_link_t dead;    /* to be freed after this progress */
+    list_link_t kept;    /* LOST but referenced */
+    list_link_t dead_lanes;
+    mpool_t nodes;
+    wheel_t wheel;
+    vbn_peer_error_func_t lost_func;
+    void *lost_arg;
+    uint64_t last_auth_log_ns;
+    uint64_t armed_ms; /* deadline the timer descriptor is set to, 0 = none */
+    int epoll_fd, wake_fd, timer_fd;
+    unsigned depth; /* > 0: upcalls run, nothing may be freed */
+    bool close_started; /* a closing peer has not been looked at yet: do not sleep */
+    unsigned clock_skip;
+    _Atomic uint32_t wakes;
+    uint32_t wakes_seen;
+};
+
+/* ------------------------------------------------------------------------------------ link_engine.c */
+
+/* As link_engine_open with these transports (tests bring their own). */
+vbn_status_t link_engine_open_with(const link_params_t *params, const tl_ops_t *const *table, unsigned table_count,
+                                   link_engine_t **engine_p);
+/* Delay from the real now, also when the wheel has not been advanced for long. */
+void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns);
+vbn_status_t link_fork_check(const link_engine_t *engine);
+
+/* -------------------------------------------------------------------------------------- link_peer.c */
+
+vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, vbn_peer_t **peer_p);
+/* Ends a peer: everything pending completes with status, upper layer and user are told, the lane goes. Only within
+ * progress. counted: a loss, not an orderly end. */
+void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted);
+void link_peer_kill(vbn_peer_t *peer); /* a peer that nobody has seen: no upcalls */
+void link_peer_reap(link_engine_t *engine);
+/* From the next progress on. */
+void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text);
+void link_peer_run_imports(vbn_peer_t *peer); /* READY: starts the imports that waited */
+
+/* ------------------------------------------------------------------------------------ link_wireup.c */
+
+vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initiator, link_lane_t **lane_p);
+void link_lane_free(link_lane_t *lane, vbn_close_mode_t mode);
+vbn_status_t link_wireup_start(link_lane_t *lane, uint64_t target_uid);
+void link_wireup_rx(link_lane_t *lane, const link_header_t *header, const uint8_t *body, size_t body_bytes);
+void link_wireup_resume(link_lane_t *lane); /* the transport has room again */
+/* Ends a lane that cannot go on; its peer, if it has one, is lost. */
+void link_lane_fail(link_lane_t *lane, vbn_status_t status, const char *text);
+void link_lane_check_ready(link_lane_t *lane);
+void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch);
+/* The transport self has two endpoints per connection: what arrives at the second belongs to the same peer. */
+void link_self_accept(link_lane_t *lane);
+void link_self_end(vbn_peer_t *peer);
+
+/* --------------------------------------------------------------- link_send.c, link_rx.c, link_close.c */
+
+void link_drain(vbn_peer_t *peer); /* sends what can be sent; only within progress */
+vbn_status_t link_send_ack(vbn_peer_t *peer, unsigned flags);
+void link_credit_apply(vbn_peer_t *peer, uint32_t ack);
+bool link_credit_ack_valid(const vbn_peer_t *peer, uint32_t ack);
+void link_flush_complete(vbn_peer_t *peer);
+void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine);
+unsigned link_close_progress(link_engine_t *engine);
+
+#endif

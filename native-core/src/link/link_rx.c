@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link_rx.c - upcalls of the transports: packets in, room again, endpoints that come and go. Everything in a header
+ * comes from outside and is checked before use; what is wrong ends that peer only. */
+#include "link/link_private.h"
+
+#include <string.h>
+
+static void bad_packet(link_lane_t *lane, const char *text)
+{
+    counter_add(lane->engine->params.counters, COUNTER_BAD_FRAMES, 1);
+    link_lane_fail(lane, VBN_ERR_PROTOCOL, text);
+}
+
+static bool header_fits(const link_lane_t *lane, const link_header_t *header)
+{
+    const vbn_peer_t *peer = lane->peer;
+    return lane->state == LANE_PROVED && peer != NULL && peer->lane != NULL &&
+           header->connection == lane->local_connection && link_credit_ack_valid(peer, header->ack);
+}
+
+static void rx_data(link_lane_t *lane, const link_header_t *header, const uint8_t *upper, uint32_t upper_bytes,
+                    const void *payload, uint32_t payload_bytes)
+{
+    vbn_peer_t *peer = lane->peer;
+    link_engine_t *engine = lane->engine;
+    if (!header_fits(lane, header) || header->sequence != peer->rx_next || upper_bytes > LINK_UPPER_HEADER_MAX ||
+        peer->rx_next - peer->rx_acked > peer->window) {
+        bad_packet(lane, "the peer sent a packet out of order, beyond its credits or for another connection");
+        return;
+    }
+    peer->rx_next++;
+    link_credit_apply(peer, header->ack);
+    if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
+        return;
+    peer->seen = true;
+    engine->params.upcalls.rx(engine->params.upcalls.arg, peer, upper, upper_bytes, payload, payload_bytes);
+    if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
+        return;
+    if (peer->rx_next - peer->rx_acked > peer->window / 4)
+        link_send_ack(peer, 0);
+}
+
+static void rx_ack(link_lane_t *lane, const link_header_t *header)
+{
+    vbn_peer_t *peer = lane->peer;
+    if (!header_fits(lane, header)) {
+        bad_packet(lane, "the peer sent an ack that does not belong to the connection");
+        return;
+    }
+    link_credit_apply(peer, header->ack);
+    if (peer->state != PEER_LOST && peer->state != PEER_ENDING && (header->flags & LINK_FLAG_ACK_NOW) != 0)
+        link_send_ack(peer, 0);
+}
+
+static void rx_close(link_lane_t *lane, const link_header_t *header)
+{
+    if (!header_fits(lane, header)) {
+        bad_packet(lane, "the peer sent a close that does not belong to the connection");
+        return;
+    }
+    link_peer_end(lane->peer, VBN_ERR_PEER_LOST, "the peer closed the connection", false);
+}
+
+static void on_rx(tl_ep_t *ep, const void *header_bytes, uint32_t header_length, const void *payload,
+                  uint32_t payload_bytes)
+{
+    link_lane_t *lane = ep->owner;
+    link_header_t header;
+    if (!link_header_decode(header_bytes, header_length, &header)) {
+        bad_packet(lane, "the peer sent a malformed packet header");
+        return;
+    }
+    if (lane->peer != NULL && lane->peer->state == PEER_ENDING)
+        return;
+    const uint8_t *body = (const uint8_t *)header_bytes + LINK_HEADER_BYTES;
+    uint32_t body_bytes = header_length - LINK_HEADER_BYTES;
+    if (header.type == LINK_DATA) {
+        rx_data(lane, &header, body, body_bytes, payload, payload_bytes);
+        return;
+    }
+    if (payload_bytes > 0 || (header.type < LINK_HELLO && body_bytes > 0))
+        bad_packet(lane, "the peer sent a control packet with data");
+    else if (header.type == LINK_ACK)
+        rx_ack(lane, &header);
+    else if (header.type == LINK_CLOSE)
+        rx_close(lane, &header);
+    else
+        link_wireup_rx(lane, &header, body, body_bytes);
+}
+
+static void *on_sink(tl_ep_t *ep, const void *header_bytes, uint32_t header_length, uint32_t payload_bytes)
+{
+    link_lane_t *lane = ep->owner;
+    link_engine_t *engine = lane->engine;
+    link_header_t header;
+    if (engine->params.upcalls.sink == NULL || !link_header_decode(header_bytes, header_length, &header) ||
+        header.type != LINK_DATA || lane->peer == NULL || lane->peer->state == PEER_ENDING || !header_fits(lane, &header) || header.sequence != lane->peer->rx_next)
+        return NULL;
+    return engine->params.upcalls.sink(engine->params.upcalls.arg, lane->peer,
+                                       (const uint8_t *)header_bytes + LINK_HEADER_BYTES,
+                                       header_length - LINK_HEADER_BYTES, payload_bytes);
+}
+
+static void on_tx_done(tl_ep_t *ep, void *cookie, vbn_status_t status)
+{
+    link_node_t *node = cookie;
+    link_done_func_t done = node->done;
+    void *arg = node->arg;
+    (void)ep;
+    list_remove(&node->link);
+    mpool_put(&node->peer->engine->nodes, node);
+    if (done != NULL)
+        done(arg, status);
+}
+
+static void on_tx_ready(tl_ep_t *ep)
+{
+    link_lane_t *lane = ep->owner;
+    lane->blocked = false;
+    link_wireup_resume(lane);
+    if (lane->peer != NULL && lane->peer->lane == lane && lane->hs == NULL)
+        link_drain(lane->peer);
+}
+
+static void on_ready(tl_ep_t *ep)
+{
+    link_lane_t *lane = ep->owner;
+    lane->tl_ready = true;
+    link_lane_check_ready(lane);
+}
+
+static void on_ep_error(tl_ep_t *ep, vbn_status_t status, const char *text)
+{
+    link_lane_t *lane = ep->owner;
+    if (lane->peer != NULL && lane->peer->lane != lane) { /* the transport self's second endpoint */
+        link_lane_free(lane, VBN_CLOSE_NOW);
+        return;
+    }
+    link_lane_fail(lane, status, text != NULL ? text : "the connection broke");
+}
+
+static void on_accepted(void *arg, tl_ep_t *ep)
+{
+    link_engine_t *engine = arg;
+    unsigned transport = 0;
+    link_lane_t *lane;
+    ep->owner = NULL;
+    while (transport < engine->transport_count && engine->transports[transport].iface != ep->iface)
+        transport++;
+    if (transport == engine->transport_count)
+        return;
+    if (link_lane_new(engine, transport, false, &lane) < 0) {
+        LOG_WARN(engine->params.log, "incoming connection dropped: %s", err_text());
+        engine->transports[transport].ops->disconnect(ep, VBN_CLOSE_NOW, 0);
+        return;
+    }
+    lane->ep = ep;
+    ep->owner = lane;
+    list_append(&engine->lanes, &lane->link);
+    if (strcmp(engine->transports[transport].ops->name, "self") == 0)
+        link_self_accept(lane);
+}
+
+void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine)
+{
+    *upcalls = (tl_upcalls_t){.arg = engine, .accepted = on_accepted, .ready = on_ready, .rx = on_rx, .sink = on_sink,
+                              .tx_done = on_tx_done, .tx_ready = on_tx_ready, .ep_error = on_ep_error};
+}

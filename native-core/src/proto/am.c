@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * am.c - active messages: sending them whole or announcing them, and handing them to handlers. */
+#include "proto/proto_private.h"
+
+vbn_status_t proto_am_handler(proto_engine_t *engine, unsigned id, vbn_am_func_t func, void *arg)
+{
+    if (id >= VBN_AM_IDS)
+        return err_set(VBN_ERR_INVALID, "message id %u; ids are 0 to %d", id, VBN_AM_IDS - 1);
+    engine->handlers[id] = (proto_handler_t){func, arg};
+    return VBN_OK;
+}
+
+static void small_done(void *arg, vbn_status_t status)
+{
+    proto_op_t *op = arg;
+    op_complete(op, status, status == VBN_OK ? op->stream.length : 0);
+}
+
+static vbn_status_t send_whole(proto_engine_t *engine, vbn_peer_t *peer, link_packet_t *packet, vbn_op_t *user_op)
+{
+    proto_op_t *op = op_of(user_op);
+    packet->done = small_done;
+    packet->arg = op;
+    vbn_status_t status = link_send(peer, packet);
+    if (status == VBN_OK)
+        return op_set_done(user_op, VBN_OK, packet->payload_bytes);
+    if (status < 0)
+        return status;
+    /* Not listed with the peer: the link promises exactly one done. */
+    user_op->complete = 0;
+    op->handle = 0;
+    op->kind = OP_SMALL;
+    list_init(&op->link);
+    list_init(&op->order);
+    list_init(&op->stream.active);
+    op->stream.engine = engine;
+    op->stream.peer = NULL;
+    op->stream.length = packet->payload_bytes;
+    return VBN_INPROGRESS;
+}
+
+static void gathered_done(void *arg, vbn_status_t status)
+{
+    (void)status; /* the op completed when the data was copied; a lost peer is told by peer_down */
+    proto_gathered_t *gathered = arg;
+    mpool_put(&gathered->engine->gathered, gathered);
+}
+
+/* More pieces than a packet takes: copied together, so the op is complete at once. */
+static vbn_status_t send_gathered(proto_engine_t *engine, vbn_peer_t *peer, link_packet_t *packet, vbn_op_t *user_op)
+{
+    proto_gathered_t *gathered = mpool_get(&engine->gathered);
+    proto_cursor_t cursor;
+    if (gathered == NULL)
+        return VBN_ERR_NO_MEMORY;
+    cursor_init(&cursor, packet->iov, packet->iov_count);
+    cursor_gather(&cursor, gathered->data, packet->payload_bytes);
+    gathered->engine = engine;
+    gathered->iov = (struct iovec){gathered->data, packet->payload_bytes};
+    packet->iov = &gathered->iov;
+    packet->iov_count = 1;
+    packet->done = gathered_done;
+    packet->arg = gathered;
+    vbn_status_t status = link_send(peer, packet);
+    if (status != VBN_INPROGRESS)
+        mpool_put(&engine->gathered, gathered);
+    return status < 0 ? status : op_set_done(user_op, VBN_OK, packet->payload_bytes);
+}
+
+static vbn_status_t announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *message,
+                             const struct iovec *iov, size_t count, vbn_op_t *user_op)
+{
+    proto_op_t *op = op_of(user_op);
+    vbn_status_t status = op_begin(user_op, peer, OP_LARGE, iov, count, message->length, true);
+    if (status != VBN_OK)
+        return status;
+    proto_header_t header = *message;
+    header.type = PROTO_RTS;
+    header.op = op->handle;
+    status = proto_send_header(peer, &header);
+    if (status < 0) {
+        op_detach(op);
+        return status;
+    }
+    counter_add(engine->counters, COUNTER_AM_LARGE, 1);
+    return VBN_INPROGRESS;
+}
+
+vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
+                           const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op)
+{
+    uint64_t total = 0;
+    vbn_status_t status = proto_check_peer(peer);
+    if (status == VBN_OK)
+        status = op_check(op, iov, count, &total);
+    if (status != VBN_OK)
+        return status;
+    if (id >= VBN_AM_IDS || header_length > VBN_AM_HEADER_MAX || (header_length > 0 && header == NULL) ||
+        (flags & ~VBN_AM_PULL) != 0)
+        return err_set(VBN_ERR_INVALID, "message id %u, header of %zu bytes, flags 0x%x; at most %d, %d and 0x%x", id,
+                       header_length, flags, VBN_AM_IDS - 1, VBN_AM_HEADER_MAX, VBN_AM_PULL);
+    proto_engine_t *engine = proto_engine_of(peer);
+    if ((flags & VBN_AM_PULL) != 0 || total > proto_small_limit(engine, peer)) {
+        proto_header_t message = {.code = id, .length = total, .user = header, .user_bytes = (uint32_t)header_length};
+        return announce(engine, peer, &message, iov, count, op);
+    }
+    uint8_t buffer[PROTO_PREFIX_BYTES + VBN_AM_HEADER_MAX];
+    link_packet_t packet = {.header = buffer, .payload_bytes = (uint32_t)total, .iov = iov,
+                            .iov_count = (uint32_t)count};
+    packet.header_bytes = proto_encode_am(id, header, (uint32_t)header_length, buffer);
+    counter_add(engine->counters, COUNTER_AM_SMALL, 1);
+    if (count > PROTO_SEGMENT_IOV)
+        return send_gathered(engine, peer, &packet, op);
+    return send_whole(engine, peer, &packet, op);
+}
+
+void am_rx_small(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
+                 uint32_t payload_bytes)
+{
+    const proto_handler_t *handler = &engine->handlers[header->code];
+    if (handler->func == NULL) {
+        counter_add(engine->counters, COUNTER_AM_UNHANDLED, 1);
+        return;
+    }
+    vbn_am_message_t message = {.peer = peer, .header = header->user, .header_length = header->user_bytes,
+                                .data = payload, .length = payload_bytes};
+    handler->func(handler->arg, &message);
+}
+
+void am_rx_rts(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_peer_t *p = proto_peer_of(peer);
+    const proto_handler_t *handler = &engine->handlers[header->code];
+    if (header->length > UINT64_MAX / 2) {
+        proto_blame(engine, peer, "the peer announced a message of impossible length");
+        return;
+    }
+    if (p->incoming >= engine->max_incoming) {
+        proto_blame(engine, peer, "the peer announced more messages than proto.max_incoming allows to wait; pull them "
+                                  "sooner or raise the setting");
+        return;
+    }
+    vbn_am_remote_t *remote = handler->func != NULL ? mpool_get(&engine->remotes) : NULL;
+    if (remote == NULL) {
+        counter_add(engine->counters, COUNTER_AM_UNHANDLED, 1);
+        vbn_status_t why = handler->func != NULL ? VBN_ERR_NO_MEMORY : VBN_ERR_UNSUPPORTED;
+        proto_send_status(peer, header->op, why, true, 0);
+        return;
+    }
+    *remote = (vbn_am_remote_t){.engine = engine, .peer = peer, .sender_op = header->op, .length = header->length};
+    list_append(&p->remotes, &remote->link);
+    p->incoming++;
+    vbn_am_message_t message = {.peer = peer, .header = header->user, .header_length = header->user_bytes,
+                                .length = (size_t)header->length, .remote = remote};
+    handler->func(handler->arg, &message);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cursor.c - walking over a list of buffers. */
+#include <string.h>
+
+#include "proto/proto_private.h"
+
+void cursor_init(proto_cursor_t *cursor, const struct iovec *iov, size_t count)
+{
+    *cursor = (proto_cursor_t){.iov = iov, .count = (uint32_t)count};
+}
+
+static void skip_ended(proto_cursor_t *c)
+{
+    while (c->index < c->count && c->offset >= c->iov[c->index].iov_len) {
+        c->index++;
+        c->offset = 0;
+    }
+}
+
+uint64_t cursor_cut(proto_cursor_t *c, uint64_t limit, struct iovec *pieces, uint32_t *count_p)
+{
+    uint64_t total = 0;
+    uint32_t used = 0;
+    for (skip_ended(c); used < PROTO_SEGMENT_IOV && total < limit && c->index < c->count; skip_ended(c)) {
+        size_t room = c->iov[c->index].iov_len - c->offset;
+        size_t take = room < limit - total ? room : (size_t)(limit - total);
+        pieces[used++] = (struct iovec){(char *)c->iov[c->index].iov_base + c->offset, take};
+        c->offset += take;
+        total += take;
+    }
+    *count_p = used;
+    return total;
+}
+
+void *cursor_contiguous(const proto_cursor_t *cursor, uint64_t length)
+{
+    proto_cursor_t c = *cursor;
+    skip_ended(&c);
+    if (c.index >= c.count || c.iov[c.index].iov_len - c.offset < length)
+        return NULL;
+    return (char *)c.iov[c.index].iov_base + c.offset;
+}
+
+void cursor_scatter(proto_cursor_t *c, const void *data, uint64_t length)
+{
+    const char *from = data;
+    for (skip_ended(c); length > 0 && c->index < c->count; skip_ended(c)) {
+        size_t room = c->iov[c->index].iov_len - c->offset;
+        size_t take = room < length ? room : (size_t)length;
+        if (from != NULL) {
+            memcpy((char *)c->iov[c->index].iov_base + c->offset, from, take);
+            from += take;
+        }
+        c->offset += take;
+        length -= take;
+    }
+}
+
+void cursor_gather(proto_cursor_t *c, void *data, uint64_t length)
+{
+    char *to = data;
+    for (skip_ended(c); length > 0 && c->index < c->count; skip_ended(c)) {
+        size_t room = c->iov[c->index].iov_len - c->offset;
+        size_t take = room < length ? room : (size_t)length;
+        memcpy(to, (char *)c->iov[c->index].iov_base + c->offset, take);
+        to += take;
+        c->offset += take;
+        length -= take;
+    }
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * engine.c - the protocol engine: dispatch of packets, blame of liars, end of peers. */
+#include "proto/proto_private.h"
+
+#include <stdlib.h>
+
+proto_engine_t *proto_engine_of(const vbn_peer_t *peer)
+{
+    return link_engine_upper(link_peer_engine(peer));
+}
+
+proto_peer_t *proto_peer_of(vbn_peer_t *peer)
+{
+    proto_peer_t *p = link_peer_upper(peer);
+    if (!p->initialised) {
+        list_init(&p->ops);
+        list_init(&p->order);
+        list_init(&p->streams);
+        list_init(&p->remotes);
+        list_init(&p->keys);
+        p->initialised = true;
+    }
+    return p;
+}
+
+vbn_status_t proto_check_peer(vbn_peer_t *peer)
+{
+    if (peer == NULL)
+        return err_set(VBN_ERR_INVALID, "no peer given");
+    if (proto_peer_of(peer)->down)
+        return err_set(VBN_ERR_PEER_LOST, "the peer is lost; disconnect it and connect again");
+    return VBN_OK;
+}
+
+void proto_blame(proto_engine_t *engine, vbn_peer_t *peer, const char *what)
+{
+    proto_peer_t *p = proto_peer_of(peer);
+    counter_add(engine->counters, COUNTER_BAD_FRAMES, 1);
+    if (p->bad)
+        return;
+    p->bad = true;
+    link_fail(peer, VBN_ERR_PROTOCOL, what);
+}
+
+vbn_status_t proto_send_header(vbn_peer_t *peer, const proto_header_t *header)
+{
+    uint8_t buffer[LINK_UPPER_HEADER_MAX];
+    link_packet_t packet = {.header = buffer, .header_bytes = proto_encode(header, buffer)};
+    return link_send(peer, &packet);
+}
+
+void proto_send_status(vbn_peer_t *peer, uint64_t op, vbn_status_t status, bool last, uint64_t length)
+{
+    proto_header_t header = {.type = PROTO_STATUS, .code = (unsigned)-status, .last = last, .op = op, .length = length};
+    /* A failure means that the peer is lost; peer_down tells it. */
+    (void)proto_send_header(peer, &header);
+}
+
+uint64_t proto_small_limit(const proto_engine_t *engine, const vbn_peer_t *peer)
+{
+    const tl_caps_t *caps = link_caps(peer);
+    uint64_t limit = caps->packet_max - LINK_HEADER_BYTES - PROTO_HEADER_MAX - VBN_AM_HEADER_MAX;
+    if (caps->eager_best < limit)
+        limit = caps->eager_best;
+    return engine->am_small_max < limit ? engine->am_small_max : limit;
+}
+
+/* An answer to one of our ops. */
+static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_op_t *op = op_find(engine, peer, header->op);
+    vbn_status_t status = (vbn_status_t)-(int)header->code;
+    if (op == NULL) {
+        proto_blame(engine, peer, "the peer answered an operation that is not pending");
+        return;
+    }
+    proto_stream_t *s = &op->stream;
+    if (op->kind == OP_PUT && op->state != OP_WAITING) {
+        rma_put_answer(op, status, header->last == 1);
+        return;
+    }
+    bool valid = header->last == 1;
+    if (op->kind == OP_LARGE) /* dropped or refused before it was pulled, or all of it was pulled */
+        valid = valid && (op->state == OP_WAITING || s->moved == s->length) &&
+                (header->length == 0 || (op->state == OP_RUNNING && header->length == s->length));
+    else /* a get or pull that failed, or a get of nothing */
+        valid = valid && (op->kind == OP_GET || op->kind == OP_PULL) && (status < 0 || s->length == 0);
+    if (!valid)
+        proto_blame(engine, peer, "the peer sent an answer that does not fit the operation");
+    else if (op->kind == OP_LARGE)
+        op_finish(op, status, header->length);
+    else
+        op_complete(op, status, s->moved);
+}
+
+static void engine_rx(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, const void *payload,
+                      uint32_t payload_bytes)
+{
+    proto_engine_t *engine = arg;
+    proto_header_t header;
+    proto_peer_t *p = proto_peer_of(peer);
+    if (p->bad || p->down)
+        return;
+    if (proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK) {
+        proto_blame(engine, peer, err_text());
+        return;
+    }
+    switch (header.type) {
+    case PROTO_AM:
+        am_rx_small(engine, peer, &header, payload, payload_bytes);
+        break;
+    case PROTO_RTS:
+        am_rx_rts(engine, peer, &header);
+        break;
+    case PROTO_PULL:
+        pull_rx_pull(engine, peer, &header);
+        break;
+    case PROTO_DATA:
+        pull_rx_data(engine, peer, &header, payload, payload_bytes);
+        break;
+    case PROTO_STATUS:
+        rx_status(engine, peer, &header);
+        break;
+    case PROTO_GET:
+        rma_rx_get(engine, peer, &header);
+        break;
+    case PROTO_PUT:
+        rma_rx_put(engine, peer, &header, payload);
+        break;
+    case PROTO_TYPE_END:
+        break; /* the decoder refuses it */
+    }
+}
+
+static void *engine_sink(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, uint32_t payload_bytes)
+{
+    proto_engine_t *engine = arg;
+    proto_header_t header;
+    proto_peer_t *p = proto_peer_of(peer);
+    if (p->bad || p->down || proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK)
+        return NULL; /* rx will blame */
+    if (header.type == PROTO_DATA)
+        return pull_sink_data(engine, peer, &header, payload_bytes);
+    if (header.type == PROTO_PUT)
+        return rma_sink_put(engine, peer, &header);
+    return NULL;
+}
+
+/* Handles and peer of an op go before anything completes, so that callbacks see no half-dead ops. */
+static void end_ops(proto_peer_t *p, vbn_status_t status)
+{
+    list_link_t *link;
+    list_for_each(pos, &p->ops) container_of(pos, proto_op_t, link)->stream.peer = NULL;
+    while ((link = list_pop(&p->ops)) != NULL) {
+        proto_op_t *op = container_of(link, proto_op_t, link);
+        if (op->state == OP_FINISHED)
+            continue; /* its last done completes it with the result it has */
+        list_remove(&op->order);
+        list_remove(&op->stream.active);
+        op_finish(op, status, op->stream.moved);
+    }
+}
+
+static void engine_peer_down(void *arg, vbn_peer_t *peer, vbn_status_t status)
+{
+    (void)arg;
+    proto_peer_t *p = proto_peer_of(peer);
+    list_link_t *link;
+    if (p->down)
+        return;
+    p->down = true;
+    if (p->sink_mem != NULL)
+        mem_unhold(p->sink_mem);
+    p->sink_mem = NULL;
+    while ((link = list_pop(&p->remotes)) != NULL)
+        container_of(link, vbn_am_remote_t, link)->peer = NULL;
+    while ((link = list_pop(&p->keys)) != NULL)
+        key_peer_down(container_of(link, vbn_key_t, link));
+    while ((link = list_pop(&p->streams)) != NULL) {
+        proto_get_stream_t *get = container_of(link, proto_get_stream_t, link);
+        list_remove(&get->stream.active);
+        get->stream.peer = NULL;
+        stream_settle(&get->stream);
+    }
+    end_ops(p, status);
+}
+
+vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **engine_p)
+{
+    proto_engine_t *engine = calloc(1, sizeof(*engine));
+    if (engine == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for the protocol engine");
+    engine->log = params->log;
+    engine->counters = params->counters;
+    engine->memory = params->memory;
+    engine->am_small_max = params->settings->proto_am_small_max;
+    engine->stream_depth = (uint32_t)params->settings->proto_stream_depth;
+    engine->max_incoming = (uint32_t)params->settings->proto_max_incoming;
+    handle_table_init(&engine->ops, PROTO_MAX_OPS);
+    mpool_init(&engine->segments, sizeof(proto_segment_t), 64, 0);
+    mpool_init(&engine->get_streams, sizeof(proto_get_stream_t), 64, 0);
+    mpool_init(&engine->remotes, sizeof(vbn_am_remote_t), 64, 0);
+    mpool_init(&engine->gathered, sizeof(proto_gathered_t) + engine->am_small_max, 16, 0);
+    list_init(&engine->active);
+    list_init(&engine->requests);
+    *engine_p = engine;
+    return VBN_OK;
+}
+
+void proto_link_upcalls(proto_engine_t *engine, link_params_t *params)
+{
+    params->upper_bytes = sizeof(proto_peer_t);
+    params->upcalls = (link_upcalls_t){.arg = engine, .rx = engine_rx, .sink = engine_sink,
+                                       .peer_down = engine_peer_down};
+}
+
+void proto_attach(proto_engine_t *engine, link_engine_t *link)
+{
+    engine->link = link;
+}
+
+void proto_engine_close(proto_engine_t *engine)
+{
+    list_link_t *link;
+    if (engine == NULL)
+        return;
+    while ((link = list_pop(&engine->requests)) != NULL)
+        free(container_of(link, key_request_t, link));
+    handle_table_free(&engine->ops);
+    mpool_free(&engine->segments);
+    mpool_free(&engine->get_streams);
+    mpool_free(&engine->remotes);
+    mpool_free(&engine->gathered);
+    free(engine);
+}
+
+unsigned proto_progress(proto_engine_t *engine)
+{
+    unsigned events = 0;
+    list_link_t turn;
+    if (list_empty(&engine->active))
+        return 0;
+    /* A list of its own: streams that pause again wait for the next call. */
+    list_init(&turn);
+    list_append(&engine->active, &turn);
+    while (engine->active.next != &turn) {
+        list_link_t *link = list_pop(&engine->active);
+        stream_pump(container_of(link, proto_stream_t, active));
+        events++;
+    }
+    list_remove(&turn);
+    return events;
+}
+
+bool proto_busy(const proto_engine_t *engine)
+{
+    return !list_empty(&engine->active);
+}

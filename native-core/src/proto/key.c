@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * key.c - keys of other workers' memory. Where the transport can map (same host), the memory is mapped once in the
+ * background and operations issued meanwhile wait; when mapping fails they go by packets, logged once per key. */
+#include "proto/proto_private.h"
+
+#include <stdlib.h>
+
+/* The import's answer: at once from link_import, later from progress, or never when the peer is lost before. */
+static void import_done(void *arg, vbn_status_t status, mem_import_t *import)
+{
+    key_request_t *request = arg;
+    vbn_key_t *key = request->key;
+    list_remove(&request->link);
+    free(request);
+    if (key == NULL) {
+        if (status == VBN_OK && import != NULL)
+            mem_import_release(import);
+        return;
+    }
+    key->request = NULL;
+    if (status == VBN_OK) {
+        key->import = import;
+        key->address = (uint8_t *)mem_import_address(import) + key->info.offset;
+    } else {
+        LOG_INFO(key->engine->log, "memory of peer %016llx is not mapped here, its data goes by packets: %s",
+                 (unsigned long long)key->info.owner_id, err_text());
+    }
+    /* A callback may release the key: then its other waiting ops are ended already. */
+    bool released = false;
+    key->released_p = &released;
+    while (!released && !list_empty(&key->waiting))
+        rma_start(key, container_of(list_pop(&key->waiting), proto_op_t, stream.active));
+    if (!released)
+        key->released_p = NULL;
+}
+
+static vbn_status_t start_import(vbn_key_t *key)
+{
+    key_request_t *request = calloc(1, sizeof(*request));
+    if (request == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for a key import");
+    request->key = key;
+    list_append(&key->engine->requests, &request->link);
+    key->request = request;
+    vbn_status_t status = link_import(key->peer, &key->info, import_done, request);
+    if (status >= 0)
+        return VBN_OK; /* import_done has run or will */
+    list_remove(&request->link);
+    free(request);
+    key->request = NULL;
+    /* The transport that was chosen in the end cannot map: packets do it. */
+    return status == VBN_ERR_UNSUPPORTED ? VBN_OK : status;
+}
+
+vbn_status_t proto_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p)
+{
+    mem_key_info_t info;
+    vbn_status_t status = proto_check_peer(peer);
+    if (status == VBN_OK && (blob == NULL || key_p == NULL))
+        status = err_set(VBN_ERR_INVALID, "a key import needs a blob and a place for the key");
+    if (status == VBN_OK)
+        status = mem_key_decode(blob, length, &info);
+    if (status != VBN_OK)
+        return status;
+    vbn_key_t *key = calloc(1, sizeof(*key));
+    if (key == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for a key");
+    key->engine = proto_engine_of(peer);
+    key->peer = peer;
+    key->info = info;
+    list_init(&key->waiting);
+    list_init(&key->link);
+    if ((link_caps(peer)->flags & TL_CAP_MAP) != 0 && (status = start_import(key)) != VBN_OK) {
+        free(key);
+        return status;
+    }
+    list_append(&proto_peer_of(peer)->keys, &key->link);
+    *key_p = key;
+    return VBN_OK;
+}
+
+void proto_key_release(vbn_key_t *key)
+{
+    if (key == NULL)
+        return;
+    list_remove(&key->link);
+    if (key->released_p != NULL)
+        *key->released_p = true;
+    if (key->request != NULL)
+        key->request->key = NULL;
+    list_link_t todo;
+    list_init(&todo);
+    while (!list_empty(&key->waiting))
+        list_append(&todo, list_pop(&key->waiting));
+    if (key->import != NULL)
+        mem_import_release(key->import);
+    free(key);
+    list_link_t *link;
+    while ((link = list_pop(&todo)) != NULL)
+        op_complete(container_of(link, proto_op_t, stream.active), VBN_ERR_CLOSED, 0);
+}
+
+void *proto_key_pointer(const vbn_key_t *key)
+{
+    return key == NULL ? NULL : key->address;
+}
+
+/* Ops that waited are ended with the peer's other ops. */
+void key_peer_down(vbn_key_t *key)
+{
+    key->peer = NULL;
+    if (key->request != NULL)
+        key->request->key = NULL;
+    key->request = NULL;
+    list_remove(&key->waiting);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * op.c - life of an operation inside the caller's vbn_op_t. */
+#include <string.h>
+
+#include "proto/proto_private.h"
+
+vbn_status_t op_check(const vbn_op_t *op, const struct iovec *iov, size_t count, uint64_t *total_p)
+{
+    if (op == NULL)
+        return err_set(VBN_ERR_INVALID, "an operation needs a vbn_op_t");
+    if (count > UINT32_MAX || (count > 0 && iov == NULL))
+        return err_set(VBN_ERR_INVALID, "list of %zu buffers is missing or too long", count);
+    uint64_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (iov[i].iov_len > 0 && iov[i].iov_base == NULL)
+            return err_set(VBN_ERR_INVALID, "buffer %zu has no address", i);
+        if (iov[i].iov_len > UINT64_MAX / 2 - total)
+            return err_set(VBN_ERR_INVALID, "the buffers' lengths overflow");
+        total += iov[i].iov_len;
+    }
+    *total_p = total;
+    return VBN_OK;
+}
+
+vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const struct iovec *iov, size_t count,
+                      uint64_t length, bool with_handle)
+{
+    proto_engine_t *engine = proto_engine_of(peer);
+    proto_op_t *op = op_of(user_op);
+    memset(op, 0, sizeof(*op));
+    user_op->complete = 0;
+    op->kind = (uint8_t)kind;
+    list_init(&op->link);
+    list_init(&op->order);
+    stream_init(&op->stream, engine, peer, kind == OP_PUT ? STREAM_PUT : STREAM_PULL);
+    op->stream.length = length;
+    cursor_init(&op->stream.cursor, iov, count);
+    if (with_handle) {
+        vbn_status_t status = handle_new(&engine->ops, op, &op->handle);
+        if (status != VBN_OK)
+            return err_add(status, "too many operations are pending in this worker");
+    }
+    list_append(&proto_peer_of(peer)->ops, &op->link);
+    return VBN_OK;
+}
+
+void op_detach(proto_op_t *op)
+{
+    list_remove(&op->link);
+    list_remove(&op->order);
+    list_remove(&op->stream.active);
+    if (op->handle != 0)
+        (void)handle_drop(&op->stream.engine->ops, op->handle);
+    op->handle = 0;
+}
+
+vbn_status_t op_set_done(vbn_op_t *user_op, vbn_status_t status, uint64_t length)
+{
+    user_op->status = status;
+    user_op->length = length;
+    user_op->complete = 1;
+    return status;
+}
+
+void op_complete(proto_op_t *op, vbn_status_t status, uint64_t length)
+{
+    vbn_peer_t *flushes_of = op->kind == OP_PUT ? op->stream.peer : NULL;
+    vbn_op_t *user_op = container_of((uint64_t *)op, vbn_op_t, priv);
+    vbn_op_func_t done = user_op->done;
+    op_detach(op);
+    /* Before done, which may end the peer. */
+    if (flushes_of != NULL)
+        flush_advance(flushes_of);
+    (void)op_set_done(user_op, status, length);
+    if (done != NULL)
+        done(user_op, status, (size_t)length);
+}
+
+void op_finish(proto_op_t *op, vbn_status_t status, uint64_t length)
+{
+    /* The handle goes now: whoever names it again is lying. */
+    if (op->handle != 0)
+        (void)handle_drop(&op->stream.engine->ops, op->handle);
+    op->handle = 0;
+    op->state = OP_FINISHED;
+    op->result = status;
+    op->result_length = length;
+    stream_settle(&op->stream);
+}
+
+proto_op_t *op_find(proto_engine_t *engine, const vbn_peer_t *peer, uint64_t handle)
+{
+    proto_op_t *op = handle_get(&engine->ops, handle);
+    return op != NULL && op->stream.peer == peer ? op : NULL;
+}

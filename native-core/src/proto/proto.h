@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * proto.h - message semantics on top of links: active messages (whole or announced and pulled), put, get, flush.
+ *
+ *   small message   AM ------------------------------->            one packet
+ *   large message   RTS -->  <-- PULL  DATA DATA DATA --> <-- STATUS
+ *   get             GET -->  <-- DATA DATA DATA                    or <-- STATUS with the error
+ *   put             [PUT probe --> <-- STATUS] PUT PUT PUT(last) --> <-- STATUS     probe only before the link is ready
+ *   get, put of memory that is mapped here: a copy, no packet.
+ *
+ * An engine belongs to one worker and its thread. Invariants: P1 an op completes exactly once, and only when no packet
+ * refers to its buffers any more. P2 every handle from the wire is looked up and must belong to the sending peer. P3
+ * segments of a transfer arrive in order, so the only valid offset is "as much as has arrived". P4 memory touched on a
+ * peer's behalf is held (mem_key_hold) while it is touched, so that mem_free by another thread cannot pull it away:
+ * a stream whose memory is freed ends with VBN_ERR_STALE at its next segment. */
+#ifndef VBN_PROTO_PROTO_H
+#define VBN_PROTO_PROTO_H
+
+#include "link/link.h"
+
+typedef struct proto_engine proto_engine_t;
+
+typedef struct proto_params {
+    const settings_t *settings;
+    const log_sink_t *log;
+    counters_t *counters;
+    mem_registry_t *memory;
+} proto_params_t;
+
+vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **engine_p);
+/* Fills upcalls and upper_bytes of the parameters for link_engine_open. */
+void proto_link_upcalls(proto_engine_t *engine, link_params_t *params);
+void proto_attach(proto_engine_t *engine, link_engine_t *link);
+/* After link_engine_close (which has ended all operations through peer_down). Messages still waiting to be pulled and
+ * keys not released become invalid. */
+void proto_engine_close(proto_engine_t *engine);
+/* Goes on with transfers that had to pause; returns how many. */
+unsigned proto_progress(proto_engine_t *engine);
+/* True when proto_progress has something to do: do not sleep. */
+bool proto_busy(const proto_engine_t *engine);
+
+/* As the vbn_ functions of the same names. */
+vbn_status_t proto_am_handler(proto_engine_t *engine, unsigned id, vbn_am_func_t func, void *arg);
+vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
+                           const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op);
+vbn_status_t proto_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, size_t count, vbn_op_t *op);
+void proto_am_drop(vbn_am_remote_t *remote);
+vbn_status_t proto_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p);
+void proto_key_release(vbn_key_t *key);
+void *proto_key_pointer(const vbn_key_t *key);
+vbn_status_t proto_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
+vbn_status_t proto_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
+vbn_status_t proto_flush(vbn_peer_t *peer, vbn_op_t *op);
+
+#endif

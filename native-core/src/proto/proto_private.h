@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * proto_private.h - state of the protocol engine, its peers and operations. All of it belongs to the worker's thread. */
+#ifndef VBN_PROTO_PROTO_PRIVATE_H
+#define VBN_PROTO_PROTO_PRIVATE_H
+
+#include "base/handle.h"
+#include "base/mpool.h"
+#include "proto/proto.h"
+#include "proto/proto_wire.h"
+
+#define PROTO_SEGMENT_IOV 16u    /* pieces of user memory in one packet */
+#define PROTO_PUMP_MAX 64u       /* segments of one transfer sent in a row, so that others get their turn */
+#define PROTO_MAX_OPS (1u << 24) /* operations with a handle that may be pending in a worker */
+
+/* A position in a list of buffers. */
+typedef struct proto_cursor {
+    const struct iovec *iov;
+    uint32_t count;
+    uint32_t index;
+    size_t offset; /* in iov[index] */
+} proto_cursor_t;
+
+typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT } stream_kind_t;
+
+/* A transfer in segments. Sending: PULL (answers a pull) and PUT are part of an op, GET (answers a get) stands alone.
+ * Receiving ops use peer, cursor, length and moved only. */
+typedef struct proto_stream {
+    proto_engine_t *engine;
+    vbn_peer_t *peer;   /* NULL when the peer is down */
+    list_link_t active; /* in engine->active when it can go on without an event; in key->waiting before it starts */
+    proto_cursor_t cursor;
+    uint64_t key;        /* GET: source, PUT: destination; the owner's handle */
+    uint64_t key_offset; /* of the first byte in the key's range */
+    uint64_t target;     /* handle of the op at the other side; PUT: our own */
+    uint64_t length;
+    uint64_t moved;
+    int32_t status; /* first error */
+    uint32_t in_flight; /* segments whose done is outstanding */
+    uint8_t kind;
+    bool last_sent;
+} proto_stream_t;
+
+typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH } op_kind_t;
+typedef enum op_state { OP_WAITING, OP_PROBING, OP_RUNNING, OP_FINISHED } op_state_t;
+
+/* The core's part of a vbn_op_t; lives in its priv[]. */
+typedef struct __attribute__((may_alias)) proto_op {
+    list_link_t link;  /* in peer->ops */
+    list_link_t order; /* in peer->order: puts and flushes */
+    uint64_t handle;   /* 0 = none */
+    int32_t result;    /* when FINISHED */
+    uint8_t kind;
+    uint8_t state;
+    uint64_t result_length;
+    proto_stream_t stream;
+} proto_op_t;
+
+_Static_assert(sizeof(proto_op_t) <= sizeof(((vbn_op_t *)0)->priv), "an op's state fits in vbn_op_t");
+
+/* One bulk packet in flight; its iov stays put until done. */
+typedef struct proto_segment {
+    proto_stream_t *stream;
+    vbn_mem_t *held; /* GET: memory that must stay mapped, else NULL */
+    uint32_t iov_count;
+    struct iovec iov[PROTO_SEGMENT_IOV];
+} proto_segment_t;
+
+/* A small message of many pieces, copied together. */
+typedef struct proto_gathered {
+    proto_engine_t *engine;
+    struct iovec iov;
+    uint8_t data[];
+} proto_gathered_t;
+
+/* Per peer, inside the link's peer object; zero until proto_peer_of was called once. */
+typedef struct proto_peer {
+    list_link_t ops;     /* proto_op_t.link, pending and known only here */
+    list_link_t order;   /* proto_op_t.order */
+    list_link_t streams; /* proto_get_stream_t.link */
+    list_link_t remotes; /* vbn_am_remote.link */
+    list_link_t keys;    /* vbn_key.link */
+    vbn_mem_t *sink_mem; /* held for a put segment that the transport is writing */
+    void *sink_address;
+    uint32_t incoming; /* announced and not yet pulled or dropped */
+    uint32_t stream_count;
+    bool initialised;
+    bool down;
+    bool bad; /* lied; its further packets are ignored */
+} proto_peer_t;
+
+typedef struct proto_get_stream {
+    list_link_t link;
+    proto_stream_t stream;
+} proto_get_stream_t;
+
+struct vbn_am_remote {
+    list_link_t link;
+    proto_engine_t *engine;
+    vbn_peer_t *peer; /* NULL when down */
+    uint64_t sender_op;
+    uint64_t length;
+};
+
+/* A running link_import. Outlives its key, because its answer may come late or never. */
+typedef struct key_request {
+    list_link_t link; /* engine->requests */
+    vbn_key_t *key;   /* NULL when nobody waits any more */
+} key_request_t;
+
+struct vbn_key {
+    list_link_t link; /* peer->keys */
+    proto_engine_t *engine;
+    vbn_peer_t *peer; /* NULL when down */
+    mem_key_info_t info;
+    key_request_t *request; /* while the import is running */
+    mem_import_t *import;   /* mapped here, else NULL */
+    uint8_t *address;       /* of the range */
+    bool *released_p;       /* set while waiting ops are started: told when a callback releases the key */
+    list_link_t waiting;    /* proto_stream_t.active of ops issued while the import runs */
+};
+
+typedef struct proto_handler {
+    vbn_am_func_t func;
+    void *arg;
+} proto_handler_t;
+
+struct proto_engine {
+    link_engine_t *link;
+    const log_sink_t *log;
+    counters_t *counters;
+    mem_registry_t *memory;
+    uint64_t am_small_max;
+    uint32_t stream_depth;
+    uint32_t max_incoming;
+    handle_table_t ops;
+    mpool_t segments;
+    mpool_t get_streams;
+    mpool_t remotes;
+    mpool_t gathered; /* small messages of many pieces, copied together */
+    list_link_t active;
+    list_link_t requests;
+    proto_handler_t handlers[VBN_AM_IDS];
+};
+
+/* ---- engine.c */
+proto_engine_t *proto_engine_of(const vbn_peer_t *peer);
+proto_peer_t *proto_peer_of(vbn_peer_t *peer);
+/* VBN_OK, or VBN_ERR_PEER_LOST for a peer that is down. */
+vbn_status_t proto_check_peer(vbn_peer_t *peer);
+/* The peer broke the rules: counts it and fails it once. */
+void proto_blame(proto_engine_t *engine, vbn_peer_t *peer, const char *what);
+/* Sends a header without payload. */
+vbn_status_t proto_send_header(vbn_peer_t *peer, const proto_header_t *header);
+void proto_send_status(vbn_peer_t *peer, uint64_t op, vbn_status_t status, bool last, uint64_t length);
+/* Most data that goes whole in one packet to this peer. */
+uint64_t proto_small_limit(const proto_engine_t *engine, const vbn_peer_t *peer);
+
+/* ---- op.c */
+static inline proto_op_t *op_of(vbn_op_t *op)
+{
+    return (proto_op_t *)op->priv;
+}
+/* Checks op and iov and adds up the lengths. */
+vbn_status_t op_check(const vbn_op_t *op, const struct iovec *iov, size_t count, uint64_t *total_p);
+/* Prepares a pending op and lists it with its peer. with_handle: the other side will name it. */
+vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const struct iovec *iov, size_t count,
+                      uint64_t length, bool with_handle);
+/* Takes it off all lists and tables, without completing it. */
+void op_detach(proto_op_t *op);
+/* Sets the user's fields, for calls that return VBN_OK. */
+vbn_status_t op_set_done(vbn_op_t *user_op, vbn_status_t status, uint64_t length);
+/* Detaches, sets the user's fields and calls done. The op's memory belongs to the user afterwards. */
+void op_complete(proto_op_t *op, vbn_status_t status, uint64_t length);
+/* The result is known; completes as soon as no segment is in flight (P1). */
+void op_finish(proto_op_t *op, vbn_status_t status, uint64_t length);
+/* The pending op of this peer with this handle (P2), else NULL. */
+proto_op_t *op_find(proto_engine_t *engine, const vbn_peer_t *peer, uint64_t handle);
+
+/* ---- cursor.c */
+void cursor_init(proto_cursor_t *cursor, const struct iovec *iov, size_t count);
+/* Cuts at most `limit` bytes and PROTO_SEGMENT_IOV pieces off; returns the bytes. */
+uint64_t cursor_cut(proto_cursor_t *cursor, uint64_t limit, struct iovec *pieces, uint32_t *count_p);
+/* Address of the next `length` bytes when they lie in one piece, else NULL. */
+void *cursor_contiguous(const proto_cursor_t *cursor, uint64_t length);
+/* Copies to (scatter) or from (gather) the buffers and moves on; data NULL: only moves on. */
+void cursor_scatter(proto_cursor_t *cursor, const void *data, uint64_t length);
+void cursor_gather(proto_cursor_t *cursor, void *data, uint64_t length);
+
+/* ---- stream.c */
+void stream_init(proto_stream_t *stream, proto_engine_t *engine, vbn_peer_t *peer, stream_kind_t kind);
+/* Sends what may be sent now. May free a GET stream or complete an op: do not touch it afterwards. */
+void stream_pump(proto_stream_t *stream);
+/* Ends what has nothing in flight and is finished. As stream_pump. */
+void stream_settle(proto_stream_t *stream);
+void get_stream_free(proto_get_stream_t *get);
+
+/* ---- am.c, pull.c, rma.c, flush.c, key.c: packets and events of each */
+void am_rx_small(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
+                 uint32_t payload_bytes);
+void am_rx_rts(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void pull_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void pull_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
+                  uint32_t payload_bytes);
+void *pull_sink_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, uint32_t payload_bytes);
+void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload);
+void *rma_sink_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+/* Starts an op that waited for its key. */
+void rma_start(vbn_key_t *key, proto_op_t *op);
+void rma_put_answer(proto_op_t *op, vbn_status_t status, bool last);
+/* Starts flushes whose puts are done. */
+void flush_advance(vbn_peer_t *peer);
+void key_peer_down(vbn_key_t *key);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * proto_wire.h - headers of the protocol layer. Pure functions, no state; any thread. Little endian.
+ *
+ *   offset 0  u8  type
+ *          1  u8  code      AM, RTS: id; STATUS: -vbn_status; PUT: PROTO_PUT_* flags; else 0
+ *          2  u16 user      AM, RTS: bytes of the user's header at the end; else 0
+ *          4  u16 last      STATUS: 1 = last answer; else 0
+ *          6  u16 zero
+ *
+ *   type     then                                                            meaning
+ *   AM       user header; payload = the data                                 whole message
+ *   RTS      op, length, user header                                         message announced; op = sender's handle
+ *   PULL     op, target                                                      stream op's data to the receiver's target
+ *   DATA     op, offset; payload                                             one segment for the receiver's op
+ *   STATUS   op, length                                                      answer to the receiver's op
+ *   GET      op, key, offset, length                                         stream this range to the requester's op
+ *   PUT      op, key, offset, length; payload = length bytes (PROBE: none)   write, answer with STATUS
+ *
+ * op, target, key are handles of 64 bits: index and generation, checked by whoever gave them out. */
+#ifndef VBN_PROTO_PROTO_WIRE_H
+#define VBN_PROTO_PROTO_WIRE_H
+
+#include <string.h>
+
+#include "link/link.h"
+
+typedef enum proto_type {
+    PROTO_AM = 1,
+    PROTO_RTS,
+    PROTO_PULL,
+    PROTO_DATA,
+    PROTO_STATUS,
+    PROTO_GET,
+    PROTO_PUT,
+    PROTO_TYPE_END
+} proto_type_t;
+
+#define PROTO_PUT_LAST 1u  /* answer with the last STATUS */
+#define PROTO_PUT_PROBE 2u /* no data: only check the range, and answer with a STATUS that is not the last */
+
+#define PROTO_PREFIX_BYTES 8u
+#define PROTO_HEADER_MAX 40u /* without the user's header */
+
+/* A decoded header. Fields a type does not have are 0. */
+typedef struct proto_header {
+    proto_type_t type;
+    unsigned code;
+    unsigned last; /* STATUS */
+    uint64_t op;
+    uint64_t target;
+    uint64_t key;
+    uint64_t offset;
+    uint64_t length;
+    const uint8_t *user;     /* points into the decoded bytes; for encode: the bytes to copy */
+    uint32_t user_bytes;
+} proto_header_t;
+
+/* Bytes that encode will write. */
+uint32_t proto_header_bytes(const proto_header_t *header);
+/* Writes the header; buffer has room for LINK_UPPER_HEADER_MAX. Returns its bytes. header must fit (asserted). */
+uint32_t proto_encode(const proto_header_t *header, uint8_t *buffer);
+/* The same for PROTO_AM, for the fast path. */
+static inline uint32_t proto_encode_am(unsigned id, const void *user, uint32_t user_bytes, uint8_t *buffer)
+{
+    uint8_t prefix[PROTO_PREFIX_BYTES] = {PROTO_AM, (uint8_t)id, (uint8_t)user_bytes, 0, 0, 0, 0, 0};
+    _Static_assert(VBN_AM_HEADER_MAX < 256, "one byte holds the length");
+    memcpy(buffer, prefix, sizeof(prefix));
+    if (user_bytes > 0)
+        memcpy(buffer + PROTO_PREFIX_BYTES, user, user_bytes);
+    return PROTO_PREFIX_BYTES + user_bytes;
+}
+/* Decodes bytes from outside. VBN_ERR_PROTOCOL unless every field, length and reserved bit is right;
+ * payload_bytes is checked against type and length. */
+vbn_status_t proto_decode(const void *bytes, uint32_t count, uint32_t payload_bytes, proto_header_t *header_p);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * loop_tl.h - a transport within the process for the link tests: seeded delivery order, "busy", tampering, death. */
+#ifndef LOOP_TL_H
+#define LOOP_TL_H
+
+#include "tl/tl.h"
+
+extern const tl_ops_t loop_ops;
+
+typedef struct loop_control {
+    uint64_t seed;       /* order of delivery across endpoints, and luck */
+    unsigned busy_1_of;  /* every so many sends answer BUSY; 0 never */
+    unsigned later_1_of; /* every so many sends with a cookie complete later; 0 never */
+    /* Sees and may change each packet's header when it is sent; *bytes may shrink. false: the connection dies here. */
+    bool (*packet)(void *arg, uint8_t *header, uint32_t *bytes);
+    void *arg;
+} loop_control_t;
+
+extern loop_control_t loop_control;
+uint64_t loop_random(void);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_real.cc - links over the real transports, through the public header. */
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "vbn/vbn.h"
+
+namespace {
+
+struct Side {
+    vbn_config_t *config = nullptr;
+    vbn_context_t *context = nullptr;
+    vbn_worker_t *worker = nullptr;
+    int received = 0, errors = 0, passive_lost = 0;
+    vbn_status_t status = VBN_OK;
+    std::string text, log;
+    vbn_peer_t *sender = nullptr;
+
+    Side(const char *transports, uint8_t key) {
+        uint8_t bytes[VBN_JOB_KEY_BYTES];
+        memset(bytes, key, sizeof(bytes));
+        EXPECT_EQ(vbn_config_create(&config), VBN_OK) << vbn_error_text();
+        EXPECT_EQ(vbn_config_set(config, "tl.enable", transports), VBN_OK);
+        EXPECT_EQ(vbn_config_set(config, "tl.tcp.interface", "lo"), VBN_OK);
+        EXPECT_EQ(vbn_config_set(config, "log.level", "info"), VBN_OK);
+        EXPECT_EQ(vbn_config_set_job_key(config, bytes), VBN_OK);
+        vbn_config_set_log(config, on_log, this);
+        EXPECT_EQ(vbn_open(config, &context), VBN_OK) << vbn_error_text();
+        EXPECT_EQ(vbn_worker_create(context, &worker), VBN_OK) << vbn_error_text();
+        EXPECT_EQ(vbn_am_handler(worker, 1, on_message, this), VBN_OK);
+        vbn_worker_set_peer_lost(worker, on_passive_lost, this);
+    }
+    ~Side() {
+        vbn_worker_destroy(worker);
+        EXPECT_EQ(vbn_close(context), VBN_OK) << vbn_error_text();
+        vbn_config_destroy(config);
+    }
+    Side(const Side &) = delete;
+    Side &operator=(const Side &) = delete;
+
+    static void on_log(void *arg, vbn_log_level_t, const char *line) {
+        static_cast<Side *>(arg)->log += std::string(line) + "\n";
+    }
+    static void on_message(void *arg, const vbn_am_message_t *message) {
+        static_cast<Side *>(arg)->received++;
+        static_cast<Side *>(arg)->sender = message->peer;
+    }
+    static void on_passive_lost(void *arg, vbn_peer_t *, vbn_status_t, const char *) {
+        static_cast<Side *>(arg)->passive_lost++;
+    }
+    static void on_error(void *arg, vbn_peer_t *, vbn_status_t status, const char *text) {
+        auto *side = static_cast<Side *>(arg);
+        side->errors++;
+        side->status = status;
+        side->text = text;
+    }
+    vbn_peer_t *connect(Side &to) {
+        uint8_t blob[VBN_ADDRESS_MAX];
+        size_t length = sizeof(blob);
+        vbn_peer_t *peer = nullptr;
+        EXPECT_EQ(vbn_worker_address(to.worker, blob, &length), VBN_OK) << vbn_error_text();
+        EXPECT_EQ(vbn_connect(worker, blob, length, on_error, this, &peer), VBN_OK) << vbn_error_text();
+        return peer;
+    }
+    void send(vbn_peer_t *peer, vbn_op_t *op) {
+        memset(op, 0, sizeof(*op));
+        EXPECT_GE(vbn_am_send(peer, 1, "hello", 5, nullptr, 0, 0, op), 0) << vbn_error_text();
+    }
+};
+
+/* Both workers sleep on their event descriptors when neither has work; gives up after 20 s of silence. */
+template <typename Condition>
+bool run_until(std::vector<Side *> sides, Condition condition) {
+    while (!condition()) {
+        unsigned events = 0;
+        for (Side *side : sides) events += vbn_progress(side->worker);
+        if (events > 0) continue;
+        std::vector<struct pollfd> fds;
+        bool sleep = true;
+        for (Side *side : sides) {
+            sleep = sleep && vbn_arm(side->worker) == VBN_OK;
+            fds.push_back({vbn_event_fd(side->worker), POLLIN, 0});
+        }
+        if (sleep && !condition() && poll(fds.data(), fds.size(), 20000) == 0) return false;
+    }
+    return true;
+}
+
+class LinkReal : public testing::TestWithParam<const char *> {};
+
+TEST_P(LinkReal, two_workers_dial_each_other_and_get_all_messages) {
+    for (int round = 0; round < 20; round++) {
+        Side a(GetParam(), 1), b(GetParam(), 1);
+        vbn_peer_t *to_b = a.connect(b), *to_a = b.connect(a);
+        std::vector<vbn_op_t> ops(200);
+        for (size_t i = 0; i < 100; i++) {
+            a.send(to_b, &ops[i]);
+            b.send(to_a, &ops[100 + i]);
+        }
+        ASSERT_TRUE(run_until({&a, &b}, [&] { return a.received == 100 && b.received == 100; }))
+            << a.text << " / " << b.text << a.log << b.log;
+        char text[512];
+        EXPECT_GT(vbn_explain(to_b, text, sizeof(text)), 0u);
+        EXPECT_EQ(strncmp(text, GetParam(), 3), 0) << text;
+        EXPECT_NE(a.log.find(std::string(" uses ") + GetParam() + ":"), std::string::npos) << a.log;
+        vbn_disconnect(to_b, VBN_CLOSE_FLUSH);
+        vbn_disconnect(to_a, VBN_CLOSE_FLUSH);
+    }
+}
+
+TEST_P(LinkReal, a_wrong_key_is_refused) {
+    Side a(GetParam(), 1), b(GetParam(), 2);
+    vbn_peer_t *peer = a.connect(b);
+    ASSERT_TRUE(run_until({&a, &b}, [&] { return a.errors > 0; }));
+    EXPECT_EQ(a.status, VBN_ERR_AUTH) << a.text;
+    vbn_disconnect(peer, VBN_CLOSE_NOW);
+}
+
+TEST_P(LinkReal, a_server_learns_that_a_client_has_closed) {
+    Side a(GetParam(), 1), b(GetParam(), 1);
+    vbn_peer_t *peer = a.connect(b);
+    std::vector<vbn_op_t> ops(50);
+    for (auto &op : ops) a.send(peer, &op);
+    vbn_disconnect(peer, VBN_CLOSE_FLUSH);
+    ASSERT_TRUE(run_until({&a, &b}, [&] { return b.passive_lost == 1; }));
+    EXPECT_EQ(b.received, 50);
+    EXPECT_EQ(a.errors, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, LinkReal, testing::Values("shm", "tcp"));
+
+TEST(LinkRealSelf, a_worker_reaches_itself) {
+    Side a("self,shm,tcp", 1);
+    vbn_peer_t *peer = a.connect(a);
+    std::vector<vbn_op_t> ops(2000);
+    for (auto &op : ops) a.send(peer, &op);
+    ASSERT_TRUE(run_until({&a}, [&] { return a.received == 2000; })) << a.text << a.log;
+    EXPECT_EQ(vbn_peer_uid(peer), vbn_peer_uid(a.sender));
+    EXPECT_EQ(a.sender, peer);
+    vbn_disconnect(peer, VBN_CLOSE_FLUSH);
+    for (int i = 0; i < 100; i++) vbn_progress(a.worker);
+    peer = a.connect(a);
+    a.send(peer, &ops[0]);
+    ASSERT_TRUE(run_until({&a}, [&] { return a.received == 2001; })) << a.text;
+}
+
+TEST(LinkRealSelect, same_host_workers_use_shared_memory_and_say_why) {
+    Side a("self,shm,tcp", 1), b("self,shm,tcp", 1);
+    vbn_peer_t *peer = a.connect(b);
+    char text[512];
+    vbn_explain(peer, text, sizeof(text));
+    EXPECT_EQ(strncmp(text, "shm: ", 5), 0) << text;
+    EXPECT_NE(strstr(text, "tcp: not needed"), nullptr) << text;
+}
+
+TEST(LinkRealSelect, an_unknown_transport_is_an_error_that_names_the_known_ones) {
+    vbn_config_t *config;
+    vbn_context_t *context;
+    vbn_worker_t *worker;
+    uint8_t key[VBN_JOB_KEY_BYTES] = {1};
+    ASSERT_EQ(vbn_config_create(&config), VBN_OK);
+    ASSERT_EQ(vbn_config_set(config, "tl.enable", "shm,carrier-pigeon"), VBN_OK);
+    EXPECT_EQ(vbn_open(config, &context), VBN_ERR_SETTING) << "a job key is missing";
+    vbn_config_set_job_key(config, key);
+    ASSERT_EQ(vbn_open(config, &context), VBN_OK);
+    EXPECT_EQ(vbn_worker_create(context, &worker), VBN_ERR_SETTING);
+    EXPECT_NE(strstr(vbn_error_text(), "self, shm, tcp"), nullptr) << vbn_error_text();
+    EXPECT_EQ(vbn_close(context), VBN_OK);
+    vbn_config_destroy(config);
+}
+
+}  // namespace

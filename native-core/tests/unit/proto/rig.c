@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rig.c - the deterministic link of rig.h: implements the functions of link.h that the protocol layer calls. */
+#include "rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/proto.h"
+#include "proto/proto_wire.h"
+
+typedef struct packet {
+    list_link_t link;
+    link_packet_t sent; /* late done */
+    uint8_t header[LINK_UPPER_HEADER_MAX];
+    uint32_t header_bytes;
+    uint32_t payload_bytes;
+    uint8_t *payload; /* copied, unless late */
+    bool late;
+} packet_t;
+
+typedef struct flush {
+    list_link_t link;
+    link_done_func_t done;
+    void *arg;
+} flush_t;
+
+typedef struct import_request {
+    list_link_t link;
+    tl_import_func_t func;
+    void *arg;
+} import_request_t;
+
+struct vbn_peer {
+    rig_t *rig;
+    int side;
+    vbn_status_t down;
+    vbn_status_t failure;
+    list_link_t inbox; /* packets that this side has sent */
+    list_link_t flushes;
+    void *upper;
+};
+
+struct link_engine {
+    rig_t *rig;
+    int side;
+    void *upper;
+};
+
+struct rig {
+    rig_options_t options;
+    tl_caps_t caps;
+    settings_t settings;
+    log_sink_t log;
+    counters_t counters[2];
+    mem_registry_t *memory[2];
+    proto_engine_t *proto[2];
+    link_engine_t link[2];
+    link_params_t params[2];
+    struct vbn_peer peer[2];
+    list_link_t imports;
+    bool ready;
+    uint64_t sunk;
+};
+
+static void no_log(void *arg, vbn_log_level_t level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    (void)line;
+}
+
+rig_options_t rig_defaults(void)
+{
+    return (rig_options_t){.packet_max = 8192, .eager_best = 8192, .stream_chunk = 4096, .am_small_max = 1024,
+                           .stream_depth = 4, .max_incoming = 64, .use_sink = true};
+}
+
+rig_t *rig_open(const rig_options_t *options)
+{
+    rig_t *rig = calloc(1, sizeof(*rig));
+    rig->options = *options;
+    settings_defaults(&rig->settings);
+    rig->settings.proto_am_small_max = options->am_small_max;
+    rig->settings.proto_stream_depth = options->stream_depth;
+    rig->settings.proto_max_incoming = options->max_incoming;
+    rig->log.func = no_log;
+    rig->caps = (tl_caps_t){.packet_max = options->packet_max, .eager_best = options->eager_best,
+                            .stream_chunk = options->stream_chunk,
+                            .flags = options->import_fails ? TL_CAP_MAP : 0};
+    rig->ready = !options->not_ready;
+    list_init(&rig->imports);
+    for (int i = 0; i < 2; i++) {
+        if (mem_registry_open(&rig->log, &rig->counters[i], &rig->memory[i]) != VBN_OK)
+            abort();
+        proto_params_t params = {&rig->settings, &rig->log, &rig->counters[i], rig->memory[i]};
+        if (proto_engine_open(&params, &rig->proto[i]) != VBN_OK)
+            abort();
+        proto_link_upcalls(rig->proto[i], &rig->params[i]);
+        rig->link[i] = (link_engine_t){rig, i, rig->params[i].upcalls.arg};
+        proto_attach(rig->proto[i], &rig->link[i]);
+        rig->peer[i] = (struct vbn_peer){.rig = rig, .side = i, .upper = calloc(1, rig->params[i].upper_bytes)};
+        list_init(&rig->peer[i].inbox);
+        list_init(&rig->peer[i].flushes);
+    }
+    return rig;
+}
+
+static void packet_free(packet_t *packet)
+{
+    free(packet->payload);
+    free(packet);
+}
+
+void rig_kill(rig_t *rig, int side, vbn_status_t status)
+{
+    struct vbn_peer *peer = &rig->peer[side];
+    list_link_t *link;
+    if (peer->down != VBN_OK)
+        return;
+    peer->down = status;
+    while ((link = list_pop(&peer->inbox)) != NULL) {
+        packet_t *packet = container_of(link, packet_t, link);
+        if (packet->late && packet->sent.done != NULL)
+            packet->sent.done(packet->sent.arg, status);
+        packet_free(packet);
+    }
+    while ((link = list_pop(&peer->flushes)) != NULL) {
+        flush_t *flush = container_of(link, flush_t, link);
+        flush->done(flush->arg, status);
+        free(flush);
+    }
+    rig->params[side].upcalls.peer_down(rig->proto[side], peer, status);
+}
+
+void rig_close(rig_t *rig)
+{
+    list_link_t *link;
+    for (int i = 0; i < 2; i++)
+        rig_kill(rig, i, VBN_ERR_CLOSED);
+    while ((link = list_pop(&rig->imports)) != NULL)
+        free(container_of(link, import_request_t, link));
+    for (int i = 0; i < 2; i++) {
+        proto_engine_close(rig->proto[i]);
+        free(rig->peer[i].upper);
+        if (mem_registry_close(rig->memory[i]) != VBN_OK)
+            abort(); /* a test left memory behind */
+    }
+    free(rig);
+}
+
+vbn_peer_t *rig_peer(rig_t *rig, int side)
+{
+    return &rig->peer[side];
+}
+
+static uint8_t *flatten(const link_packet_t *p)
+{
+    uint8_t *data = malloc(p->payload_bytes + 1u);
+    size_t at = 0;
+    for (uint32_t i = 0; i < p->iov_count; i++) {
+        if (p->iov[i].iov_len > 0)
+            memcpy(data + at, p->iov[i].iov_base, p->iov[i].iov_len);
+        at += p->iov[i].iov_len;
+    }
+    if (at != p->payload_bytes)
+        abort(); /* the caller's sum is wrong */
+    return data;
+}
+
+vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *p)
+{
+    if (peer->down != VBN_OK)
+        return VBN_ERR_PEER_LOST;
+    if (p->header_bytes > LINK_UPPER_HEADER_MAX ||
+        p->header_bytes + p->payload_bytes + LINK_HEADER_BYTES > peer->rig->caps.packet_max)
+        abort();
+    packet_t *packet = calloc(1, sizeof(*packet));
+    memcpy(packet->header, p->header, p->header_bytes);
+    packet->header_bytes = p->header_bytes;
+    packet->payload_bytes = p->payload_bytes;
+    packet->sent = *p;
+    packet->late = peer->rig->options.late_done;
+    if (!packet->late)
+        packet->payload = flatten(p);
+    list_append(&peer->inbox, &packet->link);
+    return packet->late ? VBN_INPROGRESS : VBN_OK;
+}
+
+static void deliver(rig_t *rig, int to, const void *header, uint32_t header_bytes, const void *payload,
+                    uint32_t payload_bytes)
+{
+    struct vbn_peer *peer = &rig->peer[to];
+    const link_upcalls_t *up = &rig->params[to].upcalls;
+    const void *place = payload;
+    if (rig->options.use_sink && payload_bytes >= 512) {
+        void *sink = up->sink(up->arg, peer, header, header_bytes, payload_bytes);
+        if (sink != NULL) {
+            memcpy(sink, payload, payload_bytes);
+            rig->sunk += payload_bytes;
+            place = sink;
+        }
+    }
+    up->rx(up->arg, peer, header, header_bytes, place, payload_bytes);
+    if (peer->failure != VBN_OK)
+        rig_kill(rig, to, peer->failure);
+}
+
+static void end_flushes(struct vbn_peer *peer)
+{
+    list_link_t *link;
+    while (list_empty(&peer->inbox) && (link = list_pop(&peer->flushes)) != NULL) {
+        flush_t *flush = container_of(link, flush_t, link);
+        flush->done(flush->arg, VBN_OK);
+        free(flush);
+    }
+}
+
+bool rig_deliver(rig_t *rig, int to)
+{
+    struct vbn_peer *from = &rig->peer[1 - to];
+    list_link_t *link = list_pop(&from->inbox);
+    if (link == NULL)
+        return false;
+    rig->ready = true;
+    packet_t *packet = container_of(link, packet_t, link);
+    if (packet->late)
+        packet->payload = flatten(&packet->sent);
+    if (rig->peer[to].down == VBN_OK)
+        deliver(rig, to, packet->header, packet->header_bytes, packet->payload, packet->payload_bytes);
+    if (packet->late && packet->sent.done != NULL)
+        packet->sent.done(packet->sent.arg, VBN_OK);
+    packet_free(packet);
+    end_flushes(from);
+    return true;
+}
+
+void rig_run(rig_t *rig)
+{
+    unsigned moved;
+    do {
+        moved = 0;
+        for (int i = 0; i < 2; i++) {
+            moved += rig_deliver(rig, i);
+            if (proto_busy(rig->proto[i]))
+                moved += proto_progress(rig->proto[i]);
+        }
+    } while (moved > 0);
+}
+
+void rig_inject(rig_t *rig, int to, const void *header, uint32_t header_bytes, const void *payload,
+                uint32_t payload_bytes)
+{
+    if (rig->peer[to].down == VBN_OK)
+        deliver(rig, to, header, header_bytes, payload, payload_bytes);
+}
+
+vbn_status_t rig_failure(rig_t *rig, int side)
+{
+    return rig->peer[side].failure;
+}
+
+uint64_t rig_counter(rig_t *rig, int side, const char *name)
+{
+    for (int i = 0; i < COUNTER_COUNT; i++)
+        if (strcmp(counter_name((counter_id_t)i), name) == 0)
+            return atomic_get_relaxed(&rig->counters[side].values[i]);
+    abort();
+}
+
+uint64_t rig_sunk(rig_t *rig)
+{
+    return rig->sunk;
+}
+
+vbn_status_t rig_handler(rig_t *rig, int side, unsigned id, vbn_am_func_t func, void *arg)
+{
+    return proto_am_handler(rig->proto[side], id, func, arg);
+}
+
+vbn_mem_t *rig_mem(rig_t *rig, int side, size_t size)
+{
+    vbn_mem_t *mem = NULL;
+    return mem_alloc(rig->memory[side], size, VBN_BACKING_MEMFD, NULL, &mem) == VBN_OK ? mem : NULL;
+}
+
+void *rig_mem_address(vbn_mem_t *mem)
+{
+    return mem_address(mem);
+}
+
+void rig_mem_free(vbn_mem_t *mem)
+{
+    (void)mem_free(mem);
+}
+
+vbn_key_t *rig_import(rig_t *rig, int side, vbn_mem_t *mem, size_t offset, size_t length, unsigned access)
+{
+    uint8_t blob[VBN_KEY_MAX];
+    size_t bytes = sizeof(blob);
+    vbn_key_t *key = NULL;
+    if (mem_key_export(mem, offset, length, access, blob, &bytes) != VBN_OK)
+        return NULL;
+    return proto_key_import(&rig->peer[side], blob, bytes, &key) == VBN_OK ? key : NULL;
+}
+
+void rig_imports_answer(rig_t *rig)
+{
+    list_link_t *link;
+    while ((link = list_pop(&rig->imports)) != NULL) {
+        import_request_t *request = container_of(link, import_request_t, link);
+        request->func(request->arg, err_set(VBN_ERR_UNSUPPORTED, "the rig cannot map"), NULL);
+        free(request);
+    }
+}
+
+uint32_t rig_encode(const rig_header_t *h, uint8_t *buffer)
+{
+    proto_header_t header = {.type = (proto_type_t)h->type, .code = h->code, .last = h->last, .op = h->op,
+                             .target = h->target, .key = h->key, .offset = h->offset, .length = h->length};
+    return proto_encode(&header, buffer);
+}
+
+vbn_status_t rig_decode(const void *bytes, uint32_t count, uint32_t payload_bytes)
+{
+    proto_header_t header;
+    return proto_decode(bytes, count, payload_bytes, &header);
+}
+
+/* ----------------------------------------------------------------------------- the rest of link.h */
+
+vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
+{
+    if (list_empty(&peer->inbox))
+        return VBN_OK;
+    flush_t *flush = calloc(1, sizeof(*flush));
+    flush->done = done;
+    flush->arg = arg;
+    list_append(&peer->flushes, &flush->link);
+    return VBN_INPROGRESS;
+}
+
+const tl_caps_t *link_caps(const vbn_peer_t *peer)
+{
+    return &peer->rig->caps;
+}
+
+bool link_ready(const vbn_peer_t *peer)
+{
+    return peer->rig->ready;
+}
+
+vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg)
+{
+    (void)info;
+    import_request_t *request = calloc(1, sizeof(*request));
+    request->func = func;
+    request->arg = arg;
+    list_append(&peer->rig->imports, &request->link);
+    return VBN_INPROGRESS;
+}
+
+link_engine_t *link_peer_engine(const vbn_peer_t *peer)
+{
+    return &peer->rig->link[peer->side];
+}
+
+void *link_peer_upper(vbn_peer_t *peer)
+{
+    return peer->upper;
+}
+
+void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text)
+{
+    (void)text;
+    if (peer->failure == VBN_OK)
+        peer->failure = status;
+}
+
+void *link_engine_upper(const link_engine_t *engine)
+{
+    return engine->upper;
+}

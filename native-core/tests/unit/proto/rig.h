@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rig.h - two protocol engines joined by a deterministic link: packets move only when the test says so, `done` may be
+ * delayed until delivery, peers can be killed, raw packets injected. Real memory registries. Plain C types only, so
+ * that C++ tests can include it. */
+#ifndef VBN_TESTS_PROTO_RIG_H
+#define VBN_TESTS_PROTO_RIG_H
+
+#include <stdbool.h>
+
+#include "vbn/vbn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rig rig_t;
+
+typedef struct rig_options {
+    uint32_t packet_max;
+    uint32_t eager_best;
+    uint32_t stream_chunk;
+    uint64_t am_small_max;
+    int64_t stream_depth;
+    int64_t max_incoming;
+    bool late_done; /* link_send says VBN_INPROGRESS and reads the payload at delivery only */
+    bool use_sink;  /* offer payloads to sink() */
+    bool not_ready; /* link_ready() is false until the first delivery */
+    bool import_fails; /* link says that it can map, and then cannot */
+} rig_options_t;
+
+rig_options_t rig_defaults(void);
+rig_t *rig_open(const rig_options_t *options);
+void rig_close(rig_t *rig); /* kills both sides first */
+vbn_peer_t *rig_peer(rig_t *rig, int side); /* side's peer: the other side */
+bool rig_deliver(rig_t *rig, int to); /* one packet; false when there was none */
+void rig_run(rig_t *rig);             /* until nothing moves */
+void rig_kill(rig_t *rig, int side, vbn_status_t status);
+void rig_inject(rig_t *rig, int to, const void *header, uint32_t header_bytes, const void *payload,
+                uint32_t payload_bytes);
+vbn_status_t rig_failure(rig_t *rig, int side); /* what link_fail was called with */
+uint64_t rig_counter(rig_t *rig, int side, const char *name);
+uint64_t rig_sunk(rig_t *rig); /* payload bytes written through sink() */
+vbn_status_t rig_handler(rig_t *rig, int side, unsigned id, vbn_am_func_t func, void *arg);
+vbn_mem_t *rig_mem(rig_t *rig, int side, size_t size);
+void *rig_mem_address(vbn_mem_t *mem);
+void rig_mem_free(vbn_mem_t *mem);
+vbn_key_t *rig_import(rig_t *rig, int side, vbn_mem_t *mem, size_t offset, size_t length, unsigned access);
+void rig_imports_answer(rig_t *rig); /* import_fails: answers what is pending */
+
+/* From proto.h, which C++ cannot include. */
+vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
+                           const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op);
+vbn_status_t proto_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, size_t count, vbn_op_t *op);
+void proto_am_drop(vbn_am_remote_t *remote);
+void proto_key_release(vbn_key_t *key);
+vbn_status_t proto_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
+vbn_status_t proto_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
+vbn_status_t proto_flush(vbn_peer_t *peer, vbn_op_t *op);
+
+/* One header as bytes, for injecting: type, code, last and the four words as proto_wire.h names them. */
+typedef struct rig_header {
+    unsigned type, code, last;
+    uint64_t op, target, key, offset, length;
+} rig_header_t;
+uint32_t rig_encode(const rig_header_t *header, uint8_t *buffer);
+/* Decodes bytes; the status only. */
+vbn_status_t rig_decode(const void *bytes, uint32_t count, uint32_t payload_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
