@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table on the terminal, the self-contained HTML page, the comparison of two result files."""
+import html
+
+from driver import plot
+
+REGRESSION = 0.03
+
+STYLE = """body{font:15px/1.5 sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#1f2937}
+table{border-collapse:collapse;width:100%}td,th{padding:.25em .6em;border-bottom:1px solid #d1d5db;text-align:right}
+td:first-child,th:first-child{text-align:left}pre{background:#f3f4f6;padding:1em;overflow:auto}
+.good{color:#2a7f62}.bad{color:#b5403a}svg{max-width:100%;height:auto}small{color:#6b7280}"""
+
+
+def advantage(summary):
+    """Ratio turned so that more than 1 means that we lose."""
+    if summary["ratio"] is None:
+        return 0
+    return summary["ratio"] if summary["better"] == "lower" else 1 / summary["ratio"]
+
+
+def outcome(summary):
+    """Words of the verdict: better, worse, or that nothing was shown."""
+    if summary["verdict"] in ("lower", "higher"):
+        return "better" if summary["verdict"] == summary["better"] else "worse"
+    return summary["verdict"]
+
+
+def rows(document):
+    """(run, metric name, summary) of all complete runs, the ones we lose first."""
+    found = [(run, name, summary) for run in document["runs"] for name, summary in run["result"].items()]
+    return sorted(found, key=lambda entry: (outcome(entry[2]) != "worse", -advantage(entry[2])))
+
+
+def _number(value):
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _cells(run, name, summary):
+    if summary["ratio"] is not None:
+        ratio = f"{summary['ratio']:.3f} [{summary['lo']:.3f} .. {summary['hi']:.3f}]"
+    else:
+        ratio = f"({summary['ratio_all']:.3f} with noisy pairs)" if summary.get("ratio_all") else "-"
+    pairs = f"{summary['pairs']}" + (f" (+{summary['marked']} noisy)" if summary["marked"] else "")
+    return [f"{run['row']} {name}", f"{_number(summary['a_median'])} {summary['unit']}",
+            f"{_number(summary['b_median'])} {summary['unit']}", ratio, pairs, outcome(summary)]
+
+
+HEADINGS = ["row and metric", "stock", "Verbena", "ratio [95 % interval]", "pairs", "verdict"]
+
+
+def warnings(document):
+    """Lines about rows that failed, were skipped, or do not hold their number."""
+    lines = []
+    for run in document["runs"]:
+        if run["status"] != "complete":
+            lines.append(f"{run['row']}: {run['status']}: " + "; ".join(run["notes"]))
+        summary = run["result"].get(run.get("headline") or "")
+        if not summary or summary["ratio"] is None:
+            continue
+        if run.get("hold") and advantage(summary) > run["hold"] and not run["control"]:
+            lines.append(f"{run['row']}: {run['headline']} ratio {summary['ratio']:.2f} does not hold "
+                         f"{run['hold']:.2f} (warning only)")
+        if run["control"] and outcome(summary) in ("better", "worse"):
+            lines.append(f"{run['row']}: a control row shows a difference: do not trust this run")
+    return lines
+
+
+def table(document):
+    """Text table of all results with warnings under it."""
+    lines = [HEADINGS] + [_cells(*entry) for entry in rows(document)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
+    text = ["  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
+                      for place, (cell, width) in enumerate(zip(line, widths))) for line in lines]
+    return "\n".join(text + warnings(document))
+
+
+def page(document, title, before="", after=""):
+    """A whole HTML page without outside parts; before and after are HTML fragments around the results."""
+    entries = rows(document)
+    plotted = [(f"{run['row']} {name}", summary["ratio"], summary["lo"], summary["hi"], summary["better"])
+               for run, name, summary in entries if summary["ratio"] is not None
+               and (name == run.get("headline") or not run.get("headline") or name == "wall_ms")]
+    parts = [f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{html.escape(title)}</title>"
+             f"<style>{STYLE}</style></head><body><h1>{html.escape(title)}</h1>", before]
+    if plotted:
+        parts.append(plot.ratios(plotted))
+    parts.append("<table><tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in HEADINGS) + "</tr>")
+    for entry in entries:
+        cells = _cells(*entry)
+        shade = {"better": " class='good'", "worse": " class='bad'"}.get(cells[-1], "")
+        parts.append("<tr>" + "".join(f"<td{shade if place > 2 else ''}>{html.escape(cell)}</td>"
+                                      for place, cell in enumerate(cells)) + "</tr>")
+    parts.append("</table>")
+    parts += [f"<p class='bad'>{html.escape(line)}</p>" for line in warnings(document)]
+    machine = document["machine"]
+    parts.append(f"<p><small>{html.escape(machine['cpu'])}, {machine['cores']} cores, "
+                 f"{machine['memory_kb'] // 1048576} GiB, kernel {html.escape(machine['kernel'])}; commit "
+                 f"{html.escape(document['commit'][:12])}; {html.escape(document['started'])}. Pairs in the order "
+                 "A B B A; noisy pairs are counted but left out of the ratio.</small></p>")
+    return "".join(parts + [after, "</body></html>\n"])
+
+
+def compare(old, new):
+    """(lines, regressions) between two documents: worse by 3 % and with intervals that do not meet."""
+    before = {(run["row"], name): (run, summary) for run, name, summary in rows(old)}
+    lines, regressions = [], 0
+    for run, name, summary in rows(new):
+        earlier, reference = before.pop((run["row"], name), (None, None))
+        label = f"{run['row']} {name}"
+        if reference is None:
+            lines.append(f"{label}: only in the second file")
+            continue
+        if summary["ratio"] is None or reference["ratio"] is None:
+            lines.append(f"{label}: inconclusive")
+            continue
+        apart = summary["lo"] > reference["hi"] if summary["better"] == "lower" else summary["hi"] < reference["lo"]
+        change = advantage(summary) / advantage(reference) - 1
+        worse = apart and change >= REGRESSION
+        regressions += worse
+        other = "" if earlier["params"] == run["params"] else " (other parameters)"
+        lines.append(f"{label}: {reference['ratio']:.3f} -> {summary['ratio']:.3f}{other}"
+                     + (f"  REGRESSION by {change:.0%}" if worse else ""))
+    lines += [f"{row} {name}: only in the first file" for row, name in before]
+    for run in new["runs"]:
+        done = any(other["row"] == run["row"] and other["status"] == "complete" for other in old["runs"])
+        if run["status"] in ("failed", "killed") and done:
+            regressions += 1
+            lines.append(f"{run['row']}: REGRESSION: {run['status']}, was complete")
+    return lines, regressions

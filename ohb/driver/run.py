@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs rows and makes the result document; whatever happens, the document says what happened."""
+import contextlib
+import json
+import os
+import time
+
+from driver import blocks, plan, schema, stats
+from driver.procs import Failed, Killed
+from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
+from sides import core, spark
+
+UNITS = {"wall_ms": "ms", "cpu_ms": "ms", "executor_cpu_ms": "ms", "task_cpu_ms": "ms"}
+CORE_SECONDS = 600  # the core row repeats its program at most this long to reach its pairs
+
+
+def now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+class Runner:
+    """Runs a list of rows into one document. Not reusable."""
+
+    def __init__(self, root, work, json_file, quick, pairs):
+        self.root, self.work, self.json_file, self.quick = root, work, json_file, quick
+        self.pairs = pairs or (plan.QUICK_PAIRS if quick else plan.PAIRS)
+        self.document = {"schema": schema.VERSION, "run_id": time.strftime("%Y%m%dT%H%M%S") + f"-{os.getpid()}",
+                         "started": now(), "commit": schema.commit(root), "machine": schema.machine(),
+                         "status": "complete", "runs": []}
+        self._sides = None
+
+    def run(self, rows):
+        """All rows; the document's status tells how it ended. Killed is recorded, not raised."""
+        os.makedirs(os.path.dirname(os.path.abspath(self.json_file)), exist_ok=True)
+        lines = self.json_file + ".part"
+        try:
+            with open(lines, "w") as part, contextlib.ExitStack() as stack:
+                stack.callback(self._stop_sides)
+                for row in rows:
+                    self._run_row(row, part)
+        except Killed as killed:
+            self.document["status"] = "killed"
+            spark.note(f"ended by {killed}")
+        if self.document["status"] == "complete" and any(run["status"] == "failed" for run in self.document["runs"]):
+            self.document["status"] = "failed"
+        self.document = schema.anonymous(self.document, self.root)
+        schema.write(self.json_file, self.document)
+        os.unlink(lines)
+        return self.document
+
+    def _run_row(self, row, part):
+        params = row.parameters(self.quick)
+        entry = {"row": row.name, "title": row.title, "stock": row.stock, "control": row.control,
+                 "status": "complete", "params": {**params, "pairs": self.pairs}, "started": now(), "sides": {},
+                 "blocks": [], "result": {}, "headline": row.metric, "hold": row.hold, "verified": False, "notes": []}
+        self.document["runs"].append(entry)
+        lacking = plan.missing(row, self.root)
+        if lacking:
+            entry["status"] = "skipped"
+            entry["notes"].append(lacking)
+            return
+        spark.note(f"{row.name}: {row.title}")
+        try:
+            (self._core if row.kind == "core" else self._pairs)(row, params, entry, part)
+            entry["verified"] = row.kind != "core"  # vbn_perf reports no checksums
+        except Failed as failure:
+            entry["status"] = "failed"
+            entry["notes"].append(str(failure))
+            self._stop_sides()
+        except Killed as killed:
+            entry["status"] = "killed"
+            entry["notes"].append(f"ended by {killed}")
+            raise
+
+    def _pairs(self, row, params, entry, part):
+        params = self._with_data(params)
+        sides = self._sides_for(row)
+        entry["sides"] = sides.describe()
+        sides.warm(row, params, QUICK_WARM_LIMIT if self.quick else WARM_LIMIT)
+
+        def on_block(block):
+            entry["blocks"].append(block)
+            part.write(json.dumps({"row": row.name, **block}) + "\n")
+            part.flush()
+            spark.note(f"{row.name}: block {block['index'] + 1} of {2 * self.pairs}, side {block['side']}, "
+                       f"{block['metrics'].get('wall_ms', 0):.0f} ms" + (", noisy" if block["marked"] else ""))
+
+        blocks.run_pairs(lambda side, seed: sides.block(row, side, seed), self.pairs, on_block)
+        sides.drop(row)
+        entry["result"] = describe(blocks.reduce(entry["blocks"]))
+        entry["sides"]["b"]["carrier"] = sides.carrier("b")
+
+    def _with_data(self, params):
+        if params.get("job") != "tpch":
+            return params
+        scale = params["scale"]
+        folder = os.path.join(self.work, f"tpch-{scale}")
+        spark.note(f"TPC-H data, scale {scale}")
+        spark.generate_tpch(self.root, folder, scale, os.path.join(self.work, "tpch.log"))
+        return {"job": "tpch", "query": params["query"], "data": folder}
+
+    def _sides_for(self, row):
+        if self._sides is None or not self._sides.serves(row):
+            self._stop_sides()
+            sides = Sides(row, self.root, os.path.join(self.work, "sides"))
+            self._sides = sides
+            sides.__enter__()
+        return self._sides
+
+    def _stop_sides(self):
+        if self._sides is not None:
+            self._sides.stop()
+            self._sides = None
+
+    def _core(self, row, params, entry, _part):
+        values, units, start = {}, {}, time.monotonic()
+        while True:
+            options = ["--blocks", "1", "--scale", str(params["scale"])]
+            for pair in core.run(self.root, os.path.join(self.work, "vbn_perf.log"), options):
+                if core.belongs(pair, row.name):
+                    values.setdefault(core.metric_name(pair), []).append((pair["raw"], pair["ours"]))
+                    units[core.metric_name(pair)] = pair["unit"]
+            if not values:
+                raise Failed(f"vbn_perf printed no row of '{row.name}'")
+            fewest = min(len(pairs) for pairs in values.values())
+            spark.note(f"{row.name}: {len(values)} cells, {fewest} of {self.pairs} pairs")
+            if fewest >= self.pairs or time.monotonic() - start > CORE_SECONDS:
+                break
+        for name, pairs in values.items():
+            entry["result"][name] = {
+                **stats.summary([ours / raw for raw, ours in pairs], 0), "unit": units[name],
+                "better": core.better(units[name]), "a_median": stats.median([raw for raw, _ in pairs]),
+                "b_median": stats.median([ours for _, ours in pairs])}
+        side = {"command": "vbn_perf", "settings": {}, "versions": {}, "carrier": None}
+        entry["sides"] = {"a": {"name": "raw", **side}, "b": {"name": "verbena", **side}}
+        entry["headline"] = None
+
+
+def describe(result):
+    """Adds unit and direction to the summaries of timed rows."""
+    return {name: {**summary, "unit": UNITS[name], "better": "lower"} for name, summary in result.items()}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both sides of a row, up at once: starts them, warms them, runs their blocks, stops them."""
+import os
+import time
+
+from driver.procs import Failed
+from sides import echo, spark
+
+WARM_LIMIT, QUICK_WARM_LIMIT = 60, 5  # seconds of warm-up per side after the first run
+AGREE = 0.05
+
+
+class Sides:
+    """Generators a (stock) and b (ours, or stock again in a control row). A context manager."""
+
+    def __init__(self, row, root, work):
+        self.row, self._root, self._work = row, root, work
+        self._cluster = None
+        self.generators = {}
+
+    def __enter__(self):
+        os.makedirs(self._work, exist_ok=True)
+        try:
+            if self.row.kind == "spark":
+                self._start_spark()
+            else:
+                self.generators = {"a": echo.Generator("a", self._work), "b": echo.Generator("b", self._work)}
+            for generator in self.generators.values():
+                generator.await_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def _start_spark(self):
+        self._cluster = spark.Cluster(self._work)
+        self._cluster.__enter__()
+        ours = spark.STOCK if self.row.control else spark.OURS
+        for side, name, properties in (("a", "stock", spark.STOCK),
+                                       ("b", "again" if self.row.control else "ours", ours)):
+            self.generators[side] = spark.Generator(name, self._cluster.url, self._root, self._work, properties,
+                                                    self.row.properties)
+
+    def serves(self, row):
+        """True when the row can run on these sides without starting others."""
+        return (row.kind, row.control, row.properties) == (self.row.kind, self.row.control, self.row.properties)
+
+    def warm(self, row, params, limit):
+        """Prepares the row on both sides; then blocks until three agree within 5 %, at most limit seconds a side."""
+        for generator in self.generators.values():
+            generator.warm(row.name, params)
+            deadline, times = time.monotonic() + limit, []
+            while time.monotonic() < deadline:
+                times.append(generator.block(row.name, 0)["wall_ms"])
+                last = times[-3:]
+                if len(last) == 3 and max(last) <= min(last) * (1 + AGREE):
+                    break
+
+    def block(self, row, side, seed):
+        """One block as it goes into the result file."""
+        answer = self.generators[side].block(row.name, seed)
+        if answer.get("failed_tasks"):
+            raise Failed(f"{answer['failed_tasks']} tasks of side {side} failed and were repeated in a measured block")
+        names = ("wall_ms", "executor_cpu_ms", "task_cpu_ms") if row.kind == "spark" else ("wall_ms", "cpu_ms")
+        metrics = {name: answer.pop(name) for name in names if answer.get(name)}
+        return {"metrics": metrics, "records": answer.pop("records"), "checksum": answer.pop("checksum"),
+                "details": {key: value for key, value in answer.items() if key not in ("row", "seed")}}
+
+    def drop(self, row):
+        """Frees the cached input of a row on both sides."""
+        if row.kind == "spark":
+            for generator in self.generators.values():
+                generator.ask(f"drop {row.name}")
+
+    def describe(self):
+        """The 'sides' entry of the result."""
+        entry = {}
+        for side, generator in self.generators.items():
+            hello = generator.hello or {}
+            entry[side] = {"name": generator.name, "command": generator.command, "settings": generator.properties,
+                           "versions": {key: value for key, value in hello.items()
+                                        if key in ("spark", "java", "shuffle_manager")},
+                           "carrier": None}
+        return entry
+
+    def carrier(self, side):
+        """What moved the data of a Spark side, by the last lines of the plugin in its executors' logs; None if none."""
+        app = (self.generators[side].hello or {}).get("app_id")
+        if self._cluster is None or not app:
+            return None
+        lines = []
+        for path in spark.executor_logs(self._work, app):
+            with open(path, errors="replace") as log:
+                lines += [line.strip() for line in log if "erbena" in line and (" INFO " in line or " WARN " in line)]
+        return [line.split(": ", 1)[-1] for line in lines[-8:]] or None
+
+    def stop(self):
+        """Stops generators, then daemons. May be called twice."""
+        for generator in self.generators.values():
+            generator.stop()
+        if self._cluster is not None:
+            self._cluster.stop()

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics of paired blocks: median ratio, bootstrap interval, verdict.
+
+The 95 % interval that is printed is the percentile bootstrap of the median. A verdict needs more: the bootstrap's 99 %
+interval and the distribution-free interval between two order statistics (sign test) must both exclude 1, because with
+nine pairs the bootstrap alone is too narrow. With fewer than eight pairs no 99 % interval exists, hence no verdict.
+"""
+import math
+import random
+
+RESAMPLES = 4000
+VERDICT_LEVEL = 0.99
+VERDICT_DISTANCE = 0.03
+MIN_PAIRS_FOR_VERDICT = 8
+
+
+def median(values):
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def quantile(ordered, share):
+    """Linear interpolation between the order statistics of a sorted list."""
+    place = share * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def bootstrap(values, level, seed=20260101):
+    """Percentile bootstrap interval (lo, hi) of the median; the same input gives the same interval."""
+    generator = random.Random(seed)
+    medians = sorted(median(generator.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    return quantile(medians, (1 - level) / 2), quantile(medians, (1 + level) / 2)
+
+
+def order_interval(values, level):
+    """Narrowest (lo, hi) of order statistics that covers the median with at least level; None if there is none."""
+    ordered, count = sorted(values), len(values)
+    best, below = None, 0.0
+    for rank in range(count // 2):
+        below += math.comb(count, rank) / 2 ** count  # P(fewer than rank + 1 values lie under the median)
+        if 1 - 2 * below < level:
+            break
+        best = (ordered[rank], ordered[count - 1 - rank])
+    return best
+
+
+def verdict(values):
+    """'lower', 'higher' or 'no difference shown' for ratios ours / stock."""
+    if len(values) < MIN_PAIRS_FOR_VERDICT:
+        return "no difference shown"
+    lo, hi = bootstrap(values, VERDICT_LEVEL)
+    order_lo, order_hi = order_interval(values, VERDICT_LEVEL)
+    lo, hi = min(lo, order_lo), max(hi, order_hi)
+    if abs(median(values) - 1) < VERDICT_DISTANCE or lo <= 1 <= hi:
+        return "no difference shown"
+    return "lower" if hi < 1 else "higher"
+
+
+def summary(ratios, marked):
+    """Result entry of one metric: ratios of the pairs that count, and how many were marked as noisy."""
+    if not ratios:
+        return {"ratio": None, "lo": None, "hi": None, "min": None, "max": None, "pairs": 0, "marked": marked,
+                "verdict": "inconclusive"}
+    lo, hi = bootstrap(ratios, 0.95)
+    return {"ratio": median(ratios), "lo": lo, "hi": hi, "min": min(ratios), "max": max(ratios),
+            "pairs": len(ratios), "marked": marked, "verdict": verdict(ratios)}

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interleaving, pairing, marking, and the noise guard on real counters."""
+import subprocess
+import sys
+import time
+import unittest
+
+from driver import blocks, noise
+from driver.procs import Failed
+
+QUIET = {"idle": 1, "steal": 0, "foreign": 0, "runq": 1, "switches": 0}
+
+
+def block(index, side, value, marked=False, checksum="x"):
+    return {"side": side, "index": index, "seed": 1, "seconds": 1, "errors": 0, "metrics": {"wall_ms": value},
+            "records": 1, "checksum": checksum, "noise": QUIET, "marked": marked}
+
+
+class Order(unittest.TestCase):
+    def test_blocks_run_in_the_order_a_b_b_a_a_b(self):
+        self.assertEqual("".join(blocks.order(3)), "abbaab")
+
+    def test_every_pair_runs_each_side_once_with_the_same_seed(self):
+        calls = []
+
+        def run(side, seed):
+            calls.append((side, seed))
+            return {"metrics": {"wall_ms": 1.0}, "records": 1, "checksum": "x"}
+
+        done = blocks.run_pairs(run, 3, lambda entry: None)
+        self.assertEqual(calls, [("a", 1), ("b", 1), ("b", 2), ("a", 2), ("a", 3), ("b", 3)])
+        self.assertEqual([entry["index"] for entry in done], [0, 1, 2, 3, 4, 5])
+
+
+class Reduce(unittest.TestCase):
+    def test_ratio_is_ours_by_stock_whatever_the_order_in_the_pair(self):
+        done = [block(0, "a", 100), block(1, "b", 50), block(2, "b", 60), block(3, "a", 100)]
+        result = blocks.reduce(done)["wall_ms"]
+        self.assertAlmostEqual(result["ratio"], 0.55)
+        self.assertEqual((result["pairs"], result["a_median"], result["b_median"]), (2, 100, 55))
+
+    def test_marked_pairs_are_counted_but_left_out_of_the_ratio(self):
+        done = [block(0, "a", 100), block(1, "b", 50), block(2, "b", 900, marked=True), block(3, "a", 100)]
+        result = blocks.reduce(done)["wall_ms"]
+        self.assertEqual((result["ratio"], result["pairs"], result["marked"]), (0.5, 1, 1))
+        self.assertAlmostEqual(result["ratio_all"], 4.75)
+
+    def test_an_incomplete_pair_is_ignored(self):
+        self.assertEqual(blocks.reduce([block(0, "a", 100)]), {})
+
+    def test_different_content_in_one_pair_is_a_failure(self):
+        with self.assertRaisesRegex(Failed, "results differ.*checksum"):
+            blocks.same_content(block(0, "a", 1), block(1, "b", 1, checksum="y"))
+
+
+class Noise(unittest.TestCase):
+    def test_work_of_our_own_children_is_not_foreign(self):
+        before = noise.Snapshot()
+        subprocess.run([sys.executable, "-c", "sum(range(20_000_000))"], check=True)
+        after = noise.Snapshot()
+        own = (after.own - before.own) / max(1, after.total - before.total)
+        self.assertGreater(own, 0.01)
+        between = noise.between(before, after)
+        self.assertAlmostEqual(between["foreign"] + between["idle"] + own, 1, delta=0.02)
+
+    def test_work_outside_the_tree_is_foreign(self):
+        burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        stranger = subprocess.Popen(["sleep", "60"])  # the tree under test: it does nothing
+        try:
+            before = noise.Snapshot(root=stranger.pid)
+            time.sleep(1)
+            between = noise.between(before, noise.Snapshot(root=stranger.pid))
+        finally:
+            for process in (burner, stranger):
+                process.kill()
+                process.wait()
+        self.assertGreater(between["foreign"], 0.05)
+
+    def test_a_block_beside_more_than_15_percent_of_foreign_work_or_steal_is_marked(self):
+        self.assertFalse(noise.is_marked(QUIET))
+        self.assertTrue(noise.is_marked({**QUIET, "foreign": 0.16}))
+        self.assertTrue(noise.is_marked({**QUIET, "steal": 0.2}))

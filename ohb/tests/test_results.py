@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Result files, comparison, report, catalogue, and the core row's lines."""
+import copy
+import json
+import os
+import socket
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+from driver import plan, plot, report, schema
+from driver.procs import Failed
+from driver.run import Runner
+from sides import core
+
+
+def measured(work, pairs=2):
+    path = os.path.join(work, "result.json")
+    return Runner(work, work, path, True, pairs).run(plan.select("aa.echo")), path
+
+
+class Schema(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.document, cls.path = measured(cls.folder.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_a_real_run_is_valid_and_complete(self):
+        document = schema.read(self.path)
+        self.assertEqual(document["status"], "complete")
+        self.assertEqual([entry["side"] for entry in document["runs"][0]["blocks"]], list("abba"))
+        self.assertFalse(os.path.exists(self.path + ".part"))
+
+    def test_a_missing_field_an_unknown_field_and_a_wrong_type_are_refused(self):
+        for change in (lambda run: run.pop("status"), lambda run: run.update(extra=1),
+                       lambda run: run["blocks"][0].update(marked="yes")):
+            broken = copy.deepcopy(self.document)
+            change(broken["runs"][0])
+            with self.assertRaises(schema.Invalid):
+                schema.validate(broken)
+
+    def test_a_file_that_is_not_json_is_refused_with_its_name(self):
+        path = os.path.join(self.folder.name, "broken.json")
+        with open(path, "w") as file:
+            file.write("{")
+        with self.assertRaisesRegex(schema.Invalid, "broken.json"):
+            schema.read(path)
+
+    def test_no_path_of_the_checkout_stands_in_the_file(self):
+        found = schema.anonymous({"command": [f"{self.folder.name}/x --jar"]}, self.folder.name)
+        self.assertEqual(found, {"command": ["$VERBENA/x --jar"]})
+        with open(self.path) as file:
+            text = file.read()
+        self.assertNotIn(self.folder.name, text)
+        if len(socket.gethostname()) > 3 and socket.gethostname() != "localhost":
+            self.assertNotIn(socket.gethostname(), text)
+
+
+def with_ratio(document, ratio, spread=0.01):
+    changed = copy.deepcopy(document)
+    changed["runs"][0]["result"]["wall_ms"].update(ratio=ratio, lo=ratio - spread, hi=ratio + spread)
+    return changed
+
+
+class Compare(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            document, _ = measured(folder)
+        for summary in document["runs"][0]["result"].values():
+            summary.update(ratio=0.5, lo=0.49, hi=0.51)
+        cls.document = document
+
+    def test_a_file_against_itself_has_no_regression(self):
+        self.assertEqual(report.compare(self.document, self.document)[1], 0)
+
+    def test_a_worse_ratio_with_separate_intervals_is_a_regression(self):
+        lines, regressions = report.compare(self.document, with_ratio(self.document, 0.7))
+        self.assertEqual(regressions, 1)
+        self.assertTrue(any("REGRESSION by 40%" in line for line in lines))
+
+    def test_overlapping_intervals_and_better_ratios_are_no_regression(self):
+        self.assertEqual(report.compare(self.document, with_ratio(self.document, 0.7, 0.3))[1], 0)
+        self.assertEqual(report.compare(self.document, with_ratio(self.document, 0.3))[1], 0)
+
+    def test_for_a_rate_the_lower_ratio_is_the_worse_one(self):
+        rates = copy.deepcopy(self.document)
+        rates["runs"][0]["result"]["wall_ms"]["better"] = "higher"
+        self.assertEqual(report.compare(rates, with_ratio(rates, 0.3))[1], 1)
+
+    def test_a_row_that_now_fails_is_a_regression(self):
+        failed = copy.deepcopy(self.document)
+        failed["runs"][0].update(status="failed", result={})
+        self.assertEqual(report.compare(self.document, failed)[1], 1)
+
+    def test_the_page_is_whole_xml_free_of_outside_parts_and_lists_lost_rows_first(self):
+        lost = with_ratio(self.document, 2.0)
+        lost["runs"][0]["result"]["wall_ms"]["verdict"] = "higher"
+        page = report.page(lost, "a < b")
+        for outside in ("<script", "<link", " src=", "@import"):
+            self.assertNotIn(outside, page)
+        self.assertIn("<svg", page)
+        self.assertIn("a &lt; b", page)
+        self.assertLess(page.index("<td>aa.echo wall_ms"), page.index("<td>aa.echo cpu_ms"))
+
+    def test_plots_are_well_formed_svg(self):
+        for svg in (plot.ratios([("row", 0.5, 0.4, 0.6, "lower")]), plot.bars([("row", 2, 1)], "ms")):
+            self.assertTrue(xml.etree.ElementTree.fromstring(svg).tag.endswith("svg"))
+
+
+class Catalogue(unittest.TestCase):
+    def test_a_group_selects_all_its_rows_and_a_name_only_itself(self):
+        self.assertGreater(len(plan.select("spark")), 5)
+        self.assertEqual([row.name for row in plan.select("spark.groupby")], ["spark.groupby"])
+
+    def test_an_unknown_row_names_the_rows_there_are(self):
+        with self.assertRaisesRegex(plan.UnknownRow, "spark.groupby"):
+            plan.select("spark.gruopby")
+
+    def test_quick_parameters_override_the_full_ones(self):
+        row = plan.select("spark.groupby")[0]
+        self.assertLess(row.parameters(True)["pairs"], row.parameters(False)["pairs"])
+        self.assertEqual(row.parameters(True)["job"], "groupby")
+
+    def test_names_are_unique(self):
+        self.assertEqual(len({row.name for row in plan.ROWS}), len(plan.ROWS))
+
+
+class CoreLines(unittest.TestCase):
+    LINE = {"row": "core.am.latency", "transport": "shm", "size": 8, "metric": "p50", "unit": "ns", "ours": 180.5,
+            "raw": 120, "ratio": 1.504}
+
+    def test_a_line_becomes_a_named_cell(self):
+        entry = core.parse(json.dumps(self.LINE))
+        self.assertEqual(core.metric_name(entry), "am.latency.shm.8.p50")
+
+    def test_recorded_output_of_the_real_program_is_understood(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "vbn_perf.txt")) as file:
+            entries = [entry for entry in map(core.parse, file.read().splitlines()) if entry]
+        cells = {core.metric_name(entry) for entry in entries}
+        self.assertEqual(len(cells), len(entries))
+        self.assertIn("am.latency.shm.8.one-way-latency", cells)
+        self.assertIn("am.rate.tcp.64.message-rate", cells)
+        for entry in entries:
+            self.assertAlmostEqual(entry["ours"] / entry["raw"], entry["ratio"], delta=0.01)
+
+    def test_a_part_of_the_core_row_selects_by_whole_words(self):
+        self.assertTrue(core.belongs(self.LINE, "core"))
+        self.assertTrue(core.belongs(self.LINE, "core.am"))
+        self.assertTrue(core.belongs(self.LINE, "core.am.latency"))
+        self.assertFalse(core.belongs(self.LINE, "core.am.lat"))
+        self.assertFalse(core.belongs(self.LINE, "core.put"))
+
+    def test_other_output_is_skipped(self):
+        self.assertIsNone(core.parse("# warming up"))
+
+    def test_broken_or_empty_measurements_are_refused(self):
+        for line in ("{", json.dumps({**self.LINE, "ours": 0}), json.dumps({**self.LINE, "raw": "fast"}),
+                     json.dumps({key: value for key, value in self.LINE.items() if key != "unit"})):
+            with self.assertRaises(Failed):
+                core.parse(line)
+
+    def test_rates_are_better_when_higher_and_times_when_lower(self):
+        self.assertEqual([core.better(unit) for unit in ("GB/s", "msg/s", "ns", "us")],
+                         ["higher", "higher", "lower", "lower"])

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs Apache Spark's own test suites, from the test jars that Spark publishes, with Verbena's shuffle.
+
+usage: run.py [--stock] [--full] [SUITE ...]   (SUITE: a key of SUITES, or any class name with its package)
+Prints one line per suite and at the end "N passed, M failed, K skipped". Needs SPARK_HOME, javac and Maven.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+sys.path.insert(0, os.path.join(ROOT, "ohb"))
+
+from driver import procs  # noqa: E402  (needs the path above)
+from sides import spark  # noqa: E402
+
+LIMIT = 1500  # seconds for one suite
+OURS = "org.verbena.spark.conformance."
+SUITES = {"shuffle": OURS + "VShuffleSuite", "shuffle-remote": OURS + "VShuffleRemoteSuite",
+          "broadcast": "org.apache.spark.broadcast.BroadcastSuite", "failure": "org.apache.spark.FailureSuite",
+          "distributed": "org.apache.spark.DistributedSuite",
+          "host-local": "org.apache.spark.shuffle.HostLocalShuffleReadingSuite"}
+DEFAULT = ("shuffle", "failure")
+# Tests of Spark that open or damage the files of the stock shuffle by name; Verbena has no such files.
+STOCK_FILES = ("cannot find its local shuffle file", "SPARK-36206", "SPARK-3426", "SPARK-4085")
+REPLACED_BY_SPARK = ("scala-library-", "scala-reflect-", "scala-xml_", "objenesis-")
+OPENS = ("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
+         "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
+         "sun.security.action", "sun.util.calendar")
+PASSED = re.compile(r"^- (.+?)(?: \(\d.*\))?$")
+FAILED = re.compile(r"^- (.+?) \*\*\* FAILED \*\*\*")
+IGNORED = re.compile(r"^- (.+?) !!! (?:IGNORED|CANCELED) !!!")
+
+
+def libraries(cache):
+    """Folder with the test jars; fetched once by Maven from Maven Central."""
+    folder = os.path.join(cache, "conformance-4.2.0")
+    if not os.path.isfile(os.path.join(folder, ".complete")):
+        print("conformance: fetching Spark's test jars (once)", file=sys.stderr)
+        done = subprocess.run(["mvn", "-B", "-q", "-f", os.path.join(HERE, "pom.xml"), "dependency:copy-dependencies",
+                               f"-DoutputDirectory={folder}"], capture_output=True, text=True, timeout=900)
+        if done.returncode != 0:
+            raise procs.Failed("Maven could not fetch Spark's test jars:\n" + done.stdout[-2000:])
+        for name in os.listdir(folder):
+            if name.startswith(REPLACED_BY_SPARK):
+                os.unlink(os.path.join(folder, name))
+        with open(os.path.join(folder, ".complete"), "w"):
+            pass
+    return folder
+
+
+def compile_suites(folder, lib):
+    """Compiles our subclasses into folder."""
+    sources = [os.path.join(path, name) for path, _, names in os.walk(os.path.join(HERE, "src")) for name in names]
+    jars = f"{lib}/*:{spark.home()}/jars/*"
+    done = subprocess.run(["javac", "--release", "17", "-nowarn", "-proc:none", "-cp", jars, "-d", folder, *sources],
+                          capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        raise procs.Failed("the conformance suites do not compile:\n" + done.stderr[-4000:])
+
+
+def make_home(folder):
+    """A SPARK_HOME as Spark's tests expect it: jars and an (empty) launcher folder."""
+    home = os.path.join(folder, "home")
+    os.makedirs(os.path.join(home, "launcher"))
+    os.makedirs(os.path.join(home, "tmp"))
+    for name in ("jars", "bin"):
+        os.symlink(os.path.join(spark.home(), name), os.path.join(home, name))
+    return home
+
+
+def environment(home, classpath):
+    env = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_")}
+    env.update(SPARK_HOME=home, SPARK_TESTING="1", SPARK_SCALA_VERSION="2.13", SPARK_DIST_CLASSPATH=classpath,
+               SPARK_LOCAL_IP=spark.HOST)
+    return env
+
+
+def command(suite, home, classpath, lib, properties):
+    argv = ["java", "-Xmx2g", "--add-modules=jdk.incubator.vector", "-Dio.netty.tryReflectionSetAccessible=true",
+            "-Dspark.testing=true", f"-Dspark.test.home={home}", f"-Djava.io.tmpdir={home}/tmp",
+            "-Dspark.ui.enabled=false"]
+    argv += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENS]
+    for key, value in properties.items():
+        argv += [f"-D{key}={value}", f"-Dconformance.{key}={value}"]
+    jar = "spark-sql" if ".sql." in suite else "spark-core"
+    return argv + ["-cp", f"{classpath}:{spark.home()}/jars/*", "org.scalatest.tools.Runner", "-R",
+                   f"{lib}/{jar}_2.13-4.2.0-tests.jar", "-oW", "-s", suite]
+
+
+def count(lines, excused):
+    """(passed, failed, skipped) names by ScalaTest's lines; failures that are excused count as skipped."""
+    passed, failed, skipped = [], [], []
+    for line in lines:
+        line = line.rstrip()
+        if match := IGNORED.match(line):
+            skipped.append(match[1])
+        elif match := FAILED.match(line):
+            (skipped if any(part in match[1] for part in excused) else failed).append(match[1])
+        elif match := PASSED.match(line):
+            passed.append(match[1])
+    return passed, failed, skipped
+
+
+def run_suite(suite, work, lib, jar, properties):
+    """Runs one suite in a JVM of its own; (passed, failed, skipped) lists of test names."""
+    folder = os.path.join(work, suite.rpartition(".")[2])
+    classes = os.path.join(folder, "classes")
+    os.makedirs(classes)
+    compile_suites(classes, lib)
+    home = make_home(folder)
+    classpath = ":".join(([jar] if jar else []) + [classes, f"{lib}/*"])
+    log = os.path.join(work, suite.rpartition(".")[2] + ".log")
+    process = procs.Process(suite, command(suite, home, classpath, lib, properties), log, cwd=folder,
+                            env=environment(home, classpath))
+    status = process.wait(LIMIT)
+    process.stop(grace=2)
+    with open(log, errors="replace") as output:
+        passed, failed, skipped = count(output, STOCK_FILES if jar else ())
+    if status is None:
+        failed.append(f"(the suite did not end within {LIMIT} s)")
+    elif not passed and not failed:
+        failed.append(f"(no test ran; status {status})\n" + procs.tail(log))
+    shutil.rmtree(folder, ignore_errors=True)
+    return passed, failed, skipped
+
+
+def run_all(suites, stock, work):
+    cache = os.environ.get("VERBENA_CACHE") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "verbena")
+    lib = libraries(cache)
+    jar = None if stock else spark.plugin_jar(ROOT)
+    if not stock and not os.path.isfile(jar or ""):
+        raise procs.Failed("the Spark plugin is not built: run ./verbena build (or give --stock)")
+    totals = [0, 0, 0]
+    for suite in suites:
+        results = run_suite(suite, work, lib, jar, {} if stock else spark.OURS)
+        for place, names in enumerate(results):
+            totals[place] += len(names)
+        print(f"{suite}: " + ", ".join(f"{len(names)} {word}" for names, word in zip(
+            results, ("tests passed", "tests failed", "looked into stock files or were ignored"))), flush=True)
+        for name in results[1]:
+            print(f"  FAILED: {name}", flush=True)
+        for name in results[2]:
+            print(f"  not applicable: {name}", flush=True)
+    print("{} passed, {} failed, {} skipped".format(*totals))
+    return 1 if totals[1] else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}, or a class name")
+    parser.add_argument("--stock", action="store_true", help="with Spark's own shuffle: checks the runner itself")
+    parser.add_argument("--full", action="store_true", help="all suites of the list")
+    parser.add_argument("--work", help="folder for logs, kept (default: a temporary one)")
+    options = parser.parse_args()
+    names = options.suites or (SUITES if options.full else DEFAULT)
+    suites = [SUITES.get(name, name) for name in names]
+    procs.install_signals()
+    try:
+        if options.work:
+            os.makedirs(options.work, exist_ok=True)
+            return run_all(suites, options.stock, os.path.abspath(options.work))
+        with tempfile.TemporaryDirectory(prefix="verbena-conformance-") as work:
+            return run_all(suites, options.stock, work)
+    except procs.Failed as failure:
+        print(f"conformance: {failure}", file=sys.stderr)
+        return 1
+    except procs.Killed as killed:
+        print(f"conformance: ended by {killed}", file=sys.stderr)
+        return 130
+    finally:
+        procs.stop_all()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
