@@ -37,7 +37,7 @@ vbn_status_t link_auth_check(const uint8_t *key, link_role_t role, const link_tr
     if (status < 0)
         return status;
     if (!hmac_equal(right, mac))
-        return err_set(VBN_ERR_AUTH, "the peer does not know this job's key: start both processes with the same key "
-                                     "(VBN_JOB_KEY or vbn_config_set_job_key)");
+        return err_set(VBN_ERR_AUTH, "the peer does not know this job's key: give all processes of the job the same "
+                                     "key (vbn_config_set_job_key)");
     return VBN_OK;
 }

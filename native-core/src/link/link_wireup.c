@@ -402,8 +402,8 @@ static vbn_status_t rejected_status(link_reason_t reason, unsigned version)
 {
     switch (reason) {
     case LINK_REASON_AUTH:
-        return err_set(VBN_ERR_AUTH, "the peer refused this side's proof: start both processes with the same job key "
-                                     "(VBN_JOB_KEY or vbn_config_set_job_key)");
+        return err_set(VBN_ERR_AUTH, "the peer refused this side's proof: give all processes of the job the same key "
+                                     "(vbn_config_set_job_key)");
     case LINK_REASON_AUTH_REQUIRED:
         return err_set(VBN_ERR_AUTH, "security.auth differs: none on this side, job-key on the peer's; set it alike in "
                                      "the whole job");

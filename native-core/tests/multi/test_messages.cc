@@ -273,7 +273,7 @@ void user(Shared &shared, const char *transport)
         node.until([&] { return op.complete == 1; });
         MUST(op.status == VBN_OK && op.length == size);
         Bytes whole = pattern(4096 + 500 + size, 5);
-        MUST(std::memcmp(got.data(), whole.data() + 4096 + 500, size) == 0);
+        MUST(size == 0 || std::memcmp(got.data(), whole.data() + 4096 + 500, size) == 0);
     }
     bool mapped = vbn_key_pointer(key) != nullptr;
     MUST(mapped == (std::strcmp(transport, "shm") == 0));

@@ -93,7 +93,8 @@ void play(int rank, Shared &shared)
 TEST(NoMalloc, warm_sends_and_receives_over_shm_do_not_touch_the_heap)
 {
     uint64_t before = allocations;
-    delete[] new char[100]; /* the counter counts */
+    void *volatile block = std::malloc(100); /* the counter counts; volatile keeps the call */
+    std::free(block);
     ASSERT_GT(allocations, before);
     auto codes = multi::launch(2, play);
     EXPECT_EQ(codes[0], 0);

@@ -132,7 +132,7 @@ TEST(LinkAuth, a_wrong_key_is_refused_on_both_sides_with_the_cure) {
     pair.settle();
     EXPECT_EQ(rig_result(pair.a)->errors, 1u);
     EXPECT_EQ(rig_result(pair.a)->error_status, VBN_ERR_AUTH);
-    EXPECT_NE(strstr(rig_result(pair.a)->error_text, "VBN_JOB_KEY"), nullptr);
+    EXPECT_NE(strstr(rig_result(pair.a)->error_text, "vbn_config_set_job_key"), nullptr);
     EXPECT_EQ(rig_counter(pair.a, "wireup.auth_failed"), 1u);
     EXPECT_EQ(rig_counter(pair.b, "wireup.auth_failed"), 1u);
     EXPECT_EQ(rig_result(pair.a)->done_failed, 1u);

@@ -106,10 +106,27 @@ TEST_P(LinkReal, two_workers_dial_each_other_and_get_all_messages) {
         char text[512];
         EXPECT_GT(vbn_explain(to_b, text, sizeof(text)), 0u);
         EXPECT_EQ(strncmp(text, GetParam(), 3), 0) << text;
-        EXPECT_NE(a.log.find(std::string(" uses ") + GetParam() + ":"), std::string::npos) << a.log;
         vbn_disconnect(to_b, VBN_CLOSE_FLUSH);
         vbn_disconnect(to_a, VBN_CLOSE_FLUSH);
     }
+}
+
+/* The log lets a limited number of equal lines a second pass, and other tests log many: tries again for a while. */
+TEST_P(LinkReal, the_log_says_which_transport_a_peer_uses_and_why) {
+    const std::string wanted = std::string(" uses ") + GetParam() + ": ";
+    bool found = false;
+    std::string last;
+    for (int tries = 0; tries < 100 && !found; tries++) {
+        Side a(GetParam(), 1), b(GetParam(), 1);
+        vbn_peer_t *peer = a.connect(b);
+        vbn_op_t op;
+        a.send(peer, &op);
+        ASSERT_TRUE(run_until({&a, &b}, [&] { return b.received == 1; })) << a.text;
+        found = a.log.find(wanted) != std::string::npos;
+        last = a.log;
+        if (!found) poll(nullptr, 0, 100);
+    }
+    EXPECT_TRUE(found) << last;
 }
 
 TEST_P(LinkReal, a_wrong_key_is_refused) {

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+
+/**
+ * The engine's thread: takes the queue, hands commands to native code, dispatches completions, spins a little, sleeps.
+ * Fields belong to that thread unless they are volatile or final.
+ */
+final class EngineLoop implements Runnable {
+    private static final int DRAIN_MAX = 256;
+    private static final long SLEEP_NANOS = 1_000_000_000L;
+    private static final long JOIN_MILLIS = 60_000;
+    private static final int SPARE_OPERATIONS = 1024;
+
+    private final VbnEngine engine;
+    private final VbnContext context;
+    private final Thread thread;
+    private final CompletableFuture<Void> started = new CompletableFuture<>();
+    private final Page page = new Page();
+    private final InFlight inFlight = new InFlight();
+    private final Message message = new Message(page);
+    private final MessageHandler[] handlers = new MessageHandler[VbnEngine.MESSAGE_IDS];
+    /** Operations that found the ring or the table full, in order. */
+    private final ArrayDeque<Operation> pending = new ArrayDeque<>();
+    private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+    private final ArrayDeque<Operation> spare = new ArrayDeque<>();
+    /** By the index in the handle. */
+    private VbnPeer[] peers = new VbnPeer[16];
+    private EngineQueue queue;
+    private Idle idle;
+    private long worker;
+    private volatile byte[] address;
+    private volatile boolean closing;
+    private volatile boolean terminated;
+    private volatile boolean asleep;
+
+    EngineLoop(VbnEngine engine, VbnContext context, String threadName) {
+        this.engine = engine;
+        this.context = context;
+        thread = new Thread(this, threadName);
+        thread.setDaemon(true);
+    }
+
+    // ------------------------------------------------------------------------------------------ any thread
+
+    void start(EngineQueue engineQueue) throws VbnException {
+        queue = engineQueue;
+        thread.start();
+        try {
+            started.get();
+        } catch (ExecutionException e) {
+            VbnException failure = (VbnException) e.getCause();
+            throw new VbnException(failure.kind(), failure.text(), failure);
+        } catch (InterruptedException e) {
+            close();
+            Thread.currentThread().interrupt();
+            throw new VbnException(VbnStatus.CLOSED, "interrupted while the engine started");
+        }
+    }
+
+    Thread thread() {
+        return thread;
+    }
+
+    byte[] address() {
+        return address;
+    }
+
+    boolean isTerminated() {
+        return terminated;
+    }
+
+    /** The worker's handle; 0 before the thread has made it and after it has ended. */
+    long worker() {
+        return worker;
+    }
+
+    void close() {
+        closing = true;
+        wakeIfAsleep();
+    }
+
+    void join() {
+        boolean interrupted = false;
+        long deadline = System.nanoTime() + JOIN_MILLIS * 1_000_000;
+        while (thread.isAlive() && System.nanoTime() < deadline) {
+            try {
+                thread.join(JOIN_MILLIS);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (thread.isAlive()) {
+            context.log(VbnLog.ERROR, "engine " + thread.getName() + " did not end within " + JOIN_MILLIS
+                + " ms: a callback blocks it");
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    void wakeIfAsleep() {
+        if (asleep) {
+            asleep = false;
+            Native.workerWake(worker);
+        }
+    }
+
+    /** An operation object: a used one on the engine's thread, else a new one. */
+    Operation operation(int kind, long handle, Completion done) {
+        Operation op = Thread.currentThread() == thread ? spare.pollLast() : null;
+        return (op == null ? new Operation() : op).set(kind, handle, done);
+    }
+
+    /** Completes an operation that native code does not have. Engine thread, or any after the engine has ended. */
+    void fail(Operation op, VbnStatus status, String text) {
+        finish(op, new VbnException(status, op.describe() + ": " + text), 0);
+    }
+
+    // --------------------------------------------------------------------------------------- engine thread
+
+    @Override
+    public void run() {
+        try {
+            worker = VbnException.checkHandle(
+                Native.workerCreate(context.handle(), page.bytes, Page.SLOTS, Page.EVENTS, Page.RECEIVE_BYTES));
+            address = Native.workerAddress(worker);
+            if (address == null) {
+                throw VbnException.last();
+            }
+            idle = new Idle(context.setting("progress.spin"));
+        } catch (VbnException | RuntimeException e) {
+            abandonStart(e);
+            return;
+        }
+        started.complete(null);
+        try {
+            loop();
+        } catch (VbnException e) {
+            context.log(VbnLog.ERROR, "engine " + thread.getName() + " ends: " + e.getMessage());
+        } finally {
+            shutDown();
+        }
+    }
+
+    private void abandonStart(Exception cause) {
+        if (worker != 0) {
+            Native.workerDestroy(worker);
+        }
+        terminated = true;
+        started.completeExceptionally(cause instanceof VbnException ? cause
+            : new VbnException(VbnStatus.INVALID, cause.toString(), cause));
+    }
+
+    private void loop() throws VbnException {
+        while (!closing) {
+            int work = drain();
+            work += poll(0);
+            if (work > 0) {
+                idle.worked();
+            } else if (!idle.spin()) {
+                sleep();
+            }
+        }
+    }
+
+    private int poll(long waitNanos) throws VbnException {
+        int events = Native.poll(worker, Page.EVENTS, waitNanos);
+        VbnException.check(events);
+        for (int i = 0; i < events; i++) {
+            dispatch(i);
+        }
+        issuePending();
+        return events;
+    }
+
+    private void sleep() throws VbnException {
+        asleep = true; // volatile; pairs with the fence in EngineQueue.published
+        if (closing || !queue.isEmpty() || !tasks.isEmpty() || !pending.isEmpty() || page.hasCommands()) {
+            asleep = false;
+            return;
+        }
+        long start = System.nanoTime();
+        int events = Native.poll(worker, Page.EVENTS, SLEEP_NANOS);
+        asleep = false;
+        VbnException.check(events);
+        idle.slept(System.nanoTime() - start);
+        for (int i = 0; i < events; i++) {
+            dispatch(i);
+        }
+        issuePending();
+    }
+
+    private int drain() {
+        int work = 0;
+        for (int i = tasks.size(); i > 0; i--, work++) {
+            runGuarded(tasks.poll());
+        }
+        for (Operation op = queue.pollRefused(); op != null; op = queue.pollRefused(), work++) {
+            fail(op, VbnStatus.LIMIT, queue.fullText());
+        }
+        // With operations still waiting for the ring, what other threads bring has to wait in the bounded queue.
+        for (int i = 0; i < DRAIN_MAX && pending.isEmpty(); i++, work++) {
+            Object item = queue.poll();
+            if (item == null) {
+                break;
+            }
+            take(item);
+        }
+        return work;
+    }
+
+    private void take(Object item) {
+        if (item instanceof Operation op) {
+            issue(op);
+        } else {
+            runGuarded((Runnable) item);
+        }
+    }
+
+    void later(Runnable task) {
+        tasks.add(task);
+    }
+
+    void issue(Operation op) {
+        if (terminated || closing) {
+            fail(op, VbnStatus.CLOSED, "the engine is closed");
+        } else if (!pending.isEmpty() || !write(op)) {
+            pending.add(op);
+        }
+    }
+
+    private void issuePending() {
+        while (!pending.isEmpty() && write(pending.peek())) {
+            pending.remove();
+        }
+    }
+
+    private boolean write(Operation op) {
+        if (!op.hasCompletion()) {
+            if (!page.submit(op, 0)) {
+                return false;
+            }
+            recycle(op);
+            return true;
+        }
+        long token = inFlight.add(op);
+        if (token == 0) {
+            return false;
+        }
+        if (!page.submit(op, token)) {
+            inFlight.remove(token);
+            return false;
+        }
+        return true;
+    }
+
+    private void dispatch(int index) {
+        switch (page.kind(index)) {
+            case Page.EVENT_OP -> completed(index);
+            case Page.EVENT_MESSAGE -> received(index);
+            case Page.EVENT_PEER_LOST -> lost(index);
+            default -> context.drainLog();
+        }
+    }
+
+    private void completed(int index) {
+        Operation op = inFlight.remove(page.token(index));
+        if (op == null) {
+            context.log(VbnLog.ERROR, "completion of an operation that does not exist: token " + page.token(index));
+            return;
+        }
+        int status = page.status(index);
+        finish(op, status >= 0 ? null : failure(VbnStatus.of(status), op.describe(), page.text(index)),
+            status >= 0 ? page.length(index) : 0);
+    }
+
+    private static VbnException failure(VbnStatus status, String what, byte[] text) {
+        String cause = text.length == 0 ? status.text() : new String(text, StandardCharsets.UTF_8);
+        return new VbnException(status, what + ": " + cause);
+    }
+
+    private void finish(Operation op, VbnException error, long length) {
+        Completion done = op.done;
+        if (Thread.currentThread() == thread) {
+            recycle(op);
+        }
+        if (done != null) {
+            try {
+                done.complete(error, length);
+            } catch (Throwable e) { // a callback must not end the engine
+                callbackFailed("completion", e);
+            }
+        }
+    }
+
+    private void recycle(Operation op) {
+        op.clear();
+        if (spare.size() < SPARE_OPERATIONS) {
+            spare.addLast(op);
+        }
+    }
+
+    private void received(int index) {
+        VbnPeer peer = peer(page.peer(index), page.uid(index));
+        MessageHandler handler = handlers[(int) page.token(index)];
+        Message filled = message.fill(index, peer);
+        if (handler == null) {
+            if (filled.remote() != null) {
+                engine.drop(filled.remote());
+            }
+            return;
+        }
+        try {
+            handler.handle(filled);
+        } catch (Throwable e) {
+            callbackFailed("message handler " + page.token(index), e);
+        }
+    }
+
+    private void lost(int index) {
+        VbnPeer peer = peer(page.peer(index), page.uid(index));
+        VbnException cause = failure(VbnStatus.of(page.status(index)), peer.toString(), page.text(index));
+        peers[(int) peer.handle] = null;
+        for (PeerListener listener : peer.markLost(cause)) {
+            try {
+                listener.lost(peer, cause);
+            } catch (Throwable e) {
+                callbackFailed("peer listener", e);
+            }
+        }
+    }
+
+    private VbnPeer peer(long handle, long uid) {
+        int index = (int) handle;
+        if (index >= peers.length) {
+            peers = Arrays.copyOf(peers, Math.max(index + 1, peers.length * 2));
+        }
+        if (peers[index] == null || peers[index].handle != handle) {
+            peers[index] = new VbnPeer(engine, handle, uid);
+        }
+        return peers[index];
+    }
+
+    VbnPeer connect(byte[] remoteAddress, PeerListener listener) throws VbnException {
+        long handle = VbnException.checkHandle(Native.peerConnect(worker, remoteAddress));
+        VbnPeer peer = peer(handle, Native.peerUid(worker, handle));
+        peer.connected();
+        if (listener != null) {
+            peer.onLost(listener);
+        }
+        return peer;
+    }
+
+    void setHandler(int id, MessageHandler handler) throws VbnException {
+        if (closing) {
+            throw new VbnException(VbnStatus.CLOSED, "the engine is closed");
+        }
+        VbnException.check(Native.workerHandler(worker, id, handler != null));
+        handlers[id] = handler;
+    }
+
+    private void runGuarded(Runnable task) {
+        try {
+            task.run();
+        } catch (Throwable e) {
+            callbackFailed("task", e);
+        }
+    }
+
+    private void callbackFailed(String what, Throwable e) {
+        StackTraceElement[] trace = e.getStackTrace();
+        context.log(VbnLog.ERROR, what + " on engine " + thread.getName() + " threw " + e
+            + (trace.length > 0 ? " at " + trace[0] : ""));
+    }
+
+    private void shutDown() {
+        closing = true;
+        for (Object item = queue.poll(); item != null; item = queue.poll()) {
+            take(item);
+        }
+        // From here native code does not touch any buffer.
+        if (Native.workerDestroy(worker) < 0) {
+            context.log(VbnLog.ERROR, "worker not destroyed: " + VbnException.last().getMessage());
+        }
+        worker = 0;
+        for (long token = 1; token <= inFlight.highest(); token++) {
+            Operation op = inFlight.remove(token);
+            if (op != null) {
+                fail(op, VbnStatus.CLOSED, "the engine was closed while it was pending");
+            }
+        }
+        while (!pending.isEmpty()) {
+            fail(pending.poll(), VbnStatus.CLOSED, "the engine was closed while it was pending");
+        }
+        terminated = true;
+        queue.refuseAll();
+        context.forget(engine);
+    }
+}

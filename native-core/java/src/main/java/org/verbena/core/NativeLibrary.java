@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+/**
+ * Loads libvbnjni.so, once per process: from the file named by the system property {@code verbena.native.path}, else
+ * from this jar ({@code META-INF/native/linux-<arch>/}), copied to a private directory below
+ * {@code verbena.native.tmp} (default: java.io.tmpdir), checked against the hash in the jar, and removed after loading.
+ */
+public final class NativeLibrary {
+    /** System property: the library file to load instead of the one in the jar. */
+    public static final String PATH_PROPERTY = "verbena.native.path";
+    /** System property: directory to unpack the library in. */
+    public static final String TMP_PROPERTY = "verbena.native.tmp";
+    /** System property that this class sets to the name of the class loader that has loaded the library. */
+    static final String LOADED_PROPERTY = "verbena.native.loaded";
+    private static final String FILE = "libvbnjni.so";
+
+    private static boolean loaded;
+
+    private NativeLibrary() {
+    }
+
+    /**
+     * Loads the library unless that has been done. Any thread.
+     *
+     * @throws VbnException {@link VbnStatus#UNSUPPORTED} with cause and cure when it cannot be loaded
+     */
+    public static synchronized void load() throws VbnException {
+        if (loaded) {
+            return;
+        }
+        String arch = arch(System.getProperty("os.arch"));
+        if (!System.getProperty("os.name").equals("Linux")) {
+            throw unsupported("Verbena's native library exists for Linux only", null);
+        }
+        claimProcess();
+        boolean done = false;
+        try {
+            String path = System.getProperty(PATH_PROPERTY);
+            if (path != null) {
+                loadFile(Path.of(path).toAbsolutePath(), arch);
+            } else {
+                loadResource("META-INF/native/linux-" + arch + "/" + FILE, arch);
+            }
+            if (Native.pageVersion() != Page.VERSION) {
+                throw unsupported("the native library is of another version (layout " + Native.pageVersion()
+                    + ", the jar needs " + Page.VERSION + "): use library and jar of one build", null);
+            }
+            done = true;
+        } finally {
+            if (!done) {
+                System.clearProperty(LOADED_PROPERTY);
+            }
+        }
+        loaded = true;
+    }
+
+    /** Names as in the jar's folders. */
+    static String arch(String osArch) {
+        return osArch.equals("amd64") ? "x86_64" : osArch;
+    }
+
+    private static void claimProcess() throws VbnException {
+        String self = NativeLibrary.class.getClassLoader() + "";
+        synchronized (System.class) { // one lock for all class loaders of the process
+            String other = System.getProperty(LOADED_PROPERTY);
+            if (other != null) {
+                throw unsupported("the native library is already loaded by another class loader (" + other
+                    + "; this one is " + self + "): put the jar with org.verbena.core into the class path that both share, "
+                    + "for Spark spark.driver.extraClassPath and spark.executor.extraClassPath", null);
+            }
+            System.setProperty(LOADED_PROPERTY, self);
+        }
+    }
+
+    private static void loadResource(String name, String arch) throws VbnException {
+        Path directory = null;
+        try {
+            byte[] library = resource(name, arch);
+            String wanted = new String(resource(name + ".sha256", arch), StandardCharsets.US_ASCII).strip();
+            Path parent = Path.of(System.getProperty(TMP_PROPERTY, System.getProperty("java.io.tmpdir")));
+            directory = Files.createTempDirectory(parent, "verbena-"); // mode 0700
+            Path file = directory.resolve(FILE);
+            Files.write(file, library);
+            if (!sha256(Files.readAllBytes(file)).equals(wanted)) {
+                throw unsupported("the library unpacked to " + file + " does not have the hash that the jar names: the "
+                    + "jar is damaged, or somebody else writes there", null);
+            }
+            loadFile(file, arch);
+        } catch (IOException e) {
+            if (e instanceof VbnException known) {
+                throw known;
+            }
+            throw unsupported("cannot unpack the native library (" + e + "): set -D" + TMP_PROPERTY
+                + " to a directory with 2 MiB of space", e);
+        } finally {
+            remove(directory);
+        }
+    }
+
+    private static byte[] resource(String name, String arch) throws IOException {
+        try (InputStream in = NativeLibrary.class.getClassLoader().getResourceAsStream(name)) {
+            if (in == null) {
+                throw unsupported("there is no " + name + " in the jar: it was built for another processor than this "
+                    + "JVM's (" + arch + "); build it here, or set -D" + PATH_PROPERTY, null);
+            }
+            return in.readAllBytes();
+        }
+    }
+
+    private static void loadFile(Path file, String arch) throws VbnException {
+        ElfHeader.check(file, arch);
+        try {
+            System.load(file.toString());
+        } catch (UnsatisfiedLinkError e) {
+            throw unsupported("cannot load " + file + ": " + e.getMessage() + cure(file, e.getMessage()), e);
+        }
+    }
+
+    private static String cure(Path file, String text) {
+        if (text.contains("failed to map segment") || isNoexec(file)) {
+            return "; the file system of " + file.getParent() + " is mounted noexec: set -D" + TMP_PROPERTY
+                + " to a directory where programs may run";
+        }
+        if (text.contains("GLIBC_")) {
+            return "; the library was built on a newer system: build it on this one, or on the oldest one in use";
+        }
+        return "";
+    }
+
+    private static boolean isNoexec(Path file) {
+        try {
+            String best = "";
+            boolean noexec = false;
+            for (String line : Files.readAllLines(Path.of("/proc/self/mounts"))) {
+                String[] fields = line.split(" ");
+                if (file.startsWith(fields[1]) && fields[1].length() >= best.length()) {
+                    best = fields[1];
+                    noexec = ("," + fields[3] + ",").contains(",noexec,");
+                }
+            }
+            return noexec;
+        } catch (IOException e) {
+            return false; // only a better message is lost
+        }
+    }
+
+    private static String sha256(byte[] bytes) {
+        try {
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException(e); // every JVM has SHA-256
+        }
+    }
+
+    private static void remove(Path directory) {
+        try {
+            if (directory != null) {
+                Files.deleteIfExists(directory.resolve(FILE));
+                Files.deleteIfExists(directory);
+            }
+        } catch (IOException e) {
+            directory.toFile().deleteOnExit();
+        }
+    }
+
+    static VbnException unsupported(String text, Throwable cause) {
+        return new VbnException(VbnStatus.UNSUPPORTED, text, cause);
+    }
+}

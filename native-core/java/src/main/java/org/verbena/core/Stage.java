@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core;
+
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+
+/**
+ * A bounded queue and one thread that works it off, for work that may block (disk, for example). Producers feel
+ * back-pressure: {@link #offer} waits at most its time-out. Thread safe.
+ *
+ * @param <T> the work items
+ */
+public final class Stage<T> implements AutoCloseable {
+    private static final long POLL_MILLIS = 200;
+    private static final long CLOSE_MILLIS = 60_000;
+
+    private final ArrayBlockingQueue<T> queue;
+    private final Consumer<T> work;
+    private final BiConsumer<T, Throwable> onError;
+    private final Thread thread;
+    private final AtomicLong done = new AtomicLong();
+    /** Producers inside offer(); the thread ends only when there are none, so that nothing is left behind. */
+    private final AtomicLong offering = new AtomicLong();
+    private volatile boolean closing;
+
+    /**
+     * Starts the stage.
+     *
+     * @param name name of its thread, a daemon
+     * @param capacity items that may wait
+     * @param work called with each item, in order, on the stage's thread
+     * @param onError called on that thread with an item whose work threw
+     */
+    public Stage(String name, int capacity, Consumer<T> work, BiConsumer<T, Throwable> onError) {
+        queue = new ArrayBlockingQueue<>(capacity);
+        this.work = work;
+        this.onError = onError;
+        thread = new Thread(this::run, name);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /**
+     * Adds an item.
+     *
+     * @param item the work, not null
+     * @param timeout longest wait for room
+     * @param unit its unit
+     * @return false when the stage stayed full or is closed
+     * @throws InterruptedException when interrupted while waiting
+     */
+    public boolean offer(T item, long timeout, TimeUnit unit) throws InterruptedException {
+        offering.incrementAndGet();
+        try {
+            return !closing && queue.offer(item, timeout, unit);
+        } finally {
+            offering.decrementAndGet();
+        }
+    }
+
+    /** Returns the items that wait. */
+    public int waiting() {
+        return queue.size();
+    }
+
+    /** Returns the items worked off so far, failed ones included. */
+    public long finished() {
+        return done.get();
+    }
+
+    /** Takes no more items, works off those that wait, and waits up to 60 s for that. Idempotent. */
+    @Override
+    public void close() {
+        closing = true;
+        if (Thread.currentThread() == thread) {
+            return;
+        }
+        try {
+            thread.join(CLOSE_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void run() {
+        while (true) {
+            try {
+                boolean last = closing && offering.get() == 0;
+                T item = queue.poll(last ? 0 : POLL_MILLIS, TimeUnit.MILLISECONDS);
+                if (item != null) {
+                    handle(item);
+                } else if (last) {
+                    return;
+                }
+            } catch (InterruptedException e) {
+                closing = true;
+            }
+        }
+    }
+
+    private void handle(T item) {
+        try {
+            work.accept(item);
+        } catch (Throwable e) { // the stage goes on with the next item
+            onError.accept(item, e);
+        } finally {
+            done.incrementAndGet();
+        }
+    }
+}

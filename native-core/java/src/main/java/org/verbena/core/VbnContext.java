@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+
+/**
+ * One user of the native core in this process: settings, job key, memory and engines. Any thread may use it. The native
+ * context goes when this object is closed and the last buffer on its memory is unreachable.
+ */
+public final class VbnContext implements AutoCloseable {
+    private final long handle;
+    private final VbnLog log;
+    private final int queueCapacity;
+    private final long queueTimeoutNanos;
+    /** One for this object while open, one per engine, one per mapping; at 0 the native context is closed. */
+    private final AtomicInteger references = new AtomicInteger(1);
+    private final Set<Mapping> openMemory = ConcurrentHashMap.newKeySet();
+    private final Set<VbnEngine> engines = ConcurrentHashMap.newKeySet();
+    private final AtomicLong leaks = new AtomicLong();
+    private boolean closed;
+
+    private VbnContext(long handle, VbnConfig config) {
+        this.handle = handle;
+        log = config.log();
+        queueCapacity = config.queueCapacity();
+        queueTimeoutNanos = config.queueTimeoutNanos();
+    }
+
+    /**
+     * Opens a context; loads the native library when that has not happened yet.
+     *
+     * @param config settings and job key; copied
+     * @return the context, to be closed by the caller
+     * @throws VbnException {@link VbnStatus#SETTING} for an unknown setting or bad value, {@link VbnStatus#UNSUPPORTED}
+     *     when the native library cannot be loaded, and what else the core reports
+     */
+    public static VbnContext open(VbnConfig config) throws VbnException {
+        NativeLibrary.load();
+        long handle = VbnException.checkHandle(Native.contextOpen(config.packedSettings(), config.jobKey()));
+        VbnContext context = new VbnContext(handle, config);
+        context.drainLog();
+        return context;
+    }
+
+    /**
+     * Starts an engine: one thread with one native worker.
+     *
+     * @param threadName name of the thread, a daemon
+     * @return the engine, to be closed by the caller (else by {@link #close})
+     * @throws VbnException when the worker cannot be created
+     */
+    public VbnEngine startEngine(String threadName) throws VbnException {
+        retain();
+        VbnEngine engine = new VbnEngine(this, threadName, queueCapacity, queueTimeoutNanos);
+        engines.add(engine);
+        try {
+            engine.start();
+            return engine;
+        } catch (VbnException e) {
+            forget(engine);
+            throw e;
+        } finally {
+            drainLog();
+        }
+    }
+
+    /**
+     * Allocates anonymous memory that peers on this host can map (a sealed memfd), all pages preallocated.
+     *
+     * @param bytes its size, rounded up to pages
+     * @return the memory, to be closed by the caller
+     * @throws VbnException {@link VbnStatus#NO_MEMORY}
+     */
+    public VbnMemory allocate(long bytes) throws VbnException {
+        return allocate(bytes, null);
+    }
+
+    /**
+     * Allocates memory in a named file, which processes of the same user can map with {@link #openFile}.
+     *
+     * @param bytes its size, rounded up to pages
+     * @param path the file to create (mode 0600), in an existing directory of mode 0700 that is ours
+     * @return the memory, to be closed by the caller, which removes the file
+     * @throws VbnException {@link VbnStatus#NO_MEMORY}, {@link VbnStatus#ACCESS}, {@link VbnStatus#SYSTEM}
+     */
+    public VbnMemory allocateFile(long bytes, Path path) throws VbnException {
+        return allocate(bytes, path);
+    }
+
+    private VbnMemory allocate(long bytes, Path path) throws VbnException {
+        if (bytes <= 0) {
+            throw new VbnException(VbnStatus.INVALID, "memory of " + bytes + " bytes");
+        }
+        return newMemory(() -> Native.memAlloc(handle, bytes, path == null ? null : pathBytes(path)), false);
+    }
+
+    /**
+     * Maps a file that another process of this user made with {@link #allocateFile}, read-only.
+     *
+     * @param path the file
+     * @return the memory, to be closed by the caller, which only unmaps it
+     * @throws VbnException {@link VbnStatus#STALE} when its owner has closed it, {@link VbnStatus#ACCESS} or
+     *     {@link VbnStatus#CORRUPT} when it is not such a file
+     */
+    public VbnMemory openFile(Path path) throws VbnException {
+        return newMemory(() -> Native.memOpen(handle, pathBytes(path)), true);
+    }
+
+    private VbnMemory newMemory(LongSupplier call, boolean readOnly) throws VbnException {
+        retain();
+        long memory = call.getAsLong();
+        if (memory == 0) {
+            VbnException failure = VbnException.last();
+            release();
+            throw failure;
+        }
+        return new VbnMemory(adopt(new Mapping(this, memory, readOnly)));
+    }
+
+    Mapping adopt(Mapping mapping) {
+        openMemory.add(mapping);
+        return mapping;
+    }
+
+    private static byte[] pathBytes(Path path) {
+        return path.toAbsolutePath().toString().getBytes(StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Reads the counters of the context's statistics page, and {@code java.leaked}: objects that were not closed by
+     * their owners.
+     *
+     * @return counter names and values; empty when the context is closed
+     */
+    public Map<String, Long> counters() {
+        byte[] lines = Native.contextCounters(handle);
+        Map<String, Long> counters = new LinkedHashMap<>();
+        if (lines != null) {
+            for (String line : new String(lines, StandardCharsets.UTF_8).split("\n")) {
+                int space = line.indexOf(' ');
+                counters.put(line.substring(0, space), Long.parseUnsignedLong(line.substring(space + 1)));
+            }
+        }
+        counters.put("java.leaked", leaks.get());
+        return counters;
+    }
+
+    /**
+     * Reads a setting as it is in force.
+     *
+     * @param key its name
+     * @return its value
+     * @throws VbnException {@link VbnStatus#SETTING} when there is no such setting
+     */
+    public String setting(String key) throws VbnException {
+        byte[] value = Native.contextSetting(handle, key.getBytes(StandardCharsets.UTF_8));
+        if (value == null) {
+            throw VbnException.last();
+        }
+        return new String(value, StandardCharsets.UTF_8);
+    }
+
+    /** Closes the context and engines and memory still open, which count as leaks and are logged. Idempotent. */
+    @Override
+    public void close() {
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+        }
+        List<VbnEngine> leftEngines = new ArrayList<>(engines);
+        leftEngines.forEach(VbnEngine::close);
+        List<Mapping> leftMemory = new ArrayList<>(openMemory);
+        leftMemory.forEach(Mapping::close);
+        int left = leftEngines.size() + leftMemory.size();
+        if (left > 0) {
+            leaked(left, "context closed with " + leftEngines.size() + " engines and " + leftMemory.size()
+                + " memory blocks still open: close them before the context");
+        }
+        release();
+    }
+
+    synchronized void retain() throws VbnException {
+        if (closed) {
+            throw new VbnException(VbnStatus.CLOSED, "the context is closed");
+        }
+        references.incrementAndGet();
+    }
+
+    void release() {
+        drainLog();
+        if (references.decrementAndGet() == 0 && Native.contextClose(handle) < 0) {
+            log(VbnLog.ERROR, "context not closed: " + VbnException.last().getMessage());
+        }
+    }
+
+    /** Counts and logs objects that their owner has forgotten to close or release. */
+    void leaked(int count, String what) {
+        leaks.addAndGet(count);
+        log(VbnLog.WARN, "leak: " + what);
+    }
+
+    void forget(Mapping mapping) {
+        openMemory.remove(mapping);
+    }
+
+    void forget(VbnEngine engine) {
+        if (engines.remove(engine)) {
+            release();
+        }
+    }
+
+    long handle() {
+        return handle;
+    }
+
+    /** Hands the queued native log lines to the log. */
+    void drainLog() {
+        byte[] lines = Native.contextLog(handle);
+        for (int from = 0, i = 0; lines != null && i < lines.length; i++) {
+            if (lines[i] == 0) {
+                log(lines[from] - '0', new String(lines, from + 1, i - from - 1, StandardCharsets.UTF_8));
+                from = i + 1;
+            }
+        }
+    }
+
+    void log(int level, String text) {
+        log.line(level, text);
+    }
+}

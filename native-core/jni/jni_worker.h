@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * jni_worker.h - a worker that a Java engine drives: shared page, operation slots, and the peers, keys and remote data
+ * that Java holds.
+ *
+ * Everything belongs to the thread that created the worker (`owner`, checked on each call), except `woken`, which any
+ * thread sets under the object table's lock. Events go straight to the page while a poll runs and there is room;
+ * otherwise they wait, in order, in a list, and the core is not progressed until that is empty (back-pressure). */
+#ifndef VBN_JNI_WORKER_H
+#define VBN_JNI_WORKER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/handle.h"
+#include "base/mpool.h"
+#include "jni_context.h"
+#include "jni_page.h"
+#include "mem/mem.h"
+
+#define JNI_INLINE_PARTS 4u
+
+typedef struct jni_worker jni_worker_t;
+typedef struct jni_event jni_event_t;
+
+/* An event that waits for the page; embedded in what it is about, or allocated for a message. */
+struct jni_event {
+    jni_event_t *next;
+    page_event_t data;
+    void *payload; /* malloc'ed header and data, or error text; NULL when none */
+    uint32_t payload_bytes;
+    void (*delivered)(jni_worker_t *worker, jni_event_t *event);
+};
+
+typedef struct jni_op {
+    vbn_op_t op;
+    jni_event_t event;
+    jni_worker_t *worker;
+    uint64_t token;
+    struct iovec *iov; /* inline_iov, or malloc'ed */
+    struct iovec inline_iov[JNI_INLINE_PARTS];
+} jni_op_t;
+
+typedef struct jni_peer {
+    jni_event_t lost_event;
+    vbn_peer_t *peer; /* NULL when the handle is gone (a lost peer that was never connected) */
+    uint64_t handle;
+    uint32_t connects;
+    bool lost;    /* told, or waiting to be told */
+    bool in_list; /* lost_event waits */
+    bool closed;  /* to be freed when lost_event is delivered */
+} jni_peer_t;
+
+typedef struct jni_key {
+    vbn_key_t *key;
+    mem_key_info_t info;
+} jni_key_t;
+
+typedef struct jni_handler {
+    jni_worker_t *worker;
+    unsigned id;
+} jni_handler_t;
+
+struct jni_worker {
+    jni_object_t object;
+    vbn_worker_t *worker;
+    jni_context_t *context; /* a reference */
+    pthread_t owner;
+    jobject page_object; /* global reference: keeps the page */
+    uint8_t *page;
+    page_command_t *commands;
+    page_event_t *events;
+    uint8_t *receive;
+    uint32_t slots;
+    uint32_t event_capacity;
+    uint32_t receive_bytes;
+    uint32_t event_limit; /* of the running poll; 0 outside polls */
+    uint32_t event_count;
+    uint32_t receive_used;
+    jni_event_t *first; /* waiting events */
+    jni_event_t *last;
+    mpool_t ops;
+    handle_table_t peers;
+    handle_table_t keys;
+    handle_table_t remotes;
+    jni_handler_t handlers[VBN_AM_IDS];
+    bool ending;       /* callbacks write no events any more */
+    atomic_bool woken; /* set by workerWake, taken by poll before it sleeps */
+};
+
+/* Checks handle and calling thread; NULL recorded. No reference: only this thread can end the worker. */
+jni_worker_t *jni_worker_enter(jlong handle);
+
+/* ---- jni_event.c */
+/* Writes the event with its payload (two pieces) to the page; false when it has to wait. */
+bool jni_event_write(jni_worker_t *worker, page_event_t *event, const void *first, size_t first_bytes,
+                     const void *second, size_t second_bytes);
+/* Lets an event wait. */
+void jni_event_queue(jni_worker_t *worker, jni_event_t *event);
+/* Writes waiting events while there is room; true when none is left. */
+bool jni_event_drain(jni_worker_t *worker);
+
+/* ---- jni_callback.c */
+void jni_on_message(void *arg, const vbn_am_message_t *message);
+void jni_on_peer_lost(void *arg, vbn_peer_t *peer, vbn_status_t status, const char *text);
+void jni_on_done(vbn_op_t *op, vbn_status_t status, size_t length);
+/* Gives Java's object of a core peer, made when there is none; NULL recorded. */
+jni_peer_t *jni_peer_of(jni_worker_t *worker, vbn_peer_t *peer);
+void jni_peer_close(jni_worker_t *worker, jni_peer_t *peer);
+void jni_op_free(jni_op_t *op);
+
+/* ---- jni_submit.c */
+/* Takes all commands of the ring. */
+void jni_submit(jni_worker_t *worker);
+
+#endif

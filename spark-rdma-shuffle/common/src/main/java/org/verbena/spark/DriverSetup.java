@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides on the driver, before executors start, whether and how the plugin takes part.
+package org.verbena.spark;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import org.apache.spark.SparkConf;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Writes its decisions into the Spark configuration, which travels to the executors. */
+final class DriverSetup {
+    static final String DECLINED = VerbenaConf.INTERNAL + "declined";
+    static final String SECRET = VerbenaConf.INTERNAL + "secret";
+    static final String REMOTE = VerbenaConf.INTERNAL + "remote";
+    private static final Logger LOG = LoggerFactory.getLogger(DriverSetup.class);
+    private static final String PREPARED = VerbenaConf.INTERNAL + "prepared";
+    private static final String MANAGER = "spark.shuffle.manager";
+    private static final String DATA_IO = "spark.shuffle.sort.io.plugin.class";
+    private static final int FAST_NETWORK_MBIT = 50_000;
+
+    private DriverSetup() {
+    }
+
+    /**
+     * Checks and completes the configuration once; throws for a wrong setting.
+     *
+     * @param fromPlugin called by the plugin (which on Spark 4 runs before the shuffle manager is made)
+     */
+    static synchronized void prepare(SparkConf conf, boolean fromPlugin) {
+        if (conf.contains(PREPARED)) {
+            return;
+        }
+        VerbenaConf settings = new VerbenaConf(conf);
+        conf.set(PREPARED, "true");
+        String reason = reasonToDecline(conf, settings, fromPlugin);
+        if (reason != null) {
+            LOG.warn("Verbena stands aside, Spark's own shuffle is used: {}", reason);
+            conf.set(DECLINED, reason);
+            return;
+        }
+        conf.set(MANAGER, VerbenaShuffleManager.class.getName());
+        conf.set(DATA_IO, org.verbena.spark.write.CombineOutput.class.getName());
+        if (!conf.getBoolean("spark.authenticate", false)) {
+            byte[] key = new byte[32];
+            new SecureRandom().nextBytes(key);
+            conf.set(SECRET, HexFormat.of().formatHex(key));
+        }
+        boolean encrypted = conf.getBoolean("spark.network.crypto.enabled", false)
+            || conf.getBoolean("spark.ssl.rpc.enabled", false);
+        conf.set(REMOTE, Boolean.toString(!encrypted || settings.cleartextAllowed()));
+        if (encrypted && !settings.cleartextAllowed()) {
+            LOG.warn("Verbena reads mapped memory inside a host only, because Spark's network encryption is on; "
+                + "spark.verbena.allowCleartextData=true lets clear text leave the host");
+        }
+        boolean unset = !conf.contains("spark.shuffle.compress");
+        if (settings.compressAuto() && unset && isFast(conf)) {
+            conf.set("spark.shuffle.compress", "false");
+            LOG.info("Verbena turns shuffle compression off, bytes travel through memory or a fast network; "
+                + "spark.verbena.compress=as-spark keeps it");
+        }
+    }
+
+    private static String reasonToDecline(SparkConf conf, VerbenaConf settings, boolean fromPlugin) {
+        String manager = conf.get(MANAGER, "sort");
+        boolean ours = manager.equals(VerbenaShuffleManager.class.getName());
+        boolean stock = manager.equals("sort") || manager.equals("tungsten-sort")
+            || manager.equals("org.apache.spark.shuffle.sort.SortShuffleManager");
+        String io = conf.get(DATA_IO, "");
+        if (!settings.enabled()) {
+            return "spark.verbena.enabled is false";
+        } else if (SparkShim.load() == null) {
+            return "Spark " + SparkShim.sparkVersion() + " is not known to this version (3.5, 4.2 and 4.3 are)";
+        } else if (!ours && !stock) {
+            return MANAGER + " is " + manager;
+        } else if (!ours && fromPlugin && SparkShim.sparkVersion().startsWith("3.")) {
+            return "Spark 3.5 makes its shuffle manager before plugins start; set " + MANAGER + "="
+                + VerbenaShuffleManager.class.getName() + " and put the jar on spark.driver.extraClassPath and "
+                + "spark.executor.extraClassPath";
+        } else if (conf.getBoolean("spark.shuffle.service.enabled", false)) {
+            return "the external shuffle service (spark.shuffle.service.enabled) serves files only";
+        } else if (conf.getBoolean("spark.shuffle.push.enabled", false)) {
+            return "push-based shuffle (spark.shuffle.push.enabled) needs Spark's files";
+        } else if (conf.getBoolean("spark.shuffle.useOldFetchProtocol", false)) {
+            return "spark.shuffle.useOldFetchProtocol is on";
+        } else if (!io.isEmpty() && !io.startsWith("org.apache.spark.") && !io.startsWith("org.verbena.")) {
+            return DATA_IO + " is " + io;
+        }
+        return null;
+    }
+
+    /** True when executors share this host's memory, or the network has at least 50 Gbit/s. */
+    private static boolean isFast(SparkConf conf) {
+        String master = conf.get("spark.master", "");
+        String host = conf.get("spark.driver.host", "");
+        if (master.startsWith("local") || host.equals("localhost") || host.startsWith("127.")) {
+            return true;
+        }
+        try {
+            for (String line : Files.readAllLines(Path.of("/proc/net/route"), StandardCharsets.US_ASCII)) {
+                String[] fields = line.split("\t");
+                if (fields.length > 1 && fields[1].equals("00000000")) {
+                    String speed = Files.readString(Path.of("/sys/class/net", fields[0], "speed")).trim();
+                    return Integer.parseInt(speed) >= FAST_NETWORK_MBIT;
+                }
+            }
+        } catch (IOException | NumberFormatException e) {
+            LOG.debug("the network's speed is not known", e);
+        }
+        return false;
+    }
+}

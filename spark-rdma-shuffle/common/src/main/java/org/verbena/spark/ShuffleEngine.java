@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that the plugin runs in one SparkEnv: native context, slabs, fetch client and server.
+package org.verbena.spark;
+
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.util.HexFormat;
+import java.util.Map;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.network.BlockTransferService;
+import org.apache.spark.storage.BlockManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnConfig;
+import org.verbena.core.VbnContext;
+import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnLog;
+import org.verbena.spark.metrics.Traffic;
+import org.verbena.spark.read.FetchClient;
+import org.verbena.spark.read.FetchServer;
+import org.verbena.spark.store.DataDirectory;
+import org.verbena.spark.store.HostLocalSlabs;
+import org.verbena.spark.store.ShuffleFiles;
+import org.verbena.spark.store.SlabStore;
+
+/** Owned by the environment's {@link VerbenaShuffleManager}. Thread safe. */
+public final class ShuffleEngine implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ShuffleEngine.class);
+    private static final Path ROOT = Path.of("/dev/shm");
+
+    private final SparkEnv env;
+    private final VerbenaConf settings;
+    private final ShuffleFiles files;
+    private final VbnContext context;
+    private final HostLocalSlabs neighbours;
+    private final Traffic traffic = new Traffic();
+    private FetchServer server;
+    private FetchClient client;
+    private DataDirectory directory;
+    private SlabStore store;
+    private boolean storeTried;
+    private boolean closed;
+
+    private ShuffleEngine(SparkEnv env, VerbenaConf settings, ShuffleFiles files, VbnContext context) {
+        this.env = env;
+        this.settings = settings;
+        this.files = files;
+        this.context = context;
+        this.neighbours = new HostLocalSlabs(context);
+    }
+
+    /**
+     * Starts the native context and, unless encryption forbids it, takes over block transfers.
+     *
+     * @throws IOException when the native core does not start
+     */
+    static ShuffleEngine start(SparkEnv env, VerbenaConf settings, SparkShim shim, ShuffleFiles files)
+            throws Exception {
+        VbnConfig config = new VbnConfig().jobKey(jobKey(env)).log(ShuffleEngine::log);
+        // The address that Spark listens on, not that of the default route.
+        String host = env.blockManager().blockManagerId().host();
+        config.set("tl.tcp.interface", InetAddress.getByName(host).getHostAddress());
+        for (Map.Entry<String, String> entry : settings.core().entrySet()) {
+            config.set(entry.getKey(), entry.getValue());
+        }
+        ShuffleEngine engine = new ShuffleEngine(env, settings, files, VbnContext.open(config));
+        try {
+            if (env.conf().getBoolean(DriverSetup.REMOTE, false)) {
+                engine.takeOverTransfers(shim);
+            }
+        } catch (Exception | LinkageError e) {
+            engine.close();
+            throw e;
+        }
+        LOG.info("Verbena 0.1.0 on {}: {}; slabs at most {} MiB in {}; fall-back to Spark's transport {}",
+            env.executorId(), engine.client == null ? "mapped memory inside the host only"
+                : "transports " + engine.context.setting("tl.enable"),
+            engine.budget() >> 20, ROOT, settings.fallbackAllowed() ? "allowed" : "forbidden");
+        return engine;
+    }
+
+    private void takeOverTransfers(SparkShim shim) throws Exception {
+        BlockManager blocks = env.blockManager();
+        BlockTransferService inner = blocks.blockTransferService();
+        VbnEngine engine = context.startEngine("verbena-engine");
+        server = new FetchServer(engine, this::existingStore, blocks, traffic);
+        client = new FetchClient(engine, inner, settings, networkTimeout(env.conf()), traffic);
+        BlockTransferService ours = shim.newTransferService(inner, client);
+        boolean sameClient = blocks.blockStoreClient() == inner;
+        set(blocks, "blockTransferService", ours);
+        if (sameClient) {
+            set(blocks, "blockStoreClient", ours);
+        }
+    }
+
+    private static void set(BlockManager blocks, String name, Object value) throws ReflectiveOperationException {
+        Field field = BlockManager.class.getDeclaredField(name);
+        field.setAccessible(true);
+        field.set(blocks, value);
+    }
+
+    private static long networkTimeout(SparkConf conf) {
+        return conf.getTimeAsSeconds("spark.network.timeout", "120s");
+    }
+
+    /** Spark's authentication secret, else the random one that the driver made, bound to the application. */
+    private static byte[] jobKey(SparkEnv env) throws GeneralSecurityException, IOException {
+        String secret = env.conf().getBoolean("spark.authenticate", false) ? env.securityManager().getSecretKey()
+            : env.conf().get(DriverSetup.SECRET, "");
+        if (secret == null || secret.isEmpty()) {
+            throw new IOException("no job key; set spark.plugins=" + VerbenaPlugin.class.getName() + " on the driver");
+        }
+        Mac mac = Mac.getInstance("HmacSHA256");
+        mac.init(new SecretKeySpec(secret.getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
+        return mac.doFinal("verbena spark 1".getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static void log(int level, String text) {
+        switch (level) {
+            case VbnLog.ERROR -> LOG.error(text);
+            case VbnLog.WARN -> LOG.warn(text);
+            case VbnLog.INFO -> LOG.info(text);
+            default -> LOG.debug(text);
+        }
+    }
+
+    /** The slab budget in bytes: as set, else a quarter of the host's memory shared by its executors. */
+    private long budget() {
+        if (settings.memory() > 0) {
+            return settings.memory();
+        }
+        try {
+            long total = 0;
+            for (String line : Files.readAllLines(Path.of("/proc/meminfo"))) {
+                if (line.startsWith("MemTotal:")) {
+                    total = Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
+                }
+            }
+            int cores = Math.max(1, env.conf().getInt("spark.executor.cores", 1));
+            int executors = Math.max(1, Runtime.getRuntime().availableProcessors() / cores);
+            long free = Files.getFileStore(ROOT).getUsableSpace();
+            return Math.max(1 << 20, Math.min(total / 4 / executors, free / 10 * 6));
+        } catch (IOException e) {
+            return 256L << 20;
+        }
+    }
+
+    /** The slab store, made at the first call; null when this host has no place for it. */
+    public synchronized SlabStore store() {
+        if (store == null && !storeTried && !closed) {
+            storeTried = true;
+            try {
+                directory = DataDirectory.create(ROOT, env.conf().get("spark.app.id", "application"),
+                    env.executorId());
+                store = new SlabStore(context, directory.path(), budget(), settings.chunk(), files);
+                for (java.io.File local : env.blockManager().diskBlockManager().localDirs()) {
+                    directory.mark(local.toPath());
+                }
+            } catch (IOException | RuntimeException e) {
+                LOG.warn("Verbena keeps no map outputs in memory on {}: {}", env.executorId(), e.toString());
+                closeStore();
+            }
+        }
+        return store;
+    }
+
+    /** The slab store if there is one already. */
+    public synchronized SlabStore existingStore() {
+        return store;
+    }
+
+    /** Map outputs of the other executors of this host. */
+    public HostLocalSlabs neighbours() {
+        return neighbours;
+    }
+
+    /** Bytes by path. */
+    public Traffic traffic() {
+        return traffic;
+    }
+
+    /** What another executor needs to connect; null when transfers are Spark's. */
+    public byte[] address() {
+        return server == null ? null : server.address();
+    }
+
+    /** Forgets a shuffle. */
+    public void removeShuffle(int shuffleId) {
+        SlabStore current = existingStore();
+        if (current != null) {
+            current.removeShuffle(shuffleId);
+        }
+    }
+
+    private synchronized void closeStore() {
+        if (store != null) {
+            store.close();
+            store = null;
+        }
+        if (directory != null) {
+            try {
+                directory.close();
+            } catch (IOException e) {
+                LOG.warn("cannot remove {}: {}", directory.path(), e.toString());
+            }
+            directory = null;
+        }
+    }
+
+    /** Stops everything; transfers are Spark's again. Idempotent. */
+    @Override
+    public void close() {
+        SlabStore last;
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            last = store;
+        }
+        LOG.info("Verbena on {}: {}; written {} MiB to slabs, {} MiB to Spark's files", env.executorId(), traffic,
+            last == null ? 0 : last.writtenBytes() >> 20, last == null ? 0 : last.spilledBytes() >> 20);
+        if (client != null) {
+            client.close();
+        }
+        if (server != null) {
+            server.close();
+        }
+        neighbours.close();
+        closeStore();
+        context.close();
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few calls whose signatures differ between Spark versions.
+package org.verbena.spark;
+
+import java.util.Locale;
+import java.util.function.Supplier;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+import org.apache.spark.network.BlockTransferService;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.storage.BlockManagerId;
+import org.verbena.spark.read.FetchClient;
+
+/** Implemented once per Spark line, chosen by {@link #load} at run time. Thread safe. */
+public interface SparkShim {
+    /** Spark's checksums over rows (4.x), to be told of every record. */
+    interface RowChecksums {
+        /** Takes one record of a partition. */
+        void update(int partition, Object key, Object value);
+
+        /** The value for the map status. */
+        long value();
+    }
+
+    /**
+     * Makes a block resolver that knows the engine's slabs and implements {@link org.verbena.spark.store.ShuffleFiles}.
+     *
+     * @param stock the resolver of the superclass, whose table of stock map outputs is shared
+     * @param engine gives the engine, or null while there is none
+     */
+    IndexShuffleBlockResolver newResolver(SparkConf conf, IndexShuffleBlockResolver stock,
+        Supplier<ShuffleEngine> engine);
+
+    /** Makes a transfer service that fetches by the client where it can and hands the rest to inner. */
+    BlockTransferService newTransferService(BlockTransferService inner, FetchClient client);
+
+    /** Makes a map status; checksums may be null. */
+    MapStatus mapStatus(BlockManagerId location, long[] lengths, long mapId, RowChecksums checksums);
+
+    /** The dependency's checksums over rows, or null when it wants none. */
+    RowChecksums rowChecksums(ShuffleDependency<?, ?, ?> dependency);
+
+    /** The running Spark's version. */
+    static String sparkVersion() {
+        return org.apache.spark.package$.MODULE$.SPARK_VERSION();
+    }
+
+    /**
+     * Chooses the shim.
+     *
+     * @return null when this Spark is not known
+     */
+    static SparkShim load() {
+        String version = sparkVersion();
+        String line = version.startsWith("3.5.") ? "35" : version.startsWith("4.2.") ? "42"
+            : version.startsWith("4.3.") ? "43" : null;
+        if (line == null) {
+            return null;
+        }
+        String name = String.format(Locale.ROOT, "org.verbena.spark.shim%s.Shim%s", line, line);
+        try {
+            return (SparkShim) Class.forName(name, true, SparkShim.class.getClassLoader())
+                .getDeclaredConstructor().newInstance();
+        } catch (ReflectiveOperationException | LinkageError e) {
+            org.slf4j.LoggerFactory.getLogger(SparkShim.class).debug("no {}", name, e);
+            return null;
+        }
+    }
+}

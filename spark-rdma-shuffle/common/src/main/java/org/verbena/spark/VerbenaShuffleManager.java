@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spark's shuffle manager with map outputs in slabs; Spark's own where the plugin stands aside.
+package org.verbena.spark;
+
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
+import org.apache.spark.shuffle.BaseShuffleHandle;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.shuffle.ShuffleHandle;
+import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
+import org.apache.spark.shuffle.ShuffleWriter;
+import org.apache.spark.shuffle.sort.SortShuffleManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.spark.store.ShuffleFiles;
+import org.verbena.spark.store.SlabStore;
+import org.verbena.spark.write.HashShuffleMapWriter;
+
+/**
+ * A subclass, because Spark's SQL, decommissioning and diagnosis ask for {@link SortShuffleManager} and its resolver. One
+ * per SparkEnv; owns that environment's {@link ShuffleEngine}, which starts at the first use. Thread safe.
+ */
+public class VerbenaShuffleManager extends SortShuffleManager {
+    private static final Logger LOG = LoggerFactory.getLogger(VerbenaShuffleManager.class);
+
+    private final SparkConf conf;
+    private final SparkShim shim;
+    private final IndexShuffleBlockResolver resolver;
+    private ShuffleEngine engine;
+    private boolean engineFailed;
+    private boolean stopped;
+
+    /** Called by Spark. */
+    public VerbenaShuffleManager(SparkConf conf, boolean isDriver) {
+        super(prepared(conf, isDriver));
+        this.conf = conf;
+        this.shim = conf.contains(DriverSetup.DECLINED) ? null : SparkShim.load();
+        IndexShuffleBlockResolver stock = super.shuffleBlockResolver();
+        this.resolver = shim == null ? stock : shim.newResolver(conf, stock, this::engine);
+        if (!isDriver && SparkEnv.get() != null) {
+            engine();
+        }
+    }
+
+    private static SparkConf prepared(SparkConf conf, boolean isDriver) {
+        if (isDriver) {
+            DriverSetup.prepare(conf, false);
+        }
+        return conf;
+    }
+
+    /** The environment's engine, started now if it can be; null when the plugin stands aside or Spark is not ready. */
+    public final synchronized ShuffleEngine engine() {
+        SparkEnv env = SparkEnv.get();
+        if (engine != null || shim == null || engineFailed || stopped || env == null || env.conf() != conf
+                || env.blockManager().blockManagerId() == null) {
+            return engine;
+        }
+        try {
+            engine = ShuffleEngine.start(env, new VerbenaConf(conf), shim, (ShuffleFiles) resolver);
+        } catch (IllegalArgumentException e) {
+            throw e;
+        } catch (Exception | LinkageError e) {
+            engineFailed = true;
+            LOG.warn("Verbena stands aside on {}, Spark's own shuffle is used: {}", env.executorId(), e.toString());
+            LOG.debug("cause", e);
+        }
+        return engine;
+    }
+
+    @Override
+    public IndexShuffleBlockResolver shuffleBlockResolver() {
+        return resolver == null ? super.shuffleBlockResolver() : resolver;
+    }
+
+    @Override
+    public <K, V> ShuffleWriter<K, V> getWriter(ShuffleHandle handle, long mapId, TaskContext context,
+            ShuffleWriteMetricsReporter metrics) {
+        ShuffleEngine current = engine();
+        SlabStore store = current == null ? null : current.store();
+        if (store != null && handle instanceof BaseShuffleHandle<?, ?, ?> base
+                && HashShuffleMapWriter.suits(base.dependency(), conf)) {
+            return new HashShuffleMapWriter<>(base.dependency(), mapId, SparkEnv.get().blockManager(), metrics, store,
+                shim);
+        }
+        return super.getWriter(handle, mapId, context, metrics);
+    }
+
+    @Override
+    public boolean unregisterShuffle(int shuffleId) {
+        ShuffleEngine current;
+        synchronized (this) {
+            current = engine;
+        }
+        if (current != null) {
+            current.removeShuffle(shuffleId);
+        }
+        return super.unregisterShuffle(shuffleId);
+    }
+
+    @Override
+    public void stop() {
+        ShuffleEngine last;
+        synchronized (this) {
+            stopped = true;
+            last = engine;
+            engine = null;
+        }
+        if (last != null) {
+            last.close();
+        }
+        super.stop();
+    }
+}

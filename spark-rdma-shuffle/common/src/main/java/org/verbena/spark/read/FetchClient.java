@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fetches blocks from other executors over the native core; what fails goes to Spark's own transport.
+package org.verbena.spark.read;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.network.BlockTransferService;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.Message;
+import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnException;
+import org.verbena.core.VbnPeer;
+import org.verbena.spark.VerbenaConf;
+import org.verbena.spark.metrics.Traffic;
+
+/**
+ * Connections are made on demand: the first fetches from an executor go by Spark's transport, which also brings its
+ * address. Every block of every request is answered: by a reply, by the loss of the peer, or by the time-out; the last
+ * two mean Spark's transport, unless spark.verbena.fallback=forbid. Thread safe.
+ */
+public final class FetchClient implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(FetchClient.class);
+    private static final int MAX_ADDRESS = 1024;
+
+    private final VbnEngine engine;
+    private final BlockTransferService inner;
+    private final boolean fallbackAllowed;
+    private final int maxPeers;
+    private final long timeoutNanos;
+    private final Traffic traffic;
+    private final BufferPool pool = new BufferPool(128L << 20);
+    private final Map<String, Link> links = new ConcurrentHashMap<>();
+    private final Map<Long, FetchRequest> pending = new ConcurrentHashMap<>();
+    private final AtomicLong nextRequest = new AtomicLong(1);
+    private final ScheduledExecutorService worker;
+    private volatile boolean closed;
+
+    /**
+     * Starts on an engine that stays the caller's.
+     *
+     * @param inner Spark's own transport
+     * @param timeoutSeconds most seconds between two replies to a request
+     */
+    public FetchClient(VbnEngine engine, BlockTransferService inner, VerbenaConf settings, long timeoutSeconds,
+            Traffic traffic) {
+        this.engine = engine;
+        this.inner = inner;
+        this.fallbackAllowed = settings.fallbackAllowed();
+        this.maxPeers = settings.maxPeers();
+        this.timeoutNanos = TimeUnit.SECONDS.toNanos(timeoutSeconds);
+        this.traffic = traffic;
+        this.worker = Executors.newScheduledThreadPool(2, task -> {
+            Thread thread = new Thread(task, "verbena-fetch");
+            thread.setDaemon(true);
+            return thread;
+        });
+        engine.onMessage(Wire.REPLY, this::receive);
+        worker.scheduleWithFixedDelay(this::expire, 1, 1, TimeUnit.SECONDS);
+    }
+
+    /**
+     * Fetches blocks if the executor is connected.
+     *
+     * @return false when Spark's transport has to do it; the connection is then made for later, after the caller has
+     *     started its fetch
+     */
+    boolean fetch(String host, int port, String executor, String[] blocks, BlockFetchingListener listener) {
+        if (closed || blocks.length == 0 || blocks.length > Wire.MAX_BLOCKS) {
+            return false;
+        }
+        Link link = link(host, port, executor);
+        VbnPeer peer = link == null ? null : link.peer();
+        if (peer == null) {
+            if (link != null && link.mayConnect()) {
+                later(() -> connect(link));
+            }
+            return false;
+        }
+        long id = nextRequest.getAndIncrement();
+        FetchRequest request = new FetchRequest(id, link, peer.uid(), blocks.clone(), listener,
+            System.nanoTime() + timeoutNanos);
+        pending.put(id, request);
+        engine.send(peer, Wire.REQUEST, Wire.requestHeader(id), new ByteBuffer[] {Wire.blocks(blocks)},
+            (error, length) -> {
+                if (error != null) {
+                    fail(request, error);
+                }
+            });
+        return true;
+    }
+
+    private Link link(String host, int port, String executor) {
+        String key = executor + '@' + host + ':' + port;
+        Link link = links.get(key);
+        if (link == null && links.size() < maxPeers) {
+            link = links.computeIfAbsent(key, k -> new Link(host, port, executor));
+        }
+        return link;
+    }
+
+    /** Asks the executor for its address by the reserved block, through Spark's transport and its authentication. */
+    private void connect(Link link) {
+        inner.fetchBlocks(link.host(), link.port(), link.executor(), new String[] {BlockSource.ADDRESS_BLOCK},
+            new BlockFetchingListener() {
+                @Override
+                public void onBlockFetchSuccess(String block, ManagedBuffer data) {
+                    try {
+                        if (data.size() > MAX_ADDRESS) {
+                            throw new IOException("an address of " + data.size() + " bytes");
+                        }
+                        byte[] address = new byte[(int) data.size()];
+                        data.nioByteBuffer().get(address);
+                        later(() -> established(link, address));
+                    } catch (IOException e) {
+                        link.down(e.toString());
+                    }
+                }
+
+                @Override
+                public void onBlockFetchFailure(String block, Throwable error) {
+                    link.down(error.toString());
+                }
+            }, null);
+    }
+
+    private void established(Link link, byte[] address) {
+        try {
+            VbnPeer peer = engine.connect(address, (lost, cause) -> lost(link, cause));
+            link.up(peer);
+            LOG.debug("connected to {}: {}", link, peer);
+        } catch (VbnException e) {
+            link.down(e.getMessage());
+        }
+    }
+
+    private void lost(Link link, VbnException cause) {
+        link.down(cause.getMessage());
+        pending.values().stream().filter(request -> request.link() == link).forEach(request -> fail(request, cause));
+    }
+
+    /** Engine thread. */
+    private void receive(Message message) {
+        try {
+            Wire.Reply reply = Wire.reply(message.header());
+            FetchRequest request = pending.get(reply.request());
+            boolean expected = request != null && request.peerUid() == message.peer().uid() && reply.count() > 0
+                && reply.first() >= 0 && reply.first() <= request.count() - reply.count()
+                && message.length() >= 4L * reply.count() && message.length() <= Integer.MAX_VALUE;
+            if (!expected) {
+                // A late reply to a request that was given up, or nonsense: either way nobody waits for it.
+                if (message.remote() != null) {
+                    engine.drop(message.remote());
+                }
+                return;
+            }
+            ByteBuffer buffer = pool.take((int) message.length());
+            if (message.remote() == null) {
+                buffer.put(message.data()).flip();
+                deliver(request, reply, buffer);
+            } else {
+                engine.pull(message.remote(), buffer, (error, length) -> {
+                    if (error != null) {
+                        pool.give(buffer);
+                        fail(request, error);
+                    } else {
+                        deliver(request, reply, buffer);
+                    }
+                });
+            }
+        } catch (VbnException e) {
+            LOG.warn("{} from {}", e.getMessage(), message.peer());
+        }
+    }
+
+    /** Engine thread: hands the blocks of a reply out. */
+    private void deliver(FetchRequest request, Wire.Reply reply, ByteBuffer buffer) {
+        ByteBuffer in = buffer.duplicate().order(ByteOrder.LITTLE_ENDIAN);
+        ReceivedBuffer.Owner owner = new ReceivedBuffer.Owner(buffer, pool);
+        int at = 4 * reply.count();
+        for (int i = 0; i < reply.count(); i++) {
+            int length = in.getInt(4 * i);
+            if (length > in.limit() - at || length < -1) {
+                fail(request, new VbnException(org.verbena.core.VbnStatus.PROTOCOL, "malformed fetch reply"));
+                break;
+            }
+            int block = reply.first() + i;
+            if (request.take(block)) {
+                if (length < 0) {
+                    refetch(request, new String[] {request.name(block)}, null);
+                } else {
+                    traffic.count(Traffic.Path.REMOTE, length);
+                    ReceivedBuffer slice = owner.slice(at, length);
+                    request.listener().onBlockFetchSuccess(request.name(block), slice);
+                    slice.release();
+                }
+            }
+            at += Math.max(0, length);
+        }
+        owner.release();
+        request.extend(System.nanoTime() + timeoutNanos);
+        if (request.isComplete()) {
+            pending.remove(request.id());
+        }
+    }
+
+    /** Any thread: what is left of a request goes to Spark's transport. */
+    private void fail(FetchRequest request, VbnException cause) {
+        pending.remove(request.id());
+        String[] left = request.takeRest();
+        if (left.length > 0) {
+            refetch(request, left, cause);
+        }
+    }
+
+    private void refetch(FetchRequest request, String[] blocks, VbnException cause) {
+        traffic.countFallback(blocks.length);
+        BlockFetchingListener listener = request.listener();
+        Link link = request.link();
+        if (cause != null && !fallbackAllowed) {
+            for (String block : blocks) {
+                listener.onBlockFetchFailure(block, cause);
+            }
+            return;
+        }
+        try {
+            worker.execute(() -> inner.fetchBlocks(link.host(), link.port(), link.executor(), blocks, listener, null));
+        } catch (RejectedExecutionException e) {
+            for (String block : blocks) {
+                listener.onBlockFetchFailure(block, new IOException("the executor is stopping", cause));
+            }
+        }
+    }
+
+    private void later(Runnable task) {
+        try {
+            worker.execute(task);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("stopping");
+        }
+    }
+
+    private void expire() {
+        long now = System.nanoTime();
+        for (FetchRequest request : pending.values()) {
+            if (request.isExpired(now)) {
+                request.link().down("no reply in time");
+                fail(request, new VbnException(org.verbena.core.VbnStatus.TIMEOUT, "no reply from " + request.link()));
+            }
+        }
+    }
+
+    /** What is pending goes to Spark's transport or fails; the engine stays. */
+    @Override
+    public void close() {
+        closed = true;
+        for (FetchRequest request : pending.values()) {
+            fail(request, new VbnException(org.verbena.core.VbnStatus.CLOSED, "the executor is stopping"));
+        }
+        worker.shutdown();
+        links.values().forEach(link -> link.down("the executor is stopping"));
+    }
+}

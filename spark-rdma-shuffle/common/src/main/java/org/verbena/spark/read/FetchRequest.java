@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request with the blocks that are still to come.
+package org.verbena.spark.read;
+
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import org.apache.spark.network.shuffle.BlockFetchingListener;
+
+/** Each block is taken once, by whoever answers it. Thread safe. */
+final class FetchRequest {
+    private final long id;
+    private final Link link;
+    private final long peerUid;
+    private final String[] names;
+    private final BlockFetchingListener listener;
+    private final BitSet taken;
+    private long deadline;
+
+    FetchRequest(long id, Link link, long peerUid, String[] names, BlockFetchingListener listener, long deadline) {
+        this.id = id;
+        this.link = link;
+        this.peerUid = peerUid;
+        this.names = names;
+        this.listener = listener;
+        this.taken = new BitSet(names.length);
+        this.deadline = deadline;
+    }
+
+    long id() {
+        return id;
+    }
+
+    Link link() {
+        return link;
+    }
+
+    long peerUid() {
+        return peerUid;
+    }
+
+    int count() {
+        return names.length;
+    }
+
+    String name(int block) {
+        return names[block];
+    }
+
+    BlockFetchingListener listener() {
+        return listener;
+    }
+
+    /** True for the first who asks. */
+    synchronized boolean take(int block) {
+        boolean first = !taken.get(block);
+        taken.set(block);
+        return first;
+    }
+
+    /** Takes all that is left. */
+    synchronized String[] takeRest() {
+        List<String> rest = new ArrayList<>();
+        for (int i = taken.nextClearBit(0); i < names.length; i = taken.nextClearBit(i + 1)) {
+            rest.add(names[i]);
+        }
+        taken.set(0, names.length);
+        return rest.toArray(new String[0]);
+    }
+
+    synchronized boolean isComplete() {
+        return taken.cardinality() == names.length;
+    }
+
+    /** Deadlines are values of System.nanoTime. */
+    synchronized void extend(long until) {
+        deadline = until;
+    }
+
+    synchronized boolean isExpired(long now) {
+        return now - deadline > 0;
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Serves blocks to other executors: slab blocks from the engine's thread, everything else from a worker thread.
+package org.verbena.spark.read;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.apache.spark.network.BlockDataManager;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.storage.BlockId;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.Message;
+import org.verbena.core.Stage;
+import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnException;
+import org.verbena.core.VbnPeer;
+import org.verbena.spark.metrics.Traffic;
+import org.verbena.spark.store.MapOutput;
+import org.verbena.spark.store.SlabStore;
+
+/** One per executor. Peers have proved the job key; their requests are checked all the same. */
+public final class FetchServer implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(FetchServer.class);
+    private static final int QUEUE = 1024;
+
+    private final VbnEngine engine;
+    private final Supplier<SlabStore> store;
+    private final BlockDataManager blocks;
+    private final Traffic traffic;
+    private final BufferPool pool = new BufferPool(64L << 20);
+    private final Stage<Job> slow;
+
+    /** A request with blocks that are not all in slabs. */
+    private record Job(VbnPeer peer, long request, String[] names) {
+    }
+
+    /** A shuffle block's place. */
+    private record Range(int shuffle, long map, int start, int end) {
+        /** Null when the name is not that of a shuffle block. */
+        static Range parse(String name) {
+            if (!name.startsWith("shuffle_")) {
+                return null;
+            }
+            String[] parts = name.split("_", 6);
+            try {
+                int first = parts.length < 4 ? 0 : Integer.parseInt(parts[3]);
+                return switch (parts.length) {
+                    case 4 -> new Range(Integer.parseInt(parts[1]), Long.parseLong(parts[2]), first, first + 1);
+                    case 5 -> new Range(Integer.parseInt(parts[1]), Long.parseLong(parts[2]), first,
+                        Integer.parseInt(parts[4]));
+                    default -> null;
+                };
+            } catch (NumberFormatException e) {
+                return null;
+            }
+        }
+    }
+
+    /**
+     * Starts serving on an engine that stays the caller's.
+     *
+     * @param store the slab store, or null while there is none
+     * @param blocks Spark's block manager, for broadcast pieces, cached and spilled blocks
+     */
+    public FetchServer(VbnEngine engine, Supplier<SlabStore> store, BlockDataManager blocks, Traffic traffic) {
+        this.engine = engine;
+        this.store = store;
+        this.blocks = blocks;
+        this.traffic = traffic;
+        this.slow = new Stage<>("verbena-serve", QUEUE, this::serveSlow,
+            (job, error) -> LOG.warn("a fetch request could not be served: {}", error.toString()));
+        engine.onMessage(Wire.REQUEST, this::receive);
+    }
+
+    /** What others connect to. */
+    public byte[] address() {
+        return engine.address();
+    }
+
+    /** Engine thread. */
+    private void receive(Message message) {
+        VbnPeer peer = message.peer();
+        try {
+            long request = Wire.request(message.header());
+            if (message.remote() == null) {
+                serve(peer, request, message.data() == null ? new String[0] : Wire.blocks(message.data()));
+            } else if (message.length() > Wire.MAX_REQUEST_BYTES) {
+                engine.drop(message.remote());
+            } else {
+                ByteBuffer list = ByteBuffer.allocateDirect((int) message.length());
+                engine.pull(message.remote(), list, (error, length) -> {
+                    try {
+                        if (error == null) {
+                            serve(peer, request, Wire.blocks(list));
+                        }
+                    } catch (VbnException e) {
+                        LOG.warn("{} from {}", e.getMessage(), peer);
+                    }
+                });
+            }
+        } catch (VbnException e) {
+            if (message.remote() != null) {
+                engine.drop(message.remote());
+            }
+            LOG.warn("{} from {}", e.getMessage(), peer);
+        }
+    }
+
+    /** Engine thread: serves at once when everything is in slabs. */
+    private void serve(VbnPeer peer, long request, String[] names) {
+        SlabStore slabs = store.get();
+        List<MapOutput> pinned = new ArrayList<>();
+        ByteBuffer[][] pieces = new ByteBuffer[names.length][];
+        try {
+            for (int i = 0; i < names.length; i++) {
+                Range range = Range.parse(names[i]);
+                MapOutput output = range == null || slabs == null ? null : slabs.find(range.shuffle(), range.map());
+                if (output == null || !output.pin()) {
+                    pinned.forEach(MapOutput::unpin);
+                    later(new Job(peer, request, names));
+                    return;
+                }
+                pinned.add(output);
+                pieces[i] = output.index().pieces(range.start(), range.end());
+            }
+        } catch (IOException e) {
+            pinned.forEach(MapOutput::unpin);
+            later(new Job(peer, request, names));
+            return;
+        }
+        Runnable unpin = () -> pinned.forEach(MapOutput::unpin);
+        new ReplySender(engine, pool, peer, request, traffic, unpin).sendAll(pieces);
+    }
+
+    private void later(Job job) {
+        try {
+            if (slow.offer(job, 0, TimeUnit.MILLISECONDS)) {
+                return;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        // Too much waits already: the other side fetches these blocks by Spark's transport.
+        new ReplySender(engine, pool, job.peer(), job.request(), traffic, () -> { })
+            .sendAll(new ByteBuffer[job.names().length][]);
+    }
+
+    /** Worker thread: asks Spark for the blocks, a few at a time. */
+    private void serveSlow(Job job) {
+        ByteBuffer[][] pieces = new ByteBuffer[job.names().length][];
+        ReplySender sender = new ReplySender(engine, pool, job.peer(), job.request(), traffic, () -> { });
+        int first = 0;
+        long held = 0;
+        for (int i = 0; i < pieces.length; i++) {
+            pieces[i] = copy(job.names()[i]);
+            held += pieces[i] == null ? 0 : pieces[i][0].remaining();
+            if (held >= ReplySender.BATCH || i == pieces.length - 1) {
+                sender.send(pieces, first, i + 1);
+                first = i + 1;
+                held = 0;
+            }
+        }
+    }
+
+    /** Null when Spark does not have the block, or it is too large for one message. */
+    private ByteBuffer[] copy(String name) {
+        ManagedBuffer buffer = null;
+        try {
+            buffer = blocks.getLocalBlockData(BlockId.apply(name));
+            if (buffer.size() > Wire.MAX_BLOCK_BYTES) {
+                return null;
+            }
+            ByteBuffer copy = ByteBuffer.allocateDirect((int) buffer.size()).order(ByteOrder.LITTLE_ENDIAN);
+            copy.put(buffer.nioByteBuffer());
+            return new ByteBuffer[] {copy.flip()};
+        } catch (Exception e) {
+            LOG.debug("block {} cannot be served: {}", name, e.toString());
+            return null;
+        } finally {
+            if (buffer != null) {
+                buffer.release();
+            }
+        }
+    }
+
+    /** Ends the worker thread; the engine stays. */
+    @Override
+    public void close() {
+        slow.close();
+    }
+}

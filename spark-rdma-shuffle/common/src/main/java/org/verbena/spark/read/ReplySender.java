@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gathers blocks into few large replies.
+package org.verbena.spark.read;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnPeer;
+import org.verbena.spark.metrics.Traffic;
+
+/**
+ * Answers one request. Small pieces are copied next to each other, larger ones travel from where they lie. Belongs to
+ * one thread; completions come on the engine's.
+ */
+final class ReplySender {
+    /** Bytes after which a reply is sent. */
+    static final int BATCH = 1 << 20;
+    private static final int COPY_BELOW = 16 << 10;
+    private static final int MAX_PARTS = 500;
+
+    private final VbnEngine engine;
+    private final BufferPool pool;
+    private final VbnPeer peer;
+    private final long request;
+    private final Traffic traffic;
+    private final Runnable whenAllSent;
+    private final AtomicInteger outstanding = new AtomicInteger(1);
+
+    ReplySender(VbnEngine engine, BufferPool pool, VbnPeer peer, long request, Traffic traffic, Runnable whenAllSent) {
+        this.engine = engine;
+        this.pool = pool;
+        this.peer = peer;
+        this.request = request;
+        this.traffic = traffic;
+        this.whenAllSent = whenAllSent;
+    }
+
+    /** Sends all blocks (null = cannot be served) and then runs whenAllSent. */
+    void sendAll(ByteBuffer[][] blocks) {
+        int first = 0;
+        long held = 0;
+        for (int i = 0; i < blocks.length; i++) {
+            held += bytes(blocks[i]);
+            if (held >= BATCH || i == blocks.length - 1) {
+                send(blocks, first, i + 1);
+                first = i + 1;
+                held = 0;
+            }
+        }
+        finished();
+    }
+
+    private void finished() {
+        if (outstanding.decrementAndGet() == 0) {
+            whenAllSent.run();
+        }
+    }
+
+    private static long bytes(ByteBuffer[] block) {
+        long sum = 0;
+        for (ByteBuffer piece : block == null ? new ByteBuffer[0] : block) {
+            sum += piece.remaining();
+        }
+        return sum;
+    }
+
+    /** Sends the blocks from (inclusive) to (exclusive) as one reply. */
+    void send(ByteBuffer[][] blocks, int from, int to) {
+        int pieces = 0;
+        for (int i = from; i < to; i++) {
+            pieces += blocks[i] == null ? 0 : blocks[i].length;
+        }
+        int limit = pieces > MAX_PARTS ? Integer.MAX_VALUE : COPY_BELOW;
+        long scratchBytes = 4L * (to - from);
+        for (int i = from; i < to; i++) {
+            for (ByteBuffer piece : blocks[i] == null ? new ByteBuffer[0] : blocks[i]) {
+                scratchBytes += piece.remaining() < limit ? piece.remaining() : 0;
+            }
+        }
+        if (scratchBytes > Wire.MAX_BLOCK_BYTES) {
+            send(new ByteBuffer[to][], from, to);
+            return;
+        }
+        ByteBuffer scratch = pool.take((int) scratchBytes).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer[] payload = gather(blocks, from, to, scratch, limit);
+        outstanding.incrementAndGet();
+        engine.send(peer, Wire.REPLY, Wire.replyHeader(request, from, to - from), payload, (error, length) -> {
+            pool.give(scratch);
+            finished();
+        });
+    }
+
+    private ByteBuffer[] gather(ByteBuffer[][] blocks, int from, int to, ByteBuffer scratch, int limit) {
+        for (int i = from; i < to; i++) {
+            long size = bytes(blocks[i]);
+            boolean served = blocks[i] != null && size <= Wire.MAX_BLOCK_BYTES;
+            scratch.putInt(served ? (int) size : -1);
+            if (served) {
+                traffic.count(Traffic.Path.SERVED, size);
+            }
+        }
+        List<ByteBuffer> payload = new ArrayList<>();
+        int start = 0;
+        for (int i = from; i < to; i++) {
+            boolean served = blocks[i] != null && bytes(blocks[i]) <= Wire.MAX_BLOCK_BYTES;
+            for (ByteBuffer piece : served ? blocks[i] : new ByteBuffer[0]) {
+                if (piece.remaining() < limit) {
+                    scratch.put(piece.duplicate());
+                } else {
+                    if (scratch.position() > start) {
+                        payload.add(scratch.slice(start, scratch.position() - start));
+                        start = scratch.position();
+                    }
+                    payload.add(piece);
+                }
+            }
+        }
+        if (scratch.position() > start) {
+            payload.add(scratch.slice(start, scratch.position() - start));
+        }
+        return payload.toArray(new ByteBuffer[0]);
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The private directory of one executor's slabs, and the removal of what dead executors left.
+package org.verbena.spark.store;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.UUID;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * {@code /dev/shm/verbena-UID/APPLICATION/EXECUTOR-RANDOM/} of mode 0700 with a lock file whose lock the kernel gives up
+ * with the process, however that ends. Whoever starts later removes directories whose lock is free. A lock file's name
+ * tells the process that made it, because opening a lock file of one's own process would drop the lock.
+ */
+public final class DataDirectory implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(DataDirectory.class);
+    private static final String LOCK = "lock-";
+    private static final String OWN_LOCK = LOCK + ProcessHandle.current().pid() + "-"
+        + ProcessHandle.current().info().startInstant().map(Instant::toEpochMilli).orElse(0L);
+
+    private final Path path;
+    private final FileChannel lockChannel;
+    private final Thread hook;
+
+    private DataDirectory(Path path, FileChannel lockChannel) {
+        this.path = path;
+        this.lockChannel = lockChannel;
+        this.hook = new Thread(() -> delete(path), "verbena-cleanup");
+    }
+
+    /**
+     * Removes what the dead left and makes a new directory.
+     *
+     * @param root directory on tmpfs, usually /dev/shm
+     * @param application Spark's application id
+     * @param executor Spark's executor id
+     */
+    public static DataDirectory create(Path root, String application, String executor) throws IOException {
+        Path mine = privateDirectory(root.resolve("verbena-" + userId()));
+        clean(mine);
+        Path app = privateDirectory(mine.resolve(safe(application)));
+        Path path = privateDirectory(app.resolve(safe(executor) + "-" + UUID.randomUUID().toString().substring(0, 8)));
+        FileChannel channel = FileChannel.open(path.resolve(OWN_LOCK), StandardOpenOption.CREATE_NEW,
+            StandardOpenOption.WRITE);
+        FileLock lock = channel.tryLock();
+        if (lock == null) {
+            channel.close();
+            throw new IOException("cannot lock " + path.resolve(OWN_LOCK) + ": another process holds it");
+        }
+        DataDirectory directory = new DataDirectory(path, channel);
+        Runtime.getRuntime().addShutdownHook(directory.hook);
+        return directory;
+    }
+
+    /** The directory. */
+    public Path path() {
+        return path;
+    }
+
+    /** User id of this process. */
+    static int userId() throws IOException {
+        return (Integer) Files.getAttribute(Path.of("/proc/self"), "unix:uid");
+    }
+
+    private static String safe(String name) {
+        String text = name.replaceAll("[^A-Za-z0-9_.-]", "_");
+        return text.startsWith(".") ? "_" + text : text;
+    }
+
+    /** Makes a directory of mode 0700, or checks that an existing one is ours, of that mode and no link. */
+    private static Path privateDirectory(Path path) throws IOException {
+        if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+            try {
+                Files.createDirectory(path,
+                    PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+            } catch (java.nio.file.FileAlreadyExistsException e) {
+                LOG.debug("{} was made by another executor meanwhile", path);
+            }
+        }
+        boolean directory = Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS);
+        int owner = (Integer) Files.getAttribute(path, "unix:uid", LinkOption.NOFOLLOW_LINKS);
+        String mode = PosixFilePermissions.toString(Files.getPosixFilePermissions(path, LinkOption.NOFOLLOW_LINKS));
+        if (!directory || owner != userId() || !mode.equals("rwx------")) {
+            throw new IOException(path + " is not a directory of mode 0700 owned by this user; remove it");
+        }
+        return path;
+    }
+
+    /** Removes directories of dead executors below the user's directory; returns how many. */
+    static int clean(Path userDirectory) throws IOException {
+        int removed = 0;
+        try (DirectoryStream<Path> applications = Files.newDirectoryStream(userDirectory)) {
+            for (Path application : applications) {
+                if (Files.isDirectory(application, LinkOption.NOFOLLOW_LINKS)) {
+                    removed += cleanApplication(application);
+                }
+            }
+        }
+        return removed;
+    }
+
+    private static int cleanApplication(Path application) throws IOException {
+        int removed = 0;
+        try (DirectoryStream<Path> executors = Files.newDirectoryStream(application)) {
+            for (Path executor : executors) {
+                if (isDead(executor)) {
+                    delete(executor);
+                    LOG.info("removed {} of an executor that died", executor);
+                    removed++;
+                }
+            }
+        } catch (java.nio.file.NoSuchFileException e) {
+            return removed;
+        }
+        // Fails, as it should, while another executor has its directory there.
+        application.toFile().delete();
+        return removed;
+    }
+
+    /** Dead: it has a lock file of another process and nobody holds the lock. */
+    private static boolean isDead(Path executor) {
+        try (DirectoryStream<Path> locks = Files.newDirectoryStream(executor, LOCK + "*")) {
+            for (Path lock : locks) {
+                if (lock.getFileName().toString().equals(OWN_LOCK)) {
+                    return false;
+                }
+                try (FileChannel channel = FileChannel.open(lock, StandardOpenOption.WRITE);
+                        FileLock held = channel.tryLock()) {
+                    return held != null;
+                }
+            }
+            // No lock file yet: just made, or half removed; the latter is old.
+            long age = System.currentTimeMillis() - Files.getLastModifiedTime(executor).toMillis();
+            return age > 60_000;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private static void delete(Path directory) {
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
+            for (Path entry : entries) {
+                Files.deleteIfExists(entry);
+            }
+            Files.deleteIfExists(directory);
+        } catch (java.nio.file.NoSuchFileException e) {
+            LOG.debug("{} is gone already", directory);
+        } catch (IOException e) {
+            LOG.warn("cannot remove {}: {}", directory, e.toString());
+        }
+        directory.getParent().toFile().delete();
+    }
+
+    /** Writes the file that leads other executors of the host from a block manager directory to this one. */
+    public void mark(Path blockManagerDirectory) throws IOException {
+        Files.write(blockManagerDirectory.resolve(HostLocalSlabs.MARKER), path.toString().getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Removes the directory with all that is in it. */
+    @Override
+    public void close() throws IOException {
+        delete(path);
+        lockChannel.close();
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            LOG.debug("the process is ending");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads map outputs of the other executors of this host: mapped slabs, no message, no copy of files.
+package org.verbena.spark.store;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnContext;
+import org.verbena.core.VbnMemory;
+
+/**
+ * A marker file in the other executor's block manager directory leads to its slab directory; a symbolic link there names
+ * the index of a map output (see {@link SlabStore}). Everything found is checked. Thread safe.
+ */
+public final class HostLocalSlabs implements AutoCloseable {
+    static final String MARKER = "verbena-slabs";
+    private static final Logger LOG = LoggerFactory.getLogger(HostLocalSlabs.class);
+    private static final int MAX_INDICES = 1 << 16;
+
+    private final VbnContext context;
+    private final Map<String, Neighbour> neighbours = new ConcurrentHashMap<>();
+
+    /** Makes an empty view. */
+    public HostLocalSlabs(VbnContext context) {
+        this.context = context;
+    }
+
+    /** Another executor of this host. */
+    private final class Neighbour {
+        private final Path directory;
+        private final Map<Integer, VbnMemory> memories = new ConcurrentHashMap<>();
+        private final Map<Integer, ByteBuffer> views = new ConcurrentHashMap<>();
+        private final Map<String, MapIndex> indices = new ConcurrentHashMap<>();
+
+        Neighbour(Path directory) {
+            this.directory = directory;
+        }
+
+        ByteBuffer slab(int number) {
+            ByteBuffer view = views.get(number);
+            return view != null ? view : openSlab(number);
+        }
+
+        private synchronized ByteBuffer openSlab(int number) {
+            return views.computeIfAbsent(number, n -> {
+                try {
+                    VbnMemory memory = context.openFile(directory.resolve("slab-" + n));
+                    memories.put(n, memory);
+                    return memory.buffer();
+                } catch (IOException e) {
+                    throw new java.io.UncheckedIOException(e);
+                }
+            });
+        }
+
+        MapIndex index(int shuffleId, long mapId) throws IOException {
+            String name = "m-" + shuffleId + "-" + mapId;
+            MapIndex index = indices.get(name);
+            if (index != null && index.isLive()) {
+                return index;
+            }
+            Path link = directory.resolve(name);
+            if (!Files.isSymbolicLink(link)) {
+                indices.remove(name);
+                return null;
+            }
+            MapIndex found = parse(Files.readSymbolicLink(link).toString());
+            if (indices.size() >= MAX_INDICES) {
+                indices.clear();
+            }
+            indices.put(name, found);
+            return found;
+        }
+
+        private MapIndex parse(String target) throws IOException {
+            String[] parts = target.split(":");
+            try {
+                ByteBuffer slab = slab(Integer.parseInt(parts[0]));
+                int offset = Integer.parseInt(parts[1]);
+                int length = Integer.parseInt(parts[2]);
+                return MapIndex.open(slab.slice(offset, length), Long.parseUnsignedLong(parts[3], 16), this::slab);
+            } catch (IndexOutOfBoundsException | NumberFormatException e) {
+                throw new IOException("damaged entry " + target + " in " + directory, e);
+            } catch (java.io.UncheckedIOException e) {
+                throw e.getCause();
+            }
+        }
+
+        synchronized void close() {
+            views.clear();
+            memories.values().forEach(VbnMemory::close);
+            memories.clear();
+        }
+    }
+
+    /**
+     * Finds an output of another executor of this host.
+     *
+     * @param directories its block manager directories
+     * @return its index, or null when it is not in slabs that can be read here
+     */
+    public MapIndex find(String[] directories, int shuffleId, long mapId) {
+        if (directories.length == 0) {
+            return null;
+        }
+        try {
+            Neighbour neighbour = neighbours.get(directories[0]);
+            if (neighbour == null) {
+                Path marker = Path.of(directories[0], MARKER);
+                if (!Files.isRegularFile(marker, LinkOption.NOFOLLOW_LINKS) || Files.size(marker) > 4096) {
+                    return null;
+                }
+                prune();
+                Path directory = Path.of(new String(Files.readAllBytes(marker), StandardCharsets.UTF_8));
+                neighbour = neighbours.computeIfAbsent(directories[0], d -> new Neighbour(directory));
+            }
+            return neighbour.index(shuffleId, mapId);
+        } catch (IOException | RuntimeException e) {
+            LOG.debug("map output {} of shuffle {} below {} is not readable in slabs: {}", mapId, shuffleId,
+                directories[0], e.toString());
+            return null;
+        }
+    }
+
+    /** Lets go of executors whose directory is gone, so that their memory returns to the system. */
+    private void prune() {
+        neighbours.values().removeIf(neighbour -> {
+            boolean gone = !Files.isDirectory(neighbour.directory);
+            if (gone) {
+                neighbour.close();
+            }
+            return gone;
+        });
+    }
+
+    /** Unmaps everything that is not being read. */
+    @Override
+    public void close() {
+        neighbours.values().forEach(Neighbour::close);
+        neighbours.clear();
+    }
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// A map output while its task writes it: every partition grows piece by piece in slab chunks.
+package org.verbena.spark.store;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.verbena.core.SlabPool;
+
+/**
+ * Any number of partitions may be open at once (the hash writer) or one after the other (Spark's sorters); in the second
+ * case a partition goes on in the chunk where the one before ended. When the budget is exhausted, what is held moves to
+ * a temporary file and the output ends as Spark's own file pair. Belongs to the task's thread. Must be ended by
+ * {@link #commit} or {@link #abort}.
+ */
+public final class OutputBuffer {
+    private static final int FIRST_CHUNK = 4 << 10;
+    private static final int HEAP_CHUNK = 16 << 10;
+    private static final int LARGE_CHUNK = 1 << 20;
+    private static final long OVERFLOW_UNIT = 4L << 20;
+
+    private final SlabStore store;
+    private final int shuffleId;
+    private final long mapId;
+    private final PartitionStream[] partitions;
+    private final Set<SlabPool.Chunk> chunks = new LinkedHashSet<>();
+    private Room carried;
+    private int sequentialChunk = 64 << 10;
+    private long heldBytes;
+    private File overflowFile;
+    private FileChannel overflow;
+    private boolean ended;
+
+    OutputBuffer(SlabStore store, int shuffleId, long mapId, int partitions) {
+        this.store = store;
+        this.shuffleId = shuffleId;
+        this.mapId = mapId;
+        this.partitions = new PartitionStream[partitions];
+    }
+
+    /** Memory that is being filled: a chunk, or a heap buffer when there is none. */
+    private record Room(SlabPool.Chunk chunk, ByteBuffer buffer) {
+    }
+
+    /** A finished piece: in a chunk (slab, offset), in heap memory, or in the overflow file. */
+    private record Piece(SlabPool.Chunk chunk, ByteBuffer bytes, long fileOffset, int length) {
+    }
+
+    /**
+     * The stream of one partition; made at the first call.
+     *
+     * @param sequential whether partitions are written one after the other, each closed before the next
+     */
+    public OutputStream stream(int partition, boolean sequential) {
+        if (partitions[partition] == null) {
+            partitions[partition] = new PartitionStream(sequential);
+        }
+        return partitions[partition];
+    }
+
+    /** Bytes of a partition so far. */
+    public long length(int partition) {
+        return partitions[partition] == null ? 0 : partitions[partition].length;
+    }
+
+    /** Receives a partition's bytes. */
+    private final class PartitionStream extends OutputStream {
+        private final boolean sequential;
+        private final List<Piece> pieces = new ArrayList<>(2);
+        private Room room;
+        private int start;
+        private int nextChunk = FIRST_CHUNK;
+        private long length;
+
+        PartitionStream(boolean sequential) {
+            this.sequential = sequential;
+        }
+
+        @Override
+        public void write(int b) throws IOException {
+            if (room == null || !room.buffer().hasRemaining()) {
+                makeRoom();
+            }
+            room.buffer().put((byte) b);
+            length++;
+        }
+
+        @Override
+        public void write(byte[] from, int offset, int count) throws IOException {
+            int at = offset;
+            int left = count;
+            while (left > 0) {
+                if (room == null || !room.buffer().hasRemaining()) {
+                    makeRoom();
+                }
+                int n = Math.min(left, room.buffer().remaining());
+                room.buffer().put(from, at, n);
+                at += n;
+                left -= n;
+            }
+            length += count;
+        }
+
+        @Override
+        public void close() {
+            if (sequential && room != null) {
+                Room rest = room;
+                seal();
+                carried = rest.buffer().hasRemaining() ? rest : null;
+            }
+        }
+
+        private void makeRoom() throws IOException {
+            seal();
+            if (carried != null) {
+                room = carried;
+                carried = null;
+            } else {
+                room = newRoom(sequential ? sequentialChunk : nextChunk);
+                sequentialChunk = Math.min(sequentialChunk * 4, LARGE_CHUNK);
+                nextChunk = Math.min(nextChunk * 4, Math.max(store.chunkBytes(), FIRST_CHUNK));
+            }
+            start = room.buffer().position();
+        }
+
+        /** Ends the piece in the current room. */
+        private void seal() {
+            if (room != null && room.buffer().position() > start) {
+                int size = room.buffer().position() - start;
+                pieces.add(new Piece(room.chunk(), room.buffer().duplicate().flip().slice(start, size), start, size));
+            }
+            room = null;
+        }
+    }
+
+    private Room newRoom(int bytes) throws IOException {
+        SlabPool.Chunk chunk = store.allocate(bytes);
+        if (chunk == null && heldBytes >= OVERFLOW_UNIT) {
+            overflow();
+            chunk = store.allocate(bytes);
+        }
+        if (chunk == null) {
+            heldBytes += HEAP_CHUNK;
+            return new Room(null, ByteBuffer.allocate(HEAP_CHUNK));
+        }
+        chunks.add(chunk);
+        heldBytes += chunk.capacity();
+        return new Room(chunk, chunk.buffer());
+    }
+
+    /** Moves all that is held to the overflow file. */
+    private void overflow() throws IOException {
+        if (overflow == null) {
+            overflowFile = store.files().temporary(shuffleId, mapId);
+            overflow = FileChannel.open(overflowFile.toPath(), StandardOpenOption.CREATE_NEW,
+                StandardOpenOption.READ, StandardOpenOption.WRITE);
+        }
+        for (PartitionStream partition : partitions) {
+            if (partition == null) {
+                continue;
+            }
+            partition.seal();
+            for (int i = 0; i < partition.pieces.size(); i++) {
+                Piece piece = partition.pieces.get(i);
+                if (piece.bytes() != null) {
+                    long at = overflow.position();
+                    SpillToFiles.drain(piece.bytes(), overflow);
+                    partition.pieces.set(i, new Piece(null, null, at, piece.length()));
+                }
+            }
+        }
+        carried = null;
+        chunks.forEach(SlabPool.Chunk::release);
+        chunks.clear();
+        heldBytes = 0;
+    }
+
+    /**
+     * Publishes the output, in slabs or as Spark's files.
+     *
+     * @return bytes of each partition
+     * @throws IOException when neither slabs nor disk can hold it; the output is then aborted
+     */
+    public long[] commit() throws IOException {
+        boolean done = false;
+        try {
+            for (PartitionStream partition : partitions) {
+                if (partition != null) {
+                    partition.seal();
+                }
+            }
+            carried = null;
+            long[] lengths = overflow == null && allInChunks() ? commitSlabs() : null;
+            if (lengths == null) {
+                lengths = commitFiles();
+            }
+            done = true;
+            return lengths;
+        } finally {
+            if (!done) {
+                abort();
+            }
+        }
+    }
+
+    private boolean allInChunks() {
+        for (PartitionStream partition : partitions) {
+            if (partition != null && partition.pieces.stream().anyMatch(piece -> piece.chunk() == null)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Null when there is no slab memory for the index. */
+    private long[] commitSlabs() throws IOException {
+        packTails();
+        int count = 0;
+        for (PartitionStream partition : partitions) {
+            count += partition == null ? 0 : partition.pieces.size();
+        }
+        SlabPool.Chunk indexChunk = store.allocate(Math.toIntExact(MapIndex.bytes(partitions.length, count)));
+        if (indexChunk == null) {
+            return null;
+        }
+        int[] first = new int[partitions.length + 1];
+        int[] triples = new int[3 * count];
+        long[] lengths = new long[partitions.length];
+        long sum = 0;
+        int at = 0;
+        for (int p = 0; p < partitions.length; p++) {
+            first[p] = at;
+            lengths[p] = length(p);
+            sum += lengths[p];
+            for (Piece piece : partitions[p] == null ? List.<Piece>of() : partitions[p].pieces) {
+                triples[3 * at] = piece.chunk().slab();
+                triples[3 * at + 1] = piece.chunk().offset() + (int) piece.fileOffset();
+                triples[3 * at + 2] = piece.length();
+                at++;
+            }
+        }
+        first[partitions.length] = at;
+        try {
+            store.publish(shuffleId, mapId, sum, first, triples, indexChunk, List.copyOf(chunks));
+        } catch (IOException e) {
+            indexChunk.release();
+            throw e;
+        }
+        ended = true;
+        return lengths;
+    }
+
+    /**
+     * Copies single pieces that fill less than three quarters of their chunk into shared chunks: the many tiny blocks
+     * of a wide shuffle would otherwise waste most of the budget.
+     */
+    private void packTails() {
+        List<Piece> packed = new ArrayList<>();
+        Room target = null;
+        for (PartitionStream partition : partitions) {
+            if (partition == null || partition.sequential || partition.pieces.isEmpty()) {
+                continue;
+            }
+            int last = partition.pieces.size() - 1;
+            Piece piece = partition.pieces.get(last);
+            if (piece.length() > piece.chunk().capacity() * 3L / 4) {
+                continue;
+            }
+            if (target == null || target.buffer().remaining() < piece.length()) {
+                SlabPool.Chunk chunk = store.allocate(Math.max(64 << 10, piece.length()));
+                if (chunk == null) {
+                    break;
+                }
+                chunks.add(chunk);
+                target = new Room(chunk, chunk.buffer());
+            }
+            int at = target.buffer().position();
+            target.buffer().put(piece.bytes());
+            partition.pieces.set(last, new Piece(target.chunk(), null, at, piece.length()));
+            packed.add(piece);
+        }
+        for (Piece piece : packed) {
+            chunks.remove(piece.chunk());
+            piece.chunk().release();
+        }
+    }
+
+    private long[] commitFiles() throws IOException {
+        long[] lengths = SpillToFiles.write(shuffleId, mapId, partitions.length, store.files(), this::writePartition);
+        long sum = 0;
+        for (long length : lengths) {
+            sum += length;
+        }
+        store.publishedFiles(shuffleId, mapId, sum);
+        abort();
+        return lengths;
+    }
+
+    private long writePartition(int partition, FileChannel to) throws IOException {
+        long sum = 0;
+        for (Piece piece : partitions[partition] == null ? List.<Piece>of() : partitions[partition].pieces) {
+            if (piece.bytes() != null) {
+                SpillToFiles.drain(piece.bytes().duplicate(), to);
+            } else if (piece.chunk() != null) {
+                ByteBuffer all = piece.chunk().buffer();
+                SpillToFiles.drain(all.slice((int) piece.fileOffset(), piece.length()), to);
+            } else {
+                long at = piece.fileOffset();
+                long end = at + piece.length();
+                while (at < end) {
+                    at += overflow.transferTo(at, end - at, to);
+                }
+            }
+            sum += piece.length();
+        }
+        return sum;
+    }
+
+    /** Gives everything back. Idempotent; does nothing after a commit. */
+    public void abort() {
+        if (ended) {
+            return;
+        }
+        ended = true;
+        chunks.forEach(SlabPool.Chunk::release);
+        chunks.clear();
+        try {
+            if (overflow != null) {
+                overflow.close();
+                Files.deleteIfExists(overflowFile.toPath());
+            }
+        } catch (IOException e) {
+            overflowFile.deleteOnExit();
+        }
+    }
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// The map outputs of one executor in slabs, within a budget; what exceeds it goes to Spark's own files.
+package org.verbena.spark.store;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.SlabPool;
+import org.verbena.core.VbnContext;
+
+/**
+ * Holds map outputs, oldest first. An output is published to the other executors of the host as a symbolic link
+ * {@code m-SHUFFLE-MAP -> slab:offset:length:generation} in the slab directory (one system call, atomic). When the pool
+ * is exhausted, whole outputs move, oldest first, to Spark's data and index file. Thread safe.
+ */
+public final class SlabStore implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(SlabStore.class);
+
+    private final SlabPool pool;
+    private final Path directory;
+    private final ShuffleFiles files;
+    private final int chunkBytes;
+    private final int slabBytes;
+    private final Map<Integer, ByteBuffer> slabViews = new ConcurrentHashMap<>();
+    private final Map<Integer, Map<Long, MapOutput>> shuffles = new ConcurrentHashMap<>();
+    private final LinkedHashSet<MapOutput> ages = new LinkedHashSet<>();
+    private final SecureRandom random = new SecureRandom();
+    private final LongAdder spilledBytes = new LongAdder();
+    private final LongAdder writtenBytes = new LongAdder();
+    private final Object spillLock = new Object();
+
+    /**
+     * Makes an empty store.
+     *
+     * @param directory private directory (0700) on tmpfs for the slabs
+     * @param budgetBytes most bytes of slabs
+     * @param chunkBytes largest piece of a partition while it is written
+     * @param files where outputs go that exceed the budget
+     */
+    public SlabStore(VbnContext context, Path directory, long budgetBytes, int chunkBytes, ShuffleFiles files) {
+        this.directory = directory;
+        this.files = files;
+        this.chunkBytes = chunkBytes;
+        this.slabBytes = slabBytes(budgetBytes);
+        this.pool = SlabPool.files(context, directory, slabBytes, budgetBytes);
+    }
+
+    /** Slabs are 64 MiB, less when the budget would hold fewer than eight. */
+    static int slabBytes(long budgetBytes) {
+        int size = 64 << 20;
+        while (size > 1 << 20 && size > budgetBytes / 8) {
+            size >>= 1;
+        }
+        return size;
+    }
+
+    /** Largest piece of a partition while it is written, in bytes. */
+    public int chunkBytes() {
+        return chunkBytes;
+    }
+
+    /** Spark's files, for outputs that do not fit. */
+    ShuffleFiles files() {
+        return files;
+    }
+
+    /**
+     * Takes memory, spilling older outputs when there is none.
+     *
+     * @return a chunk, or null when nothing more can be freed
+     */
+    SlabPool.Chunk allocate(int bytes) {
+        if (bytes > slabBytes) {
+            return null;
+        }
+        SlabPool.Chunk chunk = pool.allocate(bytes);
+        while (chunk == null) {
+            synchronized (spillLock) {
+                chunk = pool.allocate(bytes);
+                if (chunk == null && !spillOldest()) {
+                    return null;
+                }
+            }
+            if (chunk == null) {
+                chunk = pool.allocate(bytes);
+            }
+        }
+        SlabPool.Chunk taken = chunk;
+        slabViews.computeIfAbsent(taken.slab(), n -> taken.memory().buffer());
+        return chunk;
+    }
+
+    /** Begins the output of a map task. */
+    public OutputBuffer newOutput(int shuffleId, long mapId, int partitions) {
+        return new OutputBuffer(this, shuffleId, mapId, partitions);
+    }
+
+    /** Makes a finished output findable here and by the other executors of the host. */
+    MapOutput publish(int shuffleId, long mapId, long bytes, int[] first, int[] triples, SlabPool.Chunk indexChunk,
+            List<SlabPool.Chunk> chunks) throws IOException {
+        long generation;
+        do {
+            generation = random.nextLong();
+        } while (generation == 0);
+        MapIndex index = MapIndex.write(indexChunk.buffer(), generation, first, triples, slabViews::get);
+        List<SlabPool.Chunk> all = new ArrayList<>(chunks);
+        all.add(indexChunk);
+        MapOutput output = new MapOutput(shuffleId, mapId, bytes, index, all);
+        Path link = link(shuffleId, mapId);
+        try {
+            Files.createSymbolicLink(link, Path.of(indexChunk.slab() + ":" + indexChunk.offset() + ":"
+                + MapIndex.bytes(index.partitions(), triples.length / 3) + ":" + Long.toHexString(generation)));
+        } catch (IOException e) {
+            index.retire();
+            throw new IOException("cannot publish a map output in " + directory + ": " + e, e);
+        }
+        shuffles.computeIfAbsent(shuffleId, n -> new ConcurrentHashMap<>()).put(mapId, output);
+        synchronized (ages) {
+            ages.add(output);
+        }
+        writtenBytes.add(bytes);
+        return output;
+    }
+
+    /** Remembers an output that went to Spark's files, so that they are deleted with the shuffle. */
+    void publishedFiles(int shuffleId, long mapId, long bytes) {
+        shuffles.computeIfAbsent(shuffleId, n -> new ConcurrentHashMap<>())
+            .put(mapId, MapOutput.inFiles(shuffleId, mapId, bytes));
+        spilledBytes.add(bytes);
+    }
+
+    /** Finds a live output; null when it is not in slabs (any more). */
+    public MapOutput find(int shuffleId, long mapId) {
+        Map<Long, MapOutput> maps = shuffles.get(shuffleId);
+        MapOutput output = maps == null ? null : maps.get(mapId);
+        return output == null || output.state() != MapOutput.State.LIVE ? null : output;
+    }
+
+    /** Forgets one output; its memory returns when its last reader is done. */
+    public void remove(int shuffleId, long mapId) {
+        Map<Long, MapOutput> maps = shuffles.get(shuffleId);
+        MapOutput output = maps == null ? null : maps.remove(mapId);
+        if (output != null) {
+            end(output, MapOutput.State.REMOVED);
+        }
+    }
+
+    /** Forgets a shuffle with all its outputs, also those in Spark's files. */
+    public void removeShuffle(int shuffleId) {
+        Map<Long, MapOutput> maps = shuffles.remove(shuffleId);
+        if (maps == null) {
+            return;
+        }
+        for (MapOutput output : maps.values()) {
+            if (!end(output, MapOutput.State.REMOVED)) {
+                files.delete(shuffleId, output.mapId());
+            }
+        }
+    }
+
+    /** Moves everything to Spark's files, e.g. before a decommissioned executor migrates its blocks. */
+    public void spillAll() {
+        synchronized (spillLock) {
+            while (spillOldest()) {
+                LOG.debug("spilled one map output");
+            }
+        }
+    }
+
+    /** Under spillLock: moves the oldest live output to files; false when there is none that could be moved. */
+    private boolean spillOldest() {
+        MapOutput output = oldest();
+        while (output != null && !output.pin()) {
+            output = oldest();
+        }
+        if (output == null) {
+            return false;
+        }
+        try {
+            SpillToFiles.write(output, files);
+            spilledBytes.add(output.bytes());
+            end(output, MapOutput.State.SPILLED);
+            return true;
+        } catch (IOException e) {
+            LOG.warn("cannot move map output {} of shuffle {} to disk: {}; free space in spark.local.dir or raise "
+                + "spark.verbena.memory", output.mapId(), output.shuffleId(), e.toString());
+            return false;
+        } finally {
+            output.unpin();
+        }
+    }
+
+    private MapOutput oldest() {
+        synchronized (ages) {
+            Iterator<MapOutput> all = ages.iterator();
+            MapOutput found = null;
+            while (all.hasNext() && found == null) {
+                MapOutput output = all.next();
+                all.remove();
+                found = output.state() == MapOutput.State.LIVE ? output : null;
+            }
+            return found;
+        }
+    }
+
+    private boolean end(MapOutput output, MapOutput.State state) {
+        if (!output.retire(state)) {
+            return false;
+        }
+        try {
+            Files.deleteIfExists(link(output.shuffleId(), output.mapId()));
+        } catch (IOException e) {
+            LOG.warn("cannot remove {}: {}", link(output.shuffleId(), output.mapId()), e.toString());
+        }
+        if (state == MapOutput.State.REMOVED) {
+            synchronized (ages) {
+                ages.remove(output);
+            }
+        }
+        return true;
+    }
+
+    private Path link(int shuffleId, long mapId) {
+        return directory.resolve("m-" + shuffleId + "-" + mapId);
+    }
+
+    /** Bytes of chunks in use. */
+    public long usedBytes() {
+        return pool.usedBytes();
+    }
+
+    /** Bytes of slabs that exist. */
+    public long reservedBytes() {
+        return pool.reservedBytes();
+    }
+
+    /** Most bytes of slabs. */
+    public long budgetBytes() {
+        return pool.budgetBytes();
+    }
+
+    /** Bytes of map outputs written into slabs so far. */
+    public long writtenBytes() {
+        return writtenBytes.sum();
+    }
+
+    /** Bytes of map outputs moved to Spark's files so far. */
+    public long spilledBytes() {
+        return spilledBytes.sum();
+    }
+
+    /** Ends all outputs and gives the slabs back. */
+    @Override
+    public void close() {
+        for (Integer shuffleId : new ArrayList<>(shuffles.keySet())) {
+            Map<Long, MapOutput> maps = shuffles.remove(shuffleId);
+            if (maps != null) {
+                maps.values().forEach(output -> end(output, MapOutput.State.REMOVED));
+            }
+        }
+        pool.close();
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lets Spark's own map writers (map-side combine, very many partitions) write into slabs.
+package org.verbena.spark.write;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.Map;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.shuffle.api.ShuffleDataIO;
+import org.apache.spark.shuffle.api.ShuffleDriverComponents;
+import org.apache.spark.shuffle.api.ShuffleExecutorComponents;
+import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
+import org.apache.spark.shuffle.api.ShufflePartitionWriter;
+import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
+import org.apache.spark.shuffle.api.metadata.MapOutputCommitMessage;
+import org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO;
+import org.verbena.spark.ShuffleEngine;
+import org.verbena.spark.VerbenaShuffleManager;
+import org.verbena.spark.store.OutputBuffer;
+import org.verbena.spark.store.SlabStore;
+
+/** Spark's plug-in point for map output storage; uses Spark's local disk where there is no slab store. */
+public final class CombineOutput implements ShuffleDataIO {
+    private final ShuffleDataIO disk;
+
+    /** Called by Spark. */
+    public CombineOutput(SparkConf conf) {
+        this.disk = new LocalDiskShuffleDataIO(conf);
+    }
+
+    @Override
+    public ShuffleExecutorComponents executor() {
+        return new Executor(disk.executor());
+    }
+
+    @Override
+    public ShuffleDriverComponents driver() {
+        return disk.driver();
+    }
+
+    private static final class Executor implements ShuffleExecutorComponents {
+        private final ShuffleExecutorComponents disk;
+
+        Executor(ShuffleExecutorComponents disk) {
+            this.disk = disk;
+        }
+
+        private static SlabStore store() {
+            ShuffleEngine engine = SparkEnv.get().shuffleManager() instanceof VerbenaShuffleManager manager
+                ? manager.engine() : null;
+            return engine == null ? null : engine.store();
+        }
+
+        @Override
+        public void initializeExecutor(String application, String executor, Map<String, String> extra) {
+            disk.initializeExecutor(application, executor, extra);
+        }
+
+        @Override
+        public ShuffleMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int partitions)
+                throws IOException {
+            SlabStore store = store();
+            return store == null ? disk.createMapOutputWriter(shuffleId, mapTaskId, partitions)
+                : new Writer(store.newOutput(shuffleId, mapTaskId, partitions));
+        }
+
+        @Override
+        public java.util.Optional<SingleSpillShuffleMapOutputWriter> createSingleFileMapOutputWriter(int shuffleId,
+                long mapId) throws IOException {
+            return store() == null ? disk.createSingleFileMapOutputWriter(shuffleId, mapId)
+                : java.util.Optional.empty();
+        }
+    }
+
+    /** Partitions come in order, one after the other. Belongs to the task's thread. */
+    private static final class Writer implements ShuffleMapOutputWriter {
+        private final OutputBuffer output;
+
+        Writer(OutputBuffer output) {
+            this.output = output;
+        }
+
+        @Override
+        public ShufflePartitionWriter getPartitionWriter(int partition) {
+            return new ShufflePartitionWriter() {
+                @Override
+                public OutputStream openStream() {
+                    return output.stream(partition, true);
+                }
+
+                @Override
+                public long getNumBytesWritten() {
+                    return output.length(partition);
+                }
+            };
+        }
+
+        @Override
+        public MapOutputCommitMessage commitAllPartitions(long[] checksums) throws IOException {
+            return MapOutputCommitMessage.of(output.commit());
+        }
+
+        @Override
+        public void abort(Throwable error) {
+            output.abort();
+        }
+    }
+}

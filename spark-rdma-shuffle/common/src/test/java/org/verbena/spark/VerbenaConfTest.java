@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings are checked, and errors say what would be right.
+package org.verbena.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.apache.spark.SparkConf;
+import org.junit.jupiter.api.Test;
+
+class VerbenaConfTest {
+    private static VerbenaConf with(String key, String value) {
+        return new VerbenaConf(new SparkConf(false).set(key, value));
+    }
+
+    private static String error(String key, String value) {
+        return assertThrows(IllegalArgumentException.class, () -> with(key, value)).getMessage();
+    }
+
+    @Test
+    void anUnknownKeyIsAnErrorWithASuggestion() {
+        assertTrue(error("spark.verbena.memroy", "1g").contains("did you mean spark.verbena.memory"));
+        assertTrue(error("spark.verbena.maxpeer", "1").contains("spark.verbena.maxPeers"));
+    }
+
+    @Test
+    void aBadValueIsAnErrorThatSaysWhatIsPossible() {
+        assertTrue(error("spark.verbena.compress", "lz4").contains("auto or as-spark"));
+        assertTrue(error("spark.verbena.enabled", "yes").contains("true or false"));
+        assertTrue(error("spark.verbena.memory", "much").contains("512m"));
+        assertTrue(error("spark.verbena.maxPeers", "0").contains("1 to"));
+        assertTrue(error("spark.verbena.chunk", "1k").contains("4096"));
+    }
+
+    @Test
+    void valuesAreRead() {
+        assertEquals(32 << 20, with("spark.verbena.memory", "32m").memory());
+        assertEquals("self,tcp", with("spark.verbena.transport", "tcp").core().get("tl.enable"));
+        assertEquals("9", with("spark.verbena.core.link.window", "9").core().get("link.window"));
+        assertEquals(512, new VerbenaConf(new SparkConf(false)).maxPeers());
+    }
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// The slab store on the real native library: streams, budget, spill, neighbours.
+package org.verbena.spark.store;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.network.buffer.FileSegmentManagedBuffer;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.util.MapConfigProvider;
+import org.apache.spark.network.util.TransportConf;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.verbena.core.VbnConfig;
+import org.verbena.core.VbnContext;
+
+@Timeout(60)
+class SlabStoreTest {
+    private static final int PARTITIONS = 20;
+
+    @TempDir
+    Path disk;
+    private VbnContext context;
+    private DataDirectory directory;
+    private DiskFiles files;
+
+    /** Plays Spark's resolver: data files named by shuffle and map, lengths kept in memory. */
+    private final class DiskFiles implements ShuffleFiles {
+        private final Map<String, long[]> lengths = new ConcurrentHashMap<>();
+        private int next;
+
+        @Override
+        public synchronized File temporary(int shuffleId, long mapId) {
+            return disk.resolve("temporary-" + next++).toFile();
+        }
+
+        @Override
+        public void commit(int shuffleId, long mapId, long[] sizes, File data) {
+            try {
+                Files.move(data.toPath(), disk.resolve(shuffleId + "-" + mapId));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            lengths.put(shuffleId + "-" + mapId, sizes);
+        }
+
+        @Override
+        public void delete(int shuffleId, long mapId) {
+            assertTrue(disk.resolve(shuffleId + "-" + mapId).toFile().delete());
+        }
+
+        ManagedBuffer open(int shuffle, long map, int start, int end) {
+            long[] sizes = lengths.get(shuffle + "-" + map);
+            long from = Arrays.stream(sizes, 0, start).sum();
+            return new FileSegmentManagedBuffer(new TransportConf("shuffle", MapConfigProvider.EMPTY),
+                disk.resolve(shuffle + "-" + map).toFile(), from, Arrays.stream(sizes, start, end).sum());
+        }
+    }
+
+    @BeforeEach
+    void open() throws IOException {
+        context = VbnContext.open(new VbnConfig().jobKey(new byte[32]));
+        directory = DataDirectory.create(Path.of("/dev/shm"), "test-" + ProcessHandle.current().pid(), "1");
+        files = new DiskFiles();
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        directory.close();
+        context.close();
+    }
+
+    private SlabStore store(long budget) {
+        return new SlabStore(context, directory.path(), budget, 64 << 10, files);
+    }
+
+    private static byte[][] data(long seed, int scale) {
+        Random random = new Random(seed);
+        byte[][] data = new byte[PARTITIONS][];
+        for (int p = 0; p < PARTITIONS; p++) {
+            data[p] = new byte[p == 3 ? 0 : random.nextInt(scale)];
+            random.nextBytes(data[p]);
+        }
+        return data;
+    }
+
+    /** Writes records of odd sizes to all partitions in turn. */
+    private static void write(SlabStore store, int shuffle, long map, byte[][] data) throws IOException {
+        OutputBuffer output = store.newOutput(shuffle, map, PARTITIONS);
+        int[] at = new int[PARTITIONS];
+        Random random = new Random(map);
+        boolean more = true;
+        while (more) {
+            more = false;
+            for (int p = 0; p < PARTITIONS; p++) {
+                int n = Math.min(1 + random.nextInt(3000), data[p].length - at[p]);
+                if (n > 0) {
+                    OutputStream out = output.stream(p, false);
+                    out.write(data[p][at[p]]);
+                    out.write(data[p], at[p] + 1, n - 1);
+                    at[p] += n;
+                    more = true;
+                }
+            }
+        }
+        long[] lengths = output.commit();
+        for (int p = 0; p < PARTITIONS; p++) {
+            assertEquals(data[p].length, lengths[p]);
+        }
+    }
+
+    private static byte[] concatenate(byte[][] data, int start, int end) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        for (int p = start; p < end; p++) {
+            out.writeBytes(data[p]);
+        }
+        return out.toByteArray();
+    }
+
+    private ManagedBuffer buffer(SlabStore store, int shuffle, long map, int start, int end) throws IOException {
+        MapOutput output = store.find(shuffle, map);
+        return output == null ? files.open(shuffle, map, start, end)
+            : new SlabManagedBuffer(output, start, end, () -> files.open(shuffle, map, start, end));
+    }
+
+    private void assertOutput(SlabStore store, int shuffle, long map, byte[][] data) throws IOException {
+        for (int p = 0; p < PARTITIONS; p++) {
+            ManagedBuffer buffer = buffer(store, shuffle, map, p, p + 1);
+            assertEquals(data[p].length, buffer.size());
+            try (InputStream in = buffer.createInputStream()) {
+                assertArrayEquals(data[p], in.readAllBytes());
+            }
+        }
+        try (InputStream in = buffer(store, shuffle, map, 2, 9).createInputStream()) {
+            assertArrayEquals(concatenate(data, 2, 9), in.readAllBytes());
+        }
+    }
+
+    @Test
+    void whatIsWrittenToAllPartitionsInTurnIsReadBack() throws IOException {
+        try (SlabStore store = store(64 << 20)) {
+            for (int scale : new int[] {2, 700, 300_000}) {
+                write(store, 0, scale, data(scale, scale));
+                assertNotNull(store.find(0, scale));
+                assertOutput(store, 0, scale, data(scale, scale));
+            }
+            store.removeShuffle(0);
+            assertNull(store.find(0, 700));
+            assertEquals(0, store.usedBytes());
+        }
+    }
+
+    @Test
+    void partitionsWrittenOneAfterTheOtherShareChunks() throws IOException {
+        byte[][] data = data(5, 40_000);
+        try (SlabStore store = store(64 << 20)) {
+            OutputBuffer output = store.newOutput(1, 2, PARTITIONS);
+            for (int p = 0; p < PARTITIONS; p++) {
+                try (OutputStream out = output.stream(p, true)) {
+                    out.write(data[p]);
+                }
+            }
+            output.commit();
+            assertOutput(store, 1, 2, data);
+            long total = concatenate(data, 0, PARTITIONS).length;
+            assertTrue(store.usedBytes() < total + (2 << 20), store.usedBytes() + " for " + total);
+        }
+    }
+
+    @Test
+    void tinyBlocksDoNotWasteTheBudget() throws IOException {
+        try (SlabStore store = store(64 << 20)) {
+            for (int map = 0; map < 50; map++) {
+                write(store, 0, map, data(map, 700));
+            }
+            assertTrue(store.usedBytes() < 50L * (80 << 10), "used " + store.usedBytes());
+        }
+    }
+
+    @Test
+    void theOldestOutputsGoToFilesWhenTheBudgetIsExceeded() throws IOException {
+        try (SlabStore store = store(8 << 20)) {
+            for (int map = 0; map < 12; map++) {
+                write(store, 7, map, data(map, 200_000));
+            }
+            assertTrue(store.reservedBytes() <= 8 << 20);
+            assertTrue(store.spilledBytes() > 0);
+            assertNull(store.find(7, 0));
+            assertNotNull(store.find(7, 11));
+            for (int map = 0; map < 12; map++) {
+                assertOutput(store, 7, map, data(map, 200_000));
+            }
+            store.removeShuffle(7);
+            assertEquals(0, store.usedBytes());
+            assertEquals(0, disk.toFile().list().length);
+        }
+    }
+
+    @Test
+    void anOutputLargerThanTheBudgetBecomesAFile() throws IOException {
+        byte[][] data = data(1, 2_000_000);
+        try (SlabStore store = store(4 << 20)) {
+            write(store, 3, 4, data);
+            assertNull(store.find(3, 4));
+            assertOutput(store, 3, 4, data);
+            assertEquals(0, store.usedBytes());
+        }
+    }
+
+    @Test
+    void removingAnOutputWaitsForItsReaders() throws IOException {
+        byte[][] data = data(9, 300_000);
+        try (SlabStore store = store(16 << 20)) {
+            write(store, 0, 1, data);
+            InputStream in = buffer(store, 0, 1, 0, PARTITIONS).createInputStream();
+            byte[] head = in.readNBytes(1000);
+            store.removeShuffle(0);
+            assertTrue(store.usedBytes() > 0);
+            write(store, 1, 1, data(10, 300_000));
+            ByteArrayOutputStream all = new ByteArrayOutputStream();
+            all.writeBytes(head);
+            all.writeBytes(in.readAllBytes());
+            assertArrayEquals(concatenate(data, 0, PARTITIONS), all.toByteArray());
+            in.close();
+            store.removeShuffle(1);
+            assertEquals(0, store.usedBytes());
+        }
+    }
+
+    @Test
+    void anAbortedOutputLeavesNothing() throws IOException {
+        try (SlabStore store = store(16 << 20)) {
+            OutputBuffer output = store.newOutput(0, 1, PARTITIONS);
+            output.stream(4, false).write(new byte[1 << 20]);
+            output.abort();
+            assertEquals(0, store.usedBytes());
+            assertNull(store.find(0, 1));
+        }
+    }
+
+    @Test
+    void aNeighbourReadsMappedSlabsAndGoesOnInTheFileWhenTheOutputIsSpilled() throws IOException {
+        byte[][] data = data(11, 200_000);
+        directory.mark(disk);
+        try (SlabStore store = store(16 << 20); HostLocalSlabs neighbours = new HostLocalSlabs(context)) {
+            write(store, 5, 6, data);
+            String[] directories = {disk.toString()};
+            MapIndex index = neighbours.find(directories, 5, 6);
+            assertNotNull(index);
+            HostLocalBuffer buffer = new HostLocalBuffer(index, 0, PARTITIONS, () -> files.open(5, 6, 0, PARTITIONS));
+            byte[] all = concatenate(data, 0, PARTITIONS);
+            assertEquals(all.length, buffer.size());
+            InputStream in = buffer.createInputStream();
+            byte[] head = in.readNBytes(50_001);
+            store.spillAll();
+            write(store, 5, 7, data(12, 200_000));
+            byte[] tail = in.readAllBytes();
+            assertArrayEquals(Arrays.copyOf(all, head.length), head);
+            assertArrayEquals(Arrays.copyOfRange(all, head.length, all.length), tail);
+            assertNull(neighbours.find(directories, 5, 6));
+            assertNotNull(neighbours.find(directories, 5, 7));
+            assertNull(neighbours.find(directories, 5, 8));
+        }
+    }
+
+    @Test
+    void aDamagedEntryIsNotBelieved() throws IOException {
+        directory.mark(disk);
+        try (SlabStore store = store(16 << 20); HostLocalSlabs neighbours = new HostLocalSlabs(context)) {
+            write(store, 5, 6, data(1, 1000));
+            for (String target : new String[] {"0:0:999999999:1", "0:-5:10:1", "x", "99:0:64:1", "0:0:64:1"}) {
+                Path link = directory.path().resolve("m-5-9");
+                Files.deleteIfExists(link);
+                Files.createSymbolicLink(link, Path.of(target));
+                assertNull(neighbours.find(new String[] {disk.toString()}, 5, 9), target);
+            }
+        }
+    }
+
+    @Test
+    void partitionsThatDoNotExistAreRefused() throws IOException {
+        try (SlabStore store = store(16 << 20)) {
+            write(store, 5, 6, data(1, 1000));
+            MapOutput output = store.find(5, 6);
+            assertThrows(IOException.class, () -> output.index().length(0, PARTITIONS + 1));
+            assertThrows(IOException.class, () -> output.index().pieces(-1, 1));
+            assertThrows(IOException.class, () -> output.index().pieces(5, 4));
+        }
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls that differ between Spark versions, for Spark 3.5.
+package org.verbena.spark.shim35;
+
+import java.util.function.Supplier;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+import org.apache.spark.network.BlockTransferService;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.scheduler.MapStatus$;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.storage.BlockManagerId;
+import org.verbena.spark.ShuffleEngine;
+import org.verbena.spark.SparkShim;
+import org.verbena.spark.read.FetchClient;
+
+/** Loaded by name. */
+public class Shim35 implements SparkShim {
+    /** Called by {@link SparkShim#load}. */
+    public Shim35() {
+    }
+
+    @Override
+    public IndexShuffleBlockResolver newResolver(SparkConf conf, IndexShuffleBlockResolver stock,
+            Supplier<ShuffleEngine> engine) {
+        return new Resolver35(conf, stock, engine);
+    }
+
+    @Override
+    public BlockTransferService newTransferService(BlockTransferService inner, FetchClient client) {
+        return new Transfer35(inner, client);
+    }
+
+    @Override
+    public MapStatus mapStatus(BlockManagerId location, long[] lengths, long mapId, RowChecksums checksums) {
+        return MapStatus$.MODULE$.apply(location, lengths, mapId);
+    }
+
+    @Override
+    public RowChecksums rowChecksums(ShuffleDependency<?, ?, ?> dependency) {
+        return null;
+    }
+}
