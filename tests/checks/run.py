@@ -35,7 +35,7 @@ def check_spdx(root, files):
 
 def check_readmes(root, files):
     folders = {path.parent for path in files if path.suffix in {".c", ".py", ".java"}
-               and "src/main/java" not in str(path) and "src/test/java" not in str(path)}
+               and not {"org", "java"} & set(path.parts[:-1])}
     known = set(files)
     missing = [folder for folder in folders
                if not any(parent / "README.md" in known for parent in [folder, folder.parent])]

@@ -200,6 +200,8 @@ static void import_answer(void *arg, vbn_status_t status, mem_import_t *import)
 static vbn_status_t import_start(link_import_call_t *call)
 {
     link_transport_t *transport = &call->peer->engine->transports[call->peer->transport];
+    if ((link_caps(call->peer)->flags & TL_CAP_MAP) == 0) /* it was asked for while another transport was likely */
+        return err_set(VBN_ERR_UNSUPPORTED, "memory of a peer cannot be mapped over %s", transport->ops->name);
     return transport->ops->import(call->peer->lane->ep, &call->info, import_answer, call);
 }
 

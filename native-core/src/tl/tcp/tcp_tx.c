@@ -34,9 +34,11 @@ static size_t tx_gather(const tcp_tx_t *tx, struct iovec *out, size_t room)
     }
     size_t offset = tx->iov_offset;
     for (uint32_t i = tx->iov_index; i < tx->iov_count && used < room; i++) {
-        out[used].iov_base = (char *)tx->iov[i].iov_base + offset;
-        out[used].iov_len = tx->iov[i].iov_len - offset;
-        used += out[used].iov_len > 0;
+        size_t left = tx->iov[i].iov_len - offset;
+        if (left > 0) { /* an empty entry may have no address */
+            out[used].iov_base = (char *)tx->iov[i].iov_base + offset;
+            out[used++].iov_len = left;
+        }
         offset = 0;
     }
     return used;
