@@ -75,8 +75,8 @@ public final class NativeLibrary {
             String other = System.getProperty(LOADED_PROPERTY);
             if (other != null) {
                 throw unsupported("the native library is already loaded by another class loader (" + other
-                    + "; this one is " + self + "): put the jar with org.verbena.core into the class path that both share, "
-                    + "for Spark spark.driver.extraClassPath and spark.executor.extraClassPath", null);
+                    + "; this one is " + self + "): put the jar with org.verbena.core into the class path that both "
+                    + "share, for Spark spark.driver.extraClassPath and spark.executor.extraClassPath", null);
             }
             System.setProperty(LOADED_PROPERTY, self);
         }

@@ -207,8 +207,8 @@ public final class VbnContext implements AutoCloseable {
 
     /** Counts and logs objects that their owner has forgotten to close or release. */
     void leaked(int count, String what) {
-        leaks.addAndGet(count);
         log(VbnLog.WARN, "leak: " + what);
+        leaks.addAndGet(count);
     }
 
     void forget(Mapping mapping) {

@@ -3,7 +3,8 @@ package org.verbena.core;
 
 /**
  * Receives the log lines of a {@link VbnContext}. Native code never calls it: lines wait in a bounded native queue and
- * are handed over by whichever Java thread drains that queue next (an engine's, or the caller of a context method), so an implementation must be thread safe and must not block.
+ * are handed over by whichever Java thread drains that queue next (an engine's, or the caller of a context method), so
+ * an implementation must be thread safe and must not block.
  */
 @FunctionalInterface
 public interface VbnLog {
