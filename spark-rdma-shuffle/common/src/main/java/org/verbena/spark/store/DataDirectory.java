@@ -35,7 +35,7 @@ public final class DataDirectory implements AutoCloseable {
     private DataDirectory(Path path, FileChannel lockChannel) {
         this.path = path;
         this.lockChannel = lockChannel;
-        this.hook = new Thread(() -> delete(path), "verbena-cleanup");
+        this.hook = new Thread(() -> remove(path), "verbena-cleanup");
     }
 
     /**
@@ -147,6 +147,16 @@ public final class DataDirectory implements AutoCloseable {
         }
     }
 
+    /** Removes an own directory, and on the way out what executors left that were killed meanwhile. */
+    private static void remove(Path own) {
+        delete(own);
+        try {
+            clean(own.getParent().getParent());
+        } catch (IOException e) {
+            LOG.debug("cannot look for what dead executors left: {}", e.toString());
+        }
+    }
+
     private static void delete(Path directory) {
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
             for (Path entry : entries) {
@@ -169,7 +179,7 @@ public final class DataDirectory implements AutoCloseable {
     /** Removes the directory with all that is in it. */
     @Override
     public void close() throws IOException {
-        delete(path);
+        remove(path);
         lockChannel.close();
         try {
             Runtime.getRuntime().removeShutdownHook(hook);

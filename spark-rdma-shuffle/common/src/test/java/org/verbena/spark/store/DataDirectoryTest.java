@@ -29,11 +29,30 @@ class DataDirectoryTest {
         }
     }
 
-    @Test
-    void theDirectoryOfAKilledProcessIsRemovedAndThatOfALivingOneStays() throws Exception {
-        Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
+    private Process startOwner() throws IOException {
+        return new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
             System.getProperty("java.class.path"), Owner.class.getName(), root.toString())
             .redirectError(ProcessBuilder.Redirect.DISCARD).start();
+    }
+
+    @Test
+    void whoeverClosesRemovesWhatWasKilledMeanwhile() throws Exception {
+        DataDirectory own = DataDirectory.create(root, "app-1", "1");
+        Process process = startOwner();
+        try {
+            Path other = Path.of(process.inputReader().readLine());
+            process.destroyForcibly();
+            assertTrue(process.waitFor(30, TimeUnit.SECONDS));
+            own.close();
+            assertFalse(Files.exists(other));
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    @Test
+    void theDirectoryOfAKilledProcessIsRemovedAndThatOfALivingOneStays() throws Exception {
+        Process process = startOwner();
         try {
             Path other = Path.of(process.inputReader().readLine());
             Files.createFile(other.resolve("slab-0"));
