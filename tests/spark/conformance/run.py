@@ -28,7 +28,8 @@ SUITES = {"shuffle": OURS + "VShuffleSuite", "shuffle-remote": OURS + "VShuffleR
           "host-local": "org.apache.spark.shuffle.HostLocalShuffleReadingSuite"}
 DEFAULT = ("shuffle", "failure")
 # Tests of Spark that open or damage the files of the stock shuffle by name; Verbena has no such files.
-STOCK_FILES = ("cannot find its local shuffle file", "SPARK-36206", "SPARK-3426", "SPARK-4085")
+STOCK_FILES = ("cannot find its local shuffle file", "SPARK-36206", "SPARK-3426", "SPARK-4085",
+               "SPARK-34541")
 REPLACED_BY_SPARK = ("scala-library-", "scala-reflect-", "scala-xml_", "objenesis-")
 OPENS = ("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
          "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",

@@ -39,6 +39,7 @@ public final class SlabStore implements AutoCloseable {
     private final LongAdder spilledBytes = new LongAdder();
     private final LongAdder writtenBytes = new LongAdder();
     private final Object spillLock = new Object();
+    private final Object publishLock = new Object();
 
     /**
      * Makes an empty store.
@@ -117,15 +118,18 @@ public final class SlabStore implements AutoCloseable {
         List<SlabPool.Chunk> all = new ArrayList<>(chunks);
         all.add(indexChunk);
         MapOutput output = new MapOutput(shuffleId, mapId, bytes, index, all);
-        Path link = link(shuffleId, mapId);
-        try {
-            Files.createSymbolicLink(link, Path.of(indexChunk.slab() + ":" + indexChunk.offset() + ":"
-                + MapIndex.bytes(index.partitions(), triples.length / 3) + ":" + Long.toHexString(generation)));
-        } catch (IOException e) {
-            index.retire();
-            throw new IOException("cannot publish a map output in " + directory + ": " + e, e);
+        Path target = Path.of(indexChunk.slab() + ":" + indexChunk.offset() + ":"
+            + MapIndex.bytes(index.partitions(), triples.length / 3) + ":" + Long.toHexString(generation));
+        synchronized (publishLock) {
+            remove(shuffleId, mapId); // an earlier attempt with the same map id: the last one counts
+            try {
+                Files.createSymbolicLink(link(shuffleId, mapId), target);
+            } catch (IOException e) {
+                index.retire();
+                throw new IOException("cannot publish a map output in " + directory + ": " + e, e);
+            }
+            shuffles.computeIfAbsent(shuffleId, n -> new ConcurrentHashMap<>()).put(mapId, output);
         }
-        shuffles.computeIfAbsent(shuffleId, n -> new ConcurrentHashMap<>()).put(mapId, output);
         synchronized (ages) {
             ages.add(output);
         }

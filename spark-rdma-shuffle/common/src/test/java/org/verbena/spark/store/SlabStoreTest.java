@@ -187,6 +187,17 @@ class SlabStoreTest {
     }
 
     @Test
+    void aSecondAttemptOfAMapReplacesTheFirst() throws IOException {
+        try (SlabStore store = store(64 << 20)) {
+            write(store, 0, 1, data(3, 700));
+            write(store, 0, 1, data(5, 900));
+            assertOutput(store, 0, 1, data(5, 900));
+            store.removeShuffle(0);
+            assertEquals(0, store.usedBytes());
+        }
+    }
+
+    @Test
     void tinyBlocksDoNotWasteTheBudget() throws IOException {
         try (SlabStore store = store(64 << 20)) {
             for (int map = 0; map < 50; map++) {
