@@ -94,7 +94,7 @@ class Sides:
         lines = []
         for path in spark.executor_logs(self._work, app):
             with open(path, errors="replace") as log:
-                lines += [line.strip() for line in log if "erbena" in line and (" INFO " in line or " WARN " in line)]
+                lines += [line.strip() for line in log if ": Verbena " in line and (" INFO " in line or " WARN " in line)]
         return [line.split(": ", 1)[-1] for line in lines[-8:]] or None
 
     def stop(self):
