@@ -26,7 +26,7 @@ SUITES = {"shuffle": OURS + "VShuffleSuite", "shuffle-remote": OURS + "VShuffleR
           "broadcast": "org.apache.spark.broadcast.BroadcastSuite", "failure": "org.apache.spark.FailureSuite",
           "distributed": "org.apache.spark.DistributedSuite",
           "host-local": "org.apache.spark.shuffle.HostLocalShuffleReadingSuite"}
-DEFAULT = ("shuffle", "failure")
+DEFAULT = ("failure",)
 # Tests of Spark that open or damage the files of the stock shuffle by name; Verbena has no such files.
 STOCK_FILES = ("cannot find its local shuffle file", "SPARK-36206", "SPARK-3426", "SPARK-4085",
                "SPARK-34541")
