@@ -11,6 +11,7 @@ import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManagerId;
 import org.verbena.spark.read.FetchClient;
+import org.verbena.spark.read.VerbenaBlockTransferService;
 
 /** Implemented once per Spark line, chosen by {@link #load} at run time. Thread safe. */
 public interface SparkShim {
@@ -33,13 +34,17 @@ public interface SparkShim {
         Supplier<ShuffleEngine> engine);
 
     /** Makes a transfer service that fetches by the client where it can and hands the rest to inner. */
-    BlockTransferService newTransferService(BlockTransferService inner, FetchClient client);
+    default BlockTransferService newTransferService(BlockTransferService inner, FetchClient client) {
+        return new VerbenaBlockTransferService(inner, client);
+    }
 
-    /** Makes a map status; checksums may be null. */
+    /** Makes a map status; checksums are what {@link #rowChecksums} gave. */
     MapStatus mapStatus(BlockManagerId location, long[] lengths, long mapId, RowChecksums checksums);
 
     /** The dependency's checksums over rows, or null when it wants none. */
-    RowChecksums rowChecksums(ShuffleDependency<?, ?, ?> dependency);
+    default RowChecksums rowChecksums(ShuffleDependency<?, ?, ?> dependency) {
+        return null;
+    }
 
     /** The running Spark's version. */
     static String sparkVersion() {

@@ -15,14 +15,19 @@ import org.apache.spark.network.shuffle.DownloadFileManager;
 import org.apache.spark.network.shuffle.MergeFinalizerListener;
 import org.apache.spark.network.shuffle.MergedBlocksMetaListener;
 import org.apache.spark.network.shuffle.checksum.Cause;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.StorageLevel;
+import scala.concurrent.Future;
+import scala.reflect.ClassTag;
+import scala.runtime.BoxedUnit;
 
-/** The shims add uploadBlock, whose parameters differ between Spark versions. Thread safe. */
-public abstract class VerbenaBlockTransferService extends BlockTransferService {
+/** For Spark 3.5 to 4.2; the shim of 4.3 adds its uploadBlock. Thread safe. */
+public class VerbenaBlockTransferService extends BlockTransferService {
     private final BlockTransferService inner;
     private final FetchClient client;
 
     /** Wraps Spark's service. */
-    protected VerbenaBlockTransferService(BlockTransferService inner, FetchClient client) {
+    public VerbenaBlockTransferService(BlockTransferService inner, FetchClient client) {
         this.inner = inner;
         this.client = client;
     }
@@ -39,6 +44,12 @@ public abstract class VerbenaBlockTransferService extends BlockTransferService {
         if (files != null || !client.fetch(host, port, executor, blocks, listener)) {
             inner.fetchBlocks(host, port, executor, blocks, listener, files);
         }
+    }
+
+    @Override
+    public Future<BoxedUnit> uploadBlock(String host, int port, String executor, BlockId block, ManagedBuffer data,
+            StorageLevel level, ClassTag<?> tag) {
+        return inner.uploadBlock(host, port, executor, block, data, level, tag);
     }
 
     @Override

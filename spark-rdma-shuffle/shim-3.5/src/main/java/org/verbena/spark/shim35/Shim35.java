@@ -3,16 +3,13 @@
 package org.verbena.spark.shim35;
 
 import java.util.function.Supplier;
-import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
-import org.apache.spark.network.BlockTransferService;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManagerId;
 import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.SparkShim;
-import org.verbena.spark.read.FetchClient;
 
 /** Loaded by name. */
 public class Shim35 implements SparkShim {
@@ -27,17 +24,7 @@ public class Shim35 implements SparkShim {
     }
 
     @Override
-    public BlockTransferService newTransferService(BlockTransferService inner, FetchClient client) {
-        return new Transfer35(inner, client);
-    }
-
-    @Override
     public MapStatus mapStatus(BlockManagerId location, long[] lengths, long mapId, RowChecksums checksums) {
         return MapStatus$.MODULE$.apply(location, lengths, mapId);
-    }
-
-    @Override
-    public RowChecksums rowChecksums(ShuffleDependency<?, ?, ?> dependency) {
-        return null;
     }
 }

@@ -1,97 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spark 4.2's block resolver with slabs in front of the files.
+// The resolver's one method whose signature depends on the Scala version, for Spark 4.2.
 package org.verbena.spark.shim42;
 
-import java.io.File;
-import java.io.IOException;
 import java.util.function.Supplier;
 import org.apache.spark.SparkConf;
-import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
-import org.apache.spark.storage.BlockId;
 import org.verbena.spark.ShuffleEngine;
-import org.verbena.spark.read.BlockSource;
-import org.verbena.spark.store.ShuffleFiles;
-import org.verbena.spark.store.SlabStore;
-import scala.Option;
+import org.verbena.spark.read.VerbenaBlockResolver;
 import scala.collection.immutable.Seq;
 
 /** Thread safe. */
-final class Resolver42 extends IndexShuffleBlockResolver implements ShuffleFiles {
-    private final Supplier<ShuffleEngine> engine;
-
+final class Resolver42 extends VerbenaBlockResolver {
     Resolver42(SparkConf conf, IndexShuffleBlockResolver stock, Supplier<ShuffleEngine> engine) {
-        super(conf, null, stock.taskIdMapsForShuffle());
-        this.engine = engine;
+        super(conf, stock, engine);
     }
 
-    private static IOException failure(Throwable cause) {
-        return cause instanceof IOException io ? io : new IOException(cause);
-    }
-
-    private ManagedBuffer inFiles(BlockId block, Option<String[]> directories) throws IOException {
-        try {
-            return super.getBlockData(block, directories);
-        } catch (RuntimeException e) {
-            throw failure(e);
-        }
-    }
-
-    @Override
-    public ManagedBuffer getBlockData(BlockId block, Option<String[]> directories) {
-        try {
-            ManagedBuffer found = BlockSource.find(engine.get(), block, directories, () -> inFiles(block, directories));
-            return found != null ? found : super.getBlockData(block, directories);
-        } catch (IOException e) {
-            throw Failures.sneak(e);
-        }
-    }
-
-    @Override
-    public void removeDataByMap(int shuffleId, long mapId) {
-        SlabStore store = store();
-        if (store != null) {
-            store.remove(shuffleId, mapId);
-        }
-        super.removeDataByMap(shuffleId, mapId);
-    }
-
-    private SlabStore store() {
-        ShuffleEngine current = engine.get();
-        return current == null ? null : current.existingStore();
-    }
-
-    /** Asked when the executor is decommissioned: everything becomes files, which Spark then migrates. */
     @Override
     public Seq<ShuffleBlockInfo> getStoredShuffles() {
-        SlabStore store = store();
-        if (store != null) {
-            store.spillAll();
-        }
+        everythingToFiles();
         return super.getStoredShuffles();
-    }
-
-    @Override
-    public File temporary(int shuffleId, long mapId) {
-        return createTempFile(getDataFile(shuffleId, mapId));
-    }
-
-    @Override
-    public void commit(int shuffleId, long mapId, long[] lengths, File data) {
-        writeMetadataFileAndCommit(shuffleId, mapId, lengths, new long[0], data);
-    }
-
-    @Override
-    public void delete(int shuffleId, long mapId) {
-        super.removeDataByMap(shuffleId, mapId);
-    }
-
-    /** Spark's resolver throws IOException without declaring it, as Scala may; so must we. */
-    private static final class Failures {
-        @SuppressWarnings("unchecked")
-        static <E extends Throwable> RuntimeException sneak(Throwable e) throws E {
-            throw (E) e;
-        }
     }
 }

@@ -5,7 +5,6 @@ package org.verbena.spark.shim42;
 import java.util.function.Supplier;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
-import org.apache.spark.network.BlockTransferService;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
@@ -13,7 +12,6 @@ import org.apache.spark.shuffle.checksum.RowBasedChecksum;
 import org.apache.spark.storage.BlockManagerId;
 import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.SparkShim;
-import org.verbena.spark.read.FetchClient;
 
 /** Loaded by name; the base of the 4.3 shim. */
 public class Shim42 implements SparkShim {
@@ -37,11 +35,6 @@ public class Shim42 implements SparkShim {
     public IndexShuffleBlockResolver newResolver(SparkConf conf, IndexShuffleBlockResolver stock,
             Supplier<ShuffleEngine> engine) {
         return new Resolver42(conf, stock, engine);
-    }
-
-    @Override
-    public BlockTransferService newTransferService(BlockTransferService inner, FetchClient client) {
-        return new Transfer42(inner, client);
     }
 
     @Override
