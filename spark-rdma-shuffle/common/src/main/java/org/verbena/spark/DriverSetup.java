@@ -36,6 +36,7 @@ final class DriverSetup {
             return;
         }
         VerbenaConf settings = new VerbenaConf(conf);
+        CoreSettings.check(settings);
         conf.set(PREPARED, "true");
         String reason = reasonToDecline(conf, settings, fromPlugin);
         if (reason != null) {

@@ -39,6 +39,7 @@ public final class ShuffleEngine implements AutoCloseable {
     private final SparkEnv env;
     private final VerbenaConf settings;
     private final ShuffleFiles files;
+    private final SlabBudget budget;
     private final VbnContext context;
     private final HostLocalSlabs neighbours;
     private final Traffic traffic = new Traffic();
@@ -49,11 +50,13 @@ public final class ShuffleEngine implements AutoCloseable {
     private boolean storeTried;
     private boolean closed;
 
-    private ShuffleEngine(SparkEnv env, VerbenaConf settings, ShuffleFiles files, VbnContext context) {
+    private ShuffleEngine(SparkEnv env, VerbenaConf settings, ShuffleFiles files, VbnContext context,
+            SlabBudget budget) {
         this.env = env;
         this.settings = settings;
         this.files = files;
         this.context = context;
+        this.budget = budget;
         this.neighbours = new HostLocalSlabs(context);
     }
 
@@ -71,7 +74,8 @@ public final class ShuffleEngine implements AutoCloseable {
         for (Map.Entry<String, String> entry : settings.core().entrySet()) {
             config.set(entry.getKey(), entry.getValue());
         }
-        ShuffleEngine engine = new ShuffleEngine(env, settings, files, VbnContext.open(config));
+        SlabBudget budget = SlabBudget.here(settings.memory(), executorsPerHost(env.conf()), ROOT);
+        ShuffleEngine engine = new ShuffleEngine(env, settings, files, VbnContext.open(config), budget);
         try {
             if (env.conf().getBoolean(DriverSetup.REMOTE, false)) {
                 engine.takeOverTransfers(shim);
@@ -80,11 +84,33 @@ public final class ShuffleEngine implements AutoCloseable {
             engine.close();
             throw e;
         }
-        LOG.info("Verbena 0.1.0 on {}: {}; slabs at most {} MiB in {}; fall-back to Spark's transport {}",
-            env.executorId(), engine.client == null ? "mapped memory inside the host only"
-                : "transports " + engine.context.setting("tl.enable"),
-            engine.budget() >> 20, ROOT, settings.fallbackAllowed() ? "allowed" : "forbidden");
+        engine.announce();
         return engine;
+    }
+
+    /** The line by which users see what they have. */
+    private void announce() throws IOException {
+        String place = isExecutor() ? budget.bytes() == 0 ? "map outputs in Spark's files (" + budget.why() + ")"
+            : "map outputs in memory, at most " + (budget.bytes() >> 20) + " MiB in " + ROOT + " (" + budget.why() + ")"
+            : "map outputs are the executors'";
+        String transports = context.setting("tl.enable").replaceAll("\\bself,|,self\\b", "");
+        String transfer = client == null ? "Spark's transport, because its network encryption is on"
+            : transports + " from " + context.setting("tl.tcp.interface") + ", "
+                + (settings.fallbackAllowed() ? "else by Spark's transport" : "never by Spark's (spark.verbena.fallback)");
+        LOG.info("Verbena 0.1.0 on {}: {}; blocks of other executors by {}", name(), place, transfer);
+        if (budget.warning() != null && isExecutor()) {
+            LOG.warn("Verbena on {}: {}", name(), budget.warning());
+        }
+    }
+
+    /** False on a driver that has no tasks. */
+    private boolean isExecutor() {
+        String master = env.conf().get("spark.master", "");
+        return !env.executorId().equals("driver") || master.startsWith("local") && !master.startsWith("local-cluster");
+    }
+
+    private String name() {
+        return env.executorId().equals("driver") ? "the driver" : "executor " + env.executorId();
     }
 
     private void takeOverTransfers(SparkShim shim) throws Exception {
@@ -132,40 +158,27 @@ public final class ShuffleEngine implements AutoCloseable {
         }
     }
 
-    /** The slab budget in bytes: as set, else a quarter of the host's memory shared by its executors. */
-    private long budget() {
-        if (settings.memory() > 0) {
-            return settings.memory();
-        }
-        try {
-            long total = 0;
-            for (String line : Files.readAllLines(Path.of("/proc/meminfo"))) {
-                if (line.startsWith("MemTotal:")) {
-                    total = Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
-                }
-            }
-            int cores = Math.max(1, env.conf().getInt("spark.executor.cores", 1));
-            int executors = Math.max(1, Runtime.getRuntime().availableProcessors() / cores);
-            long free = Files.getFileStore(ROOT).getUsableSpace();
-            return Math.max(1 << 20, Math.min(total / 4 / executors, free / 10 * 6));
-        } catch (IOException e) {
-            return 256L << 20;
-        }
+    /** How many executors of this application share a host, as far as the configuration tells. */
+    private static int executorsPerHost(SparkConf conf) {
+        String master = conf.get("spark.master", "");
+        boolean one = master.startsWith("local[") || master.equals("local") || master.startsWith("spark://");
+        int all = Runtime.getRuntime().availableProcessors();
+        return Math.max(1, all / Math.max(1, conf.getInt("spark.executor.cores", one ? all : 1)));
     }
 
     /** The slab store, made at the first call; null when this host has no place for it. */
     public synchronized SlabStore store() {
-        if (store == null && !storeTried && !closed) {
+        if (store == null && !storeTried && !closed && budget.bytes() > 0) {
             storeTried = true;
             try {
                 directory = DataDirectory.create(ROOT, env.conf().get("spark.app.id", "application"),
                     env.executorId());
-                store = new SlabStore(context, directory.path(), budget(), settings.chunk(), files);
+                store = new SlabStore(context, directory.path(), budget.bytes(), settings.chunk(), files);
                 for (java.io.File local : env.blockManager().diskBlockManager().localDirs()) {
                     directory.mark(local.toPath());
                 }
             } catch (IOException | RuntimeException e) {
-                LOG.warn("Verbena keeps no map outputs in memory on {}: {}", env.executorId(), e.toString());
+                LOG.warn("Verbena keeps map outputs of {} in Spark's files: {}", name(), e.toString());
                 closeStore();
             }
         }

@@ -35,6 +35,9 @@ public final class VerbenaConf {
         }
         enabled = bool(conf, "enabled", true);
         memory = size(conf, "memory", "0", 0, Long.MAX_VALUE);
+        if (memory > 0 && memory < SlabBudget.LEAST) {
+            throw bad("memory", conf.get(PREFIX + "memory"), "at least 8m, or nothing for a share of the host's memory");
+        }
         compressAuto = choice(conf, "compress", "auto", "as-spark").equals("auto");
         fallbackAllowed = choice(conf, "fallback", "allow", "forbid").equals("allow");
         cleartextAllowed = bool(conf, "allowCleartextData", false);
@@ -47,7 +50,7 @@ public final class VerbenaConf {
     }
 
     private void check(String key, String value) {
-        if (!key.startsWith(PREFIX) || key.startsWith(INTERNAL)) {
+        if (!key.toLowerCase(Locale.ROOT).startsWith(PREFIX) || key.startsWith(INTERNAL)) {
             return;
         }
         if (key.startsWith(CORE)) {

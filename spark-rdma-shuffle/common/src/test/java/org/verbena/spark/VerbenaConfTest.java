@@ -34,6 +34,29 @@ class VerbenaConfTest {
     }
 
     @Test
+    void aKeyInOtherLettersIsAnErrorAndNotIgnored() {
+        assertTrue(error("spark.Verbena.Memory", "1g").contains("did you mean spark.verbena.memory"));
+    }
+
+    @Test
+    void aMemoryThatIsTooSmallForSlabsIsAnError() {
+        assertTrue(error("spark.verbena.memory", "1m").contains("at least 8m"));
+    }
+
+    private static String coreError(String key, String value) {
+        return assertThrows(IllegalArgumentException.class, () -> CoreSettings.check(with(key, value))).getMessage();
+    }
+
+    @Test
+    void settingsOfTheCoreAreCheckedByTheCore() {
+        assertTrue(coreError("spark.verbena.core.link.widnow", "9").contains("did you mean link.window?"));
+        assertTrue(coreError("spark.verbena.core.link.window", "many").contains("whole number"));
+        assertTrue(coreError("spark.verbena.core.tl.shm.ring_slots", "9").contains("power of two"));
+        assertTrue(coreError("spark.verbena.transport", "shm,tpc").contains("known transports"));
+        CoreSettings.check(with("spark.verbena.core.tl.tcp.interface", "an.interface.of.the.executors"));
+    }
+
+    @Test
     void valuesAreRead() {
         assertEquals(32 << 20, with("spark.verbena.memory", "32m").memory());
         assertEquals("self,tcp", with("spark.verbena.transport", "tcp").core().get("tl.enable"));

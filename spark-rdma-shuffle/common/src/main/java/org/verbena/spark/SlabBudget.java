@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much memory one executor may use for map outputs.
+package org.verbena.spark;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * The slab budget of an executor.
+ *
+ * @param bytes most bytes of slabs; 0 = none, map outputs are Spark's files
+ * @param why where the number comes from, for the log
+ * @param warning what the user should know and do, or null
+ */
+record SlabBudget(long bytes, String why, String warning) {
+    /** Less than this is not worth the slabs' own overhead. */
+    static final long LEAST = 8L << 20;
+    private static final String CURE = "; give it more (mount -o remount,size=8g /dev/shm; docker run --shm-size=8g; "
+        + "Kubernetes: an emptyDir with medium Memory at /dev/shm) or set spark.verbena.memory lower";
+
+    /**
+     * Chooses the budget: as set, else a quarter of the host's memory shared by its executors, but not more than 60 % of
+     * what tmpfs has free.
+     *
+     * @param wanted spark.verbena.memory in bytes, 0 = not set
+     * @param memory bytes of the host or container
+     * @param executors executors that share them
+     * @param root tmpfs directory of the slabs, for messages
+     * @param free bytes that are free there
+     */
+    static SlabBudget choose(long wanted, long memory, int executors, Path root, long free) {
+        long share = memory / 4 / executors;
+        long room = free / 10 * 6;
+        if (free < LEAST) {
+            return new SlabBudget(0, "no space in " + root, "map outputs go to Spark's files, because " + root + " has only "
+                + mib(free) + " MiB free" + CURE);
+        } else if (wanted > 0) {
+            String now = free >= wanted ? "" : ", of which " + root + " has " + mib(free) + " MiB free now";
+            return new SlabBudget(wanted, "spark.verbena.memory" + now, null);
+        } else if (room < share) {
+            return new SlabBudget(room, "60 % of what " + root + " has free", room >= share / 4 ? null : root + " has only "
+                + mib(free) + " MiB free; map outputs beyond " + mib(room) + " MiB go to disk" + CURE);
+        }
+        return new SlabBudget(Math.max(LEAST, share), "a quarter of " + mib(memory) + " MiB"
+            + (executors > 1 ? " shared by " + executors + " executors" : ""), null);
+    }
+
+    /** Chooses the budget on this host. */
+    static SlabBudget here(long wanted, int executors, Path root) throws IOException {
+        return choose(wanted, memory(), executors, root,
+            Files.isDirectory(root) ? Files.getFileStore(root).getUsableSpace() : 0);
+    }
+
+    private static long mib(long bytes) {
+        return bytes >> 20;
+    }
+
+    /** Bytes of the host, or of the container that this process is in: its slabs are charged to that. */
+    private static long memory() throws IOException {
+        long bytes = Long.MAX_VALUE;
+        for (String line : Files.readAllLines(Path.of("/proc/meminfo"), StandardCharsets.US_ASCII)) {
+            if (line.startsWith("MemTotal:")) {
+                bytes = Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
+            }
+        }
+        for (String limit : List.of("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")) {
+            Path file = Path.of(limit);
+            String text = Files.isReadable(file) ? Files.readString(file).strip() : "max";
+            bytes = text.matches("[0-9]{1,18}") ? Math.min(bytes, Long.parseLong(text)) : bytes;
+        }
+        return bytes;
+    }
+}
