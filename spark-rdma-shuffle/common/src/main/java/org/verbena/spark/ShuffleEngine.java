@@ -43,6 +43,7 @@ public final class ShuffleEngine implements AutoCloseable {
     private final VbnContext context;
     private final HostLocalSlabs neighbours;
     private final Traffic traffic = new Traffic();
+    private VbnEngine engine;
     private FetchServer server;
     private FetchClient client;
     private DataDirectory directory;
@@ -57,7 +58,7 @@ public final class ShuffleEngine implements AutoCloseable {
         this.files = files;
         this.context = context;
         this.budget = budget;
-        this.neighbours = new HostLocalSlabs(context);
+        this.neighbours = new HostLocalSlabs(context, ROOT, application());
     }
 
     /**
@@ -116,7 +117,7 @@ public final class ShuffleEngine implements AutoCloseable {
     private void takeOverTransfers(SparkShim shim) throws Exception {
         BlockManager blocks = env.blockManager();
         BlockTransferService inner = blocks.blockTransferService();
-        VbnEngine engine = context.startEngine("verbena-engine");
+        engine = context.startEngine("verbena-engine");
         server = new FetchServer(engine, this::existingStore, blocks, traffic);
         client = new FetchClient(engine, inner, settings, networkTimeout(env.conf()), traffic);
         BlockTransferService ours = shim.newTransferService(inner, client);
@@ -166,17 +167,18 @@ public final class ShuffleEngine implements AutoCloseable {
         return Math.max(1, all / Math.max(1, conf.getInt("spark.executor.cores", one ? all : 1)));
     }
 
+    private String application() {
+        return env.conf().get("spark.app.id", "application");
+    }
+
     /** The slab store, made at the first call; null when this host has no place for it. */
     public synchronized SlabStore store() {
         if (store == null && !storeTried && !closed && budget.bytes() > 0) {
             storeTried = true;
             try {
-                directory = DataDirectory.create(ROOT, env.conf().get("spark.app.id", "application"),
-                    env.executorId());
+                directory = DataDirectory.create(ROOT, application(),
+                    env.blockManager().diskBlockManager().localDirs()[0].getName());
                 store = new SlabStore(context, directory.path(), budget.bytes(), settings.chunk(), files);
-                for (java.io.File local : env.blockManager().diskBlockManager().localDirs()) {
-                    directory.mark(local.toPath());
-                }
             } catch (IOException | RuntimeException e) {
                 LOG.warn("Verbena keeps map outputs of {} in Spark's files: {}", name(), e.toString());
                 closeStore();
@@ -198,6 +200,11 @@ public final class ShuffleEngine implements AutoCloseable {
     /** Bytes by path. */
     public Traffic traffic() {
         return traffic;
+    }
+
+    /** Objects of the native core that were not closed by their owners: 0, unless there is a bug. */
+    public long leaks() {
+        return context.counters().get("java.leaked");
     }
 
     /** What another executor needs to connect; null when transfers are Spark's. */
@@ -246,6 +253,9 @@ public final class ShuffleEngine implements AutoCloseable {
         }
         if (server != null) {
             server.close();
+        }
+        if (engine != null) {
+            engine.close();
         }
         neighbours.close();
         closeStore();

@@ -5,7 +5,6 @@ package org.verbena.spark.store;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -13,14 +12,14 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
-import java.util.UUID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * {@code /dev/shm/verbena-UID/APPLICATION/EXECUTOR-RANDOM/} of mode 0700 with a lock file whose lock the kernel gives up
- * with the process, however that ends. Whoever starts later removes directories whose lock is free. A lock file's name
- * tells the process that made it, because opening a lock file of one's own process would drop the lock.
+ * {@code /dev/shm/verbena-UID/APPLICATION/NAME/} of mode 0700; the name is that of the executor's block manager directory,
+ * by which the other executors of the host find it. In it is a lock file whose lock the kernel gives up with the process,
+ * however that ends. Whoever starts later removes directories whose lock is free. A lock file's name tells the process
+ * that made it, because opening a lock file of one's own process would drop the lock.
  */
 public final class DataDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DataDirectory.class);
@@ -43,13 +42,13 @@ public final class DataDirectory implements AutoCloseable {
      *
      * @param root directory on tmpfs, usually /dev/shm
      * @param application Spark's application id
-     * @param executor Spark's executor id
+     * @param name of the executor's first block manager directory
      */
-    public static DataDirectory create(Path root, String application, String executor) throws IOException {
+    public static DataDirectory create(Path root, String application, String name) throws IOException {
         Path mine = privateDirectory(root.resolve("verbena-" + userId()));
         clean(mine);
         Path app = privateDirectory(mine.resolve(safe(application)));
-        Path path = privateDirectory(app.resolve(safe(executor) + "-" + UUID.randomUUID().toString().substring(0, 8)));
+        Path path = privateDirectory(app.resolve(safe(name)));
         FileChannel channel = FileChannel.open(path.resolve(OWN_LOCK), StandardOpenOption.CREATE_NEW,
             StandardOpenOption.WRITE);
         FileLock lock = channel.tryLock();
@@ -60,6 +59,25 @@ public final class DataDirectory implements AutoCloseable {
         DataDirectory directory = new DataDirectory(path, channel);
         Runtime.getRuntime().addShutdownHook(directory.hook);
         return directory;
+    }
+
+    /**
+     * Finds the directory of another executor of this host and user.
+     *
+     * @param name of that executor's first block manager directory
+     * @return null when there is none
+     * @throws IOException when there is something else
+     */
+    static Path find(Path root, String application, String name) throws IOException {
+        Path mine = root.resolve("verbena-" + userId());
+        Path app = mine.resolve(safe(application));
+        Path path = app.resolve(safe(name));
+        if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+            return null;
+        }
+        check(mine);
+        check(app);
+        return check(path);
     }
 
     /** The directory. */
@@ -77,7 +95,7 @@ public final class DataDirectory implements AutoCloseable {
         return text.startsWith(".") ? "_" + text : text;
     }
 
-    /** Makes a directory of mode 0700, or checks that an existing one is ours, of that mode and no link. */
+    /** Makes a directory of mode 0700, or checks an existing one. */
     private static Path privateDirectory(Path path) throws IOException {
         if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
             try {
@@ -87,6 +105,11 @@ public final class DataDirectory implements AutoCloseable {
                 LOG.debug("{} was made by another executor meanwhile", path);
             }
         }
+        return check(path);
+    }
+
+    /** Gives the directory back if it is ours, of mode 0700 and no link. */
+    private static Path check(Path path) throws IOException {
         boolean directory = Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS);
         int owner = (Integer) Files.getAttribute(path, "unix:uid", LinkOption.NOFOLLOW_LINKS);
         String mode = PosixFilePermissions.toString(Files.getPosixFilePermissions(path, LinkOption.NOFOLLOW_LINKS));
@@ -169,11 +192,6 @@ public final class DataDirectory implements AutoCloseable {
             LOG.warn("cannot remove {}: {}", directory, e.toString());
         }
         directory.getParent().toFile().delete();
-    }
-
-    /** Writes the file that leads other executors of the host from a block manager directory to this one. */
-    public void mark(Path blockManagerDirectory) throws IOException {
-        Files.write(blockManagerDirectory.resolve(HostLocalSlabs.MARKER), path.toString().getBytes(StandardCharsets.UTF_8));
     }
 
     /** Removes the directory with all that is in it. */

@@ -2,11 +2,10 @@
 // Reads map outputs of the other executors of this host: mapped slabs, no message, no copy of files.
 package org.verbena.spark.store;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -16,20 +15,28 @@ import org.verbena.core.VbnContext;
 import org.verbena.core.VbnMemory;
 
 /**
- * A marker file in the other executor's block manager directory leads to its slab directory; a symbolic link there names
- * the index of a map output (see {@link SlabStore}). Everything found is checked. Thread safe.
+ * The name of the other executor's block manager directory is that of its slab directory; a symbolic link there names the
+ * index of a map output (see {@link SlabStore}). Everything found is checked. Thread safe.
  */
 public final class HostLocalSlabs implements AutoCloseable {
-    static final String MARKER = "verbena-slabs";
     private static final Logger LOG = LoggerFactory.getLogger(HostLocalSlabs.class);
     private static final int MAX_INDICES = 1 << 16;
 
     private final VbnContext context;
+    private final Path root;
+    private final String application;
     private final Map<String, Neighbour> neighbours = new ConcurrentHashMap<>();
 
-    /** Makes an empty view. */
-    public HostLocalSlabs(VbnContext context) {
+    /**
+     * Makes an empty view.
+     *
+     * @param root directory on tmpfs, as for {@link DataDirectory#create}
+     * @param application Spark's application id
+     */
+    public HostLocalSlabs(VbnContext context, Path root, String application) {
         this.context = context;
+        this.root = root;
+        this.application = application;
     }
 
     /** Another executor of this host. */
@@ -113,12 +120,11 @@ public final class HostLocalSlabs implements AutoCloseable {
         try {
             Neighbour neighbour = neighbours.get(directories[0]);
             if (neighbour == null) {
-                Path marker = Path.of(directories[0], MARKER);
-                if (!Files.isRegularFile(marker, LinkOption.NOFOLLOW_LINKS) || Files.size(marker) > 4096) {
+                Path directory = DataDirectory.find(root, application, new File(directories[0]).getName());
+                if (directory == null) {
                     return null;
                 }
                 prune();
-                Path directory = Path.of(new String(Files.readAllBytes(marker), StandardCharsets.UTF_8));
                 neighbour = neighbours.computeIfAbsent(directories[0], d -> new Neighbour(directory));
             }
             return neighbour.index(shuffleId, mapId);

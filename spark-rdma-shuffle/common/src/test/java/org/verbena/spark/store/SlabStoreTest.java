@@ -17,6 +17,7 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Random;
@@ -36,6 +37,8 @@ import org.verbena.core.VbnContext;
 @Timeout(60)
 class SlabStoreTest {
     private static final int PARTITIONS = 20;
+    private static final Path SHM = Path.of("/dev/shm");
+    private static final String APPLICATION = "test-" + ProcessHandle.current().pid();
 
     @TempDir
     Path disk;
@@ -79,8 +82,12 @@ class SlabStoreTest {
     @BeforeEach
     void open() throws IOException {
         context = VbnContext.open(new VbnConfig().jobKey(new byte[32]));
-        directory = DataDirectory.create(Path.of("/dev/shm"), "test-" + ProcessHandle.current().pid(), "1");
+        directory = DataDirectory.create(SHM, APPLICATION, disk.getFileName().toString());
         files = new DiskFiles();
+    }
+
+    private HostLocalSlabs neighbours() {
+        return new HostLocalSlabs(context, SHM, APPLICATION);
     }
 
     @AfterEach
@@ -271,8 +278,7 @@ class SlabStoreTest {
     @Test
     void aNeighbourReadsMappedSlabsAndGoesOnInTheFileWhenTheOutputIsSpilled() throws IOException {
         byte[][] data = data(11, 200_000);
-        directory.mark(disk);
-        try (SlabStore store = store(16 << 20); HostLocalSlabs neighbours = new HostLocalSlabs(context)) {
+        try (SlabStore store = store(16 << 20); HostLocalSlabs neighbours = neighbours()) {
             write(store, 5, 6, data);
             String[] directories = {disk.toString()};
             MapIndex index = neighbours.find(directories, 5, 6);
@@ -295,8 +301,7 @@ class SlabStoreTest {
 
     @Test
     void aDamagedEntryIsNotBelieved() throws IOException {
-        directory.mark(disk);
-        try (SlabStore store = store(16 << 20); HostLocalSlabs neighbours = new HostLocalSlabs(context)) {
+        try (SlabStore store = store(16 << 20); HostLocalSlabs neighbours = neighbours()) {
             write(store, 5, 6, data(1, 1000));
             for (String target : new String[] {"0:0:999999999:1", "0:-5:10:1", "x", "99:0:64:1", "0:0:64:1"}) {
                 Path link = directory.path().resolve("m-5-9");
@@ -304,6 +309,18 @@ class SlabStoreTest {
                 Files.createSymbolicLink(link, Path.of(target));
                 assertNull(neighbours.find(new String[] {disk.toString()}, 5, 9), target);
             }
+        }
+    }
+
+    @Test
+    void slabsInADirectoryThatOthersMayEnterAreNotRead() throws IOException {
+        String[] directories = {disk.toString()};
+        try (SlabStore store = store(16 << 20); HostLocalSlabs neighbours = neighbours()) {
+            write(store, 5, 6, data(1, 1000));
+            Files.setPosixFilePermissions(directory.path(), PosixFilePermissions.fromString("rwxr-xr-x"));
+            assertNull(neighbours.find(directories, 5, 6));
+            Files.setPosixFilePermissions(directory.path(), PosixFilePermissions.fromString("rwx------"));
+            assertNotNull(neighbours.find(directories, 5, 6));
         }
     }
 
