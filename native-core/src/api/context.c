@@ -41,7 +41,7 @@ vbn_status_t vbn_open(const vbn_config_t *config, vbn_context_t **context_p)
     context->config.log.level = log_level(&config->settings);
     context->fork_generation = os_fork_generation();
     pthread_mutex_init(&context->lock, NULL);
-    vbn_status_t status = stats_open(config->settings.stats_dir, &context->stats);
+    vbn_status_t status = stats_open(&context->stats);
     if (status >= 0) {
         context->counters = stats_row(context->stats);
         status = mem_registry_open(&context->config.log, context->counters, &context->memory);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * counters.c - the statistics page.
- *
- *   page:  header (64 bytes) | row 0 | row 1 | ... | row 63      a row: COUNTER_COUNT values, padded to cache lines
+ * counters.c - the statistics page of this process (layout: stats_format.h). A row: COUNTER_COUNT values, padded to
+ * cache lines.
  *
  * I1 a row's values only grow, also over several owners: a released row keeps its values, the next owner counts on.
  *    So the sum over all rows is right at any time.
@@ -10,40 +9,34 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/os.h"
-
-#define STATS_MAGIC "VBNSTAT1"
-#define STATS_PATH_BYTES 512
-
-typedef struct stats_header {
-    char magic[8];
-    uint32_t counters; /* values of a row */
-    uint32_t rows;
-    uint32_t row_bytes;
-    uint32_t pid;
-    uint64_t host_id;
-    uint64_t opened_ns; /* os_now_ns */
-    uint8_t reserved[24];
-} stats_header_t;
-
-static_assert(sizeof(stats_header_t) == CACHE_LINE, "the header is one cache line");
+#include "base/stats_format.h"
 
 #define ROW_BYTES ((sizeof(counters_t) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)
-#define PAGE_BYTES (sizeof(stats_header_t) + STATS_ROWS * ROW_BYTES)
+
+/* All names, one after the other with their 0 bytes. */
+static const char counter_text[] =
+#define COUNTER(id, name, help) name "\0"
+#include "base/counters.def"
+#undef COUNTER
+    ;
+
+#define NAMES_BYTES ((sizeof(counter_text) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)
+#define PAGE_BYTES (sizeof(stats_header_t) + NAMES_BYTES + STATS_ROWS * ROW_BYTES)
+
+static_assert(PAGE_BYTES <= STATS_BYTES_MAX, "readers map the whole page");
 
 struct stats_page {
     char *memory;                /* mapped, PAGE_BYTES */
     pthread_mutex_t lock;        /* guards owners */
     uint32_t owners[STATS_ROWS]; /* of each row */
-    char path[STATS_PATH_BYTES]; /* "" = private */
+    int fd;                      /* kept open so that others find the page; -1 = private memory */
 };
 
 static const char *const counter_names[COUNTER_COUNT] = {
@@ -59,7 +52,7 @@ const char *counter_name(counter_id_t id)
 
 static counters_t *row_at(const stats_page_t *page, unsigned index)
 {
-    return (counters_t *)(void *)(page->memory + sizeof(stats_header_t) + index * ROW_BYTES);
+    return (counters_t *)(void *)(page->memory + sizeof(stats_header_t) + NAMES_BYTES + index * ROW_BYTES);
 }
 
 static vbn_status_t map_private(stats_page_t *page)
@@ -71,30 +64,27 @@ static vbn_status_t map_private(stats_page_t *page)
     return VBN_OK;
 }
 
-static vbn_status_t map_file(stats_page_t *page, const char *dir)
+/* Without memfd_create (old kernel, seccomp) the counters work all the same, only nobody outside sees them. */
+static vbn_status_t map_page(stats_page_t *page)
 {
     void *memory = NULL;
-    int fd = -1;
-    int length = snprintf(page->path, sizeof(page->path), "%s/stats-%016" PRIx64, dir, os_random_u64());
-    if (length < 0 || (size_t)length >= sizeof(page->path))
-        return err_set(VBN_ERR_SETTING, "stats.dir is longer than %d bytes", STATS_PATH_BYTES - 32);
-    vbn_status_t status = os_create_file(page->path, PAGE_BYTES, &fd);
+    if (os_memfd(STATS_MEMFD_NAME, PAGE_BYTES, &page->fd) < 0) {
+        page->fd = -1;
+        return map_private(page);
+    }
+    vbn_status_t status = os_map(page->fd, PAGE_BYTES, true, &memory);
     if (status < 0)
-        return err_add(status, "statistics page; set stats.dir to a directory on tmpfs, or to nothing");
-    status = os_map(fd, PAGE_BYTES, true, &memory);
-    close(fd);
-    if (status < 0)
-        unlink(page->path);
+        close(page->fd);
     page->memory = memory;
     return status;
 }
 
-vbn_status_t stats_open(const char *dir, stats_page_t **page_p)
+vbn_status_t stats_open(stats_page_t **page_p)
 {
     stats_page_t *page = calloc(1, sizeof(*page));
     if (page == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for the statistics page");
-    vbn_status_t status = dir == NULL || dir[0] == '\0' ? map_private(page) : map_file(page, dir);
+    vbn_status_t status = map_page(page);
     if (status < 0) {
         free(page);
         return status;
@@ -102,11 +92,13 @@ vbn_status_t stats_open(const char *dir, stats_page_t **page_p)
     stats_header_t header = {.counters = COUNTER_COUNT,
                              .rows = STATS_ROWS,
                              .row_bytes = ROW_BYTES,
+                             .names_bytes = NAMES_BYTES,
                              .pid = (uint32_t)getpid(),
                              .host_id = os_host_id(),
                              .opened_ns = os_now_ns()};
     memcpy(header.magic, STATS_MAGIC, sizeof(header.magic));
     memcpy(page->memory, &header, sizeof(header));
+    memcpy(page->memory + sizeof(header), counter_text, sizeof(counter_text));
     pthread_mutex_init(&page->lock, NULL);
     *page_p = page;
     return VBN_OK;
@@ -116,8 +108,8 @@ void stats_close(stats_page_t *page)
 {
     if (page == NULL)
         return;
-    if (page->path[0] != '\0')
-        unlink(page->path);
+    if (page->fd >= 0)
+        close(page->fd);
     os_unmap(page->memory, PAGE_BYTES);
     pthread_mutex_destroy(&page->lock);
     free(page);

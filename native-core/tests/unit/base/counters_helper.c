@@ -6,9 +6,9 @@
 
 _Static_assert(HELPER_STATS_ROWS == STATS_ROWS, "the tests know the number of rows");
 
-vbn_status_t helper_stats_open(const char *dir, helper_page_t **page_p)
+vbn_status_t helper_stats_open(helper_page_t **page_p)
 {
-    return stats_open(dir, (stats_page_t **)(void *)page_p);
+    return stats_open((stats_page_t **)(void *)page_p);
 }
 
 void helper_stats_close(helper_page_t *page)

@@ -10,7 +10,7 @@
 typedef struct helper_page helper_page_t;
 typedef struct helper_row helper_row_t;
 
-vbn_status_t helper_stats_open(const char *dir, helper_page_t **page_p);
+vbn_status_t helper_stats_open(helper_page_t **page_p);
 void helper_stats_close(helper_page_t *page);
 helper_row_t *helper_stats_row(helper_page_t *page);
 void helper_stats_row_release(helper_page_t *page, helper_row_t *row);

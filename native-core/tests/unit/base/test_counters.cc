@@ -2,16 +2,20 @@
 // Tests of the statistics page.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 extern "C" {
+#include "base/stats_format.h"
 #include "counters_helper.h"
 }
 
@@ -32,7 +36,7 @@ TEST(Counters, NamesAreDistinctAndDotted)
 TEST(Counters, SumCoversAllRowsAndReleasedOnes)
 {
     helper_page_t *page = nullptr;
-    ASSERT_EQ(helper_stats_open(nullptr, &page), VBN_OK);
+    ASSERT_EQ(helper_stats_open(&page), VBN_OK);
     helper_row_t *a = helper_stats_row(page);
     helper_row_t *b = helper_stats_row(page);
     ASSERT_NE(a, b);
@@ -58,7 +62,7 @@ TEST(Counters, WorkersBeyondTheLastRowShareIt)
     helper_page_t *page = nullptr;
     std::set<helper_row_t *> rows;
     helper_row_t *last = nullptr;
-    ASSERT_EQ(helper_stats_open("", &page), VBN_OK);
+    ASSERT_EQ(helper_stats_open(&page), VBN_OK);
     for (int i = 0; i < HELPER_STATS_ROWS + 5; i++) {
         last = helper_stats_row(page);
         rows.insert(last);
@@ -74,7 +78,7 @@ TEST(Counters, EachThreadsRowCountsExactly)
 {
     helper_page_t *page = nullptr;
     std::vector<std::thread> threads;
-    ASSERT_EQ(helper_stats_open(nullptr, &page), VBN_OK);
+    ASSERT_EQ(helper_stats_open(&page), VBN_OK);
     for (int t = 0; t < 4; t++)
         threads.emplace_back([page] {
             helper_row_t *row = helper_stats_row(page);
@@ -88,35 +92,83 @@ TEST(Counters, EachThreadsRowCountsExactly)
     helper_stats_close(page);
 }
 
-TEST(Counters, PageFileIsPrivateAndGoneAfterClose)
+// Path of this process's only statistics page, "" when there is none.
+std::string page_path()
 {
-    char dir[] = "/tmp/vbn-test-XXXXXX";
-    ASSERT_NE(mkdtemp(dir), nullptr);
-    helper_page_t *page = nullptr;
-    ASSERT_EQ(helper_stats_open(dir, &page), VBN_OK);
-    int files = 0;
-    for (auto &entry : std::filesystem::directory_iterator(dir)) {
-        struct stat info = {};
-        ASSERT_EQ(stat(entry.path().c_str(), &info), 0);
-        EXPECT_EQ(info.st_mode & 0777, 0600u);
-        EXPECT_EQ(entry.path().filename().string().rfind("stats-", 0), 0u);
-        files++;
+    std::string found;
+    for (auto &entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone; // the iterator's own descriptor
+        std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
+        if (target.rfind("/memfd:" STATS_MEMFD_NAME, 0) == 0) {
+            EXPECT_EQ(found, "") << "one page per context";
+            found = entry.path().string();
+        }
     }
-    EXPECT_EQ(files, 1);
-    helper_counter_add(helper_stats_row(page), 2, 9);
-    EXPECT_EQ(helper_stats_sum(page, 2), 9u);
-    helper_stats_close(page);
-    EXPECT_TRUE(std::filesystem::is_empty(dir));
-    std::filesystem::remove(dir);
+    return found;
 }
 
-TEST(Counters, UnusableDirectoryIsAnErrorThatNamesTheSetting)
+TEST(Counters, OthersReadThePageThroughProcAndItIsGoneAfterClose)
 {
     helper_page_t *page = nullptr;
-    EXPECT_LT(helper_stats_open("/nonexistent/dir", &page), 0);
-    EXPECT_NE(std::string(err_text()).find("stats.dir"), std::string::npos);
-    EXPECT_EQ(helper_stats_open(std::string(600, 'd').c_str(), &page), VBN_ERR_SETTING);
-    EXPECT_EQ(page, nullptr);
+    stats_view_t view;
+    ASSERT_EQ(helper_stats_open(&page), VBN_OK);
+    helper_counter_add(helper_stats_row(page), 2, 9);
+    ASSERT_EQ(stats_view_open(page_path().c_str(), &view), VBN_OK) << err_text();
+    EXPECT_EQ(view.header.pid, (uint32_t)getpid());
+    ASSERT_EQ(view.header.counters, helper_counter_count());
+    for (unsigned id = 0; id < helper_counter_count(); id++) {
+        EXPECT_STREQ(stats_view_name(&view, id), helper_counter_name(id));
+        EXPECT_EQ(stats_view_sum(&view, id), id == 2 ? 9u : 0u);
+    }
+    EXPECT_EQ(stats_view_name(&view, helper_counter_count()), nullptr);
+    EXPECT_EQ(stats_view_sum(&view, helper_counter_count()), 0u);
+    struct stat info = {};
+    ASSERT_EQ(stat(page_path().c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0600u);
+    helper_stats_close(page);
+    EXPECT_EQ(page_path(), "");
+    EXPECT_EQ(stats_view_sum(&view, 2), 9u) << "a reader's mapping outlives the process";
+    stats_view_close(&view);
+    stats_view_close(&view);
+}
+
+// A page file with one header field changed, and what the reader says.
+vbn_status_t open_changed(size_t at, uint32_t value, size_t bytes)
+{
+    helper_page_t *page = nullptr;
+    stats_view_t view;
+    EXPECT_EQ(helper_stats_open(&page), VBN_OK);
+    std::ifstream in(page_path(), std::ios::binary);
+    std::string content((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    helper_stats_close(page);
+    content.replace(at, sizeof(value), reinterpret_cast<const char *>(&value), sizeof(value));
+    char name[] = "/tmp/vbn-stats-XXXXXX";
+    int fd = mkstemp(name);
+    content.resize(bytes == 0 ? content.size() : bytes);
+    EXPECT_EQ(write(fd, content.data(), content.size()), (ssize_t)content.size());
+    close(fd);
+    vbn_status_t status = stats_view_open(name, &view);
+    stats_view_close(&view);
+    unlink(name);
+    return status;
+}
+
+TEST(Counters, AReaderRefusesLengthsThatDoNotFitThePage)
+{
+    const size_t bytes = offsetof(stats_header_t, counters);
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, pid), 1, 0), VBN_OK);
+    EXPECT_EQ(open_changed(0, 0, 0), VBN_ERR_CORRUPT) << "magic";
+    EXPECT_EQ(open_changed(bytes, 0, 0), VBN_ERR_CORRUPT);
+    EXPECT_EQ(open_changed(bytes, 0xffffffff, 0), VBN_ERR_CORRUPT);
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, rows), 65, 0), VBN_ERR_CORRUPT);
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, rows), 0xffffffff, 0), VBN_ERR_CORRUPT);
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, row_bytes), 8, 0), VBN_ERR_CORRUPT);
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, row_bytes), 1 << 30, 0), VBN_ERR_CORRUPT);
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, names_bytes), 0xfffffff8, 0), VBN_ERR_CORRUPT);
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, pid), 1, 63), VBN_ERR_CORRUPT) << "shorter than a header";
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, pid), 1, 4096), VBN_ERR_CORRUPT) << "rows cut off";
+    stats_view_t view;
+    EXPECT_LT(stats_view_open("/nonexistent/page", &view), 0);
 }
 
 } // namespace

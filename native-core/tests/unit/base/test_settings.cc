@@ -39,7 +39,6 @@ TEST_F(Settings, DefaultsAreTheTables)
     EXPECT_EQ(settings.tl_tcp_connect_timeout, UINT64_C(10000000000));
     EXPECT_EQ(settings.progress_spin, 20000u);
     EXPECT_STREQ(settings.tl_enable, "self,shm,tcp");
-    EXPECT_STREQ(settings.stats_dir, "");
 }
 
 TEST_F(Settings, EveryRowsDefaultIsPrintedInAFormThatIsAccepted)
@@ -158,7 +157,7 @@ TEST_F(Settings, EnvironmentIsTakenAndOthersVariablesAreLeftAlone)
 {
     char port[] = "VBN_TL_TCP_PORT=4000";
     char path[] = "PATH=/bin";
-    char empty[] = "VBN_STATS_DIR=";
+    char empty[] = "VBN_TL_SHM_SOCKET_DIR=";
     char *environment[] = {path, port, empty, nullptr};
     EXPECT_EQ(settings_from_env(&settings, environment), VBN_OK);
     EXPECT_EQ(settings.tl_tcp_port, 4000);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stats_format.h - layout of the statistics page, and reading the page of another process.
+ *
+ *   header (64 bytes) | names, each ended by a 0 byte, padded to 64 | row 0 | ... | row 63
+ *
+ * The page is a memfd with the name below, kept open by its process: whoever may look into /proc/<pid>/fd (the same
+ * user, or root) finds and maps it, and nothing stays behind when the process dies. The names travel with the values,
+ * so that a reader of another version understands them. Native byte order: writer and reader share a host. */
+#ifndef VBN_BASE_STATS_FORMAT_H
+#define VBN_BASE_STATS_FORMAT_H
+
+#include "base/status.h"
+
+#define STATS_MEMFD_NAME "vbn-stats"
+#define STATS_MAGIC "VBNSTAT2"
+#define STATS_BYTES_MAX ((size_t)1 << 20) /* a reader maps no more than this */
+
+typedef struct stats_header {
+    char magic[8];
+    uint32_t counters;   /* values of a row */
+    uint32_t rows;
+    uint32_t row_bytes;
+    uint32_t names_bytes; /* padded */
+    uint64_t host_id;
+    uint64_t opened_ns; /* os_now_ns */
+    uint32_t pid;       /* in its own namespace */
+    uint8_t reserved[20];
+} stats_header_t;
+
+#ifndef __cplusplus
+_Static_assert(sizeof(stats_header_t) == 64, "the header is one cache line");
+#endif
+
+typedef struct stats_view {
+    stats_header_t header; /* checked copy */
+    char *memory;          /* read-only mapping, header included */
+    size_t bytes;
+    uint64_t inode; /* equal for a process and the children that inherited its page */
+} stats_view_t;
+
+/* Maps the page behind a path (/proc/<pid>/fd/<n>) after checking every length in it. VBN_ERR_CORRUPT when it is not
+ * a statistics page, VBN_ERR_SYSTEM or VBN_ERR_ACCESS when it cannot be opened. Any thread. */
+vbn_status_t stats_view_open(const char *path, stats_view_t *view);
+void stats_view_close(stats_view_t *view);
+/* Sum over the rows; 0 for an index beyond the header's. */
+uint64_t stats_view_sum(const stats_view_t *view, uint32_t index);
+/* Name of a counter; NULL beyond the last. Valid until close. */
+const char *stats_view_name(const stats_view_t *view, uint32_t index);
+
+#endif

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vbn_top sees running processes of the core, and only those. TOOLS: folder of the tools."""
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+BIN = os.environ["TOOLS"]
+LIMIT = 60  # seconds for anything here
+
+
+def top(*options):
+    done = subprocess.run([os.path.join(BIN, "vbn_top"), "--count", "1", *options], capture_output=True, text=True,
+                          timeout=LIMIT, check=True)
+    return done.stdout
+
+
+class Top(unittest.TestCase):
+    def setUp(self):
+        self.busy = subprocess.Popen([os.path.join(BIN, "vbn_perf"), "--transport", "shm", "--row", "core.am.rate",
+                                      "--size", "8", "--blocks", "101", "--scale", "100"], stdout=subprocess.DEVNULL)
+
+    def tearDown(self):
+        self.busy.kill()
+        self.busy.wait(LIMIT)
+
+    def _seen(self):
+        """The entry of the busy process, once it has sent something."""
+        deadline = time.monotonic() + LIMIT
+        while time.monotonic() < deadline:
+            for process in json.loads(top("--json"))["processes"]:
+                if process["pid"] == self.busy.pid and process["counters"]["am.small"][0] > 0:
+                    return process
+            self.assertIsNone(self.busy.poll(), "vbn_perf ended")
+            time.sleep(0.1)
+        self.fail("vbn_top does not show a process that uses the core")
+
+    def test_a_busy_process_is_shown_with_its_counters_until_it_is_killed(self):
+        process = self._seen()
+        self.assertEqual(process["command"], "vbn_perf")
+        self.assertEqual(process["counters"]["peers.connected"][0], 1)
+        self.assertIn(str(self.busy.pid), top("--pid", str(self.busy.pid)))
+        self.busy.kill()
+        self.busy.wait(LIMIT)
+        left = [process["pid"] for process in json.loads(top("--json"))["processes"]]
+        self.assertNotIn(self.busy.pid, left)
+
+    def test_a_process_without_the_core_is_not_shown(self):
+        self.assertEqual(json.loads(top("--json", "--pid", str(os.getpid())))["processes"], [])
+
+    def test_wrong_options_name_the_right_ones(self):
+        for words in (["--interval", "never"], ["--count", "0"], ["--colour"]):
+            done = subprocess.run([os.path.join(BIN, "vbn_top"), *words], capture_output=True, text=True, timeout=LIMIT)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("vbn_top", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
