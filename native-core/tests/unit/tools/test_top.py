@@ -27,11 +27,12 @@ class Top(unittest.TestCase):
         self.busy.wait(LIMIT)
 
     def _seen(self):
-        """The entry of the busy process, once it has sent something."""
+        """The entry of the busy process, once it has a peer and has sent it something."""
         deadline = time.monotonic() + LIMIT
         while time.monotonic() < deadline:
             for process in json.loads(top("--json"))["processes"]:
-                if process["pid"] == self.busy.pid and process["counters"]["am.small"][0] > 0:
+                counters = process["counters"]
+                if process["pid"] == self.busy.pid and counters["am.small"][0] and counters["peers.connected"][0]:
                     return process
             self.assertIsNone(self.busy.poll(), "vbn_perf ended")
             time.sleep(0.1)
