@@ -22,7 +22,7 @@ set(VBN_WARNINGS -Wall -Wextra -Wshadow -Wformat=2 -Werror)
 set(VBN_C_WARNINGS ${VBN_WARNINGS} -Wmissing-prototypes -Wconversion)
 
 add_compile_definitions(_GNU_SOURCE)
-add_compile_options(-fstack-protector-strong -fno-omit-frame-pointer)
+add_compile_options(-fstack-protector-strong)
 add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 
 # Hardening that not every compiler and processor knows.
@@ -38,7 +38,7 @@ if(VBN_SANITIZE)
     if(NOT VBN_SANITIZE MATCHES "^(address|undefined|thread|address,undefined)$")
         message(FATAL_ERROR "VBN_SANITIZE=${VBN_SANITIZE}: use address,undefined or thread")
     endif()
-    add_compile_options(-fsanitize=${VBN_SANITIZE} -fno-sanitize-recover=all -UNDEBUG)
+    add_compile_options(-fsanitize=${VBN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -UNDEBUG)
     add_link_options(-fsanitize=${VBN_SANITIZE})
 else()
     add_compile_options($<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)

@@ -29,6 +29,11 @@ void jni_on_done(vbn_op_t *core_op, vbn_status_t status, size_t length)
 {
     jni_op_t *op = CONTAINER(jni_op_t, op, core_op);
     jni_worker_t *worker = op->worker;
+    if (status == VBN_OK && !worker->ending && jni_event_room(worker)) {
+        jni_event_done(worker, op->token, length);
+        jni_op_free(op);
+        return;
+    }
     page_event_t event = {.kind = EVENT_OP, .status = status, .token = op->token, .length = length};
     if (worker->ending || (worker->first == NULL && jni_event_write(worker, &event, NULL, 0, NULL, 0))) {
         jni_op_free(op);

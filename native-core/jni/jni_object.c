@@ -30,6 +30,7 @@ uint64_t jni_object_add(jni_object_t *object, jni_kind_t kind, void (*destroy)(j
     object->kind = kind;
     object->destroy = destroy;
     object->references = 1;
+    object->owner = pthread_self();
     pthread_mutex_lock(&table_lock);
     vbn_status_t status = handle_new(&table, object, &handle);
     pthread_mutex_unlock(&table_lock);
@@ -61,6 +62,19 @@ jni_object_t *jni_object_get_any(jlong handle, jni_kind_t kind, jni_kind_t other
     if (object == NULL)
         stale(handle, kind);
     return object;
+}
+
+jni_object_t *jni_object_own(jlong handle, jni_kind_t kind)
+{
+    pthread_mutex_lock(&table_lock);
+    jni_object_t *object = find(handle, kind, kind);
+    bool own = object != NULL && pthread_equal(object->owner, pthread_self());
+    pthread_mutex_unlock(&table_lock);
+    if (object == NULL)
+        stale(handle, kind);
+    else if (!own)
+        jni_status(err_set(VBN_ERR_INVALID, "a %s may be used by the thread that created it only", kind_name(kind)));
+    return own ? object : NULL;
 }
 
 jni_object_t *jni_object_get(jlong handle, jni_kind_t kind)

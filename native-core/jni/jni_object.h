@@ -8,6 +8,7 @@
 #define VBN_JNI_OBJECT_H
 
 #include <jni.h>
+#include <pthread.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -17,6 +18,7 @@ typedef enum jni_kind { JNI_CONTEXT, JNI_WORKER, JNI_MEMORY, JNI_MAPPING } jni_k
 typedef struct jni_object jni_object_t;
 struct jni_object {
     void (*destroy)(jni_object_t *object);
+    pthread_t owner; /* the thread of jni_object_add */
     uint32_t references;
     jni_kind_t kind;
 };
@@ -25,6 +27,9 @@ struct jni_object {
 uint64_t jni_object_add(jni_object_t *object, jni_kind_t kind, void (*destroy)(jni_object_t *object));
 /* NULL, with VBN_ERR_STALE recorded, when the handle is not live or of another kind. */
 jni_object_t *jni_object_get(jlong handle, jni_kind_t kind);
+/* As jni_object_get, for objects that only the thread which made them may use and end: no reference is taken, another
+ * thread gets NULL with VBN_ERR_INVALID. */
+jni_object_t *jni_object_own(jlong handle, jni_kind_t kind);
 /* As jni_object_get for either of two kinds. */
 jni_object_t *jni_object_get_any(jlong handle, jni_kind_t kind, jni_kind_t other);
 void jni_object_put(jni_object_t *object);

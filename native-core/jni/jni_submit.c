@@ -138,6 +138,25 @@ static void run_operation(jni_worker_t *worker, const command_t *command)
     }
 }
 
+/* A get or put of one part on memory that is mapped here ends within the call: no operation object is needed, only its
+ * event. False when the command has to go the general way. */
+static bool run_mapped(jni_worker_t *worker, const page_command_t *slot)
+{
+    if ((slot->kind != PAGE_GET && slot->kind != PAGE_PUT) || slot->parts != 1 || !jni_event_room(worker))
+        return false;
+    const jni_key_t *key = handle_get(&worker->keys, slot->handle);
+    if (key == NULL || vbn_key_pointer(key->key) == NULL)
+        return false;
+    const struct iovec iov = {(void *)(uintptr_t)slot->address, slot->length};
+    vbn_status_t status = slot->kind == PAGE_GET ? vbn_get(key->key, slot->offset, &iov, 1, &worker->at_once)
+                                                 : vbn_put(key->key, slot->offset, &iov, 1, &worker->at_once);
+    if (status < 0)
+        report_failure(worker, slot->token, status);
+    else
+        jni_event_done(worker, slot->token, worker->at_once.length);
+    return true;
+}
+
 static void release_key(jni_worker_t *worker, uint64_t handle)
 {
     jni_key_t *key = handle_drop(&worker->keys, handle);
@@ -163,7 +182,9 @@ static void run_command(jni_worker_t *worker, const command_t *command)
         break;
     }
     case PAGE_KEY_RELEASE: release_key(worker, handle); break;
-    default: run_operation(worker, command);
+    default:
+        if (!run_mapped(worker, command->slot))
+            run_operation(worker, command);
     }
 }
 

@@ -16,15 +16,7 @@
 
 jni_worker_t *jni_worker_enter(jlong handle)
 {
-    jni_worker_t *worker = (jni_worker_t *)jni_object_get(handle, JNI_WORKER);
-    if (worker == NULL)
-        return NULL;
-    jni_object_put(&worker->object);
-    if (!pthread_equal(worker->owner, pthread_self())) {
-        jni_status(err_set(VBN_ERR_INVALID, "a worker may be used by the thread that created it only"));
-        return NULL;
-    }
-    return worker;
+    return (jni_worker_t *)jni_object_own(handle, JNI_WORKER);
 }
 
 /* --------------------------------------------------------------------------------------- create, destroy */
@@ -67,7 +59,6 @@ static jni_worker_t *worker_new(void)
     jni_worker_t *worker = calloc(1, sizeof(*worker));
     if (worker == NULL)
         return NULL;
-    worker->owner = pthread_self();
     mpool_init(&worker->ops, sizeof(jni_op_t), OPS_PER_BLOCK, 0);
     handle_table_init(&worker->peers, HANDLES_MAX);
     handle_table_init(&worker->keys, HANDLES_MAX);

@@ -2,7 +2,7 @@
  * jni_worker.h - a worker that a Java engine drives: shared page, operation slots, and the peers, keys and remote data
  * that Java holds.
  *
- * Everything belongs to the thread that created the worker (`owner`, checked on each call), except `woken`, which any
+ * Everything belongs to the thread that created the worker (checked on each call), except `woken`, which any
  * thread sets under the object table's lock. Events go straight to the page while a poll runs and there is room;
  * otherwise they wait, in order, in a list, and the core is not progressed until that is empty (back-pressure). */
 #ifndef VBN_JNI_WORKER_H
@@ -65,7 +65,6 @@ struct jni_worker {
     jni_object_t object;
     vbn_worker_t *worker;
     jni_context_t *context; /* a reference */
-    pthread_t owner;
     jobject page_object; /* global reference: keeps the page */
     uint8_t *page;
     page_command_t *commands;
@@ -80,6 +79,7 @@ struct jni_worker {
     jni_event_t *first; /* waiting events */
     jni_event_t *last;
     mpool_t ops;
+    vbn_op_t at_once; /* of operations that end within their call */
     handle_table_t peers;
     handle_table_t keys;
     handle_table_t remotes;
@@ -95,6 +95,20 @@ jni_worker_t *jni_worker_enter(jlong handle);
 /* Writes the event with its payload (two pieces) to the page; false when it has to wait. */
 bool jni_event_write(jni_worker_t *worker, page_event_t *event, const void *first, size_t first_bytes,
                      const void *second, size_t second_bytes);
+/* True when an event without payload can be written at once, in order. */
+static inline bool jni_event_room(const jni_worker_t *worker)
+{
+    return worker->first == NULL && worker->event_count < worker->event_limit;
+}
+/* Writes the event of a successful operation; there is room. */
+static inline void jni_event_done(jni_worker_t *worker, uint64_t token, uint64_t length)
+{
+    page_event_t *event = &worker->events[worker->event_count++];
+    event->kind = EVENT_OP;
+    event->status = VBN_OK;
+    event->token = token;
+    event->length = length;
+}
 /* Lets an event wait. */
 void jni_event_queue(jni_worker_t *worker, jni_event_t *event);
 /* Writes waiting events while there is room; true when none is left. */

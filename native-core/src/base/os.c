@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/atomics.h"
+#include "base/fork.h"
 
 #define ALLOCATE_STEP (UINT64_C(64) << 20) /* bytes per fallocate, so that a signal undoes little of it */
 
@@ -241,12 +241,12 @@ unsigned os_cpu_count(void)
 /* ------------------------------------------------------------------------------------------------ fork */
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-static _Atomic uint64_t fork_generation;
+_Atomic uint64_t os_fork_count;
 
 /* Runs in the child, which has one thread; relaxed is enough. */
 static void count_fork(void)
 {
-    atomic_set_relaxed(&fork_generation, atomic_get_relaxed(&fork_generation) + 1);
+    atomic_set_relaxed(&os_fork_count, atomic_get_relaxed(&os_fork_count) + 1);
 }
 
 static void watch_forks(void)
@@ -257,5 +257,5 @@ static void watch_forks(void)
 uint64_t os_fork_generation(void)
 {
     pthread_once(&fork_once, watch_forks);
-    return atomic_get_relaxed(&fork_generation);
+    return os_fork_generation_now();
 }

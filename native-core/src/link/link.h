@@ -24,6 +24,7 @@ typedef struct link_engine link_engine_t;
 
 #define LINK_HEADER_BYTES 16
 #define LINK_UPPER_HEADER_MAX (TL_HEADER_MAX - LINK_HEADER_BYTES)
+#define LINK_FRAME_MAX TL_HEADER_MAX /* bytes of a link_packet_t's frame */
 
 typedef struct link_upcalls {
     void *arg; /* passed to all: the protocol engine */
@@ -69,8 +70,8 @@ void link_engine_set_peer_lost(link_engine_t *engine, vbn_peer_error_func_t func
 typedef void (*link_done_func_t)(void *arg, vbn_status_t status);
 
 typedef struct link_packet {
-    const void *header; /* the upper layer's, at most LINK_UPPER_HEADER_MAX; copied */
-    uint32_t header_bytes;
+    uint8_t *frame; /* LINK_HEADER_BYTES that the link writes, then the upper layer's header; copied */
+    uint32_t header_bytes; /* of the upper layer's header, at most LINK_UPPER_HEADER_MAX */
     uint32_t payload_bytes;
     const struct iovec *iov; /* array and memory stay untouched until done */
     uint32_t iov_count;
@@ -81,23 +82,43 @@ typedef struct link_packet {
 /* VBN_OK: gone, done not called. VBN_INPROGRESS: queued or in use, done comes (if not NULL). < 0: peer lost or closed.
  * payload_bytes + header <= link_caps(peer)->packet_max once READY; before that the packet simply waits. */
 vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *packet);
+#define LINK_SHORT_MAX TL_SHORT_MAX
+/* The fast way for an upper header of 8 bytes (given as a little-endian number) and at most LINK_SHORT_MAX bytes of data,
+ * which are copied. VBN_OK: gone. VBN_BUSY: not possible now, nothing has happened: use link_send. */
+vbn_status_t link_send_short(vbn_peer_t *peer, uint64_t header, const void *data, uint32_t length);
 /* Calls done when all that was sent before is acknowledged by the peer's link layer. */
 vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg);
 
-/* Capabilities of the chosen transport; of the likely one while not READY. Never NULL. */
-const tl_caps_t *link_caps(const vbn_peer_t *peer);
+/* The first fields of every peer, so that the layer above reads them without a call. */
+typedef struct link_peer_head {
+    void *upper_engine;    /* upcalls.arg of the peer's engine */
+    void *upper;           /* upper_bytes of state */
+    const tl_caps_t *caps; /* of the chosen transport; of the likely one while not READY; never NULL */
+} link_peer_head_t;
+
+static inline void *link_peer_upper_engine(const vbn_peer_t *peer)
+{
+    return ((const link_peer_head_t *)peer)->upper_engine;
+}
+
+static inline void *link_peer_upper(const vbn_peer_t *peer)
+{
+    return ((const link_peer_head_t *)peer)->upper;
+}
+
+static inline const tl_caps_t *link_caps(const vbn_peer_t *peer)
+{
+    return ((const link_peer_head_t *)peer)->caps;
+}
+
 bool link_ready(const vbn_peer_t *peer);
 /* func runs exactly once unless the call fails (< 0): also when the peer is lost, then with the peer's status. It may
  * run before link_import returns, and waits while the peer is not READY. */
 vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg);
-link_engine_t *link_peer_engine(const vbn_peer_t *peer);
-void *link_peer_upper(vbn_peer_t *peer); /* upper_bytes of state */
 /* The upper layer found the peer lying: the peer is LOST with this status as soon as the running upcall has returned
  * (from the next progress at the latest), with peer_down and the user's error callback. Safe inside rx and sink; no
  * upcall happens inside. text is copied. Later packets of the peer may be dropped at once. Idempotent. */
 void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text);
-/* The upcalls.arg given at open: lets the upper layer find itself from a peer. */
-void *link_engine_upper(const link_engine_t *engine);
 void link_peer_set_user(vbn_peer_t *peer, void *user);
 void *link_peer_user(const vbn_peer_t *peer);
 uint64_t link_peer_uid(const vbn_peer_t *peer);

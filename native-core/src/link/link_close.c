@@ -13,7 +13,7 @@ static void say_close(vbn_peer_t *peer)
                             .sequence = peer->tx_next, .ack = peer->rx_next};
     link_header_encode(&header, bytes);
     tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
-    peer->engine->transports[peer->transport].ops->send(lane->ep, &packet); /* lost: the peer sees the end itself */
+    lane->ops->send(lane->ep, &packet); /* lost: the peer sees the end itself */
 }
 
 static bool delivered(vbn_peer_t *peer)
@@ -64,6 +64,7 @@ static void close_gently(vbn_peer_t *peer)
     list_remove(&peer->work);
     list_append(&engine->closing, &peer->work);
     peer->state = PEER_CLOSING;
+    peer->clear = NULL;
     peer->close_asked = false;
     engine->close_started = true;
     link_timer_add(engine, &peer->close_timer, engine->params.settings->link_close_timeout);

@@ -7,11 +7,6 @@
  * connection needs no timer and wakes nobody. ACKs need no credit. */
 #include "link/link_private.h"
 
-bool link_credit_ack_valid(const vbn_peer_t *peer, uint32_t ack)
-{
-    return ack - peer->tx_acked <= peer->tx_next - peer->tx_acked;
-}
-
 void link_flush_complete(vbn_peer_t *peer)
 {
     while (!list_empty(&peer->flushes)) {
@@ -47,9 +42,10 @@ vbn_status_t link_send_ack(vbn_peer_t *peer, unsigned flags)
     tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
     vbn_status_t status = VBN_BUSY;
     if (!lane->blocked && lane->hs == NULL)
-        status = peer->engine->transports[peer->transport].ops->send(lane->ep, &packet);
+        status = lane->ops->send(lane->ep, &packet);
     if (status == VBN_BUSY) {
         lane->blocked = lane->blocked || lane->hs == NULL;
+        peer->clear = NULL;
         if (flags != 0)
             peer->ask_ack = true;
         else

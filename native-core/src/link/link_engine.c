@@ -230,8 +230,6 @@ void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_
 
 static unsigned run_timers(link_engine_t *engine, bool idle)
 {
-    if (engine->wheel.count == 0)
-        return 0;
     if (!idle && ++engine->clock_skip < CLOCK_EVERY)
         return 0;
     engine->clock_skip = 0;
@@ -251,7 +249,7 @@ static unsigned run_ending(link_engine_t *engine)
 /* Order: transports (in tl.enable order), ends that were asked for, closings, timers, memory. */
 unsigned link_engine_progress(link_engine_t *engine)
 {
-    if (os_fork_generation() != engine->fork_generation)
+    if (os_fork_generation_now() != engine->fork_generation)
         return 0;
     unsigned events = 0;
     uint32_t wakes = atomic_get_relaxed(&engine->wakes);
@@ -266,7 +264,8 @@ unsigned link_engine_progress(link_engine_t *engine)
         events += run_ending(engine);
     if (!list_empty(&engine->closing))
         events += link_close_progress(engine);
-    events += run_timers(engine, events == 0);
+    if (engine->wheel.count > 0)
+        events += run_timers(engine, events == 0);
     engine->depth--;
     if (engine->depth == 0 && (!list_empty(&engine->dead) || !list_empty(&engine->dead_lanes)))
         link_peer_reap(engine);

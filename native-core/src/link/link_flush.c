@@ -7,7 +7,7 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
     if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
         return err_set((vbn_status_t)peer->lost_status, "%s",
                        peer->lost_text != NULL ? peer->lost_text : "the peer is closed");
-    if (os_fork_generation() != peer->engine->fork_generation)
+    if (os_fork_generation_now() != peer->engine->fork_generation)
         return link_fork_check(peer->engine);
     if (peer->queued == 0 && peer->tx_acked == peer->tx_next)
         return VBN_OK;

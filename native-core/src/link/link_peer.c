@@ -34,6 +34,8 @@ vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, vbn_peer_t **pee
     if (peer == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for a peer (%zu bytes)", bytes);
     peer->engine = engine;
+    peer->head = (link_peer_head_t){engine->params.upcalls.arg, peer->upper,
+                                    engine->transports[0].ops->caps(engine->transports[0].iface)};
     peer->uid = uid;
     peer->window = (uint32_t)engine->params.settings->link_window;
     list_init(&peer->queue);
@@ -58,6 +60,7 @@ static void forget(vbn_peer_t *peer)
     wheel_cancel(&peer->engine->wheel, &peer->close_timer);
     list_remove(&peer->work);
     peer->state = PEER_LOST;
+    peer->clear = NULL;
 }
 
 void link_peer_kill(vbn_peer_t *peer)
@@ -157,6 +160,7 @@ void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text
         map_remove(&peer->engine->peers, peer->uid);
     wheel_cancel(&peer->engine->wheel, &peer->close_timer);
     peer->state = PEER_ENDING;
+    peer->clear = NULL;
     list_remove(&peer->work);
     list_append(&peer->engine->ending, &peer->work);
 }
@@ -246,30 +250,9 @@ vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import
 
 /* ----------------------------------------------------------------------------------------------- queries */
 
-const tl_caps_t *link_caps(const vbn_peer_t *peer)
-{
-    const link_transport_t *transport = &peer->engine->transports[peer->transport];
-    return transport->ops->caps(transport->iface);
-}
-
 bool link_ready(const vbn_peer_t *peer)
 {
     return (peer->state == PEER_READY || peer->state == PEER_CLOSING) && peer->lane != NULL && peer->lane->hs == NULL;
-}
-
-link_engine_t *link_peer_engine(const vbn_peer_t *peer)
-{
-    return peer->engine;
-}
-
-void *link_engine_upper(const link_engine_t *engine)
-{
-    return engine->params.upcalls.arg;
-}
-
-void *link_peer_upper(vbn_peer_t *peer)
-{
-    return peer->upper;
 }
 
 uint64_t link_peer_uid(const vbn_peer_t *peer)

@@ -8,12 +8,14 @@
  * is left, at the end of a progress call (never while upcalls run). All of it belongs to the worker's thread, except
  * `wakes` and the wake descriptor.
  *
- * Invariants: P1 a peer in the map is not LOST. P2 lane->hs exists until the lane is ready. P3 a node is in exactly one
+ * Invariants: P0 peer->clear is NULL unless link_send would send at once (credits aside). P1 a peer in the map is not
+ * LOST. P2 lane->hs exists until the lane is ready. P3 a node is in exactly one
  * of: the pool, peer->queue, peer->inflight, peer->flushes. P4 tx_acked <= tx_next <= tx_acked + window (mod 2^32). */
 #ifndef VBN_LINK_PRIVATE_H
 #define VBN_LINK_PRIVATE_H
 
-#include "base/atomics.h"
+#include "base/fork.h"
+#include "base/hot.h"
 #include "base/map.h"
 #include "base/mpool.h"
 #include "base/os.h"
@@ -54,6 +56,11 @@ struct link_lane {
     link_engine_t *engine;
     vbn_peer_t *peer; /* NULL until proved for accepted lanes */
     tl_ep_t *ep;      /* NULL in LANE_WAIT_OTHER */
+    const tl_ops_t *ops;
+    uint64_t data_word; /* bytes 0 to 7 of our DATA packets; set with peer->clear */
+    uint64_t rx_word;   /* the same of the peer's; valid with rx_open */
+    void (*upper_rx)(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, const void *payload,
+                     uint32_t payload_bytes); /* upcalls.rx */
     link_handshake_t *hs;
     list_link_t link; /* in engine->lanes while without a peer */
     uint32_t local_connection;
@@ -61,6 +68,7 @@ struct link_lane {
     uint8_t transport;
     uint8_t state; /* link_lane_state_t */
     bool initiator;
+    bool rx_open; /* a DATA packet has passed all checks: proved and bound to its peer until the lane ends */
     bool tl_ready;
     bool blocked; /* transport said VBN_BUSY, tx_ready will come */
 };
@@ -68,8 +76,10 @@ struct link_lane {
 typedef enum link_peer_state { PEER_OPENING, PEER_READY, PEER_CLOSING, PEER_ENDING, PEER_LOST } link_peer_state_t;
 
 struct vbn_peer {
+    link_peer_head_t head;
     link_engine_t *engine;
-    link_lane_t *lane; /* NULL when LOST */
+    link_lane_t *lane;  /* NULL when LOST */
+    link_lane_t *clear; /* the lane while short packets may pass link_send by, else NULL (P0) */
     uint64_t uid;
     uint64_t remote_epoch; /* of the HELLO or WELCOME that made the lane */
     list_link_t queue;     /* nodes that wait for ready, credits or room */
@@ -186,7 +196,10 @@ void link_self_end(vbn_peer_t *peer);
 void link_drain(vbn_peer_t *peer); /* sends what can be sent; only within progress */
 vbn_status_t link_send_ack(vbn_peer_t *peer, unsigned flags);
 void link_credit_apply(vbn_peer_t *peer, uint32_t ack);
-bool link_credit_ack_valid(const vbn_peer_t *peer, uint32_t ack);
+static inline bool link_credit_ack_valid(const vbn_peer_t *peer, uint32_t ack)
+{
+    return ack - peer->tx_acked <= peer->tx_next - peer->tx_acked;
+}
 void link_flush_complete(vbn_peer_t *peer);
 void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine);
 unsigned link_close_progress(link_engine_t *engine);

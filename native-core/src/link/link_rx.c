@@ -18,26 +18,31 @@ static bool header_fits(const link_lane_t *lane, const link_header_t *header)
            header->connection == lane->local_connection && link_credit_ack_valid(peer, header->ack);
 }
 
-static void rx_data(link_lane_t *lane, const link_header_t *header, const uint8_t *upper, uint32_t upper_bytes,
-                    const void *payload, uint32_t payload_bytes)
+/* A DATA packet, with all checks. The upcall comes last: the peer may be gone after it. */
+static COLD void rx_data(link_lane_t *lane, const uint8_t *header, uint32_t header_bytes, const void *payload,
+                         uint32_t payload_bytes)
 {
     vbn_peer_t *peer = lane->peer;
-    link_engine_t *engine = lane->engine;
-    if (!header_fits(lane, header) || header->sequence != peer->rx_next || upper_bytes > LINK_UPPER_HEADER_MAX ||
-        peer->rx_next - peer->rx_acked > peer->window) {
-        bad_packet(lane, "the peer sent a packet out of order, beyond its credits or for another connection");
+    uint64_t numbers = le64_get(header + 8);
+    uint32_t sequence = (uint32_t)numbers;
+    uint32_t ack = (uint32_t)(numbers >> 32);
+    if (lane->state != LANE_PROVED || peer == NULL || peer->lane == NULL || sequence != peer->rx_next ||
+        !link_credit_ack_valid(peer, ack) || header_bytes > TL_HEADER_MAX ||
+        sequence - peer->rx_acked > peer->window) {
+        bad_packet(lane, "the peer sent a packet out of order or beyond its credits");
         return;
     }
-    peer->rx_next++;
-    link_credit_apply(peer, header->ack);
-    if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
+    lane->rx_word = LINK_DATA_WORD(lane->local_connection);
+    lane->rx_open = true;
+    peer->rx_next = sequence + 1;
+    link_credit_apply(peer, ack);
+    if (peer->state >= PEER_ENDING) /* a callback ended it */
         return;
     peer->seen = true;
-    engine->params.upcalls.rx(engine->params.upcalls.arg, peer, upper, upper_bytes, payload, payload_bytes);
-    if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
-        return;
     if (peer->rx_next - peer->rx_acked > peer->window / 4)
         link_send_ack(peer, 0);
+    lane->engine->params.upcalls.rx(peer->head.upper_engine, peer, header + LINK_HEADER_BYTES,
+                                    header_bytes - LINK_HEADER_BYTES, payload, payload_bytes);
 }
 
 static void rx_ack(link_lane_t *lane, const link_header_t *header)
@@ -61,24 +66,24 @@ static void rx_close(link_lane_t *lane, const link_header_t *header)
     link_peer_end(lane->peer, VBN_ERR_PEER_LOST, "the peer closed the connection", false);
 }
 
-static void on_rx(tl_ep_t *ep, const void *header_bytes, uint32_t header_length, const void *payload,
-                  uint32_t payload_bytes)
+/* Everything but an ordinary DATA packet. */
+static COLD void rx_any(link_lane_t *lane, const uint8_t *bytes, uint32_t header_bytes, const void *payload,
+                        uint32_t payload_bytes)
 {
-    link_lane_t *lane = ep->owner;
     link_header_t header;
-    if (!link_header_decode(header_bytes, header_length, &header)) {
+    if (lane->peer != NULL && lane->peer->state == PEER_ENDING)
+        return;
+    if (!link_header_decode(bytes, header_bytes, &header)) {
         bad_packet(lane, "the peer sent a malformed packet header");
         return;
     }
-    if (lane->peer != NULL && lane->peer->state == PEER_ENDING)
-        return;
-    const uint8_t *body = (const uint8_t *)header_bytes + LINK_HEADER_BYTES;
-    uint32_t body_bytes = header_length - LINK_HEADER_BYTES;
-    if (header.type == LINK_DATA) {
-        rx_data(lane, &header, body, body_bytes, payload, payload_bytes);
-        return;
-    }
-    if (payload_bytes > 0 || (header.type < LINK_HELLO && body_bytes > 0))
+    const uint8_t *body = bytes + LINK_HEADER_BYTES;
+    uint32_t body_bytes = header_bytes - LINK_HEADER_BYTES;
+    if (header.type == LINK_DATA && header.connection == lane->local_connection)
+        rx_data(lane, bytes, header_bytes, payload, payload_bytes);
+    else if (header.type == LINK_DATA)
+        bad_packet(lane, "the peer sent a packet for another connection");
+    else if (payload_bytes > 0 || (header.type < LINK_HELLO && body_bytes > 0))
         bad_packet(lane, "the peer sent a control packet with data");
     else if (header.type == LINK_ACK)
         rx_ack(lane, &header);
@@ -88,13 +93,42 @@ static void on_rx(tl_ep_t *ep, const void *header_bytes, uint32_t header_length,
         link_wireup_rx(lane, &header, body, body_bytes);
 }
 
+/* The next DATA packet of a peer that owes us no ack and for whose ack nothing waits goes straight up. */
+static void on_rx(tl_ep_t *ep, const void *header_bytes, uint32_t header_length, const void *payload,
+                  uint32_t payload_bytes)
+{
+    link_lane_t *lane = ep->owner;
+    const uint8_t *bytes = header_bytes;
+    uint32_t upper_bytes = header_length - LINK_HEADER_BYTES;
+    vbn_peer_t *peer = lane->peer;
+    if (UNLIKELY(!lane->rx_open || upper_bytes > LINK_UPPER_HEADER_MAX || le64_get(bytes) != lane->rx_word ||
+                 peer->state >= PEER_ENDING)) {
+        rx_any(lane, bytes, header_length, payload, payload_bytes);
+        return;
+    }
+    uint64_t numbers = le64_get(bytes + 8);
+    uint32_t next = (uint32_t)numbers + 1;
+    uint32_t ack = (uint32_t)(numbers >> 32);
+    if (UNLIKELY(next != peer->rx_next + 1 || next - peer->rx_acked > peer->window / 4 ||
+                 (ack != peer->tx_acked && (peer->clear == NULL || !list_empty(&peer->flushes) ||
+                                            !link_credit_ack_valid(peer, ack))))) {
+        rx_data(lane, bytes, header_length, payload, payload_bytes);
+        return;
+    }
+    peer->rx_next = next;
+    peer->tx_acked = ack;
+    peer->seen = true;
+    lane->upper_rx(peer->head.upper_engine, peer, bytes + LINK_HEADER_BYTES, upper_bytes, payload, payload_bytes);
+}
+
 static void *on_sink(tl_ep_t *ep, const void *header_bytes, uint32_t header_length, uint32_t payload_bytes)
 {
     link_lane_t *lane = ep->owner;
     link_engine_t *engine = lane->engine;
     link_header_t header;
     if (engine->params.upcalls.sink == NULL || !link_header_decode(header_bytes, header_length, &header) ||
-        header.type != LINK_DATA || lane->peer == NULL || lane->peer->state == PEER_ENDING || !header_fits(lane, &header) || header.sequence != lane->peer->rx_next)
+        header.type != LINK_DATA || lane->peer == NULL || lane->peer->state == PEER_ENDING ||
+        !header_fits(lane, &header) || header.sequence != lane->peer->rx_next)
         return NULL;
     return engine->params.upcalls.sink(engine->params.upcalls.arg, lane->peer,
                                        (const uint8_t *)header_bytes + LINK_HEADER_BYTES,

@@ -3,6 +3,7 @@
  * through the queue. No malloc once the node pool has grown, no system call of its own. */
 #include "link/link_private.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool has_credit(const vbn_peer_t *peer)
@@ -17,22 +18,15 @@ static bool may_send(const vbn_peer_t *peer)
            (peer->state == PEER_READY || peer->state == PEER_CLOSING);
 }
 
-/* header: LINK_HEADER_BYTES of room, then the upper header. Consumes a sequence number when taken. */
-static vbn_status_t transmit(vbn_peer_t *peer, uint8_t *header, const link_node_t *node, void *cookie)
+/* Writes the link's header to the start of packet->header (`frame`) and sends. Consumes a sequence number when taken. */
+static inline vbn_status_t transmit(vbn_peer_t *peer, uint8_t *frame, const tl_packet_t *packet)
 {
     link_lane_t *lane = peer->lane;
-    link_header_t fields = {.version = LINK_VERSION, .type = LINK_DATA, .connection = lane->remote_connection,
-                            .sequence = peer->tx_next, .ack = peer->rx_next};
-    link_header_encode(&fields, header);
-    tl_packet_t packet = {.header = header,
-                          .header_bytes = LINK_HEADER_BYTES + node->header_bytes,
-                          .payload_bytes = node->payload_bytes,
-                          .iov = node->iov,
-                          .iov_count = node->iov_count,
-                          .cookie = cookie};
-    vbn_status_t status = peer->engine->transports[peer->transport].ops->send(lane->ep, &packet);
-    if (status == VBN_BUSY) {
+    link_data_encode(lane->remote_connection, peer->tx_next, peer->rx_next, frame);
+    vbn_status_t status = lane->ops->send(lane->ep, packet);
+    if (__builtin_expect(status == VBN_BUSY, 0)) {
         lane->blocked = true;
+        peer->clear = NULL;
     } else if (status >= 0) {
         peer->tx_next++;
         peer->rx_acked = peer->rx_next;
@@ -40,21 +34,56 @@ static vbn_status_t transmit(vbn_peer_t *peer, uint8_t *header, const link_node_
     return status;
 }
 
-static vbn_status_t check_packet(const vbn_peer_t *peer, const link_packet_t *packet)
+static vbn_status_t refuse(const vbn_peer_t *peer, const link_packet_t *packet)
 {
-    if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
+    if (peer->state >= PEER_ENDING)
         return err_set((vbn_status_t)peer->lost_status, "%s",
                        peer->lost_text != NULL ? peer->lost_text : "the peer is closed");
-    if (os_fork_generation() != peer->engine->fork_generation)
+    if (os_fork_generation_now() != peer->engine->fork_generation)
         return link_fork_check(peer->engine);
-    if (packet->header_bytes > LINK_UPPER_HEADER_MAX || (packet->done == NULL && packet->payload_bytes > 0))
-        return err_set(VBN_ERR_INVALID, "packet with a header of %u bytes and %u bytes of data cannot be sent",
-                       packet->header_bytes, packet->payload_bytes);
-    return VBN_OK;
+    return err_set(VBN_ERR_INVALID, "packet with a header of %u bytes and %u bytes of data cannot be sent",
+                   packet->header_bytes, packet->payload_bytes);
 }
 
-static void fill_node(link_node_t *node, vbn_peer_t *peer, const link_packet_t *packet)
+static bool acceptable(const vbn_peer_t *peer, const link_packet_t *packet)
 {
+    return peer->state < PEER_ENDING && os_fork_generation_now() == peer->engine->fork_generation &&
+           packet->header_bytes <= LINK_UPPER_HEADER_MAX && (packet->done != NULL || packet->payload_bytes == 0);
+}
+
+static tl_packet_t packet_of(const link_packet_t *packet, void *cookie)
+{
+    return (tl_packet_t){.header = packet->frame,
+                         .header_bytes = LINK_HEADER_BYTES + packet->header_bytes,
+                         .payload_bytes = packet->payload_bytes,
+                         .iov = packet->iov,
+                         .iov_count = packet->iov_count,
+                         .cookie = cookie};
+}
+
+/* The transport may refer to the payload until tx_done, which finds its node by the cookie. */
+static __attribute__((noinline)) vbn_status_t send_lent(vbn_peer_t *peer, const link_packet_t *packet)
+{
+    link_node_t *node = mpool_get(&peer->engine->nodes);
+    if (node == NULL)
+        return VBN_ERR_NO_MEMORY;
+    node->peer = peer;
+    node->done = packet->done;
+    node->arg = packet->arg;
+    tl_packet_t out = packet_of(packet, node);
+    vbn_status_t status = transmit(peer, packet->frame, &out);
+    if (status == VBN_INPROGRESS)
+        list_append(&peer->inflight, &node->link);
+    else
+        mpool_put(&peer->engine->nodes, node);
+    return status;
+}
+
+static __attribute__((noinline)) vbn_status_t enqueue(vbn_peer_t *peer, const link_packet_t *packet)
+{
+    link_node_t *node = mpool_get(&peer->engine->nodes);
+    if (node == NULL)
+        return VBN_ERR_NO_MEMORY;
     node->peer = peer;
     node->done = packet->done;
     node->arg = packet->arg;
@@ -62,73 +91,73 @@ static void fill_node(link_node_t *node, vbn_peer_t *peer, const link_packet_t *
     node->iov_count = packet->iov_count;
     node->payload_bytes = packet->payload_bytes;
     node->header_bytes = packet->header_bytes;
-    if (packet->header_bytes > 0)
-        memcpy(node->header + LINK_HEADER_BYTES, packet->header, packet->header_bytes);
+    memcpy(node->header + LINK_HEADER_BYTES, packet->frame + LINK_HEADER_BYTES, packet->header_bytes);
+    list_append(&peer->queue, &node->link);
+    peer->queued++;
+    peer->clear = NULL;
+    return VBN_INPROGRESS;
 }
 
-/* Header-only packets: the transport copies, no node is needed unless it has to wait. */
-static vbn_status_t send_bare(vbn_peer_t *peer, const link_packet_t *packet)
+/* Called with nothing queued and the lane ready (P0). */
+static void make_clear(vbn_peer_t *peer)
 {
-    uint8_t header[TL_HEADER_MAX];
-    link_node_t bare;
-    bare.payload_bytes = 0;
-    bare.iov = NULL;
-    bare.iov_count = 0;
-    bare.header_bytes = packet->header_bytes;
-    if (packet->header_bytes > 0)
-        memcpy(header + LINK_HEADER_BYTES, packet->header, packet->header_bytes);
-    return transmit(peer, header, &bare, NULL);
+    link_lane_t *lane = peer->lane;
+    if (peer->state != PEER_READY || lane->ops->send_short == NULL)
+        return;
+    lane->data_word = LINK_DATA_WORD(lane->remote_connection);
+    peer->clear = lane;
 }
 
-static vbn_status_t send_now(vbn_peer_t *peer, const link_packet_t *packet, link_node_t **node_p)
+vbn_status_t link_send_short(vbn_peer_t *peer, uint64_t header, const void *data, uint32_t length)
 {
-    if (packet->payload_bytes == 0)
-        return send_bare(peer, packet);
-    link_node_t *node = mpool_get(&peer->engine->nodes);
-    if (node == NULL)
-        return VBN_ERR_NO_MEMORY;
-    fill_node(node, peer, packet);
-    vbn_status_t status = transmit(peer, node->header, node, node);
-    if (status == VBN_INPROGRESS)
-        list_append(&peer->inflight, &node->link);
-    else if (status == VBN_BUSY)
-        *node_p = node;
-    else
-        mpool_put(&peer->engine->nodes, node);
+    link_lane_t *lane = peer->clear;
+    uint32_t sequence = peer->tx_next;
+    if (__builtin_expect(lane == NULL || sequence - peer->tx_acked >= peer->window ||
+                             os_fork_generation_now() != peer->engine->fork_generation, 0))
+        return VBN_BUSY;
+    assert(may_send(peer) && list_empty(&peer->queue) && peer->lane == lane);
+    uint64_t numbers = (uint64_t)sequence | (uint64_t)peer->rx_next << 32;
+    vbn_status_t status = lane->ops->send_short(lane->ep, lane->data_word, numbers, header, data, length);
+    if (__builtin_expect(status == VBN_OK, 1)) {
+        peer->tx_next = sequence + 1;
+        peer->rx_acked = peer->rx_next;
+    }
     return status;
 }
 
 vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *packet)
 {
-    link_node_t *node = NULL;
-    vbn_status_t status = check_packet(peer, packet);
-    if (status < 0)
-        return status;
-    if (list_empty(&peer->queue) && may_send(peer)) {
-        if (has_credit(peer)) {
-            status = send_now(peer, packet, &node);
-            if (status != VBN_BUSY)
-                return status;
-        } else {
-            counter_add(peer->engine->params.counters, COUNTER_CREDIT_STALLS, 1);
-        }
+    if (__builtin_expect(!acceptable(peer, packet), 0))
+        return refuse(peer, packet);
+    if (!list_empty(&peer->queue) || !may_send(peer))
+        return enqueue(peer, packet);
+    if (__builtin_expect(!has_credit(peer), 0)) {
+        counter_add(peer->engine->params.counters, COUNTER_CREDIT_STALLS, 1);
+        return enqueue(peer, packet);
     }
-    if (node == NULL) {
-        node = mpool_get(&peer->engine->nodes);
-        if (node == NULL)
-            return VBN_ERR_NO_MEMORY;
-        fill_node(node, peer, packet);
+    vbn_status_t status;
+    if (peer->clear == NULL)
+        make_clear(peer);
+    if (packet->payload_bytes == 0 || (link_caps(peer)->flags & TL_CAP_COPIES) != 0) {
+        tl_packet_t out = packet_of(packet, NULL);
+        status = transmit(peer, packet->frame, &out);
+    } else {
+        status = send_lent(peer, packet);
     }
-    list_append(&peer->queue, &node->link);
-    peer->queued++;
-    return VBN_INPROGRESS;
+    return __builtin_expect(status == VBN_BUSY, 0) ? enqueue(peer, packet) : status;
 }
 
 /* Sends the queue's first packet. false: it has to wait. */
 static bool send_first(vbn_peer_t *peer)
 {
     link_node_t *node = container_of(peer->queue.next, link_node_t, link);
-    vbn_status_t status = transmit(peer, node->header, node, node->payload_bytes > 0 ? node : NULL);
+    tl_packet_t out = {.header = node->header,
+                       .header_bytes = LINK_HEADER_BYTES + node->header_bytes,
+                       .payload_bytes = node->payload_bytes,
+                       .iov = node->iov,
+                       .iov_count = node->iov_count,
+                       .cookie = node->payload_bytes > 0 ? node : NULL};
+    vbn_status_t status = transmit(peer, node->header, &out);
     if (status == VBN_BUSY || status < 0)
         return false; /* failed: ep_error follows and ends the queue */
     list_remove(&node->link);

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 
+#include "base/bytes.h"
 #include "base/hmac.h"
 #include "base/status.h"
 
@@ -68,6 +69,16 @@ typedef struct link_offer {
     uint64_t epoch;      /* grows with each offer and welcome of a worker */
     uint8_t nonce[LINK_NONCE_BYTES];
 } link_offer_t;
+
+/* Bytes 0 to 7 of a DATA packet, as a little-endian number. */
+#define LINK_DATA_WORD(connection) ((uint64_t)(LINK_VERSION << 4 | LINK_DATA) | (uint64_t)(connection) << 32)
+
+/* A DATA packet's header, as link_header_encode writes it. */
+static inline void link_data_encode(uint32_t connection, uint32_t sequence, uint32_t ack, uint8_t bytes[16])
+{
+    le64_put(bytes, LINK_DATA_WORD(connection));
+    le64_put(bytes + 8, (uint64_t)sequence | (uint64_t)ack << 32);
+}
 
 void link_header_encode(const link_header_t *header, uint8_t bytes[16]);
 /* false: too short, reserved bits set, unknown type (other versions: only HELLO and REJECT are known). */

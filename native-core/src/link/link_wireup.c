@@ -22,12 +22,7 @@
 
 static const char *transport_name(const link_lane_t *lane)
 {
-    return lane->engine->transports[lane->transport].ops->name;
-}
-
-static const tl_ops_t *lane_ops(const link_lane_t *lane)
-{
-    return lane->engine->transports[lane->transport].ops;
+    return lane->ops->name;
 }
 
 /* -------------------------------------------------------------------------------------------- lane life */
@@ -68,6 +63,8 @@ vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initi
     lane->engine = engine;
     lane->hs = hs;
     lane->transport = (uint8_t)transport;
+    lane->ops = engine->transports[transport].ops;
+    lane->upper_rx = engine->params.upcalls.rx;
     lane->initiator = initiator;
     lane->state = initiator ? LANE_WAIT_CHALLENGE : LANE_WAIT_HELLO;
     os_random(&lane->local_connection, sizeof(lane->local_connection));
@@ -83,7 +80,7 @@ vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initi
 static void drop_endpoint(link_lane_t *lane, vbn_close_mode_t mode)
 {
     if (lane->ep != NULL)
-        lane_ops(lane)->disconnect(lane->ep, mode, lane->engine->params.settings->link_close_timeout);
+        lane->ops->disconnect(lane->ep, mode, lane->engine->params.settings->link_close_timeout);
     lane->ep = NULL;
 }
 
@@ -128,7 +125,7 @@ static void send_control(link_lane_t *lane, link_type_t type, const void *body, 
     if (body_bytes > 0)
         memcpy(bytes + LINK_HEADER_BYTES, body, body_bytes);
     tl_packet_t packet = {.header = bytes, .header_bytes = (uint32_t)(LINK_HEADER_BYTES + body_bytes)};
-    if (lane_ops(lane)->send(lane->ep, &packet) != VBN_BUSY)
+    if (lane->ops->send(lane->ep, &packet) != VBN_BUSY)
         return; /* taken, or ep_error follows */
     lane->blocked = true;
     memcpy(lane->hs->control, bytes, packet.header_bytes);
@@ -141,7 +138,7 @@ void link_wireup_resume(link_lane_t *lane)
     if (hs == NULL || hs->control_bytes == 0)
         return;
     tl_packet_t packet = {.header = hs->control, .header_bytes = hs->control_bytes};
-    if (lane_ops(lane)->send(lane->ep, &packet) == VBN_BUSY) {
+    if (lane->ops->send(lane->ep, &packet) == VBN_BUSY) {
         lane->blocked = true;
         return;
     }
@@ -296,7 +293,7 @@ static void trust(link_lane_t *lane)
     lane->remote_connection = lane->hs->remote.connection;
     if (lane->peer->window > lane->hs->remote.window)
         lane->peer->window = lane->hs->remote.window;
-    vbn_status_t status = lane_ops(lane)->trust(lane->ep);
+    vbn_status_t status = lane->ops->trust(lane->ep);
     if (status < 0) {
         link_lane_fail(lane, status, err_text());
         return;
@@ -345,7 +342,9 @@ void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
     list_remove(&lane->link);
     lane->peer = peer;
     peer->lane = lane;
+    peer->clear = NULL;
     peer->transport = lane->transport;
+    peer->head.caps = lane->ops->caps(lane->engine->transports[lane->transport].iface);
     peer->accepted = !lane->initiator;
     peer->remote_epoch = epoch;
     if (!lane->initiator) {

@@ -16,17 +16,10 @@ static void small_done(void *arg, vbn_status_t status)
     op_complete(op, status, status == VBN_OK ? op->stream.length : 0);
 }
 
-static vbn_status_t send_whole(proto_engine_t *engine, vbn_peer_t *peer, link_packet_t *packet, vbn_op_t *user_op)
+/* Not listed with the peer: the link promises exactly one done. */
+static vbn_status_t wait_for_link(proto_engine_t *engine, const link_packet_t *packet, vbn_op_t *user_op)
 {
     proto_op_t *op = op_of(user_op);
-    packet->done = small_done;
-    packet->arg = op;
-    vbn_status_t status = link_send(peer, packet);
-    if (status == VBN_OK)
-        return op_set_done(user_op, VBN_OK, packet->payload_bytes);
-    if (status < 0)
-        return status;
-    /* Not listed with the peer: the link promises exactly one done. */
     user_op->complete = 0;
     op->handle = 0;
     op->kind = OP_SMALL;
@@ -37,6 +30,17 @@ static vbn_status_t send_whole(proto_engine_t *engine, vbn_peer_t *peer, link_pa
     op->stream.peer = NULL;
     op->stream.length = packet->payload_bytes;
     return VBN_INPROGRESS;
+}
+
+static inline vbn_status_t send_whole(proto_engine_t *engine, vbn_peer_t *peer, link_packet_t *packet,
+                                      vbn_op_t *user_op)
+{
+    packet->done = small_done;
+    packet->arg = op_of(user_op);
+    vbn_status_t status = link_send(peer, packet);
+    if (__builtin_expect(status == VBN_OK, 1))
+        return op_set_done(user_op, VBN_OK, packet->payload_bytes);
+    return status < 0 ? status : wait_for_link(engine, packet, user_op);
 }
 
 static void gathered_done(void *arg, vbn_status_t status)
@@ -86,8 +90,9 @@ static vbn_status_t announce(proto_engine_t *engine, vbn_peer_t *peer, const pro
     return VBN_INPROGRESS;
 }
 
-vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
-                           const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op)
+static __attribute__((noinline)) vbn_status_t send_any(vbn_peer_t *peer, unsigned id, const void *header,
+                                                       size_t header_length, const struct iovec *iov, size_t count,
+                                                       unsigned flags, vbn_op_t *op)
 {
     uint64_t total = 0;
     vbn_status_t status = proto_check_peer(peer);
@@ -104,27 +109,34 @@ vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, si
         proto_header_t message = {.code = id, .length = total, .user = header, .user_bytes = (uint32_t)header_length};
         return announce(engine, peer, &message, iov, count, op);
     }
-    uint8_t buffer[PROTO_PREFIX_BYTES + VBN_AM_HEADER_MAX];
-    link_packet_t packet = {.header = buffer, .payload_bytes = (uint32_t)total, .iov = iov,
+    uint8_t frame[LINK_HEADER_BYTES + PROTO_PREFIX_BYTES + VBN_AM_HEADER_MAX];
+    link_packet_t packet = {.frame = frame, .payload_bytes = (uint32_t)total, .iov = iov,
                             .iov_count = (uint32_t)count};
-    packet.header_bytes = proto_encode_am(id, header, (uint32_t)header_length, buffer);
+    packet.header_bytes = proto_encode_am(id, header, (uint32_t)header_length, frame + LINK_HEADER_BYTES);
     counter_add(engine->counters, COUNTER_AM_SMALL, 1);
     if (count > PROTO_SEGMENT_IOV)
         return send_gathered(engine, peer, &packet, op);
     return send_whole(engine, peer, &packet, op);
 }
 
-void am_rx_small(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
-                 uint32_t payload_bytes)
+/* One short buffer without a header: nothing but its bytes is copied. */
+static __attribute__((noinline)) vbn_status_t send_short(vbn_peer_t *peer, unsigned id, const struct iovec *iov,
+                                                         vbn_op_t *op)
 {
-    const proto_handler_t *handler = &engine->handlers[header->code];
-    if (handler->func == NULL) {
-        counter_add(engine->counters, COUNTER_AM_UNHANDLED, 1);
-        return;
-    }
-    vbn_am_message_t message = {.peer = peer, .header = header->user, .header_length = header->user_bytes,
-                                .data = payload, .length = payload_bytes};
-    handler->func(handler->arg, &message);
+    if (UNLIKELY(link_send_short(peer, PROTO_AM_WORD(id, 0), iov->iov_base, (uint32_t)iov->iov_len) != VBN_OK))
+        return send_any(peer, id, NULL, 0, iov, 1, 0, op);
+    counter_add(proto_engine_of(peer)->counters, COUNTER_AM_SMALL, 1);
+    return op_set_done(op, VBN_OK, iov->iov_len);
+}
+
+vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
+                           const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op)
+{
+    if (LIKELY(header_length == 0 && count == 1 && flags == 0 && id < VBN_AM_IDS) &&
+        LIKELY(peer != NULL && op != NULL && iov != NULL && iov->iov_base != NULL) &&
+        LIKELY(iov->iov_len <= proto_engine_of(peer)->short_max))
+        return send_short(peer, id, iov, op);
+    return send_any(peer, id, header, header_length, iov, count, flags, op);
 }
 
 void am_rx_rts(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)

@@ -4,32 +4,21 @@
 
 #include <stdlib.h>
 
-proto_engine_t *proto_engine_of(const vbn_peer_t *peer)
+void proto_peer_init(proto_peer_t *p)
 {
-    return link_engine_upper(link_peer_engine(peer));
+    list_init(&p->ops);
+    list_init(&p->order);
+    list_init(&p->streams);
+    list_init(&p->remotes);
+    list_init(&p->keys);
+    p->initialised = true;
 }
 
-proto_peer_t *proto_peer_of(vbn_peer_t *peer)
-{
-    proto_peer_t *p = link_peer_upper(peer);
-    if (!p->initialised) {
-        list_init(&p->ops);
-        list_init(&p->order);
-        list_init(&p->streams);
-        list_init(&p->remotes);
-        list_init(&p->keys);
-        p->initialised = true;
-    }
-    return p;
-}
-
-vbn_status_t proto_check_peer(vbn_peer_t *peer)
+vbn_status_t proto_refuse_peer(const vbn_peer_t *peer)
 {
     if (peer == NULL)
         return err_set(VBN_ERR_INVALID, "no peer given");
-    if (proto_peer_of(peer)->down)
-        return err_set(VBN_ERR_PEER_LOST, "the peer is lost; disconnect it and connect again");
-    return VBN_OK;
+    return err_set(VBN_ERR_PEER_LOST, "the peer is lost; disconnect it and connect again");
 }
 
 void proto_blame(proto_engine_t *engine, vbn_peer_t *peer, const char *what)
@@ -39,13 +28,14 @@ void proto_blame(proto_engine_t *engine, vbn_peer_t *peer, const char *what)
     if (p->bad)
         return;
     p->bad = true;
+    p->deaf = true;
     link_fail(peer, VBN_ERR_PROTOCOL, what);
 }
 
 vbn_status_t proto_send_header(vbn_peer_t *peer, const proto_header_t *header)
 {
-    uint8_t buffer[LINK_UPPER_HEADER_MAX];
-    link_packet_t packet = {.header = buffer, .header_bytes = proto_encode(header, buffer)};
+    uint8_t frame[LINK_FRAME_MAX];
+    link_packet_t packet = {.frame = frame, .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES)};
     return link_send(peer, &packet);
 }
 
@@ -54,15 +44,6 @@ void proto_send_status(vbn_peer_t *peer, uint64_t op, vbn_status_t status, bool 
     proto_header_t header = {.type = PROTO_STATUS, .code = (unsigned)-status, .last = last, .op = op, .length = length};
     /* A failure means that the peer is lost; peer_down tells it. */
     (void)proto_send_header(peer, &header);
-}
-
-uint64_t proto_small_limit(const proto_engine_t *engine, const vbn_peer_t *peer)
-{
-    const tl_caps_t *caps = link_caps(peer);
-    uint64_t limit = caps->packet_max - LINK_HEADER_BYTES - PROTO_HEADER_MAX - VBN_AM_HEADER_MAX;
-    if (caps->eager_best < limit)
-        limit = caps->eager_best;
-    return engine->am_small_max < limit ? engine->am_small_max : limit;
 }
 
 /* An answer to one of our ops. */
@@ -93,21 +74,17 @@ static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
         op_complete(op, status, s->moved);
 }
 
-static void engine_rx(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, const void *payload,
-                      uint32_t payload_bytes)
+static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
+                        const void *payload, uint32_t payload_bytes)
 {
-    proto_engine_t *engine = arg;
     proto_header_t header;
-    proto_peer_t *p = proto_peer_of(peer);
-    if (p->bad || p->down)
-        return;
     if (proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK) {
         proto_blame(engine, peer, err_text());
         return;
     }
     switch (header.type) {
     case PROTO_AM:
-        am_rx_small(engine, peer, &header, payload, payload_bytes);
+        counter_add(engine->counters, COUNTER_AM_UNHANDLED, 1); /* engine_rx found no handler */
         break;
     case PROTO_RTS:
         am_rx_rts(engine, peer, &header);
@@ -132,12 +109,33 @@ static void engine_rx(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t h
     }
 }
 
+/* Small messages are recognised by one comparison; everything else is decoded field by field. */
+static NO_CANARY void engine_rx(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
+                                const void *payload, uint32_t payload_bytes)
+{
+    proto_engine_t *engine = arg;
+    const proto_peer_t *p = link_peer_upper(peer);
+    unsigned id;
+    if (UNLIKELY(p->deaf))
+        return;
+    if (UNLIKELY(!proto_is_am(bytes, header_bytes, &id) || engine->handlers[id].func == NULL)) {
+        rx_any(engine, peer, bytes, header_bytes, payload, payload_bytes);
+        return;
+    }
+    const vbn_am_message_t message = {.peer = peer,
+                                      .header = (const uint8_t *)bytes + PROTO_PREFIX_BYTES,
+                                      .header_length = header_bytes - PROTO_PREFIX_BYTES,
+                                      .data = payload,
+                                      .length = payload_bytes};
+    engine->handlers[id].func(engine->handlers[id].arg, &message);
+}
+
 static void *engine_sink(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, uint32_t payload_bytes)
 {
     proto_engine_t *engine = arg;
     proto_header_t header;
     proto_peer_t *p = proto_peer_of(peer);
-    if (p->bad || p->down || proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK)
+    if (p->deaf || proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK)
         return NULL; /* rx will blame */
     if (header.type == PROTO_DATA)
         return pull_sink_data(engine, peer, &header, payload_bytes);
@@ -169,6 +167,7 @@ static void engine_peer_down(void *arg, vbn_peer_t *peer, vbn_status_t status)
     if (p->down)
         return;
     p->down = true;
+    p->deaf = true;
     if (p->sink_mem != NULL)
         mem_unhold(p->sink_mem);
     p->sink_mem = NULL;
@@ -194,6 +193,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     engine->counters = params->counters;
     engine->memory = params->memory;
     engine->am_small_max = params->settings->proto_am_small_max;
+    engine->short_max = engine->am_small_max < LINK_SHORT_MAX ? engine->am_small_max : LINK_SHORT_MAX;
     engine->stream_depth = (uint32_t)params->settings->proto_stream_depth;
     engine->max_incoming = (uint32_t)params->settings->proto_max_incoming;
     handle_table_init(&engine->ops, PROTO_MAX_OPS);
@@ -234,25 +234,23 @@ void proto_engine_close(proto_engine_t *engine)
     free(engine);
 }
 
-unsigned proto_progress(proto_engine_t *engine)
-{
-    unsigned events = 0;
-    list_link_t turn;
-    if (list_empty(&engine->active))
-        return 0;
-    /* A list of its own: streams that pause again wait for the next call. */
-    list_init(&turn);
-    list_append(&engine->active, &turn);
-    while (engine->active.next != &turn) {
-        list_link_t *link = list_pop(&engine->active);
-        stream_pump(container_of(link, proto_stream_t, active));
-        events++;
-    }
-    list_remove(&turn);
-    return events;
-}
-
 bool proto_busy(const proto_engine_t *engine)
 {
     return !list_empty(&engine->active);
+}
+
+static COLD unsigned run_active(proto_engine_t *engine)
+{
+    unsigned waiting = 0;
+    unsigned events = 0;
+    /* As many as there are now: streams that pause again wait for the next call. */
+    list_for_each(pos, &engine->active) waiting++;
+    for (list_link_t *link; events < waiting && (link = list_pop(&engine->active)) != NULL; events++)
+        stream_pump(container_of(link, proto_stream_t, active));
+    return events;
+}
+
+unsigned proto_progress(proto_engine_t *engine)
+{
+    return list_empty(&engine->active) ? 0 : run_active(engine);
 }

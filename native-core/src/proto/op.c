@@ -4,7 +4,7 @@
 
 #include "proto/proto_private.h"
 
-vbn_status_t op_check(const vbn_op_t *op, const struct iovec *iov, size_t count, uint64_t *total_p)
+vbn_status_t op_check_list(const vbn_op_t *op, const struct iovec *iov, size_t count, uint64_t *total_p)
 {
     if (op == NULL)
         return err_set(VBN_ERR_INVALID, "an operation needs a vbn_op_t");
@@ -52,14 +52,6 @@ void op_detach(proto_op_t *op)
     if (op->handle != 0)
         (void)handle_drop(&op->stream.engine->ops, op->handle);
     op->handle = 0;
-}
-
-vbn_status_t op_set_done(vbn_op_t *user_op, vbn_status_t status, uint64_t length)
-{
-    user_op->status = status;
-    user_op->length = length;
-    user_op->complete = 1;
-    return status;
 }
 
 void op_complete(proto_op_t *op, vbn_status_t status, uint64_t length)

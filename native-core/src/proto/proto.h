@@ -33,10 +33,10 @@ void proto_attach(proto_engine_t *engine, link_engine_t *link);
 /* After link_engine_close (which has ended all operations through peer_down). Messages still waiting to be pulled and
  * keys not released become invalid. */
 void proto_engine_close(proto_engine_t *engine);
-/* Goes on with transfers that had to pause; returns how many. */
-unsigned proto_progress(proto_engine_t *engine);
 /* True when proto_progress has something to do: do not sleep. */
 bool proto_busy(const proto_engine_t *engine);
+/* Goes on with transfers that had to pause; returns how many. */
+unsigned proto_progress(proto_engine_t *engine);
 
 /* As the vbn_ functions of the same names. */
 vbn_status_t proto_am_handler(proto_engine_t *engine, unsigned id, vbn_am_func_t func, void *arg);

@@ -4,6 +4,7 @@
 #define VBN_PROTO_PROTO_PRIVATE_H
 
 #include "base/handle.h"
+#include "base/hot.h"
 #include "base/mpool.h"
 #include "proto/proto.h"
 #include "proto/proto_wire.h"
@@ -85,7 +86,8 @@ typedef struct proto_peer {
     uint32_t stream_count;
     bool initialised;
     bool down;
-    bool bad; /* lied; its further packets are ignored */
+    bool bad;  /* lied */
+    bool deaf; /* down or bad: further packets are ignored */
 } proto_peer_t;
 
 typedef struct proto_get_stream {
@@ -130,6 +132,7 @@ struct proto_engine {
     counters_t *counters;
     mem_registry_t *memory;
     uint64_t am_small_max;
+    uint64_t short_max; /* data that link_send_short may carry */
     uint32_t stream_depth;
     uint32_t max_incoming;
     handle_table_t ops;
@@ -143,17 +146,42 @@ struct proto_engine {
 };
 
 /* ---- engine.c */
-proto_engine_t *proto_engine_of(const vbn_peer_t *peer);
-proto_peer_t *proto_peer_of(vbn_peer_t *peer);
+void proto_peer_init(proto_peer_t *p);
+vbn_status_t proto_refuse_peer(const vbn_peer_t *peer);
+
+static inline proto_engine_t *proto_engine_of(const vbn_peer_t *peer)
+{
+    return link_peer_upper_engine(peer);
+}
+
+static inline proto_peer_t *proto_peer_of(const vbn_peer_t *peer)
+{
+    proto_peer_t *p = link_peer_upper(peer);
+    if (__builtin_expect(!p->initialised, 0))
+        proto_peer_init(p);
+    return p;
+}
+
 /* VBN_OK, or VBN_ERR_PEER_LOST for a peer that is down. */
-vbn_status_t proto_check_peer(vbn_peer_t *peer);
+static inline vbn_status_t proto_check_peer(const vbn_peer_t *peer)
+{
+    return __builtin_expect(peer == NULL || proto_peer_of(peer)->down, 0) ? proto_refuse_peer(peer) : VBN_OK;
+}
+
 /* The peer broke the rules: counts it and fails it once. */
 void proto_blame(proto_engine_t *engine, vbn_peer_t *peer, const char *what);
 /* Sends a header without payload. */
 vbn_status_t proto_send_header(vbn_peer_t *peer, const proto_header_t *header);
 void proto_send_status(vbn_peer_t *peer, uint64_t op, vbn_status_t status, bool last, uint64_t length);
 /* Most data that goes whole in one packet to this peer. */
-uint64_t proto_small_limit(const proto_engine_t *engine, const vbn_peer_t *peer);
+static inline uint64_t proto_small_limit(const proto_engine_t *engine, const vbn_peer_t *peer)
+{
+    const tl_caps_t *caps = link_caps(peer);
+    uint64_t limit = caps->packet_max - LINK_HEADER_BYTES - PROTO_HEADER_MAX - VBN_AM_HEADER_MAX;
+    if (caps->eager_best < limit)
+        limit = caps->eager_best;
+    return engine->am_small_max < limit ? engine->am_small_max : limit;
+}
 
 /* ---- op.c */
 static inline proto_op_t *op_of(vbn_op_t *op)
@@ -161,14 +189,29 @@ static inline proto_op_t *op_of(vbn_op_t *op)
     return (proto_op_t *)op->priv;
 }
 /* Checks op and iov and adds up the lengths. */
-vbn_status_t op_check(const vbn_op_t *op, const struct iovec *iov, size_t count, uint64_t *total_p);
+vbn_status_t op_check_list(const vbn_op_t *op, const struct iovec *iov, size_t count, uint64_t *total_p);
+/* The same, at once for one buffer, which nearly every call has. */
+static inline vbn_status_t op_check(const vbn_op_t *op, const struct iovec *iov, size_t count, uint64_t *total_p)
+{
+    if (__builtin_expect(op == NULL || count != 1 || iov == NULL || iov->iov_base == NULL, 0) ||
+        __builtin_expect(iov->iov_len > UINT64_MAX / 2, 0))
+        return op_check_list(op, iov, count, total_p);
+    *total_p = iov->iov_len;
+    return VBN_OK;
+}
 /* Prepares a pending op and lists it with its peer. with_handle: the other side will name it. */
 vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const struct iovec *iov, size_t count,
                       uint64_t length, bool with_handle);
 /* Takes it off all lists and tables, without completing it. */
 void op_detach(proto_op_t *op);
 /* Sets the user's fields, for calls that return VBN_OK. */
-vbn_status_t op_set_done(vbn_op_t *user_op, vbn_status_t status, uint64_t length);
+static inline vbn_status_t op_set_done(vbn_op_t *user_op, vbn_status_t status, uint64_t length)
+{
+    user_op->status = status;
+    user_op->length = length;
+    user_op->complete = 1;
+    return status;
+}
 /* Detaches, sets the user's fields and calls done. The op's memory belongs to the user afterwards. */
 void op_complete(proto_op_t *op, vbn_status_t status, uint64_t length);
 /* The result is known; completes as soon as no segment is in flight (P1). */
@@ -195,8 +238,6 @@ void stream_settle(proto_stream_t *stream);
 void get_stream_free(proto_get_stream_t *get);
 
 /* ---- am.c, pull.c, rma.c, flush.c, key.c: packets and events of each */
-void am_rx_small(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
-                 uint32_t payload_bytes);
 void am_rx_rts(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void pull_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void pull_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,

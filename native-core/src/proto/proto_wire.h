@@ -20,8 +20,7 @@
 #ifndef VBN_PROTO_PROTO_WIRE_H
 #define VBN_PROTO_PROTO_WIRE_H
 
-#include <string.h>
-
+#include "base/bytes.h"
 #include "link/link.h"
 
 typedef enum proto_type {
@@ -55,6 +54,9 @@ typedef struct proto_header {
     uint32_t user_bytes;
 } proto_header_t;
 
+/* The prefix of PROTO_AM as a little-endian number. */
+#define PROTO_AM_WORD(id, user_bytes) ((uint64_t)PROTO_AM | (uint64_t)(id) << 8 | (uint64_t)(user_bytes) << 16)
+
 /* Bytes that encode will write. */
 uint32_t proto_header_bytes(const proto_header_t *header);
 /* Writes the header; buffer has room for LINK_UPPER_HEADER_MAX. Returns its bytes. header must fit (asserted). */
@@ -62,12 +64,20 @@ uint32_t proto_encode(const proto_header_t *header, uint8_t *buffer);
 /* The same for PROTO_AM, for the fast path. */
 static inline uint32_t proto_encode_am(unsigned id, const void *user, uint32_t user_bytes, uint8_t *buffer)
 {
-    uint8_t prefix[PROTO_PREFIX_BYTES] = {PROTO_AM, (uint8_t)id, (uint8_t)user_bytes, 0, 0, 0, 0, 0};
-    _Static_assert(VBN_AM_HEADER_MAX < 256, "one byte holds the length");
-    memcpy(buffer, prefix, sizeof(prefix));
+    le64_put(buffer, PROTO_AM_WORD(id, user_bytes));
     if (user_bytes > 0)
-        memcpy(buffer + PROTO_PREFIX_BYTES, user, user_bytes);
+        bytes_copy(buffer + PROTO_PREFIX_BYTES, user, user_bytes);
     return PROTO_PREFIX_BYTES + user_bytes;
+}
+_Static_assert((VBN_AM_IDS & (VBN_AM_IDS - 1)) == 0, "ids are the low bits of a byte");
+/* True for a header that proto_decode would take as PROTO_AM with this id. */
+static inline bool proto_is_am(const void *bytes, uint32_t count, unsigned *id_p)
+{
+    if (count < PROTO_PREFIX_BYTES || count > PROTO_PREFIX_BYTES + VBN_AM_HEADER_MAX)
+        return false;
+    uint64_t word = le64_get(bytes);
+    *id_p = (unsigned)(word >> 8) & 0xffu;
+    return (word & ~((uint64_t)(VBN_AM_IDS - 1) << 8)) == PROTO_AM_WORD(0, count - PROTO_PREFIX_BYTES);
 }
 /* Decodes bytes from outside. VBN_ERR_PROTOCOL unless every field, length and reserved bit is right;
  * payload_bytes is checked against type and length. */

@@ -79,7 +79,7 @@ static uint32_t encode_segment(const proto_stream_t *s, uint64_t bytes, uint8_t 
 /* Sends one segment; false when nothing more can be sent now. */
 static bool send_segment(proto_stream_t *s)
 {
-    uint8_t buffer[LINK_UPPER_HEADER_MAX];
+    uint8_t frame[LINK_FRAME_MAX];
     uint64_t bytes;
     proto_segment_t *segment = mpool_get(&s->engine->segments);
     if (segment == NULL)
@@ -92,8 +92,8 @@ static bool send_segment(proto_stream_t *s)
         proto_send_status(s->peer, s->target, status, true, s->moved);
         return false;
     }
-    uint32_t header_bytes = encode_segment(s, bytes, buffer);
-    link_packet_t packet = {.header = buffer, .header_bytes = header_bytes, .payload_bytes = (uint32_t)bytes,
+    uint32_t header_bytes = encode_segment(s, bytes, frame + LINK_HEADER_BYTES);
+    link_packet_t packet = {.frame = frame, .header_bytes = header_bytes, .payload_bytes = (uint32_t)bytes,
                             .iov = segment->iov, .iov_count = segment->iov_count, .done = segment_done,
                             .arg = segment};
     s->moved += bytes;

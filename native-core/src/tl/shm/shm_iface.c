@@ -12,6 +12,7 @@
 #include "base/os.h"
 
 _Static_assert(SHM_HEADER_MAX == TL_HEADER_MAX, "ring frames hold any packet header");
+_Static_assert(24 + TL_SHORT_MAX <= SHM_SLOT_DATA, "short packets fit a slot");
 _Static_assert(SHM_ADDRESS_FIXED + SHM_NAME_MAX <= TL_ADDRESS_MAX, "our address fits");
 
 static vbn_status_t check_settings(shm_iface_t *iface)
@@ -23,7 +24,7 @@ static vbn_status_t check_settings(shm_iface_t *iface)
                        SHM_SLOTS_MIN, SHM_SLOTS_MAX);
     uint32_t chunk_bytes = (uint32_t)s->tl_shm_chunk_bytes;
     iface->geometry = (shm_geometry_t){.slots = slots, .chunks = (uint32_t)s->tl_shm_chunks};
-    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_MAP,
+    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_MAP | TL_CAP_COPIES,
                               .packet_max = chunk_bytes + TL_HEADER_MAX,
                               .eager_best = chunk_bytes,
                               .stream_chunk = chunk_bytes,
@@ -139,5 +140,6 @@ const tl_ops_t tl_shm_ops = {
     .trust = shm_trust,
     .disconnect = shm_disconnect,
     .send = shm_send,
+    .send_short = shm_send_short,
     .import = shm_import,
 };

@@ -27,7 +27,8 @@
 #define SHM_ASKS_QUEUED_MAX 65536u  /* waiting behind those */
 #define SHM_OUTBOX_MAX 256u         /* answers that wait for the socket; more means the peer does not read */
 #define SHM_SOCKET_POLL_NS 100000u  /* idle sockets are looked at this often while the worker polls */
-#define SHM_CLOCK_EVERY 8u          /* progress calls between looks at the clock */
+#define SHM_CLOCK_EVERY_MAX 64u     /* progress calls between two looks at the clock */
+#define SHM_CLOCK_GAP_NS 2000u      /* looks that are closer than this become rarer */
 
 enum { SHM_PACKET = 1, SHM_WANT, SHM_RING, SHM_MAPPED, SHM_ASK, SHM_ANSWER, SHM_WAKE };
 
@@ -74,10 +75,12 @@ typedef struct shm_iface {
     bool armed;
     bool in_progress;
     bool attention; /* look at the sockets in the next progress */
-    unsigned calls;
+    unsigned clock_in; /* progress calls until the next look at the clock */
+    unsigned clock_every;
     unsigned opening; /* endpoints that are not ready */
     unsigned dialing; /* of them: connect() has to be repeated */
     uint64_t polled_ns;
+    uint64_t clocked_ns;
     list_link_t eps;
     list_link_t failed; /* shm_ep_t.failed_link */
     list_link_t dead;   /* shm_ep_t.link */
@@ -151,6 +154,8 @@ vbn_status_t shm_ep_join_rings(shm_ep_t *ep);
 
 /* shm_send.c */
 vbn_status_t shm_send(tl_ep_t *ep, const tl_packet_t *packet);
+vbn_status_t shm_send_short(tl_ep_t *ep, uint64_t first, uint64_t second, uint64_t third, const void *data,
+                            uint32_t length);
 void shm_ep_kick(shm_ep_t *ep); /* tells a polling peer that its socket has something */
 void shm_ep_wake(shm_ep_t *ep);
 

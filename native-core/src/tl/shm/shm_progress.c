@@ -39,20 +39,9 @@ static void publish(shm_ep_t *ep)
  * under them. A chunk's payload is user data and stays where it is, unless the upper layer names a place. */
 static void deliver(shm_ep_t *ep, const shm_frame_t *frame)
 {
-    shm_iface_t *iface = shm_ep_iface(ep);
-    const tl_upcalls_t *up = &iface->params.upcalls;
+    const tl_upcalls_t *up = &shm_ep_iface(ep)->params.upcalls;
     _Alignas(16) uint8_t copy[SHM_HEADER_MAX];
-    counter_add(iface->params.counters, COUNTER_SHM_RX_PACKETS, 1);
-    counter_add(iface->params.counters, COUNTER_SHM_RX_BYTES, frame->header_bytes + frame->payload_bytes);
-    if (frame->kind == SHM_INLINE) {
-        if (frame->header_bytes + frame->payload_bytes <= SHM_SLOT_FIRST_LINE)
-            memcpy(copy, frame->header, SHM_SLOT_FIRST_LINE); /* constant sizes: a few vector moves */
-        else
-            memcpy(copy, frame->header, SHM_SLOT_DATA);
-        up->rx(&ep->super, copy, frame->header_bytes, copy + frame->header_bytes, frame->payload_bytes);
-        return;
-    }
-    memcpy(copy, frame->header, frame->header_bytes);
+    bytes_copy(copy, frame->header, frame->header_bytes);
     const void *payload = frame->payload;
     void *place = NULL;
     if (up->sink != NULL)
@@ -65,10 +54,11 @@ static void deliver(shm_ep_t *ep, const shm_frame_t *frame)
         up->rx(&ep->super, copy, frame->header_bytes, payload, frame->payload_bytes);
 }
 
-/* One frame. False when there was none or the endpoint is no longer readable. */
-static bool poll_frame(shm_ep_t *ep)
+/* A frame that is not in its slot alone, or that ends something. False when the endpoint is no longer readable. */
+static COLD bool take_frame(shm_ep_t *ep)
 {
     shm_frame_t frame;
+    counters_t *counters = shm_ep_iface(ep)->params.counters;
     int found = shm_rx_peek(&ep->rx, &frame);
     if (found == 0)
         return false;
@@ -76,10 +66,13 @@ static bool poll_frame(shm_ep_t *ep)
         shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer wrote a malformed frame into the ring");
         return false;
     }
-    if (frame.kind == SHM_KICK)
+    if (frame.kind == SHM_KICK) {
         shm_ep_iface(ep)->attention = true;
-    else
+    } else {
+        counter_add(counters, COUNTER_SHM_RX_PACKETS, 1);
+        counter_add(counters, COUNTER_SHM_RX_BYTES, frame.header_bytes + frame.payload_bytes);
         deliver(ep, &frame);
+    }
     bool owed = shm_rx_consume(&ep->rx, &frame); /* the mapping outlives a disconnect in the upcall (S3) */
     if (ep->hup && ++ep->frames_after_hup > ep->rx.geometry.slots) {
         shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer writes into the ring after it closed its socket");
@@ -88,6 +81,35 @@ static bool poll_frame(shm_ep_t *ep)
     if (owed && ep->rx_open)
         publish(ep);
     return ep->rx_open;
+}
+
+/* Frames that lie in their slot: copied, stepped over, handed up; returns how many. *rest: there is more to look at. */
+static NO_CANARY unsigned take_slots(shm_ep_t *ep, bool *rest)
+{
+    _Alignas(16) uint8_t copy[SHM_SLOT_DATA];
+    shm_rx_t *rx = &ep->rx;
+    unsigned count = 0;
+    uint64_t bytes = 0;
+    uint32_t length = SHM_OTHER;
+    while (count < SHM_FRAMES_PER_POLL && LIKELY(ep->rx_open && !ep->hup)) {
+        length = shm_rx_slot(rx, copy);
+        if (length >= SHM_OTHER)
+            break;
+        uint32_t header_bytes = length & SHM_SLOT_HEADER;
+        count++;
+        bytes += header_bytes + (length >> SHM_SLOT_PAYLOAD);
+        if (UNLIKELY(rx->position - rx->published >= rx->quarter))
+            publish(ep);
+        shm_ep_iface(ep)->params.upcalls.rx(&ep->super, copy, header_bytes, copy + header_bytes,
+                                            length >> SHM_SLOT_PAYLOAD);
+    }
+    if (count > 0) {
+        counters_t *counters = shm_ep_iface(ep)->params.counters;
+        counter_add(counters, COUNTER_SHM_RX_PACKETS, count);
+        counter_add(counters, COUNTER_SHM_RX_BYTES, bytes);
+    }
+    *rest = length != SHM_EMPTY;
+    return count;
 }
 
 static void unblock(shm_ep_t *ep)
@@ -103,21 +125,24 @@ static void unblock(shm_ep_t *ep)
     shm_ep_iface(ep)->params.upcalls.tx_ready(&ep->super);
 }
 
-static unsigned poll_ring(shm_ep_t *ep)
+static COLD unsigned poll_rest(shm_ep_t *ep, unsigned count)
 {
-    unsigned count = 0;
-    if (ep->rx_open) {
-        while (count < SHM_FRAMES_PER_POLL && poll_frame(ep))
-            count++;
-        if (ep->rx_open && count < SHM_FRAMES_PER_POLL) { /* found empty */
-            if (shm_rx_unpublished(&ep->rx))
-                publish(ep);
-            if (ep->hup)
-                shm_ep_fail(ep, VBN_ERR_PEER_LOST, "same-host peer closed its socket: it ended or disconnected");
-        }
-    }
-    if (__builtin_expect(ep->blocked, 0) && ep->tx_open)
+    bool rest = true;
+    while (rest && ep->rx_open && count < SHM_FRAMES_PER_POLL && take_frame(ep))
+        count += 1 + take_slots(ep, &rest);
+    if (ep->hup && ep->rx_open && count < SHM_FRAMES_PER_POLL) /* found empty */
+        shm_ep_fail(ep, VBN_ERR_PEER_LOST, "same-host peer closed its socket: it ended or disconnected");
+    if (ep->blocked && ep->tx_open)
         unblock(ep);
+    return count;
+}
+
+static inline unsigned poll_ring(shm_ep_t *ep)
+{
+    bool rest;
+    unsigned count = take_slots(ep, &rest);
+    if (UNLIKELY(rest || ep->blocked))
+        count = poll_rest(ep, count);
     return count;
 }
 
@@ -151,13 +176,26 @@ static void redial(shm_iface_t *iface)
     }
 }
 
-static bool sockets_due(shm_iface_t *iface)
+/* A look at the clock costs more than a look at a ring: between two looks lie as many calls as take a few microseconds
+ * now, and never many, because the next calls may be far apart. */
+static COLD bool clock_due(shm_iface_t *iface)
+{
+    uint64_t now = os_now_ns();
+    bool fast = now - iface->clocked_ns < SHM_CLOCK_GAP_NS;
+    iface->clocked_ns = now;
+    if (!fast)
+        iface->clock_every = 1;
+    else if (iface->clock_every < SHM_CLOCK_EVERY_MAX)
+        iface->clock_every *= 2;
+    iface->clock_in = iface->clock_every;
+    return now - iface->polled_ns >= SHM_SOCKET_POLL_NS;
+}
+
+static inline bool sockets_due(shm_iface_t *iface)
 {
     if (iface->attention || iface->opening > 0)
         return true;
-    if (++iface->calls % SHM_CLOCK_EVERY != 0)
-        return false;
-    return os_now_ns() - iface->polled_ns >= SHM_SOCKET_POLL_NS;
+    return iface->clock_in-- == 0 && clock_due(iface);
 }
 
 static unsigned poll_sockets(shm_iface_t *iface)

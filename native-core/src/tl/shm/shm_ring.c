@@ -25,6 +25,8 @@ void shm_rx_create(shm_rx_t *rx, void *memory, const shm_geometry_t *geometry, b
                      .slots = (shm_slot_t *)(void *)slots,
                      .chunks = slots + (size_t)geometry->slots * sizeof(shm_slot_t),
                      .geometry = *geometry,
+                     .mask = geometry->slots - 1,
+                     .quarter = geometry->slots / 4,
                      .light = light};
 }
 

@@ -6,7 +6,8 @@
  *   0     constants       written before the ring is handed over; the producer copies and checks them once
  *   128   asleep          consumer sets it before it sleeps, producer clears it and then wakes; otherwise untouched, so
  *                         the producer's look at it after each packet hits its own cache
- *   256   consumed        consumer -> producer, published every quarter ring and when the ring is found empty
+ *   256   consumed        consumer -> producer, published every quarter ring and before the consumer sleeps: when the
+ *                         producer finds the ring full, enough is unread in it for the next publication to come
  *   384   waiting         producer sets it before it sleeps for room, consumer clears it and then wakes
  *   512   slots           128 B each: 8-byte word, 120 B data; word and the first 56 B share a cache line
  *   ...   chunks          `stride` bytes each, used strictly in turn: header, padding to 64, payload
@@ -29,6 +30,8 @@
 #include <sys/uio.h>
 
 #include "base/atomics.h"
+#include "base/bytes.h"
+#include "base/hot.h"
 #include "base/status.h"
 
 #define SHM_RING_MAGIC 0x474e5256u /* "VRNG" */
@@ -96,6 +99,8 @@ typedef struct shm_rx {
     uint32_t chunk_position;
     uint32_t published;
     uint32_t chunks_published;
+    uint32_t mask;    /* slots - 1 */
+    uint32_t quarter; /* of the slots: publish when so many are owed */
     bool light;
 } shm_rx_t;
 
@@ -150,7 +155,7 @@ static inline void shm_gather(uint8_t *to, const struct iovec *iov, uint32_t cou
 {
     for (uint32_t i = 0; i < count; i++) {
         if (iov[i].iov_len != 0)
-            memcpy(to, iov[i].iov_base, iov[i].iov_len);
+            bytes_copy(to, iov[i].iov_base, iov[i].iov_len);
         to += iov[i].iov_len;
     }
 }
@@ -170,7 +175,7 @@ static inline vbn_status_t shm_tx_put(shm_tx_t *tx, const void *header, uint32_t
     }
     if (whole) {
         uint8_t *data = tx->slots[tx->position & (tx->geometry.slots - 1)].data;
-        memcpy(data, header, header_bytes);
+        bytes_copy(data, header, header_bytes);
         shm_gather(data + header_bytes, iov, count);
         shm_tx_publish(tx, header_bytes, payload_bytes, SHM_INLINE);
         return VBN_OK;
@@ -232,6 +237,30 @@ static inline int shm_rx_peek(const shm_rx_t *rx, shm_frame_t *frame)
     return 1;
 }
 
+#define SHM_EMPTY 0xffffffffu   /* nothing has come */
+#define SHM_OTHER 0xfffffffeu   /* a frame of another kind, or nonsense */
+#define SHM_SLOT_HEADER 0xffu   /* bits of the header's bytes */
+#define SHM_SLOT_PAYLOAD 8      /* shift of the payload's bytes */
+
+/* When the next frame lies in its slot alone: copies header and payload to `copy`, steps over it, and returns the two
+ * lengths. Else SHM_EMPTY or SHM_OTHER, and nothing has changed. */
+static inline uint32_t shm_rx_slot(shm_rx_t *rx, uint8_t copy[SHM_SLOT_DATA])
+{
+    const shm_slot_t *slot = &rx->slots[rx->position & rx->mask];
+    uint64_t word = atomic_get_acquire(&slot->word); /* pairs with shm_tx_publish */
+    uint32_t header = (uint32_t)(word >> 16) & 0xfff;
+    uint64_t rest = word >> 28; /* payload bytes, and the kind: 0 when inline */
+    if ((uint16_t)word != (uint16_t)(rx->position + 1))
+        return SHM_EMPTY;
+    if (UNLIKELY(header + rest > SHM_SLOT_DATA))
+        return SHM_OTHER;
+    memcpy(copy, slot->data, SHM_SLOT_FIRST_LINE); /* constant sizes: a few vector moves */
+    if (UNLIKELY(header + rest > SHM_SLOT_FIRST_LINE))
+        memcpy(copy + SHM_SLOT_FIRST_LINE, slot->data + SHM_SLOT_FIRST_LINE, SHM_SLOT_DATA - SHM_SLOT_FIRST_LINE);
+    rx->position++;
+    return header | (uint32_t)rest << SHM_SLOT_PAYLOAD;
+}
+
 static inline bool shm_rx_unpublished(const shm_rx_t *rx)
 {
     return rx->position != rx->published;
@@ -263,7 +292,7 @@ static inline bool shm_rx_consume(shm_rx_t *rx, const shm_frame_t *frame)
 {
     rx->position++;
     rx->chunk_position += frame->kind == SHM_CHUNK;
-    return rx->position - rx->published >= rx->geometry.slots / 4 ||
+    return rx->position - rx->published >= rx->quarter ||
            rx->chunk_position - rx->chunks_published >= rx->geometry.chunks / 4;
 }
 

@@ -198,7 +198,9 @@ vbn_status_t rig_send(rig_t *rig, vbn_peer_t *peer, uint32_t bytes)
     send->iov = (struct iovec){send->bytes, bytes};
     for (uint32_t i = 0; i < bytes; i++)
         send->bytes[i] = (uint8_t)(number + i);
-    link_packet_t packet = {.header = &number, .header_bytes = sizeof(number), .payload_bytes = bytes,
+    uint8_t frame[LINK_HEADER_BYTES + sizeof(number)];
+    memcpy(frame + LINK_HEADER_BYTES, &number, sizeof(number));
+    link_packet_t packet = {.frame = frame, .header_bytes = sizeof(number), .payload_bytes = bytes,
                             .iov = &send->iov, .iov_count = bytes > 0 ? 1 : 0, .done = on_done, .arg = send};
     rig->result.pending++;
     vbn_status_t status = link_send(peer, &packet);

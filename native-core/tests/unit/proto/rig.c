@@ -31,19 +31,17 @@ typedef struct import_request {
 } import_request_t;
 
 struct vbn_peer {
+    link_peer_head_t head;
     rig_t *rig;
     int side;
     vbn_status_t down;
     vbn_status_t failure;
     list_link_t inbox; /* packets that this side has sent */
     list_link_t flushes;
-    void *upper;
 };
 
 struct link_engine {
     rig_t *rig;
-    int side;
-    void *upper;
 };
 
 struct rig {
@@ -96,9 +94,11 @@ rig_t *rig_open(const rig_options_t *options)
         if (proto_engine_open(&params, &rig->proto[i]) != VBN_OK)
             abort();
         proto_link_upcalls(rig->proto[i], &rig->params[i]);
-        rig->link[i] = (link_engine_t){rig, i, rig->params[i].upcalls.arg};
+        rig->link[i] = (link_engine_t){rig};
         proto_attach(rig->proto[i], &rig->link[i]);
-        rig->peer[i] = (struct vbn_peer){.rig = rig, .side = i, .upper = calloc(1, rig->params[i].upper_bytes)};
+        rig->peer[i] = (struct vbn_peer){.rig = rig, .side = i};
+        rig->peer[i].head = (link_peer_head_t){.upper_engine = rig->params[i].upcalls.arg,
+                                               .upper = calloc(1, rig->params[i].upper_bytes), .caps = &rig->caps};
         list_init(&rig->peer[i].inbox);
         list_init(&rig->peer[i].flushes);
     }
@@ -141,7 +141,7 @@ void rig_close(rig_t *rig)
         free(container_of(link, import_request_t, link));
     for (int i = 0; i < 2; i++) {
         proto_engine_close(rig->proto[i]);
-        free(rig->peer[i].upper);
+        free(rig->peer[i].head.upper);
         if (mem_registry_close(rig->memory[i]) != VBN_OK)
             abort(); /* a test left memory behind */
     }
@@ -175,7 +175,8 @@ vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *p)
         p->header_bytes + p->payload_bytes + LINK_HEADER_BYTES > peer->rig->caps.packet_max)
         abort();
     packet_t *packet = calloc(1, sizeof(*packet));
-    memcpy(packet->header, p->header, p->header_bytes);
+    memcpy(packet->header, p->frame + LINK_HEADER_BYTES, p->header_bytes);
+    memset(p->frame, 0xee, LINK_HEADER_BYTES); /* the room is the link's */
     packet->header_bytes = p->header_bytes;
     packet->payload_bytes = p->payload_bytes;
     packet->sent = *p;
@@ -184,6 +185,18 @@ vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *p)
         packet->payload = flatten(p);
     list_append(&peer->inbox, &packet->link);
     return packet->late ? VBN_INPROGRESS : VBN_OK;
+}
+
+/* Takes what a link with copying transport would take. */
+vbn_status_t link_send_short(vbn_peer_t *peer, uint64_t header, const void *data, uint32_t length)
+{
+    uint8_t frame[LINK_HEADER_BYTES + 8];
+    struct iovec iov = {(void *)(uintptr_t)data, length};
+    if (peer->down != VBN_OK || peer->rig->options.late_done || !peer->rig->ready)
+        return VBN_BUSY;
+    le64_put(frame + LINK_HEADER_BYTES, header);
+    link_packet_t packet = {.frame = frame, .header_bytes = 8, .payload_bytes = length, .iov = &iov, .iov_count = 1};
+    return link_send(peer, &packet);
 }
 
 static void deliver(rig_t *rig, int to, const void *header, uint32_t header_bytes, const void *payload,
@@ -339,11 +352,6 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
     return VBN_INPROGRESS;
 }
 
-const tl_caps_t *link_caps(const vbn_peer_t *peer)
-{
-    return &peer->rig->caps;
-}
-
 bool link_ready(const vbn_peer_t *peer)
 {
     return peer->rig->ready;
@@ -359,24 +367,9 @@ vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import
     return VBN_INPROGRESS;
 }
 
-link_engine_t *link_peer_engine(const vbn_peer_t *peer)
-{
-    return &peer->rig->link[peer->side];
-}
-
-void *link_peer_upper(vbn_peer_t *peer)
-{
-    return peer->upper;
-}
-
 void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text)
 {
     (void)text;
     if (peer->failure == VBN_OK)
         peer->failure = status;
-}
-
-void *link_engine_upper(const link_engine_t *engine)
-{
-    return engine->upper;
 }

@@ -74,7 +74,7 @@ final class Operation {
         if (!buffer.isDirect()) {
             throw new IllegalArgumentException("a heap buffer cannot be used for I/O: use a direct one");
         }
-        return buffer.remaining() == 0 ? 0 : Native.bufferAddress(buffer) + buffer.position();
+        return buffer.remaining() == 0 ? 0 : Raw.address(buffer) + buffer.position();
     }
 
     /** Drops all references, for the next use. */

@@ -13,13 +13,22 @@ import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
+import org.verbena.core.VbnKey;
+import org.verbena.core.VbnMemory;
 import org.verbena.core.VbnPeer;
 
 /**
  * Measures what one operation costs between Java and the native core: submission, native call, completion, callback.
- * The operation is an 8-byte message of an engine to itself: no other thread and no wire takes part. 16 are issued at
- * once, the next 16 when they have completed. Prints one JSON line: ns per operation (median and quartiles of the
- * rounds) and bytes that the engine's thread allocates on the Java heap per operation.
+ * 16 are issued at once, the next 16 when they have completed. Two operations of an engine with itself, without another
+ * thread or a wire:
+ *
+ * <ul>
+ *   <li>{@code get}: 8 bytes of mapped memory; nearly nothing but submission and completion
+ *   <li>{@code message}: 8 bytes to itself; a second event (the message) and the core's whole way take part
+ * </ul>
+ *
+ * <p>Prints a JSON line for each: processor time of the engine's thread per operation in ns (median and quartiles of the
+ * rounds) and bytes that it allocates on the Java heap per operation.
  */
 public final class JniBench {
     private static final int BATCH = 16;
@@ -29,10 +38,10 @@ public final class JniBench {
     private static final int MESSAGE = 1;
 
     private final VbnEngine engine;
-    private final VbnPeer peer;
-    private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    private final ByteBuffer[] payload = {ByteBuffer.allocateDirect(8)};
+    private final String name;
+    private final Runnable operation;
     private final Completion done = (error, length) -> completed(error);
+    private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private final CompletableFuture<Void> finished = new CompletableFuture<>();
     private final double[] nanos = new double[ROUNDS];
     private final double[] bytes = new double[ROUNDS];
@@ -42,40 +51,53 @@ public final class JniBench {
     private long startNanos;
     private long startBytes;
 
-    private JniBench(VbnEngine engine) throws VbnException {
+    private JniBench(VbnEngine engine, String name, java.util.function.Function<Completion, Runnable> operation) {
         this.engine = engine;
-        peer = engine.connect(engine.address(), null);
-        engine.onMessage(MESSAGE, message -> { });
+        this.name = name;
+        this.operation = operation.apply(done);
     }
 
     /**
      * Runs the benchmark.
      *
-     * @param arguments none
+     * @param arguments names of the operations to measure, all when empty
      * @throws Exception when the core cannot be used, or nothing moves for two minutes
      */
     public static void main(String[] arguments) throws Exception {
         VbnConfig config = new VbnConfig().set("tl.enable", "self").set("security.auth", "none");
-        try (VbnContext context = VbnContext.open(config); VbnEngine engine = context.startEngine("bench")) {
-            JniBench bench = new JniBench(engine);
-            engine.execute(bench::startRound);
-            bench.finished.get(2, TimeUnit.MINUTES);
-            bench.print();
-            bench.peer.close();
+        ByteBuffer buffer = ByteBuffer.allocateDirect(8);
+        ByteBuffer[] payload = {buffer};
+        for (String name : arguments.length > 0 ? arguments : new String[] {"get", "message"}) {
+            try (VbnContext context = VbnContext.open(config); VbnEngine engine = context.startEngine("bench");
+                    VbnMemory memory = context.allocate(4096)) {
+                VbnPeer peer = engine.connect(engine.address(), null);
+                VbnKey key = engine.importKey(peer, memory.exportKey(0, 4096, false));
+                engine.onMessage(MESSAGE, message -> { });
+                JniBench bench = new JniBench(engine, name, done -> switch (name) {
+                    case "get" -> () -> engine.get(key, 0, buffer, done);
+                    case "message" -> () -> engine.send(peer, MESSAGE, null, payload, done);
+                    default -> throw new IllegalArgumentException("no operation " + name + "; there are get and message");
+                });
+                engine.execute(bench::startRound);
+                bench.finished.get(2, TimeUnit.MINUTES);
+                bench.print();
+                key.close();
+                peer.close();
+            }
         }
     }
 
     private void startRound() {
         batches = 0;
         startBytes = threads.getThreadAllocatedBytes(Thread.currentThread().getId());
-        startNanos = System.nanoTime();
+        startNanos = threads.getCurrentThreadCpuTime();
         batch();
     }
 
     private void batch() {
         pending = BATCH;
         for (int i = 0; i < BATCH; i++) {
-            engine.send(peer, MESSAGE, null, payload, done);
+            operation.run();
         }
     }
 
@@ -93,7 +115,7 @@ public final class JniBench {
 
     private void endRound() {
         double operations = (double) BATCH * BATCHES_PER_ROUND;
-        double tookNanos = System.nanoTime() - startNanos;
+        double tookNanos = threads.getCurrentThreadCpuTime() - startNanos;
         double tookBytes = threads.getThreadAllocatedBytes(Thread.currentThread().getId()) - startBytes;
         int measured = round++ - WARM_UP_ROUNDS;
         if (measured >= 0) {
@@ -110,8 +132,8 @@ public final class JniBench {
     private void print() {
         Arrays.sort(nanos);
         Arrays.sort(bytes);
-        System.out.printf(Locale.ROOT, "{\"name\":\"jni.operation\",\"batch\":%d,\"unit\":\"ns\",\"value\":%.1f,"
-            + "\"q1\":%.1f,\"q3\":%.1f,\"rounds\":%d,\"java_bytes_per_operation\":%.2f}%n", BATCH, nanos[ROUNDS / 2],
-            nanos[ROUNDS / 4], nanos[ROUNDS * 3 / 4], ROUNDS, bytes[ROUNDS / 2]);
+        System.out.printf(Locale.ROOT, "{\"name\":\"jni.%s\",\"batch\":%d,\"unit\":\"ns\",\"value\":%.1f,"
+            + "\"q1\":%.1f,\"q3\":%.1f,\"rounds\":%d,\"java_bytes_per_operation\":%.2f}%n", name, BATCH,
+            nanos[ROUNDS / 2], nanos[ROUNDS / 4], nanos[ROUNDS * 3 / 4], ROUNDS, bytes[ROUNDS / 2]);
     }
 }

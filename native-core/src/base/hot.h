@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * hot.h - compiler hints for the few functions that every small message passes. */
+#ifndef VBN_BASE_HOT_H
+#define VBN_BASE_HOT_H
+
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define COLD __attribute__((noinline, cold))
+
+/* No stack canary: only for functions whose frame is written with constant lengths alone. */
+#if defined(__has_attribute)
+#if __has_attribute(no_stack_protector)
+#define NO_CANARY __attribute__((no_stack_protector))
+#endif
+#endif
+#ifndef NO_CANARY
+#define NO_CANARY
+#endif
+
+#endif

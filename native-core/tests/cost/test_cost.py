@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts what the fast path costs, in instructions, so that the figure does not depend on the machine's load.
+
+Arguments: folder of the built cost programs. A build with sanitizers or asserts is not measured."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+# Instructions of an 8-byte active message over shared memory, from vbn_am_send to the end of its handler, with the
+# progress calls between them: in a stream (16 sends, then progress until all have come), and each alone.
+STREAM, ALONE = 360, 600
+MESSAGES = 3200
+BIN = None
+
+
+def instructions(program, function, batch):
+    """Instructions per message that callgrind counts between entry and exit of the function."""
+    done = subprocess.run(
+        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
+         f"--toggle-collect={function}", os.path.join(BIN, program), str(MESSAGES // batch), str(batch)],
+        capture_output=True, text=True, timeout=100, check=False)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode != 0 or f"messages {MESSAGES}" not in done.stdout or not found:
+        raise AssertionError(f"{program} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return int(found.group(1)) / MESSAGES
+
+
+@unittest.skipUnless(shutil.which("valgrind"), "valgrind is not installed: apt install valgrind")
+class Cost(unittest.TestCase):
+    def check(self, name, batch, budget):
+        count = instructions("cost_am", "cost_round", batch)
+        print(f"8-byte active message over shm, send and receive, {name}: {count:.1f} instructions, at most {budget}")
+        self.assertGreater(count, 50, "nothing was counted")
+        self.assertLessEqual(count, budget)
+
+    def test_an_8_byte_message_in_a_stream_over_shared_memory_keeps_its_budget(self):
+        self.check("in a stream", 16, STREAM)
+
+    def test_an_8_byte_message_alone_over_shared_memory_keeps_its_budget(self):
+        self.check("alone", 1, ALONE)
+
+
+if __name__ == "__main__":
+    BIN = sys.argv.pop()
+    unittest.main(verbosity=2)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * perf.h - what the parts of vbn_perf share.
+ *
+ *   main.c   options, the two processes            rows.c   the table of rows, blocks, medians, output
+ *   ours.c   our half: worker, peer, messages      raw.c    the bare mechanisms that ours is compared with
+ *   self.c   cost of single operations within one process (--self)
+ *
+ *   client (parent, first cpu)                     server (child, second cpu)
+ *   measures, prints                               progresses, answers, or runs its half of a raw reference
+ */
+#ifndef VBN_PERF_H
+#define VBN_PERF_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vbn/vbn.h"
+
+#define REGION ((size_t)64 << 20)
+#define MAX_BLOCKS 101
+#define WINDOW 64
+#define DEADLINE_S 60.0
+
+typedef enum raw_kind { RAW_NONE, RAW_LINE, RAW_ECHO, RAW_SINK, RAW_SOURCE, RAW_STOP } raw_kind_t;
+
+/* Pages that both processes map. */
+typedef struct shared {
+    _Atomic int ready[2];
+    size_t address_length[2];
+    uint8_t address[2][VBN_ADDRESS_MAX];
+    size_t key_length;
+    uint8_t key[VBN_KEY_MAX];
+    _Atomic uint64_t command; /* sequence << 8 | raw_kind_t */
+    _Atomic uint64_t done;
+    uint64_t count; /* of the command: rounds or bytes */
+    uint64_t size;
+    _Alignas(128) _Atomic uint64_t ping;
+    _Alignas(128) _Atomic uint64_t pong;
+} shared_t;
+
+/* One process. */
+typedef struct side {
+    shared_t *shared;
+    int rank;   /* 0 client, 1 server */
+    int socket; /* of the raw references */
+    vbn_context_t *context;
+    vbn_worker_t *worker;
+    vbn_peer_t *peer;
+    vbn_key_t *key;
+    vbn_mem_t *memory;
+    uint8_t *buffer;  /* REGION bytes */
+    uint8_t *raw;     /* REGION bytes shared by both, for memcpy */
+    uint64_t counted; /* messages received since the last reply */
+    uint64_t expected;
+    uint64_t replies;
+    size_t free_count;
+    vbn_op_t ops[WINDOW];
+    vbn_op_t *free_ops[WINDOW];
+    struct iovec iov[WINDOW];
+} side_t;
+
+typedef struct perf_settings {
+    const char *transports;
+    const char *rows;
+    const char *sizes;
+    unsigned blocks;
+    double scale; /* of the repetitions */
+    int cpus[2];
+    bool table;
+    bool self;
+} perf_settings_t;
+
+/* One measurement; returns the value in its row's unit. */
+typedef double (*measure_t)(side_t *side, size_t size, uint64_t count);
+
+/* ---- main.c */
+double now(void); /* seconds */
+_Noreturn void fail(const char *what);        /* prints it with the core's error text */
+_Noreturn void fail_system(const char *what); /* with errno's */
+void check(vbn_status_t status, const char *what);
+
+/* ---- ours.c */
+void open_side(side_t *side, const char *transport); /* the server also exports its memory */
+void connect_client(side_t *side);
+void close_side(side_t *side);
+double am_latency(side_t *side, size_t size, uint64_t count);
+double am_rate(side_t *side, size_t size, uint64_t count);
+double get_bandwidth(side_t *side, size_t size, uint64_t count);
+double put_bandwidth(side_t *side, size_t size, uint64_t count);
+double pull_bandwidth(side_t *side, size_t size, uint64_t count);
+
+/* ---- raw.c */
+void raw_pair(int pair[2]); /* connected TCP sockets over loopback */
+void raw_command(side_t *side, raw_kind_t kind, uint64_t count, uint64_t size);
+void raw_serve(side_t *side, raw_kind_t kind); /* the server's half of a command */
+double line_latency(side_t *side, size_t size, uint64_t count);
+double line_rate(side_t *side, size_t size, uint64_t count);
+double socket_latency(side_t *side, size_t size, uint64_t count);
+double socket_rate(side_t *side, size_t size, uint64_t count);
+double socket_out(side_t *side, size_t size, uint64_t count);
+double socket_in(side_t *side, size_t size, uint64_t count);
+double memcpy_bandwidth(side_t *side, size_t size, uint64_t count);
+
+/* ---- rows.c */
+double median(double *values, unsigned count); /* sorts them */
+bool listed(const char *list, const char *word); /* in a comma-separated list; true when it is NULL */
+const char *row_name(size_t index);              /* NULL past the last */
+void run_rows(side_t *side, const char *transport, const perf_settings_t *settings);
+
+/* ---- self.c */
+void run_self(const perf_settings_t *settings);
+
+#endif

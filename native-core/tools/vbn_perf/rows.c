@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rows.c - the rows. Each block measures ours, then raw, so that both see the same machine; a row is the median of its
+ * blocks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf.h"
+
+typedef struct row {
+    const char *name;
+    const char *metric;
+    const char *unit;
+    measure_t ours;
+    measure_t raw_shm;
+    measure_t raw_tcp;
+    const char *sizes;
+    double count;  /* repetitions per block over shm, */
+    double bytes;  /* or, for bandwidth, bytes per block */
+} row_t;
+
+static const row_t ROWS[] = {
+    {"core.am.latency", "one-way latency", "ns", am_latency, line_latency, socket_latency, "0,8,64,1024,4096", 20000, 0},
+    {"core.am.rate", "message rate", "M/s", am_rate, line_rate, socket_rate, "8,64,1024", 200000, 0},
+    {"core.get.bandwidth", "bandwidth", "MB/s", get_bandwidth, memcpy_bandwidth, socket_in, "4096,65536,1048576,16777216",
+     0, 256e6},
+    {"core.put.bandwidth", "bandwidth", "MB/s", put_bandwidth, memcpy_bandwidth, socket_out,
+     "4096,65536,1048576,16777216", 0, 256e6},
+    {"core.pull.bandwidth", "bandwidth", "MB/s", pull_bandwidth, memcpy_bandwidth, socket_out,
+     "65536,1048576,16777216", 0, 256e6},
+};
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+double median(double *values, unsigned count)
+{
+    qsort(values, count, sizeof(*values), compare);
+    return values[count / 2];
+}
+
+static uint64_t repetitions(const row_t *row, const perf_settings_t *settings, bool tcp, size_t size)
+{
+    double count = row->bytes > 0 ? row->bytes / (double)size : row->count;
+    count = count * settings->scale / (tcp ? 5 : 1);
+    if (row->bytes > 0 && count > 20000)
+        count = 20000;
+    return count < 4 ? 4 : (uint64_t)count;
+}
+
+const char *row_name(size_t index)
+{
+    return index < sizeof(ROWS) / sizeof(ROWS[0]) ? ROWS[index].name : NULL;
+}
+
+static void run_row(side_t *side, const row_t *row, const char *transport, size_t size, const perf_settings_t *settings)
+{
+    bool tcp = strcmp(transport, "tcp") == 0;
+    measure_t raw = tcp ? row->raw_tcp : row->raw_shm;
+    double ours[MAX_BLOCKS];
+    double bare[MAX_BLOCKS];
+    uint64_t count = repetitions(row, settings, tcp, size);
+    (void)row->ours(side, size, count / 10 + 1); /* warm-up */
+    for (unsigned i = 0; i < settings->blocks; i++) {
+        ours[i] = row->ours(side, size, count);
+        bare[i] = raw(side, size, count);
+    }
+    double a = median(ours, settings->blocks);
+    double b = median(bare, settings->blocks);
+    if (settings->table)
+        printf("%-20s %-4s %9zu  %12.1f %12.1f  %-5s %6.2f\n", row->name, transport, size, a, b, row->unit, a / b);
+    else
+        printf("{\"row\": \"%s\", \"transport\": \"%s\", \"size\": %zu, \"metric\": \"%s\", \"unit\": \"%s\", "
+               "\"ours\": %.3f, \"raw\": %.3f, \"ratio\": %.4f}\n",
+               row->name, transport, size, row->metric, row->unit, a, b, a / b);
+    (void)fflush(stdout);
+}
+
+bool listed(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *p = list; p != NULL; p = strchr(p, ',') != NULL ? strchr(p, ',') + 1 : NULL)
+        if (strncmp(p, word, length) == 0 && (p[length] == ',' || p[length] == '\0'))
+            return true;
+    return list == NULL;
+}
+
+void run_rows(side_t *side, const char *transport, const perf_settings_t *settings)
+{
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
+        if (!listed(settings->rows, ROWS[i].name))
+            continue;
+        const char *p = settings->sizes != NULL ? settings->sizes : ROWS[i].sizes;
+        while (*p != '\0') {
+            char *end;
+            size_t size = strtoull(p, &end, 10);
+            if (end == p || size > REGION || (ROWS[i].bytes > 0 && size == 0)) {
+                fprintf(stderr, "vbn_perf: bad size in \"%s\"; sizes are bytes, up to %zu, separated by commas\n", p,
+                        REGION);
+                exit(2);
+            }
+            run_row(side, &ROWS[i], transport, size, settings);
+            p = *end == ',' ? end + 1 : end;
+        }
+    }
+}
