@@ -24,7 +24,7 @@ class Failed(Exception):
     """A child process failed, or what it answered is wrong; the text is for the user."""
 
 
-class Killed(BaseException):
+class Killed(KeyboardInterrupt):
     """The driver was asked to end by a signal. Not an Exception: nobody may swallow it."""
 
 

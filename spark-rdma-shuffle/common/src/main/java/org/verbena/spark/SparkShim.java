@@ -51,15 +51,25 @@ public interface SparkShim {
         return org.apache.spark.package$.MODULE$.SPARK_VERSION();
     }
 
+    /** The shim's number for a Spark version; null when none is known to fit. */
+    static String line(String version) {
+        String[] parts = version.split("\\.", 3);
+        return parts.length < 3 ? null : switch (parts[0] + "." + parts[1]) {
+            case "3.5" -> "35";
+            case "4.0" -> "40";
+            case "4.1", "4.2" -> "42";
+            case "4.3" -> "43";
+            default -> null;
+        };
+    }
+
     /**
      * Chooses the shim.
      *
      * @return null when this Spark is not known
      */
     static SparkShim load() {
-        String version = sparkVersion();
-        String line = version.startsWith("3.5.") ? "35" : version.startsWith("4.2.") ? "42"
-            : version.startsWith("4.3.") ? "43" : null;
+        String line = line(sparkVersion());
         if (line == null) {
             return null;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Apache Spark's ShuffleSuite (all 20 tests, host-local reads on) with the properties under test.
+// Apache Spark's ShuffleSuite with the properties under test; blocks of the same host are read from mapped memory.
 package org.verbena.spark.conformance;
 
 import org.apache.spark.ShuffleNettySuite;
@@ -10,5 +10,7 @@ public class VShuffleSuite extends ShuffleNettySuite {
     public void beforeAll() {
         super.beforeAll();
         SuiteSettings.apply(conf());
+        // local-cluster, which some of the tests use, switches it off unless it is set.
+        conf().set("spark.shuffle.readHostLocalDisk", "true");
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that differ between Spark versions, for Spark 4.2.
+// The calls that differ between Spark versions, for Spark 4.1 and 4.2.
 package org.verbena.spark.shim42;
 
 import java.util.function.Supplier;
@@ -13,7 +13,7 @@ import org.apache.spark.storage.BlockManagerId;
 import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.SparkShim;
 
-/** Loaded by name; the base of the 4.3 shim. */
+/** Loaded by name; the base of the shims of 4.0 and 4.3. */
 public class Shim42 implements SparkShim {
     /** Called by {@link SparkShim#load}. */
     public Shim42() {

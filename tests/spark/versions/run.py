@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every supported Spark runs PySpark, RDD and SQL jobs with the one jar: results as without it, blocks read by it.
+
+usage: run.py [--full] [CASE ...]   CASE: e.g. Spark_4_2_0. --full: all of VERSIONS and UNKNOWN instead of DEFAULT.
+Takes each Spark from the cache where ./verbena installs it; those that are not there are skipped, but for the first.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+sys.path.insert(0, os.path.join(ROOT, "ohb"))
+
+from driver import procs  # noqa: E402  (needs the path above)
+from sides import spark  # noqa: E402
+
+FULL = "--full" in sys.argv
+VERSIONS = ("4.2.0", "4.3.0", "3.5.9", "4.1.4", "4.0.5")
+DEFAULT = VERSIONS[:3]
+UNKNOWN = "3.4.4"  # has no shim
+LIMIT = 600  # seconds for one application
+CACHE = os.environ.get("VERBENA_CACHE") or os.path.join(
+    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "verbena")
+
+
+def conf(*settings):
+    return tuple(word for setting in settings for word in ("--conf", setting))
+
+
+# local-cluster switches host-local reads off unless told otherwise.
+HOST_LOCAL = ("--master", "local-cluster[2,1,1024]", *conf("spark.shuffle.readHostLocalDisk=true"))
+REMOTE = HOST_LOCAL[:2]
+STOCK = None  # the Answer of Stock, which runs first
+
+
+def installed(version):
+    """(SPARK_HOME, Python) of a version in the cache, or None."""
+    venv = os.path.join(CACHE, "spark-" + version)
+    homes = glob.glob(os.path.join(venv, "lib", "python3*", "site-packages", "pyspark"))
+    complete = os.path.isfile(os.path.join(venv, ".complete"))
+    return (homes[0], os.path.join(venv, "bin", "python")) if homes and complete else None
+
+
+class Answer:
+    """What an application printed: results, traffic of its executors, all logs."""
+
+    def __init__(self, output, logs):
+        self.results = re.findall(r"^RESULT .*", output, re.M)
+        self._traffic = re.findall(r"^TRAFFIC .*", output, re.M)
+        self.log = output + logs
+
+    def total(self, pattern):
+        """Sum of the numbers that a pattern's group finds in the traffic."""
+        return sum(int(number) for line in self._traffic for number in re.findall(pattern, line))
+
+
+class Base(unittest.TestCase):
+    """One Spark version, compiled against and submitted to."""
+    version = None
+
+    @classmethod
+    def setUpClass(cls):
+        place = installed(cls.version)
+        if place is None and cls.version != VERSIONS[0]:
+            raise unittest.SkipTest(f"Spark {cls.version} is not installed; ./verbena test --full spark installs it")
+        if place is None:
+            raise procs.Failed(f"Spark {cls.version} is not in {CACHE}: run ./verbena test spark")
+        cls.spark_home, cls.python = place
+        folder = tempfile.TemporaryDirectory(prefix="verbena-versions-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        cls.plugin = spark.plugin_jar(ROOT)
+        if not os.path.isfile(cls.plugin or ""):
+            raise procs.Failed("the Spark plugin is not built: run ./verbena build")
+        cls.jobs = cls._compile()
+
+    @classmethod
+    def _compile(cls):
+        classes, jar = os.path.join(cls.folder, "classes"), os.path.join(cls.folder, "workload.jar")
+        sources = glob.glob(os.path.join(HERE, "src", "**", "*.java"), recursive=True)
+        for argv in (["javac", "--release", "17", "-nowarn", "-proc:none", "-cp",
+                      f"{cls.spark_home}/jars/*:{cls.plugin}", "-d", classes, *sources],
+                     ["jar", "--create", "--file", jar, "-C", classes, "."]):
+            done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
+            if done.returncode != 0:
+                raise procs.Failed(f"{argv[0]} failed with Spark {cls.version}:\n" + done.stderr[-4000:])
+        return jar
+
+    @classmethod
+    def _home(cls, name):
+        """A SPARK_HOME of our own, because local-cluster writes the executors' logs below it."""
+        home = os.path.join(cls.folder, name)
+        os.makedirs(home)
+        for part in ("jars", "bin", "python"):
+            os.symlink(os.path.join(cls.spark_home, part), os.path.join(home, part))
+        return home
+
+    @classmethod
+    def ours(cls):
+        """Options that switch Verbena on; Spark 3 makes its shuffle manager before it fetches --jars."""
+        if cls.version.startswith("3."):
+            return ("--jars", cls.jobs) + conf(
+                f"spark.driver.extraClassPath={cls.plugin}", f"spark.executor.extraClassPath={cls.plugin}",
+                *(f"{key}={value}" for key, value in spark.OURS.items()))
+        return ("--jars", f"{cls.plugin},{cls.jobs}") + conf("spark.plugins=" + spark.OURS["spark.plugins"])
+
+    @classmethod
+    def submit(cls, name, options):
+        """Runs an application to its end; what it has left in shared memory is an error."""
+        home = cls._home(name)
+        argv = [os.path.join(home, "bin", "spark-submit"), "--driver-memory", "1g", *options,
+                *conf(f"spark.driver.host={spark.HOST}", f"spark.driver.bindAddress={spark.HOST}",
+                      "spark.ui.enabled=false"), os.path.join(HERE, "job.py")]
+        env = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
+        env.update(SPARK_HOME=home, SPARK_LOCAL_IP=spark.HOST, PYSPARK_PYTHON=cls.python,
+                   SPARK_LOCAL_DIRS=os.path.join(home, "local"))
+        log = os.path.join(cls.folder, name + ".log")
+        process = procs.Process(f"Spark {cls.version} {name}", argv, log, env=env, cwd=cls.folder)
+        status = process.wait(LIMIT)
+        process.stop(grace=3)
+        logs = ""
+        for path in glob.glob(os.path.join(home, "work", "*", "*", "stderr")):
+            with open(path, errors="replace") as file:
+                logs += file.read()
+        with open(log, errors="replace") as file:
+            answer = Answer(file.read(), logs)
+        if status != 0:
+            raise AssertionError(f"spark-submit ended with {status}:\n" + answer.log[-6000:])
+        applications = [os.path.basename(path) for path in glob.glob(os.path.join(home, "work", "app-*"))]
+        left = [path for app in applications for path in glob.glob(f"/dev/shm/verbena-{os.getuid()}/{app}/*")]
+        if left:
+            raise AssertionError(f"left in shared memory: {left}")
+        return answer
+
+    def assert_served(self, answer, path):
+        """The shuffle's data took the path, and nothing had to fall back."""
+        self.assertEqual(answer.results, STOCK.results)
+        self.assertGreater(answer.total(path + r" (\d+) bytes"), 0, answer.log[-6000:])
+        self.assertGreater(answer.total(r"local_slab (\d+) bytes"), 0)
+        self.assertEqual(answer.total(r"fell back (\d+) blocks"), 0)
+
+
+class Supported(Base):
+    """What holds for every version with a shim."""
+
+    def test_all_jobs_give_stock_results_from_mapped_slabs(self):
+        self.assert_served(self.submit("ours", HOST_LOCAL + self.ours()), "host_slab")
+
+
+class Network(Supported):
+    """What one version is enough for."""
+
+    def test_without_host_local_reads_blocks_come_by_shared_memory_rings(self):
+        self.assert_served(self.submit("shm", REMOTE + self.ours() + conf("spark.verbena.transport=shm")), "remote")
+
+    def test_blocks_come_by_tcp_and_a_small_budget_spills_to_sparks_files(self):
+        answer = self.submit("tcp", REMOTE + self.ours() + conf("spark.verbena.transport=tcp",
+                                                                "spark.verbena.memory=8m"))
+        self.assert_served(answer, "remote")
+        self.assertGreater(answer.total(r"spilled (\d+)"), 0)
+
+
+class Unknown(Base):
+    """A Spark without a shim."""
+
+    def test_it_stands_aside_with_one_line_and_spark_works(self):
+        answer = self.submit("unknown", HOST_LOCAL + self.ours())
+        self.assertEqual(answer.results, STOCK.results)
+        lines = [line for line in answer.log.splitlines() if "Verbena" in line and "WARN" in line]
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn(f"Spark {self.version} is not known", lines[0])
+
+
+class Stock(Base):
+    """The first version without Verbena, once for all."""
+    version = VERSIONS[0]
+
+    def runTest(self):
+        global STOCK
+        STOCK = self.submit("stock", ("--master", "local[2]", "--jars", self.jobs))
+        self.assertEqual(len(STOCK.results), 10)
+        self.assertEqual(STOCK.results[0], f"RESULT python-rdd 100 {sum(range(20000))}")
+
+
+def main():
+    cases = [Stock]
+    for version in VERSIONS if FULL else DEFAULT:
+        base = Network if version == VERSIONS[0] else Supported
+        cases.append(type("Spark_" + version.replace(".", "_"), (base,), {"version": version}))
+    if FULL:
+        cases.append(type("Spark_" + UNKNOWN.replace(".", "_"), (Unknown,), {"version": UNKNOWN}))
+    wanted = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+    suite = unittest.TestSuite()
+    for case in cases:
+        if not wanted or case is Stock or case.__name__ in wanted:
+            suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(case))
+    return 0 if unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    procs.install_signals()
+    try:
+        sys.exit(main())
+    finally:
+        procs.stop_all()
