@@ -120,7 +120,7 @@ static void victim_send(script_t *script)
     static const uint8_t bytes[1024];
     bool ready = arena.ep != NULL && ((shm_ep_t *)arena.ep)->ready;
     uint32_t header_bytes = script_u16(script) % (TL_HEADER_MAX + 1);
-    uint32_t payload_bytes = script_u16(script) % (ready ? sizeof(bytes) + 1 : TL_SIGNAL_MAX - TL_HEADER_MAX);
+    uint32_t payload_bytes = script_u16(script) % (ready ? (uint32_t)sizeof(bytes) + 1 : TL_SIGNAL_MAX - TL_HEADER_MAX);
     struct iovec iov = {(void *)(uintptr_t)bytes, payload_bytes};
     tl_packet_t packet = {.header = bytes, .header_bytes = header_bytes, .payload_bytes = payload_bytes, .iov = &iov,
                           .iov_count = 1};

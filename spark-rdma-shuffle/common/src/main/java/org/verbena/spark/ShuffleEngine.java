@@ -16,6 +16,7 @@ import javax.crypto.spec.SecretKeySpec;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.BlockTransferService;
+import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.storage.BlockManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,6 +24,7 @@ import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnLog;
+import org.verbena.spark.metrics.Numbers;
 import org.verbena.spark.metrics.Traffic;
 import org.verbena.spark.read.FetchClient;
 import org.verbena.spark.read.FetchServer;
@@ -111,6 +113,10 @@ public final class ShuffleEngine implements AutoCloseable {
     }
 
     private String name() {
+        return name(env);
+    }
+
+    static String name(SparkEnv env) {
         return env.executorId().equals("driver") ? "the driver" : "executor " + env.executorId();
     }
 
@@ -151,7 +157,9 @@ public final class ShuffleEngine implements AutoCloseable {
     }
 
     private static void log(int level, String text) {
-        switch (level) {
+        // Lost and refused peers are counted, and said once by whoever wanted to reach them.
+        boolean ofPeer = text.startsWith("peer ") || text.startsWith("refused ") || text.contains(" connection ");
+        switch (level == VbnLog.WARN && ofPeer ? VbnLog.DEBUG : level) {
             case VbnLog.ERROR -> LOG.error(text);
             case VbnLog.WARN -> LOG.warn(text);
             case VbnLog.INFO -> LOG.info(text);
@@ -197,6 +205,11 @@ public final class ShuffleEngine implements AutoCloseable {
         return neighbours;
     }
 
+    /** All numbers by name, the same names at every call. */
+    public Map<String, Long> numbers() {
+        return Numbers.collect(traffic, existingStore(), context.counters());
+    }
+
     /** Bytes by path. */
     public Traffic traffic() {
         return traffic;
@@ -210,6 +223,11 @@ public final class ShuffleEngine implements AutoCloseable {
     /** What another executor needs to connect; null when transfers are Spark's. */
     public byte[] address() {
         return server == null ? null : server.address();
+    }
+
+    /** Fetches a block of this host that is neither in mapped memory nor in files; null when its owner is not known. */
+    public ManagedBuffer fetchFromOwner(String directory, String block) throws IOException {
+        return client == null ? null : client.fetchFromOwner(directory, block);
     }
 
     /** Forgets a shuffle. */
@@ -238,16 +256,13 @@ public final class ShuffleEngine implements AutoCloseable {
     /** Stops everything; transfers are Spark's again. Idempotent. */
     @Override
     public void close() {
-        SlabStore last;
         synchronized (this) {
             if (closed) {
                 return;
             }
             closed = true;
-            last = store;
         }
-        LOG.info("Verbena on {}: {}; written {} MiB to slabs, {} MiB to Spark's files", env.executorId(), traffic,
-            last == null ? 0 : last.writtenBytes() >> 20, last == null ? 0 : last.spilledBytes() >> 20);
+        LOG.info("Verbena on {} ends: {}", name(), Numbers.sentence(numbers()));
         if (client != null) {
             client.close();
         }

@@ -4,20 +4,25 @@ package org.verbena.spark;
 
 import com.codahale.metrics.Gauge;
 import com.codahale.metrics.MetricRegistry;
-import java.util.Locale;
+import java.util.HashMap;
 import java.util.Map;
-import java.util.function.ToLongFunction;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskFailedReason;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.api.plugin.SparkPlugin;
-import org.verbena.spark.metrics.Traffic;
-import org.verbena.spark.store.SlabStore;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.spark.metrics.Numbers;
+import org.verbena.spark.metrics.Reporter;
 
 /** Prepares the configuration on the driver, starts the engine where the manager has not, publishes metrics. */
 public final class VerbenaPlugin implements SparkPlugin {
+    private static final Logger LOG = LoggerFactory.getLogger(VerbenaPlugin.class);
+
     /** Called by Spark. */
     public VerbenaPlugin() {
     }
@@ -37,38 +42,25 @@ public final class VerbenaPlugin implements SparkPlugin {
         return env != null && env.shuffleManager() instanceof VerbenaShuffleManager manager ? manager.engine() : null;
     }
 
+    private static Map<String, Long> numbers(SparkEnv env) {
+        ShuffleEngine engine = engine(env);
+        return engine == null ? Numbers.collect(null, null, Map.of()) : engine.numbers();
+    }
+
     private static void publish(MetricRegistry registry, SparkEnv env) {
-        for (Traffic.Path path : Traffic.Path.values()) {
-            String name = path.name().toLowerCase(Locale.ROOT);
-            gauge(registry, env, name + ".bytes", engine -> engine.traffic().bytes(path));
-            gauge(registry, env, name + ".blocks", engine -> engine.traffic().blocks(path));
+        for (String name : Numbers.collect(null, null, Map.of()).keySet()) {
+            registry.register(name, (Gauge<Long>) () -> numbers(env).get(name));
         }
-        gauge(registry, env, "fallback.blocks", engine -> engine.traffic().fallbacks());
-        storeGauge(registry, env, "slab.used.bytes", SlabStore::usedBytes);
-        storeGauge(registry, env, "slab.reserved.bytes", SlabStore::reservedBytes);
-        storeGauge(registry, env, "slab.written.bytes", SlabStore::writtenBytes);
-        storeGauge(registry, env, "spilled.bytes", SlabStore::spilledBytes);
     }
 
-    private static void gauge(MetricRegistry registry, SparkEnv env, String name, ToLongFunction<ShuffleEngine> value) {
-        registry.register(name, (Gauge<Long>) () -> {
-            ShuffleEngine engine = engine(env);
-            return engine == null ? 0L : value.applyAsLong(engine);
-        });
-    }
-
-    private static void storeGauge(MetricRegistry registry, SparkEnv env, String name,
-            ToLongFunction<SlabStore> value) {
-        gauge(registry, env, name, engine -> {
-            SlabStore store = engine.existingStore();
-            return store == null ? 0L : value.applyAsLong(store);
-        });
-    }
-
+    /** Adds up what the executors tell, also those that are gone. */
     private static final class Driver implements DriverPlugin {
+        private final Map<String, Map<String, Long>> executors = new ConcurrentHashMap<>();
+
         @Override
         public Map<String, String> init(SparkContext context, PluginContext plugin) {
             DriverSetup.prepare(SparkEnv.get().conf(), true);
+            JarSender.send(context, SparkEnv.get().conf());
             return Map.of();
         }
 
@@ -77,13 +69,56 @@ public final class VerbenaPlugin implements SparkPlugin {
             engine(SparkEnv.get());
             publish(plugin.metricRegistry(), SparkEnv.get());
         }
+
+        @Override
+        public Object receive(Object message) {
+            if (message instanceof Map.Entry<?, ?> entry && entry.getValue() instanceof Map<?, ?> told) {
+                Map<String, Long> numbers = new HashMap<>();
+                told.forEach((name, value) -> numbers.put((String) name, (Long) value));
+                executors.put((String) entry.getKey(), numbers);
+            }
+            return null;
+        }
+
+        @Override
+        public void shutdown() {
+            if (!executors.isEmpty()) {
+                LOG.info("Verbena, all {} executors together: {}", executors.size(),
+                    Numbers.sentence(Numbers.sum(executors.values())));
+            }
+        }
     }
 
     private static final class Executor implements ExecutorPlugin {
+        private Reporter reporter;
+
         @Override
         public void init(PluginContext plugin, Map<String, String> extra) {
-            engine(SparkEnv.get());
-            publish(plugin.metricRegistry(), SparkEnv.get());
+            SparkEnv env = SparkEnv.get();
+            engine(env);
+            publish(plugin.metricRegistry(), env);
+            if (!env.conf().contains(DriverSetup.DECLINED)) {
+                reporter = new Reporter(plugin, () -> numbers(env));
+            }
+        }
+
+        @Override
+        public void onTaskSucceeded() {
+            if (reporter != null) {
+                reporter.taskEnded();
+            }
+        }
+
+        @Override
+        public void onTaskFailed(TaskFailedReason reason) {
+            onTaskSucceeded();
+        }
+
+        @Override
+        public void shutdown() {
+            if (reporter != null) {
+                reporter.close();
+            }
         }
     }
 }

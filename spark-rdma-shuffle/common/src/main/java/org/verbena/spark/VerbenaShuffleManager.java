@@ -15,6 +15,7 @@ import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnException;
 import org.verbena.spark.serial.Serializers;
 import org.verbena.spark.store.ShuffleFiles;
 import org.verbena.spark.store.SlabStore;
@@ -72,7 +73,8 @@ public class VerbenaShuffleManager extends SortShuffleManager {
             throw e;
         } catch (Exception | LinkageError e) {
             engineFailed = true;
-            LOG.warn("Verbena stands aside on {}, Spark's own shuffle is used: {}", env.executorId(), e.toString());
+            LOG.warn("Verbena stands aside on {}, Spark's own shuffle is used: {}", ShuffleEngine.name(env),
+                e instanceof VbnException ? e.getMessage() : e.toString());
             LOG.debug("cause", e);
         }
         return engine;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts bytes and blocks by the path they took.
+// Counts bytes and blocks by the path they took, and blocks that Spark's transport had to bring by the reason why.
 package org.verbena.spark.metrics;
 
 import java.util.Locale;
@@ -7,19 +7,79 @@ import java.util.concurrent.atomic.LongAdder;
 
 /** Counters of one executor. Thread safe. */
 public final class Traffic {
-    /** Where a block's bytes came from. */
-    public enum Path { LOCAL_SLAB, HOST_SLAB, REMOTE, SERVED }
+    /** Where a block's bytes came from; the last one counts what left. */
+    public enum Path {
+        /** Slabs of this executor. */
+        LOCAL_SLAB("from own memory"),
+        /** Slabs of another executor of this host, mapped. */
+        HOST_SLAB("from mapped memory of neighbours"),
+        /** Another executor of this host, by the core's shared-memory transport. */
+        SHM("by shared-memory messages"),
+        /** Another executor, by the core's TCP transport. */
+        TCP("by TCP"),
+        /** Another executor, by Spark's own transport. */
+        NETTY("by Spark's transport"),
+        /** Sent to other executors by the core. */
+        SERVED("to others");
 
-    private final LongAdder[] bytes = new LongAdder[Path.values().length];
-    private final LongAdder[] blocks = new LongAdder[Path.values().length];
-    private final LongAdder fallbacks = new LongAdder();
+        private final String text;
+
+        Path(String text) {
+            this.text = text;
+        }
+
+        /** The path as part of a sentence. */
+        public String text() {
+            return text;
+        }
+
+        /** The path of a peer, by what the core says about it ("shm: same host; ..."). */
+        public static Path ofPeer(String explanation) {
+            return explanation.startsWith("shm") ? SHM : TCP;
+        }
+    }
+
+    /** Why Spark's own transport brought blocks. */
+    public enum Reason {
+        /** The first fetches from an executor, while the connection is being made. */
+        CONNECTING("not yet connected"),
+        /** The other executor has no engine. */
+        REFUSED("the other side stands aside"),
+        /** The connection could not be made or was lost. */
+        DOWN("connection failed"),
+        /** More executors than spark.verbena.maxPeers. */
+        PEERS("over spark.verbena.maxPeers"),
+        /** Spark wants the blocks on disk, because they are too large for memory. */
+        TO_DISK("too large for memory"),
+        /** The other side could not serve the block by the core. */
+        NOT_SERVED("not served");
+
+        private final String text;
+
+        Reason(String text) {
+            this.text = text;
+        }
+
+        /** The reason as part of a sentence. */
+        public String text() {
+            return text;
+        }
+    }
+
+    private final LongAdder[] bytes = adders(Path.values().length);
+    private final LongAdder[] blocks = adders(Path.values().length);
+    private final LongAdder[] fallbacks = adders(Reason.values().length);
 
     /** All zero. */
     public Traffic() {
-        for (int i = 0; i < bytes.length; i++) {
-            bytes[i] = new LongAdder();
-            blocks[i] = new LongAdder();
+    }
+
+    private static LongAdder[] adders(int count) {
+        LongAdder[] all = new LongAdder[count];
+        for (int i = 0; i < count; i++) {
+            all[i] = new LongAdder();
         }
+        return all;
     }
 
     /** Counts one block. */
@@ -28,9 +88,9 @@ public final class Traffic {
         blocks[path.ordinal()].increment();
     }
 
-    /** Counts blocks that went to Spark's own transport after ours failed. */
-    public void countFallback(int count) {
-        fallbacks.add(count);
+    /** Counts blocks that Spark's transport has to bring. */
+    public void countFallback(Reason reason, int count) {
+        fallbacks[reason.ordinal()].add(count);
     }
 
     /** Bytes of a path. */
@@ -43,18 +103,22 @@ public final class Traffic {
         return blocks[path.ordinal()].sum();
     }
 
-    /** Blocks that fell back. */
-    public long fallbacks() {
-        return fallbacks.sum();
+    /** Blocks that Spark's transport had to bring. */
+    public long fallbacks(Reason reason) {
+        return fallbacks[reason.ordinal()].sum();
     }
 
+    /** All counters, for tests and debugging. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("read");
         for (Path path : Path.values()) {
-            text.append(path == Path.SERVED ? ", " : " ").append(path.name().toLowerCase(Locale.ROOT)).append(' ')
-                .append(bytes(path)).append(" bytes in ").append(blocks(path)).append(" blocks");
+            text.append(' ').append(path.name().toLowerCase(Locale.ROOT)).append(' ').append(bytes(path))
+                .append(" bytes in ").append(blocks(path)).append(" blocks");
         }
-        return text.append(", fell back ").append(fallbacks()).append(" blocks").toString();
+        for (Reason reason : Reason.values()) {
+            text.append(", ").append(reason.name().toLowerCase(Locale.ROOT)).append(' ').append(fallbacks(reason));
+        }
+        return text.toString();
     }
 }

@@ -3,24 +3,32 @@
 package org.verbena.spark.read;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.network.BlockTransferService;
 import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.apache.spark.network.shuffle.DownloadFileManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.Message;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.VbnStatus;
 import org.verbena.spark.VerbenaConf;
 import org.verbena.spark.metrics.Traffic;
 
@@ -41,10 +49,15 @@ public final class FetchClient implements AutoCloseable {
     private final Traffic traffic;
     private final BufferPool pool = new BufferPool(128L << 20);
     private final Map<String, Link> links = new ConcurrentHashMap<>();
+    private final Map<String, Owner> owners = new ConcurrentHashMap<>();
     private final Map<Long, FetchRequest> pending = new ConcurrentHashMap<>();
     private final AtomicLong nextRequest = new AtomicLong(1);
     private final ScheduledExecutorService worker;
     private volatile boolean closed;
+
+    /** An executor whose block manager directories are known. */
+    private record Owner(String host, int port, String executor) {
+    }
 
     /**
      * Starts on an engine that stays the caller's.
@@ -70,23 +83,29 @@ public final class FetchClient implements AutoCloseable {
     }
 
     /**
-     * Fetches blocks if the executor is connected.
+     * Fetches blocks: by the core if the executor is connected, else by Spark's transport, while the connection is made
+     * for later fetches.
      *
-     * @return false when Spark's transport has to do it; the connection is then made for later, after the caller has
-     *     started its fetch
+     * @param files not null when Spark wants the blocks on disk, because they are too large for memory
      */
-    boolean fetch(String host, int port, String executor, String[] blocks, BlockFetchingListener listener) {
-        if (closed || blocks.length == 0 || blocks.length > Wire.MAX_BLOCKS) {
-            return false;
-        }
+    void fetch(String host, int port, String executor, String[] blocks, BlockFetchingListener listener,
+            DownloadFileManager files) {
         Link link = link(host, port, executor);
         VbnPeer peer = link == null ? null : link.peer();
-        if (peer == null) {
-            if (link != null && link.mayConnect()) {
-                later(() -> connect(link));
-            }
-            return false;
+        boolean suits = files == null && !closed && blocks.length > 0 && blocks.length <= Wire.MAX_BLOCKS;
+        if (peer != null && suits) {
+            fetch(link, peer, blocks, listener);
+            return;
         }
+        traffic.countFallback(files != null ? Traffic.Reason.TO_DISK
+            : link == null ? Traffic.Reason.PEERS : link.reason(), blocks.length);
+        inner.fetchBlocks(host, port, executor, blocks, new CountedListener(listener, traffic), files);
+        if (suits && link != null && link.mayConnect()) {
+            later(() -> connect(link));
+        }
+    }
+
+    private void fetch(Link link, VbnPeer peer, String[] blocks, BlockFetchingListener listener) {
         long id = nextRequest.getAndIncrement();
         FetchRequest request = new FetchRequest(id, link, peer.uid(), blocks.clone(), listener,
             System.nanoTime() + timeoutNanos);
@@ -97,7 +116,54 @@ public final class FetchClient implements AutoCloseable {
                     fail(request, error);
                 }
             });
-        return true;
+    }
+
+    /** Remembers whose block manager directories these are: executor id to directories. */
+    void learn(String host, int port, Map<String, String[]> directories) {
+        directories.forEach((executor, all) -> {
+            if (all.length > 0) {
+                owners.put(all[0], new Owner(host, port, executor));
+            }
+        });
+    }
+
+    /**
+     * Fetches a block of another executor of this host whose memory cannot be mapped here, for example because it has a
+     * /dev/shm of its own. Waits for the answer, at most as long as a fetch may take.
+     *
+     * @param directory the first of its block manager directories
+     * @return null when the executor is not known
+     */
+    public ManagedBuffer fetchFromOwner(String directory, String block) throws IOException {
+        Owner owner = owners.get(directory);
+        if (owner == null) {
+            return null;
+        }
+        CompletableFuture<ManagedBuffer> result = new CompletableFuture<>();
+        fetch(owner.host(), owner.port(), owner.executor(), new String[] {block}, new BlockFetchingListener() {
+            @Override
+            public void onBlockFetchSuccess(String name, ManagedBuffer data) {
+                try { // a copy, because Spark never releases what a resolver gives
+                    ByteBuffer copy = ByteBuffer.allocate(Math.toIntExact(data.size())).put(data.nioByteBuffer());
+                    result.complete(new NioManagedBuffer(copy.flip()));
+                } catch (IOException | ArithmeticException e) {
+                    result.completeExceptionally(e);
+                }
+            }
+
+            @Override
+            public void onBlockFetchFailure(String name, Throwable error) {
+                result.completeExceptionally(error);
+            }
+        }, null);
+        try {
+            return result.get(2 * timeoutNanos, TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while waiting for " + block);
+        } catch (ExecutionException | TimeoutException e) {
+            throw new IOException("cannot fetch " + block + " from " + owner + ": " + e, e);
+        }
     }
 
     private Link link(String host, int port, String executor) {
@@ -123,13 +189,13 @@ public final class FetchClient implements AutoCloseable {
                         data.nioByteBuffer().get(address);
                         later(() -> established(link, address));
                     } catch (IOException e) {
-                        link.down(e.toString());
+                        link.refused(e.toString());
                     }
                 }
 
                 @Override
                 public void onBlockFetchFailure(String block, Throwable error) {
-                    link.down(error.toString());
+                    link.refused(error.toString().lines().findFirst().orElse(""));
                 }
             }, null);
     }
@@ -137,16 +203,22 @@ public final class FetchClient implements AutoCloseable {
     private void established(Link link, byte[] address) {
         try {
             VbnPeer peer = engine.connect(address, (lost, cause) -> lost(link, cause));
-            link.up(peer);
-            LOG.debug("connected to {}: {}", link, peer);
+            String explanation = peer.explain();
+            link.up(peer, Traffic.Path.ofPeer(explanation));
+            LOG.debug("connected to {}: {}", link, explanation);
         } catch (VbnException e) {
             link.down(e.getMessage());
         }
     }
 
     private void lost(Link link, VbnException cause) {
-        link.down(cause.getMessage());
-        pending.values().stream().filter(request -> request.link() == link).forEach(request -> fail(request, cause));
+        List<FetchRequest> waiting = pending.values().stream().filter(request -> request.link() == link).toList();
+        if (waiting.isEmpty() && cause.kind() == VbnStatus.PEER_LOST) {
+            link.ended(); // an executor that nobody waits for may go, for example at the application's end
+        } else {
+            link.down(cause.getMessage());
+        }
+        waiting.forEach(request -> fail(request, cause));
     }
 
     /** Engine thread. */
@@ -191,7 +263,7 @@ public final class FetchClient implements AutoCloseable {
         for (int i = 0; i < reply.count(); i++) {
             int length = in.getInt(4 * i);
             if (length > in.limit() - at || length < -1) {
-                fail(request, new VbnException(org.verbena.core.VbnStatus.PROTOCOL, "malformed fetch reply"));
+                fail(request, new VbnException(VbnStatus.PROTOCOL, "malformed fetch reply"));
                 break;
             }
             int block = reply.first() + i;
@@ -199,7 +271,7 @@ public final class FetchClient implements AutoCloseable {
                 if (length < 0) {
                     refetch(request, new String[] {request.name(block)}, null);
                 } else {
-                    traffic.count(Traffic.Path.REMOTE, length);
+                    traffic.count(request.link().path(), length);
                     ReceivedBuffer slice = owner.slice(at, length);
                     request.listener().onBlockFetchSuccess(request.name(block), slice);
                     slice.release();
@@ -224,9 +296,9 @@ public final class FetchClient implements AutoCloseable {
     }
 
     private void refetch(FetchRequest request, String[] blocks, VbnException cause) {
-        traffic.countFallback(blocks.length);
-        BlockFetchingListener listener = request.listener();
+        BlockFetchingListener listener = new CountedListener(request.listener(), traffic);
         Link link = request.link();
+        traffic.countFallback(cause == null ? Traffic.Reason.NOT_SERVED : Traffic.Reason.DOWN, blocks.length);
         if (cause != null && !fallbackAllowed) {
             for (String block : blocks) {
                 listener.onBlockFetchFailure(block, cause);
@@ -255,7 +327,7 @@ public final class FetchClient implements AutoCloseable {
         for (FetchRequest request : pending.values()) {
             if (request.isExpired(now)) {
                 request.link().down("no reply in time");
-                fail(request, new VbnException(org.verbena.core.VbnStatus.TIMEOUT, "no reply from " + request.link()));
+                fail(request, new VbnException(VbnStatus.TIMEOUT, "no reply from " + request.link()));
             }
         }
     }
@@ -265,9 +337,9 @@ public final class FetchClient implements AutoCloseable {
     public void close() {
         closed = true;
         for (FetchRequest request : pending.values()) {
-            fail(request, new VbnException(org.verbena.core.VbnStatus.CLOSED, "the executor is stopping"));
+            fail(request, new VbnException(VbnStatus.CLOSED, "the executor is stopping"));
         }
         worker.shutdown();
-        links.values().forEach(link -> link.down("the executor is stopping"));
+        links.values().forEach(Link::ended);
     }
 }

@@ -6,6 +6,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnPeer;
+import org.verbena.spark.metrics.Traffic;
 
 /** Not connected, connecting, up, or down for a while (30 s, doubled with every failure up to 8 min). Thread safe. */
 final class Link {
@@ -17,6 +18,8 @@ final class Link {
     private final int port;
     private final String executor;
     private VbnPeer peer;
+    private Traffic.Path path = Traffic.Path.TCP;
+    private Traffic.Reason reason = Traffic.Reason.CONNECTING;
     private boolean connecting;
     private int failures;
     private long downUntil;
@@ -53,28 +56,57 @@ final class Link {
         return true;
     }
 
-    synchronized void up(VbnPeer connected) {
+    synchronized void up(VbnPeer connected, Traffic.Path by) {
         connecting = false;
         peer = connected;
+        path = by;
     }
 
-    /** Ends the peer and begins a pause. */
+    /** How blocks come over this link when it is up. */
+    synchronized Traffic.Path path() {
+        return path;
+    }
+
+    /** Why blocks come by Spark's transport when it is not up. */
+    synchronized Traffic.Reason reason() {
+        return connecting ? Traffic.Reason.CONNECTING : reason;
+    }
+
+    /** The other executor has no engine, or an unusable one: begins a pause. */
+    void refused(String cause) {
+        if (pause(Traffic.Reason.REFUSED)) {
+            LOG.info("blocks of {} come by Spark's transport: it has no Verbena engine ({})", this, cause);
+        }
+    }
+
+    /** The connection failed or was lost: ends the peer and begins a pause. */
     void down(String cause) {
+        if (pause(Traffic.Reason.DOWN)) {
+            LOG.warn("blocks of {} come by Spark's transport for now: {}", this, cause);
+        }
+    }
+
+    /** The connection ended and nobody waits for it: the other executor, or this one, is stopping. */
+    void ended() {
+        pause(Traffic.Reason.DOWN);
+    }
+
+    /** True for the first pause. */
+    private boolean pause(Traffic.Reason why) {
         VbnPeer last;
         boolean first;
         synchronized (this) {
             last = peer;
             peer = null;
             connecting = false;
+            reason = why;
             downUntil = System.nanoTime() + (FIRST_PAUSE << Math.min(failures, MAX_DOUBLINGS));
             first = failures++ == 0;
         }
         if (last != null) {
             last.close();
         }
-        if (first) {
-            LOG.info("blocks of {} come by Spark's transport for now: {}", this, cause);
-        }
+        return first;
     }
 
     @Override

@@ -36,19 +36,26 @@ public abstract class VerbenaBlockResolver extends IndexShuffleBlockResolver imp
         return cause instanceof IOException io ? io : new IOException(cause);
     }
 
-    private ManagedBuffer inFiles(BlockId block, Option<String[]> directories) throws IOException {
+    /** In Spark's files, or with the executor that has the block, when this one cannot see its memory. */
+    private ManagedBuffer notMapped(BlockId block, Option<String[]> directories) throws IOException {
         try {
             return super.getBlockData(block, directories);
-        } catch (RuntimeException e) {
-            throw failure(e);
+        } catch (Exception e) { // NoSuchFileException too, which Scala does not declare
+            ShuffleEngine current = directories.isDefined() ? engine.get() : null;
+            ManagedBuffer sent = current == null ? null : current.fetchFromOwner(directories.get()[0], block.name());
+            if (sent == null) {
+                throw failure(e);
+            }
+            return sent;
         }
     }
 
     @Override
     public ManagedBuffer getBlockData(BlockId block, Option<String[]> directories) {
         try {
-            ManagedBuffer found = BlockSource.find(engine.get(), block, directories, () -> inFiles(block, directories));
-            return found != null ? found : super.getBlockData(block, directories);
+            ManagedBuffer found = BlockSource.find(engine.get(), block, directories,
+                () -> notMapped(block, directories));
+            return found != null ? found : notMapped(block, directories);
         } catch (IOException e) {
             throw Failures.sneak(e);
         }

@@ -40,10 +40,7 @@ public class VerbenaBlockTransferService extends BlockTransferService {
     @Override
     public void fetchBlocks(String host, int port, String executor, String[] blocks, BlockFetchingListener listener,
             DownloadFileManager files) {
-        // With a file manager Spark wants the blocks on disk, because they are too large for memory.
-        if (files != null || !client.fetch(host, port, executor, blocks, listener)) {
-            inner.fetchBlocks(host, port, executor, blocks, listener, files);
-        }
+        client.fetch(host, port, executor, blocks, listener, files);
     }
 
     @Override
@@ -70,7 +67,16 @@ public class VerbenaBlockTransferService extends BlockTransferService {
     @Override
     public void getHostLocalDirs(String host, int port, String[] executors,
             CompletableFuture<Map<String, String[]>> result) {
-        inner.getHostLocalDirs(host, port, executors, result);
+        CompletableFuture<Map<String, String[]>> learned = new CompletableFuture<>();
+        learned.whenComplete((directories, error) -> {
+            if (error != null) {
+                result.completeExceptionally(error);
+            } else {
+                client.learn(host, port, directories);
+                result.complete(directories);
+            }
+        });
+        inner.getHostLocalDirs(host, port, executors, learned);
     }
 
     @Override

@@ -13,6 +13,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,6 +39,7 @@ public final class SlabStore implements AutoCloseable {
     private final SecureRandom random = new SecureRandom();
     private final LongAdder spilledBytes = new LongAdder();
     private final LongAdder writtenBytes = new LongAdder();
+    private final AtomicBoolean spilling = new AtomicBoolean();
     private final Object spillLock = new Object();
     private final Object publishLock = new Object();
 
@@ -141,6 +143,14 @@ public final class SlabStore implements AutoCloseable {
     void publishedFiles(int shuffleId, long mapId, long bytes) {
         shuffles.computeIfAbsent(shuffleId, n -> new ConcurrentHashMap<>())
             .put(mapId, MapOutput.inFiles(shuffleId, mapId, bytes));
+        countSpilled(bytes);
+    }
+
+    private void countSpilled(long bytes) {
+        if (spilling.compareAndSet(false, true)) {
+            LOG.info("memory for map outputs is full ({} of {} MiB): map outputs go to disk from now on, oldest first",
+                reservedBytes() >> 20, budgetBytes() >> 20);
+        }
         spilledBytes.add(bytes);
     }
 
@@ -193,7 +203,7 @@ public final class SlabStore implements AutoCloseable {
         }
         try {
             SpillToFiles.write(output, files);
-            spilledBytes.add(output.bytes());
+            countSpilled(output.bytes());
             end(output, MapOutput.State.SPILLED);
             return true;
         } catch (IOException e) {

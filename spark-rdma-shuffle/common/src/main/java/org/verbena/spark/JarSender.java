@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives the plugin's jar to executors whose workers do not have it.
+package org.verbena.spark;
+
+import java.io.File;
+import java.net.URISyntaxException;
+import java.nio.file.Path;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Where --jars does not name the jar but the driver has it, executors would fail with ClassNotFoundException. */
+final class JarSender {
+    private static final Logger LOG = LoggerFactory.getLogger(JarSender.class);
+    private static final String INITIAL = "spark.app.initial.jar.urls";
+
+    private JarSender() {
+    }
+
+    /** To be called before executors start. An executor that has the jar on its class path goes on using that one. */
+    static void send(SparkContext context, SparkConf conf) {
+        Path jar = jar();
+        if (jar == null || url(context, jar) != null) {
+            return;
+        }
+        context.addJar(jar.toString());
+        String url = url(context, jar);
+        if (url != null) {
+            // Executors load these before their plugins; jars added later come with the tasks only.
+            String before = conf.get(INITIAL, "");
+            conf.set(INITIAL, before.isEmpty() ? url : before + "," + url);
+            LOG.info("{} is sent to the executors, because --jars does not name it", jar);
+        }
+    }
+
+    /** Null when the classes do not come from a jar. */
+    private static Path jar() {
+        try {
+            File file = new File(JarSender.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+            return file.isFile() ? file.toPath() : null;
+        } catch (URISyntaxException | IllegalArgumentException e) {
+            return null;
+        }
+    }
+
+    /** Where executors get a jar of this name; null when the application has none. */
+    private static String url(SparkContext context, Path jar) {
+        scala.collection.Iterator<String> urls = context.listJars().iterator();
+        while (urls.hasNext()) {
+            String url = urls.next();
+            if (url.endsWith("/" + jar.getFileName())) {
+                return url;
+            }
+        }
+        return null;
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// All numbers of an executor by name: what the metrics publish, and what the log says in a sentence.
+package org.verbena.spark.metrics;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.verbena.spark.store.SlabStore;
+
+/** Names are part of what users see in Spark's metrics. */
+public final class Numbers {
+    private static final List<String> CORE = List.of("rx.bad_frames", "wireup.auth_failed", "wireup.version_refused");
+
+    private Numbers() {
+    }
+
+    private static String name(Traffic.Path path, String unit) {
+        return path.name().toLowerCase(Locale.ROOT) + unit;
+    }
+
+    private static String name(Traffic.Reason reason) {
+        return "fallback." + reason.name().toLowerCase(Locale.ROOT) + ".blocks";
+    }
+
+    /**
+     * Collects the numbers.
+     *
+     * @param traffic null while there is no engine; then everything is 0
+     * @param store null while there is none
+     * @param core counters of the native core
+     * @return the same names in the same order at every call
+     */
+    public static Map<String, Long> collect(Traffic traffic, SlabStore store, Map<String, Long> core) {
+        Map<String, Long> all = new LinkedHashMap<>();
+        for (Traffic.Path path : Traffic.Path.values()) {
+            all.put(name(path, ".bytes"), traffic == null ? 0 : traffic.bytes(path));
+            all.put(name(path, ".blocks"), traffic == null ? 0 : traffic.blocks(path));
+        }
+        for (Traffic.Reason reason : Traffic.Reason.values()) {
+            all.put(name(reason), traffic == null ? 0 : traffic.fallbacks(reason));
+        }
+        all.put("slab.used.bytes", store == null ? 0 : store.usedBytes());
+        all.put("slab.reserved.bytes", store == null ? 0 : store.reservedBytes());
+        all.put("slab.written.bytes", store == null ? 0 : store.writtenBytes());
+        all.put("spilled.bytes", store == null ? 0 : store.spilledBytes());
+        for (String counter : CORE) {
+            all.put(counter, core.getOrDefault(counter, 0L));
+        }
+        return all;
+    }
+
+    /** Adds the numbers of several executors. */
+    public static Map<String, Long> sum(Iterable<Map<String, Long>> executors) {
+        Map<String, Long> sum = collect(null, null, Map.of());
+        executors.forEach(numbers -> numbers.forEach((name, value) -> sum.merge(name, value, Long::sum)));
+        return sum;
+    }
+
+    /** Says them for the log; what is 0 is left out. */
+    public static String sentence(Map<String, Long> numbers) {
+        List<String> read = new ArrayList<>();
+        for (Traffic.Path path : Traffic.Path.values()) {
+            long blocks = numbers.get(name(path, ".blocks"));
+            if (blocks > 0 && path != Traffic.Path.SERVED) {
+                read.add(size(numbers.get(name(path, ".bytes"))) + " " + path.text() + " (" + blocks + " blocks)");
+            }
+        }
+        List<String> text = new ArrayList<>();
+        text.add("wrote " + size(numbers.get("slab.written.bytes")) + " of map outputs to memory (slabs "
+            + size(numbers.get("slab.reserved.bytes")) + "), " + size(numbers.get("spilled.bytes")) + " to disk");
+        text.add(read.isEmpty() ? "read no blocks" : "read " + String.join(", ", read));
+        if (numbers.get(name(Traffic.Path.SERVED, ".blocks")) > 0) {
+            text.add("sent " + size(numbers.get(name(Traffic.Path.SERVED, ".bytes"))) + " to others");
+        }
+        List<String> reasons = new ArrayList<>();
+        for (Traffic.Reason reason : Traffic.Reason.values()) {
+            if (numbers.get(name(reason)) > 0) {
+                reasons.add(numbers.get(name(reason)) + " blocks " + reason.text());
+            }
+        }
+        if (!reasons.isEmpty()) {
+            text.add("left to Spark's transport " + String.join(", ", reasons));
+        }
+        for (String counter : CORE) {
+            if (numbers.get(counter) > 0) {
+                text.add(counter + " " + numbers.get(counter));
+            }
+        }
+        return String.join("; ", text);
+    }
+
+    private static String size(long bytes) {
+        return bytes == 0 ? "0" : bytes < 10_000 ? bytes + " B" : bytes < 10 << 20 ? (bytes >> 10) + " KiB"
+            : (bytes >> 20) + " MiB";
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells the driver an executor's numbers after tasks have ended, at most five times a second.
+package org.verbena.spark.metrics;
+
+import java.io.IOException;
+import java.util.AbstractMap.SimpleEntry;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import org.apache.spark.api.plugin.PluginContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The messages are classes of the JDK, which the driver can read whatever its class loader. Thread safe. */
+public final class Reporter implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Reporter.class);
+    private static final long PAUSE_MILLIS = 200;
+
+    private final PluginContext context;
+    private final Supplier<Map<String, Long>> numbers;
+    private final AtomicBoolean armed = new AtomicBoolean();
+    private final ScheduledExecutorService timer;
+
+    /** Starts a daemon thread. */
+    public Reporter(PluginContext context, Supplier<Map<String, Long>> numbers) {
+        this.context = context;
+        this.numbers = numbers;
+        this.timer = Executors.newSingleThreadScheduledExecutor(task -> {
+            Thread thread = new Thread(task, "verbena-report");
+            thread.setDaemon(true);
+            return thread;
+        });
+    }
+
+    /** Any thread; returns at once. */
+    public void taskEnded() {
+        if (armed.compareAndSet(false, true)) {
+            try {
+                timer.schedule(this::send, PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+            } catch (RejectedExecutionException e) {
+                LOG.debug("the executor is stopping");
+            }
+        }
+    }
+
+    private void send() {
+        armed.set(false);
+        try {
+            context.send(new SimpleEntry<>(context.executorID(), new LinkedHashMap<>(numbers.get())));
+        } catch (IOException | RuntimeException e) {
+            LOG.debug("the driver is not told: {}", e.toString());
+        }
+    }
+
+    /** Sends the last numbers and ends the thread. */
+    @Override
+    public void close() {
+        timer.shutdownNow();
+        send();
+    }
+}
