@@ -85,6 +85,7 @@ static void sent(void *arg, vbn_status_t status)
 static void engine_send(script_t *script)
 {
     static uint8_t bytes[512];
+    static uint8_t frame[LINK_HEADER_BYTES + UINT8_MAX];
     static const struct iovec iov = {bytes, sizeof(bytes)};
     uint8_t which = script_u8(script);
     vbn_peer_t *peer = which >= LINES ? arena.sender : arena.peers[which];
@@ -94,7 +95,7 @@ static void engine_send(script_t *script)
         free(done);
         return;
     }
-    link_packet_t packet = {.header = bytes, .header_bytes = script_u8(script), .payload_bytes = sizeof(bytes),
+    link_packet_t packet = {.frame = frame, .header_bytes = script_u8(script), .payload_bytes = sizeof(bytes),
                             .iov = &iov, .iov_count = 1, .done = sent, .arg = done};
     arena.pending++;
     vbn_status_t status = which % 2 == 0 ? link_send(peer, &packet) : link_flush(peer, sent, done);
