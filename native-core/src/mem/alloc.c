@@ -99,7 +99,6 @@ static vbn_mem_t *new_mem(mem_registry_t *registry, const char *path, size_t use
     mem->fd = -1;
     mem->header_bytes = header_bytes;
     mem->map_bytes = user_bytes + header_bytes;
-    list_init(&mem->link);
     list_init(&mem->keys);
     map_init(&mem->key_by_range);
     mem->path = path != NULL ? strdup(path) : NULL;

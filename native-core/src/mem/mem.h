@@ -34,7 +34,7 @@ vbn_status_t mem_revoke(vbn_mem_t *mem);
 vbn_status_t mem_free(vbn_mem_t *mem);
 void *mem_address(const vbn_mem_t *mem);
 size_t mem_size(const vbn_mem_t *mem);
-/* The memory that holds all of [address, address+length) and is not revoked, or NULL. The caller sees to it that the
+/* The memory that holds all of [address, address+length), length > 0, and is not revoked, or NULL. The caller sees to it that the
  * memory is not freed meanwhile. */
 vbn_mem_t *mem_find(mem_registry_t *registry, const void *address, size_t length);
 

@@ -14,6 +14,7 @@
 
 #include "base/atomics.h"
 #include "base/handle.h"
+#include "base/itree.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "mem/mem.h"
@@ -46,15 +47,14 @@ struct mem_registry {
     counters_t *counters;
     handle_table_t memories; /* handle -> vbn_mem_t */
     handle_table_t keys;     /* handle -> mem_key_t */
-    list_link_t all;         /* vbn_mem_t.link */
+    itree_t by_address;      /* vbn_mem_t.node */
     map_t imports;           /* hash of identity -> chain of mem_import_t */
-    size_t memory_count;
     size_t import_count;
 };
 
 struct vbn_mem {
     mem_registry_t *registry;
-    list_link_t link;
+    itree_node_t node; /* user memory's range; lock */
     uint64_t handle;
     char *path;   /* NULL for memfd */
     uint8_t *map; /* whole mapping, header page included */

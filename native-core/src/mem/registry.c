@@ -23,7 +23,7 @@ vbn_status_t mem_registry_open(const log_sink_t *log, counters_t *counters, mem_
     registry->counters = counters;
     handle_table_init(&registry->memories, MEM_MAX_MEMORIES);
     handle_table_init(&registry->keys, MEM_MAX_KEYS);
-    list_init(&registry->all);
+    itree_init(&registry->by_address);
     map_init(&registry->imports);
     *registry_p = registry;
     return VBN_OK;
@@ -32,7 +32,7 @@ vbn_status_t mem_registry_open(const log_sink_t *log, counters_t *counters, mem_
 vbn_status_t mem_registry_close(mem_registry_t *registry)
 {
     pthread_mutex_lock(&registry->lock);
-    size_t memories = registry->memory_count;
+    size_t memories = registry->by_address.count;
     size_t imports = registry->import_count;
     pthread_mutex_unlock(&registry->lock);
     if (memories != 0 || imports != 0)
@@ -58,8 +58,8 @@ vbn_status_t mem_publish(vbn_mem_t *mem)
     pthread_mutex_lock(&registry->lock);
     vbn_status_t status = handle_new(&registry->memories, mem, &mem->handle);
     if (status == VBN_OK) {
-        list_append(&registry->all, &mem->link);
-        registry->memory_count++;
+        uintptr_t start = (uintptr_t)mem_address(mem);
+        itree_insert(&registry->by_address, &mem->node, start, start + mem_size(mem));
         if (!mem->opened)
             counter_add(registry->counters, COUNTER_MEM_BYTES, mem_size(mem));
     }
@@ -86,8 +86,7 @@ vbn_status_t mem_free(vbn_mem_t *mem)
     mem_registry_t *registry = mem->registry;
     pthread_mutex_lock(&registry->lock);
     (void)handle_drop(&registry->memories, mem->handle);
-    list_remove(&mem->link);
-    registry->memory_count--;
+    itree_remove(&registry->by_address, &mem->node);
     if (!mem->opened)
         counter_add(registry->counters, COUNTER_MEM_BYTES, 0 - (uint64_t)mem_size(mem)); /* a gauge: wraps back */
     mem->freed = true;
@@ -117,16 +116,14 @@ vbn_mem_t *mem_find(mem_registry_t *registry, const void *address, size_t length
 {
     uintptr_t start = (uintptr_t)address;
     vbn_mem_t *found = NULL;
+    if (length == 0 || length > UINTPTR_MAX - start)
+        return NULL;
     pthread_mutex_lock(&registry->lock);
-    list_for_each(link, &registry->all) {
-        vbn_mem_t *mem = container_of(link, vbn_mem_t, link);
-        uintptr_t base = (uintptr_t)mem_address(mem);
-        if (start < base || start - base > mem_size(mem) || length > mem_size(mem) - (start - base) || mem->revoked)
-            continue;
-        list_remove(&mem->link); /* recently found first: callers send from the same few memories */
-        list_prepend(&registry->all, &mem->link);
-        found = mem;
-        break;
+    itree_node_t *node = NULL;
+    while (found == NULL && (node = itree_overlap(&registry->by_address, start, start + length, node)) != NULL) {
+        vbn_mem_t *mem = container_of(node, vbn_mem_t, node);
+        if (node->start <= start && node->end >= start + length && !mem->revoked)
+            found = mem;
     }
     pthread_mutex_unlock(&registry->lock);
     return found;
