@@ -216,10 +216,22 @@ VBN_API vbn_status_t vbn_mem_alloc(vbn_context_t *context, size_t size, vbn_back
 /* Maps a VBN_BACKING_FILE memory of another process of the same user read-only, checking owner, mode, format and
  * generation recorded in the file. VBN_ERR_STALE when its owner has freed it. Any thread. */
 VBN_API vbn_status_t vbn_mem_open(vbn_context_t *context, const char *path, vbn_mem_t **mem_p);
+/* Makes [address, address+length) of the caller's own memory reachable by keys, `access`: the most that they may allow.
+ * Any alignment; host memory only. All its pages are brought in now, written ones as the process's own. Peers reach it by
+ * packets and never map it. The memory stays the caller's: vbn_mem_free ends the registration, and must come before the
+ * memory is unmapped. When the kernel reports it unmapped, moved or discarded all the same, its keys are VBN_ERR_STALE.
+ * Registering the same memory again is cheap: whole pages stay ready after vbn_mem_free, within mem.cache_regions and
+ * mem.cache_bytes. VBN_ERR_RANGE, VBN_ERR_ACCESS: not mapped, or not with these rights. Any thread. */
+VBN_API vbn_status_t vbn_mem_register(vbn_context_t *context, void *address, size_t length, unsigned access,
+                                      vbn_mem_t **mem_p);
+/* Tells the core that memory in this range is going away or changing its pages, for allocators that know: registrations
+ * of it are not used again and their keys are stale. Needed only where the kernel cannot be asked (mem.watch, files on
+ * disk). Any thread. */
+VBN_API vbn_status_t vbn_mem_invalidate(vbn_context_t *context, const void *address, size_t length);
 /* Makes all keys of the memory stale and unlinks its named file, but leaves it mapped here until vbn_mem_free; for
  * owners whose readers (a JVM's buffers) end later. Idempotent. Any thread. */
 VBN_API vbn_status_t vbn_mem_revoke(vbn_mem_t *mem);
-/* Frees (or unmaps) memory: keys of it become stale at once, a named file is unlinked. Any thread, but no operation
+/* Frees (or unmaps, or ends the registration of) memory: keys of it become stale at once, a named file is unlinked. Any thread, but no operation
  * on it may be pending on any worker. */
 VBN_API vbn_status_t vbn_mem_free(vbn_mem_t *mem);
 VBN_API void *vbn_mem_address(const vbn_mem_t *mem);

@@ -46,6 +46,8 @@ vbn_status_t vbn_open(const vbn_config_t *config, vbn_context_t **context_p)
         context->counters = stats_row(context->stats);
         status = mem_registry_open(&context->config.log, context->counters, &context->memory);
     }
+    if (status >= 0)
+        mem_registry_configure(context->memory, &context->config.settings);
     if (status < 0) {
         free_context(context);
         return status;

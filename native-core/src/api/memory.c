@@ -17,6 +17,20 @@ vbn_status_t vbn_mem_open(vbn_context_t *context, const char *path, vbn_mem_t **
     return mem_open(context->memory, path, mem_p);
 }
 
+vbn_status_t vbn_mem_register(vbn_context_t *context, void *address, size_t length, unsigned access, vbn_mem_t **mem_p)
+{
+    if (context == NULL || mem_p == NULL)
+        return err_set(VBN_ERR_INVALID, "registering memory needs a context and a place for the handle");
+    return mem_register(context->memory, address, length, access, mem_p);
+}
+
+vbn_status_t vbn_mem_invalidate(vbn_context_t *context, const void *address, size_t length)
+{
+    if (context == NULL)
+        return err_set(VBN_ERR_INVALID, "invalidating memory needs a context");
+    return mem_invalidate(context->memory, address, length);
+}
+
 vbn_status_t vbn_mem_revoke(vbn_mem_t *mem)
 {
     return mem == NULL ? VBN_OK : mem_revoke(mem);

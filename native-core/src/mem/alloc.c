@@ -90,13 +90,14 @@ static vbn_status_t check_request(size_t size, vbn_backing_t backing, const char
     return VBN_OK;
 }
 
-static vbn_mem_t *new_mem(mem_registry_t *registry, const char *path, size_t user_bytes, size_t header_bytes)
+vbn_mem_t *mem_new(mem_registry_t *registry, const char *path, size_t user_bytes, size_t header_bytes)
 {
     vbn_mem_t *mem = calloc(1, sizeof(*mem));
     if (mem == NULL)
         return NULL;
     mem->registry = registry;
     mem->fd = -1;
+    mem->access = VBN_ACCESS_READ | VBN_ACCESS_WRITE;
     mem->header_bytes = header_bytes;
     mem->map_bytes = user_bytes + header_bytes;
     list_init(&mem->keys);
@@ -112,11 +113,13 @@ static vbn_mem_t *new_mem(mem_registry_t *registry, const char *path, size_t use
 vbn_status_t mem_alloc(mem_registry_t *registry, size_t size, vbn_backing_t backing, const char *path,
                        vbn_mem_t **mem_p)
 {
-    vbn_status_t status = check_request(size, backing, path);
+    vbn_status_t status = mem_check_fork(registry);
+    if (status == VBN_OK)
+        status = check_request(size, backing, path);
     if (status != VBN_OK)
         return status;
     size_t page = os_page_bytes();
-    vbn_mem_t *mem = new_mem(registry, path, (size + page - 1) / page * page,
+    vbn_mem_t *mem = mem_new(registry, path, (size + page - 1) / page * page,
                              backing == VBN_BACKING_FILE ? page : 0);
     if (mem == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
@@ -150,7 +153,9 @@ vbn_status_t mem_open(mem_registry_t *registry, const char *path, vbn_mem_t **me
 {
     if (path == NULL || path[0] == '\0' || strlen(path) >= 4096)
         return err_set(VBN_ERR_INVALID, "mem_open needs the path of a memory file");
-    vbn_status_t status = mem_file_check_directory(path);
+    vbn_status_t status = mem_check_fork(registry);
+    if (status == VBN_OK)
+        status = mem_file_check_directory(path);
     if (status != VBN_OK)
         return status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -162,7 +167,7 @@ vbn_status_t mem_open(mem_registry_t *registry, const char *path, vbn_mem_t **me
     status = mem_file_check(fd, path, &header);
     vbn_mem_t *mem = NULL;
     if (status == VBN_OK) {
-        mem = new_mem(registry, path, (size_t)header.user_bytes, os_page_bytes());
+        mem = mem_new(registry, path, (size_t)header.user_bytes, os_page_bytes());
         if (mem == NULL)
             status = err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
     }
@@ -172,6 +177,7 @@ vbn_status_t mem_open(mem_registry_t *registry, const char *path, vbn_mem_t **me
     }
     mem->fd = fd;
     mem->opened = true;
+    mem->access = VBN_ACCESS_READ;
     void *map;
     status = os_map(fd, mem->map_bytes, false, &map);
     if (status == VBN_OK) {

@@ -28,8 +28,9 @@ static vbn_status_t check_export(const vbn_mem_t *mem, size_t offset, size_t len
     if (offset > mem_size(mem) || length > mem_size(mem) - offset)
         return err_set(VBN_ERR_RANGE, "range %zu + %zu is beyond the memory of %zu bytes", offset, length,
                        mem_size(mem));
-    if (mem->opened && (access & VBN_ACCESS_WRITE) != 0)
-        return err_set(VBN_ERR_ACCESS, "%s is mapped read-only here: a key cannot allow writing", mem->path);
+    if ((access & ~mem->access) != 0)
+        return err_set(VBN_ERR_ACCESS, "%s: a key cannot allow more than access 0x%x",
+                       mem->region != NULL ? "registered memory" : mem->path, mem->access);
     return VBN_OK;
 }
 
@@ -72,7 +73,9 @@ vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsign
     if (*length_p < KEY_BLOB_BYTES)
         return err_set(VBN_ERR_LIMIT, "buffer of %zu bytes for a key of %d; give VBN_KEY_MAX", *length_p,
                        KEY_BLOB_BYTES);
-    vbn_status_t status = check_export(mem, offset, length, access);
+    vbn_status_t status = mem_check_fork(mem->registry);
+    if (status == VBN_OK)
+        status = check_export(mem, offset, length, access);
     if (status != VBN_OK)
         return status;
     mem_key_t *key = NULL;
@@ -85,7 +88,7 @@ vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsign
     if (status == VBN_OK)
         info = (mem_key_info_t){.key_handle = key->handle, .owner_id = mem->registry->id,
                                 .mem_handle = mem->handle, .mem_bytes = mem_size(mem), .offset = offset,
-                                .length = length, .access = access};
+                                .length = length, .access = access, .by_packets = mem->region != NULL};
     pthread_mutex_unlock(&mem->registry->lock);
     if (status != VBN_OK)
         return status;
@@ -108,6 +111,9 @@ static vbn_status_t resolve(mem_registry_t *registry, uint64_t handle, uint64_t 
     if (offset > key->length || length > key->length - offset)
         return err_set(VBN_ERR_RANGE, "range %llu + %llu is beyond the key's %llu bytes", (unsigned long long)offset,
                        (unsigned long long)length, (unsigned long long)key->length);
+    if (key->mem->region != NULL && !mem_region_alive(key->mem->region))
+        return err_set(VBN_ERR_STALE, "the memory of key 0x%llx was unmapped or discarded by its owner",
+                       (unsigned long long)handle);
     *key_p = key;
     return VBN_OK;
 }
@@ -163,6 +169,8 @@ vbn_status_t mem_key_descriptor(mem_registry_t *registry, uint64_t key_handle, i
     vbn_status_t status = resolve(registry, key_handle, 0, 0, 0, &key);
     if (status != VBN_OK) {
         counter_add(registry->counters, COUNTER_KEY_REFUSED, 1);
+    } else if (key->mem->region != NULL) {
+        status = err_set(VBN_ERR_UNSUPPORTED, "registered user memory cannot be mapped by others");
     } else if ((key->access & VBN_ACCESS_WRITE) != 0) {
         fd = fcntl(key->mem->fd, F_DUPFD_CLOEXEC, 0);
         if (fd < 0)

@@ -24,6 +24,7 @@ void key_blob_encode(const mem_key_info_t *info, uint8_t blob[KEY_BLOB_BYTES])
 {
     memset(blob, 0, KEY_BLOB_BYTES);
     blob[0] = KEY_BLOB_VERSION;
+    blob[1] = info->by_packets ? KEY_BLOB_BY_PACKETS : 0;
     blob[2] = (uint8_t)info->access;
     put_u64(blob + 8, info->key_handle);
     put_u64(blob + 16, info->owner_id);
@@ -57,10 +58,11 @@ vbn_status_t mem_key_decode(const void *blob, size_t length, mem_key_info_t *inf
     if (copy[0] != KEY_BLOB_VERSION)
         return err_set(VBN_ERR_PROTOCOL, "key blob has version %u, this build reads version %d", copy[0],
                        KEY_BLOB_VERSION);
-    if (copy[1] != 0 || copy[3] != 0 || copy[4] != 0 || copy[5] != 0 || copy[6] != 0 || copy[7] != 0)
+    if (copy[1] > KEY_BLOB_BY_PACKETS || copy[3] != 0 || copy[4] != 0 || copy[5] != 0 || copy[6] != 0 || copy[7] != 0)
         return err_set(VBN_ERR_PROTOCOL, "key blob has reserved bytes that are not zero");
     mem_key_info_t info = {
         .access = copy[2],
+        .by_packets = copy[1] == KEY_BLOB_BY_PACKETS,
         .key_handle = get_u64(copy + 8),
         .owner_id = get_u64(copy + 16),
         .mem_handle = get_u64(copy + 24),

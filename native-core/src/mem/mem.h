@@ -11,18 +11,23 @@
  *
  * Invariants: I1 all pages of a mem_t are allocated before anyone may touch them. I2 a key resolves only while its
  * mem lives and only within its range and rights. I3 an import stays mapped while a reference is held, also after the
- * owner freed or died. */
+ * owner freed or died. I4 memory of the user's own (mem_register) is held by a region of the cache (cache.h) and never
+ * mapped by peers; when the kernel reports it gone, its keys are stale. I5 in a child after fork() every call that changes
+ * something is VBN_ERR_FORKED and touches no lock. */
 #ifndef VBN_MEM_MEM_H
 #define VBN_MEM_MEM_H
 
 #include "base/counters.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "base/status.h"
 
 typedef struct mem_registry mem_registry_t;
 typedef struct mem_import mem_import_t;
 
 vbn_status_t mem_registry_open(const log_sink_t *log, counters_t *counters, mem_registry_t **registry_p);
+/* Takes the mem.* settings; before the first mem_register. Without it their defaults hold. */
+void mem_registry_configure(mem_registry_t *registry, const settings_t *settings);
 /* VBN_ERR_INVALID, with counts in the text, while memory is left. */
 vbn_status_t mem_registry_close(mem_registry_t *registry);
 
@@ -30,11 +35,14 @@ vbn_status_t mem_registry_close(mem_registry_t *registry);
 vbn_status_t mem_alloc(mem_registry_t *registry, size_t size, vbn_backing_t backing, const char *path,
                        vbn_mem_t **mem_p);
 vbn_status_t mem_open(mem_registry_t *registry, const char *path, vbn_mem_t **mem_p);
+vbn_status_t mem_register(mem_registry_t *registry, void *address, size_t length, unsigned access, vbn_mem_t **mem_p);
+vbn_status_t mem_invalidate(mem_registry_t *registry, const void *address, size_t length);
 vbn_status_t mem_revoke(vbn_mem_t *mem);
 vbn_status_t mem_free(vbn_mem_t *mem);
 void *mem_address(const vbn_mem_t *mem);
 size_t mem_size(const vbn_mem_t *mem);
-/* The memory that holds all of [address, address+length), length > 0, and is not revoked, or NULL. The caller sees to it that the
+/* The memory that holds all of [address, address+length), length > 0, that peers can map and that is not revoked, or
+ * NULL. The caller sees to it that the
  * memory is not freed meanwhile. */
 vbn_mem_t *mem_find(mem_registry_t *registry, const void *address, size_t length);
 
@@ -65,6 +73,7 @@ typedef struct mem_key_info {
     uint64_t offset;     /* of the range in the memory */
     uint64_t length;     /* of the range */
     unsigned access;
+    bool by_packets; /* memory of the user's own: it has no descriptor, so peers do not ask for it */
 } mem_key_info_t;
 
 /* Decodes a blob from outside: checks version, lengths, rights, overflow. VBN_ERR_PROTOCOL. Pure. */

@@ -17,6 +17,7 @@
 #include "base/itree.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "mem/cache.h"
 #include "mem/mem.h"
 
 #define MEM_MAX_MEMORIES (1u << 20)
@@ -43,6 +44,9 @@ _Static_assert(sizeof(mem_file_header_t) == 48, "file layout");
 struct mem_registry {
     pthread_mutex_t lock; /* a leaf: nothing else is locked while it is held */
     uint64_t id;
+    uint64_t fork_generation;
+    mem_cache_t *cache; /* made by the first mem_register; lock */
+    mem_cache_params_t cache_params;
     const log_sink_t *log;
     counters_t *counters;
     handle_table_t memories; /* handle -> vbn_mem_t */
@@ -60,7 +64,9 @@ struct vbn_mem {
     uint8_t *map; /* whole mapping, header page included */
     size_t map_bytes;
     size_t header_bytes; /* 0 or one page */
-    int fd;
+    mem_region_t *region; /* the user's own memory: what keeps it ready; else NULL */
+    unsigned access;      /* most that a key may allow */
+    int fd;               /* -1 for the user's own */
     bool opened;  /* mapped read-only by mem_open: the file is another's */
     bool revoked; /* lock */
     bool freed;   /* lock: mem_free was called, the last mem_unhold destroys */
@@ -100,6 +106,10 @@ static inline uint64_t mem_mix(uint64_t a, uint64_t b)
 
 /* Makes every key of mem stale. Lock held. */
 void mem_drop_keys(vbn_mem_t *mem);
+/* VBN_ERR_FORKED in a child of the process that opened the registry. */
+vbn_status_t mem_check_fork(const mem_registry_t *registry);
+/* A memory without mapping and descriptor, not published; NULL when the heap is exhausted. path may be NULL. */
+vbn_mem_t *mem_new(mem_registry_t *registry, const char *path, size_t user_bytes, size_t header_bytes);
 /* Adds a complete memory to the registry and gives it its handle. */
 vbn_status_t mem_publish(vbn_mem_t *mem);
 /* Unmaps, closes and frees a memory that is not (or no longer) published. */

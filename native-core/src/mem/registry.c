@@ -19,8 +19,11 @@ vbn_status_t mem_registry_open(const log_sink_t *log, counters_t *counters, mem_
         return err_sys(error, "cannot initialise the memory registry's lock");
     }
     registry->id = os_random_u64();
+    registry->fork_generation = os_fork_generation();
     registry->log = log;
     registry->counters = counters;
+    registry->cache_params = (mem_cache_params_t){.registrar = &mem_registrar_resident, .log = log,
+                                                  .counters = counters, .max_regions = 1024, .watch = true};
     handle_table_init(&registry->memories, MEM_MAX_MEMORIES);
     handle_table_init(&registry->keys, MEM_MAX_KEYS);
     itree_init(&registry->by_address);
@@ -39,6 +42,8 @@ vbn_status_t mem_registry_close(mem_registry_t *registry)
         return err_set(VBN_ERR_INVALID,
                        "%zu memories and %zu mappings of peers' memory are still in use; free the memories and "
                        "release the keys first", memories, imports);
+    if (registry->cache != NULL)
+        mem_cache_close(registry->cache);
     map_free(&registry->imports);
     handle_table_free(&registry->keys);
     handle_table_free(&registry->memories);
@@ -47,9 +52,32 @@ vbn_status_t mem_registry_close(mem_registry_t *registry)
     return VBN_OK;
 }
 
+void mem_registry_configure(mem_registry_t *registry, const settings_t *settings)
+{
+    registry->cache_params.max_regions = (size_t)settings->mem_cache_regions;
+    registry->cache_params.max_bytes = settings->mem_cache_bytes;
+    registry->cache_params.watch = settings->mem_watch;
+}
+
+vbn_status_t mem_check_fork(const mem_registry_t *registry)
+{
+    if (os_fork_generation() != registry->fork_generation)
+        return err_set(VBN_ERR_FORKED, "this memory belongs to the parent process; open a context of your own");
+    return VBN_OK;
+}
+
 uint64_t mem_registry_id(const mem_registry_t *registry)
 {
     return registry->id;
+}
+
+/* A gauge: subtracting wraps back. Lock held. */
+static void count_bytes(const vbn_mem_t *mem, uint64_t bytes)
+{
+    if (mem->region != NULL)
+        counter_add(mem->registry->counters, COUNTER_MEM_REGISTERED_BYTES, bytes);
+    else if (!mem->opened)
+        counter_add(mem->registry->counters, COUNTER_MEM_BYTES, bytes);
 }
 
 vbn_status_t mem_publish(vbn_mem_t *mem)
@@ -60,8 +88,7 @@ vbn_status_t mem_publish(vbn_mem_t *mem)
     if (status == VBN_OK) {
         uintptr_t start = (uintptr_t)mem_address(mem);
         itree_insert(&registry->by_address, &mem->node, start, start + mem_size(mem));
-        if (!mem->opened)
-            counter_add(registry->counters, COUNTER_MEM_BYTES, mem_size(mem));
+        count_bytes(mem, mem_size(mem));
     }
     pthread_mutex_unlock(&registry->lock);
     return status;
@@ -69,7 +96,9 @@ vbn_status_t mem_publish(vbn_mem_t *mem)
 
 void mem_destroy(vbn_mem_t *mem)
 {
-    if (mem->map != NULL)
+    if (mem->region != NULL)
+        mem_cache_put(mem->region);
+    else if (mem->map != NULL)
         os_unmap(mem->map, mem->map_bytes);
     if (mem->fd >= 0)
         close(mem->fd);
@@ -82,13 +111,14 @@ vbn_status_t mem_free(vbn_mem_t *mem)
 {
     if (mem == NULL)
         return err_set(VBN_ERR_INVALID, "no memory given");
-    (void)mem_revoke(mem);
+    vbn_status_t status = mem_revoke(mem);
+    if (status != VBN_OK)
+        return status;
     mem_registry_t *registry = mem->registry;
     pthread_mutex_lock(&registry->lock);
     (void)handle_drop(&registry->memories, mem->handle);
     itree_remove(&registry->by_address, &mem->node);
-    if (!mem->opened)
-        counter_add(registry->counters, COUNTER_MEM_BYTES, 0 - (uint64_t)mem_size(mem)); /* a gauge: wraps back */
+    count_bytes(mem, 0 - (uint64_t)mem_size(mem));
     mem->freed = true;
     bool last = mem->holds == 0;
     pthread_mutex_unlock(&registry->lock);
@@ -101,6 +131,9 @@ vbn_status_t mem_revoke(vbn_mem_t *mem)
 {
     if (mem == NULL)
         return err_set(VBN_ERR_INVALID, "no memory given");
+    vbn_status_t status = mem_check_fork(mem->registry);
+    if (status != VBN_OK)
+        return status;
     pthread_mutex_lock(&mem->registry->lock);
     bool first = !mem->revoked;
     mem->revoked = true;
@@ -122,7 +155,7 @@ vbn_mem_t *mem_find(mem_registry_t *registry, const void *address, size_t length
     itree_node_t *node = NULL;
     while (found == NULL && (node = itree_overlap(&registry->by_address, start, start + length, node)) != NULL) {
         vbn_mem_t *mem = container_of(node, vbn_mem_t, node);
-        if (node->start <= start && node->end >= start + length && !mem->revoked)
+        if (node->start <= start && node->end >= start + length && !mem->revoked && mem->region == NULL)
             found = mem;
     }
     pthread_mutex_unlock(&registry->lock);

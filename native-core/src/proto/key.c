@@ -70,7 +70,7 @@ vbn_status_t proto_key_import(vbn_peer_t *peer, const void *blob, size_t length,
     key->info = info;
     list_init(&key->waiting);
     list_init(&key->link);
-    if ((link_caps(peer)->flags & TL_CAP_MAP) != 0 && (status = start_import(key)) != VBN_OK) {
+    if (!info.by_packets && (link_caps(peer)->flags & TL_CAP_MAP) != 0 && (status = start_import(key)) != VBN_OK) {
         free(key);
         return status;
     }

@@ -48,6 +48,16 @@ vbn_status_t bench_open_file(bench_t *bench, const char *path, vbn_mem_t **mem_p
     return mem_open(bench->registry, path, mem_p);
 }
 
+vbn_status_t bench_register(bench_t *bench, void *address, size_t length, unsigned access, vbn_mem_t **mem_p)
+{
+    return mem_register(bench->registry, address, length, access, mem_p);
+}
+
+vbn_status_t bench_invalidate(bench_t *bench, const void *address, size_t length)
+{
+    return mem_invalidate(bench->registry, address, length);
+}
+
 vbn_mem_t *bench_find(bench_t *bench, const void *address, size_t length)
 {
     return mem_find(bench->registry, address, length);

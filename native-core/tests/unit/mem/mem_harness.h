@@ -19,6 +19,8 @@ uint64_t bench_counter(bench_t *bench, const char *name);
 
 vbn_status_t bench_alloc(bench_t *bench, size_t size, vbn_backing_t backing, const char *path, vbn_mem_t **mem_p);
 vbn_status_t bench_open_file(bench_t *bench, const char *path, vbn_mem_t **mem_p);
+vbn_status_t bench_register(bench_t *bench, void *address, size_t length, unsigned access, vbn_mem_t **mem_p);
+vbn_status_t bench_invalidate(bench_t *bench, const void *address, size_t length);
 vbn_mem_t *bench_find(bench_t *bench, const void *address, size_t length);
 vbn_status_t bench_resolve(bench_t *bench, uint64_t key, uint64_t offset, uint64_t length, unsigned access,
                            void **address_p);

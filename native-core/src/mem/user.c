@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * user.c - memory of the user's own as a vbn_mem_t: a region of the registration cache keeps it ready, peers reach it by
+ * packets. */
+#include "mem/mem_private.h"
+
+static vbn_status_t cache_of(mem_registry_t *registry, mem_cache_t **cache_p)
+{
+    vbn_status_t status = VBN_OK;
+    pthread_mutex_lock(&registry->lock);
+    if (registry->cache == NULL)
+        status = mem_cache_open(&registry->cache_params, &registry->cache);
+    *cache_p = registry->cache;
+    pthread_mutex_unlock(&registry->lock);
+    return status;
+}
+
+vbn_status_t mem_register(mem_registry_t *registry, void *address, size_t length, unsigned access, vbn_mem_t **mem_p)
+{
+    if (access == 0 || (access & ~(VBN_ACCESS_READ | VBN_ACCESS_WRITE)) != 0)
+        return err_set(VBN_ERR_INVALID, "access 0x%x; use VBN_ACCESS_READ and VBN_ACCESS_WRITE", access);
+    mem_cache_t *cache;
+    vbn_status_t status = mem_check_fork(registry);
+    if (status == VBN_OK)
+        status = cache_of(registry, &cache);
+    if (status != VBN_OK)
+        return status;
+    vbn_mem_t *mem = mem_new(registry, NULL, length, 0);
+    if (mem == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
+    mem->access = access;
+    status = mem_cache_get(cache, address, length, access, &mem->region);
+    if (status == VBN_OK) {
+        mem->map = address;
+        status = mem_publish(mem);
+    }
+    if (status != VBN_OK) {
+        mem_destroy(mem);
+        return status;
+    }
+    *mem_p = mem;
+    return VBN_OK;
+}
+
+vbn_status_t mem_invalidate(mem_registry_t *registry, const void *address, size_t length)
+{
+    vbn_status_t status = mem_check_fork(registry);
+    if (status != VBN_OK)
+        return status;
+    pthread_mutex_lock(&registry->lock);
+    mem_cache_t *cache = registry->cache;
+    pthread_mutex_unlock(&registry->lock);
+    if (cache != NULL && length > 0)
+        mem_cache_invalidate(cache, address, length);
+    return VBN_OK;
+}
