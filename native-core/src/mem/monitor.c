@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -22,6 +23,7 @@ struct mem_monitor {
     monitor_gone_func_t gone;
     void *arg;
     pthread_t thread;
+    sem_t ended; /* the thread touches nothing of ours any more */
 };
 
 /* Lock held. */
@@ -48,6 +50,7 @@ static void *helper(void *arg)
             pthread_mutex_unlock(monitor->lock);
         }
     }
+    sem_post(&monitor->ended);
     return NULL;
 }
 
@@ -71,6 +74,7 @@ vbn_status_t monitor_open(pthread_mutex_t *lock, monitor_gone_func_t gone, void 
     if (monitor == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a monitor of mappings");
     *monitor = (mem_monitor_t){.watch_fd = -1, .lock = lock, .gone = gone, .arg = arg};
+    sem_init(&monitor->ended, 0, 0);
     monitor->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     vbn_status_t status;
     if (monitor->stop_fd < 0)
@@ -92,8 +96,13 @@ vbn_status_t monitor_open(pthread_mutex_t *lock, monitor_gone_func_t gone, void 
 void monitor_close(mem_monitor_t *monitor)
 {
     (void)eventfd_write(monitor->stop_fd, 1);
-    pthread_join(monitor->thread, NULL);
+    while (sem_wait(&monitor->ended) != 0)
+        continue; /* a signal */
+    /* Before the join: an ending thread discards pages of its stack, and if that lies in a watched mapping it waits for
+     * a reader, which it was itself. */
     os_watch_close(monitor->watch_fd);
+    pthread_join(monitor->thread, NULL);
+    sem_destroy(&monitor->ended);
     close(monitor->stop_fd);
     free(monitor);
 }
