@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "link/link_wire.h"
+#include "base/endian.h"
 #include "tl/tl.h"
 
 #define ADDRESS_MAGIC 0x414e4256u /* "VBNA" */
@@ -26,18 +26,18 @@ vbn_status_t link_address_encode(const link_address_t *address, void *blob, size
     if (bytes > *length_p || bytes > VBN_ADDRESS_MAX)
         return err_set(VBN_ERR_LIMIT, "a worker address takes %zu bytes, there is room for %zu (VBN_ADDRESS_MAX is %d)",
                        bytes, *length_p, VBN_ADDRESS_MAX);
-    link_put_u32(out, ADDRESS_MAGIC);
+    le_put_u32(out, ADDRESS_MAGIC);
     out[4] = LINK_ADDRESS_VERSION;
     out[5] = (uint8_t)address->section_count;
-    link_put_u16(out + 6, (uint16_t)bytes);
-    link_put_u64(out + 8, address->uid);
-    link_put_u64(out + 16, address->host_id);
+    le_put_u16(out + 6, (uint16_t)bytes);
+    le_put_u64(out + 8, address->uid);
+    le_put_u64(out + 16, address->host_id);
     out += HEAD_BYTES;
     for (unsigned i = 0; i < address->section_count; i++) {
         const link_section_t *section = &address->sections[i];
         memset(out, 0, LINK_TRANSPORT_NAME);
         memcpy(out, section->name, strnlen(section->name, LINK_TRANSPORT_NAME));
-        link_put_u16(out + LINK_TRANSPORT_NAME, (uint16_t)section->length);
+        le_put_u16(out + LINK_TRANSPORT_NAME, (uint16_t)section->length);
         memcpy(out + SECTION_HEAD_BYTES, section->bytes, section->length);
         out += SECTION_HEAD_BYTES + section->length;
     }
@@ -47,17 +47,17 @@ vbn_status_t link_address_encode(const link_address_t *address, void *blob, size
 
 static vbn_status_t decode_head(const uint8_t *in, size_t length, link_address_t *address)
 {
-    if (length < HEAD_BYTES || link_get_u32(in) != ADDRESS_MAGIC)
+    if (length < HEAD_BYTES || le_get_u32(in) != ADDRESS_MAGIC)
         return err_set(VBN_ERR_PROTOCOL, "%zu bytes are not a worker address (see vbn_worker_address)", length);
     if (in[4] != LINK_ADDRESS_VERSION)
         return err_set(VBN_ERR_VERSION, "worker address has version %u, this side knows %u", (unsigned)in[4],
                        (unsigned)LINK_ADDRESS_VERSION);
     address->section_count = in[5];
-    address->uid = link_get_u64(in + 8);
-    address->host_id = link_get_u64(in + 16);
-    if (link_get_u16(in + 6) != length || address->section_count > LINK_ADDRESS_SECTIONS || address->uid == 0)
+    address->uid = le_get_u64(in + 8);
+    address->host_id = le_get_u64(in + 16);
+    if (le_get_u16(in + 6) != length || address->section_count > LINK_ADDRESS_SECTIONS || address->uid == 0)
         return err_set(VBN_ERR_PROTOCOL, "worker address is damaged: %u bytes announced, %zu given, %u sections",
-                       (unsigned)link_get_u16(in + 6), length, address->section_count);
+                       (unsigned)le_get_u16(in + 6), length, address->section_count);
     return VBN_OK;
 }
 
@@ -74,7 +74,7 @@ vbn_status_t link_address_decode(const void *blob, size_t length, link_address_t
         if (length - at < SECTION_HEAD_BYTES)
             return err_set(VBN_ERR_PROTOCOL, "worker address ends within section %u", i);
         memcpy(section->name, in + at, LINK_TRANSPORT_NAME);
-        section->length = link_get_u16(in + at + LINK_TRANSPORT_NAME);
+        section->length = le_get_u16(in + at + LINK_TRANSPORT_NAME);
         at += SECTION_HEAD_BYTES;
         if (section->length > length - at || section->length > TL_ADDRESS_MAX)
             return err_set(VBN_ERR_PROTOCOL, "section %u of a worker address has a bad length %zu", i, section->length);

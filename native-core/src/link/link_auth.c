@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/endian.h"
+
 #define LABEL "verbena-link-1"
 #define LABEL_BYTES 16
 #define TRANSPORT_BYTES 16
@@ -25,7 +27,7 @@ vbn_status_t link_auth_mac(const uint8_t *key, link_role_t role, const link_tran
     at += LINK_OFFER_BYTES;
     memcpy(at, transcript->challenge, LINK_OFFER_BYTES);
     at += LINK_OFFER_BYTES;
-    link_put_u64(at, epoch);
+    le_put_u64(at, epoch);
     return hmac_sha256(key, message, sizeof(message), mac);
 }
 

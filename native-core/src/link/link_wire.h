@@ -77,11 +77,4 @@ void link_offer_encode(const link_offer_t *offer, uint8_t bytes[LINK_OFFER_BYTES
 /* VBN_ERR_PROTOCOL, or VBN_ERR_VERSION with only offer->version set. length may be larger than an offer. */
 vbn_status_t link_offer_decode(const void *bytes, size_t length, link_offer_t *offer);
 
-void link_put_u16(uint8_t *bytes, uint16_t value);
-void link_put_u32(uint8_t *bytes, uint32_t value);
-void link_put_u64(uint8_t *bytes, uint64_t value);
-uint16_t link_get_u16(const uint8_t *bytes);
-uint32_t link_get_u32(const uint8_t *bytes);
-uint64_t link_get_u64(const uint8_t *bytes);
-
 #endif

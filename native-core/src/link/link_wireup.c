@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/endian.h"
+
 #define LOG_EVERY_NS UINT64_C(1000000000)
 #define AUTH_ON 1u
 
@@ -156,8 +158,8 @@ void link_wireup_resume(link_lane_t *lane)
 static void reject(link_lane_t *lane, link_reason_t reason)
 {
     uint8_t body[LINK_REJECT_BYTES];
-    link_put_u16(body, (uint16_t)reason);
-    link_put_u16(body + 2, LINK_VERSION);
+    le_put_u16(body, (uint16_t)reason);
+    le_put_u16(body + 2, LINK_VERSION);
     send_control(lane, LINK_REJECT, body, sizeof(body));
     if (lane->peer == NULL && lane->hs->control_bytes > 0)
         lane->state = LANE_REJECTED;
@@ -377,7 +379,7 @@ static void on_proof(link_lane_t *lane, const uint8_t *body, size_t body_bytes)
     if (peer == NULL)
         return;
     link_lane_bind(lane, peer, hs->remote.epoch);
-    link_put_u64(answer, epoch);
+    le_put_u64(answer, epoch);
     send_control(lane, LINK_WELCOME, answer, sizeof(answer));
     trust(lane);
 }
@@ -388,13 +390,13 @@ static void on_welcome(link_lane_t *lane, const uint8_t *body, size_t body_bytes
     if (body_bytes != LINK_WELCOME_BYTES)
         status = err_set(VBN_ERR_PROTOCOL, "WELCOME has %zu bytes", body_bytes);
     else
-        status = link_auth_check(lane->engine->key, LINK_ROLE_WELCOME, &lane->hs->transcript, link_get_u64(body),
+        status = link_auth_check(lane->engine->key, LINK_ROLE_WELCOME, &lane->hs->transcript, le_get_u64(body),
                                  body + 8);
     if (status < 0) {
         refuse(lane, status, LINK_REASON_AUTH);
         return;
     }
-    lane->peer->remote_epoch = link_get_u64(body);
+    lane->peer->remote_epoch = le_get_u64(body);
     trust(lane);
 }
 
@@ -430,13 +432,13 @@ static void on_reject(link_lane_t *lane, const uint8_t *body, size_t body_bytes)
         refuse(lane, VBN_ERR_PROTOCOL, LINK_REASON_AUTH);
         return;
     }
-    link_reason_t reason = (link_reason_t)link_get_u16(body);
+    link_reason_t reason = (link_reason_t)le_get_u16(body);
     if (reason == LINK_REASON_DUPLICATE && lane->initiator && lane->state == LANE_WAIT_WELCOME) {
         lane->state = LANE_WAIT_OTHER;
         drop_endpoint(lane, VBN_CLOSE_NOW);
         return;
     }
-    vbn_status_t status = rejected_status(reason, link_get_u16(body + 2));
+    vbn_status_t status = rejected_status(reason, le_get_u16(body + 2));
     char text[256];
     snprintf(text, sizeof(text), "%s", err_text());
     count_refused(lane, status, text);

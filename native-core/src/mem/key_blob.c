@@ -4,21 +4,9 @@
 
 #include <string.h>
 
+#include "base/endian.h"
+
 _Static_assert(KEY_BLOB_BYTES <= VBN_KEY_MAX, "a key blob fits the public limit");
-
-static void put_u64(uint8_t *at, uint64_t value)
-{
-    for (unsigned i = 0; i < 8; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-}
-
-static uint64_t get_u64(const uint8_t *at)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < 8; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return value;
-}
 
 void key_blob_encode(const mem_key_info_t *info, uint8_t blob[KEY_BLOB_BYTES])
 {
@@ -26,12 +14,12 @@ void key_blob_encode(const mem_key_info_t *info, uint8_t blob[KEY_BLOB_BYTES])
     blob[0] = KEY_BLOB_VERSION;
     blob[1] = info->by_packets ? KEY_BLOB_BY_PACKETS : 0;
     blob[2] = (uint8_t)info->access;
-    put_u64(blob + 8, info->key_handle);
-    put_u64(blob + 16, info->owner_id);
-    put_u64(blob + 24, info->mem_handle);
-    put_u64(blob + 32, info->mem_bytes);
-    put_u64(blob + 40, info->offset);
-    put_u64(blob + 48, info->length);
+    le_put_u64(blob + 8, info->key_handle);
+    le_put_u64(blob + 16, info->owner_id);
+    le_put_u64(blob + 24, info->mem_handle);
+    le_put_u64(blob + 32, info->mem_bytes);
+    le_put_u64(blob + 40, info->offset);
+    le_put_u64(blob + 48, info->length);
 }
 
 static vbn_status_t check_info(const mem_key_info_t *info)
@@ -63,12 +51,12 @@ vbn_status_t mem_key_decode(const void *blob, size_t length, mem_key_info_t *inf
     mem_key_info_t info = {
         .access = copy[2],
         .by_packets = copy[1] == KEY_BLOB_BY_PACKETS,
-        .key_handle = get_u64(copy + 8),
-        .owner_id = get_u64(copy + 16),
-        .mem_handle = get_u64(copy + 24),
-        .mem_bytes = get_u64(copy + 32),
-        .offset = get_u64(copy + 40),
-        .length = get_u64(copy + 48),
+        .key_handle = le_get_u64(copy + 8),
+        .owner_id = le_get_u64(copy + 16),
+        .mem_handle = le_get_u64(copy + 24),
+        .mem_bytes = le_get_u64(copy + 32),
+        .offset = le_get_u64(copy + 40),
+        .length = le_get_u64(copy + 48),
     };
     vbn_status_t status = check_info(&info);
     if (status == VBN_OK)

@@ -5,30 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-static void put64(uint8_t *p, uint64_t v)
-{
-    for (unsigned i = 0; i < 8; i++)
-        p[i] = (uint8_t)(v >> (8 * i));
-}
-
-static uint64_t get64(const uint8_t *p)
-{
-    uint64_t v = 0;
-    for (unsigned i = 0; i < 8; i++)
-        v |= (uint64_t)p[i] << (8 * i);
-    return v;
-}
-
-static void put16(uint8_t *p, uint32_t v)
-{
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
-}
-
-static uint32_t get16(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8;
-}
+#include "base/endian.h"
 
 /* Number of 64-bit words that follow the prefix. */
 static uint32_t words_of(unsigned type)
@@ -67,12 +44,12 @@ uint32_t proto_encode(const proto_header_t *header, uint8_t *buffer)
     fields_of(&h, fields);
     buffer[0] = (uint8_t)h.type;
     buffer[1] = (uint8_t)h.code;
-    put16(buffer + 2, h.user_bytes);
-    put16(buffer + 4, h.last);
-    put16(buffer + 6, 0);
+    le_put_u16(buffer + 2, (uint16_t)h.user_bytes);
+    le_put_u16(buffer + 4, (uint16_t)h.last);
+    le_put_u16(buffer + 6, 0);
     uint8_t *p = buffer + PROTO_PREFIX_BYTES;
     for (uint32_t i = 0; i < words_of(h.type); i++, p += 8)
-        put64(p, *fields[i]);
+        le_put_u64(p, *fields[i]);
     if (h.user_bytes > 0)
         memcpy(p, h.user, h.user_bytes);
     return (uint32_t)(p - buffer) + h.user_bytes;
@@ -117,16 +94,17 @@ vbn_status_t proto_decode(const void *bytes, uint32_t count, uint32_t payload_by
         return bad("length");
     if (p[0] < PROTO_AM || p[0] >= PROTO_TYPE_END)
         return bad("type");
-    if (get16(p + 6) != 0)
+    if (le_get_u16(p + 6) != 0)
         return bad("reserved field");
-    proto_header_t h = {.type = (proto_type_t)p[0], .code = p[1], .user_bytes = get16(p + 2), .last = get16(p + 4)};
+    proto_header_t h = {.type = (proto_type_t)p[0], .code = p[1], .user_bytes = le_get_u16(p + 2),
+                        .last = le_get_u16(p + 4)};
     if (count != proto_header_bytes(&h))
         return bad("length does not match the type");
     uint64_t *fields[4];
     fields_of(&h, fields);
     p += PROTO_PREFIX_BYTES;
     for (uint32_t i = 0; i < words_of(h.type); i++, p += 8)
-        *fields[i] = get64(p);
+        *fields[i] = le_get_u64(p);
     h.user = p;
     vbn_status_t status = check_meaning(&h, payload_bytes);
     if (status == VBN_OK)

@@ -5,19 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static void put(uint8_t *at, uint64_t value, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-}
-
-static uint64_t get(const uint8_t *at, unsigned bytes)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return value;
-}
+#include "base/endian.h"
 
 size_t shm_address_encode(const shm_address_t *address, void *buffer)
 {
@@ -25,10 +13,10 @@ size_t shm_address_encode(const shm_address_t *address, void *buffer)
     size_t name_bytes = strlen(address->name);
     out[0] = SHM_ADDRESS_VERSION;
     out[1] = address->is_path ? 1 : 0;
-    put(out + 2, name_bytes, 2);
-    put(out + 4, address->uid, 4);
-    put(out + 8, address->host_id, 8);
-    put(out + 16, address->netns_id, 8);
+    le_put_u16(out + 2, (uint16_t)name_bytes);
+    le_put_u32(out + 4, address->uid);
+    le_put_u64(out + 8, address->host_id);
+    le_put_u64(out + 16, address->netns_id);
     memcpy(out + SHM_ADDRESS_FIXED, address->name, name_bytes);
     return SHM_ADDRESS_FIXED + name_bytes;
 }
@@ -41,14 +29,14 @@ vbn_status_t shm_address_decode(const void *bytes, size_t length, shm_address_t 
     if (in[0] != SHM_ADDRESS_VERSION)
         return err_set(VBN_ERR_VERSION, "shm address has version %u, this build reads version %d", in[0],
                        SHM_ADDRESS_VERSION);
-    size_t name_bytes = (size_t)get(in + 2, 2);
+    size_t name_bytes = le_get_u16(in + 2);
     if (in[1] > 1 || name_bytes == 0 || name_bytes > SHM_NAME_MAX || length != SHM_ADDRESS_FIXED + name_bytes ||
         memchr(in + SHM_ADDRESS_FIXED, 0, name_bytes) != NULL)
         return err_set(VBN_ERR_PROTOCOL, "shm address has a broken socket name (%zu bytes)", name_bytes);
     *address_p = (shm_address_t){.is_path = in[1] == 1,
-                                 .uid = (uint32_t)get(in + 4, 4),
-                                 .host_id = get(in + 8, 8),
-                                 .netns_id = get(in + 16, 8)};
+                                 .uid = le_get_u32(in + 4),
+                                 .host_id = le_get_u64(in + 8),
+                                 .netns_id = le_get_u64(in + 16)};
     memcpy(address_p->name, in + SHM_ADDRESS_FIXED, name_bytes);
     return VBN_OK;
 }

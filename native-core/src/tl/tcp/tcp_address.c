@@ -7,21 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/endian.h"
+
 #define FIXED_BYTES 20u
-
-static void put_le(uint8_t *out, uint64_t value, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes; i++)
-        out[i] = (uint8_t)(value >> (8 * i));
-}
-
-static uint64_t get_le(const uint8_t *in, unsigned bytes)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        value |= (uint64_t)in[i] << (8 * i);
-    return value;
-}
 
 static size_t ip_bytes(uint8_t family)
 {
@@ -32,9 +20,9 @@ size_t tcp_address_encode(const tcp_address_t *address, uint8_t *bytes)
 {
     bytes[0] = TCP_ADDRESS_VERSION;
     bytes[1] = address->count;
-    put_le(bytes + 2, address->port, 2);
-    put_le(bytes + 4, address->host_id, 8);
-    put_le(bytes + 12, address->netns_id, 8);
+    le_put_u16(bytes + 2, address->port);
+    le_put_u64(bytes + 4, address->host_id);
+    le_put_u64(bytes + 12, address->netns_id);
     size_t at = FIXED_BYTES;
     for (unsigned i = 0; i < address->count; i++) {
         const tcp_ip_t *ip = &address->ips[i];
@@ -65,9 +53,9 @@ vbn_status_t tcp_address_decode(const void *bytes, size_t length, tcp_address_t 
         return err_set(VBN_ERR_VERSION, "tcp address has version %u, this release reads %u", in[0],
                        TCP_ADDRESS_VERSION);
     address.count = in[1];
-    address.port = (uint16_t)get_le(in + 2, 2);
-    address.host_id = get_le(in + 4, 8);
-    address.netns_id = get_le(in + 12, 8);
+    address.port = le_get_u16(in + 2);
+    address.host_id = le_get_u64(in + 4);
+    address.netns_id = le_get_u64(in + 12);
     if (address.count == 0 || address.count > TCP_ADDRESS_IPS || address.port == 0)
         return err_set(VBN_ERR_PROTOCOL, "tcp address names %u addresses and port %u", address.count, address.port);
     size_t at = FIXED_BYTES;

@@ -2,24 +2,16 @@
  * tcp_frame.c - encoder and checking decoder of the packet prefix. */
 #include "tl/tcp/tcp_frame.h"
 
-static uint32_t get_le16(const uint8_t *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8;
-}
-
-static uint32_t get_le32(const uint8_t *bytes)
-{
-    return get_le16(bytes) | get_le16(bytes + 2) << 16;
-}
+#include "base/endian.h"
 
 tcp_frame_result_t tcp_frame_decode(const void *bytes, size_t available, uint32_t limit, tcp_frame_t *frame_p)
 {
     if (available < TCP_PREFIX_BYTES)
         return TCP_FRAME_MORE;
     const uint8_t *prefix = bytes;
-    uint32_t body = get_le32(prefix);
-    uint32_t header = get_le16(prefix + 4);
-    uint32_t magic = get_le16(prefix + 6);
+    uint32_t body = le_get_u32(prefix);
+    uint32_t header = le_get_u16(prefix + 4);
+    uint32_t magic = le_get_u16(prefix + 6);
     if ((magic & 0xFF00u) != (TCP_FRAME_MAGIC & 0xFF00u))
         return TCP_FRAME_BAD_MAGIC;
     if (magic != TCP_FRAME_MAGIC)
@@ -49,13 +41,7 @@ const char *tcp_frame_reason(tcp_frame_result_t result)
 
 void tcp_frame_encode(uint8_t prefix[TCP_PREFIX_BYTES], uint32_t header_bytes, uint32_t payload_bytes)
 {
-    uint32_t body = header_bytes + payload_bytes;
-    prefix[0] = (uint8_t)body;
-    prefix[1] = (uint8_t)(body >> 8);
-    prefix[2] = (uint8_t)(body >> 16);
-    prefix[3] = (uint8_t)(body >> 24);
-    prefix[4] = (uint8_t)header_bytes;
-    prefix[5] = (uint8_t)(header_bytes >> 8);
-    prefix[6] = (uint8_t)(TCP_FRAME_MAGIC & 0xFFu);
-    prefix[7] = (uint8_t)(TCP_FRAME_MAGIC >> 8);
+    le_put_u32(prefix, header_bytes + payload_bytes);
+    le_put_u16(prefix + 4, (uint16_t)header_bytes);
+    le_put_u16(prefix + 6, TCP_FRAME_MAGIC);
 }
