@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_tcp.c - libFuzzer target for what TCP reads from strangers: frame prefixes and addresses. The first input byte
  * chooses; results must keep the invariants of tcp_frame.h and tcp_address.h, else it aborts. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "tl/tcp/tcp_address.h"
 #include "tl/tcp/tcp_frame.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition)
-        abort();
-}
 
 /* Walks a byte stream as the receiver does. */
 static void walk_frames(const uint8_t *data, size_t size, uint32_t limit)

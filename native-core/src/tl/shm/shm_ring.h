@@ -217,9 +217,11 @@ static inline int shm_rx_peek(const shm_rx_t *rx, shm_frame_t *frame)
     frame->payload_bytes = (uint32_t)(word >> 28) & 0xffffff;
     frame->kind = (unsigned)(word >> 52);
     if (__builtin_expect(frame->kind == SHM_INLINE, 1)) {
+        if (frame->header_bytes + frame->payload_bytes > SHM_SLOT_DATA)
+            return -1;
         frame->header = slot->data;
         frame->payload = slot->data + frame->header_bytes;
-        return frame->header_bytes + frame->payload_bytes <= SHM_SLOT_DATA ? 1 : -1;
+        return 1;
     }
     if (frame->kind == SHM_KICK)
         return frame->header_bytes == 0 && frame->payload_bytes == 0 ? 1 : -1;

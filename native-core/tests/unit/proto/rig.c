@@ -234,6 +234,26 @@ bool rig_deliver(rig_t *rig, int to)
     return true;
 }
 
+uint32_t rig_take(rig_t *rig, int to, uint8_t *header, uint8_t *payload, uint32_t *payload_bytes_p)
+{
+    struct vbn_peer *from = &rig->peer[1 - to];
+    list_link_t *link = list_pop(&from->inbox);
+    if (link == NULL)
+        return 0;
+    packet_t *packet = container_of(link, packet_t, link);
+    uint32_t header_bytes = packet->header_bytes;
+    if (packet->late)
+        packet->payload = flatten(&packet->sent);
+    memcpy(header, packet->header, header_bytes);
+    memcpy(payload, packet->payload, packet->payload_bytes);
+    *payload_bytes_p = packet->payload_bytes;
+    if (packet->late && packet->sent.done != NULL)
+        packet->sent.done(packet->sent.arg, VBN_OK);
+    packet_free(packet);
+    end_flushes(from);
+    return header_bytes;
+}
+
 void rig_run(rig_t *rig)
 {
     unsigned moved;

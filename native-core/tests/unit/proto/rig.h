@@ -33,6 +33,9 @@ rig_t *rig_open(const rig_options_t *options);
 void rig_close(rig_t *rig); /* kills both sides first */
 vbn_peer_t *rig_peer(rig_t *rig, int side); /* side's peer: the other side */
 bool rig_deliver(rig_t *rig, int to); /* one packet; false when there was none */
+/* Takes the next packet to `to` off the link instead, as if it had arrived; its header's bytes, 0 when there is none.
+ * header holds any header, payload packet_max bytes. */
+uint32_t rig_take(rig_t *rig, int to, uint8_t *header, uint8_t *payload, uint32_t *payload_bytes_p);
 void rig_run(rig_t *rig);             /* until nothing moves */
 void rig_kill(rig_t *rig, int side, vbn_status_t status);
 void rig_inject(rig_t *rig, int to, const void *header, uint32_t header_bytes, const void *payload,

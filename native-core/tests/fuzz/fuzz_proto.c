@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fuzz_proto.c - two protocol engines that really work with each other, and somebody between them who changes, repeats
+ * and invents packets. The input is a script. Every operation must complete exactly once, and write into its buffer
+ * only. A first byte of 255 only decodes the rest as a header. */
+#include "fuzz.h"
+#include "proto/proto_wire.h"
+#include "rig.h"
+
+#define PACKET_MAX 2048u
+#define MEMORY_BYTES 16384u
+#define OPS 24u
+#define REMOTES 8u
+#define STEPS_MAX 150u
+
+typedef struct user_op {
+    vbn_op_t op; /* first: done() casts back */
+    struct iovec iov;
+    bool pending;
+} user_op_t;
+
+static struct {
+    rig_t *rig;
+    user_op_t ops[OPS];
+    unsigned op_count;
+    vbn_mem_t *memory[2];
+    vbn_key_t *keys[2]; /* of the other side's memory */
+    vbn_am_remote_t *remotes[REMOTES];
+    size_t remote_lengths[REMOTES];
+} arena;
+
+static void done(vbn_op_t *op, vbn_status_t status, size_t length)
+{
+    user_op_t *user = (user_op_t *)op;
+    require(user->pending && (status < 0 || length <= MEMORY_BYTES * 2));
+    user->pending = false;
+}
+
+static void on_message(void *arg, const vbn_am_message_t *message)
+{
+    (void)arg;
+    (void)fuzz_touch(message->header, message->header_length);
+    if (message->remote == NULL) {
+        (void)fuzz_touch(message->data, message->length);
+        return;
+    }
+    for (unsigned i = 0; i < REMOTES; i++) {
+        if (arena.remotes[i] == NULL) {
+            arena.remotes[i] = message->remote;
+            arena.remote_lengths[i] = message->length;
+            return;
+        }
+    }
+    proto_am_drop(message->remote);
+}
+
+/* A new op with a buffer of its own; NULL when the script has used up all. */
+static user_op_t *new_op(size_t bytes)
+{
+    if (arena.op_count == OPS)
+        return NULL;
+    user_op_t *user = &arena.ops[arena.op_count++];
+    user->iov = (struct iovec){calloc(1, bytes + 1), bytes};
+    require(user->iov.iov_base != NULL);
+    user->op.done = done;
+    user->pending = true;
+    return user;
+}
+
+static void started(user_op_t *user, vbn_status_t status)
+{
+    require(status != VBN_BUSY);
+    if (status != VBN_INPROGRESS)
+        user->pending = false;
+}
+
+static void start(script_t *script)
+{
+    uint8_t what = script_u8(script);
+    int side = what & 1;
+    size_t bytes = script_u16(script) % (MEMORY_BYTES + 1);
+    size_t offset = script_u16(script);
+    user_op_t *user = new_op(bytes);
+    vbn_peer_t *peer = rig_peer(arena.rig, side);
+    if (user == NULL)
+        return;
+    switch (what >> 1 & 7) {
+    case 0:
+        started(user, proto_am_send(peer, 0, "head", 4, &user->iov, 1, 0, &user->op));
+        break;
+    case 1:
+        started(user, proto_am_send(peer, 0, "head", 4, &user->iov, 1, VBN_AM_PULL, &user->op));
+        break;
+    case 2:
+        started(user, proto_flush(peer, &user->op));
+        break;
+    case 3:
+    case 4:
+        started(user, arena.keys[side] == NULL ? VBN_ERR_INVALID
+                                               : proto_put(arena.keys[side], offset, &user->iov, 1, &user->op));
+        break;
+    default:
+        started(user, arena.keys[side] == NULL ? VBN_ERR_INVALID
+                                               : proto_get(arena.keys[side], offset, &user->iov, 1, &user->op));
+    }
+}
+
+/* Exact heap copies, so that the sanitizer sees each byte read beyond. */
+static void inject(int to, const uint8_t *header, uint32_t header_bytes, const uint8_t *payload, uint32_t payload_bytes)
+{
+    uint8_t *header_copy = malloc(header_bytes + 1u);
+    uint8_t *payload_copy = malloc(payload_bytes + 1u);
+    require(header_copy != NULL && payload_copy != NULL);
+    memcpy(header_copy + 1, header, header_bytes);
+    memcpy(payload_copy + 1, payload, payload_bytes);
+    rig_inject(arena.rig, to, header_copy + 1, header_bytes, payload_copy + 1, payload_bytes);
+    free(header_copy);
+    free(payload_copy);
+}
+
+static void tamper(script_t *script)
+{
+    uint8_t header[LINK_UPPER_HEADER_MAX];
+    uint8_t payload[PACKET_MAX];
+    uint8_t what = script_u8(script);
+    uint8_t at = script_u8(script);
+    uint8_t mask = script_u8(script);
+    uint32_t payload_bytes = 0;
+    uint32_t header_bytes = rig_take(arena.rig, what & 1, header, payload, &payload_bytes);
+    if (header_bytes == 0)
+        return;
+    header[at % header_bytes] ^= mask;
+    if ((what & 2) != 0)
+        payload_bytes = payload_bytes == 0 ? 64 : payload_bytes / 2;
+    if ((what & 4) != 0)
+        header_bytes -= at % header_bytes;
+    inject(what & 1, header, header_bytes, payload, payload_bytes);
+    if ((what & 8) != 0)
+        inject(what & 1, header, header_bytes, payload, payload_bytes);
+}
+
+static void invent(script_t *script)
+{
+    uint8_t header[LINK_UPPER_HEADER_MAX];
+    static const uint8_t payload[PACKET_MAX];
+    uint8_t what = script_u8(script);
+    uint32_t header_bytes = script_u8(script) % 48u;
+    script_bytes(script, header, header_bytes);
+    inject(what & 1, header, header_bytes, payload, what >= 128 ? script_u8(script) * 4u : 0);
+}
+
+static void end_remote(script_t *script)
+{
+    uint8_t what = script_u8(script);
+    unsigned slot = what % REMOTES;
+    vbn_am_remote_t *remote = arena.remotes[slot];
+    size_t bytes = arena.remote_lengths[slot];
+    user_op_t *user = remote != NULL && what < 200 && bytes <= MEMORY_BYTES ? new_op(bytes) : NULL;
+    if (remote == NULL)
+        return;
+    arena.remotes[slot] = NULL;
+    if (user == NULL) {
+        proto_am_drop(remote);
+        return;
+    }
+    vbn_status_t status = proto_am_pull(remote, &user->iov, 1, &user->op);
+    started(user, status);
+    if (status < 0)
+        proto_am_drop(remote);
+}
+
+static void free_memory(int side)
+{
+    if (arena.memory[side] != NULL)
+        rig_mem_free(arena.memory[side]);
+    arena.memory[side] = NULL;
+}
+
+static void release_key(int side)
+{
+    if (arena.keys[side] != NULL)
+        proto_key_release(arena.keys[side]);
+    arena.keys[side] = NULL;
+}
+
+static void step(script_t *script)
+{
+    uint8_t what = script_u8(script);
+    int side = what >> 7;
+    switch (what & 15) {
+    case 0:
+    case 1:
+    case 2:
+    case 3: start(script); break;
+    case 4:
+    case 5: tamper(script); break;
+    case 6: invent(script); break;
+    case 7:
+    case 8: end_remote(script); break;
+    case 9: free_memory(side); break;
+    case 10: release_key(side); break;
+    case 11:
+        if ((what & 0x70) == 0x70)
+            rig_kill(arena.rig, side, VBN_ERR_PEER_LOST);
+        break;
+    case 12: rig_run(arena.rig); break;
+    default: (void)rig_deliver(arena.rig, side); break;
+    }
+}
+
+static void open_arena(uint8_t mode)
+{
+    rig_options_t options = rig_defaults();
+    options.packet_max = PACKET_MAX;
+    options.eager_best = options.stream_chunk = 1024;
+    options.am_small_max = 512;
+    options.max_incoming = 16;
+    options.late_done = (mode & 1) != 0;
+    options.use_sink = (mode & 2) != 0;
+    options.not_ready = (mode & 4) != 0;
+    memset(&arena, 0, sizeof(arena));
+    arena.rig = rig_open(&options);
+    for (int side = 0; side < 2; side++) {
+        arena.memory[side] = rig_mem(arena.rig, side, MEMORY_BYTES);
+        require(arena.memory[side] != NULL);
+        require(rig_handler(arena.rig, side, 0, on_message, NULL) == VBN_OK);
+    }
+    for (int side = 0; side < 2; side++)
+        arena.keys[side] = rig_import(arena.rig, side, arena.memory[1 - side], 0, MEMORY_BYTES / 2,
+                                      (mode & 8) != 0 ? VBN_ACCESS_READ : VBN_ACCESS_READ | VBN_ACCESS_WRITE);
+}
+
+static void close_arena(void)
+{
+    for (int side = 0; side < 2; side++)
+        rig_kill(arena.rig, side, VBN_ERR_CLOSED);
+    for (unsigned i = 0; i < REMOTES; i++)
+        if (arena.remotes[i] != NULL)
+            proto_am_drop(arena.remotes[i]);
+    for (int side = 0; side < 2; side++) {
+        release_key(side);
+        free_memory(side);
+    }
+    for (unsigned i = 0; i < arena.op_count; i++) {
+        require(!arena.ops[i].pending);
+        free(arena.ops[i].iov.iov_base);
+    }
+    rig_close(arena.rig);
+}
+
+static void decode_only(const uint8_t *data, size_t size)
+{
+    proto_header_t header;
+    uint8_t again[LINK_UPPER_HEADER_MAX];
+    uint32_t payload_bytes = size > 0 ? data[0] : 0;
+    if (size < 1 || proto_decode(data + 1, (uint32_t)size - 1, payload_bytes, &header) != VBN_OK)
+        return;
+    require(proto_encode(&header, again) == size - 1 && memcmp(again, data + 1, size - 1) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    script_t script = {data, size};
+    uint8_t mode = script_u8(&script);
+    if (mode == 255) {
+        decode_only(script.at, script.left);
+        return 0;
+    }
+    open_arena(mode);
+    for (unsigned i = 0; i < STEPS_MAX && script.left > 0; i++)
+        step(&script);
+    rig_run(arena.rig);
+    close_arena();
+    return 0;
+}
