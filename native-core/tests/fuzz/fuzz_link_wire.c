@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_link_wire.c - the link layer's packet header (first byte 0) and the offers of its handshake. What is accepted must
- * encode to the same bytes again. */
+ * fuzz_link_wire.c - the link layer's packet header (first byte 0) and the offers of its handshake. What is accepted
+ * must encode to the same bytes again. */
 #include "fuzz.h"
 #include "link/link_wire.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_proto.c - two protocol engines that really work with each other, and somebody between them who changes, repeats and
- * invents packets. The input is a script. Every operation must complete exactly once, and write into its buffer only.
- * A first byte of 255 only decodes the rest as a header. */
+ * fuzz_proto.c - two protocol engines that really work with each other, and somebody between them who changes, repeats
+ * and invents packets. The input is a script. Every operation must complete exactly once, and write into its buffer
+ * only. A first byte of 255 only decodes the rest as a header. */
 #include "fuzz.h"
 #include "proto/proto_wire.h"
 #include "rig.h"

@@ -69,6 +69,12 @@ vbn_status_t bench_resolve(bench_t *bench, uint64_t key, uint64_t offset, uint64
     return mem_key_resolve(bench->registry, key, offset, length, access, address_p);
 }
 
+vbn_status_t bench_hold(bench_t *bench, uint64_t key, uint64_t offset, uint64_t length, unsigned access,
+                        void **address_p, vbn_mem_t **mem_p)
+{
+    return mem_key_hold(bench->registry, key, offset, length, access, address_p, mem_p);
+}
+
 vbn_status_t bench_descriptor(bench_t *bench, uint64_t key, int *fd_p)
 {
     return mem_key_descriptor(bench->registry, key, fd_p);

@@ -24,6 +24,9 @@ vbn_status_t bench_invalidate(bench_t *bench, const void *address, size_t length
 vbn_mem_t *bench_find(bench_t *bench, const void *address, size_t length);
 vbn_status_t bench_resolve(bench_t *bench, uint64_t key, uint64_t offset, uint64_t length, unsigned access,
                            void **address_p);
+vbn_status_t bench_hold(bench_t *bench, uint64_t key, uint64_t offset, uint64_t length, unsigned access,
+                        void **address_p, vbn_mem_t **mem_p);
+void mem_unhold(vbn_mem_t *mem);
 vbn_status_t bench_descriptor(bench_t *bench, uint64_t key, int *fd_p);
 /* Decodes; key handle out. */
 vbn_status_t bench_decode(const void *blob, size_t length, uint64_t *key_p);
