@@ -7,7 +7,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERBENA = ROOT / "verbena"
-COMMANDS = ["demo", "test", "build", "bench", "doctor", "spark", "clean"]
+COMMANDS = ["demo", "test", "fuzz", "build", "bench", "doctor", "spark", "clean"]
 
 
 def run(*arguments, program=VERBENA, cwd=None):
@@ -38,6 +38,11 @@ class VerbenaTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("unknown part 'nosuch'", result.stderr)
         self.assertIn("core", result.stderr)
+
+    def test_a_bad_number_of_minutes_is_named_before_anything_is_built(self):
+        result = run("fuzz", "tcp", "soon")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("'soon' is not a number of minutes", result.stderr)
 
     def test_it_works_from_any_folder_and_through_a_link(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ import java.util.concurrent.ExecutionException;
  * The engine's thread: takes the queue, hands commands to native code, dispatches completions, spins a little, sleeps.
  * Fields belong to that thread unless they are volatile or final.
  */
-final class EngineLoop implements Runnable {
+final class EngineLoop implements Runnable, EngineQueue.Owner {
     private static final int DRAIN_MAX = 256;
     private static final long SLEEP_NANOS = 1_000_000_000L;
     private static final long JOIN_MILLIS = 60_000;
@@ -29,6 +29,7 @@ final class EngineLoop implements Runnable {
     private final ArrayDeque<Operation> pending = new ArrayDeque<>();
     private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
     private final ArrayDeque<Operation> spare = new ArrayDeque<>();
+    private final SleepFlag asleep = new SleepFlag();
     /** By the index in the handle. */
     private VbnPeer[] peers = new VbnPeer[16];
     private EngineQueue queue;
@@ -37,7 +38,6 @@ final class EngineLoop implements Runnable {
     private volatile byte[] address;
     private volatile boolean closing;
     private volatile boolean terminated;
-    private volatile boolean asleep;
 
     EngineLoop(VbnEngine engine, VbnContext context, String threadName) {
         this.engine = engine;
@@ -71,7 +71,13 @@ final class EngineLoop implements Runnable {
         return address;
     }
 
-    boolean isTerminated() {
+    @Override
+    public String name() {
+        return thread.getName();
+    }
+
+    @Override
+    public boolean isTerminated() {
         return terminated;
     }
 
@@ -104,9 +110,9 @@ final class EngineLoop implements Runnable {
         }
     }
 
-    void wakeIfAsleep() {
-        if (asleep) {
-            asleep = false;
+    @Override
+    public void wakeIfAsleep() {
+        if (asleep.mustWake()) {
             Native.workerWake(worker);
         }
     }
@@ -117,8 +123,9 @@ final class EngineLoop implements Runnable {
         return (op == null ? new Operation() : op).set(kind, handle, done);
     }
 
-    /** Completes an operation that native code does not have. Engine thread, or any after the engine has ended. */
-    void fail(Operation op, VbnStatus status, String text) {
+    /** Engine thread, or any after the engine has ended. */
+    @Override
+    public void fail(Operation op, VbnStatus status, String text) {
         finish(op, new VbnException(status, op.describe() + ": " + text), 0);
     }
 
@@ -180,14 +187,14 @@ final class EngineLoop implements Runnable {
     }
 
     private void sleep() throws VbnException {
-        asleep = true; // volatile; pairs with the fence in EngineQueue.published
+        asleep.raise();
         if (closing || !queue.isEmpty() || !tasks.isEmpty() || !pending.isEmpty() || page.hasCommands()) {
-            asleep = false;
+            asleep.lower();
             return;
         }
         long start = System.nanoTime();
         int events = Native.poll(worker, Page.EVENTS, SLEEP_NANOS);
-        asleep = false;
+        asleep.lower();
         VbnException.check(events);
         idle.slept(System.nanoTime() - start);
         for (int i = 0; i < events; i++) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.core;
 
-import java.lang.invoke.VarHandle;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 import org.jctools.queues.MpscArrayQueue;
@@ -13,21 +12,34 @@ import org.jctools.queues.MpscArrayQueue;
 final class EngineQueue {
     private static final long RETRY_NANOS = 50_000;
 
-    private final EngineLoop loop;
+    /** The engine, as its queue sees it. Any thread calls it. */
+    interface Owner {
+        boolean isTerminated();
+
+        /** Something was published: the owner must not go to sleep over it. */
+        void wakeIfAsleep();
+
+        /** Completes an operation that native code does not have. */
+        void fail(Operation op, VbnStatus status, String text);
+
+        String name();
+    }
+
+    private final Owner owner;
     private final MpscArrayQueue<Object> items;
     /** Operations that found the queue full for too long; bounded by threads x time / time-out. */
     private final ConcurrentLinkedQueue<Operation> refused = new ConcurrentLinkedQueue<>();
     private final long timeoutNanos;
 
-    EngineQueue(EngineLoop loop, int capacity, long timeoutNanos) {
-        this.loop = loop;
+    EngineQueue(Owner owner, int capacity, long timeoutNanos) {
+        this.owner = owner;
         this.timeoutNanos = timeoutNanos;
         items = new MpscArrayQueue<>(capacity);
     }
 
     /** False when the engine has ended or the queue stayed full. */
     boolean offer(Object item) {
-        if (loop.isTerminated() || !items.offer(item) && !offerLater(item)) {
+        if (owner.isTerminated() || !items.offer(item) && !offerLater(item)) {
             return false;
         }
         published();
@@ -36,7 +48,7 @@ final class EngineQueue {
 
     private boolean offerLater(Object item) {
         long deadline = System.nanoTime() + timeoutNanos;
-        while (!loop.isTerminated() && System.nanoTime() - deadline < 0) {
+        while (!owner.isTerminated() && System.nanoTime() - deadline < 0) {
             LockSupport.parkNanos(RETRY_NANOS);
             if (items.offer(item)) {
                 return true;
@@ -47,8 +59,8 @@ final class EngineQueue {
 
     /** Lets the operation, which offer() did not take, complete with an error. */
     void refuse(Operation op) {
-        if (loop.isTerminated()) {
-            loop.fail(op, VbnStatus.CLOSED, "the engine is closed");
+        if (owner.isTerminated()) {
+            owner.fail(op, VbnStatus.CLOSED, "the engine is closed");
             return;
         }
         refused.add(op);
@@ -56,11 +68,8 @@ final class EngineQueue {
     }
 
     private void published() {
-        // Full fence: the item must be visible before the flag is read; pairs with the volatile write of the flag
-        // before the emptiness check in EngineLoop.sleep. One of the two sides sees the other.
-        VarHandle.fullFence();
-        loop.wakeIfAsleep();
-        if (loop.isTerminated()) {
+        owner.wakeIfAsleep();
+        if (owner.isTerminated()) {
             refuseAll();
         }
     }
@@ -81,18 +90,18 @@ final class EngineQueue {
     synchronized void refuseAll() {
         for (Object item = items.poll(); item != null; item = items.poll()) {
             if (item instanceof Operation op) {
-                loop.fail(op, VbnStatus.CLOSED, "the engine is closed");
+                owner.fail(op, VbnStatus.CLOSED, "the engine is closed");
             } else if (item instanceof EngineCall<?> call) {
                 call.refuse();
             }
         }
         for (Operation op = refused.poll(); op != null; op = refused.poll()) {
-            loop.fail(op, VbnStatus.LIMIT, fullText());
+            owner.fail(op, VbnStatus.LIMIT, fullText());
         }
     }
 
     String fullText() {
-        return "the queue of engine " + loop.thread().getName() + " was full for " + timeoutNanos / 1_000_000
+        return "the queue of engine " + owner.name() + " was full for " + timeoutNanos / 1_000_000
             + " ms: submit less at once, or enlarge VbnConfig.queue";
     }
 }

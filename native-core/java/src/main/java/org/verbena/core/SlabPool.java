@@ -5,7 +5,6 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A bounded store of equal slabs of shareable memory, from which chunks of any size up to a slab are allocated. Thread
@@ -230,7 +229,7 @@ public final class SlabPool implements AutoCloseable {
         private final Slab slab;
         private final int offset;
         private final int capacity;
-        private final AtomicInteger references = new AtomicInteger(1);
+        private final ReferenceCount references = new ReferenceCount();
 
         private Chunk(SlabPool pool, Slab slab, int offset, int capacity) {
             this.pool = pool;
@@ -260,7 +259,7 @@ public final class SlabPool implements AutoCloseable {
          * @throws IllegalStateException when the chunk is released or the pool is closed
          */
         public ByteBuffer buffer() {
-            if (references.get() <= 0) {
+            if (!references.isLive()) {
                 throw new IllegalStateException("the chunk is released");
             }
             return slab.memory.slice(offset, capacity);
@@ -277,7 +276,7 @@ public final class SlabPool implements AutoCloseable {
          * @throws IllegalStateException when the chunk is released
          */
         public void retain() {
-            if (references.getAndUpdate(count -> count > 0 ? count + 1 : count) <= 0) {
+            if (!references.retain()) {
                 throw new IllegalStateException("the chunk is released");
             }
         }
@@ -288,11 +287,11 @@ public final class SlabPool implements AutoCloseable {
          * @throws IllegalStateException when the chunk is released already
          */
         public void release() {
-            int before = references.getAndUpdate(count -> count > 0 ? count - 1 : count);
-            if (before <= 0) {
+            int left = references.release();
+            if (left < 0) {
                 throw new IllegalStateException("the chunk is released already");
             }
-            if (before == 1) {
+            if (left == 0) {
                 pool.release(this);
             }
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.core;
 
-import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
@@ -17,14 +16,11 @@ public final class Stage<T> implements AutoCloseable {
     private static final long POLL_MILLIS = 200;
     private static final long CLOSE_MILLIS = 60_000;
 
-    private final ArrayBlockingQueue<T> queue;
+    private final ClosingQueue<T> queue;
     private final Consumer<T> work;
     private final BiConsumer<T, Throwable> onError;
     private final Thread thread;
     private final AtomicLong done = new AtomicLong();
-    /** Producers inside offer(); the thread ends only when there are none, so that nothing is left behind. */
-    private final AtomicLong offering = new AtomicLong();
-    private volatile boolean closing;
 
     /**
      * Starts the stage.
@@ -35,7 +31,7 @@ public final class Stage<T> implements AutoCloseable {
      * @param onError called on that thread with an item whose work threw
      */
     public Stage(String name, int capacity, Consumer<T> work, BiConsumer<T, Throwable> onError) {
-        queue = new ArrayBlockingQueue<>(capacity);
+        queue = new ClosingQueue<>(capacity, POLL_MILLIS);
         this.work = work;
         this.onError = onError;
         thread = new Thread(this::run, name);
@@ -53,12 +49,7 @@ public final class Stage<T> implements AutoCloseable {
      * @throws InterruptedException when interrupted while waiting
      */
     public boolean offer(T item, long timeout, TimeUnit unit) throws InterruptedException {
-        offering.incrementAndGet();
-        try {
-            return !closing && queue.offer(item, timeout, unit);
-        } finally {
-            offering.decrementAndGet();
-        }
+        return queue.offer(item, timeout, unit);
     }
 
     /** Returns the items that wait. */
@@ -74,7 +65,7 @@ public final class Stage<T> implements AutoCloseable {
     /** Takes no more items, works off those that wait, and waits up to 60 s for that. Idempotent. */
     @Override
     public void close() {
-        closing = true;
+        queue.close();
         if (Thread.currentThread() == thread) {
             return;
         }
@@ -88,15 +79,13 @@ public final class Stage<T> implements AutoCloseable {
     private void run() {
         while (true) {
             try {
-                boolean last = closing && offering.get() == 0;
-                T item = queue.poll(last ? 0 : POLL_MILLIS, TimeUnit.MILLISECONDS);
-                if (item != null) {
-                    handle(item);
-                } else if (last) {
+                T item = queue.take();
+                if (item == null) {
                     return;
                 }
+                handle(item);
             } catch (InterruptedException e) {
-                closing = true;
+                queue.close();
             }
         }
     }

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Verbena's native core for Java. Works on the class path as well; on the module path only this package is visible. */
+module org.verbena.core {
+    requires org.jctools.core;
+    requires static jdk.management; // the benchmark counts allocated bytes
+
+    exports org.verbena.core;
+}

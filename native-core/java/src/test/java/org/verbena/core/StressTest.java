@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.openjdk.jcstress.annotations.JCStressTest;
+
+/** Runs the jcstress tests (classes named *Stress) for about half a minute, in processes of their own. */
+@Timeout(420)
+class StressTest {
+    private static final Pattern RESULTS = Pattern.compile(
+        "Results: (\\d+) planned; (\\d+) passed, (\\d+) failed, (\\d+) soft errs, (\\d+) hard errs");
+
+    @Test
+    void no_interleaving_of_the_queues_and_counts_is_forbidden() throws Exception {
+        Path output = Path.of("target/jcstress");
+        Files.createDirectories(output);
+        File log = output.resolve("output.log").toFile();
+        Process process = new ProcessBuilder(command()).directory(output.toFile()).redirectErrorStream(true)
+            .redirectOutput(log).start();
+        try {
+            assertTrue(process.waitFor(400, TimeUnit.SECONDS), "jcstress did not end: see " + log);
+        } finally {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly();
+        }
+        String text = Files.readString(log.toPath());
+        Matcher results = RESULTS.matcher(text);
+        long[] counts = null;
+        while (results.find()) { // the last line is the final one
+            counts = Stream.of(1, 2, 3, 4, 5).mapToLong(group -> Long.parseLong(results.group(group))).toArray();
+        }
+        assertTrue(counts != null, text);
+        System.out.println("jcstress: " + counts[1] + " passed, " + counts[2] + " failed, see " + log);
+        assertEquals(0, counts[2] + counts[3] + counts[4], text);
+        assertEquals(counts[0], counts[1], text);
+        assertTrue(counts[1] >= declaredTests(), text);
+    }
+
+    private static List<String> command() {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), "org.openjdk.jcstress.Main"));
+        // One fork of one JVM configuration each: two cores are enough, and the budget is seconds.
+        command.addAll(List.of("-t", "org.verbena.core", "-f", "1", "-fsm", "1", "-sc", "false", "-iters", "3"));
+        command.addAll(List.of("-time", "700", "-hs", "256", "-jvmArgs", "-XX:+UseSerialGC", "-r", "."));
+        return command;
+    }
+
+    private static long declaredTests() {
+        return Stream.of(EngineQueueStress.class, SharedStateStress.class)
+            .flatMap(holder -> Stream.of(holder.getDeclaredClasses()))
+            .filter(test -> test.isAnnotationPresent(JCStressTest.class)).count();
+    }
+}
