@@ -8,12 +8,15 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.BaseShuffleHandle;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.ShuffleHandle;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
+import org.apache.spark.shuffle.ShuffleReader;
 import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
+import org.verbena.spark.serial.Serializers;
 import org.verbena.spark.store.ShuffleFiles;
 import org.verbena.spark.store.SlabStore;
 import org.verbena.spark.write.HashShuffleMapWriter;
@@ -28,7 +31,8 @@ public class VerbenaShuffleManager extends SortShuffleManager {
     private final SparkConf conf;
     private final SparkShim shim;
     private final IndexShuffleBlockResolver resolver;
-    private ShuffleEngine engine;
+    /** Written under the lock; read without it, because every block asks. */
+    private volatile ShuffleEngine engine;
     private boolean engineFailed;
     private boolean stopped;
 
@@ -52,7 +56,12 @@ public class VerbenaShuffleManager extends SortShuffleManager {
     }
 
     /** The environment's engine, started now if it can be; null when the plugin stands aside or Spark is not ready. */
-    public final synchronized ShuffleEngine engine() {
+    public final ShuffleEngine engine() {
+        ShuffleEngine current = engine;
+        return current != null ? current : started();
+    }
+
+    private synchronized ShuffleEngine started() {
         SparkEnv env = SparkEnv.get();
         if (engine != null || shim == null || engineFailed || stopped || env == null || env.conf() != conf
                 || env.blockManager().blockManagerId() == null) {
@@ -81,12 +90,27 @@ public class VerbenaShuffleManager extends SortShuffleManager {
             ShuffleWriteMetricsReporter metrics) {
         ShuffleEngine current = engine();
         SlabStore store = current == null ? null : current.store();
+        replaceSerializer(handle);
         if (store != null && handle instanceof BaseShuffleHandle<?, ?, ?> base
                 && HashShuffleMapWriter.suits(base.dependency(), conf)) {
-            return new HashShuffleMapWriter<>(base.dependency(), mapId, SparkEnv.get().blockManager(), metrics, store,
-                shim);
+            return new HashShuffleMapWriter<>(base.dependency(), mapId, context, SparkEnv.get().blockManager(),
+                metrics, store, shim);
         }
         return super.getWriter(handle, mapId, context, metrics);
+    }
+
+    @Override
+    public <K, C> ShuffleReader<K, C> getReader(ShuffleHandle handle, int startMap, int endMap, int startPartition,
+            int endPartition, TaskContext context, ShuffleReadMetricsReporter metrics) {
+        replaceSerializer(handle);
+        return super.getReader(handle, startMap, endMap, startPartition, endPartition, context, metrics);
+    }
+
+    /** Depends on the application's configuration only, not on this executor: writers and readers must agree. */
+    private void replaceSerializer(ShuffleHandle handle) {
+        if (shim != null && handle instanceof BaseShuffleHandle<?, ?, ?> base) {
+            Serializers.replace(base.dependency());
+        }
     }
 
     @Override

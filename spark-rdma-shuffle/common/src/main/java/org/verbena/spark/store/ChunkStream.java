@@ -67,7 +67,11 @@ public final class ChunkStream extends InputStream {
 
     @Override
     public int available() {
-        return current.remaining();
+        long sum = current.remaining();
+        for (int i = next; i < pieces.length && !closed; i++) {
+            sum += pieces[i].remaining();
+        }
+        return (int) Math.min(Integer.MAX_VALUE, sum);
     }
 
     @Override

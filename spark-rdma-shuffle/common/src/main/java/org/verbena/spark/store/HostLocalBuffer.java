@@ -15,6 +15,8 @@ import org.apache.spark.network.buffer.ManagedBuffer;
  */
 public final class HostLocalBuffer extends ManagedBuffer {
     private static final int BATCH = 32 << 10;
+    /** A read of so many bytes is copied directly. */
+    private static final int LARGE = 512;
 
     private final MapIndex index;
     private final int start;
@@ -38,45 +40,53 @@ public final class HostLocalBuffer extends ManagedBuffer {
         }
     }
 
-    /** Copies batches; changes to the file in the middle of a block when it must. */
+    /** Copies large reads directly and small ones by batches; changes to the file in the middle when it must. */
     private final class Stream extends InputStream {
         private final ByteBuffer[] pieces;
-        private final byte[] batch = new byte[(int) Math.min(BATCH, Math.max(1, size))];
+        private byte[] batch;
         private int next;
         private int at;
         private int filled;
-        private long before;
+        /** Bytes of the block that were copied out and believed. */
+        private long copied;
         private InputStream file;
 
         Stream(ByteBuffer[] pieces) {
             this.pieces = pieces;
         }
 
-        private boolean fill() throws IOException {
+        /** Copies up to count bytes; 0 at the end. */
+        private int copy(byte[] to, int offset, int count) throws IOException {
             if (file != null) {
-                filled = Math.max(0, file.read(batch));
-                at = 0;
-                return filled > 0;
+                return Math.max(0, file.read(to, offset, count));
             }
-            before += filled;
-            filled = 0;
-            at = 0;
-            while (filled < batch.length && next < pieces.length) {
-                int n = Math.min(batch.length - filled, pieces[next].remaining());
-                pieces[next].get(batch, filled, n);
-                filled += n;
+            int done = 0;
+            while (done < count && next < pieces.length) {
+                int n = Math.min(count - done, pieces[next].remaining());
+                pieces[next].get(to, offset + done, n);
+                done += n;
                 next += pieces[next].hasRemaining() ? 0 : 1;
             }
-            if (filled > 0 && !index.isLive()) {
+            if (done > 0 && !index.isLive()) {
                 openFile();
-                return fill();
+                return copy(to, offset, count);
             }
+            copied += done;
+            return done;
+        }
+
+        private boolean fill() throws IOException {
+            if (batch == null) {
+                batch = new byte[(int) Math.min(BATCH, Math.max(1, size))];
+            }
+            at = 0;
+            filled = copy(batch, 0, batch.length);
             return filled > 0;
         }
 
         private void openFile() throws IOException {
             file = files.open().createInputStream();
-            long left = before;
+            long left = copied;
             while (left > 0) {
                 long n = file.skip(left);
                 if (n <= 0) {
@@ -96,19 +106,22 @@ public final class HostLocalBuffer extends ManagedBuffer {
             if (count == 0) {
                 return 0;
             }
-            int done = 0;
-            while (done < count && (at < filled || fill())) {
-                int n = Math.min(count - done, filled - at);
-                System.arraycopy(batch, at, to, offset + done, n);
-                at += n;
-                done += n;
+            if (at == filled && count >= LARGE) {
+                int n = copy(to, offset, count);
+                return n == 0 ? -1 : n;
             }
-            return done == 0 ? -1 : done;
+            if (at == filled && !fill()) {
+                return -1;
+            }
+            int n = Math.min(count, filled - at);
+            System.arraycopy(batch, at, to, offset, n);
+            at += n;
+            return n;
         }
 
         @Override
         public int available() {
-            return filled - at;
+            return (int) Math.min(Integer.MAX_VALUE, filled - at + (file == null ? size - copied : 0));
         }
 
         @Override

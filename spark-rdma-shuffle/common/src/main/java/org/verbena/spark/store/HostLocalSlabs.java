@@ -39,12 +39,16 @@ public final class HostLocalSlabs implements AutoCloseable {
         this.application = application;
     }
 
+    /** Names a map output; asked for once per block, therefore no text. */
+    private record Output(int shuffleId, long mapId) {
+    }
+
     /** Another executor of this host. */
     private final class Neighbour {
         private final Path directory;
         private final Map<Integer, VbnMemory> memories = new ConcurrentHashMap<>();
         private final Map<Integer, ByteBuffer> views = new ConcurrentHashMap<>();
-        private final Map<String, MapIndex> indices = new ConcurrentHashMap<>();
+        private final Map<Output, MapIndex> indices = new ConcurrentHashMap<>();
 
         Neighbour(Path directory) {
             this.directory = directory;
@@ -68,21 +72,21 @@ public final class HostLocalSlabs implements AutoCloseable {
         }
 
         MapIndex index(int shuffleId, long mapId) throws IOException {
-            String name = "m-" + shuffleId + "-" + mapId;
-            MapIndex index = indices.get(name);
+            Output output = new Output(shuffleId, mapId);
+            MapIndex index = indices.get(output);
             if (index != null && index.isLive()) {
                 return index;
             }
-            Path link = directory.resolve(name);
+            Path link = directory.resolve("m-" + shuffleId + "-" + mapId);
             if (!Files.isSymbolicLink(link)) {
-                indices.remove(name);
+                indices.remove(output);
                 return null;
             }
             MapIndex found = parse(Files.readSymbolicLink(link).toString());
             if (indices.size() >= MAX_INDICES) {
                 indices.clear();
             }
-            indices.put(name, found);
+            indices.put(output, found);
             return found;
         }
 

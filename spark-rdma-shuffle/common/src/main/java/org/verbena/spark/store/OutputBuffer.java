@@ -22,7 +22,9 @@ import org.verbena.core.SlabPool;
  * {@link #commit} or {@link #abort}.
  */
 public final class OutputBuffer {
-    private static final int FIRST_CHUNK = 4 << 10;
+    /** A partition that stays smaller never takes a chunk of its own. */
+    private static final int STAGE = 4 << 10;
+    private static final int FIRST_CHUNK = 16 << 10;
     private static final int HEAP_CHUNK = 16 << 10;
     private static final int LARGE_CHUNK = 1 << 20;
     private static final long OVERFLOW_UNIT = 4L << 20;
@@ -68,33 +70,29 @@ public final class OutputBuffer {
 
     /** Bytes of a partition so far. */
     public long length(int partition) {
-        return partitions[partition] == null ? 0 : partitions[partition].length;
+        return partitions[partition] == null ? 0 : partitions[partition].length();
     }
 
-    /** Receives a partition's bytes. */
-    private final class PartitionStream extends OutputStream {
+    /** Receives a partition's bytes: into heap memory first, from there in larger steps into chunks. */
+    private final class PartitionStream extends ByteSink {
         private final boolean sequential;
         private final List<Piece> pieces = new ArrayList<>(2);
         private Room room;
         private int start;
         private int nextChunk = FIRST_CHUNK;
-        private long length;
+        private long drained;
 
         PartitionStream(boolean sequential) {
+            super(STAGE);
             this.sequential = sequential;
         }
 
-        @Override
-        public void write(int b) throws IOException {
-            if (room == null || !room.buffer().hasRemaining()) {
-                makeRoom();
-            }
-            room.buffer().put((byte) b);
-            length++;
+        long length() {
+            return drained + buffered();
         }
 
         @Override
-        public void write(byte[] from, int offset, int count) throws IOException {
+        protected void drain(byte[] from, int offset, int count) throws IOException {
             int at = offset;
             int left = count;
             while (left > 0) {
@@ -106,11 +104,14 @@ public final class OutputBuffer {
                 at += n;
                 left -= n;
             }
-            length += count;
+            drained += count;
         }
 
         @Override
-        public void close() {
+        public void close() throws IOException {
+            if (sequential) {
+                drainAll();
+            }
             if (sequential && room != null) {
                 Room rest = room;
                 seal();
@@ -138,6 +139,40 @@ public final class OutputBuffer {
                 pieces.add(new Piece(room.chunk(), room.buffer().duplicate().flip().slice(start, size), start, size));
             }
             room = null;
+        }
+
+        /** Ends a partition: what is left in heap memory goes to its own chunk if that has space. */
+        private void finish() throws IOException {
+            if (room != null && room.buffer().remaining() >= buffered()) {
+                drainAll();
+            }
+            seal();
+        }
+
+        /** Whether the last piece leaves so much of its own chunk free that a copy is better. */
+        private boolean wastesChunk() {
+            return !sequential && !pieces.isEmpty() && last().length() <= last().chunk().capacity() * 3L / 4;
+        }
+
+        private Piece last() {
+            return pieces.get(pieces.size() - 1);
+        }
+
+        private int packable() {
+            return buffered() + (wastesChunk() ? last().length() : 0);
+        }
+
+        /** Moves the packable bytes into a shared room; returns the chunk that is empty now, or null. */
+        private SlabPool.Chunk pack(Room shared) throws IOException {
+            Piece moved = wastesChunk() ? pieces.remove(pieces.size() - 1) : null;
+            room = shared;
+            start = shared.buffer().position();
+            if (moved != null) {
+                shared.buffer().put(moved.bytes());
+            }
+            drainAll();
+            seal();
+            return moved == null ? null : moved.chunk();
         }
     }
 
@@ -194,7 +229,7 @@ public final class OutputBuffer {
         try {
             for (PartitionStream partition : partitions) {
                 if (partition != null) {
-                    partition.seal();
+                    partition.finish();
                 }
             }
             carried = null;
@@ -220,9 +255,11 @@ public final class OutputBuffer {
         return true;
     }
 
-    /** Null when there is no slab memory for the index. */
+    /** Null when there is no slab memory for the last pieces or the index. */
     private long[] commitSlabs() throws IOException {
-        packTails();
+        if (!packTails()) {
+            return null;
+        }
         int count = 0;
         for (PartitionStream partition : partitions) {
             count += partition == null ? 0 : partition.pieces.size();
@@ -259,38 +296,42 @@ public final class OutputBuffer {
     }
 
     /**
-     * Copies single pieces that fill less than three quarters of their chunk into shared chunks: the many tiny blocks
-     * of a wide shuffle would otherwise waste most of the budget.
+     * Moves what is still in heap memory, and pieces that fill less than three quarters of their chunk, into shared
+     * chunks: the many tiny blocks of a wide shuffle would otherwise waste most of the budget.
+     *
+     * @return false when there is no slab memory for them
      */
-    private void packTails() {
-        List<Piece> packed = new ArrayList<>();
-        Room target = null;
+    private boolean packTails() throws IOException {
+        long need = 0;
         for (PartitionStream partition : partitions) {
-            if (partition == null || partition.sequential || partition.pieces.isEmpty()) {
+            need += partition == null ? 0 : partition.packable();
+        }
+        List<SlabPool.Chunk> emptied = new ArrayList<>();
+        Room shared = null;
+        for (PartitionStream partition : partitions) {
+            int bytes = partition == null ? 0 : partition.packable();
+            if (bytes == 0) {
                 continue;
             }
-            int last = partition.pieces.size() - 1;
-            Piece piece = partition.pieces.get(last);
-            if (piece.length() > piece.chunk().capacity() * 3L / 4) {
-                continue;
-            }
-            if (target == null || target.buffer().remaining() < piece.length()) {
-                SlabPool.Chunk chunk = store.allocate(Math.max(64 << 10, piece.length()));
+            if (shared == null || shared.buffer().remaining() < bytes) {
+                SlabPool.Chunk chunk = store.allocate((int) Math.max(bytes, Math.min(need, LARGE_CHUNK)));
                 if (chunk == null) {
-                    break;
+                    return false;
                 }
                 chunks.add(chunk);
-                target = new Room(chunk, chunk.buffer());
+                shared = new Room(chunk, chunk.buffer());
             }
-            int at = target.buffer().position();
-            target.buffer().put(piece.bytes());
-            partition.pieces.set(last, new Piece(target.chunk(), null, at, piece.length()));
-            packed.add(piece);
+            SlabPool.Chunk empty = partition.pack(shared);
+            if (empty != null) {
+                emptied.add(empty);
+            }
+            need -= bytes;
         }
-        for (Piece piece : packed) {
-            chunks.remove(piece.chunk());
-            piece.chunk().release();
+        for (SlabPool.Chunk chunk : emptied) {
+            chunks.remove(chunk);
+            chunk.release();
         }
+        return true;
     }
 
     private long[] commitFiles() throws IOException {
@@ -306,7 +347,10 @@ public final class OutputBuffer {
 
     private long writePartition(int partition, FileChannel to) throws IOException {
         long sum = 0;
-        for (Piece piece : partitions[partition] == null ? List.<Piece>of() : partitions[partition].pieces) {
+        if (partitions[partition] == null) {
+            return sum;
+        }
+        for (Piece piece : partitions[partition].pieces) {
             if (piece.bytes() != null) {
                 SpillToFiles.drain(piece.bytes().duplicate(), to);
             } else if (piece.chunk() != null) {
@@ -321,7 +365,7 @@ public final class OutputBuffer {
             }
             sum += piece.length();
         }
-        return sum;
+        return sum + SpillToFiles.drain(partitions[partition].rest(), to);
     }
 
     /** Gives everything back. Idempotent; does nothing after a commit. */

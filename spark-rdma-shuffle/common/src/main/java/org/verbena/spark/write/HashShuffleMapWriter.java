@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serialises every record straight into its partition's slab chunk: no sort, no temporary file, no merge.
+// Serialises every record straight into its partition's memory: no sort, no temporary file, no merge.
 package org.verbena.spark.write;
 
 import java.io.IOException;
@@ -7,6 +7,7 @@ import java.io.OutputStream;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
+import org.apache.spark.TaskContext;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.serializer.SerializerInstance;
@@ -20,6 +21,7 @@ import org.verbena.spark.store.OutputBuffer;
 import org.verbena.spark.store.SlabStore;
 import scala.Option;
 import scala.Product2;
+import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
@@ -34,6 +36,7 @@ public final class HashShuffleMapWriter<K, V> extends ShuffleWriter<K, V> {
 
     private final ShuffleDependency<?, ?, ?> dependency;
     private final long mapId;
+    private final TaskContext context;
     private final BlockManager blocks;
     private final ShuffleWriteMetricsReporter metrics;
     private final SlabStore store;
@@ -45,11 +48,12 @@ public final class HashShuffleMapWriter<K, V> extends ShuffleWriter<K, V> {
     private boolean stopped;
 
     /** Makes the writer of one map task. */
-    public HashShuffleMapWriter(ShuffleDependency<?, ?, ?> dependency, long mapId, BlockManager blocks,
-            ShuffleWriteMetricsReporter metrics, SlabStore store, SparkShim shim) {
+    public HashShuffleMapWriter(ShuffleDependency<?, ?, ?> dependency, long mapId, TaskContext context,
+            BlockManager blocks, ShuffleWriteMetricsReporter metrics, SlabStore store, SparkShim shim) {
         int partitions = dependency.partitioner().numPartitions();
         this.dependency = dependency;
         this.mapId = mapId;
+        this.context = context;
         this.blocks = blocks;
         this.metrics = metrics;
         this.store = store;
@@ -59,24 +63,35 @@ public final class HashShuffleMapWriter<K, V> extends ShuffleWriter<K, V> {
     }
 
     /**
-     * Whether one stream per partition is the right way: no combine on the map side, and not too many partitions
-     * (a compressing or encrypting stream holds buffers of its own).
+     * Whether one stream per partition is the right way: not too many partitions (a compressing or encrypting stream
+     * holds buffers of its own).
      */
     public static boolean suits(ShuffleDependency<?, ?, ?> dependency, SparkConf conf) {
         boolean wrapped = conf.getBoolean("spark.shuffle.compress", true)
             || conf.getBoolean("spark.io.encryption.enabled", false);
-        return !dependency.mapSideCombine()
-            && dependency.partitioner().numPartitions() <= (wrapped ? MAX_WRAPPED_PARTITIONS : MAX_PARTITIONS);
+        return dependency.partitioner().numPartitions() <= (wrapped ? MAX_WRAPPED_PARTITIONS : MAX_PARTITIONS);
+    }
+
+    /** Combined by key when the shuffle wants that, in Spark's own map, which spills; needs no order by partition. */
+    private Iterator<? extends Product2<?, ?>> combined(Iterator<Product2<K, V>> records) {
+        return dependency.mapSideCombine() ? combined(dependency, records, context) : records;
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <K, V, C> Iterator<Tuple2<K, C>> combined(ShuffleDependency<?, ?, ?> dependency,
+            Iterator<Product2<K, V>> records, TaskContext context) {
+        return ((ShuffleDependency<K, V, C>) dependency).aggregator().get().combineValuesByKey(records, context);
     }
 
     @Override
-    public void write(Iterator<Product2<K, V>> records) throws IOException {
+    public void write(Iterator<Product2<K, V>> input) throws IOException {
+        Iterator<? extends Product2<?, ?>> records = combined(input);
         SparkShim.RowChecksums checksums = shim.rowChecksums(dependency);
         Partitioner partitioner = dependency.partitioner();
         SerializerInstance serializer = dependency.serializer().newInstance();
         long count = 0;
         while (records.hasNext()) {
-            Product2<K, V> record = records.next();
+            Product2<?, ?> record = records.next();
             Object key = record._1();
             Object value = record._2();
             int partition = partitioner.getPartition(key);

@@ -215,6 +215,18 @@ class SlabStoreTest {
     }
 
     @Test
+    void theSmallPartitionsOfAMapLieTogetherInOneChunk() throws IOException {
+        byte[][] data = data(8, 700);
+        try (SlabStore store = store(64 << 20)) {
+            write(store, 0, 1, data);
+            long total = concatenate(data, 0, PARTITIONS).length;
+            long index = MapIndex.bytes(PARTITIONS, PARTITIONS);
+            assertTrue(store.usedBytes() < total + index + 2 * 64, store.usedBytes() + " for " + total);
+            assertOutput(store, 0, 1, data);
+        }
+    }
+
+    @Test
     void theOldestOutputsGoToFilesWhenTheBudgetIsExceeded() throws IOException {
         try (SlabStore store = store(8 << 20)) {
             for (int map = 0; map < 12; map++) {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Java serialisation of a shuffle, with a short form for boxed primitives, strings, byte arrays and pairs.
+package org.verbena.spark.serial;
+
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import org.apache.spark.serializer.DeserializationStream;
+import org.apache.spark.serializer.SerializationStream;
+import org.apache.spark.serializer.Serializer;
+import org.apache.spark.serializer.SerializerInstance;
+import scala.reflect.ClassTag;
+
+/**
+ * Values of the types in {@link Plain} are written by themselves and come back as equal values of the same class;
+ * everything else goes through the serializer below, in one stream per block as before. Spark itself does the same for
+ * such types (with Kryo) where it knows them at compile time. Exists on executors only, is never sent.
+ */
+final class PlainSerializer extends Serializer {
+    private final Serializer below;
+
+    PlainSerializer(Serializer below) {
+        this.below = below;
+    }
+
+    @Override
+    public SerializerInstance newInstance() {
+        return new Instance(below.newInstance());
+    }
+
+    @Override
+    public boolean supportsRelocationOfSerializedObjects() {
+        return below.supportsRelocationOfSerializedObjects();
+    }
+
+    /** Belongs to one thread, as Spark says. */
+    private static final class Instance extends SerializerInstance {
+        private final SerializerInstance below;
+        private final BlockInput.Spare spare = new BlockInput.Spare();
+
+        Instance(SerializerInstance below) {
+            this.below = below;
+        }
+
+        @Override
+        public SerializationStream serializeStream(OutputStream out) {
+            return new PlainWriter(below, SinkOver.of(out));
+        }
+
+        @Override
+        public DeserializationStream deserializeStream(InputStream in) {
+            return new PlainReader(below, spare, in);
+        }
+
+        @Override
+        public <T> ByteBuffer serialize(T value, ClassTag<T> tag) {
+            return below.serialize(value, tag);
+        }
+
+        @Override
+        public <T> T deserialize(ByteBuffer bytes, ClassTag<T> tag) {
+            return below.deserialize(bytes, tag);
+        }
+
+        @Override
+        public <T> T deserialize(ByteBuffer bytes, ClassLoader loader, ClassTag<T> tag) {
+            return below.deserialize(bytes, loader, tag);
+        }
+    }
+}

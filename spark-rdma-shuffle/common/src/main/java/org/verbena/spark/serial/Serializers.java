@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses a faster serializer for a shuffle where we have one.
+package org.verbena.spark.serial;
+
+import java.lang.reflect.Field;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.serializer.JavaSerializer;
+import org.apache.spark.serializer.Serializer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Works on the executor's copy of a dependency, when a task asks for its writer or reader: no class of ours travels with
+ * the tasks. Every executor decides by the class of the serializer alone, so that writers and readers agree.
+ */
+public final class Serializers {
+    private static final Logger LOG = LoggerFactory.getLogger(Serializers.class);
+    private static final String ROWS = "org.apache.spark.sql.execution.UnsafeRowSerializer";
+    private static final Field SERIALIZER = serializerField();
+
+    private Serializers() {
+    }
+
+    private static Field serializerField() {
+        try {
+            Field field = ShuffleDependency.class.getDeclaredField("serializer");
+            field.setAccessible(true);
+            return field;
+        } catch (ReflectiveOperationException | RuntimeException e) {
+            LOG.info("Spark's serializers are used as they are: {}", e.toString());
+            return null;
+        }
+    }
+
+    /** Replaces Java serialisation and Spark SQL's row serializer; leaves all others, subclasses too, as they are. */
+    public static void replace(ShuffleDependency<?, ?, ?> dependency) {
+        Serializer stock = dependency.serializer();
+        if (SERIALIZER == null) {
+            return;
+        }
+        try {
+            if (stock.getClass() == JavaSerializer.class) {
+                SERIALIZER.set(dependency, new PlainSerializer(stock));
+            } else if (stock.getClass().getName().equals(ROWS)) {
+                SERIALIZER.set(dependency, new RowSerializer(stock));
+            }
+        } catch (ReflectiveOperationException | LinkageError e) {
+            LOG.debug("the serializer {} is used as it is: {}", stock.getClass().getName(), e.toString());
+        }
+    }
+}
