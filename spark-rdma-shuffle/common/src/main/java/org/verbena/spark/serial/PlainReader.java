@@ -6,6 +6,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.NoSuchElementException;
 import org.apache.spark.serializer.DeserializationStream;
 import org.apache.spark.serializer.SerializerInstance;
 import scala.Tuple2;
@@ -86,6 +87,9 @@ final class PlainReader extends DeserializationStream {
     }
 
     private Object next() {
+        if (closed) { // its buffers may be another block's by now
+            throw new NoSuchElementException("the block has no more values");
+        }
         try {
             return read();
         } catch (IOException e) {

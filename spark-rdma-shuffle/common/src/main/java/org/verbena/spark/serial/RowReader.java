@@ -5,6 +5,7 @@ package org.verbena.spark.serial;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.NoSuchElementException;
 import org.apache.spark.serializer.DeserializationStream;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
@@ -42,6 +43,9 @@ final class RowReader extends DeserializationStream {
     }
 
     private UnsafeRow next() {
+        if (closed) { // its buffers may be another block's by now
+            throw new NoSuchElementException("the block has no more values");
+        }
         try {
             int size = in.readLength();
             int begin = in.take(size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets Spark's own map writers (map-side combine, very many partitions) write into slabs.
+// Lets Spark's own map writers (very many partitions) write into slabs.
 package org.verbena.spark.write;
 
 import java.io.IOException;

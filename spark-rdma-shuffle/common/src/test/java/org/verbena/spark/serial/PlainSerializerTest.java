@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.Random;
 import org.apache.spark.SparkConf;
 import org.apache.spark.serializer.DeserializationStream;
@@ -168,6 +169,10 @@ class PlainSerializerTest {
         assertFalse(pairs.hasNext());
         assertFalse(pairs.hasNext());
         assertEquals(1, in.closed);
+        DeserializationStream next = instance.deserializeStream(new Drip(out.toByteArray()));
+        assertEquals((Object) 0, next.readKey(ANY));
+        assertThrows(NoSuchElementException.class, pairs::next);
+        assertEquals("v0", next.readValue(ANY));
     }
 
     @Test
