@@ -202,7 +202,7 @@ static void send_changed(script_t *script, const line_t *line, uint8_t *bytes, u
     bytes[script_u8(script) % count] ^= mask;
     uint8_t cut = script_u8(script);
     struct iovec iov = {payload, script_u8(script) % 4 == 3 ? script_u16(script) % sizeof(payload) : 0};
-    tl_packet_t packet = {.frame = frame, .header_bytes = cut > 250 ? count / 2 : count, .iov = &iov,
+    tl_packet_t packet = {.header = bytes, .header_bytes = cut > 250 ? count / 2 : count, .iov = &iov,
                           .payload_bytes = (uint32_t)iov.iov_len, .iov_count = 1};
     (void)loop_ops.send(line->ep, &packet);
 }
@@ -264,7 +264,7 @@ static void send_raw(script_t *script, const line_t *line)
     uint8_t bytes[TL_HEADER_MAX];
     uint32_t count = script_u8(script);
     script_bytes(script, bytes, sizeof(bytes) < count ? sizeof(bytes) : count);
-    tl_packet_t packet = {.frame = frame, .header_bytes = count};
+    tl_packet_t packet = {.header = bytes, .header_bytes = count};
     (void)loop_ops.send(line->ep, &packet);
 }
 
