@@ -71,8 +71,10 @@ def _environment(**more):
 class Cluster:
     """Master and workers. Use as a context manager; everything it started is gone afterwards, files but logs too."""
 
-    def __init__(self, work, workers=2, cores=2, memory="5g"):
+    def __init__(self, work, workers=2, cores=2, memory="5g", wrapper=()):
+        """wrapper: command that runs the workers, for example in a namespace of their own."""
         self.work, self._workers, self._cores, self._memory = os.path.abspath(work), workers, cores, memory
+        self._wrapper = list(wrapper)
         self._processes = []
         self.url = None
 
@@ -107,6 +109,7 @@ class Cluster:
     def _daemon(self, name, words, env):
         env.setdefault("SPARK_DAEMON_MEMORY", "512m")
         argv = [os.path.join(home(), "bin", "spark-class"), *words]
+        argv = self._wrapper + argv if name != "master" else argv
         self._processes.append(Process(f"spark {name}", argv, os.path.join(self.work, name + ".log"), env=env))
 
     def _check_alive(self):
@@ -152,24 +155,27 @@ class Cluster:
 class Generator:
     """SparkJobs serve, submitted with the properties of one side."""
 
-    def __init__(self, name, url, root, work, properties, extra=None):
-        """url: a master URL; extra: properties on top of COMMON and the side's own."""
-        self.name, self.properties = name, {**COMMON, **(extra or {}), **properties}
-        argv = self.argv(url, root)
+    def __init__(self, name, url, root, work, properties, extra=None, jar=True):
+        """url: a master URL; extra: properties on top of COMMON and the side's own; jar: give the plugin's by --jars.
+
+        A property whose value is None is left out."""
+        every = {**COMMON, **(extra or {}), **properties}
+        self.name, self.properties = name, {key: value for key, value in every.items() if value is not None}
+        argv = self.argv(url, root, jar)
         os.makedirs(work, exist_ok=True)
         self.command = " ".join(argv)
         self._process = Process(f"spark generator {name}", argv, os.path.join(work, f"generator-{name}.log"),
                                 env=_environment(SPARK_LOCAL_DIRS=os.path.join(work, f"driver-{name}")), lines=True)
         self.hello = None
 
-    def argv(self, url, root):
+    def argv(self, url, root, jar=True):
         argv = [os.path.join(home(), "bin", "spark-submit"), "--master", url,
                 "--class", "org.verbena.ohb.spark.SparkJobs"]
-        if "spark.plugins" in self.properties:
-            jar = plugin_jar(root)
-            if not jar or not os.path.isfile(jar):
+        if jar and {"spark.plugins", "spark.shuffle.manager"} & set(self.properties):
+            path = plugin_jar(root)
+            if not path or not os.path.isfile(path):
                 raise Failed("the Spark plugin is not built: run ./verbena build")
-            argv += ["--jars", jar]
+            argv += ["--jars", path]
         for key, value in self.properties.items():
             argv += ["--conf", f"{key}={value}"]
         return argv + [jobs_jar(root), "serve"]

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults on a real cluster: the job ends right, the log says what happened and what helps, nothing stays behind."""
+import glob
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from shared import FULL, HERE, NO_HOST_LOCAL, ROOT, SparkTest, await_true, spark
+
+# The input is made in the map tasks, so that only the shuffle needs memory; 144 MB, in the full form 1.1 GB.
+SHUFFLE = {"job": "tiny", "maps": 12, "pairs": 96000 if FULL else 12000, "size": 1000, "reducers": 12}
+
+
+class Memory(SparkTest):
+    def test_a_budget_of_32_mib_is_kept_and_the_rest_goes_to_disk_and_comes_back(self):
+        for properties in ({}, NO_HOST_LOCAL):
+            with self.subTest(properties):
+                ours = self.application({"spark.verbena.memory": "32m", **properties})
+                sizes = []
+                stop = threading.Event()
+                watcher = threading.Thread(target=self._watch, args=(ours, sizes, stop))
+                watcher.start()
+                try:
+                    self.right(ours, "memory", SHUFFLE)
+                finally:
+                    stop.set()
+                    watcher.join()
+                self.assertGreater(max(sizes), 24 << 20)
+                self.assertLessEqual(max(sizes), (32 << 20) + (1 << 20), "slabs, and a page of header each")
+                ours.stop()
+                self.assertGreater(ours.total("to disk"), 64 << 20)
+                for log in ours.executor_logs():
+                    self.assertIn("at most 32 MiB in /dev/shm (spark.verbena.memory)", log)
+                    self.assertEqual(log.count("map outputs go to disk from now on"), 1, log)
+
+    @staticmethod
+    def _watch(application, sizes, stop):
+        """Bytes of the slabs of each executor, again and again."""
+        while not stop.is_set():
+            for folder in application.slab_folders().values():
+                total = 0
+                for path in glob.glob(f"{folder}/slab-*"):
+                    try:
+                        total += os.stat(path).st_blocks * 512
+                    except OSError:
+                        pass  # the executor has ended
+                sizes.append(total)
+            time.sleep(0.02)
+
+
+class KilledExecutors(SparkTest):
+    """SIGKILL at three moments of a job, which Spark then repairs."""
+
+    def test_an_executor_killed_in_the_map_fetch_or_reduce_phase_costs_time_but_not_the_result(self):
+        ours = self.application()
+        usual = self.right(ours, "killed", SHUFFLE)["tasks"]
+        for number, (phase, outputs, delay) in enumerate((("map", 2, 0), ("fetch", 12, 0), ("reduce", 12, 0.2))):
+            with self.subTest(phase):
+                before = ours.map_outputs()
+                victim = []
+                killer = threading.Thread(target=self._kill, args=(ours, before, outputs, delay, victim))
+                killer.start()
+                answer = self.right(ours, "killed", SHUFFLE, seed=10 + number)
+                killer.join()
+                self.assertNotIn(victim[0], ours.executors())
+                self.assertGreater(answer["tasks"], usual, "some tasks ran again")
+                await_true(lambda: len(ours.executors()) == 2 and len(ours.slab_folders()) >= 1, 60, "a new executor")
+
+    @staticmethod
+    def _kill(application, before, outputs, delay, victim):
+        """Kills an executor that has map outputs when so many new ones are published."""
+        await_true(lambda: len(application.map_outputs() - before) >= outputs, 120, f"{outputs} map outputs")
+        time.sleep(delay)
+        alive = set(application.executors())
+        victim.append(next(pid for pid, folder in application.slab_folders().items()
+                           if pid in alive and glob.glob(f"{folder}/m-*")))
+        os.kill(victim[0], signal.SIGKILL)
+
+    @unittest.skipUnless(FULL, "long: --full")
+    def test_ten_applications_one_after_another_leave_nothing(self):
+        for _ in range(10):
+            ours = self.application()
+            self.right(ours, "killed", SHUFFLE)
+            os.kill(ours.executors()[0], signal.SIGKILL)
+            ours.stop()
+            self.gone(ours)
+
+
+class HostileFrames(SparkTest):
+    """Strangers talk to the executors' TCP port while a job runs."""
+
+    def test_garbage_and_truncated_frames_are_dropped_and_counted_and_the_job_goes_on(self):
+        ours = self.application({**NO_HOST_LOCAL, "spark.verbena.transport": "tcp"})
+        self.right(ours, "hostile", SHUFFLE)
+        ports = sorted(port for pid in ours.executors() for port in listening(pid))
+        self.assertGreaterEqual(len(ports), 2)
+        stop = threading.Event()
+        stranger = threading.Thread(target=self._talk, args=(ports, stop))
+        stranger.start()
+        try:
+            self.right(ours, "hostile", SHUFFLE, seed=2)
+        finally:
+            stop.set()
+            stranger.join()
+        time.sleep(1)  # for the executors' last report
+        ours.stop()
+        self.assertGreater(ours.total("by TCP"), 16 << 20)
+        self.assertRegex(ours.driver_log(), r"rx.bad_frames [1-9]")
+        self.assertNotIn("connection failed", ours.driver_log())
+
+    @staticmethod
+    def _talk(ports, stop):
+        """Random bytes, all bits set, zeros, and half a frame, each on a connection of its own."""
+        chance = random.Random(1)
+        while not stop.is_set():
+            for port in ports:
+                for data in (chance.randbytes(5000), b"\xff" * 64, bytes(64), chance.randbytes(7), b""):
+                    try:
+                        with socket.create_connection(("127.0.0.1", port), timeout=2) as talk:
+                            talk.sendall(data)
+                            talk.settimeout(0.05)
+                            talk.recv(1)
+                    except OSError:
+                        pass  # refused or closed, as it should be
+            time.sleep(0.01)
+
+
+def listening(pid):
+    """IPv4 ports on which a process listens: those of the native core, because Java uses IPv6 sockets."""
+    inodes = set()
+    for path in glob.glob(f"/proc/{pid}/fd/*"):
+        try:
+            inodes.update(re.findall(r"^socket:\[(\d+)\]$", os.readlink(path)))
+        except OSError:
+            pass  # closed meanwhile
+    with open(f"/proc/{pid}/net/tcp", encoding="ascii") as table:
+        rows = [line.split() for line in table.readlines()[1:]]
+    return [int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and row[9] in inodes]
+
+
+class OneSided(SparkTest):
+    """Something is wrong on one side only: that side uses Spark's own shuffle or transport."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.folder = tempfile.TemporaryDirectory(prefix="verbena-it-")
+        cls.addClassCleanup(cls.folder.cleanup)
+
+    def test_an_executor_with_another_job_key_is_refused_and_its_blocks_come_by_sparks_transport(self):
+        jars = os.path.join(spark.home(), "jars", "*")
+        subprocess.run(["javac", "--release", "17", "-cp", jars, "-d", self.folder.name,
+                        os.path.join(HERE, "java", "WrongKey.java")], check=True, timeout=120)
+        ours = self.application({**NO_HOST_LOCAL, "spark.driver.extraClassPath": self.folder.name,
+                                 "spark.executor.extraClassPath": self.folder.name,
+                                 "spark.plugins": "WrongKey,org.verbena.spark.VerbenaPlugin"})
+        for seed in (1, 2, 3):
+            self.assertEqual(self.right(ours, "key", SHUFFLE, seed)["failed_tasks"], 0)
+        time.sleep(1)  # for the executors' last report
+        ours.stop()
+        self.assertGreater(ours.total("by Spark's transport"), 16 << 20)
+        self.assertRegex(ours.driver_log(), r"wireup.auth_failed [1-9]")
+        for log in ours.executor_logs():
+            warned = re.findall(r"WARN Link: blocks of (executor \S+) at \S+ come by Spark's transport for now: (.*)",
+                                log)
+            self.assertEqual(len(warned), len({peer for peer, _ in warned}), warned)
+            self.assertTrue(all("key" in cause for _, cause in warned), warned)
+            self.assertTrue(warned, log)
+
+    def test_a_jar_that_only_the_driver_has_is_sent_to_the_executors(self):
+        ours = self.application({"spark.driver.extraClassPath": spark.plugin_jar(ROOT)}, jar=False)
+        self.right(ours, "sent", SHUFFLE)
+        self.assertEqual(len(ours.slab_folders()), 2)
+        self.assertIn("is sent to the executors", ours.driver_log())

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same jobs give the same results as with stock shuffle, and the logs say by which path."""
+import unittest
+
+from shared import NO_HOST_LOCAL, SCALE, STOCK_ONLY, Application, SparkTest, spark
+
+JOBS = {
+    "groupby": {"job": "groupby", "maps": 6, "pairs": 3000 * SCALE, "size": 1000, "reducers": 5},
+    "sortby": {"job": "sortby", "maps": 6, "pairs": 3000 * SCALE, "size": 700, "reducers": 5},
+    "tiny": {"job": "tiny", "maps": 40, "pairs": 100 * SCALE, "size": 50, "reducers": 50},
+    "reducebykey": {"job": "reducebykey", "maps": 6, "pairs": 20000 * SCALE, "keys": 5000, "reducers": 7},
+    "large": {"job": "groupby", "maps": 2, "pairs": 3 * SCALE, "size": 9000000, "reducers": 3},
+    "smj": {"job": "smj", "left": 50000 * SCALE, "right": 20000 * SCALE, "groups": 500},
+}
+
+
+class Results(SparkTest):
+    """All jobs in one application."""
+    properties = {}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.ours = Application(cls.properties)
+        cls.addClassCleanup(cls.ours.stop)
+
+    def _equal(self, job):
+        answer = self.right(self.ours, job, JOBS[job], 5)
+        self.assertEqual(answer["failed_tasks"], 0)
+        self.ours.drop(job)
+        return answer
+
+
+class HostLocal(Results):
+    def test_a_the_side_under_test_really_uses_its_shuffle_manager(self):
+        wanted = "sort" if STOCK_ONLY else spark.OURS["spark.shuffle.manager"]
+        self.assertEqual(self.ours.hello["shuffle_manager"], wanted)
+
+    def test_b_group_by_key_gives_the_same_groups(self):
+        self._equal("groupby")
+
+    def test_c_sort_by_key_is_sorted_and_gives_the_same_pairs(self):
+        self._equal("sortby")
+
+    def test_d_many_tiny_blocks_give_the_same_pairs(self):
+        self._equal("tiny")
+
+    def test_e_reduce_by_key_gives_the_same_sums(self):
+        self._equal("reducebykey")
+
+    def test_f_values_of_nine_megabytes_arrive_whole(self):
+        self._equal("large")
+
+    def test_g_a_sort_merge_join_gives_the_same_rows(self):
+        self._equal("smj")
+
+    @unittest.skipIf(STOCK_ONLY, "stock has no such lines")
+    def test_h_driver_and_executors_say_what_they_do_in_one_line_each(self):
+        logs = self.ours.executor_logs()
+        self.assertEqual(len(logs), 2)
+        for log in logs + [self.ours.driver_log()]:
+            self.assertEqual(log.count("INFO ShuffleEngine: Verbena"), 1, log)
+            self.assertNotIn("WARN ShuffleEngine", log)
+            self.assertNotIn("WARN Link", log)
+        for log in logs:
+            self.assertRegex(log, r"map outputs in memory, at most \d+ MiB in /dev/shm \(a quarter of \d+ MiB")
+            self.assertRegex(log, r"blocks of other executors by shm,tcp from 127.0.0.1, else by Spark's transport")
+
+    @unittest.skipIf(STOCK_ONLY, "stock has no such lines")
+    def test_i_at_the_end_the_driver_tells_the_bytes_by_path_and_nothing_stays_in_shared_memory(self):
+        self.ours.stop()
+        self.assertGreater(self.ours.total("from own memory"), 1 << 20)
+        self.assertGreater(self.ours.total("from mapped memory of neighbours"), 1 << 20)
+        self.assertNotIn("connection failed", self.ours.driver_log())
+        self.gone(self.ours)
+
+
+class ByNetwork(Results):
+    properties = NO_HOST_LOCAL
+
+    def test_a_group_by_key_gives_the_same_groups(self):
+        answer = self._equal("groupby")
+        self.assertGreater(answer["shuffle_read_remote_bytes"], 0)
+
+    def test_b_many_tiny_blocks_give_the_same_pairs(self):
+        self._equal("tiny")
+
+    def test_c_values_of_nine_megabytes_arrive_whole(self):
+        self._equal("large")
+
+    def test_d_a_sort_merge_join_gives_the_same_rows(self):
+        self._equal("smj")
+
+    @unittest.skipIf(STOCK_ONLY, "stock has no such lines")
+    def test_e_the_bytes_came_by_the_transport_that_was_meant(self):
+        self.ours.stop()
+        self.assertGreater(self.ours.total("by shared-memory messages"), 1 << 20)
+        for log in self.ours.executor_logs():
+            self.assertNotIn("WARN Link", log)

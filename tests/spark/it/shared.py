@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the cluster tests share: one standalone cluster, one application with stock shuffle, applications under test."""
+import glob
+import os
+import re
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+sys.path.insert(0, os.path.join(ROOT, "ohb"))
+
+from driver import procs  # noqa: E402  (needs the path above)
+from sides import spark  # noqa: E402
+
+STOCK_ONLY = "--stock" in sys.argv
+FULL = "--full" in sys.argv
+SCALE = 10 if FULL else 1
+TIMEOUT = 300  # seconds for one answer
+NO_HOST_LOCAL = {"spark.shuffle.readHostLocalDisk": "false"}
+SLABS = f"/dev/shm/verbena-{os.getuid()}"
+
+
+class Shared:
+    """Started at the first use, ended by stop()."""
+    folder = cluster = stock = None
+    count = 0
+    answers = {}  # (job, seed) -> what stock answered
+
+    @classmethod
+    def start(cls):
+        if cls.cluster is None:
+            cls.folder = tempfile.TemporaryDirectory(prefix="verbena-it-")
+            cls.cluster = spark.Cluster(cls.folder.name).__enter__()
+            cls.stock = Application({}, name="stock")
+
+    @classmethod
+    def stop(cls):
+        if cls.cluster is not None:
+            cls.stock.stop()
+            cls.cluster.stop()
+            cls.folder.cleanup()
+
+
+class Application:
+    """A submitted application that runs jobs on request."""
+
+    def __init__(self, properties, name="ours", jar=True, cluster=None):
+        """properties: on top of the plugin's, unless name is stock; jar: give the plugin's jar with --jars."""
+        Shared.count += 1
+        stock = name == "stock" or STOCK_ONLY
+        side = {} if stock else {**spark.OURS, **properties}
+        self._work = Shared.folder.name if cluster is None else cluster.work
+        self._generator = spark.Generator(f"{name}-{Shared.count}", (cluster or Shared.cluster).url, ROOT, self._work,
+                                          side, {"spark.executor.memory": "1g"}, jar=jar)
+        self.hello = self._generator.await_ready(180)
+        self.id = self.hello["app_id"]
+        self._warm = set()
+
+    def run(self, name, job, seed=1):
+        """Runs a job; the answer of the generator, of which records and checksum are the result."""
+        if name not in self._warm:
+            self._generator.warm(name, job, TIMEOUT)
+            self._warm.add(name)
+        return self._generator.block(name, seed, TIMEOUT)
+
+    def drop(self, name):
+        self._generator.ask(f"drop {name}", TIMEOUT)
+        self._warm.discard(name)
+
+    def stop(self):
+        self._generator.stop()
+
+    def driver_log(self):
+        with open(os.path.join(self._work, f"generator-{self._generator.name}.log"), errors="replace") as file:
+            return file.read()
+
+    def executor_logs(self):
+        texts = []
+        for path in spark.executor_logs(self._work, self.id):
+            with open(path, errors="replace") as file:
+                texts.append(file.read())
+        return texts
+
+    def total(self, pattern):
+        """A size in bytes that the driver's last summary tells, 0 when it does not; ask after stop()."""
+        line = re.search(r"Verbena, all \d+ executors together: (.*)", self.driver_log())
+        found = re.search(r"(\d+) (B|KiB|MiB) " + pattern, line.group(1)) if line else None
+        return int(found.group(1)) * {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}[found.group(2)] if found else 0
+
+    def executors(self):
+        """Process ids of the executors."""
+        found = []
+        for path in glob.glob("/proc/[0-9]*/cmdline"):
+            try:
+                with open(path, "rb") as file:
+                    line = file.read().decode(errors="replace")
+            except OSError:
+                continue
+            if "CoarseGrainedExecutorBackend" in line and self.id in line:
+                found.append(int(path.split("/")[2]))
+        return found
+
+    def slab_folders(self):
+        """Process id -> folder of its slabs."""
+        return {int(path.rsplit("/lock-", 1)[1].split("-")[0]): os.path.dirname(path)
+                for path in glob.glob(f"{SLABS}/{self.id}/*/lock-*")}
+
+    def map_outputs(self):
+        """Names of the published map outputs of all executors."""
+        return {os.path.basename(path) for path in glob.glob(f"{SLABS}/{self.id}/*/m-*")}
+
+
+def expected(name, job, seed=1):
+    """Stock's result of a job."""
+    key = (name, repr(sorted(job.items())), seed)
+    if key not in Shared.answers:
+        answer = Shared.stock.run(name, job, seed)
+        Shared.stock.drop(name)
+        Shared.answers[key] = (answer["records"], answer["checksum"])
+    return Shared.answers[key]
+
+
+def await_true(condition, timeout, what):
+    """Polls quickly until condition() holds; an error after timeout seconds."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout} s: {what}")
+        time.sleep(0.005)
+
+
+class SparkTest(unittest.TestCase):
+    """Has the shared cluster; nothing of its applications stays in shared memory."""
+
+    @classmethod
+    def setUpClass(cls):
+        Shared.start()
+
+    def application(self, properties=None, **options):
+        """An application that ends with the test."""
+        application = Application(properties or {}, **options)
+        self.addCleanup(self.gone, application)
+        self.addCleanup(application.stop)
+        return application
+
+    def right(self, application, name, job, seed=1):
+        """Runs a job and compares with stock."""
+        answer = application.run(name, job, seed)
+        self.assertGreater(answer["records"], 0)
+        self.assertEqual((answer["records"], answer["checksum"]), expected(name, job, seed))
+        return answer
+
+    def gone(self, application):
+        await_true(lambda: not os.path.exists(f"{SLABS}/{application.id}"), 30,
+                   f"{SLABS}/{application.id} is removed after the application's end")
