@@ -56,7 +56,6 @@ public interface SparkShim {
         String[] parts = version.split("\\.", 3);
         return parts.length < 3 ? null : switch (parts[0] + "." + parts[1]) {
             case "3.5" -> "35";
-            case "4.0" -> "40";
             case "4.1", "4.2" -> "42";
             case "4.3" -> "43";
             default -> null;

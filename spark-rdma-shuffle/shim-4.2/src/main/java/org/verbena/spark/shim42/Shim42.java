@@ -13,7 +13,7 @@ import org.apache.spark.storage.BlockManagerId;
 import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.SparkShim;
 
-/** Loaded by name; the base of the shims of 4.0 and 4.3. */
+/** Loaded by name; the base of the 4.3 shim. */
 public class Shim42 implements SparkShim {
     /** Called by {@link SparkShim#load}. */
     public Shim42() {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Spark's block resolver does for slabs, in front of its files.
+package org.verbena.spark.read;
+
+import java.io.IOException;
+import java.util.function.BiFunction;
+import java.util.function.Supplier;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.storage.BlockId;
+import org.verbena.spark.ShuffleEngine;
+import org.verbena.spark.store.SlabStore;
+import scala.Option;
+
+/** Shared by the shims' resolvers, whose superclass has another constructor in every Spark version. Thread safe. */
+public final class SlabBlocks {
+    private final Supplier<ShuffleEngine> engine;
+
+    /**
+     * Makes the slab side of one resolver.
+     *
+     * @param engine gives the engine, or null while there is none
+     */
+    public SlabBlocks(Supplier<ShuffleEngine> engine) {
+        this.engine = engine;
+    }
+
+    /**
+     * Finds a block in slabs, else in files or with its owner; throws IOException undeclared, as Spark's resolver does.
+     *
+     * @param directories block manager directories of another executor of this host, or none for our own blocks
+     * @param files the superclass's getBlockData
+     */
+    public ManagedBuffer find(BlockId block, Option<String[]> directories,
+            BiFunction<BlockId, Option<String[]>, ManagedBuffer> files) {
+        try {
+            ManagedBuffer found = BlockSource.find(engine.get(), block, directories,
+                () -> notMapped(block, directories, files));
+            return found != null ? found : notMapped(block, directories, files);
+        } catch (IOException e) {
+            throw Failures.sneak(e);
+        }
+    }
+
+    /** In Spark's files, or with the executor that has the block, when this one cannot see its memory. */
+    private ManagedBuffer notMapped(BlockId block, Option<String[]> directories,
+            BiFunction<BlockId, Option<String[]>, ManagedBuffer> files) throws IOException {
+        try {
+            return files.apply(block, directories);
+        } catch (Exception e) { // NoSuchFileException too, which Scala does not declare
+            ShuffleEngine current = directories.isDefined() ? engine.get() : null;
+            ManagedBuffer sent = current == null ? null : current.fetchFromOwner(directories.get()[0], block.name());
+            if (sent == null) {
+                throw e instanceof IOException io ? io : new IOException(e);
+            }
+            return sent;
+        }
+    }
+
+    /** Forgets one map output. */
+    public void remove(int shuffleId, long mapId) {
+        SlabStore store = store();
+        if (store != null) {
+            store.remove(shuffleId, mapId);
+        }
+    }
+
+    /** When the executor is decommissioned: what is in slabs becomes files, which Spark then migrates. */
+    public void everythingToFiles() {
+        SlabStore store = store();
+        if (store != null) {
+            store.spillAll();
+        }
+    }
+
+    private SlabStore store() {
+        ShuffleEngine current = engine.get();
+        return current == null ? null : current.existingStore();
+    }
+
+    private static final class Failures {
+        @SuppressWarnings("unchecked")
+        static <E extends Throwable> RuntimeException sneak(Throwable e) throws E {
+            throw (E) e;
+        }
+    }
+}
