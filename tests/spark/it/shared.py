@@ -34,12 +34,14 @@ class Shared:
         if cls.cluster is None:
             cls.folder = tempfile.TemporaryDirectory(prefix="verbena-it-")
             cls.cluster = spark.Cluster(cls.folder.name).__enter__()
+        if cls.stock is None:
             cls.stock = Application({}, name="stock")
 
     @classmethod
     def stop(cls):
         if cls.cluster is not None:
-            cls.stock.stop()
+            if cls.stock is not None:
+                cls.stock.stop()
             cls.cluster.stop()
             cls.folder.cleanup()
 

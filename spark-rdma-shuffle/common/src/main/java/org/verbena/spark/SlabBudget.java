@@ -37,9 +37,11 @@ record SlabBudget(long bytes, String why, String warning) {
         if (free < LEAST) {
             return new SlabBudget(0, "no space in " + root, "map outputs go to Spark's files, because " + root + " has only "
                 + mib(free) + " MiB free" + CURE);
+        } else if (wanted > free) { // slabs are an eighth of the budget: by the setting alone none might fit
+            return new SlabBudget(free, "what " + root + " has free", root + " has only " + mib(free) + " MiB free of the "
+                + mib(wanted) + " MiB of spark.verbena.memory; map outputs that do not fit go to disk" + CURE);
         } else if (wanted > 0) {
-            String now = free >= wanted ? "" : ", of which " + root + " has " + mib(free) + " MiB free now";
-            return new SlabBudget(wanted, "spark.verbena.memory" + now, null);
+            return new SlabBudget(wanted, "spark.verbena.memory", null);
         } else if (room < share) {
             return new SlabBudget(room, "60 % of what " + root + " has free", room >= share / 4 ? null : root + " has only "
                 + mib(free) + " MiB free; map outputs beyond " + mib(room) + " MiB go to disk" + CURE);

@@ -43,7 +43,14 @@ class SlabBudgetTest {
         SlabBudget budget = choose(32, 16384, 1, 64);
         assertEquals(32 * MIB, budget.bytes());
         assertEquals("spark.verbena.memory", budget.why());
-        assertTrue(choose(128, 16384, 1, 64).why().contains("64 MiB free now"));
+    }
+
+    @Test
+    void aSettingThatTmpfsCannotHoldIsCutToWhatIsFreeWithAWarning() {
+        SlabBudget budget = choose(1024, 16384, 1, 64);
+        assertEquals(64 * MIB, budget.bytes());
+        assertTrue(budget.warning().contains("64 MiB free of the 1024 MiB"), budget.warning());
+        assertTrue(budget.warning().contains("--shm-size"), budget.warning());
     }
 
     @Test
