@@ -2,7 +2,8 @@
  * vbn.h - the one public header of Verbena's native core.
  *
  * Objects: context (process identity, settings, memory) -> worker (one thread's engine) -> peer
- * (another worker, here or elsewhere), and memory with remote keys. Verbs: active message, put, get.
+ * (another worker, here or elsewhere), and memory with remote keys. Verbs: active message, tagged message,
+ * put, get, atomic.
  *
  * Threading: a context may be used from any thread; everything that takes a worker or a peer belongs to
  * the one thread that drives that worker. Two contexts in one process do not share anything.
@@ -11,7 +12,8 @@
  *   VBN_OK          it is complete, buffers may be reused, op->done is NOT called;
  *   VBN_INPROGRESS  op->done is called later, from vbn_progress() on the worker's thread;
  *   < 0             it failed and had no effect, op->done is NOT called. vbn_error_text() says why.
- * Ordering: active messages from one worker to one peer are handled in the order they were sent.
+ * Ordering: active messages from one worker to one peer are handled in the order they were sent. One-sided operations
+ * have no order unless vbn_fence or the completion of an op gives it.
  */
 #ifndef VBN_VBN_H
 #define VBN_VBN_H
@@ -148,6 +150,11 @@ VBN_API uint64_t vbn_peer_uid(const vbn_peer_t *peer);
  * length that the full text has; text is always terminated when capacity > 0. */
 VBN_API size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 
+typedef enum vbn_call { VBN_CALL_AM, VBN_CALL_TAG, VBN_CALL_PUT, VBN_CALL_GET, VBN_CALL_ATOMIC } vbn_call_t;
+/* One line that says which way a call moving `size` bytes would take towards the peer now, which limit or setting decides
+ * it, and over which transport. Moves nothing. Returns as vbn_explain. */
+VBN_API size_t vbn_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, char *text, size_t capacity);
+
 /* -------------------------------------------------------------------------------------- operations */
 
 typedef struct vbn_op vbn_op_t;
@@ -163,6 +170,25 @@ struct vbn_op {
     uint64_t length;    /* set on completion */
     uint64_t priv[24];  /* the core's while pending */
 };
+
+/* Data that is not a list of buffers. Wherever a call takes (iov, count), count may be VBN_PACK and iov vbn_packed(&p):
+ * then the data is what the callbacks of p make of it. The callbacks run on the worker's thread, inside the issuing call or
+ * vbn_progress, for ascending offsets, each byte once; they must not call the core. p stays untouched until completion. */
+typedef struct vbn_pack {
+    /* Writes bytes [offset, offset+length) of the packed form to buffer. */
+    void (*pack)(void *arg, size_t offset, void *buffer, size_t length);
+    /* Takes bytes [offset, offset+length) of the packed form from buffer. */
+    void (*unpack)(void *arg, size_t offset, const void *buffer, size_t length);
+    void *arg;
+    size_t length; /* of the packed form, bytes */
+} vbn_pack_t;
+
+#define VBN_PACK SIZE_MAX
+
+static inline const struct iovec *vbn_packed(const vbn_pack_t *pack)
+{
+    return (const struct iovec *)(const void *)pack;
+}
 
 /* -------------------------------------------------------------------------------- active messages */
 
@@ -197,6 +223,57 @@ VBN_API vbn_status_t vbn_am_send(vbn_peer_t *peer, unsigned id, const void *head
  * still be pulled or dropped). Ends the remote handle when it returns >= 0. */
 VBN_API vbn_status_t vbn_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, size_t count, vbn_op_t *op);
 VBN_API void vbn_am_drop(vbn_am_remote_t *remote);
+
+/* --------------------------------------------------------------------------------- tagged messages */
+
+/* A receive gets a message when their tags are equal in the bits of its mask and the sender is the wanted one.
+ * Of several messages that fit a receive it gets the one that arrived first, and of several receives that fit a message
+ * the one posted first gets it; messages of one peer arrive in the order they were sent. Active messages and tagged
+ * ones of a peer arrive in one common order, but a tagged one may wait for its receive.
+ * Exact tags cost the same however many peers, receives and messages wait. */
+
+typedef struct vbn_tag_message vbn_tag_message_t; /* taken by vbn_tag_probe, ended by vbn_tag_mrecv */
+
+typedef struct vbn_tag_info {
+    vbn_peer_t *peer; /* sender; may be used to answer while it is not lost. NULL when it is lost already */
+    uint64_t source;  /* vbn_peer_uid of the sender */
+    uint64_t tag;     /* of the message */
+    size_t length;    /* of the message, bytes; also when the buffers were too small */
+} vbn_tag_info_t;
+
+#define VBN_TAG_SYNC 1u /* complete only when a receive has taken the message */
+
+/* Sends the concatenation of iov[0..count-1] with a tag. Up to proto.am_small_max bytes travel at once, into a room of
+ * 1 MiB that the receiver keeps for each peer's messages that wait (a message counts 128 bytes more than it has); larger
+ * ones, and all while that room is full, are announced, and complete when a receive has fetched them. iov and its memory
+ * stay untouched until completion. Errors: VBN_ERR_INVALID, VBN_ERR_PEER_LOST, VBN_ERR_LIMIT (proto.max_incoming announced
+ * messages wait at the peer already). */
+VBN_API vbn_status_t vbn_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
+                                  vbn_op_t *op);
+/* Receives one message into iov (untouched until completion).
+ *   from   only from this peer; NULL = from any
+ *   mask   the bits of tag that count; UINT64_MAX = exactly this tag
+ *   info   NULL, or where sender, tag and length are written before completion; valid until then
+ * Completes with VBN_ERR_TRUNCATED when the message is longer than iov: nothing is written to iov, the message is
+ * dropped, the sizes are in info and vbn_error_text(). That is also the one case in which the call itself may return an
+ * error and yet have an effect: the message was there, and is dropped. VBN_ERR_PEER_LOST: `from` is lost and no whole
+ * message of it waits. A receive from any source outlives its peers; vbn_worker_destroy ends it with VBN_ERR_CLOSED. */
+VBN_API vbn_status_t vbn_tag_recv(vbn_worker_t *worker, vbn_peer_t *from, uint64_t tag, uint64_t mask,
+                                  const struct iovec *iov, size_t count, vbn_tag_info_t *info, vbn_op_t *op);
+/* Looks for the message that vbn_tag_recv with these arguments would get. VBN_OK: there is one, described in info (may
+ * be NULL). VBN_INPROGRESS: none so far; call vbn_progress and ask again.
+ *   message_p   NULL: the message stays where it is. Else the message is taken out, so that no other receive gets it,
+ *               and must be given to vbn_tag_mrecv. */
+VBN_API vbn_status_t vbn_tag_probe(vbn_worker_t *worker, vbn_peer_t *from, uint64_t tag, uint64_t mask,
+                                   vbn_tag_info_t *info, vbn_tag_message_t **message_p);
+/* Receives a message taken by vbn_tag_probe; as vbn_tag_recv. The message handle ends with the call unless that returns
+ * VBN_ERR_INVALID. VBN_ERR_PEER_LOST: its sender was lost before the data was fetched. */
+VBN_API vbn_status_t vbn_tag_mrecv(vbn_tag_message_t *message, const struct iovec *iov, size_t count,
+                                   vbn_tag_info_t *info, vbn_op_t *op);
+/* Takes back a receive that has got no message. VBN_OK: it is complete with VBN_ERR_CLOSED, done is not called, the
+ * buffers are the caller's. VBN_INPROGRESS: too late, it has got a message and completes (or is complete) as usual.
+ * VBN_ERR_INVALID: not a receive. Sends cannot be cancelled. */
+VBN_API vbn_status_t vbn_tag_cancel(vbn_op_t *op);
 
 /* ------------------------------------------------------------------------------------------ memory */
 
@@ -255,8 +332,71 @@ VBN_API void *vbn_key_pointer(const vbn_key_t *key);
  * data is visible at the owner. */
 VBN_API vbn_status_t vbn_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
 VBN_API vbn_status_t vbn_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
-/* Completes when everything sent to the peer before has been received and all earlier puts are visible. */
+
+/* Equal blocks at equal distances, here and in the remote memory (a column of a matrix, every n-th element). */
+typedef struct vbn_strided {
+    void *base;             /* first block here; read by put, written by get */
+    size_t block;           /* bytes of a block */
+    size_t count;           /* blocks */
+    ptrdiff_t local_stride; /* from the start of a block here to that of the next, bytes; may be negative */
+    size_t remote_stride;   /* the same in the remote memory; at least block */
+} vbn_strided_t;
+
+/* As vbn_get and vbn_put, for blocks: block i is at base + i * local_stride here and at offset + i * remote_stride in the
+ * key's range. blocks and its memory stay untouched until completion. Where the memory is mapped they are copied one by
+ * one, else packed into few packets. VBN_ERR_INVALID also when remote blocks would overlap. */
+VBN_API vbn_status_t vbn_get_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op);
+VBN_API vbn_status_t vbn_put_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op);
+
+typedef enum vbn_atomic_kind {
+    VBN_ATOMIC_ADD = 0,
+    VBN_ATOMIC_AND = 1,
+    VBN_ATOMIC_OR = 2,
+    VBN_ATOMIC_XOR = 3,
+    VBN_ATOMIC_SWAP = 4, /* the word becomes operand */
+    VBN_ATOMIC_CAS = 5   /* the word becomes operand when it was equal to compare */
+} vbn_atomic_kind_t;
+
+/* Updates one word of remote memory, as one step that no other atomic sees half done.
+ *   offset   of the word in the key's range, bytes; its address at the owner must be a multiple of width
+ *   width    4 or 8 bytes; the word is in the byte order of the owner's processor (little endian)
+ *   operand, compare   must fit width; compare is used by VBN_ATOMIC_CAS only
+ *   before   NULL, or where the old value goes (widened to 64 bits, also with VBN_ATOMIC_CAS: it succeeded when *before
+ *            == compare). Stays valid until completion; written before done is called. Needs VBN_ACCESS_READ, as CAS does;
+ *            VBN_ACCESS_WRITE is needed always.
+ * Complete when the update is visible at the owner. Where the memory is mapped it is a processor atomic here, else one by
+ * the owner when it progresses; both are coherent with each other and with the owner's own C11 atomics on the word, not
+ * with its plain loads and stores and not with put or get of the same bytes.
+ * Errors: VBN_ERR_INVALID (kind, width, operand, alignment), VBN_ERR_RANGE, VBN_ERR_ACCESS, VBN_ERR_STALE,
+ * VBN_ERR_PEER_LOST (it may or may not have been executed). */
+VBN_API vbn_status_t vbn_atomic(vbn_key_t *key, size_t offset, vbn_atomic_kind_t kind, unsigned width, uint64_t operand,
+                                uint64_t compare, uint64_t *before, vbn_op_t *op);
+
+/* A 64-bit word that tells the owner that data has arrived. */
+typedef struct vbn_signal {
+    vbn_key_t *key;         /* of the word's memory, same peer as the data's; may be the same key */
+    size_t offset;          /* of the word in that key's range, aligned as for vbn_atomic */
+    vbn_atomic_kind_t kind; /* VBN_ATOMIC_ADD or VBN_ATOMIC_SWAP */
+    uint64_t value;
+} vbn_signal_t;
+
+/* A put, then an atomic update of the signal word: whoever sees the new value of the word (an acquire load of it) sees
+ * all of the data. Where the memory is mapped this wakes nobody: the owner polls the word. Not updated when the put is refused. signal is copied; op as for vbn_put, complete when both are
+ * visible. Errors: those of vbn_put and vbn_atomic. */
+VBN_API vbn_status_t vbn_put_signal(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count,
+                                    const vbn_signal_t *signal, vbn_op_t *op);
+
+/* Order without waiting: what vbn_put, vbn_put_signal and vbn_atomic of this worker do to a peer's memory before the
+ * fence is visible at that peer before what vbn_put, vbn_put_signal, vbn_atomic and vbn_get issued after it do there.
+ * Without a fence or a completed op there is no order between them. It does not order messages, nor gets before it (wait
+ * for their ops). Immediate; costs later operations nothing when nothing is under way. */
+VBN_API vbn_status_t vbn_fence(vbn_worker_t *worker);
+
+/* Completes when everything sent to the peer before has been received and all earlier puts and atomics are visible. */
 VBN_API vbn_status_t vbn_flush(vbn_peer_t *peer, vbn_op_t *op);
+/* vbn_flush of all peers of the worker. When some are lost meanwhile, the others are still waited for, and the op's
+ * status is that of the first loss. */
+VBN_API vbn_status_t vbn_flush_all(vbn_worker_t *worker, vbn_op_t *op);
 
 /* ----------------------------------------------------------------------------------------- insight */
 

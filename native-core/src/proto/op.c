@@ -8,7 +8,14 @@ vbn_status_t op_check_list(const vbn_op_t *op, const struct iovec *iov, size_t c
 {
     if (op == NULL)
         return err_set(VBN_ERR_INVALID, "an operation needs a vbn_op_t");
-    if (count > UINT32_MAX || (count > 0 && iov == NULL))
+    if (count == VBN_PACK && iov != NULL) {
+        const vbn_pack_t *pack = (const vbn_pack_t *)(const void *)iov;
+        if (pack->pack == NULL || pack->unpack == NULL || pack->length > SIZE_MAX / 2)
+            return err_set(VBN_ERR_INVALID, "packed data needs both callbacks and a length, got %zu bytes", pack->length);
+        *total_p = pack->length;
+        return VBN_OK;
+    }
+    if (count >= CURSOR_STRIDED || (count > 0 && iov == NULL))
         return err_set(VBN_ERR_INVALID, "list of %zu buffers is missing or too long", count);
     uint64_t total = 0;
     for (size_t i = 0; i < count; i++) {
@@ -22,25 +29,36 @@ vbn_status_t op_check_list(const vbn_op_t *op, const struct iovec *iov, size_t c
     return VBN_OK;
 }
 
-vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const struct iovec *iov, size_t count,
-                      uint64_t length, bool with_handle)
+proto_op_t *op_prepare(vbn_op_t *user_op, proto_engine_t *engine, op_kind_t kind, const struct iovec *iov, size_t count,
+                       uint64_t length)
 {
-    proto_engine_t *engine = proto_engine_of(peer);
     proto_op_t *op = op_of(user_op);
     memset(op, 0, sizeof(*op));
     user_op->complete = 0;
     op->kind = (uint8_t)kind;
     list_init(&op->link);
     list_init(&op->order);
-    stream_init(&op->stream, engine, peer, kind == OP_PUT ? STREAM_PUT : STREAM_PULL);
+    stream_init(&op->stream, engine, NULL, kind == OP_PUT ? STREAM_PUT : STREAM_PULL);
+    op->stream.epoch = engine->fence_epoch;
     op->stream.length = length;
     cursor_init(&op->stream.cursor, iov, count);
+    return op;
+}
+
+vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const struct iovec *iov, size_t count,
+                      uint64_t length, bool with_handle)
+{
+    proto_engine_t *engine = proto_engine_of(peer);
+    proto_op_t *op = op_prepare(user_op, engine, kind, iov, count, length);
+    op->stream.peer = peer;
     if (with_handle) {
         vbn_status_t status = handle_new(&engine->ops, op, &op->handle);
         if (status != VBN_OK)
             return err_add(status, "too many operations are pending in this worker");
     }
     list_append(&proto_peer_of(peer)->ops, &op->link);
+    if (kind == OP_LARGE)
+        proto_peer_of(peer)->announced++;
     return VBN_OK;
 }
 
@@ -52,11 +70,14 @@ void op_detach(proto_op_t *op)
     if (op->handle != 0)
         (void)handle_drop(&op->stream.engine->ops, op->handle);
     op->handle = 0;
+    if (op->kind == OP_LARGE && op->stream.peer != NULL)
+        proto_peer_of(op->stream.peer)->announced--;
+    fence_leave(op);
 }
 
 void op_complete(proto_op_t *op, vbn_status_t status, uint64_t length)
 {
-    vbn_peer_t *flushes_of = op->kind == OP_PUT ? op->stream.peer : NULL;
+    vbn_peer_t *flushes_of = op->kind == OP_PUT || op->kind == OP_ATOMIC ? op->stream.peer : NULL;
     vbn_op_t *user_op = container_of((uint64_t *)op, vbn_op_t, priv);
     vbn_op_func_t done = user_op->done;
     op_detach(op);

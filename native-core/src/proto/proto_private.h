@@ -3,23 +3,46 @@
 #ifndef VBN_PROTO_PROTO_PRIVATE_H
 #define VBN_PROTO_PROTO_PRIVATE_H
 
+#include "base/atomics.h"
 #include "base/handle.h"
 #include "base/hot.h"
 #include "base/mpool.h"
 #include "proto/proto.h"
 #include "proto/proto_wire.h"
+#include "proto/tag_match.h"
 
 #define PROTO_SEGMENT_IOV 16u    /* pieces of user memory in one packet */
 #define PROTO_PUMP_MAX 64u       /* segments of one transfer sent in a row, so that others get their turn */
 #define PROTO_MAX_OPS (1u << 24) /* operations with a handle that may be pending in a worker */
 
-/* A position in a list of buffers. */
+#define PROTO_BOUNCE_BYTES 32768u /* data that is not a list of buffers is sent through copies of this size */
+
+/* A position in the user's data. */
 typedef struct proto_cursor {
-    const struct iovec *iov;
-    uint32_t count;
+    union {
+        const struct iovec *iov;
+        const vbn_strided_t *strided;
+        const vbn_pack_t *pack;
+    };
+    uint32_t count; /* of iov, or one of: */
+#define CURSOR_PACK UINT32_MAX          /* VBN_PACK in 32 bits */
+#define CURSOR_STRIDED (UINT32_MAX - 1) /* CURSOR_STRIDED_COUNT in 32 bits */
+#define CURSOR_STRIDED_COUNT (SIZE_MAX - 1)
     uint32_t index;
-    size_t offset; /* in iov[index] */
+    size_t offset; /* in iov[index]; else in the packed bytes */
 } proto_cursor_t;
+
+static inline bool cursor_is_list(const proto_cursor_t *cursor)
+{
+    return cursor->count < CURSOR_STRIDED;
+}
+
+/* What an atomic operation needs when it goes by a packet. */
+typedef struct proto_amo {
+    uint64_t operand;
+    uint64_t compare;
+    uint64_t *before; /* the user's, NULL when the old value is not wanted */
+} proto_amo_t;
 
 typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT } stream_kind_t;
 
@@ -28,32 +51,59 @@ typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT } stream_kind_t;
 typedef struct proto_stream {
     proto_engine_t *engine;
     vbn_peer_t *peer;   /* NULL when the peer is down */
-    list_link_t active; /* in engine->active when it can go on without an event; in key->waiting before it starts */
-    proto_cursor_t cursor;
-    uint64_t key;        /* GET: source, PUT: destination; the owner's handle */
-    uint64_t key_offset; /* of the first byte in the key's range */
-    uint64_t target;     /* handle of the op at the other side; PUT: our own */
+    list_link_t active; /* in engine->active when it can go on without an event; in key->waiting or peer->fenced before
+                           it starts */
+    union {
+        proto_cursor_t cursor;
+        proto_amo_t amo; /* OP_ATOMIC */
+    };
+    union {
+        struct {
+            uint64_t key;        /* GET: source, PUT: destination; the owner's handle */
+            uint64_t key_offset; /* of the first byte in the key's range */
+            uint64_t target;     /* handle of the op at the other side; PUT: our own */
+        };
+        struct { /* OP_RECEIVE */
+            uint64_t tag;
+            uint64_t mask;
+            uint64_t sequence; /* of posting */
+        };
+    };
     uint64_t length;
     uint64_t moved;
     int32_t status; /* first error */
     uint32_t in_flight; /* segments whose done is outstanding */
     uint8_t kind;
     bool last_sent;
+    uint32_t epoch; /* ops: value of engine->fence_epoch when it was issued */
 } proto_stream_t;
 
-typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH } op_kind_t;
+typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH, OP_ATOMIC, OP_RECEIVE, OP_SYNC } op_kind_t;
 typedef enum op_state { OP_WAITING, OP_PROBING, OP_RUNNING, OP_FINISHED } op_state_t;
 
 /* The core's part of a vbn_op_t; lives in its priv[]. */
 typedef struct __attribute__((may_alias)) proto_op {
-    list_link_t link;  /* in peer->ops */
-    list_link_t order; /* in peer->order: puts and flushes */
+    list_link_t link;  /* in peer->ops; OP_RECEIVE from any source: engine->receives */
+    list_link_t order; /* in peer->order: puts, atomics and flushes; OP_RECEIVE: in a chain of engine->tags */
     uint64_t handle;   /* 0 = none */
     int32_t result;    /* when FINISHED */
     uint8_t kind;
     uint8_t state;
+    uint8_t code; /* OP_ATOMIC: code of the packet; OP_PUT with a signal: vbn_atomic_kind_t */
+    bool unsent;  /* counted in peer->unsent */
     uint64_t result_length;
     proto_stream_t stream;
+    union {
+        struct {
+            uint64_t key; /* the owner's handle, 0 = none */
+            uint64_t offset;
+            uint64_t value;
+        } signal; /* OP_PUT */
+        struct {
+            uint64_t source; /* uid, 0 = any */
+            vbn_tag_info_t *info;
+        } receive; /* OP_RECEIVE */
+    };
 } proto_op_t;
 
 _Static_assert(sizeof(proto_op_t) <= sizeof(((vbn_op_t *)0)->priv), "an op's state fits in vbn_op_t");
@@ -62,6 +112,7 @@ _Static_assert(sizeof(proto_op_t) <= sizeof(((vbn_op_t *)0)->priv), "an op's sta
 typedef struct proto_segment {
     proto_stream_t *stream;
     vbn_mem_t *held; /* GET: memory that must stay mapped, else NULL */
+    void *bounce;    /* PROTO_BOUNCE_BYTES, for data that is not a list of buffers, else NULL */
     uint32_t iov_count;
     struct iovec iov[PROTO_SEGMENT_IOV];
 } proto_segment_t;
@@ -75,24 +126,43 @@ typedef struct proto_gathered {
 
 /* Per peer, inside the link's peer object; zero until proto_peer_of was called once. */
 typedef struct proto_peer {
+    list_link_t link;    /* in engine->peers */
+    vbn_peer_t *peer;
     list_link_t ops;     /* proto_op_t.link, pending and known only here */
     list_link_t order;   /* proto_op_t.order */
     list_link_t streams; /* proto_get_stream_t.link */
     list_link_t remotes; /* vbn_am_remote.link */
     list_link_t keys;    /* vbn_key.link */
+    list_link_t tagged;  /* vbn_tag_message.link */
+    list_link_t fenced;  /* proto_stream_t.active of ops that wait for the ones before a fence */
     vbn_mem_t *sink_mem; /* held for a put segment that the transport is writing */
     void *sink_address;
-    uint32_t incoming; /* announced and not yet pulled or dropped */
+    uint32_t incoming;  /* announced by the peer and not yet pulled or dropped */
+    uint32_t announced; /* by us: OP_LARGE not complete */
     uint32_t stream_count;
+    uint32_t unsent;       /* puts and atomics not wholly handed to the link; all of one epoch */
+    uint32_t unsent_epoch; /* that epoch */
+    uint64_t tag_sent;     /* of PROTO_TAG_CREDIT at the peer, in use by us */
+    uint64_t tag_held;     /* of PROTO_TAG_CREDIT here, in use by the peer */
+    uint64_t tag_taken;    /* part of tag_held that is free but not given back yet */
+    bool releasing;        /* fence_release runs */
     bool initialised;
     bool down;
     bool bad;  /* lied */
     bool deaf; /* down or bad: further packets are ignored */
 } proto_peer_t;
 
+/* One peer's flush of a flush of all. */
+typedef struct flush_part {
+    vbn_op_t op;
+    proto_op_t *whole;
+} flush_part_t;
+
 typedef struct proto_get_stream {
     list_link_t link;
     proto_stream_t stream;
+    uint64_t block; /* of blocks at a distance of stride bytes; 0 = one range */
+    uint64_t stride;
 } proto_get_stream_t;
 
 struct vbn_am_remote {
@@ -101,6 +171,26 @@ struct vbn_am_remote {
     vbn_peer_t *peer; /* NULL when down */
     uint64_t sender_op;
     uint64_t length;
+};
+
+#define TAG_SMALL_BYTES 256u
+
+/* A tagged message that no receive has taken yet. Kept in engine->tags, or given out by a probe. */
+struct vbn_tag_message {
+    list_link_t in[TAG_TABLES];
+    list_link_t all;  /* in engine->tags.all or engine->tag_probed */
+    list_link_t link; /* in peer->tagged */
+    proto_engine_t *engine;
+    vbn_peer_t *peer; /* NULL when lost */
+    uint64_t source;
+    uint64_t tag;
+    uint64_t length;
+    uint64_t sender_op; /* to be answered, 0 = not */
+    bool announced;     /* the data is still at the sender */
+    bool kept;          /* in engine->tags */
+    bool orphan;        /* counted in engine->orphan_bytes */
+    bool small;         /* from engine->tag_messages, else from the heap */
+    uint8_t data[];
 };
 
 /* A running link_import. Outlives its key, because its answer may come late or never. */
@@ -135,18 +225,28 @@ struct proto_engine {
     uint64_t short_max; /* data that link_send_short may carry */
     uint32_t stream_depth;
     uint32_t max_incoming;
+    uint32_t fence_epoch; /* number of fences so far */
     handle_table_t ops;
     mpool_t segments;
     mpool_t get_streams;
     mpool_t remotes;
     mpool_t gathered; /* small messages of many pieces, copied together */
+    mpool_t flush_parts;
+    mpool_t bounces;
+    tag_match_t tags;
+    mpool_t tag_messages;
+    list_link_t tag_probed; /* vbn_tag_message.all */
+    list_link_t receives;   /* proto_op_t.link, from any source */
+    uint64_t orphan_bytes;
+    bool closing;
+    list_link_t peers; /* proto_peer_t.link, all that are not down */
     list_link_t active;
     list_link_t requests;
     proto_handler_t handlers[VBN_AM_IDS];
 };
 
 /* ---- engine.c */
-void proto_peer_init(proto_peer_t *p);
+void proto_peer_init(proto_peer_t *p, const vbn_peer_t *peer);
 vbn_status_t proto_refuse_peer(const vbn_peer_t *peer);
 
 static inline proto_engine_t *proto_engine_of(const vbn_peer_t *peer)
@@ -158,7 +258,7 @@ static inline proto_peer_t *proto_peer_of(const vbn_peer_t *peer)
 {
     proto_peer_t *p = link_peer_upper(peer);
     if (__builtin_expect(!p->initialised, 0))
-        proto_peer_init(p);
+        proto_peer_init(p, peer);
     return p;
 }
 
@@ -202,6 +302,9 @@ static inline vbn_status_t op_check(const vbn_op_t *op, const struct iovec *iov,
 /* Prepares a pending op and lists it with its peer. with_handle: the other side will name it. */
 vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const struct iovec *iov, size_t count,
                       uint64_t length, bool with_handle);
+/* The same without peer and handle: belongs to no list. */
+proto_op_t *op_prepare(vbn_op_t *user_op, proto_engine_t *engine, op_kind_t kind, const struct iovec *iov, size_t count,
+                       uint64_t length);
 /* Takes it off all lists and tables, without completing it. */
 void op_detach(proto_op_t *op);
 /* Sets the user's fields, for calls that return VBN_OK. */
@@ -237,6 +340,28 @@ void stream_pump(proto_stream_t *stream);
 void stream_settle(proto_stream_t *stream);
 void get_stream_free(proto_get_stream_t *get);
 
+/* ---- am.c: also used by tag_send.c */
+/* Sends header and data as one packet; done as in link_packet_t. */
+vbn_status_t am_send_packet(vbn_peer_t *peer, const proto_header_t *header, const struct iovec *iov, size_t count,
+                            link_done_func_t done, void *arg);
+/* The same for an op that ends when the data has left. */
+vbn_status_t am_send_whole(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header,
+                           const struct iovec *iov, size_t count, vbn_op_t *user_op);
+/* Sends header, of an RTS type, for data that the receiver will pull. */
+vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *header, const struct iovec *iov, size_t count,
+                         vbn_op_t *user_op);
+/* Checks an announcement against what a peer may do; blames it. */
+bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+
+/* ---- tag_send.c, tag_recv.c */
+void tag_rx_credit(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
+                    uint32_t payload_bytes);
+void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void tag_peer_down(proto_engine_t *engine, proto_peer_t *p);
+void tag_open(proto_engine_t *engine);
+void tag_close(proto_engine_t *engine);
+
 /* ---- am.c, pull.c, rma.c, flush.c, key.c: packets and events of each */
 void am_rx_rts(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void pull_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
@@ -244,13 +369,48 @@ void pull_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t
                   uint32_t payload_bytes);
 void *pull_sink_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, uint32_t payload_bytes);
 void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload);
 void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload);
 void *rma_sink_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+/* Checks a range and rights of an imported key, and that its owner lives. */
+vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, unsigned access);
+/* Sends, or queues behind the key's import or a fence, an op that op_begin has set up: VBN_INPROGRESS, or the error after
+ * which the op is detached. */
+vbn_status_t rma_submit(vbn_key_t *key, proto_op_t *op);
 /* Starts an op that waited for its key. */
 void rma_start(vbn_key_t *key, proto_op_t *op);
+/* Sends an op's first packets. */
+vbn_status_t rma_send(proto_op_t *op);
 void rma_put_answer(proto_op_t *op, vbn_status_t status, bool last);
 /* Starts flushes whose puts are done. */
 void flush_advance(vbn_peer_t *peer);
+/* ---- fence.c */
+/* The op must not be sent yet: ops before a fence are not wholly sent. */
+bool fence_blocks(const proto_peer_t *p, const proto_op_t *op);
+/* Copies to mapped memory by an op of this epoch would not overtake packets from before a fence. */
+static inline bool fence_allows_copy(const proto_peer_t *p, uint32_t epoch)
+{
+    return list_empty(&p->order) || container_of(p->order.next, proto_op_t, order)->stream.epoch == epoch;
+}
+/* True when an operation issued now may work on the mapped memory directly. */
+static inline bool rma_mapped(const vbn_key_t *key)
+{
+    return key->address != NULL && fence_allows_copy(proto_peer_of(key->peer), key->engine->fence_epoch);
+}
+/* A put or atomic is going to be sent; fence_leave follows when all of it is in the link, or when it ends. */
+void fence_enter(proto_op_t *op);
+void fence_leave(proto_op_t *op);
+/* ---- amo.c */
+/* Updates the word at address; returns its value before. code as in a PROTO_ATOMIC packet. */
+uint64_t amo_apply(void *address, unsigned code, uint64_t operand, uint64_t compare);
+/* rma_check for a word of `width` bytes, and its alignment. */
+vbn_status_t amo_check(const vbn_key_t *key, uint64_t offset, unsigned width, unsigned access);
+/* Owner: updates the word that the header names. */
+vbn_status_t amo_execute(proto_engine_t *engine, const proto_header_t *header, uint64_t *before_p);
+void amo_copy(vbn_key_t *key, proto_op_t *op);
+vbn_status_t amo_send(proto_op_t *op);
+void amo_answer(proto_op_t *op, vbn_status_t status, uint64_t before);
+void amo_rx(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void key_peer_down(vbn_key_t *key);
 
 #endif

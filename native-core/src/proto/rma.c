@@ -4,13 +4,18 @@
 
 /* ------------------------------------------------------------------------------------- issuing side */
 
-static vbn_status_t check_range(const vbn_key_t *key, uint64_t offset, uint64_t length, unsigned access)
+vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, unsigned access)
 {
-    if ((key->info.access & access) == 0)
-        return err_set(VBN_ERR_ACCESS, "the key does not allow %s", access == VBN_ACCESS_READ ? "reading" : "writing");
+    if (key == NULL)
+        return err_set(VBN_ERR_INVALID, "no key given");
+    if ((access & ~key->info.access) != 0)
+        return err_set(VBN_ERR_ACCESS, "the key does not allow %s",
+                       (access & ~key->info.access & VBN_ACCESS_READ) != 0 ? "reading" : "writing");
     if (offset > key->info.length || length > key->info.length - offset)
         return err_set(VBN_ERR_RANGE, "range %llu + %llu is beyond the key's %llu bytes", (unsigned long long)offset,
                        (unsigned long long)length, (unsigned long long)key->info.length);
+    if (key->peer == NULL)
+        return err_set(VBN_ERR_PEER_LOST, "the owner of the memory is lost; release the key");
     return VBN_OK;
 }
 
@@ -25,12 +30,36 @@ static void copy_mapped(const vbn_key_t *key, op_kind_t kind, uint64_t offset, u
     }
 }
 
+/* One block after the other between mapped memory and here; words without a call. */
+static void copy_blocks(const vbn_key_t *key, op_kind_t kind, uint64_t offset, const vbn_strided_t *blocks)
+{
+    char *there = (char *)key->address + offset, *here = blocks->base;
+    size_t block = blocks->block;
+    for (size_t i = 0; i < blocks->count; i++, there += blocks->remote_stride, here += blocks->local_stride) {
+        char *to = kind == OP_GET ? here : there;
+        const char *from = kind == OP_GET ? there : here;
+        if (block == 8)
+            memcpy(to, from, 8);
+        else if (block == 4)
+            memcpy(to, from, 4);
+        else
+            memcpy(to, from, block);
+    }
+    counter_add(key->engine->counters, kind == OP_GET ? COUNTER_GET_MAPPED_BYTES : COUNTER_PUT_MAPPED_BYTES,
+                block * blocks->count);
+}
+
 static vbn_status_t start_get(vbn_peer_t *peer, proto_op_t *op)
 {
     const proto_stream_t *s = &op->stream;
     op->state = OP_RUNNING;
     proto_header_t header = {.type = PROTO_GET, .op = op->handle, .key = s->key, .offset = s->key_offset,
                              .length = s->length};
+    if (s->cursor.count == CURSOR_STRIDED && s->cursor.strided->count > 1) {
+        header.type = PROTO_GET_BLOCKS;
+        header.block = s->cursor.strided->block;
+        header.stride = s->cursor.strided->remote_stride;
+    }
     return proto_send_header(peer, &header);
 }
 
@@ -51,42 +80,77 @@ static vbn_status_t start_put(vbn_peer_t *peer, proto_op_t *op)
     return VBN_OK; /* a lost link shows in peer_down */
 }
 
-static vbn_status_t start_packets(vbn_key_t *key, proto_op_t *op)
+vbn_status_t rma_send(proto_op_t *op)
 {
-    vbn_status_t status = handle_new(&key->engine->ops, op, &op->handle);
+    vbn_peer_t *peer = op->stream.peer;
+    vbn_status_t status = handle_new(&op->stream.engine->ops, op, &op->handle);
     if (status != VBN_OK)
         return err_add(status, "too many operations are pending in this worker");
-    return op->kind == OP_GET ? start_get(key->peer, op) : start_put(key->peer, op);
+    if (op->kind == OP_GET)
+        return start_get(peer, op);
+    return op->kind == OP_ATOMIC ? amo_send(op) : start_put(peer, op);
+}
+
+/* A put with a signal goes by packets: the signal's word may belong to other memory. */
+static bool may_copy(const vbn_key_t *key, const proto_op_t *op)
+{
+    return key->address != NULL && op->signal.key == 0 &&
+           fence_allows_copy(proto_peer_of(key->peer), op->stream.epoch);
 }
 
 void rma_start(vbn_key_t *key, proto_op_t *op)
 {
     proto_stream_t *s = &op->stream;
     list_remove(&s->active);
-    if (key->address != NULL) {
+    if (!may_copy(key, op)) {
+        vbn_status_t status = rma_send(op);
+        if (status < 0)
+            op_complete(op, status, 0);
+    } else if (op->kind == OP_ATOMIC) {
+        amo_copy(key, op);
+        op_complete(op, VBN_OK, s->length);
+    } else if (s->cursor.count == CURSOR_STRIDED) {
+        copy_blocks(key, (op_kind_t)op->kind, s->key_offset, s->cursor.strided);
+        op_complete(op, VBN_OK, s->length);
+    } else {
         copy_mapped(key, (op_kind_t)op->kind, s->key_offset, s->length, &s->cursor);
         op_complete(op, VBN_OK, s->length);
-        return;
     }
-    vbn_status_t status = start_packets(key, op);
-    if (status < 0)
-        op_complete(op, status, 0);
+}
+
+vbn_status_t rma_submit(vbn_key_t *key, proto_op_t *op)
+{
+    proto_peer_t *p = proto_peer_of(key->peer);
+    vbn_status_t status = VBN_OK;
+    if (op->kind != OP_GET)
+        list_append(&p->order, &op->order);
+    if (fence_blocks(p, op)) {
+        list_append(&p->fenced, &op->stream.active);
+        return VBN_INPROGRESS;
+    }
+    if (op->kind != OP_GET)
+        fence_enter(op);
+    if (key->request != NULL && op->signal.key == 0)
+        list_append(&key->waiting, &op->stream.active);
+    else
+        status = rma_send(op);
+    if (status < 0) {
+        op_detach(op);
+        return status;
+    }
+    return VBN_INPROGRESS;
 }
 
 static vbn_status_t issue(vbn_key_t *key, op_kind_t kind, uint64_t offset, const struct iovec *iov, size_t count,
                           vbn_op_t *user_op)
 {
     uint64_t length = 0;
-    if (key == NULL)
-        return err_set(VBN_ERR_INVALID, "no key given");
     vbn_status_t status = op_check(user_op, iov, count, &length);
     if (status == VBN_OK)
-        status = check_range(key, offset, length, kind == OP_GET ? VBN_ACCESS_READ : VBN_ACCESS_WRITE);
-    if (status == VBN_OK && key->peer == NULL)
-        status = err_set(VBN_ERR_PEER_LOST, "the owner of the memory is lost; release the key");
+        status = rma_check(key, offset, length, kind == OP_GET ? VBN_ACCESS_READ : VBN_ACCESS_WRITE);
     if (status != VBN_OK)
         return status;
-    if (key->address != NULL) {
+    if (rma_mapped(key)) {
         proto_cursor_t cursor;
         cursor_init(&cursor, iov, count);
         copy_mapped(key, kind, offset, length, &cursor);
@@ -94,19 +158,11 @@ static vbn_status_t issue(vbn_key_t *key, op_kind_t kind, uint64_t offset, const
     }
     proto_op_t *op = op_of(user_op);
     status = op_begin(user_op, key->peer, kind, iov, count, length, false);
+    if (status != VBN_OK)
+        return status;
     op->stream.key = key->info.key_handle;
     op->stream.key_offset = offset;
-    if (status == VBN_OK && kind == OP_PUT)
-        list_append(&proto_peer_of(key->peer)->order, &op->order);
-    if (key->request != NULL)
-        list_append(&key->waiting, &op->stream.active);
-    else
-        status = start_packets(key, op);
-    if (status < 0) {
-        op_detach(op);
-        return status;
-    }
-    return VBN_INPROGRESS;
+    return rma_submit(key, op);
 }
 
 /* One buffer and a range of memory that is mapped here, all in order: nothing is left but to copy. */
@@ -138,6 +194,102 @@ vbn_status_t proto_put(vbn_key_t *key, size_t offset, const struct iovec *iov, s
     return issue(key, OP_PUT, offset, iov, count, op);
 }
 
+/* span_p: bytes from the first to the last one in the remote memory. */
+static vbn_status_t check_strided(const vbn_strided_t *blocks, const vbn_op_t *op, uint64_t *span_p)
+{
+    if (blocks == NULL || op == NULL)
+        return err_set(VBN_ERR_INVALID, "a strided operation needs a vbn_strided_t and a vbn_op_t");
+    size_t block = blocks->block, count = blocks->count;
+    *span_p = 0;
+    if (block == 0 || count == 0)
+        return VBN_OK;
+    if (blocks->base == NULL || block > SIZE_MAX / 2 / count)
+        return err_set(VBN_ERR_INVALID, "%zu blocks of %zu bytes have no address or are too many", count, block);
+    if (count > 1 && (blocks->remote_stride < block || blocks->remote_stride > SIZE_MAX / 2 / count))
+        return err_set(VBN_ERR_INVALID, "remote stride of %zu bytes for blocks of %zu: they would overlap or end beyond "
+                       "any memory", blocks->remote_stride, block);
+    *span_p = (count - 1) * blocks->remote_stride + block;
+    return VBN_OK;
+}
+
+static vbn_status_t issue_strided(vbn_key_t *key, op_kind_t kind, size_t offset, const vbn_strided_t *blocks,
+                                  vbn_op_t *user_op)
+{
+    uint64_t span;
+    vbn_status_t status = check_strided(blocks, user_op, &span);
+    if (status == VBN_OK)
+        status = rma_check(key, offset, span, kind == OP_GET ? VBN_ACCESS_READ : VBN_ACCESS_WRITE);
+    if (status != VBN_OK)
+        return status;
+    uint64_t length = blocks->block * blocks->count;
+    if (length == 0)
+        return op_set_done(user_op, VBN_OK, 0);
+    if (rma_mapped(key)) {
+        copy_blocks(key, kind, offset, blocks);
+        return op_set_done(user_op, VBN_OK, length);
+    }
+    const struct iovec *data = (const struct iovec *)(const void *)blocks; /* the cursor knows what it is */
+    status = op_begin(user_op, key->peer, kind, data, CURSOR_STRIDED_COUNT, length, false);
+    if (status != VBN_OK)
+        return status;
+    proto_op_t *op = op_of(user_op);
+    op->stream.key = key->info.key_handle;
+    op->stream.key_offset = offset;
+    return rma_submit(key, op);
+}
+
+vbn_status_t proto_put_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op)
+{
+    return issue_strided(key, OP_PUT, offset, blocks, op);
+}
+
+vbn_status_t proto_get_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op)
+{
+    return issue_strided(key, OP_GET, offset, blocks, op);
+}
+
+static vbn_status_t check_signal(const vbn_key_t *key, const vbn_signal_t *signal)
+{
+    if (signal == NULL || (signal->kind != VBN_ATOMIC_ADD && signal->kind != VBN_ATOMIC_SWAP))
+        return err_set(VBN_ERR_INVALID, "a signal is VBN_ATOMIC_ADD or VBN_ATOMIC_SWAP of a 64-bit word");
+    vbn_status_t status = amo_check(signal->key, signal->offset, sizeof(uint64_t), VBN_ACCESS_WRITE);
+    if (status == VBN_OK && key != NULL && signal->key->peer != key->peer)
+        status = err_set(VBN_ERR_INVALID, "the data and its signal belong to different peers");
+    return status;
+}
+
+vbn_status_t proto_put_signal(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count,
+                              const vbn_signal_t *signal, vbn_op_t *user_op)
+{
+    uint64_t length = 0;
+    vbn_status_t status = op_check(user_op, iov, count, &length);
+    if (status == VBN_OK)
+        status = rma_check(key, offset, length, VBN_ACCESS_WRITE);
+    if (status == VBN_OK)
+        status = check_signal(key, signal);
+    if (status != VBN_OK)
+        return status;
+    if (rma_mapped(key) && signal->key->address != NULL) {
+        proto_cursor_t cursor;
+        cursor_init(&cursor, iov, count);
+        copy_mapped(key, OP_PUT, offset, length, &cursor);
+        (void)amo_apply(signal->key->address + signal->offset, (unsigned)signal->kind | PROTO_ATOMIC_WIDE,
+                        signal->value, 0);
+        return op_set_done(user_op, VBN_OK, length);
+    }
+    proto_op_t *op = op_of(user_op);
+    status = op_begin(user_op, key->peer, OP_PUT, iov, count, length, false);
+    if (status != VBN_OK)
+        return status;
+    op->stream.key = key->info.key_handle;
+    op->stream.key_offset = offset;
+    op->code = (uint8_t)signal->kind;
+    op->signal.key = signal->key->info.key_handle;
+    op->signal.offset = signal->offset;
+    op->signal.value = signal->value;
+    return rma_submit(key, op);
+}
+
 /* Segment refusals come first (not last), then exactly one last answer to the segment that says LAST. */
 void rma_put_answer(proto_op_t *op, vbn_status_t status, bool last)
 {
@@ -164,6 +316,12 @@ void rma_put_answer(proto_op_t *op, vbn_status_t status, bool last)
 
 /* ------------------------------------------------------------------------------------- owner's side */
 
+/* Bytes from the first to the last one of blocks; the decoder has checked that it can be computed. */
+static uint64_t span_of(const proto_header_t *header)
+{
+    return (header->length / header->block - 1) * header->stride + header->block;
+}
+
 void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_peer_t *p = proto_peer_of(peer);
@@ -172,8 +330,9 @@ void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
         proto_blame(engine, peer, "the peer has more gets running than proto.max_incoming allows");
         return;
     }
-    vbn_status_t status = mem_key_resolve(engine->memory, header->key, header->offset, header->length,
-                                          VBN_ACCESS_READ, &address);
+    bool blocks = header->type == PROTO_GET_BLOCKS;
+    uint64_t span = blocks ? span_of(header) : header->length;
+    vbn_status_t status = mem_key_resolve(engine->memory, header->key, header->offset, span, VBN_ACCESS_READ, &address);
     proto_get_stream_t *get = status == VBN_OK && header->length > 0 ? mpool_get(&engine->get_streams) : NULL;
     if (get == NULL) {
         if (status == VBN_OK && header->length > 0)
@@ -182,7 +341,8 @@ void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
         return;
     }
     *get = (proto_get_stream_t){.stream = {.key = header->key, .key_offset = header->offset, .target = header->op,
-                                           .length = header->length}};
+                                           .length = header->length},
+                                .block = blocks ? header->block : 0, .stride = header->stride};
     stream_init(&get->stream, engine, peer, STREAM_GET);
     list_append(&p->streams, &get->link);
     p->stream_count++;
@@ -208,11 +368,22 @@ void *rma_sink_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_
     return p->sink_address;
 }
 
+/* The segments before the last one were written when the last one may be: they had the same key, which cannot become
+ * valid again, and lower offsets. */
+static vbn_status_t apply_signal(proto_engine_t *engine, const proto_header_t *header)
+{
+    const proto_header_t word = {.code = header->code | PROTO_ATOMIC_WIDE, .key = header->signal_key,
+                                 .offset = header->signal_offset, .operand = header->signal_value};
+    uint64_t before;
+    return amo_execute(engine, &word, &before);
+}
+
 void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload)
 {
     proto_peer_t *p = proto_peer_of(peer);
-    bool probe = (header->code & PROTO_PUT_PROBE) != 0;
-    bool last = (header->code & PROTO_PUT_LAST) != 0;
+    bool signals = header->type == PROTO_PUT_SIGNAL;
+    bool probe = !signals && (header->code & PROTO_PUT_PROBE) != 0;
+    bool last = signals || (header->code & PROTO_PUT_LAST) != 0;
     void *address;
     vbn_mem_t *mem;
     vbn_status_t status = mem_key_hold(engine->memory, header->key, header->offset, header->length, VBN_ACCESS_WRITE,
@@ -222,8 +393,27 @@ void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
         if (!probe && !placed && header->length > 0)
             memcpy(address, payload, (size_t)header->length);
         mem_unhold(mem);
+        if (signals)
+            status = apply_signal(engine, header);
     }
     sink_end(p);
     if (last || probe || status != VBN_OK)
+        proto_send_status(peer, header->op, status, last, status == VBN_OK ? header->length : 0);
+}
+
+void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload)
+{
+    void *address;
+    vbn_mem_t *mem;
+    bool last = header->code == PROTO_PUT_LAST;
+    vbn_status_t status = mem_key_hold(engine->memory, header->key, header->offset, span_of(header), VBN_ACCESS_WRITE,
+                                       &address, &mem);
+    if (status == VBN_OK) {
+        char *to = address;
+        for (uint64_t done = 0; done < header->length; done += header->block, to += header->stride)
+            memcpy(to, (const char *)payload + done, (size_t)header->block);
+        mem_unhold(mem);
+    }
+    if (last || status != VBN_OK)
         proto_send_status(peer, header->op, status, last, status == VBN_OK ? header->length : 0);
 }

@@ -2,11 +2,11 @@
  * rig.c - the deterministic link of rig.h: implements the functions of link.h that the protocol layer calls. */
 #include "rig.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/proto.h"
-#include "proto/proto_wire.h"
+#include "proto/proto_private.h"
 
 typedef struct packet {
     list_link_t link;
@@ -28,6 +28,8 @@ typedef struct import_request {
     list_link_t link;
     tl_import_func_t func;
     void *arg;
+    int owner;
+    mem_key_info_t info;
 } import_request_t;
 
 struct vbn_peer {
@@ -58,6 +60,7 @@ struct rig {
     list_link_t imports;
     bool ready;
     uint64_t sunk;
+    unsigned tags_delivered[2];
 };
 
 static void no_log(void *arg, vbn_log_level_t level, const char *line)
@@ -205,6 +208,8 @@ static void deliver(rig_t *rig, int to, const void *header, uint32_t header_byte
     struct vbn_peer *peer = &rig->peer[to];
     const link_upcalls_t *up = &rig->params[to].upcalls;
     const void *place = payload;
+    uint8_t type = *(const uint8_t *)header;
+    rig->tags_delivered[to] += type == PROTO_TAG || type == PROTO_TAG_RTS;
     if (rig->options.use_sink && payload_bytes >= 512) {
         void *sink = up->sink(up->arg, peer, header, header_bytes, payload_bytes);
         if (sink != NULL) {
@@ -346,10 +351,41 @@ void rig_imports_answer(rig_t *rig)
     }
 }
 
+void rig_imports_map(rig_t *rig)
+{
+    list_link_t *link;
+    while ((link = list_pop(&rig->imports)) != NULL) {
+        import_request_t *request = container_of(link, import_request_t, link);
+        mem_import_t *import = NULL;
+        int fd = -1;
+        vbn_status_t status = mem_key_descriptor(rig->memory[request->owner], request->info.key_handle, &fd);
+        if (status == VBN_OK)
+            status = mem_import_map(rig->memory[1 - request->owner], &request->info, fd, &import);
+        request->func(request->arg, status, import);
+        free(request);
+    }
+}
+
+uint64_t rig_key_handle(const vbn_key_t *key)
+{
+    return key->info.key_handle;
+}
+
+proto_engine_t *rig_engine(rig_t *rig, int side)
+{
+    return rig->proto[side];
+}
+
+unsigned rig_tags_delivered(rig_t *rig, int to)
+{
+    return rig->tags_delivered[to];
+}
+
 uint32_t rig_encode(const rig_header_t *h, uint8_t *buffer)
 {
     proto_header_t header = {.type = (proto_type_t)h->type, .code = h->code, .last = h->last, .op = h->op,
-                             .target = h->target, .key = h->key, .offset = h->offset, .length = h->length};
+                             .target = h->target, .key = h->key, .offset = h->offset, .length = h->length,
+                             .compare = h->compare, .signal_value = h->value};
     return proto_encode(&header, buffer);
 }
 
@@ -379,12 +415,24 @@ bool link_ready(const vbn_peer_t *peer)
 
 vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg)
 {
-    (void)info;
     import_request_t *request = calloc(1, sizeof(*request));
     request->func = func;
     request->arg = arg;
+    request->owner = 1 - peer->side;
+    request->info = *info;
     list_append(&peer->rig->imports, &request->link);
     return VBN_INPROGRESS;
+}
+
+uint64_t link_peer_uid(const vbn_peer_t *peer)
+{
+    return 1001u - (unsigned)peer->side;
+}
+
+size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
+{
+    (void)peer;
+    return (size_t)snprintf(text, capacity, "the rig");
 }
 
 void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text)
