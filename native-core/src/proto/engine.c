@@ -159,6 +159,20 @@ static void end_ops(proto_peer_t *p, vbn_status_t status)
     }
 }
 
+/* A closing peer still needs us: for announced messages and puts of ours, and for what it gets from our memory. */
+static bool engine_quiet(void *arg, vbn_peer_t *peer)
+{
+    (void)arg;
+    const proto_peer_t *p = proto_peer_of(peer);
+    list_for_each(pos, &p->ops)
+    {
+        const proto_op_t *op = container_of(pos, proto_op_t, link);
+        if (op->kind == OP_LARGE || op->kind == OP_PUT)
+            return false;
+    }
+    return list_empty(&p->streams);
+}
+
 static void engine_peer_down(void *arg, vbn_peer_t *peer, vbn_status_t status)
 {
     (void)arg;
@@ -211,7 +225,7 @@ void proto_link_upcalls(proto_engine_t *engine, link_params_t *params)
 {
     params->upper_bytes = sizeof(proto_peer_t);
     params->upcalls = (link_upcalls_t){.arg = engine, .rx = engine_rx, .sink = engine_sink,
-                                       .peer_down = engine_peer_down};
+                                       .peer_down = engine_peer_down, .quiet = engine_quiet};
 }
 
 void proto_attach(proto_engine_t *engine, link_engine_t *link)

@@ -164,6 +164,8 @@ void tcp_ep_peer_text(const tcp_ep_t *ep, char text[TCP_ENDPOINT_TEXT])
 
 static void end_activity(tcp_ep_t *ep)
 {
+    if (ep->iface->hot == ep)
+        ep->iface->hot = NULL;
     tcp_ep_close_socket(ep);
     tcp_ep_clear_deadline(ep);
     leave_untrusted(ep);
@@ -250,6 +252,8 @@ static void begin_flush(tcp_ep_t *ep, uint64_t timeout_ns)
         return;
     }
     ep->state = TCP_FLUSHING;
+    if (ep->iface->hot == ep)
+        ep->iface->hot = NULL;
     tcp_ep_set_deadline(ep, ep->flush_due_ns);
     tcp_ep_flush_step(ep);
 }

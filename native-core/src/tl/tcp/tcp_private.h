@@ -122,6 +122,9 @@ struct tcp_iface {
     int timer_fd;   /* armed for the nearest deadline of `timed` */
     int reserve_fd; /* given up for a moment to refuse connections when descriptors are exhausted */
     bool limit_logged;
+    struct tcp_ep *hot; /* read without asking epoll first: it brought packets within the last few turns; NULL = none */
+    uint32_t hot_turns; /* since hot brought something */
+    uint32_t unlooked;  /* turns since the last look at epoll */
     bool idle;       /* the last look at epoll found nothing */
     bool progressing;
     uint32_t ep_count;

@@ -3,6 +3,7 @@
 module org.verbena.core {
     requires org.jctools.core;
     requires static jdk.management; // the benchmark counts allocated bytes
+    requires static jdk.unsupported; // addresses of direct buffers without a native call (class Raw)
 
     exports org.verbena.core;
 }
