@@ -5,7 +5,7 @@ import json
 import os
 import time
 
-from driver import blocks, plan, schema, stats
+from driver import blocks, noise, plan, schema
 from driver.procs import Failed, Killed
 from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
 from sides import core, spark
@@ -112,25 +112,25 @@ class Runner:
             self._sides.stop()
             self._sides = None
 
-    def _core(self, row, params, entry, _part):
-        values, units, start = {}, {}, time.monotonic()
-        while True:
-            options = ["--blocks", "1", "--scale", str(params["scale"])]
-            for pair in core.run(self.root, os.path.join(self.work, "vbn_perf.log"), options):
-                if core.belongs(pair, row.name):
-                    values.setdefault(core.metric_name(pair), []).append((pair["raw"], pair["ours"]))
-                    units[core.metric_name(pair)] = pair["unit"]
-            if not values:
-                raise Failed(f"vbn_perf printed no row of '{row.name}'")
-            fewest = min(len(pairs) for pairs in values.values())
-            spark.note(f"{row.name}: {len(values)} cells, {fewest} of {self.pairs} pairs")
-            if fewest >= self.pairs or time.monotonic() - start > CORE_SECONDS:
+    def _core(self, row, params, entry, part):
+        units, start = {}, time.monotonic()
+        for index in range(self.pairs):
+            before, began = noise.Snapshot(), time.monotonic()
+            cells = core.pairs(self.root, os.path.join(self.work, "vbn_perf.log"), row.name, params["scale"])
+            if not cells:
+                raise Failed(f"nothing measures '{row.name}': see ohb list, and ./verbena build for core.jni")
+            halves = core.blocks(cells, index, time.monotonic() - began, noise.between(before, noise.Snapshot()))
+            units.update({core.metric_name(cell): cell["unit"] for cell in cells})
+            for block in halves:
+                entry["blocks"].append(block)
+                part.write(json.dumps({"row": row.name, **block}) + "\n")
+            part.flush()
+            spark.note(f"{row.name}: pair {index + 1} of {self.pairs}, {len(cells)} cells"
+                       + (", noisy" if halves[0]["marked"] else ""))
+            if time.monotonic() - start > CORE_SECONDS:
                 break
-        for name, pairs in values.items():
-            entry["result"][name] = {
-                **stats.summary([ours / raw for raw, ours in pairs], 0), "unit": units[name],
-                "better": core.better(units[name]), "a_median": stats.median([raw for raw, _ in pairs]),
-                "b_median": stats.median([ours for _, ours in pairs])}
+        entry["result"] = {name: {**summary, "unit": units[name], "better": core.better(units[name])}
+                           for name, summary in blocks.reduce(entry["blocks"]).items()}
         side = {"command": "vbn_perf", "settings": {}, "versions": {}, "carrier": None}
         entry["sides"] = {"a": {"name": "raw", **side}, "b": {"name": "verbena", **side}}
         entry["headline"] = None

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The core rows: vbn_perf measures both sides in turns; with --blocks 1 each of its JSON lines is one paired block."""
+"""The core rows: vbn_perf measures both sides in turns; with --blocks 1 each of its JSON lines is one paired block. And
+core.jni: the same operation from Java and from C."""
 import json
 import os
+import shutil
 
+from driver import noise
 from driver.procs import Failed, Process
+from sides import spark
 
 FIELDS = {"row": str, "transport": str, "size": (int, float), "metric": str, "unit": str, "ours": (int, float),
           "raw": (int, float)}
@@ -41,14 +45,97 @@ def parse(line):
 
 
 def metric_name(entry):
-    """Name of the cell, as it stands in the result: row.transport.size.metric, without "core." and blanks."""
+    """Name of the cell, as it stands in the result: row.transport.size.metric[.placement], without "core." and blanks."""
     name = f"{entry['row']}.{entry['transport']}.{entry['size']:g}.{entry['metric']}"
-    return name.removeprefix("core.").replace(" ", "-")
+    place = f".{entry['placement']}" if entry.get("placement") else ""
+    return name.removeprefix("core.").replace(" ", "-") + place
 
 
 def belongs(entry, row):
     """True when a cell is part of the row: core is all, core.am is core.am.latency and core.am.rate."""
     return row == "core" or (entry["row"] + ".").startswith(row + ".")
+
+
+def _words(cpu, path):
+    try:
+        with open(f"/sys/devices/system/cpu/cpu{cpu}/{path}") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _distance(first, second):
+    """smt: one core; near: one last-level cache; far: neither. What the machine (or its hypervisor) says."""
+    def alike(path):
+        return _words(first, path) != "" and _words(first, path) == _words(second, path)
+
+    if alike("topology/thread_siblings_list"):
+        return "smt"
+    caches = [index for index in range(8) if _words(first, f"cache/index{index}/level")]
+    return "near" if not caches or alike(f"cache/index{caches[-1]}/shared_cpu_list") else "far"
+
+
+def placements(cpus=None, distance=_distance):
+    """[(label, "cpu,cpu")]: one pair of processors near to each other and one far, as far as there are such."""
+    cpus = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
+    found = {}
+    for other in cpus[1:]:
+        found.setdefault(distance(cpus[0], other), f"{cpus[0]},{other}")
+    wanted = [label for label in ("near", "far") if label in found] or list(found)
+    return [(label, found[label]) for label in wanted] or [("one-cpu", f"{cpus[0]},{cpus[0]}")]
+
+
+def pairs(root, log, row, scale):
+    """Every cell of the row once: ours and raw, measured one after the other."""
+    entries = []
+    if not row.startswith("core.jni"):
+        for label, cpus in placements():
+            options = ["--blocks", "1", "--scale", str(scale), "--cpus", cpus]
+            entries += [{**entry, "placement": label} for entry in run(root, log, options) if belongs(entry, row)]
+    if row == "core" or row.startswith("core.jni"):
+        entries += jni_pairs(root, log, scale)
+    return entries
+
+
+def jni_pairs(root, log, scale):
+    """The same operation issued from Java and from C; nothing when Java's side is not built."""
+    jar = spark.plugin_jar(root)
+    java = shutil.which(os.path.join(os.environ.get("JAVA_HOME", ""), "bin", "java")) or shutil.which("java")
+    if not jar or not java:
+        return []
+    bare = {entry["name"]: entry for entry in _json_lines(
+        [program(root), "--self", "--blocks", "1", "--scale", str(scale)], log)}
+    command = [java, "-Xmx256m", "-XX:+UseSerialGC", "-cp", jar, "org.verbena.core.bench.JniBench"]
+    ours = {entry["name"].removeprefix("jni."): entry for entry in _json_lines(command, log)}
+    return [{"row": "core.jni", "transport": "self", "size": 8, "metric": name, "unit": "ns",
+             "ours": ours[name]["value"], "raw": bare[name]["value"]} for name in ours if name in bare]
+
+
+def _json_lines(command, log, timeout=180):
+    """What a program prints, line by line as JSON, once it has ended well."""
+    process = Process(os.path.basename(command[0]), command, log, lines=True)
+    lines = []
+    try:
+        while True:
+            try:
+                lines.append(json.loads(process.line(timeout)))
+            except Failed:
+                if process.wait(1) == 0:
+                    return lines
+                raise
+    except ValueError as error:
+        raise Failed(f"{command[0]} printed a broken line: {error}") from None
+    finally:
+        process.stop()
+
+
+def blocks(entries, index, seconds, guard):
+    """Both halves of pair `index` as they stand in the result file. All its cells share one look at the machine."""
+    shared = {"seed": 1 + index, "seconds": round(seconds, 6), "errors": 0, "noise": guard,
+              "marked": noise.is_marked(guard)}
+    return [{"side": side, "index": 2 * index + place, **shared,
+             "metrics": {metric_name(entry): entry[field] for entry in entries}}
+            for place, (side, field) in enumerate((("a", "raw"), ("b", "ours")))]
 
 
 def run(root, log, options=("--blocks", "1"), timeout=300):

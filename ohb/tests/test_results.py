@@ -137,6 +137,7 @@ class CoreLines(unittest.TestCase):
     def test_a_line_becomes_a_named_cell(self):
         entry = core.parse(json.dumps(self.LINE))
         self.assertEqual(core.metric_name(entry), "am.latency.shm.8.p50")
+        self.assertEqual(core.metric_name({**entry, "placement": "near"}), "am.latency.shm.8.p50.near")
 
     def test_recorded_output_of_the_real_program_is_understood(self):
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "vbn_perf.txt")) as file:
@@ -147,6 +148,22 @@ class CoreLines(unittest.TestCase):
         self.assertIn("am.rate.tcp.64.message-rate", cells)
         for entry in entries:
             self.assertAlmostEqual(entry["ours"] / entry["raw"], entry["ratio"], delta=0.01)
+
+    def test_a_core_pair_becomes_two_blocks_with_one_noise_entry_that_marks_both(self):
+        guard = {"idle": 0.1, "steal": 0.0, "foreign": 0.5, "runq": 4, "switches": 9}
+        halves = core.blocks([self.LINE], 3, 1.5, guard)
+        self.assertEqual([(block["side"], block["index"], block["marked"]) for block in halves],
+                         [("a", 6, True), ("b", 7, True)])
+        name = core.metric_name(self.LINE)
+        self.assertEqual([block["metrics"][name] for block in halves], [self.LINE["raw"], self.LINE["ours"]])
+        self.assertTrue(all(not block["marked"] for block in core.blocks([self.LINE], 0, 1.5, {**guard, "foreign": 0})))
+
+    def test_near_and_far_processors_are_chosen_and_labelled(self):
+        kinds = {1: "smt", 2: "near", 3: "near", 8: "far"}
+        self.assertEqual(core.placements([0, 1, 2, 3, 8], lambda _, other: kinds[other]),
+                         [("near", "0,2"), ("far", "0,8")])
+        self.assertEqual(core.placements([4], None), [("one-cpu", "4,4")])
+        self.assertEqual(core.placements([0, 1], lambda *_: "smt"), [("smt", "0,1")])
 
     def test_a_part_of_the_core_row_selects_by_whole_words(self):
         self.assertTrue(core.belongs(self.LINE, "core"))
