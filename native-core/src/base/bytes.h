@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bytes.h - little-endian numbers in byte buffers of any alignment, and copies that are too short to call memcpy for. */
+ * bytes.h - copies that are too short to call memcpy for. */
 #ifndef VBN_BASE_BYTES_H
 #define VBN_BASE_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-static inline uint64_t le64_get(const void *bytes)
-{
-    uint64_t value;
-    memcpy(&value, bytes, sizeof(value));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    value = __builtin_bswap64(value);
-#endif
-    return value;
-}
-
-static inline void le64_put(void *bytes, uint64_t value)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    value = __builtin_bswap64(value);
-#endif
-    memcpy(bytes, &value, sizeof(value));
-}
 
 /* memcpy for lengths that are mostly a few words: no call up to 64 bytes, and 8-byte stores are read back as they were
  * written (a wider load of several fresh stores waits for the cache). Both lie in different objects. */

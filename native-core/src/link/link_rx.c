@@ -23,7 +23,7 @@ static COLD void rx_data(link_lane_t *lane, const uint8_t *header, uint32_t head
                          uint32_t payload_bytes)
 {
     vbn_peer_t *peer = lane->peer;
-    uint64_t numbers = le64_get(header + 8);
+    uint64_t numbers = le_get_u64(header + 8);
     uint32_t sequence = (uint32_t)numbers;
     uint32_t ack = (uint32_t)(numbers >> 32);
     if (lane->state != LANE_PROVED || peer == NULL || peer->lane == NULL || sequence != peer->rx_next ||
@@ -101,12 +101,12 @@ static void on_rx(tl_ep_t *ep, const void *header_bytes, uint32_t header_length,
     const uint8_t *bytes = header_bytes;
     uint32_t upper_bytes = header_length - LINK_HEADER_BYTES;
     vbn_peer_t *peer = lane->peer;
-    if (UNLIKELY(!lane->rx_open || upper_bytes > LINK_UPPER_HEADER_MAX || le64_get(bytes) != lane->rx_word ||
+    if (UNLIKELY(!lane->rx_open || upper_bytes > LINK_UPPER_HEADER_MAX || le_get_u64(bytes) != lane->rx_word ||
                  peer->state >= PEER_ENDING)) {
         rx_any(lane, bytes, header_length, payload, payload_bytes);
         return;
     }
-    uint64_t numbers = le64_get(bytes + 8);
+    uint64_t numbers = le_get_u64(bytes + 8);
     uint32_t next = (uint32_t)numbers + 1;
     uint32_t ack = (uint32_t)(numbers >> 32);
     if (UNLIKELY(next != peer->rx_next + 1 || next - peer->rx_acked > peer->window / 4 ||

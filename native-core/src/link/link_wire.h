@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-#include "base/bytes.h"
+#include "base/endian.h"
 #include "base/hmac.h"
 #include "base/status.h"
 
@@ -76,8 +76,8 @@ typedef struct link_offer {
 /* A DATA packet's header, as link_header_encode writes it. */
 static inline void link_data_encode(uint32_t connection, uint32_t sequence, uint32_t ack, uint8_t bytes[16])
 {
-    le64_put(bytes, LINK_DATA_WORD(connection));
-    le64_put(bytes + 8, (uint64_t)sequence | (uint64_t)ack << 32);
+    le_put_u64(bytes, LINK_DATA_WORD(connection));
+    le_put_u64(bytes + 8, (uint64_t)sequence | (uint64_t)ack << 32);
 }
 
 void link_header_encode(const link_header_t *header, uint8_t bytes[16]);

@@ -21,6 +21,7 @@
 #define VBN_PROTO_PROTO_WIRE_H
 
 #include "base/bytes.h"
+#include "base/endian.h"
 #include "link/link.h"
 
 typedef enum proto_type {
@@ -64,7 +65,7 @@ uint32_t proto_encode(const proto_header_t *header, uint8_t *buffer);
 /* The same for PROTO_AM, for the fast path. */
 static inline uint32_t proto_encode_am(unsigned id, const void *user, uint32_t user_bytes, uint8_t *buffer)
 {
-    le64_put(buffer, PROTO_AM_WORD(id, user_bytes));
+    le_put_u64(buffer, PROTO_AM_WORD(id, user_bytes));
     if (user_bytes > 0)
         bytes_copy(buffer + PROTO_PREFIX_BYTES, user, user_bytes);
     return PROTO_PREFIX_BYTES + user_bytes;
@@ -75,7 +76,7 @@ static inline bool proto_is_am(const void *bytes, uint32_t count, unsigned *id_p
 {
     if (count < PROTO_PREFIX_BYTES || count > PROTO_PREFIX_BYTES + VBN_AM_HEADER_MAX)
         return false;
-    uint64_t word = le64_get(bytes);
+    uint64_t word = le_get_u64(bytes);
     *id_p = (unsigned)(word >> 8) & 0xffu;
     return (word & ~((uint64_t)(VBN_AM_IDS - 1) << 8)) == PROTO_AM_WORD(0, count - PROTO_PREFIX_BYTES);
 }

@@ -31,6 +31,7 @@
 
 #include "base/atomics.h"
 #include "base/bytes.h"
+#include "base/endian.h"
 #include "base/hot.h"
 #include "base/status.h"
 

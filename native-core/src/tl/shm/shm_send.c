@@ -81,9 +81,9 @@ vbn_status_t shm_send_short(tl_ep_t *tl_ep, uint64_t first, uint64_t second, uin
     if (__builtin_expect(!ep->tx_open || !shm_tx_slot_free(tx) || length > TL_SHORT_MAX, 0))
         return VBN_BUSY;
     uint8_t *to = tx->slots[tx->position & (tx->geometry.slots - 1)].data;
-    le64_put(to, first);
-    le64_put(to + 8, second);
-    le64_put(to + 16, third);
+    le_put_u64(to, first);
+    le_put_u64(to + 8, second);
+    le_put_u64(to + 16, third);
     if (__builtin_expect(length == 8, 1))
         memcpy(to + 24, data, 8);
     else

@@ -194,7 +194,7 @@ vbn_status_t link_send_short(vbn_peer_t *peer, uint64_t header, const void *data
     struct iovec iov = {(void *)(uintptr_t)data, length};
     if (peer->down != VBN_OK || peer->rig->options.late_done || !peer->rig->ready)
         return VBN_BUSY;
-    le64_put(frame + LINK_HEADER_BYTES, header);
+    le_put_u64(frame + LINK_HEADER_BYTES, header);
     link_packet_t packet = {.frame = frame, .header_bytes = 8, .payload_bytes = length, .iov = &iov, .iov_count = 1};
     return link_send(peer, &packet);
 }
