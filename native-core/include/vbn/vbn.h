@@ -2,7 +2,7 @@
  * vbn.h - the one public header of Verbena's native core.
  *
  * Objects: context (process identity, settings, memory) -> worker (one thread's engine) -> peer
- * (another worker, here or elsewhere), and memory with remote keys. Verbs: active message, put, get.
+ * (another worker, here or elsewhere), and memory with remote keys. Verbs: active message, put, get, atomic.
  *
  * Threading: a context may be used from any thread; everything that takes a worker or a peer belongs to
  * the one thread that drives that worker. Two contexts in one process do not share anything.
@@ -11,7 +11,8 @@
  *   VBN_OK          it is complete, buffers may be reused, op->done is NOT called;
  *   VBN_INPROGRESS  op->done is called later, from vbn_progress() on the worker's thread;
  *   < 0             it failed and had no effect, op->done is NOT called. vbn_error_text() says why.
- * Ordering: active messages from one worker to one peer are handled in the order they were sent.
+ * Ordering: active messages from one worker to one peer are handled in the order they were sent. One-sided operations
+ * have no order unless vbn_fence or the completion of an op gives it.
  */
 #ifndef VBN_VBN_H
 #define VBN_VBN_H
@@ -255,8 +256,56 @@ VBN_API void *vbn_key_pointer(const vbn_key_t *key);
  * data is visible at the owner. */
 VBN_API vbn_status_t vbn_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
 VBN_API vbn_status_t vbn_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
-/* Completes when everything sent to the peer before has been received and all earlier puts are visible. */
+
+typedef enum vbn_atomic_kind {
+    VBN_ATOMIC_ADD = 0,
+    VBN_ATOMIC_AND = 1,
+    VBN_ATOMIC_OR = 2,
+    VBN_ATOMIC_XOR = 3,
+    VBN_ATOMIC_SWAP = 4, /* the word becomes operand */
+    VBN_ATOMIC_CAS = 5   /* the word becomes operand when it was equal to compare */
+} vbn_atomic_kind_t;
+
+/* Updates one word of remote memory, as one step that no other atomic sees half done.
+ *   offset   of the word in the key's range, bytes; its place in the memory must be a multiple of width
+ *   width    4 or 8 bytes; the word is in the byte order of the owner's processor (little endian)
+ *   operand, compare   must fit width; compare is used by VBN_ATOMIC_CAS only
+ *   before   NULL, or where the old value goes (widened to 64 bits, also with VBN_ATOMIC_CAS: it succeeded when *before
+ *            == compare). Stays valid until completion; written before done is called. Needs VBN_ACCESS_READ, as CAS does;
+ *            VBN_ACCESS_WRITE is needed always.
+ * Complete when the update is visible at the owner. Where the memory is mapped it is a processor atomic here, else one by
+ * the owner when it progresses; both are coherent with each other and with the owner's own C11 atomics on the word, not
+ * with its plain loads and stores and not with put or get of the same bytes.
+ * Errors: VBN_ERR_INVALID (kind, width, operand, alignment), VBN_ERR_RANGE, VBN_ERR_ACCESS, VBN_ERR_STALE,
+ * VBN_ERR_PEER_LOST (it may or may not have been executed). */
+VBN_API vbn_status_t vbn_atomic(vbn_key_t *key, size_t offset, vbn_atomic_kind_t kind, unsigned width, uint64_t operand,
+                                uint64_t compare, uint64_t *before, vbn_op_t *op);
+
+/* A 64-bit word that tells the owner that data has arrived. */
+typedef struct vbn_signal {
+    vbn_key_t *key;         /* of the word's memory, same peer as the data's; may be the same key */
+    size_t offset;          /* of the word in that key's range, aligned as for vbn_atomic */
+    vbn_atomic_kind_t kind; /* VBN_ATOMIC_ADD or VBN_ATOMIC_SWAP */
+    uint64_t value;
+} vbn_signal_t;
+
+/* A put, then an atomic update of the signal word: whoever sees the new value of the word (an acquire load of it) sees
+ * all of the data. Where the memory is mapped this wakes nobody: the owner polls the word. Not updated when the put is refused. signal is copied; op as for vbn_put, complete when both are
+ * visible. Errors: those of vbn_put and vbn_atomic. */
+VBN_API vbn_status_t vbn_put_signal(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count,
+                                    const vbn_signal_t *signal, vbn_op_t *op);
+
+/* Order without waiting: what vbn_put, vbn_put_signal and vbn_atomic of this worker do to a peer's memory before the
+ * fence is visible at that peer before what vbn_put, vbn_put_signal, vbn_atomic and vbn_get issued after it do there.
+ * Without a fence or a completed op there is no order between them. It does not order messages, nor gets before it (wait
+ * for their ops). Immediate; costs later operations nothing when nothing is under way. */
+VBN_API vbn_status_t vbn_fence(vbn_worker_t *worker);
+
+/* Completes when everything sent to the peer before has been received and all earlier puts and atomics are visible. */
 VBN_API vbn_status_t vbn_flush(vbn_peer_t *peer, vbn_op_t *op);
+/* vbn_flush of all peers of the worker. When some are lost meanwhile, the others are still waited for, and the op's
+ * status is that of the first loss. */
+VBN_API vbn_status_t vbn_flush_all(vbn_worker_t *worker, vbn_op_t *op);
 
 /* ----------------------------------------------------------------------------------------- insight */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rma.c - public one-sided calls and their keys. */
-#include "proto/proto.h"
+ * rma.c - public one-sided calls and their keys, and the order between them. */
+#include "api/api_private.h"
 
 vbn_status_t vbn_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p)
 {
@@ -27,7 +27,34 @@ vbn_status_t vbn_put(vbn_key_t *key, size_t offset, const struct iovec *iov, siz
     return proto_put(key, offset, iov, count, op);
 }
 
+vbn_status_t vbn_put_signal(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count,
+                            const vbn_signal_t *signal, vbn_op_t *op)
+{
+    return proto_put_signal(key, offset, iov, count, signal, op);
+}
+
+vbn_status_t vbn_atomic(vbn_key_t *key, size_t offset, vbn_atomic_kind_t kind, unsigned width, uint64_t operand,
+                        uint64_t compare, uint64_t *before, vbn_op_t *op)
+{
+    return proto_atomic(key, offset, kind, width, operand, compare, before, op);
+}
+
+vbn_status_t vbn_fence(vbn_worker_t *worker)
+{
+    if (worker == NULL)
+        return err_set(VBN_ERR_INVALID, "no worker given");
+    proto_fence(worker->proto);
+    return VBN_OK;
+}
+
 vbn_status_t vbn_flush(vbn_peer_t *peer, vbn_op_t *op)
 {
     return proto_flush(peer, op);
+}
+
+vbn_status_t vbn_flush_all(vbn_worker_t *worker, vbn_op_t *op)
+{
+    if (worker == NULL)
+        return err_set(VBN_ERR_INVALID, "no worker given");
+    return proto_flush_all(worker->proto, op);
 }

@@ -4,13 +4,16 @@
 
 #include <stdlib.h>
 
-void proto_peer_init(proto_peer_t *p)
+void proto_peer_init(const vbn_peer_t *peer, proto_peer_t *p)
 {
     list_init(&p->ops);
     list_init(&p->order);
     list_init(&p->streams);
     list_init(&p->remotes);
     list_init(&p->keys);
+    list_init(&p->fenced);
+    p->peer = (vbn_peer_t *)peer; /* callers may only look at it; the peer itself never is constant */
+    list_append(&proto_engine_of(peer)->peers, &p->link);
     p->initialised = true;
 }
 
@@ -61,6 +64,10 @@ static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
         return;
     }
     bool valid = header->last == 1;
+    if (op->kind == OP_ATOMIC && op->state == OP_RUNNING && valid) {
+        amo_answer(op, status, header->length);
+        return;
+    }
     if (op->kind == OP_LARGE) /* dropped or refused before it was pulled, or all of it was pulled */
         valid = valid && (op->state == OP_WAITING || s->moved == s->length) &&
                 (header->length == 0 || (op->state == OP_RUNNING && header->length == s->length));
@@ -102,7 +109,11 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
         rma_rx_get(engine, peer, &header);
         break;
     case PROTO_PUT:
+    case PROTO_PUT_SIGNAL:
         rma_rx_put(engine, peer, &header, payload);
+        break;
+    case PROTO_ATOMIC:
+        amo_rx(engine, peer, &header);
         break;
     case PROTO_TYPE_END:
         break; /* the decoder refuses it */
@@ -139,7 +150,7 @@ static void *engine_sink(void *arg, vbn_peer_t *peer, const void *bytes, uint32_
         return NULL; /* rx will blame */
     if (header.type == PROTO_DATA)
         return pull_sink_data(engine, peer, &header, payload_bytes);
-    if (header.type == PROTO_PUT)
+    if (header.type == PROTO_PUT || header.type == PROTO_PUT_SIGNAL)
         return rma_sink_put(engine, peer, &header);
     return NULL;
 }
@@ -182,6 +193,7 @@ static void engine_peer_down(void *arg, vbn_peer_t *peer, vbn_status_t status)
         return;
     p->down = true;
     p->deaf = true;
+    list_remove(&p->link);
     if (p->sink_mem != NULL)
         mem_unhold(p->sink_mem);
     p->sink_mem = NULL;
@@ -215,6 +227,8 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     mpool_init(&engine->get_streams, sizeof(proto_get_stream_t), 64, 0);
     mpool_init(&engine->remotes, sizeof(vbn_am_remote_t), 64, 0);
     mpool_init(&engine->gathered, sizeof(proto_gathered_t) + engine->am_small_max, 16, 0);
+    mpool_init(&engine->flush_parts, sizeof(flush_part_t), 16, 0);
+    list_init(&engine->peers);
     list_init(&engine->active);
     list_init(&engine->requests);
     *engine_p = engine;
@@ -245,6 +259,7 @@ void proto_engine_close(proto_engine_t *engine)
     mpool_free(&engine->get_streams);
     mpool_free(&engine->remotes);
     mpool_free(&engine->gathered);
+    mpool_free(&engine->flush_parts);
     free(engine);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * flush.c - a flush waits for the puts before it (they are answered by the owner), then for the link's flush. */
+ * flush.c - a flush waits for the puts and atomics before it (they are answered by the owner), then for the link's
+ * flush. A flush of all is one of each peer, and is done when the last of them is. */
+#include <string.h>
+
 #include "proto/proto_private.h"
 
 static void flush_done(void *arg, vbn_status_t status)
@@ -47,4 +50,56 @@ vbn_status_t proto_flush(vbn_peer_t *peer, vbn_op_t *user_op)
     op->stream.peer = NULL;
     status = link_flush(peer, flush_done, op);
     return status == VBN_OK ? op_set_done(user_op, VBN_OK, 0) : status;
+}
+
+static void part_done(vbn_op_t *op, vbn_status_t status, size_t length)
+{
+    flush_part_t *part = op->user;
+    proto_op_t *whole = part->whole;
+    (void)length;
+    mpool_put(&whole->stream.engine->flush_parts, part);
+    if (status < 0 && whole->result == VBN_OK)
+        whole->result = status;
+    if (--whole->stream.in_flight == 0)
+        op_complete(whole, (vbn_status_t)whole->result, 0);
+}
+
+/* VBN_OK: nothing to wait for; VBN_INPROGRESS: counted in whole->stream.in_flight. */
+static vbn_status_t flush_one(proto_op_t *whole, vbn_peer_t *peer)
+{
+    flush_part_t *part = mpool_get(&whole->stream.engine->flush_parts);
+    if (part == NULL)
+        return VBN_ERR_NO_MEMORY;
+    part->op = (vbn_op_t){.done = part_done, .user = part};
+    part->whole = whole;
+    vbn_status_t status = proto_flush(peer, &part->op);
+    if (status == VBN_INPROGRESS)
+        whole->stream.in_flight++;
+    else
+        mpool_put(&whole->stream.engine->flush_parts, part);
+    return status;
+}
+
+vbn_status_t proto_flush_all(proto_engine_t *engine, vbn_op_t *user_op)
+{
+    uint64_t none;
+    vbn_status_t status = op_check(user_op, NULL, 0, &none);
+    if (status != VBN_OK)
+        return status;
+    proto_op_t *whole = op_of(user_op);
+    memset(whole, 0, sizeof(*whole));
+    user_op->complete = 0;
+    whole->kind = OP_FLUSH;
+    whole->stream.engine = engine;
+    list_init(&whole->link);
+    list_init(&whole->order);
+    list_init(&whole->stream.active);
+    list_for_each(link, &engine->peers) {
+        status = flush_one(whole, container_of(link, proto_peer_t, link)->peer);
+        if (status < 0 && whole->result == VBN_OK)
+            whole->result = status;
+    }
+    if (whole->stream.in_flight > 0)
+        return VBN_INPROGRESS;
+    return whole->result < 0 ? (vbn_status_t)whole->result : op_set_done(user_op, VBN_OK, 0);
 }

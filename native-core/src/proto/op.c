@@ -33,6 +33,7 @@ vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const
     list_init(&op->link);
     list_init(&op->order);
     stream_init(&op->stream, engine, peer, kind == OP_PUT ? STREAM_PUT : STREAM_PULL);
+    op->stream.epoch = engine->fence_epoch;
     op->stream.length = length;
     cursor_init(&op->stream.cursor, iov, count);
     if (with_handle) {
@@ -52,11 +53,12 @@ void op_detach(proto_op_t *op)
     if (op->handle != 0)
         (void)handle_drop(&op->stream.engine->ops, op->handle);
     op->handle = 0;
+    fence_leave(op);
 }
 
 void op_complete(proto_op_t *op, vbn_status_t status, uint64_t length)
 {
-    vbn_peer_t *flushes_of = op->kind == OP_PUT ? op->stream.peer : NULL;
+    vbn_peer_t *flushes_of = op->kind == OP_PUT || op->kind == OP_ATOMIC ? op->stream.peer : NULL;
     vbn_op_t *user_op = container_of((uint64_t *)op, vbn_op_t, priv);
     vbn_op_func_t done = user_op->done;
     op_detach(op);

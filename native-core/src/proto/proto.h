@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * proto.h - message semantics on top of links: active messages (whole or announced and pulled), put, get, flush.
+ * proto.h - message semantics on top of links: active messages (whole or announced and pulled), put, get, atomics, fence,
+ * flush.
  *
  *   small message   AM ------------------------------->            one packet
  *   large message   RTS -->  <-- PULL  DATA DATA DATA --> <-- STATUS
  *   get             GET -->  <-- DATA DATA DATA                    or <-- STATUS with the error
  *   put             [PUT probe --> <-- STATUS] PUT PUT PUT(last) --> <-- STATUS     probe only before the link is ready
- *   get, put of memory that is mapped here: a copy, no packet.
+ *   put with signal        PUT PUT PUT_SIGNAL --> <-- STATUS       the last segment carries the signal
+ *   atomic        ATOMIC --> <-- STATUS with the old value
+ *   get, put, atomic of memory that is mapped here: a copy, no packet.
  *
  * An engine belongs to one worker and its thread. Invariants: P1 an op completes exactly once, and only when no packet
  * refers to its buffers any more. P2 every handle from the wire is looked up and must belong to the sending peer. P3
@@ -49,6 +52,12 @@ void proto_key_release(vbn_key_t *key);
 void *proto_key_pointer(const vbn_key_t *key);
 vbn_status_t proto_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
 vbn_status_t proto_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
+vbn_status_t proto_put_signal(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count,
+                              const vbn_signal_t *signal, vbn_op_t *op);
+vbn_status_t proto_atomic(vbn_key_t *key, size_t offset, vbn_atomic_kind_t kind, unsigned width, uint64_t operand,
+                          uint64_t compare, uint64_t *before, vbn_op_t *op);
+void proto_fence(proto_engine_t *engine);
 vbn_status_t proto_flush(vbn_peer_t *peer, vbn_op_t *op);
+vbn_status_t proto_flush_all(proto_engine_t *engine, vbn_op_t *op);
 
 #endif

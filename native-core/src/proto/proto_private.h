@@ -3,6 +3,7 @@
 #ifndef VBN_PROTO_PROTO_PRIVATE_H
 #define VBN_PROTO_PROTO_PRIVATE_H
 
+#include "base/atomics.h"
 #include "base/handle.h"
 #include "base/hot.h"
 #include "base/mpool.h"
@@ -21,6 +22,13 @@ typedef struct proto_cursor {
     size_t offset; /* in iov[index] */
 } proto_cursor_t;
 
+/* What an atomic operation needs when it goes by a packet. */
+typedef struct proto_amo {
+    uint64_t operand;
+    uint64_t compare;
+    uint64_t *before; /* the user's, NULL when the old value is not wanted */
+} proto_amo_t;
+
 typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT } stream_kind_t;
 
 /* A transfer in segments. Sending: PULL (answers a pull) and PUT are part of an op, GET (answers a get) stands alone.
@@ -28,8 +36,12 @@ typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT } stream_kind_t;
 typedef struct proto_stream {
     proto_engine_t *engine;
     vbn_peer_t *peer;   /* NULL when the peer is down */
-    list_link_t active; /* in engine->active when it can go on without an event; in key->waiting before it starts */
-    proto_cursor_t cursor;
+    list_link_t active; /* in engine->active when it can go on without an event; in key->waiting or peer->fenced before
+                           it starts */
+    union {
+        proto_cursor_t cursor;
+        proto_amo_t amo; /* OP_ATOMIC */
+    };
     uint64_t key;        /* GET: source, PUT: destination; the owner's handle */
     uint64_t key_offset; /* of the first byte in the key's range */
     uint64_t target;     /* handle of the op at the other side; PUT: our own */
@@ -39,21 +51,29 @@ typedef struct proto_stream {
     uint32_t in_flight; /* segments whose done is outstanding */
     uint8_t kind;
     bool last_sent;
+    uint32_t epoch; /* ops: value of engine->fence_epoch when it was issued */
 } proto_stream_t;
 
-typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH } op_kind_t;
+typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH, OP_ATOMIC } op_kind_t;
 typedef enum op_state { OP_WAITING, OP_PROBING, OP_RUNNING, OP_FINISHED } op_state_t;
 
 /* The core's part of a vbn_op_t; lives in its priv[]. */
 typedef struct __attribute__((may_alias)) proto_op {
     list_link_t link;  /* in peer->ops */
-    list_link_t order; /* in peer->order: puts and flushes */
+    list_link_t order; /* in peer->order: puts, atomics and flushes */
     uint64_t handle;   /* 0 = none */
     int32_t result;    /* when FINISHED */
     uint8_t kind;
     uint8_t state;
+    uint8_t code; /* OP_ATOMIC: code of the packet; OP_PUT with a signal: vbn_atomic_kind_t */
+    bool unsent;  /* counted in peer->unsent */
     uint64_t result_length;
     proto_stream_t stream;
+    struct {
+        uint64_t key; /* the owner's handle, 0 = none */
+        uint64_t offset;
+        uint64_t value;
+    } signal; /* OP_PUT */
 } proto_op_t;
 
 _Static_assert(sizeof(proto_op_t) <= sizeof(((vbn_op_t *)0)->priv), "an op's state fits in vbn_op_t");
@@ -75,20 +95,32 @@ typedef struct proto_gathered {
 
 /* Per peer, inside the link's peer object; zero until proto_peer_of was called once. */
 typedef struct proto_peer {
+    list_link_t link;    /* in engine->peers */
+    vbn_peer_t *peer;
     list_link_t ops;     /* proto_op_t.link, pending and known only here */
     list_link_t order;   /* proto_op_t.order */
     list_link_t streams; /* proto_get_stream_t.link */
     list_link_t remotes; /* vbn_am_remote.link */
     list_link_t keys;    /* vbn_key.link */
+    list_link_t fenced;  /* proto_stream_t.active of ops that wait for the ones before a fence */
     vbn_mem_t *sink_mem; /* held for a put segment that the transport is writing */
     void *sink_address;
     uint32_t incoming; /* announced and not yet pulled or dropped */
     uint32_t stream_count;
+    uint32_t unsent;       /* puts and atomics not wholly handed to the link; all of one epoch */
+    uint32_t unsent_epoch; /* that epoch */
+    bool releasing;        /* fence_release runs */
     bool initialised;
     bool down;
     bool bad;  /* lied */
     bool deaf; /* down or bad: further packets are ignored */
 } proto_peer_t;
+
+/* One peer's flush of a flush of all. */
+typedef struct flush_part {
+    vbn_op_t op;
+    proto_op_t *whole;
+} flush_part_t;
 
 typedef struct proto_get_stream {
     list_link_t link;
@@ -135,18 +167,21 @@ struct proto_engine {
     uint64_t short_max; /* data that link_send_short may carry */
     uint32_t stream_depth;
     uint32_t max_incoming;
+    uint32_t fence_epoch; /* number of fences so far */
     handle_table_t ops;
     mpool_t segments;
     mpool_t get_streams;
     mpool_t remotes;
     mpool_t gathered; /* small messages of many pieces, copied together */
+    mpool_t flush_parts;
+    list_link_t peers; /* proto_peer_t.link, all that are not down */
     list_link_t active;
     list_link_t requests;
     proto_handler_t handlers[VBN_AM_IDS];
 };
 
 /* ---- engine.c */
-void proto_peer_init(proto_peer_t *p);
+void proto_peer_init(const vbn_peer_t *peer, proto_peer_t *p);
 vbn_status_t proto_refuse_peer(const vbn_peer_t *peer);
 
 static inline proto_engine_t *proto_engine_of(const vbn_peer_t *peer)
@@ -158,7 +193,7 @@ static inline proto_peer_t *proto_peer_of(const vbn_peer_t *peer)
 {
     proto_peer_t *p = link_peer_upper(peer);
     if (__builtin_expect(!p->initialised, 0))
-        proto_peer_init(p);
+        proto_peer_init(peer, p);
     return p;
 }
 
@@ -246,11 +281,45 @@ void *pull_sink_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_heade
 void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload);
 void *rma_sink_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+/* Checks a range and rights of an imported key, and that its owner lives. */
+vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, unsigned access);
+/* Sends, or queues behind the key's import or a fence, an op that op_begin has set up: VBN_INPROGRESS, or the error after
+ * which the op is detached. */
+vbn_status_t rma_submit(vbn_key_t *key, proto_op_t *op);
 /* Starts an op that waited for its key. */
 void rma_start(vbn_key_t *key, proto_op_t *op);
+/* Sends an op's first packets. */
+vbn_status_t rma_send(proto_op_t *op);
 void rma_put_answer(proto_op_t *op, vbn_status_t status, bool last);
 /* Starts flushes whose puts are done. */
 void flush_advance(vbn_peer_t *peer);
+/* ---- fence.c */
+/* The op must not be sent yet: ops before a fence are not wholly sent. */
+bool fence_blocks(const proto_peer_t *p, const proto_op_t *op);
+/* Copies to mapped memory by an op of this epoch would not overtake packets from before a fence. */
+static inline bool fence_allows_copy(const proto_peer_t *p, uint32_t epoch)
+{
+    return list_empty(&p->order) || container_of(p->order.next, proto_op_t, order)->stream.epoch == epoch;
+}
+/* True when an operation issued now may work on the mapped memory directly. */
+static inline bool rma_mapped(const vbn_key_t *key)
+{
+    return key->address != NULL && fence_allows_copy(proto_peer_of(key->peer), key->engine->fence_epoch);
+}
+/* A put or atomic is going to be sent; fence_leave follows when all of it is in the link, or when it ends. */
+void fence_enter(proto_op_t *op);
+void fence_leave(proto_op_t *op);
+/* ---- amo.c */
+/* Updates the word at address; returns its value before. code as in a PROTO_ATOMIC packet. */
+uint64_t amo_apply(void *address, unsigned code, uint64_t operand, uint64_t compare);
+/* rma_check for a word of `width` bytes, and its alignment. */
+vbn_status_t amo_check(const vbn_key_t *key, uint64_t offset, unsigned width, unsigned access);
+/* Owner: updates the word that the header names. */
+vbn_status_t amo_execute(proto_engine_t *engine, const proto_header_t *header, uint64_t *before_p);
+void amo_copy(vbn_key_t *key, proto_op_t *op);
+vbn_status_t amo_send(proto_op_t *op);
+void amo_answer(proto_op_t *op, vbn_status_t status, uint64_t before);
+void amo_rx(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void key_peer_down(vbn_key_t *key);
 
 #endif

@@ -3,61 +3,69 @@
 #include "proto/proto_wire.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/endian.h"
 
-/* Number of 64-bit words that follow the prefix. */
-static uint32_t words_of(unsigned type)
-{
-    static const uint8_t words[PROTO_TYPE_END] = {[PROTO_AM] = 0,     [PROTO_RTS] = 2, [PROTO_PULL] = 2,
-                                                  [PROTO_DATA] = 2,   [PROTO_STATUS] = 2, [PROTO_GET] = 4,
-                                                  [PROTO_PUT] = 4};
-    return words[type];
-}
+/* The 64-bit words that follow the prefix, in wire order, as offsets in proto_header_t. */
+typedef struct layout {
+    uint8_t words;
+    uint8_t at[7];
+} layout_t;
+
+#define AT(field) ((uint8_t)offsetof(proto_header_t, field))
+static const layout_t LAYOUTS[PROTO_TYPE_END] = {
+    [PROTO_AM] = {0, {0}},
+    [PROTO_RTS] = {2, {AT(op), AT(length)}},
+    [PROTO_PULL] = {2, {AT(op), AT(target)}},
+    [PROTO_DATA] = {2, {AT(op), AT(offset)}},
+    [PROTO_STATUS] = {2, {AT(op), AT(length)}},
+    [PROTO_GET] = {4, {AT(op), AT(key), AT(offset), AT(length)}},
+    [PROTO_PUT] = {4, {AT(op), AT(key), AT(offset), AT(length)}},
+    [PROTO_ATOMIC] = {5, {AT(op), AT(key), AT(offset), AT(operand), AT(compare)}},
+    [PROTO_PUT_SIGNAL] = {7, {AT(op), AT(key), AT(offset), AT(length), AT(signal_key), AT(signal_offset),
+                              AT(signal_value)}},
+};
+_Static_assert(sizeof(proto_header_t) < 256, "offsets fit one byte");
+_Static_assert(PROTO_PREFIX_BYTES + 7 * 8 == PROTO_HEADER_MAX, "the longest layout");
 
 uint32_t proto_header_bytes(const proto_header_t *h)
 {
-    return PROTO_PREFIX_BYTES + 8 * words_of(h->type) + h->user_bytes;
-}
-
-/* The words of each type, in wire order. */
-static void fields_of(proto_header_t *h, uint64_t *fields[4])
-{
-    fields[0] = &h->op;
-    fields[1] = &h->length;
-    if (h->type == PROTO_PULL)
-        fields[1] = &h->target;
-    else if (h->type == PROTO_DATA)
-        fields[1] = &h->offset;
-    else if (h->type == PROTO_GET || h->type == PROTO_PUT)
-        fields[1] = &h->key;
-    fields[2] = &h->offset;
-    fields[3] = &h->length;
+    return PROTO_PREFIX_BYTES + 8u * LAYOUTS[h->type].words + h->user_bytes;
 }
 
 uint32_t proto_encode(const proto_header_t *header, uint8_t *buffer)
 {
     assert(proto_header_bytes(header) <= LINK_UPPER_HEADER_MAX);
-    proto_header_t h = *header;
-    uint64_t *fields[4];
-    fields_of(&h, fields);
-    buffer[0] = (uint8_t)h.type;
-    buffer[1] = (uint8_t)h.code;
-    le_put_u16(buffer + 2, (uint16_t)h.user_bytes);
-    le_put_u16(buffer + 4, (uint16_t)h.last);
+    const layout_t *layout = &LAYOUTS[header->type];
+    buffer[0] = (uint8_t)header->type;
+    buffer[1] = (uint8_t)header->code;
+    le_put_u16(buffer + 2, (uint16_t)header->user_bytes);
+    le_put_u16(buffer + 4, (uint16_t)header->last);
     le_put_u16(buffer + 6, 0);
     uint8_t *p = buffer + PROTO_PREFIX_BYTES;
-    for (uint32_t i = 0; i < words_of(h.type); i++, p += 8)
-        le_put_u64(p, *fields[i]);
-    if (h.user_bytes > 0)
-        memcpy(p, h.user, h.user_bytes);
-    return (uint32_t)(p - buffer) + h.user_bytes;
+    for (unsigned i = 0; i < layout->words; i++, p += 8)
+        le_put_u64(p, *(const uint64_t *)((const char *)header + layout->at[i]));
+    if (header->user_bytes > 0)
+        memcpy(p, header->user, header->user_bytes);
+    return (uint32_t)(p - buffer) + header->user_bytes;
 }
 
 static vbn_status_t bad(const char *what)
 {
     return err_set(VBN_ERR_PROTOCOL, "malformed protocol header: %s", what);
+}
+
+static vbn_status_t check_atomic(const proto_header_t *h)
+{
+    bool wide = (h->code & PROTO_ATOMIC_WIDE) != 0;
+    if (h->code > (PROTO_ATOMIC_KIND | PROTO_ATOMIC_WIDE | PROTO_ATOMIC_FETCH) ||
+        (h->code & PROTO_ATOMIC_KIND) > VBN_ATOMIC_CAS)
+        return bad("atomic operation");
+    if (!wide && (h->operand > UINT32_MAX || h->compare > UINT32_MAX))
+        return bad("operand of a 32-bit atomic");
+    return VBN_OK;
 }
 
 /* What a code, flag or payload may be for each type. */
@@ -81,7 +89,14 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
         return bad("put flags");
     if (h->type == PROTO_PUT && !probe && payload_bytes != h->length)
         return bad("put length");
-    bool carries_data = h->type == PROTO_AM || h->type == PROTO_DATA || (h->type == PROTO_PUT && !probe);
+    if (h->type == PROTO_PUT_SIGNAL && payload_bytes != h->length)
+        return bad("put length");
+    if (h->type == PROTO_PUT_SIGNAL && h->code != VBN_ATOMIC_ADD && h->code != VBN_ATOMIC_SWAP)
+        return bad("signal operation");
+    if (h->type == PROTO_ATOMIC && check_atomic(h) != VBN_OK)
+        return VBN_ERR_PROTOCOL;
+    bool carries_data = h->type == PROTO_AM || h->type == PROTO_DATA || h->type == PROTO_PUT_SIGNAL ||
+                        (h->type == PROTO_PUT && !probe);
     if (!carries_data && payload_bytes != 0)
         return bad("payload where none belongs");
     return VBN_OK;
@@ -100,11 +115,10 @@ vbn_status_t proto_decode(const void *bytes, uint32_t count, uint32_t payload_by
                         .last = le_get_u16(p + 4)};
     if (count != proto_header_bytes(&h))
         return bad("length does not match the type");
-    uint64_t *fields[4];
-    fields_of(&h, fields);
+    const layout_t *layout = &LAYOUTS[h.type];
     p += PROTO_PREFIX_BYTES;
-    for (uint32_t i = 0; i < words_of(h.type); i++, p += 8)
-        *fields[i] = le_get_u64(p);
+    for (unsigned i = 0; i < layout->words; i++, p += 8)
+        *(uint64_t *)((char *)&h + layout->at[i]) = le_get_u64(p);
     h.user = p;
     vbn_status_t status = check_meaning(&h, payload_bytes);
     if (status == VBN_OK)

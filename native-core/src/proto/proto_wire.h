@@ -2,7 +2,8 @@
  * proto_wire.h - headers of the protocol layer. Pure functions, no state; any thread. Little endian.
  *
  *   offset 0  u8  type
- *          1  u8  code      AM, RTS: id; STATUS: -vbn_status; PUT: PROTO_PUT_* flags; else 0
+ *          1  u8  code      AM, RTS: id; STATUS: -vbn_status; PUT: PROTO_PUT_* flags; PUT_SIGNAL: vbn_atomic_kind_t;
+ *                           ATOMIC: vbn_atomic_kind_t and PROTO_ATOMIC_* flags; else 0
  *          2  u16 user      AM, RTS: bytes of the user's header at the end; else 0
  *          4  u16 last      STATUS: 1 = last answer; else 0
  *          6  u16 zero
@@ -15,6 +16,8 @@
  *   STATUS   op, length                                                      answer to the receiver's op
  *   GET      op, key, offset, length                                         stream this range to the requester's op
  *   PUT      op, key, offset, length; payload = length bytes (PROBE: none)   write, answer with STATUS
+ *   ATOMIC   op, key, offset, operand, compare                               update one word; STATUS.length = old value
+ *   PUT_SIGNAL  as PUT, then signal_key, signal_offset, signal_value         last segment of a put, then update a word
  *
  * op, target, key are handles of 64 bits: index and generation, checked by whoever gave them out. */
 #ifndef VBN_PROTO_PROTO_WIRE_H
@@ -32,14 +35,20 @@ typedef enum proto_type {
     PROTO_STATUS,
     PROTO_GET,
     PROTO_PUT,
+    PROTO_ATOMIC,
+    PROTO_PUT_SIGNAL,
     PROTO_TYPE_END
 } proto_type_t;
 
 #define PROTO_PUT_LAST 1u  /* answer with the last STATUS */
 #define PROTO_PUT_PROBE 2u /* no data: only check the range, and answer with a STATUS that is not the last */
 
+#define PROTO_ATOMIC_KIND 7u  /* mask of the vbn_atomic_kind_t */
+#define PROTO_ATOMIC_WIDE 8u  /* 64 bits, else 32 */
+#define PROTO_ATOMIC_FETCH 16u
+
 #define PROTO_PREFIX_BYTES 8u
-#define PROTO_HEADER_MAX 40u /* without the user's header */
+#define PROTO_HEADER_MAX 64u /* without the user's header */
 
 /* A decoded header. Fields a type does not have are 0. */
 typedef struct proto_header {
@@ -47,7 +56,16 @@ typedef struct proto_header {
     unsigned code;
     unsigned last; /* STATUS */
     uint64_t op;
-    uint64_t target;
+    union {
+        uint64_t target;
+        uint64_t operand;    /* ATOMIC */
+        uint64_t signal_key; /* PUT_SIGNAL */
+    };
+    union {
+        uint64_t compare;       /* ATOMIC */
+        uint64_t signal_offset; /* PUT_SIGNAL */
+    };
+    uint64_t signal_value;
     uint64_t key;
     uint64_t offset;
     uint64_t length;

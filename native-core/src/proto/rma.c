@@ -4,13 +4,18 @@
 
 /* ------------------------------------------------------------------------------------- issuing side */
 
-static vbn_status_t check_range(const vbn_key_t *key, uint64_t offset, uint64_t length, unsigned access)
+vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, unsigned access)
 {
-    if ((key->info.access & access) == 0)
-        return err_set(VBN_ERR_ACCESS, "the key does not allow %s", access == VBN_ACCESS_READ ? "reading" : "writing");
+    if (key == NULL)
+        return err_set(VBN_ERR_INVALID, "no key given");
+    if ((access & ~key->info.access) != 0)
+        return err_set(VBN_ERR_ACCESS, "the key does not allow %s",
+                       (access & ~key->info.access & VBN_ACCESS_READ) != 0 ? "reading" : "writing");
     if (offset > key->info.length || length > key->info.length - offset)
         return err_set(VBN_ERR_RANGE, "range %llu + %llu is beyond the key's %llu bytes", (unsigned long long)offset,
                        (unsigned long long)length, (unsigned long long)key->info.length);
+    if (key->peer == NULL)
+        return err_set(VBN_ERR_PEER_LOST, "the owner of the memory is lost; release the key");
     return VBN_OK;
 }
 
@@ -51,42 +56,74 @@ static vbn_status_t start_put(vbn_peer_t *peer, proto_op_t *op)
     return VBN_OK; /* a lost link shows in peer_down */
 }
 
-static vbn_status_t start_packets(vbn_key_t *key, proto_op_t *op)
+vbn_status_t rma_send(proto_op_t *op)
 {
-    vbn_status_t status = handle_new(&key->engine->ops, op, &op->handle);
+    vbn_peer_t *peer = op->stream.peer;
+    vbn_status_t status = handle_new(&op->stream.engine->ops, op, &op->handle);
     if (status != VBN_OK)
         return err_add(status, "too many operations are pending in this worker");
-    return op->kind == OP_GET ? start_get(key->peer, op) : start_put(key->peer, op);
+    if (op->kind == OP_GET)
+        return start_get(peer, op);
+    return op->kind == OP_ATOMIC ? amo_send(op) : start_put(peer, op);
+}
+
+/* A put with a signal goes by packets: the signal's word may belong to other memory. */
+static bool may_copy(const vbn_key_t *key, const proto_op_t *op)
+{
+    return key->address != NULL && op->signal.key == 0 &&
+           fence_allows_copy(proto_peer_of(key->peer), op->stream.epoch);
 }
 
 void rma_start(vbn_key_t *key, proto_op_t *op)
 {
     proto_stream_t *s = &op->stream;
     list_remove(&s->active);
-    if (key->address != NULL) {
+    if (!may_copy(key, op)) {
+        vbn_status_t status = rma_send(op);
+        if (status < 0)
+            op_complete(op, status, 0);
+    } else if (op->kind == OP_ATOMIC) {
+        amo_copy(key, op);
+        op_complete(op, VBN_OK, s->length);
+    } else {
         copy_mapped(key, (op_kind_t)op->kind, s->key_offset, s->length, &s->cursor);
         op_complete(op, VBN_OK, s->length);
-        return;
     }
-    vbn_status_t status = start_packets(key, op);
-    if (status < 0)
-        op_complete(op, status, 0);
+}
+
+vbn_status_t rma_submit(vbn_key_t *key, proto_op_t *op)
+{
+    proto_peer_t *p = proto_peer_of(key->peer);
+    vbn_status_t status = VBN_OK;
+    if (op->kind != OP_GET)
+        list_append(&p->order, &op->order);
+    if (fence_blocks(p, op)) {
+        list_append(&p->fenced, &op->stream.active);
+        return VBN_INPROGRESS;
+    }
+    if (op->kind != OP_GET)
+        fence_enter(op);
+    if (key->request != NULL && op->signal.key == 0)
+        list_append(&key->waiting, &op->stream.active);
+    else
+        status = rma_send(op);
+    if (status < 0) {
+        op_detach(op);
+        return status;
+    }
+    return VBN_INPROGRESS;
 }
 
 static vbn_status_t issue(vbn_key_t *key, op_kind_t kind, uint64_t offset, const struct iovec *iov, size_t count,
                           vbn_op_t *user_op)
 {
     uint64_t length = 0;
-    if (key == NULL)
-        return err_set(VBN_ERR_INVALID, "no key given");
     vbn_status_t status = op_check(user_op, iov, count, &length);
     if (status == VBN_OK)
-        status = check_range(key, offset, length, kind == OP_GET ? VBN_ACCESS_READ : VBN_ACCESS_WRITE);
-    if (status == VBN_OK && key->peer == NULL)
-        status = err_set(VBN_ERR_PEER_LOST, "the owner of the memory is lost; release the key");
+        status = rma_check(key, offset, length, kind == OP_GET ? VBN_ACCESS_READ : VBN_ACCESS_WRITE);
     if (status != VBN_OK)
         return status;
-    if (key->address != NULL) {
+    if (rma_mapped(key)) {
         proto_cursor_t cursor;
         cursor_init(&cursor, iov, count);
         copy_mapped(key, kind, offset, length, &cursor);
@@ -94,19 +131,11 @@ static vbn_status_t issue(vbn_key_t *key, op_kind_t kind, uint64_t offset, const
     }
     proto_op_t *op = op_of(user_op);
     status = op_begin(user_op, key->peer, kind, iov, count, length, false);
+    if (status != VBN_OK)
+        return status;
     op->stream.key = key->info.key_handle;
     op->stream.key_offset = offset;
-    if (status == VBN_OK && kind == OP_PUT)
-        list_append(&proto_peer_of(key->peer)->order, &op->order);
-    if (key->request != NULL)
-        list_append(&key->waiting, &op->stream.active);
-    else
-        status = start_packets(key, op);
-    if (status < 0) {
-        op_detach(op);
-        return status;
-    }
-    return VBN_INPROGRESS;
+    return rma_submit(key, op);
 }
 
 /* One buffer and a range of memory that is mapped here, all in order: nothing is left but to copy. */
@@ -136,6 +165,48 @@ vbn_status_t proto_put(vbn_key_t *key, size_t offset, const struct iovec *iov, s
         return op_set_done(op, VBN_OK, iov->iov_len);
     }
     return issue(key, OP_PUT, offset, iov, count, op);
+}
+
+static vbn_status_t check_signal(const vbn_key_t *key, const vbn_signal_t *signal)
+{
+    if (signal == NULL || (signal->kind != VBN_ATOMIC_ADD && signal->kind != VBN_ATOMIC_SWAP))
+        return err_set(VBN_ERR_INVALID, "a signal is VBN_ATOMIC_ADD or VBN_ATOMIC_SWAP of a 64-bit word");
+    vbn_status_t status = amo_check(signal->key, signal->offset, sizeof(uint64_t), VBN_ACCESS_WRITE);
+    if (status == VBN_OK && key != NULL && signal->key->peer != key->peer)
+        status = err_set(VBN_ERR_INVALID, "the data and its signal belong to different peers");
+    return status;
+}
+
+vbn_status_t proto_put_signal(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count,
+                              const vbn_signal_t *signal, vbn_op_t *user_op)
+{
+    uint64_t length = 0;
+    vbn_status_t status = op_check(user_op, iov, count, &length);
+    if (status == VBN_OK)
+        status = rma_check(key, offset, length, VBN_ACCESS_WRITE);
+    if (status == VBN_OK)
+        status = check_signal(key, signal);
+    if (status != VBN_OK)
+        return status;
+    if (rma_mapped(key) && signal->key->address != NULL) {
+        proto_cursor_t cursor;
+        cursor_init(&cursor, iov, count);
+        copy_mapped(key, OP_PUT, offset, length, &cursor);
+        (void)amo_apply(signal->key->address + signal->offset, (unsigned)signal->kind | PROTO_ATOMIC_WIDE,
+                        signal->value, 0);
+        return op_set_done(user_op, VBN_OK, length);
+    }
+    proto_op_t *op = op_of(user_op);
+    status = op_begin(user_op, key->peer, OP_PUT, iov, count, length, false);
+    if (status != VBN_OK)
+        return status;
+    op->stream.key = key->info.key_handle;
+    op->stream.key_offset = offset;
+    op->code = (uint8_t)signal->kind;
+    op->signal.key = signal->key->info.key_handle;
+    op->signal.offset = signal->offset;
+    op->signal.value = signal->value;
+    return rma_submit(key, op);
 }
 
 /* Segment refusals come first (not last), then exactly one last answer to the segment that says LAST. */
@@ -208,11 +279,22 @@ void *rma_sink_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_
     return p->sink_address;
 }
 
+/* The segments before the last one were written when the last one may be: they had the same key, which cannot become
+ * valid again, and lower offsets. */
+static vbn_status_t apply_signal(proto_engine_t *engine, const proto_header_t *header)
+{
+    const proto_header_t word = {.code = header->code | PROTO_ATOMIC_WIDE, .key = header->signal_key,
+                                 .offset = header->signal_offset, .operand = header->signal_value};
+    uint64_t before;
+    return amo_execute(engine, &word, &before);
+}
+
 void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload)
 {
     proto_peer_t *p = proto_peer_of(peer);
-    bool probe = (header->code & PROTO_PUT_PROBE) != 0;
-    bool last = (header->code & PROTO_PUT_LAST) != 0;
+    bool signals = header->type == PROTO_PUT_SIGNAL;
+    bool probe = !signals && (header->code & PROTO_PUT_PROBE) != 0;
+    bool last = signals || (header->code & PROTO_PUT_LAST) != 0;
     void *address;
     vbn_mem_t *mem;
     vbn_status_t status = mem_key_hold(engine->memory, header->key, header->offset, header->length, VBN_ACCESS_WRITE,
@@ -222,6 +304,8 @@ void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
         if (!probe && !placed && header->length > 0)
             memcpy(address, payload, (size_t)header->length);
         mem_unhold(mem);
+        if (signals)
+            status = apply_signal(engine, header);
     }
     sink_end(p);
     if (last || probe || status != VBN_OK)

@@ -72,6 +72,14 @@ static uint32_t encode_segment(const proto_stream_t *s, uint64_t bytes, uint8_t 
         bool last = s->status != VBN_OK || s->moved + bytes == s->length;
         header = (proto_header_t){.type = PROTO_PUT, .code = last ? PROTO_PUT_LAST : 0, .op = s->target, .key = s->key,
                                   .offset = s->key_offset + s->moved, .length = bytes};
+        const proto_op_t *op = container_of(s, const proto_op_t, stream);
+        if (last && s->status == VBN_OK && op->signal.key != 0) {
+            header.type = PROTO_PUT_SIGNAL;
+            header.code = op->code;
+            header.signal_key = op->signal.key;
+            header.signal_offset = op->signal.offset;
+            header.signal_value = op->signal.value;
+        }
     }
     return proto_encode(&header, buffer);
 }
@@ -116,8 +124,11 @@ void stream_pump(proto_stream_t *s)
 {
     list_remove(&s->active);
     uint32_t budget = PROTO_PUMP_MAX;
+    bool was_sent = s->last_sent;
     while (more_to_send(s) && s->in_flight < s->engine->stream_depth && budget > 0 && send_segment(s))
         budget--;
+    if (s->kind == STREAM_PUT && s->last_sent && !was_sent)
+        fence_leave(container_of(s, proto_op_t, stream));
     if (more_to_send(s) && s->in_flight == 0)
         list_append(&s->engine->active, &s->active);
     else

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/proto.h"
-#include "proto/proto_wire.h"
+#include "proto/proto_private.h"
 
 typedef struct packet {
     list_link_t link;
@@ -28,6 +27,8 @@ typedef struct import_request {
     list_link_t link;
     tl_import_func_t func;
     void *arg;
+    int owner;
+    mem_key_info_t info;
 } import_request_t;
 
 struct vbn_peer {
@@ -346,10 +347,41 @@ void rig_imports_answer(rig_t *rig)
     }
 }
 
+void rig_imports_map(rig_t *rig)
+{
+    list_link_t *link;
+    while ((link = list_pop(&rig->imports)) != NULL) {
+        import_request_t *request = container_of(link, import_request_t, link);
+        mem_import_t *import = NULL;
+        int fd = -1;
+        vbn_status_t status = mem_key_descriptor(rig->memory[request->owner], request->info.key_handle, &fd);
+        if (status == VBN_OK)
+            status = mem_import_map(rig->memory[1 - request->owner], &request->info, fd, &import);
+        request->func(request->arg, status, import);
+        free(request);
+    }
+}
+
+uint64_t rig_key_handle(const vbn_key_t *key)
+{
+    return key->info.key_handle;
+}
+
+void rig_fence(rig_t *rig, int side)
+{
+    proto_fence(rig->proto[side]);
+}
+
+vbn_status_t rig_flush_all(rig_t *rig, int side, vbn_op_t *op)
+{
+    return proto_flush_all(rig->proto[side], op);
+}
+
 uint32_t rig_encode(const rig_header_t *h, uint8_t *buffer)
 {
     proto_header_t header = {.type = (proto_type_t)h->type, .code = h->code, .last = h->last, .op = h->op,
-                             .target = h->target, .key = h->key, .offset = h->offset, .length = h->length};
+                             .target = h->target, .key = h->key, .offset = h->offset, .length = h->length,
+                             .compare = h->compare, .signal_value = h->value};
     return proto_encode(&header, buffer);
 }
 
@@ -379,10 +411,11 @@ bool link_ready(const vbn_peer_t *peer)
 
 vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg)
 {
-    (void)info;
     import_request_t *request = calloc(1, sizeof(*request));
     request->func = func;
     request->arg = arg;
+    request->owner = 1 - peer->side;
+    request->info = *info;
     list_append(&peer->rig->imports, &request->link);
     return VBN_INPROGRESS;
 }

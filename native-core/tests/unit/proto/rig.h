@@ -25,7 +25,7 @@ typedef struct rig_options {
     bool late_done; /* link_send says VBN_INPROGRESS and reads the payload at delivery only */
     bool use_sink;  /* offer payloads to sink() */
     bool not_ready; /* link_ready() is false until the first delivery */
-    bool import_fails; /* link says that it can map, and then cannot */
+    bool import_fails; /* link says that it can map; the answer comes from rig_imports_answer or rig_imports_map */
 } rig_options_t;
 
 rig_options_t rig_defaults(void);
@@ -49,6 +49,10 @@ void *rig_mem_address(vbn_mem_t *mem);
 void rig_mem_free(vbn_mem_t *mem);
 vbn_key_t *rig_import(rig_t *rig, int side, vbn_mem_t *mem, size_t offset, size_t length, unsigned access);
 void rig_imports_answer(rig_t *rig); /* import_fails: answers what is pending */
+void rig_imports_map(rig_t *rig);    /* answers it by really mapping the memory */
+uint64_t rig_key_handle(const vbn_key_t *key); /* as a lying peer could guess it */
+void rig_fence(rig_t *rig, int side);
+vbn_status_t rig_flush_all(rig_t *rig, int side, vbn_op_t *op);
 
 /* From proto.h, which C++ cannot include. */
 vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
@@ -58,12 +62,17 @@ void proto_am_drop(vbn_am_remote_t *remote);
 void proto_key_release(vbn_key_t *key);
 vbn_status_t proto_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
 vbn_status_t proto_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
+vbn_status_t proto_put_signal(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count,
+                              const vbn_signal_t *signal, vbn_op_t *op);
+vbn_status_t proto_atomic(vbn_key_t *key, size_t offset, vbn_atomic_kind_t kind, unsigned width, uint64_t operand,
+                          uint64_t compare, uint64_t *before, vbn_op_t *op);
 vbn_status_t proto_flush(vbn_peer_t *peer, vbn_op_t *op);
 
-/* One header as bytes, for injecting: type, code, last and the four words as proto_wire.h names them. */
+/* One header as bytes, for injecting: type, code, last and the words as proto_wire.h names them (target is operand and
+ * signal_key too; compare is signal_offset too). */
 typedef struct rig_header {
     unsigned type, code, last;
-    uint64_t op, target, key, offset, length;
+    uint64_t op, target, key, offset, length, compare, value;
 } rig_header_t;
 uint32_t rig_encode(const rig_header_t *header, uint8_t *buffer);
 /* Decodes bytes; the status only. */

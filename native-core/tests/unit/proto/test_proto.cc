@@ -1,147 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_proto.cc - the protocol engine over the deterministic rig: messages, pulls, puts, gets, loss and lies.
-#include <gtest/gtest.h>
-
-#include <cstring>
 #include <random>
-#include <string>
-#include <vector>
 
-#include "rig.h"
+#include "fixture.h"
 
 namespace {
-
-using Bytes = std::vector<uint8_t>;
-
-Bytes pattern(size_t length, unsigned seed = 1)
-{
-    Bytes data(length);
-    for (size_t i = 0; i < length; i++)
-        data[i] = static_cast<uint8_t>((i * 131 + seed * 17 + (i >> 8) * 7) & 0xff);
-    return data;
-}
-
-struct Op {
-    vbn_op_t op{};
-    int calls = 0;
-    static void on_done(vbn_op_t *op, vbn_status_t status, size_t length)
-    {
-        auto *self = static_cast<Op *>(op->user);
-        self->calls++;
-        EXPECT_EQ(op->complete, 1u);
-        EXPECT_EQ(op->status, status);
-        EXPECT_EQ(op->length, length);
-    }
-    Op()
-    {
-        op.done = on_done;
-        op.user = this;
-    }
-    /* Complete exactly once, either by return value or by callback. */
-    void expect(vbn_status_t returned, vbn_status_t status, size_t length)
-    {
-        ASSERT_GE(returned, 0) << vbn_error_text();
-        EXPECT_EQ(calls, returned == VBN_OK ? 0 : 1);
-        EXPECT_EQ(op.complete, 1u);
-        EXPECT_EQ(op.status, status);
-        EXPECT_EQ(op.length, length);
-    }
-};
-
-struct Inbox {
-    struct Item {
-        Bytes header, data;
-        size_t length;
-        vbn_am_remote_t *remote;
-    };
-    std::vector<Item> items;
-    static void handle(void *arg, const vbn_am_message_t *m)
-    {
-        auto *h = static_cast<const uint8_t *>(m->header);
-        auto *d = static_cast<const uint8_t *>(m->data);
-        Item item{Bytes(h, h + m->header_length), {}, m->length, m->remote};
-        if (m->remote == nullptr && m->length > 0)
-            item.data.assign(d, d + m->length);
-        static_cast<Inbox *>(arg)->items.push_back(item);
-    }
-};
-
-struct Mode {
-    const char *name;
-    bool late_done, use_sink, not_ready, import_fails;
-};
-
-class Proto : public ::testing::TestWithParam<Mode> {
-  protected:
-    rig_options_t options = rig_defaults();
-    rig_t *rig = nullptr;
-    Inbox inbox;
-    void open()
-    {
-        if (rig != nullptr)
-            rig_close(rig);
-        rig = rig_open(&options);
-        ASSERT_EQ(rig_handler(rig, 1, 5, Inbox::handle, &inbox), VBN_OK);
-    }
-    void SetUp() override
-    {
-        options.late_done = GetParam().late_done;
-        options.use_sink = GetParam().use_sink;
-        options.not_ready = GetParam().not_ready;
-        options.import_fails = GetParam().import_fails;
-        open();
-    }
-    void TearDown() override
-    {
-        rig_close(rig);
-    }
-    void run()
-    {
-        rig_imports_answer(rig);
-        rig_run(rig);
-        rig_imports_answer(rig);
-        rig_run(rig);
-    }
-    void message_arrives(const Bytes &header, const Bytes &data, unsigned flags)
-    {
-        inbox.items.clear();
-        Op send, pull;
-        iovec iov{const_cast<uint8_t *>(data.data()), data.size()};
-        vbn_status_t sent = proto_am_send(rig_peer(rig, 0), 5, header.data(), header.size(), &iov, 1, flags, &send.op);
-        ASSERT_GE(sent, 0) << vbn_error_text();
-        run();
-        ASSERT_EQ(inbox.items.size(), 1u);
-        EXPECT_EQ(inbox.items[0].header, header);
-        ASSERT_EQ(inbox.items[0].length, data.size());
-        if (data.size() <= options.am_small_max && flags == 0) {
-            EXPECT_EQ(inbox.items[0].remote, nullptr);
-            EXPECT_EQ(inbox.items[0].data, data);
-        } else {
-            ASSERT_NE(inbox.items[0].remote, nullptr);
-            EXPECT_EQ(send.op.complete, 0u) << "must wait for the pull";
-            Bytes got(data.size() + 1, 0xEE);
-            iovec to{got.data(), data.size()};
-            vbn_status_t pulled = proto_am_pull(inbox.items[0].remote, &to, 1, &pull.op);
-            run();
-            pull.expect(pulled, VBN_OK, data.size());
-            EXPECT_EQ(got[data.size()], 0xEE);
-            got.pop_back();
-            EXPECT_TRUE(got == data);
-        }
-        send.expect(sent, VBN_OK, data.size());
-    }
-    void lie(const rig_header_t &h, const Bytes &payload = {}, int to = 0)
-    {
-        uint8_t bytes[320];
-        uint64_t before = rig_counter(rig, to, "rx.bad_frames");
-        uint32_t count = rig_encode(&h, bytes);
-        rig_inject(rig, to, bytes, count, payload.data(), static_cast<uint32_t>(payload.size()));
-        EXPECT_EQ(rig_failure(rig, to), VBN_ERR_PROTOCOL);
-        EXPECT_EQ(rig_counter(rig, to, "rx.bad_frames"), before + 1);
-    }
-};
-
-enum { AM = 1, RTS, PULL, DATA, STATUS, GET, PUT };
 
 TEST_P(Proto, every_size_around_the_boundaries_arrives)
 {
@@ -270,31 +133,6 @@ TEST_P(Proto, wrong_arguments_are_refused_without_effect)
     EXPECT_EQ(rig_handler(rig, 0, 64, nullptr, nullptr), VBN_ERR_INVALID);
     EXPECT_FALSE(rig_deliver(rig, 1));
 }
-
-class ProtoMemory : public Proto {
-  protected:
-    static constexpr size_t SIZE = 40000;
-    vbn_mem_t *mem = nullptr;
-    uint8_t *base = nullptr;
-    vbn_key_t *key = nullptr;
-    void SetUp() override
-    {
-        Proto::SetUp();
-        mem = rig_mem(rig, 1, SIZE);
-        base = static_cast<uint8_t *>(rig_mem_address(mem));
-        Bytes p = pattern(SIZE, 9);
-        std::memcpy(base, p.data(), SIZE);
-        key = rig_import(rig, 0, mem, 100, SIZE - 100, VBN_ACCESS_READ | VBN_ACCESS_WRITE);
-        ASSERT_NE(key, nullptr) << vbn_error_text();
-    }
-    void TearDown() override
-    {
-        proto_key_release(key);
-        if (mem != nullptr)
-            rig_mem_free(mem);
-        Proto::TearDown();
-    }
-};
 
 TEST_P(ProtoMemory, gets_and_puts_of_all_sizes_move_exactly_their_range)
 {
@@ -458,21 +296,21 @@ TEST_P(ProtoMemory, releasing_a_key_ends_what_waited_for_its_mapping)
 TEST_P(Proto, lies_fail_the_peer)
 {
     Bytes some = pattern(600);
-    lie({DATA, 0, 0, 12345, 0, 0, 0, 0}, some);
+    lie({DATA, 0, 0, 12345, 0, 0, 0, 0, 0, 0}, some);
     open();
-    lie({STATUS, 0, 1, 12345, 0, 0, 0, 0});
+    lie({STATUS, 0, 1, 12345, 0, 0, 0, 0, 0, 0});
     open();
-    lie({PULL, 0, 0, 12345, 1, 0, 0, 0});
+    lie({PULL, 0, 0, 12345, 1, 0, 0, 0, 0, 0});
     open();
-    lie({RTS, 5, 0, 1, 0, 0, 0, UINT64_MAX}, {}, 1);
+    lie({RTS, 5, 0, 1, 0, 0, 0, UINT64_MAX, 0, 0}, {}, 1);
     open();
-    lie({DATA, 0, 0, 0, 0, 0, 0, 0});
+    lie({DATA, 0, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
 TEST_P(Proto, an_announcement_beyond_the_quota_fails_the_peer)
 {
     uint8_t bytes[320];
-    rig_header_t h{RTS, 5, 0, 77, 0, 0, 0, 100000};
+    rig_header_t h{RTS, 5, 0, 77, 0, 0, 0, 100000, 0, 0};
     uint32_t count = rig_encode(&h, bytes);
     for (int i = 0; i < 64; i++)
         rig_inject(rig, 1, bytes, count, nullptr, 0);
@@ -499,11 +337,11 @@ TEST_P(Proto, an_answer_out_of_turn_or_a_second_pull_fails_the_peer)
         ASSERT_EQ(proto_am_pull(inbox.items[0].remote, &to, 1, &pull.op), VBN_INPROGRESS);
         rig_deliver(rig, 0); /* PULL: streams */
         if (kind == 0)
-            lie({PULL, 0, 0, handle, 1, 0, 0, 0});
+            lie({PULL, 0, 0, handle, 1, 0, 0, 0, 0, 0});
         else if (kind == 1)
-            lie({STATUS, 0, 1, handle, 0, 0, 0, 12345});
+            lie({STATUS, 0, 1, handle, 0, 0, 0, 12345, 0, 0});
         else
-            lie({DATA, 0, 0, handle, 0, 0, 0, 0}, pattern(10));
+            lie({DATA, 0, 0, handle, 0, 0, 0, 0, 0, 0}, pattern(10));
         EXPECT_EQ(send.calls, 1);
         EXPECT_EQ(send.op.status, VBN_ERR_PROTOCOL);
         rig_kill(rig, 1, VBN_ERR_PEER_LOST);
@@ -524,17 +362,17 @@ TEST_P(Proto, segments_twice_beyond_or_out_of_order_fail_the_peer)
         rig_imports_answer(rig);
         uint64_t handle = get.op.priv[4];
         uint8_t bytes[320];
-        rig_header_t good{DATA, 0, 0, handle, 0, 0, 0, 0};
+        rig_header_t good{DATA, 0, 0, handle, 0, 0, 0, 0, 0, 0};
         uint32_t count = rig_encode(&good, bytes);
         if (kind == 0) { /* twice */
             rig_inject(rig, 0, bytes, count, payload.data(), 1000);
             lie(good, payload);
         } else if (kind == 1) { /* out of order */
-            lie({DATA, 0, 0, handle, 0, 0, 1000, 0}, payload);
+            lie({DATA, 0, 0, handle, 0, 0, 1000, 0, 0, 0}, payload);
         } else if (kind == 2) { /* beyond */
             lie(good, payload);
         } else { /* success without the data */
-            lie({STATUS, 0, 1, handle, 0, 0, 0, 5000});
+            lie({STATUS, 0, 1, handle, 0, 0, 0, 5000, 0, 0});
         }
         EXPECT_EQ(get.calls, 1);
         EXPECT_EQ(get.op.status, VBN_ERR_PROTOCOL);
@@ -547,11 +385,11 @@ TEST(ProtoWire, damaged_headers_are_refused_or_mean_something_valid)
 {
     std::mt19937 random(42);
     unsigned refused = 0, accepted = 0;
-    for (unsigned type = 1; type <= 7; type++) {
-        rig_header_t h{type, 0, 0, 11, 12, 13, 14, 15};
+    for (unsigned type = 1; type <= PUT_SIGNAL; type++) {
+        rig_header_t h{type, 0, 0, 11, 12, 13, 14, 15, 16, 17};
         uint8_t bytes[320];
         uint32_t count = rig_encode(&h, bytes);
-        uint32_t payload = type == PUT ? 15 : type == DATA || type == AM ? 20 : 0;
+        uint32_t payload = type == PUT || type == PUT_SIGNAL ? 15 : type == DATA || type == AM ? 20 : 0;
         ASSERT_EQ(rig_decode(bytes, count, payload), VBN_OK) << vbn_error_text();
         for (uint32_t shorter = 0; shorter < count; shorter++)
             EXPECT_EQ(rig_decode(bytes, shorter, payload), VBN_ERR_PROTOCOL);
@@ -568,15 +406,6 @@ TEST(ProtoWire, damaged_headers_are_refused_or_mean_something_valid)
     EXPECT_GT(accepted, 0u);
 }
 
-const Mode MODES[] = {{"early", false, true, false, false},
-                      {"late", true, true, false, false},
-                      {"nosink", true, false, false, false},
-                      {"unready", true, true, true, false},
-                      {"importing", false, true, true, true}};
-std::string mode_name(const ::testing::TestParamInfo<Mode> &info)
-{
-    return info.param.name;
-}
 INSTANTIATE_TEST_SUITE_P(Modes, Proto, ::testing::ValuesIn(MODES), mode_name);
 INSTANTIATE_TEST_SUITE_P(Modes, ProtoMemory, ::testing::ValuesIn(MODES), mode_name);
 
