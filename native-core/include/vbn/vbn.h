@@ -2,7 +2,8 @@
  * vbn.h - the one public header of Verbena's native core.
  *
  * Objects: context (process identity, settings, memory) -> worker (one thread's engine) -> peer
- * (another worker, here or elsewhere), and memory with remote keys. Verbs: active message, put, get, atomic.
+ * (another worker, here or elsewhere), and memory with remote keys. Verbs: active message, tagged message,
+ * put, get, atomic.
  *
  * Threading: a context may be used from any thread; everything that takes a worker or a peer belongs to
  * the one thread that drives that worker. Two contexts in one process do not share anything.
@@ -198,6 +199,57 @@ VBN_API vbn_status_t vbn_am_send(vbn_peer_t *peer, unsigned id, const void *head
  * still be pulled or dropped). Ends the remote handle when it returns >= 0. */
 VBN_API vbn_status_t vbn_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, size_t count, vbn_op_t *op);
 VBN_API void vbn_am_drop(vbn_am_remote_t *remote);
+
+/* --------------------------------------------------------------------------------- tagged messages */
+
+/* A receive gets a message when their tags are equal in the bits of its mask and the sender is the wanted one.
+ * Of several messages that fit a receive it gets the one that arrived first, and of several receives that fit a message
+ * the one posted first gets it; messages of one peer arrive in the order they were sent. Active messages and tagged
+ * ones of a peer arrive in one common order, but a tagged one may wait for its receive.
+ * Exact tags cost the same however many peers, receives and messages wait. */
+
+typedef struct vbn_tag_message vbn_tag_message_t; /* taken by vbn_tag_probe, ended by vbn_tag_mrecv */
+
+typedef struct vbn_tag_info {
+    vbn_peer_t *peer; /* sender; may be used to answer while it is not lost. NULL when it is lost already */
+    uint64_t source;  /* vbn_peer_uid of the sender */
+    uint64_t tag;     /* of the message */
+    size_t length;    /* of the message, bytes; also when the buffers were too small */
+} vbn_tag_info_t;
+
+#define VBN_TAG_SYNC 1u /* complete only when a receive has taken the message */
+
+/* Sends the concatenation of iov[0..count-1] with a tag. Up to proto.am_small_max bytes travel at once, into a room of
+ * 1 MiB that the receiver keeps for each peer's messages that wait (a message counts 128 bytes more than it has); larger
+ * ones, and all while that room is full, are announced, and complete when a receive has fetched them. iov and its memory
+ * stay untouched until completion. Errors: VBN_ERR_INVALID, VBN_ERR_PEER_LOST, VBN_ERR_LIMIT (proto.max_incoming announced
+ * messages wait at the peer already). */
+VBN_API vbn_status_t vbn_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
+                                  vbn_op_t *op);
+/* Receives one message into iov (untouched until completion).
+ *   from   only from this peer; NULL = from any
+ *   mask   the bits of tag that count; UINT64_MAX = exactly this tag
+ *   info   NULL, or where sender, tag and length are written before completion; valid until then
+ * Completes with VBN_ERR_TRUNCATED when the message is longer than iov: nothing is written to iov, the message is
+ * dropped, the sizes are in info and vbn_error_text(). That is also the one case in which the call itself may return an
+ * error and yet have an effect: the message was there, and is dropped. VBN_ERR_PEER_LOST: `from` is lost and no whole
+ * message of it waits. A receive from any source outlives its peers; vbn_worker_destroy ends it with VBN_ERR_CLOSED. */
+VBN_API vbn_status_t vbn_tag_recv(vbn_worker_t *worker, vbn_peer_t *from, uint64_t tag, uint64_t mask,
+                                  const struct iovec *iov, size_t count, vbn_tag_info_t *info, vbn_op_t *op);
+/* Looks for the message that vbn_tag_recv with these arguments would get. VBN_OK: there is one, described in info (may
+ * be NULL). VBN_INPROGRESS: none so far; call vbn_progress and ask again.
+ *   message_p   NULL: the message stays where it is. Else the message is taken out, so that no other receive gets it,
+ *               and must be given to vbn_tag_mrecv. */
+VBN_API vbn_status_t vbn_tag_probe(vbn_worker_t *worker, vbn_peer_t *from, uint64_t tag, uint64_t mask,
+                                   vbn_tag_info_t *info, vbn_tag_message_t **message_p);
+/* Receives a message taken by vbn_tag_probe; as vbn_tag_recv. The message handle ends with the call unless that returns
+ * VBN_ERR_INVALID. VBN_ERR_PEER_LOST: its sender was lost before the data was fetched. */
+VBN_API vbn_status_t vbn_tag_mrecv(vbn_tag_message_t *message, const struct iovec *iov, size_t count,
+                                   vbn_tag_info_t *info, vbn_op_t *op);
+/* Takes back a receive that has got no message. VBN_OK: it is complete with VBN_ERR_CLOSED, done is not called, the
+ * buffers are the caller's. VBN_INPROGRESS: too late, it has got a message and completes (or is complete) as usual.
+ * VBN_ERR_INVALID: not a receive. Sends cannot be cancelled. */
+VBN_API vbn_status_t vbn_tag_cancel(vbn_op_t *op);
 
 /* ------------------------------------------------------------------------------------------ memory */
 

@@ -71,22 +71,45 @@ static vbn_status_t send_gathered(proto_engine_t *engine, vbn_peer_t *peer, link
     return status < 0 ? status : op_set_done(user_op, VBN_OK, packet->payload_bytes);
 }
 
-static vbn_status_t announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *message,
-                             const struct iovec *iov, size_t count, vbn_op_t *user_op)
+vbn_status_t am_send_packet(vbn_peer_t *peer, const proto_header_t *header, const struct iovec *iov, size_t count,
+                            link_done_func_t done, void *arg)
+{
+    uint8_t buffer[LINK_UPPER_HEADER_MAX];
+    link_packet_t packet = {.header = buffer, .header_bytes = proto_encode(header, buffer), .iov = iov,
+                            .iov_count = (uint32_t)count, .payload_bytes = (uint32_t)header->length, .done = done,
+                            .arg = arg};
+    return link_send(peer, &packet);
+}
+
+vbn_status_t am_send_whole(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header,
+                           const struct iovec *iov, size_t count, vbn_op_t *user_op)
+{
+    uint8_t buffer[LINK_UPPER_HEADER_MAX];
+    link_packet_t packet = {.header = buffer, .header_bytes = proto_encode(header, buffer), .iov = iov,
+                            .iov_count = (uint32_t)count, .payload_bytes = (uint32_t)header->length};
+    if (count > PROTO_SEGMENT_IOV)
+        return send_gathered(engine, peer, &packet, user_op);
+    return send_whole(engine, peer, &packet, user_op);
+}
+
+vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const struct iovec *iov, size_t count,
+                         vbn_op_t *user_op)
 {
     proto_op_t *op = op_of(user_op);
+    uint32_t limit = proto_engine_of(peer)->max_incoming;
+    if (proto_peer_of(peer)->announced >= limit)
+        return err_set(VBN_ERR_LIMIT, "%u announced messages wait at the peer; let some complete, or raise "
+                       "proto.max_incoming there and here", limit);
     vbn_status_t status = op_begin(user_op, peer, OP_LARGE, iov, count, message->length, true);
     if (status != VBN_OK)
         return status;
     proto_header_t header = *message;
-    header.type = PROTO_RTS;
     header.op = op->handle;
     status = proto_send_header(peer, &header);
     if (status < 0) {
         op_detach(op);
         return status;
     }
-    counter_add(engine->counters, COUNTER_AM_LARGE, 1);
     return VBN_INPROGRESS;
 }
 
@@ -106,8 +129,9 @@ static __attribute__((noinline)) vbn_status_t send_any(vbn_peer_t *peer, unsigne
                        header_length, flags, VBN_AM_IDS - 1, VBN_AM_HEADER_MAX, VBN_AM_PULL);
     proto_engine_t *engine = proto_engine_of(peer);
     if ((flags & VBN_AM_PULL) != 0 || total > proto_small_limit(engine, peer)) {
-        proto_header_t message = {.code = id, .length = total, .user = header, .user_bytes = (uint32_t)header_length};
-        return announce(engine, peer, &message, iov, count, op);
+        counter_add(engine->counters, COUNTER_AM_LARGE, 1);
+        proto_header_t message = {.type = PROTO_RTS, .code = id, .length = total, .user = header, .user_bytes = (uint32_t)header_length};
+        return am_announce(peer, &message, iov, count, op);
     }
     uint8_t frame[LINK_HEADER_BYTES + PROTO_PREFIX_BYTES + VBN_AM_HEADER_MAX];
     link_packet_t packet = {.frame = frame, .payload_bytes = (uint32_t)total, .iov = iov,
@@ -139,19 +163,24 @@ vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, si
     return send_any(peer, id, header, header_length, iov, count, flags, op);
 }
 
+bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    if (header->length > UINT64_MAX / 2)
+        proto_blame(engine, peer, "the peer announced a message of impossible length");
+    else if (proto_peer_of(peer)->incoming >= engine->max_incoming)
+        proto_blame(engine, peer, "the peer announced more messages than proto.max_incoming allows to wait; receive or "
+                                  "pull them sooner or raise the setting");
+    else
+        return true;
+    return false;
+}
+
 void am_rx_rts(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_peer_t *p = proto_peer_of(peer);
     const proto_handler_t *handler = &engine->handlers[header->code];
-    if (header->length > UINT64_MAX / 2) {
-        proto_blame(engine, peer, "the peer announced a message of impossible length");
+    if (!am_may_announce(engine, peer, header))
         return;
-    }
-    if (p->incoming >= engine->max_incoming) {
-        proto_blame(engine, peer, "the peer announced more messages than proto.max_incoming allows to wait; pull them "
-                                  "sooner or raise the setting");
-        return;
-    }
     vbn_am_remote_t *remote = handler->func != NULL ? mpool_get(&engine->remotes) : NULL;
     if (remote == NULL) {
         counter_add(engine->counters, COUNTER_AM_UNHANDLED, 1);

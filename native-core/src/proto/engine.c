@@ -12,6 +12,7 @@ void proto_peer_init(const vbn_peer_t *peer, proto_peer_t *p)
     list_init(&p->remotes);
     list_init(&p->keys);
     list_init(&p->fenced);
+    list_init(&p->tagged);
     p->peer = (vbn_peer_t *)peer; /* callers may only look at it; the peer itself never is constant */
     list_append(&proto_engine_of(peer)->peers, &p->link);
     p->initialised = true;
@@ -68,6 +69,10 @@ static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
         amo_answer(op, status, header->length);
         return;
     }
+    if (op->kind == OP_SYNC && valid && header->length == 0) {
+        op_finish(op, status, status == VBN_OK ? s->length : 0);
+        return;
+    }
     if (op->kind == OP_LARGE) /* dropped or refused before it was pulled, or all of it was pulled */
         valid = valid && (op->state == OP_WAITING || s->moved == s->length) &&
                 (header->length == 0 || (op->state == OP_RUNNING && header->length == s->length));
@@ -114,6 +119,15 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
         break;
     case PROTO_ATOMIC:
         amo_rx(engine, peer, &header);
+        break;
+    case PROTO_TAG:
+        tag_rx_message(engine, peer, &header, payload, payload_bytes);
+        break;
+    case PROTO_TAG_RTS:
+        tag_rx_announced(engine, peer, &header);
+        break;
+    case PROTO_TAG_CREDIT_BACK:
+        tag_rx_credit(engine, peer, &header);
         break;
     case PROTO_TYPE_END:
         break; /* the decoder refuses it */
@@ -164,13 +178,15 @@ static void end_ops(proto_peer_t *p, vbn_status_t status)
         proto_op_t *op = container_of(link, proto_op_t, link);
         if (op->state == OP_FINISHED)
             continue; /* its last done completes it with the result it has */
+        if (op->kind == OP_RECEIVE)
+            tag_unpost(&op->stream.engine->tags, op);
         list_remove(&op->order);
         list_remove(&op->stream.active);
         op_finish(op, status, op->stream.moved);
     }
 }
 
-/* A closing peer still needs us: for announced messages and puts of ours, and for what it gets from our memory. */
+/* A closing peer still needs us: for announced messages, puts and atomics of ours, and for what it gets from our memory. */
 static bool engine_quiet(void *arg, vbn_peer_t *peer)
 {
     (void)arg;
@@ -178,7 +194,7 @@ static bool engine_quiet(void *arg, vbn_peer_t *peer)
     list_for_each(pos, &p->ops)
     {
         const proto_op_t *op = container_of(pos, proto_op_t, link);
-        if (op->kind == OP_LARGE || op->kind == OP_PUT)
+        if (op->kind == OP_LARGE || op->kind == OP_PUT || op->kind == OP_ATOMIC)
             return false;
     }
     return list_empty(&p->streams);
@@ -186,7 +202,6 @@ static bool engine_quiet(void *arg, vbn_peer_t *peer)
 
 static void engine_peer_down(void *arg, vbn_peer_t *peer, vbn_status_t status)
 {
-    (void)arg;
     proto_peer_t *p = proto_peer_of(peer);
     list_link_t *link;
     if (p->down)
@@ -199,6 +214,7 @@ static void engine_peer_down(void *arg, vbn_peer_t *peer, vbn_status_t status)
     p->sink_mem = NULL;
     while ((link = list_pop(&p->remotes)) != NULL)
         container_of(link, vbn_am_remote_t, link)->peer = NULL;
+    tag_peer_down(arg, p);
     while ((link = list_pop(&p->keys)) != NULL)
         key_peer_down(container_of(link, vbn_key_t, link));
     while ((link = list_pop(&p->streams)) != NULL) {
@@ -228,6 +244,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     mpool_init(&engine->remotes, sizeof(vbn_am_remote_t), 64, 0);
     mpool_init(&engine->gathered, sizeof(proto_gathered_t) + engine->am_small_max, 16, 0);
     mpool_init(&engine->flush_parts, sizeof(flush_part_t), 16, 0);
+    tag_open(engine);
     list_init(&engine->peers);
     list_init(&engine->active);
     list_init(&engine->requests);
@@ -252,6 +269,7 @@ void proto_engine_close(proto_engine_t *engine)
     list_link_t *link;
     if (engine == NULL)
         return;
+    tag_close(engine);
     while ((link = list_pop(&engine->requests)) != NULL)
         free(container_of(link, key_request_t, link));
     handle_table_free(&engine->ops);

@@ -22,26 +22,36 @@ vbn_status_t op_check_list(const vbn_op_t *op, const struct iovec *iov, size_t c
     return VBN_OK;
 }
 
-vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const struct iovec *iov, size_t count,
-                      uint64_t length, bool with_handle)
+proto_op_t *op_prepare(vbn_op_t *user_op, proto_engine_t *engine, op_kind_t kind, const struct iovec *iov, size_t count,
+                       uint64_t length)
 {
-    proto_engine_t *engine = proto_engine_of(peer);
     proto_op_t *op = op_of(user_op);
     memset(op, 0, sizeof(*op));
     user_op->complete = 0;
     op->kind = (uint8_t)kind;
     list_init(&op->link);
     list_init(&op->order);
-    stream_init(&op->stream, engine, peer, kind == OP_PUT ? STREAM_PUT : STREAM_PULL);
+    stream_init(&op->stream, engine, NULL, kind == OP_PUT ? STREAM_PUT : STREAM_PULL);
     op->stream.epoch = engine->fence_epoch;
     op->stream.length = length;
     cursor_init(&op->stream.cursor, iov, count);
+    return op;
+}
+
+vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const struct iovec *iov, size_t count,
+                      uint64_t length, bool with_handle)
+{
+    proto_engine_t *engine = proto_engine_of(peer);
+    proto_op_t *op = op_prepare(user_op, engine, kind, iov, count, length);
+    op->stream.peer = peer;
     if (with_handle) {
         vbn_status_t status = handle_new(&engine->ops, op, &op->handle);
         if (status != VBN_OK)
             return err_add(status, "too many operations are pending in this worker");
     }
     list_append(&proto_peer_of(peer)->ops, &op->link);
+    if (kind == OP_LARGE)
+        proto_peer_of(peer)->announced++;
     return VBN_OK;
 }
 
@@ -53,6 +63,8 @@ void op_detach(proto_op_t *op)
     if (op->handle != 0)
         (void)handle_drop(&op->stream.engine->ops, op->handle);
     op->handle = 0;
+    if (op->kind == OP_LARGE && op->stream.peer != NULL)
+        proto_peer_of(op->stream.peer)->announced--;
     fence_leave(op);
 }
 

@@ -4,6 +4,7 @@
  *
  *   small message   AM ------------------------------->            one packet
  *   large message   RTS -->  <-- PULL  DATA DATA DATA --> <-- STATUS
+ *   tagged message         TAG or TAG_RTS as above, matched with a receive; TAG_CREDIT_BACK from time to time
  *   get             GET -->  <-- DATA DATA DATA                    or <-- STATUS with the error
  *   put             [PUT probe --> <-- STATUS] PUT PUT PUT(last) --> <-- STATUS     probe only before the link is ready
  *   put with signal        PUT PUT PUT_SIGNAL --> <-- STATUS       the last segment carries the signal
@@ -56,6 +57,15 @@ vbn_status_t proto_put_signal(vbn_key_t *key, size_t offset, const struct iovec 
                               const vbn_signal_t *signal, vbn_op_t *op);
 vbn_status_t proto_atomic(vbn_key_t *key, size_t offset, vbn_atomic_kind_t kind, unsigned width, uint64_t operand,
                           uint64_t compare, uint64_t *before, vbn_op_t *op);
+vbn_status_t proto_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
+                            vbn_op_t *op);
+vbn_status_t proto_tag_recv(proto_engine_t *engine, vbn_peer_t *from, uint64_t tag, uint64_t mask,
+                            const struct iovec *iov, size_t count, vbn_tag_info_t *info, vbn_op_t *op);
+vbn_status_t proto_tag_probe(proto_engine_t *engine, vbn_peer_t *from, uint64_t tag, uint64_t mask,
+                             vbn_tag_info_t *info, vbn_tag_message_t **message_p);
+vbn_status_t proto_tag_mrecv(vbn_tag_message_t *message, const struct iovec *iov, size_t count, vbn_tag_info_t *info,
+                             vbn_op_t *op);
+vbn_status_t proto_tag_cancel(vbn_op_t *op);
 void proto_fence(proto_engine_t *engine);
 vbn_status_t proto_flush(vbn_peer_t *peer, vbn_op_t *op);
 vbn_status_t proto_flush_all(proto_engine_t *engine, vbn_op_t *op);

@@ -9,6 +9,7 @@
 #include "base/mpool.h"
 #include "proto/proto.h"
 #include "proto/proto_wire.h"
+#include "proto/tag_match.h"
 
 #define PROTO_SEGMENT_IOV 16u    /* pieces of user memory in one packet */
 #define PROTO_PUMP_MAX 64u       /* segments of one transfer sent in a row, so that others get their turn */
@@ -42,9 +43,18 @@ typedef struct proto_stream {
         proto_cursor_t cursor;
         proto_amo_t amo; /* OP_ATOMIC */
     };
-    uint64_t key;        /* GET: source, PUT: destination; the owner's handle */
-    uint64_t key_offset; /* of the first byte in the key's range */
-    uint64_t target;     /* handle of the op at the other side; PUT: our own */
+    union {
+        struct {
+            uint64_t key;        /* GET: source, PUT: destination; the owner's handle */
+            uint64_t key_offset; /* of the first byte in the key's range */
+            uint64_t target;     /* handle of the op at the other side; PUT: our own */
+        };
+        struct { /* OP_RECEIVE */
+            uint64_t tag;
+            uint64_t mask;
+            uint64_t sequence; /* of posting */
+        };
+    };
     uint64_t length;
     uint64_t moved;
     int32_t status; /* first error */
@@ -54,13 +64,13 @@ typedef struct proto_stream {
     uint32_t epoch; /* ops: value of engine->fence_epoch when it was issued */
 } proto_stream_t;
 
-typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH, OP_ATOMIC } op_kind_t;
+typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH, OP_ATOMIC, OP_RECEIVE, OP_SYNC } op_kind_t;
 typedef enum op_state { OP_WAITING, OP_PROBING, OP_RUNNING, OP_FINISHED } op_state_t;
 
 /* The core's part of a vbn_op_t; lives in its priv[]. */
 typedef struct __attribute__((may_alias)) proto_op {
-    list_link_t link;  /* in peer->ops */
-    list_link_t order; /* in peer->order: puts, atomics and flushes */
+    list_link_t link;  /* in peer->ops; OP_RECEIVE from any source: engine->receives */
+    list_link_t order; /* in peer->order: puts, atomics and flushes; OP_RECEIVE: in a chain of engine->tags */
     uint64_t handle;   /* 0 = none */
     int32_t result;    /* when FINISHED */
     uint8_t kind;
@@ -69,11 +79,17 @@ typedef struct __attribute__((may_alias)) proto_op {
     bool unsent;  /* counted in peer->unsent */
     uint64_t result_length;
     proto_stream_t stream;
-    struct {
-        uint64_t key; /* the owner's handle, 0 = none */
-        uint64_t offset;
-        uint64_t value;
-    } signal; /* OP_PUT */
+    union {
+        struct {
+            uint64_t key; /* the owner's handle, 0 = none */
+            uint64_t offset;
+            uint64_t value;
+        } signal; /* OP_PUT */
+        struct {
+            uint64_t source; /* uid, 0 = any */
+            vbn_tag_info_t *info;
+        } receive; /* OP_RECEIVE */
+    };
 } proto_op_t;
 
 _Static_assert(sizeof(proto_op_t) <= sizeof(((vbn_op_t *)0)->priv), "an op's state fits in vbn_op_t");
@@ -102,13 +118,18 @@ typedef struct proto_peer {
     list_link_t streams; /* proto_get_stream_t.link */
     list_link_t remotes; /* vbn_am_remote.link */
     list_link_t keys;    /* vbn_key.link */
+    list_link_t tagged;  /* vbn_tag_message.link */
     list_link_t fenced;  /* proto_stream_t.active of ops that wait for the ones before a fence */
     vbn_mem_t *sink_mem; /* held for a put segment that the transport is writing */
     void *sink_address;
-    uint32_t incoming; /* announced and not yet pulled or dropped */
+    uint32_t incoming;  /* announced by the peer and not yet pulled or dropped */
+    uint32_t announced; /* by us: OP_LARGE not complete */
     uint32_t stream_count;
     uint32_t unsent;       /* puts and atomics not wholly handed to the link; all of one epoch */
     uint32_t unsent_epoch; /* that epoch */
+    uint64_t tag_sent;     /* of PROTO_TAG_CREDIT at the peer, in use by us */
+    uint64_t tag_held;     /* of PROTO_TAG_CREDIT here, in use by the peer */
+    uint64_t tag_taken;    /* part of tag_held that is free but not given back yet */
     bool releasing;        /* fence_release runs */
     bool initialised;
     bool down;
@@ -133,6 +154,26 @@ struct vbn_am_remote {
     vbn_peer_t *peer; /* NULL when down */
     uint64_t sender_op;
     uint64_t length;
+};
+
+#define TAG_SMALL_BYTES 256u
+
+/* A tagged message that no receive has taken yet. Kept in engine->tags, or given out by a probe. */
+struct vbn_tag_message {
+    list_link_t in[TAG_TABLES];
+    list_link_t all;  /* in engine->tags.all or engine->tag_probed */
+    list_link_t link; /* in peer->tagged */
+    proto_engine_t *engine;
+    vbn_peer_t *peer; /* NULL when lost */
+    uint64_t source;
+    uint64_t tag;
+    uint64_t length;
+    uint64_t sender_op; /* to be answered, 0 = not */
+    bool announced;     /* the data is still at the sender */
+    bool kept;          /* in engine->tags */
+    bool orphan;        /* counted in engine->orphan_bytes */
+    bool small;         /* from engine->tag_messages, else from the heap */
+    uint8_t data[];
 };
 
 /* A running link_import. Outlives its key, because its answer may come late or never. */
@@ -174,6 +215,12 @@ struct proto_engine {
     mpool_t remotes;
     mpool_t gathered; /* small messages of many pieces, copied together */
     mpool_t flush_parts;
+    tag_match_t tags;
+    mpool_t tag_messages;
+    list_link_t tag_probed; /* vbn_tag_message.all */
+    list_link_t receives;   /* proto_op_t.link, from any source */
+    uint64_t orphan_bytes;
+    bool closing;
     list_link_t peers; /* proto_peer_t.link, all that are not down */
     list_link_t active;
     list_link_t requests;
@@ -237,6 +284,9 @@ static inline vbn_status_t op_check(const vbn_op_t *op, const struct iovec *iov,
 /* Prepares a pending op and lists it with its peer. with_handle: the other side will name it. */
 vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const struct iovec *iov, size_t count,
                       uint64_t length, bool with_handle);
+/* The same without peer and handle: belongs to no list. */
+proto_op_t *op_prepare(vbn_op_t *user_op, proto_engine_t *engine, op_kind_t kind, const struct iovec *iov, size_t count,
+                       uint64_t length);
 /* Takes it off all lists and tables, without completing it. */
 void op_detach(proto_op_t *op);
 /* Sets the user's fields, for calls that return VBN_OK. */
@@ -271,6 +321,28 @@ void stream_pump(proto_stream_t *stream);
 /* Ends what has nothing in flight and is finished. As stream_pump. */
 void stream_settle(proto_stream_t *stream);
 void get_stream_free(proto_get_stream_t *get);
+
+/* ---- am.c: also used by tag_send.c */
+/* Sends header and data as one packet; done as in link_packet_t. */
+vbn_status_t am_send_packet(vbn_peer_t *peer, const proto_header_t *header, const struct iovec *iov, size_t count,
+                            link_done_func_t done, void *arg);
+/* The same for an op that ends when the data has left. */
+vbn_status_t am_send_whole(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header,
+                           const struct iovec *iov, size_t count, vbn_op_t *user_op);
+/* Sends header, of an RTS type, for data that the receiver will pull. */
+vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *header, const struct iovec *iov, size_t count,
+                         vbn_op_t *user_op);
+/* Checks an announcement against what a peer may do; blames it. */
+bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+
+/* ---- tag_send.c, tag_recv.c */
+void tag_rx_credit(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
+                    uint32_t payload_bytes);
+void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void tag_peer_down(proto_engine_t *engine, proto_peer_t *p);
+void tag_open(proto_engine_t *engine);
+void tag_close(proto_engine_t *engine);
 
 /* ---- am.c, pull.c, rma.c, flush.c, key.c: packets and events of each */
 void am_rx_rts(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);

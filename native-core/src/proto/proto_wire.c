@@ -26,6 +26,9 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_ATOMIC] = {5, {AT(op), AT(key), AT(offset), AT(operand), AT(compare)}},
     [PROTO_PUT_SIGNAL] = {7, {AT(op), AT(key), AT(offset), AT(length), AT(signal_key), AT(signal_offset),
                               AT(signal_value)}},
+    [PROTO_TAG] = {2, {AT(op), AT(tag)}},
+    [PROTO_TAG_RTS] = {3, {AT(op), AT(length), AT(tag)}},
+    [PROTO_TAG_CREDIT_BACK] = {1, {AT(length)}},
 };
 _Static_assert(sizeof(proto_header_t) < 256, "offsets fit one byte");
 _Static_assert(PROTO_PREFIX_BYTES + 7 * 8 == PROTO_HEADER_MAX, "the longest layout");
@@ -80,7 +83,8 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
         return bad("status code");
     if (h->type == PROTO_PUT && h->code > (PROTO_PUT_LAST | PROTO_PUT_PROBE))
         return bad("put flags");
-    if ((h->type == PROTO_PULL || h->type == PROTO_DATA || h->type == PROTO_GET) && h->code != 0)
+    bool no_code = h->type == PROTO_PULL || h->type == PROTO_DATA || h->type == PROTO_GET || h->type >= PROTO_TAG;
+    if (no_code && h->code != 0)
         return bad("reserved code");
     if (h->type != PROTO_STATUS && h->last != 0)
         return bad("reserved field");
@@ -96,6 +100,7 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
     if (h->type == PROTO_ATOMIC && check_atomic(h) != VBN_OK)
         return VBN_ERR_PROTOCOL;
     bool carries_data = h->type == PROTO_AM || h->type == PROTO_DATA || h->type == PROTO_PUT_SIGNAL ||
+                        h->type == PROTO_TAG ||
                         (h->type == PROTO_PUT && !probe);
     if (!carries_data && payload_bytes != 0)
         return bad("payload where none belongs");

@@ -18,6 +18,9 @@
  *   PUT      op, key, offset, length; payload = length bytes (PROBE: none)   write, answer with STATUS
  *   ATOMIC   op, key, offset, operand, compare                               update one word; STATUS.length = old value
  *   PUT_SIGNAL  as PUT, then signal_key, signal_offset, signal_value         last segment of a put, then update a word
+ *   TAG      op, tag; payload = the data                                     whole tagged message; op 0: no answer wanted
+ *   TAG_RTS  op, length, tag                                                 tagged message announced; op = sender's handle
+ *   TAG_CREDIT_BACK  length                                                  room for this much of TAG is free again
  *
  * op, target, key are handles of 64 bits: index and generation, checked by whoever gave them out. */
 #ifndef VBN_PROTO_PROTO_WIRE_H
@@ -37,6 +40,9 @@ typedef enum proto_type {
     PROTO_PUT,
     PROTO_ATOMIC,
     PROTO_PUT_SIGNAL,
+    PROTO_TAG,
+    PROTO_TAG_RTS,
+    PROTO_TAG_CREDIT_BACK,
     PROTO_TYPE_END
 } proto_type_t;
 
@@ -46,6 +52,11 @@ typedef enum proto_type {
 #define PROTO_ATOMIC_KIND 7u  /* mask of the vbn_atomic_kind_t */
 #define PROTO_ATOMIC_WIDE 8u  /* 64 bits, else 32 */
 #define PROTO_ATOMIC_FETCH 16u
+
+/* Whole tagged messages that a peer may have unreceived at a worker: sum of their lengths and COST each. */
+#define PROTO_TAG_CREDIT (1u << 20)
+#define PROTO_TAG_COST 128u
+#define PROTO_TAG_WHOLE_MAX (64u << 10) /* longest whole message */
 
 #define PROTO_PREFIX_BYTES 8u
 #define PROTO_HEADER_MAX 64u /* without the user's header */
@@ -64,6 +75,7 @@ typedef struct proto_header {
     union {
         uint64_t compare;       /* ATOMIC */
         uint64_t signal_offset; /* PUT_SIGNAL */
+        uint64_t tag;           /* TAG, TAG_RTS */
     };
     uint64_t signal_value;
     uint64_t key;

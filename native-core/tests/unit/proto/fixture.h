@@ -34,8 +34,16 @@ struct Op {
     }
     Op()
     {
+        reset();
+    }
+    Op(const Op &) = delete; /* the core and `user` point to it */
+    Op &operator=(const Op &) = delete;
+    void reset()
+    {
+        op = vbn_op_t{};
         op.done = on_done;
         op.user = this;
+        calls = 0;
     }
     /* Complete exactly once, either by return value or by callback. */
     void expect(vbn_status_t returned, vbn_status_t status, size_t length)
@@ -141,7 +149,7 @@ class Proto : public ::testing::TestWithParam<Mode> {
     }
 };
 
-enum { AM = 1, RTS, PULL, DATA, STATUS, GET, PUT, ATOMIC, PUT_SIGNAL };
+enum { AM = 1, RTS, PULL, DATA, STATUS, GET, PUT, ATOMIC, PUT_SIGNAL, TAG, TAG_RTS, TAG_CREDIT_BACK };
 
 class ProtoMemory : public Proto {
   protected:

@@ -59,6 +59,7 @@ struct rig {
     list_link_t imports;
     bool ready;
     uint64_t sunk;
+    unsigned tags_delivered[2];
 };
 
 static void no_log(void *arg, vbn_log_level_t level, const char *line)
@@ -206,6 +207,8 @@ static void deliver(rig_t *rig, int to, const void *header, uint32_t header_byte
     struct vbn_peer *peer = &rig->peer[to];
     const link_upcalls_t *up = &rig->params[to].upcalls;
     const void *place = payload;
+    uint8_t type = *(const uint8_t *)header;
+    rig->tags_delivered[to] += type == PROTO_TAG || type == PROTO_TAG_RTS;
     if (rig->options.use_sink && payload_bytes >= 512) {
         void *sink = up->sink(up->arg, peer, header, header_bytes, payload_bytes);
         if (sink != NULL) {
@@ -367,14 +370,14 @@ uint64_t rig_key_handle(const vbn_key_t *key)
     return key->info.key_handle;
 }
 
-void rig_fence(rig_t *rig, int side)
+proto_engine_t *rig_engine(rig_t *rig, int side)
 {
-    proto_fence(rig->proto[side]);
+    return rig->proto[side];
 }
 
-vbn_status_t rig_flush_all(rig_t *rig, int side, vbn_op_t *op)
+unsigned rig_tags_delivered(rig_t *rig, int to)
 {
-    return proto_flush_all(rig->proto[side], op);
+    return rig->tags_delivered[to];
 }
 
 uint32_t rig_encode(const rig_header_t *h, uint8_t *buffer)
@@ -418,6 +421,11 @@ vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import
     request->info = *info;
     list_append(&peer->rig->imports, &request->link);
     return VBN_INPROGRESS;
+}
+
+uint64_t link_peer_uid(const vbn_peer_t *peer)
+{
+    return 1001u - (unsigned)peer->side;
 }
 
 void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text)

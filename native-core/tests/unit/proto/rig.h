@@ -51,8 +51,9 @@ vbn_key_t *rig_import(rig_t *rig, int side, vbn_mem_t *mem, size_t offset, size_
 void rig_imports_answer(rig_t *rig); /* import_fails: answers what is pending */
 void rig_imports_map(rig_t *rig);    /* answers it by really mapping the memory */
 uint64_t rig_key_handle(const vbn_key_t *key); /* as a lying peer could guess it */
-void rig_fence(rig_t *rig, int side);
-vbn_status_t rig_flush_all(rig_t *rig, int side, vbn_op_t *op);
+typedef struct proto_engine proto_engine_t;
+proto_engine_t *rig_engine(rig_t *rig, int side);
+unsigned rig_tags_delivered(rig_t *rig, int to); /* packets that bring or announce a tagged message */
 
 /* From proto.h, which C++ cannot include. */
 vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
@@ -67,9 +68,20 @@ vbn_status_t proto_put_signal(vbn_key_t *key, size_t offset, const struct iovec 
 vbn_status_t proto_atomic(vbn_key_t *key, size_t offset, vbn_atomic_kind_t kind, unsigned width, uint64_t operand,
                           uint64_t compare, uint64_t *before, vbn_op_t *op);
 vbn_status_t proto_flush(vbn_peer_t *peer, vbn_op_t *op);
+vbn_status_t proto_flush_all(proto_engine_t *engine, vbn_op_t *op);
+void proto_fence(proto_engine_t *engine);
+vbn_status_t proto_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
+                            vbn_op_t *op);
+vbn_status_t proto_tag_recv(proto_engine_t *engine, vbn_peer_t *from, uint64_t tag, uint64_t mask,
+                            const struct iovec *iov, size_t count, vbn_tag_info_t *info, vbn_op_t *op);
+vbn_status_t proto_tag_probe(proto_engine_t *engine, vbn_peer_t *from, uint64_t tag, uint64_t mask,
+                             vbn_tag_info_t *info, vbn_tag_message_t **message_p);
+vbn_status_t proto_tag_mrecv(vbn_tag_message_t *message, const struct iovec *iov, size_t count, vbn_tag_info_t *info,
+                             vbn_op_t *op);
+vbn_status_t proto_tag_cancel(vbn_op_t *op);
 
 /* One header as bytes, for injecting: type, code, last and the words as proto_wire.h names them (target is operand and
- * signal_key too; compare is signal_offset too). */
+ * signal_key too; compare is signal_offset and tag too). */
 typedef struct rig_header {
     unsigned type, code, last;
     uint64_t op, target, key, offset, length, compare, value;

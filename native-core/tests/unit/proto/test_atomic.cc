@@ -176,7 +176,7 @@ TEST_P(ProtoAtomic, a_signal_is_never_seen_before_its_data)
             while (value(104) == 5)
                 ASSERT_TRUE(rig_deliver(rig, 1) || rig_deliver(rig, 0)) << "never signalled";
             EXPECT_EQ(value(104), then);
-            EXPECT_EQ(std::memcmp(base + 1000, data.data(), size), 0);
+            EXPECT_TRUE(std::equal(data.begin(), data.end(), base + 1000));
             run();
             op.expect(r, VBN_OK, size);
         }
@@ -192,11 +192,11 @@ class ProtoFence : public ProtoAtomic {
     {
         std::memset(base, 0, SIZE);
         iovec iov{data.data(), data.size()};
-        put = Op();
-        after = Op();
+        put.reset();
+        after.reset();
         EXPECT_GE(proto_put(key, 900, &iov, 1, &put.op), 0);
         if (fence)
-            rig_fence(rig, 0);
+            proto_fence(rig_engine(rig, 0));
         EXPECT_GE(second(&after.op), 0) << vbn_error_text();
         if (value(104) == 0)
             rig_imports_answer(rig);
@@ -234,7 +234,7 @@ TEST_P(ProtoFence, a_get_after_it_sees_the_put_before_it)
     iovec to{got.data(), got.size()}, from{data.data(), data.size()};
     Op get;
     ASSERT_GE(proto_put(key, 900, &from, 1, &put.op), 0);
-    rig_fence(rig, 0);
+    proto_fence(rig_engine(rig, 0));
     vbn_status_t r = proto_get(key, 900, &to, 1, &get.op);
     run();
     get.expect(r, VBN_OK, got.size());
@@ -252,9 +252,9 @@ TEST_P(ProtoFence, many_fences_keep_a_chain_of_puts_in_order)
         iov[i] = {&values[i], 8};
         if (i % 5 == 0) { /* a large one among them */
             iovec big{data.data(), data.size()};
-            put = Op();
+            put.reset();
             ASSERT_GE(proto_put(key, 900, &big, 1, &put.op), 0);
-            rig_fence(rig, 0);
+            proto_fence(rig_engine(rig, 0));
             ASSERT_GE(proto_put(key, 4, &iov[i], 1, &ops[i].op), 0);
             uint64_t last = 0;
             rig_imports_answer(rig);
@@ -266,7 +266,7 @@ TEST_P(ProtoFence, many_fences_keep_a_chain_of_puts_in_order)
             EXPECT_EQ(put.op.complete, 1u);
             continue;
         }
-        rig_fence(rig, 0);
+        proto_fence(rig_engine(rig, 0));
         ASSERT_GE(proto_put(key, 4, &iov[i], 1, &ops[i].op), 0);
     }
     run();
@@ -282,7 +282,7 @@ TEST_P(ProtoFence, flush_of_all_completes_after_puts_and_atomics)
     iovec iov{data.data(), data.size()};
     ASSERT_EQ(proto_put(key, 900, &iov, 1, &put.op), VBN_INPROGRESS);
     ASSERT_EQ(proto_atomic(key, 4, VBN_ATOMIC_ADD, 8, 3, 0, nullptr, &amo.op), VBN_INPROGRESS);
-    vbn_status_t r = rig_flush_all(rig, 0, &flush.op);
+    vbn_status_t r = proto_flush_all(rig_engine(rig, 0), &flush.op);
     ASSERT_EQ(r, VBN_INPROGRESS);
     rig_imports_answer(rig);
     while (flush.op.complete == 0)
@@ -292,8 +292,8 @@ TEST_P(ProtoFence, flush_of_all_completes_after_puts_and_atomics)
     run();
     flush.expect(r, VBN_OK, 0);
     Op idle;
-    EXPECT_EQ(rig_flush_all(rig, 0, &idle.op), VBN_OK);
-    EXPECT_EQ(rig_flush_all(rig, 0, nullptr), VBN_ERR_INVALID);
+    EXPECT_EQ(proto_flush_all(rig_engine(rig, 0), &idle.op), VBN_OK);
+    EXPECT_EQ(proto_flush_all(rig_engine(rig, 0), nullptr), VBN_ERR_INVALID);
 }
 
 TEST_P(ProtoFence, a_lost_peer_ends_everything_exactly_once_at_every_step)
@@ -313,12 +313,12 @@ TEST_P(ProtoFence, a_lost_peer_ends_everything_exactly_once_at_every_step)
         vbn_status_t r[6];
         r[0] = proto_put_signal(k, 8, &iov, 1, &signal, &ops[0].op);
         r[1] = proto_atomic(k, 0, VBN_ATOMIC_ADD, 8, 1, 0, &before, &ops[1].op);
-        rig_fence(rig, 0);
+        proto_fence(rig_engine(rig, 0));
         r[2] = proto_put(k, 8, &iov, 1, &ops[2].op);
-        rig_fence(rig, 0);
+        proto_fence(rig_engine(rig, 0));
         r[3] = proto_atomic(k, 0, VBN_ATOMIC_CAS, 4, 1, 0, &before, &ops[3].op);
         r[4] = proto_get(k, 8, &iov, 1, &ops[4].op);
-        r[5] = rig_flush_all(rig, 0, &ops[5].op);
+        r[5] = proto_flush_all(rig_engine(rig, 0), &ops[5].op);
         for (int i = 0; i < steps; i++) {
             if (i == 3)
                 rig_imports_answer(rig);

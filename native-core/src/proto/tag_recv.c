@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tag_recv.c - tagged messages, receiver's side: receives that wait, messages that wait, probing, cancelling.
+ *
+ * A peer may have PROTO_TAG_CREDIT bytes of whole messages (their lengths and PROTO_TAG_COST each) here that no receive
+ * has taken; then it announces only. What receives take is given back in quarters. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/proto_private.h"
+
+#define ORPHANS_MAX (16u << 20) /* bytes of whole messages whose senders are gone */
+
+static void fill_info(vbn_tag_info_t *info, vbn_peer_t *peer, uint64_t source, uint64_t tag, uint64_t length)
+{
+    if (info != NULL)
+        *info = (vbn_tag_info_t){.peer = peer, .source = source, .tag = tag, .length = (size_t)length};
+}
+
+static vbn_status_t too_long(uint64_t length, uint64_t room, uint64_t tag)
+{
+    return err_set(VBN_ERR_TRUNCATED, "message of %llu bytes with tag 0x%llx for buffers of %llu bytes; it is dropped",
+                   (unsigned long long)length, (unsigned long long)tag, (unsigned long long)room);
+}
+
+/* A whole message has been taken (peer not NULL): room for the sender's next ones, and its answer when it waits. */
+static void taken(vbn_peer_t *peer, uint64_t sender_op, uint64_t length)
+{
+    proto_peer_t *p = proto_peer_of(peer);
+    p->tag_taken += length + PROTO_TAG_COST;
+    if (p->tag_taken >= PROTO_TAG_CREDIT / 4) {
+        proto_header_t header = {.type = PROTO_TAG_CREDIT_BACK, .length = p->tag_taken};
+        p->tag_held -= p->tag_taken;
+        p->tag_taken = 0;
+        (void)proto_send_header(peer, &header); /* a failure means that the peer is lost */
+    }
+    if (sender_op != 0)
+        proto_send_status(peer, sender_op, VBN_OK, true, 0);
+}
+
+static void message_free(tag_message_t *message)
+{
+    proto_engine_t *engine = message->engine;
+    if (message->kept)
+        tag_unkeep(&engine->tags, message);
+    list_remove(&message->all);
+    list_remove(&message->link);
+    if (message->orphan)
+        engine->orphan_bytes -= message->length + PROTO_TAG_COST;
+    if (message->small)
+        mpool_put(&engine->tag_messages, message);
+    else
+        free(message);
+}
+
+/* ------------------------------------------------------------------------------- a receive gets its message */
+
+/* Asks the sender of an announced message for its data. The receive becomes a pull: VBN_INPROGRESS, or done at once. */
+static vbn_status_t pull(proto_op_t *op, vbn_peer_t *peer, uint64_t sender_op, uint64_t length)
+{
+    proto_engine_t *engine = op->stream.engine;
+    if (length == 0) {
+        proto_send_status(peer, sender_op, VBN_OK, true, 0);
+        return VBN_OK;
+    }
+    vbn_status_t status = handle_new(&engine->ops, op, &op->handle);
+    if (status != VBN_OK) {
+        proto_send_status(peer, sender_op, status, true, 0);
+        return err_add(status, "too many operations are pending in this worker; the message is dropped");
+    }
+    op->kind = OP_PULL;
+    op->state = OP_RUNNING;
+    op->stream.peer = peer;
+    op->stream.target = sender_op;
+    op->stream.length = length;
+    list_remove(&op->link);
+    list_append(&proto_peer_of(peer)->ops, &op->link);
+    proto_header_t header = {.type = PROTO_PULL, .op = sender_op, .target = op->handle};
+    status = proto_send_header(peer, &header);
+    return status < 0 ? status : VBN_INPROGRESS;
+}
+
+/* op: unlisted, stream.length is its room. The result is VBN_INPROGRESS for a pull, else final. The message is gone. */
+static vbn_status_t deliver(proto_op_t *op, tag_message_t *message)
+{
+    vbn_peer_t *peer = message->peer;
+    uint64_t room = op->stream.length, length = message->length, sender_op = message->sender_op;
+    vbn_status_t status = length > room ? too_long(length, room, message->tag) : VBN_OK;
+    fill_info(op->receive.info, peer, message->source, message->tag, length);
+    if (message->announced) {
+        if (peer != NULL)
+            proto_peer_of(peer)->incoming--;
+        message_free(message);
+        if (peer == NULL)
+            return err_set(VBN_ERR_PEER_LOST, "the sender was lost before its message was received");
+        if (status == VBN_OK)
+            return pull(op, peer, sender_op, length);
+        proto_send_status(peer, sender_op, VBN_OK, true, 0);
+        return status;
+    }
+    if (status == VBN_OK)
+        cursor_scatter(&op->stream.cursor, message->data, length);
+    message_free(message);
+    if (peer != NULL)
+        taken(peer, sender_op, length);
+    return status;
+}
+
+/* What a call returns when deliver() ended the receive, or started a pull. */
+static vbn_status_t end_call(vbn_op_t *user_op, proto_op_t *op, vbn_status_t status, uint64_t length)
+{
+    if (status == VBN_INPROGRESS)
+        return status;
+    op_detach(op);
+    (void)op_set_done(user_op, status, status == VBN_OK ? length : 0);
+    return status;
+}
+
+static proto_op_t *prepare(proto_engine_t *engine, vbn_op_t *user_op, const struct iovec *iov, size_t count,
+                           uint64_t room, vbn_tag_info_t *info)
+{
+    proto_op_t *op = op_prepare(user_op, engine, OP_RECEIVE, iov, count, room);
+    op->receive.info = info;
+    return op;
+}
+
+vbn_status_t proto_tag_recv(proto_engine_t *engine, vbn_peer_t *from, uint64_t tag, uint64_t mask,
+                            const struct iovec *iov, size_t count, vbn_tag_info_t *info, vbn_op_t *user_op)
+{
+    uint64_t room = 0;
+    vbn_status_t status = op_check(user_op, iov, count, &room);
+    if (status == VBN_OK && engine->closing)
+        status = err_set(VBN_ERR_CLOSED, "the worker is being destroyed");
+    if (status == VBN_OK && from != NULL && proto_engine_of(from) != engine)
+        status = err_set(VBN_ERR_INVALID, "the peer belongs to another worker");
+    if (status != VBN_OK)
+        return status;
+    uint64_t source = from != NULL ? link_peer_uid(from) : 0;
+    tag_message_t *message = tag_find_message(&engine->tags, source, tag, mask);
+    if (message == NULL && from != NULL && (status = proto_check_peer(from)) != VBN_OK)
+        return status;
+    proto_op_t *op = prepare(engine, user_op, iov, count, room, info);
+    if (message != NULL) {
+        uint64_t length = message->length;
+        return end_call(user_op, op, deliver(op, message), length);
+    }
+    op->receive.source = source;
+    op->stream.tag = tag & mask;
+    op->stream.mask = mask;
+    op->stream.peer = from;
+    status = tag_post(&engine->tags, op);
+    if (status != VBN_OK)
+        return status;
+    list_append(from != NULL ? &proto_peer_of(from)->ops : &engine->receives, &op->link);
+    return VBN_INPROGRESS;
+}
+
+/* --------------------------------------------------------------------------------- packets from peers */
+
+static tag_message_t *keep(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, uint64_t length,
+                           bool announced)
+{
+    bool small = announced || length <= TAG_SMALL_BYTES;
+    tag_message_t *message = small ? mpool_get(&engine->tag_messages) : malloc(sizeof(*message) + (size_t)length);
+    if (message == NULL)
+        return NULL;
+    *message = (tag_message_t){.engine = engine, .peer = peer, .source = link_peer_uid(peer), .tag = header->tag,
+                               .length = length, .sender_op = header->op, .announced = announced, .small = small};
+    list_init(&message->link);
+    list_init(&message->all);
+    if (tag_keep(&engine->tags, message) != VBN_OK) {
+        message_free(message);
+        return NULL;
+    }
+    list_append(&proto_peer_of(peer)->tagged, &message->link);
+    return message;
+}
+
+/* A message that cannot be kept would be missed in its order: the peer is given up. */
+static void no_room(vbn_peer_t *peer)
+{
+    link_fail(peer, VBN_ERR_NO_MEMORY, "no heap for a tagged message that no receive waits for; post receives earlier");
+}
+
+void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
+                    uint32_t payload_bytes)
+{
+    proto_peer_t *p = proto_peer_of(peer);
+    p->tag_held += payload_bytes + PROTO_TAG_COST;
+    if (p->tag_held > PROTO_TAG_CREDIT || payload_bytes > PROTO_TAG_WHOLE_MAX) {
+        proto_blame(engine, peer, "the peer sent more tagged messages than this worker keeps room for");
+        return;
+    }
+    proto_op_t *op = tag_find_posted(&engine->tags, link_peer_uid(peer), header->tag);
+    if (op == NULL) {
+        tag_message_t *message = keep(engine, peer, header, payload_bytes, false);
+        if (message == NULL)
+            no_room(peer);
+        else if (payload_bytes > 0)
+            memcpy(message->data, payload, payload_bytes);
+        counter_add(engine->counters, COUNTER_TAG_UNEXPECTED, 1);
+        return;
+    }
+    tag_unpost(&engine->tags, op);
+    fill_info(op->receive.info, peer, link_peer_uid(peer), header->tag, payload_bytes);
+    uint64_t room = op->stream.length;
+    vbn_status_t status = VBN_OK;
+    if (payload_bytes <= room)
+        cursor_scatter(&op->stream.cursor, payload, payload_bytes);
+    else
+        status = too_long(payload_bytes, room, header->tag);
+    taken(peer, header->op, payload_bytes);
+    op_complete(op, status, status == VBN_OK ? payload_bytes : 0);
+}
+
+void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_peer_t *p = proto_peer_of(peer);
+    if (!am_may_announce(engine, peer, header))
+        return;
+    tag_message_t *message = keep(engine, peer, header, header->length, true);
+    if (message == NULL) {
+        no_room(peer);
+        return;
+    }
+    p->incoming++;
+    proto_op_t *op = tag_find_posted(&engine->tags, message->source, message->tag);
+    if (op == NULL) {
+        counter_add(engine->counters, COUNTER_TAG_UNEXPECTED, 1);
+        return;
+    }
+    tag_unpost(&engine->tags, op);
+    vbn_status_t status = deliver(op, message);
+    if (status != VBN_INPROGRESS)
+        op_complete(op, status, 0);
+}
+
+/* ------------------------------------------------------------------------------ probing and cancelling */
+
+vbn_status_t proto_tag_probe(proto_engine_t *engine, vbn_peer_t *from, uint64_t tag, uint64_t mask,
+                             vbn_tag_info_t *info, vbn_tag_message_t **message_p)
+{
+    if (from != NULL && proto_engine_of(from) != engine)
+        return err_set(VBN_ERR_INVALID, "the peer belongs to another worker");
+    uint64_t source = from != NULL ? link_peer_uid(from) : 0;
+    tag_message_t *message = tag_find_message(&engine->tags, source, tag, mask);
+    if (message == NULL)
+        return from != NULL && proto_check_peer(from) != VBN_OK ? VBN_ERR_PEER_LOST : VBN_INPROGRESS;
+    fill_info(info, message->peer, message->source, message->tag, message->length);
+    if (message_p != NULL) {
+        tag_unkeep(&engine->tags, message);
+        list_append(&engine->tag_probed, &message->all);
+        *message_p = message;
+    }
+    return VBN_OK;
+}
+
+vbn_status_t proto_tag_mrecv(vbn_tag_message_t *message, const struct iovec *iov, size_t count, vbn_tag_info_t *info,
+                             vbn_op_t *user_op)
+{
+    uint64_t room = 0;
+    if (message == NULL)
+        return err_set(VBN_ERR_INVALID, "no message given: vbn_tag_probe gives one");
+    vbn_status_t status = op_check(user_op, iov, count, &room);
+    if (status != VBN_OK)
+        return status;
+    uint64_t length = message->length;
+    proto_op_t *op = prepare(message->engine, user_op, iov, count, room, info);
+    return end_call(user_op, op, deliver(op, message), length);
+}
+
+vbn_status_t proto_tag_cancel(vbn_op_t *user_op)
+{
+    if (user_op == NULL)
+        return err_set(VBN_ERR_INVALID, "no operation given");
+    proto_op_t *op = op_of(user_op);
+    if (user_op->complete == 1 || op->kind == OP_PULL)
+        return VBN_INPROGRESS;
+    if (op->kind != OP_RECEIVE)
+        return err_set(VBN_ERR_INVALID, "only a tagged receive can be cancelled");
+    tag_unpost(&op->stream.engine->tags, op);
+    op_detach(op);
+    (void)op_set_done(user_op, VBN_ERR_CLOSED, 0);
+    return VBN_OK;
+}
+
+/* --------------------------------------------------------------------------------------------- ends */
+
+/* Whole messages of a lost peer can still be received; announced ones cannot. */
+void tag_peer_down(proto_engine_t *engine, proto_peer_t *p)
+{
+    list_link_t *link;
+    while ((link = list_pop(&p->tagged)) != NULL) {
+        tag_message_t *message = container_of(link, tag_message_t, link);
+        uint64_t bytes = message->length + PROTO_TAG_COST;
+        message->peer = NULL;
+        if (!message->kept)
+            continue; /* taken by a probe: its receive ends it */
+        if (message->announced || engine->orphan_bytes + bytes > ORPHANS_MAX) {
+            counter_add(engine->counters, COUNTER_TAG_DROPPED, 1);
+            message_free(message);
+            continue;
+        }
+        message->orphan = true;
+        engine->orphan_bytes += bytes;
+    }
+}
+
+void tag_open(proto_engine_t *engine)
+{
+    tag_match_init(&engine->tags);
+    list_init(&engine->receives);
+    list_init(&engine->tag_probed);
+    mpool_init(&engine->tag_messages, sizeof(tag_message_t) + TAG_SMALL_BYTES, 64, 0);
+}
+
+void tag_close(proto_engine_t *engine)
+{
+    list_link_t *link;
+    engine->closing = true;
+    while ((link = list_pop(&engine->receives)) != NULL) {
+        proto_op_t *op = container_of(link, proto_op_t, link);
+        tag_unpost(&engine->tags, op);
+        op_complete(op, VBN_ERR_CLOSED, 0);
+    }
+    while (!list_empty(&engine->tags.all))
+        message_free(container_of(engine->tags.all.next, tag_message_t, all));
+    while (!list_empty(&engine->tag_probed))
+        message_free(container_of(engine->tag_probed.next, tag_message_t, all));
+    tag_match_free(&engine->tags);
+    mpool_free(&engine->tag_messages);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tag_send.c - tagged messages, sender's side: whole while the receiver keeps room for them, else announced. */
+#include "proto/proto_private.h"
+
+static void sync_sent(void *arg, vbn_status_t status)
+{
+    proto_op_t *op = arg;
+    (void)status; /* a lost peer is told by peer_down */
+    op->stream.in_flight--;
+    stream_settle(&op->stream);
+}
+
+/* Whole, and the receiver tells when it has matched it. */
+static vbn_status_t send_sync(vbn_peer_t *peer, proto_header_t *header, const struct iovec *iov, size_t count,
+                              vbn_op_t *user_op)
+{
+    proto_op_t *op = op_of(user_op);
+    vbn_status_t status = op_begin(user_op, peer, OP_SYNC, iov, count, header->length, true);
+    if (status != VBN_OK)
+        return status;
+    header->op = op->handle;
+    status = am_send_packet(peer, header, iov, count, sync_sent, op);
+    if (status < 0) {
+        op_detach(op);
+        return status;
+    }
+    if (status == VBN_INPROGRESS)
+        op->stream.in_flight++;
+    return VBN_INPROGRESS;
+}
+
+vbn_status_t proto_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
+                            vbn_op_t *user_op)
+{
+    uint64_t total = 0;
+    vbn_status_t status = proto_check_peer(peer);
+    if (status == VBN_OK)
+        status = op_check(user_op, iov, count, &total);
+    if (status == VBN_OK && (flags & ~VBN_TAG_SYNC) != 0)
+        status = err_set(VBN_ERR_INVALID, "flags 0x%x; a tagged send knows VBN_TAG_SYNC only", flags);
+    if (status != VBN_OK)
+        return status;
+    proto_engine_t *engine = proto_engine_of(peer);
+    proto_peer_t *p = proto_peer_of(peer);
+    bool sync = (flags & VBN_TAG_SYNC) != 0;
+    proto_header_t header = {.type = PROTO_TAG, .tag = tag, .length = total};
+    uint64_t cost = total + PROTO_TAG_COST;
+    if (total > proto_small_limit(engine, peer) || cost > PROTO_TAG_CREDIT - p->tag_sent ||
+        (sync && count > PROTO_SEGMENT_IOV)) {
+        header.type = PROTO_TAG_RTS;
+        counter_add(engine->counters, COUNTER_TAG_LARGE, 1);
+        return am_announce(peer, &header, iov, count, user_op);
+    }
+    status = sync ? send_sync(peer, &header, iov, count, user_op) :
+                    am_send_whole(engine, peer, &header, iov, count, user_op);
+    if (status < 0)
+        return status;
+    p->tag_sent += cost;
+    counter_add(engine->counters, COUNTER_TAG_SMALL, 1);
+    return status;
+}
+
+void tag_rx_credit(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_peer_t *p = proto_peer_of(peer);
+    if (header->length == 0 || header->length > p->tag_sent) {
+        proto_blame(engine, peer, "the peer returned more room for tagged messages than was in use");
+        return;
+    }
+    p->tag_sent -= header->length;
+}
