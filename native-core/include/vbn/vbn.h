@@ -150,6 +150,11 @@ VBN_API uint64_t vbn_peer_uid(const vbn_peer_t *peer);
  * length that the full text has; text is always terminated when capacity > 0. */
 VBN_API size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 
+typedef enum vbn_call { VBN_CALL_AM, VBN_CALL_TAG, VBN_CALL_PUT, VBN_CALL_GET, VBN_CALL_ATOMIC } vbn_call_t;
+/* One line that says which way a call moving `size` bytes would take towards the peer now, which limit or setting decides
+ * it, and over which transport. Moves nothing. Returns as vbn_explain. */
+VBN_API size_t vbn_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, char *text, size_t capacity);
+
 /* -------------------------------------------------------------------------------------- operations */
 
 typedef struct vbn_op vbn_op_t;
@@ -165,6 +170,25 @@ struct vbn_op {
     uint64_t length;    /* set on completion */
     uint64_t priv[24];  /* the core's while pending */
 };
+
+/* Data that is not a list of buffers. Wherever a call takes (iov, count), count may be VBN_PACK and iov vbn_packed(&p):
+ * then the data is what the callbacks of p make of it. The callbacks run on the worker's thread, inside the issuing call or
+ * vbn_progress, for ascending offsets, each byte once; they must not call the core. p stays untouched until completion. */
+typedef struct vbn_pack {
+    /* Writes bytes [offset, offset+length) of the packed form to buffer. */
+    void (*pack)(void *arg, size_t offset, void *buffer, size_t length);
+    /* Takes bytes [offset, offset+length) of the packed form from buffer. */
+    void (*unpack)(void *arg, size_t offset, const void *buffer, size_t length);
+    void *arg;
+    size_t length; /* of the packed form, bytes */
+} vbn_pack_t;
+
+#define VBN_PACK SIZE_MAX
+
+static inline const struct iovec *vbn_packed(const vbn_pack_t *pack)
+{
+    return (const struct iovec *)(const void *)pack;
+}
 
 /* -------------------------------------------------------------------------------- active messages */
 
@@ -308,6 +332,21 @@ VBN_API void *vbn_key_pointer(const vbn_key_t *key);
  * data is visible at the owner. */
 VBN_API vbn_status_t vbn_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
 VBN_API vbn_status_t vbn_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
+
+/* Equal blocks at equal distances, here and in the remote memory (a column of a matrix, every n-th element). */
+typedef struct vbn_strided {
+    void *base;             /* first block here; read by put, written by get */
+    size_t block;           /* bytes of a block */
+    size_t count;           /* blocks */
+    ptrdiff_t local_stride; /* from the start of a block here to that of the next, bytes; may be negative */
+    size_t remote_stride;   /* the same in the remote memory; at least block */
+} vbn_strided_t;
+
+/* As vbn_get and vbn_put, for blocks: block i is at base + i * local_stride here and at offset + i * remote_stride in the
+ * key's range. blocks and its memory stay untouched until completion. Where the memory is mapped they are copied one by
+ * one, else packed into few packets. VBN_ERR_INVALID also when remote blocks would overlap. */
+VBN_API vbn_status_t vbn_get_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op);
+VBN_API vbn_status_t vbn_put_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op);
 
 typedef enum vbn_atomic_kind {
     VBN_ATOMIC_ADD = 0,

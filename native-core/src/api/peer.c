@@ -35,3 +35,8 @@ size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity)
 {
     return link_explain(peer, text, capacity);
 }
+
+size_t vbn_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, char *text, size_t capacity)
+{
+    return proto_explain_call(peer, call, size, text, capacity);
+}

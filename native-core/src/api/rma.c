@@ -27,6 +27,16 @@ vbn_status_t vbn_put(vbn_key_t *key, size_t offset, const struct iovec *iov, siz
     return proto_put(key, offset, iov, count, op);
 }
 
+vbn_status_t vbn_get_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op)
+{
+    return proto_get_strided(key, offset, blocks, op);
+}
+
+vbn_status_t vbn_put_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op)
+{
+    return proto_put_strided(key, offset, blocks, op);
+}
+
 vbn_status_t vbn_put_signal(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count,
                             const vbn_signal_t *signal, vbn_op_t *op)
 {

@@ -111,7 +111,11 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
         rx_status(engine, peer, &header);
         break;
     case PROTO_GET:
+    case PROTO_GET_BLOCKS:
         rma_rx_get(engine, peer, &header);
+        break;
+    case PROTO_PUT_BLOCKS:
+        rma_rx_put_blocks(engine, peer, &header, payload);
         break;
     case PROTO_PUT:
     case PROTO_PUT_SIGNAL:
@@ -243,6 +247,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     mpool_init(&engine->get_streams, sizeof(proto_get_stream_t), 64, 0);
     mpool_init(&engine->remotes, sizeof(vbn_am_remote_t), 64, 0);
     mpool_init(&engine->gathered, sizeof(proto_gathered_t) + engine->am_small_max, 16, 0);
+    mpool_init(&engine->bounces, PROTO_BOUNCE_BYTES, 4, 0);
     mpool_init(&engine->flush_parts, sizeof(flush_part_t), 16, 0);
     tag_open(engine);
     list_init(&engine->peers);
@@ -278,6 +283,7 @@ void proto_engine_close(proto_engine_t *engine)
     mpool_free(&engine->remotes);
     mpool_free(&engine->gathered);
     mpool_free(&engine->flush_parts);
+    mpool_free(&engine->bounces);
     free(engine);
 }
 

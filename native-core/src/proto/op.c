@@ -8,7 +8,14 @@ vbn_status_t op_check_list(const vbn_op_t *op, const struct iovec *iov, size_t c
 {
     if (op == NULL)
         return err_set(VBN_ERR_INVALID, "an operation needs a vbn_op_t");
-    if (count > UINT32_MAX || (count > 0 && iov == NULL))
+    if (count == VBN_PACK && iov != NULL) {
+        const vbn_pack_t *pack = (const vbn_pack_t *)(const void *)iov;
+        if (pack->pack == NULL || pack->unpack == NULL || pack->length > SIZE_MAX / 2)
+            return err_set(VBN_ERR_INVALID, "packed data needs both callbacks and a length, got %zu bytes", pack->length);
+        *total_p = pack->length;
+        return VBN_OK;
+    }
+    if (count >= CURSOR_STRIDED || (count > 0 && iov == NULL))
         return err_set(VBN_ERR_INVALID, "list of %zu buffers is missing or too long", count);
     uint64_t total = 0;
     for (size_t i = 0; i < count; i++) {

@@ -15,13 +15,27 @@
 #define PROTO_PUMP_MAX 64u       /* segments of one transfer sent in a row, so that others get their turn */
 #define PROTO_MAX_OPS (1u << 24) /* operations with a handle that may be pending in a worker */
 
-/* A position in a list of buffers. */
+#define PROTO_BOUNCE_BYTES 32768u /* data that is not a list of buffers is sent through copies of this size */
+
+/* A position in the user's data. */
 typedef struct proto_cursor {
-    const struct iovec *iov;
-    uint32_t count;
+    union {
+        const struct iovec *iov;
+        const vbn_strided_t *strided;
+        const vbn_pack_t *pack;
+    };
+    uint32_t count; /* of iov, or one of: */
+#define CURSOR_PACK UINT32_MAX          /* VBN_PACK in 32 bits */
+#define CURSOR_STRIDED (UINT32_MAX - 1) /* CURSOR_STRIDED_COUNT in 32 bits */
+#define CURSOR_STRIDED_COUNT (SIZE_MAX - 1)
     uint32_t index;
-    size_t offset; /* in iov[index] */
+    size_t offset; /* in iov[index]; else in the packed bytes */
 } proto_cursor_t;
+
+static inline bool cursor_is_list(const proto_cursor_t *cursor)
+{
+    return cursor->count < CURSOR_STRIDED;
+}
 
 /* What an atomic operation needs when it goes by a packet. */
 typedef struct proto_amo {
@@ -98,6 +112,7 @@ _Static_assert(sizeof(proto_op_t) <= sizeof(((vbn_op_t *)0)->priv), "an op's sta
 typedef struct proto_segment {
     proto_stream_t *stream;
     vbn_mem_t *held; /* GET: memory that must stay mapped, else NULL */
+    void *bounce;    /* PROTO_BOUNCE_BYTES, for data that is not a list of buffers, else NULL */
     uint32_t iov_count;
     struct iovec iov[PROTO_SEGMENT_IOV];
 } proto_segment_t;
@@ -146,6 +161,8 @@ typedef struct flush_part {
 typedef struct proto_get_stream {
     list_link_t link;
     proto_stream_t stream;
+    uint64_t block; /* of blocks at a distance of stride bytes; 0 = one range */
+    uint64_t stride;
 } proto_get_stream_t;
 
 struct vbn_am_remote {
@@ -215,6 +232,7 @@ struct proto_engine {
     mpool_t remotes;
     mpool_t gathered; /* small messages of many pieces, copied together */
     mpool_t flush_parts;
+    mpool_t bounces;
     tag_match_t tags;
     mpool_t tag_messages;
     list_link_t tag_probed; /* vbn_tag_message.all */
@@ -351,6 +369,7 @@ void pull_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t
                   uint32_t payload_bytes);
 void *pull_sink_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, uint32_t payload_bytes);
 void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload);
 void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload);
 void *rma_sink_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 /* Checks a range and rights of an imported key, and that its owner lives. */

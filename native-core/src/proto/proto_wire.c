@@ -26,6 +26,8 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_ATOMIC] = {5, {AT(op), AT(key), AT(offset), AT(operand), AT(compare)}},
     [PROTO_PUT_SIGNAL] = {7, {AT(op), AT(key), AT(offset), AT(length), AT(signal_key), AT(signal_offset),
                               AT(signal_value)}},
+    [PROTO_PUT_BLOCKS] = {6, {AT(op), AT(key), AT(offset), AT(length), AT(block), AT(stride)}},
+    [PROTO_GET_BLOCKS] = {6, {AT(op), AT(key), AT(offset), AT(length), AT(block), AT(stride)}},
     [PROTO_TAG] = {2, {AT(op), AT(tag)}},
     [PROTO_TAG_RTS] = {3, {AT(op), AT(length), AT(tag)}},
     [PROTO_TAG_CREDIT_BACK] = {1, {AT(length)}},
@@ -71,6 +73,17 @@ static vbn_status_t check_atomic(const proto_header_t *h)
     return VBN_OK;
 }
 
+/* At least one whole block, and a span that can be computed. */
+static vbn_status_t check_blocks(const proto_header_t *h, uint32_t payload_bytes)
+{
+    if (h->block == 0 || h->length == 0 || h->length % h->block != 0 || h->stride < h->block ||
+        h->stride > UINT64_MAX / 2 / (h->length / h->block))
+        return bad("blocks");
+    if (h->type == PROTO_PUT_BLOCKS && (payload_bytes != h->length || h->code > PROTO_PUT_LAST))
+        return bad("put length or flags");
+    return VBN_OK;
+}
+
 /* What a code, flag or payload may be for each type. */
 static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_bytes)
 {
@@ -83,7 +96,8 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
         return bad("status code");
     if (h->type == PROTO_PUT && h->code > (PROTO_PUT_LAST | PROTO_PUT_PROBE))
         return bad("put flags");
-    bool no_code = h->type == PROTO_PULL || h->type == PROTO_DATA || h->type == PROTO_GET || h->type >= PROTO_TAG;
+    bool no_code = h->type == PROTO_PULL || h->type == PROTO_DATA || h->type == PROTO_GET ||
+                   (h->type >= PROTO_TAG && h->type != PROTO_PUT_BLOCKS);
     if (no_code && h->code != 0)
         return bad("reserved code");
     if (h->type != PROTO_STATUS && h->last != 0)
@@ -97,10 +111,12 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
         return bad("put length");
     if (h->type == PROTO_PUT_SIGNAL && h->code != VBN_ATOMIC_ADD && h->code != VBN_ATOMIC_SWAP)
         return bad("signal operation");
+    if ((h->type == PROTO_PUT_BLOCKS || h->type == PROTO_GET_BLOCKS) && check_blocks(h, payload_bytes) != VBN_OK)
+        return VBN_ERR_PROTOCOL;
     if (h->type == PROTO_ATOMIC && check_atomic(h) != VBN_OK)
         return VBN_ERR_PROTOCOL;
     bool carries_data = h->type == PROTO_AM || h->type == PROTO_DATA || h->type == PROTO_PUT_SIGNAL ||
-                        h->type == PROTO_TAG ||
+                        h->type == PROTO_TAG || h->type == PROTO_PUT_BLOCKS ||
                         (h->type == PROTO_PUT && !probe);
     if (!carries_data && payload_bytes != 0)
         return bad("payload where none belongs");

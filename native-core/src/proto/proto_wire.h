@@ -2,7 +2,7 @@
  * proto_wire.h - headers of the protocol layer. Pure functions, no state; any thread. Little endian.
  *
  *   offset 0  u8  type
- *          1  u8  code      AM, RTS: id; STATUS: -vbn_status; PUT: PROTO_PUT_* flags; PUT_SIGNAL: vbn_atomic_kind_t;
+ *          1  u8  code      AM, RTS: id; STATUS: -vbn_status; PUT, PUT_BLOCKS: PROTO_PUT_* flags; PUT_SIGNAL: vbn_atomic_kind_t;
  *                           ATOMIC: vbn_atomic_kind_t and PROTO_ATOMIC_* flags; else 0
  *          2  u16 user      AM, RTS: bytes of the user's header at the end; else 0
  *          4  u16 last      STATUS: 1 = last answer; else 0
@@ -21,6 +21,7 @@
  *   TAG      op, tag; payload = the data                                     whole tagged message; op 0: no answer wanted
  *   TAG_RTS  op, length, tag                                                 tagged message announced; op = sender's handle
  *   TAG_CREDIT_BACK  length                                                  room for this much of TAG is free again
+ *   PUT_BLOCKS, GET_BLOCKS  as PUT, GET, then block, stride                  blocks at this distance from each other
  *
  * op, target, key are handles of 64 bits: index and generation, checked by whoever gave them out. */
 #ifndef VBN_PROTO_PROTO_WIRE_H
@@ -43,6 +44,8 @@ typedef enum proto_type {
     PROTO_TAG,
     PROTO_TAG_RTS,
     PROTO_TAG_CREDIT_BACK,
+    PROTO_PUT_BLOCKS,
+    PROTO_GET_BLOCKS,
     PROTO_TYPE_END
 } proto_type_t;
 
@@ -71,11 +74,13 @@ typedef struct proto_header {
         uint64_t target;
         uint64_t operand;    /* ATOMIC */
         uint64_t signal_key; /* PUT_SIGNAL */
+        uint64_t block;      /* PUT_BLOCKS, GET_BLOCKS */
     };
     union {
         uint64_t compare;       /* ATOMIC */
         uint64_t signal_offset; /* PUT_SIGNAL */
         uint64_t tag;           /* TAG, TAG_RTS */
+        uint64_t stride;        /* PUT_BLOCKS, GET_BLOCKS */
     };
     uint64_t signal_value;
     uint64_t key;

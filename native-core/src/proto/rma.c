@@ -30,12 +30,36 @@ static void copy_mapped(const vbn_key_t *key, op_kind_t kind, uint64_t offset, u
     }
 }
 
+/* One block after the other between mapped memory and here; words without a call. */
+static void copy_blocks(const vbn_key_t *key, op_kind_t kind, uint64_t offset, const vbn_strided_t *blocks)
+{
+    char *there = (char *)key->address + offset, *here = blocks->base;
+    size_t block = blocks->block;
+    for (size_t i = 0; i < blocks->count; i++, there += blocks->remote_stride, here += blocks->local_stride) {
+        char *to = kind == OP_GET ? here : there;
+        const char *from = kind == OP_GET ? there : here;
+        if (block == 8)
+            memcpy(to, from, 8);
+        else if (block == 4)
+            memcpy(to, from, 4);
+        else
+            memcpy(to, from, block);
+    }
+    counter_add(key->engine->counters, kind == OP_GET ? COUNTER_GET_MAPPED_BYTES : COUNTER_PUT_MAPPED_BYTES,
+                block * blocks->count);
+}
+
 static vbn_status_t start_get(vbn_peer_t *peer, proto_op_t *op)
 {
     const proto_stream_t *s = &op->stream;
     op->state = OP_RUNNING;
     proto_header_t header = {.type = PROTO_GET, .op = op->handle, .key = s->key, .offset = s->key_offset,
                              .length = s->length};
+    if (s->cursor.count == CURSOR_STRIDED && s->cursor.strided->count > 1) {
+        header.type = PROTO_GET_BLOCKS;
+        header.block = s->cursor.strided->block;
+        header.stride = s->cursor.strided->remote_stride;
+    }
     return proto_send_header(peer, &header);
 }
 
@@ -84,6 +108,9 @@ void rma_start(vbn_key_t *key, proto_op_t *op)
             op_complete(op, status, 0);
     } else if (op->kind == OP_ATOMIC) {
         amo_copy(key, op);
+        op_complete(op, VBN_OK, s->length);
+    } else if (s->cursor.count == CURSOR_STRIDED) {
+        copy_blocks(key, (op_kind_t)op->kind, s->key_offset, s->cursor.strided);
         op_complete(op, VBN_OK, s->length);
     } else {
         copy_mapped(key, (op_kind_t)op->kind, s->key_offset, s->length, &s->cursor);
@@ -167,6 +194,60 @@ vbn_status_t proto_put(vbn_key_t *key, size_t offset, const struct iovec *iov, s
     return issue(key, OP_PUT, offset, iov, count, op);
 }
 
+/* span_p: bytes from the first to the last one in the remote memory. */
+static vbn_status_t check_strided(const vbn_strided_t *blocks, const vbn_op_t *op, uint64_t *span_p)
+{
+    if (blocks == NULL || op == NULL)
+        return err_set(VBN_ERR_INVALID, "a strided operation needs a vbn_strided_t and a vbn_op_t");
+    size_t block = blocks->block, count = blocks->count;
+    *span_p = 0;
+    if (block == 0 || count == 0)
+        return VBN_OK;
+    if (blocks->base == NULL || block > SIZE_MAX / 2 / count)
+        return err_set(VBN_ERR_INVALID, "%zu blocks of %zu bytes have no address or are too many", count, block);
+    if (count > 1 && (blocks->remote_stride < block || blocks->remote_stride > SIZE_MAX / 2 / count))
+        return err_set(VBN_ERR_INVALID, "remote stride of %zu bytes for blocks of %zu: they would overlap or end beyond "
+                       "any memory", blocks->remote_stride, block);
+    *span_p = (count - 1) * blocks->remote_stride + block;
+    return VBN_OK;
+}
+
+static vbn_status_t issue_strided(vbn_key_t *key, op_kind_t kind, size_t offset, const vbn_strided_t *blocks,
+                                  vbn_op_t *user_op)
+{
+    uint64_t span;
+    vbn_status_t status = check_strided(blocks, user_op, &span);
+    if (status == VBN_OK)
+        status = rma_check(key, offset, span, kind == OP_GET ? VBN_ACCESS_READ : VBN_ACCESS_WRITE);
+    if (status != VBN_OK)
+        return status;
+    uint64_t length = blocks->block * blocks->count;
+    if (length == 0)
+        return op_set_done(user_op, VBN_OK, 0);
+    if (rma_mapped(key)) {
+        copy_blocks(key, kind, offset, blocks);
+        return op_set_done(user_op, VBN_OK, length);
+    }
+    const struct iovec *data = (const struct iovec *)(const void *)blocks; /* the cursor knows what it is */
+    status = op_begin(user_op, key->peer, kind, data, CURSOR_STRIDED_COUNT, length, false);
+    if (status != VBN_OK)
+        return status;
+    proto_op_t *op = op_of(user_op);
+    op->stream.key = key->info.key_handle;
+    op->stream.key_offset = offset;
+    return rma_submit(key, op);
+}
+
+vbn_status_t proto_put_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op)
+{
+    return issue_strided(key, OP_PUT, offset, blocks, op);
+}
+
+vbn_status_t proto_get_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op)
+{
+    return issue_strided(key, OP_GET, offset, blocks, op);
+}
+
 static vbn_status_t check_signal(const vbn_key_t *key, const vbn_signal_t *signal)
 {
     if (signal == NULL || (signal->kind != VBN_ATOMIC_ADD && signal->kind != VBN_ATOMIC_SWAP))
@@ -235,6 +316,12 @@ void rma_put_answer(proto_op_t *op, vbn_status_t status, bool last)
 
 /* ------------------------------------------------------------------------------------- owner's side */
 
+/* Bytes from the first to the last one of blocks; the decoder has checked that it can be computed. */
+static uint64_t span_of(const proto_header_t *header)
+{
+    return (header->length / header->block - 1) * header->stride + header->block;
+}
+
 void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_peer_t *p = proto_peer_of(peer);
@@ -243,8 +330,9 @@ void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
         proto_blame(engine, peer, "the peer has more gets running than proto.max_incoming allows");
         return;
     }
-    vbn_status_t status = mem_key_resolve(engine->memory, header->key, header->offset, header->length,
-                                          VBN_ACCESS_READ, &address);
+    bool blocks = header->type == PROTO_GET_BLOCKS;
+    uint64_t span = blocks ? span_of(header) : header->length;
+    vbn_status_t status = mem_key_resolve(engine->memory, header->key, header->offset, span, VBN_ACCESS_READ, &address);
     proto_get_stream_t *get = status == VBN_OK && header->length > 0 ? mpool_get(&engine->get_streams) : NULL;
     if (get == NULL) {
         if (status == VBN_OK && header->length > 0)
@@ -253,7 +341,8 @@ void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
         return;
     }
     *get = (proto_get_stream_t){.stream = {.key = header->key, .key_offset = header->offset, .target = header->op,
-                                           .length = header->length}};
+                                           .length = header->length},
+                                .block = blocks ? header->block : 0, .stride = header->stride};
     stream_init(&get->stream, engine, peer, STREAM_GET);
     list_append(&p->streams, &get->link);
     p->stream_count++;
@@ -309,5 +398,22 @@ void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
     }
     sink_end(p);
     if (last || probe || status != VBN_OK)
+        proto_send_status(peer, header->op, status, last, status == VBN_OK ? header->length : 0);
+}
+
+void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload)
+{
+    void *address;
+    vbn_mem_t *mem;
+    bool last = header->code == PROTO_PUT_LAST;
+    vbn_status_t status = mem_key_hold(engine->memory, header->key, header->offset, span_of(header), VBN_ACCESS_WRITE,
+                                       &address, &mem);
+    if (status == VBN_OK) {
+        char *to = address;
+        for (uint64_t done = 0; done < header->length; done += header->block, to += header->stride)
+            memcpy(to, (const char *)payload + done, (size_t)header->block);
+        mem_unhold(mem);
+    }
+    if (last || status != VBN_OK)
         proto_send_status(peer, header->op, status, last, status == VBN_OK ? header->length : 0);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * stream.c - bulk sender: up to proto.stream_depth segments of one transfer are in the link at once; each refers to
- * the source memory directly, nothing is copied here. */
+ * the source memory directly; only data that is not a list of buffers is copied (packed) on its way. */
+#include <string.h>
+
 #include "proto/proto_private.h"
 
 void stream_init(proto_stream_t *stream, proto_engine_t *engine, vbn_peer_t *peer, stream_kind_t kind)
@@ -20,6 +22,65 @@ static bool more_to_send(const proto_stream_t *s)
     return s->status == VBN_OK && s->moved < s->length;
 }
 
+/* The source is not a list of buffers: its bytes go through a copy. */
+static bool needs_bounce(const proto_stream_t *s)
+{
+    if (s->kind == STREAM_GET)
+        return container_of(s, const proto_get_stream_t, stream)->block != 0;
+    return !cursor_is_list(&s->cursor);
+}
+
+/* Where packed byte `moved` of blocks lies, relative to the first one. */
+static uint64_t place_of(uint64_t moved, uint64_t block, uint64_t stride)
+{
+    return moved / block * stride + moved % block;
+}
+
+/* Bytes of a segment of blocks: whole ones, or a part of one when it is larger than a segment. */
+static uint64_t limit_blocks(uint64_t moved, uint64_t block, uint64_t limit)
+{
+    uint64_t inside = moved % block;
+    if (inside == 0 && block <= limit)
+        return limit - limit % block;
+    return block - inside < limit ? block - inside : limit;
+}
+
+/* Owner's side of a get of blocks: the memory is held while it is copied. */
+static vbn_status_t gather_blocks(proto_stream_t *s, proto_segment_t *segment, uint64_t bytes)
+{
+    const proto_get_stream_t *get = container_of(s, const proto_get_stream_t, stream);
+    uint64_t first = place_of(s->moved, get->block, get->stride);
+    uint64_t span = place_of(s->moved + bytes - 1, get->block, get->stride) + 1 - first;
+    void *from;
+    vbn_mem_t *mem;
+    vbn_status_t status = mem_key_hold(s->engine->memory, s->key, s->key_offset + first, span, VBN_ACCESS_READ, &from,
+                                       &mem);
+    if (status != VBN_OK)
+        return status;
+    for (uint64_t done = 0; done < bytes; done += get->block) {
+        uint64_t take = get->block < bytes - done ? get->block : bytes - done;
+        memcpy((char *)segment->bounce + done, (char *)from + done / get->block * get->stride, (size_t)take);
+    }
+    mem_unhold(mem);
+    return VBN_OK;
+}
+
+static vbn_status_t cut_bounced(proto_stream_t *s, proto_segment_t *segment, uint64_t limit, uint64_t *bytes_p)
+{
+    uint64_t bytes = limit < PROTO_BOUNCE_BYTES ? limit : PROTO_BOUNCE_BYTES;
+    if (s->kind == STREAM_GET)
+        bytes = limit_blocks(s->moved, container_of(s, const proto_get_stream_t, stream)->block, bytes);
+    else if (s->cursor.count == CURSOR_STRIDED && bytes > 0)
+        bytes = limit_blocks(s->moved, s->cursor.strided->block, bytes);
+    *bytes_p = bytes;
+    segment->iov_count = 1;
+    segment->iov[0] = (struct iovec){segment->bounce, (size_t)bytes};
+    if (s->kind == STREAM_GET)
+        return gather_blocks(s, segment, bytes);
+    cursor_gather(&s->cursor, segment->bounce, bytes);
+    return VBN_OK;
+}
+
 /* Fills the segment with the next bytes; returns how many, or the error of a key that became invalid. */
 static vbn_status_t cut_segment(proto_stream_t *s, proto_segment_t *segment, uint64_t *bytes_p)
 {
@@ -31,9 +92,10 @@ static vbn_status_t cut_segment(proto_stream_t *s, proto_segment_t *segment, uin
         limit = s->length - s->moved;
     if (s->kind == STREAM_PUT && s->status != VBN_OK)
         limit = 0; /* the owner refused: only the end follows, so that its last answer can come */
-    segment->held = NULL;
     segment->iov_count = 0;
     *bytes_p = limit;
+    if (segment->bounce != NULL)
+        return cut_bounced(s, segment, limit, bytes_p);
     if (s->kind != STREAM_GET) {
         *bytes_p = cursor_cut(&s->cursor, limit, segment->iov, &segment->iov_count);
         return VBN_OK;
@@ -48,6 +110,8 @@ static void segment_free(proto_engine_t *engine, proto_segment_t *segment)
 {
     if (segment->held != NULL)
         mem_unhold(segment->held);
+    if (segment->bounce != NULL)
+        mpool_put(&engine->bounces, segment->bounce);
     mpool_put(&engine->segments, segment);
 }
 
@@ -65,6 +129,18 @@ static void segment_done(void *arg, vbn_status_t status)
         stream_pump(s);
 }
 
+/* A put's segment of blocks: several whole ones, or (a part of) one. */
+static void place_blocks(const proto_stream_t *s, proto_header_t *header)
+{
+    const vbn_strided_t *blocks = s->cursor.strided;
+    header->offset = s->key_offset + place_of(s->moved, blocks->block, blocks->remote_stride);
+    if (header->length <= blocks->block)
+        return;
+    header->type = PROTO_PUT_BLOCKS;
+    header->block = blocks->block;
+    header->stride = blocks->remote_stride;
+}
+
 static uint32_t encode_segment(const proto_stream_t *s, uint64_t bytes, uint8_t *buffer)
 {
     proto_header_t header = {.type = PROTO_DATA, .op = s->target, .offset = s->moved};
@@ -72,6 +148,8 @@ static uint32_t encode_segment(const proto_stream_t *s, uint64_t bytes, uint8_t 
         bool last = s->status != VBN_OK || s->moved + bytes == s->length;
         header = (proto_header_t){.type = PROTO_PUT, .code = last ? PROTO_PUT_LAST : 0, .op = s->target, .key = s->key,
                                   .offset = s->key_offset + s->moved, .length = bytes};
+        if (s->cursor.count == CURSOR_STRIDED && bytes > 0)
+            place_blocks(s, &header);
         const proto_op_t *op = container_of(s, const proto_op_t, stream);
         if (last && s->status == VBN_OK && op->signal.key != 0) {
             header.type = PROTO_PUT_SIGNAL;
@@ -93,6 +171,12 @@ static bool send_segment(proto_stream_t *s)
     if (segment == NULL)
         return false; /* heap exhausted: tried again from proto_progress or the next done */
     segment->stream = s;
+    segment->held = NULL;
+    segment->bounce = NULL;
+    if (needs_bounce(s) && (segment->bounce = mpool_get(&s->engine->bounces)) == NULL) {
+        segment_free(s->engine, segment);
+        return false;
+    }
     vbn_status_t status = cut_segment(s, segment, &bytes);
     if (status != VBN_OK) {
         s->status = status;

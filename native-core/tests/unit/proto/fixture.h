@@ -149,7 +149,7 @@ class Proto : public ::testing::TestWithParam<Mode> {
     }
 };
 
-enum { AM = 1, RTS, PULL, DATA, STATUS, GET, PUT, ATOMIC, PUT_SIGNAL, TAG, TAG_RTS, TAG_CREDIT_BACK };
+enum { AM = 1, RTS, PULL, DATA, STATUS, GET, PUT, ATOMIC, PUT_SIGNAL, TAG, TAG_RTS, TAG_CREDIT_BACK, PUT_BLOCKS, GET_BLOCKS };
 
 class ProtoMemory : public Proto {
   protected:

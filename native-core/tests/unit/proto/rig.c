@@ -2,6 +2,7 @@
  * rig.c - the deterministic link of rig.h: implements the functions of link.h that the protocol layer calls. */
 #include "rig.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -426,6 +427,12 @@ vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import
 uint64_t link_peer_uid(const vbn_peer_t *peer)
 {
     return 1001u - (unsigned)peer->side;
+}
+
+size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
+{
+    (void)peer;
+    return (size_t)snprintf(text, capacity, "the rig");
 }
 
 void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text)

@@ -67,6 +67,9 @@ vbn_status_t proto_put_signal(vbn_key_t *key, size_t offset, const struct iovec 
                               const vbn_signal_t *signal, vbn_op_t *op);
 vbn_status_t proto_atomic(vbn_key_t *key, size_t offset, vbn_atomic_kind_t kind, unsigned width, uint64_t operand,
                           uint64_t compare, uint64_t *before, vbn_op_t *op);
+vbn_status_t proto_put_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op);
+vbn_status_t proto_get_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op);
+size_t proto_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, char *buffer, size_t capacity);
 vbn_status_t proto_flush(vbn_peer_t *peer, vbn_op_t *op);
 vbn_status_t proto_flush_all(proto_engine_t *engine, vbn_op_t *op);
 void proto_fence(proto_engine_t *engine);

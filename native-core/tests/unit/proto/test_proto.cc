@@ -385,11 +385,11 @@ TEST(ProtoWire, damaged_headers_are_refused_or_mean_something_valid)
 {
     std::mt19937 random(42);
     unsigned refused = 0, accepted = 0;
-    for (unsigned type = 1; type <= TAG_CREDIT_BACK; type++) {
-        rig_header_t h{type, 0, 0, 11, 12, 13, 14, 15, 16, 17};
+    for (unsigned type = 1; type <= GET_BLOCKS; type++) {
+        rig_header_t h{type, 0, 0, 11, 5, 13, 14, 15, 16, 17};
         uint8_t bytes[320];
         uint32_t count = rig_encode(&h, bytes);
-        uint32_t payload = type == PUT || type == PUT_SIGNAL ? 15 : type == DATA || type == AM || type == TAG ? 20 : 0;
+        uint32_t payload = type == PUT || type == PUT_SIGNAL || type == PUT_BLOCKS ? 15 : type == DATA || type == AM || type == TAG ? 20 : 0;
         ASSERT_EQ(rig_decode(bytes, count, payload), VBN_OK) << vbn_error_text();
         for (uint32_t shorter = 0; shorter < count; shorter++)
             EXPECT_EQ(rig_decode(bytes, shorter, payload), VBN_ERR_PROTOCOL);
