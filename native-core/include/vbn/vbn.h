@@ -358,7 +358,7 @@ typedef enum vbn_atomic_kind {
 } vbn_atomic_kind_t;
 
 /* Updates one word of remote memory, as one step that no other atomic sees half done.
- *   offset   of the word in the key's range, bytes; its place in the memory must be a multiple of width
+ *   offset   of the word in the key's range, bytes; its address at the owner must be a multiple of width
  *   width    4 or 8 bytes; the word is in the byte order of the owner's processor (little endian)
  *   operand, compare   must fit width; compare is used by VBN_ATOMIC_CAS only
  *   before   NULL, or where the old value goes (widened to 64 bits, also with VBN_ATOMIC_CAS: it succeeded when *before

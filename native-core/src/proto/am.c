@@ -74,8 +74,8 @@ static vbn_status_t send_gathered(proto_engine_t *engine, vbn_peer_t *peer, link
 vbn_status_t am_send_packet(vbn_peer_t *peer, const proto_header_t *header, const struct iovec *iov, size_t count,
                             link_done_func_t done, void *arg)
 {
-    uint8_t buffer[LINK_UPPER_HEADER_MAX];
-    link_packet_t packet = {.header = buffer, .header_bytes = proto_encode(header, buffer), .iov = iov,
+    uint8_t frame[LINK_FRAME_MAX];
+    link_packet_t packet = {.frame = frame, .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES), .iov = iov,
                             .iov_count = (uint32_t)count, .payload_bytes = (uint32_t)header->length, .done = done,
                             .arg = arg};
     return link_send(peer, &packet);
@@ -84,8 +84,8 @@ vbn_status_t am_send_packet(vbn_peer_t *peer, const proto_header_t *header, cons
 vbn_status_t am_send_whole(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header,
                            const struct iovec *iov, size_t count, vbn_op_t *user_op)
 {
-    uint8_t buffer[LINK_UPPER_HEADER_MAX];
-    link_packet_t packet = {.header = buffer, .header_bytes = proto_encode(header, buffer), .iov = iov,
+    uint8_t frame[LINK_FRAME_MAX];
+    link_packet_t packet = {.frame = frame, .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES), .iov = iov,
                             .iov_count = (uint32_t)count, .payload_bytes = (uint32_t)header->length};
     if (count > PROTO_SEGMENT_IOV)
         return send_gathered(engine, peer, &packet, user_op);
@@ -130,7 +130,8 @@ static __attribute__((noinline)) vbn_status_t send_any(vbn_peer_t *peer, unsigne
     proto_engine_t *engine = proto_engine_of(peer);
     if ((flags & VBN_AM_PULL) != 0 || total > proto_small_limit(engine, peer)) {
         counter_add(engine->counters, COUNTER_AM_LARGE, 1);
-        proto_header_t message = {.type = PROTO_RTS, .code = id, .length = total, .user = header, .user_bytes = (uint32_t)header_length};
+        proto_header_t message = {.type = PROTO_RTS, .code = id, .length = total, .user = header,
+                                  .user_bytes = (uint32_t)header_length};
         return am_announce(peer, &message, iov, count, op);
     }
     uint8_t frame[LINK_HEADER_BYTES + PROTO_PREFIX_BYTES + VBN_AM_HEADER_MAX];

@@ -15,6 +15,9 @@
 typedef struct user_op {
     vbn_op_t op; /* first: done() casts back */
     struct iovec iov;
+    vbn_strided_t blocks;
+    vbn_tag_info_t info;
+    uint64_t before;
     bool pending;
 } user_op_t;
 
@@ -73,6 +76,31 @@ static void started(user_op_t *user, vbn_status_t status)
         user->pending = false;
 }
 
+static vbn_status_t start_one_sided(unsigned what, vbn_key_t *key, size_t offset, user_op_t *user)
+{
+    vbn_signal_t signal = {key, offset & ~(size_t)7, VBN_ATOMIC_ADD, 1};
+    user->blocks = (vbn_strided_t){user->iov.iov_base, 16, user->iov.iov_len / 16, 16, 16 + (what & 64u)};
+    switch (what & 7) {
+    case 0: return proto_atomic(key, offset & ~(size_t)3, (vbn_atomic_kind_t)(offset % 6), 4, 1, 0, &user->before, &user->op);
+    case 1: return proto_put_signal(key, offset, &user->iov, 1, &signal, &user->op);
+    case 2: return proto_put_strided(key, offset, &user->blocks, &user->op);
+    case 3: return proto_get_strided(key, offset, &user->blocks, &user->op);
+    case 4: return proto_put(key, offset, &user->iov, 1, &user->op);
+    default: return proto_get(key, offset, &user->iov, 1, &user->op);
+    }
+}
+
+/* Tags 0 to 3, masks that see both bits or one. */
+static vbn_status_t start_tagged(unsigned what, int side, size_t offset, user_op_t *user)
+{
+    vbn_peer_t *peer = rig_peer(arena.rig, side);
+    uint64_t mask = (what & 64) != 0 ? UINT64_MAX : 1;
+    if ((what & 1) != 0)
+        return proto_tag_send(peer, offset & 3, &user->iov, 1, (what & 2) != 0 ? VBN_TAG_SYNC : 0, &user->op);
+    return proto_tag_recv(rig_engine(arena.rig, side), (what & 2) != 0 ? peer : NULL, offset & 3, mask, &user->iov, 1,
+                          &user->info, &user->op);
+}
+
 static void start(script_t *script)
 {
     uint8_t what = script_u8(script);
@@ -83,7 +111,7 @@ static void start(script_t *script)
     vbn_peer_t *peer = rig_peer(arena.rig, side);
     if (user == NULL)
         return;
-    switch (what >> 1 & 7) {
+    switch (what >> 1 & 15) {
     case 0:
         started(user, proto_am_send(peer, 0, "head", 4, &user->iov, 1, 0, &user->op));
         break;
@@ -94,13 +122,16 @@ static void start(script_t *script)
         started(user, proto_flush(peer, &user->op));
         break;
     case 3:
-    case 4:
-        started(user, arena.keys[side] == NULL ? VBN_ERR_INVALID
-                                               : proto_put(arena.keys[side], offset, &user->iov, 1, &user->op));
+        proto_fence(rig_engine(arena.rig, side));
+        started(user, proto_flush_all(rig_engine(arena.rig, side), &user->op));
         break;
+    case 4:
+    case 5:
+    case 6:
+    case 7: started(user, start_tagged(what >> 1, side, offset, user)); break;
     default:
         started(user, arena.keys[side] == NULL ? VBN_ERR_INVALID
-                                               : proto_get(arena.keys[side], offset, &user->iov, 1, &user->op));
+                                               : start_one_sided(what >> 1, arena.keys[side], offset, user));
     }
 }
 
@@ -143,7 +174,7 @@ static void invent(script_t *script)
     uint8_t header[LINK_UPPER_HEADER_MAX];
     static const uint8_t payload[PACKET_MAX];
     uint8_t what = script_u8(script);
-    uint32_t header_bytes = script_u8(script) % 48u;
+    uint32_t header_bytes = script_u8(script) % 80u;
     script_bytes(script, header, header_bytes);
     inject(what & 1, header, header_bytes, payload, what >= 128 ? script_u8(script) * 4u : 0);
 }
@@ -241,7 +272,8 @@ static void close_arena(void)
         free_memory(side);
     }
     for (unsigned i = 0; i < arena.op_count; i++) {
-        require(!arena.ops[i].pending);
+        /* Only a receive from any source outlives its peers. */
+        require(!arena.ops[i].pending || proto_tag_cancel(&arena.ops[i].op) == VBN_OK);
         free(arena.ops[i].iov.iov_base);
     }
     rig_close(arena.rig);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_onesided.cc - atomics, signals, fence and flush of all between real processes over real transports.
+// test_onesided.cc - atomics, signals, fence, flush of all and strides between real processes over real transports.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -211,6 +211,48 @@ void all_write(int rank, Shared &shared, const char *transport)
 TEST_P(OneSidedOver, four_write_to_everyone_with_fences_and_flush_all_peers_at_once)
 {
     expect_all_zero(multi::launch(4, [](int rank, Shared &shared) { all_write(rank, shared, GetParam()); }));
+}
+
+/* ----------------------------------------------------------------------------------------- strides */
+
+/* A matrix of 64-bit numbers at process 0; process 1 writes one column after the other and reads them back as rows. */
+void transpose(int rank, Shared &shared, const char *transport)
+{
+    constexpr size_t N = 200;
+    Node node(shared, rank, 2, transport);
+    node.connect_all(shared);
+    if (rank == 0) {
+        vbn_mem_t *mem = offer(node, shared, N * N * 8);
+        node.barrier(shared, 1);
+        auto *matrix = static_cast<uint64_t *>(vbn_mem_address(mem));
+        for (size_t i = 0; i < N * N; i++)
+            MUST(matrix[i] == i % N * 1000 + i / N);
+        node.barrier(shared, 2);
+        MUST(vbn_mem_free(mem) == VBN_OK);
+    } else {
+        vbn_key_t *key = take(node, shared, 0);
+        std::vector<uint64_t> numbers(2 * N), got(N);
+        for (size_t column = 0; column < N; column++) {
+            for (size_t i = 0; i < N; i++)
+                numbers[2 * i] = column * 1000 + i;
+            vbn_strided_t from{numbers.data(), 8, N, 16, N * 8}, to{got.data(), 8, N, 8, N * 8};
+            vbn_op_t put{}, get{};
+            wait_op(node, vbn_put_strided(key, column * 8, &from, &put), put);
+            wait_op(node, vbn_get_strided(key, column * 8, &to, &get), get);
+            MUST(put.length == N * 8 && get.length == N * 8);
+            for (size_t i = 0; i < N; i++)
+                MUST(got[i] == column * 1000 + i);
+        }
+        node.barrier(shared, 1);
+        node.barrier(shared, 2);
+        vbn_key_release(key);
+    }
+    node.close();
+}
+
+TEST_P(OneSidedOver, a_matrix_is_written_and_read_by_columns)
+{
+    expect_all_zero(multi::launch(2, [](int rank, Shared &shared) { transpose(rank, shared, GetParam()); }));
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, OneSidedOver, ::testing::Values("shm", "tcp"),
