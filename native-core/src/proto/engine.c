@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-void proto_peer_init(proto_peer_t *p, const vbn_peer_t *peer)
+void proto_peer_init(const vbn_peer_t *peer, proto_peer_t *p)
 {
     list_init(&p->ops);
     list_init(&p->order);
@@ -13,7 +13,7 @@ void proto_peer_init(proto_peer_t *p, const vbn_peer_t *peer)
     list_init(&p->keys);
     list_init(&p->fenced);
     list_init(&p->tagged);
-    p->peer = (vbn_peer_t *)(uintptr_t)peer; /* no peer object is constant */
+    p->peer = (vbn_peer_t *)peer; /* callers may only look at it; the peer itself never is constant */
     list_append(&proto_engine_of(peer)->peers, &p->link);
     p->initialised = true;
 }

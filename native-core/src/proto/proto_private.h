@@ -246,7 +246,7 @@ struct proto_engine {
 };
 
 /* ---- engine.c */
-void proto_peer_init(proto_peer_t *p, const vbn_peer_t *peer);
+void proto_peer_init(const vbn_peer_t *peer, proto_peer_t *p);
 vbn_status_t proto_refuse_peer(const vbn_peer_t *peer);
 
 static inline proto_engine_t *proto_engine_of(const vbn_peer_t *peer)
@@ -258,7 +258,7 @@ static inline proto_peer_t *proto_peer_of(const vbn_peer_t *peer)
 {
     proto_peer_t *p = link_peer_upper(peer);
     if (__builtin_expect(!p->initialised, 0))
-        proto_peer_init(p, peer);
+        proto_peer_init(peer, p);
     return p;
 }
 

@@ -178,6 +178,7 @@ static tag_message_t *keep(proto_engine_t *engine, vbn_peer_t *peer, const proto
 /* A message that cannot be kept would be missed in its order: the peer is given up. */
 static void no_room(vbn_peer_t *peer)
 {
+    proto_peer_of(peer)->deaf = true;
     link_fail(peer, VBN_ERR_NO_MEMORY, "no heap for a tagged message that no receive waits for; post receives earlier");
 }
 
