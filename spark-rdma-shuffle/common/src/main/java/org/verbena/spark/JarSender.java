@@ -18,8 +18,14 @@ final class JarSender {
     private JarSender() {
     }
 
-    /** To be called before executors start. An executor that has the jar on its class path goes on using that one. */
+    /**
+     * To be called before executors start. An executor that has the jar on its class path goes on using that one. Nothing
+     * on Spark 3.5: it makes the shuffle manager before it fetches jars, so that its class path must have ours.
+     */
     static void send(SparkContext context, SparkConf conf) {
+        if (context.version().startsWith("3.")) {
+            return;
+        }
         Path jar = jar();
         if (jar == null || url(context, jar) != null) {
             return;
