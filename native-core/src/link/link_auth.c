@@ -9,10 +9,10 @@
 #define LABEL "verbena-link-1"
 #define LABEL_BYTES 16
 #define TRANSPORT_BYTES 16
-#define MESSAGE_BYTES (LABEL_BYTES + 1 + TRANSPORT_BYTES + 2 * LINK_OFFER_BYTES + 8)
+#define MESSAGE_BYTES (LABEL_BYTES + 1 + TRANSPORT_BYTES + 2 * LINK_OFFER_BYTES + LINK_STATE_BYTES)
 
-vbn_status_t link_auth_mac(const uint8_t *key, link_role_t role, const link_transcript_t *transcript, uint64_t epoch,
-                           uint8_t mac[HMAC_BYTES])
+vbn_status_t link_auth_mac(const uint8_t *key, link_role_t role, const link_transcript_t *transcript,
+                           const uint8_t *state, uint8_t mac[HMAC_BYTES])
 {
     uint8_t message[MESSAGE_BYTES] = LABEL;
     uint8_t *at = message + LABEL_BYTES;
@@ -27,15 +27,16 @@ vbn_status_t link_auth_mac(const uint8_t *key, link_role_t role, const link_tran
     at += LINK_OFFER_BYTES;
     memcpy(at, transcript->challenge, LINK_OFFER_BYTES);
     at += LINK_OFFER_BYTES;
-    le_put_u64(at, epoch);
+    if (state != NULL)
+        memcpy(at, state, LINK_STATE_BYTES);
     return hmac_sha256(key, message, sizeof(message), mac);
 }
 
-vbn_status_t link_auth_check(const uint8_t *key, link_role_t role, const link_transcript_t *transcript, uint64_t epoch,
-                             const uint8_t mac[HMAC_BYTES])
+vbn_status_t link_auth_check(const uint8_t *key, link_role_t role, const link_transcript_t *transcript,
+                             const uint8_t *state, const uint8_t mac[HMAC_BYTES])
 {
     uint8_t right[HMAC_BYTES];
-    vbn_status_t status = link_auth_mac(key, role, transcript, epoch, right);
+    vbn_status_t status = link_auth_mac(key, role, transcript, state, right);
     if (status < 0)
         return status;
     if (!hmac_equal(right, mac))

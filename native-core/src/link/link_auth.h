@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * link_auth.h - what the two sides of a wire-up prove: mac = HMAC-SHA256(job key, role, transport name, HELLO offer,
- * CHALLENGE offer[, epoch]). The role byte differs for each packet, so no mac can be sent back as another; both uids and
+ * CHALLENGE offer[, state]). The role byte differs for each packet, so no mac can be sent back as another; both uids and
  * nonces are in both macs, so none can be replayed. Pure functions. */
 #ifndef VBN_LINK_AUTH_H
 #define VBN_LINK_AUTH_H
@@ -10,7 +10,7 @@
 typedef enum link_role {
     LINK_ROLE_CHALLENGE = 'C', /* the responder proves the key */
     LINK_ROLE_PROOF = 'P',     /* the initiator proves the key */
-    LINK_ROLE_WELCOME = 'W'    /* the responder confirms the connection and its epoch */
+    LINK_ROLE_WELCOME = 'W'    /* the responder confirms the connection and its state */
 } link_role_t;
 
 typedef struct link_transcript {
@@ -19,11 +19,12 @@ typedef struct link_transcript {
     uint8_t challenge[LINK_OFFER_BYTES];
 } link_transcript_t;
 
-/* key NULL (security.auth=none): the mac is all zero. epoch: of WELCOME, 0 for the others. */
-vbn_status_t link_auth_mac(const uint8_t *key, link_role_t role, const link_transcript_t *transcript, uint64_t epoch,
-                           uint8_t mac[HMAC_BYTES]);
+/* key NULL (security.auth=none): the mac is all zero. state: LINK_STATE_BYTES of PROOF and
+ * WELCOME, NULL for CHALLENGE. */
+vbn_status_t link_auth_mac(const uint8_t *key, link_role_t role, const link_transcript_t *transcript,
+                           const uint8_t *state, uint8_t mac[HMAC_BYTES]);
 /* VBN_ERR_AUTH when it is not the right one. */
-vbn_status_t link_auth_check(const uint8_t *key, link_role_t role, const link_transcript_t *transcript, uint64_t epoch,
-                             const uint8_t mac[HMAC_BYTES]);
+vbn_status_t link_auth_check(const uint8_t *key, link_role_t role, const link_transcript_t *transcript,
+                             const uint8_t *state, const uint8_t mac[HMAC_BYTES]);
 
 #endif

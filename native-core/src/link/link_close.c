@@ -35,6 +35,8 @@ unsigned link_close_progress(link_engine_t *engine)
     for (list_link_t *link = engine->closing.next, *next; link != &engine->closing; link = next) {
         vbn_peer_t *peer = container_of(link, vbn_peer_t, work);
         next = link->next;
+        if (peer->lane == NULL) /* resuming */
+            continue;
         if (!delivered(peer)) {
             if (list_empty(&peer->queue) && peer->tx_acked != peer->tx_next && !peer->close_asked) {
                 peer->close_asked = true;
@@ -47,7 +49,12 @@ unsigned link_close_progress(link_engine_t *engine)
         if (!never_sent(peer)) {
             if (peer->lane->hs != NULL || peer->lane->blocked)
                 continue;
-            say_close(peer);
+            if (peer->arq != NULL && !peer->arq->close_sent) {
+                link_arq_say_close(peer); /* goes on when that is acknowledged */
+                continue;
+            }
+            if (peer->arq == NULL)
+                say_close(peer);
             link_lane_free(peer->lane, VBN_CLOSE_FLUSH);
             peer->lane = NULL;
         }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/link_address.h"
-
 static void ask_transports(const link_engine_t *engine, const link_address_t *address, link_candidate_t *candidates)
 {
     for (unsigned i = 0; i < engine->transport_count; i++) {
@@ -50,7 +48,7 @@ static vbn_status_t give_up(link_engine_t *engine, vbn_peer_t *peer, vbn_status_
     return status;
 }
 
-static vbn_status_t dial(link_engine_t *engine, const link_address_t *address, unsigned transport, vbn_peer_t *peer)
+vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, unsigned transport, vbn_peer_t *peer)
 {
     const link_section_t *section = link_address_find(address, engine->transports[transport].ops->name);
     link_lane_t *lane;
@@ -102,10 +100,14 @@ static vbn_peer_t *reuse(link_engine_t *engine, uint64_t uid, vbn_peer_error_fun
     vbn_peer_t *peer = map_get(&engine->peers, uid);
     if (peer == NULL)
         return NULL;
+    if (peer->state == PEER_CLOSING && peer->arq != NULL && peer->arq->close_sent) {
+        link_peer_end_later(peer, VBN_ERR_CLOSED, "closed by this side"); /* nothing is left to deliver */
+        return NULL;
+    }
     if (peer->state == PEER_CLOSING) { /* its last reference was dropped, nothing was said to the peer yet */
         list_remove(&peer->work);
         wheel_cancel(&engine->wheel, &peer->close_timer);
-        peer->state = peer->lane->hs == NULL ? PEER_READY : PEER_OPENING;
+        peer->state = peer->arq != NULL || peer->lane->hs == NULL ? PEER_READY : PEER_OPENING;
     }
     peer->refs++;
     if (error_func != NULL) {
@@ -139,9 +141,15 @@ vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length
         return status;
     peer->explain = strdup(text);
     peer->refs = 1;
+    if (engine->params.settings->link_resume_timeout > 0)
+        peer->address = malloc(sizeof(link_blob_t) + length);
+    if (peer->address != NULL) {
+        peer->address->length = length;
+        memcpy(peer->address->bytes, blob, length);
+    }
     peer->error_func = error_func;
     peer->error_arg = arg;
-    status = dial(engine, &address, (unsigned)transport, peer);
+    status = link_dial(engine, &address, (unsigned)transport, peer);
     if (status < 0)
         return give_up(engine, peer, status);
     *peer_p = peer;

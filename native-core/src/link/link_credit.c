@@ -4,7 +4,7 @@
  * A side may have `window` DATA packets unacknowledged (the smaller of both sides' link.window). Every packet carries an
  * ack; a side that owes more than window/4 sends an ACK at once, so a sender that stops for credits always gets some.
  * Fewer owed acks are sent only with other packets or when the peer asks (LINK_FLAG_ACK_NOW: flush, close), so an idle
- * connection needs no timer and wakes nobody. ACKs need no credit. */
+ * connection needs no timer and wakes nobody. ACKs need no credit. Over datagrams link_arq.c does all this. */
 #include "link/link_private.h"
 
 void link_flush_complete(vbn_peer_t *peer)
@@ -35,16 +35,19 @@ void link_credit_apply(vbn_peer_t *peer, uint32_t ack)
 vbn_status_t link_send_ack(vbn_peer_t *peer, unsigned flags)
 {
     link_lane_t *lane = peer->lane;
-    uint8_t bytes[LINK_HEADER_BYTES];
+    uint8_t bytes[LINK_HEADER_BYTES + LINK_HELD_MAX / 8];
+    uint32_t sack_bytes = peer->arq != NULL ? link_datagram_sack(peer, bytes + LINK_HEADER_BYTES) : 0;
     link_header_t header = {.version = LINK_VERSION, .type = LINK_ACK, .flags = (uint8_t)flags,
-                            .connection = lane->remote_connection, .sequence = peer->tx_next, .ack = peer->rx_next};
+                            .connection = lane != NULL ? lane->remote_connection : 0, .sequence = peer->tx_next,
+                            .ack = peer->rx_next};
     link_header_encode(&header, bytes);
-    tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
+    tl_packet_t packet = {.header = bytes, .header_bytes = LINK_HEADER_BYTES + sack_bytes};
     vbn_status_t status = VBN_BUSY;
-    if (!lane->blocked && lane->hs == NULL)
+    if (lane != NULL && !lane->blocked && lane->hs == NULL)
         status = lane->ops->send(lane->ep, &packet);
     if (status == VBN_BUSY) {
-        lane->blocked = lane->blocked || lane->hs == NULL;
+        if (lane != NULL)
+            lane->blocked = lane->blocked || lane->hs == NULL;
         peer->clear = NULL;
         if (flags != 0)
             peer->ask_ack = true;
@@ -54,6 +57,8 @@ vbn_status_t link_send_ack(vbn_peer_t *peer, unsigned flags)
     }
     if (status >= 0) {
         peer->rx_acked = peer->rx_next;
+        if (peer->arq != NULL)
+            peer->arq->ack_due_ns = 0;
         counter_add(peer->engine->params.counters, COUNTER_ACKS_SENT, 1);
     }
     return status;

@@ -15,8 +15,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "link/link_address.h"
-
 #define NS_PER_MS UINT64_C(1000000)
 #define CLOCK_EVERY 16u /* idle turns between two looks at the clock */
 #define NODE_BLOCK 32
@@ -34,6 +32,8 @@ static vbn_status_t watch(link_engine_t *engine, int fd)
 
 static vbn_status_t open_descriptors(link_engine_t *engine)
 {
+    if (engine->params.clock != NULL)
+        return VBN_OK; /* whoever owns the clock owns the waiting too */
     engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     engine->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     engine->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -76,7 +76,7 @@ static vbn_status_t open_transport(link_engine_t *engine, const tl_ops_t *ops)
 {
     tl_params_t params = {.settings = engine->params.settings, .log = engine->params.log,
                           .counters = engine->params.counters, .memory = engine->params.memory,
-                          .worker_uid = engine->uid};
+                          .worker_uid = engine->uid, .network = engine->params.network};
     link_transport_t *transport = &engine->transports[engine->transport_count];
     link_fill_upcalls(&params.upcalls, engine);
     vbn_status_t status = ops->open(&params, &transport->iface);
@@ -84,7 +84,7 @@ static vbn_status_t open_transport(link_engine_t *engine, const tl_ops_t *ops)
         return status;
     transport->ops = ops;
     engine->transport_count++;
-    int fd = ops->event_fd(transport->iface);
+    int fd = engine->epoll_fd >= 0 ? ops->event_fd(transport->iface) : -1;
     return fd >= 0 ? watch(engine, fd) : VBN_OK;
 }
 
@@ -141,7 +141,7 @@ static void init_lists(link_engine_t *engine)
     list_init(&engine->dead_lanes);
     map_init(&engine->peers);
     mpool_init(&engine->nodes, sizeof(link_node_t), NODE_BLOCK, 0);
-    wheel_init(&engine->wheel, os_now_ns());
+    wheel_init(&engine->wheel, link_now_ns(engine));
 }
 
 static void free_engine(link_engine_t *engine)
@@ -166,7 +166,7 @@ vbn_status_t link_engine_open_with(const link_params_t *params, const tl_ops_t *
     engine->params = *params;
     engine->params.job_key = NULL;
     engine->epoll_fd = engine->wake_fd = engine->timer_fd = -1;
-    engine->uid = os_random_u64();
+    engine->uid = params->uid != 0 ? params->uid : os_random_u64();
     engine->host_id = os_host_id();
     engine->fork_generation = os_fork_generation();
     init_lists(engine);
@@ -223,7 +223,7 @@ vbn_status_t link_fork_check(const link_engine_t *engine)
 
 void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns)
 {
-    uint64_t now_ms = os_now_ns() / NS_PER_MS;
+    uint64_t now_ms = link_now_ns(engine) / NS_PER_MS;
     uint64_t behind = now_ms > engine->wheel.now_ms ? now_ms - engine->wheel.now_ms : 0;
     wheel_add(&engine->wheel, timer, behind + (delay_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
@@ -233,7 +233,7 @@ static unsigned run_timers(link_engine_t *engine, bool idle)
     if (!idle && ++engine->clock_skip < CLOCK_EVERY)
         return 0;
     engine->clock_skip = 0;
-    return wheel_advance(&engine->wheel, os_now_ns());
+    return wheel_advance(&engine->wheel, link_now_ns(engine));
 }
 
 static unsigned run_ending(link_engine_t *engine)
@@ -291,13 +291,15 @@ vbn_status_t link_engine_arm(link_engine_t *engine)
     vbn_status_t status = link_fork_check(engine);
     if (status < 0)
         return status;
+    if (engine->params.clock != NULL)
+        return err_set(VBN_ERR_UNSUPPORTED, "an engine with a clock of its own cannot sleep: its owner moves the clock");
     if (read(engine->wake_fd, &count, sizeof(count)) > 0)
         return VBN_BUSY;
     if (!list_empty(&engine->ending) || engine->close_started)
         return VBN_BUSY;
     int next_ms = wheel_next_ms(&engine->wheel);
     if (next_ms >= 0) {
-        uint64_t now_ms = os_now_ns() / NS_PER_MS;
+        uint64_t now_ms = link_now_ns(engine) / NS_PER_MS;
         uint64_t due_ms = engine->wheel.now_ms + (uint64_t)next_ms + 1;
         if (due_ms <= now_ms)
             return VBN_BUSY;
@@ -321,6 +323,8 @@ void link_engine_wake(link_engine_t *engine)
     uint64_t one = 1;
     /* Relaxed: the eventfd orders; the count only makes progress report an event. */
     atomic_fetch_add_explicit(&engine->wakes, 1, memory_order_relaxed);
+    if (engine->wake_fd < 0)
+        return;
     ssize_t wrote = write(engine->wake_fd, &one, sizeof(one));
     (void)wrote; /* EAGAIN: 2^64-2 wake-ups are pending already */
 }

@@ -121,23 +121,31 @@ void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool
     if (peer->state == PEER_ENDING) { /* the first reason counts */
         status = (vbn_status_t)peer->lost_status;
         counted = false;
+    } else if (text != NULL) { /* one may be there: why the connection broke that could not be resumed */
+        free(peer->lost_text);
+        peer->lost_text = strdup(text);
     }
     if (peer->state == PEER_CLOSING)
         peer->seen = false; /* the user has let go of it */
     peer->lost_status = status;
-    if (peer->lost_text == NULL && text != NULL)
-        peer->lost_text = strdup(text);
     if (counted) {
         counter_add(engine->params.counters, COUNTER_PEERS_LOST, 1);
         LOG_WARN(engine->params.log, "peer %016llx lost: %s", (unsigned long long)peer->uid, text);
     }
+    list_link_t parked;
+    /* A connection still carries the word of the end. */
+    vbn_close_mode_t mode = peer->arq != NULL && peer->lane != NULL && !peer->lane->datagram ? VBN_CLOSE_FLUSH : VBN_CLOSE_NOW;
+    list_init(&parked);
     engine->depth++;
     forget(peer);
     if (peer->uid == engine->uid)
         link_self_end(peer);
+    if (peer->arq != NULL)
+        link_arq_close(peer, &parked);
     if (peer->lane != NULL)
-        link_lane_free(peer->lane, VBN_CLOSE_NOW);
+        link_lane_free(peer->lane, mode);
     peer->lane = NULL;
+    finish_list(peer, &parked, VBN_OK);
     finish_list(peer, &peer->inflight, status);
     finish_list(peer, &peer->queue, status);
     peer->queued = 0;
@@ -183,6 +191,7 @@ void link_peer_reap(link_engine_t *engine)
     }
     for (list_link_t *link; (link = list_pop(&engine->dead)) != NULL;) {
         vbn_peer_t *peer = container_of(link, vbn_peer_t, work);
+        free(peer->address);
         free(peer->explain);
         free(peer->lost_text);
         free(peer);

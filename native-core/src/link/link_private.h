@@ -20,10 +20,17 @@
 #include "base/mpool.h"
 #include "base/os.h"
 #include "link/link.h"
+#include "link/link_address.h"
+#include "link/link_arq.h"
 #include "link/link_auth.h"
 #include "link/link_select.h"
 
 #define LINK_TRANSPORTS 8
+
+typedef struct link_blob {
+    size_t length;
+    uint8_t bytes[];
+} link_blob_t;
 
 typedef struct link_transport {
     const tl_ops_t *ops;
@@ -36,7 +43,8 @@ typedef enum link_lane_state {
     LANE_WAIT_PROOF,     /* accepted */
     LANE_WAIT_WELCOME,   /* initiator */
     LANE_WAIT_OTHER,     /* initiator: refused because the peer's own connection is used; no endpoint */
-    LANE_REJECTED,       /* accepted: REJECT waits for room, then the lane goes */
+    LANE_REJECTED,       /* accepted: REJECT waits for room, or is repeated to a peer that may not have got it */
+    LANE_LINGERS,        /* datagrams: closed by the peer; repeats the ack of its CLOSE for a while */
     LANE_PROVED          /* both proved the key; ready once the transport is */
 } link_lane_state_t;
 
@@ -46,10 +54,14 @@ typedef struct link_lane link_lane_t;
 typedef struct link_handshake {
     link_lane_t *lane;
     wheel_timer_t timer;
+    wheel_timer_t retry; /* datagrams, initiator: sends `control` again */
     link_transcript_t transcript;
     link_offer_t remote;
-    uint16_t control_bytes; /* a packet that found the transport busy */
+    uint16_t control_bytes; /* the last packet sent */
+    uint8_t tries;
+    bool control_waits; /* it found the transport busy */
     uint8_t control[16 + LINK_CHALLENGE_BYTES];
+    uint64_t session; /* the epoch of this lane's WELCOME */
 } link_handshake_t;
 
 struct link_lane {
@@ -62,6 +74,7 @@ struct link_lane {
     void (*upper_rx)(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, const void *payload,
                      uint32_t payload_bytes); /* upcalls.rx */
     link_handshake_t *hs;
+    link_handshake_t *welcome; /* datagrams, accepted: repeats WELCOME until the peer has shown that it got it */
     list_link_t link; /* in engine->lanes while without a peer */
     uint32_t local_connection;
     uint32_t remote_connection;
@@ -69,6 +82,9 @@ struct link_lane {
     uint8_t state; /* link_lane_state_t */
     bool initiator;
     bool rx_open; /* a DATA packet has passed all checks: proved and bound to its peer until the lane ends */
+    bool datagram; /* the transport may lose, double and swap packets */
+    bool kept;     /* packets are kept until acknowledged: datagrams, or both sides want to resume */
+    bool stranger; /* datagrams: counted in engine->strangers */
     bool tl_ready;
     bool blocked; /* transport said VBN_BUSY, tx_ready will come */
 };
@@ -78,8 +94,9 @@ typedef enum link_peer_state { PEER_OPENING, PEER_READY, PEER_CLOSING, PEER_ENDI
 struct vbn_peer {
     link_peer_head_t head;
     link_engine_t *engine;
-    link_lane_t *lane;  /* NULL when LOST */
+    link_lane_t *lane;  /* NULL when LOST, and while resuming */
     link_lane_t *clear; /* the lane while short packets may pass link_send by, else NULL (P0) */
+    link_arq_t *arq;    /* on lanes that keep packets until acknowledged, else NULL */
     uint64_t uid;
     uint64_t remote_epoch; /* of the HELLO or WELCOME that made the lane */
     list_link_t queue;     /* nodes that wait for ready, credits or room */
@@ -91,6 +108,7 @@ struct vbn_peer {
     vbn_peer_error_func_t error_func;
     void *error_arg;
     void *user;
+    link_blob_t *address; /* with link.resume_timeout: where to dial again */
     char *explain;
     char *lost_text;
     uint64_t close_deadline_ns;
@@ -122,6 +140,7 @@ typedef struct link_node {
     uint32_t header_bytes; /* upper header, from header[16] on */
     uint32_t sequence;     /* flush: done when acked up to here */
     uint8_t header[TL_HEADER_MAX];
+    link_resend_t resend; /* while unacknowledged and peer->arq */
 } link_node_t;
 
 struct link_engine {
@@ -148,6 +167,7 @@ struct link_engine {
     uint64_t last_auth_log_ns;
     uint64_t armed_ms; /* deadline the timer descriptor is set to, 0 = none */
     int epoll_fd, wake_fd, timer_fd;
+    unsigned strangers; /* lanes of datagram transports whose peer has not proved the key */
     unsigned depth; /* > 0: upcalls run, nothing may be freed */
     bool close_started; /* a closing peer has not been looked at yet: do not sleep */
     unsigned clock_skip;
@@ -160,7 +180,11 @@ struct link_engine {
 /* As link_engine_open with these transports (tests bring their own). */
 vbn_status_t link_engine_open_with(const link_params_t *params, const tl_ops_t *const *table, unsigned table_count,
                                    link_engine_t **engine_p);
-/* Delay from the real now, also when the wheel has not been advanced for long. */
+static inline uint64_t link_now_ns(const link_engine_t *engine)
+{
+    return os_clock_ns(engine->params.clock);
+}
+/* Delay from the clock's now, also when the wheel has not been advanced for long. */
 void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns);
 vbn_status_t link_fork_check(const link_engine_t *engine);
 
@@ -183,6 +207,8 @@ void link_lane_free(link_lane_t *lane, vbn_close_mode_t mode);
 vbn_status_t link_wireup_start(link_lane_t *lane, uint64_t target_uid);
 void link_wireup_rx(link_lane_t *lane, const link_header_t *header, const uint8_t *body, size_t body_bytes);
 void link_wireup_resume(link_lane_t *lane); /* the transport has room again */
+/* A lane broke: its peer resumes over another one if it may, else it is lost. */
+void link_lane_broke(link_lane_t *lane, vbn_status_t status, const char *text);
 /* Ends a lane that cannot go on; its peer, if it has one, is lost. */
 void link_lane_fail(link_lane_t *lane, vbn_status_t status, const char *text);
 void link_lane_check_ready(link_lane_t *lane);
@@ -190,8 +216,26 @@ void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch);
 /* The transport self has two endpoints per connection: what arrives at the second belongs to the same peer. */
 void link_self_accept(link_lane_t *lane);
 void link_self_end(vbn_peer_t *peer);
+/* Datagrams: a wire-up packet that repeats an earlier one is answered as that was, one that fits nothing is ignored. */
+bool link_wireup_repeated(link_lane_t *lane, const link_header_t *header, const uint8_t *body, size_t body_bytes);
+void link_lane_stranger_gone(link_lane_t *lane);
+
+vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, unsigned transport, vbn_peer_t *peer);
+
+/* ------------------------------------------------------------------------------------ link_resume.c */
+
+bool link_resume_wanted(const link_engine_t *engine, unsigned transport); /* for a reliable transport */
+/* The lane is gone. false: the peer cannot resume. Operations may complete, so it may have ended afterwards. */
+bool link_resume_begin(vbn_peer_t *peer, const char *text);
+void link_resume_look(vbn_peer_t *peer, uint64_t now); /* the timer, while resuming */
+uint64_t link_resume_next(const link_arq_t *arq);
+vbn_peer_t *link_resume_accept(link_lane_t *lane, uint64_t session, uint32_t ack);
+void link_resume_done(vbn_peer_t *peer); /* the new lane is ready */
 
 /* --------------------------------------------------------------- link_send.c, link_rx.c, link_close.c */
+
+void link_node_fill(link_node_t *node, vbn_peer_t *peer, const link_packet_t *packet);
+bool link_may_send(const vbn_peer_t *peer); /* the lane is ready and has room */
 
 void link_drain(vbn_peer_t *peer); /* sends what can be sent; only within progress */
 vbn_status_t link_send_ack(vbn_peer_t *peer, unsigned flags);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define STRANGERS_MAX 4096u /* lanes over datagrams whose peer has not proved the key */
+
 static void bad_packet(link_lane_t *lane, const char *text)
 {
     counter_add(lane->engine->params.counters, COUNTER_BAD_FRAMES, 1);
@@ -71,6 +73,10 @@ static COLD void rx_any(link_lane_t *lane, const uint8_t *bytes, uint32_t header
                         uint32_t payload_bytes)
 {
     link_header_t header;
+    if (lane->kept) {
+        link_datagram_rx(lane, bytes, header_bytes, payload, payload_bytes);
+        return;
+    }
     if (lane->peer != NULL && lane->peer->state == PEER_ENDING)
         return;
     if (!link_header_decode(bytes, header_bytes, &header)) {
@@ -127,7 +133,7 @@ static void *on_sink(tl_ep_t *ep, const void *header_bytes, uint32_t header_leng
     link_engine_t *engine = lane->engine;
     link_header_t header;
     if (engine->params.upcalls.sink == NULL || !link_header_decode(header_bytes, header_length, &header) ||
-        header.type != LINK_DATA || lane->peer == NULL || lane->peer->state == PEER_ENDING ||
+        header.type != LINK_DATA || lane->kept || lane->peer == NULL || lane->peer->state == PEER_ENDING ||
         !header_fits(lane, &header) || header.sequence != lane->peer->rx_next)
         return NULL;
     return engine->params.upcalls.sink(engine->params.upcalls.arg, lane->peer,
@@ -141,6 +147,10 @@ static void on_tx_done(tl_ep_t *ep, void *cookie, vbn_status_t status)
     link_done_func_t done = node->done;
     void *arg = node->arg;
     (void)ep;
+    if (node->peer->arq != NULL) {
+        link_arq_tx_done(node);
+        return;
+    }
     list_remove(&node->link);
     mpool_put(&node->peer->engine->nodes, node);
     if (done != NULL)
@@ -170,7 +180,7 @@ static void on_ep_error(tl_ep_t *ep, vbn_status_t status, const char *text)
         link_lane_free(lane, VBN_CLOSE_NOW);
         return;
     }
-    link_lane_fail(lane, status, text != NULL ? text : "the connection broke");
+    link_lane_broke(lane, status, text != NULL ? text : "the connection broke");
 }
 
 static void on_accepted(void *arg, tl_ep_t *ep)
@@ -183,6 +193,10 @@ static void on_accepted(void *arg, tl_ep_t *ep)
         transport++;
     if (transport == engine->transport_count)
         return;
+    if (engine->strangers >= STRANGERS_MAX) { /* datagrams: the peer tries again */
+        engine->transports[transport].ops->disconnect(ep, VBN_CLOSE_NOW, 0);
+        return;
+    }
     if (link_lane_new(engine, transport, false, &lane) < 0) {
         LOG_WARN(engine->params.log, "incoming connection dropped: %s", err_text());
         engine->transports[transport].ops->disconnect(ep, VBN_CLOSE_NOW, 0);
@@ -190,6 +204,8 @@ static void on_accepted(void *arg, tl_ep_t *ep)
     }
     lane->ep = ep;
     ep->owner = lane;
+    lane->stranger = lane->datagram;
+    engine->strangers += lane->stranger;
     list_append(&engine->lanes, &lane->link);
     if (strcmp(engine->transports[transport].ops->name, "self") == 0)
         link_self_accept(lane);

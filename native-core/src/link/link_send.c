@@ -11,7 +11,7 @@ static bool has_credit(const vbn_peer_t *peer)
     return peer->tx_next - peer->tx_acked < peer->window;
 }
 
-static bool may_send(const vbn_peer_t *peer)
+bool link_may_send(const vbn_peer_t *peer)
 {
     const link_lane_t *lane = peer->lane;
     return lane != NULL && lane->hs == NULL && !lane->blocked &&
@@ -79,11 +79,8 @@ static __attribute__((noinline)) vbn_status_t send_lent(vbn_peer_t *peer, const 
     return status;
 }
 
-static __attribute__((noinline)) vbn_status_t enqueue(vbn_peer_t *peer, const link_packet_t *packet)
+void link_node_fill(link_node_t *node, vbn_peer_t *peer, const link_packet_t *packet)
 {
-    link_node_t *node = mpool_get(&peer->engine->nodes);
-    if (node == NULL)
-        return VBN_ERR_NO_MEMORY;
     node->peer = peer;
     node->done = packet->done;
     node->arg = packet->arg;
@@ -92,6 +89,14 @@ static __attribute__((noinline)) vbn_status_t enqueue(vbn_peer_t *peer, const li
     node->payload_bytes = packet->payload_bytes;
     node->header_bytes = packet->header_bytes;
     memcpy(node->header + LINK_HEADER_BYTES, packet->frame + LINK_HEADER_BYTES, packet->header_bytes);
+}
+
+static __attribute__((noinline)) vbn_status_t enqueue(vbn_peer_t *peer, const link_packet_t *packet)
+{
+    link_node_t *node = mpool_get(&peer->engine->nodes);
+    if (node == NULL)
+        return VBN_ERR_NO_MEMORY;
+    link_node_fill(node, peer, packet);
     list_append(&peer->queue, &node->link);
     peer->queued++;
     peer->clear = NULL;
@@ -115,7 +120,7 @@ vbn_status_t link_send_short(vbn_peer_t *peer, uint64_t header, const void *data
     if (__builtin_expect(lane == NULL || sequence - peer->tx_acked >= peer->window ||
                              os_fork_generation_now() != peer->engine->fork_generation, 0))
         return VBN_BUSY;
-    assert(may_send(peer) && list_empty(&peer->queue) && peer->lane == lane);
+    assert(link_may_send(peer) && list_empty(&peer->queue) && peer->lane == lane);
     uint64_t numbers = (uint64_t)sequence | (uint64_t)peer->rx_next << 32;
     vbn_status_t status = lane->ops->send_short(lane->ep, lane->data_word, numbers, header, data, length);
     if (__builtin_expect(status == VBN_OK, 1)) {
@@ -129,7 +134,9 @@ vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *packet)
 {
     if (__builtin_expect(!acceptable(peer, packet), 0))
         return refuse(peer, packet);
-    if (!list_empty(&peer->queue) || !may_send(peer))
+    if (__builtin_expect(peer->arq != NULL, 0))
+        return link_arq_send(peer, packet);
+    if (!list_empty(&peer->queue) || !link_may_send(peer))
         return enqueue(peer, packet);
     if (__builtin_expect(!has_credit(peer), 0)) {
         counter_add(peer->engine->params.counters, COUNTER_CREDIT_STALLS, 1);
@@ -176,14 +183,16 @@ static bool send_first(vbn_peer_t *peer)
 
 void link_drain(vbn_peer_t *peer)
 {
-    if (peer->ack_due && may_send(peer)) {
+    if (peer->ack_due && link_may_send(peer)) {
         peer->ack_due = false;
         link_send_ack(peer, 0);
     }
-    while (!list_empty(&peer->queue) && may_send(peer) && has_credit(peer))
+    if (peer->arq != NULL)
+        link_arq_push(peer);
+    while (peer->arq == NULL && !list_empty(&peer->queue) && link_may_send(peer) && has_credit(peer))
         if (!send_first(peer))
             return;
-    if (peer->ask_ack && list_empty(&peer->queue) && may_send(peer)) {
+    if (peer->ask_ack && list_empty(&peer->queue) && link_may_send(peer)) {
         peer->ask_ack = false;
         if (peer->tx_acked != peer->tx_next)
             link_send_ack(peer, LINK_FLAG_ACK_NOW);

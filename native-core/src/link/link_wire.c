@@ -7,6 +7,7 @@
 #include "base/endian.h"
 
 #define OFFER_MAGIC 0x4c4e4256u /* "VBNL" */
+#define FLAG_KEEPS 2u /* beside auth */
 #define WINDOW_MIN 8u
 #define WINDOW_MAX 65536u
 
@@ -43,14 +44,29 @@ bool link_header_decode(const void *bytes, size_t length, link_header_t *header)
         return false;
     if (header->type >= LINK_HELLO)
         return header->flags == 0 && header->connection == 0 && header->sequence == 0 && header->ack == 0;
-    return header->type == LINK_ACK ? header->flags <= LINK_FLAG_ACK_NOW : header->flags == 0;
+    return header->flags <= (header->type == LINK_CLOSE ? LINK_FLAG_ACK_NOW | LINK_FLAG_AT_ONCE : LINK_FLAG_ACK_NOW);
+}
+
+void link_state_encode(const link_state_t *state, uint8_t bytes[LINK_STATE_BYTES])
+{
+    le_put_u64(bytes, state->session);
+    le_put_u32(bytes + 8, state->expected);
+    le_put_u32(bytes + 12, state->resumed);
+}
+
+bool link_state_decode(const uint8_t bytes[LINK_STATE_BYTES], link_state_t *state)
+{
+    uint32_t resumed = le_get_u32(bytes + 12);
+    *state = (link_state_t){.session = le_get_u64(bytes), .expected = le_get_u32(bytes + 8),
+                            .resumed = resumed == 1};
+    return resumed <= 1;
 }
 
 void link_offer_encode(const link_offer_t *offer, uint8_t bytes[LINK_OFFER_BYTES])
 {
     le_put_u32(bytes, OFFER_MAGIC);
     le_put_u16(bytes + 4, offer->version);
-    le_put_u16(bytes + 6, offer->auth);
+    le_put_u16(bytes + 6, (uint16_t)(offer->auth | (offer->keeps ? FLAG_KEEPS : 0)));
     le_put_u64(bytes + 8, offer->uid);
     le_put_u64(bytes + 16, offer->target_uid);
     le_put_u32(bytes + 24, offer->connection);
@@ -70,7 +86,9 @@ vbn_status_t link_offer_decode(const void *bytes, size_t length, link_offer_t *o
                        (unsigned)LINK_VERSION);
     if (length < LINK_OFFER_BYTES)
         return err_set(VBN_ERR_PROTOCOL, "wire-up offer of %zu bytes is truncated", length);
-    offer->auth = le_get_u16(in + 6);
+    uint16_t flags = le_get_u16(in + 6);
+    offer->keeps = (flags & FLAG_KEEPS) != 0;
+    offer->auth = (uint16_t)(flags & ~FLAG_KEEPS);
     offer->uid = le_get_u64(in + 8);
     offer->target_uid = le_get_u64(in + 16);
     offer->connection = le_get_u32(in + 24);

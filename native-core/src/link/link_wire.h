@@ -4,11 +4,12 @@
  * Every packet starts with 16 bytes, little endian:
  *    0        1       2          4               8          12        16
  *    | v | t  | flags | reserved | connection id | sequence | ack     |
- * DATA is followed by the upper layer's header; ACK and CLOSE by nothing; the wire-up packets by one body:
+ * DATA is followed by the upper layer's header; CLOSE by nothing; ACK by nothing, over datagrams by up to 8 words of 64
+ * bits: bit i of them says that the packet with sequence ack + 1 + i has arrived. The wire-up packets have one body:
  *   HELLO     offer                     initiator -> responder
  *   CHALLENGE offer, mac                responder -> initiator
- *   PROOF     mac                       initiator -> responder
- *   WELCOME   epoch, mac                responder -> initiator; the connection counts from here on
+ *   PROOF     state, mac                initiator -> responder
+ *   WELCOME   state, mac                responder -> initiator; the connection counts from here on
  *   REJECT    reason, version           either way
  * In wire-up packets flags, connection id, sequence and ack are 0. The first 6 bytes of an offer (magic, version) and
  * REJECT keep their layout in all versions. */
@@ -24,10 +25,13 @@
 #define LINK_VERSION 1
 #define LINK_OFFER_BYTES 72
 #define LINK_CHALLENGE_BYTES (LINK_OFFER_BYTES + HMAC_BYTES)
-#define LINK_WELCOME_BYTES (8 + HMAC_BYTES)
+#define LINK_STATE_BYTES 16
+#define LINK_PROOF_BYTES (LINK_STATE_BYTES + HMAC_BYTES)
+#define LINK_WELCOME_BYTES LINK_PROOF_BYTES
 #define LINK_REJECT_BYTES 4
 #define LINK_NONCE_BYTES 32
-#define LINK_FLAG_ACK_NOW 1u /* on ACK: answer with an ACK at once */
+#define LINK_FLAG_ACK_NOW 1u /* answer with an ACK at once; on ACK, over datagrams also on DATA and CLOSE */
+#define LINK_FLAG_AT_ONCE 2u /* on CLOSE over datagrams: has no sequence of its own and gets no answer */
 
 typedef enum link_type {
     LINK_DATA = 1,
@@ -47,7 +51,8 @@ typedef enum link_reason {
     LINK_REASON_AUTH_NONE = 4,     /* the sender of REJECT has no key, the receiver needs a proof */
     LINK_REASON_DUPLICATE = 5,     /* another connection between the two is used */
     LINK_REASON_TARGET = 6,        /* this is not the worker that is looked for */
-    LINK_REASON_LIMIT = 7          /* link.max_peers reached */
+    LINK_REASON_LIMIT = 7,         /* link.max_peers reached */
+    LINK_REASON_GONE = 8           /* the session that PROOF names is not known (any more) */
 } link_reason_t;
 
 typedef struct link_header {
@@ -62,6 +67,7 @@ typedef struct link_header {
 typedef struct link_offer {
     uint16_t version;
     uint16_t auth; /* 1: job key, 0: none */
+    bool keeps;    /* the sender keeps packets until they are acknowledged, so the connection may be resumed */
     uint64_t uid;
     uint64_t target_uid;
     uint32_t connection; /* id that packets to the sender must carry */
@@ -79,6 +85,15 @@ static inline void link_data_encode(uint32_t connection, uint32_t sequence, uint
     le_put_u64(bytes, LINK_DATA_WORD(connection));
     le_put_u64(bytes + 8, (uint64_t)sequence | (uint64_t)ack << 32);
 }
+/* What the sender of PROOF and WELCOME says of the connection. */
+typedef struct link_state {
+    uint64_t session;  /* WELCOME: its epoch. PROOF: the session that goes on, 0: none */
+    uint32_t expected; /* when a session goes on: the next sequence that the sender expects */
+    bool resumed;      /* WELCOME: the session goes on */
+} link_state_t;
+
+void link_state_encode(const link_state_t *state, uint8_t bytes[LINK_STATE_BYTES]);
+bool link_state_decode(const uint8_t bytes[LINK_STATE_BYTES], link_state_t *state);
 
 void link_header_encode(const link_header_t *header, uint8_t bytes[16]);
 /* false: too short, reserved bits set, unknown type (other versions: only HELLO and REJECT are known). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tl.h - what a transport is: packets to one remote interface, in order and reliable for the transports here
- * (capability bits say so), and nothing else. Message semantics, order across lanes, credits, authentication live above.
+ * tl.h - what a transport is: packets to one remote interface, and nothing else. With TL_CAP_RELIABLE and TL_CAP_ORDERED
+ * each arrives once, in order, or the endpoint fails; without them (datagrams) packets may be lost, come twice or late, a
+ * peer's end is not noticed, and an accepted endpoint may come of a late packet: the link layer copes with all that. Message semantics, order across lanes, credits, authentication live above.
  *
  * An interface (tl_iface_t) belongs to one worker thread; so do its endpoints. Upcalls run inside progress() (and
  * ep_error, tx_ready never from inside send()). A transport never blocks, never calls exit, never logs an error that it
@@ -71,6 +72,7 @@ typedef struct tl_params {
     counters_t *counters;
     mem_registry_t *memory; /* shm: descriptors of keys */
     uint64_t worker_uid;    /* random, not 0 */
+    void *network;          /* tests and tools: the sim_net_t of tl/sim; else NULL */
     tl_upcalls_t upcalls;
 } tl_params_t;
 
@@ -79,6 +81,7 @@ enum {
     TL_CAP_ORDERED = 1u << 1,
     TL_CAP_MAP = 1u << 2,    /* import() works: same-host memory can be mapped */
     TL_CAP_COPIES = 1u << 3, /* send() never says VBN_INPROGRESS: it has copied what it took */
+    TL_CAP_BREAKS = 1u << 4, /* a connection may break while both workers live */
 };
 
 typedef struct tl_caps {

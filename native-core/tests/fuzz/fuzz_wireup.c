@@ -226,12 +226,12 @@ static uint32_t fill_body(script_t *script, line_t *line, uint8_t type, uint8_t 
         le_put_u64(body, offer.epoch);
         return LINK_WELCOME_BYTES;
     case LINK_REJECT:
-        le_put_u16(body, script_u8(script) % 9);
+        le_put_u16(body, script_u8(script) % 10);
         le_put_u16(body + 2, LINK_VERSION);
         return LINK_REJECT_BYTES;
     default:
-        memset(body, 0, HMAC_BYTES);
-        return HMAC_BYTES;
+        memset(body, 0, LINK_PROOF_BYTES);
+        return LINK_PROOF_BYTES;
     }
 }
 

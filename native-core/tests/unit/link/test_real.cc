@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_real.cc - links over the real transports, through the public header. */
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <cstring>
 #include <string>
@@ -20,13 +22,14 @@ struct Side {
     std::string text, log;
     vbn_peer_t *sender = nullptr;
 
-    Side(const char *transports, uint8_t key) {
+    Side(const char *transports, uint8_t key, const char *resume = "0") {
         uint8_t bytes[VBN_JOB_KEY_BYTES];
         memset(bytes, key, sizeof(bytes));
         EXPECT_EQ(vbn_config_create(&config), VBN_OK) << vbn_error_text();
         EXPECT_EQ(vbn_config_set(config, "tl.enable", transports), VBN_OK);
         EXPECT_EQ(vbn_config_set(config, "tl.tcp.interface", "lo"), VBN_OK);
         EXPECT_EQ(vbn_config_set(config, "log.level", "info"), VBN_OK);
+        EXPECT_EQ(vbn_config_set(config, "link.resume_timeout", resume), VBN_OK);
         EXPECT_EQ(vbn_config_set_job_key(config, bytes), VBN_OK);
         vbn_config_set_log(config, on_log, this);
         EXPECT_EQ(vbn_open(config, &context), VBN_OK) << vbn_error_text();
@@ -149,6 +152,69 @@ TEST_P(LinkReal, a_server_learns_that_a_client_has_closed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, LinkReal, testing::Values("shm", "tcp"));
+
+/* Numbered messages of one sender. */
+struct Numbers {
+    int expected = 0, wrong = 0;
+    static void on_message(void *arg, const vbn_am_message_t *message) {
+        auto *numbers = static_cast<Numbers *>(arg);
+        int number = -1;
+        if (message->header_length == sizeof(number)) memcpy(&number, message->header, sizeof(number));
+        const auto *data = static_cast<const uint8_t *>(message->data);
+        for (size_t i = 0; i < message->length; i++) numbers->wrong += data[i] != static_cast<uint8_t>(number + 1);
+        numbers->wrong += number != numbers->expected;
+        numbers->expected++;
+    }
+};
+
+/* Cuts every established TCP connection of this process, as a network that forgets them would. */
+int cut_connections() {
+    int cut = 0;
+    for (int fd = 3; fd < 1024; fd++) {
+        struct sockaddr_storage address;
+        socklen_t length = sizeof(address);
+        if (getpeername(fd, reinterpret_cast<struct sockaddr *>(&address), &length) == 0 &&
+            (address.ss_family == AF_INET || address.ss_family == AF_INET6))
+            cut += shutdown(fd, SHUT_RDWR) == 0;
+    }
+    return cut;
+}
+
+TEST(LinkRealResume, tcp_connections_that_are_cut_while_messages_are_on_their_way_go_on_without_loss) {
+    Side a("tcp", 1, "20s"), b("tcp", 1, "20s");
+    Numbers numbers;
+    ASSERT_EQ(vbn_am_handler(b.worker, 2, Numbers::on_message, &numbers), VBN_OK);
+    vbn_peer_t *peer = a.connect(b);
+    constexpr int kMessages = 2000;
+    std::vector<vbn_op_t> ops(kMessages);
+    std::vector<std::vector<uint8_t>> bytes(kMessages);
+    std::vector<struct iovec> iov(kMessages);
+    int cut = 0;
+    for (int i = 0; i < kMessages; i++) {
+        memset(&ops[i], 0, sizeof(ops[i]));
+        bytes[i].assign(static_cast<size_t>(i % 3000), static_cast<uint8_t>(i + 1));
+        iov[i] = {bytes[i].data(), bytes[i].size()};
+        ASSERT_GE(vbn_am_send(peer, 2, &i, sizeof(i), &iov[i], bytes[i].empty() ? 0 : 1, 0, &ops[i]), 0);
+        if (i % 10 == 0) {
+            vbn_progress(a.worker);
+            vbn_progress(b.worker);
+        }
+        if (i % 400 == 399) cut += cut_connections();
+    }
+    ASSERT_TRUE(run_until({&a, &b}, [&] { return numbers.expected >= kMessages || a.errors > 0; })) << a.log << b.log;
+    EXPECT_GT(cut, 0);
+    EXPECT_EQ(numbers.expected, kMessages);
+    EXPECT_EQ(numbers.wrong, 0);
+    EXPECT_EQ(a.errors, 0) << a.text;
+    vbn_op_t flush;
+    memset(&flush, 0, sizeof(flush));
+    if (vbn_flush(peer, &flush) == VBN_INPROGRESS) {
+        ASSERT_TRUE(run_until({&a, &b}, [&] { return flush.complete == 1; }));
+    }
+    EXPECT_NE(a.log.find("goes on over tcp"), std::string::npos) << a.log;
+    vbn_disconnect(peer, VBN_CLOSE_FLUSH);
+    ASSERT_TRUE(run_until({&a, &b}, [&] { return b.passive_lost == 1; })) << b.log;
+}
 
 TEST(LinkRealSelf, a_worker_reaches_itself) {
     Side a("self,shm,tcp", 1);

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link_arq.c - the sender's side of reliability in software: what is in flight, when it counts as lost, how much may be
+ * in flight. Time-outs as RFC 6298 (no sample from a packet sent twice, doubled at each time-out). A packet is lost when
+ * several later ones have arrived (as many more than DUP_THRESHOLD as packets were seen to overtake) and at the time-out.
+ * The congestion window grows by one packet per ack below ssthresh, by one per window above, halves at a loss, and starts
+ * again at CWND_MIN after a time-out.
+ * Over a connection that is to be resumed nothing is lost while it lives: there a time-out only asks for a sign of life.
+ *
+ * One timer per peer serves retransmission, delayed acks and keep-alive: it is armed for the nearest of them, never
+ * moved later, and looks again when it fires. */
+#include "link/link_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/endian.h"
+
+#define NS_PER_US UINT64_C(1000)
+#define NS_PER_MS UINT64_C(1000000)
+#define CWND_MIN 2u
+#define CWND_START 16u
+#define CWND_MAX 1024u
+#define DUP_THRESHOLD 3u
+#define OVERTAKING_MAX 128
+#define RTO_START_US 100000u
+#define RTO_MIN_US 10000u
+#define RTO_MAX_US 1000000u
+#define BACKOFF_MAX 10u
+#define PROBES_MIN 3u /* unanswered ones before a silent peer may count as lost */
+
+/* ----------------------------------------------------------------------------------------------- times */
+
+static uint32_t time_us(const vbn_peer_t *peer)
+{
+    return (uint32_t)(link_now_ns(peer->engine) / NS_PER_US);
+}
+
+static uint32_t rto_us(const link_arq_t *arq)
+{
+    uint64_t rto = arq->srtt_us == 0 ? RTO_START_US : arq->srtt_us + 4u * (uint64_t)arq->rttvar_us;
+    if (rto < RTO_MIN_US)
+        rto = RTO_MIN_US;
+    rto <<= arq->probes < BACKOFF_MAX ? arq->probes : BACKOFF_MAX;
+    return rto > RTO_MAX_US ? RTO_MAX_US : (uint32_t)rto;
+}
+
+static void rtt_sample(link_arq_t *arq, uint32_t rtt)
+{
+    if (rtt == 0)
+        rtt = 1;
+    if (arq->srtt_us == 0) {
+        arq->srtt_us = rtt;
+        arq->rttvar_us = rtt / 2;
+        return;
+    }
+    uint32_t off = rtt > arq->srtt_us ? rtt - arq->srtt_us : arq->srtt_us - rtt;
+    arq->rttvar_us += off / 4 - arq->rttvar_us / 4;
+    arq->srtt_us += rtt / 8 - arq->srtt_us / 8;
+}
+
+void link_arq_wake_at(link_arq_t *arq, uint64_t due_ns)
+{
+    if (arq->timer_ns != 0 && arq->timer_ns <= due_ns)
+        return;
+    uint64_t now = link_now_ns(arq->peer->engine);
+    arq->timer_ns = due_ns > now ? due_ns : now + 1;
+    link_timer_add(arq->peer->engine, &arq->timer, arq->timer_ns - now);
+}
+
+static uint64_t next_look(const link_arq_t *arq)
+{
+    const vbn_peer_t *peer = arq->peer;
+    if (arq->resume_until_ns != 0)
+        return link_resume_next(arq);
+    uint64_t due = arq->rto_from_ns + rto_us(arq) * NS_PER_US;
+    if (peer->tx_acked == peer->tx_next && arq->probes == 0)
+        due = arq->heard_ns + peer->engine->params.settings->link_keepalive;
+    return arq->ack_due_ns != 0 && arq->ack_due_ns < due ? arq->ack_due_ns : due;
+}
+
+/* ------------------------------------------------------------------------------------------- transmission */
+
+/* VBN_BUSY, < 0: not taken. Else the node counts as in flight. */
+static vbn_status_t transmit(vbn_peer_t *peer, link_node_t *node, bool ask)
+{
+    link_lane_t *lane = peer->lane;
+    link_arq_t *arq = peer->arq;
+    bool copied = node->resend.own.iov_base != NULL;
+    link_header_t fields = {.version = LINK_VERSION, .type = node->resend.type, .connection = lane->remote_connection,
+                            .flags = ask ? LINK_FLAG_ACK_NOW : 0, .sequence = node->sequence, .ack = peer->rx_next};
+    link_header_encode(&fields, node->header);
+    tl_packet_t packet = {.header = node->header,
+                          .header_bytes = LINK_HEADER_BYTES + node->header_bytes,
+                          .payload_bytes = node->payload_bytes,
+                          .iov = copied ? &node->resend.own : node->iov,
+                          .iov_count = copied ? 1 : node->iov_count,
+                          .cookie = node->payload_bytes > 0 ? node : NULL};
+    vbn_status_t status = lane->ops->send(lane->ep, &packet);
+    if (status == VBN_BUSY)
+        lane->blocked = true;
+    if (status == VBN_BUSY || status < 0)
+        return status;
+    node->resend.busy = status == VBN_INPROGRESS;
+    node->resend.sent_us = time_us(peer);
+    arq->pipe++;
+    if (arq->held_count == 0) { /* nothing to say beyond the cumulative ack */
+        peer->rx_acked = peer->rx_next;
+        arq->ack_due_ns = 0;
+    }
+    return status;
+}
+
+static void start_timer(vbn_peer_t *peer)
+{
+    link_arq_t *arq = peer->arq;
+    if (peer->tx_acked + 1 == peer->tx_next) /* the first in flight */
+        arq->rto_from_ns = link_now_ns(peer->engine);
+    link_arq_wake_at(arq, arq->rto_from_ns + rto_us(arq) * NS_PER_US);
+}
+
+/* Sends lost packets again, oldest first. false: no room. */
+static bool push_lost(vbn_peer_t *peer)
+{
+    link_arq_t *arq = peer->arq;
+    for (list_link_t *link = peer->inflight.next; arq->lost > 0 && link != &peer->inflight; link = link->next) {
+        link_node_t *node = container_of(link, link_node_t, link);
+        if (!node->resend.lost || node->resend.busy)
+            continue;
+        if (arq->pipe >= arq->cwnd)
+            return false;
+        vbn_status_t status = transmit(peer, node, true);
+        if (status == VBN_BUSY || status < 0)
+            return false;
+        node->resend.lost = false;
+        arq->lost--;
+        node->resend.times = (uint8_t)(node->resend.times + (node->resend.times < UINT8_MAX));
+        counter_add(peer->engine->params.counters, COUNTER_RETRANSMITS, 1);
+    }
+    return true;
+}
+
+static void begin_resend(link_node_t *node, link_type_t type)
+{
+    struct iovec own = node->resend.own;
+    node->resend = (link_resend_t){.own = own, .type = (uint8_t)type};
+}
+
+static bool push_new(vbn_peer_t *peer)
+{
+    link_arq_t *arq = peer->arq;
+    link_node_t *node = container_of(peer->queue.next, link_node_t, link);
+    uint32_t in_window = peer->tx_next - peer->tx_acked;
+    if (arq->pipe >= arq->cwnd || in_window >= peer->window)
+        return false;
+    bool last = arq->pipe + 1 >= arq->cwnd || in_window + 1 >= peer->window;
+    begin_resend(node, LINK_DATA);
+    node->sequence = peer->tx_next;
+    vbn_status_t status = transmit(peer, node, last);
+    if (status == VBN_BUSY || status < 0)
+        return false; /* failed: ep_error follows */
+    list_remove(&node->link);
+    list_append(&peer->inflight, &node->link);
+    peer->queued--;
+    peer->tx_next++;
+    start_timer(peer);
+    return true;
+}
+
+void link_arq_push(vbn_peer_t *peer)
+{
+    link_arq_t *arq = peer->arq;
+    if (!link_may_send(peer) || (arq->lost > 0 && !push_lost(peer)))
+        return;
+    while (!list_empty(&peer->queue) && link_may_send(peer) && push_new(peer)) {
+    }
+}
+
+static void copy_payload(link_node_t *node, const link_packet_t *packet)
+{
+    uint8_t *to = node->header + LINK_HEADER_BYTES + packet->header_bytes;
+    if (packet->payload_bytes > 0)
+        node->resend.own = (struct iovec){.iov_base = to, .iov_len = packet->payload_bytes};
+    for (uint32_t i = 0; i < packet->iov_count; i++) {
+        if (packet->iov[i].iov_len > 0)
+            memcpy(to, packet->iov[i].iov_base, packet->iov[i].iov_len);
+        to += packet->iov[i].iov_len;
+    }
+    node->done = NULL;
+}
+
+vbn_status_t link_arq_send(vbn_peer_t *peer, const link_packet_t *packet)
+{
+    link_node_t *node = mpool_get(&peer->engine->nodes);
+    if (node == NULL)
+        return VBN_ERR_NO_MEMORY;
+    link_node_fill(node, peer, packet);
+    node->resend.own = (struct iovec){NULL, 0};
+    bool copied = packet->payload_bytes <= TL_HEADER_MAX - LINK_HEADER_BYTES - packet->header_bytes;
+    if (copied)
+        copy_payload(node, packet);
+    list_append(&peer->queue, &node->link);
+    if (peer->queued++ == 0)
+        link_arq_push(peer);
+    return copied ? VBN_OK : VBN_INPROGRESS;
+}
+
+void link_arq_say_close(vbn_peer_t *peer)
+{
+    link_arq_t *arq = peer->arq;
+    link_node_t *node = mpool_get(&peer->engine->nodes);
+    arq->close_sent = true;
+    if (node == NULL)
+        return; /* all is acknowledged: link_arq_close() says the rest */
+    *node = (link_node_t){.peer = peer, .sequence = peer->tx_next};
+    begin_resend(node, LINK_CLOSE);
+    list_append(&peer->inflight, &node->link);
+    peer->tx_next++;
+    vbn_status_t status = transmit(peer, node, true);
+    if (status == VBN_BUSY || status < 0) {
+        node->resend.lost = true;
+        arq->lost++;
+    }
+    start_timer(peer);
+}
+
+/* ------------------------------------------------------------------------------------------------- acks */
+
+static void finish(link_node_t *node)
+{
+    link_done_func_t done = node->done;
+    void *arg = node->arg;
+    mpool_put(&node->peer->engine->nodes, node);
+    if (done != NULL)
+        done(arg, VBN_OK);
+}
+
+/* A node needs no more sending. */
+static void leave_flight(link_arq_t *arq, link_node_t *node)
+{
+    if (node->resend.lost)
+        arq->lost--;
+    else if (!node->resend.sacked)
+        arq->pipe--;
+    node->resend.lost = false;
+}
+
+/* Learns from a node that has just arrived and was sent once: how long that took, and how many overtook it. */
+static void learn(link_arq_t *arq, const link_node_t *node, uint32_t now_us)
+{
+    if (node->resend.times > 0 || node->resend.sacked)
+        return;
+    rtt_sample(arq, now_us - node->resend.sent_us);
+    int32_t overtaken = (int32_t)(arq->top - node->sequence);
+    if (overtaken > (int32_t)arq->overtaking)
+        arq->overtaking = overtaken < OVERTAKING_MAX ? (uint32_t)overtaken : OVERTAKING_MAX;
+}
+
+/* Takes what is cumulatively acknowledged off; completed nodes go to `done`. */
+static uint32_t take_acked(vbn_peer_t *peer, uint32_t ack, uint32_t now_us, list_link_t *done)
+{
+    link_arq_t *arq = peer->arq;
+    uint32_t count = ack - peer->tx_acked;
+    for (uint32_t i = 0; i < count; i++) {
+        link_node_t *node = container_of(list_pop(&peer->inflight), link_node_t, link);
+        if (i + 1 == count || arq->top != peer->tx_acked)
+            learn(arq, node, now_us);
+        leave_flight(arq, node);
+        node->resend.acked = node->resend.busy;
+        list_append(node->resend.busy ? &arq->parked : done, &node->link);
+    }
+    peer->tx_acked = ack;
+    return count;
+}
+
+/* Marks what the peer holds; returns how many nodes are newly known to have arrived. *highest_p: the last of them all. */
+static uint32_t take_sacked(vbn_peer_t *peer, const uint8_t *sack, uint32_t words, uint32_t now_us,
+                            uint32_t *highest_p)
+{
+    uint32_t count = 0;
+    *highest_p = peer->tx_acked;
+    list_for_each(link, &peer->inflight) {
+        link_node_t *node = container_of(link, link_node_t, link);
+        uint32_t at = node->sequence - peer->tx_acked - 1; /* the first in flight has none: at is huge */
+        if (at / 64 >= words || (le_get_u64(sack + at / 64 * 8) >> (at % 64) & 1) == 0)
+            continue;
+        *highest_p = node->sequence;
+        if (node->resend.sacked)
+            continue;
+        learn(peer->arq, node, now_us);
+        leave_flight(peer->arq, node);
+        node->resend.sacked = true;
+        count++;
+    }
+    return count;
+}
+
+/* Nodes well before the highest that arrived, and not just sent again, are lost. */
+static uint32_t mark_lost(vbn_peer_t *peer, uint32_t highest, uint32_t now_us)
+{
+    link_arq_t *arq = peer->arq;
+    uint32_t wait_us = arq->srtt_us + 4 * arq->rttvar_us;
+    int32_t threshold = (int32_t)(DUP_THRESHOLD + arq->overtaking);
+    uint32_t count = 0;
+    list_for_each(link, &peer->inflight) {
+        link_node_t *node = container_of(link, link_node_t, link);
+        if ((int32_t)(highest - node->sequence) < threshold)
+            break;
+        if (node->resend.sacked || node->resend.lost || (node->resend.times > 0 && now_us - node->resend.sent_us < wait_us))
+            continue;
+        node->resend.lost = true;
+        arq->lost++;
+        arq->pipe--;
+        count++;
+    }
+    return count;
+}
+
+static void slow_down(vbn_peer_t *peer, uint32_t cwnd)
+{
+    link_arq_t *arq = peer->arq;
+    arq->ssthresh = arq->cwnd / 2 > CWND_MIN ? arq->cwnd / 2 : CWND_MIN;
+    arq->cwnd = cwnd != 0 ? cwnd : arq->ssthresh;
+    arq->growth = 0;
+    arq->recover = peer->tx_next;
+    arq->recovering = true;
+}
+
+static void speed_up(vbn_peer_t *peer, uint32_t acked)
+{
+    link_arq_t *arq = peer->arq;
+    if (arq->recovering && (int32_t)(peer->tx_acked - arq->recover) >= 0)
+        arq->recovering = false;
+    if (arq->cwnd < arq->ssthresh) {
+        arq->cwnd += acked;
+    } else if (!arq->recovering && (arq->growth += acked) >= arq->cwnd) {
+        arq->growth -= arq->cwnd;
+        arq->cwnd++;
+    }
+    if (arq->cwnd > CWND_MAX)
+        arq->cwnd = CWND_MAX;
+}
+
+void link_arq_acked(vbn_peer_t *peer, uint32_t ack, const uint8_t *sack, uint32_t words)
+{
+    link_arq_t *arq = peer->arq;
+    list_link_t done;
+    uint32_t highest, now_us = time_us(peer);
+    if ((int32_t)(ack - peer->tx_acked) < 0 || (ack == peer->tx_acked && words == 0))
+        return; /* an old one, or no news */
+    list_init(&done);
+    uint32_t acked = take_acked(peer, ack, now_us, &done);
+    uint32_t arrived = acked + take_sacked(peer, sack, words, now_us, &highest);
+    if ((int32_t)(highest - arq->top) > 0)
+        arq->top = highest;
+    if (arrived > 0)
+        arq->rto_from_ns = link_now_ns(peer->engine);
+    if (peer->lane->datagram) { /* a connection loses all or nothing */
+        if (mark_lost(peer, highest, now_us) > 0 && !arq->recovering)
+            slow_down(peer, 0);
+        speed_up(peer, acked);
+    }
+    for (list_link_t *link; (link = list_pop(&done)) != NULL;)
+        finish(container_of(link, link_node_t, link));
+    if (!list_empty(&peer->flushes))
+        link_flush_complete(peer);
+    if (peer->arq == NULL) /* a callback made progress in which the peer ended */
+        return;
+    if (arq->lost > 0 || !list_empty(&peer->queue))
+        link_drain(peer);
+}
+
+void link_arq_tx_done(link_node_t *node)
+{
+    node->resend.busy = false;
+    if (node->resend.acked) {
+        list_remove(&node->link);
+        finish(node);
+    } else if (node->resend.lost) { /* it could not be sent again while in use */
+        link_drain(node->peer);
+    }
+}
+
+/* --------------------------------------------------------------------------------------------- time-outs */
+
+static bool given_up(vbn_peer_t *peer, uint64_t now)
+{
+    link_arq_t *arq = peer->arq;
+    uint64_t limit = peer->engine->params.settings->link_peer_timeout;
+    char text[256];
+    if (arq->probes < PROBES_MIN || now - arq->heard_ns < limit)
+        return false;
+    snprintf(text, sizeof(text), "no answer over %s for %llu ms (link.peer_timeout=%llu ms), %u packets not acknowledged",
+             peer->engine->transports[peer->transport].ops->name,
+             (unsigned long long)((now - arq->heard_ns) / NS_PER_MS), (unsigned long long)(limit / NS_PER_MS),
+             peer->tx_next - peer->tx_acked);
+    link_lane_broke(peer->lane, VBN_ERR_PEER_LOST, text);
+    return true;
+}
+
+static void all_lost(vbn_peer_t *peer)
+{
+    link_arq_t *arq = peer->arq;
+    list_for_each(link, &peer->inflight) {
+        link_node_t *node = container_of(link, link_node_t, link);
+        if (node->resend.sacked || node->resend.lost)
+            continue;
+        node->resend.lost = true;
+        arq->lost++;
+        arq->pipe--;
+    }
+    slow_down(peer, CWND_MIN);
+}
+
+static void look(vbn_peer_t *peer, uint64_t now)
+{
+    link_arq_t *arq = peer->arq;
+    bool waiting = peer->tx_acked != peer->tx_next;
+    if (arq->ack_due_ns != 0 && now >= arq->ack_due_ns)
+        link_send_ack(peer, 0);
+    if (waiting || arq->probes > 0) {
+        if (now < arq->rto_from_ns + rto_us(arq) * NS_PER_US)
+            return;
+    } else if (now < arq->heard_ns + peer->engine->params.settings->link_keepalive) {
+        return;
+    }
+    arq->probes = (uint16_t)(arq->probes + (arq->probes < UINT16_MAX));
+    arq->rto_from_ns = now;
+    if (waiting && peer->lane->datagram) {
+        all_lost(peer);
+        link_arq_push(peer);
+    } else {
+        link_send_ack(peer, LINK_FLAG_ACK_NOW);
+    }
+}
+
+static void on_timer(wheel_timer_t *timer)
+{
+    link_arq_t *arq = container_of(timer, link_arq_t, timer);
+    vbn_peer_t *peer = arq->peer;
+    uint64_t now = link_now_ns(peer->engine);
+    arq->timer_ns = 0;
+    if (arq->resume_until_ns != 0)
+        link_resume_look(peer, now);
+    else if (!given_up(peer, now))
+        look(peer, now);
+    if (peer->arq != NULL)
+        link_arq_wake_at(arq, next_look(arq));
+}
+
+/* ---------------------------------------------------------------------------------------------- life */
+
+bool link_arq_ack_valid(const vbn_peer_t *peer, uint32_t ack)
+{
+    return ack - peer->tx_acked <= peer->tx_next - peer->tx_acked;
+}
+
+void link_arq_lane_gone(vbn_peer_t *peer)
+{
+    link_arq_t *arq = peer->arq;
+    list_link_t parked;
+    list_init(&parked);
+    list_for_each(link, &peer->inflight) {
+        link_node_t *node = container_of(link, link_node_t, link);
+        node->resend.busy = false;
+        if (node->resend.sacked || node->resend.lost)
+            continue;
+        node->resend.lost = true;
+        arq->lost++;
+        arq->pipe--;
+    }
+    for (list_link_t *link; (link = list_pop(&arq->parked)) != NULL;)
+        list_append(&parked, link);
+    for (list_link_t *link; (link = list_pop(&parked)) != NULL;)
+        finish(container_of(link, link_node_t, link));
+}
+
+void link_arq_restart(vbn_peer_t *peer, uint32_t ack)
+{
+    link_arq_t *arq = peer->arq;
+    arq->cwnd = peer->lane->datagram ? CWND_START : UINT32_MAX;
+    arq->ssthresh = CWND_MAX;
+    arq->srtt_us = arq->rttvar_us = arq->probes = 0;
+    arq->recovering = false;
+    arq->heard_ns = arq->rto_from_ns = link_now_ns(peer->engine);
+    /* No times are learnt from packets of the lane before. */
+    list_for_each(link, &peer->inflight) container_of(link, link_node_t, link)->resend.times = 1;
+    link_arq_acked(peer, ack, NULL, 0);
+    if (peer->arq != NULL)
+        link_arq_wake_at(arq, next_look(arq));
+}
+
+vbn_status_t link_arq_open(vbn_peer_t *peer, uint64_t session)
+{
+    link_arq_t *arq = calloc(1, sizeof(*arq));
+    if (arq == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no memory for a peer's retransmission state");
+    const link_transport_t *transport = &peer->engine->transports[peer->transport];
+    arq->peer = peer;
+    arq->session = session;
+    arq->packet_max = transport->ops->caps(transport->iface)->packet_max;
+    arq->cwnd = peer->lane->datagram ? CWND_START : UINT32_MAX;
+    arq->ssthresh = CWND_MAX;
+    arq->heard_ns = link_now_ns(peer->engine);
+    list_init(&arq->parked);
+    wheel_timer_init(&arq->timer, on_timer);
+    peer->arq = arq;
+    /* What was queued before names memory of the caller. */
+    list_for_each(link, &peer->queue) container_of(link, link_node_t, link)->resend.own = (struct iovec){NULL, 0};
+    link_arq_wake_at(arq, next_look(arq));
+    return VBN_OK;
+}
+
+static void tell_end(vbn_peer_t *peer)
+{
+    link_lane_t *lane = peer->lane;
+    uint8_t bytes[LINK_HEADER_BYTES];
+    if (lane == NULL || lane->hs != NULL || lane->ep == NULL || lane->blocked)
+        return;
+    link_header_t header = {.version = LINK_VERSION, .type = LINK_CLOSE, .flags = LINK_FLAG_AT_ONCE,
+                            .connection = lane->remote_connection, .sequence = peer->tx_next, .ack = peer->rx_next};
+    link_header_encode(&header, bytes);
+    tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
+    lane->ops->send(lane->ep, &packet); /* lost: the peer's time-out finds out */
+}
+
+void link_arq_close(vbn_peer_t *peer, list_link_t *parked)
+{
+    link_arq_t *arq = peer->arq;
+    if (!arq->told)
+        tell_end(peer);
+    wheel_cancel(&peer->engine->wheel, &arq->timer);
+    link_datagram_drop_held(arq);
+    peer->arq = NULL;
+    for (list_link_t *link; (link = list_pop(&arq->parked)) != NULL;)
+        list_append(parked, link);
+    free(arq);
+}

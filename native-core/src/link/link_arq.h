@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link_arq.h - reliability in software (ARQ, automatic repeat request) for transports without TL_CAP_RELIABLE, and for
+ * connections that are to survive their transport's (link.resume_timeout): every packet is kept until the peer has
+ * acknowledged it, sent again when it seems lost, delivered once and in order.
+ *
+ *   link_send --> peer->queue --> peer->inflight (in order of sequence) --ack--> done
+ *                    window, cwnd     lost ones first
+ *
+ * Buffers: a payload that fits into the node beside its header is copied and link_send says VBN_OK; a larger one stays
+ * the caller's until the ack (VBN_INPROGRESS, then done), because it may have to be sent again.
+ *
+ * Invariants: A1 peer->inflight holds exactly the sequences tx_acked .. tx_next-1. A2 pipe = nodes of it that are neither
+ * sacked nor lost. A3 lost = nodes that are lost. A4 held packets have sequences rx_next+1 .. rx_next+LINK_HELD_MAX-1. */
+#ifndef VBN_LINK_ARQ_H
+#define VBN_LINK_ARQ_H
+
+#include "link/link.h"
+#include "link/link_wire.h"
+
+#define LINK_HELD_MAX 512u /* packets that may wait for an earlier one */
+
+typedef struct link_lane link_lane_t;
+typedef struct link_node link_node_t;
+
+/* Part of a node, from its first transmission to its ack. */
+typedef struct link_resend {
+    struct iovec own; /* payload copied into the node */
+    uint32_t sent_us;
+    uint8_t type; /* LINK_DATA or LINK_CLOSE */
+    uint8_t times; /* transmissions after the first, saturating */
+    bool sacked;   /* the peer holds it */
+    bool lost;     /* to be sent again */
+    bool busy;     /* the transport uses header and payload */
+    bool acked;    /* waits in arq->parked for the transport to let go */
+} link_resend_t;
+
+typedef struct link_held {
+    uint32_t upper_bytes;
+    uint32_t payload_bytes;
+    _Alignas(16) uint8_t bytes[]; /* upper header, padding to 16, payload */
+} link_held_t;
+
+typedef struct link_arq {
+    vbn_peer_t *peer;
+    wheel_timer_t timer;
+    link_held_t **held; /* [LINK_HELD_MAX] by sequence; NULL while nothing waits */
+    list_link_t parked;
+    uint64_t timer_ns;   /* when the timer fires; 0: not armed */
+    uint64_t rto_from_ns; /* the retransmission timer runs from here */
+    uint64_t ack_due_ns; /* 0: no ack is owed */
+    uint64_t heard_ns;   /* last packet from the peer */
+    uint64_t session;         /* the first WELCOME's epoch: tells this connection from earlier and later ones */
+    uint64_t resume_until_ns; /* 0: not resuming */
+    uint64_t redial_ns;
+    uint32_t held_count;
+    uint32_t srtt_us, rttvar_us; /* 0: no sample yet */
+    uint32_t cwnd, ssthresh, growth; /* packets */
+    uint32_t pipe, lost;
+    uint32_t top;     /* the highest sequence known to have arrived */
+    uint32_t overtaking; /* most packets that one sent later by so many arrived before */
+    uint32_t recover; /* one loss event until this is acknowledged */
+    uint16_t probes;  /* time-outs and keep-alives since the peer was heard */
+    uint32_t resume_ack; /* what the peer has, as its PROOF or WELCOME said */
+    uint32_t packet_max; /* of the first lane's transport */
+    uint8_t first_transport;
+    uint8_t attempts;
+    bool recovering;
+    bool close_sent;
+    bool told; /* the other side has ended the peer itself */
+} link_arq_t;
+
+/* link_arq.c: the sender's side. */
+
+vbn_status_t link_arq_open(vbn_peer_t *peer, uint64_t session);
+/* What the transport used is free again, nothing is in flight. Completes acknowledged packets. */
+void link_arq_lane_gone(vbn_peer_t *peer);
+/* A new lane is ready and the peer expects `ack`: sends the rest again. */
+void link_arq_restart(vbn_peer_t *peer, uint32_t ack);
+bool link_arq_ack_valid(const vbn_peer_t *peer, uint32_t ack);
+/* The peer ends: one best-effort word to the other side unless it knows. Acknowledged nodes that the transport still uses
+ * go to `parked`; the caller completes them when the lane is gone. */
+void link_arq_close(vbn_peer_t *peer, list_link_t *parked);
+vbn_status_t link_arq_send(vbn_peer_t *peer, const link_packet_t *packet);
+/* Sends what window and congestion allow: lost packets first. */
+void link_arq_push(vbn_peer_t *peer);
+/* sack: `words` 64-bit words, bit i of them says that sequence ack + 1 + i has arrived. */
+void link_arq_acked(vbn_peer_t *peer, uint32_t ack, const uint8_t *sack, uint32_t words);
+/* All before is acknowledged: sends CLOSE as the last sequence. */
+void link_arq_say_close(vbn_peer_t *peer);
+/* The transport lets go of a node; true when that completed it. */
+void link_arq_tx_done(link_node_t *node);
+/* Arms the timer if `due_ns` is before what it is armed for. */
+void link_arq_wake_at(link_arq_t *arq, uint64_t due_ns);
+
+/* link_datagram.c: the receiver's side. */
+
+void link_datagram_rx(link_lane_t *lane, const void *header, uint32_t header_bytes, const void *payload,
+                      uint32_t payload_bytes);
+/* Writes what the peer must know of held packets; returns the bytes. */
+uint32_t link_datagram_sack(const vbn_peer_t *peer, uint8_t *bytes);
+void link_datagram_drop_held(link_arq_t *arq);
+
+#endif

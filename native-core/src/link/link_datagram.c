@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link_datagram.c - the receiver's side of reliability in software: duplicates dropped, early packets held, acks.
+ *
+ * An ack goes at once when a packet came early or twice, when the sender asks, and after ACK_EVERY packets; else with the
+ * next packet or after ACK_DELAY_NS. Nothing that arrives over datagrams ends a peer except a proved peer's CLOSE: a wrong
+ * packet may be late, doubled or damaged, so it is counted and dropped. */
+#include "link/link_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/endian.h"
+
+#define ACK_EVERY 16u
+#define ACK_DELAY_NS UINT64_C(1000000)
+#define ACK_BYTES 16384u /* a packet that large is acknowledged at once: its sender's memory waits */
+#define LINGER_NS UINT64_C(3000000000)
+
+static uint32_t payload_at(uint32_t upper_bytes)
+{
+    return (upper_bytes + 15u) & ~15u;
+}
+
+/* ----------------------------------------------------------------------------------------- early packets */
+
+static void hold(vbn_peer_t *peer, const link_header_t *header, const void *upper, uint32_t upper_bytes,
+                 const void *payload, uint32_t payload_bytes)
+{
+    link_arq_t *arq = peer->arq;
+    if (arq->held == NULL)
+        arq->held = calloc(LINK_HELD_MAX, sizeof(*arq->held)); /* NOLINT: array of pointers */
+    if (arq->held == NULL)
+        return; /* as if it had been lost */
+    link_held_t **place = &arq->held[header->sequence % LINK_HELD_MAX];
+    if (*place != NULL) {
+        counter_add(peer->engine->params.counters, COUNTER_DUPLICATES, 1);
+        return;
+    }
+    link_held_t *held = malloc((sizeof(*held) + payload_at(upper_bytes) + payload_bytes + 15u) & ~(size_t)15);
+    if (held == NULL)
+        return;
+    *held = (link_held_t){.upper_bytes = upper_bytes, .payload_bytes = payload_bytes};
+    memcpy(held->bytes, upper, upper_bytes);
+    if (payload_bytes > 0)
+        memcpy(held->bytes + payload_at(upper_bytes), payload, payload_bytes);
+    *place = held;
+    arq->held_count++;
+    counter_add(peer->engine->params.counters, COUNTER_REORDERED, 1);
+}
+
+/* The packet rx_next if it is held. The caller frees it. */
+static link_held_t *take_held(vbn_peer_t *peer)
+{
+    link_arq_t *arq = peer->arq;
+    if (arq->held == NULL)
+        return NULL;
+    link_held_t **place = &arq->held[peer->rx_next % LINK_HELD_MAX];
+    link_held_t *held = *place;
+    *place = NULL;
+    if (held != NULL)
+        arq->held_count--;
+    if (arq->held_count == 0) { /* an idle peer keeps no table */
+        free(arq->held);
+        arq->held = NULL;
+    }
+    return held;
+}
+
+void link_datagram_drop_held(link_arq_t *arq)
+{
+    for (uint32_t i = 0; arq->held != NULL && i < LINK_HELD_MAX; i++)
+        free(arq->held[i]);
+    free(arq->held);
+    arq->held = NULL;
+    arq->held_count = 0;
+}
+
+uint32_t link_datagram_sack(const vbn_peer_t *peer, uint8_t *bytes)
+{
+    const link_arq_t *arq = peer->arq;
+    uint32_t words = 0, found = 0;
+    for (uint32_t at = 0; found < arq->held_count && at < LINK_HELD_MAX - 1; at++) {
+        if (arq->held[(peer->rx_next + 1 + at) % LINK_HELD_MAX] == NULL)
+            continue;
+        for (; words <= at / 64; words++)
+            le_put_u64(bytes + 8 * words, 0);
+        bytes[at / 8] |= (uint8_t)(1u << (at % 8));
+        found++;
+    }
+    return 8 * words;
+}
+
+/* ------------------------------------------------------------------------------------------------ acks */
+
+static void owe_ack(vbn_peer_t *peer, bool at_once)
+{
+    link_arq_t *arq = peer->arq;
+    uint32_t owed = peer->rx_next - peer->rx_acked;
+    if (at_once || owed >= ACK_EVERY || owed > peer->window / 4) {
+        link_send_ack(peer, 0);
+    } else if (owed > 0 && arq->ack_due_ns == 0) {
+        arq->ack_due_ns = link_now_ns(peer->engine) + ACK_DELAY_NS;
+        link_arq_wake_at(arq, arq->ack_due_ns);
+    }
+}
+
+/* --------------------------------------------------------------------------------------------- closing */
+
+static void lingered(wheel_timer_t *timer)
+{
+    link_lane_free(container_of(timer, link_handshake_t, timer)->lane, VBN_CLOSE_NOW);
+}
+
+/* The peer is done; its CLOSE may come again because our ack of it may be lost. */
+static void linger(link_lane_t *lane)
+{
+    link_engine_t *engine = lane->engine;
+    link_handshake_t *hs = calloc(1, sizeof(*hs));
+    vbn_peer_t *peer = lane->peer;
+    if (hs == NULL)
+        return; /* the peer's time-out ends it */
+    link_header_t header = {.version = LINK_VERSION, .type = LINK_ACK, .connection = lane->remote_connection,
+                            .sequence = peer->tx_next, .ack = peer->rx_next};
+    link_header_encode(&header, hs->control);
+    hs->control_bytes = LINK_HEADER_BYTES;
+    hs->lane = lane;
+    wheel_timer_init(&hs->retry, lingered);
+    wheel_timer_init(&hs->timer, lingered);
+    link_timer_add(engine, &hs->timer, LINGER_NS);
+    lane->hs = hs;
+    lane->state = LANE_LINGERS;
+    lane->peer = NULL;
+    peer->lane = NULL;
+    list_append(&engine->lanes, &lane->link);
+}
+
+/* The transport still uses memory of this peer's packets: its lane cannot stay behind without the peer. */
+static bool in_use(const vbn_peer_t *peer)
+{
+    if (!list_empty(&peer->arq->parked))
+        return true;
+    list_for_each(link, &peer->inflight) {
+        if (container_of(link, const link_node_t, link)->resend.busy)
+            return true;
+    }
+    return false;
+}
+
+/* CLOSE is the peer's last packet, sent when all before it was acknowledged. */
+static void rx_close(link_lane_t *lane, const link_header_t *header)
+{
+    vbn_peer_t *peer = lane->peer;
+    if (header->sequence != peer->rx_next || in_use(peer))
+        return; /* comes again */
+    peer->rx_next++;
+    link_send_ack(peer, 0);
+    linger(lane);
+    link_peer_end(peer, VBN_ERR_PEER_LOST, "the peer closed the connection", false);
+}
+
+/* -------------------------------------------------------------------------------------------- receiving */
+
+static bool alive(const vbn_peer_t *peer)
+{
+    return peer->state != PEER_LOST && peer->state != PEER_ENDING;
+}
+
+/* One packet in order. false: the peer has ended, or will. */
+static bool deliver(vbn_peer_t *peer, const void *upper, uint32_t upper_bytes, const void *payload,
+                    uint32_t payload_bytes)
+{
+    const link_upcalls_t *up = &peer->engine->params.upcalls;
+    peer->rx_next++;
+    peer->seen = true;
+    up->rx(up->arg, peer, upper, upper_bytes, payload, payload_bytes);
+    return alive(peer);
+}
+
+static bool deliver_held(vbn_peer_t *peer)
+{
+    bool goes_on = true;
+    for (link_held_t *held; goes_on && (held = take_held(peer)) != NULL;) {
+        goes_on = deliver(peer, held->bytes, held->upper_bytes, held->bytes + payload_at(held->upper_bytes),
+                          held->payload_bytes);
+        free(held);
+    }
+    return goes_on;
+}
+
+static void rx_data(vbn_peer_t *peer, const link_header_t *header, const void *upper, uint32_t upper_bytes,
+                    const void *payload, uint32_t payload_bytes)
+{
+    uint32_t ahead = header->sequence - peer->rx_next;
+    uint32_t most = peer->window < LINK_HELD_MAX ? peer->window : LINK_HELD_MAX;
+    if (ahead == 0) {
+        bool gap = peer->arq->held_count > 0;
+        if (deliver(peer, upper, upper_bytes, payload, payload_bytes) && deliver_held(peer))
+            owe_ack(peer, gap || payload_bytes >= ACK_BYTES || (header->flags & LINK_FLAG_ACK_NOW) != 0);
+        return;
+    }
+    if (ahead < most)
+        hold(peer, header, upper, upper_bytes, payload, payload_bytes);
+    else if ((int32_t)ahead < 0)
+        counter_add(peer->engine->params.counters, COUNTER_DUPLICATES, 1);
+    owe_ack(peer, true);
+}
+
+static void count_bad(const link_lane_t *lane)
+{
+    counter_add(lane->engine->params.counters, COUNTER_BAD_FRAMES, 1);
+}
+
+/* From here on the packet is from the proved peer; the lane may not be ready for sending yet. */
+static void rx_proved(link_lane_t *lane, const link_header_t *header, const uint8_t *body, uint32_t body_bytes,
+                      const void *payload, uint32_t payload_bytes)
+{
+    vbn_peer_t *peer = lane->peer;
+    bool ack_fits = payload_bytes == 0 && body_bytes % 8 == 0 && body_bytes <= LINK_HELD_MAX / 8;
+    if ((header->type == LINK_ACK && !ack_fits) || body_bytes > LINK_UPPER_HEADER_MAX ||
+        (header->type == LINK_CLOSE && body_bytes + payload_bytes > 0)) {
+        count_bad(lane);
+        return;
+    }
+    free(lane->welcome);
+    lane->welcome = NULL;
+    peer->arq->heard_ns = link_now_ns(lane->engine);
+    peer->arq->probes = 0;
+    if (header->type == LINK_CLOSE && (header->flags & LINK_FLAG_AT_ONCE) != 0) {
+        peer->arq->told = true;
+        link_peer_end(peer, VBN_ERR_PEER_LOST, "the peer closed the connection", false);
+        return;
+    }
+    link_arq_acked(peer, header->ack, body, header->type == LINK_ACK ? body_bytes / 8 : 0);
+    if (!alive(peer))
+        return;
+    if (header->type == LINK_DATA)
+        rx_data(peer, header, body, body_bytes, payload, payload_bytes);
+    else if (header->type == LINK_CLOSE)
+        rx_close(lane, header);
+    else if ((header->flags & LINK_FLAG_ACK_NOW) != 0)
+        link_send_ack(peer, 0);
+}
+
+/* Lanes without a peer that only repeat their last word. */
+static void rx_answered(link_lane_t *lane, const link_header_t *header)
+{
+    bool mine = header->type >= LINK_HELLO ? lane->state == LANE_REJECTED
+                                           : lane->state == LANE_LINGERS && header->connection == lane->local_connection;
+    tl_packet_t packet = {.header = lane->hs->control, .header_bytes = lane->hs->control_bytes};
+    if (mine && !lane->blocked && lane->ops->send(lane->ep, &packet) == VBN_BUSY)
+        lane->blocked = true; /* the peer will ask again */
+}
+
+static bool is_proved(const link_lane_t *lane)
+{
+    const vbn_peer_t *peer = lane->peer;
+    return peer != NULL && peer->state != PEER_ENDING && peer->lane == lane && lane->state == LANE_PROVED &&
+           peer->arq != NULL;
+}
+
+void link_datagram_rx(link_lane_t *lane, const void *bytes, uint32_t length, const void *payload,
+                      uint32_t payload_bytes)
+{
+    link_header_t header;
+    const uint8_t *body = (const uint8_t *)bytes + LINK_HEADER_BYTES;
+    if (!link_header_decode(bytes, length, &header) || (header.type >= LINK_HELLO && payload_bytes > 0)) {
+        count_bad(lane);
+        return;
+    }
+    uint32_t body_bytes = length - LINK_HEADER_BYTES;
+    if (lane->state == LANE_REJECTED || lane->state == LANE_LINGERS)
+        rx_answered(lane, &header);
+    else if (header.type >= LINK_HELLO) {
+        if (!lane->datagram || !link_wireup_repeated(lane, &header, body, body_bytes))
+            link_wireup_rx(lane, &header, body, body_bytes);
+    } else if (is_proved(lane) && header.connection == lane->local_connection &&
+               (int32_t)(lane->peer->tx_next - header.ack) >= 0) {
+        rx_proved(lane, &header, body, body_bytes, payload, payload_bytes);
+    }
+}
