@@ -521,7 +521,7 @@ TEST_F(Cache, WithoutUserfaultfdEachGetRegistersAnewAndTheLogSaysWhy)
     int status = -1;
     waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        GTEST_SKIP() << "no seccomp filters here";
+        GTEST_SKIP() << "no seccomp filters here: allow seccomp() in the container profile";
     EXPECT_EQ(status, 0);
     reopen({64, 1 << 30, false, false, false, false}); // the same by choice
     uint8_t *p = map_pages(1);

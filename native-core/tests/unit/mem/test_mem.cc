@@ -231,7 +231,7 @@ TEST_F(Mem, EveryDamagedHeaderIsRefused)
 TEST_F(Mem, AFullTmpfsIsAnErrorWithPathAndCureAndLeavesNoFile)
 {
     if (geteuid() != 0)
-        GTEST_SKIP() << "not root: cannot mount a small tmpfs";
+        GTEST_SKIP() << "cannot mount a small tmpfs: run as root";
     std::string mount_point = directory + "/small";
     ASSERT_EQ(mkdir(mount_point.c_str(), 0700), 0);
     if (mount("none", mount_point.c_str(), "tmpfs", 0, "size=1m,mode=700") != 0) {

@@ -79,7 +79,7 @@ TEST_F(UserMemory, RegisteringAgainFindsTheSamePagesReady)
         mem_free(make(buffer.data(), buffer.size(), RW));
     EXPECT_EQ(bench_counter(bench, "mem.cache.misses") + bench_counter(bench, "mem.cache.hits"), 10u);
     if (bench_counter(bench, "mem.cache.hits") == 0)
-        GTEST_SKIP() << "mappings cannot be watched here";
+        GTEST_SKIP() << "userfaultfd is refused here: sysctl vm.unprivileged_userfaultfd=1, or run as root";
     EXPECT_EQ(bench_counter(bench, "mem.cache.misses"), 1u);
 }
 
