@@ -200,27 +200,51 @@ void link_peer_reap(link_engine_t *engine);
 void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text);
 void link_peer_run_imports(vbn_peer_t *peer); /* READY: starts the imports that waited */
 
-/* ------------------------------------------------------------------------------------ link_wireup.c */
+/* -------------------------------------------------------------------------------------- link_lane.c */
+
+static inline const char *link_lane_name(const link_lane_t *lane)
+{
+    return lane->ops->name;
+}
 
 vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initiator, link_lane_t **lane_p);
 void link_lane_free(link_lane_t *lane, vbn_close_mode_t mode);
-vbn_status_t link_wireup_start(link_lane_t *lane, uint64_t target_uid);
-void link_wireup_rx(link_lane_t *lane, const link_header_t *header, const uint8_t *body, size_t body_bytes);
-void link_wireup_resume(link_lane_t *lane); /* the transport has room again */
+void link_lane_drop_endpoint(link_lane_t *lane, vbn_close_mode_t mode);
+/* Without its endpoint; the lane itself goes too unless a peer has it. */
+void link_lane_drop(link_lane_t *lane, vbn_close_mode_t mode);
+void link_lane_stop_timers(link_lane_t *lane);
+void link_lane_stranger_gone(link_lane_t *lane);
 /* A lane broke: its peer resumes over another one if it may, else it is lost. */
 void link_lane_broke(link_lane_t *lane, vbn_status_t status, const char *text);
 /* Ends a lane that cannot go on; its peer, if it has one, is lost. */
 void link_lane_fail(link_lane_t *lane, vbn_status_t status, const char *text);
-void link_lane_check_ready(link_lane_t *lane);
 void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch);
+
+/* ----------------------------------------------------------------------------------- link_control.c */
+
+void link_control_send(link_lane_t *lane, link_type_t type, const void *body, size_t body_bytes);
+void link_control_retry(wheel_timer_t *timer);
+/* Tells the peer why and closes; the lane's own peer, if any, is handled by the caller. */
+void link_control_reject(link_lane_t *lane, link_reason_t reason);
+void link_control_count(link_lane_t *lane, vbn_status_t status, const char *text);
+/* This side finds the other's packet wrong (err_text() says why): counts, tells, ends. */
+void link_control_refuse(link_lane_t *lane, vbn_status_t status, link_reason_t reason);
+void link_wireup_resume(link_lane_t *lane); /* the transport has room again */
+/* Datagrams: a wire-up packet that repeats an earlier one is answered as that was, one that fits nothing is ignored. */
+bool link_wireup_repeated(link_lane_t *lane, const link_header_t *header, const uint8_t *body, size_t body_bytes);
+
+/* ------------------------------------------------------------------------------------ link_wireup.c */
+
+vbn_status_t link_wireup_start(link_lane_t *lane, uint64_t target_uid);
+void link_wireup_rx(link_lane_t *lane, const link_header_t *header, const uint8_t *body, size_t body_bytes);
+void link_lane_check_ready(link_lane_t *lane);
+
+/* ----------------------------------------------------------------------------------- link_connect.c */
+
+vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, unsigned transport, vbn_peer_t *peer);
 /* The transport self has two endpoints per connection: what arrives at the second belongs to the same peer. */
 void link_self_accept(link_lane_t *lane);
 void link_self_end(vbn_peer_t *peer);
-/* Datagrams: a wire-up packet that repeats an earlier one is answered as that was, one that fits nothing is ignored. */
-bool link_wireup_repeated(link_lane_t *lane, const link_header_t *header, const uint8_t *body, size_t body_bytes);
-void link_lane_stranger_gone(link_lane_t *lane);
-
-vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, unsigned transport, vbn_peer_t *peer);
 
 /* ------------------------------------------------------------------------------------ link_resume.c */
 

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link_lane.c - life of a lane: made, bound to its peer, broken, freed. */
+#include "link/link_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *waiting_for(const link_lane_t *lane)
+{
+    switch ((link_lane_state_t)lane->state) {
+    case LANE_WAIT_HELLO: return "the peer's HELLO";
+    case LANE_WAIT_CHALLENGE: return "the peer's answer to HELLO";
+    case LANE_WAIT_PROOF: return "the peer's proof of the job key";
+    case LANE_WAIT_WELCOME: return "the peer's answer to our proof of the job key";
+    case LANE_WAIT_OTHER: return "the connection that the peer opens to this side";
+    case LANE_REJECTED: return "room to send a refusal";
+    case LANE_LINGERS: return "nothing";
+    case LANE_PROVED: break;
+    }
+    return "the transport to become ready";
+}
+
+static void wireup_expired(wheel_timer_t *timer)
+{
+    link_lane_t *lane = container_of(timer, link_handshake_t, timer)->lane;
+    char text[256];
+    snprintf(text, sizeof(text), "no connection over %s within link.wireup_timeout=%llums, waiting for %s",
+             link_lane_name(lane), (unsigned long long)(lane->engine->params.settings->link_wireup_timeout / 1000000u),
+             waiting_for(lane));
+    link_lane_broke(lane, VBN_ERR_TIMEOUT, text);
+}
+
+vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initiator, link_lane_t **lane_p)
+{
+    link_lane_t *lane = calloc(1, sizeof(*lane));
+    link_handshake_t *hs = calloc(1, sizeof(*hs));
+    if (lane == NULL || hs == NULL) {
+        free(lane);
+        free(hs);
+        return err_set(VBN_ERR_NO_MEMORY, "no memory for a connection");
+    }
+    lane->engine = engine;
+    lane->hs = hs;
+    lane->transport = (uint8_t)transport;
+    lane->ops = engine->transports[transport].ops;
+    lane->upper_rx = engine->params.upcalls.rx;
+    lane->initiator = initiator;
+    lane->state = initiator ? LANE_WAIT_CHALLENGE : LANE_WAIT_HELLO;
+    os_random(&lane->local_connection, sizeof(lane->local_connection));
+    list_init(&lane->link);
+    lane->datagram = (engine->transports[transport].ops->caps(engine->transports[transport].iface)->flags &
+                      TL_CAP_RELIABLE) == 0;
+    lane->kept = lane->datagram;
+    hs->lane = lane;
+    wheel_timer_init(&hs->retry, link_control_retry);
+    hs->transcript.transport = engine->transports[transport].ops->name;
+    wheel_timer_init(&hs->timer, wireup_expired);
+    link_timer_add(engine, &hs->timer, engine->params.settings->link_wireup_timeout);
+    *lane_p = lane;
+    return VBN_OK;
+}
+
+void link_lane_drop_endpoint(link_lane_t *lane, vbn_close_mode_t mode)
+{
+    if (lane->ep != NULL)
+        lane->ops->disconnect(lane->ep, mode, lane->engine->params.settings->link_close_timeout);
+    lane->ep = NULL;
+}
+
+void link_lane_stop_timers(link_lane_t *lane)
+{
+    wheel_cancel(&lane->engine->wheel, &lane->hs->timer);
+    wheel_cancel(&lane->engine->wheel, &lane->hs->retry);
+}
+
+void link_lane_stranger_gone(link_lane_t *lane)
+{
+    lane->engine->strangers -= lane->stranger;
+    lane->stranger = false;
+}
+
+/* The memory stays until the end of the progress call: a caller up the stack may look at the lane. */
+void link_lane_free(link_lane_t *lane, vbn_close_mode_t mode)
+{
+    link_lane_drop_endpoint(lane, mode);
+    if (lane->hs != NULL)
+        link_lane_stop_timers(lane);
+    free(lane->welcome);
+    lane->welcome = NULL;
+    lane->peer = NULL;
+    link_lane_stranger_gone(lane);
+    list_remove(&lane->link);
+    list_append(&lane->engine->dead_lanes, &lane->link);
+}
+
+void link_lane_drop(link_lane_t *lane, vbn_close_mode_t mode)
+{
+    link_lane_drop_endpoint(lane, mode);
+    if (lane->peer == NULL)
+        link_lane_free(lane, VBN_CLOSE_NOW);
+}
+
+void link_lane_broke(link_lane_t *lane, vbn_status_t status, const char *text)
+{
+    if (lane->peer == NULL || lane->peer->lane != lane || !link_resume_begin(lane->peer, text))
+        link_lane_fail(lane, status, text);
+}
+
+void link_lane_fail(link_lane_t *lane, vbn_status_t status, const char *text)
+{
+    vbn_peer_t *peer = lane->peer;
+    if (peer == NULL) {
+        LOG_DEBUG(lane->engine->params.log, "incoming connection over %s dropped: %s", link_lane_name(lane), text);
+        link_lane_free(lane, VBN_CLOSE_NOW);
+        return;
+    }
+    link_peer_end(peer, status, text, true);
+}
+
+void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
+{
+    if (peer->lane != NULL && peer->lane != lane)
+        link_lane_free(peer->lane, VBN_CLOSE_NOW);
+    list_remove(&lane->link);
+    link_lane_stranger_gone(lane);
+    lane->peer = peer;
+    peer->lane = lane;
+    peer->clear = NULL;
+    peer->transport = lane->transport;
+    peer->head.caps = lane->ops->caps(lane->engine->transports[lane->transport].iface);
+    peer->accepted = !lane->initiator;
+    peer->remote_epoch = epoch;
+    if (!lane->initiator) {
+        char text[96];
+        snprintf(text, sizeof(text), "%s: the peer opened the connection", link_lane_name(lane));
+        free(peer->explain);
+        peer->explain = strdup(text);
+    }
+}
