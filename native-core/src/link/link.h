@@ -116,6 +116,8 @@ static inline const tl_caps_t *link_caps(const vbn_peer_t *peer)
 }
 
 bool link_ready(const vbn_peer_t *peer);
+/* One-sided operations will follow: a lane over a transport that does them pays from now on. */
+void link_promote(vbn_peer_t *peer);
 /* func runs exactly once unless the call fails (< 0): also when the peer is lost, then with the peer's status. It may
  * run before link_import returns, and waits while the peer is not READY. */
 vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * link_arq.c - the sender's side of reliability in software: what is in flight, when it counts as lost, how much may be
  * in flight. Time-outs as RFC 6298 (no sample from a packet sent twice, doubled at each time-out). A packet is lost when
- * several later ones have arrived (as many more than DUP_THRESHOLD as packets were seen to overtake) and at the time-out.
+ * several that the same lane took later have arrived (as many more than DUP_THRESHOLD as were seen to overtake) and at
+ * the time-out.
  * The congestion window grows by one packet per ack below ssthresh, by one per window above, halves at a loss, and starts
  * again at CWND_MIN after a time-out.
- * Over a connection that is to be resumed nothing is lost while it lives: there a time-out only asks for a sign of life.
+ * Over a connection nothing is lost while it lives: there a time-out only asks for a sign of life. Window and times are
+ * the peer's; which of its lanes takes a packet is link_rails.c's.
  *
  * One timer per peer serves retransmission, delayed acks and keep-alive: it is armed for the nearest of them, never
  * moved later, and looks again when it fires. */
@@ -28,6 +30,7 @@
 #define RTO_MAX_US 1000000u
 #define BACKOFF_MAX 10u
 #define PROBES_MIN 3u /* unanswered ones before a silent peer may count as lost */
+#define SILENT_MAX 6u /* time-outs in a row after which a lane is given up for the others */
 
 /* ----------------------------------------------------------------------------------------------- times */
 
@@ -81,10 +84,9 @@ static uint64_t next_look(const link_arq_t *arq)
 
 /* ------------------------------------------------------------------------------------------- transmission */
 
-/* VBN_BUSY, < 0: not taken. Else the node counts as in flight. */
-static vbn_status_t transmit(vbn_peer_t *peer, link_node_t *node, bool ask)
+/* VBN_BUSY, < 0: not taken. Else the node is under way. */
+static vbn_status_t transmit(vbn_peer_t *peer, link_lane_t *lane, link_node_t *node, bool ask)
 {
-    link_lane_t *lane = peer->lane;
     link_arq_t *arq = peer->arq;
     bool copied = node->resend.own.iov_base != NULL;
     link_header_t fields = {.version = LINK_VERSION, .type = node->resend.type, .connection = lane->remote_connection,
@@ -103,12 +105,46 @@ static vbn_status_t transmit(vbn_peer_t *peer, link_node_t *node, bool ask)
         return status;
     node->resend.busy = status == VBN_INPROGRESS;
     node->resend.sent_us = time_us(peer);
-    arq->pipe++;
+    node->resend.lane = lane;
+    node->resend.order = ++lane->order;
+    lane->under_way++;
+    lane->under_way_bytes += node->payload_bytes;
+    arq->pipe += lane->datagram;
     if (arq->held_count == 0) { /* nothing to say beyond the cumulative ack */
         peer->rx_acked = peer->rx_next;
         arq->ack_due_ns = 0;
     }
     return status;
+}
+
+/* Over the lane that suits it; a busy one makes room for another. false: none takes it now. */
+static bool send_node(vbn_peer_t *peer, link_node_t *node, bool ask)
+{
+    vbn_status_t status = VBN_BUSY;
+    for (link_lane_t *lane; status == VBN_BUSY && (lane = link_rails_choose(peer, node)) != NULL;)
+        status = transmit(peer, lane, node, ask);
+    return status != VBN_BUSY && status >= 0; /* < 0: ep_error follows */
+}
+
+/* The node arrived or is lost. */
+static void not_under_way(link_arq_t *arq, link_node_t *node)
+{
+    link_lane_t *lane = node->resend.lane;
+    lane->under_way--;
+    lane->under_way_bytes -= node->payload_bytes;
+    arq->pipe -= lane->datagram;
+}
+
+static bool is_under_way(const link_node_t *node)
+{
+    return !node->resend.sacked && !node->resend.lost;
+}
+
+static void lose(link_arq_t *arq, link_node_t *node)
+{
+    not_under_way(arq, node);
+    node->resend.lost = true;
+    arq->lost++;
 }
 
 static void start_timer(vbn_peer_t *peer)
@@ -127,10 +163,7 @@ static bool push_lost(vbn_peer_t *peer)
         link_node_t *node = container_of(link, link_node_t, link);
         if (!node->resend.lost || node->resend.busy)
             continue;
-        if (arq->pipe >= arq->cwnd)
-            return false;
-        vbn_status_t status = transmit(peer, node, true);
-        if (status == VBN_BUSY || status < 0)
+        if (!send_node(peer, node, true))
             return false;
         node->resend.lost = false;
         arq->lost--;
@@ -151,14 +184,15 @@ static bool push_new(vbn_peer_t *peer)
     link_arq_t *arq = peer->arq;
     link_node_t *node = container_of(peer->queue.next, link_node_t, link);
     uint32_t in_window = peer->tx_next - peer->tx_acked;
-    if (arq->pipe >= arq->cwnd || in_window >= peer->window)
+    uint32_t window = peer->window < LINK_HELD_MAX ? peer->window : LINK_HELD_MAX;
+    if (in_window >= window)
         return false;
-    bool last = arq->pipe + 1 >= arq->cwnd || in_window + 1 >= peer->window;
+    bool last = arq->pipe + 1 >= arq->cwnd || in_window + 1 >= window;
     begin_resend(node, LINK_DATA);
     node->sequence = peer->tx_next;
-    vbn_status_t status = transmit(peer, node, last);
-    if (status == VBN_BUSY || status < 0)
-        return false; /* failed: ep_error follows */
+    if (!send_node(peer, node, last))
+        return false;
+    arq->bulk = arq->bulk || node->payload_bytes >= arq->bulk_bytes;
     list_remove(&node->link);
     list_append(&peer->inflight, &node->link);
     peer->queued--;
@@ -216,8 +250,7 @@ void link_arq_say_close(vbn_peer_t *peer)
     begin_resend(node, LINK_CLOSE);
     list_append(&peer->inflight, &node->link);
     peer->tx_next++;
-    vbn_status_t status = transmit(peer, node, true);
-    if (status == VBN_BUSY || status < 0) {
+    if (!send_node(peer, node, true)) {
         node->resend.lost = true;
         arq->lost++;
     }
@@ -241,19 +274,27 @@ static void leave_flight(link_arq_t *arq, link_node_t *node)
     if (node->resend.lost)
         arq->lost--;
     else if (!node->resend.sacked)
-        arq->pipe--;
+        not_under_way(arq, node);
     node->resend.lost = false;
 }
 
-/* Learns from a node that has just arrived and was sent once: how long that took, and how many overtook it. */
-static void learn(link_arq_t *arq, const link_node_t *node, uint32_t now_us)
+/* Learns from a node that is newly known to have arrived: its lane works; if it was sent once, how many that the lane took
+ * later overtook it, and (timed: the peer told of it at once) how long it took. */
+static void learn(link_arq_t *arq, const link_node_t *node, uint32_t now_us, bool timed)
 {
-    if (node->resend.times > 0 || node->resend.sacked)
+    link_lane_t *lane = node->resend.lane;
+    if (lane == NULL || node->resend.sacked)
         return;
-    rtt_sample(arq, now_us - node->resend.sent_us);
-    int32_t overtaken = (int32_t)(arq->top - node->sequence);
+    lane->silent = 0;
+    if (node->resend.times > 0) /* which of them arrived is not known */
+        return;
+    int32_t overtaken = (int32_t)(lane->top - node->resend.order);
+    if (timed || overtaken > 0)
+        rtt_sample(arq, now_us - node->resend.sent_us);
     if (overtaken > (int32_t)arq->overtaking)
         arq->overtaking = overtaken < OVERTAKING_MAX ? (uint32_t)overtaken : OVERTAKING_MAX;
+    if (overtaken < 0)
+        lane->top = node->resend.order;
 }
 
 /* Takes what is cumulatively acknowledged off; completed nodes go to `done`. */
@@ -263,8 +304,7 @@ static uint32_t take_acked(vbn_peer_t *peer, uint32_t ack, uint32_t now_us, list
     uint32_t count = ack - peer->tx_acked;
     for (uint32_t i = 0; i < count; i++) {
         link_node_t *node = container_of(list_pop(&peer->inflight), link_node_t, link);
-        if (i + 1 == count || arq->top != peer->tx_acked)
-            learn(arq, node, now_us);
+        learn(arq, node, now_us, i + 1 == count);
         leave_flight(arq, node);
         node->resend.acked = node->resend.busy;
         list_append(node->resend.busy ? &arq->parked : done, &node->link);
@@ -273,21 +313,18 @@ static uint32_t take_acked(vbn_peer_t *peer, uint32_t ack, uint32_t now_us, list
     return count;
 }
 
-/* Marks what the peer holds; returns how many nodes are newly known to have arrived. *highest_p: the last of them all. */
-static uint32_t take_sacked(vbn_peer_t *peer, const uint8_t *sack, uint32_t words, uint32_t now_us,
-                            uint32_t *highest_p)
+/* Marks what the peer holds; returns how many nodes are newly known to have arrived. */
+static uint32_t take_sacked(vbn_peer_t *peer, const uint8_t *sack, uint32_t words, uint32_t now_us)
 {
     uint32_t count = 0;
-    *highest_p = peer->tx_acked;
     list_for_each(link, &peer->inflight) {
         link_node_t *node = container_of(link, link_node_t, link);
         uint32_t at = node->sequence - peer->tx_acked - 1; /* the first in flight has none: at is huge */
         if (at / 64 >= words || (le_get_u64(sack + at / 64 * 8) >> (at % 64) & 1) == 0)
             continue;
-        *highest_p = node->sequence;
         if (node->resend.sacked)
             continue;
-        learn(peer->arq, node, now_us);
+        learn(peer->arq, node, now_us, true);
         leave_flight(peer->arq, node);
         node->resend.sacked = true;
         count++;
@@ -295,22 +332,18 @@ static uint32_t take_sacked(vbn_peer_t *peer, const uint8_t *sack, uint32_t word
     return count;
 }
 
-/* Nodes well before the highest that arrived, and not just sent again, are lost. */
-static uint32_t mark_lost(vbn_peer_t *peer, uint32_t highest, uint32_t now_us)
+/* Nodes whose lane has delivered several that it took later are lost. */
+static uint32_t mark_lost(vbn_peer_t *peer)
 {
     link_arq_t *arq = peer->arq;
-    uint32_t wait_us = arq->srtt_us + 4 * arq->rttvar_us;
     int32_t threshold = (int32_t)(DUP_THRESHOLD + arq->overtaking);
     uint32_t count = 0;
     list_for_each(link, &peer->inflight) {
         link_node_t *node = container_of(link, link_node_t, link);
-        if ((int32_t)(highest - node->sequence) < threshold)
-            break;
-        if (node->resend.sacked || node->resend.lost || (node->resend.times > 0 && now_us - node->resend.sent_us < wait_us))
+        const link_lane_t *lane = node->resend.lane;
+        if (!is_under_way(node) || !lane->datagram || (int32_t)(lane->top - node->resend.order) < threshold)
             continue;
-        node->resend.lost = true;
-        arq->lost++;
-        arq->pipe--;
+        lose(arq, node);
         count++;
     }
     return count;
@@ -345,21 +378,17 @@ void link_arq_acked(vbn_peer_t *peer, uint32_t ack, const uint8_t *sack, uint32_
 {
     link_arq_t *arq = peer->arq;
     list_link_t done;
-    uint32_t highest, now_us = time_us(peer);
+    uint32_t now_us = time_us(peer);
     if ((int32_t)(ack - peer->tx_acked) < 0 || (ack == peer->tx_acked && words == 0))
         return; /* an old one, or no news */
     list_init(&done);
     uint32_t acked = take_acked(peer, ack, now_us, &done);
-    uint32_t arrived = acked + take_sacked(peer, sack, words, now_us, &highest);
-    if ((int32_t)(highest - arq->top) > 0)
-        arq->top = highest;
+    uint32_t arrived = acked + take_sacked(peer, sack, words, now_us);
     if (arrived > 0)
         arq->rto_from_ns = link_now_ns(peer->engine);
-    if (peer->lane->datagram) { /* a connection loses all or nothing */
-        if (mark_lost(peer, highest, now_us) > 0 && !arq->recovering)
-            slow_down(peer, 0);
-        speed_up(peer, acked);
-    }
+    if (words > 0 && mark_lost(peer) > 0 && !arq->recovering)
+        slow_down(peer, 0);
+    speed_up(peer, acked);
     for (list_link_t *link; (link = list_pop(&done)) != NULL;)
         finish(container_of(link, link_node_t, link));
     if (!list_empty(&peer->flushes))
@@ -394,22 +423,41 @@ static bool given_up(vbn_peer_t *peer, uint64_t now)
              peer->engine->transports[peer->transport].ops->name,
              (unsigned long long)((now - arq->heard_ns) / NS_PER_MS), (unsigned long long)(limit / NS_PER_MS),
              peer->tx_next - peer->tx_acked);
-    link_lane_broke(peer->lane, VBN_ERR_PEER_LOST, text);
+    link_peer_broke(peer, VBN_ERR_PEER_LOST, text);
     return true;
 }
 
+/* Nothing arrived for a time-out: what datagram lanes took is lost. */
 static void all_lost(vbn_peer_t *peer)
 {
-    link_arq_t *arq = peer->arq;
+    for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)
+        lane->silent = (uint8_t)(lane->silent + (lane->datagram && lane->under_way > 0 && lane->silent < UINT8_MAX));
     list_for_each(link, &peer->inflight) {
         link_node_t *node = container_of(link, link_node_t, link);
-        if (node->resend.sacked || node->resend.lost)
-            continue;
-        node->resend.lost = true;
-        arq->lost++;
-        arq->pipe--;
+        if (is_under_way(node) && node->resend.lane->datagram)
+            lose(peer->arq, node);
     }
     slow_down(peer, CWND_MIN);
+}
+
+/* Lanes over which nothing arrives while others work are given up. */
+static void leave_silent(vbn_peer_t *peer)
+{
+    uint64_t limit_us = peer->engine->params.settings->link_peer_timeout / NS_PER_US;
+    uint32_t now_us = time_us(peer);
+    if (peer->lane->next == NULL)
+        return;
+    list_for_each(link, &peer->inflight) {
+        link_node_t *node = container_of(link, link_node_t, link);
+        if (is_under_way(node) && !node->resend.lane->datagram && now_us - node->resend.sent_us > limit_us)
+            node->resend.lane->silent = SILENT_MAX;
+    }
+    for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next) {
+        if (lane->silent < SILENT_MAX || !link_rails_others(peer, lane))
+            continue;
+        link_rails_lose(lane, "nothing that was sent over it arrives");
+        return; /* one is enough for now; operations may have completed */
+    }
 }
 
 static void look(vbn_peer_t *peer, uint64_t now)
@@ -426,12 +474,19 @@ static void look(vbn_peer_t *peer, uint64_t now)
     }
     arq->probes = (uint16_t)(arq->probes + (arq->probes < UINT16_MAX));
     arq->rto_from_ns = now;
-    if (waiting && peer->lane->datagram) {
+    bool again = waiting && (arq->pipe > 0 || arq->lost > 0);
+    if (again)
         all_lost(peer);
+    if (waiting)
+        leave_silent(peer);
+    if (peer->arq == NULL)
+        return;
+    if (again)
         link_arq_push(peer);
-    } else {
+    else if (arq->probes > 1 && peer->lane->next != NULL)
+        link_rails_ask(peer);
+    else
         link_send_ack(peer, LINK_FLAG_ACK_NOW);
-    }
 }
 
 static void on_timer(wheel_timer_t *timer)
@@ -455,30 +510,35 @@ bool link_arq_ack_valid(const vbn_peer_t *peer, uint32_t ack)
     return ack - peer->tx_acked <= peer->tx_next - peer->tx_acked;
 }
 
-void link_arq_lane_gone(vbn_peer_t *peer)
+void link_arq_lane_gone(vbn_peer_t *peer, const link_lane_t *lane)
 {
     link_arq_t *arq = peer->arq;
-    list_link_t parked;
-    list_init(&parked);
+    list_link_t free_now;
+    list_init(&free_now);
     list_for_each(link, &peer->inflight) {
         link_node_t *node = container_of(link, link_node_t, link);
-        node->resend.busy = false;
-        if (node->resend.sacked || node->resend.lost)
+        if (lane != NULL && node->resend.lane != lane)
             continue;
-        node->resend.lost = true;
-        arq->lost++;
-        arq->pipe--;
+        node->resend.busy = false;
+        if (is_under_way(node))
+            lose(arq, node);
+        node->resend.lane = NULL;
     }
-    for (list_link_t *link; (link = list_pop(&arq->parked)) != NULL;)
-        list_append(&parked, link);
-    for (list_link_t *link; (link = list_pop(&parked)) != NULL;)
+    for (list_link_t *link = arq->parked.next, *next; link != &arq->parked; link = next) {
+        next = link->next;
+        if (lane != NULL && container_of(link, link_node_t, link)->resend.lane != lane)
+            continue;
+        list_remove(link);
+        list_append(&free_now, link);
+    }
+    for (list_link_t *link; (link = list_pop(&free_now)) != NULL;)
         finish(container_of(link, link_node_t, link));
 }
 
 void link_arq_restart(vbn_peer_t *peer, uint32_t ack)
 {
     link_arq_t *arq = peer->arq;
-    arq->cwnd = peer->lane->datagram ? CWND_START : UINT32_MAX;
+    arq->cwnd = CWND_START;
     arq->ssthresh = CWND_MAX;
     arq->srtt_us = arq->rttvar_us = arq->probes = 0;
     arq->recovering = false;
@@ -499,7 +559,9 @@ vbn_status_t link_arq_open(vbn_peer_t *peer, uint64_t session)
     arq->peer = peer;
     arq->session = session;
     arq->packet_max = transport->ops->caps(transport->iface)->packet_max;
-    arq->cwnd = peer->lane->datagram ? CWND_START : UINT32_MAX;
+    arq->bulk_bytes = arq->packet_max / 2 < LINK_BULK_BYTES ? arq->packet_max / 2 : LINK_BULK_BYTES;
+    arq->promote_at = (uint32_t)peer->engine->params.settings->link_promote_after;
+    arq->cwnd = CWND_START;
     arq->ssthresh = CWND_MAX;
     arq->heard_ns = link_now_ns(peer->engine);
     list_init(&arq->parked);
@@ -513,9 +575,9 @@ vbn_status_t link_arq_open(vbn_peer_t *peer, uint64_t session)
 
 static void tell_end(vbn_peer_t *peer)
 {
-    link_lane_t *lane = peer->lane;
+    link_lane_t *lane = link_rails_first(peer);
     uint8_t bytes[LINK_HEADER_BYTES];
-    if (lane == NULL || lane->hs != NULL || lane->ep == NULL || lane->blocked)
+    if (lane == NULL)
         return;
     link_header_t header = {.version = LINK_VERSION, .type = LINK_CLOSE, .flags = LINK_FLAG_AT_ONCE,
                             .connection = lane->remote_connection, .sequence = peer->tx_next, .ack = peer->rx_next};

@@ -9,15 +9,16 @@
  * Buffers: a payload that fits into the node beside its header is copied and link_send says VBN_OK; a larger one stays
  * the caller's until the ack (VBN_INPROGRESS, then done), because it may have to be sent again.
  *
- * Invariants: A1 peer->inflight holds exactly the sequences tx_acked .. tx_next-1. A2 pipe = nodes of it that are neither
- * sacked nor lost. A3 lost = nodes that are lost. A4 held packets have sequences rx_next+1 .. rx_next+LINK_HELD_MAX-1. */
+ * Invariants: A1 peer->inflight holds exactly the sequences tx_acked .. tx_next-1. A2 a node of it is sacked, lost, or
+ * under way over node->lane, which counts it; pipe = those under way over datagram lanes. A3 lost = nodes that are lost.
+ * A4 held packets have sequences rx_next+1 .. rx_next+LINK_HELD_MAX-1, and no sender goes beyond. */
 #ifndef VBN_LINK_ARQ_H
 #define VBN_LINK_ARQ_H
 
 #include "link/link.h"
 #include "link/link_wire.h"
 
-#define LINK_HELD_MAX 512u /* packets that may wait for an earlier one */
+#define LINK_HELD_MAX 512u /* packets that may wait for an earlier one; no sender is further ahead */
 
 typedef struct link_lane link_lane_t;
 typedef struct link_node link_node_t;
@@ -25,6 +26,8 @@ typedef struct link_node link_node_t;
 /* Part of a node, from its first transmission to its ack. */
 typedef struct link_resend {
     struct iovec own; /* payload copied into the node */
+    link_lane_t *lane; /* of the last transmission; NULL: gone */
+    uint32_t order;    /* of that transmission among those of its lane */
     uint32_t sent_us;
     uint8_t type; /* LINK_DATA or LINK_CLOSE */
     uint8_t times; /* transmissions after the first, saturating */
@@ -49,6 +52,7 @@ typedef struct link_arq {
     uint64_t rto_from_ns; /* the retransmission timer runs from here */
     uint64_t ack_due_ns; /* 0: no ack is owed */
     uint64_t heard_ns;   /* last packet from the peer */
+    link_lane_t *heard_over; /* NULL: that lane is gone */
     uint64_t session;         /* the first WELCOME's epoch: tells this connection from earlier and later ones */
     uint64_t resume_until_ns; /* 0: not resuming */
     uint64_t redial_ns;
@@ -56,14 +60,17 @@ typedef struct link_arq {
     uint32_t srtt_us, rttvar_us; /* 0: no sample yet */
     uint32_t cwnd, ssthresh, growth; /* packets */
     uint32_t pipe, lost;
-    uint32_t top;     /* the highest sequence known to have arrived */
     uint32_t overtaking; /* most packets that one sent later by so many arrived before */
     uint32_t recover; /* one loss event until this is acknowledged */
     uint16_t probes;  /* time-outs and keep-alives since the peer was heard */
     uint32_t resume_ack; /* what the peer has, as its PROOF or WELCOME said */
     uint32_t packet_max; /* of the first lane's transport */
+    uint32_t bulk_bytes; /* payloads from here on are spread over the peer's lanes */
+    uint32_t promote_at; /* packets sent and received from which on a better lane pays */
     uint8_t first_transport;
+    uint8_t dropping; /* lanes that are being dropped */
     uint8_t attempts;
+    bool bulk; /* large packets were sent: rails pay */
     bool recovering;
     bool close_sent;
     bool told; /* the other side has ended the peer itself */
@@ -72,8 +79,9 @@ typedef struct link_arq {
 /* link_arq.c: the sender's side. */
 
 vbn_status_t link_arq_open(vbn_peer_t *peer, uint64_t session);
-/* What the transport used is free again, nothing is in flight. Completes acknowledged packets. */
-void link_arq_lane_gone(vbn_peer_t *peer);
+/* The lane is gone (NULL: all are): what it used is free again, what was under way over it is lost. Completes
+ * acknowledged packets, so the peer may have ended afterwards. */
+void link_arq_lane_gone(vbn_peer_t *peer, const link_lane_t *lane);
 /* A new lane is ready and the peer expects `ack`: sends the rest again. */
 void link_arq_restart(vbn_peer_t *peer, uint32_t ack);
 bool link_arq_ack_valid(const vbn_peer_t *peer, uint32_t ack);

@@ -47,7 +47,7 @@ unsigned link_close_progress(link_engine_t *engine)
             continue;
         }
         if (!never_sent(peer)) {
-            if (peer->lane->hs != NULL || peer->lane->blocked)
+            if (!link_may_send(peer))
                 continue;
             if (peer->arq != NULL && !peer->arq->close_sent) {
                 link_arq_say_close(peer); /* goes on when that is acknowledged */
@@ -55,8 +55,7 @@ unsigned link_close_progress(link_engine_t *engine)
             }
             if (peer->arq == NULL)
                 say_close(peer);
-            link_lane_free(peer->lane, VBN_CLOSE_FLUSH);
-            peer->lane = NULL;
+            link_rails_free(peer, VBN_CLOSE_FLUSH);
         }
         link_peer_end(peer, VBN_ERR_CLOSED, "closed by this side", false);
         events++;

@@ -22,6 +22,21 @@ static void ask_transports(const link_engine_t *engine, const link_address_t *ad
     }
 }
 
+/* Peers start on a transport that is not costly and can be left for another one, if there is one. */
+static void put_costly_off(const link_engine_t *engine, link_candidate_t *candidates)
+{
+    bool start = false;
+    unsigned flags[LINK_TRANSPORTS];
+    for (unsigned i = 0; i < engine->transport_count; i++) {
+        const link_transport_t *t = &engine->transports[i];
+        flags[i] = t->ops->caps(t->iface)->flags;
+        bool keeps = (flags[i] & TL_CAP_RELIABLE) == 0 || (flags[i] & TL_CAP_BREAKS) != 0;
+        start = start || (keeps && (flags[i] & TL_CAP_COSTLY) == 0 && candidates[i].offered && candidates[i].status == VBN_OK);
+    }
+    for (unsigned i = 0; i < engine->transport_count; i++)
+        candidates[i].later = start && (flags[i] & TL_CAP_COSTLY) != 0;
+}
+
 static int choose(link_engine_t *engine, const link_address_t *address, char *text, size_t capacity)
 {
     link_candidate_t candidates[LINK_TRANSPORTS];
@@ -36,6 +51,7 @@ static int choose(link_engine_t *engine, const link_address_t *address, char *te
         snprintf(candidates[i].reason, sizeof(candidates[i].reason),
                  is_self ? "another worker" : "a worker reaches itself by the transport self only");
     }
+    put_costly_off(engine, candidates);
     return link_select(candidates, count, text, capacity);
 }
 
@@ -67,6 +83,26 @@ vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, uns
     lane->state = LANE_PROVED; /* a worker trusts itself */
     lane->remote_connection = lane->local_connection;
     return engine->transports[transport].ops->trust(lane->ep);
+}
+
+vbn_status_t link_dial_more(vbn_peer_t *peer, const link_address_t *address, unsigned transport)
+{
+    link_engine_t *engine = peer->engine;
+    const link_transport_t *t = &engine->transports[transport];
+    const link_section_t *section = link_address_find(address, t->ops->name);
+    link_lane_t *lane;
+    vbn_status_t status = link_lane_new(engine, transport, true, &lane);
+    if (status < 0)
+        return status;
+    lane->hs->adds = true;
+    link_rails_add(lane, peer);
+    status = t->ops->connect(t->iface, section->bytes, section->length, lane, &lane->ep);
+    if (status >= 0)
+        return link_wireup_start(lane, peer->uid);
+    lane->ep = NULL;
+    link_rails_unlink(lane);
+    link_lane_free(lane, VBN_CLOSE_NOW);
+    return err_add(status, "one lane more over %s", t->ops->name);
 }
 
 void link_self_accept(link_lane_t *lane)
@@ -141,7 +177,8 @@ vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length
         return status;
     peer->explain = strdup(text);
     peer->refs = 1;
-    if (engine->params.settings->link_resume_timeout > 0)
+    const settings_t *settings = engine->params.settings;
+    if (settings->link_resume_timeout > 0 || settings->link_rails > 1 || engine->has_costly)
         peer->address = malloc(sizeof(link_blob_t) + length);
     if (peer->address != NULL) {
         peer->address->length = length;

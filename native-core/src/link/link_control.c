@@ -139,6 +139,8 @@ void link_control_refuse(link_lane_t *lane, vbn_status_t status, link_reason_t r
         link_lane_drop(lane, VBN_CLOSE_NOW);
     else
         link_control_reject(lane, reason);
-    if (peer != NULL)
+    if (peer != NULL && link_rails_others(peer, lane))
+        link_rails_lose(lane, text);
+    else if (peer != NULL)
         link_peer_end(peer, status, text, true);
 }

@@ -23,22 +23,23 @@ static uint32_t payload_at(uint32_t upper_bytes)
 
 /* ----------------------------------------------------------------------------------------- early packets */
 
-static void hold(vbn_peer_t *peer, const link_header_t *header, const void *upper, uint32_t upper_bytes,
+/* false: no memory, the packet is as if it had been lost. */
+static bool hold(vbn_peer_t *peer, const link_header_t *header, const void *upper, uint32_t upper_bytes,
                  const void *payload, uint32_t payload_bytes)
 {
     link_arq_t *arq = peer->arq;
     if (arq->held == NULL)
         arq->held = calloc(LINK_HELD_MAX, sizeof(*arq->held)); /* NOLINT: array of pointers */
     if (arq->held == NULL)
-        return; /* as if it had been lost */
+        return false;
     link_held_t **place = &arq->held[header->sequence % LINK_HELD_MAX];
     if (*place != NULL) {
         counter_add(peer->engine->params.counters, COUNTER_DUPLICATES, 1);
-        return;
+        return true;
     }
     link_held_t *held = malloc((sizeof(*held) + payload_at(upper_bytes) + payload_bytes + 15u) & ~(size_t)15);
     if (held == NULL)
-        return;
+        return false;
     *held = (link_held_t){.upper_bytes = upper_bytes, .payload_bytes = payload_bytes};
     memcpy(held->bytes, upper, upper_bytes);
     if (payload_bytes > 0)
@@ -46,6 +47,7 @@ static void hold(vbn_peer_t *peer, const link_header_t *header, const void *uppe
     *place = held;
     arq->held_count++;
     counter_add(peer->engine->params.counters, COUNTER_REORDERED, 1);
+    return true;
 }
 
 /* The packet rx_next if it is held. The caller frees it. */
@@ -127,10 +129,11 @@ static void linger(link_lane_t *lane)
     wheel_timer_init(&hs->retry, lingered);
     wheel_timer_init(&hs->timer, lingered);
     link_timer_add(engine, &hs->timer, LINGER_NS);
+    link_rails_unlink(lane);
+    link_lane_uncount_costly(lane);
     lane->hs = hs;
     lane->state = LANE_LINGERS;
     lane->peer = NULL;
-    peer->lane = NULL;
     list_append(&engine->lanes, &lane->link);
 }
 
@@ -187,9 +190,10 @@ static bool deliver_held(vbn_peer_t *peer)
     return goes_on;
 }
 
-static void rx_data(vbn_peer_t *peer, const link_header_t *header, const void *upper, uint32_t upper_bytes,
+static void rx_data(link_lane_t *lane, const link_header_t *header, const void *upper, uint32_t upper_bytes,
                     const void *payload, uint32_t payload_bytes)
 {
+    vbn_peer_t *peer = lane->peer;
     uint32_t ahead = header->sequence - peer->rx_next;
     uint32_t most = peer->window < LINK_HELD_MAX ? peer->window : LINK_HELD_MAX;
     if (ahead == 0) {
@@ -198,9 +202,11 @@ static void rx_data(vbn_peer_t *peer, const link_header_t *header, const void *u
             owe_ack(peer, gap || payload_bytes >= ACK_BYTES || (header->flags & LINK_FLAG_ACK_NOW) != 0);
         return;
     }
-    if (ahead < most)
-        hold(peer, header, upper, upper_bytes, payload, payload_bytes);
-    else if ((int32_t)ahead < 0)
+    if (ahead < most && !hold(peer, header, upper, upper_bytes, payload, payload_bytes) && !lane->datagram) {
+        link_lane_broke(lane, VBN_ERR_NO_MEMORY, "no memory for a packet that came early"); /* so it is sent again */
+        return;
+    }
+    if (ahead >= most && (int32_t)ahead < 0)
         counter_add(peer->engine->params.counters, COUNTER_DUPLICATES, 1);
     owe_ack(peer, true);
 }
@@ -217,13 +223,15 @@ static void rx_proved(link_lane_t *lane, const link_header_t *header, const uint
     vbn_peer_t *peer = lane->peer;
     bool ack_fits = payload_bytes == 0 && body_bytes % 8 == 0 && body_bytes <= LINK_HELD_MAX / 8;
     if ((header->type == LINK_ACK && !ack_fits) || body_bytes > LINK_UPPER_HEADER_MAX ||
-        (header->type == LINK_CLOSE && body_bytes + payload_bytes > 0)) {
+        (header->type != LINK_ACK && header->type != LINK_DATA && body_bytes + payload_bytes > 0)) {
         count_bad(lane);
         return;
     }
+    bool new_room = lane->welcome != NULL;
     free(lane->welcome);
     lane->welcome = NULL;
     peer->arq->heard_ns = link_now_ns(lane->engine);
+    peer->arq->heard_over = lane;
     peer->arq->probes = 0;
     if (header->type == LINK_CLOSE && (header->flags & LINK_FLAG_AT_ONCE) != 0) {
         peer->arq->told = true;
@@ -231,14 +239,23 @@ static void rx_proved(link_lane_t *lane, const link_header_t *header, const uint
         return;
     }
     link_arq_acked(peer, header->ack, body, header->type == LINK_ACK ? body_bytes / 8 : 0);
-    if (!alive(peer))
+    if (alive(peer) && new_room)
+        link_drain(peer);
+    if (!alive(peer) || lane->peer != peer)
         return;
     if (header->type == LINK_DATA)
-        rx_data(peer, header, body, body_bytes, payload, payload_bytes);
+        rx_data(lane, header, body, body_bytes, payload, payload_bytes);
     else if (header->type == LINK_CLOSE)
         rx_close(lane, header);
+    else if (header->type == LINK_LANE_DROP)
+        link_rails_rx_drop(lane);
     else if ((header->flags & LINK_FLAG_ACK_NOW) != 0)
         link_send_ack(peer, 0);
+    if (peer->arq == NULL)
+        return;
+    link_rails_drop_step(peer);
+    if (peer->arq != NULL)
+        link_promote_look(peer);
 }
 
 /* Lanes without a peer that only repeat their last word. */
@@ -254,8 +271,7 @@ static void rx_answered(link_lane_t *lane, const link_header_t *header)
 static bool is_proved(const link_lane_t *lane)
 {
     const vbn_peer_t *peer = lane->peer;
-    return peer != NULL && peer->state != PEER_ENDING && peer->lane == lane && lane->state == LANE_PROVED &&
-           peer->arq != NULL;
+    return peer != NULL && peer->state != PEER_ENDING && lane->state == LANE_PROVED && peer->arq != NULL;
 }
 
 void link_datagram_rx(link_lane_t *lane, const void *bytes, uint32_t length, const void *payload,

@@ -139,6 +139,7 @@ static void init_lists(link_engine_t *engine)
     list_init(&engine->dead);
     list_init(&engine->kept);
     list_init(&engine->dead_lanes);
+    list_init(&engine->costly);
     map_init(&engine->peers);
     mpool_init(&engine->nodes, sizeof(link_node_t), NODE_BLOCK, 0);
     wheel_init(&engine->wheel, link_now_ns(engine));
@@ -175,6 +176,7 @@ vbn_status_t link_engine_open_with(const link_params_t *params, const tl_ops_t *
         status = open_descriptors(engine);
     if (status >= 0)
         status = open_transports(engine, table, table_count);
+    engine->has_costly = status >= 0 && link_promotes(engine);
     if (status < 0) {
         free_engine(engine);
         return status;

@@ -49,8 +49,9 @@ vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initi
     lane->state = initiator ? LANE_WAIT_CHALLENGE : LANE_WAIT_HELLO;
     os_random(&lane->local_connection, sizeof(lane->local_connection));
     list_init(&lane->link);
-    lane->datagram = (engine->transports[transport].ops->caps(engine->transports[transport].iface)->flags &
-                      TL_CAP_RELIABLE) == 0;
+    unsigned flags = engine->transports[transport].ops->caps(engine->transports[transport].iface)->flags;
+    lane->datagram = (flags & TL_CAP_RELIABLE) == 0;
+    lane->costly = (flags & TL_CAP_COSTLY) != 0;
     lane->kept = lane->datagram;
     hs->lane = lane;
     wheel_timer_init(&hs->retry, link_control_retry);
@@ -89,7 +90,9 @@ void link_lane_free(link_lane_t *lane, vbn_close_mode_t mode)
     free(lane->welcome);
     lane->welcome = NULL;
     lane->peer = NULL;
+    lane->next = NULL;
     link_lane_stranger_gone(lane);
+    link_lane_uncount_costly(lane);
     list_remove(&lane->link);
     list_append(&lane->engine->dead_lanes, &lane->link);
 }
@@ -101,9 +104,35 @@ void link_lane_drop(link_lane_t *lane, vbn_close_mode_t mode)
         link_lane_free(lane, VBN_CLOSE_NOW);
 }
 
+void link_lane_count_costly(link_lane_t *lane)
+{
+    if (!lane->costly || lane->counted)
+        return;
+    lane->counted = true;
+    lane->engine->costly_count++;
+    list_append(&lane->engine->costly, &lane->link);
+}
+
+void link_lane_uncount_costly(link_lane_t *lane)
+{
+    if (!lane->counted)
+        return;
+    lane->counted = false;
+    lane->engine->costly_count--;
+    list_remove(&lane->link);
+}
+
+void link_peer_broke(vbn_peer_t *peer, vbn_status_t status, const char *text)
+{
+    if (!link_resume_begin(peer, text))
+        link_peer_end(peer, status, text, true);
+}
+
 void link_lane_broke(link_lane_t *lane, vbn_status_t status, const char *text)
 {
-    if (lane->peer == NULL || lane->peer->lane != lane || !link_resume_begin(lane->peer, text))
+    if (lane->peer != NULL && link_rails_others(lane->peer, lane))
+        link_rails_lose(lane, text);
+    else if (lane->peer == NULL || lane->peer->lane != lane || !link_resume_begin(lane->peer, text))
         link_lane_fail(lane, status, text);
 }
 
@@ -115,13 +144,16 @@ void link_lane_fail(link_lane_t *lane, vbn_status_t status, const char *text)
         link_lane_free(lane, VBN_CLOSE_NOW);
         return;
     }
-    link_peer_end(peer, status, text, true);
+    if (link_rails_others(peer, lane))
+        link_rails_lose(lane, text);
+    else
+        link_peer_end(peer, status, text, true);
 }
 
 void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
 {
     if (peer->lane != NULL && peer->lane != lane)
-        link_lane_free(peer->lane, VBN_CLOSE_NOW);
+        link_rails_free(peer, VBN_CLOSE_NOW);
     list_remove(&lane->link);
     link_lane_stranger_gone(lane);
     lane->peer = peer;
@@ -130,6 +162,7 @@ void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
     peer->transport = lane->transport;
     peer->head.caps = lane->ops->caps(lane->engine->transports[lane->transport].iface);
     peer->accepted = !lane->initiator;
+    link_lane_count_costly(lane);
     peer->remote_epoch = epoch;
     if (!lane->initiator) {
         char text[96];

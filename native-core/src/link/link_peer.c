@@ -68,9 +68,7 @@ void link_peer_kill(vbn_peer_t *peer)
     forget(peer);
     if (peer->uid == peer->engine->uid)
         link_self_end(peer);
-    if (peer->lane != NULL)
-        link_lane_free(peer->lane, VBN_CLOSE_NOW);
-    peer->lane = NULL;
+    link_rails_free(peer, VBN_CLOSE_NOW);
     list_append(&peer->engine->dead, &peer->work);
 }
 
@@ -142,9 +140,7 @@ void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool
         link_self_end(peer);
     if (peer->arq != NULL)
         link_arq_close(peer, &parked);
-    if (peer->lane != NULL)
-        link_lane_free(peer->lane, mode);
-    peer->lane = NULL;
+    link_rails_free(peer, mode);
     finish_list(peer, &parked, VBN_OK);
     finish_list(peer, &peer->inflight, status);
     finish_list(peer, &peer->queue, status);
@@ -283,8 +279,14 @@ size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
 {
     static const char *const names[] = {"connecting", "ready", "closing", "closing", "lost"};
     const char *why = peer->explain != NULL ? peer->explain : "";
-    int length = peer->state == PEER_LOST && peer->lost_text != NULL
-                     ? snprintf(text, capacity, "%s (lost: %s)", why, peer->lost_text)
-                     : snprintf(text, capacity, "%s (%s)", why, names[peer->state]);
+    unsigned lanes = link_rails_count(peer, -1);
+    int length;
+    if (peer->state == PEER_LOST && peer->lost_text != NULL)
+        length = snprintf(text, capacity, "%s (lost: %s)", why, peer->lost_text);
+    else if (lanes > 1)
+        length = snprintf(text, capacity, "%s (%s, %u lanes, the first over %s)", why, names[peer->state], lanes,
+                          link_lane_name(peer->lane));
+    else
+        length = snprintf(text, capacity, "%s (%s)", why, names[peer->state]);
     return length > 0 ? (size_t)length : 0;
 }

@@ -2,7 +2,8 @@
  * link_private.h - the link layer's own structures: engine, peer, lane.
  *
  *   engine --map by uid--> peer --> lane --> transport endpoint        a lane is one connection with its wire-up state;
- *          --lanes-------> lanes without a peer (accepted, unproved)   a peer has one lane, replaced when both dial
+ *          --lanes-------> lanes without a peer (accepted, unproved)   a peer has one lane, replaced when both dial;
+ *                                                                      peers that keep packets may have more (link_rails.c)
  *
  * Ownership: the engine owns peers and lanes. A peer ends in link_peer_end() exactly once and is freed when no reference
  * is left, at the end of a progress call (never while upcalls run). All of it belongs to the worker's thread, except
@@ -26,6 +27,8 @@
 #include "link/link_select.h"
 
 #define LINK_TRANSPORTS 8
+#define LINK_LANES_MAX 8u /* of one peer */
+#define LINK_BULK_BYTES (64u << 10) /* or half a packet: payloads from here on are spread over a peer's lanes */
 
 typedef struct link_blob {
     size_t length;
@@ -60,6 +63,7 @@ typedef struct link_handshake {
     uint16_t control_bytes; /* the last packet sent */
     uint8_t tries;
     bool control_waits; /* it found the transport busy */
+    bool adds; /* the lane joins those of a peer */
     uint8_t control[16 + LINK_CHALLENGE_BYTES];
     uint64_t session; /* the epoch of this lane's WELCOME */
 } link_handshake_t;
@@ -75,9 +79,13 @@ struct link_lane {
                      uint32_t payload_bytes); /* upcalls.rx */
     link_handshake_t *hs;
     link_handshake_t *welcome; /* datagrams, accepted: repeats WELCOME until the peer has shown that it got it */
-    list_link_t link; /* in engine->lanes while without a peer */
+    list_link_t link; /* in engine->lanes while without a peer, in engine->costly if it is that */
+    link_lane_t *next; /* of the same peer, see link_rails.c */
     uint32_t local_connection;
     uint32_t remote_connection;
+    uint32_t under_way, under_way_bytes; /* kept packets: sent over it, neither arrived nor lost; their payload */
+    uint32_t order, top; /* packets it took; the last of them known to have arrived */
+    uint8_t silent;      /* time-outs since something sent over it arrived */
     uint8_t transport;
     uint8_t state; /* link_lane_state_t */
     bool initiator;
@@ -85,6 +93,9 @@ struct link_lane {
     bool datagram; /* the transport may lose, double and swap packets */
     bool kept;     /* packets are kept until acknowledged: datagrams, or both sides want to resume */
     bool stranger; /* datagrams: counted in engine->strangers */
+    bool costly;   /* its transport has TL_CAP_COSTLY */
+    bool counted;  /* in engine->costly */
+    bool dropping, drop_sent, drop_heard; /* on its way to an orderly end, LANE_DROP sent and received */
     bool tl_ready;
     bool blocked; /* transport said VBN_BUSY, tx_ready will come */
 };
@@ -94,7 +105,7 @@ typedef enum link_peer_state { PEER_OPENING, PEER_READY, PEER_CLOSING, PEER_ENDI
 struct vbn_peer {
     link_peer_head_t head;
     link_engine_t *engine;
-    link_lane_t *lane;  /* NULL when LOST, and while resuming */
+    link_lane_t *lane;  /* the first and best; NULL when LOST, and while resuming */
     link_lane_t *clear; /* the lane while short packets may pass link_send by, else NULL (P0) */
     link_arq_t *arq;    /* on lanes that keep packets until acknowledged, else NULL */
     uint64_t uid;
@@ -108,7 +119,7 @@ struct vbn_peer {
     vbn_peer_error_func_t error_func;
     void *error_arg;
     void *user;
-    link_blob_t *address; /* with link.resume_timeout: where to dial again */
+    link_blob_t *address; /* where to dial again, for resuming and further lanes; else NULL */
     char *explain;
     char *lost_text;
     uint64_t close_deadline_ns;
@@ -122,6 +133,7 @@ struct vbn_peer {
     uint8_t transport;
     bool accepted;    /* the lane in use was opened by the other side */
     bool seen;        /* the upper layer got a packet of it */
+    bool one_sided;   /* link_promote was called */
     bool ack_due;     /* an ACK found the transport busy */
     bool ask_ack;     /* an ACK_NOW request has to be sent when the queue is empty */
     bool close_asked; /* closing: the last acks have been asked for */
@@ -160,6 +172,7 @@ struct link_engine {
     list_link_t dead;    /* to be freed after this progress */
     list_link_t kept;    /* LOST but referenced */
     list_link_t dead_lanes;
+    list_link_t costly; /* lanes of peers over transports with TL_CAP_COSTLY */
     mpool_t nodes;
     wheel_t wheel;
     vbn_peer_error_func_t lost_func;
@@ -169,6 +182,8 @@ struct link_engine {
     int epoll_fd, wake_fd, timer_fd;
     unsigned strangers; /* lanes of datagram transports whose peer has not proved the key */
     unsigned depth; /* > 0: upcalls run, nothing may be freed */
+    unsigned costly_count;
+    bool has_costly; /* a transport has TL_CAP_COSTLY */
     bool close_started; /* a closing peer has not been looked at yet: do not sleep */
     unsigned clock_skip;
     _Atomic uint32_t wakes;
@@ -219,6 +234,11 @@ void link_lane_broke(link_lane_t *lane, vbn_status_t status, const char *text);
 /* Ends a lane that cannot go on; its peer, if it has one, is lost. */
 void link_lane_fail(link_lane_t *lane, vbn_status_t status, const char *text);
 void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch);
+/* Bound to its peer it counts for link.promoted_max. */
+void link_lane_count_costly(link_lane_t *lane);
+void link_lane_uncount_costly(link_lane_t *lane);
+/* No lane works: the peer resumes, or is lost. */
+void link_peer_broke(vbn_peer_t *peer, vbn_status_t status, const char *text);
 
 /* ----------------------------------------------------------------------------------- link_control.c */
 
@@ -242,13 +262,44 @@ void link_lane_check_ready(link_lane_t *lane);
 /* ----------------------------------------------------------------------------------- link_connect.c */
 
 vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, unsigned transport, vbn_peer_t *peer);
+/* One lane more to a peer that is ready. */
+vbn_status_t link_dial_more(vbn_peer_t *peer, const link_address_t *address, unsigned transport);
 /* The transport self has two endpoints per connection: what arrives at the second belongs to the same peer. */
 void link_self_accept(link_lane_t *lane);
 void link_self_end(vbn_peer_t *peer);
 
+/* ------------------------------------------------------------------------------------- link_rails.c */
+
+/* The lane for a packet; NULL: none can take it now. The peer has at least one. */
+link_lane_t *link_rails_choose(const vbn_peer_t *peer, const link_node_t *node);
+link_lane_t *link_rails_first(const vbn_peer_t *peer); /* the best one that can send, else NULL */
+link_lane_t *link_rails_answer(const vbn_peer_t *peer); /* that by which the peer was heard, if it can send */
+void link_rails_ask(vbn_peer_t *peer); /* asks for an ACK over every lane */
+bool link_rails_others(const vbn_peer_t *peer, const link_lane_t *lane); /* a ready lane besides this one? */
+unsigned link_rails_count(const vbn_peer_t *peer, int transport); /* -1: all */
+void link_rails_add(link_lane_t *lane, vbn_peer_t *peer); /* a lane in wire-up joins the peer's */
+void link_rails_ready(link_lane_t *lane);
+void link_rails_unlink(link_lane_t *lane);
+/* The lane is gone, others are there: what it had taken goes over them. The peer may have ended afterwards. */
+void link_rails_lose(link_lane_t *lane, const char *text);
+void link_rails_later(vbn_peer_t *peer); /* the next attempt to open a lane waits */
+void link_rails_free(vbn_peer_t *peer, vbn_close_mode_t mode); /* all lanes */
+/* An orderly end, when another lane is ready; else nothing happens. */
+void link_rails_drop(link_lane_t *lane);
+void link_rails_drop_step(vbn_peer_t *peer);
+void link_rails_rx_drop(link_lane_t *lane);
+
+/* ----------------------------------------------------------------------------------- link_promote.c */
+
+bool link_promotes(const link_engine_t *engine);
+/* Whether packets over this transport, a reliable one, are to be kept until acknowledged. */
+bool link_keeps_wanted(const link_engine_t *engine, unsigned transport);
+void link_promote_look(vbn_peer_t *peer); /* opens a lane if the peer is worth it; only within progress */
+/* The answer to a proved PROOF that adds a lane: the peer, with the lane; NULL: refused. */
+vbn_peer_t *link_rails_accept(link_lane_t *lane, uint64_t session);
+
 /* ------------------------------------------------------------------------------------ link_resume.c */
 
-bool link_resume_wanted(const link_engine_t *engine, unsigned transport); /* for a reliable transport */
 /* The lane is gone. false: the peer cannot resume. Operations may complete, so it may have ended afterwards. */
 bool link_resume_begin(vbn_peer_t *peer, const char *text);
 void link_resume_look(vbn_peer_t *peer, uint64_t now); /* the timer, while resuming */
@@ -263,6 +314,7 @@ bool link_may_send(const vbn_peer_t *peer); /* the lane is ready and has room */
 
 void link_drain(vbn_peer_t *peer); /* sends what can be sent; only within progress */
 vbn_status_t link_send_ack(vbn_peer_t *peer, unsigned flags);
+vbn_status_t link_send_ack_over(vbn_peer_t *peer, link_lane_t *lane, unsigned flags); /* lane NULL: VBN_BUSY */
 void link_credit_apply(vbn_peer_t *peer, uint32_t ack);
 static inline bool link_credit_ack_valid(const vbn_peer_t *peer, uint32_t ack)
 {

@@ -23,12 +23,6 @@
 #define REDIAL_DOUBLINGS 5u
 #define TRIES_MIN 8u /* attempts that find time if each of them runs into nothing */
 
-bool link_resume_wanted(const link_engine_t *engine, unsigned transport)
-{
-    const link_transport_t *t = &engine->transports[transport];
-    return engine->params.settings->link_resume_timeout > 0 && (t->ops->caps(t->iface)->flags & TL_CAP_BREAKS) != 0;
-}
-
 static bool may_resume(const vbn_peer_t *peer)
 {
     return peer->arq != NULL && !peer->arq->close_sent && peer->engine->params.settings->link_resume_timeout > 0 &&
@@ -69,10 +63,8 @@ bool link_resume_begin(vbn_peer_t *peer, const char *text)
                  "%llu ms (link.resume_timeout)", (unsigned long long)peer->uid,
                  peer->engine->transports[peer->transport].ops->name, text, (unsigned long long)(limit / NS_PER_MS));
     }
-    if (peer->lane != NULL)
-        link_lane_free(peer->lane, VBN_CLOSE_NOW);
-    peer->lane = NULL;
-    link_arq_lane_gone(peer); /* completes operations: the peer may have ended */
+    link_rails_free(peer, VBN_CLOSE_NOW);
+    link_arq_lane_gone(peer, NULL); /* completes operations: the peer may have ended */
     if (peer->arq != NULL)
         redial_later(arq);
     return true;
@@ -88,7 +80,7 @@ static void give_up(vbn_peer_t *peer)
 }
 
 /* The next transport in turn that keeps packets, takes them whole and reaches the peer; -1: none. */
-static int choose(const vbn_peer_t *peer, const link_address_t *address)
+static int choose(const vbn_peer_t *peer, const link_address_t *address, unsigned without)
 {
     const link_engine_t *engine = peer->engine;
     char reason[LINK_REASON_BYTES];
@@ -97,8 +89,8 @@ static int choose(const vbn_peer_t *peer, const link_address_t *address)
         const link_transport_t *transport = &engine->transports[at];
         const link_section_t *section = link_address_find(address, transport->ops->name);
         const tl_caps_t *caps = transport->ops->caps(transport->iface);
-        bool keeps = (caps->flags & TL_CAP_RELIABLE) == 0 || link_resume_wanted(engine, at);
-        if (section != NULL && keeps && caps->packet_max >= peer->arq->packet_max &&
+        bool keeps = (caps->flags & TL_CAP_RELIABLE) == 0 || link_keeps_wanted(engine, at);
+        if (section != NULL && keeps && (caps->flags & without) == 0 && caps->packet_max >= peer->arq->packet_max &&
             transport->ops->reachable(transport->iface, section->bytes, section->length, reason, sizeof(reason)) == VBN_OK)
             return (int)at;
     }
@@ -110,14 +102,14 @@ static void redial(vbn_peer_t *peer)
     link_arq_t *arq = peer->arq;
     link_address_t address;
     vbn_status_t status = link_address_decode(peer->address->bytes, peer->address->length, &address);
-    int transport = status < 0 ? -1 : choose(peer, &address);
+    int transport = status < 0 ? -1 : choose(peer, &address, TL_CAP_COSTLY);
+    if (status >= 0 && transport < 0)
+        transport = choose(peer, &address, 0);
     arq->attempts = (uint8_t)(arq->attempts + (arq->attempts < UINT8_MAX));
     if (transport >= 0 && link_dial(peer->engine, &address, (unsigned)transport, peer) < 0) {
         LOG_DEBUG(peer->engine->params.log, "resuming over %s: %s", peer->engine->transports[transport].ops->name,
                   err_text());
-        if (peer->lane != NULL)
-            link_lane_free(peer->lane, VBN_CLOSE_NOW);
-        peer->lane = NULL;
+        link_rails_free(peer, VBN_CLOSE_NOW);
     }
     /* An attempt leaves time for the others. */
     if (peer->lane != NULL)

@@ -162,8 +162,11 @@ static void on_tx_ready(tl_ep_t *ep)
     link_lane_t *lane = ep->owner;
     lane->blocked = false;
     link_wireup_resume(lane);
-    if (lane->peer != NULL && lane->peer->lane == lane && lane->hs == NULL)
-        link_drain(lane->peer);
+    vbn_peer_t *peer = lane->peer;
+    if (peer == NULL || lane->hs != NULL || (peer->lane != lane && peer->arq == NULL))
+        return;
+    link_drain(peer);
+    link_rails_drop_step(peer);
 }
 
 static void on_ready(tl_ep_t *ep)
@@ -176,7 +179,7 @@ static void on_ready(tl_ep_t *ep)
 static void on_ep_error(tl_ep_t *ep, vbn_status_t status, const char *text)
 {
     link_lane_t *lane = ep->owner;
-    if (lane->peer != NULL && lane->peer->lane != lane) { /* the transport self's second endpoint */
+    if (lane->peer != NULL && lane->peer->arq == NULL && lane->peer->lane != lane) { /* the transport self's second endpoint */
         link_lane_free(lane, VBN_CLOSE_NOW);
         return;
     }

@@ -14,6 +14,8 @@ static size_t clause(char *text, size_t capacity, size_t at, const char *name, c
 
 static const char *why_not(const link_candidate_t *candidate, bool chosen_before)
 {
+    if (candidate->later && candidate->offered && candidate->status == VBN_OK)
+        return "later, for a peer that is worth it (link.promote_after)";
     if (chosen_before)
         return "not needed";
     if (!candidate->offered)
@@ -26,7 +28,7 @@ int link_select(const link_candidate_t *candidates, unsigned count, char *text, 
     int chosen = -1;
     size_t at = 0;
     for (unsigned i = 0; i < count && chosen < 0; i++)
-        if (candidates[i].offered && candidates[i].status == VBN_OK)
+        if (candidates[i].offered && candidates[i].status == VBN_OK && !candidates[i].later)
             chosen = (int)i;
     text[0] = '\0';
     if (chosen >= 0)

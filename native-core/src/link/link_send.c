@@ -14,7 +14,7 @@ static bool has_credit(const vbn_peer_t *peer)
 bool link_may_send(const vbn_peer_t *peer)
 {
     const link_lane_t *lane = peer->lane;
-    return lane != NULL && lane->hs == NULL && !lane->blocked &&
+    return (peer->arq != NULL ? link_rails_first(peer) != NULL : lane != NULL && lane->hs == NULL && !lane->blocked) &&
            (peer->state == PEER_READY || peer->state == PEER_CLOSING);
 }
 

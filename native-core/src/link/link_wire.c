@@ -25,7 +25,7 @@ static bool type_known(const link_header_t *header)
 {
     if (header->version != LINK_VERSION)
         return header->type == LINK_HELLO || header->type == LINK_REJECT;
-    return (header->type >= LINK_DATA && header->type <= LINK_CLOSE) ||
+    return (header->type >= LINK_DATA && header->type <= LINK_LANE_DROP) ||
            (header->type >= LINK_HELLO && header->type <= LINK_REJECT);
 }
 
@@ -51,15 +51,14 @@ void link_state_encode(const link_state_t *state, uint8_t bytes[LINK_STATE_BYTES
 {
     le_put_u64(bytes, state->session);
     le_put_u32(bytes + 8, state->expected);
-    le_put_u32(bytes + 12, state->resumed);
+    le_put_u32(bytes + 12, (uint32_t)state->mode);
 }
 
 bool link_state_decode(const uint8_t bytes[LINK_STATE_BYTES], link_state_t *state)
 {
-    uint32_t resumed = le_get_u32(bytes + 12);
-    *state = (link_state_t){.session = le_get_u64(bytes), .expected = le_get_u32(bytes + 8),
-                            .resumed = resumed == 1};
-    return resumed <= 1;
+    uint32_t mode = le_get_u32(bytes + 12);
+    *state = (link_state_t){.session = le_get_u64(bytes), .expected = le_get_u32(bytes + 8), .mode = (link_mode_t)mode};
+    return mode <= LINK_MODE_ADDS;
 }
 
 void link_offer_encode(const link_offer_t *offer, uint8_t bytes[LINK_OFFER_BYTES])

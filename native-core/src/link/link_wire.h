@@ -4,7 +4,7 @@
  * Every packet starts with 16 bytes, little endian:
  *    0        1       2          4               8          12        16
  *    | v | t  | flags | reserved | connection id | sequence | ack     |
- * DATA is followed by the upper layer's header; CLOSE by nothing; ACK by nothing, over datagrams by up to 8 words of 64
+ * DATA is followed by the upper layer's header; CLOSE and LANE_DROP by nothing; ACK by nothing, over datagrams by up to 8 words of 64
  * bits: bit i of them says that the packet with sequence ack + 1 + i has arrived. The wire-up packets have one body:
  *   HELLO     offer                     initiator -> responder
  *   CHALLENGE offer, mac                responder -> initiator
@@ -37,6 +37,7 @@ typedef enum link_type {
     LINK_DATA = 1,
     LINK_ACK = 2,
     LINK_CLOSE = 3,
+    LINK_LANE_DROP = 4, /* the sender sends no more DATA over this lane; answered by the same */
     LINK_HELLO = 8,
     LINK_CHALLENGE = 9,
     LINK_PROOF = 10,
@@ -51,7 +52,7 @@ typedef enum link_reason {
     LINK_REASON_AUTH_NONE = 4,     /* the sender of REJECT has no key, the receiver needs a proof */
     LINK_REASON_DUPLICATE = 5,     /* another connection between the two is used */
     LINK_REASON_TARGET = 6,        /* this is not the worker that is looked for */
-    LINK_REASON_LIMIT = 7,         /* link.max_peers reached */
+    LINK_REASON_LIMIT = 7,         /* link.max_peers reached; no room for one lane more */
     LINK_REASON_GONE = 8           /* the session that PROOF names is not known (any more) */
 } link_reason_t;
 
@@ -86,10 +87,16 @@ static inline void link_data_encode(uint32_t connection, uint32_t sequence, uint
     le_put_u64(bytes + 8, (uint64_t)sequence | (uint64_t)ack << 32);
 }
 /* What the sender of PROOF and WELCOME says of the connection. */
+typedef enum link_mode {
+    LINK_MODE_NEW = 0,     /* a session begins */
+    LINK_MODE_RESUMES = 1, /* the lane takes the place of all that the session had */
+    LINK_MODE_ADDS = 2     /* the lane joins those of the session */
+} link_mode_t;
+
 typedef struct link_state {
     uint64_t session;  /* WELCOME: its epoch. PROOF: the session that goes on, 0: none */
     uint32_t expected; /* when a session goes on: the next sequence that the sender expects */
-    bool resumed;      /* WELCOME: the session goes on */
+    link_mode_t mode;  /* PROOF: asked for. WELCOME: what was done, the same */
 } link_state_t;
 
 void link_state_encode(const link_state_t *state, uint8_t bytes[LINK_STATE_BYTES]);

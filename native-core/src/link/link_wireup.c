@@ -10,7 +10,8 @@
  * One lane per pair: the responder decides when it has the PROOF, so the initiator sends data only after WELCOME. When
  * both dial, the lane of the smaller uid stays: that side answers PROOF of the other with REJECT(duplicate), the other
  * side drops its own lane when it accepts. Epochs tell a redial (newer than what made the lane in use: the old lane is
- * dead) from a duplicate that was on its way. */
+ * dead) from a duplicate that was on its way. A lane that joins those of a peer (its PROOF says so) decides nothing, and
+ * when its wire-up fails the peer does not notice. */
 #include "link/link_private.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ static void make_offer(link_lane_t *lane, uint64_t target_uid, uint8_t bytes[LIN
     link_engine_t *engine = lane->engine;
     link_offer_t offer = {.version = LINK_VERSION,
                           .auth = engine->key != NULL ? AUTH_ON : 0,
-                          .keeps = lane->datagram || link_resume_wanted(engine, lane->transport),
+                          .keeps = lane->datagram || link_keeps_wanted(engine, lane->transport),
                           .uid = engine->uid,
                           .target_uid = target_uid,
                           .connection = lane->local_connection,
@@ -74,7 +75,7 @@ static void on_hello(link_lane_t *lane, const link_header_t *header, const uint8
         link_control_refuse(lane, VBN_ERR_AUTH, reason);
         return;
     }
-    lane->kept = lane->datagram || (hs->remote.keeps && link_resume_wanted(lane->engine, lane->transport));
+    lane->kept = lane->datagram || (hs->remote.keeps && link_keeps_wanted(lane->engine, lane->transport));
     memcpy(hs->transcript.hello, body, LINK_OFFER_BYTES);
     make_offer(lane, hs->remote.uid, hs->transcript.challenge);
     memcpy(answer, hs->transcript.challenge, LINK_OFFER_BYTES);
@@ -87,12 +88,20 @@ static void on_hello(link_lane_t *lane, const link_header_t *header, const uint8
     link_control_send(lane, LINK_CHALLENGE, answer, sizeof(answer));
 }
 
+static link_mode_t mode_of(const link_lane_t *lane)
+{
+    if (lane->hs->adds)
+        return LINK_MODE_ADDS;
+    return lane->peer->arq != NULL ? LINK_MODE_RESUMES : LINK_MODE_NEW;
+}
+
 static void on_challenge(link_lane_t *lane, const uint8_t *body, size_t body_bytes)
 {
     link_handshake_t *hs = lane->hs;
     uint8_t answer[LINK_PROOF_BYTES];
     link_arq_t *arq = lane->peer->arq; /* a session that goes on */
-    link_state_t state = {.session = arq != NULL ? arq->session : 0, .expected = arq != NULL ? lane->peer->rx_next : 0};
+    link_state_t state = {.session = arq != NULL ? arq->session : 0, .expected = arq != NULL ? lane->peer->rx_next : 0,
+                          .mode = mode_of(lane)};
     vbn_status_t status = link_offer_decode(body, body_bytes, &hs->remote);
     if (status >= 0 && (body_bytes != LINK_CHALLENGE_BYTES || hs->remote.target_uid != lane->engine->uid ||
                         hs->remote.uid != lane->peer->uid))
@@ -115,7 +124,7 @@ static void on_challenge(link_lane_t *lane, const uint8_t *body, size_t body_byt
         link_control_refuse(lane, status, LINK_REASON_AUTH);
         return;
     }
-    lane->kept = lane->datagram || (hs->remote.keeps && link_resume_wanted(lane->engine, lane->transport));
+    lane->kept = lane->datagram || (hs->remote.keeps && link_keeps_wanted(lane->engine, lane->transport));
     lane->state = LANE_WAIT_WELCOME;
     link_control_send(lane, LINK_PROOF, answer, sizeof(answer));
 }
@@ -124,7 +133,7 @@ static void trust(link_lane_t *lane)
 {
     lane->state = LANE_PROVED;
     lane->remote_connection = lane->hs->remote.connection;
-    if (lane->peer->window > lane->hs->remote.window)
+    if (lane->peer->window > lane->hs->remote.window && lane->peer->arq == NULL)
         lane->peer->window = lane->hs->remote.window;
     vbn_status_t status = lane->ops->trust(lane->ep);
     if (status >= 0 && lane->kept && lane->peer->arq == NULL) /* packets may come before the transport says ready */
@@ -176,7 +185,11 @@ static vbn_peer_t *bind_peer(link_lane_t *lane, const link_state_t *state)
 {
     uint64_t epoch = lane->hs->remote.epoch;
     vbn_peer_t *peer;
-    if (state->session == 0) {
+    if (state->mode == LINK_MODE_ADDS) {
+        lane->hs->adds = true;
+        return link_rails_accept(lane, state->session);
+    }
+    if (state->mode == LINK_MODE_NEW) {
         peer = choose_peer(lane);
     } else {
         peer = link_resume_accept(lane, state->session, state->expected);
@@ -193,7 +206,8 @@ static void on_proof(link_lane_t *lane, const uint8_t *body, size_t body_bytes)
     link_handshake_t *hs = lane->hs;
     link_state_t state;
     uint8_t answer[LINK_WELCOME_BYTES];
-    if (body_bytes != LINK_PROOF_BYTES || !link_state_decode(body, &state)) {
+    if (body_bytes != LINK_PROOF_BYTES || !link_state_decode(body, &state) ||
+        (state.mode == LINK_MODE_NEW) != (state.session == 0)) {
         err_set(VBN_ERR_PROTOCOL, "PROOF of %zu bytes is malformed", body_bytes);
         link_control_refuse(lane, VBN_ERR_PROTOCOL, LINK_REASON_AUTH);
         return;
@@ -208,8 +222,7 @@ static void on_proof(link_lane_t *lane, const uint8_t *body, size_t body_bytes)
     vbn_peer_t *peer = bind_peer(lane, &state);
     if (peer == NULL)
         return;
-    bool resumed = peer->arq != NULL;
-    link_state_t mine = {.session = hs->session, .expected = resumed ? peer->rx_next : 0, .resumed = resumed};
+    link_state_t mine = {.session = hs->session, .expected = state.session != 0 ? peer->rx_next : 0, .mode = state.mode};
     link_state_encode(&mine, answer);
     status = link_auth_mac(lane->engine->key, LINK_ROLE_WELCOME, &hs->transcript, answer, answer + LINK_STATE_BYTES);
     if (status < 0) {
@@ -230,15 +243,15 @@ static void on_welcome(link_lane_t *lane, const uint8_t *body, size_t body_bytes
     else
         status = link_auth_check(lane->engine->key, LINK_ROLE_WELCOME, &lane->hs->transcript, body,
                                  body + LINK_STATE_BYTES);
-    if (status >= 0 && (state.resumed != (peer->arq != NULL) ||
-                        (state.resumed && !link_arq_ack_valid(peer, state.expected))))
+    if (status >= 0 && (state.mode != mode_of(lane) ||
+                        (state.mode == LINK_MODE_RESUMES && !link_arq_ack_valid(peer, state.expected))))
         status = err_set(VBN_ERR_PROTOCOL, "WELCOME does not fit the connection that goes on");
     if (status < 0) {
         link_control_refuse(lane, status, LINK_REASON_AUTH);
         return;
     }
     peer->remote_epoch = lane->hs->session = state.session;
-    if (state.resumed)
+    if (state.mode == LINK_MODE_RESUMES)
         peer->arq->resume_ack = state.expected;
     trust(lane);
 }
@@ -278,6 +291,10 @@ static void on_reject(link_lane_t *lane, const uint8_t *body, size_t body_bytes)
         return;
     }
     link_reason_t reason = (link_reason_t)le_get_u16(body);
+    if (lane->hs->adds && lane->peer != NULL && link_rails_others(lane->peer, lane)) {
+        link_rails_lose(lane, "the peer refused it");
+        return;
+    }
     if (reason == LINK_REASON_DUPLICATE && lane->initiator && lane->state == LANE_WAIT_WELCOME) {
         lane->state = LANE_WAIT_OTHER;
         link_lane_drop_endpoint(lane, VBN_CLOSE_NOW);
@@ -316,12 +333,17 @@ void link_lane_check_ready(link_lane_t *lane)
     link_handshake_t *hs = lane->hs;
     if (peer == NULL || hs == NULL || lane->state != LANE_PROVED || !lane->tl_ready || hs->control_waits)
         return;
+    bool adds = hs->adds;
     link_lane_stop_timers(lane);
     if (lane->datagram && !lane->initiator)
         lane->welcome = hs;
     else
         free(hs);
     lane->hs = NULL;
+    if (adds) {
+        link_rails_ready(lane);
+        return;
+    }
     if (peer->state == PEER_OPENING)
         peer->state = PEER_READY;
     if (lane->datagram && lane->initiator)

@@ -75,6 +75,7 @@ vbn_status_t proto_key_import(vbn_peer_t *peer, const void *blob, size_t length,
         return status;
     }
     list_append(&proto_peer_of(peer)->keys, &key->link);
+    link_promote(peer); /* gets and puts will follow */
     *key_p = key;
     return VBN_OK;
 }

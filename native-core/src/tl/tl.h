@@ -82,6 +82,7 @@ enum {
     TL_CAP_MAP = 1u << 2,    /* import() works: same-host memory can be mapped */
     TL_CAP_COPIES = 1u << 3, /* send() never says VBN_INPROGRESS: it has copied what it took */
     TL_CAP_BREAKS = 1u << 4, /* a connection may break while both workers live */
+    TL_CAP_COSTLY = 1u << 5, /* connections take what a device is short of: peers start elsewhere and are promoted */
 };
 
 typedef struct tl_caps {

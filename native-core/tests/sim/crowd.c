@@ -26,7 +26,7 @@ struct crowd {
     sim_net_t *net;
     settings_t settings;
     log_sink_t log;
-    unsigned count;
+    unsigned count, nets;
     uint64_t packets;
     map_t peers; /* from << 32 | to, of link_connect */
     member_t members[];
@@ -88,7 +88,13 @@ static sim_verdict_t count_packet(void *arg, uint64_t from_uid, uint64_t to_uid,
 static void make_settings(crowd_t *crowd, const crowd_options_t *options)
 {
     settings_defaults(&crowd->settings);
-    snprintf(crowd->settings.tl_enable, sizeof(crowd->settings.tl_enable), "sim");
+    snprintf(crowd->settings.tl_enable, sizeof(crowd->settings.tl_enable), options->two_nets ? "sim,sim2" : "sim");
+    if (options->rails != 0)
+        crowd->settings.link_rails = options->rails;
+    if (options->promote_after != 0)
+        crowd->settings.link_promote_after = options->promote_after;
+    if (options->promoted_max != 0)
+        crowd->settings.link_promoted_max = options->promoted_max;
     if (options->keepalive_ms != 0)
         crowd->settings.link_keepalive = options->keepalive_ms * NS_PER_MS;
     if (options->peer_timeout_ms != 0)
@@ -99,7 +105,7 @@ static void make_settings(crowd_t *crowd, const crowd_options_t *options)
 
 static bool open_member(crowd_t *crowd, unsigned index)
 {
-    static const tl_ops_t *const table[] = {&tl_sim_ops};
+    static const tl_ops_t *const table[] = {&tl_sim_ops, &tl_sim2_ops};
     member_t *member = &crowd->members[index];
     uint8_t key[32];
     memset(key, 7, sizeof(key));
@@ -112,7 +118,7 @@ static bool open_member(crowd_t *crowd, unsigned index)
                             .job_key = key, .clock = sim_net_clock(crowd->net), .network = crowd->net,
                             .uid = FIRST_UID + index, .upper_bytes = sizeof(numbers_t),
                             .upcalls = {.arg = member, .rx = on_rx}};
-    if (link_engine_open_with(&params, table, 1, &member->engine) < 0)
+    if (link_engine_open_with(&params, table, crowd->nets, &member->engine) < 0)
         return false;
     link_engine_set_peer_lost(member->engine, on_lost, member);
     return true;
@@ -125,6 +131,7 @@ crowd_t *crowd_open(const crowd_options_t *options)
         return NULL;
     crowd->net = sim_net_open(options->seed);
     crowd->count = options->engines;
+    crowd->nets = options->two_nets ? 2 : 1;
     crowd->log = (log_sink_t){.func = quiet, .level = VBN_LOG_ERROR};
     map_init(&crowd->peers);
     make_settings(crowd, options);
@@ -133,6 +140,9 @@ crowd_t *crowd_open(const crowd_options_t *options)
                            .loss_ppm = options->loss_ppm, .duplicate_ppm = options->duplicate_ppm,
                            .late_ppm = options->late_ppm, .later_ppm = options->later_ppm};
     sim_net_set_fabric(crowd->net, 0, &fabric);
+    fabric.datagram = false;
+    fabric.costly = options->costly;
+    sim_net_set_fabric(crowd->net, 1, &fabric);
     sim_net_set_tap(crowd->net, count_packet, crowd);
     for (unsigned i = 0; i < crowd->count; i++)
         if (!open_member(crowd, i))
@@ -234,9 +244,44 @@ void crowd_cut(crowd_t *crowd, unsigned a, unsigned b, bool cut)
         abort();
 }
 
-void crowd_break(crowd_t *crowd, unsigned engine)
+void crowd_break(crowd_t *crowd, unsigned engine, unsigned net)
 {
-    sim_net_kill_worker(crowd->net, 0, FIRST_UID + engine);
+    sim_net_kill_worker(crowd->net, net, FIRST_UID + engine);
+}
+
+void crowd_break_after(crowd_t *crowd, unsigned net, uint64_t count)
+{
+    sim_net_kill_after(crowd->net, net, count);
+}
+
+unsigned crowd_lanes(crowd_t *crowd, unsigned from, unsigned to, int net)
+{
+    unsigned count = 0;
+    for (const link_lane_t *lane = peer_of(crowd, from, to)->lane; lane != NULL; lane = lane->next)
+        count += lane->hs == NULL && (net < 0 || lane->transport == net);
+    return count;
+}
+
+uint64_t crowd_carried(crowd_t *crowd, unsigned from, unsigned to, unsigned net)
+{
+    uint64_t count = 0;
+    for (const link_lane_t *lane = peer_of(crowd, from, to)->lane; lane != NULL; lane = lane->next)
+        count += lane->transport == net ? lane->order : 0;
+    return count;
+}
+
+void crowd_promote(crowd_t *crowd, unsigned from, unsigned to)
+{
+    link_promote(peer_of(crowd, from, to));
+}
+
+void crowd_drop_lane(crowd_t *crowd, unsigned from, unsigned to, unsigned net)
+{
+    for (link_lane_t *lane = peer_of(crowd, from, to)->lane; lane != NULL; lane = lane->next)
+        if (lane->transport == net && lane->hs == NULL) {
+            link_rails_drop(lane);
+            return;
+        }
 }
 
 void crowd_scribble(crowd_t *crowd)

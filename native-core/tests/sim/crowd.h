@@ -22,6 +22,9 @@ typedef struct crowd_options {
     uint32_t packet_max;
     uint64_t keepalive_ms, peer_timeout_ms; /* 0: default */
     uint64_t resume_ms;                     /* link.resume_timeout */
+    bool two_nets;                          /* a second transport, over connections */
+    bool costly;                            /* the second one is: peers are promoted to it */
+    unsigned rails, promote_after, promoted_max; /* 0: default */
 } crowd_options_t;
 
 crowd_t *crowd_open(const crowd_options_t *options);
@@ -34,8 +37,14 @@ int crowd_send(crowd_t *crowd, unsigned from, unsigned to, uint32_t bytes);
 int crowd_flush(crowd_t *crowd, unsigned from, unsigned to);
 void crowd_disconnect(crowd_t *crowd, unsigned from, unsigned to, bool flush);
 void crowd_cut(crowd_t *crowd, unsigned a, unsigned b, bool cut);
-/* Breaks all connections (endpoints) of one engine. */
-void crowd_break(crowd_t *crowd, unsigned engine);
+/* Breaks all connections (endpoints) of one engine on a net: 0, or 1 with two_nets. */
+void crowd_break(crowd_t *crowd, unsigned engine, unsigned net);
+/* The connection that carries the count-th packet of a net from now breaks with it. */
+void crowd_break_after(crowd_t *crowd, unsigned net, uint64_t count);
+unsigned crowd_lanes(crowd_t *crowd, unsigned from, unsigned to, int net); /* ready ones; -1: of both nets */
+uint64_t crowd_carried(crowd_t *crowd, unsigned from, unsigned to, unsigned net); /* DATA of the lanes that there are */
+void crowd_promote(crowd_t *crowd, unsigned from, unsigned to);
+void crowd_drop_lane(crowd_t *crowd, unsigned from, unsigned to, unsigned net);
 /* Fills the memory of pending sends with another byte, as a caller does who reuses it too early. */
 void crowd_scribble(crowd_t *crowd);
 /* Lets virtual time pass. */

@@ -175,7 +175,7 @@ TEST(Resume, a_connection_that_breaks_again_and_again_loses_and_doubles_nothing)
         for (uint32_t i = 0; i < 500; i++) {
             ASSERT_GE(crowd_send(crowd.it, 0, 1, i * 7), 0);
             ASSERT_GE(crowd_send(crowd.it, 1, 0, i * 5), 0);
-            if (i % 25 == 0) crowd_break(crowd.it, i / 25 % 2);
+            if (i % 25 == 0) crowd_break(crowd.it, i / 25 % 2, 0);
             if (i % 5 == 0) crowd_run(crowd.it, 1);
         }
         crowd_run(crowd.it, 60000);
@@ -197,7 +197,7 @@ TEST(Resume, without_the_setting_a_broken_connection_loses_its_peer_at_once) {
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     ASSERT_GE(crowd_send(crowd.it, 0, 1, 8), 0);
     crowd_run(crowd.it, 100);
-    crowd_break(crowd.it, 0);
+    crowd_break(crowd.it, 0, 0);
     crowd_run(crowd.it, 10);
     EXPECT_EQ(crowd_lost(crowd.it, 0), 1u);
     EXPECT_EQ(crowd_lost(crowd.it, 1), 1u);
@@ -208,7 +208,7 @@ TEST(Resume, a_connection_that_cannot_be_opened_again_is_lost_in_time_with_both_
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     ASSERT_GE(crowd_send(crowd.it, 0, 1, 8), 0);
     crowd_run(crowd.it, 100);
-    crowd_break(crowd.it, 0);
+    crowd_break(crowd.it, 0, 0);
     crowd_cut(crowd.it, 0, 1, true);
     ASSERT_EQ(crowd_send(crowd.it, 0, 1, 2000), kInProgress);
     crowd_run(crowd.it, 9000);
@@ -225,7 +225,7 @@ TEST(Resume, a_peer_that_has_given_up_says_so) {
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     ASSERT_TRUE(crowd_connect(crowd.it, 1, 0));
     crowd_run(crowd.it, 100);
-    crowd_break(crowd.it, 0);
+    crowd_break(crowd.it, 0, 0);
     crowd_disconnect(crowd.it, 1, 0, false);
     crowd_run(crowd.it, 1000);
     EXPECT_EQ(crowd_lost(crowd.it, 0), 1u);

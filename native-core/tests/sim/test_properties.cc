@@ -25,12 +25,13 @@ TEST(SimProperties, every_message_arrives_once_in_order_and_every_operation_ends
                       << "\nrepeat it with: sim_properties --seed " << seed;
     }
     printf("%llu seeds from %llu: %llu operations, %llu messages, %llu flushes, %llu put+get, %llu failed, "
-           "%llu peers lost, %llu connections, %llu resumed, %llu packets sent again, %llu doubles, %llu early, %llu virtual s\n",
+           "%llu peers lost, %llu connections, %llu resumed, %llu lanes added, %llu lost, %llu dropped, %llu packets sent again, %llu doubles, %llu early, %llu virtual s\n",
            (unsigned long long)seed_count, (unsigned long long)first_seed, (unsigned long long)totals.operations,
            (unsigned long long)totals.messages, (unsigned long long)totals.flushes,
            (unsigned long long)totals.transfers, (unsigned long long)totals.failed,
            (unsigned long long)totals.peers_lost, (unsigned long long)totals.connected,
-           (unsigned long long)totals.resumes,
+           (unsigned long long)totals.resumes, (unsigned long long)totals.lanes_added,
+           (unsigned long long)totals.lanes_lost, (unsigned long long)totals.lanes_dropped,
            (unsigned long long)totals.retransmits, (unsigned long long)totals.duplicates,
            (unsigned long long)totals.reordered, (unsigned long long)(totals.virtual_ms / 1000));
     if (seed_count >= 100) { /* the net did what it should */
@@ -42,6 +43,9 @@ TEST(SimProperties, every_message_arrives_once_in_order_and_every_operation_ends
         EXPECT_GT(totals.flushes, seed_count);
         EXPECT_GT(totals.peers_lost, 0u);
         EXPECT_GT(totals.resumes, seed_count / 4);
+        EXPECT_GT(totals.lanes_added, seed_count / 2);
+        EXPECT_GT(totals.lanes_lost, seed_count / 20);
+        EXPECT_GT(totals.lanes_dropped, seed_count / 20);
     }
 }
 

@@ -15,7 +15,7 @@
 #include "base/endian.h"
 
 #define DEADLINE_MS UINT64_C(600000)
-#define FIRST_RESUMED 8u /* kinds from here on lose nothing when connections break */
+#define SHORT_CUT_MS 8000u /* peers are not given up meanwhile */
 #define BIG_MAX 40000u
 
 /* --------------------------------------------------------------------------------------------- building */
@@ -29,29 +29,38 @@ static void quiet(void *arg, vbn_log_level_t level, const char *line)
 
 static sim_fabric_t draw_fabric(world_t *world)
 {
-    unsigned kind = world->kind;
-    sim_fabric_t fabric = {.datagram = kind != 4 && kind != 5 && kind != 8 && kind != 10,
+    bool heavy = world->kind->heavy;
+    sim_fabric_t fabric = {.datagram = (world->kind->datagram & 1) != 0,
                            .packet_max = (uint32_t)(SIM_PACKET_MIN + world_draw(world, 7) * 1000),
                            .delay_ns = 1000 + world_draw(world, 200000)};
     fabric.jitter_ns = world_draw(world, 3) == 0 ? 0 : world_draw(world, 4 * fabric.delay_ns);
     fabric.busy_ppm = world_draw(world, 2) == 0 ? 0 : (uint32_t)world_draw(world, 200000);
     fabric.later_ppm = world_draw(world, 2) == 0 ? 0 : (uint32_t)world_draw(world, 400000);
-    fabric.loss_ppm = (uint32_t)world_draw(world, kind == 1 ? 250000 : 20000);
-    fabric.duplicate_ppm = (uint32_t)world_draw(world, kind == 1 ? 150000 : 20000);
-    fabric.late_ppm = (uint32_t)world_draw(world, kind == 1 ? 100000 : 20000);
-    fabric.inbox_max = kind == 7 ? 4 + (uint32_t)world_draw(world, 60) : 0;
+    fabric.loss_ppm = (uint32_t)world_draw(world, heavy ? 250000 : 20000);
+    fabric.duplicate_ppm = (uint32_t)world_draw(world, heavy ? 150000 : 20000);
+    fabric.late_ppm = (uint32_t)world_draw(world, heavy ? 100000 : 20000);
+    fabric.inbox_max = world->kind->small ? 4 + (uint32_t)world_draw(world, 60) : 0;
     return fabric;
 }
 
-const char *world_kind(uint64_t seed)
+static void draw_settings(world_t *world, settings_t *settings)
 {
-    static const char *const names[WORLD_KINDS] = {
-        "datagrams, some loss", "datagrams, heavy loss, doubles and lateness", "datagrams, short partitions",
-        "datagrams, long partitions and crashes", "connections, busy", "connections that break",
-        "datagrams, endpoints that break", "datagrams, few buffers and small windows",
-        "connections that break and are resumed", "datagram endpoints that break and are resumed",
-        "connections and datagrams, resumed over the other", "datagrams, resumed after long partitions"};
-    return names[seed % WORLD_KINDS];
+    const world_kind_t *kind = world->kind;
+    settings_defaults(settings);
+    snprintf(settings->tl_enable, sizeof(settings->tl_enable), kind->nets == 2 ? "sim,sim2" : "sim");
+    if (kind->resumes)
+        settings->link_resume_timeout = UINT64_C(300000) * NS_PER_MS;
+    if (kind->prompt) {
+        settings->link_keepalive = UINT64_C(1000) * NS_PER_MS;
+        settings->link_peer_timeout = UINT64_C(3000) * NS_PER_MS;
+    }
+    if (kind->rails > 1)
+        settings->link_rails = (int64_t)(2 + world_draw(world, kind->rails - 1));
+    settings->link_promoted_max = kind->promoted;
+    settings->link_promote_after = (int64_t)(1 + world_draw(world, 60));
+    settings->link_window = kind->small ? (int64_t)(8 + world_draw(world, 24)) : 512;
+    settings->link_close_timeout = UINT64_C(120000) * NS_PER_MS;
+    settings->proto_am_small_max = 64 + world_draw(world, 4000);
 }
 
 static bool open_node(world_t *world, unsigned index)
@@ -63,17 +72,7 @@ static bool open_node(world_t *world, unsigned index)
     node->world = world;
     node->index = index;
     node->log = (log_sink_t){.func = quiet, .level = VBN_LOG_ERROR};
-    settings_defaults(&node->settings);
-    snprintf(node->settings.tl_enable, sizeof(node->settings.tl_enable), world->kind == 10 ? "sim,sim2" : "sim");
-    if (world->kind >= FIRST_RESUMED)
-        node->settings.link_resume_timeout = UINT64_C(300000) * NS_PER_MS;
-    if (world->kind >= 10) { /* silence is noticed soon */
-        node->settings.link_keepalive = UINT64_C(1000) * NS_PER_MS;
-        node->settings.link_peer_timeout = UINT64_C(3000) * NS_PER_MS;
-    }
-    node->settings.link_window = world->kind == 7 ? (int64_t)(8 + world_draw(world, 24)) : 512;
-    node->settings.link_close_timeout = UINT64_C(120000) * NS_PER_MS;
-    node->settings.proto_am_small_max = 64 + world_draw(world, 4000);
+    draw_settings(world, &node->settings);
     if (mem_registry_open(&node->log, &node->counters, &node->memory) < 0 ||
         mem_alloc(node->memory, NODES_MAX * SLOT_BYTES, VBN_BACKING_MEMFD, NULL, &node->region) < 0)
         return false;
@@ -84,7 +83,7 @@ static bool open_node(world_t *world, unsigned index)
     if (proto_engine_open(&proto, &node->proto) < 0)
         return false;
     proto_link_upcalls(node->proto, &link);
-    if (link_engine_open_with(&link, table, world->kind == 10 ? 2 : 1, &node->link) < 0)
+    if (link_engine_open_with(&link, table, world->kind->nets == 2 ? 2 : 1, &node->link) < 0)
         return false;
     proto_attach(node->proto, node->link);
     link_engine_set_peer_lost(node->link, world_on_passive_lost, node);
@@ -202,11 +201,14 @@ static void fault(world_t *world)
 {
     unsigned a = (unsigned)world_draw(world, world->count);
     unsigned b = (a + 1) % world->count;
-    if (world->kind == 2 || world->kind == 3 || world->kind >= 10)
+    unsigned net = (unsigned)world_draw(world, 2);
+    if ((world->kind->cuts & 1) != 0)
         (void)sim_net_cut(world->net, 0, FIRST_UID + a, FIRST_UID + b, world_draw(world, 2) == 0);
-    if (world->kind == 5 || world->kind == 6 || world->kind >= FIRST_RESUMED)
-        sim_net_kill_after(world->net, world->kind == 10 ? (unsigned)world_draw(world, 2) : 0, 1 + world_draw(world, 60));
-    if (world->kind != 3 || world->nodes[a].gone || world_draw(world, 4) != 0)
+    if ((world->kind->kills & (1u << net)) == 0)
+        net = 1 - net;
+    if ((world->kind->kills & (1u << net)) != 0)
+        sim_net_kill_after(world->net, net, 1 + world_draw(world, 60));
+    if (!world->kind->crashes || world->nodes[a].gone || world_draw(world, 4) != 0)
         return;
     for (unsigned i = 0; i < world->count; i++) /* dies without a word */
         (void)sim_net_cut(world->net, 0, FIRST_UID + a, FIRST_UID + i, true);
@@ -226,7 +228,8 @@ static void heal(world_t *world)
 /* A cut heals before peers are given up, unless the kind is about that. */
 static void wait_out(world_t *world)
 {
-    uint64_t until = sim_net_now_ns(world->net) + world_draw(world, world->kind == 3 ? 90000 : world->kind >= 10 ? 40000 : 8000) * NS_PER_MS;
+    unsigned most_ms = world->kind->cut_ms != 0 ? world->kind->cut_ms : SHORT_CUT_MS;
+    uint64_t until = sim_net_now_ns(world->net) + world_draw(world, most_ms) * NS_PER_MS;
     while (sim_net_now_ns(world->net) < until && world->problem[0] == '\0')
         turn(world, true);
     heal(world);
@@ -279,7 +282,7 @@ static void connect_all(world_t *world)
 static void script(world_t *world)
 {
     uint64_t steps = 60 + world_draw(world, 120);
-    if (world->kind >= FIRST_RESUMED)
+    if (world->kind->resumes || world->kind->promoted > 0)
         connect_all(world);
     for (uint64_t i = 0; i < steps && world->problem[0] == '\0'; i++) {
         for (uint64_t burst = world_draw(world, 6); burst > 0; burst--)
@@ -308,6 +311,9 @@ static void add_totals(world_t *world)
         world->totals->duplicates += atomic_get_relaxed(&c->values[COUNTER_DUPLICATES]);
         world->totals->reordered += atomic_get_relaxed(&c->values[COUNTER_REORDERED]);
         world->totals->resumes += atomic_get_relaxed(&c->values[COUNTER_RESUMES]);
+        world->totals->lanes_added += atomic_get_relaxed(&c->values[COUNTER_LANES_ADDED]);
+        world->totals->lanes_lost += atomic_get_relaxed(&c->values[COUNTER_LANES_LOST]);
+        world->totals->lanes_dropped += atomic_get_relaxed(&c->values[COUNTER_LANES_DROPPED]);
         world->totals->connected += atomic_get_relaxed(&c->values[COUNTER_PEERS_CONNECTED]);
     }
     world->totals->virtual_ms += sim_net_now_ns(world->net) / NS_PER_MS - 1000;
@@ -320,14 +326,15 @@ bool world_run(uint64_t seed, world_totals_t *totals, char *problem, size_t capa
         return false;
     world->random = seed;
     world->totals = totals;
-    world->kind = (unsigned)(seed % WORLD_KINDS);
-    world->clean = world->kind != 3 && world->kind != 5 && world->kind != 6;
-    world->disconnects = world_draw(world, 2) == 0 && world->kind < FIRST_RESUMED;
+    world->kind = &world_kinds[seed % WORLD_KINDS];
+    world->clean = !world->kind->loses_peers;
+    world->disconnects = world_draw(world, 2) == 0 && world->kind->disconnects;
     world->count = 2 + (unsigned)world_draw(world, NODES_MAX - 1);
     world->net = sim_net_open(seed);
     sim_fabric_t fabric = draw_fabric(world);
     sim_net_set_fabric(world->net, 0, &fabric);
-    fabric.datagram = true; /* of the same packet_max, or what waits would not fit */
+    fabric.datagram = (world->kind->datagram & 2) != 0; /* of the same packet_max, or what waits would not fit */
+    fabric.costly = world->kind->promoted > 0;
     sim_net_set_fabric(world->net, 1, &fabric);
     bool opened = true;
     for (unsigned i = 0; i < world->count && opened; i++)

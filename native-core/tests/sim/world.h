@@ -14,11 +14,11 @@ extern "C" {
 
 typedef struct world_totals {
     uint64_t operations, messages, flushes, transfers, failed, peers_lost;
-    uint64_t retransmits, duplicates, reordered, connected, resumes;
+    uint64_t retransmits, duplicates, reordered, connected, resumes, lanes_added, lanes_lost, lanes_dropped;
     uint64_t virtual_ms;
 } world_totals_t;
 
-#define WORLD_KINDS 12u
+#define WORLD_KINDS 21u
 /* What kind of run a seed is, e.g. "datagrams, heavy loss". */
 const char *world_kind(uint64_t seed);
 /* Runs one seed to its end and adds to the totals. false: a property is violated, `problem` says which. */

@@ -24,6 +24,7 @@ typedef struct sim_net sim_net_t;
 /* Probabilities are per million packets. */
 typedef struct sim_fabric {
     bool datagram;
+    bool costly;            /* TL_CAP_COSTLY: peers are promoted to it */
     uint32_t packet_max;    /* header + payload bytes (MTU) */
     uint64_t delay_ns;      /* one way */
     uint64_t jitter_ns;     /* 0 .. this much more, drawn per packet; datagrams overtake each other */
@@ -44,7 +45,7 @@ typedef sim_verdict_t (*sim_tap_func_t)(void *arg, uint64_t from_uid, uint64_t t
 sim_net_t *sim_net_open(uint64_t seed);
 /* After all its interfaces are closed. */
 void sim_net_close(sim_net_t *net);
-/* Before interfaces open for datagram and packet_max; the rest at any time. */
+/* Before interfaces open for datagram, costly and packet_max; the rest at any time. */
 void sim_net_set_fabric(sim_net_t *net, unsigned fabric, const sim_fabric_t *config);
 /* One direction of one pair gets values of its own (not datagram, packet_max, inbox_max). false: no heap. */
 bool sim_net_set_pair(sim_net_t *net, unsigned fabric, uint64_t from_uid, uint64_t to_uid, const sim_fabric_t *config);

@@ -80,7 +80,8 @@ static vbn_status_t open_on(const tl_params_t *params, const tl_ops_t *ops, unsi
     iface->params = *params;
     iface->net = net;
     iface->fabric = fabric;
-    iface->caps = (tl_caps_t){.flags = config->datagram ? 0 : TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_BREAKS,
+    unsigned flags = config->datagram ? 0 : TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_BREAKS;
+    iface->caps = (tl_caps_t){.flags = flags | (config->costly ? TL_CAP_COSTLY : 0),
                               .packet_max = config->packet_max, .eager_best = payload < 8192 ? payload : 8192,
                               .stream_chunk = payload, .latency_ns = (uint32_t)config->delay_ns, .mbytes_per_s = 1000};
     list_init(&iface->eps);

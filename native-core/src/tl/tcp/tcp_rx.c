@@ -142,7 +142,8 @@ static ssize_t read_socket(tcp_ep_t *ep, bool *full_p)
     pieces[count].iov_base = ep->rx + ep->rx_tail;
     pieces[count++].iov_len = room;
     struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
-    ssize_t n = recvmsg(ep->fd, &message, MSG_DONTWAIT);
+    ssize_t n = count == 1 ? recv(ep->fd, pieces->iov_base, pieces->iov_len, MSG_DONTWAIT)
+                           : recvmsg(ep->fd, &message, MSG_DONTWAIT);
     if (n <= 0)
         return n;
     size_t rest = (size_t)n;

@@ -24,6 +24,20 @@ static void tx_start(tcp_tx_t *tx, const tl_packet_t *packet)
     tx->rest_bytes = tx->head_bytes + (size_t)packet->payload_bytes;
 }
 
+/* A small payload goes into the head: one piece to write, and the caller's memory is free at once. */
+static void tx_inline(tcp_tx_t *tx)
+{
+    uint8_t *to = tx->head + tx->head_bytes;
+    for (uint32_t i = 0; i < tx->iov_count; i++) {
+        if (tx->iov[i].iov_len > 0) /* an empty entry may have no address */
+            memcpy(to, tx->iov[i].iov_base, tx->iov[i].iov_len);
+        to += tx->iov[i].iov_len;
+    }
+    tx->head_bytes = (uint32_t)tx->rest_bytes;
+    tx->iov_count = 0;
+    tx->cookie = NULL;
+}
+
 /* Adds the pieces that are not written yet; returns how many of `room` were used. */
 static size_t tx_gather(const tcp_tx_t *tx, struct iovec *out, size_t room)
 {
@@ -72,7 +86,8 @@ static ssize_t write_pieces(int fd, struct iovec *pieces, size_t count)
     struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
     ssize_t n;
     do
-        n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        n = count == 1 ? send(fd, pieces->iov_base, pieces->iov_len, MSG_NOSIGNAL | MSG_DONTWAIT)
+                       : sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (n < 0 && errno == EINTR);
     return n;
 }
@@ -194,6 +209,8 @@ vbn_status_t tcp_send(tl_ep_t *base, const tl_packet_t *packet)
     }
     tcp_tx_t tx;
     tx_start(&tx, packet);
+    if (packet->payload_bytes > 0 && tx.rest_bytes <= sizeof(tx.head))
+        tx_inline(&tx);
     int error = ep->tx_count || ep->state == TCP_CONNECTING ? EAGAIN : tx_write(ep->fd, &tx);
     if (error == EAGAIN) {
         counter_add(iface->params.counters, COUNTER_TCP_SOCKET_FULL, 1);

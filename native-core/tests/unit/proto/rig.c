@@ -413,6 +413,11 @@ bool link_ready(const vbn_peer_t *peer)
     return peer->rig->ready;
 }
 
+void link_promote(vbn_peer_t *peer)
+{
+    (void)peer; /* there is one transport */
+}
+
 vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg)
 {
     import_request_t *request = calloc(1, sizeof(*request));

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link_promote.c - when a peer gets one lane more: rails for bulk data (link.rails), and a lane over a costly transport
+ * once it has earned one (link.promote_after messages, or one-sided operations), within link.promoted_max for the worker.
+ * When all are given away, the least recently used one that is idle is dropped; its peer goes on over its other lanes.
+ * The side that dialled the peer opens lanes; either side drops them. */
+#include "link/link_private.h"
+
+#define IDLE_NS UINT64_C(1000000000) /* a promoted peer that was heard since is in use */
+
+static bool is_costly(const link_engine_t *engine, unsigned transport)
+{
+    const link_transport_t *t = &engine->transports[transport];
+    return (t->ops->caps(t->iface)->flags & TL_CAP_COSTLY) != 0;
+}
+
+bool link_promotes(const link_engine_t *engine)
+{
+    for (unsigned i = 0; i < engine->transport_count; i++)
+        if (is_costly(engine, i))
+            return true;
+    return false;
+}
+
+bool link_keeps_wanted(const link_engine_t *engine, unsigned transport)
+{
+    const settings_t *settings = engine->params.settings;
+    const link_transport_t *t = &engine->transports[transport];
+    return (t->ops->caps(t->iface)->flags & TL_CAP_BREAKS) != 0 &&
+           (settings->link_resume_timeout > 0 || settings->link_rails > 1 || link_promotes(engine));
+}
+
+/* ----------------------------------------------------------------------------------------------- budget */
+
+static link_lane_t *least_used(link_engine_t *engine)
+{
+    link_lane_t *oldest = NULL;
+    uint64_t now = link_now_ns(engine);
+    list_for_each(link, &engine->costly) {
+        link_lane_t *lane = container_of(link, link_lane_t, link);
+        if (lane->dropping || lane->hs != NULL || !link_rails_others(lane->peer, lane) ||
+            now - lane->peer->arq->heard_ns < IDLE_NS)
+            continue;
+        if (oldest == NULL || lane->peer->arq->heard_ns < oldest->peer->arq->heard_ns)
+            oldest = lane;
+    }
+    return oldest;
+}
+
+/* Room for one costly lane more. false: not now; if one could be spared it is being dropped. */
+static bool make_room(link_engine_t *engine)
+{
+    if (engine->costly_count < (uint64_t)engine->params.settings->link_promoted_max)
+        return true;
+    link_lane_t *lane = least_used(engine);
+    if (lane != NULL) {
+        counter_add(engine->params.counters, COUNTER_DEMOTIONS, 1);
+        link_rails_drop(lane);
+    }
+    return false;
+}
+
+/* ----------------------------------------------------------------------------------------------- adding */
+
+static bool fits(const vbn_peer_t *peer, const link_address_t *address, unsigned transport)
+{
+    char reason[LINK_REASON_BYTES];
+    const link_transport_t *t = &peer->engine->transports[transport];
+    const link_section_t *section = link_address_find(address, t->ops->name);
+    const tl_caps_t *caps = t->ops->caps(t->iface);
+    bool keeps = (caps->flags & TL_CAP_RELIABLE) == 0 || link_keeps_wanted(peer->engine, transport);
+    return section != NULL && keeps && caps->packet_max >= peer->arq->packet_max &&
+           t->ops->reachable(t->iface, section->bytes, section->length, reason, sizeof(reason)) == VBN_OK;
+}
+
+static bool is_datagram(const link_engine_t *engine, unsigned transport)
+{
+    const link_transport_t *t = &engine->transports[transport];
+    return (t->ops->caps(t->iface)->flags & TL_CAP_RELIABLE) == 0;
+}
+
+/* The transport for the next rail: the one with the fewest lanes; datagrams need one only. -1: none. */
+static int choose_rail(const vbn_peer_t *peer, const link_address_t *address)
+{
+    int best = -1;
+    for (unsigned i = 0; i < peer->engine->transport_count; i++) {
+        unsigned count = link_rails_count(peer, (int)i);
+        if (is_costly(peer->engine, i) || (is_datagram(peer->engine, i) && count > 0) || !fits(peer, address, i))
+            continue;
+        if (best < 0 || count < link_rails_count(peer, best))
+            best = (int)i;
+    }
+    return best;
+}
+
+static int choose_costly(const vbn_peer_t *peer, const link_address_t *address)
+{
+    for (unsigned i = 0; i < peer->engine->transport_count; i++)
+        if (is_costly(peer->engine, i) && link_rails_count(peer, (int)i) == 0 && fits(peer, address, i))
+            return (int)i;
+    return -1;
+}
+
+static bool promotion_due(const vbn_peer_t *peer)
+{
+    return peer->engine->has_costly && !peer->lane->costly &&
+           (peer->one_sided || (int32_t)(peer->tx_next + peer->rx_next - peer->arq->promote_at) >= 0);
+}
+
+static bool rail_due(const vbn_peer_t *peer)
+{
+    uint64_t wanted = (uint64_t)peer->engine->params.settings->link_rails;
+    return wanted > 1 && peer->arq->bulk && link_rails_count(peer, -1) < (wanted < LINK_LANES_MAX ? wanted : LINK_LANES_MAX);
+}
+
+static void open_lane(vbn_peer_t *peer, const link_address_t *address, int transport)
+{
+    if (transport < 0 || link_dial_more(peer, address, (unsigned)transport) < 0)
+        link_rails_later(peer);
+}
+
+void link_promote_look(vbn_peer_t *peer)
+{
+    const link_arq_t *arq = peer->arq;
+    link_address_t address;
+    if (peer->accepted || peer->address == NULL || peer->state != PEER_READY || arq->resume_until_ns != 0 ||
+        peer->lane == NULL || peer->lane->hs != NULL)
+        return;
+    bool promotion = promotion_due(peer);
+    if ((!promotion && !rail_due(peer)) || link_now_ns(peer->engine) < arq->redial_ns)
+        return;
+    for (const link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)
+        if (lane->hs != NULL)
+            return; /* one at a time */
+    if (link_address_decode(peer->address->bytes, peer->address->length, &address) < 0)
+        return;
+    int costly = promotion ? choose_costly(peer, &address) : -1;
+    if (costly >= 0 && make_room(peer->engine))
+        open_lane(peer, &address, costly);
+    else if (rail_due(peer))
+        open_lane(peer, &address, choose_rail(peer, &address));
+    else
+        link_rails_later(peer);
+}
+
+void link_promote(vbn_peer_t *peer)
+{
+    peer->one_sided = true;
+}
+
+/* -------------------------------------------------------------------------------------------- accepting */
+
+/* A lane over datagrams that the other side has given up without a word. */
+static void replace_datagram(vbn_peer_t *peer, unsigned transport)
+{
+    for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next) {
+        if (lane->transport != transport || !lane->datagram || !link_rails_others(peer, lane))
+            continue;
+        link_rails_lose(lane, "the peer opened another one");
+        return;
+    }
+}
+
+static bool session_goes_on(const link_lane_t *lane, const vbn_peer_t *peer, uint64_t session)
+{
+    return peer != NULL && peer->arq != NULL && peer->arq->session == session && !peer->arq->close_sent &&
+           peer->arq->resume_until_ns == 0 && (peer->state == PEER_READY || peer->state == PEER_CLOSING) &&
+           peer->lane != NULL && peer->lane->hs == NULL && lane->kept &&
+           lane->ops->caps(lane->engine->transports[lane->transport].iface)->packet_max >= peer->arq->packet_max;
+}
+
+vbn_peer_t *link_rails_accept(link_lane_t *lane, uint64_t session)
+{
+    link_engine_t *engine = lane->engine;
+    vbn_peer_t *peer = map_get(&engine->peers, lane->hs->remote.uid);
+    if (session_goes_on(lane, peer, session) && lane->datagram)
+        replace_datagram(peer, lane->transport); /* operations may complete */
+    if (!session_goes_on(lane, peer, session)) {
+        link_control_reject(lane, LINK_REASON_GONE);
+        return NULL;
+    }
+    if (link_rails_count(peer, -1) >= LINK_LANES_MAX || (is_costly(engine, lane->transport) && !make_room(engine))) {
+        link_control_reject(lane, LINK_REASON_LIMIT);
+        return NULL;
+    }
+    link_rails_add(lane, peer);
+    return peer;
+}
