@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # libvbnjni.so: the C side of the Java binding with the whole core inside and nothing but JNI_OnLoad and its kind
-# visible. libcrypto goes in statically where libcrypto.a exists, so that a jar runs on hosts with another OpenSSL.
+# visible. libcrypto, lz4 and zstd go in statically where their .a exist, so that a jar runs on hosts with others or none.
 
 # Only the headers are needed, and a headless JDK has no AWT library to find.
 function(vbn_find_jni)
@@ -45,6 +45,6 @@ function(vbn_add_jni)
         message(STATUS "no libcrypto.a: libvbnjni.so will need the host's libcrypto")
         set(crypto OpenSSL::Crypto)
     endif()
-    target_link_libraries(vbnjni PRIVATE vbn ${crypto} Threads::Threads ${CMAKE_DL_LIBS})
+    target_link_libraries(vbnjni PRIVATE vbn ${crypto} ${VBN_COMPRESS_STATIC} Threads::Threads ${CMAKE_DL_LIBS})
     target_link_options(vbnjni PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections)
 endfunction()

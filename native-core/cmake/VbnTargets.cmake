@@ -11,7 +11,7 @@ endfunction()
 
 function(vbn_program target)
     vbn_c_target(${target})
-    target_link_libraries(${target} PRIVATE vbn OpenSSL::Crypto Threads::Threads)
+    target_link_libraries(${target} PRIVATE vbn OpenSSL::Crypto ${VBN_COMPRESS} Threads::Threads)
 endfunction()
 
 # tools/<name>.c -> <name>; tools/<name>/*.c -> <name>

@@ -212,11 +212,20 @@ typedef void (*vbn_am_func_t)(void *arg, const vbn_am_message_t *message);
  * counted and dropped (large ones complete at the sender with VBN_ERR_UNSUPPORTED). */
 VBN_API vbn_status_t vbn_am_handler(vbn_worker_t *worker, unsigned id, vbn_am_func_t func, void *arg);
 
+/* What a message's data passes through on its way, for the flags of vbn_am_send and vbn_tag_send; data that is announced
+ * only. Compression ends for a message whose first 32 KiB do not become smaller by a tenth, and is left out where the data
+ * does not travel in packets. Data that was damaged ends send and receive with VBN_ERR_CORRUPT. */
+#define VBN_SEND_CHECKSUM 2u /* CRC-32C of the data, compared by the receiver; the message is always announced */
+#define VBN_SEND_LZ4 4u
+#define VBN_SEND_ZSTD 8u
+#define VBN_SEND_STAGES (VBN_SEND_CHECKSUM | VBN_SEND_LZ4 | VBN_SEND_ZSTD)
+
 #define VBN_AM_PULL 1u /* always announce and let the receiver pull, also when it would fit */
 
-/* Sends header (copied, at most VBN_AM_HEADER_MAX) and the concatenation of iov[0..count-1]. Up to
- * proto.am_small_max bytes travel with the message, more are announced and pulled by the receiver; then the op
- * completes when the receiver has pulled or dropped. iov entries and their memory stay untouched until completion. */
+/* Sends header (copied, at most VBN_AM_HEADER_MAX) and the concatenation of iov[0..count-1]. Up to 4 KiB (or more, where the
+ * cost model says so; or proto.am_small_max) travel with the message, more are announced and pulled by the receiver; then the
+ * op completes when the receiver has pulled or dropped. iov entries and their memory stay untouched until completion.
+ * flags: VBN_AM_PULL, VBN_SEND_*. */
 VBN_API vbn_status_t vbn_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
                                  const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op);
 /* Pulls the whole remote data into iov (total capacity >= its length, else VBN_ERR_TRUNCATED and the data can
@@ -243,8 +252,8 @@ typedef struct vbn_tag_info {
 
 #define VBN_TAG_SYNC 1u /* complete only when a receive has taken the message */
 
-/* Sends the concatenation of iov[0..count-1] with a tag. Up to proto.am_small_max bytes travel at once, into a room of
- * 1 MiB that the receiver keeps for each peer's messages that wait (a message counts 128 bytes more than it has); larger
+/* Sends the concatenation of iov[0..count-1] with a tag. flags: VBN_TAG_SYNC, VBN_SEND_*. What vbn_am_send would send whole
+ * travels at once, into a room of 1 MiB that the receiver keeps for each peer's messages that wait (a message counts 128 bytes more than it has); larger
  * ones, and all while that room is full, are announced, and complete when a receive has fetched them. iov and its memory
  * stay untouched until completion. Errors: VBN_ERR_INVALID, VBN_ERR_PEER_LOST, VBN_ERR_LIMIT (proto.max_incoming announced
  * messages wait at the peer already). */

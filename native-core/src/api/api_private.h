@@ -25,6 +25,7 @@ struct vbn_context {
     stats_page_t *stats;
     counters_t *counters; /* of what is not a worker's: memory */
     mem_registry_t *memory;
+    model_host_t host; /* never changed after vbn_open */
     uint64_t fork_generation;
     pthread_mutex_t lock; /* guards workers */
     unsigned workers;

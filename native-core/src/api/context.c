@@ -5,6 +5,7 @@
 
 #include "api/api_private.h"
 #include "base/os.h"
+#include "proto/measure.h"
 
 static vbn_log_level_t log_level(const settings_t *settings)
 {
@@ -52,6 +53,7 @@ vbn_status_t vbn_open(const vbn_config_t *config, vbn_context_t **context_p)
         free_context(context);
         return status;
     }
+    measure_load(&config->settings, &context->config.log, &context->host);
     *context_p = context;
     return VBN_OK;
 }

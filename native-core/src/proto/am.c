@@ -105,12 +105,26 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const 
         return status;
     proto_header_t header = *message;
     header.op = op->handle;
+    op->stream.stages = (uint8_t)header.stages;
     status = proto_send_header(peer, &header);
     if (status < 0) {
         op_detach(op);
         return status;
     }
     return VBN_INPROGRESS;
+}
+
+vbn_status_t am_stages(const proto_engine_t *engine, unsigned flags, unsigned *stages_p)
+{
+    _Static_assert(VBN_SEND_CHECKSUM == STAGE_CHECKSUM << 1 && VBN_SEND_LZ4 == STAGE_LZ4 << 1 &&
+                   VBN_SEND_ZSTD == STAGE_ZSTD << 1, "flags are stages, moved by one");
+    unsigned asked = (flags & VBN_SEND_STAGES) >> 1;
+    if (!stage_valid(asked))
+        return err_set(VBN_ERR_INVALID, "VBN_SEND_LZ4 and VBN_SEND_ZSTD at once; choose one");
+    if ((asked & STAGE_COMPRESS) == 0)
+        asked |= engine->stages & STAGE_COMPRESS;
+    *stages_p = asked | (engine->stages & STAGE_CHECKSUM);
+    return VBN_OK;
 }
 
 static __attribute__((noinline)) vbn_status_t send_any(vbn_peer_t *peer, unsigned id, const void *header,
@@ -124,14 +138,18 @@ static __attribute__((noinline)) vbn_status_t send_any(vbn_peer_t *peer, unsigne
     if (status != VBN_OK)
         return status;
     if (id >= VBN_AM_IDS || header_length > VBN_AM_HEADER_MAX || (header_length > 0 && header == NULL) ||
-        (flags & ~VBN_AM_PULL) != 0)
+        (flags & ~(VBN_AM_PULL | VBN_SEND_STAGES)) != 0)
         return err_set(VBN_ERR_INVALID, "message id %u, header of %zu bytes, flags 0x%x; at most %d, %d and 0x%x", id,
-                       header_length, flags, VBN_AM_IDS - 1, VBN_AM_HEADER_MAX, VBN_AM_PULL);
+                       header_length, flags, VBN_AM_IDS - 1, VBN_AM_HEADER_MAX, VBN_AM_PULL | VBN_SEND_STAGES);
     proto_engine_t *engine = proto_engine_of(peer);
-    if ((flags & VBN_AM_PULL) != 0 || total > proto_small_limit(engine, peer)) {
+    unsigned stages;
+    status = am_stages(engine, flags, &stages);
+    if (status != VBN_OK)
+        return status;
+    if ((flags & (VBN_AM_PULL | VBN_SEND_CHECKSUM)) != 0 || total > proto_small_limit(engine, peer)) {
         counter_add(engine->counters, COUNTER_AM_LARGE, 1);
         proto_header_t message = {.type = PROTO_RTS, .code = id, .length = total, .user = header,
-                                  .user_bytes = (uint32_t)header_length};
+                                  .user_bytes = (uint32_t)header_length, .stages = stages};
         return am_announce(peer, &message, iov, count, op);
     }
     uint8_t frame[LINK_HEADER_BYTES + PROTO_PREFIX_BYTES + VBN_AM_HEADER_MAX];
@@ -189,7 +207,8 @@ void am_rx_rts(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *h
         proto_send_status(peer, header->op, why, true, 0);
         return;
     }
-    *remote = (vbn_am_remote_t){.engine = engine, .peer = peer, .sender_op = header->op, .length = header->length};
+    *remote = (vbn_am_remote_t){.engine = engine, .peer = peer, .sender_op = header->op, .length = header->length,
+                                .stages = (uint8_t)header->stages};
     list_append(&p->remotes, &remote->link);
     p->incoming++;
     vbn_am_message_t message = {.peer = peer, .header = header->user, .header_length = header->user_bytes,

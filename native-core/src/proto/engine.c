@@ -107,6 +107,9 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
     case PROTO_DATA:
         pull_rx_data(engine, peer, &header, payload, payload_bytes);
         break;
+    case PROTO_DATA_STAGED:
+        pull_rx_staged(engine, peer, &header, payload, payload_bytes);
+        break;
     case PROTO_STATUS:
         rx_status(engine, peer, &header);
         break;
@@ -166,7 +169,7 @@ static void *engine_sink(void *arg, vbn_peer_t *peer, const void *bytes, uint32_
     proto_peer_t *p = proto_peer_of(peer);
     if (p->deaf || proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK)
         return NULL; /* rx will blame */
-    if (header.type == PROTO_DATA)
+    if (header.type == PROTO_DATA || (header.type == PROTO_DATA_STAGED && header.code == STAGE_PLAIN))
         return pull_sink_data(engine, peer, &header, payload_bytes);
     if (header.type == PROTO_PUT || header.type == PROTO_PUT_SIGNAL)
         return rma_sink_put(engine, peer, &header);
@@ -238,15 +241,22 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     engine->log = params->log;
     engine->counters = params->counters;
     engine->memory = params->memory;
+    engine->host = params->host != NULL ? *params->host : MODEL_HOST_DEFAULT;
     engine->am_small_max = params->settings->proto_am_small_max;
-    engine->short_max = engine->am_small_max < LINK_SHORT_MAX ? engine->am_small_max : LINK_SHORT_MAX;
+    uint64_t whole_most = engine->am_small_max == 0 ? COST_WHOLE_MOST : engine->am_small_max;
+    engine->short_max = whole_most < LINK_SHORT_MAX ? whole_most : LINK_SHORT_MAX;
+    static const unsigned COMPRESS[] = {[SETTING_PROTO_COMPRESS_OFF] = 0, [SETTING_PROTO_COMPRESS_LZ4] = STAGE_LZ4,
+                                        [SETTING_PROTO_COMPRESS_ZSTD] = STAGE_ZSTD};
+    engine->stages = COMPRESS[params->settings->proto_compress];
+    if (params->settings->proto_checksum)
+        engine->stages |= STAGE_CHECKSUM;
     engine->stream_depth = (uint32_t)params->settings->proto_stream_depth;
     engine->max_incoming = (uint32_t)params->settings->proto_max_incoming;
     handle_table_init(&engine->ops, PROTO_MAX_OPS);
     mpool_init(&engine->segments, sizeof(proto_segment_t), 64, 0);
     mpool_init(&engine->get_streams, sizeof(proto_get_stream_t), 64, 0);
     mpool_init(&engine->remotes, sizeof(vbn_am_remote_t), 64, 0);
-    mpool_init(&engine->gathered, sizeof(proto_gathered_t) + engine->am_small_max, 16, 0);
+    mpool_init(&engine->gathered, sizeof(proto_gathered_t) + whole_most, 16, 0);
     mpool_init(&engine->bounces, PROTO_BOUNCE_BYTES, 4, 0);
     mpool_init(&engine->flush_parts, sizeof(flush_part_t), 16, 0);
     tag_open(engine);
@@ -284,6 +294,7 @@ void proto_engine_close(proto_engine_t *engine)
     mpool_free(&engine->gathered);
     mpool_free(&engine->flush_parts);
     mpool_free(&engine->bounces);
+    stage_box_free(&engine->box);
     free(engine);
 }
 

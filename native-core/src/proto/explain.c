@@ -40,35 +40,68 @@ static void add_packets(text_t *text, const proto_engine_t *engine, const tl_cap
         add(text, ", %u at once (proto.stream_depth)", engine->stream_depth);
 }
 
+/* What the cost model says of each way, the chosen one first. */
+static void add_estimates(text_t *text, const model_t *model, model_way_t chosen, uint64_t size)
+{
+    const char *before = "; estimated: ";
+    for (int round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < model->count; i++) {
+            const model_curve_t *curve = &model->curves[i];
+            uint64_t ns = model_ns(curve, size);
+            if ((curve->way == chosen) != (round == 0) || ns == MODEL_IMPOSSIBLE)
+                continue;
+            add(text, "%s%s %.1f us", before, model_way_name(curve->way), (double)ns / 1000);
+            before = ", ";
+        }
+    }
+}
+
+static const char *why_limit(const proto_engine_t *engine, uint64_t limit, const model_path_t *path)
+{
+    if (limit == engine->am_small_max)
+        return "proto.am_small_max";
+    return limit == path->whole_max ? "the transport's best packet" : "the cost model";
+}
+
 static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, bool tagged)
 {
-    const proto_engine_t *engine = proto_engine_of(peer);
+    proto_engine_t *engine = proto_engine_of(peer);
     const tl_caps_t *caps = link_caps(peer);
     uint64_t limit = proto_small_limit(engine, peer);
-    const char *why = limit == engine->am_small_max ? "proto.am_small_max" : "the transport's best packet";
+    model_path_t path = cost_path(engine, caps);
+    const char *why = why_limit(engine, limit, &path);
+    model_t model;
+    model_message(&model, &engine->host, &path, MODEL_BIT(MODEL_WHOLE) | MODEL_BIT(MODEL_STREAM));
     if (size <= limit) {
         add(text, "goes whole in one packet (up to %llu bytes: %s)", (unsigned long long)limit, why);
         if (tagged)
             add(text, "; announced while %u bytes sent before have no receive", PROTO_TAG_CREDIT);
-        return;
+    } else {
+        add(text, "is announced and pulled by the receiver in ");
+        add_packets(text, engine, caps, size);
+        add(text, ", because more than %llu bytes (%s) do not go whole", (unsigned long long)limit, why);
     }
-    add(text, "is announced and pulled by the receiver in ");
-    add_packets(text, engine, caps, size);
-    add(text, ", because more than %llu bytes (%s) do not go whole", (unsigned long long)limit, why);
+    add_estimates(text, &model, size <= limit ? MODEL_WHOLE : MODEL_STREAM, size);
 }
 
 static void add_one_sided(text_t *text, const vbn_peer_t *peer, vbn_call_t call, uint64_t size)
 {
     const tl_caps_t *caps = link_caps(peer);
+    const proto_engine_t *engine = proto_engine_of(peer);
     const char *direct = call == VBN_CALL_ATOMIC ? "one processor atomic" : "one copy by this process";
-    if ((caps->flags & TL_CAP_MAP) != 0)
+    bool may_map = (caps->flags & TL_CAP_MAP) != 0;
+    model_path_t path = cost_path(engine, caps);
+    model_t model;
+    model_access(&model, &engine->host, &path, may_map);
+    if (may_map)
         add(text, "is %s where the key's memory is mapped here (vbn_key_pointer is not NULL), else ", direct);
     else
         add(text, "goes by packets, as this transport cannot map the peer's memory: ");
     if (call == VBN_CALL_ATOMIC)
         add(text, "one packet that the owner executes and answers");
     else
-        add_packets(text, proto_engine_of(peer), caps, size);
+        add_packets(text, engine, caps, size);
+    add_estimates(text, &model, may_map ? MODEL_GET : MODEL_STREAM, size);
 }
 
 size_t proto_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, char *buffer, size_t capacity)

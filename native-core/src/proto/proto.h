@@ -20,6 +20,7 @@
 #define VBN_PROTO_PROTO_H
 
 #include "link/link.h"
+#include "proto/model.h"
 
 typedef struct proto_engine proto_engine_t;
 
@@ -28,6 +29,7 @@ typedef struct proto_params {
     const log_sink_t *log;
     counters_t *counters;
     mem_registry_t *memory;
+    const model_host_t *host; /* copied; NULL: built-in costs */
 } proto_params_t;
 
 vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **engine_p);

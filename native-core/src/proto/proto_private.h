@@ -9,13 +9,14 @@
 #include "base/mpool.h"
 #include "proto/proto.h"
 #include "proto/proto_wire.h"
+#include "proto/stage.h"
 #include "proto/tag_match.h"
 
 #define PROTO_SEGMENT_IOV 16u    /* pieces of user memory in one packet */
 #define PROTO_PUMP_MAX 64u       /* segments of one transfer sent in a row, so that others get their turn */
 #define PROTO_MAX_OPS (1u << 24) /* operations with a handle that may be pending in a worker */
 
-#define PROTO_BOUNCE_BYTES 32768u /* data that is not a list of buffers is sent through copies of this size */
+#define PROTO_BOUNCE_BYTES STAGE_CHUNK /* data that is not a list of buffers, or compressed, is sent through copies */
 
 /* A position in the user's data. */
 typedef struct proto_cursor {
@@ -75,6 +76,7 @@ typedef struct proto_stream {
     uint32_t in_flight; /* segments whose done is outstanding */
     uint8_t kind;
     bool last_sent;
+    uint8_t stages; /* OP_LARGE: offered, then those to use; OP_PULL: those to use */
     uint32_t epoch; /* ops: value of engine->fence_epoch when it was issued */
 } proto_stream_t;
 
@@ -113,6 +115,9 @@ typedef struct proto_segment {
     proto_stream_t *stream;
     vbn_mem_t *held; /* GET: memory that must stay mapped, else NULL */
     void *bounce;    /* PROTO_BOUNCE_BYTES, for data that is not a list of buffers, else NULL */
+    uint32_t payload_bytes;
+    uint32_t check; /* with STAGE_CHECKSUM */
+    uint8_t form;   /* stage_form_t */
     uint32_t iov_count;
     struct iovec iov[PROTO_SEGMENT_IOV];
 } proto_segment_t;
@@ -171,6 +176,7 @@ struct vbn_am_remote {
     vbn_peer_t *peer; /* NULL when down */
     uint64_t sender_op;
     uint64_t length;
+    uint8_t stages; /* offered */
 };
 
 #define TAG_SMALL_BYTES 256u
@@ -186,6 +192,7 @@ struct vbn_tag_message {
     uint64_t tag;
     uint64_t length;
     uint64_t sender_op; /* to be answered, 0 = not */
+    uint8_t stages;     /* offered by the announcement */
     bool announced;     /* the data is still at the sender */
     bool kept;          /* in engine->tags */
     bool orphan;        /* counted in engine->orphan_bytes */
@@ -216,12 +223,24 @@ typedef struct proto_handler {
     void *arg;
 } proto_handler_t;
 
+#define COST_LIMITS 4u            /* kinds of transports whose limit is remembered */
+#define COST_WHOLE_LEAST 4096u    /* the model lets at least this go whole, so that users can count on it */
+#define COST_WHOLE_MOST 16384u    /* and at most this */
+
+/* The limit of messages that go whole, for transports with these caps. */
+typedef struct cost_limit {
+    tl_caps_t caps;
+    uint64_t limit;
+} cost_limit_t;
+
 struct proto_engine {
     link_engine_t *link;
     const log_sink_t *log;
     counters_t *counters;
     mem_registry_t *memory;
-    uint64_t am_small_max;
+    model_host_t host;
+    uint64_t am_small_max; /* the setting; 0: the cost model chooses */
+    cost_limit_t limits[COST_LIMITS];
     uint64_t short_max; /* data that link_send_short may carry */
     uint32_t stream_depth;
     uint32_t max_incoming;
@@ -233,6 +252,8 @@ struct proto_engine {
     mpool_t gathered; /* small messages of many pieces, copied together */
     mpool_t flush_parts;
     mpool_t bounces;
+    stage_box_t box;
+    unsigned stages; /* offered for announced messages by the settings */
     tag_match_t tags;
     mpool_t tag_messages;
     list_link_t tag_probed; /* vbn_tag_message.all */
@@ -273,14 +294,18 @@ void proto_blame(proto_engine_t *engine, vbn_peer_t *peer, const char *what);
 /* Sends a header without payload. */
 vbn_status_t proto_send_header(vbn_peer_t *peer, const proto_header_t *header);
 void proto_send_status(vbn_peer_t *peer, uint64_t op, vbn_status_t status, bool last, uint64_t length);
+
+/* ---- cost.c */
+/* What the model is told of a transport. */
+model_path_t cost_path(const proto_engine_t *engine, const tl_caps_t *caps);
+uint64_t cost_find_limit(proto_engine_t *engine, const tl_caps_t *caps);
 /* Most data that goes whole in one packet to this peer. */
-static inline uint64_t proto_small_limit(const proto_engine_t *engine, const vbn_peer_t *peer)
+static inline uint64_t proto_small_limit(proto_engine_t *engine, const vbn_peer_t *peer)
 {
     const tl_caps_t *caps = link_caps(peer);
-    uint64_t limit = caps->packet_max - LINK_HEADER_BYTES - PROTO_HEADER_MAX - VBN_AM_HEADER_MAX;
-    if (caps->eager_best < limit)
-        limit = caps->eager_best;
-    return engine->am_small_max < limit ? engine->am_small_max : limit;
+    if (LIKELY(memcmp(&engine->limits[0].caps, caps, sizeof(*caps)) == 0))
+        return engine->limits[0].limit;
+    return cost_find_limit(engine, caps);
 }
 
 /* ---- op.c */
@@ -340,7 +365,13 @@ void stream_pump(proto_stream_t *stream);
 void stream_settle(proto_stream_t *stream);
 void get_stream_free(proto_get_stream_t *get);
 
+/* ---- stage_send.c */
+/* Cuts the next chunk of a stream with stages: at most limit plain bytes. Returns how many. */
+uint64_t stage_cut(proto_stream_t *s, proto_segment_t *segment, uint64_t limit);
+
 /* ---- am.c: also used by tag_send.c */
+/* The stages that the flags of a call and the settings ask for. VBN_ERR_INVALID for two compressors. */
+vbn_status_t am_stages(const proto_engine_t *engine, unsigned flags, unsigned *stages_p);
 /* Sends header and data as one packet; done as in link_packet_t. */
 vbn_status_t am_send_packet(vbn_peer_t *peer, const proto_header_t *header, const struct iovec *iov, size_t count,
                             link_done_func_t done, void *arg);
@@ -368,6 +399,10 @@ void pull_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t
 void pull_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
                   uint32_t payload_bytes);
 void *pull_sink_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, uint32_t payload_bytes);
+/* Asks the sender for the data of op, which op_begin or tag_recv.c has set up: target, length. */
+vbn_status_t pull_ask(proto_op_t *op, unsigned stages);
+void pull_rx_staged(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
+                    uint32_t payload_bytes);
 void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload);
 void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload);

@@ -31,6 +31,7 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_TAG] = {2, {AT(op), AT(tag)}},
     [PROTO_TAG_RTS] = {3, {AT(op), AT(length), AT(tag)}},
     [PROTO_TAG_CREDIT_BACK] = {1, {AT(length)}},
+    [PROTO_DATA_STAGED] = {4, {AT(op), AT(offset), AT(length), AT(check)}},
 };
 _Static_assert(sizeof(proto_header_t) < 256, "offsets fit one byte");
 _Static_assert(PROTO_PREFIX_BYTES + 7 * 8 == PROTO_HEADER_MAX, "the longest layout");
@@ -48,7 +49,7 @@ uint32_t proto_encode(const proto_header_t *header, uint8_t *buffer)
     buffer[1] = (uint8_t)header->code;
     le_put_u16(buffer + 2, (uint16_t)header->user_bytes);
     le_put_u16(buffer + 4, (uint16_t)header->last);
-    le_put_u16(buffer + 6, 0);
+    le_put_u16(buffer + 6, (uint16_t)header->stages);
     uint8_t *p = buffer + PROTO_PREFIX_BYTES;
     for (unsigned i = 0; i < layout->words; i++, p += 8)
         le_put_u64(p, *(const uint64_t *)((const char *)header + layout->at[i]));
@@ -84,6 +85,22 @@ static vbn_status_t check_blocks(const proto_header_t *h, uint32_t payload_bytes
     return VBN_OK;
 }
 
+/* A plain chunk has its own length, another one is shorter and bounded. */
+static vbn_status_t check_staged(const proto_header_t *h, uint32_t payload_bytes)
+{
+    if (h->code >= STAGE_FORMS || h->check > UINT32_MAX || payload_bytes == 0)
+        return bad("form of a chunk");
+    if (h->code == STAGE_PLAIN ? payload_bytes != h->length : payload_bytes >= h->length || h->length > STAGE_CHUNK)
+        return bad("length of a chunk");
+    return VBN_OK;
+}
+
+static vbn_status_t check_stages(const proto_header_t *h)
+{
+    bool negotiates = h->type == PROTO_RTS || h->type == PROTO_TAG_RTS || h->type == PROTO_PULL;
+    return stage_valid(h->stages) && (negotiates || h->stages == 0) ? VBN_OK : bad("stages");
+}
+
 /* What a code, flag or payload may be for each type. */
 static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_bytes)
 {
@@ -97,7 +114,7 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
     if (h->type == PROTO_PUT && h->code > (PROTO_PUT_LAST | PROTO_PUT_PROBE))
         return bad("put flags");
     bool no_code = h->type == PROTO_PULL || h->type == PROTO_DATA || h->type == PROTO_GET ||
-                   (h->type >= PROTO_TAG && h->type != PROTO_PUT_BLOCKS);
+                   (h->type >= PROTO_TAG && h->type != PROTO_PUT_BLOCKS && h->type != PROTO_DATA_STAGED);
     if (no_code && h->code != 0)
         return bad("reserved code");
     if (h->type != PROTO_STATUS && h->last != 0)
@@ -115,8 +132,10 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
         return VBN_ERR_PROTOCOL;
     if (h->type == PROTO_ATOMIC && check_atomic(h) != VBN_OK)
         return VBN_ERR_PROTOCOL;
+    if (check_stages(h) != VBN_OK || (h->type == PROTO_DATA_STAGED && check_staged(h, payload_bytes) != VBN_OK))
+        return VBN_ERR_PROTOCOL;
     bool carries_data = h->type == PROTO_AM || h->type == PROTO_DATA || h->type == PROTO_PUT_SIGNAL ||
-                        h->type == PROTO_TAG || h->type == PROTO_PUT_BLOCKS ||
+                        h->type == PROTO_TAG || h->type == PROTO_PUT_BLOCKS || h->type == PROTO_DATA_STAGED ||
                         (h->type == PROTO_PUT && !probe);
     if (!carries_data && payload_bytes != 0)
         return bad("payload where none belongs");
@@ -130,10 +149,8 @@ vbn_status_t proto_decode(const void *bytes, uint32_t count, uint32_t payload_by
         return bad("length");
     if (p[0] < PROTO_AM || p[0] >= PROTO_TYPE_END)
         return bad("type");
-    if (le_get_u16(p + 6) != 0)
-        return bad("reserved field");
     proto_header_t h = {.type = (proto_type_t)p[0], .code = p[1], .user_bytes = le_get_u16(p + 2),
-                        .last = le_get_u16(p + 4)};
+                        .last = le_get_u16(p + 4), .stages = le_get_u16(p + 6)};
     if (count != proto_header_bytes(&h))
         return bad("length does not match the type");
     const layout_t *layout = &LAYOUTS[h.type];

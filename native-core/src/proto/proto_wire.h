@@ -3,10 +3,10 @@
  *
  *   offset 0  u8  type
  *          1  u8  code      AM, RTS: id; STATUS: -vbn_status; PUT, PUT_BLOCKS: PROTO_PUT_* flags; PUT_SIGNAL: vbn_atomic_kind_t;
- *                           ATOMIC: vbn_atomic_kind_t and PROTO_ATOMIC_* flags; else 0
+ *                           ATOMIC: vbn_atomic_kind_t and PROTO_ATOMIC_* flags; DATA_STAGED: stage_form_t; else 0
  *          2  u16 user      AM, RTS: bytes of the user's header at the end; else 0
  *          4  u16 last      STATUS: 1 = last answer; else 0
- *          6  u16 zero
+ *          6  u16 stages    RTS, TAG_RTS: STAGE_* that the sender offers; PULL: those of them that are to be used; else 0
  *
  *   type     then                                                            meaning
  *   AM       user header; payload = the data                                 whole message
@@ -22,6 +22,8 @@
  *   TAG_RTS  op, length, tag                                                 tagged message announced; op = sender's handle
  *   TAG_CREDIT_BACK  length                                                  room for this much of TAG is free again
  *   PUT_BLOCKS, GET_BLOCKS  as PUT, GET, then block, stride                  blocks at this distance from each other
+ *   DATA_STAGED  op, offset, length, check; payload = the chunk's form       segment of `length` plain bytes; check: their
+ *                                                                            CRC-32C when that is a stage, else 0
  *
  * op, target, key are handles of 64 bits: index and generation, checked by whoever gave them out. */
 #ifndef VBN_PROTO_PROTO_WIRE_H
@@ -30,6 +32,7 @@
 #include "base/bytes.h"
 #include "base/endian.h"
 #include "link/link.h"
+#include "proto/stage.h"
 
 typedef enum proto_type {
     PROTO_AM = 1,
@@ -46,6 +49,7 @@ typedef enum proto_type {
     PROTO_TAG_CREDIT_BACK,
     PROTO_PUT_BLOCKS,
     PROTO_GET_BLOCKS,
+    PROTO_DATA_STAGED,
     PROTO_TYPE_END
 } proto_type_t;
 
@@ -69,12 +73,14 @@ typedef struct proto_header {
     proto_type_t type;
     unsigned code;
     unsigned last; /* STATUS */
+    unsigned stages;
     uint64_t op;
     union {
         uint64_t target;
         uint64_t operand;    /* ATOMIC */
         uint64_t signal_key; /* PUT_SIGNAL */
         uint64_t block;      /* PUT_BLOCKS, GET_BLOCKS */
+        uint64_t check;      /* DATA_STAGED */
     };
     union {
         uint64_t compare;       /* ATOMIC */

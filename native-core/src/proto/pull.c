@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pull.c - announced messages: the receiver asks, the sender streams; and DATA segments, of pulls and gets alike. */
+#include "base/crc32c.h"
 #include "proto/proto_private.h"
 
 static void remote_free(vbn_am_remote_t *remote)
@@ -8,6 +9,14 @@ static void remote_free(vbn_am_remote_t *remote)
         proto_peer_of(remote->peer)->incoming--;
     list_remove(&remote->link);
     mpool_put(&remote->engine->remotes, remote);
+}
+
+vbn_status_t pull_ask(proto_op_t *op, unsigned stages)
+{
+    proto_header_t header = {.type = PROTO_PULL, .op = op->stream.target, .target = op->handle, .stages = stages};
+    op->state = OP_RUNNING;
+    op->stream.stages = (uint8_t)stages;
+    return proto_send_header(op->stream.peer, &header);
 }
 
 vbn_status_t proto_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, size_t count, vbn_op_t *user_op)
@@ -34,10 +43,8 @@ vbn_status_t proto_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, siz
     status = op_begin(user_op, peer, OP_PULL, iov, count, length, true);
     if (status != VBN_OK)
         return status;
-    op->state = OP_RUNNING;
     op->stream.target = remote->sender_op;
-    proto_header_t header = {.type = PROTO_PULL, .op = remote->sender_op, .target = op->handle};
-    status = proto_send_header(peer, &header);
+    status = pull_ask(op, remote->stages);
     if (status < 0) {
         op_detach(op);
         return status;
@@ -62,20 +69,28 @@ void pull_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t
         proto_blame(engine, peer, "the peer pulled a message that was not announced to it or is already pulled");
         return;
     }
+    if ((header->stages & ~(unsigned)op->stream.stages) != 0) {
+        proto_blame(engine, peer, "the peer asked for stages that were not offered");
+        return;
+    }
     op->state = OP_RUNNING;
+    op->stream.stages = (uint8_t)header->stages;
     op->stream.target = header->target;
     stream_pump(&op->stream);
 }
 
-/* The receiving op of a segment, when the segment is exactly the next one (P3). */
-static proto_op_t *receiver_of(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header,
-                               uint32_t payload_bytes)
+/* The receiving op of a segment of `bytes` plain bytes, when it is exactly the next one (P3), in a form agreed upon. */
+static proto_op_t *receiver_of(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header, uint64_t bytes)
 {
     proto_op_t *op = op_find(engine, peer, header->op);
     if (op == NULL || (op->kind != OP_PULL && op->kind != OP_GET) || op->state != OP_RUNNING)
         return NULL;
     const proto_stream_t *s = &op->stream;
-    if (payload_bytes == 0 || header->offset != s->moved || payload_bytes > s->length - s->moved)
+    if (bytes == 0 || header->offset != s->moved || bytes > s->length - s->moved)
+        return NULL;
+    if (header->type == PROTO_DATA)
+        return (s->stages & STAGE_CHECKSUM) == 0 ? op : NULL;
+    if (s->stages == 0 || (header->code != STAGE_PLAIN && header->code != stage_form_of(s->stages)))
         return NULL;
     return op;
 }
@@ -83,7 +98,32 @@ static proto_op_t *receiver_of(proto_engine_t *engine, const vbn_peer_t *peer, c
 void *pull_sink_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, uint32_t payload_bytes)
 {
     proto_op_t *op = receiver_of(engine, peer, header, payload_bytes);
-    return op == NULL ? NULL : cursor_contiguous(&op->stream.cursor, payload_bytes);
+    return op == NULL || op->stream.status != VBN_OK ? NULL : cursor_contiguous(&op->stream.cursor, payload_bytes);
+}
+
+/* Copies a segment to its place, unless the transport has put it there (the sink's address). */
+static void place(proto_stream_t *s, const void *payload, uint32_t bytes)
+{
+    bool placed = payload == cursor_contiguous(&s->cursor, bytes);
+    cursor_scatter(&s->cursor, placed ? NULL : payload, bytes);
+}
+
+/* So many more plain bytes have arrived, or passed by; ends the operation with the last ones. */
+static void arrived(proto_op_t *op, uint64_t bytes)
+{
+    proto_stream_t *s = &op->stream;
+    s->moved += bytes;
+    counter_add(s->engine->counters, COUNTER_GET_STREAM_BYTES, bytes);
+    if (s->moved < s->length)
+        return;
+    vbn_status_t status = (vbn_status_t)s->status;
+    uint64_t length = status == VBN_OK ? s->length : 0;
+    if (op->kind == OP_PULL)
+        proto_send_status(s->peer, s->target, status, true, length);
+    if (status == VBN_ERR_CORRUPT)
+        (void)err_set(status, "data of %llu bytes from peer %016llx was damaged on its way: send it again",
+                      (unsigned long long)s->length, (unsigned long long)link_peer_uid(s->peer));
+    op_complete(op, status, length);
 }
 
 void pull_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
@@ -95,13 +135,53 @@ void pull_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t
         return;
     }
     proto_stream_t *s = &op->stream;
-    bool placed = payload == cursor_contiguous(&s->cursor, payload_bytes); /* the sink's address */
-    cursor_scatter(&s->cursor, placed ? NULL : payload, payload_bytes);
-    s->moved += payload_bytes;
-    counter_add(engine->counters, COUNTER_GET_STREAM_BYTES, payload_bytes);
-    if (s->moved < s->length)
+    place(s, payload, payload_bytes);
+    arrived(op, payload_bytes);
+}
+
+/* Unpacks a chunk to its place, at once or by way of a bounce buffer. False: it is damaged, or there is no heap (status). */
+static bool unpack(proto_engine_t *engine, proto_stream_t *s, const proto_header_t *header, const void *payload,
+                   uint32_t payload_bytes)
+{
+    uint32_t plain = (uint32_t)header->length;
+    void *to = cursor_contiguous(&s->cursor, plain);
+    void *bounce = to == NULL ? mpool_get(&engine->bounces) : NULL;
+    if (to == NULL && bounce == NULL) {
+        s->status = VBN_ERR_NO_MEMORY;
+        return false;
+    }
+    void *out = to != NULL ? to : bounce;
+    bool good = stage_unpack(&engine->box, (stage_form_t)header->code, payload, payload_bytes, out, plain) &&
+                ((s->stages & STAGE_CHECKSUM) == 0 || crc32c(0, out, plain) == header->check);
+    if (good)
+        cursor_scatter(&s->cursor, bounce, plain); /* NULL: is there already */
+    if (bounce != NULL)
+        mpool_put(&engine->bounces, bounce);
+    return good;
+}
+
+void pull_rx_staged(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
+                    uint32_t payload_bytes)
+{
+    proto_op_t *op = receiver_of(engine, peer, header, header->length);
+    if (op == NULL) {
+        proto_blame(engine, peer, "the peer sent a segment that no operation waits for");
         return;
-    if (op->kind == OP_PULL)
-        proto_send_status(peer, s->target, VBN_OK, true, s->length);
-    op_complete(op, VBN_OK, s->length);
+    }
+    proto_stream_t *s = &op->stream;
+    bool good = true;
+    if (s->status != VBN_OK) {
+        /* Damaged before: the rest only passes by. */
+    } else if (header->code != STAGE_PLAIN) {
+        good = unpack(engine, s, header, payload, payload_bytes);
+    } else {
+        good = (s->stages & STAGE_CHECKSUM) == 0 || crc32c(0, payload, payload_bytes) == header->check;
+        if (good)
+            place(s, payload, payload_bytes);
+    }
+    if (!good && s->status == VBN_OK) {
+        s->status = VBN_ERR_CORRUPT;
+        counter_add(engine->counters, COUNTER_STAGE_CORRUPT, 1);
+    }
+    arrived(op, header->length);
 }

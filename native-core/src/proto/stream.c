@@ -27,6 +27,8 @@ static bool needs_bounce(const proto_stream_t *s)
 {
     if (s->kind == STREAM_GET)
         return container_of(s, const proto_get_stream_t, stream)->block != 0;
+    if ((s->stages & STAGE_COMPRESS) != 0)
+        return true;
     return !cursor_is_list(&s->cursor);
 }
 
@@ -94,6 +96,10 @@ static vbn_status_t cut_segment(proto_stream_t *s, proto_segment_t *segment, uin
         limit = 0; /* the owner refused: only the end follows, so that its last answer can come */
     segment->iov_count = 0;
     *bytes_p = limit;
+    if (s->stages != 0) {
+        *bytes_p = stage_cut(s, segment, limit);
+        return VBN_OK;
+    }
     if (segment->bounce != NULL)
         return cut_bounced(s, segment, limit, bytes_p);
     if (s->kind != STREAM_GET) {
@@ -141,9 +147,15 @@ static void place_blocks(const proto_stream_t *s, proto_header_t *header)
     header->stride = blocks->remote_stride;
 }
 
-static uint32_t encode_segment(const proto_stream_t *s, uint64_t bytes, uint8_t *buffer)
+static uint32_t encode_segment(const proto_stream_t *s, const proto_segment_t *segment, uint64_t bytes, uint8_t *buffer)
 {
     proto_header_t header = {.type = PROTO_DATA, .op = s->target, .offset = s->moved};
+    if (segment->form != STAGE_PLAIN || (s->stages & STAGE_CHECKSUM) != 0) {
+        header.type = PROTO_DATA_STAGED;
+        header.code = segment->form;
+        header.length = bytes;
+        header.check = segment->check;
+    }
     if (s->kind == STREAM_PUT) {
         bool last = s->status != VBN_OK || s->moved + bytes == s->length;
         header = (proto_header_t){.type = PROTO_PUT, .code = last ? PROTO_PUT_LAST : 0, .op = s->target, .key = s->key,
@@ -173,6 +185,9 @@ static bool send_segment(proto_stream_t *s)
     segment->stream = s;
     segment->held = NULL;
     segment->bounce = NULL;
+    segment->payload_bytes = 0;
+    segment->check = 0;
+    segment->form = STAGE_PLAIN;
     if (needs_bounce(s) && (segment->bounce = mpool_get(&s->engine->bounces)) == NULL) {
         segment_free(s->engine, segment);
         return false;
@@ -184,8 +199,10 @@ static bool send_segment(proto_stream_t *s)
         proto_send_status(s->peer, s->target, status, true, s->moved);
         return false;
     }
-    uint32_t header_bytes = encode_segment(s, bytes, frame + LINK_HEADER_BYTES);
-    link_packet_t packet = {.frame = frame, .header_bytes = header_bytes, .payload_bytes = (uint32_t)bytes,
+    if (segment->payload_bytes == 0)
+        segment->payload_bytes = (uint32_t)bytes;
+    uint32_t header_bytes = encode_segment(s, segment, bytes, frame + LINK_HEADER_BYTES);
+    link_packet_t packet = {.frame = frame, .header_bytes = header_bytes, .payload_bytes = segment->payload_bytes,
                             .iov = segment->iov, .iov_count = segment->iov_count, .done = segment_done,
                             .arg = segment};
     s->moved += bytes;

@@ -55,7 +55,7 @@ static void message_free(tag_message_t *message)
 /* ------------------------------------------------------------------------------- a receive gets its message */
 
 /* Asks the sender of an announced message for its data. The receive becomes a pull: VBN_INPROGRESS, or done at once. */
-static vbn_status_t pull(proto_op_t *op, vbn_peer_t *peer, uint64_t sender_op, uint64_t length)
+static vbn_status_t pull(proto_op_t *op, vbn_peer_t *peer, uint64_t sender_op, uint64_t length, unsigned stages)
 {
     proto_engine_t *engine = op->stream.engine;
     if (length == 0) {
@@ -68,14 +68,12 @@ static vbn_status_t pull(proto_op_t *op, vbn_peer_t *peer, uint64_t sender_op, u
         return err_add(status, "too many operations are pending in this worker; the message is dropped");
     }
     op->kind = OP_PULL;
-    op->state = OP_RUNNING;
     op->stream.peer = peer;
     op->stream.target = sender_op;
     op->stream.length = length;
     list_remove(&op->link);
     list_append(&proto_peer_of(peer)->ops, &op->link);
-    proto_header_t header = {.type = PROTO_PULL, .op = sender_op, .target = op->handle};
-    status = proto_send_header(peer, &header);
+    status = pull_ask(op, stages);
     return status < 0 ? status : VBN_INPROGRESS;
 }
 
@@ -84,6 +82,7 @@ static vbn_status_t deliver(proto_op_t *op, tag_message_t *message)
 {
     vbn_peer_t *peer = message->peer;
     uint64_t room = op->stream.length, length = message->length, sender_op = message->sender_op;
+    unsigned stages = message->stages;
     vbn_status_t status = length > room ? too_long(length, room, message->tag) : VBN_OK;
     fill_info(op->receive.info, peer, message->source, message->tag, length);
     if (message->announced) {
@@ -93,7 +92,7 @@ static vbn_status_t deliver(proto_op_t *op, tag_message_t *message)
         if (peer == NULL)
             return err_set(VBN_ERR_PEER_LOST, "the sender was lost before its message was received");
         if (status == VBN_OK)
-            return pull(op, peer, sender_op, length);
+            return pull(op, peer, sender_op, length, stages);
         proto_send_status(peer, sender_op, VBN_OK, true, 0);
         return status;
     }
@@ -164,7 +163,8 @@ static tag_message_t *keep(proto_engine_t *engine, vbn_peer_t *peer, const proto
     if (message == NULL)
         return NULL;
     *message = (tag_message_t){.engine = engine, .peer = peer, .source = link_peer_uid(peer), .tag = header->tag,
-                               .length = length, .sender_op = header->op, .announced = announced, .small = small};
+                               .length = length, .sender_op = header->op, .stages = (uint8_t)header->stages,
+                               .announced = announced, .small = small};
     list_init(&message->link);
     list_init(&message->all);
     if (tag_keep(&engine->tags, message) != VBN_OK) {

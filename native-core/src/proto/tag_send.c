@@ -36,18 +36,23 @@ vbn_status_t proto_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *
     vbn_status_t status = proto_check_peer(peer);
     if (status == VBN_OK)
         status = op_check(user_op, iov, count, &total);
-    if (status == VBN_OK && (flags & ~VBN_TAG_SYNC) != 0)
-        status = err_set(VBN_ERR_INVALID, "flags 0x%x; a tagged send knows VBN_TAG_SYNC only", flags);
+    if (status == VBN_OK && (flags & ~(VBN_TAG_SYNC | VBN_SEND_STAGES)) != 0)
+        status = err_set(VBN_ERR_INVALID, "flags 0x%x; a tagged send knows VBN_TAG_SYNC and VBN_SEND_*", flags);
     if (status != VBN_OK)
         return status;
     proto_engine_t *engine = proto_engine_of(peer);
+    unsigned stages;
+    status = am_stages(engine, flags, &stages);
+    if (status != VBN_OK)
+        return status;
     proto_peer_t *p = proto_peer_of(peer);
     bool sync = (flags & VBN_TAG_SYNC) != 0;
     proto_header_t header = {.type = PROTO_TAG, .tag = tag, .length = total};
     uint64_t cost = total + PROTO_TAG_COST;
     if (total > proto_small_limit(engine, peer) || cost > PROTO_TAG_CREDIT - p->tag_sent ||
-        (sync && count > PROTO_SEGMENT_IOV)) {
+        (sync && count > PROTO_SEGMENT_IOV) || (flags & VBN_SEND_CHECKSUM) != 0) {
         header.type = PROTO_TAG_RTS;
+        header.stages = stages;
         counter_add(engine->counters, COUNTER_TAG_LARGE, 1);
         return am_announce(peer, &header, iov, count, user_op);
     }

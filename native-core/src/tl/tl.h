@@ -90,8 +90,12 @@ typedef struct tl_caps {
     uint32_t packet_max;   /* header + payload bytes when READY */
     uint32_t eager_best;   /* payload up to which a message should go whole */
     uint32_t stream_chunk; /* best payload of a bulk packet */
-    uint32_t latency_ns;   /* rough, for ranking */
-    uint32_t mbytes_per_s; /* rough, for ranking */
+    /* For the cost model, rough. What the host itself takes is added to latency and bandwidth from its own figures. */
+    uint32_t latency_ns;   /* of a packet, beyond its handovers and system calls */
+    uint32_t mbytes_per_s; /* the model takes the copies instead where memory can be mapped */
+    uint8_t handovers;     /* of cache lines from one core to another, per packet */
+    uint8_t syscalls;      /* per packet, both sides */
+    uint8_t copies;        /* of each byte, both sides, on its way to its place */
 } tl_caps_t;
 
 typedef void (*tl_import_func_t)(void *arg, vbn_status_t status, mem_import_t *import);

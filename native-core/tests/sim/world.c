@@ -60,7 +60,7 @@ static void draw_settings(world_t *world, settings_t *settings)
     settings->link_promote_after = (int64_t)(1 + world_draw(world, 60));
     settings->link_window = kind->small ? (int64_t)(8 + world_draw(world, 24)) : 512;
     settings->link_close_timeout = UINT64_C(120000) * NS_PER_MS;
-    settings->proto_am_small_max = 64 + world_draw(world, 4000);
+    settings->proto_am_small_max = world_draw(world, 4) == 0 ? 0 : 64 + world_draw(world, 4000);
 }
 
 static bool open_node(world_t *world, unsigned index)
@@ -76,7 +76,7 @@ static bool open_node(world_t *world, unsigned index)
     if (mem_registry_open(&node->log, &node->counters, &node->memory) < 0 ||
         mem_alloc(node->memory, NODES_MAX * SLOT_BYTES, VBN_BACKING_MEMFD, NULL, &node->region) < 0)
         return false;
-    proto_params_t proto = {&node->settings, &node->log, &node->counters, node->memory};
+    proto_params_t proto = {&node->settings, &node->log, &node->counters, node->memory, NULL};
     link_params_t link = {.settings = &node->settings, .log = &node->log, .counters = &node->counters,
                           .memory = node->memory, .job_key = key, .clock = sim_net_clock(world->net),
                           .network = world->net, .uid = FIRST_UID + index};

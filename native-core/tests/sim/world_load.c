@@ -203,7 +203,10 @@ void world_say(node_t *node, vbn_peer_t *peer, unsigned other, uint32_t length)
     word_t word = {task->talk, talk->said, length};
     for (uint32_t i = 0; i < length; i++)
         task->bytes[i] = world_pattern(task->talk, talk->said, i);
-    vbn_status_t status = proto_am_send(peer, 1, &word, sizeof(word), task->iov, length > 0 ? 2 : 0, 0, &task->op);
+    static const unsigned FLAGS[] = {0, 0, 0, VBN_AM_PULL, VBN_SEND_CHECKSUM, VBN_SEND_LZ4, VBN_SEND_ZSTD,
+                                     VBN_SEND_CHECKSUM | VBN_SEND_LZ4};
+    unsigned flags = FLAGS[world_draw(node->world, sizeof(FLAGS) / sizeof(FLAGS[0]))];
+    vbn_status_t status = proto_am_send(peer, 1, &word, sizeof(word), task->iov, length > 0 ? 2 : 0, flags, &task->op);
     if (status >= 0)
         node->world->talks[task->talk].said++;
     node->world->totals->messages += status >= 0;

@@ -82,7 +82,7 @@ static void run_transport(const char *transport, const perf_settings_t *settings
 {
     static side_t side;
     int pair[2];
-    side = (side_t){.shared = share(sizeof(shared_t)), .raw = share(REGION)};
+    side = (side_t){.shared = share(sizeof(shared_t)), .raw = share(REGION), .stages = settings->stages};
     raw_pair(pair);
     (void)fflush(stdout);
     pid_t pid = fork();
@@ -108,13 +108,29 @@ static void run_transport(const char *transport, const perf_settings_t *settings
 static void usage(FILE *out)
 {
     fprintf(out, "usage: vbn_perf [--transport shm,tcp] [--row core.am.latency,...] [--size 8,64,...] [--blocks 5]\n"
-                 "                [--scale 1.0] [--cpus 0,1] [--table]\n"
+                 "                [--scale 1.0] [--cpus 0,1] [--stages checksum,lz4|zstd] [--table]\n"
                  "       vbn_perf --self [--blocks 5] [--scale 1.0]\n"
                  "Prints one JSON line per row, or a table. ratio = ours / raw. --scale: repetitions, relative.\n"
+                 "--stages: of the messages that are pulled; their data packs to about half.\n"
                  "--self: cost of a get and of a message of 8 bytes within one process, in batches of 16.\nRows:");
     for (size_t i = 0; row_name(i) != NULL; i++)
         fprintf(out, " %s", row_name(i));
     fprintf(out, "\n");
+}
+
+static bool parse_stages(const char *list, unsigned *stages)
+{
+    static const struct {
+        const char *name;
+        unsigned flag;
+    } STAGES[] = {{"checksum", VBN_SEND_CHECKSUM}, {"lz4", VBN_SEND_LZ4}, {"zstd", VBN_SEND_ZSTD}};
+    size_t known = 0; /* characters */
+    for (size_t i = 0; i < sizeof(STAGES) / sizeof(STAGES[0]); i++)
+        if (listed(list, STAGES[i].name)) {
+            *stages |= STAGES[i].flag;
+            known += strlen(STAGES[i].name) + 1;
+        }
+    return known == strlen(list) + 1 && *stages != (*stages | VBN_SEND_LZ4 | VBN_SEND_ZSTD);
 }
 
 static void parse(int argc, char **argv, perf_settings_t *settings)
@@ -123,11 +139,11 @@ static void parse(int argc, char **argv, perf_settings_t *settings)
         {"transport", required_argument, NULL, 't'}, {"row", required_argument, NULL, 'r'},
         {"size", required_argument, NULL, 's'},      {"blocks", required_argument, NULL, 'b'},
         {"scale", required_argument, NULL, 'x'},     {"cpus", required_argument, NULL, 'c'},
-        {"table", no_argument, NULL, 'T'},           {"self", no_argument, NULL, 'S'},
+        {"stages", required_argument, NULL, 'g'},   {"table", no_argument, NULL, 'T'},           {"self", no_argument, NULL, 'S'},
         {"help", no_argument, NULL, 'h'},            {0}};
     int option;
     bool good = true;
-    while ((option = getopt_long(argc, argv, "t:r:s:b:x:c:TSh", OPTIONS, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "t:r:s:b:x:c:g:TSh", OPTIONS, NULL)) != -1) {
         switch (option) {
         case 't': settings->transports = optarg; break;
         case 'r': settings->rows = optarg; break;
@@ -135,6 +151,7 @@ static void parse(int argc, char **argv, perf_settings_t *settings)
         case 'b': settings->blocks = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'x': settings->scale = strtod(optarg, NULL); break;
         case 'c': good = sscanf(optarg, "%d,%d", &settings->cpus[0], &settings->cpus[1]) == 2; break;
+        case 'g': good = parse_stages(optarg, &settings->stages); break;
         case 'T': settings->table = true; break;
         case 'S': settings->self = true; break;
         case 'h': usage(stdout); exit(0);

@@ -51,6 +51,7 @@ typedef struct side {
     vbn_key_t *key;
     vbn_mem_t *memory;
     uint8_t *buffer;  /* REGION bytes */
+    unsigned stages;  /* VBN_SEND_* of the messages to be pulled */
     uint8_t *raw;     /* REGION bytes shared by both, for memcpy */
     uint64_t counted; /* messages received since the last reply */
     uint64_t expected;
@@ -67,6 +68,7 @@ typedef struct perf_settings {
     const char *sizes;
     unsigned blocks;
     double scale; /* of the repetitions */
+    unsigned stages; /* VBN_SEND_*, of pulled messages */
     int cpus[2];
     bool table;
     bool self;

@@ -67,7 +67,8 @@ static vbn_status_t self_open(const tl_params_t *params, tl_iface_t **iface_p)
     iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_MAP | TL_CAP_COPIES,
                               .packet_max = SELF_PACKET_MAX,
                               .eager_best = SELF_PAYLOAD_MAX, .stream_chunk = SELF_PAYLOAD_MAX, .latency_ns = 50,
-                              .mbytes_per_s = 20000};
+                              .mbytes_per_s = 20000,
+                              .copies = 2};
     mpool_init(&iface->packets, sizeof(self_packet_t) + SELF_PACKET_MAX + 16, 16, 0);
     list_init(&iface->queue);
     list_init(&iface->eps);

@@ -28,8 +28,10 @@ static vbn_status_t check_settings(shm_iface_t *iface)
                               .packet_max = chunk_bytes + TL_HEADER_MAX,
                               .eager_best = chunk_bytes,
                               .stream_chunk = chunk_bytes,
-                              .latency_ns = 100,
-                              .mbytes_per_s = 10000};
+                              .latency_ns = 50,
+                              .mbytes_per_s = 10000,
+                              .handovers = 1,
+                              .copies = 2};
     iface->same_user = s->security_same_user;
     return VBN_OK;
 }

@@ -33,8 +33,10 @@ static void init_fields(tcp_iface_t *iface, const tl_params_t *params)
     iface->caps.packet_max = chunk + TL_HEADER_MAX;
     iface->caps.eager_best = TCP_DIRECT_MIN < chunk ? TCP_DIRECT_MIN : chunk;
     iface->caps.stream_chunk = chunk;
-    iface->caps.latency_ns = 20000;
-    iface->caps.mbytes_per_s = 2500;
+    iface->caps.latency_ns = 10000;
+    iface->caps.mbytes_per_s = 5000;
+    iface->caps.syscalls = 3;
+    iface->caps.copies = 2;
 }
 
 static void tcp_close(tl_iface_t *base)

@@ -50,6 +50,7 @@ struct rig {
     rig_options_t options;
     tl_caps_t caps;
     settings_t settings;
+    model_host_t host;
     log_sink_t log;
     counters_t counters[2];
     mem_registry_t *memory[2];
@@ -84,16 +85,22 @@ rig_t *rig_open(const rig_options_t *options)
     rig->settings.proto_am_small_max = options->am_small_max;
     rig->settings.proto_stream_depth = options->stream_depth;
     rig->settings.proto_max_incoming = options->max_incoming;
+    rig->settings.proto_checksum = options->checksum;
+    rig->settings.proto_compress = options->compress == STAGE_LZ4    ? SETTING_PROTO_COMPRESS_LZ4 :
+                                   options->compress == STAGE_ZSTD ? SETTING_PROTO_COMPRESS_ZSTD :
+                                                                     SETTING_PROTO_COMPRESS_OFF;
     rig->log.func = no_log;
     rig->caps = (tl_caps_t){.packet_max = options->packet_max, .eager_best = options->eager_best,
                             .stream_chunk = options->stream_chunk,
-                            .flags = options->import_fails ? TL_CAP_MAP : 0};
+                            .flags = options->import_fails ? TL_CAP_MAP : 0, .latency_ns = options->latency_ns,
+                            .copies = 2};
+    rig->host = MODEL_HOST_DEFAULT;
     rig->ready = !options->not_ready;
     list_init(&rig->imports);
     for (int i = 0; i < 2; i++) {
         if (mem_registry_open(&rig->log, &rig->counters[i], &rig->memory[i]) != VBN_OK)
             abort();
-        proto_params_t params = {&rig->settings, &rig->log, &rig->counters[i], rig->memory[i]};
+        proto_params_t params = {&rig->settings, &rig->log, &rig->counters[i], rig->memory[i], &rig->host};
         if (proto_engine_open(&params, &rig->proto[i]) != VBN_OK)
             abort();
         proto_link_upcalls(rig->proto[i], &rig->params[i]);
@@ -383,7 +390,8 @@ unsigned rig_tags_delivered(rig_t *rig, int to)
 
 uint32_t rig_encode(const rig_header_t *h, uint8_t *buffer)
 {
-    proto_header_t header = {.type = (proto_type_t)h->type, .code = h->code, .last = h->last, .op = h->op,
+    proto_header_t header = {.type = (proto_type_t)h->type, .code = h->code & 0xffu, .last = h->last,
+                             .stages = h->code >> 8, .op = h->op,
                              .target = h->target, .key = h->key, .offset = h->offset, .length = h->length,
                              .compare = h->compare, .signal_value = h->value};
     return proto_encode(&header, buffer);

@@ -22,6 +22,9 @@ typedef struct rig_options {
     uint64_t am_small_max;
     int64_t stream_depth;
     int64_t max_incoming;
+    uint32_t latency_ns; /* for the cost model */
+    unsigned compress;   /* STAGE_LZ4, STAGE_ZSTD or 0, by the settings */
+    bool checksum;
     bool late_done; /* link_send says VBN_INPROGRESS and reads the payload at delivery only */
     bool use_sink;  /* offer payloads to sink() */
     bool not_ready; /* link_ready() is false until the first delivery */
@@ -84,7 +87,7 @@ vbn_status_t proto_tag_mrecv(vbn_tag_message_t *message, const struct iovec *iov
 vbn_status_t proto_tag_cancel(vbn_op_t *op);
 
 /* One header as bytes, for injecting: type, code, last and the words as proto_wire.h names them (target is operand and
- * signal_key too; compare is signal_offset and tag too). */
+ * signal_key, check too; compare is signal_offset and tag too). Bits of code above the lowest 8 are the stages. */
 typedef struct rig_header {
     unsigned type, code, last;
     uint64_t op, target, key, offset, length, compare, value;

@@ -39,6 +39,61 @@ TEST_P(ProtoExplain, says_whole_exactly_where_a_message_goes_whole)
     EXPECT_TRUE(has(explain(VBN_CALL_AM, 100000), "25 packets of at most 4096 bytes, 4 at once (proto.stream_depth)"));
 }
 
+TEST_P(ProtoExplain, the_cost_model_sets_the_limit_where_the_setting_does_not_and_never_below_4_kib)
+{
+    struct Link {
+        uint32_t latency_ns;
+        size_t low, high;
+        const char *why;
+    };
+    /* A byte copied costs 100 ps, an announcement two latencies: 20 bytes a nanosecond. The best packet has 7920 bytes. */
+    const Link links[] = {{0, 4096, 4096, "the cost model"},
+                          {250, 4990, 5010, "the cost model"},
+                          {300, 5990, 6010, "the cost model"},
+                          {10000, 7900, 7950, "the transport's best packet"}};
+    options.am_small_max = 0;
+    options.packet_max = 8192;
+    for (const Link &link : links) {
+        options.latency_ns = link.latency_ns;
+        open();
+        size_t largest = 0;
+        for (size_t size = 4000; size < 8100; size++)
+            if (has(explain(VBN_CALL_AM, size), "whole in one packet"))
+                largest = size;
+            else
+                break;
+        EXPECT_GE(largest, link.low);
+        EXPECT_LE(largest, link.high);
+        EXPECT_TRUE(has(explain(VBN_CALL_AM, 4096), link.why)) << explain(VBN_CALL_AM, 4096);
+        for (size_t size : {largest, largest + 1}) {
+            inbox.items.clear();
+            Bytes data = pattern(size), got(size);
+            iovec iov{data.data(), size}, to{got.data(), size};
+            Op send, pull;
+            ASSERT_GE(proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, &iov, 1, 0, &send.op), 0);
+            run();
+            ASSERT_EQ(inbox.items.size(), 1u);
+            EXPECT_EQ(inbox.items[0].remote == nullptr, size == largest) << size;
+            if (inbox.items[0].remote != nullptr) {
+                ASSERT_GE(proto_am_pull(inbox.items[0].remote, &to, 1, &pull.op), 0);
+                run();
+            }
+        }
+    }
+}
+
+TEST_P(ProtoExplain, prints_what_each_way_would_take_the_chosen_one_first)
+{
+    options.latency_ns = 1000;
+    open();
+    std::string small = explain(VBN_CALL_AM, 1000), large = explain(VBN_CALL_TAG, 1000000);
+    EXPECT_TRUE(has(small, "; estimated: whole 1.3 us, stream 3.2 us")) << small;
+    EXPECT_TRUE(has(large, "; estimated: stream 203.0 us")) << large;
+    EXPECT_FALSE(has(large, "whole 1")) << "it does not fit: " << large;
+    EXPECT_EQ(has(explain(VBN_CALL_GET, 1000), "estimated: mapped 0.1 us, stream"), options.import_fails);
+    EXPECT_EQ(has(explain(VBN_CALL_PUT, 1000), "estimated: stream 2.3 us"), !options.import_fails);
+}
+
 TEST_P(ProtoExplain, says_whether_memory_can_be_mapped)
 {
     for (auto call : {VBN_CALL_PUT, VBN_CALL_GET, VBN_CALL_ATOMIC}) {

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# lz4 and zstd (Debian: liblz4-dev, libzstd-dev). Sets VBN_COMPRESS_INCLUDES, VBN_COMPRESS (libraries) and
+# VBN_COMPRESS_STATIC (archives where they exist).
+set(VBN_COMPRESS "")
+set(VBN_COMPRESS_STATIC "")
+set(VBN_COMPRESS_INCLUDES "")
+foreach(name lz4 zstd)
+    find_path(VBN_INCLUDE_${name} NAMES ${name}.h)
+    find_library(VBN_LIB_${name} NAMES ${name})
+    find_library(VBN_ARCHIVE_${name} NAMES lib${name}.a)
+    if(NOT VBN_INCLUDE_${name} OR NOT VBN_LIB_${name})
+        message(FATAL_ERROR "lib${name} with its header was not found: install lib${name}-dev")
+    endif()
+    list(APPEND VBN_COMPRESS_INCLUDES ${VBN_INCLUDE_${name}})
+    list(APPEND VBN_COMPRESS ${VBN_LIB_${name}})
+    if(VBN_ARCHIVE_${name})
+        list(APPEND VBN_COMPRESS_STATIC ${VBN_ARCHIVE_${name}})
+    else()
+        message(STATUS "no lib${name}.a: libvbnjni.so will need the host's lib${name}")
+        list(APPEND VBN_COMPRESS_STATIC ${VBN_LIB_${name}})
+    endif()
+endforeach()

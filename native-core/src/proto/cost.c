@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cost.c - the cost model applied to transports: what their caps and this host's figures make of a path, and up to which size
+ * messages go whole. */
+#include "proto/proto_private.h"
+
+#include <string.h>
+
+model_path_t cost_path(const proto_engine_t *engine, const tl_caps_t *caps)
+{
+    const model_host_t *host = &engine->host;
+    uint32_t local = caps->handovers * host->handover_ns + caps->syscalls * host->syscall_ns;
+    bool map = (caps->flags & TL_CAP_MAP) != 0;
+    uint32_t wire_ps = map || caps->mbytes_per_s == 0 ? 0 : 1000000u / caps->mbytes_per_s;
+    uint64_t header = LINK_HEADER_BYTES + PROTO_HEADER_MAX;
+    uint64_t segment = caps->packet_max - header < caps->stream_chunk ? caps->packet_max - header : caps->stream_chunk;
+    uint64_t whole = caps->packet_max - header - VBN_AM_HEADER_MAX;
+    return (model_path_t){.packet_ns = caps->latency_ns + local,
+                          .more_ns = local,
+                          .byte_ps = wire_ps + caps->copies * host->copy_ps,
+                          .segment_bytes = (uint32_t)segment,
+                          .whole_max = caps->eager_best < whole ? caps->eager_best : whole,
+                          .map = map};
+}
+
+static uint64_t compute(const proto_engine_t *engine, const tl_caps_t *caps)
+{
+    model_path_t path = cost_path(engine, caps);
+    uint64_t setting = engine->am_small_max;
+    if (setting != 0)
+        return setting < path.whole_max ? setting : path.whole_max;
+    if (path.whole_max <= COST_WHOLE_LEAST)
+        return path.whole_max;
+    model_t model;
+    model_message(&model, &engine->host, &path, MODEL_BIT(MODEL_WHOLE) | MODEL_BIT(MODEL_STREAM));
+    return model_whole_limit(&model, COST_WHOLE_LEAST,
+                             path.whole_max < COST_WHOLE_MOST ? path.whole_max : COST_WHOLE_MOST);
+}
+
+/* Remembered by value: caps of a peer may change when it becomes ready. The one used last comes first. */
+COLD uint64_t cost_find_limit(proto_engine_t *engine, const tl_caps_t *caps)
+{
+    unsigned at = 1;
+    while (at < COST_LIMITS - 1 && memcmp(&engine->limits[at].caps, caps, sizeof(*caps)) != 0)
+        at++;
+    cost_limit_t found = engine->limits[at];
+    if (memcmp(&found.caps, caps, sizeof(*caps)) != 0) {
+        memset(&found, 0, sizeof(found));
+        memcpy(&found.caps, caps, sizeof(*caps));
+        found.limit = compute(engine, caps);
+    }
+    engine->limits[at] = engine->limits[0];
+    engine->limits[0] = found;
+    return found.limit;
+}
