@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/fork.h"
+#include "base/os_watch.h"
 
 #define ALLOCATE_STEP (UINT64_C(64) << 20) /* bytes per fallocate, so that a signal undoes little of it */
 
@@ -98,14 +99,58 @@ static vbn_status_t allocate_file(int fd, const char *what, size_t size)
     return VBN_OK;
 }
 
+size_t os_huge_page_bytes(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    char line[128];
+    unsigned long kib = 0;
+    while (file != NULL && kib == 0 && fgets(line, sizeof(line), file) != NULL)
+        (void)sscanf(line, "Hugepagesize: %lu kB", &kib);
+    if (file != NULL)
+        fclose(file);
+    return (size_t)kib * 1024;
+}
+
+bool os_transparent_shared(void)
+{
+    char line[128] = "";
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/shmem_enabled", "re");
+    if (file != NULL && fgets(line, sizeof(line), file) == NULL)
+        line[0] = '\0';
+    if (file != NULL)
+        fclose(file);
+    return strchr(line, '[') != NULL && strstr(line, "[never]") == NULL && strstr(line, "[deny]") == NULL;
+}
+
+/* Pages of a file are huge only when they come by a mapping that asked for it. What this does not bring in, the
+ * allocation that follows does. */
+static void allocate_transparent(int fd, size_t size)
+{
+    void *map = ftruncate(fd, (off_t)size) == 0 ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                                                : MAP_FAILED;
+    if (map == MAP_FAILED)
+        return;
+    if (madvise(map, size, MADV_HUGEPAGE) == 0)
+        (void)os_populate((uintptr_t)map, (uintptr_t)map + size, true);
+    munmap(map, size);
+}
+
 vbn_status_t os_memfd(const char *name, size_t size, int *fd_p)
+{
+    return os_memfd_pages(name, size, OS_PAGES_NORMAL, fd_p);
+}
+
+vbn_status_t os_memfd_pages(const char *name, size_t size, os_pages_t pages, int *fd_p)
 {
     vbn_status_t status = check_size(name, size);
     if (status < 0)
         return status;
-    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | (pages == OS_PAGES_RESERVED ? MFD_HUGETLB : 0u));
     if (fd < 0)
-        return err_sys(errno, "memfd_create %s", name);
+        return err_add(err_sys(errno, "memfd_create %s", name),
+                       "shared memory needs it: allow it in the container's seccomp profile (Linux 3.17 or later)");
+    if (pages == OS_PAGES_TRANSPARENT)
+        allocate_transparent(fd, size);
     status = allocate_file(fd, name, size);
     if (status < 0)
         goto fail;

@@ -21,6 +21,14 @@ void os_random(void *buffer, size_t length);         /* getrandom, never fails *
 uint64_t os_random_u64(void);                        /* not 0 */
 size_t os_page_bytes(void);
 vbn_status_t os_memfd(const char *name, size_t size, int *fd_p);  /* allocated, sealed against shrink and grow */
+typedef enum os_pages {
+    OS_PAGES_NORMAL,
+    OS_PAGES_TRANSPARENT, /* huge ones where the kernel finds some, else normal ones */
+    OS_PAGES_RESERVED     /* huge ones set aside by the administrator; size: a multiple of os_huge_page_bytes() */
+} os_pages_t;
+vbn_status_t os_memfd_pages(const char *name, size_t size, os_pages_t pages, int *fd_p); /* as os_memfd */
+size_t os_huge_page_bytes(void);                     /* size of a standard huge page, 0 when there are none */
+bool os_transparent_shared(void);                    /* may shared memory have transparent huge pages? */
 vbn_status_t os_create_file(const char *path, size_t size, int *fd_p); /* O_EXCL, 0600, allocated in full */
 vbn_status_t os_reopen_readonly(int fd, int *fd_p);               /* a read-only descriptor of the same file */
 vbn_status_t os_map(int fd, size_t size, bool writable, void **address_p);

@@ -50,18 +50,39 @@ static vbn_status_t no_room(const char *path, size_t wanted)
                    path, wanted, (unsigned long long)free_bytes_at(path));
 }
 
-/* The kernel's anonymous shared memory has no limit of its own: asking for more than there is ends in the OOM killer
- * instead of an error, so we ask first. */
-static vbn_status_t make_memfd(size_t bytes, int *fd_p)
+static void log_pages(mem_registry_t *registry, size_t bytes, os_pages_t pages)
 {
+    if (atomic_exchange(&registry->huge_logged, true))
+        return;
+    if (pages == OS_PAGES_NORMAL)
+        LOG_INFO(registry->log,
+                 "memory of %zu bytes is in normal pages, this host has no huge ones for it: set vm.nr_hugepages, or "
+                 "write advise to /sys/kernel/mm/transparent_hugepage/shmem_enabled", bytes);
+    else
+        LOG_INFO(registry->log, "memory of %zu bytes is in %s huge pages of %zu bytes", bytes,
+                 pages == OS_PAGES_RESERVED ? "reserved" : "transparent", registry->huge_bytes);
+}
+
+/* The kernel's anonymous shared memory has no limit of its own: asking for more than there is ends in the OOM killer
+ * instead of an error, so we ask first. Reserved huge pages are not part of what is available. */
+static vbn_status_t make_memfd(mem_registry_t *registry, size_t bytes, int *fd_p)
+{
+    bool huge = registry->huge_bytes > 0 && bytes >= registry->huge_bytes;
+    if (huge && bytes % registry->huge_bytes == 0 && os_memfd_pages("vbn-mem", bytes, OS_PAGES_RESERVED, fd_p) == VBN_OK) {
+        log_pages(registry, bytes, OS_PAGES_RESERVED);
+        return VBN_OK;
+    }
     uint64_t available = available_bytes();
     if (bytes > available)
         return err_set(VBN_ERR_NO_MEMORY, "wanted %zu bytes of shared memory, the host has %llu available", bytes,
                        (unsigned long long)available);
-    vbn_status_t status = os_memfd("vbn-mem", bytes, fd_p);
+    os_pages_t pages = huge && os_transparent_shared() ? OS_PAGES_TRANSPARENT : OS_PAGES_NORMAL;
+    vbn_status_t status = os_memfd_pages("vbn-mem", bytes, pages, fd_p);
     if (status != VBN_OK)
         return err_add(status, "wanted %zu bytes of shared memory, the host has %llu available", bytes,
                        (unsigned long long)available);
+    if (huge)
+        log_pages(registry, bytes, pages);
     return VBN_OK;
 }
 
@@ -126,7 +147,7 @@ vbn_status_t mem_alloc(mem_registry_t *registry, size_t size, vbn_backing_t back
     if (backing == VBN_BACKING_FILE)
         status = make_file(path, mem->map_bytes, &mem->fd);
     else
-        status = make_memfd(mem->map_bytes, &mem->fd);
+        status = make_memfd(registry, mem->map_bytes, &mem->fd);
     if (status != VBN_OK)
         goto fail;
     void *map;

@@ -45,6 +45,9 @@ struct mem_registry {
     pthread_mutex_t lock; /* a leaf: nothing else is locked while it is held */
     uint64_t id;
     uint64_t fork_generation;
+    size_t huge_bytes;         /* of a huge page; 0: none, or not wanted */
+    _Atomic bool huge_logged;  /* what the log says once */
+    _Atomic bool lock_logged;
     mem_cache_t *cache; /* made by the first mem_register; lock */
     mem_cache_params_t cache_params;
     const log_sink_t *log;

@@ -20,6 +20,7 @@ vbn_status_t mem_registry_open(const log_sink_t *log, counters_t *counters, mem_
     }
     registry->id = os_random_u64();
     registry->fork_generation = os_fork_generation();
+    registry->huge_bytes = os_huge_page_bytes();
     registry->log = log;
     registry->counters = counters;
     registry->cache_params = (mem_cache_params_t){.registrar = &mem_registrar_resident, .log = log,
@@ -57,6 +58,8 @@ void mem_registry_configure(mem_registry_t *registry, const settings_t *settings
     registry->cache_params.max_regions = (size_t)settings->mem_cache_regions;
     registry->cache_params.max_bytes = settings->mem_cache_bytes;
     registry->cache_params.watch = settings->mem_watch;
+    if (!settings->mem_huge_pages)
+        registry->huge_bytes = 0;
 }
 
 vbn_status_t mem_check_fork(const mem_registry_t *registry)

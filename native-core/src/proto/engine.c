@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "mem/slab.h"
+
 void proto_peer_init(const vbn_peer_t *peer, proto_peer_t *p)
 {
     list_init(&p->ops);
@@ -18,10 +20,17 @@ void proto_peer_init(const vbn_peer_t *peer, proto_peer_t *p)
     p->initialised = true;
 }
 
+vbn_status_t proto_refuse_fork(void)
+{
+    return err_set(VBN_ERR_FORKED, "the worker belongs to the parent process; open a context of its own after fork()");
+}
+
 vbn_status_t proto_refuse_peer(const vbn_peer_t *peer)
 {
     if (peer == NULL)
         return err_set(VBN_ERR_INVALID, "no peer given");
+    if (proto_forked(proto_engine_of(peer)))
+        return proto_refuse_fork();
     return err_set(VBN_ERR_PEER_LOST, "the peer is lost; disconnect it and connect again");
 }
 
@@ -239,6 +248,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     if (engine == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for the protocol engine");
     engine->log = params->log;
+    engine->fork_generation = os_fork_generation();
     engine->counters = params->counters;
     engine->memory = params->memory;
     engine->host = params->host != NULL ? *params->host : MODEL_HOST_DEFAULT;
@@ -250,14 +260,16 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     engine->stages = COMPRESS[params->settings->proto_compress];
     if (params->settings->proto_checksum)
         engine->stages |= STAGE_CHECKSUM;
+    engine->short_end = 0; /* the first operation is timed */
     engine->stream_depth = (uint32_t)params->settings->proto_stream_depth;
     engine->max_incoming = (uint32_t)params->settings->proto_max_incoming;
     handle_table_init(&engine->ops, PROTO_MAX_OPS);
     mpool_init(&engine->segments, sizeof(proto_segment_t), 64, 0);
     mpool_init(&engine->get_streams, sizeof(proto_get_stream_t), 64, 0);
     mpool_init(&engine->remotes, sizeof(vbn_am_remote_t), 64, 0);
-    mpool_init(&engine->gathered, sizeof(proto_gathered_t) + whole_most, 16, 0);
-    mpool_init(&engine->bounces, PROTO_BOUNCE_BYTES, 4, 0);
+    const mpool_source_t slabs = mem_slab_source(engine->memory);
+    mpool_init_from(&engine->gathered, sizeof(proto_gathered_t) + whole_most, 4, 0, &slabs);
+    mpool_init_from(&engine->bounces, PROTO_BOUNCE_BYTES, 4, 0, &slabs);
     mpool_init(&engine->flush_parts, sizeof(flush_part_t), 16, 0);
     tag_open(engine);
     list_init(&engine->peers);

@@ -4,6 +4,7 @@
 #define VBN_PROTO_PROTO_PRIVATE_H
 
 #include "base/atomics.h"
+#include "base/fork.h"
 #include "base/handle.h"
 #include "base/hot.h"
 #include "base/mpool.h"
@@ -233,8 +234,18 @@ typedef struct cost_limit {
     uint64_t limit;
 } cost_limit_t;
 
+/* The operation that is being timed (traffic.h). */
+typedef struct proto_timing {
+    const proto_op_t *op; /* pending; NULL: none */
+    bool in_call;         /* its call has not returned */
+    traffic_cell_t *cell;
+    uint64_t start_ns;
+} proto_timing_t;
+
 struct proto_engine {
     link_engine_t *link;
+    uint64_t fork_generation;
+    _Atomic uintptr_t user; /* debug builds: the thread inside a call; 0 = none (proto_use) */
     const log_sink_t *log;
     counters_t *counters;
     mem_registry_t *memory;
@@ -242,6 +253,8 @@ struct proto_engine {
     uint64_t am_small_max; /* the setting; 0: the cost model chooses */
     cost_limit_t limits[COST_LIMITS];
     uint64_t short_max; /* data that link_send_short may carry */
+    uint64_t short_end; /* short_max + 1; 0 = the next operation is to be timed and takes no short way */
+    proto_timing_t timing;
     uint32_t stream_depth;
     uint32_t max_incoming;
     uint32_t fence_epoch; /* number of fences so far */
@@ -269,6 +282,7 @@ struct proto_engine {
 /* ---- engine.c */
 void proto_peer_init(const vbn_peer_t *peer, proto_peer_t *p);
 vbn_status_t proto_refuse_peer(const vbn_peer_t *peer);
+vbn_status_t proto_refuse_fork(void); /* records and returns VBN_ERR_FORKED */
 
 static inline proto_engine_t *proto_engine_of(const vbn_peer_t *peer)
 {
@@ -283,10 +297,18 @@ static inline proto_peer_t *proto_peer_of(const vbn_peer_t *peer)
     return p;
 }
 
+/* In a child after fork() every call is refused. */
+static inline bool proto_forked(const proto_engine_t *engine)
+{
+    return UNLIKELY(os_fork_generation_now() != engine->fork_generation);
+}
+
 /* VBN_OK, or VBN_ERR_PEER_LOST for a peer that is down. */
 static inline vbn_status_t proto_check_peer(const vbn_peer_t *peer)
 {
-    return __builtin_expect(peer == NULL || proto_peer_of(peer)->down, 0) ? proto_refuse_peer(peer) : VBN_OK;
+    return UNLIKELY(peer == NULL || proto_peer_of(peer)->down || proto_forked(proto_engine_of(peer)))
+               ? proto_refuse_peer(peer)
+               : VBN_OK;
 }
 
 /* The peer broke the rules: counts it and fails it once. */

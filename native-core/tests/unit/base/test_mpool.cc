@@ -77,3 +77,46 @@ TEST(Mpool, CanBeUsedAgainAfterFree)
     EXPECT_NE(mpool_get(&pool), nullptr);
     mpool_free(&pool);
 }
+
+/* Remembers what it gave. */
+struct Source {
+    std::vector<size_t> given;
+    size_t live = 0;
+    bool empty = false;
+    static void *get(void *arg, size_t bytes)
+    {
+        auto *self = static_cast<Source *>(arg);
+        if (self->empty)
+            return nullptr;
+        self->given.push_back(bytes);
+        self->live += bytes;
+        return aligned_alloc(64, (bytes + 63) / 64 * 64);
+    }
+    static void put(void *arg, void *block, size_t bytes)
+    {
+        static_cast<Source *>(arg)->live -= bytes;
+        free(block);
+    }
+};
+
+TEST(Mpool, BlocksOfASourceDoubleUpToTheirMaximumAndGoBack)
+{
+    Source source;
+    mpool_source_t functions = {Source::get, Source::put, &source};
+    mpool_t pool;
+    mpool_init_from(&pool, 4096, 4, 0, &functions);
+    for (int i = 0; i < 3000; i++)
+        ASSERT_NE(mpool_get(&pool), nullptr);
+    ASSERT_GT(source.given.size(), 9u);
+    EXPECT_EQ(source.given[0], 4 * 4096 + 64u);
+    EXPECT_EQ(source.given[1], 8 * 4096 + 64u);
+    for (size_t bytes : source.given)
+        EXPECT_LE(bytes, MPOOL_BLOCK_MAX);
+    EXPECT_GT(source.given.back(), MPOOL_BLOCK_MAX - 4096 - 64);
+    source.empty = true;
+    while (pool.free_list != nullptr)
+        ASSERT_NE(mpool_get(&pool), nullptr);
+    EXPECT_EQ(mpool_get(&pool), nullptr);
+    mpool_free(&pool);
+    EXPECT_EQ(source.live, 0u);
+}

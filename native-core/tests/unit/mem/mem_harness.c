@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mem_harness.c - see mem_harness.h. */
 #include "mem/mem.h"
+#include "mem/slab.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,23 @@ struct bench {
     mem_registry_t *registry;
     counters_t counters;
     log_sink_t log;
+    char lines[4096];
 };
+
+static void on_log(void *arg, vbn_log_level_t level, const char *line)
+{
+    bench_t *bench = arg;
+    (void)level;
+    strncat(bench->lines, line, sizeof(bench->lines) - strlen(bench->lines) - 1);
+}
 
 bench_t *bench_open(void)
 {
     bench_t *bench = calloc(1, sizeof(*bench));
-    if (bench == NULL || mem_registry_open(&bench->log, &bench->counters, &bench->registry) != VBN_OK)
+    if (bench == NULL)
+        abort();
+    bench->log = (log_sink_t){.func = on_log, .arg = bench, .level = VBN_LOG_INFO};
+    if (mem_registry_open(&bench->log, &bench->counters, &bench->registry) != VBN_OK)
         abort();
     return bench;
 }
@@ -28,6 +40,32 @@ vbn_status_t bench_close(bench_t *bench)
     if (status == VBN_OK)
         free(bench);
     return status;
+}
+
+const char *bench_log(bench_t *bench)
+{
+    return bench->lines;
+}
+
+void bench_configure(bench_t *bench, const char *key, const char *value)
+{
+    settings_t settings;
+    settings_defaults(&settings);
+    if (settings_set(&settings, key, value) != VBN_OK)
+        abort();
+    mem_registry_configure(bench->registry, &settings);
+}
+
+void *bench_slab_get(bench_t *bench, size_t bytes)
+{
+    mpool_source_t source = mem_slab_source(bench->registry);
+    return source.get(source.arg, bytes);
+}
+
+void bench_slab_put(bench_t *bench, void *block, size_t bytes)
+{
+    mpool_source_t source = mem_slab_source(bench->registry);
+    source.put(source.arg, block, bytes);
 }
 
 uint64_t bench_counter(bench_t *bench, const char *name)

@@ -15,6 +15,10 @@ extern "C" {
 typedef struct bench bench_t; /* a registry with its counters */
 bench_t *bench_open(void);
 vbn_status_t bench_close(bench_t *bench); /* frees only when it returns VBN_OK */
+const char *bench_log(bench_t *bench); /* all lines so far */
+void bench_configure(bench_t *bench, const char *key, const char *value); /* one setting, the others default */
+void *bench_slab_get(bench_t *bench, size_t bytes);
+void bench_slab_put(bench_t *bench, void *block, size_t bytes);
 uint64_t bench_counter(bench_t *bench, const char *name);
 
 vbn_status_t bench_alloc(bench_t *bench, size_t size, vbn_backing_t backing, const char *path, vbn_mem_t **mem_p);
