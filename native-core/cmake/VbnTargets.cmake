@@ -14,7 +14,7 @@ function(vbn_program target)
     target_link_libraries(${target} PRIVATE vbn OpenSSL::Crypto ${VBN_COMPRESS} Threads::Threads)
 endfunction()
 
-# tools/<name>.c -> <name>; tools/<name>/*.c -> <name>
+# tools/vbn_x.c or tools/vbn_x/*.c -> the program vbn-x
 function(vbn_add_tools)
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tools/*.c)
     foreach(source ${sources})
@@ -32,6 +32,7 @@ function(vbn_add_tools)
 endfunction()
 
 function(vbn_add_tool name)
+    string(REPLACE "_" "-" name ${name})
     add_executable(${name} ${ARGN})
     vbn_program(${name})
     install(TARGETS ${name} RUNTIME DESTINATION bin)

@@ -81,7 +81,7 @@ def select(name):
 def missing(row, root):
     """Why the row cannot run here, or None."""
     if row.kind == "core":
-        return None if core.program(root) else "the program vbn_perf is not built: run ./verbena build native"
+        return None if core.program(root) else "the program vbn-perf is not built: run ./verbena build native"
     if row.kind == "spark":
         try:
             spark.home()

@@ -62,7 +62,7 @@ class Runner:
         spark.note(f"{row.name}: {row.title}")
         try:
             (self._core if row.kind == "core" else self._pairs)(row, params, entry, part)
-            entry["verified"] = row.kind != "core"  # vbn_perf reports no checksums
+            entry["verified"] = row.kind != "core"  # vbn-perf reports no checksums
         except Failed as failure:
             entry["status"] = "failed"
             entry["notes"].append(str(failure))
@@ -116,7 +116,7 @@ class Runner:
         units, start = {}, time.monotonic()
         for index in range(self.pairs):
             before, began = noise.Snapshot(), time.monotonic()
-            cells = core.pairs(self.root, os.path.join(self.work, "vbn_perf.log"), row.name, params["scale"])
+            cells = core.pairs(self.root, os.path.join(self.work, "vbn-perf.log"), row.name, params["scale"])
             if not cells:
                 raise Failed(f"nothing measures '{row.name}': see ohb list, and ./verbena build for core.jni")
             halves = core.blocks(cells, index, time.monotonic() - began, noise.between(before, noise.Snapshot()))
@@ -131,7 +131,7 @@ class Runner:
                 break
         entry["result"] = {name: {**summary, "unit": units[name], "better": core.better(units[name])}
                            for name, summary in blocks.reduce(entry["blocks"]).items()}
-        side = {"command": "vbn_perf", "settings": {}, "versions": {}, "carrier": None}
+        side = {"command": "vbn-perf", "settings": {}, "versions": {}, "carrier": None}
         entry["sides"] = {"a": {"name": "raw", **side}, "b": {"name": "verbena", **side}}
         entry["headline"] = None
 

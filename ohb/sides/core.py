@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The core rows: vbn_perf measures both sides in turns; with --blocks 1 each of its JSON lines is one paired block. And
+"""The core rows: vbn-perf measures both sides in turns; with --blocks 1 each of its JSON lines is one paired block. And
 core.jni: the same operation from Java and from C."""
 import json
 import os
@@ -14,10 +14,10 @@ FIELDS = {"row": str, "transport": str, "size": (int, float), "metric": str, "un
 
 
 def program(root):
-    """Path of vbn_perf, or None."""
+    """Path of vbn-perf, or None."""
     folders = [os.environ.get("VERBENA_NATIVE_BIN"), os.path.join(root, ".verbena", "build", "release")]
     for folder in filter(None, folders):
-        path = os.path.join(folder, "vbn_perf")
+        path = os.path.join(folder, "vbn-perf")
         if os.access(path, os.X_OK):
             return path
     return None
@@ -35,12 +35,12 @@ def parse(line):
     try:
         entry = json.loads(line)
     except ValueError as error:
-        raise Failed(f"vbn_perf printed a broken line ({error}): {line[:200]}") from None
+        raise Failed(f"vbn-perf printed a broken line ({error}): {line[:200]}") from None
     for field, kind in FIELDS.items():
         if not isinstance(entry.get(field), kind) or isinstance(entry.get(field), bool):
-            raise Failed(f"vbn_perf printed a line without a usable '{field}': {line[:200]}")
+            raise Failed(f"vbn-perf printed a line without a usable '{field}': {line[:200]}")
     if entry["ours"] <= 0 or entry["raw"] <= 0:
-        raise Failed(f"vbn_perf measured nothing: {line[:200]}")
+        raise Failed(f"vbn-perf measured nothing: {line[:200]}")
     return entry
 
 
@@ -142,8 +142,8 @@ def run(root, log, options=("--blocks", "1"), timeout=300):
     """Runs the program once; the list of its paired blocks."""
     path = program(root)
     if not path:
-        raise Failed("the program vbn_perf is not built: run ./verbena build native")
-    process = Process("vbn_perf", [path, *options], log, lines=True)
+        raise Failed("the program vbn-perf is not built: run ./verbena build native")
+    process = Process("vbn-perf", [path, *options], log, lines=True)
     entries = []
     try:
         while True:

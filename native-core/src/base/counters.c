@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * counters.c - the statistics page of this process (layout: stats_format.h). A row: COUNTER_COUNT values, padded to
- * cache lines.
+ * counters.c - the statistics page of this process (layout: stats_format.h).
  *
  * I1 a row's values only grow, also over several owners: a released row keeps its values, the next owner counts on.
  *    So the sum over all rows is right at any time.
- * I2 rows 0..62 have one owner at a time; row 63 is shared by all workers beyond, whose counts may then be low. */
+ * I2 all rows but the last have one owner at a time; the last is shared by all workers beyond, whose counts may then be low. */
 #include "base/counters.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,7 +25,8 @@ static const char counter_text[] =
 #define COUNTER(id, name, help) name "\0"
 #include "base/counters.def"
 #undef COUNTER
-    ;
+    "other\0self\0shm\0tcp\0" /* traffic_way_t */
+    "am\0tag\0put\0get\0atomic\0" /* traffic_class_t */;
 
 #define NAMES_BYTES ((sizeof(counter_text) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)
 #define PAGE_BYTES (sizeof(stats_header_t) + NAMES_BYTES + STATS_ROWS * ROW_BYTES)
@@ -93,6 +94,10 @@ vbn_status_t stats_open(stats_page_t **page_p)
                              .rows = STATS_ROWS,
                              .row_bytes = ROW_BYTES,
                              .names_bytes = NAMES_BYTES,
+                             .traffic_offset = offsetof(counters_t, traffic),
+                             .ways = TRAFFIC_WAYS,
+                             .classes = TRAFFIC_CLASSES,
+                             .buckets = TRAFFIC_BUCKETS,
                              .pid = (uint32_t)getpid(),
                              .host_id = os_host_id(),
                              .opened_ns = os_now_ns()};

@@ -13,6 +13,7 @@
 
 #define COUNTERS_MAX 4096u
 #define ROWS_MAX 4096u
+#define TRAFFIC_MAX 64u /* ways, classes, buckets */
 
 /* The lengths of a header fit its file; 64-bit sums cannot wrap with these limits. */
 static bool header_fits(const stats_header_t *header, uint64_t file_bytes)
@@ -22,6 +23,12 @@ static bool header_fits(const stats_header_t *header, uint64_t file_bytes)
     if (header->counters == 0 || header->counters > COUNTERS_MAX || header->rows == 0 || header->rows > ROWS_MAX ||
         header->row_bytes % sizeof(uint64_t) != 0 || header->names_bytes % sizeof(uint64_t) != 0 ||
         header->row_bytes < header->counters * sizeof(uint64_t))
+        return false;
+    if (header->ways > TRAFFIC_MAX || header->classes > TRAFFIC_MAX || header->buckets > TRAFFIC_MAX ||
+        header->traffic_offset % sizeof(uint64_t) != 0)
+        return false;
+    uint64_t cells = (uint64_t)header->ways * header->classes * header->buckets;
+    if (header->traffic_offset + cells * sizeof(stats_cell_t) > header->row_bytes)
         return false;
     return sizeof(*header) + (uint64_t)header->names_bytes + (uint64_t)header->rows * header->row_bytes <= file_bytes;
 }
@@ -68,26 +75,45 @@ void stats_view_close(stats_view_t *view)
     view->memory = NULL;
 }
 
-uint64_t stats_view_sum(const stats_view_t *view, uint32_t index)
+/* Sum over the rows of the value at this offset of each. */
+static uint64_t sum_at(const stats_view_t *view, size_t offset)
 {
     uint64_t sum = 0;
-    if (index >= view->header.counters)
-        return 0;
     const char *rows = view->memory + sizeof(stats_header_t) + view->header.names_bytes;
     for (uint32_t row = 0; row < view->header.rows; row++) {
-        const void *value = rows + (size_t)row * view->header.row_bytes + index * sizeof(uint64_t);
+        const void *value = rows + (size_t)row * view->header.row_bytes + offset;
         /* Relaxed: the owner counts on meanwhile, each value is right by itself. */
         sum += atomic_load_explicit((const _Atomic uint64_t *)value, memory_order_relaxed);
     }
     return sum;
 }
 
-const char *stats_view_name(const stats_view_t *view, uint32_t index)
+uint64_t stats_view_sum(const stats_view_t *view, uint32_t index)
+{
+    return index < view->header.counters ? sum_at(view, index * sizeof(uint64_t)) : 0;
+}
+
+stats_cell_t stats_view_cell(const stats_view_t *view, uint32_t way, uint32_t class_index, uint32_t bucket)
+{
+    const stats_header_t *h = &view->header;
+    if (way >= h->ways || class_index >= h->classes || bucket >= h->buckets)
+        return (stats_cell_t){0};
+    size_t cell = ((size_t)way * h->classes + class_index) * h->buckets + bucket;
+    size_t at = h->traffic_offset + cell * sizeof(stats_cell_t);
+    return (stats_cell_t){.operations = sum_at(view, at), .bytes = sum_at(view, at + 8), .timed = sum_at(view, at + 16),
+                          .ns = sum_at(view, at + 24)};
+}
+
+uint64_t stats_view_bucket_bytes(const stats_view_t *view, uint32_t bucket)
+{
+    return bucket + 1 < view->header.buckets && bucket < 29 ? UINT64_C(64) << (2 * bucket) : UINT64_MAX;
+}
+
+/* The name with this number among all of them. */
+static const char *name_at(const stats_view_t *view, uint32_t index)
 {
     const char *at = view->memory + sizeof(stats_header_t);
     const char *end = at + view->header.names_bytes;
-    if (index >= view->header.counters)
-        return NULL;
     for (uint32_t i = 0; at < end; i++) {
         const char *stop = memchr(at, 0, (size_t)(end - at));
         if (stop == NULL)
@@ -97,4 +123,20 @@ const char *stats_view_name(const stats_view_t *view, uint32_t index)
         at = stop + 1;
     }
     return NULL;
+}
+
+const char *stats_view_name(const stats_view_t *view, uint32_t index)
+{
+    return index < view->header.counters ? name_at(view, index) : NULL;
+}
+
+const char *stats_view_way(const stats_view_t *view, uint32_t way)
+{
+    return way < view->header.ways ? name_at(view, view->header.counters + way) : NULL;
+}
+
+const char *stats_view_class(const stats_view_t *view, uint32_t class_index)
+{
+    return class_index < view->header.classes ? name_at(view, view->header.counters + view->header.ways + class_index)
+                                              : NULL;
 }

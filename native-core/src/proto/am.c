@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * am.c - active messages: sending them whole or announcing them, and handing them to handlers. */
-#include "proto/proto_private.h"
+#include "proto/traffic.h"
 
 vbn_status_t proto_am_handler(proto_engine_t *engine, unsigned id, vbn_am_func_t func, void *arg)
 {
@@ -146,20 +146,21 @@ static __attribute__((noinline)) vbn_status_t send_any(vbn_peer_t *peer, unsigne
     status = am_stages(engine, flags, &stages);
     if (status != VBN_OK)
         return status;
+    traffic_begin(engine);
     if ((flags & (VBN_AM_PULL | VBN_SEND_CHECKSUM)) != 0 || total > proto_small_limit(engine, peer)) {
         counter_add(engine->counters, COUNTER_AM_LARGE, 1);
         proto_header_t message = {.type = PROTO_RTS, .code = id, .length = total, .user = header,
                                   .user_bytes = (uint32_t)header_length, .stages = stages};
-        return am_announce(peer, &message, iov, count, op);
+        status = am_announce(peer, &message, iov, count, op);
+        return traffic_end(engine, peer, TRAFFIC_AM, total, op, status);
     }
     uint8_t frame[LINK_HEADER_BYTES + PROTO_PREFIX_BYTES + VBN_AM_HEADER_MAX];
     link_packet_t packet = {.frame = frame, .payload_bytes = (uint32_t)total, .iov = iov,
                             .iov_count = (uint32_t)count};
     packet.header_bytes = proto_encode_am(id, header, (uint32_t)header_length, frame + LINK_HEADER_BYTES);
-    counter_add(engine->counters, COUNTER_AM_SMALL, 1);
-    if (count > PROTO_SEGMENT_IOV)
-        return send_gathered(engine, peer, &packet, op);
-    return send_whole(engine, peer, &packet, op);
+    status = count > PROTO_SEGMENT_IOV ? send_gathered(engine, peer, &packet, op)
+                                       : send_whole(engine, peer, &packet, op);
+    return traffic_end(engine, peer, TRAFFIC_AM, total, op, status);
 }
 
 /* One short buffer without a header: nothing but its bytes is copied. */
@@ -168,16 +169,16 @@ static __attribute__((noinline)) vbn_status_t send_short(vbn_peer_t *peer, unsig
 {
     if (UNLIKELY(link_send_short(peer, PROTO_AM_WORD(id, 0), iov->iov_base, (uint32_t)iov->iov_len) != VBN_OK))
         return send_any(peer, id, NULL, 0, iov, 1, 0, op);
-    counter_add(proto_engine_of(peer)->counters, COUNTER_AM_SMALL, 1);
+    traffic_short(proto_engine_of(peer), peer, TRAFFIC_AM, iov->iov_len);
     return op_set_done(op, VBN_OK, iov->iov_len);
 }
 
 vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
                            const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op)
 {
-    if (LIKELY(header_length == 0 && count == 1 && flags == 0 && id < VBN_AM_IDS) &&
-        LIKELY(peer != NULL && op != NULL && iov != NULL && iov->iov_base != NULL) &&
-        LIKELY(iov->iov_len <= proto_engine_of(peer)->short_max))
+    if (LIKELY(header_length == 0 && count == 1 && flags == 0 && id < VBN_AM_IDS) && LIKELY(peer != NULL) &&
+        LIKELY(op != NULL) && LIKELY(iov != NULL) && LIKELY(iov->iov_base != NULL) &&
+        LIKELY(iov->iov_len < proto_engine_of(peer)->short_end))
         return send_short(peer, id, iov, op);
     return send_any(peer, id, header, header_length, iov, count, flags, op);
 }

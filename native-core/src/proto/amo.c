@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * amo.c - atomic updates of one word of remote memory: by the processor's own atomics where the memory is mapped, else
  * by a packet that the owner executes with the same atomics, so both ways see each other's updates. */
-#include "proto/proto_private.h"
+#include "proto/traffic.h"
 
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "atomics that work between processes");
 
@@ -104,21 +104,23 @@ vbn_status_t proto_atomic(vbn_key_t *key, size_t offset, vbn_atomic_kind_t kind,
     if (status != VBN_OK)
         return status;
     counter_add(key->engine->counters, COUNTER_ATOMICS, 1);
+    traffic_begin(key->engine);
     if (rma_mapped(key)) {
         uint64_t old = amo_apply(key->address + offset, code, operand, compare);
         if (before != NULL)
             *before = old;
-        return op_set_done(user_op, VBN_OK, width);
+        return traffic_end(key->engine, key->peer, TRAFFIC_ATOMIC, width, user_op, op_set_done(user_op, VBN_OK, width));
     }
     proto_op_t *op = op_of(user_op);
     status = op_begin(user_op, key->peer, OP_ATOMIC, NULL, 0, width, false);
-    if (status != VBN_OK)
-        return status;
-    op->code = (uint8_t)code;
-    op->stream.key = key->info.key_handle;
-    op->stream.key_offset = offset;
-    op->stream.amo = (proto_amo_t){operand, compare, before};
-    return rma_submit(key, op);
+    if (status == VBN_OK) {
+        op->code = (uint8_t)code;
+        op->stream.key = key->info.key_handle;
+        op->stream.key_offset = offset;
+        op->stream.amo = (proto_amo_t){operand, compare, before};
+        status = rma_submit(key, op);
+    }
+    return traffic_end(key->engine, key->peer, TRAFFIC_ATOMIC, width, user_op, status);
 }
 
 /* ------------------------------------------------------------------------------------- owner's side */

@@ -2,7 +2,7 @@
  * op.c - life of an operation inside the caller's vbn_op_t. */
 #include <string.h>
 
-#include "proto/proto_private.h"
+#include "proto/traffic.h"
 
 vbn_status_t op_check_list(const vbn_op_t *op, const struct iovec *iov, size_t count, uint64_t *total_p)
 {
@@ -80,6 +80,7 @@ void op_complete(proto_op_t *op, vbn_status_t status, uint64_t length)
     vbn_peer_t *flushes_of = op->kind == OP_PUT || op->kind == OP_ATOMIC ? op->stream.peer : NULL;
     vbn_op_t *user_op = container_of((uint64_t *)op, vbn_op_t, priv);
     vbn_op_func_t done = user_op->done;
+    traffic_done(op, status);
     op_detach(op);
     /* Before done, which may end the peer. */
     if (flushes_of != NULL)

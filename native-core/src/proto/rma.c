@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rma.c - put and get: by a copy where the memory is mapped here, else by packets that the owner checks one by one. */
-#include "proto/proto_private.h"
+#include "proto/traffic.h"
 
 /* ------------------------------------------------------------------------------------- issuing side */
 
@@ -8,6 +8,8 @@ vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, u
 {
     if (key == NULL)
         return err_set(VBN_ERR_INVALID, "no key given");
+    if (proto_forked(key->engine))
+        return proto_refuse_fork();
     if ((access & ~key->info.access) != 0)
         return err_set(VBN_ERR_ACCESS, "the key does not allow %s",
                        (access & ~key->info.access & VBN_ACCESS_READ) != 0 ? "reading" : "writing");
@@ -141,6 +143,12 @@ vbn_status_t rma_submit(vbn_key_t *key, proto_op_t *op)
     return VBN_INPROGRESS;
 }
 
+static inline vbn_status_t issued(const vbn_key_t *key, op_kind_t kind, vbn_op_t *op, vbn_status_t status,
+                                  uint64_t length)
+{
+    return traffic_end(key->engine, key->peer, kind == OP_GET ? TRAFFIC_GET : TRAFFIC_PUT, length, op, status);
+}
+
 static vbn_status_t issue(vbn_key_t *key, op_kind_t kind, uint64_t offset, const struct iovec *iov, size_t count,
                           vbn_op_t *user_op)
 {
@@ -150,28 +158,32 @@ static vbn_status_t issue(vbn_key_t *key, op_kind_t kind, uint64_t offset, const
         status = rma_check(key, offset, length, kind == OP_GET ? VBN_ACCESS_READ : VBN_ACCESS_WRITE);
     if (status != VBN_OK)
         return status;
+    traffic_begin(key->engine);
     if (rma_mapped(key)) {
         proto_cursor_t cursor;
         cursor_init(&cursor, iov, count);
         copy_mapped(key, kind, offset, length, &cursor);
-        return op_set_done(user_op, VBN_OK, length);
+        return issued(key, kind, user_op, op_set_done(user_op, VBN_OK, length), length);
     }
     proto_op_t *op = op_of(user_op);
     status = op_begin(user_op, key->peer, kind, iov, count, length, false);
-    if (status != VBN_OK)
-        return status;
-    op->stream.key = key->info.key_handle;
-    op->stream.key_offset = offset;
-    return rma_submit(key, op);
+    if (status == VBN_OK) {
+        op->stream.key = key->info.key_handle;
+        op->stream.key_offset = offset;
+        status = rma_submit(key, op);
+    }
+    return issued(key, kind, user_op, status, length);
 }
 
-/* One buffer and a range of memory that is mapped here, all in order: nothing is left but to copy. */
+/* One buffer and a range of memory that is mapped here, all in order, no fence to wait for and not the one to be timed:
+ * nothing is left but to copy. */
 static inline bool is_copy(const vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count,
                            const vbn_op_t *op, unsigned access)
 {
     return key != NULL && op != NULL && iov != NULL && count == 1 && key->address != NULL && key->peer != NULL &&
            (key->info.access & access) != 0 && iov->iov_base != NULL && offset <= key->info.length &&
-           iov->iov_len <= key->info.length - offset;
+           iov->iov_len <= key->info.length - offset && !proto_forked(key->engine) &&
+           fence_allows_copy(link_peer_upper(key->peer), key->engine->fence_epoch) && traffic_untimed(key->engine);
 }
 
 vbn_status_t proto_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op)
@@ -179,6 +191,7 @@ vbn_status_t proto_get(vbn_key_t *key, size_t offset, const struct iovec *iov, s
     if (LIKELY(is_copy(key, offset, iov, count, op, VBN_ACCESS_READ))) {
         bytes_copy(iov->iov_base, key->address + offset, iov->iov_len);
         counter_add(key->engine->counters, COUNTER_GET_MAPPED_BYTES, iov->iov_len);
+        traffic_short(key->engine, key->peer, TRAFFIC_GET, iov->iov_len);
         return op_set_done(op, VBN_OK, iov->iov_len);
     }
     return issue(key, OP_GET, offset, iov, count, op);
@@ -189,6 +202,7 @@ vbn_status_t proto_put(vbn_key_t *key, size_t offset, const struct iovec *iov, s
     if (LIKELY(is_copy(key, offset, iov, count, op, VBN_ACCESS_WRITE))) {
         bytes_copy(key->address + offset, iov->iov_base, iov->iov_len);
         counter_add(key->engine->counters, COUNTER_PUT_MAPPED_BYTES, iov->iov_len);
+        traffic_short(key->engine, key->peer, TRAFFIC_PUT, iov->iov_len);
         return op_set_done(op, VBN_OK, iov->iov_len);
     }
     return issue(key, OP_PUT, offset, iov, count, op);
@@ -224,18 +238,20 @@ static vbn_status_t issue_strided(vbn_key_t *key, op_kind_t kind, size_t offset,
     uint64_t length = blocks->block * blocks->count;
     if (length == 0)
         return op_set_done(user_op, VBN_OK, 0);
+    traffic_begin(key->engine);
     if (rma_mapped(key)) {
         copy_blocks(key, kind, offset, blocks);
-        return op_set_done(user_op, VBN_OK, length);
+        return issued(key, kind, user_op, op_set_done(user_op, VBN_OK, length), length);
     }
     const struct iovec *data = (const struct iovec *)(const void *)blocks; /* the cursor knows what it is */
     status = op_begin(user_op, key->peer, kind, data, CURSOR_STRIDED_COUNT, length, false);
-    if (status != VBN_OK)
-        return status;
-    proto_op_t *op = op_of(user_op);
-    op->stream.key = key->info.key_handle;
-    op->stream.key_offset = offset;
-    return rma_submit(key, op);
+    if (status == VBN_OK) {
+        proto_op_t *op = op_of(user_op);
+        op->stream.key = key->info.key_handle;
+        op->stream.key_offset = offset;
+        status = rma_submit(key, op);
+    }
+    return issued(key, kind, user_op, status, length);
 }
 
 vbn_status_t proto_put_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op)
@@ -269,25 +285,26 @@ vbn_status_t proto_put_signal(vbn_key_t *key, size_t offset, const struct iovec 
         status = check_signal(key, signal);
     if (status != VBN_OK)
         return status;
+    traffic_begin(key->engine);
     if (rma_mapped(key) && signal->key->address != NULL) {
         proto_cursor_t cursor;
         cursor_init(&cursor, iov, count);
         copy_mapped(key, OP_PUT, offset, length, &cursor);
         (void)amo_apply(signal->key->address + signal->offset, (unsigned)signal->kind | PROTO_ATOMIC_WIDE,
                         signal->value, 0);
-        return op_set_done(user_op, VBN_OK, length);
+        return issued(key, OP_PUT, user_op, op_set_done(user_op, VBN_OK, length), length);
     }
     proto_op_t *op = op_of(user_op);
     status = op_begin(user_op, key->peer, OP_PUT, iov, count, length, false);
     if (status != VBN_OK)
-        return status;
+        return issued(key, OP_PUT, user_op, status, length);
     op->stream.key = key->info.key_handle;
     op->stream.key_offset = offset;
     op->code = (uint8_t)signal->kind;
     op->signal.key = signal->key->info.key_handle;
     op->signal.offset = signal->offset;
     op->signal.value = signal->value;
-    return rma_submit(key, op);
+    return issued(key, OP_PUT, user_op, rma_submit(key, op), length);
 }
 
 /* Segment refusals come first (not last), then exactly one last answer to the segment that says LAST. */

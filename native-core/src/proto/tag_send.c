@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tag_send.c - tagged messages, sender's side: whole while the receiver keeps room for them, else announced. */
-#include "proto/proto_private.h"
+#include "proto/traffic.h"
 
 static void sync_sent(void *arg, vbn_status_t status)
 {
@@ -49,20 +49,22 @@ vbn_status_t proto_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *
     bool sync = (flags & VBN_TAG_SYNC) != 0;
     proto_header_t header = {.type = PROTO_TAG, .tag = tag, .length = total};
     uint64_t cost = total + PROTO_TAG_COST;
+    traffic_begin(engine);
     if (total > proto_small_limit(engine, peer) || cost > PROTO_TAG_CREDIT - p->tag_sent ||
         (sync && count > PROTO_SEGMENT_IOV) || (flags & VBN_SEND_CHECKSUM) != 0) {
         header.type = PROTO_TAG_RTS;
         header.stages = stages;
         counter_add(engine->counters, COUNTER_TAG_LARGE, 1);
-        return am_announce(peer, &header, iov, count, user_op);
+        status = am_announce(peer, &header, iov, count, user_op);
+        return traffic_end(engine, peer, TRAFFIC_TAG, total, user_op, status);
     }
     status = sync ? send_sync(peer, &header, iov, count, user_op) :
                     am_send_whole(engine, peer, &header, iov, count, user_op);
-    if (status < 0)
-        return status;
-    p->tag_sent += cost;
-    counter_add(engine->counters, COUNTER_TAG_SMALL, 1);
-    return status;
+    if (status >= 0) {
+        p->tag_sent += cost;
+        counter_add(engine->counters, COUNTER_TAG_SMALL, 1);
+    }
+    return traffic_end(engine, peer, TRAFFIC_TAG, total, user_op, status);
 }
 
 void tag_rx_credit(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)

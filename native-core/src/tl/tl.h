@@ -90,6 +90,7 @@ typedef struct tl_caps {
     uint32_t packet_max;   /* header + payload bytes when READY */
     uint32_t eager_best;   /* payload up to which a message should go whole */
     uint32_t stream_chunk; /* best payload of a bulk packet */
+    uint32_t traffic;      /* TRAFFIC_AT(way): where its operations are counted */
     /* For the cost model, rough. What the host itself takes is added to latency and bandwidth from its own figures. */
     uint32_t latency_ns;   /* of a packet, beyond its handovers and system calls */
     uint32_t mbytes_per_s; /* the model takes the copies instead where memory can be mapped */

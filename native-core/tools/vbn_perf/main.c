@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * main.c - vbn_perf: two processes measure the core and, in turn with it, the bare mechanism below it. */
+ * main.c - vbn-perf: two processes measure the core and, in turn with it, the bare mechanism below it. */
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
@@ -24,7 +24,7 @@ double now(void)
 
 _Noreturn void fail(const char *what)
 {
-    fprintf(stderr, "vbn_perf: %s: %s\n", what, vbn_error_text());
+    fprintf(stderr, "vbn-perf: %s: %s\n", what, vbn_error_text());
     exit(1);
 }
 
@@ -36,7 +36,7 @@ void check(vbn_status_t status, const char *what)
 
 _Noreturn void fail_system(const char *what)
 {
-    fprintf(stderr, "vbn_perf: %s: %s\n", what, strerror(errno));
+    fprintf(stderr, "vbn-perf: %s: %s\n", what, strerror(errno));
     exit(1);
 }
 
@@ -46,7 +46,7 @@ static void pin(int cpu)
     CPU_ZERO(&set);
     CPU_SET((unsigned)cpu, &set);
     if (cpu >= 0 && sched_setaffinity(0, sizeof(set), &set) != 0)
-        fprintf(stderr, "vbn_perf: cannot run on cpu %d (%s); results will be noisy\n", cpu, strerror(errno));
+        fprintf(stderr, "vbn-perf: cannot run on cpu %d (%s); results will be noisy\n", cpu, strerror(errno));
 }
 
 static void serve(side_t *side, const char *transport)
@@ -107,9 +107,9 @@ static void run_transport(const char *transport, const perf_settings_t *settings
 
 static void usage(FILE *out)
 {
-    fprintf(out, "usage: vbn_perf [--transport shm,tcp] [--row core.am.latency,...] [--size 8,64,...] [--blocks 5]\n"
+    fprintf(out, "usage: vbn-perf [--transport shm,tcp] [--row core.am.latency,...] [--size 8,64,...] [--blocks 5]\n"
                  "                [--scale 1.0] [--cpus 0,1] [--stages checksum,lz4|zstd] [--table]\n"
-                 "       vbn_perf --self [--blocks 5] [--scale 1.0]\n"
+                 "       vbn-perf --self [--blocks 5] [--scale 1.0]\n"
                  "Prints one JSON line per row, or a table. ratio = ours / raw. --scale: repetitions, relative.\n"
                  "--stages: of the messages that are pulled; their data packs to about half.\n"
                  "--self: cost of a get and of a message of 8 bytes within one process, in batches of 16.\nRows:");

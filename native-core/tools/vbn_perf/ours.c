@@ -7,7 +7,7 @@
 
 enum { ID_ECHO = 1, ID_COUNT = 2, ID_PULL = 3, ID_REPLY = 4 };
 
-static vbn_op_t *take_op(side_t *side)
+vbn_op_t *take_op(side_t *side)
 {
     double end = now() + DEADLINE_S;
     while (side->free_count == 0) {
@@ -18,7 +18,7 @@ static vbn_op_t *take_op(side_t *side)
     return side->free_ops[--side->free_count];
 }
 
-static void give_op(side_t *side, vbn_op_t *op)
+void give_op(side_t *side, vbn_op_t *op)
 {
     side->free_ops[side->free_count++] = op;
 }
@@ -30,7 +30,7 @@ static void op_done(vbn_op_t *op, vbn_status_t status, size_t length)
     give_op(op->user, op);
 }
 
-static void drain(side_t *side)
+void drain(side_t *side)
 {
     double end = now() + DEADLINE_S;
     while (side->free_count < WINDOW) {
@@ -123,6 +123,8 @@ void open_side(side_t *side, const char *transport)
         uint64_t word = (i + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
         memcpy(side->buffer + i, &word, 8);
     }
+    if (side->rank == 1)
+        serve_tags(side);
     if (side->rank == 1) {
         s->key_length = sizeof(s->key);
         check(vbn_key_export(side->memory, 0, REGION, VBN_ACCESS_READ | VBN_ACCESS_WRITE, s->key, &s->key_length),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * perf.h - what the parts of vbn_perf share.
+ * perf.h - what the parts of vbn-perf share.
  *
  *   main.c   options, the two processes            rows.c   the table of rows, blocks, medians, output
  *   ours.c   our half: worker, peer, messages      raw.c    the bare mechanisms that ours is compared with
+ *   verbs.c  the same for tagged messages, atomics, signals, strides
  *   self.c   cost of single operations within one process (--self)
  *
  *   client (parent, first cpu)                     server (child, second cpu)
@@ -38,6 +39,7 @@ typedef struct shared {
     uint64_t size;
     _Alignas(128) _Atomic uint64_t ping;
     _Alignas(128) _Atomic uint64_t pong;
+    _Alignas(128) _Atomic uint64_t word; /* of atomic_bare */
 } shared_t;
 
 /* One process. */
@@ -60,6 +62,9 @@ typedef struct side {
     vbn_op_t ops[WINDOW];
     vbn_op_t *free_ops[WINDOW];
     struct iovec iov[WINDOW];
+    vbn_op_t tag_op; /* the server's receive */
+    vbn_tag_info_t tag_info;
+    struct iovec tag_iov;
 } side_t;
 
 typedef struct perf_settings {
@@ -92,6 +97,18 @@ double am_rate(side_t *side, size_t size, uint64_t count);
 double get_bandwidth(side_t *side, size_t size, uint64_t count);
 double put_bandwidth(side_t *side, size_t size, uint64_t count);
 double pull_bandwidth(side_t *side, size_t size, uint64_t count);
+vbn_op_t *take_op(side_t *side); /* one of WINDOW whose completion gives it back; waits for it */
+void give_op(side_t *side, vbn_op_t *op);
+void drain(side_t *side); /* until all are complete */
+
+/* ---- verbs.c */
+void serve_tags(side_t *side); /* the server answers tagged messages from now on */
+double tag_latency(side_t *side, size_t size, uint64_t count);
+double atomic_latency(side_t *side, size_t size, uint64_t count); /* fetch and add of size bytes, round trip */
+double atomic_bare(side_t *side, size_t size, uint64_t count);    /* the same on a word that both processes map */
+double signal_bandwidth(side_t *side, size_t size, uint64_t count);
+double strided_bandwidth(side_t *side, size_t size, uint64_t count); /* every second block of STRIDED_BLOCK bytes */
+double strided_bare(side_t *side, size_t size, uint64_t count);      /* the same by copies */
 
 /* ---- raw.c */
 void raw_pair(int pair[2]); /* connected TCP sockets over loopback */
@@ -101,6 +118,7 @@ double line_latency(side_t *side, size_t size, uint64_t count);
 double line_rate(side_t *side, size_t size, uint64_t count);
 double socket_latency(side_t *side, size_t size, uint64_t count);
 double socket_rate(side_t *side, size_t size, uint64_t count);
+double socket_round_trip(side_t *side, size_t size, uint64_t count);
 double socket_out(side_t *side, size_t size, uint64_t count);
 double socket_in(side_t *side, size_t size, uint64_t count);
 double memcpy_bandwidth(side_t *side, size_t size, uint64_t count);

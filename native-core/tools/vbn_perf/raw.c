@@ -184,6 +184,11 @@ double socket_rate(side_t *side, size_t size, uint64_t count)
     return (double)count / socket_sink(side, bytes * count, bytes) * 1e-6;
 }
 
+double socket_round_trip(side_t *side, size_t size, uint64_t count)
+{
+    return 2 * socket_latency(side, size, count);
+}
+
 double socket_out(side_t *side, size_t size, uint64_t count)
 {
     return (double)(size * count) / socket_sink(side, size * count, size) * 1e-6;

@@ -28,6 +28,12 @@ static const row_t ROWS[] = {
      "4096,65536,1048576,16777216", 0, 256e6},
     {"core.pull.bandwidth", "bandwidth", "MB/s", pull_bandwidth, memcpy_bandwidth, socket_out,
      "65536,1048576,16777216", 0, 256e6},
+    {"core.tag.latency", "one-way latency", "ns", tag_latency, line_latency, socket_latency, "8,1024,65536", 20000, 0},
+    {"core.atomic.latency", "round trip", "ns", atomic_latency, atomic_bare, socket_round_trip, "4,8", 20000, 0},
+    {"core.signal.bandwidth", "bandwidth", "MB/s", signal_bandwidth, memcpy_bandwidth, socket_out, "64,4096,65536", 0,
+     64e6},
+    {"core.strided.bandwidth", "bandwidth", "MB/s", strided_bandwidth, strided_bare, socket_out, "4096,65536,1048576", 0,
+     64e6},
 };
 
 static int compare(const void *a, const void *b)
@@ -99,7 +105,7 @@ void run_rows(side_t *side, const char *transport, const perf_settings_t *settin
             char *end;
             size_t size = strtoull(p, &end, 10);
             if (end == p || size > REGION || (ROWS[i].bytes > 0 && size == 0)) {
-                fprintf(stderr, "vbn_perf: bad size in \"%s\"; sizes are bytes, up to %zu, separated by commas\n", p,
+                fprintf(stderr, "vbn-perf: bad size in \"%s\"; sizes are bytes, up to %zu, separated by commas\n", p,
                         REGION);
                 exit(2);
             }

@@ -26,6 +26,7 @@ static vbn_status_t check_settings(shm_iface_t *iface)
     iface->geometry = (shm_geometry_t){.slots = slots, .chunks = (uint32_t)s->tl_shm_chunks};
     iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_MAP | TL_CAP_COPIES,
                               .packet_max = chunk_bytes + TL_HEADER_MAX,
+                              .traffic = TRAFFIC_AT(TRAFFIC_SHM),
                               .eager_best = chunk_bytes,
                               .stream_chunk = chunk_bytes,
                               .latency_ns = 50,
@@ -51,6 +52,16 @@ static void shm_close(tl_iface_t *tl_iface)
     free(iface);
 }
 
+/* Without it no ring could be made later, when the peer has been told that it reaches us here. */
+static vbn_status_t check_memfd(void)
+{
+    int fd;
+    vbn_status_t status = os_memfd("vbn-ring", os_page_bytes(), &fd);
+    if (status == VBN_OK)
+        close(fd);
+    return status;
+}
+
 static vbn_status_t shm_open_iface(const tl_params_t *params, tl_iface_t **iface_p)
 {
     shm_iface_t *iface = calloc(1, sizeof(*iface));
@@ -69,6 +80,8 @@ static vbn_status_t shm_open_iface(const tl_params_t *params, tl_iface_t **iface
         status = err_sys(errno, "cannot make the event descriptor of the shm interface");
     if (status == VBN_OK)
         status = check_settings(iface);
+    if (status == VBN_OK)
+        status = check_memfd();
     if (status == VBN_OK)
         status = shm_listen_open(iface);
     if (status != VBN_OK) {

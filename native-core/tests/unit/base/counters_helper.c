@@ -31,6 +31,20 @@ void helper_counter_add(helper_row_t *row, unsigned id, uint64_t n)
     counter_add((counters_t *)(void *)row, (counter_id_t)id, n);
 }
 
+void helper_traffic_add(helper_row_t *row, unsigned way, unsigned class_index, uint64_t bytes, uint64_t ns)
+{
+    traffic_cell_t *cell = traffic_cell((counters_t *)(void *)row, TRAFFIC_AT(way), (traffic_class_t)class_index,
+                                        traffic_bucket(bytes));
+    (void)traffic_count(cell, bytes);
+    if (ns > 0)
+        traffic_time(cell, ns);
+}
+
+unsigned helper_traffic_bucket(uint64_t bytes)
+{
+    return traffic_bucket(bytes);
+}
+
 uint64_t helper_stats_sum(helper_page_t *page, unsigned id)
 {
     return stats_sum((stats_page_t *)page, (counter_id_t)id);

@@ -132,6 +132,57 @@ TEST(Counters, OthersReadThePageThroughProcAndItIsGoneAfterClose)
     stats_view_close(&view);
 }
 
+TEST(Counters, TrafficIsFoundUnderItsTransportClassAndSize)
+{
+    helper_page_t *page = nullptr;
+    stats_view_t view;
+    ASSERT_EQ(helper_stats_open(&page), VBN_OK);
+    helper_row_t *first = helper_stats_row(page), *second = helper_stats_row(page);
+    helper_traffic_add(first, 2, 0, 8, 0);
+    helper_traffic_add(second, 2, 0, 64, 90);
+    helper_traffic_add(second, 3, 4, 65, 10);
+    ASSERT_EQ(stats_view_open(page_path().c_str(), &view), VBN_OK) << err_text();
+    EXPECT_STREQ(stats_view_way(&view, 2), "shm");
+    EXPECT_STREQ(stats_view_way(&view, view.header.ways - 1u), "tcp");
+    EXPECT_EQ(stats_view_way(&view, view.header.ways), nullptr);
+    EXPECT_STREQ(stats_view_class(&view, 0), "am");
+    EXPECT_STREQ(stats_view_class(&view, view.header.classes - 1u), "atomic");
+    EXPECT_EQ(stats_view_class(&view, view.header.classes), nullptr);
+    uint64_t operations = 0;
+    for (unsigned way = 0; way <= view.header.ways; way++)
+        for (unsigned kind = 0; kind <= view.header.classes; kind++)
+            for (unsigned bucket = 0; bucket <= view.header.buckets; bucket++)
+                operations += stats_view_cell(&view, way, kind, bucket).operations;
+    EXPECT_EQ(operations, 3u);
+    stats_cell_t cell = stats_view_cell(&view, 2, 0, 0);
+    EXPECT_EQ(cell.operations, 2u);
+    EXPECT_EQ(cell.bytes, 72u);
+    EXPECT_EQ(cell.timed, 1u);
+    EXPECT_EQ(cell.ns, 90u);
+    EXPECT_EQ(stats_view_cell(&view, 3, 4, 1).bytes, 65u);
+    stats_view_close(&view);
+    helper_stats_close(page);
+}
+
+TEST(Counters, EachBucketHoldsFourTimesTheSizeOfTheOneBefore)
+{
+    helper_page_t *page = nullptr;
+    stats_view_t view;
+    ASSERT_EQ(helper_stats_open(&page), VBN_OK);
+    ASSERT_EQ(stats_view_open(page_path().c_str(), &view), VBN_OK) << err_text();
+    EXPECT_EQ(helper_traffic_bucket(0), 0u);
+    for (unsigned bucket = 0; bucket + 1 < view.header.buckets; bucket++) {
+        uint64_t most = stats_view_bucket_bytes(&view, bucket);
+        EXPECT_EQ(most, 64u << (2 * bucket));
+        EXPECT_EQ(helper_traffic_bucket(most), bucket);
+        EXPECT_EQ(helper_traffic_bucket(most + 1), bucket + 1);
+    }
+    EXPECT_EQ(stats_view_bucket_bytes(&view, view.header.buckets - 1u), UINT64_MAX);
+    EXPECT_EQ(helper_traffic_bucket(UINT64_MAX), view.header.buckets - 1u);
+    stats_view_close(&view);
+    helper_stats_close(page);
+}
+
 // A page file with one header field changed, and what the reader says.
 vbn_status_t open_changed(size_t at, uint32_t value, size_t bytes)
 {
@@ -165,6 +216,11 @@ TEST(Counters, AReaderRefusesLengthsThatDoNotFitThePage)
     EXPECT_EQ(open_changed(offsetof(stats_header_t, row_bytes), 8, 0), VBN_ERR_CORRUPT);
     EXPECT_EQ(open_changed(offsetof(stats_header_t, row_bytes), 1 << 30, 0), VBN_ERR_CORRUPT);
     EXPECT_EQ(open_changed(offsetof(stats_header_t, names_bytes), 0xfffffff8, 0), VBN_ERR_CORRUPT);
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, traffic_offset), 1 << 20, 0), VBN_ERR_CORRUPT);
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, traffic_offset), 0xfffffff8, 0), VBN_ERR_CORRUPT);
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, traffic_offset), 4, 0), VBN_ERR_CORRUPT) << "not aligned";
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, ways), 0xffffffff, 0), VBN_ERR_CORRUPT);
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, ways), 60 << 16 | 60, 0), VBN_ERR_CORRUPT) << "beyond the row";
     EXPECT_EQ(open_changed(offsetof(stats_header_t, pid), 1, 63), VBN_ERR_CORRUPT) << "shorter than a header";
     EXPECT_EQ(open_changed(offsetof(stats_header_t, pid), 1, 4096), VBN_ERR_CORRUPT) << "rows cut off";
     stats_view_t view;

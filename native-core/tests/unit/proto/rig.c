@@ -91,7 +91,7 @@ rig_t *rig_open(const rig_options_t *options)
                                                                      SETTING_PROTO_COMPRESS_OFF;
     rig->log.func = no_log;
     rig->caps = (tl_caps_t){.packet_max = options->packet_max, .eager_best = options->eager_best,
-                            .stream_chunk = options->stream_chunk,
+                            .stream_chunk = options->stream_chunk, .traffic = TRAFFIC_AT(TRAFFIC_SHM),
                             .flags = options->import_fails ? TL_CAP_MAP : 0, .latency_ns = options->latency_ns,
                             .copies = 2};
     rig->host = MODEL_HOST_DEFAULT;
@@ -310,6 +310,13 @@ uint64_t rig_counter(rig_t *rig, int side, const char *name)
         if (strcmp(counter_name((counter_id_t)i), name) == 0)
             return atomic_get_relaxed(&rig->counters[side].values[i]);
     abort();
+}
+
+uint64_t rig_traffic(rig_t *rig, int side, unsigned class_index, uint64_t size, unsigned what)
+{
+    traffic_cell_t *cell = &rig->counters[side].traffic[TRAFFIC_SHM][class_index][traffic_bucket(size)];
+    _Atomic uint64_t *const values[] = {&cell->operations, &cell->bytes, &cell->timed, &cell->ns};
+    return atomic_get_relaxed(values[what]);
 }
 
 uint64_t rig_sunk(rig_t *rig)

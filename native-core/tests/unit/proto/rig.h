@@ -45,6 +45,9 @@ void rig_inject(rig_t *rig, int to, const void *header, uint32_t header_bytes, c
                 uint32_t payload_bytes);
 vbn_status_t rig_failure(rig_t *rig, int side); /* what link_fail was called with */
 uint64_t rig_counter(rig_t *rig, int side, const char *name);
+/* Operations of a class ("am", "tag", ...) issued by a side whose size is in the bucket of `size`; what: 0 operations,
+ * 1 bytes, 2 timed, 3 ns. */
+uint64_t rig_traffic(rig_t *rig, int side, unsigned class_index, uint64_t size, unsigned what);
 uint64_t rig_sunk(rig_t *rig); /* payload bytes written through sink() */
 vbn_status_t rig_handler(rig_t *rig, int side, unsigned id, vbn_am_func_t func, void *arg);
 vbn_mem_t *rig_mem(rig_t *rig, int side, size_t size);
@@ -75,7 +78,7 @@ vbn_status_t proto_get_strided(vbn_key_t *key, size_t offset, const vbn_strided_
 size_t proto_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, char *buffer, size_t capacity);
 vbn_status_t proto_flush(vbn_peer_t *peer, vbn_op_t *op);
 vbn_status_t proto_flush_all(proto_engine_t *engine, vbn_op_t *op);
-void proto_fence(proto_engine_t *engine);
+vbn_status_t proto_fence(proto_engine_t *engine);
 vbn_status_t proto_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
                             vbn_op_t *op);
 vbn_status_t proto_tag_recv(proto_engine_t *engine, vbn_peer_t *from, uint64_t tag, uint64_t mask,

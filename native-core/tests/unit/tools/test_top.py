@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vbn_top sees running processes of the core, and only those. TOOLS: folder of the tools."""
+"""vbn-top sees running processes of the core, and only those. TOOLS: folder of the tools."""
 import json
 import os
 import subprocess
@@ -12,14 +12,14 @@ LIMIT = 60  # seconds for anything here
 
 
 def top(*options):
-    done = subprocess.run([os.path.join(BIN, "vbn_top"), "--count", "1", *options], capture_output=True, text=True,
+    done = subprocess.run([os.path.join(BIN, "vbn-top"), "--count", "1", *options], capture_output=True, text=True,
                           timeout=LIMIT, check=True)
     return done.stdout
 
 
 class Top(unittest.TestCase):
     def setUp(self):
-        self.busy = subprocess.Popen([os.path.join(BIN, "vbn_perf"), "--transport", "shm", "--row", "core.am.rate",
+        self.busy = subprocess.Popen([os.path.join(BIN, "vbn-perf"), "--transport", "shm", "--row", "core.am.rate",
                                       "--size", "8", "--blocks", "101", "--scale", "100"], stdout=subprocess.DEVNULL)
 
     def tearDown(self):
@@ -32,17 +32,21 @@ class Top(unittest.TestCase):
         while time.monotonic() < deadline:
             for process in json.loads(top("--json"))["processes"]:
                 counters = process["counters"]
-                if process["pid"] == self.busy.pid and counters["am.small"][0] and counters["peers.connected"][0]:
+                if process["pid"] == self.busy.pid and process["traffic"] and counters["peers.connected"][0]:
                     return process
-            self.assertIsNone(self.busy.poll(), "vbn_perf ended")
+            self.assertIsNone(self.busy.poll(), "vbn-perf ended")
             time.sleep(0.1)
-        self.fail("vbn_top does not show a process that uses the core")
+        self.fail("vbn-top does not show a process that uses the core")
 
     def test_a_busy_process_is_shown_with_its_counters_until_it_is_killed(self):
         process = self._seen()
-        self.assertEqual(process["command"], "vbn_perf")
+        self.assertEqual(process["command"], "vbn-perf")
         self.assertEqual(process["counters"]["peers.connected"][0], 1)
+        messages = next(row for row in process["traffic"] if row["class"] == "am" and row["up_to"] == 64)
+        self.assertEqual(messages["way"], "shm")
+        self.assertGreaterEqual(messages["bytes"][0], messages["operations"][0])
         self.assertIn(str(self.busy.pid), top("--pid", str(self.busy.pid)))
+        self.assertRegex(top("--pid", str(self.busy.pid), "--traffic"), r"shm +am +<=64B")
         self.busy.kill()
         self.busy.wait(LIMIT)
         left = [process["pid"] for process in json.loads(top("--json"))["processes"]]
@@ -53,9 +57,9 @@ class Top(unittest.TestCase):
 
     def test_wrong_options_name_the_right_ones(self):
         for words in (["--interval", "never"], ["--count", "0"], ["--colour"]):
-            done = subprocess.run([os.path.join(BIN, "vbn_top"), *words], capture_output=True, text=True, timeout=LIMIT)
+            done = subprocess.run([os.path.join(BIN, "vbn-top"), *words], capture_output=True, text=True, timeout=LIMIT)
             self.assertEqual(done.returncode, 2)
-            self.assertIn("vbn_top", done.stderr)
+            self.assertIn("vbn-top", done.stderr)
 
 
 if __name__ == "__main__":
