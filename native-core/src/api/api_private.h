@@ -31,6 +31,14 @@ struct vbn_context {
     unsigned workers;
 };
 
+/* First line of a call that belongs to the worker's thread. */
+#ifdef NDEBUG
+#define API_BY_ONE_THREAD(engine) ((void)0)
+#else
+#define API_BY_ONE_THREAD(engine) \
+    __attribute__((cleanup(proto_unuse), unused)) proto_engine_t *api_used = proto_use(engine)
+#endif
+
 struct vbn_worker {
     vbn_context_t *context;
     counters_t *counters;

@@ -5,6 +5,7 @@
 vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length, vbn_peer_error_func_t error_func,
                          void *arg, vbn_peer_t **peer_p)
 {
+    API_BY_ONE_THREAD(worker == NULL ? NULL : worker->proto);
     if (worker == NULL || blob == NULL || peer_p == NULL)
         return err_set(VBN_ERR_INVALID, "connect needs a worker, an address and a place for the peer");
     return link_connect(worker->link, blob, length, error_func, arg, peer_p);
@@ -12,6 +13,7 @@ vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length, 
 
 void vbn_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode)
 {
+    API_BY_ONE_THREAD(proto_engine_of_peer(peer));
     if (peer != NULL)
         link_disconnect(peer, mode);
 }

@@ -68,11 +68,13 @@ void vbn_worker_destroy(vbn_worker_t *worker)
 
 unsigned vbn_progress(vbn_worker_t *worker)
 {
+    API_BY_ONE_THREAD(worker->proto);
     return link_engine_progress(worker->link) + proto_progress(worker->proto);
 }
 
 vbn_status_t vbn_arm(vbn_worker_t *worker)
 {
+    API_BY_ONE_THREAD(worker->proto);
     return proto_busy(worker->proto) ? VBN_BUSY : link_engine_arm(worker->link);
 }
 
@@ -88,6 +90,7 @@ void vbn_worker_wake(vbn_worker_t *worker)
 
 vbn_status_t vbn_worker_address(vbn_worker_t *worker, void *blob, size_t *length_p)
 {
+    API_BY_ONE_THREAD(worker == NULL ? NULL : worker->proto);
     if (worker == NULL || blob == NULL || length_p == NULL)
         return err_set(VBN_ERR_INVALID, "an address needs a worker and a buffer of VBN_ADDRESS_MAX bytes");
     return link_engine_address(worker->link, blob, length_p);

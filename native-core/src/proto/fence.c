@@ -4,11 +4,14 @@
  *   - go by packets, also to mapped memory, until the owner has answered those. */
 #include "proto/proto_private.h"
 
-void proto_fence(proto_engine_t *engine)
+vbn_status_t proto_fence(proto_engine_t *engine)
 {
+    if (proto_forked(engine))
+        return proto_refuse_fork();
     /* Stores to mapped memory before and after; pairs with the acquire of whoever polls that memory. */
     atomic_full_fence();
     engine->fence_epoch++;
+    return VBN_OK;
 }
 
 bool fence_blocks(const proto_peer_t *p, const proto_op_t *op)

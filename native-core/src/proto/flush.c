@@ -83,7 +83,7 @@ static vbn_status_t flush_one(proto_op_t *whole, vbn_peer_t *peer)
 vbn_status_t proto_flush_all(proto_engine_t *engine, vbn_op_t *user_op)
 {
     uint64_t none;
-    vbn_status_t status = op_check(user_op, NULL, 0, &none);
+    vbn_status_t status = proto_forked(engine) ? proto_refuse_fork() : op_check(user_op, NULL, 0, &none);
     if (status != VBN_OK)
         return status;
     proto_op_t *whole = op_of(user_op);

@@ -70,9 +70,17 @@ vbn_status_t proto_tag_probe(proto_engine_t *engine, vbn_peer_t *from, uint64_t 
 vbn_status_t proto_tag_mrecv(vbn_tag_message_t *message, const struct iovec *iov, size_t count, vbn_tag_info_t *info,
                              vbn_op_t *op);
 vbn_status_t proto_tag_cancel(vbn_op_t *op);
-void proto_fence(proto_engine_t *engine);
+vbn_status_t proto_fence(proto_engine_t *engine);
 vbn_status_t proto_flush(vbn_peer_t *peer, vbn_op_t *op);
 size_t proto_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, char *buffer, size_t capacity);
 vbn_status_t proto_flush_all(proto_engine_t *engine, vbn_op_t *op);
+
+/* Debug builds: notes that this thread is inside a call of the worker and ends the process with a line on stderr when
+ * another one is. Returns what proto_unuse needs; NULL when the thread was inside already or engine is NULL. */
+proto_engine_t *proto_use(proto_engine_t *engine);
+void proto_unuse(proto_engine_t **used);
+proto_engine_t *proto_engine_of_peer(const vbn_peer_t *peer); /* NULL gives NULL; so do the two below */
+proto_engine_t *proto_engine_of_key(const vbn_key_t *key);
+proto_engine_t *proto_engine_of_remote(const vbn_am_remote_t *remote);
 
 #endif

@@ -24,7 +24,7 @@ vbn_status_t proto_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, siz
     uint64_t room = 0;
     if (remote == NULL)
         return err_set(VBN_ERR_INVALID, "no remote data to pull: small messages bring their data along");
-    vbn_status_t status = op_check(user_op, iov, count, &room);
+    vbn_status_t status = proto_forked(remote->engine) ? proto_refuse_fork() : op_check(user_op, iov, count, &room);
     if (status != VBN_OK)
         return status;
     vbn_peer_t *peer = remote->peer;

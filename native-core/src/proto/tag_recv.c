@@ -126,7 +126,7 @@ vbn_status_t proto_tag_recv(proto_engine_t *engine, vbn_peer_t *from, uint64_t t
                             const struct iovec *iov, size_t count, vbn_tag_info_t *info, vbn_op_t *user_op)
 {
     uint64_t room = 0;
-    vbn_status_t status = op_check(user_op, iov, count, &room);
+    vbn_status_t status = proto_forked(engine) ? proto_refuse_fork() : op_check(user_op, iov, count, &room);
     if (status == VBN_OK && engine->closing)
         status = err_set(VBN_ERR_CLOSED, "the worker is being destroyed");
     if (status == VBN_OK && from != NULL && proto_engine_of(from) != engine)
@@ -240,6 +240,8 @@ void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
 vbn_status_t proto_tag_probe(proto_engine_t *engine, vbn_peer_t *from, uint64_t tag, uint64_t mask,
                              vbn_tag_info_t *info, vbn_tag_message_t **message_p)
 {
+    if (proto_forked(engine))
+        return proto_refuse_fork();
     if (from != NULL && proto_engine_of(from) != engine)
         return err_set(VBN_ERR_INVALID, "the peer belongs to another worker");
     uint64_t source = from != NULL ? link_peer_uid(from) : 0;
@@ -261,7 +263,7 @@ vbn_status_t proto_tag_mrecv(vbn_tag_message_t *message, const struct iovec *iov
     uint64_t room = 0;
     if (message == NULL)
         return err_set(VBN_ERR_INVALID, "no message given: vbn_tag_probe gives one");
-    vbn_status_t status = op_check(user_op, iov, count, &room);
+    vbn_status_t status = proto_forked(message->engine) ? proto_refuse_fork() : op_check(user_op, iov, count, &room);
     if (status != VBN_OK)
         return status;
     uint64_t length = message->length;

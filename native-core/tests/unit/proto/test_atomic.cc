@@ -348,6 +348,26 @@ TEST_P(ProtoMapped, mapped_memory_does_not_overtake_packets)
     EXPECT_TRUE(overtakes(false, add)) << "the test would not notice a missing fence";
     Op op;
     EXPECT_EQ(add(&op.op), VBN_OK) << "mapped again when nothing is under way";
+    uint64_t one = 1;
+    iovec iov{&one, 8};
+    EXPECT_FALSE(overtakes(true, [&](vbn_op_t *op_) { return proto_put(other, 96, &iov, 1, op_); }));
+    EXPECT_TRUE(overtakes(false, [&](vbn_op_t *op_) { return proto_put(other, 96, &iov, 1, op_); }));
+    proto_key_release(other);
+}
+
+TEST_P(ProtoMapped, a_get_of_mapped_memory_after_a_fence_sees_what_was_put_by_packets_before)
+{
+    vbn_key_t *other = mapped_key(8);
+    Bytes got(30000);
+    iovec to{got.data(), got.size()}, from{data.data(), data.size()};
+    Op get;
+    ASSERT_GE(proto_put(key, 900, &from, 1, &put.op), 0);
+    proto_fence(rig_engine(rig, 0));
+    vbn_status_t r = proto_get(other, 992, &to, 1, &get.op);
+    rig_imports_answer(rig);
+    run();
+    get.expect(r, VBN_OK, got.size());
+    EXPECT_TRUE(got == data);
     proto_key_release(other);
 }
 
