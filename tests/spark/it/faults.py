@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults on a real cluster: the job ends right, the log says what happened and what helps, nothing stays behind."""
 import glob
+import mmap
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,10 +14,11 @@ import threading
 import time
 import unittest
 
-from shared import FULL, HERE, NO_HOST_LOCAL, ROOT, SparkTest, await_true, spark
+from shared import FULL, HERE, NO_HOST_LOCAL, ROOT, Shared, SparkTest, await_true, expected, procs, spark
 
 # The input is made in the map tasks, so that only the shuffle needs memory; 144 MB, in the full form 1.1 GB.
 SHUFFLE = {"job": "tiny", "maps": 12, "pairs": 96000 if FULL else 12000, "size": 1000, "reducers": 12}
+INVERTED = bytes(range(255, -1, -1))  # a table for bytes.translate
 
 
 class Memory(SparkTest):
@@ -91,6 +94,33 @@ class KilledExecutors(SparkTest):
             os.kill(ours.executors()[0], signal.SIGKILL)
             ours.stop()
             self.gone(ours)
+
+
+class Corruption(SparkTest):
+    """Spark detects damaged bytes by the compression's checksums, as it does for files."""
+
+    def test_damaged_slabs_are_detected_and_computed_again_when_compression_is_on(self):
+        ours = self.application({"spark.verbena.compress": "as-spark"})
+        usual = self.right(ours, "damaged", SHUFFLE)["tasks"]
+        for number, share in enumerate((1, 500)):
+            with self.subTest(f"one byte of {share}"):
+                before = ours.map_outputs()
+                damager = threading.Thread(target=self._damage, args=(ours, before, share))
+                damager.start()
+                answer = self.right(ours, "damaged", SHUFFLE, seed=20 + number)
+                damager.join()
+                self.assertGreater(answer["tasks"], usual, "some tasks ran again")
+        self.assertEqual(len(ours.executors()), 2)
+
+    @staticmethod
+    def _damage(application, before, share):
+        """Changes bytes in the slabs of one executor when all map outputs are there."""
+        await_true(lambda: len(application.map_outputs() - before) >= SHUFFLE["maps"], 120, "all map outputs")
+        folder = next(folder for folder in application.slab_folders().values() if glob.glob(f"{folder}/m-*"))
+        for path in glob.glob(f"{folder}/slab-*"):
+            with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+                start, end = mmap.PAGESIZE, len(memory) - mmap.PAGESIZE
+                memory[start:end:share] = memory[start:end:share].translate(INVERTED)
 
 
 class HostileFrames(SparkTest):
@@ -174,8 +204,55 @@ class OneSided(SparkTest):
             self.assertTrue(all("key" in cause for _, cause in warned), warned)
             self.assertTrue(warned, log)
 
+    def test_a_native_library_for_another_processor_is_named_and_sparks_shuffle_used(self):
+        library = os.path.join(self.folder.name, "libother.so")
+        shutil.copy(shutil.which("true"), library)
+        with open(library, "r+b") as file:
+            file.seek(18)
+            file.write(b"\xb7\x00" if os.uname().machine == "x86_64" else b"\x3e\x00")  # aarch64 or x86_64
+        ours = self.application({"spark.executor.extraJavaOptions": f"-Dverbena.native.path={library}"})
+        self.assertEqual(self.right(ours, "library", SHUFFLE)["failed_tasks"], 0)
+        self.assertEqual(ours.slab_folders(), {})
+        for log in ours.executor_logs():
+            self.assertEqual(len(re.findall("WARN .*Verbena stands aside on executor .* is for", log)), 1, log)
+            self.assertIn(library, log)
+
     def test_a_jar_that_only_the_driver_has_is_sent_to_the_executors(self):
         ours = self.application({"spark.driver.extraClassPath": spark.plugin_jar(ROOT)}, jar=False)
         self.right(ours, "sent", SHUFFLE)
         self.assertEqual(len(ours.slab_folders()), 2)
         self.assertIn("is sent to the executors", ours.driver_log())
+
+    def test_plugin_without_manager_and_manager_without_plugin_both_work(self):
+        for missing in ("spark.shuffle.manager", "spark.plugins"):
+            with self.subTest(missing):
+                ours = self.application({missing: None})
+                self.right(ours, "half", SHUFFLE)
+                self.assertEqual(ours.hello["shuffle_manager"], spark.OURS["spark.shuffle.manager"])
+                self.assertEqual(len(ours.slab_folders()), 2)
+                ours.stop()
+
+
+class Settings(SparkTest):
+    """A wrong setting ends the application at its start and names what would be right."""
+
+    def test_a_wrong_setting_stops_the_application_with_the_nearest_right_one(self):
+        cases = {"spark.verbena.memroy=1g": "did you mean spark.verbena.memory?",
+                 "spark.verbena.memory=much": "a size like 512m or 4g",
+                 "spark.verbena.core.link.widnow=9": "did you mean link.window?",
+                 "spark.verbena.transport=shm,tpc": "known transports: self, shm, tcp"}
+        if not FULL:
+            cases = {key: cases[key] for key in list(cases)[::2]}
+        for number, (setting, answer) in enumerate(cases.items()):
+            with self.subTest(setting):
+                log = os.path.join(Shared.folder.name, f"setting-{number}.log")
+                argv = [os.path.join(spark.home(), "bin", "spark-submit"), "--master", "local[1]", "--jars",
+                        spark.plugin_jar(ROOT), "--conf", "spark.plugins=org.verbena.spark.VerbenaPlugin",
+                        "--conf", "spark.ui.enabled=false", "--conf", setting,
+                        "--class", "org.verbena.ohb.spark.SparkJobs", spark.jobs_jar(ROOT), "serve"]
+                process = procs.Process("spark-submit", argv, log)
+                status = process.wait(120)
+                process.stop()
+                self.assertNotIn(status, (0, None))
+                with open(log, errors="replace") as file:
+                    self.assertIn(answer, file.read())

@@ -77,6 +77,7 @@ class HostLocal(Results):
 
 class ByNetwork(Results):
     properties = NO_HOST_LOCAL
+    path = "by shared-memory messages"
 
     def test_a_group_by_key_gives_the_same_groups(self):
         answer = self._equal("groupby")
@@ -94,6 +95,11 @@ class ByNetwork(Results):
     @unittest.skipIf(STOCK_ONLY, "stock has no such lines")
     def test_e_the_bytes_came_by_the_transport_that_was_meant(self):
         self.ours.stop()
-        self.assertGreater(self.ours.total("by shared-memory messages"), 1 << 20)
+        self.assertGreater(self.ours.total(self.path), 1 << 20)
         for log in self.ours.executor_logs():
             self.assertNotIn("WARN Link", log)
+
+
+class ByTcp(ByNetwork):
+    properties = {**NO_HOST_LOCAL, "spark.verbena.transport": "tcp"}
+    path = "by TCP"

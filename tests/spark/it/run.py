@@ -8,10 +8,11 @@ import sys
 import unittest
 
 from shared import STOCK_ONLY, Shared, procs
-from results import ByNetwork, HostLocal  # noqa: F401  (found by unittest)
+from results import ByNetwork, ByTcp, HostLocal  # noqa: F401  (found by unittest)
 
 if not STOCK_ONLY:
-    from faults import HostileFrames, KilledExecutors, Memory, OneSided  # noqa: F401
+    from faults import Corruption, HostileFrames, KilledExecutors, Memory, OneSided, Settings  # noqa: F401
+    from tmpfs import SmallTmpfs  # noqa: F401
 
 if __name__ == "__main__":
     procs.install_signals()
