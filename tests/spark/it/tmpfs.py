@@ -30,16 +30,17 @@ class SmallTmpfs(SparkTest):
             self.assertEqual(len(ours.executor_logs()), 2)
             return ours, ours.executor_logs()
 
-    def test_what_does_not_fit_into_64_mib_goes_to_disk_with_one_warning_that_names_the_cure(self):
+    def test_what_does_not_fit_goes_to_disk_and_memory_that_neighbours_cannot_see_comes_by_messages(self):
         ours, logs = self._logs(MOUNT, {})
         self.assertGreater(ours.total("to disk"), 4 << 20)
         self.assertGreater(ours.total("by shared-memory messages"), 16 << 20,
                            "neighbours cannot map each other's memory")
         for log in logs:
-            self.assertRegex(log, r"at most 6\d MiB in /dev/shm \(what /dev/shm has free\)")
+            self.assertRegex(log, r"at most 60 MiB in /dev/shm \(what /dev/shm has free\)")
             warnings = [line for line in log.splitlines() if " WARN " in line and "/dev/shm" in line]
-            self.assertEqual(len(warnings), 1, warnings)
+            self.assertEqual(len(warnings), 2, warnings)
             self.assertIn("remount,size=", warnings[0])
+            self.assertIn("spark.shuffle.readHostLocalDisk=false", warnings[1])
 
     def test_on_a_full_tmpfs_map_outputs_are_sparks_files_with_one_warning_that_names_the_cure(self):
         ours, logs = self._logs(MOUNT + FILL, NO_HOST_LOCAL)

@@ -149,6 +149,13 @@ class Base(unittest.TestCase):
 class Supported(Base):
     """What holds for every version with a shim."""
 
+    def test_everything_the_jar_calls_in_this_spark_is_there(self):
+        path = f"{self.spark_home}/jars/*:{self.plugin}:{self.jobs}"
+        done = subprocess.run(["java", "-cp", path, "org.verbena.spark.versions.LinkCheck", self.plugin],
+                              capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertGreater(int(re.search(r"^CHECKED (\d+)", done.stdout, re.M)[1]), 300)
+
     def test_all_jobs_give_stock_results_from_mapped_slabs(self):
         self.assert_served(self.submit("ours", HOST_LOCAL + self.ours()), "host_slab")
 

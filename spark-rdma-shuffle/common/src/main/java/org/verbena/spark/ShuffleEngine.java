@@ -28,6 +28,7 @@ import org.verbena.spark.metrics.Numbers;
 import org.verbena.spark.metrics.Traffic;
 import org.verbena.spark.read.FetchClient;
 import org.verbena.spark.read.FetchServer;
+import org.verbena.spark.read.NeighbourBlocks;
 import org.verbena.spark.store.DataDirectory;
 import org.verbena.spark.store.HostLocalSlabs;
 import org.verbena.spark.store.ShuffleFiles;
@@ -44,6 +45,7 @@ public final class ShuffleEngine implements AutoCloseable {
     private final SlabBudget budget;
     private final VbnContext context;
     private final HostLocalSlabs neighbours;
+    private final NeighbourBlocks neighbourBlocks;
     private final Traffic traffic = new Traffic();
     private VbnEngine engine;
     private FetchServer server;
@@ -61,6 +63,7 @@ public final class ShuffleEngine implements AutoCloseable {
         this.context = context;
         this.budget = budget;
         this.neighbours = new HostLocalSlabs(context, ROOT, application());
+        this.neighbourBlocks = new NeighbourBlocks(env);
     }
 
     /**
@@ -225,9 +228,9 @@ public final class ShuffleEngine implements AutoCloseable {
         return server == null ? null : server.address();
     }
 
-    /** Fetches a block of this host that is neither in mapped memory nor in files; null when its owner is not known. */
-    public ManagedBuffer fetchFromOwner(String directory, String block) throws IOException {
-        return client == null ? null : client.fetchFromOwner(directory, block);
+    /** Blocks of this host that are neither in memory that can be mapped here nor in files. */
+    public NeighbourBlocks neighbourBlocks() {
+        return neighbourBlocks;
     }
 
     /** Forgets a shuffle. */

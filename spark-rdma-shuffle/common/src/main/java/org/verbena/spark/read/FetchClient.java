@@ -3,23 +3,18 @@
 package org.verbena.spark.read;
 
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.network.BlockTransferService;
 import org.apache.spark.network.buffer.ManagedBuffer;
-import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.network.shuffle.DownloadFileManager;
 import org.slf4j.Logger;
@@ -49,15 +44,10 @@ public final class FetchClient implements AutoCloseable {
     private final Traffic traffic;
     private final BufferPool pool = new BufferPool(128L << 20);
     private final Map<String, Link> links = new ConcurrentHashMap<>();
-    private final Map<String, Owner> owners = new ConcurrentHashMap<>();
     private final Map<Long, FetchRequest> pending = new ConcurrentHashMap<>();
     private final AtomicLong nextRequest = new AtomicLong(1);
     private final ScheduledExecutorService worker;
     private volatile boolean closed;
-
-    /** An executor whose block manager directories are known. */
-    private record Owner(String host, int port, String executor) {
-    }
 
     /**
      * Starts on an engine that stays the caller's.
@@ -116,54 +106,6 @@ public final class FetchClient implements AutoCloseable {
                     fail(request, error);
                 }
             });
-    }
-
-    /** Remembers whose block manager directories these are: executor id to directories. */
-    void learn(String host, int port, Map<String, String[]> directories) {
-        directories.forEach((executor, all) -> {
-            if (all.length > 0) {
-                owners.put(all[0], new Owner(host, port, executor));
-            }
-        });
-    }
-
-    /**
-     * Fetches a block of another executor of this host whose memory cannot be mapped here, for example because it has a
-     * /dev/shm of its own. Waits for the answer, at most as long as a fetch may take.
-     *
-     * @param directory the first of its block manager directories
-     * @return null when the executor is not known
-     */
-    public ManagedBuffer fetchFromOwner(String directory, String block) throws IOException {
-        Owner owner = owners.get(directory);
-        if (owner == null) {
-            return null;
-        }
-        CompletableFuture<ManagedBuffer> result = new CompletableFuture<>();
-        fetch(owner.host(), owner.port(), owner.executor(), new String[] {block}, new BlockFetchingListener() {
-            @Override
-            public void onBlockFetchSuccess(String name, ManagedBuffer data) {
-                try { // a copy, because Spark never releases what a resolver gives
-                    ByteBuffer copy = ByteBuffer.allocate(Math.toIntExact(data.size())).put(data.nioByteBuffer());
-                    result.complete(new NioManagedBuffer(copy.flip()));
-                } catch (IOException | ArithmeticException e) {
-                    result.completeExceptionally(e);
-                }
-            }
-
-            @Override
-            public void onBlockFetchFailure(String name, Throwable error) {
-                result.completeExceptionally(error);
-            }
-        }, null);
-        try {
-            return result.get(2 * timeoutNanos, TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new InterruptedIOException("interrupted while waiting for " + block);
-        } catch (ExecutionException | TimeoutException e) {
-            throw new IOException("cannot fetch " + block + " from " + owner + ": " + e, e);
-        }
     }
 
     private Link link(String host, int port, String executor) {

@@ -48,11 +48,11 @@ public final class SlabBlocks {
             return files.apply(block, directories);
         } catch (Exception e) { // NoSuchFileException too, which Scala does not declare
             ShuffleEngine current = directories.isDefined() ? engine.get() : null;
-            ManagedBuffer sent = current == null ? null : current.fetchFromOwner(directories.get()[0], block.name());
-            if (sent == null) {
+            ManagedBuffer late = current == null ? null : current.neighbourBlocks().find(block);
+            if (late == null) {
                 throw e instanceof IOException io ? io : new IOException(e);
             }
-            return sent;
+            return late;
         }
     }
 

@@ -67,16 +67,7 @@ public class VerbenaBlockTransferService extends BlockTransferService {
     @Override
     public void getHostLocalDirs(String host, int port, String[] executors,
             CompletableFuture<Map<String, String[]>> result) {
-        CompletableFuture<Map<String, String[]>> learned = new CompletableFuture<>();
-        learned.whenComplete((directories, error) -> {
-            if (error != null) {
-                result.completeExceptionally(error);
-            } else {
-                client.learn(host, port, directories);
-                result.complete(directories);
-            }
-        });
-        inner.getHostLocalDirs(host, port, executors, learned);
+        inner.getHostLocalDirs(host, port, executors, result);
     }
 
     @Override
