@@ -4,17 +4,21 @@ package org.verbena.spark.versions;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.util.Arrays;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.jar.JarFile;
-import java.util.stream.Stream;
 import org.apache.xbean.asm9.ClassReader;
 import org.apache.xbean.asm9.ClassVisitor;
+import org.apache.xbean.asm9.FieldVisitor;
 import org.apache.xbean.asm9.Handle;
 import org.apache.xbean.asm9.MethodVisitor;
 import org.apache.xbean.asm9.Opcodes;
-import org.apache.xbean.asm9.Type;
 import org.verbena.spark.SparkShim;
 
 /**
@@ -23,7 +27,7 @@ import org.verbena.spark.SparkShim;
  */
 public final class LinkCheck {
     private static final String SHIM = "org/verbena/spark/shim";
-    private final ClassLoader loader = LinkCheck.class.getClassLoader();
+    private final Map<String, Shape> shapes = new HashMap<>();
     private final Set<String> missing = new TreeSet<>();
     private int checked;
 
@@ -94,24 +98,52 @@ public final class LinkCheck {
             return;
         }
         checked++;
-        try {
-            Class<?> holder = Class.forName(owner.replace('/', '.'), false, loader);
-            if (holder.isInterface() != isInterface && type.startsWith("(") || !has(holder, name, type)) {
-                missing.add(owner + "." + name + type + " used by " + user);
-            }
-        } catch (ClassNotFoundException | LinkageError e) {
+        Shape holder = shape(owner);
+        if (holder == null) {
             missing.add(owner + " used by " + user);
+        } else if (holder.isInterface() != isInterface && type.startsWith("(") || !has(holder, name + type)) {
+            missing.add(owner + "." + name + type + " used by " + user);
         }
     }
 
-    private static boolean has(Class<?> holder, String name, String type) {
-        return Stream.of(holder.getDeclaredMethods()).anyMatch(m -> m.getName().equals(name)
-                && Type.getMethodDescriptor(m).equals(type))
-            || Stream.of(holder.getDeclaredFields()).anyMatch(f -> f.getName().equals(name)
-                && Type.getDescriptor(f.getType()).equals(type))
-            || "<init>".equals(name) && Stream.of(holder.getDeclaredConstructors()).anyMatch(
-                c -> Type.getConstructorDescriptor(c).equals(type))
-            || !"<init>".equals(name) && Stream.concat(Stream.ofNullable(holder.getSuperclass()),
-                Arrays.stream(holder.getInterfaces())).anyMatch(parent -> has(parent, name, type));
+    private boolean has(Shape holder, String member) {
+        return holder.members().contains(member) || !member.startsWith("<init>") && holder.parents().stream()
+            .map(this::shape).anyMatch(parent -> parent != null && has(parent, member));
+    }
+
+    /** Read from its file, because loading it would need what its other members name. Null when there is none. */
+    private Shape shape(String name) {
+        return shapes.computeIfAbsent(name, n -> {
+            try (InputStream bytes = ClassLoader.getSystemResourceAsStream(n + ".class")) {
+                return bytes == null ? null : Shape.of(new ClassReader(bytes));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+    }
+
+    /** What a class declares and where it inherits from. */
+    private record Shape(boolean isInterface, Set<String> members, List<String> parents) {
+        static Shape of(ClassReader reader) {
+            Set<String> members = new HashSet<>();
+            reader.accept(new ClassVisitor(Opcodes.ASM9) {
+                @Override
+                public MethodVisitor visitMethod(int access, String name, String type, String signature, String[] thrown) {
+                    members.add(name + type);
+                    return null;
+                }
+
+                @Override
+                public FieldVisitor visitField(int access, String name, String type, String signature, Object value) {
+                    members.add(name + type);
+                    return null;
+                }
+            }, ClassReader.SKIP_CODE);
+            List<String> parents = new ArrayList<>(List.of(reader.getInterfaces()));
+            if (reader.getSuperName() != null) {
+                parents.add(reader.getSuperName());
+            }
+            return new Shape((reader.getAccess() & Opcodes.ACC_INTERFACE) != 0, members, parents);
+        }
     }
 }
