@@ -40,7 +40,7 @@ ROWS = (
     Row("aa.echo", "echo", "an echo generator against itself: the statistics must find nothing", "the same generator",
         {"milliseconds": 100}, {"milliseconds": 40}, control=True, metric="wall_ms"),
     _spark("aa.spark", "spark.groupby, stock against stock", _GROUP, _SMALL, control=True),
-    Row("core", "core", "active messages, put, get and pull per transport; operations from Java (core.jni)",
+    Row("core", "core", "messages, one-sided operations, atomics per transport; from Java (core.jni)",
         "bare cache line, memcpy, socket loop; the same operation from C", {"scale": 1.0}, {"scale": 0.1}, metric="ratio"),
     _spark("spark.groupby", "groupByKey over cached (int, byte[1000]) pairs", _GROUP, _SMALL, hold=0.75),
     _spark("spark.sortby", "sortByKey over cached (int, byte[1000]) pairs", {**_GROUP, "job": "sortby"}, _SMALL,
