@@ -3,7 +3,8 @@
  *
  * I1 a row's values only grow, also over several owners: a released row keeps its values, the next owner counts on.
  *    So the sum over all rows is right at any time.
- * I2 all rows but the last have one owner at a time; the last is shared by all workers beyond, whose counts may then be low. */
+ * I2 all rows but the last have one owner at a time; the last is shared by all workers beyond, whose counts may then be
+ *    low. */
 #include "base/counters.h"
 
 #include <assert.h>

@@ -68,7 +68,8 @@ static void log_pages(mem_registry_t *registry, size_t bytes, os_pages_t pages)
 static vbn_status_t make_memfd(mem_registry_t *registry, size_t bytes, int *fd_p)
 {
     bool huge = registry->huge_bytes > 0 && bytes >= registry->huge_bytes;
-    if (huge && bytes % registry->huge_bytes == 0 && os_memfd_pages("vbn-mem", bytes, OS_PAGES_RESERVED, fd_p) == VBN_OK) {
+    if (huge && bytes % registry->huge_bytes == 0 &&
+        os_memfd_pages("vbn-mem", bytes, OS_PAGES_RESERVED, fd_p) == VBN_OK) {
         log_pages(registry, bytes, OS_PAGES_RESERVED);
         return VBN_OK;
     }

@@ -54,15 +54,23 @@ static void lock_pages(mem_registry_t *registry, void *address, size_t bytes)
         LOG_INFO(registry->log,
                  "pools of buffers have grown to the limit of locked memory (RLIMIT_MEMLOCK) of %llu bytes and go on "
                  "unlocked; raise it with ulimit -l, LimitMEMLOCK= of a systemd unit or --ulimit memlock= of a "
-                 "container", (unsigned long long)limit.rlim_cur);
+                 "container",
+                 (unsigned long long)limit.rlim_cur);
     else
         LOG_INFO(registry->log, "buffers of pools are not locked in memory: %s",
                  (err_sys(error, "mlock of %zu bytes", bytes), err_text()));
 }
 
-static void *slab_get(void *arg, size_t wanted)
+/* The row is that of all threads of the context. */
+static void count_bytes(mem_registry_t *registry, size_t change)
 {
-    mem_registry_t *registry = arg;
+    pthread_mutex_lock(&registry->lock);
+    counter_add(registry->counters, COUNTER_MEM_POOL_BYTES, change);
+    pthread_mutex_unlock(&registry->lock);
+}
+
+static void *make_slab(mem_registry_t *registry, size_t wanted)
+{
     size_t bytes = slab_bytes(registry, wanted);
     bool huge = fits_huge(registry, wanted);
     void *address = huge ? map_pages(bytes, MAP_HUGETLB) : NULL;
@@ -85,9 +93,19 @@ static void *slab_get(void *arg, size_t wanted)
     return address;
 }
 
+static void *slab_get(void *arg, size_t wanted)
+{
+    void *block = make_slab(arg, wanted);
+    if (block != NULL)
+        count_bytes(arg, slab_bytes(arg, wanted));
+    return block;
+}
+
 static void slab_put(void *arg, void *block, size_t wanted)
 {
-    (void)munmap(block, slab_bytes(arg, wanted)); /* unlocks, too */
+    size_t bytes = slab_bytes(arg, wanted);
+    (void)munmap(block, bytes); /* unlocks, too */
+    count_bytes(arg, 0 - bytes);
 }
 
 mpool_source_t mem_slab_source(mem_registry_t *registry)

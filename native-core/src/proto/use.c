@@ -27,13 +27,14 @@ proto_engine_t *proto_use(proto_engine_t *engine)
     uintptr_t me = (uintptr_t)&here;
     uintptr_t user = 0;
     /* Relaxed: this must not order what it watches, or a race would hide. */
-    if (engine == NULL || atomic_compare_exchange_strong_explicit(&engine->user, &user, me, memory_order_relaxed,
-                                                                  memory_order_relaxed))
+    if (engine == NULL ||
+        atomic_compare_exchange_strong_explicit(&engine->user, &user, me, memory_order_relaxed, memory_order_relaxed))
         return engine;
     if (user == me)
         return NULL; /* a call from within a callback */
-    fprintf(stderr, "verbena: two threads are inside calls of one worker at the same time; a worker and its peers, keys "
-                    "and operations belong to one thread at a time: give each thread a worker of its own, or lock\n");
+    fprintf(stderr,
+            "verbena: two threads are inside calls of one worker at the same time; a worker and its peers, keys "
+            "and operations belong to one thread at a time: give each thread a worker of its own, or lock\n");
     abort();
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pair.h - two workers with a context each in one process, driven by one thread in turns: for what a test does to its own
- * process (limits, refused system calls, fork). */
+ * pair.h - two workers with a context each in one process, driven by one thread in turns: for what a test does to
+ * its own process (limits, refused system calls, fork). */
 #ifndef VBN_TESTS_MULTI_PAIR_H
 #define VBN_TESTS_MULTI_PAIR_H
 
@@ -77,10 +77,7 @@ struct Half {
 struct Pair {
     Half a, b;
 
-    explicit Pair(const char *transports)
-    {
-        MUST(a.open(transports) == VBN_OK && b.open(transports) == VBN_OK);
-    }
+    explicit Pair(const char *transports) { MUST(a.open(transports) == VBN_OK && b.open(transports) == VBN_OK); }
     void turn()
     {
         (void)vbn_progress(a.worker);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_calls.cc - random calls of every public function over the real transports, two workers in one process, held against
-// a model. Properties:
+// test_calls.cc - random calls of every public function over the real transports, two workers in one process, held
+// against a model. Properties:
 //   C1 every operation ends once, with the status that the model expects;
 //   C2 messages come once, whole, and in order: active ones per sender, tagged ones per sender and tag;
 //   C3 after its completion a put is in the owner's memory and a get has brought what the model says;
@@ -23,9 +23,9 @@ using Bytes = std::vector<uint8_t>;
 
 namespace {
 
-constexpr size_t SLOT = 32768;   /* bytes that one operation at a time may touch */
-constexpr unsigned SLOTS = 3;    /* of each direction and sort of memory */
-constexpr size_t WORDS = 256;    /* bytes of counters behind the slots */
+constexpr size_t SLOT = 32768; /* bytes that one operation at a time may touch */
+constexpr unsigned SLOTS = 3;  /* of each direction and sort of memory */
+constexpr size_t WORDS = 256;  /* bytes of counters behind the slots */
 constexpr size_t REGION = SLOTS * SLOT + WORDS;
 constexpr size_t SIGNALS = REGION - 64, SUMS = REGION - WORDS;
 
@@ -71,7 +71,7 @@ struct Side {
 };
 
 class World {
-  public:
+public:
     /* Over self there is one side only, which talks to itself. */
     World(const char *transport, uint64_t seed_)
         : pair(transport), random(seed_), count(std::strcmp(transport, "self") == 0 ? 1 : 2)
@@ -91,17 +91,11 @@ class World {
     std::mt19937_64 random;
     unsigned count; /* of sides in use */
     Side sides[2];
-    unsigned other(unsigned side) const
-    {
-        return count == 1 ? side : 1 - side;
-    }
+    unsigned other(unsigned side) const { return count == 1 ? side : 1 - side; }
     std::vector<std::unique_ptr<Call>> calls;
     unsigned pending = 0;
 
-    size_t draw(size_t below)
-    {
-        return static_cast<size_t>(random() % below);
-    }
+    size_t draw(size_t below) { return static_cast<size_t>(random() % below); }
     Bytes fill(size_t size)
     {
         Bytes data(size);
@@ -175,10 +169,7 @@ class World {
         }
     }
 
-    unsigned stages()
-    {
-        return draw(6) == 0 ? VBN_SEND_CHECKSUM : 0;
-    }
+    unsigned stages() { return draw(6) == 0 ? VBN_SEND_CHECKSUM : 0; }
     void send_message(unsigned from)
     {
         Side &side = sides[from];
@@ -236,10 +227,10 @@ class World {
         Call &call = make(fill(size()));
         sides[other(from)].tagged[tag].push_back(call.data);
         auto [iov, pieces] = buffers(call);
-        issued(call, vbn_tag_send(sides[from].half->peer, tag, iov, pieces, (draw(3) == 0 ? VBN_TAG_SYNC : 0) | stages(),
-                                  &call.op));
+        issued(call, vbn_tag_send(sides[from].half->peer, tag, iov, pieces,
+                                  (draw(3) == 0 ? VBN_TAG_SYNC : 0) | stages(), &call.op));
     }
-    /* Only tags of which something is on its way, and one receive of a tag at a time, so that the model knows its message. */
+    /* Only tags of which something is on its way, and one receive of a tag at a time: the model knows its message. */
     void receive_tagged(unsigned at)
     {
         Side &side = sides[at];
@@ -262,15 +253,16 @@ class World {
             MUST(!"a message that was sent can be probed");
         auto [iov, pieces] = buffers(call);
         issued(call, probe ? vbn_tag_mrecv(message, iov, pieces, &call.info, &call.op)
-                           : vbn_tag_recv(side.half->worker, from, tag | (mask == 3 ? 0xF0 : 0), mask, iov, pieces, &call.info,
-                                          &call.op));
+                           : vbn_tag_recv(side.half->worker, from, tag | (mask == 3 ? 0xF0 : 0), mask, iov, pieces,
+                                          &call.info, &call.op));
         MUST(pair.until([&] { return call.ended; }));
     }
     void cancel_receive(unsigned at)
     {
         Call &call = make(Bytes(8));
         iovec iov{call.data.data(), 8};
-        MUST(vbn_tag_recv(sides[at].half->worker, nullptr, 99, UINT64_MAX, &iov, 1, nullptr, &call.op) == VBN_INPROGRESS);
+        MUST(vbn_tag_recv(sides[at].half->worker, nullptr, 99, UINT64_MAX, &iov, 1, nullptr, &call.op) ==
+             VBN_INPROGRESS);
         MUST(vbn_tag_cancel(&call.op) == VBN_OK && call.op.status == VBN_ERR_CLOSED);
         call.ended = true;
     }
@@ -361,9 +353,7 @@ class World {
         switch (draw(3)) {
         case 0: issued(call, vbn_flush(sides[from].half->peer, &call.op)); break;
         case 1: issued(call, vbn_flush_all(sides[from].half->worker, &call.op)); break;
-        default:
-            call.ended = true;
-            MUST(vbn_fence(sides[from].half->worker) == VBN_OK);
+        default: call.ended = true; MUST(vbn_fence(sides[from].half->worker) == VBN_OK);
         }
     }
     void new_keys(unsigned at)
@@ -382,8 +372,9 @@ class World {
         vbn_key_t *key = nullptr;
         uint8_t blob[VBN_KEY_MAX];
         size_t length = sizeof(blob);
-        MUST((draw(2) == 0 ? vbn_mem_alloc(owner.half->context, 5000, VBN_BACKING_MEMFD, nullptr, &mem)
-                           : vbn_mem_register(owner.half->context, memory.data(), 5000, VBN_ACCESS_READ, &mem)) == VBN_OK);
+        MUST((draw(2) == 0
+                  ? vbn_mem_alloc(owner.half->context, 5000, VBN_BACKING_MEMFD, nullptr, &mem)
+                  : vbn_mem_register(owner.half->context, memory.data(), 5000, VBN_ACCESS_READ, &mem)) == VBN_OK);
         MUST(vbn_key_export(mem, 100, 1000, VBN_ACCESS_READ, blob, &length) == VBN_OK);
         MUST(vbn_mem_revoke(mem) == VBN_OK);
         MUST(vbn_mem_invalidate(owner.half->context, memory.data(), memory.size()) == VBN_OK);
@@ -479,12 +470,18 @@ class World {
     {
         unsigned at = static_cast<unsigned>(draw(count));
         switch (draw(20)) {
-        case 0: case 1: case 2: return send_message(at);
+        case 0:
+        case 1:
+        case 2: return send_message(at);
         case 3: return pull_one(at, draw(4) == 0);
-        case 4: case 5: return send_tagged(at);
+        case 4:
+        case 5: return send_tagged(at);
         case 6: return receive_tagged(at);
-        case 7: case 8: case 9: return one_sided(at);
-        case 10: case 11: return strided(at);
+        case 7:
+        case 8:
+        case 9: return one_sided(at);
+        case 10:
+        case 11: return strided(at);
         case 12: return atomic(at);
         case 13: return flush(at);
         case 14: return draw(10) == 0 ? new_keys(at) : look(at);
@@ -541,7 +538,8 @@ TEST_P(Calls, of_every_function_in_any_order_keep_what_they_promise)
             world.run(600);
             world.close();
         });
-        ASSERT_EQ(codes[0], 0) << "seed " << seed << " over " << GetParam() << "; VBN_TEST_SEED=" << seed << " repeats it";
+        ASSERT_EQ(codes[0], 0) << "seed " << seed << " over " << GetParam() << "; VBN_TEST_SEED=" << seed
+                               << " repeats it";
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_faults.cc - what a host may refuse and a process may do to itself: each ends in a documented error that names cause
-// and cure, or in a slower way that works; nothing hangs.
+// test_faults.cc - what a host may refuse and a process may do to itself: each ends in a documented error that names
+// cause and cure, or in a slower way that works; nothing hangs.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -320,8 +320,9 @@ void stands_still(int rank, Shared &shared, const char *transport)
 {
     multi::Node node(shared, rank, 2, transport);
     unsigned messages = 0;
-    MUST(vbn_am_handler(node.worker, 1, [](void *arg, const vbn_am_message_t *) { (*static_cast<unsigned *>(arg))++; },
-                        &messages) == VBN_OK);
+    MUST(vbn_am_handler(
+             node.worker, 1, [](void *arg, const vbn_am_message_t *) { (*static_cast<unsigned *>(arg))++; },
+             &messages) == VBN_OK);
     node.connect_all(shared);
     uint64_t data = 1;
     iovec iov{&data, sizeof(data)};
@@ -340,8 +341,8 @@ void stands_still(int rank, Shared &shared, const char *transport)
 
 void continues_after_standing_still(const char *transport)
 {
-    auto *shared = static_cast<Shared *>(
-        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    auto *shared =
+        static_cast<Shared *>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(static_cast<void *>(shared), MAP_FAILED);
     setenv("VBN_LINK_KEEPALIVE", "20ms", 1);
     setenv("VBN_LINK_PEER_TIMEOUT", "50ms", 1);

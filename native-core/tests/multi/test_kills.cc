@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_kills.cc - an exchange of two processes in which one is killed (SIGKILL) at each of its steps in turn: before and
-// after each call of the core, and, by ptrace, at each system call that changes something. Whoever dials may be the one that
-// dies, or the one that survives. The survivor's operations all end, it is told of the loss with the reason, nothing
-// hangs, and what was acknowledged is there.
+// test_kills.cc - an exchange of two processes in which one is killed (SIGKILL) at each of its steps in turn: before
+// and after each call of the core, and, by ptrace, at each system call that changes something. Whoever dials may be
+// the one that dies, or the one that survives. The survivor's operations all end, it is told of the loss with the
+// reason, nothing hangs, and what was acknowledged is there.
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -25,12 +25,12 @@ struct Arena {
     uint8_t address[VBN_ADDRESS_MAX], key[VBN_KEY_MAX];
     std::atomic<bool> dead;
     alignas(4096) uint8_t memory[LARGE]; /* registered by the one that is dialled */
-    uint8_t pulled[LARGE]; /* what it pulled */
+    uint8_t pulled[LARGE];               /* what it pulled */
 };
 
 /* One side of the exchange. Dies by its own hand at call number `die_at` (0: does not). */
 class Player {
-  public:
+public:
     Player(Arena &arena_, const char *transport, unsigned die_at_) : arena(arena_), die_at(die_at_)
     {
         setenv("VBN_LINK_WIREUP_TIMEOUT", "5s", 1);
@@ -82,10 +82,7 @@ struct Op {
     {
         return status == VBN_OK || (status == VBN_INPROGRESS && op.complete == 1 && op.status == VBN_OK);
     }
-    bool ended() const
-    {
-        return status != VBN_INPROGRESS || op.complete == 1;
-    }
+    bool ended() const { return status != VBN_INPROGRESS || op.complete == 1; }
 };
 
 bool all_are(const uint8_t *bytes, uint8_t value)
@@ -192,10 +189,28 @@ void serve(Arena &arena, const char *transport, unsigned die_at)
 bool is_step(uint64_t call)
 {
     switch (call) {
-    case SYS_socket: case SYS_bind: case SYS_listen: case SYS_connect: case SYS_accept4: case SYS_sendmsg: case SYS_recvmsg:
-    case SYS_sendto: case SYS_recvfrom: case SYS_write: case SYS_memfd_create: case SYS_fallocate: case SYS_ftruncate:
-    case SYS_mmap: case SYS_munmap: case SYS_close: case SYS_shutdown: case SYS_epoll_ctl: case SYS_setsockopt:
-    case SYS_process_vm_readv: case SYS_process_vm_writev: case SYS_userfaultfd: return true;
+    case SYS_socket:
+    case SYS_bind:
+    case SYS_listen:
+    case SYS_connect:
+    case SYS_accept4:
+    case SYS_sendmsg:
+    case SYS_recvmsg:
+    case SYS_sendto:
+    case SYS_recvfrom:
+    case SYS_write:
+    case SYS_memfd_create:
+    case SYS_fallocate:
+    case SYS_ftruncate:
+    case SYS_mmap:
+    case SYS_munmap:
+    case SYS_close:
+    case SYS_shutdown:
+    case SYS_epoll_ctl:
+    case SYS_setsockopt:
+    case SYS_process_vm_readv:
+    case SYS_process_vm_writev:
+    case SYS_userfaultfd: return true;
     default: return false;
     }
 }
@@ -289,7 +304,8 @@ TEST_P(Kills, at_each_step_leave_a_survivor_whose_operations_all_end)
             at += 6; /* the rest is much alike: waiting, closing */
     }
     if (survivor == GAVE_UP)
-        GTEST_SKIP() << "ptrace is refused here: allow it in the container profile, or kernel.yama.ptrace_scope below 3";
+        GTEST_SKIP()
+            << "ptrace is refused here: allow it in the container profile, or kernel.yama.ptrace_scope below 3";
     EXPECT_EQ(survivor, 0) << "nobody was killed";
     EXPECT_GT(deaths, 20u) << "the victim has more steps than that";
     std::printf("%u deaths\n", deaths);
@@ -302,8 +318,9 @@ std::string name_of(const ::testing::TestParamInfo<Death> &info)
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Kills,
-                         ::testing::Values(Death{true, false, "shm"}, Death{false, false, "shm"}, Death{true, false, "tcp"},
-                                           Death{false, false, "tcp"}, Death{true, true, "shm"}, Death{false, true, "shm"},
+                         ::testing::Values(Death{true, false, "shm"}, Death{false, false, "shm"},
+                                           Death{true, false, "tcp"}, Death{false, false, "tcp"},
+                                           Death{true, true, "shm"}, Death{false, true, "shm"},
                                            Death{true, true, "tcp"}, Death{false, true, "tcp"}),
                          name_of);
 

@@ -25,8 +25,7 @@ static void tell_limit(report_t *report, const char *name, __rlimit_resource_t r
     if (limit.rlim_cur == RLIM_INFINITY)
         tell(report, name, GRADE_OK, NULL, "unlimited");
     else
-        tell(report, name, well ? GRADE_OK : grade, well ? NULL : cure, "%llu",
-             (unsigned long long)limit.rlim_cur);
+        tell(report, name, well ? GRADE_OK : grade, well ? NULL : cure, "%llu", (unsigned long long)limit.rlim_cur);
 }
 
 static void tell_tmpfs(report_t *report)
@@ -41,8 +40,7 @@ static void tell_tmpfs(report_t *report)
     unsigned long long available = (unsigned long long)fs.f_bavail * fs.f_frsize;
     bool well = available >= 256ull << 20;
     tell(report, "/dev/shm", well ? GRADE_OK : GRADE_MISSING,
-         well ? NULL
-              : "named memory files need room: mount -o remount,size=50% /dev/shm, or docker run --shm-size=2g",
+         well ? NULL : "named memory files need room: mount -o remount,size=50% /dev/shm, or docker run --shm-size=2g",
          "%llu MiB, %llu MiB free", total >> 20, available >> 20);
 }
 
@@ -51,7 +49,8 @@ static void tell_memfd(report_t *report)
     int fd = memfd_create("vbn-info", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) {
         tell(report, "memfd", GRADE_MISSING,
-             "shared memory needs memfd_create: allow it in the seccomp profile, kernel >= 3.17", "%s", strerror(errno));
+             "shared memory needs memfd_create: allow it in the seccomp profile, kernel >= 3.17", "%s",
+             strerror(errno));
         return;
     }
     close(fd);
@@ -64,7 +63,8 @@ static void tell_userfaultfd(report_t *report)
     if (os_watch_open(&fd) != VBN_OK) {
         tell(report, "userfaultfd", GRADE_SLOWER,
              "without it registered user memory is registered anew for each use: allow the system call in the seccomp "
-             "profile; before Linux 5.11 also sysctl vm.unprivileged_userfaultfd=1", "%s", vbn_error_text());
+             "profile; before Linux 5.11 also sysctl vm.unprivileged_userfaultfd=1",
+             "%s", vbn_error_text());
         return;
     }
     os_watch_close(fd);
@@ -104,12 +104,14 @@ static void tell_cross_copy(report_t *report)
     int error = read_across();
     int yama = read_number("/proc/sys/kernel/yama/ptrace_scope");
     if (error == 0)
-        tell(report, "cross-memory copy", GRADE_OK, NULL, "processes of one user may copy from each other (process_vm_readv)");
+        tell(report, "cross-memory copy", GRADE_OK, NULL,
+             "processes of one user may copy from each other (process_vm_readv)");
     else
         tell(report, "cross-memory copy", GRADE_SLOWER,
-             yama > 0 ? "large data in private memory then goes through the rings: sysctl kernel.yama.ptrace_scope=0"
-                      : "large data in private memory then goes through the rings: allow process_vm_readv in the seccomp "
-                        "profile, or give the container CAP_SYS_PTRACE",
+             yama > 0
+                 ? "large data in private memory then goes through the rings: sysctl kernel.yama.ptrace_scope=0"
+                 : "large data in private memory then goes through the rings: allow process_vm_readv in the seccomp "
+                   "profile, or give the container CAP_SYS_PTRACE",
              "process_vm_readv between processes of one user: %s%s", strerror(error),
              yama > 0 ? " (Yama forbids it)" : "");
 }
@@ -128,8 +130,7 @@ static void tell_huge_pages(report_t *report)
     bool transparent = os_transparent_shared();
     bool some = transparent || total > 0;
     tell(report, "huge pages", some ? GRADE_OK : GRADE_SLOWER,
-         some ? NULL
-              : "sysctl vm.nr_hugepages=N, or echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled",
+         some ? NULL : "sysctl vm.nr_hugepages=N, or echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled",
          "%llu of %llu reserved ones free, transparent ones for shared memory %s", available, total,
          transparent ? "allowed" : "forbidden");
 }

@@ -120,8 +120,10 @@ static void tell_calls(report_t *report, const vbn_peer_t *peer)
         const char *name;
         vbn_call_t call;
         size_t sizes[3]; /* 0 ends */
-    } CALLS[] = {{"message", VBN_CALL_AM, {8, 65536, 0}}, {"tagged message", VBN_CALL_TAG, {8, 65536, 0}},
-                 {"put", VBN_CALL_PUT, {8, 1 << 20, 0}},  {"get", VBN_CALL_GET, {8, 1 << 20, 0}},
+    } CALLS[] = {{"message", VBN_CALL_AM, {8, 65536, 0}},
+                 {"tagged message", VBN_CALL_TAG, {8, 65536, 0}},
+                 {"put", VBN_CALL_PUT, {8, 1 << 20, 0}},
+                 {"get", VBN_CALL_GET, {8, 1 << 20, 0}},
                  {"atomic", VBN_CALL_ATOMIC, {8, 0}}};
     for (size_t i = 0; i < sizeof(CALLS) / sizeof(CALLS[0]); i++) {
         for (const size_t *size = CALLS[i].sizes; *size > 0; size++) {
@@ -154,8 +156,9 @@ static void tell_connection(report_t *report, const node_t *node, vbn_peer_t *pe
         tell(report, "connection", GRADE_MISSING, "give the job's key with --key FILE (64 hexadecimal digits)",
              "the peer is there and refuses this program: %s", lost->text);
     else
-        tell(report, "connection", GRADE_MISSING, "see that the process of this address still runs; the text names the rest",
-             "%s: %s", vbn_status_name(status), lost->text);
+        tell(report, "connection", GRADE_MISSING,
+             "see that the process of this address still runs; the text names the rest", "%s: %s",
+             vbn_status_name(status), lost->text);
 }
 
 int tell_peer(report_t *report, const char *key_file, const char *address)
@@ -166,7 +169,8 @@ int tell_peer(report_t *report, const char *key_file, const char *address)
     uint8_t blob[VBN_ADDRESS_MAX];
     size_t length = from_hex(address, blob, sizeof(blob));
     if (length == 0) {
-        fprintf(stderr, "vbn-info: the address has to be what vbn-info --listen prints: hexadecimal digits, at most %d\n",
+        fprintf(stderr,
+                "vbn-info: the address has to be what vbn-info --listen prints: hexadecimal digits, at most %d\n",
                 2 * VBN_ADDRESS_MAX);
         return 2;
     }
@@ -178,8 +182,8 @@ int tell_peer(report_t *report, const char *key_file, const char *address)
             tell_calls(report, peer);
             vbn_disconnect(peer, VBN_CLOSE_NOW);
         } else {
-            tell(report, "connection", GRADE_MISSING, "the text above names the setting or command that helps", "%s: %s",
-                 vbn_status_name(status), vbn_error_text());
+            tell(report, "connection", GRADE_MISSING, "the text above names the setting or command that helps",
+                 "%s: %s", vbn_status_name(status), vbn_error_text());
         }
     }
     close_node(&node);

@@ -117,8 +117,11 @@ double signal_bandwidth(side_t *side, size_t size, uint64_t count)
 /* The first half of the local region is spread over twice the space of the remote one. */
 double strided_bandwidth(side_t *side, size_t size, uint64_t count)
 {
-    const vbn_strided_t blocks = {.base = side->buffer, .block = STRIDED_BLOCK, .count = size / STRIDED_BLOCK,
-                                  .local_stride = STRIDED_BLOCK, .remote_stride = 2 * (size_t)STRIDED_BLOCK};
+    const vbn_strided_t blocks = {.base = side->buffer,
+                                  .block = STRIDED_BLOCK,
+                                  .count = size / STRIDED_BLOCK,
+                                  .local_stride = STRIDED_BLOCK,
+                                  .remote_stride = 2 * (size_t)STRIDED_BLOCK};
     double start = now();
     for (uint64_t i = 0; i < count; i++) {
         vbn_op_t *op = take_op(side);

@@ -67,7 +67,7 @@ static void show_line(const page_t *page)
     static const char *const MAPPED[] = {"get.mapped.bytes", "put.mapped.bytes", NULL};
     static const char *const STALLS[] = {".ring_full", ".socket_full", ".credit_stalls", NULL};
     static const char *const RETRIES[] = {"link.retransmits", "link.resumes", NULL};
-    static const char *const MEMORY[] = {"mem.bytes", "mem.registered.bytes", NULL};
+    static const char *const MEMORY[] = {"mem.bytes", "mem.registered.bytes", "mem.pool.bytes", NULL};
     printf("%7d  %-15.15s %6.0f %11.0f %11.0f %9.1f %9.1f %9.1f %9.0f %9.0f %8.1f\n", page->pid, page->command,
            add_up(page, TOTAL, CONNECTED) - add_up(page, TOTAL, LOST), operations_per_second(page, true),
            operations_per_second(page, false), add_up(page, RATE, OUT) * 1e-6, add_up(page, RATE, IN) * 1e-6,
@@ -172,8 +172,8 @@ void show_json(const top_t *top)
     printf("{\"processes\": [");
     for (size_t i = 0; i < top->count; i++) {
         const page_t *page = top->pages[i];
-        printf("%s\n  {\"pid\": %d, \"command\": \"%s\", \"seconds\": %.6f, \"counters\": {", i > 0 ? "," : "", page->pid,
-               page->command, page->seconds);
+        printf("%s\n  {\"pid\": %d, \"command\": \"%s\", ", i > 0 ? "," : "", page->pid, page->command);
+        printf("\"seconds\": %.6f, \"counters\": {", page->seconds);
         json_counters(page);
         printf("}, \"traffic\": [");
         json_traffic(page);

@@ -123,7 +123,9 @@ TEST_F(Pages, BlocksOfPoolsExistAndAreLocked)
     uint64_t locked = kib("/proc/self/smaps", "Locked:", block);
     EXPECT_TRUE(locked >= 100 || has(bench, "RLIMIT_MEMLOCK") || !mlock_works()) << locked << bench_log(bench);
     std::memset(block, 1, 100000);
+    EXPECT_EQ(bench_counter(bench, "mem.pool.bytes"), 25u * 4096);
     bench_slab_put(bench, block, 100000);
+    EXPECT_EQ(bench_counter(bench, "mem.pool.bytes"), 0u);
     void *large = bench_slab_get(bench, 3 * MIB);
     ASSERT_NE(large, nullptr);
     std::memset(large, 1, 3 * MIB);

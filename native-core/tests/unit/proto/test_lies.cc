@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_lies.cc - a peer that lies in every field: an honest exchange of every operation is repeated, each time with one
-// field of one packet changed. The fields are those of proto_wire.h: the prefix, then words of 64 bits. Whatever the lie,
-// every operation of both sides ends once, memory outside of the key is untouched, and both engines can be closed.
+// test_lies.cc - a peer that lies in every field: an honest exchange of every operation is repeated, each time with
+// one field of one packet changed. The fields are those of proto_wire.h: the prefix, then words of 64 bits. Whatever
+// the lie, every operation of both sides ends once, memory outside of the key is untouched, and both engines can be
+// closed.
 #include <algorithm>
 #include <memory>
 
@@ -27,11 +28,12 @@ std::vector<Field> fields_of(const uint8_t *header, size_t count)
 /* What is put in place of a true value. */
 std::vector<uint64_t> lies_about(uint64_t value)
 {
-    return {0, 1, value + 1, value - 1, value ^ 1ull << 32, value * 2, UINT64_MAX, UINT64_MAX / 2, 1ull << 31, KEY_BYTES};
+    return {0,         1,          value + 1,      value - 1,  value ^ 1ull << 32,
+            value * 2, UINT64_MAX, UINT64_MAX / 2, 1ull << 31, KEY_BYTES};
 }
 
 class Exchange {
-  public:
+public:
     rig_t *rig;
     vbn_mem_t *mem;
     vbn_key_t *key;
@@ -42,7 +44,7 @@ class Exchange {
     uint64_t before = 0;
     vbn_strided_t out{data.data(), 40, 50, 80, 100}, in{strided.data(), 40, 50, 80, 100};
     iovec large{data.data(), 9000}, small{data.data(), 100}, into{got.data(), 9000}, tagged{received.data(), 9000},
-          room{pulled.data(), 9000};
+        room{pulled.data(), 9000};
     vbn_signal_t signal{};
 
     explicit Exchange(const rig_options_t &options) : rig(rig_open(&options))
@@ -69,10 +71,7 @@ class Exchange {
         results.push_back(VBN_ERR_INVALID);
         return &ops.back()->op;
     }
-    void issued(size_t index, vbn_status_t status)
-    {
-        results[index] = status;
-    }
+    void issued(size_t index, vbn_status_t status) { results[index] = status; }
     static void arrived(void *arg, const vbn_am_message_t *m)
     {
         auto *self = static_cast<Exchange *>(arg);
@@ -158,7 +157,8 @@ TEST_P(ProtoLies, in_any_field_of_any_packet_harm_nobody_but_the_liar)
     }
     ASSERT_GT(packets, 25u);
     for (unsigned packet = 0; packet < packets; packet++) {
-        for (size_t field = 0, fields = 1, lie = 0, kinds = 1; field < fields; lie + 1 < kinds ? lie++ : (lie = 0, field++)) {
+        for (size_t field = 0, fields = 1, lie = 0, kinds = 1; field < fields;
+             lie + 1 < kinds ? lie++ : (lie = 0, field++)) {
             Exchange exchange(options);
             exchange.start();
             exchange.run(packet, [&](uint8_t *header, uint32_t count) {
@@ -171,7 +171,8 @@ TEST_P(ProtoLies, in_any_field_of_any_packet_harm_nobody_but_the_liar)
                 std::memcpy(header + all[field].at, &values[lie], all[field].bytes);
             });
             lies++;
-            blamed += rig_failure(exchange.rig, 0) == VBN_ERR_PROTOCOL || rig_failure(exchange.rig, 1) == VBN_ERR_PROTOCOL;
+            blamed +=
+                rig_failure(exchange.rig, 0) == VBN_ERR_PROTOCOL || rig_failure(exchange.rig, 1) == VBN_ERR_PROTOCOL;
             ASSERT_TRUE(exchange.ends_well()) << "packet " << packet << ", field " << field << ", lie " << lie;
         }
     }

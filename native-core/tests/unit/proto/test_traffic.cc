@@ -8,7 +8,7 @@ enum { CLASS_AM, CLASS_TAG, CLASS_PUT, CLASS_GET, CLASS_ATOMIC, CLASSES };
 enum { OPERATIONS, BYTES, TIMED, NS };
 
 class ProtoTraffic : public ProtoMemory {
-  protected:
+protected:
     uint64_t all(unsigned what)
     {
         uint64_t sum = 0;
@@ -32,10 +32,7 @@ class ProtoTraffic : public ProtoMemory {
     }
     std::vector<uint32_t> rest;
     Bytes data = pattern(30000), got = pattern(30000);
-    iovec of(size_t size)
-    {
-        return {data.data(), size};
-    }
+    iovec of(size_t size) { return {data.data(), size}; }
 };
 
 TEST_P(ProtoTraffic, each_call_counts_once_under_its_class_and_size)
@@ -57,9 +54,8 @@ TEST_P(ProtoTraffic, each_call_counts_once_under_its_class_and_size)
     counts(CLASS_PUT, 800, [&](vbn_op_t *op) { return proto_put_strided(key, 0, &blocks, op); });
     counts(CLASS_GET, 800, [&](vbn_op_t *op) { return proto_get_strided(key, 0, &blocks, op); });
     for (unsigned width : {4u, 8u})
-        counts(CLASS_ATOMIC, width, [&](vbn_op_t *op) {
-            return proto_atomic(key, 4, VBN_ATOMIC_ADD, width, 1, 0, nullptr, op);
-        });
+        counts(CLASS_ATOMIC, width,
+               [&](vbn_op_t *op) { return proto_atomic(key, 4, VBN_ATOMIC_ADD, width, 1, 0, nullptr, op); });
     for (uint32_t complete : rest)
         EXPECT_EQ(complete, 1u);
 }
