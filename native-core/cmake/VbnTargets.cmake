@@ -11,7 +11,7 @@ endfunction()
 
 function(vbn_program target)
     vbn_c_target(${target})
-    target_link_libraries(${target} PRIVATE vbn OpenSSL::Crypto ${VBN_COMPRESS} Threads::Threads)
+    target_link_libraries(${target} PRIVATE vbn OpenSSL::SSL OpenSSL::Crypto ${VBN_COMPRESS} Threads::Threads)
 endfunction()
 
 # tools/vbn_x.c or tools/vbn_x/*.c -> the program vbn-x

@@ -76,7 +76,7 @@ static vbn_status_t open_transport(link_engine_t *engine, const tl_ops_t *ops)
 {
     tl_params_t params = {.settings = engine->params.settings, .log = engine->params.log,
                           .counters = engine->params.counters, .memory = engine->params.memory,
-                          .worker_uid = engine->uid, .network = engine->params.network};
+                          .worker_uid = engine->uid, .network = engine->params.network, .job_key = engine->key};
     link_transport_t *transport = &engine->transports[engine->transport_count];
     link_fill_upcalls(&params.upcalls, engine);
     vbn_status_t status = ops->open(&params, &transport->iface);

@@ -244,6 +244,10 @@ static void send_drop(vbn_peer_t *peer, link_lane_t *lane)
 static void end_drop(link_lane_t *lane)
 {
     vbn_peer_t *peer = lane->peer;
+    if (!link_rails_others(peer, lane)) { /* the other one broke meanwhile */
+        link_lane_broke(lane, VBN_ERR_PEER_LOST, "the last lane broke while the one before it was being dropped");
+        return;
+    }
     counter_add(peer->engine->params.counters, COUNTER_LANES_DROPPED, 1);
     link_rails_unlink(lane);
     link_lane_free(lane, VBN_CLOSE_FLUSH);

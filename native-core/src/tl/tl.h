@@ -73,6 +73,7 @@ typedef struct tl_params {
     mem_registry_t *memory; /* shm: descriptors of keys */
     uint64_t worker_uid;    /* random, not 0 */
     void *network;          /* tests and tools: the sim_net_t of tl/sim; else NULL */
+    const uint8_t *job_key; /* 32 bytes, as long as the interface; NULL with security.auth=none */
     tl_upcalls_t upcalls;
 } tl_params_t;
 

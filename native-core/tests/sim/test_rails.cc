@@ -77,7 +77,9 @@ TEST(Rails, bulk_is_spread_over_all_lanes_and_small_packets_take_the_first) {
 TEST(Rails, a_lane_that_breaks_at_any_packet_loses_nothing_while_another_lives) {
     for (uint64_t at = 1; at <= 120; at++) {
         SCOPED_TRACE("broken at packet " + std::to_string(at));
-        Crowd crowd(rails(at, 2));
+        crowd_options_t options = rails(at, 2);
+        options.resume_ms = at % 4 < 2 ? 10000 : 0;
+        Crowd crowd(options);
         ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
         for (int i = 0; i < 10; i++) {
             ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
@@ -93,6 +95,7 @@ TEST(Rails, a_lane_that_breaks_at_any_packet_loses_nothing_while_another_lives) 
         crowd_run(crowd.it, 5000);
         expect_all(crowd.it, 0, 1, 110);
         expect_all(crowd.it, 1, 0, 100);
+        EXPECT_EQ(crowd_counter(crowd.it, 0, "link.resumes"), 0u) << "the other lane went on";
         EXPECT_EQ(crowd_counter(crowd.it, 0, "link.lanes_lost") > 0, crowd_counter(crowd.it, 1, "link.lanes_lost") > 0);
     }
 }
@@ -127,6 +130,21 @@ TEST(Rails, a_net_that_is_silent_is_left_for_the_other) {
     crowd_run(crowd.it, 10000);
     expect_all(crowd.it, 0, 1, 110);
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, 0), 0u);
+}
+
+TEST(Rails, a_sender_is_never_further_ahead_than_the_receiver_can_hold) {
+    Crowd crowd(rails(7, 2));
+    ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
+    for (int i = 0; i < 10; i++) {
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+        crowd_run(crowd.it, 20);
+    }
+    crowd_cut(crowd.it, 0, 1, true); /* one of two lanes is late by a second */
+    for (int i = 0; i < 2000; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+    crowd_run(crowd.it, 1000);
+    crowd_cut(crowd.it, 0, 1, false);
+    crowd_run(crowd.it, 2000);
+    expect_all(crowd.it, 0, 1, 2010);
 }
 
 TEST(Rails, the_peer_is_lost_with_its_last_lane) {

@@ -5,7 +5,8 @@
  * W1 messages of a conversation arrive exactly once, in order, whole, and none after one of a later conversation of the
  * same pair. W2 every operation completes exactly once. W3 when a flush succeeds all messages before it have arrived.
  * W4 a get after a put reads what was put. W5 where the faults are only loss, delay and short partitions, and nobody
- * disconnects, no peer is lost and everything arrives. W6 everything ends within a virtual deadline, and nothing is left behind. */
+ * disconnects, no peer is lost and everything arrives. W6 everything ends within a virtual deadline, and nothing is left behind.
+ * W7 what the link counts is so (link_arq.h A1 to A4), at any time. */
 #include "world_private.h"
 
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #define DEADLINE_MS UINT64_C(600000)
 #define SHORT_CUT_MS 8000u /* peers are not given up meanwhile */
 #define BIG_MAX 40000u
+#define CHECK_EVERY 16u /* turns */
 
 /* --------------------------------------------------------------------------------------------- building */
 
@@ -36,6 +38,7 @@ static sim_fabric_t draw_fabric(world_t *world)
     fabric.jitter_ns = world_draw(world, 3) == 0 ? 0 : world_draw(world, 4 * fabric.delay_ns);
     fabric.busy_ppm = world_draw(world, 2) == 0 ? 0 : (uint32_t)world_draw(world, 200000);
     fabric.later_ppm = world_draw(world, 2) == 0 ? 0 : (uint32_t)world_draw(world, 400000);
+    fabric.later_ns = world_draw(world, 3) == 0 ? world_draw(world, 60 * NS_PER_MS) : 0; /* longer than a time-out */
     fabric.loss_ppm = (uint32_t)world_draw(world, heavy ? 250000 : 20000);
     fabric.duplicate_ppm = (uint32_t)world_draw(world, heavy ? 150000 : 20000);
     fabric.late_ppm = (uint32_t)world_draw(world, heavy ? 100000 : 20000);
@@ -134,6 +137,8 @@ static void turn(world_t *world, bool all)
             continue;
         events += link_engine_progress(node->link) + proto_progress(node->proto) + proto_busy(node->proto);
     }
+    if (++world->turns % CHECK_EVERY == 0)
+        world_check_links(world);
     if (events > 0)
         return;
     uint64_t now = sim_net_now_ns(world->net);
@@ -300,6 +305,7 @@ static void script(world_t *world)
         quiesce(world);
     while (world->outstanding > 0 && world->problem[0] == '\0')
         turn(world, true);
+    world_check_links(world);
     check_all_heard(world);
 }
 

@@ -66,7 +66,7 @@ struct world {
     node_t nodes[NODES_MAX];
     conversation_t *talks;
     size_t talk_count, talk_capacity;
-    uint64_t outstanding;
+    uint64_t outstanding, turns;
     world_totals_t *totals;
     char problem[400];
 };
@@ -78,6 +78,9 @@ __attribute__((format(printf, 2, 3))) void world_violated(world_t *world, const 
 /* Conversations between the two are not whole any more. */
 void world_break_talks(world_t *world, unsigned a, unsigned b);
 unsigned world_node_of(const world_t *world, uint64_t uid); /* NODES_MAX: of nobody */
+
+/* world_links.c: W7. */
+void world_check_links(world_t *world);
 
 /* world_load.c: operations of the node through its peer to node `other`. */
 void world_say(node_t *node, vbn_peer_t *peer, unsigned other, uint32_t length);

@@ -240,6 +240,10 @@ static vbn_status_t sim_send(tl_ep_t *tl_ep, const tl_packet_t *packet)
     copy->iov = packet->cookie != NULL ? packet->iov : NULL;
     copy->iov_count = packet->iov_count;
     copy->cookie = packet->cookie;
+    if (config->later_ns > 0 && packet->cookie != NULL) {
+        copy->due_ns = net->now_ns + sim_net_random(net) % config->later_ns;
+        sim_net_wake(net, ep, copy->due_ns);
+    }
     list_append(&ep->tx, &copy->link);
     add_news(ep);
     return packet->cookie != NULL ? VBN_INPROGRESS : VBN_OK;
@@ -308,8 +312,20 @@ static sim_ep_t *receiver(sim_iface_t *iface, const sim_packet_t *packet)
     return ep;
 }
 
+static void wake(sim_iface_t *iface, sim_packet_t *packet)
+{
+    sim_ep_t *ep = map_get(&iface->by_id, packet->to_ep);
+    if (ep != NULL)
+        add_news(ep);
+    sim_packet_free(iface->net, packet);
+}
+
 static void deliver(sim_iface_t *iface, sim_packet_t *packet)
 {
+    if (packet->kind == SIM_WAKE) {
+        wake(iface, packet);
+        return;
+    }
     sim_ep_t *ep = receiver(iface, packet);
     if (ep != NULL && !ep->gone && ep->failed == NULL) {
         if (packet->kind == SIM_DATA)
@@ -336,7 +352,8 @@ static void tell(sim_iface_t *iface, sim_ep_t *ep)
         ep->tell_ready = false;
         up->ready(&ep->super);
     }
-    while (!ep->gone && ep->failed == NULL && !list_empty(&ep->tx))
+    while (!ep->gone && ep->failed == NULL && !list_empty(&ep->tx) &&
+           container_of(ep->tx.next, sim_packet_t, link)->due_ns <= iface->net->now_ns)
         launch_first(iface, ep);
     if (ep->gone || ep->failed != NULL || !ep->blocked)
         return;

@@ -167,6 +167,18 @@ static void push_or_lose(sim_net_t *net, sim_packet_t *packet)
         sim_packet_free(net, packet);
 }
 
+void sim_net_wake(sim_net_t *net, sim_ep_t *ep, uint64_t due_ns)
+{
+    sim_packet_t *packet = sim_packet_new(net, ep, 0, 0);
+    if (packet == NULL)
+        return;
+    packet->kind = SIM_WAKE;
+    packet->to_uid = packet->from_uid;
+    packet->to_ep = ep->id;
+    packet->due_ns = due_ns;
+    push_or_lose(net, packet);
+}
+
 static uint64_t due(sim_net_t *net, const sim_fabric_t *config, bool datagram)
 {
     uint64_t delay = config->delay_ns + (config->jitter_ns > 0 ? sim_net_random(net) % config->jitter_ns : 0);
@@ -270,7 +282,8 @@ static void arrive(sim_net_t *net, sim_packet_t *packet)
     }
     if (iface == NULL)
         bounce(net, packet);
-    if (iface == NULL || (datagram && (is_cut(net, packet) || (most > 0 && iface->inbox_count >= most)))) {
+    bool wake = packet->kind == SIM_WAKE;
+    if (iface == NULL || (datagram && !wake && (is_cut(net, packet) || (most > 0 && iface->inbox_count >= most)))) {
         sim_packet_free(net, packet);
         return;
     }

@@ -12,11 +12,11 @@
 #include "base/map.h"
 #include "tl/sim/sim.h"
 
-typedef enum sim_kind { SIM_DATA, SIM_FIN, SIM_BROKEN } sim_kind_t;
+typedef enum sim_kind { SIM_DATA, SIM_FIN, SIM_BROKEN, SIM_WAKE } sim_kind_t; /* WAKE: to the sender itself, see due_ns */
 
 typedef struct sim_packet {
     list_link_t link; /* in an endpoint's tx, an inbox or net->held */
-    uint64_t due_ns;
+    uint64_t due_ns; /* of its arrival; in tx: not launched before */
     uint64_t serial; /* of equal due times the smaller one is first */
     uint64_t from_uid, to_uid;
     uint64_t from_ep, to_ep; /* to_ep 0: the sender does not know it yet */
@@ -99,6 +99,8 @@ bool sim_net_lucky(sim_net_t *net, uint32_t ppm);
 void sim_net_launch(sim_net_t *net, sim_ep_t *ep, sim_packet_t *packet);
 /* Sends a FIN or BROKEN; in order after the data, or at once. */
 void sim_net_notify(sim_net_t *net, sim_ep_t *ep, sim_kind_t kind, bool ordered);
+/* A SIM_WAKE for the endpoint at that time. */
+void sim_net_wake(sim_net_t *net, sim_ep_t *ep, uint64_t due_ns);
 void sim_packet_free(sim_net_t *net, sim_packet_t *packet);
 sim_packet_t *sim_packet_new(sim_net_t *net, const sim_ep_t *ep, uint32_t header_bytes, uint32_t payload_bytes);
 

@@ -10,6 +10,7 @@
 #include "base/endian.h"
 
 #define FIXED_BYTES 20u
+#define TLS_FLAG 0x80u
 
 static size_t ip_bytes(uint8_t family)
 {
@@ -19,7 +20,7 @@ static size_t ip_bytes(uint8_t family)
 size_t tcp_address_encode(const tcp_address_t *address, uint8_t *bytes)
 {
     bytes[0] = TCP_ADDRESS_VERSION;
-    bytes[1] = address->count;
+    bytes[1] = (uint8_t)(address->count | (address->tls ? TLS_FLAG : 0));
     le_put_u16(bytes + 2, address->port);
     le_put_u64(bytes + 4, address->host_id);
     le_put_u64(bytes + 12, address->netns_id);
@@ -52,7 +53,8 @@ vbn_status_t tcp_address_decode(const void *bytes, size_t length, tcp_address_t 
     if (in[0] != TCP_ADDRESS_VERSION)
         return err_set(VBN_ERR_VERSION, "tcp address has version %u, this release reads %u", in[0],
                        TCP_ADDRESS_VERSION);
-    address.count = in[1];
+    address.count = in[1] & (TLS_FLAG - 1);
+    address.tls = (in[1] & TLS_FLAG) != 0;
     address.port = le_get_u16(in + 2);
     address.host_id = le_get_u64(in + 4);
     address.netns_id = le_get_u64(in + 12);

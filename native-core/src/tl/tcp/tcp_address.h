@@ -2,7 +2,7 @@
  * tcp_address.h - TCP's part of a worker address: where a worker listens. Pure functions; decode reads untrusted
  * bytes.
  *
- *   version 8 | count 8 | port 16 | host id 64 | netns id 64 | count x { family 8 (4 or 6), 4 or 16 bytes }
+ *   version 8 | count 7, TLS 1 | port 16 | host id 64 | netns id 64 | count x { family 8 (4 or 6), 4 or 16 bytes }
  *   little endian, addresses in network order, at most 8 of them, best first */
 #ifndef VBN_TL_TCP_ADDRESS_H
 #define VBN_TL_TCP_ADDRESS_H
@@ -27,6 +27,7 @@ typedef struct tcp_address {
     uint64_t netns_id;
     uint16_t port;     /* host order, never 0 */
     uint8_t count;     /* 1 .. TCP_ADDRESS_IPS */
+    bool tls;          /* connections are encrypted */
     tcp_ip_t ips[TCP_ADDRESS_IPS];
 } tcp_address_t;
 

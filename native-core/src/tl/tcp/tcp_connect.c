@@ -128,6 +128,10 @@ void tcp_connect_event(tcp_ep_t *ep)
     tcp_ep_clear_deadline(ep);
     free(ep->targets);
     ep->targets = NULL;
+    if (tcp_ep_secure(ep, true) != VBN_OK) {
+        tcp_ep_fail(ep, VBN_ERR_NO_MEMORY, "%s", err_text());
+        return;
+    }
     ep->state = ep->detached ? TCP_FLUSHING : TCP_OPENING;
     if (ep->detached)
         tcp_ep_set_deadline(ep, ep->flush_due_ns);

@@ -40,7 +40,16 @@ static uint32_t wanted_events(const tcp_ep_t *ep)
 {
     if (ep->state == TCP_CONNECTING)
         return EPOLLOUT;
-    return (ep->read_ended ? 0u : (uint32_t)EPOLLIN) | (ep->tx_count ? (uint32_t)EPOLLOUT : 0u);
+    bool writes = ep->tx_count > 0 && (ep->tls == NULL || !tcp_tls_waits_for_peer(ep->tls));
+    return (ep->read_ended ? 0u : (uint32_t)EPOLLIN) | (writes ? (uint32_t)EPOLLOUT : 0u);
+}
+
+vbn_status_t tcp_ep_secure(tcp_ep_t *ep, bool initiator)
+{
+    if (ep->iface->tls == NULL)
+        return VBN_OK;
+    ep->tls = tcp_tls_attach(ep->iface->tls, ep->fd, initiator);
+    return ep->tls != NULL ? VBN_OK : VBN_ERR_NO_MEMORY;
 }
 
 vbn_status_t tcp_ep_watch(tcp_ep_t *ep)
@@ -63,6 +72,8 @@ void tcp_ep_close_socket(tcp_ep_t *ep)
     if (ep->epoll_mask)
         (void)epoll_ctl(ep->iface->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);
     ep->epoll_mask = 0;
+    tcp_tls_free(ep->tls);
+    ep->tls = NULL;
     close(ep->fd);
     ep->fd = -1;
 }

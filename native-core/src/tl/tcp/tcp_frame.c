@@ -4,6 +4,9 @@
 
 #include "base/endian.h"
 
+#define TLS_HANDSHAKE 0x16u /* first bytes of a TLS connection */
+#define TLS_MAJOR 0x03u
+
 tcp_frame_result_t tcp_frame_decode(const void *bytes, size_t available, uint32_t limit, tcp_frame_t *frame_p)
 {
     if (available < TCP_PREFIX_BYTES)
@@ -13,7 +16,7 @@ tcp_frame_result_t tcp_frame_decode(const void *bytes, size_t available, uint32_
     uint32_t header = le_get_u16(prefix + 4);
     uint32_t magic = le_get_u16(prefix + 6);
     if ((magic & 0xFF00u) != (TCP_FRAME_MAGIC & 0xFF00u))
-        return TCP_FRAME_BAD_MAGIC;
+        return prefix[0] == TLS_HANDSHAKE && prefix[1] == TLS_MAJOR ? TCP_FRAME_IS_TLS : TCP_FRAME_BAD_MAGIC;
     if (magic != TCP_FRAME_MAGIC)
         return TCP_FRAME_BAD_VERSION;
     if (header == 0 || header > TCP_HEADER_MAX)
@@ -32,6 +35,7 @@ const char *tcp_frame_reason(tcp_frame_result_t result)
     case TCP_FRAME_OK: return "frame is valid";
     case TCP_FRAME_MORE: return "frame prefix is incomplete";
     case TCP_FRAME_BAD_MAGIC: return "bytes are not a frame, is the other side another program?";
+    case TCP_FRAME_IS_TLS: return "the other side speaks TLS, set tl.tcp.tls alike in the whole job";
     case TCP_FRAME_BAD_VERSION: return "frame version differs, run the same release on both sides";
     case TCP_FRAME_BAD_HEADER: return "frame header length is out of bounds";
     case TCP_FRAME_BAD_LENGTH: return "frame is longer than allowed in this state of the connection";

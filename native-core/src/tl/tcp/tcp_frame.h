@@ -29,6 +29,7 @@ typedef enum tcp_frame_result {
     TCP_FRAME_OK,
     TCP_FRAME_MORE,        /* fewer than TCP_PREFIX_BYTES there */
     TCP_FRAME_BAD_MAGIC,
+    TCP_FRAME_IS_TLS,      /* the start of a TLS connection */
     TCP_FRAME_BAD_VERSION,
     TCP_FRAME_BAD_HEADER,  /* violates F1 */
     TCP_FRAME_BAD_LENGTH,  /* violates F2 */

@@ -49,6 +49,7 @@ static void tcp_close(tl_iface_t *base)
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fds[i] >= 0)
             close(fds[i]);
+    tcp_tls_close(iface->tls);
     mpool_free(&iface->tx_pool);
     free(iface);
 }
@@ -70,13 +71,25 @@ static vbn_status_t open_descriptors(tcp_iface_t *iface)
     return tcp_listen_open(iface);
 }
 
+static vbn_status_t open_tls(tcp_iface_t *iface)
+{
+    if (!iface->params.settings->tl_tcp_tls)
+        return VBN_OK;
+    if (iface->params.job_key == NULL)
+        return err_set(VBN_ERR_SETTING, "tl.tcp.tls derives its key from the job key: it needs security.auth=job-key");
+    iface->address.tls = true;
+    return tcp_tls_open(iface->params.job_key, &iface->tls);
+}
+
 static vbn_status_t tcp_open(const tl_params_t *params, tl_iface_t **iface_p)
 {
     tcp_iface_t *iface = calloc(1, sizeof(*iface));
     if (!iface)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for a tcp interface");
     init_fields(iface, params);
-    vbn_status_t status = open_descriptors(iface);
+    vbn_status_t status = open_tls(iface);
+    if (status == VBN_OK)
+        status = open_descriptors(iface);
     if (status != VBN_OK) {
         tcp_close(&iface->base);
         return status;
@@ -114,6 +127,11 @@ static vbn_status_t tcp_reachable(const tl_iface_t *base, const void *bytes, siz
     if (status != VBN_OK) {
         snprintf(reason, capacity, "%s", err_text());
         return VBN_ERR_PROTOCOL;
+    }
+    if (address.tls != iface->address.tls) {
+        snprintf(reason, capacity, "tl.tcp.tls is %s there and %s here; set it alike in the whole job",
+                 address.tls ? "on" : "off", iface->address.tls ? "on" : "off");
+        return err_set(VBN_ERR_UNREACHABLE, "%s", reason);
     }
     bool same_stack = address.host_id == iface->address.host_id && address.netns_id == iface->address.netns_id;
     char text[TCP_ENDPOINT_TEXT];
@@ -171,6 +189,9 @@ static unsigned ep_event(tcp_ep_t *ep, uint32_t mask)
             ep->iface->hot_turns = 0;
         }
     }
+    /* TLS: what could not be written waited for the peer's bytes. */
+    if (ep->tls != NULL && ep->tx_count > 0 && tcp_ep_is_open(ep))
+        events += tcp_tx_progress(ep);
     if ((mask & (EPOLLHUP | EPOLLERR)) && ep->state == TCP_FLUSHING && ep->read_ended)
         tcp_ep_retire(ep); /* both directions are dead: nothing is left to wait for */
     return events;

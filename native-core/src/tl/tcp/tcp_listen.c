@@ -127,7 +127,7 @@ static void adopt(tcp_iface_t *iface, int fd, const struct sockaddr_storage *fro
     ep->fd = fd;
     (void)tcp_ip_from_sockaddr((const struct sockaddr *)from, &ep->peer_ip, &ep->peer_port);
     tcp_socket_options(iface, fd);
-    if (tcp_ep_watch(ep) != VBN_OK) {
+    if (tcp_ep_secure(ep, false) != VBN_OK || tcp_ep_watch(ep) != VBN_OK) {
         LOG_ERROR(iface->params.log, "tcp refuses a connection: %s", err_text());
         tcp_ep_retire(ep);
         return;

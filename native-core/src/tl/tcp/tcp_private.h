@@ -23,6 +23,7 @@
 #include "tl/tcp/tcp_address.h"
 #include "tl/tcp/tcp_frame.h"
 #include "tl/tcp/tcp_route.h"
+#include "tl/tcp/tcp_tls.h"
 #include "tl/tl.h"
 
 _Static_assert(TCP_HEADER_MAX == TL_HEADER_MAX, "tcp_frame.h repeats tl.h");
@@ -77,6 +78,7 @@ typedef struct tcp_ep {
     list_link_t timed;     /* deadline_ns counts: in iface->timed */
     uint64_t deadline_ns;
     int fd;                /* -1: closed */
+    tcp_tls_t *tls;        /* NULL: plain */
     tcp_state_t state;
     uint32_t epoll_mask;   /* registered events, 0 = not registered */
     int broken;            /* errno of a failed send, 0 = none (T3) */
@@ -117,6 +119,7 @@ struct tcp_iface {
     tl_caps_t caps;
     tcp_address_t address;
     tcp_choice_t choice;
+    tcp_tls_context_t *tls; /* NULL: plain */
     int listen_fd;
     int epoll_fd;
     int timer_fd;   /* armed for the nearest deadline of `timed` */
@@ -167,6 +170,8 @@ void tcp_connect_expired(tcp_ep_t *ep); /* the current address took too long */
 
 /* tcp_ep.c */
 tcp_ep_t *tcp_ep_new(tcp_iface_t *iface, tcp_state_t state); /* NULL: out of memory, recorded */
+/* The socket is connected: TLS begins if it is wanted. Else VBN_OK. */
+vbn_status_t tcp_ep_secure(tcp_ep_t *ep, bool initiator);
 vbn_status_t tcp_ep_watch(tcp_ep_t *ep);                     /* registers the events that the state needs */
 void tcp_ep_close_socket(tcp_ep_t *ep);
 void tcp_ep_pend(tcp_ep_t *ep);

@@ -128,6 +128,15 @@ static bool make_room(tcp_ep_t *ep)
     return true;
 }
 
+static ssize_t read_pieces(const tcp_ep_t *ep, struct iovec *pieces, size_t count)
+{
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
+    if (ep->tls != NULL)
+        return tcp_tls_read(ep->tls, pieces);
+    return count == 1 ? recv(ep->fd, pieces->iov_base, pieces->iov_len, MSG_DONTWAIT)
+                      : recvmsg(ep->fd, &message, MSG_DONTWAIT);
+}
+
 /* Reads to the open end of the large payload and a little beyond, or to the buffer. *full_p: all room was used. */
 static ssize_t read_socket(tcp_ep_t *ep, bool *full_p)
 {
@@ -141,9 +150,7 @@ static ssize_t read_socket(tcp_ep_t *ep, bool *full_p)
     }
     pieces[count].iov_base = ep->rx + ep->rx_tail;
     pieces[count++].iov_len = room;
-    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
-    ssize_t n = count == 1 ? recv(ep->fd, pieces->iov_base, pieces->iov_len, MSG_DONTWAIT)
-                           : recvmsg(ep->fd, &message, MSG_DONTWAIT);
+    ssize_t n = read_pieces(ep, pieces, count);
     if (n <= 0)
         return n;
     size_t rest = (size_t)n;
@@ -153,7 +160,7 @@ static ssize_t read_socket(tcp_ep_t *ep, bool *full_p)
         rest -= step;
     }
     ep->rx_tail += (uint32_t)rest;
-    *full_p = rest == room;
+    *full_p = rest == room || ep->tls != NULL; /* TLS gives a record at a time */
     return n;
 }
 
@@ -162,7 +169,9 @@ static void lost(tcp_ep_t *ep, int error)
     char text[TCP_ENDPOINT_TEXT];
     bool midway = ep->large || ep->rx_head < ep->rx_tail;
     tcp_ep_peer_text(ep, text);
-    if (error)
+    if (error == EPROTO && ep->tls != NULL)
+        tcp_ep_fail(ep, VBN_ERR_AUTH, "connection with %s: %s", text, tcp_tls_reason(ep->tls));
+    else if (error)
         tcp_ep_fail(ep, VBN_ERR_PEER_LOST, "connection with %s broke: %s%s", text, strerror(error),
                     midway ? ", in the middle of a packet" : "");
     else
@@ -173,7 +182,8 @@ static void lost(tcp_ep_t *ep, int error)
 /* Flushing: what still comes is read and dropped until the peer's end. */
 static bool discard(tcp_ep_t *ep)
 {
-    ssize_t n = recv(ep->fd, ep->rx, ep->rx_capacity, MSG_DONTWAIT);
+    struct iovec all = {ep->rx, ep->rx_capacity};
+    ssize_t n = read_pieces(ep, &all, 1);
     if (n > 0 || (n < 0 && errno == EINTR))
         return true;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))

@@ -81,8 +81,11 @@ static size_t tx_advance(tcp_tx_t *tx, size_t n)
     return n - mine;
 }
 
-static ssize_t write_pieces(int fd, struct iovec *pieces, size_t count)
+static ssize_t write_pieces(const tcp_ep_t *ep, struct iovec *pieces, size_t count)
 {
+    if (ep->tls != NULL)
+        return tcp_tls_write(ep->tls, pieces, count);
+    int fd = ep->fd;
     struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
     ssize_t n;
     do
@@ -93,12 +96,12 @@ static ssize_t write_pieces(int fd, struct iovec *pieces, size_t count)
 }
 
 /* Writes one packet as far as the socket takes it: 0, or errno (EAGAIN: full). */
-static int tx_write(int fd, tcp_tx_t *tx)
+static int tx_write(const tcp_ep_t *ep, tcp_tx_t *tx)
 {
     struct iovec pieces[TCP_TX_IOVS];
     while (tx->rest_bytes > 0) {
         size_t count = tx_gather(tx, pieces, TCP_TX_IOVS);
-        ssize_t n = write_pieces(fd, pieces, count);
+        ssize_t n = write_pieces(ep, pieces, count);
         if (n < 0)
             return errno == EWOULDBLOCK ? EAGAIN : errno;
         (void)tx_advance(tx, (size_t)n);
@@ -211,7 +214,7 @@ vbn_status_t tcp_send(tl_ep_t *base, const tl_packet_t *packet)
     tx_start(&tx, packet);
     if (packet->payload_bytes > 0 && tx.rest_bytes <= sizeof(tx.head))
         tx_inline(&tx);
-    int error = ep->tx_count || ep->state == TCP_CONNECTING ? EAGAIN : tx_write(ep->fd, &tx);
+    int error = ep->tx_count || ep->state == TCP_CONNECTING ? EAGAIN : tx_write(ep, &tx);
     if (error == EAGAIN) {
         counter_add(iface->params.counters, COUNTER_TCP_SOCKET_FULL, 1);
         status = enqueue(ep, &tx);
@@ -250,7 +253,7 @@ static bool write_queue(tcp_ep_t *ep, unsigned *completed)
             break;
         count += tx_gather(container_of(link, tcp_tx_t, link), pieces + count, TCP_TX_IOVS - count);
     }
-    ssize_t n = write_pieces(ep->fd, pieces, count);
+    ssize_t n = write_pieces(ep, pieces, count);
     if (n < 0) {
         if (errno != EAGAIN && errno != EWOULDBLOCK)
             (void)break_ep(ep, errno);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -22,14 +23,20 @@ struct Side {
     std::string text, log;
     vbn_peer_t *sender = nullptr;
 
-    Side(const char *transports, uint8_t key, const char *resume = "0") {
+    /* what: the transports, then settings, e.g. "tcp tl.tcp.tls=true". */
+    Side(const char *what, uint8_t key, const char *resume = "0") {
+        std::istringstream words(what);
+        std::string transports, setting;
+        words >> transports;
         uint8_t bytes[VBN_JOB_KEY_BYTES];
         memset(bytes, key, sizeof(bytes));
         EXPECT_EQ(vbn_config_create(&config), VBN_OK) << vbn_error_text();
-        EXPECT_EQ(vbn_config_set(config, "tl.enable", transports), VBN_OK);
+        EXPECT_EQ(vbn_config_set(config, "tl.enable", transports.c_str()), VBN_OK);
         EXPECT_EQ(vbn_config_set(config, "tl.tcp.interface", "lo"), VBN_OK);
         EXPECT_EQ(vbn_config_set(config, "log.level", "info"), VBN_OK);
         EXPECT_EQ(vbn_config_set(config, "link.resume_timeout", resume), VBN_OK);
+        for (size_t at; words >> setting && (at = setting.find('=')) != std::string::npos;)
+            EXPECT_EQ(vbn_config_set(config, setting.substr(0, at).c_str(), setting.substr(at + 1).c_str()), VBN_OK);
         EXPECT_EQ(vbn_config_set_job_key(config, bytes), VBN_OK);
         vbn_config_set_log(config, on_log, this);
         EXPECT_EQ(vbn_open(config, &context), VBN_OK) << vbn_error_text();
@@ -97,9 +104,9 @@ class LinkReal : public testing::TestWithParam<const char *> {};
 
 TEST_P(LinkReal, two_workers_dial_each_other_and_get_all_messages) {
     for (int round = 0; round < 20; round++) {
+        std::vector<vbn_op_t> ops(200); /* outlive the workers: what is kept until acknowledged completes late */
         Side a(GetParam(), 1), b(GetParam(), 1);
         vbn_peer_t *to_b = a.connect(b), *to_a = b.connect(a);
-        std::vector<vbn_op_t> ops(200);
         for (size_t i = 0; i < 100; i++) {
             a.send(to_b, &ops[i]);
             b.send(to_a, &ops[100 + i]);
@@ -116,13 +123,13 @@ TEST_P(LinkReal, two_workers_dial_each_other_and_get_all_messages) {
 
 /* The log lets a limited number of equal lines a second pass, and other tests log many: tries again for a while. */
 TEST_P(LinkReal, the_log_says_which_transport_a_peer_uses_and_why) {
-    const std::string wanted = std::string(" uses ") + GetParam() + ": ";
+    const std::string wanted = std::string(" uses ") + std::string(GetParam(), 3) + ": ";
     bool found = false;
     std::string last;
     for (int tries = 0; tries < 100 && !found; tries++) {
+        vbn_op_t op;
         Side a(GetParam(), 1), b(GetParam(), 1);
         vbn_peer_t *peer = a.connect(b);
-        vbn_op_t op;
         a.send(peer, &op);
         ASSERT_TRUE(run_until({&a, &b}, [&] { return b.received == 1; })) << a.text;
         found = a.log.find(wanted) != std::string::npos;
@@ -141,9 +148,9 @@ TEST_P(LinkReal, a_wrong_key_is_refused) {
 }
 
 TEST_P(LinkReal, a_server_learns_that_a_client_has_closed) {
+    std::vector<vbn_op_t> ops(50);
     Side a(GetParam(), 1), b(GetParam(), 1);
     vbn_peer_t *peer = a.connect(b);
-    std::vector<vbn_op_t> ops(50);
     for (auto &op : ops) a.send(peer, &op);
     vbn_disconnect(peer, VBN_CLOSE_FLUSH);
     ASSERT_TRUE(run_until({&a, &b}, [&] { return b.passive_lost == 1; }));
@@ -151,7 +158,57 @@ TEST_P(LinkReal, a_server_learns_that_a_client_has_closed) {
     EXPECT_EQ(a.errors, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, LinkReal, testing::Values("shm", "tcp"));
+/* A message that is announced, pulled and compared. */
+struct Pulled {
+    std::vector<uint8_t> bytes;
+    struct iovec iov = {};
+    vbn_op_t op = {};
+    static void on_message(void *arg, const vbn_am_message_t *message) {
+        auto *pulled = static_cast<Pulled *>(arg);
+        pulled->bytes.assign(message->length, 0);
+        pulled->iov = {pulled->bytes.data(), pulled->bytes.size()};
+        pulled->op.complete = 0;
+        ASSERT_EQ(vbn_am_pull(message->remote, &pulled->iov, 1, &pulled->op), VBN_INPROGRESS) << vbn_error_text();
+    }
+};
+
+TEST_P(LinkReal, large_messages_arrive_whole_in_both_directions) {
+    constexpr size_t kBytes = 3 << 20;
+    Pulled at[2];
+    Side a(GetParam(), 1), b(GetParam(), 1);
+    ASSERT_EQ(vbn_am_handler(b.worker, 2, Pulled::on_message, &at[0]), VBN_OK);
+    ASSERT_EQ(vbn_am_handler(a.worker, 2, Pulled::on_message, &at[1]), VBN_OK);
+    vbn_peer_t *peers[] = {a.connect(b), b.connect(a)};
+    for (int round = 0; round < 4; round++) {
+        std::vector<uint8_t> data[2];
+        vbn_op_t ops[2] = {};
+        struct iovec iov[2];
+        for (size_t i : {0u, 1u}) {
+            at[i].op.complete = 0;
+            data[i].resize(kBytes);
+            for (size_t k = 0; k < kBytes; k++) data[i][k] = static_cast<uint8_t>(k * 7 + k / 4096 + i + round);
+            iov[i] = {data[i].data(), kBytes};
+            ASSERT_GE(vbn_am_send(peers[i], 2, nullptr, 0, &iov[i], 1, 0, &ops[i]), 0) << vbn_error_text();
+        }
+        ASSERT_TRUE(run_until({&a, &b}, [&] {
+            return at[0].op.complete == 1 && at[1].op.complete == 1 && ops[0].complete == 1 && ops[1].complete == 1;
+        })) << a.text << b.text;
+        EXPECT_TRUE(at[0].bytes == data[0]);
+        EXPECT_TRUE(at[1].bytes == data[1]);
+        if (strstr(GetParam(), "link.rails=3") != nullptr) { /* the rounds after this one use them */
+            ASSERT_TRUE(run_until({&a, &b}, [&] {
+                char text[512];
+                vbn_explain(peers[0], text, sizeof(text));
+                return strstr(text, " lanes, ") != nullptr;
+            }));
+        }
+    }
+    EXPECT_EQ(a.errors + b.errors, 0) << a.text << b.text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, LinkReal,
+                         testing::Values("shm", "tcp", "tcp tl.tcp.tls=true", "tcp tl.tcp.interface=::1",
+                                         "tcp link.rails=3", "tcp link.rails=3 tl.tcp.tls=true"));
 
 /* Numbered messages of one sender. */
 struct Numbers {
@@ -180,8 +237,10 @@ int cut_connections() {
     return cut;
 }
 
-TEST(LinkRealResume, tcp_connections_that_are_cut_while_messages_are_on_their_way_go_on_without_loss) {
-    Side a("tcp", 1, "20s"), b("tcp", 1, "20s");
+class LinkRealResume : public testing::TestWithParam<const char *> {};
+
+TEST_P(LinkRealResume, tcp_connections_that_are_cut_while_messages_are_on_their_way_go_on_without_loss) {
+    Side a(GetParam(), 1, "20s"), b(GetParam(), 1, "20s");
     Numbers numbers;
     ASSERT_EQ(vbn_am_handler(b.worker, 2, Numbers::on_message, &numbers), VBN_OK);
     vbn_peer_t *peer = a.connect(b);
@@ -215,6 +274,9 @@ TEST(LinkRealResume, tcp_connections_that_are_cut_while_messages_are_on_their_wa
     vbn_disconnect(peer, VBN_CLOSE_FLUSH);
     ASSERT_TRUE(run_until({&a, &b}, [&] { return b.passive_lost == 1; })) << b.log;
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, LinkRealResume,
+                         testing::Values("tcp", "tcp tl.tcp.tls=true", "tcp link.rails=2 tl.tcp.chunk_bytes=4K"));
 
 TEST(LinkRealSelf, a_worker_reaches_itself) {
     Side a("self,shm,tcp", 1);

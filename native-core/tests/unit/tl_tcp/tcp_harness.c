@@ -7,6 +7,9 @@
 
 #include "tl/tcp/tcp_private.h"
 
+static const uint8_t default_key[32] = {7};
+const uint8_t *harness_job_key = default_key;
+
 struct harness {
     void *node;
     harness_upcalls_t upcalls;
@@ -78,7 +81,7 @@ vbn_status_t harness_open(void *node, const harness_upcalls_t *upcalls, const ch
     for (size_t i = 0; pairs[i] && status == VBN_OK; i += 2)
         status = settings_set(&harness->settings, pairs[i], pairs[i + 1]);
     tl_params_t params = {.settings = &harness->settings, .log = &harness->log, .counters = &harness->counters,
-                          .worker_uid = 1,
+                          .worker_uid = 1, .job_key = harness_job_key,
                           .upcalls = {.arg = harness, .accepted = on_accepted, .ready = on_ready, .rx = on_rx,
                                       .sink = upcalls->sink ? on_sink : NULL, .tx_done = on_tx_done,
                                       .tx_ready = on_tx_ready, .ep_error = on_error}};

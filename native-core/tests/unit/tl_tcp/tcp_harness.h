@@ -26,6 +26,8 @@ typedef struct harness_upcalls {
     void (*log)(void *node, vbn_log_level_t level, const char *line);
 } harness_upcalls_t;
 
+/* Job key of the harnesses opened from now on; NULL: none. */
+extern const uint8_t *harness_job_key;
 /* pairs: key, value, key, value, NULL. */
 vbn_status_t harness_open(void *node, const harness_upcalls_t *upcalls, const char *const *pairs,
                           harness_t **harness_p);
