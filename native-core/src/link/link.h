@@ -121,6 +121,10 @@ void link_promote(vbn_peer_t *peer);
 /* func runs exactly once unless the call fails (< 0): also when the peer is lost, then with the peer's status. It may
  * run before link_import returns, and waits while the peer is not READY. */
 vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg);
+/* Bulk data past the packets, to a READY peer over a transport that offers it: see tl_direct_t and tl_ops_t. */
+bool link_direct(const vbn_peer_t *peer, tl_direct_t *direct_p);
+vbn_status_t link_copy(vbn_peer_t *peer, bool write, void *local, uint64_t remote, size_t length);
+bool link_present(const vbn_peer_t *peer);
 /* The upper layer found the peer lying: the peer is LOST with this status as soon as the running upcall has returned
  * (from the next progress at the latest), with peer_down and the user's error callback. Safe inside rx and sink; no
  * upcall happens inside. text is copied. Later packets of the peer may be dropped at once. Idempotent. */

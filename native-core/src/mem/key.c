@@ -149,6 +149,25 @@ vbn_status_t mem_key_hold(mem_registry_t *registry, uint64_t key_handle, uint64_
     return status;
 }
 
+bool mem_hold_range(mem_registry_t *registry, const void *address, size_t length, mem_key_info_t *info_p,
+                    vbn_mem_t **mem_p)
+{
+    mem_key_t *key = NULL;
+    pthread_mutex_lock(&registry->lock);
+    vbn_mem_t *mem = mem_find_locked(registry, address, length);
+    if (mem == NULL || key_for(mem, 0, mem_size(mem), VBN_ACCESS_READ, &key) != VBN_OK) {
+        pthread_mutex_unlock(&registry->lock);
+        return false;
+    }
+    mem->holds++;
+    *mem_p = mem;
+    *info_p = (mem_key_info_t){.key_handle = key->handle, .owner_id = registry->id, .mem_handle = mem->handle,
+                               .mem_bytes = mem_size(mem), .length = length, .access = VBN_ACCESS_READ,
+                               .offset = (uint64_t)((const uint8_t *)address - (const uint8_t *)mem_address(mem))};
+    pthread_mutex_unlock(&registry->lock);
+    return true;
+}
+
 void mem_unhold(vbn_mem_t *mem)
 {
     mem_registry_t *registry = mem->registry;

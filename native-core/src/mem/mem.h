@@ -76,6 +76,10 @@ typedef struct mem_key_info {
     bool by_packets; /* memory of the user's own: it has no descriptor, so peers do not ask for it */
 } mem_key_info_t;
 
+/* When [address, address+length) lies in one memory that peers can map: holds it as mem_key_hold does, and describes a
+ * key that lets a peer read all of it, with offset and length those of the range. false: it does not, nothing is held. */
+bool mem_hold_range(mem_registry_t *registry, const void *address, size_t length, mem_key_info_t *info_p,
+                    vbn_mem_t **mem_p);
 /* Decodes a blob from outside: checks version, lengths, rights, overflow. VBN_ERR_PROTOCOL. Pure. */
 vbn_status_t mem_key_decode(const void *blob, size_t length, mem_key_info_t *info_p);
 uint64_t mem_registry_id(const mem_registry_t *registry);

@@ -109,6 +109,8 @@ static inline uint64_t mem_mix(uint64_t a, uint64_t b)
 
 /* Makes every key of mem stale. Lock held. */
 void mem_drop_keys(vbn_mem_t *mem);
+/* As mem_find. Lock held. */
+vbn_mem_t *mem_find_locked(mem_registry_t *registry, const void *address, size_t length);
 /* VBN_ERR_FORKED in a child of the process that opened the registry. */
 vbn_status_t mem_check_fork(const mem_registry_t *registry);
 /* A memory without mapping and descriptor, not published; NULL when the heap is exhausted. path may be NULL. */

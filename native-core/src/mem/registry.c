@@ -148,19 +148,24 @@ vbn_status_t mem_revoke(vbn_mem_t *mem)
     return VBN_OK;
 }
 
-vbn_mem_t *mem_find(mem_registry_t *registry, const void *address, size_t length)
+vbn_mem_t *mem_find_locked(mem_registry_t *registry, const void *address, size_t length)
 {
     uintptr_t start = (uintptr_t)address;
-    vbn_mem_t *found = NULL;
+    itree_node_t *node = NULL;
     if (length == 0 || length > UINTPTR_MAX - start)
         return NULL;
-    pthread_mutex_lock(&registry->lock);
-    itree_node_t *node = NULL;
-    while (found == NULL && (node = itree_overlap(&registry->by_address, start, start + length, node)) != NULL) {
+    while ((node = itree_overlap(&registry->by_address, start, start + length, node)) != NULL) {
         vbn_mem_t *mem = container_of(node, vbn_mem_t, node);
         if (node->start <= start && node->end >= start + length && !mem->revoked && mem->region == NULL)
-            found = mem;
+            return mem;
     }
+    return NULL;
+}
+
+vbn_mem_t *mem_find(mem_registry_t *registry, const void *address, size_t length)
+{
+    pthread_mutex_lock(&registry->lock);
+    vbn_mem_t *found = mem_find_locked(registry, address, length);
     pthread_mutex_unlock(&registry->lock);
     return found;
 }

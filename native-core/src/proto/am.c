@@ -106,6 +106,7 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const 
     proto_header_t header = *message;
     header.op = op->handle;
     op->stream.stages = (uint8_t)header.stages;
+    direct_offer(op, &header);
     status = proto_send_header(peer, &header);
     if (status < 0) {
         op_detach(op);
@@ -209,7 +210,7 @@ void am_rx_rts(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *h
         return;
     }
     *remote = (vbn_am_remote_t){.engine = engine, .peer = peer, .sender_op = header->op, .length = header->length,
-                                .stages = (uint8_t)header->stages};
+                                .stages = (uint8_t)header->stages, .place = header->place};
     list_append(&p->remotes, &remote->link);
     p->incoming++;
     vbn_am_message_t message = {.peer = peer, .header = header->user, .header_length = header->user_bytes,

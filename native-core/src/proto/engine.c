@@ -83,8 +83,9 @@ static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
         return;
     }
     if (op->kind == OP_LARGE) /* dropped or refused before it was pulled, or all of it was pulled */
-        valid = valid && (op->state == OP_WAITING || s->moved == s->length) &&
-                (header->length == 0 || (op->state == OP_RUNNING && header->length == s->length));
+        valid = valid && (op->state == OP_WAITING || op->state == OP_COPYING || s->moved == s->length) &&
+                (header->length == 0 ||
+                 ((op->state == OP_RUNNING || op->direct.offered) && header->length == s->length));
     else /* a get or pull that failed, or a get of nothing */
         valid = valid && (op->kind == OP_GET || op->kind == OP_PULL) && (status < 0 || s->length == 0);
     if (!valid)
@@ -108,6 +109,7 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
         counter_add(engine->counters, COUNTER_AM_UNHANDLED, 1); /* engine_rx found no handler */
         break;
     case PROTO_RTS:
+    case PROTO_RTS_AT:
         am_rx_rts(engine, peer, &header);
         break;
     case PROTO_PULL:
@@ -140,10 +142,17 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
         tag_rx_message(engine, peer, &header, payload, payload_bytes);
         break;
     case PROTO_TAG_RTS:
+    case PROTO_TAG_RTS_AT:
         tag_rx_announced(engine, peer, &header);
         break;
     case PROTO_TAG_CREDIT_BACK:
         tag_rx_credit(engine, peer, &header);
+        break;
+    case PROTO_PULL_AT:
+        direct_rx_pull(engine, peer, &header);
+        break;
+    case PROTO_HELPED:
+        direct_rx_helped(engine, peer, &header);
         break;
     case PROTO_TYPE_END:
         break; /* the decoder refuses it */
@@ -275,6 +284,8 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     list_init(&engine->peers);
     list_init(&engine->active);
     list_init(&engine->requests);
+    list_init(&engine->copying);
+    keep_open(&engine->keep, params->memory);
     *engine_p = engine;
     return VBN_OK;
 }
@@ -297,6 +308,7 @@ void proto_engine_close(proto_engine_t *engine)
     if (engine == NULL)
         return;
     tag_close(engine);
+    keep_close(&engine->keep);
     while ((link = list_pop(&engine->requests)) != NULL)
         free(container_of(link, key_request_t, link));
     handle_table_free(&engine->ops);
@@ -312,21 +324,26 @@ void proto_engine_close(proto_engine_t *engine)
 
 bool proto_busy(const proto_engine_t *engine)
 {
-    return !list_empty(&engine->active);
+    return !list_empty(&engine->active) || !list_empty(&engine->copying);
 }
 
-static COLD unsigned run_active(proto_engine_t *engine)
+static unsigned run_list(list_link_t *list, void (*run)(proto_stream_t *stream))
 {
     unsigned waiting = 0;
     unsigned events = 0;
     /* As many as there are now: streams that pause again wait for the next call. */
-    list_for_each(pos, &engine->active) waiting++;
-    for (list_link_t *link; events < waiting && (link = list_pop(&engine->active)) != NULL; events++)
-        stream_pump(container_of(link, proto_stream_t, active));
+    list_for_each(pos, list) waiting++;
+    for (list_link_t *link; events < waiting && (link = list_pop(list)) != NULL; events++)
+        run(container_of(link, proto_stream_t, active));
     return events;
+}
+
+static COLD unsigned run_active(proto_engine_t *engine)
+{
+    return run_list(&engine->active, stream_pump) + run_list(&engine->copying, direct_run);
 }
 
 unsigned proto_progress(proto_engine_t *engine)
 {
-    return list_empty(&engine->active) ? 0 : run_active(engine);
+    return proto_busy(engine) ? run_active(engine) : 0;
 }

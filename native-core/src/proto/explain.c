@@ -40,6 +40,20 @@ static void add_packets(text_t *text, const proto_engine_t *engine, const tl_cap
         add(text, ", %u at once (proto.stream_depth)", engine->stream_depth);
 }
 
+/* What an announced message of one piece at both sides may do instead. */
+static void add_direct(text_t *text, const vbn_peer_t *peer, uint64_t size)
+{
+    tl_direct_t direct;
+    if (size < PROTO_DIRECT_MIN || !link_direct(peer, &direct))
+        return;
+    if (direct.copies)
+        add(text, "in one copy from memory of vbn_mem_alloc, which it maps, or from the sender's process (tl.shm.copy)%s, "
+            "else ", size >= PROTO_HELP_MIN ? ", the sender copying a part" : "");
+    else
+        add(text, "in one copy from memory of vbn_mem_alloc, which it maps, else (this kernel or tl.shm.copy forbids "
+            "direct copies between both processes) ");
+}
+
 /* What the cost model says of each way, the chosen one first. */
 static void add_estimates(text_t *text, const model_t *model, model_way_t chosen, uint64_t size)
 {
@@ -77,7 +91,9 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
         if (tagged)
             add(text, "; announced while %u bytes sent before have no receive", PROTO_TAG_CREDIT);
     } else {
-        add(text, "is announced and pulled by the receiver in ");
+        add(text, "is announced and pulled by the receiver ");
+        add_direct(text, peer, size);
+        add(text, "in ");
         add_packets(text, engine, caps, size);
         add(text, ", because more than %llu bytes (%s) do not go whole", (unsigned long long)limit, why);
     }

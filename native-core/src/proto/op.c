@@ -70,6 +70,8 @@ void op_detach(proto_op_t *op)
     if (op->handle != 0)
         (void)handle_drop(&op->stream.engine->ops, op->handle);
     op->handle = 0;
+    if (op->kind == OP_LARGE || op->kind == OP_PULL)
+        direct_end(op);
     if (op->kind == OP_LARGE && op->stream.peer != NULL)
         proto_peer_of(op->stream.peer)->announced--;
     fence_leave(op);

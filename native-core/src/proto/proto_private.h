@@ -8,6 +8,7 @@
 #include "base/handle.h"
 #include "base/hot.h"
 #include "base/mpool.h"
+#include "proto/keep.h"
 #include "proto/proto.h"
 #include "proto/proto_wire.h"
 #include "proto/stage.h"
@@ -17,6 +18,8 @@
 #define PROTO_PUMP_MAX 64u       /* segments of one transfer sent in a row, so that others get their turn */
 #define PROTO_MAX_OPS (1u << 24) /* operations with a handle that may be pending in a worker */
 
+#define PROTO_DIRECT_MIN (8u << 10) /* announced messages of one piece that are copied without packets where possible */
+#define PROTO_HELP_MIN (64u << 10)  /* and by both sides together */
 #define PROTO_BOUNCE_BYTES STAGE_CHUNK /* data that is not a list of buffers, or compressed, is sent through copies */
 
 /* A position in the user's data. */
@@ -82,7 +85,24 @@ typedef struct proto_stream {
 } proto_stream_t;
 
 typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH, OP_ATOMIC, OP_RECEIVE, OP_SYNC } op_kind_t;
-typedef enum op_state { OP_WAITING, OP_PROBING, OP_RUNNING, OP_FINISHED } op_state_t;
+/* COPYING: without packets, see direct.c. */
+typedef enum op_state { OP_WAITING, OP_PROBING, OP_RUNNING, OP_COPYING, OP_FINISHED } op_state_t;
+
+/* What a pull, or the message that is pulled, needs when it is copied without packets. The stream's key is then the address
+ * of the data in the other process, key_offset in our mapping of its memory. */
+typedef struct proto_direct {
+    union {
+        mem_import_t *import; /* OP_PULL: held, or NULL */
+        vbn_mem_t *held;      /* OP_LARGE: what the announcement offers to map, or NULL */
+    };
+    uint32_t tag;    /* of the claim */
+    uint32_t chunks; /* OP_PULL: next one when copying alone; OP_LARGE: written for the receiver */
+    uint8_t slot;    /* 1 + index of the claim, 0 = copying alone */
+    bool offered;    /* OP_LARGE */
+    bool heard;      /* OP_PULL: HELPED came */
+    bool unhelped;   /* it said that the helper could not write */
+    bool failed;     /* OP_PULL: we cannot read; the data is to come by packets */
+} proto_direct_t;
 
 /* The core's part of a vbn_op_t; lives in its priv[]. */
 typedef struct __attribute__((may_alias)) proto_op {
@@ -106,6 +126,7 @@ typedef struct __attribute__((may_alias)) proto_op {
             uint64_t source; /* uid, 0 = any */
             vbn_tag_info_t *info;
         } receive; /* OP_RECEIVE */
+        proto_direct_t direct; /* OP_PULL, OP_LARGE */
     };
 } proto_op_t;
 
@@ -146,6 +167,8 @@ typedef struct proto_peer {
     uint32_t incoming;  /* announced by the peer and not yet pulled or dropped */
     uint32_t announced; /* by us: OP_LARGE not complete */
     uint32_t stream_count;
+    uint32_t claim_tag;    /* of the last transfer that both sides copied */
+    bool no_direct;        /* it failed once: packets */
     uint32_t unsent;       /* puts and atomics not wholly handed to the link; all of one epoch */
     uint32_t unsent_epoch; /* that epoch */
     uint64_t tag_sent;     /* of PROTO_TAG_CREDIT at the peer, in use by us */
@@ -178,9 +201,11 @@ struct vbn_am_remote {
     uint64_t sender_op;
     uint64_t length;
     uint8_t stages; /* offered */
+    proto_place_t place;
 };
 
 #define TAG_SMALL_BYTES 256u
+_Static_assert(sizeof(proto_place_t) <= TAG_SMALL_BYTES, "announced messages keep it in place of data");
 
 /* A tagged message that no receive has taken yet. Kept in engine->tags, or given out by a probe. */
 struct vbn_tag_message {
@@ -194,7 +219,7 @@ struct vbn_tag_message {
     uint64_t length;
     uint64_t sender_op; /* to be answered, 0 = not */
     uint8_t stages;     /* offered by the announcement */
-    bool announced;     /* the data is still at the sender */
+    bool announced;     /* the data is still at the sender: data holds a proto_place_t */
     bool kept;          /* in engine->tags */
     bool orphan;        /* counted in engine->orphan_bytes */
     bool small;         /* from engine->tag_messages, else from the heap */
@@ -275,6 +300,8 @@ struct proto_engine {
     bool closing;
     list_link_t peers; /* proto_peer_t.link, all that are not down */
     list_link_t active;
+    list_link_t copying; /* proto_stream_t.active of transfers without packets that have something to copy */
+    keep_t keep;
     list_link_t requests;
     proto_handler_t handlers[VBN_AM_IDS];
 };
@@ -405,6 +432,21 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *header, const s
                          vbn_op_t *user_op);
 /* Checks an announcement against what a peer may do; blames it. */
 bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+
+/* ---- direct.c */
+/* Adds to an announcement where the data lies, when the receiver could use it. */
+void direct_offer(proto_op_t *op, proto_header_t *header);
+/* Starts to copy an announced message from there; false: it has to come by packets. */
+bool direct_begin(proto_op_t *op, const proto_place_t *place);
+void direct_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void direct_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+/* The next chunk of a transfer. May complete the op. */
+void direct_run(proto_stream_t *stream);
+/* The op ends: lets go of what it holds. */
+void direct_end(proto_op_t *op);
+/* ---- pull.c */
+/* Gets the data of an announced message, one way or the other. The op is set up, but for its state. */
+vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned stages);
 
 /* ---- tag_send.c, tag_recv.c */
 void tag_rx_credit(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);

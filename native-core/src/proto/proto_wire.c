@@ -7,14 +7,17 @@
 #include <string.h>
 
 #include "base/endian.h"
+#include "tl/claim.h"
 
 /* The 64-bit words that follow the prefix, in wire order, as offsets in proto_header_t. */
 typedef struct layout {
     uint8_t words;
-    uint8_t at[7];
+    uint8_t at[9];
 } layout_t;
 
 #define AT(field) ((uint8_t)offsetof(proto_header_t, field))
+#define PLACE AT(place.address), AT(place.key), AT(place.offset), AT(place.owner), AT(place.memory), \
+              AT(place.memory_bytes)
 static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_AM] = {0, {0}},
     [PROTO_RTS] = {2, {AT(op), AT(length)}},
@@ -32,9 +35,13 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_TAG_RTS] = {3, {AT(op), AT(length), AT(tag)}},
     [PROTO_TAG_CREDIT_BACK] = {1, {AT(length)}},
     [PROTO_DATA_STAGED] = {4, {AT(op), AT(offset), AT(length), AT(check)}},
+    [PROTO_RTS_AT] = {8, {AT(op), AT(length), PLACE}},
+    [PROTO_TAG_RTS_AT] = {9, {AT(op), AT(length), AT(tag), PLACE}},
+    [PROTO_PULL_AT] = {4, {AT(op), AT(target), AT(place.address), AT(claim)}},
+    [PROTO_HELPED] = {2, {AT(op), AT(length)}},
 };
 _Static_assert(sizeof(proto_header_t) < 256, "offsets fit one byte");
-_Static_assert(PROTO_PREFIX_BYTES + 7 * 8 == PROTO_HEADER_MAX, "the longest layout");
+_Static_assert(PROTO_PREFIX_BYTES + 9 * 8 == PROTO_HEADER_MAX, "the longest layout");
 
 uint32_t proto_header_bytes(const proto_header_t *h)
 {
@@ -101,10 +108,38 @@ static vbn_status_t check_stages(const proto_header_t *h)
     return stage_valid(h->stages) && (negotiates || h->stages == 0) ? VBN_OK : bad("stages");
 }
 
+/* A range that can be computed with, of a memory that a key could describe. */
+static vbn_status_t check_place(const proto_header_t *h)
+{
+    const proto_place_t *place = &h->place;
+    if (h->length > UINT64_MAX / 2 || place->address > UINT64_MAX / 2)
+        return bad("place of a message");
+    if (place->key == 0)
+        return (place->offset | place->owner | place->memory | place->memory_bytes) == 0 ? VBN_OK
+                                                                                         : bad("place without a key");
+    if (place->owner == 0 || place->memory == 0 || place->memory_bytes > SIZE_MAX / 2 ||
+        place->offset > place->memory_bytes || h->length > place->memory_bytes - place->offset)
+        return bad("place of a message");
+    return VBN_OK;
+}
+
+static vbn_status_t check_direct(const proto_header_t *h)
+{
+    if (h->type == PROTO_RTS_AT || h->type == PROTO_TAG_RTS_AT)
+        return check_place(h);
+    if (h->type == PROTO_PULL_AT && ((h->claim & PROTO_CLAIM_SLOT) >= TL_CLAIMS ||
+                                     h->claim >> PROTO_CLAIM_TAG > CLAIM_TAG_MASK || h->place.address == 0 ||
+                                     h->place.address > UINT64_MAX / 2))
+        return bad("claim or address");
+    if (h->type == PROTO_HELPED && h->code >= (unsigned)-VBN_STATUS_LAST)
+        return bad("status code");
+    return VBN_OK;
+}
+
 /* What a code, flag or payload may be for each type. */
 static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_bytes)
 {
-    bool carries_user = h->type == PROTO_AM || h->type == PROTO_RTS;
+    bool carries_user = h->type == PROTO_AM || h->type == PROTO_RTS || h->type == PROTO_RTS_AT;
     if (h->user_bytes > (carries_user ? (uint32_t)VBN_AM_HEADER_MAX : 0u))
         return bad("user header");
     if (carries_user && h->code >= VBN_AM_IDS)
@@ -114,7 +149,8 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
     if (h->type == PROTO_PUT && h->code > (PROTO_PUT_LAST | PROTO_PUT_PROBE))
         return bad("put flags");
     bool no_code = h->type == PROTO_PULL || h->type == PROTO_DATA || h->type == PROTO_GET ||
-                   (h->type >= PROTO_TAG && h->type != PROTO_PUT_BLOCKS && h->type != PROTO_DATA_STAGED);
+                   (h->type >= PROTO_TAG && h->type != PROTO_PUT_BLOCKS && h->type != PROTO_DATA_STAGED &&
+                    h->type != PROTO_RTS_AT && h->type != PROTO_HELPED);
     if (no_code && h->code != 0)
         return bad("reserved code");
     if (h->type != PROTO_STATUS && h->last != 0)
@@ -133,6 +169,8 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
     if (h->type == PROTO_ATOMIC && check_atomic(h) != VBN_OK)
         return VBN_ERR_PROTOCOL;
     if (check_stages(h) != VBN_OK || (h->type == PROTO_DATA_STAGED && check_staged(h, payload_bytes) != VBN_OK))
+        return VBN_ERR_PROTOCOL;
+    if (h->type >= PROTO_RTS_AT && check_direct(h) != VBN_OK)
         return VBN_ERR_PROTOCOL;
     bool carries_data = h->type == PROTO_AM || h->type == PROTO_DATA || h->type == PROTO_PUT_SIGNAL ||
                         h->type == PROTO_TAG || h->type == PROTO_PUT_BLOCKS || h->type == PROTO_DATA_STAGED ||

@@ -2,9 +2,10 @@
  * proto_wire.h - headers of the protocol layer. Pure functions, no state; any thread. Little endian.
  *
  *   offset 0  u8  type
- *          1  u8  code      AM, RTS: id; STATUS: -vbn_status; PUT, PUT_BLOCKS: PROTO_PUT_* flags; PUT_SIGNAL: vbn_atomic_kind_t;
- *                           ATOMIC: vbn_atomic_kind_t and PROTO_ATOMIC_* flags; DATA_STAGED: stage_form_t; else 0
- *          2  u16 user      AM, RTS: bytes of the user's header at the end; else 0
+ *          1  u8  code      AM, RTS, RTS_AT: id; STATUS, HELPED: -vbn_status; PUT, PUT_BLOCKS: PROTO_PUT_* flags;
+ *                           PUT_SIGNAL: vbn_atomic_kind_t; ATOMIC: vbn_atomic_kind_t and PROTO_ATOMIC_* flags;
+ *                           DATA_STAGED: stage_form_t; else 0
+ *          2  u16 user      AM, RTS, RTS_AT: bytes of the user's header at the end; else 0
  *          4  u16 last      STATUS: 1 = last answer; else 0
  *          6  u16 stages    RTS, TAG_RTS: STAGE_* that the sender offers; PULL: those of them that are to be used; else 0
  *
@@ -24,6 +25,12 @@
  *   PUT_BLOCKS, GET_BLOCKS  as PUT, GET, then block, stride                  blocks at this distance from each other
  *   DATA_STAGED  op, offset, length, check; payload = the chunk's form       segment of `length` plain bytes; check: their
  *                                                                            CRC-32C when that is a stage, else 0
+ *   RTS_AT, TAG_RTS_AT  as RTS, TAG_RTS, then address, key, offset, owner,   the data also lies at this address of the
+ *              memory, memory_bytes                                         sender's process (0: unknown) and in this
+ *                                                                           memory (key 0: not); same host only
+ *   PULL_AT  op, target, address, claim                                     the receiver copies by itself; the sender
+ *                                                                           may copy chunks of this claim to address
+ *   HELPED   op, length                                                     the sender has; code: or why not
  *
  * op, target, key are handles of 64 bits: index and generation, checked by whoever gave them out. */
 #ifndef VBN_PROTO_PROTO_WIRE_H
@@ -50,6 +57,10 @@ typedef enum proto_type {
     PROTO_PUT_BLOCKS,
     PROTO_GET_BLOCKS,
     PROTO_DATA_STAGED,
+    PROTO_RTS_AT,
+    PROTO_TAG_RTS_AT,
+    PROTO_PULL_AT,
+    PROTO_HELPED,
     PROTO_TYPE_END
 } proto_type_t;
 
@@ -66,7 +77,20 @@ typedef enum proto_type {
 #define PROTO_TAG_WHOLE_MAX (64u << 10) /* longest whole message */
 
 #define PROTO_PREFIX_BYTES 8u
-#define PROTO_HEADER_MAX 64u /* without the user's header */
+#define PROTO_HEADER_MAX 80u /* without the user's header */
+
+#define PROTO_CLAIM_SLOT 0xffu /* of PULL_AT.claim; the tag is above it */
+#define PROTO_CLAIM_TAG 8
+
+/* Where the data of an announced message lies. */
+typedef struct proto_place {
+    uint64_t address; /* in the sender's process, 0 = not said */
+    uint64_t key;     /* the owner's handle of a key for the whole memory, 0 = in no memory that can be mapped */
+    uint64_t offset;  /* in that memory */
+    uint64_t owner;
+    uint64_t memory;
+    uint64_t memory_bytes;
+} proto_place_t;
 
 /* A decoded header. Fields a type does not have are 0. */
 typedef struct proto_header {
@@ -88,10 +112,14 @@ typedef struct proto_header {
         uint64_t tag;           /* TAG, TAG_RTS */
         uint64_t stride;        /* PUT_BLOCKS, GET_BLOCKS */
     };
-    uint64_t signal_value;
+    union {
+        uint64_t signal_value;
+        uint64_t claim; /* PULL_AT */
+    };
     uint64_t key;
     uint64_t offset;
     uint64_t length;
+    proto_place_t place; /* RTS_AT, TAG_RTS_AT; PULL_AT: its address */
     const uint8_t *user;     /* points into the decoded bytes; for encode: the bytes to copy */
     uint32_t user_bytes;
 } proto_header_t;

@@ -19,6 +19,12 @@ vbn_status_t pull_ask(proto_op_t *op, unsigned stages)
     return proto_send_header(op->stream.peer, &header);
 }
 
+vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned stages)
+{
+    op->direct = (proto_direct_t){0}; /* a tagged receive had its own data there */
+    return stages == 0 && direct_begin(op, place) ? VBN_OK : pull_ask(op, stages);
+}
+
 vbn_status_t proto_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, size_t count, vbn_op_t *user_op)
 {
     uint64_t room = 0;
@@ -44,7 +50,7 @@ vbn_status_t proto_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, siz
     if (status != VBN_OK)
         return status;
     op->stream.target = remote->sender_op;
-    status = pull_ask(op, remote->stages);
+    status = pull_start(op, &remote->place, remote->stages);
     if (status < 0) {
         op_detach(op);
         return status;
@@ -65,7 +71,8 @@ void proto_am_drop(vbn_am_remote_t *remote)
 void pull_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_op_t *op = op_find(engine, peer, header->op);
-    if (op == NULL || op->kind != OP_LARGE || op->state != OP_WAITING || op->stream.length == 0) {
+    if (op == NULL || op->kind != OP_LARGE || (op->state != OP_WAITING && op->state != OP_COPYING) ||
+        op->stream.length == 0) {
         proto_blame(engine, peer, "the peer pulled a message that was not announced to it or is already pulled");
         return;
     }

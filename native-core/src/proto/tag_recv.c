@@ -55,7 +55,8 @@ static void message_free(tag_message_t *message)
 /* ------------------------------------------------------------------------------- a receive gets its message */
 
 /* Asks the sender of an announced message for its data. The receive becomes a pull: VBN_INPROGRESS, or done at once. */
-static vbn_status_t pull(proto_op_t *op, vbn_peer_t *peer, uint64_t sender_op, uint64_t length, unsigned stages)
+static vbn_status_t pull(proto_op_t *op, vbn_peer_t *peer, uint64_t sender_op, uint64_t length,
+                         const proto_place_t *place, unsigned stages)
 {
     proto_engine_t *engine = op->stream.engine;
     if (length == 0) {
@@ -73,7 +74,7 @@ static vbn_status_t pull(proto_op_t *op, vbn_peer_t *peer, uint64_t sender_op, u
     op->stream.length = length;
     list_remove(&op->link);
     list_append(&proto_peer_of(peer)->ops, &op->link);
-    status = pull_ask(op, stages);
+    status = pull_start(op, place, stages);
     return status < 0 ? status : VBN_INPROGRESS;
 }
 
@@ -86,13 +87,15 @@ static vbn_status_t deliver(proto_op_t *op, tag_message_t *message)
     vbn_status_t status = length > room ? too_long(length, room, message->tag) : VBN_OK;
     fill_info(op->receive.info, peer, message->source, message->tag, length);
     if (message->announced) {
+        proto_place_t place;
+        memcpy(&place, message->data, sizeof(place));
         if (peer != NULL)
             proto_peer_of(peer)->incoming--;
         message_free(message);
         if (peer == NULL)
             return err_set(VBN_ERR_PEER_LOST, "the sender was lost before its message was received");
         if (status == VBN_OK)
-            return pull(op, peer, sender_op, length, stages);
+            return pull(op, peer, sender_op, length, &place, stages);
         proto_send_status(peer, sender_op, VBN_OK, true, 0);
         return status;
     }
@@ -224,6 +227,7 @@ void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
         return;
     }
     p->incoming++;
+    memcpy(message->data, &header->place, sizeof(header->place));
     proto_op_t *op = tag_find_posted(&engine->tags, message->source, message->tag);
     if (op == NULL) {
         counter_add(engine->counters, COUNTER_TAG_UNEXPECTED, 1);

@@ -100,6 +100,16 @@ typedef struct tl_caps {
     uint8_t copies;        /* of each byte, both sides, on its way to its place */
 } tl_caps_t;
 
+#define TL_CLAIMS 16u /* transfers of one direction of a pair that both sides may copy together at a time */
+
+/* Ways of bulk data past the packets, to one READY peer. */
+typedef struct tl_direct {
+    bool copies;               /* copy() works */
+    _Atomic uint64_t *ours;    /* TL_CLAIMS words shared with the peer (claim.h), handed out here */
+    uint32_t *used;            /* bit per claim of ours that is handed out: the caller sets and clears it */
+    _Atomic uint64_t *theirs;  /* handed out by the peer; it may write anything into them, and into ours */
+} tl_direct_t;
+
 typedef void (*tl_import_func_t)(void *arg, vbn_status_t status, mem_import_t *import);
 
 struct tl_ops {
@@ -131,6 +141,14 @@ struct tl_ops {
                                uint32_t length);
     /* TL_CAP_MAP only: maps the memory of a peer's key; func runs from progress or at once. */
     vbn_status_t (*import)(tl_ep_t *ep, const mem_key_info_t *info, tl_import_func_t func, void *arg);
+    /* Optional, the three together. direct: false when there is nothing past the packets. After disconnect() no helper of
+     * a claim in use writes any more. */
+    bool (*direct)(tl_ep_t *ep, tl_direct_t *direct_p);
+    /* Moves bytes between `local` here and `remote` in the peer's process, all or a part with an error. Blocks for the
+     * copy: callers keep `length` small. */
+    vbn_status_t (*copy)(tl_ep_t *ep, bool write, void *local, uint64_t remote, size_t length);
+    /* False when the peer may have ended or let go of us: what was copied before cannot be relied on. */
+    bool (*present)(tl_ep_t *ep);
 };
 
 extern const tl_ops_t tl_self_ops;

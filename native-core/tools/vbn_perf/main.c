@@ -40,7 +40,7 @@ _Noreturn void fail_system(const char *what)
     exit(1);
 }
 
-static void pin(int cpu)
+void pin(int cpu)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -82,7 +82,8 @@ static void run_transport(const char *transport, const perf_settings_t *settings
 {
     static side_t side;
     int pair[2];
-    side = (side_t){.shared = share(sizeof(shared_t)), .raw = share(REGION), .stages = settings->stages};
+    side = (side_t){.shared = share(sizeof(shared_t)), .raw = share(REGION), .stages = settings->stages,
+                    .transport = transport, .cpus = settings->cpus};
     raw_pair(pair);
     (void)fflush(stdout);
     pid_t pid = fork();

@@ -5,7 +5,7 @@
 
 #include "perf.h"
 
-enum { ID_ECHO = 1, ID_COUNT = 2, ID_PULL = 3, ID_REPLY = 4 };
+enum { ID_ECHO = 1, ID_COUNT = 2, ID_PULL = 3, ID_REPLY = 4, ID_HEAP = 5 };
 
 vbn_op_t *take_op(side_t *side)
 {
@@ -45,8 +45,10 @@ static void send_message(side_t *side, vbn_peer_t *peer, unsigned id, const void
 {
     vbn_op_t *op = take_op(side);
     struct iovec *iov = &side->iov[op - side->ops];
-    *iov = (struct iovec){side->buffer, size};
-    vbn_status_t status = vbn_am_send(peer, id, header, header_length, iov, 1, id == ID_PULL ? VBN_AM_PULL | side->stages : 0, op);
+    bool pulled = id == ID_PULL || id == ID_HEAP;
+    *iov = (struct iovec){id == ID_HEAP ? side->heap : side->buffer, size};
+    vbn_status_t status =
+        vbn_am_send(peer, id, header, header_length, iov, 1, pulled ? VBN_AM_PULL | side->stages : 0, op);
     check(status, "vbn_am_send");
     if (status == VBN_OK)
         give_op(side, op);
@@ -70,16 +72,25 @@ static void on_count(void *arg, const vbn_am_message_t *m)
     }
 }
 
-static void on_pull(void *arg, const vbn_am_message_t *m)
+static void pull(side_t *side, const vbn_am_message_t *m, uint8_t *to)
 {
-    side_t *side = arg;
     vbn_op_t *op = take_op(side);
     struct iovec *iov = &side->iov[op - side->ops];
-    *iov = (struct iovec){side->buffer, m->length};
+    *iov = (struct iovec){to, m->length};
     vbn_status_t status = vbn_am_pull(m->remote, iov, 1, op);
     check(status, "vbn_am_pull");
     if (status == VBN_OK)
         give_op(side, op);
+}
+
+static void on_pull(void *arg, const vbn_am_message_t *m)
+{
+    pull(arg, m, ((side_t *)arg)->buffer);
+}
+
+static void on_heap(void *arg, const vbn_am_message_t *m)
+{
+    pull(arg, m, ((side_t *)arg)->heap);
 }
 
 static void on_reply(void *arg, const vbn_am_message_t *m)
@@ -116,6 +127,7 @@ void open_side(side_t *side, const char *transport)
     check(vbn_am_handler(side->worker, ID_ECHO, on_echo, side), "handler");
     check(vbn_am_handler(side->worker, ID_COUNT, on_count, side), "handler");
     check(vbn_am_handler(side->worker, ID_PULL, on_pull, side), "handler");
+    check(vbn_am_handler(side->worker, ID_HEAP, on_heap, side), "handler");
     check(vbn_am_handler(side->worker, ID_REPLY, on_reply, side), "handler");
     check(vbn_mem_alloc(side->context, REGION, VBN_BACKING_MEMFD, NULL, &side->memory), "vbn_mem_alloc");
     side->buffer = vbn_mem_address(side->memory);
@@ -123,6 +135,10 @@ void open_side(side_t *side, const char *transport)
         uint64_t word = (i + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
         memcpy(side->buffer + i, &word, 8);
     }
+    side->heap = malloc(REGION);
+    if (side->heap == NULL)
+        fail("no heap");
+    memset(side->heap, 0x5a, REGION);
     if (side->rank == 1)
         serve_tags(side);
     if (side->rank == 1) {
@@ -143,6 +159,7 @@ void close_side(side_t *side)
         vbn_disconnect(side->peer, VBN_CLOSE_FLUSH);
     vbn_worker_destroy(side->worker);
     check(vbn_mem_free(side->memory), "vbn_mem_free");
+    free(side->heap);
     check(vbn_close(side->context), "vbn_close");
 }
 
@@ -201,6 +218,15 @@ double pull_bandwidth(side_t *side, size_t size, uint64_t count)
     double start = now();
     for (uint64_t i = 0; i < count; i++)
         send_message(side, side->peer, ID_PULL, NULL, 0, size);
+    drain(side);
+    return (double)(size * count) / (now() - start) * 1e-6;
+}
+
+double heap_bandwidth(side_t *side, size_t size, uint64_t count)
+{
+    double start = now();
+    for (uint64_t i = 0; i < count; i++)
+        send_message(side, side->peer, ID_HEAP, NULL, 0, size);
     drain(side);
     return (double)(size * count) / (now() - start) * 1e-6;
 }

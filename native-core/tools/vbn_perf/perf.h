@@ -4,6 +4,7 @@
  *   main.c   options, the two processes            rows.c   the table of rows, blocks, medians, output
  *   ours.c   our half: worker, peer, messages      raw.c    the bare mechanisms that ours is compared with
  *   verbs.c  the same for tagged messages, atomics, signals, strides
+ *   rival.c  the same through ucx_perftest
  *   self.c   cost of single operations within one process (--self)
  *
  *   client (parent, first cpu)                     server (child, second cpu)
@@ -24,7 +25,7 @@
 #define WINDOW 64
 #define DEADLINE_S 60.0
 
-typedef enum raw_kind { RAW_NONE, RAW_LINE, RAW_ECHO, RAW_SINK, RAW_SOURCE, RAW_STOP } raw_kind_t;
+typedef enum raw_kind { RAW_NONE, RAW_LINE, RAW_ECHO, RAW_SINK, RAW_SOURCE, RAW_REST, RAW_STOP } raw_kind_t;
 
 /* Pages that both processes map. */
 typedef struct shared {
@@ -52,7 +53,10 @@ typedef struct side {
     vbn_peer_t *peer;
     vbn_key_t *key;
     vbn_mem_t *memory;
-    uint8_t *buffer;  /* REGION bytes */
+    uint8_t *buffer;  /* REGION bytes of the core */
+    uint8_t *heap;    /* REGION bytes of our own */
+    const char *transport;
+    const int *cpus;
     unsigned stages;  /* VBN_SEND_* of the messages to be pulled */
     uint8_t *raw;     /* REGION bytes shared by both, for memcpy */
     uint64_t counted; /* messages received since the last reply */
@@ -87,6 +91,7 @@ double now(void); /* seconds */
 _Noreturn void fail(const char *what);        /* prints it with the core's error text */
 _Noreturn void fail_system(const char *what); /* with errno's */
 void check(vbn_status_t status, const char *what);
+void pin(int cpu);
 
 /* ---- ours.c */
 void open_side(side_t *side, const char *transport); /* the server also exports its memory */
@@ -97,6 +102,7 @@ double am_rate(side_t *side, size_t size, uint64_t count);
 double get_bandwidth(side_t *side, size_t size, uint64_t count);
 double put_bandwidth(side_t *side, size_t size, uint64_t count);
 double pull_bandwidth(side_t *side, size_t size, uint64_t count);
+double heap_bandwidth(side_t *side, size_t size, uint64_t count); /* the same from and to memory of our own */
 vbn_op_t *take_op(side_t *side); /* one of WINDOW whose completion gives it back; waits for it */
 void give_op(side_t *side, vbn_op_t *op);
 void drain(side_t *side); /* until all are complete */
@@ -113,6 +119,7 @@ double strided_bare(side_t *side, size_t size, uint64_t count);      /* the same
 /* ---- raw.c */
 void raw_pair(int pair[2]); /* connected TCP sockets over loopback */
 void raw_command(side_t *side, raw_kind_t kind, uint64_t count, uint64_t size);
+void raw_wait(side_t *side);                   /* until the server has done it */
 void raw_serve(side_t *side, raw_kind_t kind); /* the server's half of a command */
 double line_latency(side_t *side, size_t size, uint64_t count);
 double line_rate(side_t *side, size_t size, uint64_t count);
@@ -122,6 +129,12 @@ double socket_round_trip(side_t *side, size_t size, uint64_t count);
 double socket_out(side_t *side, size_t size, uint64_t count);
 double socket_in(side_t *side, size_t size, uint64_t count);
 double memcpy_bandwidth(side_t *side, size_t size, uint64_t count);
+
+/* ---- rival.c */
+bool rival_there(void);
+double rival_latency(side_t *side, size_t size, uint64_t count);
+double rival_rate(side_t *side, size_t size, uint64_t count);
+double rival_bandwidth(side_t *side, size_t size, uint64_t count);
 
 /* ---- rows.c */
 double median(double *values, unsigned count); /* sorts them */

@@ -103,6 +103,8 @@ void raw_serve(side_t *side, raw_kind_t kind)
         spin_in(side->socket, side->buffer, s->size);
         spin_out(side->socket, side->buffer, s->size);
     }
+    while (kind == RAW_REST && atomic_load(&s->ping) == 0)
+        usleep(500);
     if (kind == RAW_SINK) {
         read_all(side->socket, side->buffer, s->count);
         write_all(side->socket, side->buffer, 1, 1);
@@ -124,7 +126,7 @@ void raw_command(side_t *side, raw_kind_t kind, uint64_t count, uint64_t size)
     atomic_store(&s->command, sequence << 8 | kind);
 }
 
-static void command_wait(side_t *side)
+void raw_wait(side_t *side)
 {
     double end = now() + DEADLINE_S;
     while (atomic_load(&side->shared->done) != atomic_load(&side->shared->command))
@@ -144,7 +146,7 @@ double line_latency(side_t *side, size_t size, uint64_t count)
             ;
     }
     double seconds = now() - start;
-    command_wait(side);
+    raw_wait(side);
     return seconds / (double)count / 2 * 1e9;
 }
 
@@ -163,7 +165,7 @@ double socket_latency(side_t *side, size_t size, uint64_t count)
         spin_in(side->socket, side->buffer, bytes);
     }
     double seconds = now() - start;
-    command_wait(side);
+    raw_wait(side);
     return seconds / (double)count / 2 * 1e9;
 }
 
@@ -174,7 +176,7 @@ static double socket_sink(side_t *side, uint64_t bytes, uint64_t chunk)
     write_all(side->socket, side->buffer, bytes, chunk);
     read_all(side->socket, side->buffer, 1);
     double seconds = now() - start;
-    command_wait(side);
+    raw_wait(side);
     return seconds;
 }
 
@@ -201,7 +203,7 @@ double socket_in(side_t *side, size_t size, uint64_t count)
     for (uint64_t i = 0; i < count; i++)
         read_all(side->socket, side->buffer, size);
     double seconds = now() - start;
-    command_wait(side);
+    raw_wait(side);
     return (double)(size * count) / seconds * 1e-6;
 }
 

@@ -34,6 +34,11 @@ static const row_t ROWS[] = {
      64e6},
     {"core.strided.bandwidth", "bandwidth", "MB/s", strided_bandwidth, strided_bare, socket_out, "4096,65536,1048576", 0,
      64e6},
+    {"core.pull.private.bandwidth", "bandwidth", "MB/s", heap_bandwidth, memcpy_bandwidth, socket_out,
+     "65536,1048576,16777216", 0, 256e6},
+    {"core.ucx.am.latency", "one-way latency", "ns", am_latency, rival_latency, rival_latency, "8,1024", 100000, 0},
+    {"core.ucx.am.rate", "message rate", "M/s", am_rate, rival_rate, rival_rate, "8", 1000000, 0},
+    {"core.ucx.bandwidth", "bandwidth", "MB/s", heap_bandwidth, rival_bandwidth, rival_bandwidth, "1048576", 0, 2e9},
 };
 
 static int compare(const void *a, const void *b)
@@ -100,6 +105,10 @@ void run_rows(side_t *side, const char *transport, const perf_settings_t *settin
     for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
         if (!listed(settings->rows, ROWS[i].name))
             continue;
+        if (strncmp(ROWS[i].name, "core.ucx.", 9) == 0 && !rival_there()) {
+            printf("# %s: left out, ucx_perftest is not installed (Debian: apt install ucx-utils)\n", ROWS[i].name);
+            continue;
+        }
         const char *p = settings->sizes != NULL ? settings->sizes : ROWS[i].sizes;
         while (*p != '\0') {
             char *end;

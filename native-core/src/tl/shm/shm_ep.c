@@ -190,6 +190,7 @@ void shm_disconnect(tl_ep_t *tl_ep, vbn_close_mode_t mode, uint64_t timeout_ns)
     shm_iface_t *iface = shm_ep_iface(ep);
     if (ep->gone)
         return;
+    shm_direct_close(ep);
     ep->gone = true;
     stop_dialing(ep);
     if (!ep->ready)

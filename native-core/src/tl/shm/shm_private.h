@@ -7,6 +7,7 @@
  *   WANT in, and trusted    make the receive ring, RING{bytes} + descriptor
  *   RING in                 check, map, MAPPED; from then on packets go through the peer's ring only
  *   MAPPED in               the peer's last socket packet has been seen: start to poll the receive ring
+ *   (MAPPED in              try to read the word of WANT in the peer's memory: are direct copies allowed?)
  *   both                    upcall ready(); ASK/ANSWER fetch descriptors of keys, WAKE ends a sleep
  *
  * Invariants: S1 order: a side's packets on the socket end before its MAPPED, its packets in the ring begin after.
@@ -42,7 +43,7 @@ typedef struct shm_note {
     int32_t status;        /* ANSWER */
     uint32_t id;           /* ASK, ANSWER */
     uint32_t packet_max;   /* WANT */
-    uint64_t value;        /* ASK: key handle; RING: bytes */
+    uint64_t value; /* ASK: key handle; RING: bytes; WANT: a random word; MAPPED: its address in the sender's process */
 } shm_note_t;
 
 _Static_assert(sizeof(shm_note_t) == 24, "socket message layout");
@@ -74,6 +75,7 @@ typedef struct shm_iface {
     bool barrier; /* membarrier works here */
     bool armed;
     bool in_progress;
+    bool no_copy_logged;
     bool attention; /* look at the sockets in the next progress */
     unsigned clock_in; /* progress calls until the next look at the clock */
     unsigned clock_every;
@@ -125,6 +127,11 @@ typedef struct shm_ep {
     uint32_t asks_queued_count;
     uint32_t asks_sent_count;
     uint32_t next_ask;
+    uint32_t claims_used; /* of the claims in rx */
+    bool copies;        /* the peer's memory can be read and written directly */
+    pid_t process;      /* of the peer, as the kernel says */
+    uint64_t word;      /* random: the peer reads it as a trial */
+    uint64_t peer_word; /* what we should read */
 } shm_ep_t;
 
 static inline shm_iface_t *shm_ep_iface(const shm_ep_t *ep)
@@ -178,6 +185,15 @@ void shm_import_ask_more(shm_ep_t *ep);
 void shm_import_note(shm_ep_t *ep, const shm_note_t *note, int fd, bool fd_lost);
 /* Completes (status) or, with call = false, drops everything that is pending. */
 void shm_import_end(shm_ep_t *ep, vbn_status_t status, bool call);
+
+/* shm_direct.c */
+/* Tries whether the peer's memory can be read: its word is at address. */
+void shm_direct_probe(shm_ep_t *ep, uint64_t address);
+bool shm_direct(tl_ep_t *ep, tl_direct_t *direct_p);
+vbn_status_t shm_copy(tl_ep_t *ep, bool write, void *local, uint64_t remote, size_t length);
+bool shm_present(tl_ep_t *ep);
+/* Closes our claims and waits for a helper that copies just now. */
+void shm_direct_close(shm_ep_t *ep);
 
 /* shm_progress.c */
 unsigned shm_progress(tl_iface_t *iface);

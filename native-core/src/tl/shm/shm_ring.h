@@ -9,7 +9,8 @@
  *   256   consumed        consumer -> producer, published every quarter ring and before the consumer sleeps: when the
  *                         producer finds the ring full, enough is unread in it for the next publication to come
  *   384   waiting         producer sets it before it sleeps for room, consumer clears it and then wakes
- *   512   slots           128 B each: 8-byte word, 120 B data; word and the first 56 B share a cache line
+ *   512   claims          words of transfers that both sides copy (tl/claim.h), handed out by the consumer
+ *   640   slots           128 B each: 8-byte word, 120 B data; word and the first 56 B share a cache line
  *   ...   chunks          `stride` bytes each, used strictly in turn: header, padding to 64, payload
  *
  * Slot word: tag 16 bits (position + 1) | header bytes 12 | payload bytes 24 | kind 2 | zero 10. One 64-bit release
@@ -36,8 +37,9 @@
 #include "base/status.h"
 
 #define SHM_RING_MAGIC 0x474e5256u /* "VRNG" */
-#define SHM_RING_VERSION 1u
-#define SHM_RING_CONTROL 512u
+#define SHM_RING_VERSION 2u
+#define SHM_RING_CONTROL 640u
+#define SHM_RING_CLAIMS 16u
 #define SHM_SLOT_DATA 120u
 #define SHM_SLOT_FIRST_LINE 56u
 #define SHM_SLOTS_MIN 8u
@@ -72,6 +74,7 @@ typedef struct shm_ring_control {
     uint8_t pad2[120];
     _Atomic uint32_t waiting;
     uint8_t pad3[124];
+    _Atomic uint64_t claims[SHM_RING_CLAIMS];
 } shm_ring_control_t;
 
 _Static_assert(sizeof(shm_slot_t) == 128, "slot layout");

@@ -48,8 +48,9 @@ vbn_status_t shm_trust(tl_ep_t *tl_ep)
     if (ep->trusted)
         return VBN_OK;
     ep->trusted = true;
+    ep->word = os_random_u64();
     shm_note_t note = {.type = SHM_WANT, .flags = iface->barrier ? SHM_NOTE_BARRIER : 0,
-                       .packet_max = iface->caps.packet_max};
+                       .packet_max = iface->caps.packet_max, .value = ep->word};
     shm_note_send(ep, &note, -1);
     return ep->wanted && !ep->broken ? offer_ring(ep) : VBN_OK;
 }
@@ -60,6 +61,7 @@ static vbn_status_t want_in(shm_ep_t *ep, const shm_note_t *note)
         return err_set(VBN_ERR_PROTOCOL, "same-host peer wants a ring for packets of %u bytes", note->packet_max);
     ep->wanted = true;
     ep->peer_packet_max = note->packet_max;
+    ep->peer_word = note->value;
     ep->peer_barrier = (note->flags & SHM_NOTE_BARRIER) != 0;
     return ep->trusted ? offer_ring(ep) : VBN_OK;
 }
@@ -102,7 +104,7 @@ static vbn_status_t ring_in(shm_ep_t *ep, const shm_note_t *note, int fd, bool f
         return status;
     }
     ep->tx_bytes = (size_t)note->value;
-    shm_note_t mapped = {.type = SHM_MAPPED};
+    shm_note_t mapped = {.type = SHM_MAPPED, .value = (uint64_t)(uintptr_t)&ep->word};
     shm_note_send(ep, &mapped, -1);
     return VBN_OK;
 }
@@ -120,7 +122,7 @@ void shm_wireup_mapped_sent(shm_ep_t *ep)
     shm_ep_check_ready(ep);
 }
 
-static vbn_status_t mapped_in(shm_ep_t *ep)
+static vbn_status_t mapped_in(shm_ep_t *ep, const shm_note_t *note)
 {
     if (!ep->ring_sent || ep->rx_open)
         return err_set(VBN_ERR_PROTOCOL, "same-host peer says it mapped a ring that it was not offered");
@@ -128,6 +130,7 @@ static vbn_status_t mapped_in(shm_ep_t *ep)
     if (status != VBN_OK)
         return status;
     ep->rx_open = true;
+    shm_direct_probe(ep, note->value);
     shm_ep_check_ready(ep);
     return VBN_OK;
 }
@@ -140,7 +143,7 @@ void shm_wireup_note(shm_ep_t *ep, const shm_note_t *note, int fd, bool fd_lost)
     else if (note->type == SHM_RING)
         status = ring_in(ep, note, fd, fd_lost);
     else
-        status = mapped_in(ep);
+        status = mapped_in(ep, note);
     if (fd >= 0)
         close(fd);
     if (status != VBN_OK)

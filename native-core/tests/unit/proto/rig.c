@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proto/proto_private.h"
+#include "tl/claim.h"
 
 typedef struct packet {
     list_link_t link;
@@ -44,6 +45,7 @@ struct vbn_peer {
 
 struct link_engine {
     rig_t *rig;
+    wheel_t wheel;
 };
 
 struct rig {
@@ -60,6 +62,11 @@ struct rig {
     struct vbn_peer peer[2];
     list_link_t imports;
     bool ready;
+    _Atomic uint64_t claims[2][TL_CLAIMS];
+    uint32_t claims_used[2];
+    int copies_left[2];
+    bool absent;
+    uint64_t now_ms;
     uint64_t sunk;
     unsigned tags_delivered[2];
 };
@@ -95,6 +102,7 @@ rig_t *rig_open(const rig_options_t *options)
                             .flags = options->import_fails ? TL_CAP_MAP : 0, .latency_ns = options->latency_ns,
                             .copies = 2};
     rig->host = MODEL_HOST_DEFAULT;
+    rig->copies_left[0] = rig->copies_left[1] = -1;
     rig->ready = !options->not_ready;
     list_init(&rig->imports);
     for (int i = 0; i < 2; i++) {
@@ -104,7 +112,8 @@ rig_t *rig_open(const rig_options_t *options)
         if (proto_engine_open(&params, &rig->proto[i]) != VBN_OK)
             abort();
         proto_link_upcalls(rig->proto[i], &rig->params[i]);
-        rig->link[i] = (link_engine_t){rig};
+        rig->link[i] = (link_engine_t){.rig = rig};
+        wheel_init(&rig->link[i].wheel, 0);
         proto_attach(rig->proto[i], &rig->link[i]);
         rig->peer[i] = (struct vbn_peer){.rig = rig, .side = i};
         rig->peer[i].head = (link_peer_head_t){.upper_engine = rig->params[i].upcalls.arg,
@@ -380,6 +389,59 @@ void rig_imports_map(rig_t *rig)
     }
 }
 
+void rig_fail_copies(rig_t *rig, int side, int after)
+{
+    rig->copies_left[side] = after;
+}
+
+bool rig_busy(rig_t *rig, int side)
+{
+    return proto_busy(rig->proto[side]);
+}
+
+bool rig_progress(rig_t *rig, int side)
+{
+    return proto_progress(rig->proto[side]) > 0;
+}
+
+void rig_set_present(rig_t *rig, bool present)
+{
+    rig->absent = !present;
+}
+
+void rig_tick(rig_t *rig, unsigned ms)
+{
+    rig->now_ms += ms;
+    for (int i = 0; i < 2; i++)
+        (void)wheel_advance(&rig->link[i].wheel, rig->now_ms * 1000000);
+}
+
+uint32_t rig_claim(uint64_t *word, const char *what, uint32_t tag, uint32_t total)
+{
+    _Atomic uint64_t shared = *word;
+    uint32_t result = 0;
+    if (strcmp(what, "open") == 0)
+        claim_open(&shared, tag);
+    else if (strcmp(what, "front") == 0)
+        result = claim_front(&shared, tag, total);
+    else if (strcmp(what, "back") == 0)
+        result = claim_back(&shared, tag, total);
+    else if (strcmp(what, "release") == 0)
+        result = claim_release(&shared, tag, total);
+    else if (strcmp(what, "close") == 0)
+        result = claim_back_of(claim_close(&shared));
+    else
+        abort();
+    *word = atomic_get_relaxed(&shared);
+    return result;
+}
+
+void rig_scribble_claims(rig_t *rig, uint64_t value)
+{
+    for (unsigned i = 0; i < 2 * TL_CLAIMS; i++)
+        atomic_set_relaxed(&rig->claims[i / TL_CLAIMS][i % TL_CLAIMS], value);
+}
+
 uint64_t rig_key_handle(const vbn_key_t *key)
 {
     return key->info.key_handle;
@@ -401,6 +463,16 @@ uint32_t rig_encode(const rig_header_t *h, uint8_t *buffer)
                              .stages = h->code >> 8, .op = h->op,
                              .target = h->target, .key = h->key, .offset = h->offset, .length = h->length,
                              .compare = h->compare, .signal_value = h->value};
+    return proto_encode(&header, buffer);
+}
+
+uint32_t rig_encode_at(const rig_header_t *h, const rig_place_t *place, uint8_t *buffer)
+{
+    proto_header_t header = {.type = (proto_type_t)h->type, .op = h->op, .target = h->target, .length = h->length,
+                             .claim = h->value,
+                             .place = {.address = place->address, .key = h->key, .offset = h->offset,
+                                       .owner = place->owner, .memory = place->memory,
+                                       .memory_bytes = place->memory_bytes}};
     return proto_encode(&header, buffer);
 }
 
@@ -453,6 +525,37 @@ size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
 {
     (void)peer;
     return (size_t)snprintf(text, capacity, "the rig");
+}
+
+wheel_t *link_engine_wheel(link_engine_t *engine)
+{
+    return &engine->wheel;
+}
+
+bool link_direct(const vbn_peer_t *peer, tl_direct_t *direct_p)
+{
+    rig_t *rig = peer->rig;
+    *direct_p = (tl_direct_t){.copies = rig->options.copies, .ours = rig->claims[peer->side],
+                              .used = &rig->claims_used[peer->side],
+                              .theirs = rig->claims[1 - peer->side]};
+    return rig->options.direct && rig->ready && peer->down == VBN_OK;
+}
+
+vbn_status_t link_copy(vbn_peer_t *peer, bool write, void *local, uint64_t remote, size_t length)
+{
+    rig_t *rig = peer->rig;
+    void *there = (void *)(uintptr_t)remote;
+    if (rig->copies_left[peer->side] == 0)
+        return err_set(VBN_ERR_ACCESS, "the rig forbids the copy");
+    if (rig->copies_left[peer->side] > 0)
+        rig->copies_left[peer->side]--;
+    memcpy(write ? there : local, write ? local : there, length);
+    return VBN_OK;
+}
+
+bool link_present(const vbn_peer_t *peer)
+{
+    return !peer->rig->absent;
 }
 
 void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text)

@@ -28,6 +28,8 @@ typedef struct rig_options {
     bool late_done; /* link_send says VBN_INPROGRESS and reads the payload at delivery only */
     bool use_sink;  /* offer payloads to sink() */
     bool not_ready; /* link_ready() is false until the first delivery */
+    bool direct;    /* link_direct() works, */
+    bool copies;    /* with copies between the two "processes" */
     bool import_fails; /* link says that it can map; the answer comes from rig_imports_answer or rig_imports_map */
 } rig_options_t;
 
@@ -56,6 +58,14 @@ void rig_mem_free(vbn_mem_t *mem);
 vbn_key_t *rig_import(rig_t *rig, int side, vbn_mem_t *mem, size_t offset, size_t length, unsigned access);
 void rig_imports_answer(rig_t *rig); /* import_fails: answers what is pending */
 void rig_imports_map(rig_t *rig);    /* answers it by really mapping the memory */
+void rig_fail_copies(rig_t *rig, int side, int after); /* this side's link_copy fails after so many; -1: never */
+bool rig_progress(rig_t *rig, int side);                /* one proto_progress; true when something happened */
+bool rig_busy(rig_t *rig, int side);
+void rig_set_present(rig_t *rig, bool present);
+void rig_tick(rig_t *rig, unsigned ms); /* moves the timers of both sides on */
+/* The claim functions in plain types: word is 64 bits; what as named in claim.h. */
+uint32_t rig_claim(uint64_t *word, const char *what, uint32_t tag, uint32_t total);
+void rig_scribble_claims(rig_t *rig, uint64_t value);   /* as a hostile peer could */
 uint64_t rig_key_handle(const vbn_key_t *key); /* as a lying peer could guess it */
 typedef struct proto_engine proto_engine_t;
 proto_engine_t *rig_engine(rig_t *rig, int side);
@@ -96,6 +106,11 @@ typedef struct rig_header {
     uint64_t op, target, key, offset, length, compare, value;
 } rig_header_t;
 uint32_t rig_encode(const rig_header_t *header, uint8_t *buffer);
+/* The same for RTS_AT, TAG_RTS_AT, PULL_AT, whose claim is value: key and offset are of the place. */
+typedef struct rig_place {
+    uint64_t address, owner, memory, memory_bytes;
+} rig_place_t;
+uint32_t rig_encode_at(const rig_header_t *header, const rig_place_t *place, uint8_t *buffer);
 /* Decodes bytes; the status only. */
 vbn_status_t rig_decode(const void *bytes, uint32_t count, uint32_t payload_bytes);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "tl/claim.h"
 #include "tl/shm/shm_private.h"
 
 #define DRIVE_NS (20u * UINT64_C(1000000000))
@@ -334,6 +335,46 @@ void imported_release(imported_t *result)
     if (result->handle != NULL)
         mem_import_release(result->handle);
     result->handle = NULL;
+}
+
+static tl_direct_t direct_of(lane_t *lane)
+{
+    tl_direct_t direct = {0};
+    if (lane->side->ops->direct == NULL || !lane->side->ops->direct(lane->ep, &direct))
+        abort();
+    return direct;
+}
+
+bool lane_copies(lane_t *lane)
+{
+    return direct_of(lane).copies;
+}
+
+vbn_status_t lane_copy(lane_t *lane, bool write, void *local, const void *remote, size_t length)
+{
+    return lane->side->ops->copy(lane->ep, write, local, (uint64_t)(uintptr_t)remote, length);
+}
+
+bool lane_present(lane_t *lane)
+{
+    return lane->side->ops->present(lane->ep);
+}
+
+void lane_claim_open(lane_t *lane, unsigned slot, uint32_t tag)
+{
+    tl_direct_t direct = direct_of(lane);
+    *direct.used |= 1u << slot;
+    claim_open(&direct.ours[slot], tag);
+}
+
+uint32_t lane_claim_back(lane_t *lane, unsigned slot, uint32_t tag, uint32_t total)
+{
+    return claim_back(&direct_of(lane).theirs[slot], tag, total);
+}
+
+void lane_claim_release(lane_t *lane, unsigned slot, uint32_t tag)
+{
+    (void)claim_release(&direct_of(lane).theirs[slot], tag, 1000);
 }
 
 bool drive_until(side_t *a, side_t *b, const unsigned *counter, unsigned value)

@@ -73,6 +73,14 @@ typedef struct imported {
 vbn_status_t lane_import(lane_t *lane, const void *key, size_t length, imported_t *result);
 void imported_release(imported_t *result);
 
+/* Bulk data past the ring. */
+bool lane_copies(lane_t *lane);
+vbn_status_t lane_copy(lane_t *lane, bool write, void *local, const void *remote, size_t length);
+bool lane_present(lane_t *lane);
+void lane_claim_open(lane_t *lane, unsigned slot, uint32_t tag);           /* one of ours, marked as used */
+uint32_t lane_claim_back(lane_t *lane, unsigned slot, uint32_t tag, uint32_t total); /* one of the peer's */
+void lane_claim_release(lane_t *lane, unsigned slot, uint32_t tag);
+
 /* Progresses both (b may be NULL) until *counter >= value; false after 20 s. */
 bool drive_until(side_t *a, side_t *b, const unsigned *counter, unsigned value);
 bool drive_rx(side_t *a, side_t *b, const lane_t *lane, uint32_t packets);

@@ -27,8 +27,8 @@ TEST(ShmRing, ALargeRingKeepsOrderToo)
 
 TEST(ShmRing, ConstantsThatDoNotFitTheMemoryAreRefused)
 {
-    EXPECT_EQ(ring_attach_constants(kMagic, 64, 32, 8576, 512 + 64 * 128 + 32 * 8576), VBN_OK);
-    EXPECT_EQ(ring_attach_constants(kMagic, 64, 32, 8576, 512 + 64 * 128 + 32 * 8576 - 1), VBN_ERR_PROTOCOL);
+    EXPECT_EQ(ring_attach_constants(kMagic, 64, 32, 8576, 640 + 64 * 128 + 32 * 8576), VBN_OK);
+    EXPECT_EQ(ring_attach_constants(kMagic, 64, 32, 8576, 640 + 64 * 128 + 32 * 8576 - 1), VBN_ERR_PROTOCOL);
     EXPECT_EQ(ring_attach_constants(kMagic + 1, 64, 32, 8576, 1u << 30), VBN_ERR_PROTOCOL);
     EXPECT_EQ(ring_attach_constants(kMagic, 63, 32, 8576, 1u << 30), VBN_ERR_PROTOCOL);
     EXPECT_EQ(ring_attach_constants(kMagic, 0, 32, 8576, 1u << 30), VBN_ERR_PROTOCOL);

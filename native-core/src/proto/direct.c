@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * direct.c - announced messages between processes of one host, without packets: one copy from the sender's memory to the
+ * receiver's.
+ *
+ *   sender                                       receiver
+ *   RTS_AT: my address, key of my memory  --->   maps the memory, or reads the sender's process, chunk by chunk
+ *                                         <---   PULL_AT (from PROTO_HELP_MIN on): my address, claim
+ *   writes chunks from the end of the message
+ *   into the receiver's process, as the claim    the claim (tl/claim.h) says where both meet
+ *   allows, then HELPED                   --->   (only when the sender has taken a chunk)
+ *                                         <---   STATUS
+ *
+ * A sender that is busy elsewhere takes no chunk, and the receiver copies all. Each side copies one chunk per progress call.
+ * What cannot be copied comes by packets after all: the receiver closes the claim, waits for HELPED if a chunk was taken,
+ * and sends PULL. The first message out of a memory does not wait for its mapping: it is read from the process, or comes by
+ * packets.
+ *
+ * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper has a chunk (transports keep
+ * that up when the connection ends: tl_ops_t.direct). D2 the receiver completes only after link_present: a process that has
+ * the number of a dead peer may have been read. */
+#include "proto/proto_private.h"
+#include "tl/claim.h"
+
+#define CHUNK_MIN (32u << 10)
+#define CHUNK_MAX (256u << 10)
+#define CHUNKS_WANTED 16u /* of a message, so that both sides end at about the same time */
+
+/* Both sides compute the same. */
+static uint64_t chunk_bytes(uint64_t length)
+{
+    uint64_t bytes = length / CHUNKS_WANTED & ~UINT64_C(4095);
+    return bytes < CHUNK_MIN ? CHUNK_MIN : bytes > CHUNK_MAX ? CHUNK_MAX : bytes;
+}
+
+static uint64_t chunk_count(uint64_t length)
+{
+    return (length + chunk_bytes(length) - 1) / chunk_bytes(length);
+}
+
+/* Offset and bytes of a chunk. */
+static uint64_t chunk_at(uint64_t length, uint32_t index, uint64_t *bytes_p)
+{
+    uint64_t bytes = chunk_bytes(length), at = index * bytes;
+    *bytes_p = bytes < length - at ? bytes : length - at;
+    return at;
+}
+
+static bool reach(const proto_op_t *op, tl_direct_t *direct_p)
+{
+    return op->stream.peer != NULL && link_direct(op->stream.peer, direct_p);
+}
+
+static void free_claim(proto_op_t *op)
+{
+    tl_direct_t direct;
+    if (op->kind == OP_PULL && op->direct.slot != 0 && reach(op, &direct))
+        *direct.used &= ~(1u << (op->direct.slot - 1u));
+    op->direct.slot = 0;
+}
+
+void direct_end(proto_op_t *op)
+{
+    proto_direct_t *d = &op->direct;
+    if (d->import != NULL && op->kind == OP_PULL)
+        mem_import_release(d->import);
+    if (d->held != NULL && op->kind == OP_LARGE)
+        mem_unhold(d->held);
+    free_claim(op);
+    *d = (proto_direct_t){0};
+}
+
+/* ------------------------------------------------------------------------------------------- announcing */
+
+void direct_offer(proto_op_t *op, proto_header_t *header)
+{
+    const proto_stream_t *s = &op->stream;
+    tl_direct_t direct;
+    mem_key_info_t info;
+    const void *data = s->length >= PROTO_DIRECT_MIN && header->stages == 0 ? cursor_contiguous(&s->cursor, s->length) : NULL;
+    if (data == NULL || !reach(op, &direct))
+        return;
+    proto_place_t place = {.address = direct.copies ? (uint64_t)(uintptr_t)data : 0};
+    if (mem_hold_range(s->engine->memory, data, (size_t)s->length, &info, &op->direct.held)) {
+        place.key = info.key_handle;
+        place.offset = info.offset;
+        place.owner = info.owner_id;
+        place.memory = info.mem_handle;
+        place.memory_bytes = info.mem_bytes;
+    }
+    if (place.address == 0 && place.key == 0)
+        return;
+    op->direct.offered = true;
+    header->type = header->type == PROTO_RTS ? PROTO_RTS_AT : PROTO_TAG_RTS_AT;
+    header->place = place;
+}
+
+/* --------------------------------------------------------------------------------------------- helping */
+
+static void help_end(proto_op_t *op, vbn_status_t status)
+{
+    const proto_stream_t *s = &op->stream;
+    proto_header_t header = {.type = PROTO_HELPED, .code = (unsigned)-status, .op = s->target};
+    if (op->direct.chunks > 0)
+        (void)proto_send_header(s->peer, &header); /* a failure means that the peer is lost */
+}
+
+static void help(proto_op_t *op)
+{
+    proto_stream_t *s = &op->stream;
+    proto_direct_t *d = &op->direct;
+    uint32_t total = (uint32_t)chunk_count(s->length);
+    tl_direct_t direct;
+    uint64_t bytes;
+    _Atomic uint64_t *word = reach(op, &direct) && direct.copies ? &direct.theirs[d->slot - 1] : NULL;
+    uint32_t index = word != NULL && d->chunks < total ? claim_back(word, d->tag, total) : CLAIM_NONE;
+    if (index == CLAIM_NONE) {
+        help_end(op, VBN_OK);
+        return;
+    }
+    d->chunks++;
+    uint64_t at = chunk_at(s->length, index, &bytes);
+    uint8_t *from = cursor_contiguous(&s->cursor, s->length);
+    vbn_status_t status = link_copy(s->peer, true, from + at, s->key + at, (size_t)bytes);
+    bool more = claim_release(word, d->tag, total);
+    if (status == VBN_OK)
+        counter_add(s->engine->counters, COUNTER_COPY_WRITTEN_BYTES, bytes);
+    if (status == VBN_OK && more)
+        list_append(&s->engine->copying, &s->active);
+    else
+        help_end(op, status);
+}
+
+void direct_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_op_t *op = op_find(engine, peer, header->op);
+    if (op == NULL || op->kind != OP_LARGE || op->state != OP_WAITING || !op->direct.offered ||
+        chunk_count(op->stream.length) > CLAIM_CHUNKS_MAX) {
+        proto_blame(engine, peer, "the peer copies a message that was not offered to it or is already pulled");
+        return;
+    }
+    op->state = OP_COPYING;
+    op->stream.target = header->target;
+    op->stream.key = header->place.address;
+    op->direct.slot = (uint8_t)(1 + (header->claim & PROTO_CLAIM_SLOT));
+    op->direct.tag = (uint32_t)(header->claim >> PROTO_CLAIM_TAG);
+    list_append(&engine->copying, &op->stream.active);
+}
+
+/* -------------------------------------------------------------------------------------------- receiving */
+
+/* Where the data is read from: our mapping of the sender's memory, else its process. */
+static bool choose_source(proto_op_t *op, const proto_place_t *place, const tl_direct_t *direct)
+{
+    proto_stream_t *s = &op->stream;
+    const mem_key_info_t info = {.key_handle = place->key, .owner_id = place->owner, .mem_handle = place->memory,
+                                 .mem_bytes = place->memory_bytes, .length = place->memory_bytes,
+                                 .access = VBN_ACCESS_READ};
+    s->key = direct->copies ? place->address : 0;
+    s->key_offset = 0;
+    if (place->key != 0) {
+        op->direct.import = keep_find(&s->engine->keep, &info);
+        if (op->direct.import != NULL)
+            s->key_offset = (uint64_t)(uintptr_t)mem_import_address(op->direct.import) + place->offset;
+        else
+            keep_want(&s->engine->keep, link_engine_wheel(s->engine->link), s->peer, &info);
+    }
+    return s->key != 0 || s->key_offset != 0;
+}
+
+/* Without a free claim, or for short messages, the receiver copies alone. */
+static void ask_for_help(proto_op_t *op, const tl_direct_t *direct)
+{
+    proto_stream_t *s = &op->stream;
+    proto_peer_t *p = proto_peer_of(s->peer);
+    unsigned slot = 0;
+    while (slot < TL_CLAIMS && (*direct->used & 1u << slot) != 0)
+        slot++;
+    if (!direct->copies || slot == TL_CLAIMS || chunk_count(s->length) > CLAIM_CHUNKS_MAX)
+        return;
+    *direct->used |= 1u << slot;
+    p->claim_tag = (p->claim_tag + 1) & CLAIM_TAG_MASK;
+    op->direct.slot = (uint8_t)(slot + 1);
+    op->direct.tag = p->claim_tag;
+    claim_open(&direct->ours[slot], p->claim_tag);
+    proto_header_t header = {.type = PROTO_PULL_AT, .op = s->target, .target = op->handle,
+                             .claim = slot | (uint64_t)p->claim_tag << PROTO_CLAIM_TAG};
+    header.place.address = (uint64_t)(uintptr_t)cursor_contiguous(&s->cursor, s->length);
+    (void)proto_send_header(s->peer, &header); /* a failure means that the peer is lost */
+}
+
+bool direct_begin(proto_op_t *op, const proto_place_t *place)
+{
+    proto_stream_t *s = &op->stream;
+    tl_direct_t direct;
+    if ((place->address == 0 && place->key == 0) || proto_peer_of(s->peer)->no_direct ||
+        cursor_contiguous(&s->cursor, s->length) == NULL || !reach(op, &direct) || !choose_source(op, place, &direct))
+        return false;
+    op->state = OP_COPYING;
+    if (s->length >= PROTO_HELP_MIN)
+        ask_for_help(op, &direct);
+    list_append(&s->engine->copying, &s->active);
+    return true;
+}
+
+/* The data comes by packets after all. */
+static void pull_instead(proto_op_t *op)
+{
+    proto_stream_t *s = &op->stream;
+    direct_end(op);
+    s->moved = 0;
+    (void)pull_ask(op, 0); /* a failure means that the peer is lost */
+}
+
+static void finish(proto_op_t *op)
+{
+    proto_stream_t *s = &op->stream;
+    if (!link_present(s->peer))
+        return; /* D2: the end of the peer ends the op */
+    proto_send_status(s->peer, s->target, VBN_OK, true, s->length);
+    op_complete(op, VBN_OK, s->length);
+}
+
+/* Nothing is left to take: what about the chunks that the helper took? */
+static void settle(proto_op_t *op, const tl_direct_t *direct)
+{
+    proto_stream_t *s = &op->stream;
+    proto_direct_t *d = &op->direct;
+    uint32_t total = (uint32_t)chunk_count(s->length);
+    uint32_t taken = d->slot != 0 ? claim_back_of(atomic_get_acquire(&direct->ours[d->slot - 1])) : 0;
+    if (taken > 0 && !d->heard)
+        return; /* HELPED comes */
+    if (d->failed) {
+        pull_instead(op);
+    } else if (taken > 0 && d->unhelped) {
+        free_claim(op);
+        d->chunks = taken < total ? total - taken : 0;
+        list_append(&s->engine->copying, &s->active);
+    } else {
+        finish(op);
+    }
+}
+
+static vbn_status_t copy_chunk(proto_op_t *op, uint32_t index)
+{
+    proto_stream_t *s = &op->stream;
+    uint64_t bytes, at = chunk_at(s->length, index, &bytes);
+    uint8_t *to = cursor_contiguous(&s->cursor, s->length);
+    vbn_status_t status = VBN_OK;
+    if (s->key_offset != 0)
+        memcpy(to + at, (const uint8_t *)(uintptr_t)s->key_offset + at, (size_t)bytes);
+    else
+        status = link_copy(s->peer, false, to + at, s->key + at, (size_t)bytes);
+    if (status != VBN_OK)
+        return status;
+    s->moved += bytes;
+    counter_add(s->engine->counters, s->key_offset != 0 ? COUNTER_GET_MAPPED_BYTES : COUNTER_COPY_READ_BYTES, bytes);
+    return VBN_OK;
+}
+
+static void cannot_read(proto_op_t *op, const tl_direct_t *direct)
+{
+    proto_stream_t *s = &op->stream;
+    op->direct.failed = true;
+    proto_peer_of(s->peer)->no_direct = true;
+    LOG_WARN(s->engine->log, "large messages of peer %016llx come by packets from now on: %s",
+             (unsigned long long)link_peer_uid(s->peer), err_text());
+    if (op->direct.slot != 0)
+        (void)claim_close(&direct->ours[op->direct.slot - 1]);
+    settle(op, direct);
+}
+
+static void receive(proto_op_t *op)
+{
+    proto_stream_t *s = &op->stream;
+    proto_direct_t *d = &op->direct;
+    uint64_t total = chunk_count(s->length);
+    tl_direct_t direct;
+    uint32_t index = CLAIM_NONE;
+    if (!reach(op, &direct))
+        return; /* the end of the peer ends the op */
+    if (d->slot != 0)
+        index = claim_front(&direct.ours[d->slot - 1], d->tag, (uint32_t)total);
+    else if (d->chunks < total)
+        index = d->chunks++;
+    if (index == CLAIM_NONE)
+        settle(op, &direct);
+    else if (copy_chunk(op, index) != VBN_OK)
+        cannot_read(op, &direct);
+    else
+        list_append(&s->engine->copying, &s->active);
+}
+
+void direct_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_op_t *op = op_find(engine, peer, header->op);
+    tl_direct_t direct;
+    if (op == NULL || op->kind != OP_PULL || op->state != OP_COPYING || op->direct.slot == 0 || op->direct.heard) {
+        proto_blame(engine, peer, "the peer says it helped with a message that needs no help");
+        return;
+    }
+    op->direct.heard = true;
+    op->direct.unhelped = header->code != 0;
+    if (list_empty(&op->stream.active) && reach(op, &direct)) /* it waited for this */
+        settle(op, &direct);
+}
+
+void direct_run(proto_stream_t *stream)
+{
+    proto_op_t *op = container_of(stream, proto_op_t, stream);
+    if (op->kind == OP_PULL)
+        receive(op);
+    else
+        help(op);
+}

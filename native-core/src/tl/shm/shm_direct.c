@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * shm_direct.c - bulk data past the ring: copies between the two processes' address spaces (process_vm_readv), which
+ * containers, seccomp and Yama may forbid, so each side tries one word of the peer before it relies on it. */
+#include "tl/shm/shm_private.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "base/os.h"
+#include "tl/claim.h"
+
+#define CLOSE_WAIT_NS (UINT64_C(1000) * 1000 * 1000)
+#define CLOSE_STEP_NS 20000
+
+/* The kernel's word on who the peer is, in our own numbers; 0 when it cannot be seen from here. */
+static pid_t peer_process(int fd)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof(peer);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 ? peer.pid : 0;
+}
+
+/* Like readv or writev of the peer's memory; bytes moved, or -1 with errno. */
+static ssize_t move(pid_t pid, bool write, void *local, uint64_t remote, size_t length)
+{
+    struct iovec here = {local, length};
+    struct iovec there = {(void *)(uintptr_t)remote, length};
+    return write ? process_vm_writev(pid, &here, 1, &there, 1, 0) : process_vm_readv(pid, &here, 1, &there, 1, 0);
+}
+
+void shm_direct_probe(shm_ep_t *ep, uint64_t address)
+{
+    shm_iface_t *iface = shm_ep_iface(ep);
+    uint64_t word = 0;
+    if (!iface->params.settings->tl_shm_copy)
+        return;
+    ep->process = peer_process(ep->fd);
+    ssize_t got = ep->process > 0 ? move(ep->process, false, &word, address, sizeof(word)) : -1;
+    int error = ep->process > 0 ? errno : ESRCH;
+    ep->copies = got == (ssize_t)sizeof(word) && word == ep->peer_word;
+    if (ep->copies || iface->no_copy_logged)
+        return;
+    iface->no_copy_logged = true;
+    (void)err_sys(got < 0 ? error : EFAULT, "memory of same-host process %d cannot be read directly", (int)ep->process);
+    LOG_INFO(iface->params.log, "%s; large messages from memory that is not shared go through the ring "
+             "(process_vm_readv needs the same user and process namespace, and ptrace rights)", err_text());
+}
+
+bool shm_direct(tl_ep_t *tl_ep, tl_direct_t *direct_p)
+{
+    shm_ep_t *ep = (shm_ep_t *)tl_ep;
+    if (!ep->ready || ep->gone || ep->broken)
+        return false;
+    *direct_p = (tl_direct_t){.copies = ep->copies, .ours = ep->rx.control->claims, .used = &ep->claims_used,
+                               .theirs = ep->tx.control->claims};
+    return true;
+}
+
+vbn_status_t shm_copy(tl_ep_t *tl_ep, bool write, void *local, uint64_t remote, size_t length)
+{
+    shm_ep_t *ep = (shm_ep_t *)tl_ep;
+    uint8_t *at = local;
+    if (!ep->copies || ep->gone || ep->broken)
+        return err_set(VBN_ERR_PEER_LOST, "same-host peer is gone");
+    while (length > 0) { /* each turn moves something: a range that ends in the middle fails in the next one */
+        ssize_t moved = move(ep->process, write, at, remote, length);
+        if (moved <= 0)
+            return err_sys(moved < 0 ? errno : EFAULT, "cannot %s %zu bytes of same-host process %d",
+                           write ? "write" : "read", length, (int)ep->process);
+        at += moved;
+        remote += (uint64_t)moved;
+        length -= (size_t)moved;
+    }
+    return VBN_OK;
+}
+
+/* The socket ends when the process ends or lets go of us, and the process number is free for others only after that. */
+static bool hung_up(const shm_ep_t *ep)
+{
+    struct pollfd fd = {.fd = ep->fd, .events = POLLRDHUP};
+    int found;
+    if (ep->hup)
+        return true;
+    do
+        found = poll(&fd, 1, 0);
+    while (found < 0 && errno == EINTR);
+    return found != 0;
+}
+
+bool shm_present(tl_ep_t *tl_ep)
+{
+    const shm_ep_t *ep = (const shm_ep_t *)tl_ep;
+    return !ep->gone && !ep->broken && !hung_up(ep);
+}
+
+/* A helper that has taken a chunk writes into our memory: it is waited for, unless it ended. It needs some 20 us; one
+ * that is stopped in the middle of its system call is given up after a second. */
+void shm_direct_close(shm_ep_t *ep)
+{
+    uint64_t end = os_now_ns() + CLOSE_WAIT_NS;
+    for (unsigned i = 0; i < TL_CLAIMS; i++) {
+        if ((ep->claims_used & 1u << i) == 0)
+            continue;
+        _Atomic uint64_t *word = &ep->rx.control->claims[i];
+        (void)claim_close(word);
+        while ((atomic_get_acquire(word) & CLAIM_BUSY) != 0 && os_now_ns() < end) { /* pairs with claim_release */
+            if (hung_up(ep))
+                return;
+            (void)nanosleep(&(struct timespec){.tv_nsec = CLOSE_STEP_NS}, NULL);
+        }
+    }
+}

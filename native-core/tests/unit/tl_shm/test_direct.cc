@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_direct.cc - copies between the address spaces of a pair: the trial at wire-up, bad addresses, ends.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "harness.h"
+
+namespace {
+
+struct Closer {
+    void operator()(side_t *side) const { side_close(side); }
+};
+using Side = std::unique_ptr<side_t, Closer>;
+
+class ShmDirect : public ::testing::Test {
+protected:
+    void connect(const char *settings_a = nullptr, const char *settings_b = nullptr)
+    {
+        uint8_t address[256];
+        a.reset(side_open("shm", settings_a, 1));
+        b.reset(side_open("shm", settings_b, 2));
+        size_t length = side_address(b.get(), address);
+        near = lane_connect(a.get(), address, length, true);
+        ASSERT_NE(near, nullptr) << vbn_error_text();
+        ASSERT_TRUE(drive_until(a.get(), b.get(), &near->readies, 1));
+        far = side_lane(b.get(), 0);
+        ASSERT_TRUE(drive_until(a.get(), b.get(), &far->readies, 1));
+    }
+
+    Side a;
+    Side b;
+    lane_t *near = nullptr;
+    lane_t *far = nullptr;
+};
+
+TEST_F(ShmDirect, the_trial_at_wire_up_allows_copies_and_they_move_the_bytes_asked_for)
+{
+    connect();
+    if (!lane_copies(near))
+        GTEST_SKIP() << "process_vm_readv is forbidden here: run with ptrace rights (no seccomp profile that denies it)";
+    EXPECT_TRUE(lane_copies(far));
+    for (size_t size : {1u, 7u, 4095u, 4097u, 1000001u}) {
+        for (size_t shift : {0u, 1u, 3u}) {
+            std::vector<uint8_t> from(size + 8), to(size + 8, 0xEE);
+            for (size_t i = 0; i < from.size(); i++)
+                from[i] = static_cast<uint8_t>(i * 7 + size);
+            ASSERT_EQ(lane_copy(near, false, to.data() + shift, from.data() + 5, size), VBN_OK) << vbn_error_text();
+            EXPECT_EQ(std::memcmp(to.data() + shift, from.data() + 5, size), 0);
+            EXPECT_EQ(to[shift + size], 0xEE);
+            std::fill(to.begin(), to.end(), 0xEE);
+            ASSERT_EQ(lane_copy(far, true, from.data() + 5, to.data() + shift, size), VBN_OK) << vbn_error_text();
+            EXPECT_EQ(std::memcmp(to.data() + shift, from.data() + 5, size), 0);
+            EXPECT_EQ(to[shift + size], 0xEE);
+        }
+    }
+}
+
+TEST_F(ShmDirect, one_side_may_refuse_what_the_other_one_does)
+{
+    connect("tl.shm.copy=false", nullptr);
+    EXPECT_FALSE(lane_copies(near));
+    uint8_t byte = 0;
+    EXPECT_LT(lane_copy(near, false, &byte, &byte, 1), 0);
+}
+
+TEST_F(ShmDirect, addresses_that_are_not_there_are_an_error)
+{
+    connect();
+    if (!lane_copies(near))
+        GTEST_SKIP() << "process_vm_readv is forbidden here";
+    size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    auto *map = static_cast<uint8_t *>(mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_EQ(mprotect(map + 2 * page, page, PROT_NONE), 0);
+    std::vector<uint8_t> here(4 * page);
+    EXPECT_EQ(lane_copy(near, false, here.data(), map, 2 * page), VBN_OK);
+    EXPECT_LT(lane_copy(near, false, here.data(), map + page, 2 * page), 0) << "ends in the middle";
+    EXPECT_LT(lane_copy(near, true, here.data(), map + page, 2 * page), 0);
+    EXPECT_LT(lane_copy(near, false, here.data(), nullptr, 8), 0);
+    EXPECT_LT(lane_copy(near, false, map + 2 * page, here.data(), 8), 0) << "our own memory";
+    EXPECT_LT(lane_copy(near, false, here.data(), reinterpret_cast<void *>(~UINT64_C(0) - 4), 8), 0);
+    EXPECT_TRUE(lane_present(near));
+    munmap(map, 4 * page);
+}
+
+TEST_F(ShmDirect, a_peer_that_let_go_is_not_present)
+{
+    connect();
+    EXPECT_TRUE(lane_present(near));
+    lane_disconnect(far);
+    EXPECT_FALSE(lane_present(near)) << "at once, not only after progress";
+}
+
+TEST_F(ShmDirect, disconnect_waits_for_a_helper_that_is_writing_here)
+{
+    connect();
+    lane_claim_open(near, 3, 77);
+    ASSERT_EQ(lane_claim_back(far, 3, 77, 10), 9u);
+    std::atomic<bool> written{false};
+    std::thread helper([&] {
+        usleep(50000);
+        written = true;
+        lane_claim_release(far, 3, 77);
+    });
+    lane_disconnect(near);
+    EXPECT_TRUE(written);
+    helper.join();
+    EXPECT_EQ(lane_claim_back(far, 3, 77, 10), UINT32_MAX) << "closed";
+}
+
+} // namespace

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rival.c - the same message through ucx_perftest (Debian's ucx-utils): a server and a client on the processors of ours,
+ * which rest meanwhile. Its last line of numbers is what counts. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perf.h"
+
+#define PROGRAM "/usr/bin/ucx_perftest"
+#define RIVAL_S "30" /* no run takes longer */
+#define TRIES 40
+
+/* Columns of its lines of numbers. */
+enum { ITERATIONS, PERCENTILE, AVERAGE_US, OVERALL_US, AVERAGE_MBS, OVERALL_MBS, AVERAGE_RATE, OVERALL_RATE, COLUMNS };
+
+bool rival_there(void)
+{
+    return access(PROGRAM, X_OK) == 0;
+}
+
+static int free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &length) != 0)
+        fail_system("port of ucx_perftest");
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+/* Starts it with its output to `out`. */
+static pid_t start(const side_t *side, int rank, int out, char *const arguments[])
+{
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)setenv("UCX_TLS", strcmp(side->transport, "tcp") == 0 ? "tcp" : "posix,sysv,cma", 1);
+    (void)setenv("UCX_NET_DEVICES", strcmp(side->transport, "tcp") == 0 ? "lo" : "all", 1);
+    (void)setenv("UCX_LOG_LEVEL", "fatal", 1);
+    pin(side->cpus[rank]);
+    int nowhere = open("/dev/null", O_RDWR);
+    (void)dup2(out >= 0 ? out : nowhere, STDOUT_FILENO);
+    (void)dup2(nowhere, STDERR_FILENO);
+    execv("/usr/bin/timeout", arguments);
+    _exit(127);
+}
+
+/* Reads the client's output; true when a line with all columns came. */
+static bool last_numbers(int fd, double values[COLUMNS])
+{
+    char line[512];
+    bool found = false;
+    FILE *in = fdopen(fd, "r");
+    while (in != NULL && fgets(line, sizeof(line), in) != NULL) {
+        double row[COLUMNS];
+        int count = 0;
+        char *at = line;
+        for (char *end; count < COLUMNS && at != NULL; count++, at = *end == ',' ? end + 1 : NULL) {
+            row[count] = strtod(at, &end);
+            if (end == at)
+                break;
+        }
+        if (count == COLUMNS) {
+            memcpy(values, row, sizeof(row));
+            found = true;
+        }
+    }
+    if (in != NULL)
+        (void)fclose(in);
+    return found;
+}
+
+static bool run_client(const side_t *side, const char *test, const char *port, size_t size, uint64_t count,
+                       double values[COLUMNS])
+{
+    char bytes[32], rounds[32], warm[32];
+    int ends[2];
+    (void)snprintf(bytes, sizeof(bytes), "%zu", size > 0 ? size : 1);
+    (void)snprintf(rounds, sizeof(rounds), "%llu", (unsigned long long)count);
+    (void)snprintf(warm, sizeof(warm), "%llu", (unsigned long long)(count / 10 + 1));
+    char *arguments[] = {"timeout", RIVAL_S, PROGRAM, "127.0.0.1", "-p", (char *)(uintptr_t)port, "-t",
+                         (char *)(uintptr_t)test, "-s", bytes, "-n", rounds, "-w", warm, "-f", "-v", NULL};
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        fail_system("pipe of ucx_perftest");
+    pid_t pid = start(side, 0, ends[1], arguments);
+    close(ends[1]);
+    bool found = last_numbers(ends[0], values);
+    int status = 0;
+    (void)waitpid(pid, &status, 0);
+    return found && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Our server sleeps from here on until rest_end. */
+static void rest(side_t *side)
+{
+    raw_command(side, RAW_REST, 0, 0);
+}
+
+static void rest_end(side_t *side)
+{
+    atomic_store(&side->shared->ping, 1);
+    raw_wait(side);
+}
+
+static void rival(side_t *side, const char *test, size_t size, uint64_t count, double values[COLUMNS])
+{
+    char port[16];
+    bool good = false;
+    rest(side);
+    for (int i = 0; i < TRIES && !good; i++) {
+        (void)snprintf(port, sizeof(port), "%d", free_port());
+        char *arguments[] = {"timeout", RIVAL_S, PROGRAM, "-p", port, NULL};
+        pid_t server = start(side, 1, -1, arguments);
+        usleep(100000u + 50000u * (unsigned)i); /* until it listens */
+        good = run_client(side, test, port, size, count, values);
+        (void)kill(server, SIGTERM);
+        (void)waitpid(server, NULL, 0);
+    }
+    rest_end(side);
+    if (!good)
+        fail("ucx_perftest printed no numbers; run it by hand to see why");
+}
+
+double rival_latency(side_t *side, size_t size, uint64_t count)
+{
+    double values[COLUMNS];
+    rival(side, "ucp_am_lat", size, count, values);
+    return values[OVERALL_US] * 1e3;
+}
+
+double rival_rate(side_t *side, size_t size, uint64_t count)
+{
+    double values[COLUMNS];
+    rival(side, "ucp_am_bw", size, count, values);
+    return values[OVERALL_RATE] * 1e-6;
+}
+
+double rival_bandwidth(side_t *side, size_t size, uint64_t count)
+{
+    double values[COLUMNS];
+    rival(side, "ucp_am_bw", size, count, values);
+    return values[OVERALL_MBS] * 1.048576; /* it counts in MiB */
+}
