@@ -112,7 +112,7 @@ static void usage(FILE *out)
                  "                [--scale 1.0] [--cpus 0,1] [--stages checksum,lz4|zstd] [--table]\n"
                  "       vbn-perf --self [--blocks 5] [--scale 1.0]\n"
                  "Prints one JSON line per row, or a table. ratio = ours / raw. --scale: repetitions, relative.\n"
-                 "--stages: of the messages that are pulled; their data packs to about half.\n"
+                 "--stages: of the messages that are pulled; their data packs to about two thirds.\n"
                  "--self: cost of a get and of a message of 8 bytes within one process, in batches of 16.\nRows:");
     for (size_t i = 0; row_name(i) != NULL; i++)
         fprintf(out, " %s", row_name(i));
