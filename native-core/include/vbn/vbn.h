@@ -213,8 +213,8 @@ typedef void (*vbn_am_func_t)(void *arg, const vbn_am_message_t *message);
 VBN_API vbn_status_t vbn_am_handler(vbn_worker_t *worker, unsigned id, vbn_am_func_t func, void *arg);
 
 /* What a message's data passes through on its way, for the flags of vbn_am_send and vbn_tag_send; data that is announced
- * only. Compression ends for a message whose first 32 KiB do not become smaller by a tenth, and is left out where the data
- * does not travel in packets. Data that was damaged ends send and receive with VBN_ERR_CORRUPT. */
+ * only. Such a message always travels in packets, also between processes of a host. Compression ends when its first 32 KiB do
+ * not become smaller by a tenth. Data that was damaged ends send and receive with VBN_ERR_CORRUPT. */
 #define VBN_SEND_CHECKSUM 2u /* CRC-32C of the data, compared by the receiver; the message is always announced */
 #define VBN_SEND_LZ4 4u
 #define VBN_SEND_ZSTD 8u

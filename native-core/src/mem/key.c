@@ -168,6 +168,40 @@ bool mem_hold_range(mem_registry_t *registry, const void *address, size_t length
     return true;
 }
 
+#define KEYS_LOOKED_AT 16u /* of a memory; who exports more of them does not receive by put */
+
+static const mem_key_t *writable_key(const vbn_mem_t *mem, uint64_t offset, uint64_t length)
+{
+    unsigned looked = 0;
+    list_for_each(pos, &mem->keys)
+    {
+        const mem_key_t *key = container_of(pos, const mem_key_t, link);
+        if ((key->access & VBN_ACCESS_WRITE) != 0 && key->offset <= offset && length <= key->length &&
+            offset - key->offset <= key->length - length)
+            return key;
+        if (++looked == KEYS_LOOKED_AT)
+            break;
+    }
+    return NULL;
+}
+
+bool mem_find_writable(mem_registry_t *registry, const void *address, size_t length, mem_key_info_t *info_p)
+{
+    const mem_key_t *key = NULL;
+    pthread_mutex_lock(&registry->lock);
+    const vbn_mem_t *mem = mem_find_locked(registry, address, length);
+    if (mem != NULL) {
+        uint64_t offset = (uint64_t)((const uint8_t *)address - (const uint8_t *)mem_address(mem));
+        key = writable_key(mem, offset, length);
+        if (key != NULL)
+            *info_p = (mem_key_info_t){.key_handle = key->handle, .owner_id = registry->id, .mem_handle = mem->handle,
+                                       .mem_bytes = mem_size(mem), .offset = offset, .length = length,
+                                       .access = key->access};
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return key != NULL;
+}
+
 void mem_unhold(vbn_mem_t *mem)
 {
     mem_registry_t *registry = mem->registry;

@@ -61,9 +61,9 @@ static void free_claim(proto_op_t *op)
 void direct_end(proto_op_t *op)
 {
     proto_direct_t *d = &op->direct;
-    if (d->import != NULL && op->kind == OP_PULL)
+    if (d->import != NULL && (op->kind == OP_PULL || d->put))
         mem_import_release(d->import);
-    if (d->held != NULL && op->kind == OP_LARGE)
+    else if (d->held != NULL && op->kind == OP_LARGE)
         mem_unhold(d->held);
     free_claim(op);
     *d = (proto_direct_t){0};
@@ -309,6 +309,8 @@ void direct_run(proto_stream_t *stream)
     proto_op_t *op = container_of(stream, proto_op_t, stream);
     if (op->kind == OP_PULL)
         receive(op);
+    else if (op->state == OP_PUTTING)
+        put_run(op);
     else
         help(op);
 }

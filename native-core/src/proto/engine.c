@@ -86,14 +86,16 @@ static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
         valid = valid && (op->state == OP_WAITING || op->state == OP_COPYING || s->moved == s->length) &&
                 (header->length == 0 ||
                  ((op->state == OP_RUNNING || op->direct.offered) && header->length == s->length));
-    else /* a get or pull that failed, or a get of nothing */
-        valid = valid && (op->kind == OP_GET || op->kind == OP_PULL) && (status < 0 || s->length == 0);
+    else /* a get or pull that failed, a get of nothing, or a pull whose data was put to its place */
+        valid = valid && (op->kind == OP_GET || op->kind == OP_PULL) &&
+                (status < 0 || s->length == 0 ||
+                 (op->kind == OP_PULL && op->direct.put && s->moved == 0 && header->length == s->length));
     if (!valid)
         proto_blame(engine, peer, "the peer sent an answer that does not fit the operation");
     else if (op->kind == OP_LARGE)
         op_finish(op, status, header->length);
     else
-        op_complete(op, status, s->moved);
+        op_complete(op, status, status < 0 ? s->moved : s->length);
 }
 
 static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
@@ -147,6 +149,9 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
         break;
     case PROTO_TAG_CREDIT_BACK:
         tag_rx_credit(engine, peer, &header);
+        break;
+    case PROTO_PULL_PUT:
+        put_rx_pull(engine, peer, &header);
         break;
     case PROTO_PULL_AT:
         direct_rx_pull(engine, peer, &header);

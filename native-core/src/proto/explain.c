@@ -70,6 +70,29 @@ static void add_estimates(text_t *text, const model_t *model, model_way_t chosen
     }
 }
 
+/* Ways that a message may take, depending on where its buffers lie. */
+static unsigned ways_to(const vbn_peer_t *peer, uint64_t size, bool map)
+{
+    tl_direct_t direct;
+    unsigned ways = MODEL_BIT(MODEL_WHOLE) | MODEL_BIT(MODEL_STREAM);
+    if (map)
+        ways |= MODEL_BIT(MODEL_PUT);
+    if (size < PROTO_DIRECT_MIN || !link_direct(peer, &direct))
+        return ways;
+    ways |= MODEL_BIT(MODEL_GET);
+    if (direct.copies)
+        ways |= MODEL_BIT(MODEL_CMA) | (size >= PROTO_HELP_MIN ? MODEL_BIT(MODEL_BOTH) : 0);
+    return ways;
+}
+
+/* Of an announced message, wherever its buffers lie. */
+static model_way_t usual_way(const model_t *model)
+{
+    if (model_find(model, MODEL_BOTH) != NULL)
+        return MODEL_BOTH;
+    return model_find(model, MODEL_CMA) != NULL ? MODEL_CMA : MODEL_STREAM;
+}
+
 static const char *why_limit(const proto_engine_t *engine, uint64_t limit, const model_path_t *path)
 {
     if (limit == engine->am_small_max)
@@ -85,7 +108,7 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
     model_path_t path = cost_path(engine, caps);
     const char *why = why_limit(engine, limit, &path);
     model_t model;
-    model_message(&model, &engine->host, &path, MODEL_BIT(MODEL_WHOLE) | MODEL_BIT(MODEL_STREAM));
+    model_message(&model, &engine->host, &path, ways_to(peer, size, path.map));
     if (size <= limit) {
         add(text, "goes whole in one packet (up to %llu bytes: %s)", (unsigned long long)limit, why);
         if (tagged)
@@ -93,11 +116,13 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
     } else {
         add(text, "is announced and pulled by the receiver ");
         add_direct(text, peer, size);
+        if (path.map)
+            add(text, "by the sender's copy into memory that the receiver has exported for writing, else ");
         add(text, "in ");
         add_packets(text, engine, caps, size);
         add(text, ", because more than %llu bytes (%s) do not go whole", (unsigned long long)limit, why);
     }
-    add_estimates(text, &model, size <= limit ? MODEL_WHOLE : MODEL_STREAM, size);
+    add_estimates(text, &model, size <= limit ? MODEL_WHOLE : usual_way(&model), size);
 }
 
 static void add_one_sided(text_t *text, const vbn_peer_t *peer, vbn_call_t call, uint64_t size)

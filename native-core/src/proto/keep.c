@@ -55,7 +55,8 @@ static keep_entry_t *room_for(keep_t *keep, const mem_key_info_t *info)
     keep_entry_t *room = NULL;
     for (unsigned i = 0; i < KEEP_MAX; i++) {
         keep_entry_t *entry = &keep->entries[i];
-        if (entry->info.owner_id == info->owner_id && entry->info.mem_handle == info->mem_handle)
+        if (entry->info.owner_id == info->owner_id && entry->info.mem_handle == info->mem_handle &&
+            entry->info.access == info->access)
             return NULL;
         if (entry->info.owner_id == 0)
             room = entry;

@@ -86,14 +86,14 @@ typedef struct proto_stream {
 
 typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH, OP_ATOMIC, OP_RECEIVE, OP_SYNC } op_kind_t;
 /* COPYING: without packets, see direct.c. */
-typedef enum op_state { OP_WAITING, OP_PROBING, OP_RUNNING, OP_COPYING, OP_FINISHED } op_state_t;
+typedef enum op_state { OP_WAITING, OP_PROBING, OP_RUNNING, OP_COPYING, OP_PUTTING, OP_FINISHED } op_state_t;
 
 /* What a pull, or the message that is pulled, needs when it is copied without packets. The stream's key is then the address
  * of the data in the other process, key_offset in our mapping of its memory. */
 typedef struct proto_direct {
     union {
-        mem_import_t *import; /* OP_PULL: held, or NULL */
-        vbn_mem_t *held;      /* OP_LARGE: what the announcement offers to map, or NULL */
+        mem_import_t *import; /* OP_PULL, or put: held, or NULL */
+        vbn_mem_t *held;      /* OP_LARGE else: what the announcement offers to map, or NULL */
     };
     uint32_t tag;    /* of the claim */
     uint32_t chunks; /* OP_PULL: next one when copying alone; OP_LARGE: written for the receiver */
@@ -102,6 +102,7 @@ typedef struct proto_direct {
     bool heard;      /* OP_PULL: HELPED came */
     bool unhelped;   /* it said that the helper could not write */
     bool failed;     /* OP_PULL: we cannot read; the data is to come by packets */
+    bool put;        /* OP_PULL: the sender may put the data to its place and say so; OP_LARGE: does so */
 } proto_direct_t;
 
 /* The core's part of a vbn_op_t; lives in its priv[]. */
@@ -439,6 +440,11 @@ void direct_offer(proto_op_t *op, proto_header_t *header);
 /* Starts to copy an announced message from there; false: it has to come by packets. */
 bool direct_begin(proto_op_t *op, const proto_place_t *place);
 void direct_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+/* ---- put.c */
+/* Receiver: lets the sender put the data, when that is possible and cheaper than packets; false: it is not. */
+bool put_begin(proto_op_t *op);
+void put_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void put_run(proto_op_t *op);
 void direct_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 /* The next chunk of a transfer. May complete the op. */
 void direct_run(proto_stream_t *stream);

@@ -16,8 +16,8 @@ typedef struct layout {
 } layout_t;
 
 #define AT(field) ((uint8_t)offsetof(proto_header_t, field))
-#define PLACE AT(place.address), AT(place.key), AT(place.offset), AT(place.owner), AT(place.memory), \
-              AT(place.memory_bytes)
+#define PLACE_IN_MEMORY AT(place.key), AT(place.offset), AT(place.owner), AT(place.memory), AT(place.memory_bytes)
+#define PLACE AT(place.address), PLACE_IN_MEMORY
 static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_AM] = {0, {0}},
     [PROTO_RTS] = {2, {AT(op), AT(length)}},
@@ -39,6 +39,7 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_TAG_RTS_AT] = {9, {AT(op), AT(length), AT(tag), PLACE}},
     [PROTO_PULL_AT] = {4, {AT(op), AT(target), AT(place.address), AT(claim)}},
     [PROTO_HELPED] = {2, {AT(op), AT(length)}},
+    [PROTO_PULL_PUT] = {7, {AT(op), AT(target), PLACE_IN_MEMORY}},
 };
 _Static_assert(sizeof(proto_header_t) < 256, "offsets fit one byte");
 _Static_assert(PROTO_PREFIX_BYTES + 9 * 8 == PROTO_HEADER_MAX, "the longest layout");
@@ -131,6 +132,8 @@ static vbn_status_t check_direct(const proto_header_t *h)
                                      h->claim >> PROTO_CLAIM_TAG > CLAIM_TAG_MASK || h->place.address == 0 ||
                                      h->place.address > UINT64_MAX / 2))
         return bad("claim or address");
+    if (h->type == PROTO_PULL_PUT)
+        return h->place.key == 0 ? bad("place without a key") : check_place(h);
     if (h->type == PROTO_HELPED && h->code >= (unsigned)-VBN_STATUS_LAST)
         return bad("status code");
     return VBN_OK;

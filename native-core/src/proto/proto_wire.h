@@ -31,6 +31,8 @@
  *   PULL_AT  op, target, address, claim                                     the receiver copies by itself; the sender
  *                                                                           may copy chunks of this claim to address
  *   HELPED   op, length                                                     the sender has; code: or why not
+ *   PULL_PUT op, target, key, offset, owner, memory, memory_bytes           as PULL; the sender may put the data into this
+ *                                                                           memory and answer STATUS, instead of DATA
  *
  * op, target, key are handles of 64 bits: index and generation, checked by whoever gave them out. */
 #ifndef VBN_PROTO_PROTO_WIRE_H
@@ -61,6 +63,7 @@ typedef enum proto_type {
     PROTO_TAG_RTS_AT,
     PROTO_PULL_AT,
     PROTO_HELPED,
+    PROTO_PULL_PUT,
     PROTO_TYPE_END
 } proto_type_t;
 
@@ -119,7 +122,7 @@ typedef struct proto_header {
     uint64_t key;
     uint64_t offset;
     uint64_t length;
-    proto_place_t place; /* RTS_AT, TAG_RTS_AT; PULL_AT: its address */
+    proto_place_t place; /* RTS_AT, TAG_RTS_AT; PULL_AT: its address; PULL_PUT: all but that */
     const uint8_t *user;     /* points into the decoded bytes; for encode: the bytes to copy */
     uint32_t user_bytes;
 } proto_header_t;

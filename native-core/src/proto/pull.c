@@ -21,8 +21,10 @@ vbn_status_t pull_ask(proto_op_t *op, unsigned stages)
 
 vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned stages)
 {
-    op->direct = (proto_direct_t){0}; /* a tagged receive had its own data there */
-    return stages == 0 && direct_begin(op, place) ? VBN_OK : pull_ask(op, stages);
+    op->direct = (proto_direct_t){0}; /* a tagged receive kept other things there */
+    if (stages == 0 && (direct_begin(op, place) || put_begin(op)))
+        return VBN_OK;
+    return pull_ask(op, stages);
 }
 
 vbn_status_t proto_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, size_t count, vbn_op_t *user_op)

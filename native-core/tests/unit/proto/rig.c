@@ -354,6 +354,13 @@ void rig_mem_free(vbn_mem_t *mem)
     (void)mem_free(mem);
 }
 
+bool rig_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access)
+{
+    uint8_t blob[VBN_KEY_MAX];
+    size_t bytes = sizeof(blob);
+    return mem_key_export(mem, offset, length, access, blob, &bytes) == VBN_OK;
+}
+
 vbn_key_t *rig_import(rig_t *rig, int side, vbn_mem_t *mem, size_t offset, size_t length, unsigned access)
 {
     uint8_t blob[VBN_KEY_MAX];

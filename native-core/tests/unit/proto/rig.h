@@ -55,6 +55,7 @@ vbn_status_t rig_handler(rig_t *rig, int side, unsigned id, vbn_am_func_t func, 
 vbn_mem_t *rig_mem(rig_t *rig, int side, size_t size);
 void *rig_mem_address(vbn_mem_t *mem);
 void rig_mem_free(vbn_mem_t *mem);
+bool rig_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access);
 vbn_key_t *rig_import(rig_t *rig, int side, vbn_mem_t *mem, size_t offset, size_t length, unsigned access);
 void rig_imports_answer(rig_t *rig); /* import_fails: answers what is pending */
 void rig_imports_map(rig_t *rig);    /* answers it by really mapping the memory */
