@@ -15,6 +15,7 @@
 typedef struct user_op {
     vbn_op_t op; /* first: done() casts back */
     struct iovec iov;
+    struct iovec place; /* in exported memory */
     vbn_strided_t blocks;
     vbn_tag_info_t info;
     uint64_t before;
@@ -29,6 +30,8 @@ static struct {
     vbn_key_t *keys[2]; /* of the other side's memory */
     vbn_am_remote_t *remotes[REMOTES];
     size_t remote_lengths[REMOTES];
+    int remote_sides[REMOTES];
+    bool kept[2]; /* memory that something is received into */
 } arena;
 
 static void done(vbn_op_t *op, vbn_status_t status, size_t length)
@@ -50,6 +53,7 @@ static void on_message(void *arg, const vbn_am_message_t *message)
         if (arena.remotes[i] == NULL) {
             arena.remotes[i] = message->remote;
             arena.remote_lengths[i] = message->length;
+            arena.remote_sides[i] = message->peer == rig_peer(arena.rig, 1);
             return;
         }
     }
@@ -191,7 +195,14 @@ static void end_remote(script_t *script)
         proto_am_drop(remote);
         return;
     }
-    vbn_status_t status = proto_am_pull(remote, &user->iov, 1, &user->op);
+    int side = arena.remote_sides[slot];
+    struct iovec *to = &user->iov;
+    if ((what & 64) != 0 && bytes <= MEMORY_BYTES / 2 && arena.memory[side] != NULL) {
+        user->place = (struct iovec){rig_mem_address(arena.memory[side]), bytes};
+        to = &user->place;
+        arena.kept[side] = true;
+    }
+    vbn_status_t status = proto_am_pull(remote, to, 1, &user->op);
     started(user, status);
     if (status < 0)
         proto_am_drop(remote);
@@ -225,13 +236,19 @@ static void step(script_t *script)
     case 6: invent(script); break;
     case 7:
     case 8: end_remote(script); break;
-    case 9: free_memory(side); break;
+    case 9:
+        if (!arena.kept[side])
+            free_memory(side);
+        break;
     case 10: release_key(side); break;
     case 11:
         if ((what & 0x70) == 0x70)
             rig_kill(arena.rig, side, VBN_ERR_PEER_LOST);
         break;
-    case 12: rig_run(arena.rig); break;
+    case 12:
+        rig_run(arena.rig);
+        rig_imports_map(arena.rig);
+        break;
     default: (void)rig_deliver(arena.rig, side); break;
     }
 }
@@ -246,6 +263,7 @@ static void open_arena(uint8_t mode)
     options.late_done = (mode & 1) != 0;
     options.use_sink = (mode & 2) != 0;
     options.not_ready = (mode & 4) != 0;
+    options.import_fails = (mode & 16) != 0; /* memory can be mapped */
     memset(&arena, 0, sizeof(arena));
     arena.rig = rig_open(&options);
     for (int side = 0; side < 2; side++) {
@@ -260,6 +278,7 @@ static void open_arena(uint8_t mode)
 
 static void close_arena(void)
 {
+    rig_imports_answer(arena.rig);
     for (int side = 0; side < 2; side++)
         rig_kill(arena.rig, side, VBN_ERR_CLOSED);
     for (unsigned i = 0; i < REMOTES; i++)
