@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * crc32c.c - CRC-32C by SSE 4.2 (one step for 8 bytes) or by eight tables (one look-up for each byte, 8 bytes a step). */
+ * crc32c.c - CRC-32C by SSE 4.2 (one step for 8 bytes) or by eight tables (8 look-ups for 8 bytes). */
 #include "base/crc32c.h"
 
 #include <pthread.h>

@@ -80,8 +80,8 @@ typedef struct mem_key_info {
  * key that lets a peer read all of it, with offset and length those of the range. false: it does not, nothing is held. */
 bool mem_hold_range(mem_registry_t *registry, const void *address, size_t length, mem_key_info_t *info_p,
                     vbn_mem_t **mem_p);
-/* When [address, address+length) lies in one memory that peers can map, and a key that its owner has exported lets them write
- * there: describes that key, with offset and length those of the range in the memory. Gives nobody new rights. */
+/* When [address, address+length) lies in one memory that peers can map, and a key that its owner has exported lets them
+ * write there: describes that key, with offset and length those of the range in the memory. Gives nobody new rights. */
 bool mem_find_writable(mem_registry_t *registry, const void *address, size_t length, mem_key_info_t *info_p);
 /* Decodes a blob from outside: checks version, lengths, rights, overflow. VBN_ERR_PROTOCOL. Pure. */
 vbn_status_t mem_key_decode(const void *blob, size_t length, mem_key_info_t *info_p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cost.c - the cost model applied to transports: what their caps and this host's figures make of a path, and up to which size
- * messages go whole. */
+ * cost.c - the cost model applied to transports: what their caps and this host's figures make of a path, and up to which
+ * size messages go whole. */
 #include "proto/proto_private.h"
 
 #include <string.h>

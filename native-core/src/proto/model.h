@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * model.h - the cost model: what each way of moving bytes to a peer takes, as piecewise linear functions of their number, and
- * which is the cheapest. Pure functions, no state; any thread. Times in nanoseconds, costs per byte in picoseconds.
+ * model.h - the cost model: what each way of moving bytes to a peer takes, as piecewise linear functions of their number,
+ * and which is the cheapest. Pure functions, no state; any thread. Times in nanoseconds, costs per byte in picoseconds.
  *
  *   time |          whole /        whole   one packet, copied out by the receiver
  *        |               /  .      stream  announced, asked for, sent in segments straight to its place
@@ -10,8 +10,8 @@
  *        |  _,-'                   both    announced, copied by both from both ends
  *        +---------------- bytes
  *
- * Invariants: I1 a curve never falls. I2 of equal ways the one first in model_way_t is chosen, so that both sides and every
- * run choose alike from the same numbers. */
+ * Invariants: I1 a curve never falls. I2 of equal ways the one first in model_way_t is chosen, so that both sides and
+ * every run choose alike from the same numbers. */
 #ifndef VBN_PROTO_MODEL_H
 #define VBN_PROTO_MODEL_H
 

@@ -89,7 +89,8 @@ void pull_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t
 }
 
 /* The receiving op of a segment of `bytes` plain bytes, when it is exactly the next one (P3), in a form agreed upon. */
-static proto_op_t *receiver_of(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header, uint64_t bytes)
+static proto_op_t *receiver_of(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header,
+                               uint64_t bytes)
 {
     proto_op_t *op = op_find(engine, peer, header->op);
     if (op == NULL || (op->kind != OP_PULL && op->kind != OP_GET) || op->state != OP_RUNNING)
@@ -148,7 +149,8 @@ void pull_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t
     arrived(op, payload_bytes);
 }
 
-/* Unpacks a chunk to its place, at once or by way of a bounce buffer. False: it is damaged, or there is no heap (status). */
+/* Unpacks a chunk to its place, at once or by way of a bounce buffer. False: it is damaged, or there is no heap
+ * (status). */
 static bool unpack(proto_engine_t *engine, proto_stream_t *s, const proto_header_t *header, const void *payload,
                    uint32_t payload_bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * put.c - announced messages that the sender writes to their place: for receive buffers in memory of vbn_mem_alloc that their
- * owner has exported for writing, where the receiver can neither map nor read the sender's data.
+ * put.c - announced messages that the sender writes to their place: for receive buffers in memory of vbn_mem_alloc that
+ * their owner has exported for writing, where the receiver can neither map nor read the sender's data.
  *
  *   sender                                         receiver
  *   RTS                                    --->
@@ -11,8 +11,8 @@
  *   has not: maps it for later, and answers as if it were PULL
  *
  * The key is one that the user has exported: a receive gives nobody rights that he did not have. The mapping is kept by
- * keep.c. The sender's op is complete when the last byte is copied; STATUS goes behind the copies, so whoever sees it sees
- * them (the ring's release and acquire). */
+ * keep.c. The sender's op is complete when the last byte is copied; STATUS goes behind the copies, so whoever sees it
+ * sees them (the ring's release and acquire). */
 #include "proto/proto_private.h"
 
 #define CHUNK (256u << 10) /* copied before other peers get their turn */
@@ -48,7 +48,7 @@ void put_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t 
     proto_op_t *op = op_find(engine, peer, header->op);
     if (op == NULL || op->kind != OP_LARGE || op->state != OP_WAITING || op->stream.length == 0 ||
         op->stream.length > place->memory_bytes - place->offset) {
-        proto_blame(engine, peer, "the peer wants a message put that was not announced to it, or to where it does not fit");
+        proto_blame(engine, peer, "the peer wants a message put that was not announced, or to where it does not fit");
         return;
     }
     const mem_key_info_t info = {.key_handle = place->key, .owner_id = place->owner, .mem_handle = place->memory,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stage.h - what a message's data passes through on its way, chunk by chunk: compression, and a checksum of the plain bytes.
+ * stage.h - what a message's data passes through on its way, chunk by chunk: compression, and a checksum of the plain
+ * bytes.
  *
  *   sender   plain bytes -> [checksum taken] -> [compressed, when that makes them fewer] -> DATA_STAGED
  *   receiver DATA_STAGED -> [unpacked into exactly the announced bytes] -> [checksum compared] -> its place
  *
- * A stage needs no more room than its input: a chunk that does not become smaller goes as it is. Chunks do not depend on each
- * other. A box belongs to one worker. */
+ * A stage needs no more room than its input: a chunk that does not become smaller goes as it is. Chunks do not depend on
+ * each other. A box belongs to one worker. */
 #ifndef VBN_PROTO_STAGE_H
 #define VBN_PROTO_STAGE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stage_send.c - the sender's side of a message's stages: cuts chunks, takes their checksum, compresses them. Compression
- * ends for a message whose first chunk does not become much smaller. */
+ * stage_send.c - the sender's side of a message's stages: cuts chunks, takes their checksum, compresses them.
+ * Compression ends for a message whose first chunk does not become much smaller. */
 #include "base/crc32c.h"
 #include "proto/proto_private.h"
 
@@ -28,8 +28,8 @@ static uint64_t cut_plain(proto_stream_t *s, proto_segment_t *segment, uint64_t 
     return bytes;
 }
 
-/* The chunk's plain bytes in one piece: where the user has them, else gathered into a second bounce buffer (*second_p), or
- * without heap for that into the segment's own, which then is not free for the compressed form. */
+/* The chunk's plain bytes in one piece: where the user has them, else gathered into a second bounce buffer (*second_p),
+ * or without heap for that into the segment's own, which then is not free for the compressed form. */
 static void *gather(proto_stream_t *s, const proto_segment_t *segment, uint64_t bytes, void **second_p)
 {
     void *plain = cursor_contiguous(&s->cursor, bytes);
@@ -85,7 +85,8 @@ uint64_t stage_cut(proto_stream_t *s, proto_segment_t *segment, uint64_t limit)
         bytes = cut_plain(s, segment, limit);
         segment->check = checksum(segment);
     }
+    uint64_t sent = segment->form == STAGE_PLAIN ? bytes : segment->payload_bytes;
     counter_add(s->engine->counters, COUNTER_STAGE_PLAIN_BYTES, bytes);
-    counter_add(s->engine->counters, COUNTER_STAGE_SENT_BYTES, segment->form == STAGE_PLAIN ? bytes : segment->payload_bytes);
+    counter_add(s->engine->counters, COUNTER_STAGE_SENT_BYTES, sent);
     return bytes;
 }

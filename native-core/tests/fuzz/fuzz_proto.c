@@ -100,7 +100,8 @@ static vbn_status_t start_tagged(unsigned what, int side, size_t offset, user_op
     vbn_peer_t *peer = rig_peer(arena.rig, side);
     uint64_t mask = (what & 64) != 0 ? UINT64_MAX : 1;
     if ((what & 1) != 0)
-        return proto_tag_send(peer, offset & 3, &user->iov, 1, (offset >> 4) & (VBN_TAG_SYNC | VBN_SEND_STAGES), &user->op);
+        return proto_tag_send(peer, offset & 3, &user->iov, 1, (offset >> 4) & (VBN_TAG_SYNC | VBN_SEND_STAGES),
+                              &user->op);
     return proto_tag_recv(rig_engine(arena.rig, side), (what & 2) != 0 ? peer : NULL, offset & 3, mask, &user->iov, 1,
                           &user->info, &user->op);
 }
@@ -118,7 +119,8 @@ static void start(script_t *script)
     switch (what >> 1 & 15) {
     case 0:
     case 1:
-        started(user, proto_am_send(peer, 0, "head", 4, &user->iov, 1, offset & (VBN_AM_PULL | VBN_SEND_STAGES), &user->op));
+        started(user, proto_am_send(peer, 0, "head", 4, &user->iov, 1, offset & (VBN_AM_PULL | VBN_SEND_STAGES),
+                                    &user->op));
         break;
     case 2:
         started(user, proto_flush(peer, &user->op));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_stage.c - compressed chunks from outside: byte 0 the form, bytes 1 and 2 the announced length less one, then the chunk.
- * Exact heap blocks; what is accepted must be what its own packing gives back. */
+ * fuzz_stage.c - compressed chunks from outside: byte 0 the form, bytes 1 and 2 the announced length less one, then the
+ * chunk. Exact heap blocks; what is accepted must be what its own packing gives back. */
 #include "fuzz.h"
 #include "proto/stage.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_put.cc - announced messages that the sender writes into the receiver's exported memory, between real processes that
-// may not copy from each other.
+// test_put.cc - announced messages that the sender writes into the receiver's exported memory, between real processes
+// that may not copy from each other.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

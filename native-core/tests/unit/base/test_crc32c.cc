@@ -46,7 +46,8 @@ TEST(Crc32c, goes_on_where_it_ended)
     std::string text = "every piece of a chunk counts, whatever its length";
     for (Sum sum : {Sum{crc32c}, Sum{crc32c_by_table}})
         for (size_t cut = 0; cut <= text.size(); cut++)
-            EXPECT_EQ(sum(sum(0, text.data(), cut), text.data() + cut, text.size() - cut), sum(0, text.data(), text.size()));
+            EXPECT_EQ(sum(sum(0, text.data(), cut), text.data() + cut, text.size() - cut),
+                      sum(0, text.data(), text.size()));
 }
 
 } // namespace

@@ -46,7 +46,7 @@ TEST_P(ProtoExplain, the_cost_model_sets_the_limit_where_the_setting_does_not_an
         size_t low, high;
         const char *why;
     };
-    /* A byte copied costs 100 ps, an announcement two latencies: 20 bytes a nanosecond. The best packet has 7920 bytes. */
+    /* A byte copied costs 100 ps, an announcement two latencies: 20 bytes a nanosecond. The best packet: 7920. */
     const Link links[] = {{0, 4096, 4096, "the cost model"},
                           {250, 4990, 5010, "the cost model"},
                           {300, 5990, 6010, "the cost model"},

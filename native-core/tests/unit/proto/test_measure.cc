@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_measure.cc - what the cost model learns of the host: bounded work, and a file that is believed only when it is right.
+// test_measure.cc - what the cost model learns of the host: bounded work, and a file that is believed only when right.
 #include <gtest/gtest.h>
 
 #include <fcntl.h>

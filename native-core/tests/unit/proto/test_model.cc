@@ -155,7 +155,7 @@ TEST(Model, a_message_goes_whole_while_copying_it_out_costs_less_than_asking_for
     model_path_t shm{200, 100, 200, 8192, 8192, true};
     model_t model;
     model_message(&model, &host, &shm, MODEL_BIT(MODEL_WHOLE) | MODEL_BIT(MODEL_STREAM));
-    EXPECT_NEAR(static_cast<double>(model_whole_limit(&model, 0, 8192)), 4000, 10); /* 2 packets of 200 ns at 100 ps a byte */
+    EXPECT_NEAR(static_cast<double>(model_whole_limit(&model, 0, 8192)), 4000, 10);
     EXPECT_EQ(model_best(&model, 8193)->way, MODEL_STREAM);
     EXPECT_EQ(model_best(&model, uint64_t{1} << 40)->way, MODEL_STREAM);
     model_path_t tcp{20000, 600, 400, 262144, 16384, false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_rendezvous_put.cc - announced messages that the sender writes into the receiver's memory: when, how often, and lies.
+// test_rendezvous_put.cc - announced messages that the sender writes into the receiver's memory: when, and lies.
 #include <random>
 
 #include "fixture.h"
@@ -59,7 +59,8 @@ class ProtoPut : public ::testing::Test {
         Op send, pull;
         uint64_t before = put_bytes();
         base[offset + data.size()] = 0xEE;
-        vbn_status_t sent = proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, from.data(), from.size(), VBN_AM_PULL, &send.op);
+        vbn_status_t sent = proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, from.data(), from.size(), VBN_AM_PULL,
+                                          &send.op);
         run();
         vbn_status_t pulled = proto_am_pull(inbox.items.at(0).remote, &to, 1, &pull.op);
         run();
@@ -173,7 +174,8 @@ TEST_F(ProtoPut, many_at_once_in_any_order_all_arrive)
         for (size_t i = 0; i < COUNT; i++) {
             data.push_back(pattern(1 + random() % (SLOT - 1), static_cast<unsigned>(seed + i)));
             from[i] = {data[i].data(), data[i].size()};
-            ASSERT_EQ(proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, &from[i], 1, VBN_AM_PULL, &send[i].op), VBN_INPROGRESS);
+            ASSERT_EQ(proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, &from[i], 1, VBN_AM_PULL, &send[i].op),
+                      VBN_INPROGRESS);
         }
         rig_run(rig);
         for (size_t left = COUNT; left > 0; left--) {

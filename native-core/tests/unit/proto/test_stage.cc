@@ -26,7 +26,7 @@ Bytes words(size_t length)
 {
     Bytes data = noise(length);
     for (size_t i = 0; i < length; i += 16)
-        std::fill(data.begin() + static_cast<ptrdiff_t>(i), data.begin() + static_cast<ptrdiff_t>(std::min(i + 8, length)), 0);
+        std::memset(data.data() + i, 0, std::min<size_t>(8, length - i));
     return data;
 }
 
@@ -161,8 +161,8 @@ TEST_P(ProtoStage, lists_of_pieces_go_through_stages_on_both_sides)
         inbox.items.clear();
         std::fill(got.begin(), got.end(), static_cast<uint8_t>(0));
         Op send, pull;
-        vbn_status_t sent = proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, from.data(), from.size(), flags | VBN_AM_PULL,
-                                          &send.op);
+        vbn_status_t sent = proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, from.data(), from.size(),
+                                          flags | VBN_AM_PULL, &send.op);
         run();
         vbn_status_t pulled = proto_am_pull(inbox.items[0].remote, to.data(), to.size(), &pull.op);
         run();
@@ -321,7 +321,8 @@ TEST_P(ProtoStage, damage_without_a_checksum_is_found_where_the_data_cannot_be_u
     Bytes payload(70000);
     run_with_damage(rig, 99);
     pull.expect(pulled, VBN_OK, data.size());
-    sent = proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, &iov, 1, VBN_SEND_ZSTD | VBN_AM_PULL, (send.reset(), &send.op));
+    send.reset();
+    sent = proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, &iov, 1, VBN_SEND_ZSTD | VBN_AM_PULL, &send.op);
     run();
     pulled = proto_am_pull(inbox.items[1].remote, &to, 1, (pull.reset(), &pull.op));
     while (rig_deliver(rig, 0))
@@ -358,11 +359,13 @@ TEST_P(ProtoStage, asking_for_stages_that_were_not_offered_is_blamed)
 }
 
 /* A pull is under way with these flags, and its sender has been silenced; what the receiver's op is called. */
-uint64_t waiting_pull(rig_t *rig, Inbox &inbox, unsigned flags, Op &send, Op &pull, Bytes &data, Bytes &got, iovec *iovs)
+uint64_t waiting_pull(rig_t *rig, Inbox &inbox, unsigned flags, Op &send, Op &pull, Bytes &data, Bytes &got,
+                      iovec *iovs)
 {
     iovs[0] = {data.data(), data.size()};
     iovs[1] = {got.data(), got.size()};
-    EXPECT_EQ(proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, &iovs[0], 1, flags | VBN_AM_PULL, &send.op), VBN_INPROGRESS);
+    EXPECT_EQ(proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, &iovs[0], 1, flags | VBN_AM_PULL, &send.op),
+              VBN_INPROGRESS);
     rig_run(rig);
     EXPECT_EQ(proto_am_pull(inbox.items.back().remote, &iovs[1], 1, &pull.op), VBN_INPROGRESS);
     uint8_t header[320];
