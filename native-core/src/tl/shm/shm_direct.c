@@ -59,24 +59,6 @@ bool shm_direct(tl_ep_t *tl_ep, tl_direct_t *direct_p)
     return true;
 }
 
-vbn_status_t shm_copy(tl_ep_t *tl_ep, bool write, void *local, uint64_t remote, size_t length)
-{
-    shm_ep_t *ep = (shm_ep_t *)tl_ep;
-    uint8_t *at = local;
-    if (!ep->copies || ep->gone || ep->broken)
-        return err_set(VBN_ERR_PEER_LOST, "same-host peer is gone");
-    while (length > 0) { /* each turn moves something: a range that ends in the middle fails in the next one */
-        ssize_t moved = move(ep->process, write, at, remote, length);
-        if (moved <= 0)
-            return err_sys(moved < 0 ? errno : EFAULT, "cannot %s %zu bytes of same-host process %d",
-                           write ? "write" : "read", length, (int)ep->process);
-        at += moved;
-        remote += (uint64_t)moved;
-        length -= (size_t)moved;
-    }
-    return VBN_OK;
-}
-
 /* The socket ends when the process ends or lets go of us, and the process number is free for others only after that. */
 static bool hung_up(const shm_ep_t *ep)
 {
@@ -88,6 +70,24 @@ static bool hung_up(const shm_ep_t *ep)
         found = poll(&fd, 1, 0);
     while (found < 0 && errno == EINTR);
     return found != 0;
+}
+
+vbn_status_t shm_copy(tl_ep_t *tl_ep, bool write, void *local, uint64_t remote, size_t length)
+{
+    shm_ep_t *ep = (shm_ep_t *)tl_ep;
+    uint8_t *at = local;
+    if (!ep->copies || ep->gone || ep->broken || (write && hung_up(ep))) /* never into a stranger with its number */
+        return err_set(VBN_ERR_PEER_LOST, "same-host peer is gone");
+    while (length > 0) { /* each turn moves something: a range that ends in the middle fails in the next one */
+        ssize_t moved = move(ep->process, write, at, remote, length);
+        if (moved <= 0)
+            return err_sys(moved < 0 ? errno : EFAULT, "cannot %s %zu bytes of same-host process %d",
+                           write ? "write" : "read", length, (int)ep->process);
+        at += moved;
+        remote += (uint64_t)moved;
+        length -= (size_t)moved;
+    }
+    return VBN_OK;
 }
 
 bool shm_present(tl_ep_t *tl_ep)

@@ -95,6 +95,9 @@ TEST_F(ShmDirect, a_peer_that_let_go_is_not_present)
     EXPECT_TRUE(lane_present(near));
     lane_disconnect(far);
     EXPECT_FALSE(lane_present(near)) << "at once, not only after progress";
+    uint8_t from = 1, to = 0;
+    EXPECT_EQ(lane_copy(near, true, &from, &to, 1), VBN_ERR_PEER_LOST) << "its process number may be another's";
+    EXPECT_EQ(to, 0);
 }
 
 TEST_F(ShmDirect, disconnect_waits_for_a_helper_that_is_writing_here)
