@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -83,9 +84,18 @@ static vbn_status_t check_size(const char *what, size_t size)
     return VBN_OK;
 }
 
+/* What cannot fit is not tried: it would take all that others have left until it fails. A memfd has no limit of its own. */
+static bool fits(int fd, size_t size)
+{
+    struct statvfs fs;
+    return fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0 || size / fs.f_frsize <= fs.f_bavail;
+}
+
 /* Allocates every page now: touching a page later must not fail with SIGBUS. */
 static vbn_status_t allocate_file(int fd, const char *what, size_t size)
 {
+    if (!fits(fd, size))
+        return err_sys(ENOSPC, "cannot allocate %zu bytes for %s (free or enlarge that memory or tmpfs)", size, what);
     for (uint64_t at = 0; at < size;) {
         uint64_t step = size - at < ALLOCATE_STEP ? size - at : ALLOCATE_STEP;
         int error = posix_fallocate(fd, (off_t)at, (off_t)step);

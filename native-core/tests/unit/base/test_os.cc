@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -126,6 +128,22 @@ TEST(Os, FileThatCannotBeAllocatedIsNotLeftBehind)
     EXPECT_EQ(access(path.c_str(), F_OK), -1);
     EXPECT_LT(os_create_file("/nonexistent/dir/file", 100, &fd), 0);
     EXPECT_EQ(fd, -1);
+}
+
+TEST(Os, FileThatCannotFitDoesNotFillTheDiskBeforeItFails)
+{
+    TempDir dir;
+    int fd = -1;
+    int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    ASSERT_GE(inotify_add_watch(events, dir.path, IN_MODIFY), 0);
+    EXPECT_LT(os_create_file(dir.file("huge").c_str(), size_t(1) << 60, &fd), 0);
+    char event[sizeof(struct inotify_event) + NAME_MAX + 1];
+    EXPECT_EQ(read(events, event, sizeof(event)), -1) << "something was allocated";
+    ASSERT_EQ(os_create_file(dir.file("small").c_str(), 4096, &fd), 0);
+    EXPECT_GT(read(events, event, sizeof(event)), 0) << "an allocation is seen";
+    unlink(dir.file("small").c_str());
+    close(fd);
+    close(events);
 }
 
 TEST(Os, NonblockingDescriptorReturnsAtOnce)
