@@ -10,10 +10,10 @@
  *   allows, then HELPED                   --->   (only when the sender has taken a chunk)
  *                                         <---   STATUS
  *
- * A sender that is busy elsewhere takes no chunk, and the receiver copies all. Each side copies one chunk per progress call.
- * What cannot be copied comes by packets after all: the receiver closes the claim, waits for HELPED if a chunk was taken,
- * and sends PULL. The first message out of a memory does not wait for its mapping: it is read from the process, or comes by
- * packets.
+ * A sender that is busy elsewhere takes no chunk, and the receiver copies all. Each side copies PROTO_COPY_CHUNKS per
+ * progress call, of the transfer that came first: so both sides are at the same one. What cannot be copied comes by packets
+ * after all: the receiver closes the claim, waits for HELPED if a chunk was taken, and sends PULL. The first message out of
+ * a memory does not wait for its mapping: it is read from the process, or comes by packets.
  *
  * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper has a chunk (transports keep
  * that up when the connection ends: tl_ops_t.direct). D2 the receiver completes only after link_present: a process that has
@@ -23,6 +23,7 @@
 
 #define CHUNK_MIN (32u << 10)
 #define CHUNK_MAX (256u << 10)
+#define TURN 64u /* chunks of a transfer before others go first */
 #define CHUNKS_WANTED 16u /* of a message, so that both sides end at about the same time */
 
 /* Both sides compute the same. */
@@ -67,6 +68,15 @@ void direct_end(proto_op_t *op)
         mem_unhold(d->held);
     free_claim(op);
     *d = (proto_direct_t){0};
+}
+
+void direct_again(proto_op_t *op)
+{
+    list_link_t *copying = &op->stream.engine->copying;
+    if (++op->direct.turn % TURN == 0)
+        list_append(copying, &op->stream.active);
+    else
+        list_prepend(copying, &op->stream.active);
 }
 
 /* ------------------------------------------------------------------------------------------- announcing */
@@ -125,7 +135,7 @@ static void help(proto_op_t *op)
     if (status == VBN_OK)
         counter_add(s->engine->counters, COUNTER_COPY_WRITTEN_BYTES, bytes);
     if (status == VBN_OK && more)
-        list_append(&s->engine->copying, &s->active);
+        direct_again(op);
     else
         help_end(op, status);
 }
@@ -278,6 +288,8 @@ static void receive(proto_op_t *op)
     uint32_t index = CLAIM_NONE;
     if (!reach(op, &direct))
         return; /* the end of the peer ends the op */
+    if (d->slot == 0 && d->chunks == 0 && !d->unhelped && s->length >= PROTO_HELP_MIN)
+        ask_for_help(op, &direct); /* its turn: others have given their claims back */
     if (d->slot != 0)
         index = claim_front(&direct.ours[d->slot - 1], d->tag, (uint32_t)total);
     else if (d->chunks < total)
@@ -287,7 +299,7 @@ static void receive(proto_op_t *op)
     else if (copy_chunk(op, index) != VBN_OK)
         cannot_read(op, &direct);
     else
-        list_append(&s->engine->copying, &s->active);
+        direct_again(op);
 }
 
 void direct_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)

@@ -343,9 +343,18 @@ static unsigned run_list(list_link_t *list, void (*run)(proto_stream_t *stream))
     return events;
 }
 
+/* One after the other, so that the first ends soon and both sides of a pair are at the same one. */
+static unsigned run_copies(proto_engine_t *engine)
+{
+    unsigned chunks = 0;
+    for (list_link_t *link; chunks < PROTO_COPY_CHUNKS && (link = list_pop(&engine->copying)) != NULL; chunks++)
+        direct_run(container_of(link, proto_stream_t, active));
+    return chunks;
+}
+
 static COLD unsigned run_active(proto_engine_t *engine)
 {
-    return run_list(&engine->active, stream_pump) + run_list(&engine->copying, direct_run);
+    return run_list(&engine->active, stream_pump) + run_copies(engine);
 }
 
 unsigned proto_progress(proto_engine_t *engine)

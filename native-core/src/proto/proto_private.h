@@ -20,6 +20,7 @@
 
 #define PROTO_DIRECT_MIN (8u << 10) /* announced messages of one piece that are copied without packets where possible */
 #define PROTO_HELP_MIN (64u << 10)  /* and by both sides together */
+#define PROTO_COPY_CHUNKS 1u        /* of up to 256 KiB, per progress call */
 #define PROTO_BOUNCE_BYTES STAGE_CHUNK /* data that is not a list of buffers, or compressed, is sent through copies */
 
 /* A position in the user's data. */
@@ -98,6 +99,7 @@ typedef struct proto_direct {
     uint32_t tag;    /* of the claim */
     uint32_t chunks; /* OP_PULL: next one when copying alone; OP_LARGE: written for the receiver */
     uint8_t slot;    /* 1 + index of the claim, 0 = copying alone */
+    uint8_t turn;    /* chunks copied, see direct_again */
     bool offered;    /* OP_LARGE */
     bool heard;      /* OP_PULL: HELPED came */
     bool unhelped;   /* it said that the helper could not write */
@@ -448,6 +450,8 @@ void put_run(proto_op_t *op);
 void direct_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 /* The next chunk of a transfer. May complete the op. */
 void direct_run(proto_stream_t *stream);
+/* The transfer has more to copy: it goes on next, but lets others go first from time to time. */
+void direct_again(proto_op_t *op);
 /* The op ends: lets go of what it holds. */
 void direct_end(proto_op_t *op);
 /* ---- pull.c */

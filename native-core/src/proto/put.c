@@ -80,7 +80,7 @@ void put_run(proto_op_t *op)
     s->moved += bytes;
     counter_add(s->engine->counters, COUNTER_PUT_MAPPED_BYTES, bytes);
     if (s->moved < s->length) {
-        list_append(&s->engine->copying, &s->active);
+        direct_again(op);
         return;
     }
     proto_send_status(s->peer, s->target, VBN_OK, true, s->length);
