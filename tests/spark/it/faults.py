@@ -114,9 +114,10 @@ class Corruption(SparkTest):
 
     @staticmethod
     def _damage(application, before, share):
-        """Changes bytes in the slabs of one executor when all map outputs are there."""
-        await_true(lambda: len(application.map_outputs() - before) >= SHUFFLE["maps"], 120, "all map outputs")
-        folder = next(folder for folder in application.slab_folders().values() if glob.glob(f"{folder}/m-*"))
+        """Changes bytes in the slabs of one executor in the middle of the map stage, so before anybody reads them."""
+        await_true(lambda: len(application.map_outputs() - before) >= SHUFFLE["maps"] // 2, 120, "half the map outputs")
+        folder = next(folder for folder in application.slab_folders().values()
+                      if {os.path.basename(path) for path in glob.glob(f"{folder}/m-*")} - before)
         for path in glob.glob(f"{folder}/slab-*"):
             with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
                 start, end = mmap.PAGESIZE, len(memory) - mmap.PAGESIZE
