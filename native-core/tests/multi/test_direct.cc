@@ -25,16 +25,6 @@ uint8_t byte_of(uint64_t round, size_t at)
     return static_cast<uint8_t>(round * 31 + at * 7 + (at >> 9));
 }
 
-uint64_t counter(Node &node, const char *name)
-{
-    vbn_counter_t all[256];
-    size_t count = vbn_counters(node.context, all, 256);
-    for (size_t i = 0; i < count && i < 256; i++)
-        if (std::strcmp(all[i].name, name) == 0)
-            return all[i].value;
-    std::abort();
-}
-
 /* Pulls every message that is announced and checks it. */
 struct Puller {
     Node &node;

@@ -361,7 +361,7 @@ void continues_after_standing_still(const char *transport)
     int status = 0;
     ASSERT_EQ(waitpid(pids[1], &status, WUNTRACED), pids[1]);
     ASSERT_TRUE(WIFSTOPPED(status));
-    usleep(500000);
+    usleep(500000); /* what is tested: time goes by, more than any time-out set above */
     kill(pids[1], SIGCONT);
     for (pid_t pid : pids) {
         ASSERT_EQ(waitpid(pid, &status, 0), pid);

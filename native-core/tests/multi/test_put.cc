@@ -27,16 +27,6 @@ size_t size_of(uint64_t round)
     return sizes[round % 7];
 }
 
-uint64_t counter(Node &node, const char *name)
-{
-    vbn_counter_t all[256];
-    size_t count = vbn_counters(node.context, all, 256);
-    for (size_t i = 0; i < count && i < 256; i++)
-        if (std::strcmp(all[i].name, name) == 0)
-            return all[i].value;
-    std::abort();
-}
-
 /* The data lies in two pieces on the heap: nobody but the sender can copy it. */
 void send_all(Node &node)
 {

@@ -24,17 +24,6 @@ uint8_t byte_at(size_t i, unsigned seed)
 
 class UserMemory : public ::testing::TestWithParam<const char *> {};
 
-uint64_t counter(const Node &node, const std::string &name)
-{
-    vbn_counter_t counters[256];
-    size_t count = vbn_counters(node.context, counters, 256);
-    for (size_t i = 0; i < count; i++)
-        if (counters[i].name == name)
-            return counters[i].value;
-    MUST(false);
-    return 0;
-}
-
 void export_key(Shared &shared, vbn_mem_t *mem)
 {
     size_t length = VBN_KEY_MAX;

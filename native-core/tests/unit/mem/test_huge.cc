@@ -165,7 +165,7 @@ int grow_beyond_the_limit()
 TEST_F(Pages, PoolsGrowToTheLimitOfLockedMemoryAndGoOnUnlockedWithOneLine)
 {
     if (!mlock_works())
-        GTEST_SKIP() << "a sanitizer replaces mlock by nothing";
+        GTEST_SKIP() << "a sanitizer replaces mlock by nothing: run the release build";
     pid_t child = fork();
     if (child == 0) {
         alarm(30);

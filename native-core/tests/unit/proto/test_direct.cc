@@ -100,12 +100,12 @@ class ProtoDirect : public ::testing::TestWithParam<Way> {
         run();
         arrived(t);
     }
-    /* So that the next messages from the same memory find it mapped. */
-    bool usable() const
-    {
-        return GetParam().copies || GetParam().memory;
-    }
 };
+
+class ProtoDirectMapped : public ProtoDirect {}; /* the data lies in memory of the core */
+class ProtoDirectHelped : public ProtoDirect {}; /* both processes may copy */
+class ProtoDirectRead : public ProtoDirect {};   /* the data can be read from the sender's process only */
+class ProtoDirectUsable : public ProtoDirect {}; /* any way but packets */
 
 TEST_P(ProtoDirect, every_size_arrives_and_large_ones_without_packets)
 {
@@ -147,10 +147,8 @@ TEST_P(ProtoDirect, tagged_messages_take_the_same_way)
     }
 }
 
-TEST_P(ProtoDirect, a_memory_is_mapped_once_and_then_read_without_asking_until_it_is_idle)
+TEST_P(ProtoDirectMapped, a_memory_is_mapped_once_and_then_read_without_asking_until_it_is_idle)
 {
-    if (!GetParam().memory)
-        GTEST_SKIP() << "only memory of the core can be mapped";
     Bytes none;
     const size_t size = 400000;
     uint8_t *data = source(size, 1, none);
@@ -178,10 +176,8 @@ TEST_P(ProtoDirect, a_memory_is_mapped_once_and_then_read_without_asking_until_i
     }
 }
 
-TEST_P(ProtoDirect, a_memory_that_is_freed_early_stays_until_its_message_is_pulled)
+TEST_P(ProtoDirectMapped, a_memory_that_is_freed_early_stays_until_its_message_is_pulled)
 {
-    if (!GetParam().memory)
-        GTEST_SKIP() << "only memory of the core can be freed";
     Transfer t;
     announce(t, 100000, 4);
     rig_mem_free(memories.back());
@@ -192,10 +188,8 @@ TEST_P(ProtoDirect, a_memory_that_is_freed_early_stays_until_its_message_is_pull
     EXPECT_EQ(rig_counter(rig, 0, "mem.bytes"), 0u);
 }
 
-TEST_P(ProtoDirect, a_busy_sender_takes_no_part_and_blocks_nothing)
+TEST_P(ProtoDirectHelped, a_busy_sender_takes_no_part_and_blocks_nothing)
 {
-    if (!GetParam().copies)
-        GTEST_SKIP() << "without direct copies nobody helps";
     Transfer t;
     announce(t, 1000000, 5);
     pull(t);
@@ -209,10 +203,8 @@ TEST_P(ProtoDirect, a_busy_sender_takes_no_part_and_blocks_nothing)
     EXPECT_EQ(rig_counter(rig, 0, "copy.written.bytes"), 0u) << "it must not write after the receiver has completed";
 }
 
-TEST_P(ProtoDirect, a_busy_receiver_is_helped_with_all_of_it)
+TEST_P(ProtoDirectHelped, a_busy_receiver_is_helped_with_all_of_it)
 {
-    if (!GetParam().copies)
-        GTEST_SKIP() << "without direct copies nobody helps";
     Transfer t;
     announce(t, 1000000, 6);
     pull(t);
@@ -225,10 +217,8 @@ TEST_P(ProtoDirect, a_busy_receiver_is_helped_with_all_of_it)
     EXPECT_EQ(rig_counter(rig, 1, "copy.read.bytes"), 0u);
 }
 
-TEST_P(ProtoDirect, both_sides_meet_wherever_they_are)
+TEST_P(ProtoDirectHelped, both_sides_meet_wherever_they_are)
 {
-    if (!GetParam().copies)
-        GTEST_SKIP() << "without direct copies nobody helps";
     for (unsigned mine = 1; mine < 6; mine++) {
         for (unsigned theirs = 1; theirs < 6; theirs++) {
             Transfer t;
@@ -250,10 +240,8 @@ TEST_P(ProtoDirect, both_sides_meet_wherever_they_are)
     }
 }
 
-TEST_P(ProtoDirect, one_progress_call_copies_a_bounded_part)
+TEST_P(ProtoDirectHelped, one_progress_call_copies_a_bounded_part)
 {
-    if (!GetParam().copies)
-        GTEST_SKIP() << "nothing is copied";
     Transfer t;
     announce(t, 20000000, 7);
     pull(t);
@@ -268,11 +256,9 @@ TEST_P(ProtoDirect, one_progress_call_copies_a_bounded_part)
     arrived(t);
 }
 
-TEST_P(ProtoDirect, what_the_receiver_cannot_read_comes_by_packets_from_then_on)
+TEST_P(ProtoDirectRead, what_the_receiver_cannot_read_comes_by_packets_from_then_on)
 {
     for (int after : {0, 1, 2, 5}) {
-        if (!GetParam().copies || GetParam().memory)
-            GTEST_SKIP() << "not read from the process";
         rig_close(rig);
         SetUp();
         inbox.items.clear();
@@ -289,10 +275,8 @@ TEST_P(ProtoDirect, what_the_receiver_cannot_read_comes_by_packets_from_then_on)
     }
 }
 
-TEST_P(ProtoDirect, what_the_helper_cannot_write_the_receiver_copies_itself)
+TEST_P(ProtoDirectHelped, what_the_helper_cannot_write_the_receiver_copies_itself)
 {
-    if (!GetParam().copies)
-        GTEST_SKIP() << "without direct copies nobody helps";
     for (int after : {0, 1, 3}) {
         for (int first = 0; first < 3; first++) {
             Transfer t;
@@ -311,10 +295,8 @@ TEST_P(ProtoDirect, what_the_helper_cannot_write_the_receiver_copies_itself)
     }
 }
 
-TEST_P(ProtoDirect, both_sides_failing_leaves_packets)
+TEST_P(ProtoDirectRead, both_sides_failing_leaves_packets)
 {
-    if (!GetParam().copies || GetParam().memory)
-        GTEST_SKIP() << "not read from the process";
     Transfer t;
     announce(t, 1000000, 11);
     rig_fail_copies(rig, 0, 2);
@@ -325,10 +307,8 @@ TEST_P(ProtoDirect, both_sides_failing_leaves_packets)
     EXPECT_EQ(rig_counter(rig, 1, "get.stream.bytes"), t.size);
 }
 
-TEST_P(ProtoDirect, more_transfers_at_once_than_there_are_claims)
+TEST_P(ProtoDirectUsable, more_transfers_at_once_than_there_are_claims)
 {
-    if (!usable())
-        GTEST_SKIP() << "packets";
     std::vector<Transfer> all(40);
     for (unsigned i = 0; i < all.size(); i++) {
         announce(all[i], 100000 + i, 20 + i);
@@ -388,10 +368,8 @@ TEST_P(ProtoDirect, a_peer_that_dies_at_any_step_ends_both_operations_once)
     }
 }
 
-TEST_P(ProtoDirect, data_of_a_process_that_may_have_ended_is_not_taken_for_good)
+TEST_P(ProtoDirectHelped, data_of_a_process_that_may_have_ended_is_not_taken_for_good)
 {
-    if (!GetParam().copies)
-        GTEST_SKIP() << "not read from the process";
     Transfer t;
     announce(t, 300000, 14);
     pull(t);
@@ -403,10 +381,8 @@ TEST_P(ProtoDirect, data_of_a_process_that_may_have_ended_is_not_taken_for_good)
     EXPECT_EQ(t.pull.op.status, VBN_ERR_PEER_LOST);
 }
 
-TEST_P(ProtoDirect, a_claim_full_of_nonsense_hurts_nobody_else)
+TEST_P(ProtoDirectHelped, a_claim_full_of_nonsense_hurts_nobody_else)
 {
-    if (!GetParam().copies)
-        GTEST_SKIP() << "no claims";
     for (uint64_t value : {UINT64_C(0), ~UINT64_C(0), UINT64_C(1) << 42, UINT64_C(0x3ffff) << 20, UINT64_C(0xfffff),
                            UINT64_C(1) << 41, (UINT64_C(1) << 42) | 0xffff}) {
         rig_close(rig);
@@ -456,10 +432,19 @@ TEST_P(ProtoDirect, claims_hand_out_each_chunk_once)
     EXPECT_EQ(rig_claim(&word, "front", 1, 10), UINT32_MAX);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, ProtoDirect,
-                         ::testing::Values(Way{"heap", true, false}, Way{"memory", true, true},
-                                           Way{"memoryonly", false, true}, Way{"packets", false, false}),
-                         [](const auto &each) { return std::string(each.param.name); });
+const Way HEAP{"heap", true, false}, MEMORY{"memory", true, true}, MEMORY_ONLY{"memoryonly", false, true},
+    PACKETS{"packets", false, false};
+
+std::string way_name(const ::testing::TestParamInfo<Way> &each)
+{
+    return each.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, ProtoDirect, ::testing::Values(HEAP, MEMORY, MEMORY_ONLY, PACKETS), way_name);
+INSTANTIATE_TEST_SUITE_P(Ways, ProtoDirectUsable, ::testing::Values(HEAP, MEMORY, MEMORY_ONLY), way_name);
+INSTANTIATE_TEST_SUITE_P(Ways, ProtoDirectMapped, ::testing::Values(MEMORY, MEMORY_ONLY), way_name);
+INSTANTIATE_TEST_SUITE_P(Ways, ProtoDirectHelped, ::testing::Values(HEAP, MEMORY), way_name);
+INSTANTIATE_TEST_SUITE_P(Ways, ProtoDirectRead, ::testing::Values(HEAP), way_name);
 
 /* ------------------------------------------------------------------------------------------------ lies */
 
