@@ -157,7 +157,7 @@ vbn_status_t tcp_route_check(const tcp_ip_t *ip, uint16_t port)
     socklen_t length = tcp_ip_to_sockaddr(ip, port, &address);
     int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return err_set(VBN_ERR_UNREACHABLE, "no %s socket: %s", ip->family == 4 ? "IPv4" : "IPv6", strerror(errno));
+        return err_sys(errno, "no %s socket", ip->family == 4 ? "IPv4" : "IPv6");
     int error = connect(fd, (struct sockaddr *)&address, length) == 0 ? 0 : errno;
     close(fd);
     if (error == 0)
