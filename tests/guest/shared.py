@@ -32,10 +32,10 @@ def one():
 
 
 def pair():
-    """Two guests, as one(); whole again after what a test did to them."""
+    """Two guests on two rails, as one(); whole again after what a test did to them."""
     need_packages()
     if "pair" not in _UP:
-        _UP["pair"] = _STACK.enter_context(vm.pair())
+        _UP["pair"] = _STACK.enter_context(vm.pair(rails=2))
     for guest in _UP["pair"]:
         if not guest.alive():
             guest.reboot()

@@ -7,7 +7,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERBENA = ROOT / "verbena"
-COMMANDS = ["demo", "test", "fuzz", "build", "bench", "doctor", "spark", "clean"]
+COMMANDS = ["demo", "test", "fuzz", "build", "bench", "doctor", "guest", "spark", "clean"]
 
 
 def run(*arguments, program=VERBENA, cwd=None):

@@ -39,7 +39,8 @@ class Snapshot:
         return qemu.Machine(self.options, self.kernel, self.folder / "initramfs", console, links, seconds, self.incoming)
 
 
-def _key(options, kernel_folder):
+def key(options, kernel_folder):
+    """The cache's name for what a snapshot depends on."""
     words = qemu.arguments(options, kernel_folder, "", "", 0, 0, [0] * qemu.LINKS)
     parts = [*words, qemu.version(), initramfs.digest(), str((kernel_folder / "made").stat().st_mtime_ns)]
     if options.accel == "kvm":
@@ -85,7 +86,7 @@ def _make(folder, options, kernel_folder):
 def _with_accelerator(memory, cpus, accel):
     options = Options(memory, cpus, accel)
     folder = kernel.get()
-    snapshot = cache.entry("snapshot", _key(options, folder), lambda half: _make(half, options, folder))
+    snapshot = cache.entry("snapshot", key(options, folder), lambda half: _make(half, options, folder))
     return Snapshot(snapshot, folder, options)
 
 
