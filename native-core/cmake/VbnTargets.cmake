@@ -39,7 +39,7 @@ function(vbn_add_tool name)
 endfunction()
 
 # tests/unit/<layer>/test_*.cc with helper *.c -> unit_<layer>; test_*.py -> a test of its own;
-# tests/multi/test_<name>.cc with helper *.c -> multi_<name>; tests/sim likewise -> sim_<name>
+# tests/multi/test_<name>.cc with helper *.c -> multi_<name>; tests/sim and tests/verbs likewise -> sim_<name>, verbs_<name>
 function(vbn_add_tests)
     # GoogleTest's headers take most of a test's compile time: parsed once for all tests.
     add_executable(vbn_gtest_headers ${CMAKE_CURRENT_SOURCE_DIR}/cmake/gtest_headers.cc)
@@ -62,7 +62,11 @@ function(vbn_add_tests)
         add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${script})
         set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS "unit;tools" ENVIRONMENT TOOLS=${CMAKE_BINARY_DIR})
     endforeach()
-    foreach(kind multi sim)
+    set(kinds multi sim)
+    if(VBN_VERBS)
+        list(APPEND kinds verbs)
+    endif()
+    foreach(kind ${kinds})
         file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/${kind}/*.cc)
         file(GLOB helpers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/${kind}/*.c)
         foreach(source ${programs})

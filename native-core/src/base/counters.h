@@ -16,7 +16,7 @@ typedef enum counter_id {
     COUNTER_COUNT
 } counter_id_t;
 
-typedef enum traffic_way { TRAFFIC_OTHER, TRAFFIC_SELF, TRAFFIC_SHM, TRAFFIC_TCP, TRAFFIC_WAYS } traffic_way_t;
+typedef enum traffic_way { TRAFFIC_OTHER, TRAFFIC_SELF, TRAFFIC_SHM, TRAFFIC_TCP, TRAFFIC_RC, TRAFFIC_UD, TRAFFIC_WAYS } traffic_way_t;
 typedef enum traffic_class {
     TRAFFIC_AM,
     TRAFFIC_TAG,

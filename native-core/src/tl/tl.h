@@ -154,5 +154,7 @@ struct tl_ops {
 extern const tl_ops_t tl_self_ops;
 extern const tl_ops_t tl_shm_ops;
 extern const tl_ops_t tl_tcp_ops;
+extern const tl_ops_t tl_rc_ops; /* without libibverbs' headers at build time these two never open */
+extern const tl_ops_t tl_ud_ops;
 
 #endif

@@ -143,7 +143,7 @@ TEST(Counters, TrafficIsFoundUnderItsTransportClassAndSize)
     helper_traffic_add(second, 3, 4, 65, 10);
     ASSERT_EQ(stats_view_open(page_path().c_str(), &view), VBN_OK) << err_text();
     EXPECT_STREQ(stats_view_way(&view, 2), "shm");
-    EXPECT_STREQ(stats_view_way(&view, view.header.ways - 1u), "tcp");
+    EXPECT_STREQ(stats_view_way(&view, view.header.ways - 1u), "ud");
     EXPECT_EQ(stats_view_way(&view, view.header.ways), nullptr);
     EXPECT_STREQ(stats_view_class(&view, 0), "am");
     EXPECT_STREQ(stats_view_class(&view, view.header.classes - 1u), "atomic");

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rc_ep.c - life of an endpoint: opened, trusted, ready, failed, closed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "tl/rc/rc_private.h"
+
+void rc_ep_add_news(rc_ep_t *ep)
+{
+    list_remove(&ep->news);
+    if (ep->state <= RC_FAILED)
+        list_append(&rc_iface_of(ep->base.iface)->news, &ep->news);
+}
+
+static vbn_status_t enter(rc_iface_t *iface, rc_ep_t *ep)
+{
+    vbn_status_t status = map_put(&iface->by_id, ep->id, ep);
+    if (status >= 0 && ep->remote_id != 0)
+        status = map_put(&iface->by_remote, ep->remote_id, ep);
+    if (status >= 0)
+        status = verbs_route_get(&iface->verbs.datagram, &ep->remote, &ep->route);
+    return status;
+}
+
+rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id)
+{
+    rc_ep_t *ep = calloc(1, sizeof(*ep));
+    if (ep == NULL)
+        return NULL;
+    ep->base.iface = &iface->base;
+    ep->base.owner = owner;
+    ep->id = os_random_u64();
+    ep->remote_id = remote_id;
+    ep->remote = *to;
+    ep->accepted = remote_id != 0;
+    ep->sent = 1;
+    list_init(&ep->news);
+    list_init(&ep->opening);
+    list_init(&ep->ringing);
+    list_init(&ep->signals);
+    if (enter(iface, ep) < 0) {
+        (void)map_remove(&iface->by_id, ep->id);
+        if (remote_id != 0)
+            (void)map_remove(&iface->by_remote, remote_id);
+        free(ep);
+        return NULL;
+    }
+    iface->untrusted += ep->accepted;
+    list_append(&iface->eps, &ep->link);
+    return ep;
+}
+
+/* After the upcalls that may still look at it. */
+void rc_ep_free(rc_ep_t *ep)
+{
+    rc_qp_close(ep);
+    rc_signal_drop(ep);
+    free(ep);
+}
+
+vbn_status_t rc_ep_connect(tl_iface_t *base, const void *address, size_t length, void *owner, tl_ep_t **ep_p)
+{
+    rc_iface_t *iface = rc_iface_of(base);
+    verbs_address_t to;
+    char reason[256];
+    vbn_status_t status = verbs_iface_reachable(&iface->verbs, address, length, reason, sizeof(reason));
+    if (status >= 0)
+        status = verbs_address_decode(address, length, &to);
+    if (status < 0)
+        return status;
+    rc_ep_t *ep = rc_ep_new(iface, owner, &to, 0);
+    if (ep == NULL)
+        return err_add(VBN_ERR_SYSTEM, "connecting over rc");
+    *ep_p = &ep->base;
+    return VBN_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------- states */
+
+vbn_status_t rc_ep_trust(tl_ep_t *base)
+{
+    rc_ep_t *ep = (rc_ep_t *)base;
+    rc_iface_t *iface = rc_iface_of(base->iface);
+    if (ep->trusted || ep->state != RC_OPENING)
+        return VBN_OK;
+    vbn_status_t status = rc_qp_open(ep);
+    if (status < 0)
+        return status;
+    ep->trusted = true;
+    iface->untrusted -= ep->accepted;
+    rc_ep_step(ep);
+    rc_signal_send(ep, RC_SIGNAL_ASK);
+    return VBN_OK;
+}
+
+void rc_ep_step(rc_ep_t *ep)
+{
+    if (ep->state != RC_OPENING)
+        return;
+    if (ep->trusted && !ep->armed && ep->remote_qpn != 0) {
+        if (rc_qp_arm(ep) < 0) {
+            rc_ep_fail(ep, "its queue pair cannot be connected");
+            return;
+        }
+        ep->armed = true;
+        rc_signal_send(ep, 0);
+    }
+    if (!ep->armed || !ep->remote_armed || !list_empty(&ep->signals))
+        return;
+    ep->state = RC_READY;
+    list_remove(&ep->opening);
+    rc_ep_add_news(ep);
+    ep->tell_room = true; /* with ready() */
+}
+
+void rc_ep_fail(rc_ep_t *ep, const char *why)
+{
+    if (ep->state >= RC_FAILED)
+        return;
+    ep->failed = why;
+    ep->state = RC_FAILED;
+    list_remove(&ep->opening);
+    rc_ep_add_news(ep);
+}
+
+void rc_ep_tell(rc_ep_t *ep)
+{
+    const rc_iface_t *iface = rc_iface_of(ep->base.iface);
+    const tl_upcalls_t *up = &iface->params.upcalls;
+    if (ep->state == RC_FAILED) {
+        vbn_status_t status = err_set(VBN_ERR_PEER_LOST, "connection over %s to queue pair %u: %s", iface->verbs.port.name,
+                                      ep->remote_qpn, ep->failed);
+        up->ep_error(&ep->base, status, err_text());
+        return;
+    }
+    if (ep->state == RC_READY && !ep->told_ready) {
+        ep->told_ready = true;
+        up->ready(&ep->base);
+    }
+    if (ep->state > RC_READY || !ep->tell_room)
+        return;
+    ep->tell_room = false;
+    up->tx_ready(&ep->base);
+}
+
+/* --------------------------------------------------------------------------------------------- closing */
+
+static bool has_cookies(const rc_ep_t *ep)
+{
+    for (const verbs_slot_t *slot = ep->sq.first; slot != NULL; slot = slot->next)
+        if (slot->cookie != NULL)
+            return true;
+    return false;
+}
+
+/* No endpoint is found by the peer's words any more. */
+static void leave(rc_iface_t *iface, rc_ep_t *ep)
+{
+    (void)map_remove(&iface->by_id, ep->id);
+    if (ep->remote_id != 0 && map_get(&iface->by_remote, ep->remote_id) == ep)
+        (void)map_remove(&iface->by_remote, ep->remote_id);
+    verbs_route_put(&iface->verbs.datagram, ep->route);
+    ep->route = NULL;
+    iface->untrusted -= ep->accepted && !ep->trusted;
+    list_remove(&ep->news);
+    list_remove(&ep->opening);
+    list_remove(&ep->link);
+}
+
+void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
+{
+    rc_ep_t *ep = (rc_ep_t *)base;
+    rc_iface_t *iface = rc_iface_of(base->iface);
+    if (ep->state >= RC_CLOSING)
+        return;
+    bool flush = mode == VBN_CLOSE_FLUSH && ep->state == RC_READY && ep->sq.used > 0 && !has_cookies(ep);
+    if (!flush)
+        rc_signal_send(ep, RC_SIGNAL_GONE);
+    leave(iface, ep);
+    if (flush) {
+        ep->state = RC_CLOSING;
+        ep->deadline_ns = os_now_ns() + timeout_ns;
+        list_append(&iface->closing, &ep->link);
+        rc_send_nothing(ep);
+        rc_tick_soon(iface);
+        return;
+    }
+    ep->state = RC_GONE;
+    rc_qp_close(ep);
+    list_append(&iface->dead, &ep->link);
+    if (iface->in_progress)
+        return;
+    list_remove(&ep->link);
+    rc_ep_free(ep);
+}
+
+void rc_ep_closing_look(rc_ep_t *ep, uint64_t now)
+{
+    if (ep->sq.used > 0 && now < ep->deadline_ns)
+        return;
+    list_remove(&ep->link);
+    rc_ep_free(ep);
+}

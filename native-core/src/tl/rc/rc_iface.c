@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rc_iface.c - the RC interface of a worker: opening, receiving, progress; the table of operations. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/os.h"
+#include "tl/rc/rc_private.h"
+
+#define SIGNALS 128u   /* datagrams that may arrive at once */
+#define RECEIVES 512u  /* packets of all connections together */
+#define PACKETS_PER_PROGRESS 64u
+
+/* --------------------------------------------------------------------------------------- open and close */
+
+static void fill_caps(rc_iface_t *iface)
+{
+    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_BREAKS | TL_CAP_COSTLY | TL_CAP_COPIES,
+                              .packet_max = RC_PAYLOAD + TL_HEADER_MAX, .eager_best = RC_PAYLOAD,
+                              .stream_chunk = RC_PAYLOAD, .traffic = TRAFFIC_AT(TRAFFIC_RC), .latency_ns = 1500,
+                              .mbytes_per_s = 10000, .copies = 2};
+}
+
+static void post(rc_iface_t *iface, const uint32_t *indices, uint32_t count)
+{
+    struct ibv_recv_wr wrs[VERBS_REPOST], *bad;
+    struct ibv_sge sges[VERBS_REPOST];
+    for (uint32_t i = 0; i < count; i++) {
+        sges[i] = (struct ibv_sge){.addr = (uintptr_t)(iface->rx.base + (size_t)indices[i] * RC_STRIDE),
+                                   .length = RC_STRIDE, .lkey = iface->rx.mr->lkey};
+        wrs[i] = (struct ibv_recv_wr){.wr_id = (uint64_t)indices[i] << 1 | 1, .sg_list = &sges[i], .num_sge = 1,
+                                      .next = i + 1 < count ? &wrs[i + 1] : NULL};
+    }
+    if (count > 0 && ibv_post_srq_recv(iface->srq, wrs, &bad) != 0)
+        iface->verbs.port.dead = true;
+}
+
+static vbn_status_t open_receives(rc_iface_t *iface)
+{
+    uint32_t most = (uint32_t)iface->verbs.port.limits.max_srq_wr, indices[VERBS_REPOST];
+    iface->rx_depth = most < RECEIVES ? most / VERBS_REPOST * VERBS_REPOST : RECEIVES;
+    struct ibv_srq_init_attr attr = {.attr = {.max_wr = iface->rx_depth, .max_sge = 1}};
+    vbn_status_t status = verbs_block_open(&iface->rx, &iface->verbs.port, &iface->verbs.pages,
+                                           (size_t)iface->rx_depth * RC_STRIDE);
+    if (status < 0)
+        return status;
+    iface->srq = iface->verbs.port.api->create_srq(iface->verbs.port.pd, &attr);
+    if (iface->srq == NULL)
+        return verbs_failed(&iface->verbs.port, "a shared receive queue", errno);
+    for (uint32_t i = 0; i < iface->rx_depth; i += VERBS_REPOST) {
+        for (uint32_t j = 0; j < VERBS_REPOST; j++)
+            indices[j] = i + j;
+        post(iface, indices, VERBS_REPOST);
+    }
+    return iface->verbs.port.dead ? err_set(VBN_ERR_SYSTEM, "%s takes no receives", iface->verbs.port.name) : VBN_OK;
+}
+
+static void free_all(list_link_t *list)
+{
+    for (list_link_t *link; (link = list_pop(list)) != NULL;)
+        rc_ep_free(container_of(link, rc_ep_t, link));
+}
+
+static void rc_close(tl_iface_t *base)
+{
+    rc_iface_t *iface = rc_iface_of(base);
+    free_all(&iface->eps);
+    free_all(&iface->closing);
+    free_all(&iface->dead);
+    map_free(&iface->by_id);
+    map_free(&iface->by_remote);
+    map_free(&iface->by_qp);
+    if (iface->srq != NULL)
+        (void)iface->verbs.port.api->destroy_srq(iface->srq);
+    verbs_block_close(&iface->rx, &iface->verbs.port, &iface->verbs.pages);
+    if (iface->timer_fd >= 0)
+        close(iface->timer_fd);
+    verbs_iface_close(&iface->verbs);
+    free(iface);
+}
+
+static void init_lists(rc_iface_t *iface)
+{
+    list_link_t *lists[] = {&iface->eps, &iface->news, &iface->blocked, &iface->opening, &iface->ringing,
+                            &iface->closing, &iface->dead};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        list_init(lists[i]);
+    map_init(&iface->by_id);
+    map_init(&iface->by_remote);
+    map_init(&iface->by_qp);
+}
+
+static vbn_status_t rc_open(const tl_params_t *params, tl_iface_t **iface_p)
+{
+    rc_iface_t *iface = calloc(1, sizeof(*iface));
+    if (iface == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for an rc interface");
+    iface->base.ops = &tl_rc_ops;
+    iface->params = *params;
+    iface->timer_fd = -1;
+    init_lists(iface);
+    vbn_status_t status = verbs_iface_open(&iface->verbs, params, SIGNALS, RECEIVES, RC_STRIDE);
+    if (status < 0) {
+        free(iface);
+        return status;
+    }
+    iface->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    status = iface->timer_fd < 0 ? err_sys(errno, "cannot create a timer descriptor")
+                                 : verbs_cq_watch(&iface->verbs.cq, iface->timer_fd);
+    if (status >= 0)
+        status = open_receives(iface);
+    if (status < 0) {
+        rc_close(&iface->base);
+        return status;
+    }
+    fill_caps(iface);
+    LOG_DEBUG(params->log, "rc over %s", iface->verbs.port.why);
+    *iface_p = &iface->base;
+    return VBN_OK;
+}
+
+static const tl_caps_t *rc_caps(const tl_iface_t *base)
+{
+    return &((const rc_iface_t *)base)->caps;
+}
+
+static vbn_status_t rc_address(const tl_iface_t *base, void *buffer, size_t *length_p)
+{
+    return verbs_iface_address(&((const rc_iface_t *)base)->verbs, buffer, length_p);
+}
+
+static vbn_status_t rc_reachable(const tl_iface_t *base, const void *address, size_t length, char *reason,
+                                 size_t capacity)
+{
+    return verbs_iface_reachable(&((const rc_iface_t *)base)->verbs, address, length, reason, capacity);
+}
+
+/* -------------------------------------------------------------------------------------------- receiving */
+
+static void repost(rc_iface_t *iface, uint64_t number)
+{
+    iface->used[iface->used_count++] = (uint32_t)(number >> 1);
+    if (iface->used_count < VERBS_REPOST)
+        return;
+    post(iface, iface->used, iface->used_count);
+    iface->used_count = 0;
+}
+
+static void deliver(rc_iface_t *iface, rc_ep_t *ep, const uint8_t *bytes, uint32_t length)
+{
+    rc_message_t message;
+    if (length > RC_STRIDE || !rc_message_decode(bytes, length, &message)) {
+        counter_add(iface->params.counters, COUNTER_BAD_FRAMES, 1);
+        rc_ep_fail(ep, "the peer sent a malformed packet");
+        return;
+    }
+    if (message.kind == RC_MESSAGE_NOTHING)
+        return;
+    counter_add(iface->params.counters, COUNTER_RC_RX_PACKETS, 1);
+    counter_add(iface->params.counters, COUNTER_RC_RX_BYTES, message.header_bytes + message.payload_bytes);
+    iface->params.upcalls.rx(&ep->base, bytes + RC_PREFIX_BYTES, message.header_bytes,
+                             bytes + rc_payload_at(message.header_bytes), message.payload_bytes);
+}
+
+void rc_receive(rc_iface_t *iface, const struct ibv_wc *wc)
+{
+    uint64_t number = wc->wr_id;
+    rc_ep_t *ep = map_get(&iface->by_qp, wc->qp_num);
+    if (wc->status != IBV_WC_SUCCESS && ep != NULL)
+        rc_ep_fail(ep, "a packet could not be received");
+    else if (wc->status == IBV_WC_SUCCESS && ep != NULL && ep->state <= RC_READY)
+        deliver(iface, ep, iface->rx.base + (size_t)(number >> 1) * RC_STRIDE, wc->byte_len);
+    repost(iface, number);
+}
+
+static void handle(rc_iface_t *iface, const struct ibv_wc *wc)
+{
+    verbs_datagram_t *datagram = &iface->verbs.datagram;
+    if (!verbs_datagram_owns(datagram, wc)) {
+        if ((wc->wr_id & 1) != 0)
+            rc_receive(iface, wc);
+        else
+            rc_sent(iface, wc);
+        return;
+    }
+    uint64_t number = wc->wr_id;
+    uint32_t length;
+    const uint8_t *bytes = verbs_datagram_completion(datagram, wc, &length);
+    if (bytes == NULL)
+        return;
+    rc_signal_receive(iface, bytes, length);
+    verbs_datagram_release(datagram, number);
+}
+
+/* --------------------------------------------------------------------------------------------- progress */
+
+static void fail_all(rc_iface_t *iface, const char *why)
+{
+    list_for_each(link, &iface->eps)
+        rc_ep_fail(container_of(link, rc_ep_t, link), why);
+}
+
+static unsigned take_events(rc_iface_t *iface)
+{
+    verbs_port_t *port = &iface->verbs.port;
+    struct ibv_async_event event;
+    unsigned events = 0;
+    for (; !port->dead && verbs_port_event(port, &event); events++) {
+        rc_ep_t *ep = NULL;
+        if (event.event_type == IBV_EVENT_QP_FATAL || event.event_type == IBV_EVENT_QP_REQ_ERR ||
+            event.event_type == IBV_EVENT_QP_ACCESS_ERR)
+            ep = map_get(&iface->by_qp, event.element.qp->qp_num);
+        if (ep != NULL)
+            rc_ep_fail(ep, "the device reported a fatal error of its queue pair");
+        if (event.event_type == IBV_EVENT_CQ_ERR || event.event_type == IBV_EVENT_SRQ_ERR)
+            port->dead = true;
+        port->api->ack_async_event(&event);
+    }
+    return events;
+}
+
+static unsigned tell_news(rc_iface_t *iface)
+{
+    unsigned events = 0;
+    list_link_t turn; /* marks the end of this turn: news made meanwhile waits for the next */
+    list_append(&iface->news, &turn);
+    for (; iface->news.next != &turn; events++)
+        rc_ep_tell(container_of(list_pop(&iface->news), rc_ep_t, news));
+    list_remove(&turn);
+    return events;
+}
+
+static void tick(rc_iface_t *iface)
+{
+    uint64_t now = os_now_ns(), expired;
+    if (now < iface->tick_ns)
+        return;
+    ssize_t got = read(iface->timer_fd, &expired, sizeof(expired));
+    (void)got; /* only makes the descriptor quiet */
+    iface->tick_ns = 0;
+    for (list_link_t *link = iface->opening.next, *next; link != &iface->opening; link = next) {
+        next = link->next;
+        rc_signal_look(container_of(link, rc_ep_t, opening), now);
+    }
+    for (list_link_t *link = iface->closing.next, *next; link != &iface->closing; link = next) {
+        next = link->next;
+        rc_ep_closing_look(container_of(link, rc_ep_t, link), now);
+    }
+    if (!list_empty(&iface->opening) || !list_empty(&iface->closing))
+        rc_tick_soon(iface);
+}
+
+static void wake_blocked(rc_iface_t *iface)
+{
+    for (list_link_t *link = iface->blocked.next, *next; link != &iface->blocked; link = next) {
+        rc_ep_t *ep = container_of(link, rc_ep_t, news);
+        next = link->next;
+        if (ep->sq.used < VERBS_DEPTH / 2 && iface->verbs.slots.free != NULL)
+            rc_ep_add_news(ep);
+    }
+}
+
+static void finish(rc_iface_t *iface)
+{
+    verbs_datagram_t *datagram = &iface->verbs.datagram;
+    while (!list_empty(&iface->ringing))
+        rc_ring(container_of(iface->ringing.next, rc_ep_t, ringing));
+    verbs_datagram_flush(datagram);
+    if (UNLIKELY(datagram->broken))
+        verbs_datagram_restart(datagram);
+    if (!list_empty(&iface->blocked))
+        wake_blocked(iface);
+    if (UNLIKELY(iface->verbs.port.dead && !iface->told_dead)) {
+        iface->told_dead = true;
+        fail_all(iface, "the device is gone or failed");
+    }
+}
+
+static unsigned rc_progress(tl_iface_t *base)
+{
+    rc_iface_t *iface = rc_iface_of(base);
+    const struct ibv_wc *wc;
+    unsigned events = 0, count = 0;
+    if (iface->in_progress)
+        return 0;
+    iface->in_progress = true;
+    if (verbs_iface_look(&iface->verbs))
+        events += take_events(iface);
+    if (UNLIKELY(iface->tick_ns != 0))
+        tick(iface);
+    if (!list_empty(&iface->news))
+        events += tell_news(iface);
+    for (; count < PACKETS_PER_PROGRESS && (wc = verbs_cq_next(&iface->verbs.cq)) != NULL; count++)
+        handle(iface, wc);
+    finish(iface);
+    iface->in_progress = false;
+    if (!list_empty(&iface->dead))
+        free_all(&iface->dead);
+    return events + count;
+}
+
+static vbn_status_t rc_arm(tl_iface_t *base)
+{
+    rc_iface_t *iface = rc_iface_of(base);
+    if (!list_empty(&iface->news) || take_events(iface) > 0 || (iface->verbs.port.dead && !iface->told_dead))
+        return VBN_BUSY;
+    return verbs_cq_arm(&iface->verbs.cq);
+}
+
+static int rc_event_fd(const tl_iface_t *base)
+{
+    return ((const rc_iface_t *)base)->verbs.cq.epoll_fd;
+}
+
+const tl_ops_t tl_rc_ops = {
+    .name = "rc",
+    .open = rc_open,
+    .close = rc_close,
+    .caps = rc_caps,
+    .address = rc_address,
+    .reachable = rc_reachable,
+    .progress = rc_progress,
+    .arm = rc_arm,
+    .event_fd = rc_event_fd,
+    .connect = rc_ep_connect,
+    .trust = rc_ep_trust,
+    .disconnect = rc_ep_disconnect,
+    .send = rc_send,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rc_private.h - interface and endpoint of the transport over reliable connections (RC queue pairs).
+ *
+ *   OPENING   packets go as signals over the interface's datagram queue pair: numbered, one at a time, repeated until
+ *             acknowledged. No queue pair of its own yet: a stranger costs no device resource.
+ *   trust()   makes the queue pair and tells its number. When the peer's is known, too, it is connected (`armed`).
+ *   READY     both are armed and every signal has arrived, so that nothing overtakes: packets go over the connection.
+ *   FAILED    a request or the device failed; the link disconnects.
+ *   CLOSING   after disconnect(FLUSH): the queue pair lives until the peer's device has everything, at most the given time.
+ *
+ * Receives come from one queue (SRQ) for all connections.
+ *
+ * R1 iface->by_id holds endpoints until disconnect, by_qp those with a queue pair until it is destroyed. R2 `opening` holds
+ * endpoints whose signals may have to be repeated; only then the timer runs. R3 within progress() requests are collected
+ * per endpoint (`ringing`) and posted at its end with one doorbell each, outside each is posted at once. R4 no packet is
+ * handed to a queue pair before all signals are acknowledged. R5 after disconnect the device reads no memory of the caller:
+ * what is under way with payload in place ends with the queue pair. */
+#ifndef VBN_TL_RC_PRIVATE_H
+#define VBN_TL_RC_PRIVATE_H
+
+#include "base/list.h"
+#include "tl/rc/rc_wire.h"
+#include "tl/verbs/verbs_iface.h"
+
+#define RC_PAYLOAD 8192u /* of a packet */
+#define RC_STRIDE 8576u  /* of a receive: prefix, header, payload, multiple of 64 */
+#define RC_SIGNALS 4u    /* packets that wait as signals */
+#define RC_TICK_NS UINT64_C(20000000)
+#define RC_REPEAT_NS UINT64_C(40000000)
+#define RC_UNTRUSTED 64u /* accepted endpoints that may wait for trust */
+
+typedef struct rc_iface {
+    tl_iface_t base;
+    tl_params_t params;
+    tl_caps_t caps;
+    verbs_iface_t verbs;
+    struct ibv_srq *srq;
+    verbs_block_t rx;
+    uint32_t rx_depth;
+    uint32_t used[VERBS_REPOST];
+    uint32_t used_count;
+    list_link_t eps, news, blocked, opening, ringing, closing, dead;
+    map_t by_id, by_remote, by_qp;
+    unsigned untrusted;
+    int timer_fd;
+    uint64_t tick_ns; /* next look at opening and closing endpoints; 0: none */
+    bool in_progress, told_dead;
+} rc_iface_t;
+
+/* A packet that goes as a signal. */
+typedef struct rc_queued {
+    list_link_t link;
+    void *cookie;
+    uint32_t header_bytes, payload_bytes;
+    uint8_t bytes[TL_SIGNAL_MAX];
+} rc_queued_t;
+
+typedef enum rc_state { RC_OPENING, RC_READY, RC_FAILED, RC_CLOSING, RC_GONE } rc_state_t;
+
+typedef struct rc_ep {
+    tl_ep_t base;
+    list_link_t link; /* iface->eps, ->closing or ->dead */
+    list_link_t news; /* iface->news or ->blocked */
+    list_link_t opening;
+    list_link_t ringing;
+    list_link_t signals; /* rc_queued_t, the first is on its way */
+    verbs_sq_t sq;       /* sq.qp NULL before trust() */
+    verbs_route_t *route; /* of signals */
+    verbs_address_t remote;
+    uint64_t id, remote_id;
+    uint64_t repeat_ns, deadline_ns;
+    uint32_t signal_count;
+    uint32_t sent, received; /* numbers of signals: of the first queued, of the last delivered */
+    uint32_t remote_qpn, remote_psn, psn;
+    const char *failed;
+    uint8_t state; /* rc_state_t */
+    uint8_t repeats;
+    bool accepted, trusted, armed, remote_armed;
+    bool told_ready, tell_room;
+} rc_ep_t;
+
+static inline rc_iface_t *rc_iface_of(const tl_iface_t *base)
+{
+    return (rc_iface_t *)base;
+}
+static inline rc_ep_t *rc_ep_of_sq(verbs_sq_t *sq)
+{
+    return sq->owner;
+}
+
+/* rc_ep.c */
+rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id);
+void rc_ep_free(rc_ep_t *ep);
+void rc_ep_add_news(rc_ep_t *ep);
+void rc_ep_fail(rc_ep_t *ep, const char *why); /* why is copied into the thread's error text when told: static or the port's */
+void rc_ep_tell(rc_ep_t *ep);
+/* The peer's queue pair is known: connects, becomes READY when nothing is missing. */
+void rc_ep_step(rc_ep_t *ep);
+void rc_ep_closing_look(rc_ep_t *ep, uint64_t now);
+vbn_status_t rc_ep_connect(tl_iface_t *base, const void *address, size_t length, void *owner, tl_ep_t **ep_p);
+vbn_status_t rc_ep_trust(tl_ep_t *base);
+void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns);
+
+/* rc_qp.c: states of a connection's queue pair. */
+vbn_status_t rc_qp_open(rc_ep_t *ep);
+vbn_status_t rc_qp_arm(rc_ep_t *ep);
+void rc_qp_close(rc_ep_t *ep);
+
+/* rc_signal.c */
+void rc_signal_send(rc_ep_t *ep, unsigned flags);
+void rc_signal_receive(rc_iface_t *iface, const uint8_t *bytes, uint32_t length);
+void rc_signal_look(rc_ep_t *ep, uint64_t now);
+void rc_signal_drop(rc_ep_t *ep);
+vbn_status_t rc_signal_queue(rc_ep_t *ep, const tl_packet_t *packet);
+void rc_tick_soon(rc_iface_t *iface);
+
+/* rc_send.c */
+vbn_status_t rc_send(tl_ep_t *base, const tl_packet_t *packet);
+void rc_send_nothing(rc_ep_t *ep); /* a message whose completion says that all before it arrived */
+void rc_ring(rc_ep_t *ep);
+void rc_sent(rc_iface_t *iface, const struct ibv_wc *wc);
+
+/* rc_iface.c */
+void rc_receive(rc_iface_t *iface, const struct ibv_wc *wc);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rc_qp.c - the queue pair of a connection: made at trust(), connected when the peer's number is known, destroyed. */
+#include <errno.h>
+
+#include "base/os.h"
+#include "tl/rc/rc_private.h"
+
+/* Time-outs: 4.096 us * 2^16 = 268 ms, seven times: about 2 s until a dead peer is noticed. Seven retries would mean for
+ * ever on soft-RoCE; a receiver that has no buffer is waited for without end, as on a full socket. */
+#define TIMEOUT 16u
+#define RETRIES 6u
+#define RNR_FOR_EVER 7u
+#define RNR_TIMER 12u /* 0.64 ms */
+#define READS_MOST 16u
+
+static uint8_t reads(int limit)
+{
+    return (uint8_t)(limit <= 0 ? 1 : (unsigned)limit < READS_MOST ? (unsigned)limit : READS_MOST);
+}
+
+static vbn_status_t change(const rc_ep_t *ep, struct ibv_qp_attr *attr, int mask, const char *what)
+{
+    const verbs_port_t *port = &rc_iface_of(ep->base.iface)->verbs.port;
+    int error = port->api->modify_qp(ep->sq.qp, attr, mask);
+    return error == 0 ? VBN_OK : verbs_failed(port, what, error);
+}
+
+vbn_status_t rc_qp_open(rc_ep_t *ep)
+{
+    rc_iface_t *iface = rc_iface_of(ep->base.iface);
+    struct ibv_qp_init_attr attr = {.send_cq = iface->verbs.cq.cq, .recv_cq = iface->verbs.cq.cq, .srq = iface->srq,
+                                    .qp_type = IBV_QPT_RC};
+    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = iface->verbs.port.number,
+                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                                                  IBV_ACCESS_REMOTE_ATOMIC};
+    vbn_status_t status = verbs_sq_open(&ep->sq, &iface->verbs.slots, &iface->verbs.port, &attr, ep);
+    if (status < 0)
+        return status;
+    os_random(&ep->psn, sizeof(ep->psn));
+    ep->psn &= VERBS_QPN_MAX;
+    status = map_put(&iface->by_qp, ep->sq.qp->qp_num, ep);
+    if (status >= 0)
+        status = change(ep, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+                        "a connection (INIT)");
+    if (status < 0)
+        rc_qp_close(ep);
+    return status;
+}
+
+vbn_status_t rc_qp_arm(rc_ep_t *ep)
+{
+    const verbs_port_t *port = &rc_iface_of(ep->base.iface)->verbs.port;
+    struct ibv_qp_attr receive = {.qp_state = IBV_QPS_RTR, .path_mtu = port->mtu, .dest_qp_num = ep->remote_qpn,
+                                  .rq_psn = ep->remote_psn, .max_dest_rd_atomic = reads(port->limits.max_qp_rd_atom),
+                                  .min_rnr_timer = RNR_TIMER};
+    struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS, .timeout = TIMEOUT, .retry_cnt = RETRIES,
+                               .rnr_retry = RNR_FOR_EVER, .sq_psn = ep->psn,
+                               .max_rd_atomic = reads(port->limits.max_qp_init_rd_atom)};
+    verbs_port_route(port, &ep->remote, &receive.ah_attr);
+    vbn_status_t status = change(ep, &receive, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+                                 "a connection (RTR)");
+    if (status < 0)
+        return status;
+    return change(ep, &send, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                  IBV_QP_MAX_QP_RD_ATOMIC, "a connection (RTS)");
+}
+
+void rc_qp_close(rc_ep_t *ep)
+{
+    rc_iface_t *iface = rc_iface_of(ep->base.iface);
+    if (ep->sq.qp == NULL)
+        return;
+    (void)map_remove(&iface->by_qp, ep->sq.qp->qp_num);
+    verbs_sq_close(&ep->sq, &iface->verbs.port);
+    list_remove(&ep->ringing);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rc_send.c - packets over the connection, and their completions. */
+#include <string.h>
+
+#include "tl/rc/rc_private.h"
+
+static const char *cause_of(const struct ibv_wc *wc)
+{
+    switch (wc->status) {
+    case IBV_WC_RETRY_EXC_ERR:
+        return "no answer within 7 tries of 268 ms: the peer's process has ended, a link is down, or the fabric loses "
+               "packets (RoCE: see docs/verbs.md on lossless fabrics)";
+    case IBV_WC_RNR_RETRY_EXC_ERR: return "the peer had no receive buffer for too long: it does not call vbn_progress";
+    case IBV_WC_LOC_QP_OP_ERR: return "the own link went down";
+    case IBV_WC_LOC_PROT_ERR: return "memory that the device reads is not registered any more";
+    case IBV_WC_LOC_LEN_ERR:
+    case IBV_WC_REM_INV_REQ_ERR: return "a packet was larger than the receiver's buffers: use one release in the whole job";
+    case IBV_WC_REM_ACCESS_ERR: return "the peer refused access to its memory";
+    case IBV_WC_REM_OP_ERR: return "the peer's device failed";
+    case IBV_WC_WR_FLUSH_ERR: return "the connection had failed before";
+    case IBV_WC_FATAL_ERR: return "the device failed";
+    default: return "the device reported an error (dmesg may say more)";
+    }
+}
+
+void rc_ring(rc_ep_t *ep)
+{
+    list_remove(&ep->ringing);
+    if (verbs_sq_flush(&ep->sq) != 0)
+        rc_ep_fail(ep, "the device took no more requests");
+}
+
+/* Posts now, or with the others at the end of progress. */
+static void ring_soon(rc_iface_t *iface, rc_ep_t *ep)
+{
+    if (!iface->in_progress)
+        rc_ring(ep);
+    else if (list_empty(&ep->ringing))
+        list_append(&iface->ringing, &ep->ringing);
+}
+
+static vbn_status_t busy(rc_iface_t *iface, rc_ep_t *ep)
+{
+    if (list_empty(&ep->news))
+        list_append(&iface->blocked, &ep->news);
+    ep->tell_room = true;
+    return VBN_BUSY;
+}
+
+/* Returns the bytes written. */
+static uint32_t write_packet(uint8_t *to, const tl_packet_t *packet)
+{
+    rc_message_t message = {.header_bytes = packet->header_bytes, .payload_bytes = packet->payload_bytes,
+                            .kind = RC_MESSAGE_PACKET};
+    rc_message_encode(&message, to);
+    memcpy(to + RC_PREFIX_BYTES, packet->header, packet->header_bytes);
+    uint32_t end = RC_PREFIX_BYTES + packet->header_bytes;
+    if (packet->payload_bytes == 0)
+        return end;
+    uint32_t at = rc_payload_at(packet->header_bytes);
+    memset(to + end, 0, at - end);
+    for (uint32_t i = 0; i < packet->iov_count; i++) {
+        if (packet->iov[i].iov_len > 0)
+            memcpy(to + at, packet->iov[i].iov_base, packet->iov[i].iov_len);
+        at += (uint32_t)packet->iov[i].iov_len;
+    }
+    return at;
+}
+
+static void fill(verbs_slot_t *slot, uint32_t bytes)
+{
+    slot->wr.opcode = IBV_WR_SEND;
+    slot->wr.num_sge = 1;
+    slot->sges[0] = (struct ibv_sge){.addr = (uintptr_t)slot->buffer, .length = bytes};
+}
+
+vbn_status_t rc_send(tl_ep_t *base, const tl_packet_t *packet)
+{
+    rc_ep_t *ep = (rc_ep_t *)base;
+    rc_iface_t *iface = rc_iface_of(base->iface);
+    if (ep->state == RC_OPENING)
+        return rc_signal_queue(ep, packet);
+    if (ep->state != RC_READY)
+        return err_set(VBN_ERR_PEER_LOST, "%s", ep->failed != NULL ? ep->failed : "the connection is closed");
+    if (packet->header_bytes > TL_HEADER_MAX || packet->payload_bytes > iface->caps.packet_max - packet->header_bytes)
+        return err_set(VBN_ERR_INVALID, "packet of %u + %u bytes, at most %d and %u in all", packet->header_bytes,
+                       packet->payload_bytes, TL_HEADER_MAX, iface->caps.packet_max);
+    verbs_slot_t *slot = verbs_sq_take(&ep->sq, rc_payload_at(packet->header_bytes) + packet->payload_bytes);
+    if (slot == NULL)
+        return busy(iface, ep);
+    fill(slot, write_packet(slot->buffer, packet));
+    verbs_count_copy(&iface->verbs, packet->payload_bytes);
+    verbs_sq_add(&ep->sq, slot);
+    counter_add(iface->params.counters, COUNTER_RC_TX_PACKETS, 1);
+    counter_add(iface->params.counters, COUNTER_RC_TX_BYTES, packet->header_bytes + packet->payload_bytes);
+    ring_soon(iface, ep);
+    return VBN_OK;
+}
+
+void rc_send_nothing(rc_ep_t *ep)
+{
+    rc_message_t message = {.kind = RC_MESSAGE_NOTHING};
+    verbs_slot_t *slot = verbs_sq_take(&ep->sq, RC_PREFIX_BYTES);
+    if (slot != NULL) {
+        rc_message_encode(&message, slot->buffer);
+        fill(slot, RC_PREFIX_BYTES);
+        slot->cookie = ep; /* asks for the completion */
+        verbs_sq_add(&ep->sq, slot);
+    }
+    rc_ring(ep);
+}
+
+/* Everything up to this request has been taken by the peer's device, or it failed. */
+void rc_sent(rc_iface_t *iface, const struct ibv_wc *wc)
+{
+    verbs_slot_t *slot = verbs_slots_find(&iface->verbs.slots, wc->wr_id), *first;
+    if (slot == NULL)
+        return; /* of a queue pair that is gone */
+    counter_add(iface->params.counters, COUNTER_VERBS_COMPLETIONS, 1);
+    verbs_sq_t *sq = slot->sq;
+    rc_ep_t *ep = rc_ep_of_sq(sq);
+    if (wc->status != IBV_WC_SUCCESS)
+        rc_ep_fail(ep, cause_of(wc));
+    do {
+        first = verbs_sq_pop(sq);
+        verbs_slot_free(&iface->verbs.slots, first);
+    } while (first != slot);
+}

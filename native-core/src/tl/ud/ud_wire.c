@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ud_wire.c - encoder and checking decoder of a datagram's prefix. */
+#include "tl/ud/ud_wire.h"
+
+#include <string.h>
+
+#include "base/endian.h"
+
+#define FLAG_FIRST 1u
+
+uint32_t ud_prefix_encode(const ud_prefix_t *prefix, uint8_t *bytes)
+{
+    uint32_t length = prefix->first ? UD_FIRST_BYTES : UD_PREFIX_BYTES;
+    memset(bytes, 0, length);
+    bytes[0] = UD_VERSION;
+    bytes[1] = prefix->first ? FLAG_FIRST : 0;
+    le_put_u16(bytes + 2, (uint16_t)prefix->header_bytes);
+    le_put_u64(bytes + 8, prefix->from);
+    le_put_u64(bytes + 16, prefix->to);
+    if (prefix->first)
+        verbs_address_encode(&prefix->address, bytes + UD_PREFIX_BYTES);
+    return length;
+}
+
+bool ud_prefix_decode(const uint8_t *bytes, uint32_t length, ud_prefix_t *prefix, uint32_t *header_at,
+                      uint32_t *payload_at)
+{
+    if (length < UD_PREFIX_BYTES || bytes[0] != UD_VERSION || bytes[1] > FLAG_FIRST || le_get_u32(bytes + 4) != 0)
+        return false;
+    *prefix = (ud_prefix_t){.first = bytes[1] == FLAG_FIRST, .header_bytes = le_get_u16(bytes + 2),
+                            .from = le_get_u64(bytes + 8), .to = le_get_u64(bytes + 16)};
+    *header_at = prefix->first ? UD_FIRST_BYTES : UD_PREFIX_BYTES;
+    *payload_at = ud_payload_at(*header_at, prefix->header_bytes);
+    if (length < *header_at + prefix->header_bytes)
+        return false;
+    if (*payload_at > length) /* no payload, no padding */
+        *payload_at = length;
+    if (prefix->header_bytes > TL_HEADER_MAX || prefix->from == 0 || prefix->first != (prefix->to == 0))
+        return false;
+    return !prefix->first ||
+           verbs_address_decode(bytes + UD_PREFIX_BYTES, VERBS_ADDRESS_BYTES, &prefix->address) == VBN_OK;
+}

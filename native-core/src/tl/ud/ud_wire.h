@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ud_wire.h - the prefix of a datagram. Pure functions; any thread.
+ *
+ *   0 u8 version (1)  1 u8 flags (1: first words, the sender's address follows)  2 u16 bytes of the packet's header
+ *   4 u32 0           8 u64 sender's endpoint   16 u64 receiver's endpoint, 0: not known yet   24 [address, padded to 32]
+ *   then the header, padding to a multiple of 16 from the start, payload. Little endian. */
+#ifndef VBN_TL_UD_WIRE_H
+#define VBN_TL_UD_WIRE_H
+
+#include "tl/tl.h"
+#include "tl/verbs/verbs_address.h"
+
+#define UD_VERSION 1
+#define UD_PREFIX_BYTES 24u
+#define UD_FIRST_BYTES 56u  /* with an address */
+#define UD_OVERHEAD 40u     /* most that a packet of a READY endpoint is larger than header and payload */
+
+typedef struct ud_prefix {
+    bool first;
+    uint32_t header_bytes;
+    uint64_t from, to;
+    verbs_address_t address; /* with first */
+} ud_prefix_t;
+
+/* Returns the bytes written: where the header goes. */
+uint32_t ud_prefix_encode(const ud_prefix_t *prefix, uint8_t *bytes);
+/* Checks a datagram from outside; *header_at and *payload_at lie within it. */
+bool ud_prefix_decode(const uint8_t *bytes, uint32_t length, ud_prefix_t *prefix, uint32_t *header_at,
+                      uint32_t *payload_at);
+
+static inline uint32_t ud_payload_at(uint32_t header_at, uint32_t header_bytes)
+{
+    return (header_at + header_bytes + 15u) & ~15u;
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * verbs_datagram.h - one UD queue pair for all peers of an interface, its receives, and address handles. One thread.
+ *
+ * A receive is the GRH (40 bytes) and the datagram, placed so that the datagram is aligned to 64.
+ * A request that fails (the own link went down) puts the queue pair into an error state, where everything posted comes
+ * back; then it is made ready again. What was lost meanwhile is for the layer above to repeat. */
+#ifndef VBN_TL_VERBS_DATAGRAM_H
+#define VBN_TL_VERBS_DATAGRAM_H
+
+#include "base/map.h"
+#include "tl/verbs/verbs_cq.h"
+#include "tl/verbs/verbs_send.h"
+
+#define VERBS_REPOST 32u
+
+/* A route to a port, shared by all endpoints there. */
+typedef struct verbs_route {
+    struct ibv_ah *ah;
+    uint64_t key;
+    uint32_t references;
+} verbs_route_t;
+
+typedef struct verbs_datagram {
+    verbs_port_t *port;
+    verbs_cq_t *cq;
+    verbs_slots_t *slots;
+    mpool_source_t pages;
+    verbs_sq_t sq;
+    verbs_block_t rx;
+    uint32_t rx_depth, rx_posted, rx_stride;
+    uint32_t used[VERBS_REPOST]; /* receives that can be posted again */
+    uint32_t used_count;
+    uint32_t qkey;
+    map_t routes;
+    bool broken;
+} verbs_datagram_t;
+
+vbn_status_t verbs_datagram_open(verbs_datagram_t *datagram, verbs_port_t *port, verbs_cq_t *cq, verbs_slots_t *slots,
+                                 const mpool_source_t *pages, const uint8_t *job_key, uint32_t depth);
+void verbs_datagram_close(verbs_datagram_t *datagram);
+
+vbn_status_t verbs_route_get(verbs_datagram_t *datagram, const verbs_address_t *to, verbs_route_t **route_p);
+void verbs_route_put(verbs_datagram_t *datagram, verbs_route_t *route);
+
+/* The slot's buffer holds `bytes`. */
+void verbs_datagram_send(verbs_datagram_t *datagram, verbs_slot_t *slot, uint32_t bytes, const verbs_route_t *route,
+                         uint32_t qpn);
+void verbs_datagram_flush(verbs_datagram_t *datagram);
+/* A completion of this queue pair. Send side: done here, NULL. Receive side: the datagram, until _release(). */
+const uint8_t *verbs_datagram_completion(verbs_datagram_t *datagram, const struct ibv_wc *wc, uint32_t *bytes_p);
+void verbs_datagram_release(verbs_datagram_t *datagram, uint64_t number);
+/* At the end of progress while `broken`: starts again when everything has come back. */
+void verbs_datagram_restart(verbs_datagram_t *datagram);
+
+static inline bool verbs_datagram_owns(const verbs_datagram_t *datagram, const struct ibv_wc *wc)
+{
+    return wc->qp_num == datagram->sq.qp->qp_num;
+}
+
+#endif

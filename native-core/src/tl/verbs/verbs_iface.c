@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * verbs_iface.c - opening and closing what rc and ud have in common. */
+#include "tl/verbs/verbs_iface.h"
+
+#include <stdio.h>
+#include <string.h>
+
+vbn_status_t verbs_iface_open(verbs_iface_t *iface, const tl_params_t *params, uint32_t datagrams, uint32_t more,
+                              size_t large_bytes)
+{
+    memset(iface, 0, sizeof(*iface));
+    iface->cq.epoll_fd = -1;
+    iface->pages = mem_slab_source(params->memory);
+    vbn_status_t status = verbs_port_open(&iface->port, params->settings, params->log);
+    if (status >= 0)
+        status = verbs_cq_open(&iface->cq, &iface->port, datagrams + more + 2 * VERBS_SLOTS);
+    if (status >= 0)
+        status = verbs_slots_open(&iface->slots, &iface->port, &iface->pages, large_bytes, params->counters);
+    if (status >= 0)
+        status = verbs_datagram_open(&iface->datagram, &iface->port, &iface->cq, &iface->slots, &iface->pages,
+                                     params->job_key, datagrams);
+    if (status < 0) {
+        verbs_iface_close(iface);
+        return status;
+    }
+    iface->address = iface->port.address;
+    iface->address.qpn = iface->datagram.sq.qp->qp_num;
+    return VBN_OK;
+}
+
+void verbs_iface_close(verbs_iface_t *iface)
+{
+    verbs_datagram_close(&iface->datagram);
+    verbs_cq_close(&iface->cq);
+    verbs_slots_close(&iface->slots);
+    verbs_port_close(&iface->port);
+}
+
+vbn_status_t verbs_iface_address(const verbs_iface_t *iface, void *buffer, size_t *length_p)
+{
+    if (*length_p < VERBS_ADDRESS_BYTES)
+        return err_set(VBN_ERR_LIMIT, "buffer of %zu bytes for a verbs address of %u", *length_p, VERBS_ADDRESS_BYTES);
+    verbs_address_encode(&iface->address, buffer);
+    *length_p = VERBS_ADDRESS_BYTES;
+    return VBN_OK;
+}
+
+vbn_status_t verbs_iface_reachable(const verbs_iface_t *iface, const void *bytes, size_t length, char *reason,
+                                   size_t capacity)
+{
+    verbs_address_t to;
+    char how[128];
+    vbn_status_t status = verbs_address_decode(bytes, length, &to);
+    if (status < 0) {
+        snprintf(reason, capacity, "%s", err_text());
+        return status;
+    }
+    if (iface->port.dead) {
+        snprintf(reason, capacity, "%s is gone", iface->port.name);
+        return err_set(VBN_ERR_UNREACHABLE, "%s", reason);
+    }
+    status = verbs_address_reachable(&iface->address, &to, how, sizeof(how));
+    snprintf(reason, capacity, "%s to %s", iface->port.why, how);
+    return status;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * verbs_iface.h - what the interfaces of rc and ud have in common: port, completion queue, send slots, one datagram queue
+ * pair. One thread. */
+#ifndef VBN_TL_VERBS_IFACE_H
+#define VBN_TL_VERBS_IFACE_H
+
+#include "base/hot.h"
+#include "tl/tl.h"
+#include "tl/verbs/verbs_datagram.h"
+
+#define VERBS_LOOK_TURNS 1024u /* turns of progress between two looks at the device's events */
+
+typedef struct verbs_iface {
+    verbs_port_t port;
+    verbs_cq_t cq;
+    verbs_slots_t slots;
+    verbs_datagram_t datagram;
+    verbs_address_t address;
+    mpool_source_t pages;
+    unsigned turns;
+} verbs_iface_t;
+
+/* datagrams: receives of the datagram queue pair; more: those of others; large_bytes: of a large send buffer. */
+vbn_status_t verbs_iface_open(verbs_iface_t *iface, const tl_params_t *params, uint32_t datagrams, uint32_t more,
+                              size_t large_bytes);
+void verbs_iface_close(verbs_iface_t *iface);
+vbn_status_t verbs_iface_address(const verbs_iface_t *iface, void *buffer, size_t *length_p);
+vbn_status_t verbs_iface_reachable(const verbs_iface_t *iface, const void *bytes, size_t length, char *reason,
+                                   size_t capacity);
+/* True when it is time to look at the device's events, counted by the caller's turns. */
+static inline bool verbs_iface_look(verbs_iface_t *iface)
+{
+    return UNLIKELY(++iface->turns % VERBS_LOOK_TURNS == 0);
+}
+/* Counts a payload that was copied on its way. */
+static inline void verbs_count_copy(const verbs_iface_t *iface, uint64_t bytes)
+{
+    counter_add(iface->slots.counters, COUNTER_VERBS_COPIED_BYTES, bytes);
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * verbs_port.h - one port of one device, opened for one interface: which it is and why, its GID, protection domain,
+ * events. Belongs to the interface's thread. */
+#ifndef VBN_TL_VERBS_PORT_H
+#define VBN_TL_VERBS_PORT_H
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "tl/verbs/verbs_address.h"
+#include "tl/verbs/verbs_api.h"
+
+typedef struct verbs_port {
+    const verbs_api_t *api;
+    const log_sink_t *log;
+    struct ibv_context *context;
+    struct ibv_pd *pd;
+    struct ibv_device_attr limits;
+    verbs_address_t address; /* without queue pair */
+    uint32_t message_max;
+    enum ibv_mtu mtu;
+    uint8_t number;
+    uint8_t gid_index;
+    uint8_t service_level, traffic_class;
+    bool dead; /* the device is gone: nothing on it works any more */
+    char name[72]; /* device:port */
+    char why[256]; /* the choice, and its GID */
+} verbs_port_t;
+
+/* Opens what tl.verbs.device names, else the best port. VBN_ERR_UNSUPPORTED: there is none. */
+vbn_status_t verbs_port_open(verbs_port_t *port, const settings_t *settings, const log_sink_t *log);
+void verbs_port_close(verbs_port_t *port);
+/* The route to a peer's port. */
+void verbs_port_route(const verbs_port_t *port, const verbs_address_t *to, struct ibv_ah_attr *route);
+
+typedef void (*verbs_line_func_t)(void *arg, bool usable, const char *name, const char *text);
+/* Tells about every port of every device, for people; VBN_ERR_UNSUPPORTED: none. */
+vbn_status_t verbs_port_list(verbs_line_func_t func, void *arg);
+
+/* Memory for the device, with the cure when locked memory is what is missing. */
+vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t bytes, int access, struct ibv_mr **mr_p);
+/* "creating X on mlx5_0:1: <errno>" */
+vbn_status_t verbs_failed(const verbs_port_t *port, const char *what, int error);
+
+/* Takes one event off the device's queue; false: none. Acknowledge it with api->ack_async_event. */
+bool verbs_port_event(verbs_port_t *port, struct ibv_async_event *event);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fabric.h - a libibverbs of our own within one process: devices, queue pairs and completion queues that work as the
+ * specification says, between all contexts of the process, and fail as a script says. One thread.
+ *
+ * Requests are carried out when a completion queue is polled, never inside a post. Every address is checked against the
+ * memory registered with its key, so a wrong key or a buffer freed too early is a completion with an error. */
+#ifndef VBN_TESTS_VERBS_FABRIC_H
+#define VBN_TESTS_VERBS_FABRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What may go wrong; all 0: nothing does. Read at each use, so a test may change it at any time. */
+typedef struct fabric_script {
+    uint64_t seed;
+    unsigned inline_max;       /* granted; more asked for is granted less */
+    bool classic;              /* no ibv_wr_*: ibv_post_send only */
+    unsigned mtu;              /* 1024, 2048 or 4096; 0: 4096 */
+    bool infiniband;           /* LIDs, no GIDs of RoCE */
+    unsigned fail_register_at; /* the k-th registration from now fails with ENOMEM; counts down */
+    unsigned fail_request_at;  /* the k-th request of an RC queue pair from now fails; counts down */
+    unsigned fail_status;      /* ibv_wc_status of that one */
+    unsigned drop_ppm;         /* datagrams lost */
+    unsigned double_ppm;       /* datagrams that come twice */
+    unsigned late_ppm;         /* polls that find nothing although there is something */
+    bool link_down;            /* datagram requests fail, RC requests too */
+    unsigned rnr_limit;        /* polls that a request waits for a receive; 0: for ever */
+    unsigned port_state;       /* ibv_port_state; 0: active */
+} fabric_script_t;
+
+typedef struct fabric_counts {
+    uint64_t doorbells, requests, signalled, completions, inlined, rnr_waits;
+    uint64_t overruns;   /* completions that found their queue full */
+    uint64_t bad_memory; /* requests outside of registered memory */
+    uint64_t contexts, pds, mrs, cqs, srqs, qps, ahs; /* alive */
+    uint64_t most_qps;
+} fabric_counts_t;
+
+extern fabric_script_t fabric_script;
+extern fabric_counts_t fabric_counts;
+
+/* The core uses this library from now on, with so many devices (fab0, fab1 ..., at most 2). */
+void fabric_install(unsigned devices);
+void fabric_remove(void);
+void fabric_kill_device(unsigned device); /* DEVICE_FATAL, every queue pair fails */
+void fabric_port_event(unsigned device, bool up);
+void fabric_break_all_connections(unsigned status); /* all RC queue pairs fail */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fabric_private.h - objects of the scripted libibverbs. */
+#ifndef VBN_TESTS_VERBS_FABRIC_PRIVATE_H
+#define VBN_TESTS_VERBS_FABRIC_PRIVATE_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "fabric.h"
+#include "tl/verbs/verbs_api.h"
+
+#define FABRIC_SGES 8
+#define FABRIC_EVENTS 64u
+
+typedef struct fabric_context {
+    list_link_t link;
+    unsigned device;
+    struct ibv_async_event events[FABRIC_EVENTS];
+    unsigned event_count;
+    list_link_t qps;
+    struct verbs_context v; /* last: ibv_context is its end */
+} fabric_context_t;
+
+typedef struct fabric_mr {
+    struct ibv_mr mr;
+    int access;
+} fabric_mr_t;
+
+typedef struct fabric_cq {
+    struct ibv_cq cq;
+    struct ibv_wc *wcs; /* [capacity], from `first` on */
+    unsigned capacity, first, count;
+    bool armed;
+} fabric_cq_t;
+
+typedef struct fabric_receive {
+    list_link_t link;
+    uint64_t wr_id;
+    struct ibv_sge sge;
+} fabric_receive_t;
+
+typedef struct fabric_srq {
+    struct ibv_srq srq;
+    list_link_t receives;
+    unsigned count, max;
+} fabric_srq_t;
+
+typedef struct fabric_request {
+    list_link_t link;
+    struct ibv_send_wr wr;
+    struct ibv_sge sges[FABRIC_SGES];
+    uint8_t *inlined;
+    unsigned waited;
+} fabric_request_t;
+
+typedef struct fabric_qp {
+    struct ibv_qp_ex qp; /* first */
+    list_link_t link;
+    fabric_srq_t *srq;
+    fabric_srq_t own;   /* receives without an srq */
+    list_link_t requests;
+    fabric_request_t *building; /* between wr_start and wr_complete: the latest */
+    list_link_t built;
+    unsigned used, max;  /* requests posted and not known to have ended */
+    unsigned unsignalled; /* ended without a completion since the last one */
+    unsigned inline_max;
+    uint32_t qkey, dest;
+    int access;
+} fabric_qp_t;
+
+extern fabric_context_t *fabric_contexts[16];
+extern map_t fabric_qps; /* number -> fabric_qp_t */
+extern map_t fabric_mrs; /* key -> fabric_mr_t */
+
+uint64_t fabric_random(void);
+bool fabric_lucky(unsigned ppm);
+static inline fabric_context_t *fabric_context_of(struct ibv_context *context)
+{
+    return container_of(verbs_get_ctx(context), fabric_context_t, v);
+}
+
+/* fabric_data.c */
+int fabric_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int fabric_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int fabric_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int fabric_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wcs);
+int fabric_req_notify_cq(struct ibv_cq *cq, int solicited);
+void fabric_fail_qp(fabric_qp_t *qp, enum ibv_wc_status status); /* the first request fails so, the rest is flushed */
+void fabric_drop_requests(fabric_qp_t *qp);
+void fabric_drop_receives(fabric_srq_t *srq);
+void fabric_wr_calls(struct ibv_qp_ex *qp);
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_calls.cc - random calls of every public function (tests/multi/calls.h) over the verbs transports and the scripted
+// libibverbs, with devices that grant less, answer late, lose, double. A seed that fails is printed; VBN_TEST_SEED=n
+// repeats it alone.
+#include <gtest/gtest.h>
+
+#include "../multi/calls.h"
+#include "fabric.h"
+
+namespace {
+
+struct Case {
+    const char *name;
+    const char *transports;
+    void (*script)();
+};
+
+class VerbsCalls : public ::testing::TestWithParam<Case> {};
+
+void no_leak()
+{
+    const fabric_counts_t &counts = fabric_counts;
+    MUST(counts.contexts + counts.pds + counts.mrs + counts.cqs + counts.srqs + counts.qps + counts.ahs == 0);
+    MUST(counts.overruns == 0 && counts.bad_memory == 0);
+}
+
+TEST_P(VerbsCalls, of_every_function_in_any_order_keep_what_they_promise)
+{
+    const char *only = std::getenv("VBN_TEST_SEED");
+    uint64_t first = only != nullptr ? std::strtoull(only, nullptr, 10) : 1, last = only != nullptr ? first : 12;
+    for (uint64_t seed = first; seed <= last; seed++) {
+        auto codes = multi::launch(1, [&](int, multi::Shared &) {
+            setenv("VBN_LINK_PROMOTE_AFTER", "8", 1);
+            fabric_install(1);
+            fabric_script.seed = seed;
+            GetParam().script();
+            {
+                multi::World world(GetParam().transports, seed);
+                world.run(600);
+                world.close();
+            }
+            no_leak();
+            fabric_remove();
+        });
+        ASSERT_EQ(codes[0], 0) << "seed " << seed << " over " << GetParam().name << "; VBN_TEST_SEED=" << seed
+                               << " repeats it";
+    }
+}
+
+void nothing_special() {}
+void classic() { fabric_script.classic = true; }
+void nothing_inline() { fabric_script.inline_max = 0; }
+void infiniband() { fabric_script.infiniband = true; }
+void late() { fabric_script.late_ppm = 300000; }
+void small_mtu() { fabric_script.mtu = 1024; }
+void lossy()
+{
+    fabric_script.drop_ppm = 10000;
+    fabric_script.double_ppm = 10000;
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, VerbsCalls,
+                         ::testing::Values(Case{"ud", "ud", nothing_special}, Case{"ud_small_mtu", "ud", small_mtu},
+                                           Case{"ud_lossy", "ud", lossy}, Case{"ud_classic", "ud", classic},
+                                           Case{"ud_infiniband", "ud", infiniband}, Case{"rc", "rc", nothing_special},
+                                           Case{"rc_classic", "rc", classic},
+                                           Case{"rc_nothing_inline", "rc", nothing_inline}, Case{"rc_late", "rc", late},
+                                           Case{"rc_lossy_signals", "rc", lossy}, Case{"hybrid", "rc,ud", nothing_special},
+                                           Case{"hybrid_lossy", "rc,ud", lossy}),
+                         [](const auto &each) { return std::string(each.param.name); });
+
+} // namespace
