@@ -88,7 +88,8 @@ static vbn_status_t open_transport(link_engine_t *engine, const tl_ops_t *ops)
     return fd >= 0 ? watch(engine, fd) : VBN_OK;
 }
 
-/* Opens what tl.enable names, in its order. One that does not open is left out with a warning while another works. */
+/* Opens what tl.enable names, in its order. One that does not open is left out while another
+ * works: with a warning, but for hosts that never had what it needs (VBN_ERR_UNSUPPORTED). */
 static vbn_status_t open_transports(link_engine_t *engine, const tl_ops_t *const *table, unsigned count)
 {
     const char *list = engine->params.settings->tl_enable;
@@ -108,7 +109,8 @@ static vbn_status_t open_transports(link_engine_t *engine, const tl_ops_t *const
                 return status;
             failed = status;
             snprintf(text, sizeof(text), "%s", err_text());
-            LOG_WARN(engine->params.log, "transport %s is not available: %s", table[i]->name, text);
+            log_write(engine->params.log, status == VBN_ERR_UNSUPPORTED ? VBN_LOG_DEBUG : VBN_LOG_WARN,
+                      "transport %s is not available: %s", table[i]->name, text);
         }
     }
     bool only_self = engine->transport_count == 1 && strcmp(engine->transports[0].ops->name, "self") == 0;

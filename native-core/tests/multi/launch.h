@@ -4,6 +4,7 @@
 #ifndef VBN_TESTS_MULTI_LAUNCH_H
 #define VBN_TESTS_MULTI_LAUNCH_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,6 +18,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "vbn/vbn.h"
@@ -35,6 +38,38 @@ struct Shared {
 };
 
 using Clock = std::chrono::steady_clock;
+
+/* Whether this host has an RDMA device, real or in software. */
+inline bool rdma_device()
+{
+    bool found = false;
+    DIR *folder = opendir("/sys/class/infiniband");
+    for (const dirent *entry; folder != nullptr && (entry = readdir(folder)) != nullptr;)
+        found = found || entry->d_name[0] != '.';
+    if (folder != nullptr)
+        closedir(folder);
+    return found;
+}
+
+/* The transports a suite runs over: these, and rc, ud and both where there is a device. */
+inline std::vector<const char *> ways(std::initializer_list<const char *> always)
+{
+    std::vector<const char *> all(always);
+    if (rdma_device())
+        all.insert(all.end(), {"rc", "ud", "rc,ud"});
+    else
+        std::fprintf(stderr, "not run over rc and ud: no RDMA device in /sys/class/infiniband\n");
+    return all;
+}
+
+/* For the name of a parametrised test. */
+inline std::string way_name(const char *way)
+{
+    std::string name(way);
+    for (char &c : name)
+        c = c == ',' ? '_' : c;
+    return name;
+}
 
 /* In a child: a failed condition ends the process with a text on stderr. */
 #define MUST(condition)                                                                                      \

@@ -255,7 +255,7 @@ TEST_P(OneSidedOver, a_matrix_is_written_and_read_by_columns)
     expect_all_zero(multi::launch(2, [](int rank, Shared &shared) { transpose(rank, shared, GetParam()); }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, OneSidedOver, ::testing::Values("shm", "tcp"),
-                         [](const auto &each) { return std::string(each.param); });
+INSTANTIATE_TEST_SUITE_P(Over, OneSidedOver, ::testing::ValuesIn(multi::ways({"shm", "tcp"})),
+                         [](const auto &each) { return multi::way_name(each.param); });
 
 } // namespace

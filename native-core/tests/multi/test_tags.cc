@@ -184,7 +184,7 @@ TEST_P(Tags, a_killed_sender_ends_its_receives_and_leaves_what_came_whole)
     EXPECT_EQ(codes[1], -SIGKILL);
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, Tags, ::testing::Values("shm", "tcp"),
-                         [](const auto &each) { return std::string(each.param); });
+INSTANTIATE_TEST_SUITE_P(Over, Tags, ::testing::ValuesIn(multi::ways({"shm", "tcp"})),
+                         [](const auto &each) { return multi::way_name(each.param); });
 
 } // namespace

@@ -110,7 +110,7 @@ TEST_P(UserMemory, is_read_and_written_by_key_until_it_is_unmapped)
     EXPECT_EQ(codes[1], 0) << "user";
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, UserMemory, ::testing::Values("shm", "tcp"),
+INSTANTIATE_TEST_SUITE_P(Transports, UserMemory, ::testing::ValuesIn(multi::ways({"shm", "tcp"})),
                          [](const auto &test) { return std::string(test.param); });
 
 } // namespace

@@ -25,6 +25,7 @@ void tell(report_t *report, const char *name, grade_t grade, const char *cure, c
 
 /* ---- transports.c */
 void tell_transport(report_t *report, const char *name);
+void tell_devices(report_t *report); /* RDMA devices, and the transports over them */
 /* A message that nobody handles: its refusal proves that packets went there and back. workers[1] may be NULL. At most
  * 5 s. */
 vbn_status_t round_trip(vbn_worker_t *const workers[2], vbn_peer_t *peer);

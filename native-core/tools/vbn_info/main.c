@@ -61,6 +61,7 @@ static void tell_host(report_t *report)
     tell(report, "version", GRADE_OK, NULL, "%s", VBN_VERSION_STRING);
     tell_transport(report, "self");
     tell_transport(report, "shm");
+    tell_devices(report);
     tell_transport(report, "tcp");
     tell_limits(report);
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "info.h"
+#include "tl/verbs/verbs_info.h"
 
 static void quiet(void *arg, vbn_log_level_t level, const char *line)
 {
@@ -57,6 +58,23 @@ static vbn_status_t open_pair(vbn_context_t *context, bool self, char *why, size
         if (workers[i] != NULL)
             vbn_worker_destroy(workers[i]);
     return status;
+}
+
+static void tell_port(void *arg, bool usable, const char *name, const char *text)
+{
+    char row[96];
+    (void)snprintf(row, sizeof(row), "device %s", name);
+    tell(arg, row, usable ? GRADE_OK : GRADE_SLOWER, usable ? NULL : "the text above says what to do", "%s", text);
+}
+
+void tell_devices(report_t *report)
+{
+    if (verbs_info_list(tell_port, report) == VBN_OK) {
+        tell_transport(report, "rc");
+        tell_transport(report, "ud");
+        return;
+    }
+    tell(report, "RDMA devices", GRADE_OK, NULL, "none: %s", vbn_error_text());
 }
 
 void tell_transport(report_t *report, const char *name)

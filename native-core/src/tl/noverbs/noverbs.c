@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  * noverbs.c - the transports rc and ud in a build without libibverbs' headers: names that never open. */
 #include "tl/tl.h"
+#include "tl/verbs/verbs_info.h"
+
+static vbn_status_t missing(void)
+{
+    return err_set(VBN_ERR_UNSUPPORTED, "this build of Verbena has no RDMA: build it again with the package "
+                                        "libibverbs-dev installed");
+}
 
 static vbn_status_t absent(const tl_params_t *params, tl_iface_t **iface_p)
 {
     (void)params;
     *iface_p = NULL;
-    return err_set(VBN_ERR_UNSUPPORTED, "this build of Verbena has no RDMA: build it again with the package "
-                                        "libibverbs-dev installed");
+    return missing();
+}
+
+vbn_status_t verbs_info_list(verbs_info_func_t func, void *arg)
+{
+    (void)func;
+    (void)arg;
+    return missing();
 }
 
 const tl_ops_t tl_rc_ops = {.name = "rc", .open = absent};

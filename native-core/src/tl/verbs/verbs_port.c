@@ -196,7 +196,7 @@ void verbs_port_close(verbs_port_t *port)
     port->context = NULL;
 }
 
-static void list_device(const verbs_api_t *api, struct ibv_device *device, verbs_line_func_t func, void *arg)
+static void list_device(const verbs_api_t *api, struct ibv_device *device, verbs_info_func_t func, void *arg)
 {
     verbs_port_t port = {.api = api};
     const char *name = api->get_device_name(device);
@@ -215,7 +215,7 @@ static void list_device(const verbs_api_t *api, struct ibv_device *device, verbs
     (void)api->close_device(port.context);
 }
 
-vbn_status_t verbs_port_list(verbs_line_func_t func, void *arg)
+vbn_status_t verbs_info_list(verbs_info_func_t func, void *arg)
 {
     const verbs_api_t *api;
     struct ibv_device **list;

@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "tl/verbs/verbs_address.h"
 #include "tl/verbs/verbs_api.h"
+#include "tl/verbs/verbs_info.h"
 
 typedef struct verbs_port {
     const verbs_api_t *api;
@@ -31,10 +32,6 @@ vbn_status_t verbs_port_open(verbs_port_t *port, const settings_t *settings, con
 void verbs_port_close(verbs_port_t *port);
 /* The route to a peer's port. */
 void verbs_port_route(const verbs_port_t *port, const verbs_address_t *to, struct ibv_ah_attr *route);
-
-typedef void (*verbs_line_func_t)(void *arg, bool usable, const char *name, const char *text);
-/* Tells about every port of every device, for people; VBN_ERR_UNSUPPORTED: none. */
-vbn_status_t verbs_port_list(verbs_line_func_t func, void *arg);
 
 /* Memory for the device, with the cure when locked memory is what is missing. */
 vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t bytes, int access, struct ibv_mr **mr_p);

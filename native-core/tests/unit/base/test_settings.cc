@@ -38,7 +38,7 @@ TEST_F(Settings, DefaultsAreTheTables)
     EXPECT_EQ(settings.tl_shm_chunk_bytes, 8192u);
     EXPECT_EQ(settings.tl_tcp_connect_timeout, UINT64_C(10000000000));
     EXPECT_EQ(settings.progress_spin, 20000u);
-    EXPECT_STREQ(settings.tl_enable, "self,shm,tcp");
+    EXPECT_STREQ(settings.tl_enable, "self,shm,rc,ud,tcp");
 }
 
 TEST_F(Settings, EveryRowsDefaultIsPrintedInAFormThatIsAccepted)

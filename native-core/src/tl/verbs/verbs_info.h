@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * verbs_info.h - what RDMA devices there are, for people (vbn-info). Needs no header of libibverbs. Any thread. */
+#ifndef VBN_TL_VERBS_INFO_H
+#define VBN_TL_VERBS_INFO_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+
+/* usable: the transports could use this port; text says what it is, or why not and what to do. */
+typedef void (*verbs_info_func_t)(void *arg, bool usable, const char *name, const char *text);
+/* Tells about every port of every device. VBN_ERR_UNSUPPORTED: there is none, and why. */
+vbn_status_t verbs_info_list(verbs_info_func_t func, void *arg);
+
+#endif
