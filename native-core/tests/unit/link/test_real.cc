@@ -313,7 +313,7 @@ TEST(LinkRealSelect, an_unknown_transport_is_an_error_that_names_the_known_ones)
     vbn_config_set_job_key(config, key);
     ASSERT_EQ(vbn_open(config, &context), VBN_OK);
     EXPECT_EQ(vbn_worker_create(context, &worker), VBN_ERR_SETTING);
-    EXPECT_NE(strstr(vbn_error_text(), "self, shm, tcp"), nullptr) << vbn_error_text();
+    EXPECT_NE(strstr(vbn_error_text(), "self, shm, rc, ud, tcp"), nullptr) << vbn_error_text();
     EXPECT_EQ(vbn_close(context), VBN_OK);
     vbn_config_destroy(config);
 }
