@@ -5,6 +5,7 @@
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 #define COLD __attribute__((noinline, cold))
 
 /* No stack canary: only for functions whose frame is written with constant lengths alone. */

@@ -39,6 +39,8 @@ typedef struct link_upcalls {
     /* Optional: false while the upper layer still has something to deliver to a peer that closes with VBN_CLOSE_FLUSH
      * (an announced message that is not pulled yet). link_send works meanwhile. NULL = never. */
     bool (*quiet)(void *arg, vbn_peer_t *peer);
+    /* Optional: progress of the transport shm with rx built in, see link_fast.h. */
+    unsigned (*progress_shm)(tl_iface_t *iface);
 } link_upcalls_t;
 
 typedef struct link_params {
@@ -86,18 +88,24 @@ typedef struct link_packet {
 /* VBN_OK: gone, done not called. VBN_INPROGRESS: queued or in use, done comes (if not NULL). < 0: peer lost or closed.
  * payload_bytes + header <= link_caps(peer)->packet_max once READY; before that the packet simply waits. */
 vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *packet);
-#define LINK_SHORT_MAX TL_SHORT_MAX
-/* The fast way for an upper header of 8 bytes (given as a little-endian number) and at most LINK_SHORT_MAX bytes of data,
- * which are copied. VBN_OK: gone. VBN_BUSY: not possible now, nothing has happened: use link_send. */
-vbn_status_t link_send_short(vbn_peer_t *peer, uint64_t header, const void *data, uint32_t length);
 /* Calls done when all that was sent before is acknowledged by the peer's link layer. */
 vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg);
 
-/* The first fields of every peer, so that the layer above reads them without a call. */
+/* The first fields of every peer, for what must not cost a call: queries of the layer above, and link_fast.h. The first
+ * cache line is what a short message needs. */
+#define LINK_PEER_HEAD                                                                                                  \
+    void *upper_engine;          /* upcalls.arg of the peer's engine */                                                 \
+    struct shm_ep *clear;        /* over shm: its endpoint while short packets may pass link_send by, else NULL (P0) */ \
+    uint64_t fork_generation;    /* of the engine */                                                                    \
+    uint64_t data_word;          /* bytes 0 to 7 of our DATA packets; set with clear */                                 \
+    uint32_t tx_next, rx_next;   /* sequence numbers: the next one to send, and the one expected */                     \
+    uint32_t tx_acked, rx_acked; /* all before it is acknowledged: by the peer, and to the peer */                      \
+    uint32_t window;             /* most packets unacknowledged */                                                      \
+    uint32_t owed_most;          /* a quarter of it: when more are owed, an ACK goes out at once */                     \
+    void *upper;                 /* upper_bytes of state */                                                             \
+    const tl_caps_t *caps;       /* of the chosen transport; of the likely one while not READY; never NULL */
 typedef struct link_peer_head {
-    void *upper_engine;    /* upcalls.arg of the peer's engine */
-    void *upper;           /* upper_bytes of state */
-    const tl_caps_t *caps; /* of the chosen transport; of the likely one while not READY; never NULL */
+    LINK_PEER_HEAD
 } link_peer_head_t;
 
 static inline void *link_peer_upper_engine(const vbn_peer_t *peer)

@@ -86,6 +86,7 @@ void link_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode)
         return;
     peer->error_func = NULL;
     peer->seen = false; /* the user knows it again from its next message on */
+    link_peer_listen(peer);
     if (peer->state == PEER_LOST) {
         list_remove(&peer->work);
         list_append(&engine->dead, &peer->work);

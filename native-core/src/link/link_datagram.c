@@ -98,7 +98,7 @@ static void owe_ack(vbn_peer_t *peer, bool at_once)
 {
     link_arq_t *arq = peer->arq;
     uint32_t owed = peer->rx_next - peer->rx_acked;
-    if (at_once || owed >= ACK_EVERY || owed > peer->window / 4) {
+    if (at_once || owed >= ACK_EVERY || owed > peer->owed_most) {
         link_send_ack(peer, 0);
     } else if (owed > 0 && arq->ack_due_ns == 0) {
         arq->ack_due_ns = link_now_ns(peer->engine) + ACK_DELAY_NS;

@@ -83,6 +83,8 @@ static vbn_status_t open_transport(link_engine_t *engine, const tl_ops_t *ops)
     if (status < 0)
         return status;
     transport->ops = ops;
+    transport->progress = ops == &tl_shm_ops && params.upcalls.rx != NULL && engine->params.upcalls.progress_shm != NULL
+                              ? engine->params.upcalls.progress_shm : ops->progress;
     engine->transport_count++;
     int fd = engine->epoll_fd >= 0 ? ops->event_fd(transport->iface) : -1;
     return fd >= 0 ? watch(engine, fd) : VBN_OK;
@@ -263,7 +265,7 @@ unsigned link_engine_progress(link_engine_t *engine)
     }
     engine->depth++;
     for (unsigned i = 0; i < engine->transport_count; i++)
-        events += engine->transports[i].ops->progress(engine->transports[i].iface);
+        events += engine->transports[i].progress(engine->transports[i].iface);
     if (!list_empty(&engine->ending))
         events += run_ending(engine);
     if (!list_empty(&engine->closing))

@@ -21,6 +21,7 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
     node->sequence = peer->tx_next + peer->queued;
     list_append(&peer->flushes, &node->link);
     peer->ask_ack = true;
+    peer->clear = NULL;
     if (list_empty(&peer->queue))
         link_drain(peer); /* only asks for the ack: no callback can run here */
     return VBN_INPROGRESS;

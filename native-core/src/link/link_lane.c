@@ -44,7 +44,6 @@ vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initi
     lane->hs = hs;
     lane->transport = (uint8_t)transport;
     lane->ops = engine->transports[transport].ops;
-    lane->upper_rx = engine->params.upcalls.rx;
     lane->initiator = initiator;
     lane->state = initiator ? LANE_WAIT_CHALLENGE : LANE_WAIT_HELLO;
     os_random(&lane->local_connection, sizeof(lane->local_connection));

@@ -34,10 +34,12 @@ vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, vbn_peer_t **pee
     if (peer == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for a peer (%zu bytes)", bytes);
     peer->engine = engine;
-    peer->head = (link_peer_head_t){engine->params.upcalls.arg, peer->upper,
-                                    engine->transports[0].ops->caps(engine->transports[0].iface)};
+    peer->head = (link_peer_head_t){.upper_engine = engine->params.upcalls.arg,
+                                    .fork_generation = engine->fork_generation,
+                                    .upper = peer->upper_state,
+                                    .caps = engine->transports[0].ops->caps(engine->transports[0].iface)};
     peer->uid = uid;
-    peer->window = (uint32_t)engine->params.settings->link_window;
+    link_set_window(peer, (uint32_t)engine->params.settings->link_window);
     list_init(&peer->queue);
     list_init(&peer->inflight);
     list_init(&peer->flushes);
@@ -165,6 +167,7 @@ void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text
     wheel_cancel(&peer->engine->wheel, &peer->close_timer);
     peer->state = PEER_ENDING;
     peer->clear = NULL;
+    link_peer_listen(peer);
     list_remove(&peer->work);
     list_append(&peer->engine->ending, &peer->work);
 }

@@ -9,7 +9,8 @@
  * is left, at the end of a progress call (never while upcalls run). All of it belongs to the worker's thread, except
  * `wakes` and the wake descriptor.
  *
- * Invariants: P0 peer->clear is NULL unless link_send would send at once (credits aside). P1 a peer in the map is not
+ * Invariants: P0 peer->clear is NULL unless link_send would send at once
+ * (credits and room aside) and no flush waits. P1 a peer in the map is not
  * LOST. P2 lane->hs exists until the lane is ready. P3 a node is in exactly one
  * of: the pool, peer->queue, peer->inflight, peer->flushes. P4 tx_acked <= tx_next <= tx_acked + window (mod 2^32). */
 #ifndef VBN_LINK_PRIVATE_H
@@ -24,6 +25,7 @@
 #include "link/link_address.h"
 #include "link/link_arq.h"
 #include "link/link_auth.h"
+#include "link/link_fast.h"
 #include "link/link_select.h"
 
 #define LINK_TRANSPORTS 8
@@ -38,6 +40,7 @@ typedef struct link_blob {
 typedef struct link_transport {
     const tl_ops_t *ops;
     tl_iface_t *iface;
+    unsigned (*progress)(tl_iface_t *iface); /* ops->progress, or upcalls.progress_shm */
 } link_transport_t;
 
 typedef enum link_lane_state {
@@ -69,14 +72,15 @@ typedef struct link_handshake {
 } link_handshake_t;
 
 struct link_lane {
+    union {
+        link_lane_head_t head;
+        struct {
+            LINK_LANE_HEAD
+        };
+    };
     link_engine_t *engine;
-    vbn_peer_t *peer; /* NULL until proved for accepted lanes */
-    tl_ep_t *ep;      /* NULL in LANE_WAIT_OTHER */
+    tl_ep_t *ep; /* NULL in LANE_WAIT_OTHER */
     const tl_ops_t *ops;
-    uint64_t data_word; /* bytes 0 to 7 of our DATA packets; set with peer->clear */
-    uint64_t rx_word;   /* the same of the peer's; valid with rx_open */
-    void (*upper_rx)(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, const void *payload,
-                     uint32_t payload_bytes); /* upcalls.rx */
     link_handshake_t *hs;
     link_handshake_t *welcome; /* datagrams, accepted: repeats WELCOME until the peer has shown that it got it */
     list_link_t link; /* in engine->lanes while without a peer, in engine->costly if it is that */
@@ -89,7 +93,6 @@ struct link_lane {
     uint8_t transport;
     uint8_t state; /* link_lane_state_t */
     bool initiator;
-    bool rx_open; /* a DATA packet has passed all checks: proved and bound to its peer until the lane ends */
     bool datagram; /* the transport may lose, double and swap packets */
     bool kept;     /* packets are kept until acknowledged: datagrams, or both sides want to resume */
     bool stranger; /* datagrams: counted in engine->strangers */
@@ -103,10 +106,14 @@ struct link_lane {
 typedef enum link_peer_state { PEER_OPENING, PEER_READY, PEER_CLOSING, PEER_ENDING, PEER_LOST } link_peer_state_t;
 
 struct vbn_peer {
-    link_peer_head_t head;
+    union {
+        link_peer_head_t head;
+        struct {
+            LINK_PEER_HEAD
+        };
+    };
     link_engine_t *engine;
-    link_lane_t *lane;  /* the first and best; NULL when LOST, and while resuming */
-    link_lane_t *clear; /* the lane while short packets may pass link_send by, else NULL (P0) */
+    link_lane_t *lane; /* the first and best; NULL when LOST, and while resuming */
     link_arq_t *arq;    /* on lanes that keep packets until acknowledged, else NULL */
     uint64_t uid;
     uint64_t remote_epoch; /* of the HELLO or WELCOME that made the lane */
@@ -124,9 +131,6 @@ struct vbn_peer {
     char *lost_text;
     uint64_t close_deadline_ns;
     uint32_t refs; /* link_connect calls not yet disconnected */
-    uint32_t window;
-    uint32_t tx_next, tx_acked; /* sequence numbers */
-    uint32_t rx_next, rx_acked; /* next expected; last told to the peer */
     uint32_t queued;
     int32_t lost_status;
     uint8_t state; /* link_peer_state_t */
@@ -137,7 +141,7 @@ struct vbn_peer {
     bool ack_due;     /* an ACK found the transport busy */
     bool ask_ack;     /* an ACK_NOW request has to be sent when the queue is empty */
     bool close_asked; /* closing: the last acks have been asked for */
-    _Alignas(16) unsigned char upper[];
+    _Alignas(16) unsigned char upper_state[];
 };
 
 /* A packet that waits or is in use, a flush. */
@@ -320,7 +324,14 @@ static inline bool link_credit_ack_valid(const vbn_peer_t *peer, uint32_t ack)
 {
     return ack - peer->tx_acked <= peer->tx_next - peer->tx_acked;
 }
+static inline void link_set_window(vbn_peer_t *peer, uint32_t window)
+{
+    peer->window = window;
+    peer->owed_most = window / 4;
+}
 void link_flush_complete(vbn_peer_t *peer);
+/* The peer's next packet is looked at in full: its state, or who knows the peer, has changed. */
+void link_peer_listen(vbn_peer_t *peer);
 void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine);
 unsigned link_close_progress(link_engine_t *engine);
 

@@ -35,13 +35,13 @@ static COLD void rx_data(link_lane_t *lane, const uint8_t *header, uint32_t head
         return;
     }
     lane->rx_word = LINK_DATA_WORD(lane->local_connection);
-    lane->rx_open = true;
+    lane->rx_room = LINK_UPPER_HEADER_MAX + 1; /* proved and bound to its peer until the lane ends */
     peer->rx_next = sequence + 1;
     link_credit_apply(peer, ack);
     if (peer->state >= PEER_ENDING) /* a callback ended it */
         return;
     peer->seen = true;
-    if (peer->rx_next - peer->rx_acked > peer->window / 4)
+    if (peer->rx_next - peer->rx_acked > peer->owed_most)
         link_send_ack(peer, 0);
     lane->engine->params.upcalls.rx(peer->head.upper_engine, peer, header + LINK_HEADER_BYTES,
                                     header_bytes - LINK_HEADER_BYTES, payload, payload_bytes);
@@ -99,32 +99,33 @@ static COLD void rx_any(link_lane_t *lane, const uint8_t *bytes, uint32_t header
         link_wireup_rx(lane, &header, body, body_bytes);
 }
 
-/* The next DATA packet of a peer that owes us no ack and for whose ack nothing waits goes straight up. */
-static void on_rx(tl_ep_t *ep, const void *header_bytes, uint32_t header_length, const void *payload,
-                  uint32_t payload_bytes)
+COLD void link_rx_other(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload,
+                        uint32_t payload_bytes)
 {
-    link_lane_t *lane = ep->owner;
-    const uint8_t *bytes = header_bytes;
-    uint32_t upper_bytes = header_length - LINK_HEADER_BYTES;
-    vbn_peer_t *peer = lane->peer;
-    if (UNLIKELY(!lane->rx_open || upper_bytes > LINK_UPPER_HEADER_MAX || le_get_u64(bytes) != lane->rx_word ||
-                 peer->state >= PEER_ENDING)) {
-        rx_any(lane, bytes, header_length, payload, payload_bytes);
-        return;
-    }
-    uint64_t numbers = le_get_u64(bytes + 8);
-    uint32_t next = (uint32_t)numbers + 1;
-    uint32_t ack = (uint32_t)(numbers >> 32);
-    if (UNLIKELY(next != peer->rx_next + 1 || next - peer->rx_acked > peer->window / 4 ||
-                 (ack != peer->tx_acked && (peer->clear == NULL || !list_empty(&peer->flushes) ||
-                                            !link_credit_ack_valid(peer, ack))))) {
-        rx_data(lane, bytes, header_length, payload, payload_bytes);
-        return;
-    }
-    peer->rx_next = next;
-    peer->tx_acked = ack;
+    rx_any(ep->owner, header, header_bytes, payload, payload_bytes);
+}
+
+/* For link_rx_with, where a packet comes over any transport. */
+static void upper_rx(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, const void *payload,
+                     uint32_t payload_bytes)
+{
     peer->seen = true;
-    lane->upper_rx(peer->head.upper_engine, peer, bytes + LINK_HEADER_BYTES, upper_bytes, payload, payload_bytes);
+    peer->engine->params.upcalls.rx(arg, peer, header, header_bytes, payload, payload_bytes);
+}
+
+static void on_rx(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload, uint32_t payload_bytes)
+{
+    const link_lane_t *lane = ep->owner;
+    if (UNLIKELY(lane->peer == NULL || lane->peer->state >= PEER_ENDING)) /* the transport self has a second lane */
+        link_rx_other(ep, header, header_bytes, payload, payload_bytes);
+    else
+        link_rx_with(ep, header, header_bytes, payload, payload_bytes, upper_rx);
+}
+
+void link_peer_listen(vbn_peer_t *peer)
+{
+    if (peer->lane != NULL)
+        peer->lane->rx_room = 0;
 }
 
 static void *on_sink(tl_ep_t *ep, const void *header_bytes, uint32_t header_length, uint32_t payload_bytes)

@@ -103,31 +103,20 @@ static __attribute__((noinline)) vbn_status_t enqueue(vbn_peer_t *peer, const li
     return VBN_INPROGRESS;
 }
 
-/* Called with nothing queued and the lane ready (P0). */
+/* Called with nothing queued, the lane ready and packets not kept (P0). */
 static void make_clear(vbn_peer_t *peer)
 {
-    link_lane_t *lane = peer->lane;
-    if (peer->state != PEER_READY || lane->ops->send_short == NULL)
+    const link_lane_t *lane = peer->lane;
+    if (peer->state != PEER_READY || lane->ops != &tl_shm_ops || !list_empty(&peer->flushes))
         return;
-    lane->data_word = LINK_DATA_WORD(lane->remote_connection);
-    peer->clear = lane;
+    peer->data_word = LINK_DATA_WORD(lane->remote_connection);
+    peer->clear = (struct shm_ep *)lane->ep;
 }
 
-vbn_status_t link_send_short(vbn_peer_t *peer, uint64_t header, const void *data, uint32_t length)
+bool link_short_more(vbn_peer_t *peer)
 {
-    link_lane_t *lane = peer->clear;
-    uint32_t sequence = peer->tx_next;
-    if (__builtin_expect(lane == NULL || sequence - peer->tx_acked >= peer->window ||
-                             os_fork_generation_now() != peer->engine->fork_generation, 0))
-        return VBN_BUSY;
-    assert(link_may_send(peer) && list_empty(&peer->queue) && peer->lane == lane);
-    uint64_t numbers = (uint64_t)sequence | (uint64_t)peer->rx_next << 32;
-    vbn_status_t status = lane->ops->send_short(lane->ep, lane->data_word, numbers, header, data, length);
-    if (__builtin_expect(status == VBN_OK, 1)) {
-        peer->tx_next = sequence + 1;
-        peer->rx_acked = peer->rx_next;
-    }
-    return status;
+    return peer->clear != NULL && os_fork_generation_now() == peer->fork_generation &&
+           shm_short_open(peer->clear, peer->window - (peer->tx_next - peer->tx_acked));
 }
 
 vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *packet)

@@ -134,7 +134,7 @@ static void trust(link_lane_t *lane)
     lane->state = LANE_PROVED;
     lane->remote_connection = lane->hs->remote.connection;
     if (lane->peer->window > lane->hs->remote.window && lane->peer->arq == NULL)
-        lane->peer->window = lane->hs->remote.window;
+        link_set_window(lane->peer, lane->hs->remote.window);
     vbn_status_t status = lane->ops->trust(lane->ep);
     if (status >= 0 && lane->kept && lane->peer->arq == NULL) /* packets may come before the transport says ready */
         status = link_arq_open(lane->peer, lane->hs->session);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * engine.c - the protocol engine: dispatch of packets, blame of liars, end of peers. */
+#include "link/link_fast.h"
 #include "proto/proto_private.h"
 
 #include <stdlib.h>
@@ -102,6 +103,8 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
                         const void *payload, uint32_t payload_bytes)
 {
     proto_header_t header;
+    if (proto_peer_of(peer)->deaf)
+        return;
     if (proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK) {
         proto_blame(engine, peer, err_text());
         return;
@@ -165,14 +168,11 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
 }
 
 /* Small messages are recognised by one comparison; everything else is decoded field by field. */
-static NO_CANARY void engine_rx(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
-                                const void *payload, uint32_t payload_bytes)
+static ALWAYS_INLINE void rx_packet(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
+                                    const void *payload, uint32_t payload_bytes)
 {
     proto_engine_t *engine = arg;
-    const proto_peer_t *p = link_peer_upper(peer);
     unsigned id;
-    if (UNLIKELY(p->deaf))
-        return;
     if (UNLIKELY(!proto_is_am(bytes, header_bytes, &id) || engine->handlers[id].func == NULL)) {
         rx_any(engine, peer, bytes, header_bytes, payload, payload_bytes);
         return;
@@ -183,6 +183,24 @@ static NO_CANARY void engine_rx(void *arg, vbn_peer_t *peer, const void *bytes, 
                                       .data = payload,
                                       .length = payload_bytes};
     engine->handlers[id].func(engine->handlers[id].arg, &message);
+}
+
+static NO_CANARY void engine_rx(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
+                                const void *payload, uint32_t payload_bytes)
+{
+    rx_packet(arg, peer, bytes, header_bytes, payload, payload_bytes);
+}
+
+static ALWAYS_INLINE void rx_short(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload,
+                                   uint32_t payload_bytes)
+{
+    link_rx_with(ep, header, header_bytes, payload, payload_bytes, rx_packet);
+}
+
+/* From the ring to the handler in one function. */
+static NO_CANARY unsigned engine_progress_shm(tl_iface_t *iface)
+{
+    return shm_progress_with((shm_iface_t *)iface, rx_short);
 }
 
 static void *engine_sink(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, uint32_t payload_bytes)
@@ -299,7 +317,8 @@ void proto_link_upcalls(proto_engine_t *engine, link_params_t *params)
 {
     params->upper_bytes = sizeof(proto_peer_t);
     params->upcalls = (link_upcalls_t){.arg = engine, .rx = engine_rx, .sink = engine_sink,
-                                       .peer_down = engine_peer_down, .quiet = engine_quiet};
+                                       .peer_down = engine_peer_down, .quiet = engine_quiet,
+                                       .progress_shm = engine_progress_shm};
 }
 
 void proto_attach(proto_engine_t *engine, link_engine_t *link)

@@ -143,14 +143,17 @@ static inline uint32_t proto_encode_am(unsigned id, const void *user, uint32_t u
     return PROTO_PREFIX_BYTES + user_bytes;
 }
 _Static_assert((VBN_AM_IDS & (VBN_AM_IDS - 1)) == 0, "ids are the low bits of a byte");
-/* True for a header that proto_decode would take as PROTO_AM with this id. */
+/* True for a header that proto_decode would take as PROTO_AM with this id: without what all of them have, and turned by a
+ * byte, nothing but the id is left. */
 static inline bool proto_is_am(const void *bytes, uint32_t count, unsigned *id_p)
 {
-    if (count < PROTO_PREFIX_BYTES || count > PROTO_PREFIX_BYTES + VBN_AM_HEADER_MAX)
+    uint32_t user_bytes = count - PROTO_PREFIX_BYTES;
+    if (user_bytes > VBN_AM_HEADER_MAX)
         return false;
-    uint64_t word = le_get_u64(bytes);
-    *id_p = (unsigned)(word >> 8) & 0xffu;
-    return (word & ~((uint64_t)(VBN_AM_IDS - 1) << 8)) == PROTO_AM_WORD(0, count - PROTO_PREFIX_BYTES);
+    uint64_t rest = le_get_u64(bytes) ^ PROTO_AM_WORD(0, user_bytes);
+    rest = rest >> 8 | rest << 56;
+    *id_p = (unsigned)rest;
+    return rest < VBN_AM_IDS;
 }
 /* Decodes bytes from outside. VBN_ERR_PROTOCOL unless every field, length and reserved bit is right;
  * payload_bytes is checked against type and length. */

@@ -191,7 +191,7 @@ vbn_status_t proto_get(vbn_key_t *key, size_t offset, const struct iovec *iov, s
     if (LIKELY(is_copy(key, offset, iov, count, op, VBN_ACCESS_READ))) {
         bytes_copy(iov->iov_base, key->address + offset, iov->iov_len);
         counter_add(key->engine->counters, COUNTER_GET_MAPPED_BYTES, iov->iov_len);
-        traffic_short(key->engine, key->peer, TRAFFIC_GET, iov->iov_len);
+        traffic_short(key->engine, link_caps(key->peer)->traffic, TRAFFIC_GET, iov->iov_len);
         return op_set_done(op, VBN_OK, iov->iov_len);
     }
     return issue(key, OP_GET, offset, iov, count, op);
@@ -202,7 +202,7 @@ vbn_status_t proto_put(vbn_key_t *key, size_t offset, const struct iovec *iov, s
     if (LIKELY(is_copy(key, offset, iov, count, op, VBN_ACCESS_WRITE))) {
         bytes_copy(key->address + offset, iov->iov_base, iov->iov_len);
         counter_add(key->engine->counters, COUNTER_PUT_MAPPED_BYTES, iov->iov_len);
-        traffic_short(key->engine, key->peer, TRAFFIC_PUT, iov->iov_len);
+        traffic_short(key->engine, link_caps(key->peer)->traffic, TRAFFIC_PUT, iov->iov_len);
         return op_set_done(op, VBN_OK, iov->iov_len);
     }
     return issue(key, OP_PUT, offset, iov, count, op);

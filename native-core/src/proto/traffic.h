@@ -20,10 +20,10 @@ static inline void traffic_add(proto_engine_t *engine, traffic_cell_t *cell, uin
         engine->short_end = 0;
 }
 
-/* The short ways. */
-static inline void traffic_short(proto_engine_t *engine, const vbn_peer_t *peer, traffic_class_t class, uint64_t bytes)
+/* The short ways; at: tl_caps_t.traffic. */
+static inline void traffic_short(proto_engine_t *engine, uint32_t at, traffic_class_t class, uint64_t bytes)
 {
-    traffic_cell_t *cell = traffic_cell(engine->counters, link_caps(peer)->traffic, class, 0);
+    traffic_cell_t *cell = traffic_cell(engine->counters, at, class, 0);
     if (UNLIKELY(bytes > 64))
         cell += traffic_bucket(bytes);
     traffic_add(engine, cell, bytes);

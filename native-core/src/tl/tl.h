@@ -27,7 +27,6 @@
 
 #define TL_SIGNAL_MAX 512     /* bytes of header + payload while OPENING */
 #define TL_HEADER_MAX 320     /* bytes of packet header */
-#define TL_SHORT_MAX 96       /* payload bytes of send_short() */
 #define TL_ADDRESS_MAX 256    /* bytes of a transport's part of the worker address */
 
 typedef struct tl_ops tl_ops_t;
@@ -135,10 +134,6 @@ struct tl_ops {
      * cookie != NULL; with NULL the transport copies what it cannot send at once). VBN_BUSY: not taken, tx_ready will
      * come. < 0: endpoint failed, ep_error follows from progress. */
     vbn_status_t (*send)(tl_ep_t *ep, const tl_packet_t *packet);
-    /* Optional, for the smallest packets of a READY endpoint: a header of three words (little endian on the wire) and at
-     * most TL_SHORT_MAX bytes, copied. VBN_OK: taken. VBN_BUSY: not taken and nothing is promised, use send(). */
-    vbn_status_t (*send_short)(tl_ep_t *ep, uint64_t first, uint64_t second, uint64_t third, const void *data,
-                               uint32_t length);
     /* TL_CAP_MAP only: maps the memory of a peer's key; func runs from progress or at once. */
     vbn_status_t (*import)(tl_ep_t *ep, const mem_key_info_t *info, tl_import_func_t func, void *arg);
     /* Optional, the three together. direct: false when there is nothing past the packets. After disconnect() no helper of

@@ -111,7 +111,7 @@ static void open_arena(void)
 
 static void progress(void)
 {
-    ((shm_iface_t *)arena.iface)->attention = true; /* else sockets are looked at every 100 us only */
+    shm_attend((shm_iface_t *)arena.iface); /* else sockets are looked at every 100 us only */
     (void)tl_shm_ops.progress(arena.iface);
 }
 

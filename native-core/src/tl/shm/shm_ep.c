@@ -25,6 +25,7 @@ shm_ep_t *shm_ep_new(shm_iface_t *iface, int fd)
     list_init(&ep->asks_sent);
     list_append(&iface->eps, &ep->link);
     iface->opening++;
+    iface->clock_in = 0;
     return ep;
 }
 
@@ -120,6 +121,15 @@ void shm_ep_redial(shm_ep_t *ep)
         shm_outbox_flush(ep);
 }
 
+static void close_rings(shm_ep_t *ep)
+{
+    shm_count_short(ep);
+    ep->tx_open = false;
+    ep->tx.limit = ep->tx.position;
+    ep->rx_open = false;
+    ep->rx_quick = false;
+}
+
 void shm_ep_fail(shm_ep_t *ep, vbn_status_t status, const char *text)
 {
     if (ep->broken || ep->gone)
@@ -130,10 +140,10 @@ void shm_ep_fail(shm_ep_t *ep, vbn_status_t status, const char *text)
     ep->broken = true;
     ep->error = status;
     ep->error_text = strdup(text); /* NULL is handled where it is used */
-    ep->tx_open = false;
-    ep->rx_open = false;
+    close_rings(ep);
     stop_dialing(ep);
     list_append(&iface->failed, &ep->failed_link);
+    iface->untidy = true;
     (void)epoll_ctl(iface->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);
 }
 
@@ -145,6 +155,7 @@ static void leave_rings(shm_iface_t *iface, const shm_ep_t *ep)
         if (iface->in_progress) {
             iface->rings[i] = NULL;
             iface->ring_holes = true;
+            iface->untidy = true;
         } else {
             iface->rings[i] = iface->rings[--iface->ring_count];
         }
@@ -195,8 +206,7 @@ void shm_disconnect(tl_ep_t *tl_ep, vbn_close_mode_t mode, uint64_t timeout_ns)
     stop_dialing(ep);
     if (!ep->ready)
         iface->opening--;
-    ep->tx_open = false;
-    ep->rx_open = false;
+    close_rings(ep);
     leave_rings(iface, ep);
     list_remove(&ep->failed_link);
     (void)epoll_ctl(iface->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);
@@ -204,6 +214,7 @@ void shm_disconnect(tl_ep_t *tl_ep, vbn_close_mode_t mode, uint64_t timeout_ns)
     ep->fd = -1;
     list_remove(&ep->link);
     list_append(&iface->dead, &ep->link);
+    iface->untidy = true;
     if (!list_empty(&ep->asks_sent) || !list_empty(&ep->asks_queued)) {
         (void)err_set(VBN_ERR_CLOSED, "the connection was closed while a memory was being mapped");
         shm_import_end(ep, VBN_ERR_CLOSED, true);

@@ -13,7 +13,6 @@
 
 _Static_assert(SHM_HEADER_MAX == TL_HEADER_MAX, "ring frames hold any packet header");
 _Static_assert(SHM_RING_CLAIMS == TL_CLAIMS, "as the interface says");
-_Static_assert(24 + TL_SHORT_MAX <= SHM_SLOT_DATA, "short packets fit a slot");
 _Static_assert(SHM_ADDRESS_FIXED + SHM_NAME_MAX <= TL_ADDRESS_MAX, "our address fits");
 
 static vbn_status_t check_settings(shm_iface_t *iface)
@@ -156,7 +155,6 @@ const tl_ops_t tl_shm_ops = {
     .trust = shm_trust,
     .disconnect = shm_disconnect,
     .send = shm_send,
-    .send_short = shm_send_short,
     .import = shm_import,
     .direct = shm_direct,
     .copy = shm_copy,

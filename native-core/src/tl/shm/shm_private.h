@@ -21,7 +21,7 @@
 #include "tl/shm/shm_ring.h"
 #include "tl/tl.h"
 
-#define SHM_FRAMES_PER_POLL 32u     /* of one ring before the next ring's turn */
+#define SHM_FRAMES_PER_POLL 32u     /* of one ring before the next ring's turn; up to a quarter ring more */
 #define SHM_NOTES_PER_POLL 64u      /* socket messages of one endpoint before the next one's turn */
 #define SHM_ACCEPTS_PER_POLL 16u
 #define SHM_ASKS_MAX 64u            /* descriptors asked for and not answered, per endpoint */
@@ -76,8 +76,9 @@ typedef struct shm_iface {
     bool armed;
     bool in_progress;
     bool no_copy_logged;
-    bool attention; /* look at the sockets in the next progress */
-    unsigned clock_in; /* progress calls until the next look at the clock */
+    bool attention; /* look at the sockets in the next progress (shm_attend) */
+    bool untidy;    /* failed, dead or ring_holes have something */
+    unsigned clock_in; /* progress calls until the next look at the clock; 0 while attention or opening is set */
     unsigned clock_every;
     unsigned opening; /* endpoints that are not ready */
     unsigned dialing; /* of them: connect() has to be repeated */
@@ -106,6 +107,7 @@ typedef struct shm_ep {
     bool ring_sent;
     bool tx_open;
     bool rx_open;
+    bool rx_quick; /* rx_open, and the socket has not ended */
     bool ready;
     bool blocked; /* send said BUSY */
     bool peer_barrier;
@@ -134,6 +136,13 @@ typedef struct shm_ep {
     uint64_t peer_word; /* what we should read */
 } shm_ep_t;
 
+/* The next progress looks at the sockets. */
+static inline void shm_attend(shm_iface_t *iface)
+{
+    iface->attention = true;
+    iface->clock_in = 0;
+}
+
 static inline shm_iface_t *shm_ep_iface(const shm_ep_t *ep)
 {
     return (shm_iface_t *)ep->super.iface;
@@ -161,10 +170,13 @@ vbn_status_t shm_ep_join_rings(shm_ep_t *ep);
 
 /* shm_send.c */
 vbn_status_t shm_send(tl_ep_t *ep, const tl_packet_t *packet);
-vbn_status_t shm_send_short(tl_ep_t *ep, uint64_t first, uint64_t second, uint64_t third, const void *data,
-                            uint32_t length);
 void shm_ep_kick(shm_ep_t *ep); /* tells a polling peer that its socket has something */
 void shm_ep_wake(shm_ep_t *ep);
+/* Lets at most `most` packets pass by shm_tx_short. False: none can. */
+bool shm_short_open(shm_ep_t *ep, uint32_t most);
+/* The statistics of short packets are brought up to date here: now and then, and at the end. */
+void shm_count_short(shm_ep_t *ep);
+void shm_ep_tell(shm_ep_t *ep); /* a consumer that has asked to be told */
 
 /* shm_socket.c */
 /* Sends at once or queues; takes over fd. Failing breaks the endpoint. */
@@ -195,7 +207,12 @@ bool shm_present(tl_ep_t *ep);
 /* Closes our claims and waits for a helper that copies just now. */
 void shm_direct_close(shm_ep_t *ep);
 
-/* shm_progress.c */
+/* shm_progress.c; all but the last four: the rare parts of shm_fast.h */
+void shm_publish(shm_ep_t *ep); /* gives consumed slots back, wakes a producer that waits for them */
+unsigned shm_poll_rest(shm_ep_t *ep, unsigned count); /* more than frames in slots; count: taken in this turn */
+unsigned shm_poll_sockets(shm_iface_t *iface);
+unsigned shm_tidy(shm_iface_t *iface);
+void shm_wake_up(shm_iface_t *iface); /* progress after shm_arm */
 unsigned shm_progress(tl_iface_t *iface);
 vbn_status_t shm_arm(tl_iface_t *iface);
 bool shm_barrier_register(void);

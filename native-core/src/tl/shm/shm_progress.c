@@ -3,7 +3,7 @@
  *
  * Rings are polled at every call, sockets only when something says so (an opening pair, a KICK, a wake-up) and every
  * 100 us: a look at the sockets costs a system call, a look at an empty ring one cached load. */
-#include "tl/shm/shm_private.h"
+#include "tl/shm/shm_fast.h"
 
 #include <linux/membarrier.h>
 #include <string.h>
@@ -29,7 +29,7 @@ bool shm_barrier_register(void)
 #endif
 }
 
-static void publish(shm_ep_t *ep)
+void shm_publish(shm_ep_t *ep)
 {
     if (shm_rx_publish(&ep->rx))
         shm_ep_wake(ep);
@@ -67,7 +67,7 @@ static COLD bool take_frame(shm_ep_t *ep)
         return false;
     }
     if (frame.kind == SHM_KICK) {
-        shm_ep_iface(ep)->attention = true;
+        shm_attend(shm_ep_iface(ep));
     } else {
         counter_add(counters, COUNTER_SHM_RX_PACKETS, 1);
         counter_add(counters, COUNTER_SHM_RX_BYTES, frame.header_bytes + frame.payload_bytes);
@@ -79,37 +79,8 @@ static COLD bool take_frame(shm_ep_t *ep)
         return false;
     }
     if (owed && ep->rx_open)
-        publish(ep);
+        shm_publish(ep);
     return ep->rx_open;
-}
-
-/* Frames that lie in their slot: copied, stepped over, handed up; returns how many. *rest: there is more to look at. */
-static NO_CANARY unsigned take_slots(shm_ep_t *ep, bool *rest)
-{
-    _Alignas(16) uint8_t copy[SHM_SLOT_DATA];
-    shm_rx_t *rx = &ep->rx;
-    unsigned count = 0;
-    uint64_t bytes = 0;
-    uint32_t length = SHM_OTHER;
-    while (count < SHM_FRAMES_PER_POLL && LIKELY(ep->rx_open && !ep->hup)) {
-        length = shm_rx_slot(rx, copy);
-        if (length >= SHM_OTHER)
-            break;
-        uint32_t header_bytes = length & SHM_SLOT_HEADER;
-        count++;
-        bytes += header_bytes + (length >> SHM_SLOT_PAYLOAD);
-        if (UNLIKELY(rx->position - rx->published >= rx->quarter))
-            publish(ep);
-        shm_ep_iface(ep)->params.upcalls.rx(&ep->super, copy, header_bytes, copy + header_bytes,
-                                            length >> SHM_SLOT_PAYLOAD);
-    }
-    if (count > 0) {
-        counters_t *counters = shm_ep_iface(ep)->params.counters;
-        counter_add(counters, COUNTER_SHM_RX_PACKETS, count);
-        counter_add(counters, COUNTER_SHM_RX_BYTES, bytes);
-    }
-    *rest = length != SHM_EMPTY;
-    return count;
 }
 
 static void unblock(shm_ep_t *ep)
@@ -125,33 +96,15 @@ static void unblock(shm_ep_t *ep)
     shm_ep_iface(ep)->params.upcalls.tx_ready(&ep->super);
 }
 
-static COLD unsigned poll_rest(shm_ep_t *ep, unsigned count)
+COLD unsigned shm_poll_rest(shm_ep_t *ep, unsigned count)
 {
     bool rest = true;
     while (rest && ep->rx_open && count < SHM_FRAMES_PER_POLL && take_frame(ep))
-        count += 1 + take_slots(ep, &rest);
+        count += 1 + shm_take_slots(ep, &rest, shm_ep_iface(ep)->params.upcalls.rx);
     if (ep->hup && ep->rx_open && count < SHM_FRAMES_PER_POLL) /* found empty */
         shm_ep_fail(ep, VBN_ERR_PEER_LOST, "same-host peer closed its socket: it ended or disconnected");
     if (ep->blocked && ep->tx_open)
         unblock(ep);
-    return count;
-}
-
-static inline unsigned poll_ring(shm_ep_t *ep)
-{
-    bool rest;
-    unsigned count = take_slots(ep, &rest);
-    if (UNLIKELY(rest || ep->blocked))
-        count = poll_rest(ep, count);
-    return count;
-}
-
-static unsigned poll_rings(shm_iface_t *iface)
-{
-    unsigned count = 0;
-    for (uint32_t i = 0; i < iface->ring_count; i++)
-        if (iface->rings[i] != NULL)
-            count += poll_ring(iface->rings[i]);
     return count;
 }
 
@@ -178,7 +131,7 @@ static void redial(shm_iface_t *iface)
 
 /* A look at the clock costs more than a look at a ring: between two looks lie as many calls as take a few microseconds
  * now, and never many, because the next calls may be far apart. */
-static COLD bool clock_due(shm_iface_t *iface)
+static bool clock_due(shm_iface_t *iface)
 {
     uint64_t now = os_now_ns();
     bool fast = now - iface->clocked_ns < SHM_CLOCK_GAP_NS;
@@ -191,16 +144,14 @@ static COLD bool clock_due(shm_iface_t *iface)
     return now - iface->polled_ns >= SHM_SOCKET_POLL_NS;
 }
 
-static inline bool sockets_due(shm_iface_t *iface)
-{
-    if (iface->attention || iface->opening > 0)
-        return true;
-    return iface->clock_in-- == 0 && clock_due(iface);
-}
-
-static unsigned poll_sockets(shm_iface_t *iface)
+COLD unsigned shm_poll_sockets(shm_iface_t *iface)
 {
     struct epoll_event events[EVENTS_PER_POLL];
+    if (!iface->attention && iface->opening == 0 && !clock_due(iface))
+        return 0;
+    for (uint32_t i = 0; i < iface->ring_count; i++)
+        if (iface->rings[i] != NULL)
+            shm_count_short(iface->rings[i]);
     iface->attention = false;
     iface->polled_ns = os_now_ns();
     int found = epoll_wait(iface->epoll_fd, events, EVENTS_PER_POLL, 0);
@@ -222,7 +173,9 @@ static unsigned poll_sockets(shm_iface_t *iface)
     if (iface->dialing > 0)
         redial(iface);
     if (found == EVENTS_PER_POLL)
-        iface->attention = true;
+        shm_attend(iface);
+    if (iface->opening > 0)
+        iface->clock_in = 0;
     return count;
 }
 
@@ -242,13 +195,19 @@ static unsigned report_failed(shm_iface_t *iface)
     return count;
 }
 
-static void reap(shm_iface_t *iface)
+/* Tells the owners of what failed, and frees what has gone: outside of everything that looks at endpoints (S3). */
+COLD unsigned shm_tidy(shm_iface_t *iface)
 {
     list_link_t *link;
+    iface->in_progress = true;
+    unsigned count = report_failed(iface);
+    iface->in_progress = false;
     if (iface->ring_holes)
         close_holes(iface);
     while ((link = list_pop(&iface->dead)) != NULL)
         shm_ep_free(container_of(link, shm_ep_t, link));
+    iface->untidy = false;
+    return count;
 }
 
 /* Takes back the flags that arm() set. */
@@ -264,25 +223,16 @@ static void disarm(shm_iface_t *iface)
     iface->armed = false;
 }
 
-unsigned shm_progress(tl_iface_t *tl_iface)
+COLD void shm_wake_up(shm_iface_t *iface)
+{
+    disarm(iface);
+    shm_attend(iface);
+}
+
+NO_CANARY unsigned shm_progress(tl_iface_t *tl_iface)
 {
     shm_iface_t *iface = (shm_iface_t *)tl_iface;
-    if (iface->in_progress)
-        return 0; /* called from an upcall */
-    iface->in_progress = true;
-    if (__builtin_expect(iface->armed, 0)) {
-        disarm(iface);
-        iface->attention = true;
-    }
-    unsigned count = poll_rings(iface);
-    if (sockets_due(iface))
-        count += poll_sockets(iface);
-    if (__builtin_expect(!list_empty(&iface->failed), 0))
-        count += report_failed(iface);
-    iface->in_progress = false;
-    if (__builtin_expect(iface->ring_holes || !list_empty(&iface->dead), 0))
-        reap(iface);
-    return count;
+    return shm_progress_with(iface, iface->params.upcalls.rx);
 }
 
 /* True when this endpoint has something to do after its flags were set. */
@@ -303,7 +253,7 @@ vbn_status_t shm_arm(tl_iface_t *tl_iface)
     for (uint32_t i = 0; i < iface->ring_count; i++) {
         shm_ep_t *ep = iface->rings[i];
         if (ep->rx_open && shm_rx_unpublished(&ep->rx))
-            publish(ep);
+            shm_publish(ep);
         if (ep->rx_open)
             atomic_set_seq(&ep->rx.control->asleep, 1); /* pairs with shm_tx_must_wake */
         if (ep->tx_open && ep->blocked)

@@ -21,12 +21,14 @@ void shm_rx_create(shm_rx_t *rx, void *memory, const shm_geometry_t *geometry, b
     control->version = SHM_RING_VERSION;
     control->geometry = *geometry;
     uint8_t *slots = (uint8_t *)memory + SHM_RING_CONTROL;
+    uint32_t quarter = geometry->slots / 4 < SHM_QUARTER_MAX ? geometry->slots / 4 : SHM_QUARTER_MAX;
     *rx = (shm_rx_t){.control = control,
                      .slots = (shm_slot_t *)(void *)slots,
                      .chunks = slots + (size_t)geometry->slots * sizeof(shm_slot_t),
                      .geometry = *geometry,
                      .mask = geometry->slots - 1,
-                     .quarter = geometry->slots / 4,
+                     .quarter = quarter,
+                     .due = quarter,
                      .light = light};
 }
 
@@ -54,6 +56,7 @@ vbn_status_t shm_tx_attach(shm_tx_t *tx, void *memory, size_t bytes, uint32_t st
                      .slots = (shm_slot_t *)(void *)slots,
                      .chunks = slots + (size_t)g->slots * sizeof(shm_slot_t),
                      .geometry = *g,
+                     .mask = g->slots - 1,
                      .light = light};
     return VBN_OK;
 }

@@ -44,6 +44,7 @@
 #define SHM_SLOT_FIRST_LINE 56u
 #define SHM_SLOTS_MIN 8u
 #define SHM_SLOTS_MAX 4096u
+#define SHM_QUARTER_MAX 64u
 #define SHM_CHUNKS_MIN 4u
 #define SHM_CHUNKS_MAX 4096u
 #define SHM_HEADER_MAX 320u
@@ -86,7 +87,11 @@ typedef struct shm_tx {
     shm_slot_t *slots;
     uint8_t *chunks;
     shm_geometry_t geometry;
+    uint32_t mask; /* slots - 1 */
     uint32_t position;
+    uint32_t limit;   /* of position, for shm_tx_short; never behind it */
+    uint32_t counted; /* as position, without the short packets that the statistics do not know yet */
+    uint64_t short_bytes; /* payload of those */
     uint32_t chunk_position;
     uint32_t consumed; /* last checked value of the consumer's */
     uint32_t chunks_consumed;
@@ -104,7 +109,8 @@ typedef struct shm_rx {
     uint32_t published;
     uint32_t chunks_published;
     uint32_t mask;    /* slots - 1 */
-    uint32_t quarter; /* of the slots: publish when so many are owed */
+    uint32_t quarter; /* of the slots, at most SHM_QUARTER_MAX: publish when so many are owed */
+    uint32_t due;     /* published + quarter */
     bool light;
 } shm_rx_t;
 
@@ -143,12 +149,19 @@ static inline bool shm_tx_chunk_free(const shm_tx_t *tx)
     return tx->chunk_position - tx->chunks_consumed < tx->geometry.chunks;
 }
 
+/* position: behind the packet. */
+static inline uint64_t shm_slot_word(uint32_t position, uint32_t header_bytes, uint64_t payload_bytes, unsigned kind)
+{
+    return (uint64_t)(position & 0xffff) | (uint64_t)header_bytes << 16 | payload_bytes << 28 | (uint64_t)kind << 52;
+}
+
 static inline void shm_tx_publish(shm_tx_t *tx, uint32_t header_bytes, uint32_t payload_bytes, unsigned kind)
 {
-    shm_slot_t *slot = &tx->slots[tx->position & (tx->geometry.slots - 1)];
+    shm_slot_t *slot = &tx->slots[tx->position & tx->mask];
+    tx->limit += tx->limit == tx->position;
+    tx->counted++;
     tx->position++;
-    uint64_t word = (uint64_t)(tx->position & 0xffff) | (uint64_t)header_bytes << 16 |
-                    (uint64_t)payload_bytes << 28 | (uint64_t)kind << 52;
+    uint64_t word = shm_slot_word(tx->position, header_bytes, payload_bytes, kind);
     if (tx->light)
         atomic_set_release(&slot->word, word); /* pairs with the acquire in shm_rx_peek */
     else
@@ -178,7 +191,7 @@ static inline vbn_status_t shm_tx_put(shm_tx_t *tx, const void *header, uint32_t
             return VBN_BUSY;
     }
     if (whole) {
-        uint8_t *data = tx->slots[tx->position & (tx->geometry.slots - 1)].data;
+        uint8_t *data = tx->slots[tx->position & tx->mask].data;
         bytes_copy(data, header, header_bytes);
         shm_gather(data + header_bytes, iov, count);
         shm_tx_publish(tx, header_bytes, payload_bytes, SHM_INLINE);
@@ -243,28 +256,28 @@ static inline int shm_rx_peek(const shm_rx_t *rx, shm_frame_t *frame)
     return 1;
 }
 
-#define SHM_EMPTY 0xffffffffu   /* nothing has come */
-#define SHM_OTHER 0xfffffffeu   /* a frame of another kind, or nonsense */
-#define SHM_SLOT_HEADER 0xffu   /* bits of the header's bytes */
-#define SHM_SLOT_PAYLOAD 8      /* shift of the payload's bytes */
-
-/* When the next frame lies in its slot alone: copies header and payload to `copy`, steps over it, and returns the two
- * lengths. Else SHM_EMPTY or SHM_OTHER, and nothing has changed. */
-static inline uint32_t shm_rx_slot(shm_rx_t *rx, uint8_t copy[SHM_SLOT_DATA])
+/* When the next frame lies in its slot alone: copies header and payload to `copy`, steps over it, and returns 0. Else
+ * nothing has changed; -1: nothing has come; 1: a frame of another kind, or nonsense. */
+static ALWAYS_INLINE int shm_rx_slot(shm_rx_t *rx, uint8_t copy[SHM_SLOT_DATA], uint32_t *header_bytes_p,
+                                     uint32_t *payload_bytes_p)
 {
+    uint32_t next = rx->position + 1;
     const shm_slot_t *slot = &rx->slots[rx->position & rx->mask];
-    uint64_t word = atomic_get_acquire(&slot->word); /* pairs with shm_tx_publish */
+    uint64_t word = atomic_get_acquire(&slot->word); /* pairs with shm_tx_publish and shm_tx_short */
     uint32_t header = (uint32_t)(word >> 16) & 0xfff;
     uint64_t rest = word >> 28; /* payload bytes, and the kind: 0 when inline */
-    if ((uint16_t)word != (uint16_t)(rx->position + 1))
-        return SHM_EMPTY;
-    if (UNLIKELY(header + rest > SHM_SLOT_DATA))
-        return SHM_OTHER;
-    memcpy(copy, slot->data, SHM_SLOT_FIRST_LINE); /* constant sizes: a few vector moves */
-    if (UNLIKELY(header + rest > SHM_SLOT_FIRST_LINE))
+    if ((uint16_t)word != (uint16_t)next)
+        return -1;
+    if (UNLIKELY(header + rest > SHM_SLOT_FIRST_LINE)) { /* constant sizes: a few vector moves */
+        if (UNLIKELY(header + rest > SHM_SLOT_DATA))
+            return 1;
         memcpy(copy + SHM_SLOT_FIRST_LINE, slot->data + SHM_SLOT_FIRST_LINE, SHM_SLOT_DATA - SHM_SLOT_FIRST_LINE);
-    rx->position++;
-    return header | (uint32_t)rest << SHM_SLOT_PAYLOAD;
+    }
+    memcpy(copy, slot->data, SHM_SLOT_FIRST_LINE);
+    rx->position = next;
+    *header_bytes_p = header;
+    *payload_bytes_p = (uint32_t)rest;
+    return 0;
 }
 
 static inline bool shm_rx_unpublished(const shm_rx_t *rx)
@@ -276,6 +289,7 @@ static inline bool shm_rx_unpublished(const shm_rx_t *rx)
 static inline bool shm_rx_publish(shm_rx_t *rx)
 {
     rx->published = rx->position;
+    rx->due = rx->position + rx->quarter;
     rx->chunks_published = rx->chunk_position;
     uint64_t value = (uint64_t)rx->chunk_position << 32 | rx->position;
     uint32_t waiting;

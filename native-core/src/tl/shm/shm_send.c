@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shm_send.c - sending: through the peer's ring, or over the socket while the pair is opening. No allocation; a system
  * call only while opening and when the peer sleeps. */
-#include "tl/shm/shm_private.h"
+#include "tl/shm/shm_fast.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -14,6 +14,34 @@ void shm_ep_wake(shm_ep_t *ep)
     counter_add(shm_ep_iface(ep)->params.counters, COUNTER_SHM_WAKES, 1);
     /* A full socket wakes the peer as well, and a broken one is noticed when it is read. */
     (void)send(ep->fd, &wake, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void shm_count_short(shm_ep_t *ep)
+{
+    shm_tx_t *tx = &ep->tx;
+    counters_t *counters = shm_ep_iface(ep)->params.counters;
+    uint32_t packets = tx->position - tx->counted;
+    counter_add(counters, COUNTER_SHM_TX_PACKETS, packets);
+    counter_add(counters, COUNTER_SHM_TX_BYTES, (uint64_t)packets * SHM_SHORT_HEADER + tx->short_bytes);
+    tx->counted = tx->position;
+    tx->short_bytes = 0;
+}
+
+bool shm_short_open(shm_ep_t *ep, uint32_t most)
+{
+    shm_tx_t *tx = &ep->tx;
+    shm_count_short(ep);
+    if (!ep->tx_open || !tx->light || shm_tx_refresh(tx) != VBN_OK) /* wrong: shm_send will find it, too */
+        return false;
+    uint32_t room = tx->geometry.slots - (tx->position - tx->consumed);
+    tx->limit = tx->position + (room < most ? room : most);
+    return tx->limit != tx->position;
+}
+
+COLD void shm_ep_tell(shm_ep_t *ep)
+{
+    if (shm_tx_must_wake(&ep->tx))
+        shm_ep_wake(ep);
 }
 
 void shm_ep_kick(shm_ep_t *ep)
@@ -53,7 +81,7 @@ static vbn_status_t send_by_socket(shm_ep_t *ep, const tl_packet_t *packet)
         return VBN_BUSY;
     }
     int error = errno;
-    shm_ep_iface(ep)->attention = true; /* what the peer sent before it went is read first, then ep_error comes */
+    shm_attend(shm_ep_iface(ep)); /* what the peer sent before it went is read first, then ep_error comes */
     if (error == EPIPE || error == ECONNRESET)
         return err_set(VBN_ERR_PEER_LOST, "same-host peer closed its socket");
     vbn_status_t status = err_sys(error, "cannot send to a same-host peer");
@@ -72,31 +100,6 @@ static vbn_status_t not_sent(shm_ep_t *ep, vbn_status_t status)
     return status;
 }
 
-/* No call and no loop for 8 bytes: the sender's half of the 8-byte latency. */
-vbn_status_t shm_send_short(tl_ep_t *tl_ep, uint64_t first, uint64_t second, uint64_t third, const void *data,
-                            uint32_t length)
-{
-    shm_ep_t *ep = (shm_ep_t *)tl_ep;
-    shm_tx_t *tx = &ep->tx;
-    if (__builtin_expect(!ep->tx_open || !shm_tx_slot_free(tx) || length > TL_SHORT_MAX, 0))
-        return VBN_BUSY;
-    uint8_t *to = tx->slots[tx->position & (tx->geometry.slots - 1)].data;
-    le_put_u64(to, first);
-    le_put_u64(to + 8, second);
-    le_put_u64(to + 16, third);
-    if (__builtin_expect(length == 8, 1))
-        memcpy(to + 24, data, 8);
-    else
-        bytes_copy(to + 24, data, length);
-    shm_tx_publish(tx, 24, length, SHM_INLINE);
-    counters_t *counters = shm_ep_iface(ep)->params.counters;
-    counter_add(counters, COUNTER_SHM_TX_PACKETS, 1);
-    counter_add(counters, COUNTER_SHM_TX_BYTES, 24 + length);
-    if (__builtin_expect(shm_tx_must_wake(tx), 0))
-        shm_ep_wake(ep);
-    return VBN_OK;
-}
-
 vbn_status_t shm_send(tl_ep_t *tl_ep, const tl_packet_t *packet)
 {
     shm_ep_t *ep = (shm_ep_t *)tl_ep;
@@ -111,8 +114,7 @@ vbn_status_t shm_send(tl_ep_t *tl_ep, const tl_packet_t *packet)
                                      packet->payload_bytes);
     if (__builtin_expect(status != VBN_OK, 0))
         return not_sent(ep, status);
-    if (__builtin_expect(shm_tx_must_wake(&ep->tx), 0))
-        shm_ep_wake(ep);
+    shm_ep_tell(ep);
     counter_add(iface->params.counters, COUNTER_SHM_TX_PACKETS, 1);
     counter_add(iface->params.counters, COUNTER_SHM_TX_BYTES, packet->header_bytes + packet->payload_bytes);
     return VBN_OK;

@@ -92,7 +92,7 @@ void shm_note_send(shm_ep_t *ep, const shm_note_t *note, int fd)
     if (status == VBN_OK)
         note_sent(ep, note);
     else if (status == VBN_ERR_PEER_LOST)
-        shm_ep_iface(ep)->attention = true; /* read what is left, then the end of the stream says it */
+        shm_attend(shm_ep_iface(ep)); /* read what is left, then the end of the stream says it */
     else
         shm_ep_fail(ep, status, err_text());
 }
@@ -107,7 +107,7 @@ void shm_outbox_flush(shm_ep_t *ep)
             return;
         }
         if (status != VBN_OK) {
-            shm_ep_iface(ep)->attention = true;
+            shm_attend(shm_ep_iface(ep));
             return;
         }
         shm_note_t note = out->note;
@@ -176,6 +176,7 @@ static void dispatch(shm_ep_t *ep, const shm_incoming_t *in, size_t bytes, int f
 static void hang_up(shm_ep_t *ep)
 {
     ep->hup = true;
+    ep->rx_quick = false;
     (void)epoll_ctl(shm_ep_iface(ep)->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL); /* else it stays readable for ever */
     if (!ep->rx_open) /* else the ring is drained first */
         shm_ep_fail(ep, VBN_ERR_PEER_LOST, "same-host peer closed its socket: it ended or disconnected");

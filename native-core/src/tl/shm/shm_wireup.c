@@ -118,7 +118,7 @@ void shm_wireup_mapped_sent(shm_ep_t *ep)
         return;
     }
     ep->tx_open = true;
-    shm_ep_iface(ep)->attention = true; /* blocked senders are told in the next progress */
+    shm_attend(shm_ep_iface(ep)); /* blocked senders are told in the next progress */
     shm_ep_check_ready(ep);
 }
 
@@ -130,6 +130,7 @@ static vbn_status_t mapped_in(shm_ep_t *ep, const shm_note_t *note)
     if (status != VBN_OK)
         return status;
     ep->rx_open = true;
+    ep->rx_quick = !ep->hup;
     shm_direct_probe(ep, note->value);
     shm_ep_check_ready(ep);
     return VBN_OK;

@@ -206,18 +206,6 @@ vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *p)
     return packet->late ? VBN_INPROGRESS : VBN_OK;
 }
 
-/* Takes what a link with copying transport would take. */
-vbn_status_t link_send_short(vbn_peer_t *peer, uint64_t header, const void *data, uint32_t length)
-{
-    uint8_t frame[LINK_HEADER_BYTES + 8];
-    struct iovec iov = {(void *)(uintptr_t)data, length};
-    if (peer->down != VBN_OK || peer->rig->options.late_done || !peer->rig->ready)
-        return VBN_BUSY;
-    le_put_u64(frame + LINK_HEADER_BYTES, header);
-    link_packet_t packet = {.frame = frame, .header_bytes = 8, .payload_bytes = length, .iov = &iov, .iov_count = 1};
-    return link_send(peer, &packet);
-}
-
 static void deliver(rig_t *rig, int to, const void *header, uint32_t header_bytes, const void *payload,
                     uint32_t payload_bytes)
 {
