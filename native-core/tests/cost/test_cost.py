@@ -11,7 +11,7 @@ import unittest
 
 # Instructions of an 8-byte active message over shared memory, from vbn_am_send to the end of its handler, with the
 # progress calls between them: in a stream (16 sends, then progress until all have come), and each alone.
-STREAM, ALONE = 380, 625
+STREAM, ALONE = 220, 445
 MESSAGES = 3200
 BIN = None
 
