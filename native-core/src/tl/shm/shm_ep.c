@@ -19,6 +19,7 @@ shm_ep_t *shm_ep_new(shm_iface_t *iface, int fd)
     }
     ep->super.iface = &iface->super;
     ep->fd = fd;
+    ep->bell_index = SHM_BELL_NONE;
     list_init(&ep->failed_link);
     list_init(&ep->outbox);
     list_init(&ep->asks_queued);
@@ -147,40 +148,6 @@ void shm_ep_fail(shm_ep_t *ep, vbn_status_t status, const char *text)
     (void)epoll_ctl(iface->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);
 }
 
-static void leave_rings(shm_iface_t *iface, const shm_ep_t *ep)
-{
-    for (uint32_t i = 0; i < iface->ring_count; i++) {
-        if (iface->rings[i] != ep)
-            continue;
-        if (iface->in_progress) {
-            iface->rings[i] = NULL;
-            iface->ring_holes = true;
-            iface->untidy = true;
-        } else {
-            iface->rings[i] = iface->rings[--iface->ring_count];
-        }
-        return;
-    }
-}
-
-vbn_status_t shm_ep_join_rings(shm_ep_t *ep)
-{
-    shm_iface_t *iface = shm_ep_iface(ep);
-    for (uint32_t i = 0; i < iface->ring_count; i++)
-        if (iface->rings[i] == ep)
-            return VBN_OK;
-    if (iface->ring_count == iface->ring_capacity) {
-        uint32_t capacity = iface->ring_capacity == 0 ? 16 : iface->ring_capacity * 2;
-        shm_ep_t **rings = realloc(iface->rings, capacity * sizeof(shm_ep_t *));
-        if (rings == NULL)
-            return err_set(VBN_ERR_NO_MEMORY, "no heap for a list of %u rings", capacity);
-        iface->rings = rings;
-        iface->ring_capacity = capacity;
-    }
-    iface->rings[iface->ring_count++] = ep;
-    return VBN_OK;
-}
-
 void shm_ep_check_ready(shm_ep_t *ep)
 {
     if (ep->ready || !ep->tx_open || !ep->rx_open)
@@ -207,7 +174,7 @@ void shm_disconnect(tl_ep_t *tl_ep, vbn_close_mode_t mode, uint64_t timeout_ns)
     if (!ep->ready)
         iface->opening--;
     close_rings(ep);
-    leave_rings(iface, ep);
+    shm_ring_leave(ep);
     list_remove(&ep->failed_link);
     (void)epoll_ctl(iface->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);
     close(ep->fd);
@@ -241,6 +208,9 @@ void shm_ep_free(shm_ep_t *ep)
         os_unmap(ep->tx.control, ep->tx_bytes);
     if (ep->rx.control != NULL)
         os_unmap(ep->rx.control, ep->rx_bytes);
+    if (ep->tx_bell != NULL)
+        os_unmap(ep->tx_bell, ep->tx_bell_bytes);
+    shm_bell_leave(ep);
     free(ep->target);
     free(ep->error_text);
     free(ep);

@@ -46,7 +46,7 @@ static ALWAYS_INLINE bool shm_tx_short(shm_tx_t *tx, uint64_t first, uint64_t se
 static ALWAYS_INLINE bool shm_tx_flagged(shm_tx_t *tx)
 {
     atomic_signal_fence(memory_order_seq_cst); /* compiler only; the consumer's membarrier does the rest */
-    return UNLIKELY(atomic_get_relaxed(&tx->control->asleep) != 0);
+    return UNLIKELY(atomic_get_relaxed(&tx->control->tell) != 0);
 }
 
 typedef void shm_rx_func_t(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload,
@@ -101,7 +101,9 @@ static ALWAYS_INLINE unsigned shm_progress_with(shm_iface_t *iface, shm_rx_func_
     iface->in_progress = true;
     if (UNLIKELY(iface->armed))
         shm_wake_up(iface);
-    for (uint32_t i = 0; i < iface->ring_count; i++)
+    if (UNLIKELY(iface->hot != iface->ring_count))
+        shm_rings_ask_bell(iface);
+    for (uint32_t i = 0; i < iface->hot; i++)
         if (LIKELY(iface->rings[i] != NULL))
             count += shm_poll_ring(iface->rings[i], up);
     if (UNLIKELY(iface->clock_in == 0))

@@ -48,17 +48,26 @@ static void shm_close(tl_iface_t *tl_iface)
     shm_listen_close(iface);
     if (iface->epoll_fd >= 0)
         close(iface->epoll_fd);
+    if (iface->bell != NULL)
+        os_unmap(iface->bell, iface->bell_bytes);
+    if (iface->bell_fd >= 0)
+        close(iface->bell_fd);
+    free(iface->bell_rings);
     free(iface->rings);
     free(iface);
 }
 
-/* Without it no ring could be made later, when the peer has been told that it reaches us here. */
-static vbn_status_t check_memfd(void)
+/* Also shows that rings can be made later, when the peer has been told that it reaches us here. */
+static vbn_status_t open_bell(shm_iface_t *iface)
 {
-    int fd;
-    vbn_status_t status = os_memfd("vbn-ring", os_page_bytes(), &fd);
+    void *map;
+    size_t page = os_page_bytes();
+    iface->bell_bytes = page > SHM_BELL_PAGE ? page : SHM_BELL_PAGE;
+    vbn_status_t status = os_memfd("vbn-bell", iface->bell_bytes, &iface->bell_fd);
     if (status == VBN_OK)
-        close(fd);
+        status = os_map(iface->bell_fd, iface->bell_bytes, true, &map);
+    if (status == VBN_OK)
+        iface->bell = map;
     return status;
 }
 
@@ -71,6 +80,7 @@ static vbn_status_t shm_open_iface(const tl_params_t *params, tl_iface_t **iface
     iface->params = *params;
     iface->listen_fd = -1;
     iface->reserve_fd = -1;
+    iface->bell_fd = -1;
     list_init(&iface->eps);
     list_init(&iface->failed);
     list_init(&iface->dead);
@@ -81,7 +91,7 @@ static vbn_status_t shm_open_iface(const tl_params_t *params, tl_iface_t **iface
     if (status == VBN_OK)
         status = check_settings(iface);
     if (status == VBN_OK)
-        status = check_memfd();
+        status = open_bell(iface);
     if (status == VBN_OK)
         status = shm_listen_open(iface);
     if (status != VBN_OK) {

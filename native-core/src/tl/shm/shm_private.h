@@ -5,6 +5,7 @@
  *   socket connected        PACKET messages carry small packets over the socket, in order
  *   trust()                 WANT{packet size}: "make me a ring"
  *   WANT in, and trusted    make the receive ring, RING{bytes} + descriptor
+ *   (before RING            BELL{bytes, index} + descriptor: how to get the attention of a worker that does not poll it)
  *   RING in                 check, map, MAPPED; from then on packets go through the peer's ring only
  *   MAPPED in               the peer's last socket packet has been seen: start to poll the receive ring
  *   (MAPPED in              try to read the word of WANT in the peer's memory: are direct copies allowed?)
@@ -18,6 +19,7 @@
 
 #include "base/list.h"
 #include "tl/shm/shm_address.h"
+#include "tl/shm/shm_bell.h"
 #include "tl/shm/shm_ring.h"
 #include "tl/tl.h"
 
@@ -31,7 +33,7 @@
 #define SHM_CLOCK_EVERY_MAX 64u     /* progress calls between two looks at the clock */
 #define SHM_CLOCK_GAP_NS 2000u      /* looks that are closer than this become rarer */
 
-enum { SHM_PACKET = 1, SHM_WANT, SHM_RING, SHM_MAPPED, SHM_ASK, SHM_ANSWER, SHM_WAKE };
+enum { SHM_PACKET = 1, SHM_WANT, SHM_RING, SHM_MAPPED, SHM_ASK, SHM_ANSWER, SHM_WAKE, SHM_BELL };
 
 #define SHM_NOTE_BARRIER 1u /* WANT.flags: the sender is registered for membarrier */
 
@@ -41,9 +43,9 @@ typedef struct shm_note {
     uint8_t flags;
     uint16_t header_bytes; /* PACKET */
     int32_t status;        /* ANSWER */
-    uint32_t id;           /* ASK, ANSWER */
+    uint32_t id;           /* ASK, ANSWER; BELL: index of the bit */
     uint32_t packet_max;   /* WANT */
-    uint64_t value; /* ASK: key handle; RING: bytes; WANT: a random word; MAPPED: its address in the sender's process */
+    uint64_t value; /* ASK: key handle; RING, BELL: bytes; WANT: a random word; MAPPED: its address in the sender's process */
 } shm_note_t;
 
 _Static_assert(sizeof(shm_note_t) == 24, "socket message layout");
@@ -83,14 +85,23 @@ typedef struct shm_iface {
     unsigned opening; /* endpoints that are not ready */
     unsigned dialing; /* of them: connect() has to be repeated */
     uint64_t polled_ns;
+    uint64_t looked_ns; /* shm_rings_look */
     uint64_t clocked_ns;
     list_link_t eps;
     list_link_t failed; /* shm_ep_t.failed_link */
     list_link_t dead;   /* shm_ep_t.link */
-    struct shm_ep **rings; /* endpoints with a ring; NULL = hole, closed after progress */
+    struct shm_ep **rings; /* endpoints with a ring, hot ones first; NULL = hole, closed after progress */
+    uint32_t hot;
     uint32_t ring_count;
+    uint32_t round; /* counts the cold rings that were looked at */
     uint32_t ring_capacity;
     bool ring_holes;
+    shm_bell_t *bell; /* ours; its descriptor, and bytes of the mapping */
+    int bell_fd;
+    size_t bell_bytes;
+    struct shm_ep **bell_rings; /* 64 per word: whose bit it is, NULL = free */
+    uint32_t bell_words;
+    uint32_t bell_from; /* no bit below it is free */
 } shm_iface_t;
 
 typedef struct shm_ep {
@@ -120,6 +131,15 @@ typedef struct shm_ep {
     socklen_t target_bytes;
     shm_tx_t tx;
     shm_rx_t rx;
+    shm_bell_t *tx_bell; /* the peer's; NULL = none */
+    size_t tx_bell_bytes;
+    uint32_t tx_bell_index;
+    uint32_t bell_index; /* in our bell, or SHM_BELL_NONE */
+    uint32_t ring_at;    /* in iface->rings, with in_rings */
+    uint32_t looked_rx;  /* positions at the last look */
+    uint32_t looked_tx;
+    uint16_t idle_looks;
+    bool in_rings;
     size_t tx_bytes; /* of the mappings */
     size_t rx_bytes;
     list_link_t outbox; /* shm_outgoing_t */
@@ -166,7 +186,6 @@ void shm_ep_fail(shm_ep_t *ep, vbn_status_t status, const char *text);
 /* Unmaps and frees; drops what is left without upcalls. */
 void shm_ep_free(shm_ep_t *ep);
 void shm_ep_check_ready(shm_ep_t *ep);
-vbn_status_t shm_ep_join_rings(shm_ep_t *ep);
 
 /* shm_send.c */
 vbn_status_t shm_send(tl_ep_t *ep, const tl_packet_t *packet);
@@ -187,9 +206,19 @@ unsigned shm_socket_read(shm_ep_t *ep);
 
 /* shm_wireup.c */
 vbn_status_t shm_trust(tl_ep_t *ep);
-/* Handles WANT, RING, MAPPED. Takes over fd. */
+/* Handles WANT, BELL, RING, MAPPED. Takes over fd. */
 void shm_wireup_note(shm_ep_t *ep, const shm_note_t *note, int fd, bool fd_lost);
 void shm_wireup_mapped_sent(shm_ep_t *ep);
+
+/* shm_hot.c */
+vbn_status_t shm_ring_join(shm_ep_t *ep); /* hot */
+void shm_ring_leave(shm_ep_t *ep);
+void shm_rings_close_holes(shm_iface_t *iface);
+void shm_ring_heat(shm_ep_t *ep);            /* polled from now on */
+void shm_rings_ask_bell(shm_iface_t *iface); /* heats rings whose bit is set */
+void shm_rings_look(shm_iface_t *iface);     /* every 100 us: statistics, rings that get cold, a round over cold ones */
+bool shm_bell_join(shm_ep_t *ep);            /* false: it has no bit and is always polled */
+void shm_bell_leave(shm_ep_t *ep);
 
 /* shm_import.c */
 vbn_status_t shm_import(tl_ep_t *ep, const mem_key_info_t *info, tl_import_func_t func, void *arg);
@@ -216,5 +245,6 @@ void shm_wake_up(shm_iface_t *iface); /* progress after shm_arm */
 unsigned shm_progress(tl_iface_t *iface);
 vbn_status_t shm_arm(tl_iface_t *iface);
 bool shm_barrier_register(void);
+bool shm_barrier(void); /* every thread of registered processes has passed a full fence */
 
 #endif

@@ -15,7 +15,7 @@
 
 #define EVENTS_PER_POLL 32
 
-static bool barrier(void)
+bool shm_barrier(void)
 {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
@@ -25,7 +25,7 @@ bool shm_barrier_register(void)
 #if defined(__SANITIZE_THREAD__)
     return false; /* the race detector cannot see a membarrier */
 #else
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 && barrier();
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 && shm_barrier();
 #endif
 }
 
@@ -108,16 +108,6 @@ COLD unsigned shm_poll_rest(shm_ep_t *ep, unsigned count)
     return count;
 }
 
-static void close_holes(shm_iface_t *iface)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < iface->ring_count; i++)
-        if (iface->rings[i] != NULL)
-            iface->rings[kept++] = iface->rings[i];
-    iface->ring_count = kept;
-    iface->ring_holes = false;
-}
-
 static void redial(shm_iface_t *iface)
 {
     list_link_t *next;
@@ -149,11 +139,12 @@ COLD unsigned shm_poll_sockets(shm_iface_t *iface)
     struct epoll_event events[EVENTS_PER_POLL];
     if (!iface->attention && iface->opening == 0 && !clock_due(iface))
         return 0;
-    for (uint32_t i = 0; i < iface->ring_count; i++)
-        if (iface->rings[i] != NULL)
-            shm_count_short(iface->rings[i]);
     iface->attention = false;
     iface->polled_ns = os_now_ns();
+    if (iface->polled_ns - iface->looked_ns >= SHM_SOCKET_POLL_NS) {
+        iface->looked_ns = iface->polled_ns;
+        shm_rings_look(iface);
+    }
     int found = epoll_wait(iface->epoll_fd, events, EVENTS_PER_POLL, 0);
     unsigned count = 0;
     for (int i = 0; i < found; i++) {
@@ -203,7 +194,7 @@ COLD unsigned shm_tidy(shm_iface_t *iface)
     unsigned count = report_failed(iface);
     iface->in_progress = false;
     if (iface->ring_holes)
-        close_holes(iface);
+        shm_rings_close_holes(iface);
     while ((link = list_pop(&iface->dead)) != NULL)
         shm_ep_free(container_of(link, shm_ep_t, link));
     iface->untidy = false;
@@ -213,10 +204,11 @@ COLD unsigned shm_tidy(shm_iface_t *iface)
 /* Takes back the flags that arm() set. */
 static void disarm(shm_iface_t *iface)
 {
-    for (uint32_t i = 0; i < iface->ring_count; i++) {
+    atomic_set_relaxed(&iface->bell->asleep, 0);
+    for (uint32_t i = 0; i < iface->hot; i++) {
         shm_ep_t *ep = iface->rings[i];
         if (ep->rx_open)
-            atomic_set_relaxed(&ep->rx.control->asleep, 0);
+            atomic_set_relaxed(&ep->rx.control->tell, 0);
         if (ep->tx_open)
             atomic_set_relaxed(&ep->tx.control->waiting, 0);
     }
@@ -250,25 +242,22 @@ vbn_status_t shm_arm(tl_iface_t *tl_iface)
     shm_iface_t *iface = (shm_iface_t *)tl_iface;
     if (iface->attention || iface->dialing > 0 || !list_empty(&iface->failed) || iface->in_progress)
         return VBN_BUSY;
-    for (uint32_t i = 0; i < iface->ring_count; i++) {
+    for (uint32_t i = 0; i < iface->hot; i++) {
         shm_ep_t *ep = iface->rings[i];
         if (ep->rx_open && shm_rx_unpublished(&ep->rx))
             shm_publish(ep);
         if (ep->rx_open)
-            atomic_set_seq(&ep->rx.control->asleep, 1); /* pairs with shm_tx_must_wake */
+            atomic_set_seq(&ep->rx.control->tell, SHM_ASLEEP); /* pairs with shm_tx_must_tell */
         if (ep->tx_open && ep->blocked)
             atomic_set_seq(&ep->tx.control->waiting, 1); /* pairs with shm_rx_publish */
     }
+    atomic_set_seq(&iface->bell->asleep, 1); /* for the cold ones; pairs with shm_bell_set */
     iface->armed = true;
-    if (iface->ring_count > 0 && iface->barrier && !barrier()) {
+    bool quiet = (iface->ring_count == 0 || !iface->barrier || shm_barrier()) &&
+                 shm_bell_quiet(iface->bell, iface->bell_words);
+    for (uint32_t i = 0; i < iface->hot && quiet; i++)
+        quiet = !busy(iface->rings[i]);
+    if (!quiet)
         disarm(iface);
-        return VBN_BUSY;
-    }
-    for (uint32_t i = 0; i < iface->ring_count; i++) {
-        if (busy(iface->rings[i])) {
-            disarm(iface);
-            return VBN_BUSY;
-        }
-    }
-    return VBN_OK;
+    return quiet ? VBN_OK : VBN_BUSY;
 }

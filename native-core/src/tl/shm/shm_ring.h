@@ -4,8 +4,8 @@
  * The memory is made by the consumer (its process is charged, and only it can be disturbed by the producer):
  *
  *   0     constants       written before the ring is handed over; the producer copies and checks them once
- *   128   asleep          consumer sets it before it sleeps, producer clears it and then wakes; otherwise untouched, so
- *                         the producer's look at it after each packet hits its own cache
+ *   128   tell            consumer: how it must be told of a packet (SHM_ASLEEP, SHM_COLD); producer clears it and then
+ *                         tells; otherwise untouched, so the producer's look at it after each packet hits its own cache
  *   256   consumed        consumer -> producer, published every quarter ring and before the consumer sleeps: when the
  *                         producer finds the ring full, enough is unread in it for the next publication to come
  *   384   waiting         producer sets it before it sleeps for room, consumer clears it and then wakes
@@ -37,7 +37,7 @@
 #include "base/status.h"
 
 #define SHM_RING_MAGIC 0x474e5256u /* "VRNG" */
-#define SHM_RING_VERSION 2u
+#define SHM_RING_VERSION 3u
 #define SHM_RING_CONTROL 640u
 #define SHM_RING_CLAIMS 16u
 #define SHM_SLOT_DATA 120u
@@ -50,6 +50,9 @@
 #define SHM_HEADER_MAX 320u
 #define SHM_STRIDE_MAX ((1u << 20) + 1024u)
 #define SHM_RING_BYTES_MAX (64u << 20)
+
+#define SHM_ASLEEP 1u /* by a wake-up */
+#define SHM_COLD 2u   /* by the bell (shm_bell.h): this ring is not polled */
 
 enum { SHM_INLINE = 0, SHM_CHUNK = 1, SHM_KICK = 2 }; /* KICK: no packet, look at the socket */
 
@@ -69,7 +72,7 @@ typedef struct shm_ring_control {
     uint32_t version;
     shm_geometry_t geometry;
     uint8_t pad0[108];
-    _Atomic uint32_t asleep;
+    _Atomic uint32_t tell;
     uint8_t pad1[124];
     _Atomic uint64_t consumed; /* slots in the low, chunks in the high 32 bits; both count up and wrap */
     uint8_t pad2[120];
@@ -165,7 +168,7 @@ static inline void shm_tx_publish(shm_tx_t *tx, uint32_t header_bytes, uint32_t 
     if (tx->light)
         atomic_set_release(&slot->word, word); /* pairs with the acquire in shm_rx_peek */
     else
-        atomic_set_seq(&slot->word, word); /* and with the seq_cst store of asleep */
+        atomic_set_seq(&slot->word, word); /* and with the seq_cst store of tell */
 }
 
 static inline void shm_gather(uint8_t *to, const struct iovec *iov, uint32_t count)
@@ -205,21 +208,20 @@ static inline vbn_status_t shm_tx_put(shm_tx_t *tx, const void *header, uint32_t
     return VBN_OK;
 }
 
-/* After publishing: is the consumer asleep? Clears the flag, so that one sleeper is woken once. Clearing comes before
- * the wake-up is written: a consumer that goes to sleep again in between finds the wake-up in its socket. */
-static inline bool shm_tx_must_wake(shm_tx_t *tx)
+/* After publishing: how must the consumer be told? Clears the flags, so that it is told once. Clearing comes before the
+ * telling: a consumer that sets a flag again in between finds the wake-up in its socket, or the bit in its bell. */
+static inline uint32_t shm_tx_must_tell(shm_tx_t *tx)
 {
-    uint32_t asleep;
+    uint32_t how;
     if (tx->light) {
-        atomic_signal_fence(memory_order_seq_cst); /* compiler only; the sleeper's membarrier does the rest */
-        asleep = atomic_get_relaxed(&tx->control->asleep);
+        atomic_signal_fence(memory_order_seq_cst); /* compiler only; the consumer's membarrier does the rest */
+        how = atomic_get_relaxed(&tx->control->tell);
     } else {
-        asleep = atomic_get_seq(&tx->control->asleep); /* pairs with the seq_cst store in the consumer's arm */
+        how = atomic_get_seq(&tx->control->tell); /* pairs with the seq_cst store of the consumer */
     }
-    if (__builtin_expect(asleep == 0, 1))
-        return false;
-    atomic_set_relaxed(&tx->control->asleep, 0);
-    return true;
+    if (__builtin_expect(how != 0, 0))
+        atomic_set_relaxed(&tx->control->tell, 0);
+    return how;
 }
 
 static inline bool shm_rx_empty(const shm_rx_t *rx)

@@ -38,9 +38,15 @@ bool shm_short_open(shm_ep_t *ep, uint32_t most)
     return tx->limit != tx->position;
 }
 
-COLD void shm_ep_tell(shm_ep_t *ep)
+void shm_ep_tell(shm_ep_t *ep)
 {
-    if (shm_tx_must_wake(&ep->tx))
+    uint32_t how = shm_tx_must_tell(&ep->tx);
+    if (LIKELY(how == 0))
+        return;
+    bool asleep = (how & SHM_ASLEEP) != 0;
+    if ((how & SHM_COLD) != 0 && ep->tx_bell != NULL)
+        asleep |= shm_bell_set(ep->tx_bell, ep->tx_bell_index);
+    if (asleep)
         shm_ep_wake(ep);
 }
 
@@ -93,6 +99,7 @@ static vbn_status_t not_sent(shm_ep_t *ep, vbn_status_t status)
 {
     if (status == VBN_BUSY) {
         ep->blocked = true;
+        shm_ring_heat(ep); /* room is looked for where packets are */
         counter_add(shm_ep_iface(ep)->params.counters, COUNTER_SHM_RING_FULL, 1);
     } else {
         shm_ep_fail(ep, status, err_text());

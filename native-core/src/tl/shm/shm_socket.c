@@ -153,14 +153,14 @@ static void packet_in(shm_ep_t *ep, const shm_incoming_t *in, size_t bytes)
 static void dispatch(shm_ep_t *ep, const shm_incoming_t *in, size_t bytes, int fd, bool fd_lost)
 {
     uint8_t type = in->note.type;
-    bool with_fd = type == SHM_RING || type == SHM_ANSWER;
+    bool with_fd = type == SHM_BELL || type == SHM_RING || type == SHM_ANSWER;
     bool sized = type == SHM_WAKE ? bytes == 1 : type == SHM_PACKET ? bytes >= sizeof(in->note)
                                                                     : bytes == sizeof(in->note);
     if (!sized || (fd >= 0 && !with_fd)) {
         shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer sent a malformed message on its socket");
     } else if (type == SHM_PACKET) {
         packet_in(ep, in, bytes);
-    } else if (type == SHM_WANT || type == SHM_RING || type == SHM_MAPPED) {
+    } else if (type == SHM_WANT || type == SHM_BELL || type == SHM_RING || type == SHM_MAPPED) {
         shm_wireup_note(ep, &in->note, fd, fd_lost);
         return;
     } else if (type == SHM_ASK || type == SHM_ANSWER) {
@@ -185,6 +185,7 @@ static void hang_up(shm_ep_t *ep)
 unsigned shm_socket_read(shm_ep_t *ep)
 {
     unsigned count = 0;
+    shm_ring_heat(ep); /* a wake-up, or the end: in both cases the ring is looked at */
     while (count < SHM_NOTES_PER_POLL && !ep->gone && !ep->broken && !ep->hup && !ep->dialing) {
         shm_incoming_t in;
         shm_control_t control;

@@ -11,6 +11,21 @@
 
 #define PACKET_MAX_LIMIT (SHM_STRIDE_MAX - 128u)
 
+/* Without a bit in our bell, or a descriptor for it, the ring is simply polled at each turn. */
+static void offer_bell(shm_ep_t *ep)
+{
+    const shm_iface_t *iface = shm_ep_iface(ep);
+    if (!shm_bell_join(ep))
+        return;
+    int fd = fcntl(iface->bell_fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) {
+        shm_bell_leave(ep);
+        return;
+    }
+    shm_note_t note = {.type = SHM_BELL, .id = ep->bell_index, .value = iface->bell_bytes};
+    shm_note_send(ep, &note, fd);
+}
+
 /* Makes the receive ring, with chunks as large as the peer's packets, and offers it. Not for inside of send(). */
 static vbn_status_t offer_ring(shm_ep_t *ep)
 {
@@ -34,6 +49,7 @@ static vbn_status_t offer_ring(shm_ep_t *ep)
     shm_rx_create(&ep->rx, map, &geometry, iface->barrier && ep->peer_barrier);
     ep->rx_bytes = bytes;
     ep->ring_sent = true;
+    offer_bell(ep);
     shm_note_t note = {.type = SHM_RING, .value = bytes};
     shm_note_send(ep, &note, fd);
     return VBN_OK;
@@ -81,6 +97,26 @@ static vbn_status_t check_ring_memory(int fd, uint64_t bytes)
     return VBN_OK;
 }
 
+static vbn_status_t bell_in(shm_ep_t *ep, const shm_note_t *note, int fd, bool fd_lost)
+{
+    if (!ep->trusted || !ep->wanted || ep->tx.control != NULL || ep->tx_bell != NULL || note->id >= SHM_BELL_RINGS ||
+        note->value < SHM_BELL_PAGE)
+        return err_set(VBN_ERR_PROTOCOL, "same-host peer offered a bell at the wrong time, or a wrong one");
+    if (fd < 0)
+        return fd_lost ? err_set(VBN_ERR_LIMIT, "no descriptor left for a peer's bell; raise ulimit -n")
+                       : err_set(VBN_ERR_PROTOCOL, "same-host peer offered a bell without memory");
+    void *map;
+    vbn_status_t status = check_ring_memory(fd, note->value);
+    if (status == VBN_OK)
+        status = os_map(fd, (size_t)note->value, true, &map);
+    if (status != VBN_OK)
+        return status;
+    ep->tx_bell = map;
+    ep->tx_bell_bytes = (size_t)note->value;
+    ep->tx_bell_index = note->id;
+    return VBN_OK;
+}
+
 static vbn_status_t ring_in(shm_ep_t *ep, const shm_note_t *note, int fd, bool fd_lost)
 {
     shm_iface_t *iface = shm_ep_iface(ep);
@@ -112,7 +148,7 @@ static vbn_status_t ring_in(shm_ep_t *ep, const shm_note_t *note, int fd, bool f
 /* The last message in front of our packets in the ring has left. */
 void shm_wireup_mapped_sent(shm_ep_t *ep)
 {
-    vbn_status_t status = shm_ep_join_rings(ep);
+    vbn_status_t status = shm_ring_join(ep);
     if (status != VBN_OK) {
         shm_ep_fail(ep, status, err_text());
         return;
@@ -126,7 +162,7 @@ static vbn_status_t mapped_in(shm_ep_t *ep, const shm_note_t *note)
 {
     if (!ep->ring_sent || ep->rx_open)
         return err_set(VBN_ERR_PROTOCOL, "same-host peer says it mapped a ring that it was not offered");
-    vbn_status_t status = shm_ep_join_rings(ep);
+    vbn_status_t status = shm_ring_join(ep);
     if (status != VBN_OK)
         return status;
     ep->rx_open = true;
@@ -141,6 +177,8 @@ void shm_wireup_note(shm_ep_t *ep, const shm_note_t *note, int fd, bool fd_lost)
     vbn_status_t status;
     if (note->type == SHM_WANT)
         status = want_in(ep, note);
+    else if (note->type == SHM_BELL)
+        status = bell_in(ep, note, fd, fd_lost);
     else if (note->type == SHM_RING)
         status = ring_in(ep, note, fd, fd_lost);
     else

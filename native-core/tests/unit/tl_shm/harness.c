@@ -220,6 +220,24 @@ uint32_t side_packet_max(side_t *side)
     return side->ops->caps(side->iface)->packet_max;
 }
 
+unsigned side_hot_rings(side_t *side)
+{
+    return ((const shm_iface_t *)side->iface)->hot;
+}
+
+bool lane_hot(const lane_t *lane)
+{
+    const shm_ep_t *ep = lane->ep;
+    return ep->in_rings && ep->ring_at < ((const shm_iface_t *)lane->side->iface)->hot;
+}
+
+void side_write_bell(side_t *side, uint64_t value)
+{
+    shm_bell_t *bell = ((shm_iface_t *)side->iface)->bell;
+    for (unsigned i = 0; i < SHM_BELL_WORDS; i++)
+        atomic_set_relaxed(&bell->words[i], value);
+}
+
 struct mem_registry *side_memory(side_t *side)
 {
     return side->memory;

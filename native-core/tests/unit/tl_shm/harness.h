@@ -52,6 +52,9 @@ void side_set_trust(side_t *side, bool trust_accepted); /* trust accepted endpoi
 void side_set_sink(side_t *side, void *place);
 uint64_t side_counter(side_t *side, const char *name);
 uint32_t side_packet_max(side_t *side);
+unsigned side_hot_rings(side_t *side); /* those polled at each turn */
+bool lane_hot(const lane_t *lane);
+void side_write_bell(side_t *side, uint64_t value); /* into every word, as a hostile peer could */
 struct mem_registry *side_memory(side_t *side);
 
 lane_t *lane_connect(side_t *side, const uint8_t *address, size_t length, bool trust);
@@ -90,6 +93,8 @@ bool drive_lanes(side_t *side, side_t *other, unsigned lanes);
 
 /* Two threads through one ring in plain memory; returns the number of wrong packets, or -1 after 20 s. */
 long ring_two_threads(uint32_t slots, uint32_t chunks, uint32_t packets, uint32_t payload_max);
+/* The same when the consumer looks at nothing but its bell while the ring is empty; light: with membarrier. -2: no such. */
+long ring_two_threads_bell(uint32_t packets, bool light);
 /* Offers `bytes` of the given constants to the producer's check. */
 vbn_status_t ring_attach_constants(uint32_t magic, uint32_t slots, uint32_t chunks, uint32_t stride, size_t bytes);
 /* Decodes an arbitrary slot word; -1, 0 or 1 as shm_rx_peek, and *inside: the frame lies in the ring's memory. */

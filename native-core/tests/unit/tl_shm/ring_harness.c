@@ -7,7 +7,7 @@
 
 #include "base/os.h"
 #include "harness.h"
-#include "tl/shm/shm_ring.h"
+#include "tl/shm/shm_private.h"
 
 #define LIMIT_NS (20u * UINT64_C(1000000000))
 
@@ -108,6 +108,96 @@ long ring_two_threads(uint32_t slots, uint32_t chunks, uint32_t packets, uint32_
     }
     free(memory);
     return job.failed ? -1 : wrong;
+}
+
+/* ------------------------------------------------------------------------------------------- ring and bell */
+
+typedef struct bell_job {
+    shm_tx_t tx;
+    shm_bell_t *bell;
+    uint32_t packets;
+    uint64_t limit_ns;
+} bell_job_t;
+
+static void *produce_and_ring(void *arg)
+{
+    bell_job_t *job = arg;
+    for (uint32_t i = 0; i < job->packets && os_now_ns() < job->limit_ns;) {
+        if (shm_tx_put(&job->tx, &i, sizeof(i), NULL, 0, 0) == VBN_BUSY) {
+            sched_yield();
+            continue;
+        }
+        if ((shm_tx_must_tell(&job->tx) & SHM_COLD) != 0)
+            (void)shm_bell_set(job->bell, 77);
+        i++;
+        for (uint32_t pause = i * 2654435761u >> 24; pause > 0; pause--) /* the race has its moment anywhere */
+            os_cpu_relax();
+    }
+    return NULL;
+}
+
+/* Says that it polls no more; false when something has come meanwhile. */
+static bool make_cold(shm_rx_t *rx)
+{
+    if (shm_rx_unpublished(rx))
+        (void)shm_rx_publish(rx);
+    atomic_set_seq(&rx->control->tell, SHM_COLD);
+    if (rx->light)
+        (void)shm_barrier();
+    if (shm_rx_empty(rx))
+        return true;
+    atomic_set_relaxed(&rx->control->tell, 0);
+    return false;
+}
+
+static long consume_by_bell(shm_rx_t *rx, const bell_job_t *job)
+{
+    long wrong = 0;
+    bool cold = false;
+    for (uint32_t i = 0; i < job->packets;) {
+        shm_frame_t frame;
+        if (os_now_ns() > job->limit_ns)
+            return -1;
+        if (cold && shm_bell_take(job->bell, 77 / 64) == 0) {
+            sched_yield();
+            continue;
+        }
+        cold = false;
+        int found = shm_rx_peek(rx, &frame);
+        if (found == 0) {
+            cold = make_cold(rx);
+            continue;
+        }
+        if (found < 0 || frame.kind != SHM_INLINE)
+            return -1;
+        wrong += frame.header_bytes != sizeof(i) || memcmp(frame.header, &i, sizeof(i)) != 0;
+        i++;
+        if (shm_rx_consume(rx, &frame))
+            (void)shm_rx_publish(rx);
+    }
+    return wrong;
+}
+
+long ring_two_threads_bell(uint32_t packets, bool light)
+{
+    if (light && !shm_barrier_register())
+        return -2;
+    shm_geometry_t geometry = {8, 4, shm_ring_stride(SHM_HEADER_MAX)};
+    size_t bytes = shm_ring_bytes(&geometry, 4096);
+    void *memory = zeroed(bytes);
+    bell_job_t job = {.bell = zeroed(sizeof(shm_bell_t)), .packets = packets, .limit_ns = os_now_ns() + LIMIT_NS};
+    shm_rx_t rx;
+    shm_rx_create(&rx, memory, &geometry, light);
+    pthread_t thread;
+    long wrong = -1;
+    if (shm_tx_attach(&job.tx, memory, bytes, geometry.stride, light) == VBN_OK &&
+        pthread_create(&thread, NULL, produce_and_ring, &job) == 0) {
+        wrong = consume_by_bell(&rx, &job);
+        pthread_join(thread, NULL);
+    }
+    free(memory);
+    free(job.bell);
+    return wrong;
 }
 
 vbn_status_t ring_attach_constants(uint32_t magic, uint32_t slots, uint32_t chunks, uint32_t stride, size_t bytes)

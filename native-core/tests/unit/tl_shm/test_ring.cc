@@ -25,6 +25,19 @@ TEST(ShmRing, ALargeRingKeepsOrderToo)
     EXPECT_EQ(ring_two_threads(4096, 8, 20000, 9000), 0);
 }
 
+TEST(ShmRing, AConsumerThatOnlyLooksAtItsBellMissesNoPacket)
+{
+    EXPECT_EQ(ring_two_threads_bell(20000, false), 0);
+}
+
+TEST(ShmRing, AConsumerThatOnlyLooksAtItsBellMissesNoPacketWithMembarrier)
+{
+    long wrong = ring_two_threads_bell(20000, true);
+    if (wrong == -2)
+        GTEST_SKIP() << "no membarrier here (refused by the kernel, or the race detector runs)";
+    EXPECT_EQ(wrong, 0);
+}
+
 TEST(ShmRing, ConstantsThatDoNotFitTheMemoryAreRefused)
 {
     EXPECT_EQ(ring_attach_constants(kMagic, 64, 32, 8576, 640 + 64 * 128 + 32 * 8576), VBN_OK);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_hot.cc - a worker with many peers polls those that are used; the others ring its bell.
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "harness.h"
+
+namespace {
+
+struct Closer {
+    void operator()(side_t *side) const { side_close(side); }
+};
+using Side = std::unique_ptr<side_t, Closer>;
+
+constexpr unsigned kAlways = 8; // so many may stay hot
+
+// One side with many peers, all of them idle for so long that few are polled. near and far: those that are not.
+class ShmHot : public ::testing::Test {
+protected:
+    static constexpr unsigned kPeers = 40, kCold = kPeers - kAlways;
+
+    void SetUp() override
+    {
+        const char *small = "tl.shm.ring_slots=8 tl.shm.chunks=4 tl.shm.chunk_bytes=1K";
+        hub.reset(side_open("shm", small, 1));
+        ASSERT_TRUE(hub) << vbn_error_text();
+        uint8_t address[256];
+        size_t length = side_address(hub.get(), address);
+        for (unsigned i = 0; i < kPeers; i++) {
+            peers.emplace_back(side_open("shm", small, i + 2));
+            ASSERT_TRUE(peers.back()) << vbn_error_text();
+            lane_t *lane = lane_connect(peers.back().get(), address, length, true);
+            ASSERT_NE(lane, nullptr) << vbn_error_text();
+            ASSERT_TRUE(drive_until(peers.back().get(), hub.get(), &lane->readies, 1));
+            all.push_back(lane);
+            ASSERT_TRUE(drive_until(peers.back().get(), hub.get(), &side_lane(hub.get(), i)->readies, 1));
+        }
+        cool();
+        for (unsigned i = 0; i < kPeers; i++) {
+            if (lane_hot(side_lane(hub.get(), i)) || near.size() == kCold)
+                continue;
+            near.push_back(all[i]);
+            far.push_back(side_lane(hub.get(), i));
+            owner.push_back(i);
+        }
+        ASSERT_EQ(near.size(), kCold);
+    }
+
+    // Polls until few rings are hot: none is used, so it must come to that.
+    void cool()
+    {
+        for (unsigned i = 0; i < 50000000 && side_hot_rings(hub.get()) > kAlways; i++)
+            (void)side_progress(hub.get());
+        ASSERT_LE(side_hot_rings(hub.get()), kAlways);
+    }
+
+    Side hub;
+    std::vector<Side> peers;
+    std::vector<lane_t *> all, near, far;
+    std::vector<unsigned> owner; // of near: its index in peers
+};
+
+TEST_F(ShmHot, APacketOfAPeerThatIsNotPolledArrivesInTheNextTurn)
+{
+    for (unsigned i = 0; i < kCold; i++) {
+        ASSERT_FALSE(lane_hot(far[i]));
+        ASSERT_EQ(lane_send(near[i], 8, 1), VBN_OK) << vbn_error_text();
+        (void)side_progress(hub.get());
+        EXPECT_EQ(far[i]->next_rx, 1u) << i;
+        EXPECT_TRUE(lane_hot(far[i]));
+    }
+    cool(); // and once more
+    for (unsigned i = 0; i < kCold; i++) {
+        ASSERT_EQ(lane_send(near[i], 8, 1), VBN_OK);
+        (void)side_progress(hub.get());
+        EXPECT_EQ(far[i]->next_rx, 2u);
+    }
+}
+
+TEST_F(ShmHot, AWorkerThatSleepsIsWokenByAPeerItDoesNotPoll)
+{
+    for (unsigned i = 0; i < kCold; i += 5) {
+        for (int turn = 0; side_arm(hub.get()) != VBN_OK; turn++) {
+            ASSERT_LT(turn, 100000);
+            (void)side_progress(hub.get());
+        }
+        pollfd fd{side_fd(hub.get()), POLLIN, 0};
+        EXPECT_EQ(poll(&fd, 1, 0), 0);
+        ASSERT_EQ(lane_send(near[i], 8, 1), VBN_OK);
+        ASSERT_EQ(poll(&fd, 1, 20000), 1) << "no wake-up";
+        ASSERT_TRUE(drive_rx(hub.get(), nullptr, far[i], 1));
+    }
+}
+
+TEST_F(ShmHot, PacketsWhoseBitAnotherPeerTookAwayArriveAllTheSame)
+{
+    for (unsigned i = 0; i < kCold; i++)
+        ASSERT_EQ(lane_send(near[i], 8, 1), VBN_OK);
+    side_write_bell(hub.get(), 0);
+    for (unsigned i = 0; i < kCold; i++)
+        ASSERT_TRUE(drive_rx(hub.get(), nullptr, far[i], 1)) << i;
+}
+
+TEST_F(ShmHot, BitsThatMeanNothingAreHarmless)
+{
+    side_write_bell(hub.get(), ~UINT64_C(0));
+    drive(hub.get(), nullptr, 10);
+    EXPECT_EQ(side_hot_rings(hub.get()), kPeers) << "all are looked at";
+    ASSERT_EQ(lane_send(near[3], 8, 1), VBN_OK);
+    ASSERT_TRUE(drive_rx(hub.get(), nullptr, far[3], 1));
+}
+
+TEST_F(ShmHot, PeersThatAreNotPolledMayGoAndOthersCome)
+{
+    std::mt19937 random(3);
+    uint8_t address[256];
+    size_t length = side_address(hub.get(), address);
+    for (unsigned i = 0; i + 1 < kCold; i += 2) {
+        if (random() % 2 == 0)
+            lane_disconnect(far[i]);
+        peers[owner[i]].reset();
+        if (random() % 2 == 0) {
+            ASSERT_EQ(lane_send(near[i + 1], 8, 1), VBN_OK);
+        } else {
+            near[i + 1] = nullptr;
+        }
+        drive(hub.get(), nullptr, 3);
+    }
+    Side late(side_open("shm", nullptr, 99));
+    lane_t *lane = lane_connect(late.get(), address, length, true);
+    ASSERT_NE(lane, nullptr) << vbn_error_text();
+    ASSERT_TRUE(drive_until(late.get(), hub.get(), &lane->readies, 1));
+    ASSERT_EQ(lane_send(lane, 8, 1), VBN_OK);
+    ASSERT_TRUE(drive_rx(late.get(), hub.get(), side_lane(hub.get(), kPeers), 1));
+    for (unsigned i = 1; i + 1 < kCold; i += 2)
+        if (near[i] != nullptr) {
+            EXPECT_TRUE(drive_rx(hub.get(), nullptr, far[i], 1)) << i;
+        }
+}
+
+TEST_F(ShmHot, APeerThatIsNotPolledIsMissedWhenItEnds)
+{
+    peers[owner[11]].reset();
+    ASSERT_TRUE(drive_until(hub.get(), nullptr, &far[11]->errors, 1));
+    EXPECT_EQ(far[11]->status, VBN_ERR_PEER_LOST);
+}
+
+TEST_F(ShmHot, AFullRingTowardsAPeerThatIsNotPolledBecomesFreeAgain)
+{
+    vbn_status_t status = VBN_OK;
+    for (int i = 0; i < 100 && status == VBN_OK; i++)
+        status = lane_send(far[5], 8, 1); // from the hub
+    ASSERT_EQ(status, VBN_BUSY);
+    ASSERT_TRUE(drive_until(hub.get(), peers[owner[5]].get(), &far[5]->tx_readies, 1));
+}
+
+} // namespace
