@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define HOT_ALWAYS 8u  /* so many rings are polled whether they are used or not: cheaper than to make them cold */
+#define HOT_ALWAYS 4u  /* so many rings are polled whether they are used or not: cheaper than to make them cold */
 #define IDLE_LOOKS 16u /* looks at the sockets (100 us) without a packet, until a ring is cold */
 #define ROUND 32u      /* cold rings looked at each 100 us */
 

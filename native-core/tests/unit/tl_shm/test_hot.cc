@@ -17,7 +17,7 @@ struct Closer {
 };
 using Side = std::unique_ptr<side_t, Closer>;
 
-constexpr unsigned kAlways = 8; // so many may stay hot
+constexpr unsigned kAlways = 4; // so many may stay hot
 
 // One side with many peers, all of them idle for so long that few are polled. near and far: those that are not.
 class ShmHot : public ::testing::Test {
