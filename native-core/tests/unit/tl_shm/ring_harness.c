@@ -116,22 +116,35 @@ typedef struct bell_job {
     shm_tx_t tx;
     shm_bell_t *bell;
     uint32_t packets;
+    _Atomic uint32_t taken; /* by the consumer */
     uint64_t limit_ns;
 } bell_job_t;
+
+/* Spins while the other thread runs, and lets it run when it does not. */
+static void wait_a_bit(uint32_t *turns)
+{
+    if (++*turns % 256 == 0)
+        sched_yield();
+    else
+        os_cpu_relax();
+}
 
 static void *produce_and_ring(void *arg)
 {
     bell_job_t *job = arg;
+    uint32_t turns = 0;
     for (uint32_t i = 0; i < job->packets && os_now_ns() < job->limit_ns;) {
-        if (shm_tx_put(&job->tx, &i, sizeof(i), NULL, 0, 0) == VBN_BUSY) {
-            sched_yield();
+        if (atomic_get_relaxed(&job->taken) != i) { /* one at a time: no later packet makes up for one that was missed */
+            wait_a_bit(&turns);
             continue;
         }
+        for (uint32_t pause = i % 64; pause > 0; pause--) /* the race has its moment anywhere */
+            os_cpu_relax();
+        if (shm_tx_put(&job->tx, &i, sizeof(i), NULL, 0, 0) != VBN_OK)
+            break;
         if ((shm_tx_must_tell(&job->tx) & SHM_COLD) != 0)
             (void)shm_bell_set(job->bell, 77);
         i++;
-        for (uint32_t pause = i * 2654435761u >> 24; pause > 0; pause--) /* the race has its moment anywhere */
-            os_cpu_relax();
     }
     return NULL;
 }
@@ -150,16 +163,17 @@ static bool make_cold(shm_rx_t *rx)
     return false;
 }
 
-static long consume_by_bell(shm_rx_t *rx, const bell_job_t *job)
+static long consume_by_bell(shm_rx_t *rx, bell_job_t *job)
 {
     long wrong = 0;
+    uint32_t turns = 0;
     bool cold = false;
     for (uint32_t i = 0; i < job->packets;) {
         shm_frame_t frame;
         if (os_now_ns() > job->limit_ns)
             return -1;
         if (cold && shm_bell_take(job->bell, 77 / 64) == 0) {
-            sched_yield();
+            wait_a_bit(&turns);
             continue;
         }
         cold = false;
@@ -174,6 +188,7 @@ static long consume_by_bell(shm_rx_t *rx, const bell_job_t *job)
         i++;
         if (shm_rx_consume(rx, &frame))
             (void)shm_rx_publish(rx);
+        atomic_set_relaxed(&job->taken, i);
     }
     return wrong;
 }
