@@ -102,7 +102,7 @@ static void hostile_consumer(script_t *script)
                 poke(script, memory, bytes);
             else
                 produce(script, &tx);
-            (void)shm_tx_must_wake(&tx);
+            (void)shm_tx_must_tell(&tx);
         }
     }
     free(memory);
