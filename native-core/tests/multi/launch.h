@@ -97,6 +97,8 @@ class Node {
         MUST(vbn_config_create(&config) == VBN_OK);
         MUST(vbn_config_set(config, "tl.enable", transport) == VBN_OK);
         MUST(vbn_config_set(config, "tl.tcp.interface", "127.0.0.1") == VBN_OK);
+        MUST(vbn_config_set(config, "link.keepalive", "2s") == VBN_OK); /* how a killed peer is noticed over datagrams */
+        MUST(vbn_config_set(config, "link.peer_timeout", "8s") == VBN_OK);
         MUST(vbn_config_set_job_key(config, key) == VBN_OK);
         MUST(vbn_open(config, &context) == VBN_OK);
         vbn_config_destroy(config);

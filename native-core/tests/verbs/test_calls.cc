@@ -2,10 +2,8 @@
 // test_calls.cc - random calls of every public function (tests/multi/calls.h) over the verbs transports and the scripted
 // libibverbs, with devices that grant less, answer late, lose, double. A seed that fails is printed; VBN_TEST_SEED=n
 // repeats it alone.
-#include <gtest/gtest.h>
-
 #include "../multi/calls.h"
-#include "fabric.h"
+#include "checks.h"
 
 namespace {
 
@@ -17,33 +15,21 @@ struct Case {
 
 class VerbsCalls : public ::testing::TestWithParam<Case> {};
 
-void no_leak()
-{
-    const fabric_counts_t &counts = fabric_counts;
-    MUST(counts.contexts + counts.pds + counts.mrs + counts.cqs + counts.srqs + counts.qps + counts.ahs == 0);
-    MUST(counts.overruns == 0 && counts.bad_memory == 0);
-}
-
 TEST_P(VerbsCalls, of_every_function_in_any_order_keep_what_they_promise)
 {
     const char *only = std::getenv("VBN_TEST_SEED");
     uint64_t first = only != nullptr ? std::strtoull(only, nullptr, 10) : 1, last = only != nullptr ? first : 12;
     unsetenv("VBN_TEST_SEED"); /* no setting: contexts would refuse it */
     for (uint64_t seed = first; seed <= last; seed++) {
-        auto codes = multi::launch(1, [&](int, multi::Shared &) {
+        int code = verbs::with_fabric(1, [&] {
             setenv("VBN_LINK_PROMOTE_AFTER", "8", 1);
-            fabric_install(1);
             fabric_script.seed = seed;
             GetParam().script();
-            {
-                multi::World world(GetParam().transports, seed);
-                world.run(600);
-                world.close();
-            }
-            no_leak();
-            fabric_remove();
+            multi::World world(GetParam().transports, seed);
+            world.run(600);
+            world.close();
         });
-        ASSERT_EQ(codes[0], 0) << "seed " << seed << " over " << GetParam().name << "; VBN_TEST_SEED=" << seed
+        ASSERT_EQ(code, 0) << "seed " << seed << " over " << GetParam().name << "; VBN_TEST_SEED=" << seed
                                << " repeats it";
     }
 }

@@ -208,7 +208,7 @@ static unsigned take_events(rc_iface_t *iface)
     verbs_port_t *port = &iface->verbs.port;
     struct ibv_async_event event;
     unsigned events = 0;
-    for (; !port->dead && verbs_port_event(port, &event); events++) {
+    for (; verbs_port_event(port, &event); events++) {
         rc_ep_t *ep = NULL;
         if (event.event_type == IBV_EVENT_QP_FATAL || event.event_type == IBV_EVENT_QP_REQ_ERR ||
             event.event_type == IBV_EVENT_QP_ACCESS_ERR)

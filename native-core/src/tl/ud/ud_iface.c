@@ -146,7 +146,7 @@ static unsigned take_events(ud_iface_t *iface)
 {
     struct ibv_async_event event;
     unsigned events = 0;
-    while (!iface->verbs.port.dead && verbs_port_event(&iface->verbs.port, &event)) {
+    while (verbs_port_event(&iface->verbs.port, &event)) {
         iface->verbs.port.dead = iface->verbs.port.dead || event.event_type == IBV_EVENT_CQ_ERR;
         iface->verbs.port.api->ack_async_event(&event);
         events++;

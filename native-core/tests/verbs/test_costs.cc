@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_costs.cc - what an operation costs a device: doorbells, requests, completions.
+#include "checks.h"
+
+using verbs::with_fabric;
+
+namespace {
+
+constexpr unsigned BURST = 8;
+
+struct Answers {
+    vbn_op_t ops[BURST] = {};
+    unsigned got = 0;
+};
+
+/* b answers each message with BURST of its own, from within vbn_progress. */
+void answer(void *arg, const vbn_am_message_t *message)
+{
+    auto *answers = static_cast<Answers *>(arg);
+    answers->got++;
+    for (vbn_op_t &op : answers->ops)
+        MUST(vbn_am_send(message->peer, 1, nullptr, 0, nullptr, 0, 0, &op) >= 0);
+}
+
+void small(vbn_peer_t *peer, unsigned id)
+{
+    uint8_t data[8] = {};
+    iovec iov{data, sizeof(data)};
+    vbn_op_t op{};
+    MUST(vbn_am_send(peer, id, nullptr, 0, &iov, 1, 0, &op) == VBN_OK); /* copied, gone */
+}
+
+class VerbsCosts : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(VerbsCosts, what_is_sent_in_one_turn_rings_once)
+{
+    int code = with_fabric(1, [] {
+        multi::Pair pair(GetParam());
+        Answers answers;
+        MUST(vbn_am_handler(pair.b.worker, 4, answer, &answers) == VBN_OK);
+        MUST(pair.a.connect(pair.b) == VBN_OK && pair.send(8) == VBN_OK);
+        for (unsigned i = 0; i < 1000; i++)
+            pair.turn(); /* acknowledgements that are owed */
+        small(pair.a.peer, 4);
+        fabric_counts_t before = fabric_counts;
+        while (answers.got == 0)
+            (void)vbn_progress(pair.b.worker);
+        MUST(fabric_counts.doorbells - before.doorbells == 1);
+        MUST(fabric_counts.requests - before.requests >= BURST);
+        MUST(pair.until([&] { return pair.a.messages == BURST; }));
+        pair.close();
+    });
+    ASSERT_EQ(code, 0);
+}
+
+TEST_P(VerbsCosts, one_request_in_32_asks_for_a_completion)
+{
+    int code = with_fabric(1, [] {
+        multi::Pair pair(GetParam());
+        MUST(pair.a.connect(pair.b) == VBN_OK && pair.send(8) == VBN_OK);
+        fabric_counts_t before = fabric_counts;
+        for (unsigned i = 0; i < 3200; i++) {
+            small(pair.a.peer, 1);
+            pair.turn();
+        }
+        MUST(pair.until([&] { return pair.b.messages == 3201; }));
+        uint64_t requests = fabric_counts.requests - before.requests;
+        MUST(requests >= 3200 && requests < 3200 + 3200 / 4); /* and acknowledgements */
+        MUST(fabric_counts.signalled - before.signalled <= requests / 32 + 2);
+        MUST(fabric_counts.inlined - before.inlined >= 3200);
+        pair.close();
+    });
+    ASSERT_EQ(code, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, VerbsCosts, ::testing::Values("ud", "rc"),
+                         [](const auto &each) { return std::string(each.param); });
+
+} // namespace
