@@ -202,6 +202,25 @@ bool mem_find_writable(mem_registry_t *registry, const void *address, size_t len
     return key != NULL;
 }
 
+bool mem_hold(mem_registry_t *registry, const void *address, size_t length, vbn_mem_t **mem_p)
+{
+    pthread_mutex_lock(&registry->lock);
+    vbn_mem_t *mem = mem_find_locked(registry, address, length);
+    if (mem != NULL)
+        mem->holds++;
+    pthread_mutex_unlock(&registry->lock);
+    *mem_p = mem;
+    return mem != NULL;
+}
+
+bool mem_is_freed(const vbn_mem_t *mem)
+{
+    pthread_mutex_lock(&mem->registry->lock);
+    bool freed = mem->freed || mem->revoked;
+    pthread_mutex_unlock(&mem->registry->lock);
+    return freed;
+}
+
 void mem_unhold(vbn_mem_t *mem)
 {
     mem_registry_t *registry = mem->registry;

@@ -37,5 +37,16 @@ inline bool says(const std::string &text, const char *what)
     return false;
 }
 
+inline uint64_t counted(const multi::Half &half, const char *name)
+{
+    vbn_counter_t all[256];
+    size_t count = vbn_counters(half.context, all, 256);
+    for (size_t i = 0; i < count && i < 256; i++)
+        if (std::strcmp(all[i].name, name) == 0)
+            return all[i].value;
+    MUST(!"a counter of that name");
+    return 0;
+}
+
 } // namespace verbs
 #endif

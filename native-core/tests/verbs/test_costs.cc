@@ -73,6 +73,49 @@ TEST_P(VerbsCosts, one_request_in_32_asks_for_a_completion)
     ASSERT_EQ(code, 0);
 }
 
+/* Puts 1 MiB into b's memory; returns how much was copied on its way to the device. */
+uint64_t copied_by_put(multi::Pair &pair, vbn_key_t *key, void *data)
+{
+    iovec iov{data, 1 << 20};
+    vbn_op_t op{};
+    uint64_t before = verbs::counted(pair.a, "verbs.copied_bytes");
+    MUST(pair.finish(vbn_put(key, 0, &iov, 1, &op), op) == VBN_OK);
+    return verbs::counted(pair.a, "verbs.copied_bytes") - before;
+}
+
+TEST(VerbsMemory, of_the_core_is_sent_in_place_and_let_go_when_it_is_freed)
+{
+    int code = with_fabric(1, [] {
+        multi::Pair pair("rc");
+        vbn_mem_t *target = nullptr, *source = nullptr;
+        vbn_key_t *key = nullptr;
+        uint8_t blob[VBN_KEY_MAX];
+        size_t length = sizeof(blob);
+        std::vector<uint8_t> plain(1 << 20, 3);
+        MUST(pair.a.connect(pair.b) == VBN_OK && pair.send(8) == VBN_OK);
+        MUST(vbn_mem_alloc(pair.b.context, 1 << 20, VBN_BACKING_MEMFD, nullptr, &target) == VBN_OK);
+        MUST(vbn_key_export(target, 0, 1 << 20, VBN_ACCESS_READ | VBN_ACCESS_WRITE, blob, &length) == VBN_OK);
+        MUST(vbn_key_import(pair.a.peer, blob, length, &key) == VBN_OK);
+        MUST(copied_by_put(pair, key, plain.data()) >= 1 << 20);
+        uint64_t registered = fabric_counts.mrs;
+        for (unsigned round = 0; round < 3; round++) {
+            MUST(vbn_mem_alloc(pair.a.context, 1 << 20, VBN_BACKING_MEMFD, nullptr, &source) == VBN_OK);
+            std::memset(vbn_mem_address(source), static_cast<int>(10 + round), 1 << 20);
+            MUST(copied_by_put(pair, key, vbn_mem_address(source)) < 1024);
+            MUST(fabric_counts.mrs == registered + 1);
+            MUST(static_cast<uint8_t *>(vbn_mem_address(target))[(1 << 20) - 1] == 10 + round);
+            MUST(vbn_mem_free(source) == VBN_OK);
+            for (unsigned i = 0; i < 3000; i++)
+                pair.turn();
+            MUST(fabric_counts.mrs == registered);
+        }
+        vbn_key_release(key);
+        MUST(vbn_mem_free(target) == VBN_OK);
+        pair.close();
+    });
+    ASSERT_EQ(code, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Over, VerbsCosts, ::testing::Values("ud", "rc"),
                          [](const auto &each) { return std::string(each.param); });
 

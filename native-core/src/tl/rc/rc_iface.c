@@ -18,7 +18,7 @@
 
 static void fill_caps(rc_iface_t *iface)
 {
-    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_BREAKS | TL_CAP_COSTLY | TL_CAP_COPIES,
+    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_BREAKS | TL_CAP_COSTLY,
                               .packet_max = RC_PAYLOAD + TL_HEADER_MAX, .eager_best = RC_PAYLOAD,
                               .stream_chunk = RC_PAYLOAD, .traffic = TRAFFIC_AT(TRAFFIC_RC), .latency_ns = 1500,
                               .mbytes_per_s = 10000, .copies = 2};
@@ -73,6 +73,7 @@ static void rc_close(tl_iface_t *base)
     map_free(&iface->by_id);
     map_free(&iface->by_remote);
     map_free(&iface->by_qp);
+    verbs_places_close(&iface->places);
     if (iface->srq != NULL)
         (void)iface->verbs.port.api->destroy_srq(iface->srq);
     verbs_block_close(&iface->rx, &iface->verbs.port, &iface->verbs.pages);
@@ -116,6 +117,7 @@ static vbn_status_t rc_open(const tl_params_t *params, tl_iface_t **iface_p)
         rc_close(&iface->base);
         return status;
     }
+    verbs_places_open(&iface->places, &iface->verbs.port, params->memory);
     fill_caps(iface);
     LOG_DEBUG(params->log, "rc over %s", iface->verbs.port.why);
     *iface_p = &iface->base;
@@ -287,8 +289,10 @@ static unsigned rc_progress(tl_iface_t *base)
     if (iface->in_progress)
         return 0;
     iface->in_progress = true;
-    if (verbs_iface_look(&iface->verbs))
+    if (verbs_iface_look(&iface->verbs)) {
         events += take_events(iface);
+        verbs_places_look(&iface->places);
+    }
     if (UNLIKELY(iface->tick_ns != 0))
         tick(iface);
     if (!list_empty(&iface->news))
@@ -305,6 +309,7 @@ static unsigned rc_progress(tl_iface_t *base)
 static vbn_status_t rc_arm(tl_iface_t *base)
 {
     rc_iface_t *iface = rc_iface_of(base);
+    verbs_places_look(&iface->places);
     if (!list_empty(&iface->news) || take_events(iface) > 0 || (iface->verbs.port.dead && !iface->told_dead))
         return VBN_BUSY;
     return verbs_cq_arm(&iface->verbs.cq);

@@ -21,9 +21,11 @@
 #include "base/list.h"
 #include "tl/rc/rc_wire.h"
 #include "tl/verbs/verbs_iface.h"
+#include "tl/verbs/verbs_places.h"
 
 #define RC_PAYLOAD 8192u /* of a packet */
 #define RC_STRIDE 8576u  /* of a receive: prefix, header, payload, multiple of 64 */
+#define RC_IN_PLACE 1024u /* payload from here on is not copied when it lies in registered memory */
 #define RC_SIGNALS 4u    /* packets that wait as signals */
 #define RC_TICK_NS UINT64_C(20000000)
 #define RC_REPEAT_NS UINT64_C(40000000)
@@ -34,6 +36,7 @@ typedef struct rc_iface {
     tl_params_t params;
     tl_caps_t caps;
     verbs_iface_t verbs;
+    verbs_places_t places;
     struct ibv_srq *srq;
     verbs_block_t rx;
     uint32_t rx_depth;

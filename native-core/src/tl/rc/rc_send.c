@@ -47,18 +47,22 @@ static vbn_status_t busy(rc_iface_t *iface, rc_ep_t *ep)
     return VBN_BUSY;
 }
 
-/* Returns the bytes written. */
-static uint32_t write_packet(uint8_t *to, const tl_packet_t *packet)
+/* Prefix, header and padding; returns the bytes written. */
+static uint32_t write_header(uint8_t *to, const tl_packet_t *packet)
 {
     rc_message_t message = {.header_bytes = packet->header_bytes, .payload_bytes = packet->payload_bytes,
                             .kind = RC_MESSAGE_PACKET};
+    uint32_t end = RC_PREFIX_BYTES + packet->header_bytes;
+    uint32_t at = packet->payload_bytes == 0 ? end : rc_payload_at(packet->header_bytes);
     rc_message_encode(&message, to);
     memcpy(to + RC_PREFIX_BYTES, packet->header, packet->header_bytes);
-    uint32_t end = RC_PREFIX_BYTES + packet->header_bytes;
-    if (packet->payload_bytes == 0)
-        return end;
-    uint32_t at = rc_payload_at(packet->header_bytes);
     memset(to + end, 0, at - end);
+    return at;
+}
+
+static uint32_t write_payload(uint8_t *to, const tl_packet_t *packet)
+{
+    uint32_t at = 0;
     for (uint32_t i = 0; i < packet->iov_count; i++) {
         if (packet->iov[i].iov_len > 0)
             memcpy(to + at, packet->iov[i].iov_base, packet->iov[i].iov_len);
@@ -67,11 +71,47 @@ static uint32_t write_packet(uint8_t *to, const tl_packet_t *packet)
     return at;
 }
 
+/* All of the payload lies in memory that the device may read: its places, from sges[1] on. */
+static bool in_place(rc_iface_t *iface, const tl_packet_t *packet, struct ibv_sge *sges)
+{
+    if (packet->cookie == NULL || packet->payload_bytes < RC_IN_PLACE || packet->iov_count >= VERBS_SGES)
+        return false;
+    for (uint32_t i = 0; i < packet->iov_count; i++) {
+        const struct iovec *iov = &packet->iov[i];
+        sges[i + 1] = (struct ibv_sge){.addr = (uintptr_t)iov->iov_base, .length = (uint32_t)iov->iov_len};
+        if (iov->iov_len == 0 || !verbs_places_key(&iface->places, iov->iov_base, iov->iov_len, &sges[i + 1].lkey))
+            return false;
+    }
+    return true;
+}
+
 static void fill(verbs_slot_t *slot, uint32_t bytes)
 {
     slot->wr.opcode = IBV_WR_SEND;
     slot->wr.num_sge = 1;
     slot->sges[0] = (struct ibv_sge){.addr = (uintptr_t)slot->buffer, .length = bytes};
+}
+
+/* NULL: no room now. */
+static verbs_slot_t *build(rc_iface_t *iface, rc_ep_t *ep, const tl_packet_t *packet)
+{
+    struct ibv_sge sges[VERBS_SGES];
+    bool placed = in_place(iface, packet, sges);
+    verbs_slot_t *slot = verbs_sq_take(&ep->sq, rc_payload_at(packet->header_bytes) + (placed ? 0 : packet->payload_bytes));
+    if (slot == NULL)
+        return NULL;
+    uint32_t bytes = write_header(slot->buffer, packet);
+    if (!placed) {
+        bytes += write_payload(slot->buffer + bytes, packet);
+        verbs_count_copy(&iface->verbs, packet->payload_bytes);
+    }
+    fill(slot, bytes);
+    if (placed) {
+        memcpy(slot->sges + 1, sges + 1, packet->iov_count * sizeof(*sges));
+        slot->wr.num_sge += (int)packet->iov_count;
+        slot->cookie = packet->cookie;
+    }
+    return slot;
 }
 
 vbn_status_t rc_send(tl_ep_t *base, const tl_packet_t *packet)
@@ -85,16 +125,15 @@ vbn_status_t rc_send(tl_ep_t *base, const tl_packet_t *packet)
     if (packet->header_bytes > TL_HEADER_MAX || packet->payload_bytes > iface->caps.packet_max - packet->header_bytes)
         return err_set(VBN_ERR_INVALID, "packet of %u + %u bytes, at most %d and %u in all", packet->header_bytes,
                        packet->payload_bytes, TL_HEADER_MAX, iface->caps.packet_max);
-    verbs_slot_t *slot = verbs_sq_take(&ep->sq, rc_payload_at(packet->header_bytes) + packet->payload_bytes);
+    verbs_slot_t *slot = build(iface, ep, packet);
     if (slot == NULL)
         return busy(iface, ep);
-    fill(slot, write_packet(slot->buffer, packet));
-    verbs_count_copy(&iface->verbs, packet->payload_bytes);
+    bool placed = slot->cookie != NULL;
     verbs_sq_add(&ep->sq, slot);
     counter_add(iface->params.counters, COUNTER_RC_TX_PACKETS, 1);
     counter_add(iface->params.counters, COUNTER_RC_TX_BYTES, packet->header_bytes + packet->payload_bytes);
     ring_soon(iface, ep);
-    return VBN_OK;
+    return placed ? VBN_INPROGRESS : VBN_OK;
 }
 
 void rc_send_nothing(rc_ep_t *ep)
@@ -110,6 +149,15 @@ void rc_send_nothing(rc_ep_t *ep)
     rc_ring(ep);
 }
 
+/* The device needs the payload no more. After a failure the link takes everything back with the endpoint. */
+static void release(rc_iface_t *iface, rc_ep_t *ep, verbs_slot_t *slot)
+{
+    void *cookie = slot->cookie;
+    verbs_slot_free(&iface->verbs.slots, slot);
+    if (cookie != NULL && ep->state == RC_READY)
+        iface->params.upcalls.tx_done(&ep->base, cookie, VBN_OK);
+}
+
 /* Everything up to this request has been taken by the peer's device, or it failed. */
 void rc_sent(rc_iface_t *iface, const struct ibv_wc *wc)
 {
@@ -121,8 +169,10 @@ void rc_sent(rc_iface_t *iface, const struct ibv_wc *wc)
     rc_ep_t *ep = rc_ep_of_sq(sq);
     if (wc->status != IBV_WC_SUCCESS)
         rc_ep_fail(ep, cause_of(wc));
+    bool last;
     do {
         first = verbs_sq_pop(sq);
-        verbs_slot_free(&iface->verbs.slots, first);
-    } while (first != slot);
+        last = first == slot;
+        release(iface, ep, first);
+    } while (!last && sq->qp != NULL); /* an upcall may close the endpoint */
 }
