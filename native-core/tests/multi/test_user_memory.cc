@@ -111,6 +111,6 @@ TEST_P(UserMemory, is_read_and_written_by_key_until_it_is_unmapped)
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, UserMemory, ::testing::ValuesIn(multi::ways({"shm", "tcp"})),
-                         [](const auto &test) { return std::string(test.param); });
+                         [](const auto &test) { return multi::way_name(test.param); });
 
 } // namespace

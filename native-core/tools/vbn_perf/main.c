@@ -108,7 +108,7 @@ static void run_transport(const char *transport, const perf_settings_t *settings
 
 static void usage(FILE *out)
 {
-    fprintf(out, "usage: vbn-perf [--transport shm,tcp] [--row core.am.latency,...] [--size 8,64,...] [--blocks 5]\n"
+    fprintf(out, "usage: vbn-perf [--transport shm,tcp,rc,ud] [--row core.am.latency,...] [--size 8,64,...] [--blocks 5]\n"
                  "                [--scale 1.0] [--cpus 0,1] [--stages checksum,lz4|zstd] [--table]\n"
                  "       vbn-perf --self [--blocks 5] [--scale 1.0]\n"
                  "Prints one JSON line per row, or a table. ratio = ours / raw. --scale: repetitions, relative.\n"
@@ -176,9 +176,9 @@ int main(int argc, char **argv)
     }
     if (settings.table)
         printf("%-20s %-4s %9s  %12s %12s  %-5s %6s\n", "row", "over", "bytes", "ours", "raw", "unit", "ratio");
-    if (listed(settings.transports, "shm"))
-        run_transport("shm", &settings);
-    if (listed(settings.transports, "tcp"))
-        run_transport("tcp", &settings);
+    static const char *const TRANSPORTS[] = {"shm", "tcp", "rc", "ud"};
+    for (size_t i = 0; i < sizeof(TRANSPORTS) / sizeof(TRANSPORTS[0]); i++)
+        if (listed(settings.transports, TRANSPORTS[i]))
+            run_transport(TRANSPORTS[i], &settings);
     return 0;
 }
