@@ -10,8 +10,8 @@
 #include "base/os.h"
 #include "tl/rc/rc_private.h"
 
-#define SIGNALS 128u   /* datagrams that may arrive at once */
-#define RECEIVES 512u  /* packets of all connections together */
+#define SIGNALS 128u  /* datagrams that may arrive at once */
+#define RECEIVES 384u /* packets of all connections together */
 #define PACKETS_PER_PROGRESS 64u
 
 /* --------------------------------------------------------------------------------------- open and close */
@@ -103,7 +103,9 @@ static vbn_status_t rc_open(const tl_params_t *params, tl_iface_t **iface_p)
     iface->params = *params;
     iface->timer_fd = -1;
     init_lists(iface);
-    vbn_status_t status = verbs_iface_open(&iface->verbs, params, SIGNALS, RECEIVES, RC_STRIDE);
+    const verbs_sizes_t sizes = {.datagrams = SIGNALS, .receives = RECEIVES, .slots = VERBS_SLOTS_MAX,
+                                 .large_bytes = RC_STRIDE};
+    vbn_status_t status = verbs_iface_open(&iface->verbs, params, &sizes);
     if (status < 0) {
         free(iface);
         return status;

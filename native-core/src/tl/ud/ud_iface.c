@@ -6,8 +6,9 @@
 
 #include "tl/ud/ud_private.h"
 
-#define RECEIVES 1024u
 #define PACKETS_PER_PROGRESS 64u
+
+static const verbs_sizes_t SIZES = {.datagrams = 1024, .slots = 2 * VERBS_DEPTH, .large_bytes = VERBS_LARGE_DATAGRAM};
 
 static void fill_caps(ud_iface_t *iface)
 {
@@ -30,7 +31,7 @@ static vbn_status_t ud_open(const tl_params_t *params, tl_iface_t **iface_p)
     list_init(&iface->dead);
     map_init(&iface->by_id);
     map_init(&iface->by_remote);
-    vbn_status_t status = verbs_iface_open(&iface->verbs, params, RECEIVES, 0, VERBS_LARGE_DATAGRAM);
+    vbn_status_t status = verbs_iface_open(&iface->verbs, params, &SIZES);
     if (status < 0) {
         free(iface);
         return status;

@@ -5,20 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
-vbn_status_t verbs_iface_open(verbs_iface_t *iface, const tl_params_t *params, uint32_t datagrams, uint32_t more,
-                              size_t large_bytes)
+vbn_status_t verbs_iface_open(verbs_iface_t *iface, const tl_params_t *params, const verbs_sizes_t *sizes)
 {
     memset(iface, 0, sizeof(*iface));
     iface->cq.epoll_fd = -1;
     iface->pages = mem_slab_source(params->memory);
     vbn_status_t status = verbs_port_open(&iface->port, params->settings, params->log);
     if (status >= 0)
-        status = verbs_cq_open(&iface->cq, &iface->port, datagrams + more + 2 * VERBS_SLOTS);
+        status = verbs_cq_open(&iface->cq, &iface->port, sizes->datagrams + sizes->receives + 2 * sizes->slots);
     if (status >= 0)
-        status = verbs_slots_open(&iface->slots, &iface->port, &iface->pages, large_bytes, params->counters);
+        status = verbs_slots_open(&iface->slots, &iface->port, &iface->pages, sizes->large_bytes, sizes->slots,
+                                  params->counters);
     if (status >= 0)
         status = verbs_datagram_open(&iface->datagram, &iface->port, &iface->cq, &iface->slots, &iface->pages,
-                                     params->job_key, datagrams);
+                                     params->job_key, sizes->datagrams);
     if (status < 0) {
         verbs_iface_close(iface);
         return status;

@@ -20,9 +20,14 @@ typedef struct verbs_iface {
     unsigned turns;
 } verbs_iface_t;
 
-/* datagrams: receives of the datagram queue pair; more: those of others; large_bytes: of a large send buffer. */
-vbn_status_t verbs_iface_open(verbs_iface_t *iface, const tl_params_t *params, uint32_t datagrams, uint32_t more,
-                              size_t large_bytes);
+typedef struct verbs_sizes {
+    uint32_t datagrams;   /* receives of the datagram queue pair */
+    uint32_t receives;    /* of others */
+    uint32_t slots;       /* send requests of all queue pairs together */
+    uint32_t large_bytes; /* of a large send buffer */
+} verbs_sizes_t;
+
+vbn_status_t verbs_iface_open(verbs_iface_t *iface, const tl_params_t *params, const verbs_sizes_t *sizes);
 void verbs_iface_close(verbs_iface_t *iface);
 vbn_status_t verbs_iface_address(const verbs_iface_t *iface, void *buffer, size_t *length_p);
 vbn_status_t verbs_iface_reachable(const verbs_iface_t *iface, const void *bytes, size_t length, char *reason,

@@ -6,26 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_STEP (UINT64_C(2) * VERBS_SLOTS) /* bit 0 marks receives */
+#define NUMBER_STEP (UINT64_C(2) * VERBS_SLOTS_MAX) /* bit 0 marks receives */
 #define HELD_BYTES 32768u /* that requests without a completion may keep in buffers */
 
 vbn_status_t verbs_slots_open(verbs_slots_t *slots, const verbs_port_t *port, const mpool_source_t *pages,
-                              size_t large_bytes, counters_t *counters)
+                              size_t large_bytes, unsigned count, counters_t *counters)
 {
     memset(slots, 0, sizeof(*slots));
     slots->counters = counters;
     verbs_pool_open(&slots->small, port, pages, VERBS_SMALL, 0);
     verbs_pool_open(&slots->large, port, pages, large_bytes, 0);
-    slots->array = calloc(VERBS_SLOTS, sizeof(*slots->array));
+    slots->array = calloc(count, sizeof(*slots->array));
     if (slots->array == NULL)
-        return err_set(VBN_ERR_NO_MEMORY, "no heap for %u send requests", VERBS_SLOTS);
-    for (unsigned i = VERBS_SLOTS; i > 0; i--) {
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for %u send requests", count);
+    for (unsigned i = count; i > 0; i--) {
         verbs_slot_t *slot = &slots->array[i - 1];
         slot->wr.wr_id = 2 * (i - 1);
         slot->next = slots->free;
         slots->free = slot;
     }
-    slots->free_count = VERBS_SLOTS;
+    slots->count = slots->free_count = count;
     return VBN_OK;
 }
 
@@ -118,8 +118,9 @@ void verbs_sq_give_back(verbs_sq_t *sq, verbs_slot_t *slot)
 
 verbs_slot_t *verbs_slots_find(const verbs_slots_t *slots, uint64_t number)
 {
-    verbs_slot_t *slot = &slots->array[number % NUMBER_STEP / 2];
-    return slot->sq != NULL && slot->wr.wr_id == number ? slot : NULL;
+    uint64_t index = number % NUMBER_STEP / 2;
+    verbs_slot_t *slot = index < slots->count ? &slots->array[index] : NULL;
+    return slot != NULL && slot->sq != NULL && slot->wr.wr_id == number ? slot : NULL;
 }
 
 verbs_slot_t *verbs_sq_pop(verbs_sq_t *sq)
@@ -168,7 +169,7 @@ void verbs_sq_add(verbs_sq_t *sq, verbs_slot_t *slot)
 
 static uint32_t interval(const verbs_slots_t *slots)
 {
-    uint32_t fair = VERBS_SLOTS / 4 / (slots->queues + 1);
+    uint32_t fair = slots->count / 4 / (slots->queues + 1);
     return fair > VERBS_INTERVAL ? VERBS_INTERVAL : fair + (fair == 0);
 }
 

@@ -16,7 +16,7 @@
 #include "tl/verbs/verbs_memory.h"
 
 #define VERBS_SGES 4
-#define VERBS_SLOTS 4096u
+#define VERBS_SLOTS_MAX 4096u
 #define VERBS_DEPTH 128u    /* of a queue */
 #define VERBS_INTERVAL 32u
 #define VERBS_INLINE 128u   /* asked for; devices grant what they like */
@@ -38,11 +38,11 @@ typedef struct verbs_slot {
 } verbs_slot_t;
 
 typedef struct verbs_slots {
-    verbs_slot_t *array; /* [VERBS_SLOTS] */
+    verbs_slot_t *array; /* [count] */
     verbs_slot_t *free;
     verbs_pool_t small, large;
     counters_t *counters;
-    unsigned free_count;
+    unsigned count, free_count;
     unsigned queues;
 } verbs_slots_t;
 
@@ -60,7 +60,7 @@ struct verbs_sq {
 };
 
 vbn_status_t verbs_slots_open(verbs_slots_t *slots, const verbs_port_t *port, const mpool_source_t *pages,
-                              size_t large_bytes, counters_t *counters);
+                              size_t large_bytes, unsigned count, counters_t *counters);
 void verbs_slots_close(verbs_slots_t *slots);
 
 /* Makes the queue pair in `attr` (sizes of the send side are filled in) and its queue. */
