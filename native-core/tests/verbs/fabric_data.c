@@ -453,6 +453,8 @@ static void set_list(struct ibv_qp_ex *qp, size_t count, const struct ibv_sge *l
     request->wr.num_sge = (int)count;
     if (count <= FABRIC_SGES)
         memcpy(request->sges, list, count * sizeof(*list));
+    for (size_t i = 1; i < count && i < FABRIC_SGES; i++) /* as soft-RoCE of rdma-core 44 does */
+        request->sges[i].length = list[0].length;
 }
 
 static void set_inline(struct ibv_qp_ex *qp, void *address, size_t length)

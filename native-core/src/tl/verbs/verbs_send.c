@@ -213,10 +213,19 @@ static void build(struct ibv_qp_ex *qp, const struct ibv_send_wr *wr, bool datag
         ibv_wr_set_sge_list(qp, (size_t)wr->num_sge, wr->sg_list);
 }
 
+/* soft-RoCE's ibv_wr_set_sge_list (rdma-core 44) takes every piece to be as long as the first. */
+static bool in_pieces(const verbs_sq_t *sq)
+{
+    for (const verbs_slot_t *slot = sq->pending; slot != NULL; slot = slot->next)
+        if (slot->wr.num_sge > 1)
+            return true;
+    return false;
+}
+
 static int post(verbs_sq_t *sq)
 {
     struct ibv_send_wr *bad;
-    if (sq->extended == NULL)
+    if (sq->extended == NULL || in_pieces(sq))
         return ibv_post_send(sq->qp, &sq->pending->wr, &bad);
     ibv_wr_start(sq->extended);
     for (const verbs_slot_t *slot = sq->pending; slot != NULL; slot = slot->next)
