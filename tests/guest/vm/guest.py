@@ -72,7 +72,7 @@ class Guest:
             lines += [f"ip link set eth{rail} address 52:54:00:00:{rail:02x}:{self.number + 1:02x} mtu 4200",
                       f"ip addr add 10.0.{rail}.{self.number + 1}/24 dev eth{rail}", f"ip link set eth{rail} up",
                       f"rdma link add rxe{rail} type rxe netdev eth{rail}"]
-        return "\n".join(lines)
+        return "\n".join([*lines, "ip route add default dev eth0"])  # names the interface that a host is reached by
 
     def alive(self):
         return self.machine is not None and self.machine.alive()

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The core over a real RDMA device of the kernel, in software: its own test programs in one guest, and two hosts.
+
+usage: core.py BUILD [unittest options]. Over the other transports the same programs run on the host, by ctest.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import sys
+import unittest
+
+import shared
+from shared import procs, vm
+
+BUILD = pathlib.Path(os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "."))
+FILTER = "--gtest_filter='*/rc:*/ud:*/rc_ud'"  # tests that are parametrised over transports end so
+PROGRAM_SECONDS = 200
+AT_ONCE = 2
+RAN = re.compile(r"^\[==========\] [1-9]\d* tests? from .* ran", re.M)
+
+
+def programs():
+    return sorted(path.name for path in BUILD.glob("multi_*") if path.is_file() and os.access(path, os.X_OK))
+
+
+class ProgramsTest(unittest.TestCase):
+    def test_programs_that_know_transports_pass_over_rdma(self):
+        with vm.one(cpus=2, seconds=900) as guest:
+            listing = guest.run(f"cd {BUILD} && for p in {' '.join(programs())}; do ./$p {FILTER} --gtest_list_tests "
+                                "2>/dev/null | grep -q '^  ' && echo ran:$p; done", 120).output
+            chosen = re.findall(r"^ran:(\w+)", listing, re.M)
+            self.assertIn("multi_messages", chosen, listing)
+            with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+                results = list(pool.map(lambda name: guest.run(f"cd {BUILD} && ./{name} {FILTER}", PROGRAM_SECONDS), chosen))
+        failed = []
+        for name, result in zip(chosen, results):
+            print(f"{name} in a guest: status {result.status}\n{result.output}", flush=True)
+            if result.status != 0 or not RAN.search(result.output):
+                failed.append(f"{name} (status {result.status})")
+        print("ran in a guest over rc, ud and both:", " ".join(chosen))
+        print("not run there, as they are not about transports of other hosts:", " ".join(set(programs()) - set(chosen)))
+        self.assertEqual(failed, [])
+
+
+class InfoTest(unittest.TestCase):
+    def test_vbn_info_shows_the_device_and_that_both_transports_carry_messages(self):
+        output = shared.pair()[0].run(f"{BUILD}/vbn-info").output
+        self.assertRegex(output, r"(?m)^device rxe0:1 +ok .*GID 1 ::ffff:10\.0\.0\.1, MTU 4096")
+        for way in ("rc", "ud"):
+            self.assertRegex(output, rf"(?m)^transport {way} +ok ")
+
+    def test_two_hosts_reach_each_other_over_each_transport(self):
+        a, b = shared.pair()
+        for way, first in (("rc", "rc"), ("ud", "ud"), ("rc,ud", "ud"), ("tcp", "tcp")):
+            with self.subTest(way):
+                settings = f"VBN_TL_ENABLE=self,{way}"
+                server = a.start(f"{settings} stdbuf -oL {BUILD}/vbn-info --listen --seconds 40", 60)
+                server.wait_output("\n")
+                address = re.search(r"\b[0-9a-f]{40,}\b", server.output)
+                self.assertIsNotNone(address, server.output)
+                client = b.run(f"{settings} {BUILD}/vbn-info --towards {address[0]}", 60)
+                server.signal(15)
+                server.wait()
+                self.assertEqual(client.status, 0, client.output + server.output)
+                self.assertIn(f"a message went there and back over {first}", client.output)
+
+
+if __name__ == "__main__":
+    procs.install_signals()
+    unittest.main(verbosity=2)
