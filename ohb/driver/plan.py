@@ -3,7 +3,7 @@
 import dataclasses
 import os
 
-from sides import core, spark
+from sides import core, spark, verbs
 
 PAIRS, QUICK_PAIRS = 9, 3
 SPARK_STOCK = "the same Apache Spark with its own shuffle"
@@ -13,7 +13,7 @@ SPARK_STOCK = "the same Apache Spark with its own shuffle"
 class Row:
     """One row. kind chooses the runner; hold is the ratio we promise for 'metric' (a warning, never a failure)."""
     name: str
-    kind: str  # echo, core, spark
+    kind: str  # echo, core, verbs, spark
     title: str
     stock: str
     params: dict
@@ -42,6 +42,8 @@ ROWS = (
     _spark("aa.spark", "spark.groupby, stock against stock", _GROUP, _SMALL, control=True),
     Row("core", "core", "messages, one-sided operations, atomics per transport; from Java (core.jni)",
         "bare cache line, memcpy, socket loop; the same operation from C", {"scale": 1.0}, {"scale": 0.1}, metric="ratio"),
+    Row("verbs", "verbs", "messages, put, get and fetch-add over rc and ud in a guest with a soft-RoCE device",
+        "perftest on the same device, in the same boot", {"scale": 0.05}, {"scale": 0.02}, metric="ratio"),
     _spark("spark.groupby", "groupByKey over cached (int, byte[1000]) pairs", _GROUP, _SMALL, hold=0.75),
     _spark("spark.sortby", "sortByKey over cached (int, byte[1000]) pairs", {**_GROUP, "job": "sortby"}, _SMALL,
            hold=0.75),
@@ -80,7 +82,9 @@ def select(name):
 
 def missing(row, root):
     """Why the row cannot run here, or None."""
-    if row.kind == "core":
+    if row.kind == "verbs" and (reason := verbs.missing(root)):
+        return reason
+    if row.kind in ("core", "verbs"):
         return None if core.program(root) else "the program vbn-perf is not built: run ./verbena build native"
     if row.kind == "spark":
         try:

@@ -8,7 +8,7 @@ import time
 from driver import blocks, noise, plan, schema
 from driver.procs import Failed, Killed
 from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
-from sides import core, spark
+from sides import core, spark, verbs
 
 UNITS = {"wall_ms": "ms", "cpu_ms": "ms", "executor_cpu_ms": "ms", "task_cpu_ms": "ms"}
 CORE_SECONDS = 600  # the core row repeats its program at most this long to reach its pairs
@@ -61,8 +61,8 @@ class Runner:
             return
         spark.note(f"{row.name}: {row.title}")
         try:
-            (self._core if row.kind == "core" else self._pairs)(row, params, entry, part)
-            entry["verified"] = row.kind != "core"  # vbn-perf reports no checksums
+            {"core": self._core, "verbs": self._verbs}.get(row.kind, self._pairs)(row, params, entry, part)
+            entry["verified"] = row.kind not in ("core", "verbs")  # vbn-perf reports no checksums
         except Failed as failure:
             entry["status"] = "failed"
             entry["notes"].append(str(failure))
@@ -113,10 +113,19 @@ class Runner:
             self._sides = None
 
     def _core(self, row, params, entry, part):
+        log = os.path.join(self.work, "vbn-perf.log")
+        self._perf(row, entry, part, lambda: core.pairs(self.root, log, row.name, params["scale"]))
+
+    def _verbs(self, row, params, entry, part):
+        with verbs.guest(self.root) as guest:
+            self._perf(row, entry, part, lambda: verbs.pairs(guest, core.program(self.root), params["scale"]))
+
+    def _perf(self, row, entry, part, pairs):
+        """Blocks of vbn-perf; pairs() gives each of its cells once."""
         units, start = {}, time.monotonic()
         for index in range(self.pairs):
             before, began = noise.Snapshot(), time.monotonic()
-            cells = core.pairs(self.root, os.path.join(self.work, "vbn-perf.log"), row.name, params["scale"])
+            cells = pairs()
             if not cells:
                 raise Failed(f"nothing measures '{row.name}': see ohb list, and ./verbena build for core.jni")
             halves = core.blocks(cells, index, time.monotonic() - began, noise.between(before, noise.Snapshot()))

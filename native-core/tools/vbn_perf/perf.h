@@ -4,7 +4,7 @@
  *   main.c   options, the two processes            rows.c   the table of rows, blocks, medians, output
  *   ours.c   our half: worker, peer, messages      raw.c    the bare mechanisms that ours is compared with
  *   verbs.c  the same for tagged messages, atomics, signals, strides
- *   rival.c  the same through ucx_perftest
+ *   rival.c  the same through ucx_perftest          perftest.c  the same through ib_send_lat and its like
  *   self.c   cost of single operations within one process (--self)
  *
  *   client (parent, first cpu)                     server (child, second cpu)
@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "vbn/vbn.h"
 
@@ -135,6 +136,18 @@ bool rival_there(void);
 double rival_latency(side_t *side, size_t size, uint64_t count);
 double rival_rate(side_t *side, size_t size, uint64_t count);
 double rival_bandwidth(side_t *side, size_t size, uint64_t count);
+int rival_port(void); /* free on loopback */
+/* Starts timeout(1) with these arguments on the rank's processor; output to `out`, nowhere when that is -1. */
+pid_t rival_start(const side_t *side, int rank, int out, char *const arguments[]);
+void rival_rest(side_t *side); /* our server sleeps from here on */
+void rival_rest_end(side_t *side);
+
+/* ---- perftest.c */
+bool perftest_there(void);
+double perftest_send(side_t *side, size_t size, uint64_t count);
+double perftest_write(side_t *side, size_t size, uint64_t count);
+double perftest_read(side_t *side, size_t size, uint64_t count);
+double perftest_atomic(side_t *side, size_t size, uint64_t count);
 
 /* ---- rows.c */
 double median(double *values, unsigned count); /* sorts them */

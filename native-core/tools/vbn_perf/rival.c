@@ -28,20 +28,19 @@ bool rival_there(void)
     return access(PROGRAM, X_OK) == 0;
 }
 
-static int free_port(void)
+int rival_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof(address);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
         getsockname(fd, (struct sockaddr *)&address, &length) != 0)
-        fail_system("port of ucx_perftest");
+        fail_system("port of the other program");
     close(fd);
     return ntohs(address.sin_port);
 }
 
-/* Starts it with its output to `out`. */
-static pid_t start(const side_t *side, int rank, int out, char *const arguments[])
+pid_t rival_start(const side_t *side, int rank, int out, char *const arguments[])
 {
     (void)fflush(stdout);
     pid_t pid = fork();
@@ -96,7 +95,7 @@ static bool run_client(const side_t *side, const char *test, const char *port, s
                          (char *)(uintptr_t)test, "-s", bytes, "-n", rounds, "-w", warm, "-f", "-v", NULL};
     if (pipe2(ends, O_CLOEXEC) != 0)
         fail_system("pipe of ucx_perftest");
-    pid_t pid = start(side, 0, ends[1], arguments);
+    pid_t pid = rival_start(side, 0, ends[1], arguments);
     close(ends[1]);
     bool found = last_numbers(ends[0], values);
     int status = 0;
@@ -104,13 +103,12 @@ static bool run_client(const side_t *side, const char *test, const char *port, s
     return found && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Our server sleeps from here on until rest_end. */
-static void rest(side_t *side)
+void rival_rest(side_t *side)
 {
     raw_command(side, RAW_REST, 0, 0);
 }
 
-static void rest_end(side_t *side)
+void rival_rest_end(side_t *side)
 {
     atomic_store(&side->shared->ping, 1);
     raw_wait(side);
@@ -120,17 +118,17 @@ static void rival(side_t *side, const char *test, size_t size, uint64_t count, d
 {
     char port[16];
     bool good = false;
-    rest(side);
+    rival_rest(side);
     for (int i = 0; i < TRIES && !good; i++) {
-        (void)snprintf(port, sizeof(port), "%d", free_port());
+        (void)snprintf(port, sizeof(port), "%d", rival_port());
         char *arguments[] = {"timeout", RIVAL_S, PROGRAM, "-p", port, NULL};
-        pid_t server = start(side, 1, -1, arguments);
+        pid_t server = rival_start(side, 1, -1, arguments);
         usleep(100000u + 50000u * (unsigned)i); /* until it listens */
         good = run_client(side, test, port, size, count, values);
         (void)kill(server, SIGTERM);
         (void)waitpid(server, NULL, 0);
     }
-    rest_end(side);
+    rival_rest_end(side);
     if (!good)
         fail("ucx_perftest printed no numbers; run it by hand to see why");
 }

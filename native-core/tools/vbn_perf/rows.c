@@ -13,7 +13,7 @@ typedef struct row {
     const char *unit;
     measure_t ours;
     measure_t raw_shm;
-    measure_t raw_tcp;
+    measure_t raw_tcp; /* and over rc and ud */
     const char *sizes;
     double count;  /* repetitions per block over shm, */
     double bytes;  /* or, for bandwidth, bytes per block */
@@ -39,6 +39,10 @@ static const row_t ROWS[] = {
     {"core.ucx.am.latency", "one-way latency", "ns", am_latency, rival_latency, rival_latency, "8,1024", 100000, 0},
     {"core.ucx.am.rate", "message rate", "M/s", am_rate, rival_rate, rival_rate, "8", 1000000, 0},
     {"core.ucx.bandwidth", "bandwidth", "MB/s", heap_bandwidth, rival_bandwidth, rival_bandwidth, "1048576", 0, 2e9},
+    {"core.perftest.am.latency", "one-way latency", "ns", am_latency, NULL, perftest_send, "8", 20000, 0},
+    {"core.perftest.put.bandwidth", "bandwidth", "MB/s", put_bandwidth, NULL, perftest_write, "1048576", 0, 256e6},
+    {"core.perftest.get.bandwidth", "bandwidth", "MB/s", get_bandwidth, NULL, perftest_read, "1048576", 0, 256e6},
+    {"core.perftest.atomic.latency", "round trip", "ns", atomic_latency, NULL, perftest_atomic, "8", 20000, 0},
 };
 
 static int compare(const void *a, const void *b)
@@ -70,7 +74,7 @@ const char *row_name(size_t index)
 
 static void run_row(side_t *side, const row_t *row, const char *transport, size_t size, const perf_settings_t *settings)
 {
-    bool tcp = strcmp(transport, "shm") != 0; /* RDMA, too, is held against plain sockets here; perftest is its own tool */
+    bool tcp = strcmp(transport, "shm") != 0; /* or slower */
     measure_t raw = tcp ? row->raw_tcp : row->raw_shm;
     double ours[MAX_BLOCKS];
     double bare[MAX_BLOCKS];
@@ -100,15 +104,29 @@ bool listed(const char *list, const char *word)
     return list == NULL;
 }
 
+/* Why this row is not run over this transport; NULL when it is. */
+static const char *left_out(const char *name, const char *transport)
+{
+    bool rdma = strcmp(transport, "rc") == 0 || strcmp(transport, "ud") == 0;
+    if (strncmp(name, "core.ucx.", 9) == 0)
+        return rdma ? "" : rival_there() ? NULL : "ucx_perftest is not installed (Debian: apt install ucx-utils)";
+    if (strncmp(name, "core.perftest.", 14) != 0)
+        return NULL;
+    if (!rdma || (strcmp(transport, "ud") == 0 && strcmp(name, "core.perftest.am.latency") != 0))
+        return "";
+    return perftest_there() ? NULL : "ib_send_lat is not installed (Debian: apt install perftest)";
+}
+
 void run_rows(side_t *side, const char *transport, const perf_settings_t *settings)
 {
     for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
         if (!listed(settings->rows, ROWS[i].name))
             continue;
-        if (strncmp(ROWS[i].name, "core.ucx.", 9) == 0 && !rival_there()) {
-            printf("# %s: left out, ucx_perftest is not installed (Debian: apt install ucx-utils)\n", ROWS[i].name);
+        const char *reason = left_out(ROWS[i].name, transport);
+        if (reason != NULL && reason[0] != '\0')
+            printf("# %s: left out, %s\n", ROWS[i].name, reason);
+        if (reason != NULL)
             continue;
-        }
         const char *p = settings->sizes != NULL ? settings->sizes : ROWS[i].sizes;
         while (*p != '\0') {
             char *end;

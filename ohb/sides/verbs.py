@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row verbs: vbn-perf over rc and ud beside perftest, in one boot of a guest with a soft-RoCE device."""
+import contextlib
+import os
+import sys
+
+from driver.procs import Failed
+from sides import core
+
+ROWS = ("core.perftest.am.latency", "core.perftest.put.bandwidth", "core.perftest.get.bandwidth",
+        "core.perftest.atomic.latency")
+BOOT_SECONDS = 3600  # the guest ends by itself then
+BLOCK_SECONDS = 300
+
+
+def _vm(root):
+    folder = os.path.join(root, "tests", "guest")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    import vm  # needs the path above
+    return vm
+
+
+def missing(root):
+    """What has to be installed, or None."""
+    packages = _vm(root).errors.missing()
+    return "a guest is needed: apt-get install " + " ".join(packages) if packages else None
+
+
+@contextlib.contextmanager
+def guest(root):
+    """Two processors: one for each of the two processes of either side."""
+    vm = _vm(root)
+    try:
+        with vm.one(cpus=2, seconds=BOOT_SECONDS) as running:
+            yield running
+    except vm.Failed as failure:
+        raise Failed(str(failure)) from failure
+
+
+def pairs(running, program, scale):
+    """Every cell once: ours and perftest, one after the other."""
+    command = f"{program} --transport rc,ud --row {','.join(ROWS)} --blocks 1 --scale {scale}"
+    result = running.run(command, BLOCK_SECONDS)
+    if result.status != 0:
+        raise Failed(f"vbn-perf gave status {result.status} in the guest:\n{result.output[-2000:]}")
+    return [entry for line in result.output.splitlines() if (entry := core.parse(line))]
