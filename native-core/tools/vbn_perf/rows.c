@@ -74,7 +74,7 @@ const char *row_name(size_t index)
 
 static void run_row(side_t *side, const row_t *row, const char *transport, size_t size, const perf_settings_t *settings)
 {
-    bool tcp = strcmp(transport, "shm") != 0; /* or slower */
+    bool tcp = strcmp(transport, "shm") != 0; /* or RDMA: rows without core.perftest. set it against plain sockets */
     measure_t raw = tcp ? row->raw_tcp : row->raw_shm;
     double ours[MAX_BLOCKS];
     double bare[MAX_BLOCKS];
