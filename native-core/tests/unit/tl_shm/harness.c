@@ -297,6 +297,11 @@ int lane_socket(lane_t *lane)
     return ((shm_ep_t *)lane->ep)->fd;
 }
 
+size_t lane_memory(const lane_t *lane)
+{
+    return ((const shm_ep_t *)lane->ep)->rx_bytes;
+}
+
 void lane_corrupt_tx_slot(lane_t *lane, uint64_t word)
 {
     shm_tx_t *tx = &((shm_ep_t *)lane->ep)->tx;

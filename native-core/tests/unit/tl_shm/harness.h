@@ -63,6 +63,7 @@ vbn_status_t lane_trust(lane_t *lane);
 vbn_status_t lane_send(lane_t *lane, uint32_t payload_bytes, uint32_t parts);
 void lane_disconnect(lane_t *lane);
 int lane_socket(lane_t *lane);
+size_t lane_memory(const lane_t *lane); /* bytes of the ring that this side has made for the peer */
 void lane_corrupt_tx_slot(lane_t *lane, uint64_t word);   /* the next slot that we would write */
 void lane_corrupt_consumed(lane_t *lane, uint64_t value); /* what our peer reads as consumed */
 void lane_corrupt_all_rings(lane_t *lane, uint32_t seed); /* random bytes over both rings */

@@ -80,6 +80,15 @@ protected:
     lane_t *far = nullptr;
 };
 
+TEST_F(ShmPair, AnActivePeerTakesAtMost64KiBOfEachSidesMemory)
+{
+    open();
+    connect();
+    EXPECT_GT(lane_memory(near), 8192u);
+    EXPECT_LE(lane_memory(near), 65536u);
+    EXPECT_LE(lane_memory(far), 65536u);
+}
+
 TEST_F(ShmPair, BecomesReadyOnceOnBothSides)
 {
     open();
@@ -223,7 +232,7 @@ TEST_F(ShmPair, DisconnectLetsThePeerReadWhatWasSent)
     open();
     connect();
     for (int i = 0; i < 20; i++)
-        ASSERT_EQ(lane_send(near, 4000, 1), VBN_OK);
+        ASSERT_EQ(lane_send(near, i % 4 == 0 ? 4000 : 40, 1), VBN_OK); /* in chunks, and in their slots */
     lane_disconnect(near);
     ASSERT_TRUE(drive_until(a.get(), b.get(), &far->errors, 1));
     EXPECT_EQ(far->next_rx, 20u);

@@ -182,7 +182,7 @@ TEST_F(ShmProcess, WhatAKilledPeerPublishedIsDeliveredBeforeItIsLost)
         if (lane == nullptr)
             return 1;
         for (int i = 0; i < 25; i++)
-            if (lane_send(lane, 3000, 1) != VBN_OK)
+            if (lane_send(lane, i % 5 == 0 ? 3000 : 30, 1) != VBN_OK)
                 return 2;
         put(out, 1);
         pause();
