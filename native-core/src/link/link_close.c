@@ -67,13 +67,16 @@ unsigned link_close_progress(link_engine_t *engine)
 static void close_gently(vbn_peer_t *peer)
 {
     link_engine_t *engine = peer->engine;
+    if (link_closing_start(peer) < 0) { /* nothing could end the wait */
+        link_peer_end_later(peer, VBN_ERR_CLOSED, "closed by this side");
+        return;
+    }
     list_remove(&peer->work);
     list_append(&engine->closing, &peer->work);
     peer->state = PEER_CLOSING;
     peer->clear = NULL;
     peer->close_asked = false;
     engine->close_started = true;
-    link_timer_add(engine, &peer->close_timer, engine->params.settings->link_close_timeout);
 }
 
 void link_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode)

@@ -142,7 +142,7 @@ static vbn_peer_t *reuse(link_engine_t *engine, uint64_t uid, vbn_peer_error_fun
     }
     if (peer->state == PEER_CLOSING) { /* its last reference was dropped, nothing was said to the peer yet */
         list_remove(&peer->work);
-        wheel_cancel(&engine->wheel, &peer->close_timer);
+        link_closing_stop(peer);
         peer->state = peer->arq != NULL || peer->lane->hs == NULL ? PEER_READY : PEER_OPENING;
     }
     peer->refs++;

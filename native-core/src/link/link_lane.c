@@ -163,10 +163,8 @@ void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
     peer->accepted = !lane->initiator;
     link_lane_count_costly(lane);
     peer->remote_epoch = epoch;
-    if (!lane->initiator) {
-        char text[96];
-        snprintf(text, sizeof(text), "%s: the peer opened the connection", link_lane_name(lane));
+    if (!lane->initiator) { /* link_peer_why() says it */
         free(peer->explain);
-        peer->explain = strdup(text);
+        peer->explain = NULL;
     }
 }

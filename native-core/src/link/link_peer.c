@@ -18,10 +18,30 @@ typedef struct link_import_call {
 
 static void close_expired(wheel_timer_t *timer)
 {
-    vbn_peer_t *peer = container_of(timer, vbn_peer_t, close_timer);
+    vbn_peer_t *peer = container_of(timer, link_closing_t, timer)->peer;
     LOG_WARN(peer->engine->params.log, "peer %016llx: link.close_timeout passed with %u packets not delivered",
              (unsigned long long)peer->uid, peer->queued + peer->tx_next - peer->tx_acked);
     link_peer_end(peer, VBN_ERR_CLOSED, "link.close_timeout passed before all was delivered", false);
+}
+
+vbn_status_t link_closing_start(vbn_peer_t *peer)
+{
+    peer->closing = calloc(1, sizeof(*peer->closing));
+    if (peer->closing == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no memory to wait for the end of a peer");
+    peer->closing->peer = peer;
+    wheel_timer_init(&peer->closing->timer, close_expired);
+    link_timer_add(peer->engine, &peer->closing->timer, peer->engine->params.settings->link_close_timeout);
+    return VBN_OK;
+}
+
+void link_closing_stop(vbn_peer_t *peer)
+{
+    if (peer->closing == NULL)
+        return;
+    wheel_cancel(&peer->engine->wheel, &peer->closing->timer);
+    free(peer->closing);
+    peer->closing = NULL;
 }
 
 vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, vbn_peer_t **peer_p)
@@ -45,7 +65,6 @@ vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, vbn_peer_t **pee
     list_init(&peer->flushes);
     list_init(&peer->imports);
     list_init(&peer->work);
-    wheel_timer_init(&peer->close_timer, close_expired);
     vbn_status_t status = map_put(&engine->peers, uid, peer);
     if (status < 0) {
         free(peer);
@@ -55,11 +74,21 @@ vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, vbn_peer_t **pee
     return VBN_OK;
 }
 
+void link_peer_why(const vbn_peer_t *peer, char *text, size_t capacity)
+{
+    if (peer->explain != NULL)
+        (void)snprintf(text, capacity, "%s", peer->explain);
+    else if (peer->lane != NULL)
+        (void)snprintf(text, capacity, "%s: the peer opened the connection", link_lane_name(peer->lane));
+    else
+        (void)snprintf(text, capacity, "the peer opened the connection");
+}
+
 static void forget(vbn_peer_t *peer)
 {
     if (map_get(&peer->engine->peers, peer->uid) == peer)
         map_remove(&peer->engine->peers, peer->uid);
-    wheel_cancel(&peer->engine->wheel, &peer->close_timer);
+    link_closing_stop(peer);
     list_remove(&peer->work);
     peer->state = PEER_LOST;
     peer->clear = NULL;
@@ -164,7 +193,7 @@ void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text
         peer->lost_text = strdup(text);
     if (map_get(&peer->engine->peers, peer->uid) == peer)
         map_remove(&peer->engine->peers, peer->uid);
-    wheel_cancel(&peer->engine->wheel, &peer->close_timer);
+    link_closing_stop(peer);
     peer->state = PEER_ENDING;
     peer->clear = NULL;
     link_peer_listen(peer);
@@ -281,7 +310,8 @@ void *link_peer_user(const vbn_peer_t *peer)
 size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
 {
     static const char *const names[] = {"connecting", "ready", "closing", "closing", "lost"};
-    const char *why = peer->explain != NULL ? peer->explain : "";
+    char why[512];
+    link_peer_why(peer, why, sizeof(why));
     unsigned lanes = link_rails_count(peer, -1);
     int length;
     if (peer->state == PEER_LOST && peer->lost_text != NULL)

@@ -105,6 +105,12 @@ struct link_lane {
 
 typedef enum link_peer_state { PEER_OPENING, PEER_READY, PEER_CLOSING, PEER_ENDING, PEER_LOST } link_peer_state_t;
 
+/* What a peer has while it waits for its last acks. */
+typedef struct link_closing {
+    vbn_peer_t *peer;
+    wheel_timer_t timer;
+} link_closing_t;
+
 struct vbn_peer {
     union {
         link_peer_head_t head;
@@ -122,14 +128,13 @@ struct vbn_peer {
     list_link_t flushes;   /* nodes that wait for an ack */
     list_link_t imports;   /* link_import calls not answered */
     list_link_t work;      /* in engine->closing, ->ending or ->dead */
-    wheel_timer_t close_timer;
+    link_closing_t *closing; /* CLOSING only */
     vbn_peer_error_func_t error_func;
     void *error_arg;
     void *user;
     link_blob_t *address; /* where to dial again, for resuming and further lanes; else NULL */
     char *explain;
     char *lost_text;
-    uint64_t close_deadline_ns;
     uint32_t refs; /* link_connect calls not yet disconnected */
     uint32_t queued;
     int32_t lost_status;
@@ -213,6 +218,10 @@ vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, vbn_peer_t **pee
 /* Ends a peer: everything pending completes with status, upper layer and user are told, the lane goes. Only within
  * progress. counted: a loss, not an orderly end. */
 void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted);
+/* Why it uses the transport that it uses. */
+void link_peer_why(const vbn_peer_t *peer, char *text, size_t capacity);
+vbn_status_t link_closing_start(vbn_peer_t *peer);
+void link_closing_stop(vbn_peer_t *peer);
 void link_peer_kill(vbn_peer_t *peer); /* a peer that nobody has seen: no upcalls */
 void link_peer_reap(link_engine_t *engine);
 /* From the next progress on. */

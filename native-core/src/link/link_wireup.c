@@ -353,8 +353,9 @@ void link_lane_check_ready(link_lane_t *lane)
         return;
     }
     counter_add(lane->engine->params.counters, COUNTER_PEERS_CONNECTED, 1);
-    LOG_INFO(lane->engine->params.log, "peer %016llx uses %s", (unsigned long long)peer->uid,
-             peer->explain != NULL ? peer->explain : link_lane_name(lane));
+    char why[512];
+    link_peer_why(peer, why, sizeof(why));
+    LOG_INFO(lane->engine->params.log, "peer %016llx uses %s", (unsigned long long)peer->uid, why);
     link_peer_run_imports(peer);
     link_drain(peer);
 }
