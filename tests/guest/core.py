@@ -15,6 +15,8 @@ import shared
 from shared import procs, vm
 
 BUILD = pathlib.Path(os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "."))
+ROOT = shared.HERE.parents[1]
+WAYS = ("rc", "ud", "rc,ud")
 FILTER = "--gtest_filter='*/rc:*/ud:*/rc_ud'"  # tests that are parametrised over transports end so
 # A device in software is slow, and a dead peer over datagrams is known by its silence only.
 SETTINGS = "VBN_LINK_PEER_TIMEOUT=5s"
@@ -73,6 +75,23 @@ class InfoTest(unittest.TestCase):
                 server.wait()
                 self.assertEqual(client.status, 0, client.output + server.output)
                 self.assertIn(f"a message went there and back over {first}", client.output)
+
+
+class JavaTest(unittest.TestCase):
+    def test_java_gets_its_messages_back_unchanged_and_reads_memory_over_rdma(self):
+        tests = ROOT / "native-core" / "java" / "target" / "test-classes"
+        jars = list((ROOT / "spark-rdma-shuffle" / "dist" / "target").glob("spark-rdma-shuffle-[0-9]*.jar"))
+        if not jars or not (tests / "org").is_dir():
+            self.skipTest("the Java core is not built: ./verbena build")
+        program = f"java -Xmx256m -XX:+UseSerialGC -Dverbena.native.path={BUILD}/libvbnjni.so -cp {jars[0]}:{tests}"
+        with vm.one(memory=2048, cpus=2) as guest:
+            for way in WAYS:
+                with self.subTest(way):
+                    result = guest.run(f"{program} org.verbena.core.Child talk {way}", PROGRAM_SECONDS)
+                    said = result.output.splitlines()
+                    for line in ("reply 0", "reply 100", "reply 100000", "reply 5000003", "talked"):
+                        self.assertIn(line, said, result.output)
+                    self.assertEqual(result.status, 0, result.output)
 
 
 if __name__ == "__main__":

@@ -117,17 +117,21 @@ final class Child implements AutoCloseable {
         try (VbnContext context = VbnContext.open(config); VbnEngine engine = context.startEngine("a");
                 VbnEngine other = context.startEngine("b"); VbnMemory memory = context.allocate(1 << 20)) {
             Fixture.serveEcho(context, other);
-            BlockingQueue<Long> replies = new ArrayBlockingQueue<>(100);
+            BlockingQueue<ByteBuffer> replies = new ArrayBlockingQueue<>(100);
             engine.onMessage(Fixture.REPLY, message -> {
-                if (message.remote() != null) {
-                    engine.drop(message.remote());
+                ByteBuffer got = ByteBuffer.allocateDirect((int) message.length());
+                if (message.remote() == null) {
+                    replies.add(got.put(message.data()).flip());
+                } else {
+                    engine.pull(message.remote(), got, (error, length) -> replies.add(got));
                 }
-                replies.add(message.length());
             });
             VbnPeer peer = engine.connect(other.address(), null);
-            for (int size : new int[] {0, 100, 100_000}) {
-                engine.send(peer, Fixture.ECHO, null, new ByteBuffer[] {Fixture.pattern(size, 0)}, null);
-                System.out.println("reply " + replies.poll(Fixture.TIMEOUT_SECONDS, TimeUnit.SECONDS));
+            for (int size : new int[] {0, 100, 100_000, 5_000_003}) {
+                ByteBuffer data = Fixture.pattern(size, 0);
+                engine.send(peer, Fixture.ECHO, null, new ByteBuffer[] {data}, null);
+                boolean same = data.equals(replies.poll(Fixture.TIMEOUT_SECONDS, TimeUnit.SECONDS));
+                System.out.println("reply " + (same ? size : "damaged or late"));
             }
             try (VbnKey key = engine.importKey(peer, memory.exportKey(0, 4096, true))) {
                 Fixture.Wait get = new Fixture.Wait();

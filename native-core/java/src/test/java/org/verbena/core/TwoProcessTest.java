@@ -140,6 +140,7 @@ class TwoProcessTest {
             assertEquals("0", child.expect("reply"));
             assertEquals("100", child.expect("reply"));
             assertEquals("100000", child.expect("reply"));
+            assertEquals("5000003", child.expect("reply"));
             List<String> rest = child.finish();
             assertTrue(rest.contains("refused VBN_ERR_SETTING") && rest.contains("talked") && rest.contains("exit 0"),
                 rest.toString());
