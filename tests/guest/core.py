@@ -22,7 +22,7 @@ FILTER = "--gtest_filter='*/rc:*/ud:*/rc_ud'"  # tests that are parametrised ove
 SETTINGS = "VBN_LINK_PEER_TIMEOUT=5s"
 CUT = {"multi_calls": "VBN_TEST_SEED=1 ./multi_calls --gtest_filter='*/rc'"}  # slow; tests/verbs has all of it
 PROGRAM_SECONDS = 400
-AT_ONCE = 2
+AT_ONCE = SHARDS = 3  # shards of a program take every third test: one transport each
 RAN = re.compile(r"^\[==========\] [1-9]\d* tests? from .* ran", re.M)
 
 
@@ -30,8 +30,18 @@ def programs():
     return sorted(path.name for path in BUILD.glob("multi_*") if path.is_file() and os.access(path, os.X_OK))
 
 
-def run(guest, name):
-    return guest.run(f"cd {BUILD} && {SETTINGS} " + CUT.get(name, f"./{name} {FILTER}"), PROGRAM_SECONDS)
+def parts(names):
+    """(what to run, its command line): each program in shards, the slow ones cut."""
+    for name in names:
+        if name in CUT:
+            yield name, CUT[name]
+            continue
+        for shard in range(SHARDS):
+            yield f"{name}, part {shard + 1}", f"GTEST_TOTAL_SHARDS={SHARDS} GTEST_SHARD_INDEX={shard} ./{name} {FILTER}"
+
+
+def run(guest, command):
+    return guest.run(f"cd {BUILD} && {SETTINGS} {command}", PROGRAM_SECONDS)
 
 
 class ProgramsTest(unittest.TestCase):
@@ -42,9 +52,9 @@ class ProgramsTest(unittest.TestCase):
             chosen = re.findall(r"^ran:(\w+)", listing, re.M)
             self.assertIn("multi_messages", chosen, listing)
             with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-                results = list(pool.map(lambda name: run(guest, name), chosen))
+                results = list(pool.map(lambda part: run(guest, part[1]), parts(chosen)))
         failed = []
-        for name, result in zip(chosen, results):
+        for (name, _), result in zip(parts(chosen), results):
             print(f"{name} in a guest: status {result.status}\n{result.output}", flush=True)
             if result.status != 0 or not RAN.search(result.output):
                 failed.append(f"{name} (status {result.status})")
