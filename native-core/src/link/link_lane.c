@@ -149,6 +149,13 @@ void link_lane_fail(link_lane_t *lane, vbn_status_t status, const char *text)
         link_peer_end(peer, status, text, true);
 }
 
+static const tl_caps_t *caps_of(const link_lane_t *lane)
+{
+    if (lane->ops->ep_caps != NULL && lane->ep != NULL)
+        return lane->ops->ep_caps(lane->ep);
+    return lane->ops->caps(lane->engine->transports[lane->transport].iface);
+}
+
 void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
 {
     if (peer->lane != NULL && peer->lane != lane)
@@ -159,7 +166,7 @@ void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
     peer->lane = lane;
     peer->clear = NULL;
     peer->transport = lane->transport;
-    peer->head.caps = lane->ops->caps(lane->engine->transports[lane->transport].iface);
+    peer->head.caps = caps_of(lane);
     peer->accepted = !lane->initiator;
     link_lane_count_costly(lane);
     peer->remote_epoch = epoch;

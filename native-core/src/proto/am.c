@@ -104,8 +104,11 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const 
     vbn_status_t status = op_begin(user_op, peer, OP_LARGE, iov, count, message->length, true);
     if (status != VBN_OK)
         return status;
+    proto_engine_t *engine = op->stream.engine;
     proto_header_t header = *message;
     header.op = op->handle;
+    if (engine->packing && (header.stages & STAGE_COMPRESS) == 0 && cost_limits(engine, peer)->packing_pays)
+        header.stages |= STAGE_LZ4;
     op->stream.stages = (uint8_t)header.stages;
     direct_offer(op, &header);
     status = proto_send_header(peer, &header);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cost.c - the cost model applied to transports: what their caps and this host's figures make of a path, and up to which
- * size messages go whole. */
+ * cost.c - the cost model applied to transports: what their caps and this host's figures make of a path, and which sizes
+ * of messages go which way. */
 #include "proto/proto_private.h"
 
 #include <string.h>
@@ -22,22 +22,38 @@ model_path_t cost_path(const proto_engine_t *engine, const tl_caps_t *caps)
                           .map = map};
 }
 
-static uint64_t compute(const proto_engine_t *engine, const tl_caps_t *caps)
+static uint64_t whole_limit(const proto_engine_t *engine, const model_path_t *path)
 {
-    model_path_t path = cost_path(engine, caps);
     uint64_t setting = engine->am_small_max;
     if (setting != 0)
-        return setting < path.whole_max ? setting : path.whole_max;
-    if (path.whole_max <= COST_WHOLE_LEAST)
-        return path.whole_max;
+        return setting < path->whole_max ? setting : path->whole_max;
+    if (path->whole_max <= COST_WHOLE_LEAST)
+        return path->whole_max;
     model_t model;
-    model_message(&model, &engine->host, &path, MODEL_BIT(MODEL_WHOLE) | MODEL_BIT(MODEL_STREAM));
+    model_message(&model, &engine->host, path, MODEL_BIT(MODEL_WHOLE) | MODEL_BIT(MODEL_STREAM));
     return model_whole_limit(&model, COST_WHOLE_LEAST,
-                             path.whole_max < COST_WHOLE_MOST ? path.whole_max : COST_WHOLE_MOST);
+                             path->whole_max < COST_WHOLE_MOST ? path->whole_max : COST_WHOLE_MOST);
+}
+
+static uint64_t best_from(const proto_engine_t *engine, const model_path_t *path, model_way_t way, model_way_t other,
+                          uint64_t least)
+{
+    model_t model;
+    model_message(&model, &engine->host, path, MODEL_BIT(way) | MODEL_BIT(other));
+    return model_best_from(&model, way, least);
+}
+
+static void compute(const proto_engine_t *engine, cost_limit_t *limit)
+{
+    model_path_t path = cost_path(engine, &limit->caps);
+    limit->limit = whole_limit(engine, &path);
+    limit->direct_from = best_from(engine, &path, MODEL_CMA, MODEL_STREAM, COST_DIRECT_LEAST);
+    limit->help_from = best_from(engine, &path, MODEL_BOTH, MODEL_CMA, COST_HELP_LEAST);
+    limit->packing_pays = model_packing_pays(&engine->host, &path);
 }
 
 /* Remembered by value: caps of a peer may change when it becomes ready. The one used last comes first. */
-COLD uint64_t cost_find_limit(proto_engine_t *engine, const tl_caps_t *caps)
+COLD const cost_limit_t *cost_find(proto_engine_t *engine, const tl_caps_t *caps)
 {
     unsigned at = 1;
     while (at < COST_LIMITS - 1 && memcmp(&engine->limits[at].caps, caps, sizeof(*caps)) != 0)
@@ -46,9 +62,9 @@ COLD uint64_t cost_find_limit(proto_engine_t *engine, const tl_caps_t *caps)
     if (memcmp(&found.caps, caps, sizeof(*caps)) != 0) {
         memset(&found, 0, sizeof(found));
         memcpy(&found.caps, caps, sizeof(*caps));
-        found.limit = compute(engine, caps);
+        compute(engine, &found);
     }
     engine->limits[at] = engine->limits[0];
     engine->limits[0] = found;
-    return found.limit;
+    return &engine->limits[0];
 }

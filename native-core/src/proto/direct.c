@@ -4,7 +4,7 @@
  *
  *   sender                                       receiver
  *   RTS_AT: my address, key of my memory  --->   maps the memory, or reads the sender's process, chunk by chunk
- *                                         <---   PULL_AT (from PROTO_HELP_MIN on): my address, claim
+ *                                         <---   PULL_AT (cost_limit_t.help_from on): my address, claim
  *   writes chunks from the end of the message
  *   into the receiver's process, as the claim    the claim (tl/claim.h) says where both meet
  *   allows, then HELPED                   --->   (only when the sender has taken a chunk)
@@ -86,7 +86,8 @@ void direct_offer(proto_op_t *op, proto_header_t *header)
     const proto_stream_t *s = &op->stream;
     tl_direct_t direct;
     mem_key_info_t info;
-    const void *data = s->length >= PROTO_DIRECT_MIN && header->stages == 0 ? cursor_contiguous(&s->cursor, s->length) : NULL;
+    bool pays = header->stages == 0 && s->length >= cost_limits(s->engine, s->peer)->direct_from;
+    const void *data = pays ? cursor_contiguous(&s->cursor, s->length) : NULL;
     if (data == NULL || !reach(op, &direct))
         return;
     proto_place_t place = {.address = direct.copies ? (uint64_t)(uintptr_t)data : 0};
@@ -177,12 +178,14 @@ static bool choose_source(proto_op_t *op, const proto_place_t *place, const tl_d
     return s->key != 0 || s->key_offset != 0;
 }
 
-/* Without a free claim, or for short messages, the receiver copies alone. */
+/* Without a free claim, or where help does not pay, the receiver copies alone. */
 static void ask_for_help(proto_op_t *op, const tl_direct_t *direct)
 {
     proto_stream_t *s = &op->stream;
     proto_peer_t *p = proto_peer_of(s->peer);
     unsigned slot = 0;
+    if (s->length < cost_limits(s->engine, s->peer)->help_from)
+        return;
     while (slot < TL_CLAIMS && (*direct->used & 1u << slot) != 0)
         slot++;
     if (!direct->copies || slot == TL_CLAIMS || chunk_count(s->length) > CLAIM_CHUNKS_MAX)
@@ -206,8 +209,7 @@ bool direct_begin(proto_op_t *op, const proto_place_t *place)
         cursor_contiguous(&s->cursor, s->length) == NULL || !reach(op, &direct) || !choose_source(op, place, &direct))
         return false;
     op->state = OP_COPYING;
-    if (s->length >= PROTO_HELP_MIN)
-        ask_for_help(op, &direct);
+    ask_for_help(op, &direct);
     list_append(&s->engine->copying, &s->active);
     return true;
 }
@@ -288,7 +290,7 @@ static void receive(proto_op_t *op)
     uint32_t index = CLAIM_NONE;
     if (!reach(op, &direct))
         return; /* the end of the peer ends the op */
-    if (d->slot == 0 && d->chunks == 0 && !d->unhelped && s->length >= PROTO_HELP_MIN)
+    if (d->slot == 0 && d->chunks == 0 && !d->unhelped)
         ask_for_help(op, &direct); /* its turn: others have given their claims back */
     if (d->slot != 0)
         index = claim_front(&direct.ours[d->slot - 1], d->tag, (uint32_t)total);

@@ -287,8 +287,10 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     engine->am_small_max = params->settings->proto_am_small_max;
     uint64_t whole_most = engine->am_small_max == 0 ? COST_WHOLE_MOST : engine->am_small_max;
     engine->short_max = whole_most < LINK_SHORT_MAX ? whole_most : LINK_SHORT_MAX;
-    static const unsigned COMPRESS[] = {[SETTING_PROTO_COMPRESS_OFF] = 0, [SETTING_PROTO_COMPRESS_LZ4] = STAGE_LZ4,
+    static const unsigned COMPRESS[] = {[SETTING_PROTO_COMPRESS_AUTO] = 0, [SETTING_PROTO_COMPRESS_OFF] = 0,
+                                        [SETTING_PROTO_COMPRESS_LZ4] = STAGE_LZ4,
                                         [SETTING_PROTO_COMPRESS_ZSTD] = STAGE_ZSTD};
+    engine->packing = params->settings->proto_compress == SETTING_PROTO_COMPRESS_AUTO;
     engine->stages = COMPRESS[params->settings->proto_compress];
     if (params->settings->proto_checksum)
         engine->stages |= STAGE_CHECKSUM;

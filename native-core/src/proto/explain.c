@@ -41,14 +41,14 @@ static void add_packets(text_t *text, const proto_engine_t *engine, const tl_cap
 }
 
 /* What an announced message of one piece at both sides may do instead. */
-static void add_direct(text_t *text, const vbn_peer_t *peer, uint64_t size)
+static void add_direct(text_t *text, const vbn_peer_t *peer, const cost_limit_t *limits, uint64_t size)
 {
     tl_direct_t direct;
-    if (size < PROTO_DIRECT_MIN || !link_direct(peer, &direct))
+    if (size < limits->direct_from || !link_direct(peer, &direct))
         return;
     if (direct.copies)
         add(text, "in one copy from memory of vbn_mem_alloc, which it maps, or from the sender's process (tl.shm.copy)%s, "
-            "else ", size >= PROTO_HELP_MIN ? ", the sender copying a part" : "");
+            "else ", size >= limits->help_from ? ", the sender copying a part" : "");
     else
         add(text, "in one copy from memory of vbn_mem_alloc, which it maps, else (this kernel or tl.shm.copy forbids "
             "direct copies between both processes) ");
@@ -71,17 +71,17 @@ static void add_estimates(text_t *text, const model_t *model, model_way_t chosen
 }
 
 /* Ways that a message may take, depending on where its buffers lie. */
-static unsigned ways_to(const vbn_peer_t *peer, uint64_t size, bool map)
+static unsigned ways_to(const vbn_peer_t *peer, const cost_limit_t *limits, uint64_t size, bool map)
 {
     tl_direct_t direct;
     unsigned ways = MODEL_BIT(MODEL_WHOLE) | MODEL_BIT(MODEL_STREAM);
     if (map)
         ways |= MODEL_BIT(MODEL_PUT);
-    if (size < PROTO_DIRECT_MIN || !link_direct(peer, &direct))
+    if (size < limits->direct_from || !link_direct(peer, &direct))
         return ways;
     ways |= MODEL_BIT(MODEL_GET);
     if (direct.copies)
-        ways |= MODEL_BIT(MODEL_CMA) | (size >= PROTO_HELP_MIN ? MODEL_BIT(MODEL_BOTH) : 0);
+        ways |= MODEL_BIT(MODEL_CMA) | (size >= limits->help_from ? MODEL_BIT(MODEL_BOTH) : 0);
     return ways;
 }
 
@@ -104,18 +104,22 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
 {
     proto_engine_t *engine = proto_engine_of(peer);
     const tl_caps_t *caps = link_caps(peer);
-    uint64_t limit = proto_small_limit(engine, peer);
+    const cost_limit_t *limits = cost_limits(engine, peer);
+    uint64_t limit = limits->limit;
     model_path_t path = cost_path(engine, caps);
     const char *why = why_limit(engine, limit, &path);
     model_t model;
-    model_message(&model, &engine->host, &path, ways_to(peer, size, path.map));
+    model_message(&model, &engine->host, &path, ways_to(peer, limits, size, path.map));
     if (size <= limit) {
         add(text, "goes whole in one packet (up to %llu bytes: %s)", (unsigned long long)limit, why);
         if (tagged)
             add(text, "; announced while %u bytes sent before have no receive", PROTO_TAG_CREDIT);
     } else {
         add(text, "is announced and pulled by the receiver ");
-        add_direct(text, peer, size);
+        if (engine->packing && limits->packing_pays)
+            add(text, "compressed by LZ4 (proto.compress), ");
+        else
+            add_direct(text, peer, limits, size);
         if (path.map)
             add(text, "by the sender's copy into memory that the receiver has exported for writing, else ");
         add(text, "in ");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * measure_file.c - the file that keeps what was measured, for the next start on this host.
  *
- *   offset 0   8 bytes  "VBNCOST1"           16  u32  processors this process may use
+ *   offset 0   8 bytes  "VBNCOST2"           16  u32  processors this process may use
  *          8   u64      host (boot id)       20  u32  copy_ps       24  u32  handover_ns    28  u32  syscall_ns
- *                                            32  u32  CRC-32C of all before; little endian, 36 bytes */
+ *         32  u32      pack_ps               36  u32  CRC-32C of all before; little endian, 40 bytes */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,9 +17,9 @@
 #include "base/os.h"
 #include "proto/measure.h"
 
-#define FILE_BYTES 36u
-#define CHECK_AT 32u
-static const char MAGIC[8] = {'V', 'B', 'N', 'C', 'O', 'S', 'T', '1'};
+#define FILE_BYTES 40u
+#define CHECK_AT 36u
+static const char MAGIC[8] = {'V', 'B', 'N', 'C', 'O', 'S', 'T', '2'};
 
 static void encode(const model_host_t *host, uint8_t *bytes)
 {
@@ -29,13 +29,14 @@ static void encode(const model_host_t *host, uint8_t *bytes)
     le_put_u32(bytes + 20, host->copy_ps);
     le_put_u32(bytes + 24, host->handover_ns);
     le_put_u32(bytes + 28, host->syscall_ns);
+    le_put_u32(bytes + 32, host->pack_ps);
     le_put_u32(bytes + CHECK_AT, crc32c(0, bytes, CHECK_AT));
 }
 
 static bool possible(const model_host_t *host)
 {
     return host->copy_ps >= 1 && host->copy_ps <= 10000 && host->handover_ns >= 1 && host->handover_ns <= 100000 &&
-           host->syscall_ns >= 1 && host->syscall_ns <= 100000;
+           host->syscall_ns >= 1 && host->syscall_ns <= 100000 && host->pack_ps >= 1 && host->pack_ps <= 1000000;
 }
 
 static vbn_status_t decode(const char *path, const uint8_t *bytes, model_host_t *host_p)
@@ -47,7 +48,7 @@ static vbn_status_t decode(const char *path, const uint8_t *bytes, model_host_t 
     if (le_get_u64(bytes + 8) != os_host_id() || le_get_u32(bytes + 16) != os_cpu_count())
         return err_set(VBN_ERR_STALE, "%s was measured on another host, boot or set of processors", path);
     model_host_t host = {.copy_ps = le_get_u32(bytes + 20), .handover_ns = le_get_u32(bytes + 24),
-                         .syscall_ns = le_get_u32(bytes + 28)};
+                         .syscall_ns = le_get_u32(bytes + 28), .pack_ps = le_get_u32(bytes + 32)};
     if (!possible(&host))
         return err_set(VBN_ERR_CORRUPT, "%s has costs that cannot be", path);
     *host_p = host;

@@ -124,6 +124,29 @@ uint64_t model_whole_limit(const model_t *model, uint64_t least, uint64_t most)
     return low;
 }
 
+uint64_t model_best_from(const model_t *model, model_way_t way, uint64_t least)
+{
+    uint64_t low = least, high = UINT64_C(1) << 30;
+    const model_curve_t *best = model_best(model, high);
+    if (best == NULL || best->way != way)
+        return MODEL_IMPOSSIBLE;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        best = model_best(model, middle);
+        if (best != NULL && best->way == way)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+bool model_packing_pays(const model_host_t *host, const model_path_t *path)
+{
+    uint64_t plain = path->byte_ps, packed = host->pack_ps + plain / 2;
+    return packed * 10 < plain * 9;
+}
+
 const char *model_way_name(model_way_t way)
 {
     static const char *const NAMES[MODEL_WAYS] = {

@@ -36,10 +36,11 @@ typedef struct model_host {
     uint32_t copy_ps;     /* a byte of a large copy */
     uint32_t handover_ns; /* a cache line from one core to another */
     uint32_t syscall_ns;  /* the cheapest system call */
+    uint32_t pack_ps;     /* a byte compressed by LZ4 */
 } model_host_t;
 
 /* What is assumed where nothing was measured. */
-#define MODEL_HOST_DEFAULT ((model_host_t){.copy_ps = 100, .handover_ns = 100, .syscall_ns = 150})
+#define MODEL_HOST_DEFAULT ((model_host_t){.copy_ps = 100, .handover_ns = 100, .syscall_ns = 150, .pack_ps = 2500})
 
 /* One transport on one host. */
 typedef struct model_path {
@@ -82,6 +83,11 @@ const model_curve_t *model_find(const model_t *model, model_way_t way); /* NULL:
 const model_curve_t *model_best(const model_t *model, uint64_t bytes);
 /* Most bytes, from `least` up to `most`, that are best sent whole; `least` when not even those are. */
 uint64_t model_whole_limit(const model_t *model, uint64_t least, uint64_t most);
+/* Fewest bytes, `least` or more, from which `way` is the best of the model; MODEL_IMPOSSIBLE when it is not at 1 GiB. The
+ * way must be the one with the cheapest byte, so that there is one crossing. */
+uint64_t model_best_from(const model_t *model, model_way_t way, uint64_t least);
+/* Compressing data, assumed to become half, saves a tenth of the time or more on this path. */
+bool model_packing_pays(const model_host_t *host, const model_path_t *path);
 const char *model_way_name(model_way_t way);
 
 #endif

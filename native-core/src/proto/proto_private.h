@@ -18,8 +18,6 @@
 #define PROTO_PUMP_MAX 64u       /* segments of one transfer sent in a row, so that others get their turn */
 #define PROTO_MAX_OPS (1u << 24) /* operations with a handle that may be pending in a worker */
 
-#define PROTO_DIRECT_MIN (8u << 10) /* announced messages of one piece that are copied without packets where possible */
-#define PROTO_HELP_MIN (64u << 10)  /* and by both sides together */
 #define PROTO_COPY_CHUNKS 1u        /* of up to 256 KiB, per progress call */
 #define PROTO_BOUNCE_BYTES STAGE_CHUNK /* data that is not a list of buffers, or compressed, is sent through copies */
 
@@ -256,10 +254,16 @@ typedef struct proto_handler {
 #define COST_WHOLE_LEAST 4096u    /* the model lets at least this go whole, so that users can count on it */
 #define COST_WHOLE_MOST 16384u    /* and at most this */
 
-/* The limit of messages that go whole, for transports with these caps. */
+#define COST_DIRECT_LEAST (8u << 10) /* shorter messages never go past the packets: finding their memory takes as long */
+#define COST_HELP_LEAST (64u << 10) /* two chunks (direct.c) */
+
+/* What the model says of transports with these caps, in bytes of data. */
 typedef struct cost_limit {
     tl_caps_t caps;
-    uint64_t limit;
+    uint64_t limit;       /* most that goes whole */
+    uint64_t direct_from; /* least that is copied past the packets, where both sides' memory allows it */
+    uint64_t help_from;   /* and by both sides together */
+    bool packing_pays;
 } cost_limit_t;
 
 /* The operation that is being timed (traffic.h). */
@@ -295,6 +299,7 @@ struct proto_engine {
     mpool_t bounces;
     stage_box_t box;
     unsigned stages; /* offered for announced messages by the settings */
+    bool packing;    /* and LZ4 where the model says that it pays */
     tag_match_t tags;
     mpool_t tag_messages;
     list_link_t tag_probed; /* vbn_tag_message.all */
@@ -350,14 +355,19 @@ void proto_send_status(vbn_peer_t *peer, uint64_t op, vbn_status_t status, bool 
 /* ---- cost.c */
 /* What the model is told of a transport. */
 model_path_t cost_path(const proto_engine_t *engine, const tl_caps_t *caps);
-uint64_t cost_find_limit(proto_engine_t *engine, const tl_caps_t *caps);
-/* Most data that goes whole in one packet to this peer. */
-static inline uint64_t proto_small_limit(proto_engine_t *engine, const vbn_peer_t *peer)
+/* Makes limits[0] the one of these caps. */
+const cost_limit_t *cost_find(proto_engine_t *engine, const tl_caps_t *caps);
+static inline const cost_limit_t *cost_limits(proto_engine_t *engine, const vbn_peer_t *peer)
 {
     const tl_caps_t *caps = link_caps(peer);
     if (LIKELY(memcmp(&engine->limits[0].caps, caps, sizeof(*caps)) == 0))
-        return engine->limits[0].limit;
-    return cost_find_limit(engine, caps);
+        return &engine->limits[0];
+    return cost_find(engine, caps);
+}
+/* Most data that goes whole in one packet to this peer. */
+static inline uint64_t proto_small_limit(proto_engine_t *engine, const vbn_peer_t *peer)
+{
+    return cost_limits(engine, peer)->limit;
 }
 
 /* ---- op.c */

@@ -116,6 +116,8 @@ struct tl_ops {
     vbn_status_t (*open)(const tl_params_t *params, tl_iface_t **iface_p);
     void (*close)(tl_iface_t *iface); /* drops all endpoints, no upcalls */
     const tl_caps_t *(*caps)(const tl_iface_t *iface);
+    /* Optional: caps of a READY endpoint, where some peers are nearer than others. They live as long as the interface. */
+    const tl_caps_t *(*ep_caps)(const tl_ep_t *ep);
     /* Writes this interface's address, at most TL_ADDRESS_MAX bytes. */
     vbn_status_t (*address)(const tl_iface_t *iface, void *buffer, size_t *length_p);
     /* VBN_OK when the (untrusted, bounded) address can be reached from here, else VBN_ERR_UNREACHABLE or PROTOCOL; reason

@@ -29,7 +29,11 @@ SUITES = {"shuffle": OURS + "VShuffleSuite", "pairs": OURS + "VPairRDDFunctionsS
           "shuffle-remote": OURS + "VShuffleRemoteSuite", "distributed": "org.apache.spark.DistributedSuite",
           "cleaner": "org.apache.spark.ContextCleanerSuite",
           "decommission": "org.apache.spark.storage.BlockManagerDecommissionIntegrationSuite"}
-DEFAULT = tuple(SUITES)[:6]
+DEFAULT = ("shuffle", "pairs", "sorting", "failure", "broadcast", "host-local", "distributed")
+# Of suites that take long, the tests that run without --full. DistributedSuite's other half caches blocks in each storage
+# level with and without encryption: a cluster of its own for each, 8 minutes in all, and next to nothing of it is ours.
+SHORT = {SUITES["distributed"]: ("groupByKey", "local-cluster", "serializable", "accumulators", "broadcast", "failing task",
+                                 "recover from", "fit in memory", "environment", "unpersist", "reference partitions")}
 # Tests of Spark that look into the stock shuffle (its files by name, its classes): part of the test's name, and which test
 # of ours (spark-rdma-shuffle/it, tests/spark/it) states the same about slabs. Other suites of Spark that make stock classes themselves
 # (SortShuffleManagerSuite, *ShuffleWriterSuite, IndexShuffleBlockResolverSuite, ...) say nothing about a plugin.
@@ -37,6 +41,8 @@ WHITE_BOX = {
     "cannot find its local shuffle file": "LostOutputTest: a lost map output, an output before its stage ran",
     "SPARK-36206": "LostOutputTest: damage in a compressed block",
     "SPARK-3426": "LostOutputTest: every combination of compression settings",
+    "cleanup shuffle": "CleanerTest: a shuffle cleaned by order, and one that nobody refers to",
+    "cleanup RDD + shuffle": "CleanerTest, and HostLocal in tests/spark/it for executors of their own",
     "SPARK-32077": "asks for the class NettyBlockTransferService; HostLocal in tests/spark/it counts the bytes",
 }
 REPLACED_BY_SPARK = ("scala-library-", "scala-reflect-", "scala-xml_", "objenesis-")
@@ -145,6 +151,7 @@ def run_suite(suite, only, work, classes, lib, jar, properties):
 
 
 def run_all(suites, only, stock, work):
+    """only: {suite: texts of which a test's name must have one}."""
     cache = os.environ.get("VERBENA_CACHE") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "verbena")
     lib = libraries(cache)
@@ -155,7 +162,7 @@ def run_all(suites, only, stock, work):
     compile_suites(classes, lib)
     totals = [0, 0, 0]
     for suite in suites:
-        results = run_suite(suite, only, work, classes, lib, jar, {} if stock else spark.OURS)
+        results = run_suite(suite, only.get(suite, ()), work, classes, lib, jar, {} if stock else spark.OURS)
         for place, names in enumerate(results):
             totals[place] += len(names)
         print(f"{suite}: " + ", ".join(f"{len(names)} {word}" for names, word in zip(
@@ -172,19 +179,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}, or a class name")
     parser.add_argument("--stock", action="store_true", help="with Spark's own shuffle: checks the runner itself")
-    parser.add_argument("--full", action="store_true", help="all suites of the list")
+    parser.add_argument("--full", action="store_true", help="all suites of the list, whole")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="only tests whose names have TEXT")
     parser.add_argument("--work", help="folder for logs, kept (default: a temporary one)")
     options = parser.parse_args()
     names = options.suites or (SUITES if options.full else DEFAULT)
     suites = [SUITES.get(name, name) for name in names]
+    only = {suite: options.only for suite in suites} if options.only else {} if options.suites or options.full else SHORT
     procs.install_signals()
     try:
         if options.work:
             os.makedirs(options.work, exist_ok=True)
-            return run_all(suites, options.only, options.stock, os.path.abspath(options.work))
+            return run_all(suites, only, options.stock, os.path.abspath(options.work))
         with tempfile.TemporaryDirectory(prefix="verbena-conformance-") as work:
-            return run_all(suites, options.only, options.stock, work)
+            return run_all(suites, only, options.stock, work)
     except procs.Failed as failure:
         print(f"conformance: {failure}", file=sys.stderr)
         return 1

@@ -2,7 +2,7 @@
 """The same jobs give the same results as with stock shuffle, and the logs say by which path."""
 import unittest
 
-from shared import NO_HOST_LOCAL, SCALE, STOCK_ONLY, Application, SparkTest, spark
+from shared import NO_HOST_LOCAL, SCALE, STOCK_ONLY, Application, SparkTest, await_true, spark
 
 JOBS = {
     "groupby": {"job": "groupby", "maps": 6, "pairs": 3000 * SCALE, "size": 1000, "reducers": 5},
@@ -32,6 +32,8 @@ class Results(SparkTest):
 
 
 class HostLocal(Results):
+    properties = {"spark.cleaner.periodicGC.interval": "5s"}  # test_i; Spark's default is half an hour
+
     def test_a_the_side_under_test_really_uses_its_shuffle_manager(self):
         wanted = "sort" if STOCK_ONLY else spark.OURS["spark.shuffle.manager"]
         self.assertEqual(self.ours.hello["shuffle_manager"], wanted)
@@ -66,8 +68,15 @@ class HostLocal(Results):
             self.assertRegex(log, r"map outputs in memory, at most \d+ MiB in /dev/shm \(a quarter of \d+ MiB")
             self.assertRegex(log, r"blocks of other executors by shm,tcp from 127.0.0.1, else by Spark's transport")
 
+    @unittest.skipIf(STOCK_ONLY, "stock's map outputs are files")
+    def test_i_shuffles_that_the_driver_has_forgotten_give_their_memory_back_in_all_executors(self):
+        self.right(self.ours, "groupby", JOBS["groupby"], 6)
+        self.assertNotEqual(self.ours.map_outputs(), set())
+        self.ours.drop("groupby")
+        await_true(lambda: not self.ours.map_outputs(), 60, "Spark's cleaner removes all map outputs")
+
     @unittest.skipIf(STOCK_ONLY, "stock has no such lines")
-    def test_i_at_the_end_the_driver_tells_the_bytes_by_path_and_nothing_stays_in_shared_memory(self):
+    def test_j_at_the_end_the_driver_tells_the_bytes_by_path_and_nothing_stays_in_shared_memory(self):
         self.ours.stop()
         self.assertGreater(self.ours.total("from own memory"), 1 << 20)
         self.assertGreater(self.ours.total("from mapped memory of neighbours"), 1 << 20)

@@ -17,6 +17,8 @@
 #define HOT_LOOKS 8u              /* turns between two looks at epoll while an endpoint is hot */
 #define LOOK_GAP_ALONE_NS 20000u  /* the same without any connection: only a new one can come */
 
+#define HOST_MBYTES_PER_S 5000u /* what the kernel's stack moves without a wire in between */
+
 static void init_fields(tcp_iface_t *iface, const tl_params_t *params)
 {
     uint32_t chunk = (uint32_t)params->settings->tl_tcp_chunk_bytes;
@@ -35,7 +37,7 @@ static void init_fields(tcp_iface_t *iface, const tl_params_t *params)
     iface->caps.eager_best = TCP_DIRECT_MIN < chunk ? TCP_DIRECT_MIN : chunk;
     iface->caps.stream_chunk = chunk;
     iface->caps.latency_ns = 10000;
-    iface->caps.mbytes_per_s = 5000;
+    iface->caps.mbytes_per_s = HOST_MBYTES_PER_S;
     iface->caps.syscalls = 3;
     iface->caps.copies = 2;
 }
@@ -81,6 +83,14 @@ static vbn_status_t open_tls(tcp_iface_t *iface)
     return tcp_tls_open(iface->params.job_key, &iface->tls);
 }
 
+static void set_speed(tcp_iface_t *iface)
+{
+    uint32_t wire = iface->choice.mbytes_per_s;
+    iface->near_caps = iface->caps;
+    if (wire > 0 && wire < HOST_MBYTES_PER_S)
+        iface->caps.mbytes_per_s = wire;
+}
+
 static vbn_status_t tcp_open(const tl_params_t *params, tl_iface_t **iface_p)
 {
     tcp_iface_t *iface = calloc(1, sizeof(*iface));
@@ -94,6 +104,7 @@ static vbn_status_t tcp_open(const tl_params_t *params, tl_iface_t **iface_p)
         tcp_close(&iface->base);
         return status;
     }
+    set_speed(iface);
     char text[TCP_ENDPOINT_TEXT];
     tcp_ip_text(&iface->choice.ip, iface->address.port, text);
     LOG_INFO(params->log, "tcp listens on %s: %s", text, iface->choice.why);
@@ -104,6 +115,14 @@ static vbn_status_t tcp_open(const tl_params_t *params, tl_iface_t **iface_p)
 static const tl_caps_t *tcp_caps(const tl_iface_t *base)
 {
     return &tcp_iface_of(base)->caps;
+}
+
+static const tl_caps_t *tcp_ep_caps(const tl_ep_t *base)
+{
+    const tcp_ep_t *ep = container_of(base, tcp_ep_t, base);
+    const tcp_iface_t *iface = ep->iface;
+    bool near = tcp_ip_is_loopback(&ep->peer_ip) || tcp_ip_equal(&ep->peer_ip, &iface->choice.ip);
+    return near ? &iface->near_caps : &iface->caps;
 }
 
 static vbn_status_t tcp_address(const tl_iface_t *base, void *buffer, size_t *length_p)
@@ -286,6 +305,7 @@ const tl_ops_t tl_tcp_ops = {
     .open = tcp_open,
     .close = tcp_close,
     .caps = tcp_caps,
+    .ep_caps = tcp_ep_caps,
     .address = tcp_address,
     .reachable = tcp_reachable,
     .progress = tcp_progress,

@@ -116,7 +116,8 @@ typedef struct tcp_ep {
 struct tcp_iface {
     tl_iface_t base;
     tl_params_t params;
-    tl_caps_t caps;
+    tl_caps_t caps;      /* towards other hosts, at the interface's speed */
+    tl_caps_t near_caps; /* towards this host */
     tcp_address_t address;
     tcp_choice_t choice;
     tcp_tls_context_t *tls; /* NULL: plain */

@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <limits.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define ROUTE_UP 0x0001u
@@ -83,6 +86,19 @@ static bool address_of(const struct ifaddrs *all, const char *name, uint8_t fami
     return found;
 }
 
+static uint32_t speed_of(const char *name)
+{
+    struct ethtool_cmd command = {.cmd = ETHTOOL_GSET};
+    struct ifreq request = {.ifr_data = (char *)&command};
+    snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool known = fd >= 0 && ioctl(fd, SIOCETHTOOL, &request) == 0;
+    if (fd >= 0)
+        close(fd);
+    uint32_t mbits = known ? ethtool_cmd_speed(&command) : 0;
+    return mbits == (uint32_t)SPEED_UNKNOWN ? 0 : (mbits + 7) / 8;
+}
+
 static vbn_status_t unknown_interface(const struct ifaddrs *all, const char *wanted)
 {
     char present[512] = "";
@@ -111,12 +127,14 @@ static vbn_status_t choose_wanted(const struct ifaddrs *all, const char *wanted,
         tcp_ip_t present;
         if (is_usable(entry, &present) && tcp_ip_equal(&present, &ip)) {
             choice->ip = ip;
+            choice->mbytes_per_s = speed_of(entry->ifa_name);
             snprintf(choice->why, sizeof(choice->why), "set by tl.tcp.interface, on %s", entry->ifa_name);
             return VBN_OK;
         }
     }
     if (!address_of(all, wanted, 0, &choice->ip))
         return unknown_interface(all, wanted);
+    choice->mbytes_per_s = speed_of(wanted);
     snprintf(choice->why, sizeof(choice->why), "interface %s set by tl.tcp.interface", wanted);
     return VBN_OK;
 }
@@ -126,6 +144,7 @@ static vbn_status_t choose_default(const struct ifaddrs *all, tcp_choice_t *choi
     char name[IF_NAMESIZE];
     if ((default_route_v4(name) && address_of(all, name, 4, &choice->ip)) ||
         (default_route_v6(name) && address_of(all, name, 6, &choice->ip))) {
+        choice->mbytes_per_s = speed_of(name);
         snprintf(choice->why, sizeof(choice->why), "default route by %s", name);
         return VBN_OK;
     }

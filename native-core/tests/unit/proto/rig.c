@@ -94,14 +94,15 @@ rig_t *rig_open(const rig_options_t *options)
     rig->settings.proto_stream_depth = options->stream_depth;
     rig->settings.proto_max_incoming = options->max_incoming;
     rig->settings.proto_checksum = options->checksum;
-    rig->settings.proto_compress = options->compress == STAGE_LZ4    ? SETTING_PROTO_COMPRESS_LZ4 :
+    rig->settings.proto_compress = options->compress_auto            ? SETTING_PROTO_COMPRESS_AUTO :
+                                   options->compress == STAGE_LZ4    ? SETTING_PROTO_COMPRESS_LZ4 :
                                    options->compress == STAGE_ZSTD ? SETTING_PROTO_COMPRESS_ZSTD :
                                                                      SETTING_PROTO_COMPRESS_OFF;
     rig->log.func = no_log;
     rig->caps = (tl_caps_t){.packet_max = options->packet_max, .eager_best = options->eager_best,
                             .stream_chunk = options->stream_chunk, .traffic = TRAFFIC_AT(TRAFFIC_SHM),
                             .flags = options->import_fails ? TL_CAP_MAP : 0, .latency_ns = options->latency_ns,
-                            .copies = 2};
+                            .copies = 2, .mbytes_per_s = options->mbytes_per_s};
     rig->host = MODEL_HOST_DEFAULT;
     rig->copies_left[0] = rig->copies_left[1] = -1;
     rig->ready = !options->not_ready;

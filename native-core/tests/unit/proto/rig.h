@@ -24,6 +24,8 @@ typedef struct rig_options {
     int64_t max_incoming;
     uint32_t latency_ns; /* for the cost model */
     unsigned compress;   /* STAGE_LZ4, STAGE_ZSTD or 0, by the settings */
+    bool compress_auto;
+    uint32_t mbytes_per_s; /* of the network; 0: as fast as memory */
     bool checksum;
     bool late_done; /* link_send says VBN_INPROGRESS and reads the payload at delivery only */
     bool use_sink;  /* offer payloads to sink() */

@@ -28,11 +28,14 @@ void expect_possible(const model_host_t &host)
     EXPECT_LE(host.handover_ns, 3000u);
     EXPECT_GE(host.syscall_ns, 20u);
     EXPECT_LE(host.syscall_ns, 5000u);
+    EXPECT_GE(host.pack_ps, 100u);
+    EXPECT_LE(host.pack_ps, 50000u);
 }
 
 void expect_bounded(const measure_steps_t &steps)
 {
     EXPECT_EQ(steps.copies, MEASURE_COPIES);
+    EXPECT_EQ(steps.packs, MEASURE_PACKS);
     EXPECT_EQ(steps.calls, MEASURE_CALLS);
     EXPECT_LE(steps.rounds, MEASURE_ROUNDS);
     EXPECT_LE(steps.spins, MEASURE_SPINS);
@@ -70,7 +73,7 @@ TEST(Measure, gives_up_on_the_other_processor_when_there_is_none)
 class MeasureFile : public ::testing::Test {
   protected:
     std::string folder, path;
-    model_host_t host{123, 234, 345};
+    model_host_t host{123, 234, 345, 456};
     std::vector<std::string> lines;
     settings_t settings{};
     log_sink_t log{};
@@ -135,6 +138,7 @@ TEST_F(MeasureFile, gives_back_what_was_written)
     EXPECT_EQ(found.copy_ps, 123u);
     EXPECT_EQ(found.handover_ns, 234u);
     EXPECT_EQ(found.syscall_ns, 345u);
+    EXPECT_EQ(found.pack_ps, 456u);
     struct stat info;
     ASSERT_EQ(stat(path.c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777, 0600u);

@@ -23,7 +23,7 @@ Case draw(std::mt19937_64 &random)
 {
     auto below = [&](uint64_t n) { return static_cast<uint32_t>(random() % n); };
     Case c{};
-    c.host = {10 + below(1000), 10 + below(2000), 20 + below(3000)};
+    c.host = {10 + below(1000), 10 + below(2000), 20 + below(3000), 100 + below(20000)};
     c.path.packet_ns = below(30000);
     c.path.more_ns = below(1 + c.path.packet_ns);
     c.path.byte_ps = below(2000);
@@ -149,9 +149,48 @@ TEST(Model, the_limit_stays_within_its_bounds_also_where_nothing_goes_whole)
     });
 }
 
+TEST(Model, a_way_is_the_best_from_its_crossing_on_and_never_before)
+{
+    for_each_seed([](std::mt19937_64 &random) {
+        Case c = draw(random);
+        c.path.more_ns = 0;
+        c.path.byte_ps = c.host.copy_ps + 30 + static_cast<uint32_t>(random() % 2000); /* dearer than the kernel's copy */
+        for (auto [way, other] : {std::pair{MODEL_CMA, MODEL_STREAM}, std::pair{MODEL_BOTH, MODEL_CMA}}) {
+            model_t model;
+            model_message(&model, &c.host, &c.path, MODEL_BIT(way) | MODEL_BIT(other));
+            uint64_t least = random() % 100000, from = model_best_from(&model, way, least);
+            ASSERT_GE(from, least);
+            if (from == MODEL_IMPOSSIBLE) {
+                ASSERT_EQ(model_best(&model, 1u << 30)->way, other);
+                continue;
+            }
+            ASSERT_EQ(model_best(&model, from)->way, way);
+            if (from > least) {
+                ASSERT_EQ(model_best(&model, from - 1)->way, other);
+            }
+        }
+    });
+}
+
+TEST(Model, compressing_pays_on_slow_links_only)
+{
+    model_host_t host{100, 100, 200, 2500}; /* 400 MB/s */
+    auto pays = [&](uint32_t mbytes_per_s) {
+        model_path_t path{20000, 600, 200 + 1000000 / mbytes_per_s, 262144, 16384, false};
+        return model_packing_pays(&host, &path);
+    };
+    EXPECT_TRUE(pays(12));
+    EXPECT_TRUE(pays(125)) << "1 Gb/s";
+    EXPECT_FALSE(pays(312)) << "2.5 Gb/s";
+    EXPECT_FALSE(pays(1250)) << "10 Gb/s";
+    host.pack_ps = 500;
+    EXPECT_TRUE(pays(312));
+    EXPECT_FALSE(pays(5000));
+}
+
 TEST(Model, a_message_goes_whole_while_copying_it_out_costs_less_than_asking_for_it)
 {
-    model_host_t host{100, 100, 200};
+    model_host_t host{100, 100, 200, 2500};
     model_path_t shm{200, 100, 200, 8192, 8192, true};
     model_t model;
     model_message(&model, &host, &shm, MODEL_BIT(MODEL_WHOLE) | MODEL_BIT(MODEL_STREAM));
@@ -165,7 +204,7 @@ TEST(Model, a_message_goes_whole_while_copying_it_out_costs_less_than_asking_for
 
 TEST(Model, one_copy_beats_two_and_two_processes_beat_one_when_there_is_enough_to_copy)
 {
-    model_host_t host{100, 100, 200};
+    model_host_t host{100, 100, 200, 2500};
     model_path_t shm{200, 100, 200, 8192, 8192, true};
     unsigned all = MODEL_BIT(MODEL_WAYS) - 1;
     model_t model;

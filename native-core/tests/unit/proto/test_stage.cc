@@ -251,6 +251,21 @@ TEST_P(ProtoStage, settings_ask_for_announced_messages_and_flags_choose_the_comp
     EXPECT_EQ(count(0, "stage.plain.bytes"), 200000u);
 }
 
+TEST_P(ProtoStage, left_to_the_model_only_slow_links_compress_and_only_what_is_announced)
+{
+    options.compress_auto = true;
+    for (uint32_t mbytes_per_s : {0u, 1250u, 125u}) {
+        bool slow = mbytes_per_s == 125 && !options.import_fails; /* mapped memory knows no link */
+        options.mbytes_per_s = mbytes_per_s;
+        open();
+        message_arrives({}, Bytes(100, 1), 0);
+        message_arrives({}, Bytes(100000, 1), 0);
+        EXPECT_EQ(count(0, "stage.plain.bytes"), slow ? 100000u : 0u) << mbytes_per_s;
+        message_arrives({}, Bytes(100000, 1), VBN_SEND_ZSTD);
+        EXPECT_EQ(count(0, "stage.plain.bytes"), slow ? 200000u : 100000u) << "flags still choose";
+    }
+}
+
 TEST_P(ProtoStage, two_compressors_and_unknown_flags_are_refused)
 {
     Op op;

@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <arpa/inet.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
@@ -130,4 +135,37 @@ TEST(TcpRoute, the_default_choice_is_a_concrete_address_with_a_reason)
     EXPECT_NE(0, memcmp(zero, choice.ip.bytes, 16));
     EXPECT_NE('\0', choice.why[0]);
     EXPECT_EQ(VBN_OK, tcp_route_check(&choice.ip, 1));
+}
+
+static constexpr const char *VETH = "ip link add v0 type veth peer name v1 && ip addr add 10.9.8.7/24 dev v0 && "
+                                    "ip link set v1 up && ip link set v0 up";
+
+/* In a network namespace of its own: a pair of virtual links says 10 Gb/s. 77: there can be none here. */
+static int speeds_in_a_namespace()
+{
+    tcp_choice_t choice = {};
+    if (unshare(CLONE_NEWNET) != 0 || system(VETH) != 0 || system("ip link set lo up") != 0)
+        return 77;
+    for (const char *wanted : {"v0", "10.9.8.7"}) {
+        choice.mbytes_per_s = 1;
+        if (tcp_route_choose(wanted, &choice) != VBN_OK || choice.mbytes_per_s != 1250)
+            return 1;
+    }
+    if (tcp_route_choose("lo", &choice) != VBN_OK || choice.mbytes_per_s != 0)
+        return 2;
+    return system("ip route add default dev v0") == 0 && tcp_route_choose("", &choice) == VBN_OK &&
+           choice.mbytes_per_s == 1250 ? 0 : 3;
+}
+
+TEST(TcpRoute, the_speed_of_the_interface_comes_with_the_choice)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(speeds_in_a_namespace());
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        GTEST_SKIP() << "no network namespace or no ip command: run as root with iproute2 installed";
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
