@@ -95,7 +95,7 @@ static uint32_t speed_of(const char *name)
     bool known = fd >= 0 && ioctl(fd, SIOCETHTOOL, &request) == 0;
     if (fd >= 0)
         close(fd);
-    uint32_t mbits = known ? ethtool_cmd_speed(&command) : 0;
+    uint32_t mbits = known ? (uint32_t)command.speed_hi << 16 | command.speed : 0;
     return mbits == (uint32_t)SPEED_UNKNOWN ? 0 : (mbits + 7) / 8;
 }
 
