@@ -53,6 +53,7 @@ static void tcp_close(tl_iface_t *base)
             close(fds[i]);
     tcp_tls_close(iface->tls);
     mpool_free(&iface->tx_pool);
+    free(iface->rx_spare);
     free(iface);
 }
 

@@ -29,7 +29,7 @@
 _Static_assert(TCP_HEADER_MAX == TL_HEADER_MAX, "tcp_frame.h repeats tl.h");
 _Static_assert(TCP_ADDRESS_BYTES_MAX <= TL_ADDRESS_MAX, "address fits");
 
-#define TCP_RX_BYTES (64u << 10)     /* receive buffer of a trusted endpoint */
+#define TCP_RX_BYTES (64u << 10)     /* receive buffer of a trusted endpoint that has something in it */
 #define TCP_RX_OPENING_BYTES 1024u   /* of an untrusted one: one signalling frame and the start of the next */
 #define TCP_RX_AHEAD_BYTES 1024u     /* read behind a large payload: the next packet's header, little of its payload */
 #define TCP_DIRECT_MIN (16u << 10)   /* payloads from here on are received in place (sink) when not yet buffered */
@@ -91,7 +91,7 @@ typedef struct tcp_ep {
     uint64_t flush_due_ns;
 
     /* receive: rx[rx_head .. rx_tail) is not yet handed up */
-    uint8_t *rx;
+    uint8_t *rx; /* trusted: TCP_RX_BYTES while a packet is cut or being read, else NULL (iface->rx_spare) */
     uint32_t rx_capacity;
     uint32_t rx_head;
     uint32_t rx_tail;
@@ -141,6 +141,7 @@ struct tcp_iface {
     list_link_t timed;
     list_link_t gone;
     mpool_t tx_pool;
+    uint8_t *rx_spare; /* the receive buffer of whoever is read next; NULL = none yet, or lent */
 };
 
 static inline tcp_iface_t *tcp_iface_of(const tl_iface_t *iface)

@@ -81,6 +81,8 @@ static bool deliver_one(tcp_ep_t *ep)
     }
     tcp_frame_t frame;
     uint32_t available = ep->rx_tail - ep->rx_head;
+    if (available == 0)
+        return false; /* perhaps without a buffer */
     const uint8_t *at = ep->rx + ep->rx_head;
     tcp_frame_result_t result = tcp_frame_decode(at, available, ep->trusted ? TCP_BODY_MAX : TL_SIGNAL_MAX, &frame);
     if (result == TCP_FRAME_MORE)
@@ -101,20 +103,43 @@ static bool deliver_one(tcp_ep_t *ep)
     return false;
 }
 
+/* A trusted endpoint borrows its buffer, and what it has so far moves there. */
+static bool borrow_buffer(tcp_ep_t *ep)
+{
+    if (!ep->trusted || ep->rx_capacity == TCP_RX_BYTES)
+        return true;
+    uint8_t *rx = ep->iface->rx_spare != NULL ? ep->iface->rx_spare : malloc(TCP_RX_BYTES);
+    if (rx == NULL) {
+        tcp_ep_fail(ep, VBN_ERR_NO_MEMORY, "no memory for a receive buffer of %u bytes", TCP_RX_BYTES);
+        return false;
+    }
+    ep->iface->rx_spare = NULL;
+    if (ep->rx_tail > 0)
+        memcpy(rx, ep->rx, ep->rx_tail);
+    free(ep->rx);
+    ep->rx = rx;
+    ep->rx_capacity = TCP_RX_BYTES;
+    return true;
+}
+
+/* When nothing is left in it, the next endpoint may use it. */
+static void return_buffer(tcp_ep_t *ep)
+{
+    if (!ep->trusted || ep->large != NULL || ep->rx_head != ep->rx_tail)
+        return;
+    if (ep->iface->rx_spare == NULL && ep->rx_capacity == TCP_RX_BYTES)
+        ep->iface->rx_spare = ep->rx;
+    else
+        free(ep->rx);
+    ep->rx = NULL;
+    ep->rx_capacity = ep->rx_head = ep->rx_tail = 0;
+}
+
 /* Room for the next read. A packet that is not large fits half of a trusted buffer, and an untrusted one whole. */
 static bool make_room(tcp_ep_t *ep)
 {
-    if (ep->trusted && ep->rx_capacity < TCP_RX_BYTES) {
-        uint8_t *rx = malloc(TCP_RX_BYTES);
-        if (!rx) {
-            tcp_ep_fail(ep, VBN_ERR_NO_MEMORY, "no memory for a receive buffer of %u bytes", TCP_RX_BYTES);
-            return false;
-        }
-        memcpy(rx, ep->rx, ep->rx_tail);
-        free(ep->rx);
-        ep->rx = rx;
-        ep->rx_capacity = TCP_RX_BYTES;
-    }
+    if (!borrow_buffer(ep))
+        return false;
     if (ep->large)
         return true;
     if (ep->rx_head == ep->rx_tail) {
@@ -202,7 +227,7 @@ static bool discard(tcp_ep_t *ep)
 static bool read_some(tcp_ep_t *ep)
 {
     if (ep->state == TCP_FLUSHING)
-        return !ep->read_ended && discard(ep);
+        return !ep->read_ended && borrow_buffer(ep) && discard(ep);
     if (!make_room(ep))
         return false;
     bool full = false;
@@ -235,5 +260,6 @@ unsigned tcp_rx_progress(tcp_ep_t *ep)
         }
         more = read_some(ep);
     }
+    return_buffer(ep);
     return packets;
 }

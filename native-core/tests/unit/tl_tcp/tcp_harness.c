@@ -152,6 +152,15 @@ vbn_status_t harness_send(struct tl_ep *ep, const void *header, uint32_t header_
     return tl_tcp_ops.send(ep, &packet);
 }
 
+unsigned harness_buffers(const harness_t *harness)
+{
+    const tcp_iface_t *iface = (const tcp_iface_t *)harness->iface;
+    unsigned count = 0;
+    for (const list_link_t *link = iface->eps.next; link != &iface->eps; link = link->next)
+        count += container_of(link, const tcp_ep_t, all)->rx != NULL;
+    return count;
+}
+
 uint64_t harness_counter(const harness_t *harness, const char *name)
 {
     for (int id = 0; id < COUNTER_COUNT; id++)

@@ -45,6 +45,7 @@ vbn_status_t harness_send(struct tl_ep *ep, const void *header, uint32_t header_
                           uint32_t iov_count, void *cookie);
 uint64_t harness_counter(const harness_t *harness, const char *name);
 uint32_t harness_packet_max(const harness_t *harness);
+unsigned harness_buffers(const harness_t *harness); /* endpoints that have a receive buffer */
 /* Heap bytes that one accepted connection holds at most before it is trusted. */
 size_t harness_untrusted_bytes(void);
 

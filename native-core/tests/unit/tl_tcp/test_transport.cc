@@ -56,6 +56,28 @@ TEST(Tcp, packets_sent_while_connecting_arrive_first)
     EXPECT_EQ("two", sb.rx[1].header);
 }
 
+TEST(Tcp, an_idle_connection_has_no_receive_buffer)
+{
+    Node a, b;
+    std::vector<tl_ep *> eps;
+    for (int i = 0; i < 8; i++) {
+        eps.push_back(a.connect(b.address()));
+        ASSERT_EQ(VBN_OK, a.send(eps.back(), "hello"));
+    }
+    ASSERT_TRUE(drive({&a, &b}, [&] { return b.accepted.size() == eps.size(); }));
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < eps.size(); i++) {
+            tl_ep *to = b.accepted[i];
+            ASSERT_TRUE(drive({&a, &b}, [&] { return a.eps[eps[i]].ready && b.eps[to].ready; }));
+            size_t before = a.eps[eps[i]].rx.size(), last = i + 1 < eps.size() ? 0 : 1;
+            ASSERT_EQ(VBN_OK, b.send(to, "h", pattern(100 + 30000 * last, 1)));
+            ASSERT_EQ(VBN_OK, a.send(eps[i], "h", pattern(200, 2)));
+            ASSERT_TRUE(drive({&a, &b}, [&] { return a.eps[eps[i]].rx.size() > before; }));
+        }
+        ASSERT_TRUE(drive({&a, &b}, [&] { return harness_buffers(a.harness) + harness_buffers(b.harness) == 0; }));
+    }
+}
+
 TEST(Tcp, large_packets_wait_for_trust)
 {
     Node a, b;
