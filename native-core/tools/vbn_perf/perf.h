@@ -5,7 +5,7 @@
  *   ours.c   our half: worker, peer, messages      raw.c    the bare mechanisms that ours is compared with
  *   verbs.c  the same for tagged messages, atomics, signals, strides
  *   rival.c  the same through ucx_perftest          perftest.c  the same through ib_send_lat and its like
- *   self.c   cost of single operations within one process (--self)
+ *   crowd.c  four workers on two processors         self.c   cost of single operations within one process (--self)
  *
  *   client (parent, first cpu)                     server (child, second cpu)
  *   measures, prints                               progresses, answers, or runs its half of a raw reference
@@ -148,6 +148,10 @@ double perftest_send(side_t *side, size_t size, uint64_t count);
 double perftest_write(side_t *side, size_t size, uint64_t count);
 double perftest_read(side_t *side, size_t size, uint64_t count);
 double perftest_atomic(side_t *side, size_t size, uint64_t count);
+
+/* ---- crowd.c */
+double crowd_latency(side_t *side, size_t size, uint64_t count);
+double crowd_futex(side_t *side, size_t size, uint64_t count);
 
 /* ---- rows.c */
 double median(double *values, unsigned count); /* sorts them */
