@@ -174,8 +174,9 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *address, size_t l
     }
     fabric_mr_t *mr = make(sizeof(*mr), &fabric_counts.mrs);
     mr->access = access | IBV_ACCESS_LOCAL_WRITE * ((access & IBV_ACCESS_LOCAL_WRITE) != 0);
+    next_number++;
     mr->mr = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length,
-                             .lkey = ++next_number, .rkey = next_number};
+                             .lkey = next_number, .rkey = next_number};
     if (map_put(&fabric_mrs, mr->mr.lkey, mr) < 0)
         abort();
     return &mr->mr;

@@ -85,7 +85,7 @@ TEST(VerbsFaults, a_request_that_fails_costs_no_message_while_datagrams_go_on)
         multi::Pair pair("rc,ud");
         Traffic traffic(pair);
         promoted(pair, traffic);
-        for (unsigned k = 1; k <= 40; k++) {
+        for (unsigned k = 1; k <= 200; k++) {
             fabric_script.fail_status = k % 2 == 0 ? IBV_WC_RETRY_EXC_ERR : IBV_WC_RNR_RETRY_EXC_ERR;
             fabric_script.fail_request_at = k;
             for (unsigned i = 0; i < 30; i++)
@@ -105,7 +105,7 @@ TEST(VerbsFaults, a_connection_that_breaks_is_opened_again_without_loss)
         promote_early();
         multi::Pair pair("rc");
         Traffic traffic(pair);
-        for (unsigned k = 1; k <= 25; k++) {
+        for (unsigned k = 1; k <= 60; k++) {
             fabric_script.fail_status = IBV_WC_RETRY_EXC_ERR;
             fabric_script.fail_request_at = k;
             for (unsigned i = 0; i < 30; i++)

@@ -11,6 +11,7 @@
 #include "tl/rc/rc_private.h"
 
 #define SIGNALS 128u  /* datagrams that may arrive at once */
+#define RC_HEADERS 128u /* of a bulk packet, at most: with its payload it fills two frames of 4096 bytes, not three */
 #define RECEIVES 384u /* packets of all connections together */
 #define PACKETS_PER_PROGRESS 64u
 
@@ -20,7 +21,7 @@ static void fill_caps(rc_iface_t *iface)
 {
     iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_BREAKS | TL_CAP_COSTLY,
                               .packet_max = RC_PAYLOAD + TL_HEADER_MAX, .eager_best = RC_PAYLOAD,
-                              .stream_chunk = RC_PAYLOAD, .traffic = TRAFFIC_AT(TRAFFIC_RC), .latency_ns = 1500,
+                              .stream_chunk = RC_PAYLOAD - RC_HEADERS, .traffic = TRAFFIC_AT(TRAFFIC_RC), .latency_ns = 1500,
                               .mbytes_per_s = 10000, .copies = 2};
 }
 
