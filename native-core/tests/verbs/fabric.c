@@ -310,6 +310,16 @@ static struct ibv_qp_ex *extended_qp(struct ibv_qp *qp)
     return (struct ibv_qp_ex *)qp;
 }
 
+static void add_event(fabric_context_t *context, struct ibv_async_event event)
+{
+    uint64_t one = 1;
+    if (context->event_count == FABRIC_EVENTS)
+        return;
+    context->events[context->event_count++] = event;
+    ssize_t wrote = write(context->v.context.async_fd, &one, sizeof(one));
+    (void)wrote;
+}
+
 static int modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 {
     fabric_qp_t *qp = (fabric_qp_t *)base;
@@ -325,8 +335,12 @@ static int modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
         return EINVAL;
     if (attr->qp_state == IBV_QPS_RTS && base->state != IBV_QPS_RTR)
         return EINVAL;
-    if (attr->qp_state == IBV_QPS_ERR)
+    if (attr->qp_state == IBV_QPS_ERR) {
         fabric_fail_qp(qp, IBV_WC_WR_FLUSH_ERR);
+        if (qp->srq != NULL)
+            add_event(fabric_context_of(base->context),
+                      (struct ibv_async_event){.element.qp = base, .event_type = IBV_EVENT_QP_LAST_WQE_REACHED});
+    }
     if (attr->qp_state == IBV_QPS_RESET) {
         fabric_drop_requests(qp);
         fabric_drop_receives(&qp->own);
@@ -339,6 +353,7 @@ static int modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 static int destroy_qp(struct ibv_qp *base)
 {
     fabric_qp_t *qp = (fabric_qp_t *)base;
+    fabric_counts.hasty += qp->srq != NULL && base->state != IBV_QPS_ERR && base->state > IBV_QPS_INIT;
     fabric_drop_requests(qp);
     fabric_drop_receives(&qp->own);
     list_remove(&qp->link);
@@ -399,15 +414,9 @@ static const char *status_text(enum ibv_wc_status status)
 
 static void tell(unsigned device, enum ibv_event_type type)
 {
-    uint64_t one = 1;
-    for (unsigned i = 0; i < 16; i++) {
-        fabric_context_t *context = fabric_contexts[i];
-        if (context == NULL || context->device != device || context->event_count == FABRIC_EVENTS)
-            continue;
-        context->events[context->event_count++] = (struct ibv_async_event){.event_type = type};
-        ssize_t wrote = write(context->v.context.async_fd, &one, sizeof(one));
-        (void)wrote;
-    }
+    for (unsigned i = 0; i < 16; i++)
+        if (fabric_contexts[i] != NULL && fabric_contexts[i]->device == device)
+            add_event(fabric_contexts[i], (struct ibv_async_event){.event_type = type});
 }
 
 static void fail_qps(unsigned device, bool connections_only, enum ibv_wc_status status)

@@ -36,6 +36,7 @@ typedef struct fabric_counts {
     uint64_t doorbells, requests, signalled, completions, inlined, rnr_waits;
     uint64_t overruns;   /* completions that found their queue full */
     uint64_t bad_memory; /* requests outside of registered memory */
+    uint64_t hasty;      /* connections destroyed while a receive of their SRQ might be in hand */
     uint64_t contexts, pds, mrs, cqs, srqs, qps, ahs; /* alive */
     uint64_t most_qps;
 } fabric_counts_t;

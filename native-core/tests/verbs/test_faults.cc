@@ -132,6 +132,7 @@ TEST(VerbsFaults, connections_that_all_break_at_once_cost_nothing)
                 fabric_break_all_connections(IBV_WC_WR_FLUSH_ERR);
         }
         traffic.all_arrive();
+        MUST(fabric_counts.hasty == 0);
         pair.close();
     });
     ASSERT_EQ(code, 0);

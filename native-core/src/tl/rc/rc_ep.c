@@ -146,14 +146,6 @@ void rc_ep_tell(rc_ep_t *ep)
 
 /* --------------------------------------------------------------------------------------------- closing */
 
-static bool has_cookies(const rc_ep_t *ep)
-{
-    for (const verbs_slot_t *slot = ep->sq.first; slot != NULL; slot = slot->next)
-        if (slot->cookie != NULL)
-            return true;
-    return false;
-}
-
 /* No endpoint is found by the peer's words any more. */
 static void leave(rc_iface_t *iface, rc_ep_t *ep)
 {
@@ -174,7 +166,7 @@ void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
     rc_iface_t *iface = rc_iface_of(base->iface);
     if (ep->state >= RC_CLOSING)
         return;
-    bool flush = mode == VBN_CLOSE_FLUSH && ep->state == RC_READY && ep->sq.used > 0 && !has_cookies(ep);
+    bool flush = mode == VBN_CLOSE_FLUSH && ep->state == RC_READY && ep->sq.used > 0 && !verbs_sq_waited(&ep->sq);
     if (!flush)
         rc_signal_send(ep, RC_SIGNAL_GONE);
     leave(iface, ep);

@@ -71,6 +71,7 @@ static void rc_close(tl_iface_t *base)
     free_all(&iface->eps);
     free_all(&iface->closing);
     free_all(&iface->dead);
+    rc_qp_drained_look(iface, UINT64_MAX);
     map_free(&iface->by_id);
     map_free(&iface->by_remote);
     map_free(&iface->by_qp);
@@ -87,7 +88,7 @@ static void rc_close(tl_iface_t *base)
 static void init_lists(rc_iface_t *iface)
 {
     list_link_t *lists[] = {&iface->eps, &iface->news, &iface->blocked, &iface->opening, &iface->ringing,
-                            &iface->closing, &iface->dead};
+                            &iface->closing, &iface->dead, &iface->draining};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         list_init(lists[i]);
     map_init(&iface->by_id);
@@ -220,6 +221,8 @@ static unsigned take_events(rc_iface_t *iface)
             ep = map_get(&iface->by_qp, event.element.qp->qp_num);
         if (ep != NULL)
             rc_ep_fail(ep, "the device reported a fatal error of its queue pair");
+        if (event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
+            rc_qp_last_receive(iface, event.element.qp);
         if (event.event_type == IBV_EVENT_CQ_ERR || event.event_type == IBV_EVENT_SRQ_ERR)
             port->dead = true;
         port->api->ack_async_event(&event);
@@ -246,6 +249,10 @@ static void tick(rc_iface_t *iface)
     ssize_t got = read(iface->timer_fd, &expired, sizeof(expired));
     (void)got; /* only makes the descriptor quiet */
     iface->tick_ns = 0;
+    if (!list_empty(&iface->draining)) {
+        rc_qp_drained_look(iface, now);
+        (void)take_events(iface); /* those it names are destroyed at the next tick, when what came has been taken off */
+    }
     for (list_link_t *link = iface->opening.next, *next; link != &iface->opening; link = next) {
         next = link->next;
         rc_signal_look(container_of(link, rc_ep_t, opening), now);
@@ -254,7 +261,7 @@ static void tick(rc_iface_t *iface)
         next = link->next;
         rc_ep_closing_look(container_of(link, rc_ep_t, link), now);
     }
-    if (!list_empty(&iface->opening) || !list_empty(&iface->closing))
+    if (!list_empty(&iface->opening) || !list_empty(&iface->closing) || !list_empty(&iface->draining))
         rc_tick_soon(iface);
 }
 

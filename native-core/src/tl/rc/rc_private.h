@@ -14,7 +14,8 @@
  * endpoints whose signals may have to be repeated; only then the timer runs. R3 within progress() requests are collected
  * per endpoint (`ringing`) and posted at its end with one doorbell each, outside each is posted at once. R4 no packet is
  * handed to a queue pair before all signals are acknowledged. R5 after disconnect the device reads no memory of the caller:
- * what is under way with payload in place ends with the queue pair. */
+ * a queue
+ * pair with payload in place under way is destroyed there and then. */
 #ifndef VBN_TL_RC_PRIVATE_H
 #define VBN_TL_RC_PRIVATE_H
 
@@ -43,6 +44,7 @@ typedef struct rc_iface {
     uint32_t used[VERBS_REPOST];
     uint32_t used_count;
     list_link_t eps, news, blocked, opening, ringing, closing, dead;
+    list_link_t draining; /* rc_drain_t */
     map_t by_id, by_remote, by_qp;
     unsigned untrusted;
     int timer_fd;
@@ -57,6 +59,14 @@ typedef struct rc_queued {
     uint32_t header_bytes, payload_bytes;
     uint8_t bytes[TL_SIGNAL_MAX];
 } rc_queued_t;
+
+/* A queue pair whose endpoint is gone. One that is destroyed with a receive of the SRQ in hand would take it along, so it
+ * stays, failed, until the device says that it has none (LAST_WQE_REACHED) and what came is taken off, or for a while. */
+typedef struct rc_drain {
+    list_link_t link;
+    struct ibv_qp *qp;
+    uint64_t until_ns;
+} rc_drain_t;
 
 typedef enum rc_state { RC_OPENING, RC_READY, RC_FAILED, RC_CLOSING, RC_GONE } rc_state_t;
 
@@ -108,6 +118,8 @@ void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
 vbn_status_t rc_qp_open(rc_ep_t *ep);
 vbn_status_t rc_qp_arm(rc_ep_t *ep);
 void rc_qp_close(rc_ep_t *ep);
+void rc_qp_last_receive(rc_iface_t *iface, const struct ibv_qp *qp); /* the device's word that it holds none any more */
+void rc_qp_drained_look(rc_iface_t *iface, uint64_t now);
 
 /* rc_signal.c */
 void rc_signal_send(rc_ep_t *ep, unsigned flags);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rc_qp.c - the queue pair of a connection: made at trust(), connected when the peer's number is known, destroyed. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/os.h"
 #include "tl/rc/rc_private.h"
@@ -12,6 +13,7 @@
 #define RNR_FOR_EVER 7u
 #define RNR_TIMER 12u /* 0.64 ms */
 #define READS_MOST 16u
+#define DRAIN_NS UINT64_C(1000000000)
 
 static uint8_t reads(int limit)
 {
@@ -66,12 +68,50 @@ vbn_status_t rc_qp_arm(rc_ep_t *ep)
                   IBV_QP_MAX_QP_RD_ATOMIC, "a connection (RTS)");
 }
 
+/* false: it has to be destroyed at once. */
+static bool drain(rc_iface_t *iface, rc_ep_t *ep)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+    rc_drain_t *drained = ep->armed && !iface->verbs.port.dead && !verbs_sq_waited(&ep->sq) ? malloc(sizeof(*drained)) : NULL;
+    if (drained == NULL || iface->verbs.port.api->modify_qp(ep->sq.qp, &attr, IBV_QP_STATE) != 0) {
+        free(drained);
+        return false;
+    }
+    *drained = (rc_drain_t){.qp = verbs_sq_leave(&ep->sq), .until_ns = os_now_ns() + DRAIN_NS};
+    list_append(&iface->draining, &drained->link);
+    rc_tick_soon(iface);
+    return true;
+}
+
 void rc_qp_close(rc_ep_t *ep)
 {
     rc_iface_t *iface = rc_iface_of(ep->base.iface);
     if (ep->sq.qp == NULL)
         return;
-    (void)map_remove(&iface->by_qp, ep->sq.qp->qp_num);
-    verbs_sq_close(&ep->sq, &iface->verbs.port);
     list_remove(&ep->ringing);
+    (void)map_remove(&iface->by_qp, ep->sq.qp->qp_num);
+    if (!drain(iface, ep))
+        verbs_sq_close(&ep->sq, &iface->verbs.port);
+}
+
+void rc_qp_last_receive(rc_iface_t *iface, const struct ibv_qp *qp)
+{
+    list_for_each(link, &iface->draining) {
+        rc_drain_t *drained = container_of(link, rc_drain_t, link);
+        if (drained->qp == qp)
+            drained->until_ns = 0;
+    }
+}
+
+void rc_qp_drained_look(rc_iface_t *iface, uint64_t now)
+{
+    for (list_link_t *link = iface->draining.next, *next; link != &iface->draining; link = next) {
+        rc_drain_t *drained = container_of(link, rc_drain_t, link);
+        next = link->next;
+        if (drained->until_ns > now)
+            continue;
+        list_remove(link);
+        (void)iface->verbs.port.api->destroy_qp(drained->qp);
+        free(drained);
+    }
 }

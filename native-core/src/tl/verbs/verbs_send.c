@@ -61,15 +61,30 @@ vbn_status_t verbs_sq_open(verbs_sq_t *sq, verbs_slots_t *slots, const verbs_por
     return VBN_OK;
 }
 
-void verbs_sq_close(verbs_sq_t *sq, const verbs_port_t *port)
+struct ibv_qp *verbs_sq_leave(verbs_sq_t *sq)
 {
-    if (sq->qp == NULL)
-        return;
-    (void)port->api->destroy_qp(sq->qp);
+    struct ibv_qp *qp = sq->qp;
     sq->qp = NULL;
     for (verbs_slot_t *slot; (slot = verbs_sq_pop(sq)) != NULL;)
         verbs_slot_free(sq->slots, slot);
     sq->slots->queues--;
+    return qp;
+}
+
+void verbs_sq_close(verbs_sq_t *sq, const verbs_port_t *port)
+{
+    if (sq->qp == NULL)
+        return;
+    (void)port->api->destroy_qp(sq->qp); /* before its buffers are given to others */
+    (void)verbs_sq_leave(sq);
+}
+
+bool verbs_sq_waited(const verbs_sq_t *sq)
+{
+    for (const verbs_slot_t *slot = sq->first; slot != NULL; slot = slot->next)
+        if (slot->cookie != NULL)
+            return true;
+    return false;
 }
 
 /* ------------------------------------------------------------------------------------------------ slots */

@@ -67,6 +67,9 @@ void verbs_slots_close(verbs_slots_t *slots);
 vbn_status_t verbs_sq_open(verbs_sq_t *sq, verbs_slots_t *slots, const verbs_port_t *port, struct ibv_qp_init_attr *attr,
                            void *owner);
 void verbs_sq_close(verbs_sq_t *sq, const verbs_port_t *port); /* destroys the queue pair; slots are freed */
+struct ibv_qp *verbs_sq_leave(verbs_sq_t *sq); /* frees the slots; the queue pair is the caller's */
+
+bool verbs_sq_waited(const verbs_sq_t *sq); /* is there a slot with a cookie? */
 
 /* A slot with a buffer of `bytes`; NULL: not now. */
 verbs_slot_t *verbs_sq_take(verbs_sq_t *sq, size_t bytes);
