@@ -515,6 +515,19 @@ public:
     }
 };
 
+/* The seeds of a run: the one that VBN_TEST_SEED names, else 1 to `usual`. It is no setting: contexts would refuse it. */
+struct Seeds {
+    uint64_t first = 1, last;
+    explicit Seeds(uint64_t usual) : last(usual)
+    {
+        static const char *text = std::getenv("VBN_TEST_SEED");
+        static const uint64_t only = text != nullptr ? std::strtoull(text, nullptr, 10) : 0;
+        unsetenv("VBN_TEST_SEED");
+        if (only != 0)
+            first = last = only;
+    }
+};
+
 inline void Call::done(vbn_op_t *op, vbn_status_t status, size_t length)
 {
     auto *call = static_cast<Call *>(op->user);

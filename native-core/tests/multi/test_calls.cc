@@ -11,10 +11,8 @@ class Calls : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(Calls, of_every_function_in_any_order_keep_what_they_promise)
 {
-    const char *only = std::getenv("VBN_TEST_SEED");
-    uint64_t first = only != nullptr ? std::strtoull(only, nullptr, 10) : 1, last = only != nullptr ? first : 40;
-    unsetenv("VBN_TEST_SEED"); /* no setting: contexts would refuse it */
-    for (uint64_t seed = first; seed <= last; seed++) {
+    multi::Seeds seeds(40);
+    for (uint64_t seed = seeds.first; seed <= seeds.last; seed++) {
         auto codes = multi::launch(1, [&](int, multi::Shared &) {
             multi::World world(GetParam(), seed);
             world.run(600);

@@ -166,14 +166,16 @@ static int dealloc_pd(struct ibv_pd *pd)
     return 0;
 }
 
-static struct ibv_mr *register_memory(struct ibv_pd *pd, void *address, size_t length, int access)
+static struct ibv_mr *register_memory(struct ibv_pd *pd, void *address, size_t length, uint64_t device_address,
+                                      unsigned access)
 {
+    (void)device_address; /* the same */
     if (fabric_script.fail_register_at > 0 && --fabric_script.fail_register_at == 0) {
         errno = ENOMEM;
         return NULL;
     }
     fabric_mr_t *mr = make(sizeof(*mr), &fabric_counts.mrs);
-    mr->access = access | IBV_ACCESS_LOCAL_WRITE * ((access & IBV_ACCESS_LOCAL_WRITE) != 0);
+    mr->access = (int)access;
     next_number++;
     mr->mr = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length,
                              .lkey = next_number, .rkey = next_number};

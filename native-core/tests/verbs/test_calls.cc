@@ -17,10 +17,8 @@ class VerbsCalls : public ::testing::TestWithParam<Case> {};
 
 TEST_P(VerbsCalls, of_every_function_in_any_order_keep_what_they_promise)
 {
-    const char *only = std::getenv("VBN_TEST_SEED");
-    uint64_t first = only != nullptr ? std::strtoull(only, nullptr, 10) : 1, last = only != nullptr ? first : 12;
-    unsetenv("VBN_TEST_SEED"); /* no setting: contexts would refuse it */
-    for (uint64_t seed = first; seed <= last; seed++) {
+    multi::Seeds seeds(12);
+    for (uint64_t seed = seeds.first; seed <= seeds.last; seed++) {
         int code = verbs::with_fabric(1, [&] {
             setenv("VBN_LINK_PROMOTE_AFTER", "8", 1);
             fabric_script.seed = seed;

@@ -30,7 +30,7 @@ static const symbol_t SYMBOLS[] = {
     SYMBOL(query_gid, "_ibv_query_gid_ex", "IBVERBS_1.11"),
     SYMBOL(alloc_pd, "ibv_alloc_pd", "IBVERBS_1.1"),
     SYMBOL(dealloc_pd, "ibv_dealloc_pd", "IBVERBS_1.1"),
-    SYMBOL(register_memory, "ibv_reg_mr", "IBVERBS_1.1"),
+    SYMBOL(register_memory, "ibv_reg_mr_iova2", "IBVERBS_1.8"),
     SYMBOL(deregister_memory, "ibv_dereg_mr", "IBVERBS_1.1"),
     SYMBOL(create_channel, "ibv_create_comp_channel", "IBVERBS_1.0"),
     SYMBOL(destroy_channel, "ibv_destroy_comp_channel", "IBVERBS_1.0"),

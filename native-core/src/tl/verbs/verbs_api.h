@@ -23,7 +23,8 @@ typedef struct verbs_api {
                      uint32_t flags, size_t entry_bytes);
     struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
     int (*dealloc_pd)(struct ibv_pd *pd);
-    struct ibv_mr *(*register_memory)(struct ibv_pd *pd, void *address, size_t length, int access);
+    struct ibv_mr *(*register_memory)(struct ibv_pd *pd, void *address, size_t length, uint64_t device_address,
+                                      unsigned access);
     int (*deregister_memory)(struct ibv_mr *mr);
     struct ibv_comp_channel *(*create_channel)(struct ibv_context *context);
     int (*destroy_channel)(struct ibv_comp_channel *channel);

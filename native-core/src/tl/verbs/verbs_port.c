@@ -262,11 +262,12 @@ vbn_status_t verbs_failed(const verbs_port_t *port, const char *what, int error)
     return err_sys(error, "%s on %s", what, port->name);
 }
 
-vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t bytes, int access, struct ibv_mr **mr_p)
+vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t bytes, unsigned access, struct ibv_mr **mr_p)
 {
     char what[64];
     errno = 0;
-    *mr_p = port->api->register_memory(port->pd, address, bytes, access);
+    *mr_p = port->api->register_memory(port->pd, address, bytes, (uintptr_t)address,
+                                       access | (unsigned)IBV_ACCESS_RELAXED_ORDERING);
     if (*mr_p != NULL)
         return VBN_OK;
     snprintf(what, sizeof(what), "registering %zu bytes", bytes);
