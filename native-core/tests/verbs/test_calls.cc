@@ -4,6 +4,7 @@
 // repeats it alone.
 #include "../multi/calls.h"
 #include "checks.h"
+#include <infiniband/verbs.h>
 
 namespace {
 
@@ -38,6 +39,12 @@ void nothing_inline() { fabric_script.inline_max = 0; }
 void infiniband() { fabric_script.infiniband = true; }
 void late() { fabric_script.late_ppm = 300000; }
 void small_mtu() { fabric_script.mtu = 1024; }
+void breaks()
+{
+    fabric_script.fail_status = IBV_WC_RETRY_EXC_ERR;
+    fabric_script.fail_request_at = 10 + static_cast<unsigned>(fabric_script.seed) * 17;
+}
+void very_lossy() { fabric_script.drop_ppm = 100000; }
 void lossy()
 {
     fabric_script.drop_ppm = 10000;
@@ -47,11 +54,12 @@ void lossy()
 INSTANTIATE_TEST_SUITE_P(Over, VerbsCalls,
                          ::testing::Values(Case{"ud", "ud", nothing_special}, Case{"ud_small_mtu", "ud", small_mtu},
                                            Case{"ud_lossy", "ud", lossy}, Case{"ud_classic", "ud", classic},
+                                           Case{"ud_very_lossy", "ud", very_lossy},
                                            Case{"ud_infiniband", "ud", infiniband}, Case{"rc", "rc", nothing_special},
                                            Case{"rc_classic", "rc", classic},
                                            Case{"rc_nothing_inline", "rc", nothing_inline}, Case{"rc_late", "rc", late},
                                            Case{"rc_lossy_signals", "rc", lossy}, Case{"hybrid", "rc,ud", nothing_special},
-                                           Case{"hybrid_lossy", "rc,ud", lossy}),
+                                           Case{"hybrid_lossy", "rc,ud", lossy}, Case{"hybrid_breaks", "rc,ud", breaks}),
                          [](const auto &each) { return std::string(each.param.name); });
 
 } // namespace
