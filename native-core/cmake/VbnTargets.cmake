@@ -77,6 +77,12 @@ function(vbn_add_tests)
         endforeach()
     endforeach()
     vbn_add_cost_tests()
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/hosts/*.c) # run by others: tests/guest
+    foreach(source ${sources})
+        get_filename_component(name ${source} NAME_WE)
+        add_executable(${name} ${source})
+        vbn_program(${name})
+    endforeach()
 endfunction()
 
 # tests/cost/<name>.c -> a program; tests/cost/test_*.py counts what it executes. Only where the code is as shipped.

@@ -22,6 +22,8 @@ FILTER = "--gtest_filter='*/rc:*/ud:*/rc_ud'"  # tests that are parametrised ove
 SETTINGS = "VBN_LINK_PEER_TIMEOUT=5s"
 CUT = {"multi_calls": "VBN_TEST_SEED=1 ./multi_calls --gtest_filter='*/rc'"}  # slow; tests/verbs has all of it
 PROGRAM_SECONDS = 400
+TRAFFIC_SECONDS = 120
+ROUNDS = 40
 AT_ONCE = SHARDS = 3  # shards of a program take every third test: one transport each
 RAN = re.compile(r"^\[==========\] [1-9]\d* tests? from .* ran", re.M)
 
@@ -85,6 +87,64 @@ class InfoTest(unittest.TestCase):
                 server.wait()
                 self.assertEqual(client.status, 0, client.output + server.output)
                 self.assertIn(f"a message went there and back over {first}", client.output)
+
+
+class FaultsTest(unittest.TestCase):
+    """Mixed traffic between two hosts: exactly once, in order, unchanged, or an error that names the cause."""
+
+    def setUp(self):
+        self.a, self.b = shared.pair()
+        self.addCleanup(self.heal)
+
+    def heal(self):
+        for guest in (self.a, self.b):
+            if guest.alive():
+                guest.netem()
+
+    def start(self, way, rounds):
+        program = f"VBN_TL_ENABLE=self,{way} {SETTINGS} {BUILD}/hosts_traffic"
+        server = self.a.start(f"{program} serve", TRAFFIC_SECONDS)
+        server.wait_output("\n")
+        driver = self.b.start(f"{program} drive {rounds} {server.output.splitlines()[0]}", TRAFFIC_SECONDS)
+        driver.wait_output("driving")
+        return server, driver
+
+    def finish(self, server, driver):
+        self.assertEqual(driver.wait(), 0, driver.output + server.output)
+        self.assertIn("all answered once, unchanged, in order", driver.output)
+        self.assertEqual(server.wait(), 0, server.output)
+
+    def test_loss_changes_nothing(self):
+        for way, faults in (("rc", "loss 1%"), ("ud", "loss 1%"), ("rc,ud", "loss 1%"), ("ud", "loss 10%")):
+            with self.subTest(way + " " + faults):
+                self.b.netem(faults)
+                self.a.netem(faults)
+                self.finish(*self.start(way, ROUNDS))
+
+    def test_reordering_duplication_and_corruption_change_nothing(self):
+        for way, faults in (("ud", "delay 2ms reorder 25%"), ("rc,ud", "duplicate 10%"), ("rc,ud", "corrupt 2%")):
+            with self.subTest(way + " " + faults):
+                self.b.netem(faults)
+                self.a.netem(faults)
+                self.finish(*self.start(way, ROUNDS))
+
+    def test_a_cable_that_is_pulled_for_a_while_changes_nothing(self):
+        server, driver = self.start("rc,ud", 4 * ROUNDS)
+        self.b.cable(False)
+        self.b.run("sleep 2")
+        self.b.cable(True)
+        self.finish(server, driver)
+
+    def test_a_host_that_dies_is_an_error_that_says_so(self):
+        for way in ("rc", "ud"):
+            with self.subTest(way):
+                self.a, self.b = shared.pair()
+                server, driver = self.start(way, 100 * ROUNDS)
+                self.a.kill()
+                self.assertEqual(driver.wait(), 3, driver.output)
+                self.assertRegex(driver.output, "lost: VBN_ERR_PEER_LOST: .*no answer")
+                with self.assertRaises(vm.Failed):
+                    server.wait()
 
 
 class JavaTest(unittest.TestCase):
