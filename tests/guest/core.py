@@ -154,7 +154,8 @@ class JavaTest(unittest.TestCase):
         if not jars or not (tests / "org").is_dir():
             self.skipTest("the Java core is not built: ./verbena build")
         program = f"java -Xmx256m -XX:+UseSerialGC -Dverbena.native.path={BUILD}/libvbnjni.so -cp {jars[0]}:{tests}"
-        with vm.one(memory=2048, cpus=2) as guest:
+        # One processor: with two that are emulated a JVM has died in its own compiled code (once in twenty runs).
+        with vm.one(memory=2048) as guest:
             for way in WAYS:
                 with self.subTest(way):
                     result = guest.run(f"{program} org.verbena.core.Child talk {way}", PROGRAM_SECONDS)
