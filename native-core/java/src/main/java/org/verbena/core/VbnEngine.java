@@ -2,6 +2,7 @@
 package org.verbena.core;
 
 import java.nio.ByteBuffer;
+import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
@@ -39,6 +40,11 @@ public final class VbnEngine implements AutoCloseable {
     /** Returns the address blob that others {@link #connect} to; no secrets in it. */
     public byte[] address() {
         return loop.address().clone();
+    }
+
+    /** Returns the names of the transports that this engine has opened, in the order in which they are tried. */
+    public List<String> transports() {
+        return WorkerAddress.transports(loop.address());
     }
 
     /**

@@ -37,6 +37,16 @@ class MessageTest {
         }
     }
 
+    @Test
+    void an_engine_names_the_transports_that_it_opened() throws Exception {
+        try (Fixture fixture = new Fixture();
+             VbnEngine shm = fixture.context("self,shm").startEngine("shm");
+             VbnEngine both = fixture.context("tcp,shm").startEngine("both")) {
+            assertEquals(List.of("self", "shm"), shm.transports());
+            assertEquals(List.of("tcp", "shm"), both.transports());
+        }
+    }
+
     private static void echoAllSizes(VbnContext server, VbnContext client) throws Exception {
         try (VbnEngine serving = server.startEngine("server"); VbnEngine engine = client.startEngine("client")) {
             Fixture.serveEcho(server, serving);

@@ -99,9 +99,8 @@ public final class ShuffleEngine implements AutoCloseable {
         String place = isExecutor() ? budget.bytes() == 0 ? "map outputs in Spark's files (" + budget.why() + ")"
             : "map outputs in memory, at most " + (budget.bytes() >> 20) + " MiB in " + ROOT + " (" + budget.why() + ")"
             : "map outputs are the executors'";
-        String transports = context.setting("tl.enable").replaceAll("\\bself,|,self\\b", "");
         String transfer = client == null ? "Spark's transport, because its network encryption is on"
-            : transports + " from " + context.setting("tl.tcp.interface") + ", "
+            : server.transports() + " from " + context.setting("tl.tcp.interface") + ", "
                 + (settings.fallbackAllowed() ? "else by Spark's transport" : "never by Spark's (spark.verbena.fallback)");
         LOG.info("Verbena 0.1.0 on {}: {}; blocks of other executors by {}", name(), place, transfer);
         if (budget.warning() != null && isExecutor()) {

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.apache.spark.network.BlockDataManager;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.storage.BlockId;
@@ -75,6 +76,11 @@ public final class FetchServer implements AutoCloseable {
         this.slow = new Stage<>("verbena-serve", QUEUE, this::serveSlow,
             (job, error) -> LOG.warn("a fetch request could not be served: {}", error.toString()));
         engine.onMessage(Wire.REQUEST, this::receive);
+    }
+
+    /** Transports by which others can be reached, such as "shm,tcp". */
+    public String transports() {
+        return engine.transports().stream().filter(name -> !name.equals("self")).collect(Collectors.joining(","));
     }
 
     /** What others connect to. */
