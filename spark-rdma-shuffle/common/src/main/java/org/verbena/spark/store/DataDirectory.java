@@ -24,6 +24,7 @@ import org.slf4j.LoggerFactory;
 public final class DataDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DataDirectory.class);
     private static final String LOCK = "lock-";
+    private static final long DYING_NANOS = 3_000_000_000L; // that a killed executor's memory takes to be freed
     private static final String OWN_LOCK = LOCK + ProcessHandle.current().pid() + "-"
         + ProcessHandle.current().info().startInstant().map(Instant::toEpochMilli).orElse(0L);
 
@@ -175,8 +176,42 @@ public final class DataDirectory implements AutoCloseable {
         delete(own);
         try {
             clean(own.getParent().getParent());
+            long deadline = System.nanoTime() + DYING_NANOS;
+            while (hasDying(own.getParent()) && System.nanoTime() < deadline) {
+                Thread.sleep(20);
+                cleanApplication(own.getParent());
+            }
         } catch (IOException e) {
             LOG.debug("cannot look for what dead executors left: {}", e.toString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** An executor of the application was killed just now: the kernel frees its memory and only then its lock. */
+    private static boolean hasDying(Path application) throws IOException {
+        try (DirectoryStream<Path> executors = Files.newDirectoryStream(application)) {
+            for (Path executor : executors) {
+                try (DirectoryStream<Path> locks = Files.newDirectoryStream(executor, LOCK + "*")) {
+                    for (Path lock : locks) {
+                        if (isDying(lock.getFileName().toString().substring(LOCK.length()).split("-")[0])) {
+                            return true;
+                        }
+                    }
+                }
+            }
+            return false;
+        } catch (java.nio.file.NoSuchFileException e) {
+            return false; // somebody else was quicker
+        }
+    }
+
+    /** A process without a command line has given its memory up. */
+    static boolean isDying(String pid) {
+        try {
+            return Files.readAllBytes(Path.of("/proc", pid, "cmdline")).length == 0;
+        } catch (IOException e) {
+            return false;
         }
     }
 

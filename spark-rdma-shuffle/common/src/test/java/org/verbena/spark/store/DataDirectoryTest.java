@@ -35,6 +35,24 @@ class DataDirectoryTest {
             .redirectError(ProcessBuilder.Redirect.DISCARD).start();
     }
 
+    /** Its memory is gone, its lock perhaps not yet. */
+    @Test
+    void whoeverClosesWaitsForOneThatIsDying() throws Exception {
+        DataDirectory own = DataDirectory.create(root, "app-1", "1");
+        Process process = startOwner();
+        Path other = Path.of(process.inputReader().readLine());
+        String pid = Long.toString(process.pid());
+        assertFalse(DataDirectory.isDying(pid));
+        process.destroyForcibly();
+        while (process.isAlive() && !DataDirectory.isDying(pid)) {
+            Thread.onSpinWait(); // ended by the test's time-out
+        }
+        own.close();
+        assertFalse(Files.exists(other));
+        assertTrue(process.waitFor(30, TimeUnit.SECONDS));
+        assertFalse(DataDirectory.isDying(pid), "there is no such process");
+    }
+
     @Test
     void whoeverClosesRemovesWhatWasKilledMeanwhile() throws Exception {
         DataDirectory own = DataDirectory.create(root, "app-1", "1");
