@@ -156,7 +156,7 @@ void expect_all(const std::vector<int> &codes)
 {
     for (int code : codes)
         if (code == kNoNamespaces)
-            GTEST_SKIP() << "namespaces are not allowed here (unshare)";
+            GTEST_SKIP() << "unshare is refused: run as root, or allow it (user.max_user_namespaces, container profile)";
     for (int code : codes)
         EXPECT_EQ(code, 0);
 }

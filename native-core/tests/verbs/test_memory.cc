@@ -97,7 +97,7 @@ unsigned peers(unsigned usual)
 TEST(VerbsMemory, of_a_process_grows_with_peers_over_datagrams_by_the_peer_table_only)
 {
     if (!measurable())
-        GTEST_SKIP() << "this allocator does not count (a sanitizer's)";
+        GTEST_SKIP() << "a sanitizer's allocator does not count: run the release build";
     unsigned most = peers(1024);
     int code = with_fabric(1, [&] {
         Hub hub("ud");
@@ -120,7 +120,7 @@ TEST(VerbsMemory, of_a_process_grows_with_peers_over_datagrams_by_the_peer_table
 TEST(VerbsMemory, of_a_process_with_64_connections_beside_datagrams_is_bounded)
 {
     if (!measurable())
-        GTEST_SKIP() << "this allocator does not count (a sanitizer's)";
+        GTEST_SKIP() << "a sanitizer's allocator does not count: run the release build";
     unsigned most = peers(256);
     int code = with_fabric(1, [&] {
         Hub hub("rc,ud");
