@@ -142,11 +142,26 @@ static void tell_user(vbn_peer_t *peer, vbn_status_t status)
     list_append(&engine->dead, &peer->work);
 }
 
+/* What is told about a loss: the reason, who it was, how it was reached, how far it got. */
+static void loss_text(const vbn_peer_t *peer, const char *text, char *words, size_t capacity)
+{
+    char why[LINK_EXPLAIN_BYTES];
+    link_peer_why(peer, why, sizeof(why));
+    why[strcspn(why, ";")] = '\0'; /* what follows is about transports that were not chosen */
+    (void)snprintf(words, capacity, "%s; peer %016llx (%s) has acknowledged %u of %u packets", text,
+                   (unsigned long long)peer->uid, why, peer->tx_acked, peer->tx_next);
+}
+
 void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted)
 {
     link_engine_t *engine = peer->engine;
+    char words[LINK_EXPLAIN_BYTES + 512];
     if (peer->state == PEER_LOST)
         return;
+    if (counted && peer->tx_next > 0) {
+        loss_text(peer, text, words, sizeof(words));
+        text = words;
+    }
     if (peer->state == PEER_ENDING) { /* the first reason counts */
         status = (vbn_status_t)peer->lost_status;
         counted = false;

@@ -85,7 +85,7 @@ void link_node_fill(link_node_t *node, vbn_peer_t *peer, const link_packet_t *pa
     node->done = packet->done;
     node->arg = packet->arg;
     node->iov = packet->iov;
-    node->iov_count = packet->iov_count;
+    node->iov_count = packet->payload_bytes > 0 ? packet->iov_count : 0; /* nobody keeps an iov of nothing */
     node->payload_bytes = packet->payload_bytes;
     node->header_bytes = packet->header_bytes;
     memcpy(node->header + LINK_HEADER_BYTES, packet->frame + LINK_HEADER_BYTES, packet->header_bytes);

@@ -190,6 +190,23 @@ TEST_P(FaultsOver, a_connection_that_finds_no_descriptor_ends_with_the_cure)
     in_child([] { connect_with_few_descriptors(GetParam()); });
 }
 
+/* The peer is not ready yet, so the message waits; the call is complete when it returns. */
+TEST_P(FaultsOver, an_empty_message_that_waits_needs_its_buffers_no_more)
+{
+    in_child([] {
+        Pair pair(GetParam());
+        MUST(pair.a.connect(pair.b) == VBN_OK);
+        uint8_t data[2] = {};
+        iovec iov[2] = {{data, 0}, {data + 1, 0}};
+        vbn_op_t op{};
+        MUST(vbn_am_send(pair.a.peer, 1, nullptr, 0, iov, 2, 0, &op) == VBN_OK && op.complete == 1);
+        iov[0].iov_len = iov[1].iov_len = 1;
+        MUST(pair.until([&] { return pair.b.messages == 1 || pair.a.lost != VBN_OK; }));
+        MUST(pair.a.lost == VBN_OK && pair.send(100) == VBN_OK);
+        pair.close();
+    });
+}
+
 /* Everything that a child of fork() may try with what it inherited. */
 struct Inherited {
     Pair pair;

@@ -18,15 +18,21 @@ inline void nothing_lives()
 }
 
 /* Runs body in a child with a fabric of so many devices. */
-inline int with_fabric(unsigned devices, const std::function<void()> &body)
+inline int with_fabric(unsigned devices, const std::function<void()> &body, int seconds = 90)
 {
     auto codes = multi::launch(1, [&](int, multi::Shared &) {
         fabric_install(devices);
         body();
         nothing_lives();
         fabric_remove();
-    });
+    }, seconds);
     return codes[0];
+}
+
+/* The same, as an assertion. */
+inline void in_fabric(unsigned devices, const std::function<void()> &body, int seconds = 90)
+{
+    ASSERT_EQ(with_fabric(devices, body, seconds), 0);
 }
 
 inline bool says(const std::string &text, const char *what)

@@ -129,8 +129,12 @@ void rc_ep_tell(rc_ep_t *ep)
     const rc_iface_t *iface = rc_iface_of(ep->base.iface);
     const tl_upcalls_t *up = &iface->params.upcalls;
     if (ep->state == RC_FAILED) {
-        vbn_status_t status = err_set(VBN_ERR_PEER_LOST, "connection over %s to queue pair %u: %s", iface->verbs.port.name,
-                                      ep->remote_qpn, ep->failed);
+        char to[96];
+        verbs_address_t remote = ep->remote;
+        remote.qpn = ep->remote_qpn;
+        verbs_address_text(&remote, to, sizeof(to));
+        vbn_status_t status = err_set(VBN_ERR_PEER_LOST, "connection over %s to %s: %s", iface->verbs.port.name, to,
+                                      ep->failed);
         up->ep_error(&ep->base, status, err_text());
         return;
     }

@@ -28,6 +28,16 @@ void verbs_gid_text(const uint8_t gid[16], char *text, size_t capacity)
     snprintf(text, capacity, "%s", buffer);
 }
 
+void verbs_address_text(const verbs_address_t *address, char *text, size_t capacity)
+{
+    char gid[INET6_ADDRSTRLEN];
+    verbs_gid_text(address->gid, gid, sizeof(gid));
+    if (address->ethernet)
+        snprintf(text, capacity, "queue pair %u at GID %s", address->qpn, gid);
+    else
+        snprintf(text, capacity, "queue pair %u at LID %u", address->qpn, address->lid);
+}
+
 void verbs_address_encode(const verbs_address_t *address, uint8_t bytes[VERBS_ADDRESS_BYTES])
 {
     bytes[0] = VERBS_ADDRESS_VERSION;
@@ -84,10 +94,7 @@ vbn_status_t verbs_address_reachable(const verbs_address_t *from, const verbs_ad
         snprintf(reason, capacity, "GID %s is of another kind than this port's: give both interfaces addresses of one "
                                    "kind, or name a GID in tl.verbs.device", text);
     else {
-        if (to->ethernet)
-            snprintf(reason, capacity, "queue pair %u at GID %s", to->qpn, text);
-        else
-            snprintf(reason, capacity, "queue pair %u at LID %u", to->qpn, to->lid);
+        verbs_address_text(to, reason, capacity);
         return VBN_OK;
     }
     return err_set(VBN_ERR_UNREACHABLE, "%s", reason);
