@@ -12,18 +12,16 @@ import sys
 import unittest
 
 import shared
+import traffic
 from shared import procs, vm
+from traffic import ROUNDS, SETTINGS
 
 BUILD = pathlib.Path(os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "."))
 ROOT = shared.HERE.parents[1]
 WAYS = ("rc", "ud", "rc,ud")
 FILTER = "--gtest_filter='*/rc:*/ud:*/rc_ud'"  # tests that are parametrised over transports end so
-# A device in software is slow, and a dead peer over datagrams is known by its silence only.
-SETTINGS = "VBN_LINK_PEER_TIMEOUT=5s"
 CUT = {"multi_calls": "VBN_TEST_SEED=1 ./multi_calls --gtest_filter='*/rc'"}  # slow; tests/verbs has all of it
 PROGRAM_SECONDS = 400
-TRAFFIC_SECONDS = 120
-ROUNDS = 40
 AT_ONCE = SHARDS = 3  # shards of a program take every third test: one transport each
 RAN = re.compile(r"^\[==========\] [1-9]\d* tests? from .* ran", re.M)
 
@@ -89,30 +87,8 @@ class InfoTest(unittest.TestCase):
                 self.assertIn(f"a message went there and back over {first}", client.output)
 
 
-class FaultsTest(unittest.TestCase):
-    """Mixed traffic between two hosts: exactly once, in order, unchanged, or an error that names the cause."""
-
-    def setUp(self):
-        self.a, self.b = shared.pair()
-        self.addCleanup(self.heal)
-
-    def heal(self):
-        for guest in (self.a, self.b):
-            if guest.alive():
-                guest.netem()
-
-    def start(self, way, rounds):
-        program = f"VBN_TL_ENABLE=self,{way} {SETTINGS} {BUILD}/hosts_traffic"
-        server = self.a.start(f"{program} serve", TRAFFIC_SECONDS)
-        server.wait_output("\n")
-        driver = self.b.start(f"{program} drive {rounds} {server.output.splitlines()[0]}", TRAFFIC_SECONDS)
-        driver.wait_output("driving")
-        return server, driver
-
-    def finish(self, server, driver):
-        self.assertEqual(driver.wait(), 0, driver.output + server.output)
-        self.assertIn("all answered once, unchanged, in order", driver.output)
-        self.assertEqual(server.wait(), 0, server.output)
+class FaultsTest(traffic.TrafficTest):
+    build = BUILD
 
     def test_loss_changes_nothing(self):
         for way, faults in (("rc", "loss 1%"), ("ud", "loss 1%"), ("rc,ud", "loss 1%"), ("ud", "loss 10%")):

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 
-#define LINK_ADDRESS_SECTIONS 8
+#define LINK_ADDRESS_SECTIONS 16
 #define LINK_TRANSPORT_NAME 8
 #define LINK_ADDRESS_VERSION 1
 

@@ -420,7 +420,7 @@ static bool given_up(vbn_peer_t *peer, uint64_t now)
     if (arq->probes < PROBES_MIN || now - arq->heard_ns < limit)
         return false;
     snprintf(text, sizeof(text), "no answer over %s for %llu ms (link.peer_timeout=%llu ms), %u packets not acknowledged",
-             peer->engine->transports[peer->transport].ops->name,
+             peer->engine->transports[peer->transport].name,
              (unsigned long long)((now - arq->heard_ns) / NS_PER_MS), (unsigned long long)(limit / NS_PER_MS),
              peer->tx_next - peer->tx_acked);
     link_peer_broke(peer, VBN_ERR_PEER_LOST, text);

@@ -12,7 +12,7 @@ static void ask_transports(const link_engine_t *engine, const link_address_t *ad
         const link_transport_t *transport = &engine->transports[i];
         link_candidate_t *candidate = &candidates[i];
         memset(candidate, 0, sizeof(*candidate));
-        candidate->name = transport->ops->name;
+        candidate->name = transport->name;
         const link_section_t *section = link_address_find(address, candidate->name);
         if (section == NULL)
             continue;
@@ -66,7 +66,7 @@ static vbn_status_t give_up(link_engine_t *engine, vbn_peer_t *peer, vbn_status_
 
 vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, unsigned transport, vbn_peer_t *peer)
 {
-    const link_section_t *section = link_address_find(address, engine->transports[transport].ops->name);
+    const link_section_t *section = link_address_find(address, engine->transports[transport].name);
     link_lane_t *lane;
     vbn_status_t status = link_lane_new(engine, transport, true, &lane);
     if (status < 0)
@@ -76,7 +76,7 @@ vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, uns
                                                         section->length, lane, &lane->ep);
     if (status < 0) {
         lane->ep = NULL;
-        return err_add(status, "connecting over %s", engine->transports[transport].ops->name);
+        return err_add(status, "connecting over %s", engine->transports[transport].name);
     }
     if (peer->uid != engine->uid)
         return link_wireup_start(lane, peer->uid);
@@ -89,7 +89,7 @@ vbn_status_t link_dial_more(vbn_peer_t *peer, const link_address_t *address, uns
 {
     link_engine_t *engine = peer->engine;
     const link_transport_t *t = &engine->transports[transport];
-    const link_section_t *section = link_address_find(address, t->ops->name);
+    const link_section_t *section = link_address_find(address, t->name);
     link_lane_t *lane;
     vbn_status_t status = link_lane_new(engine, transport, true, &lane);
     if (status < 0)
@@ -102,7 +102,7 @@ vbn_status_t link_dial_more(vbn_peer_t *peer, const link_address_t *address, uns
     lane->ep = NULL;
     link_rails_unlink(lane);
     link_lane_free(lane, VBN_CLOSE_NOW);
-    return err_add(status, "one lane more over %s", t->ops->name);
+    return err_add(status, "one lane more over %s", t->name);
 }
 
 void link_self_accept(link_lane_t *lane)
@@ -178,7 +178,7 @@ vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length
     peer->explain = strdup(text);
     peer->refs = 1;
     const settings_t *settings = engine->params.settings;
-    if (settings->link_resume_timeout > 0 || settings->link_rails > 1 || engine->has_costly)
+    if (settings->link_resume_timeout > 0 || engine->rails > 1 || engine->has_costly)
         peer->address = malloc(sizeof(link_blob_t) + length);
     if (peer->address != NULL) {
         peer->address->length = length;

@@ -72,17 +72,22 @@ static vbn_status_t check_enabled(const char *list, const tl_ops_t *const *table
     return VBN_OK;
 }
 
-static vbn_status_t open_transport(link_engine_t *engine, const tl_ops_t *ops)
+static vbn_status_t open_transport(link_engine_t *engine, const tl_ops_t *ops, unsigned device)
 {
     tl_params_t params = {.settings = engine->params.settings, .log = engine->params.log,
                           .counters = engine->params.counters, .memory = engine->params.memory,
-                          .worker_uid = engine->uid, .network = engine->params.network, .job_key = engine->key};
+                          .worker_uid = engine->uid, .network = engine->params.network, .job_key = engine->key, .device = device};
+    if (engine->transport_count == LINK_TRANSPORTS)
+        return err_set(VBN_ERR_LIMIT, "a worker has at most %u interfaces", LINK_TRANSPORTS);
     link_transport_t *transport = &engine->transports[engine->transport_count];
     link_fill_upcalls(&params.upcalls, engine);
     vbn_status_t status = ops->open(&params, &transport->iface);
     if (status < 0)
         return status;
     transport->ops = ops;
+    (void)snprintf(transport->name, sizeof(transport->name), device == 0 ? "%.5s" : "%.5s.%u", ops->name, device % 10);
+    if (device > 0 && engine->rails <= device)
+        engine->rails = device + 1;
     transport->progress = ops == &tl_shm_ops && params.upcalls.rx != NULL && engine->params.upcalls.progress_shm != NULL
                               ? engine->params.upcalls.progress_shm : ops->progress;
     engine->transport_count++;
@@ -90,34 +95,47 @@ static vbn_status_t open_transport(link_engine_t *engine, const tl_ops_t *ops)
     return fd >= 0 ? watch(engine, fd) : VBN_OK;
 }
 
-/* Opens what tl.enable names, in its order. One that does not open is left out while another
- * works: with a warning, but for hosts that never had what it needs (VBN_ERR_UNSUPPORTED). */
+typedef struct attempt {
+    vbn_status_t failed; /* of the last that did not open, and why */
+    char text[384];
+} attempt_t;
+
+/* One that does not open is left out while another works: with a warning, but for hosts that never had what it needs
+ * (VBN_ERR_UNSUPPORTED). Only VBN_ERR_SETTING is returned. */
+static vbn_status_t open_devices(link_engine_t *engine, const tl_ops_t *ops, attempt_t *attempt)
+{
+    unsigned devices = ops->devices == NULL ? 1 : ops->devices(engine->params.settings);
+    for (unsigned device = 0; device < devices; device++) {
+        vbn_status_t status = open_transport(engine, ops, device);
+        if (status >= 0)
+            continue;
+        if (status == VBN_ERR_SETTING)
+            return status;
+        attempt->failed = status;
+        (void)snprintf(attempt->text, sizeof(attempt->text), "%s", err_text());
+        log_write(engine->params.log, status == VBN_ERR_UNSUPPORTED && devices == 1 ? VBN_LOG_DEBUG : VBN_LOG_WARN,
+                  "transport %s is not available: %s", ops->name, attempt->text);
+    }
+    return VBN_OK;
+}
+
+/* Opens what tl.enable names, in its order. */
 static vbn_status_t open_transports(link_engine_t *engine, const tl_ops_t *const *table, unsigned count)
 {
     const char *list = engine->params.settings->tl_enable;
     vbn_status_t status = check_enabled(list, table, count);
     if (status < 0)
         return status;
-    vbn_status_t failed = VBN_OK;
-    char text[384] = "";
-    for (int position = 0; position < LINK_TRANSPORTS; position++) {
-        for (unsigned i = 0; i < count; i++) {
-            if (link_list_position(list, table[i]->name) != position)
-                continue;
-            status = open_transport(engine, table[i]);
-            if (status >= 0)
-                continue;
-            if (status == VBN_ERR_SETTING)
-                return status;
-            failed = status;
-            snprintf(text, sizeof(text), "%s", err_text());
-            log_write(engine->params.log, status == VBN_ERR_UNSUPPORTED ? VBN_LOG_DEBUG : VBN_LOG_WARN,
-                      "transport %s is not available: %s", table[i]->name, text);
-        }
-    }
+    attempt_t attempt = {0};
+    for (int position = 0; position < LINK_TRANSPORTS; position++)
+        for (unsigned i = 0; i < count && status >= 0; i++)
+            if (link_list_position(list, table[i]->name) == position)
+                status = open_devices(engine, table[i], &attempt);
+    if (status < 0)
+        return status;
     bool only_self = engine->transport_count == 1 && strcmp(engine->transports[0].ops->name, "self") == 0;
-    if (failed < 0 && (engine->transport_count == 0 || only_self))
-        return err_set(failed, "no transport of tl.enable=%s can be opened: %s", list, text);
+    if (attempt.failed < 0 && (engine->transport_count == 0 || only_self))
+        return err_set(attempt.failed, "no transport of tl.enable=%s can be opened: %s", list, attempt.text);
     return VBN_OK;
 }
 
@@ -175,6 +193,7 @@ vbn_status_t link_engine_open_with(const link_params_t *params, const tl_ops_t *
     engine->host_id = os_host_id();
     engine->fork_generation = os_fork_generation();
     init_lists(engine);
+    engine->rails = (unsigned)params->settings->link_rails;
     vbn_status_t status = take_key(engine, params);
     if (status >= 0)
         status = open_descriptors(engine);
@@ -360,7 +379,7 @@ vbn_status_t link_engine_address(link_engine_t *engine, void *blob, size_t *leng
     vbn_status_t status = link_fork_check(engine);
     for (unsigned i = 0; i < engine->transport_count && status >= 0; i++) {
         link_section_t *section = &address.sections[i];
-        snprintf(section->name, sizeof(section->name), "%s", engine->transports[i].ops->name);
+        snprintf(section->name, sizeof(section->name), "%s", engine->transports[i].name);
         section->bytes = bytes[i];
         section->length = sizeof(bytes[i]);
         status = engine->transports[i].ops->address(engine->transports[i].iface, bytes[i], &section->length);

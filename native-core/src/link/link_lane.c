@@ -54,7 +54,7 @@ vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initi
     lane->kept = lane->datagram;
     hs->lane = lane;
     wheel_timer_init(&hs->retry, link_control_retry);
-    hs->transcript.transport = engine->transports[transport].ops->name;
+    hs->transcript.transport = engine->transports[transport].name;
     wheel_timer_init(&hs->timer, wireup_expired);
     link_timer_add(engine, &hs->timer, engine->params.settings->link_wireup_timeout);
     *lane_p = lane;

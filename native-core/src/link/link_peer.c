@@ -281,7 +281,7 @@ vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import
         return err_set((vbn_status_t)peer->lost_status, "%s", peer->lost_text != NULL ? peer->lost_text : "peer lost");
     if ((link_caps(peer)->flags & TL_CAP_MAP) == 0)
         return err_set(VBN_ERR_UNSUPPORTED, "memory of a peer cannot be mapped over %s",
-                       peer->engine->transports[peer->transport].ops->name);
+                       peer->engine->transports[peer->transport].name);
     link_import_call_t *call = calloc(1, sizeof(*call));
     if (call == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for an import request");

@@ -28,7 +28,7 @@
 #include "link/link_fast.h"
 #include "link/link_select.h"
 
-#define LINK_TRANSPORTS 8
+#define LINK_TRANSPORTS LINK_ADDRESS_SECTIONS /* interfaces of a worker */
 #define LINK_LANES_MAX 8u /* of one peer */
 #define LINK_BULK_BYTES (64u << 10) /* or half a packet: payloads from here on are spread over a peer's lanes */
 
@@ -40,6 +40,7 @@ typedef struct link_blob {
 typedef struct link_transport {
     const tl_ops_t *ops;
     tl_iface_t *iface;
+    char name[LINK_TRANSPORT_NAME + 1]; /* as in addresses: of the transport; of its further devices "rc.1" ... */
     unsigned (*progress)(tl_iface_t *iface); /* ops->progress, or upcalls.progress_shm */
 } link_transport_t;
 
@@ -174,6 +175,7 @@ struct link_engine {
     uint64_t fork_generation;
     link_transport_t transports[LINK_TRANSPORTS];
     unsigned transport_count;
+    unsigned rails; /* lanes that a peer with bulk data gets: link.rails, or more because of several devices */
     map_t peers;
     list_link_t lanes;
     list_link_t closing; /* VBN_CLOSE_FLUSH: waiting for acks */
@@ -232,7 +234,7 @@ void link_peer_run_imports(vbn_peer_t *peer); /* READY: starts the imports that 
 
 static inline const char *link_lane_name(const link_lane_t *lane)
 {
-    return lane->ops->name;
+    return lane->engine->transports[lane->transport].name;
 }
 
 vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initiator, link_lane_t **lane_p);

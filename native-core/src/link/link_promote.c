@@ -23,10 +23,9 @@ bool link_promotes(const link_engine_t *engine)
 
 bool link_keeps_wanted(const link_engine_t *engine, unsigned transport)
 {
-    const settings_t *settings = engine->params.settings;
     const link_transport_t *t = &engine->transports[transport];
     return (t->ops->caps(t->iface)->flags & TL_CAP_BREAKS) != 0 &&
-           (settings->link_resume_timeout > 0 || settings->link_rails > 1 || link_promotes(engine));
+           (engine->params.settings->link_resume_timeout > 0 || engine->rails > 1 || link_promotes(engine));
 }
 
 /* ----------------------------------------------------------------------------------------------- budget */
@@ -46,10 +45,15 @@ static link_lane_t *least_used(link_engine_t *engine)
     return oldest;
 }
 
+static bool has_room(const link_engine_t *engine)
+{
+    return engine->costly_count < (uint64_t)engine->params.settings->link_promoted_max;
+}
+
 /* Room for one costly lane more. false: not now; if one could be spared it is being dropped. */
 static bool make_room(link_engine_t *engine)
 {
-    if (engine->costly_count < (uint64_t)engine->params.settings->link_promoted_max)
+    if (has_room(engine))
         return true;
     link_lane_t *lane = least_used(engine);
     if (lane != NULL) {
@@ -65,7 +69,7 @@ static bool fits(const vbn_peer_t *peer, const link_address_t *address, unsigned
 {
     char reason[LINK_REASON_BYTES];
     const link_transport_t *t = &peer->engine->transports[transport];
-    const link_section_t *section = link_address_find(address, t->ops->name);
+    const link_section_t *section = link_address_find(address, t->name);
     const tl_caps_t *caps = t->ops->caps(t->iface);
     bool keeps = (caps->flags & TL_CAP_RELIABLE) == 0 || link_keeps_wanted(peer->engine, transport);
     return section != NULL && keeps && caps->packet_max >= peer->arq->packet_max &&
@@ -78,13 +82,16 @@ static bool is_datagram(const link_engine_t *engine, unsigned transport)
     return (t->ops->caps(t->iface)->flags & TL_CAP_RELIABLE) == 0;
 }
 
-/* The transport for the next rail: the one with the fewest lanes; datagrams need one only. -1: none. */
+/* The transport for the next rail: the one with the fewest lanes, of those that are costly for a promoted peer; datagrams
+ * need one only. -1: none. */
 static int choose_rail(const vbn_peer_t *peer, const link_address_t *address)
 {
     int best = -1;
+    if (peer->lane->costly && !has_room(peer->engine))
+        return -1;
     for (unsigned i = 0; i < peer->engine->transport_count; i++) {
         unsigned count = link_rails_count(peer, (int)i);
-        if (is_costly(peer->engine, i) || (is_datagram(peer->engine, i) && count > 0) || !fits(peer, address, i))
+        if (is_costly(peer->engine, i) != peer->lane->costly || (is_datagram(peer->engine, i) && count > 0) || !fits(peer, address, i))
             continue;
         if (best < 0 || count < link_rails_count(peer, best))
             best = (int)i;
@@ -106,10 +113,13 @@ static bool promotion_due(const vbn_peer_t *peer)
            (peer->one_sided || (int32_t)(peer->tx_next + peer->rx_next - peer->arq->promote_at) >= 0);
 }
 
+/* Lanes of a promoted peer that are not costly are no rails: they wait for its demotion. */
 static bool rail_due(const vbn_peer_t *peer)
 {
-    uint64_t wanted = (uint64_t)peer->engine->params.settings->link_rails;
-    return wanted > 1 && peer->arq->bulk && link_rails_count(peer, -1) < (wanted < LINK_LANES_MAX ? wanted : LINK_LANES_MAX);
+    unsigned wanted = peer->engine->rails, rails = 0, all = 0;
+    for (const link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next, all++)
+        rails += lane->costly == peer->lane->costly;
+    return wanted > 1 && peer->arq->bulk && rails < wanted && all < LINK_LANES_MAX;
 }
 
 static void open_lane(vbn_peer_t *peer, const link_address_t *address, int transport)

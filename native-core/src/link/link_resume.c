@@ -61,7 +61,7 @@ bool link_resume_begin(vbn_peer_t *peer, const char *text)
         counter_add(peer->engine->params.counters, COUNTER_RESUMES, 1);
         LOG_WARN(peer->engine->params.log, "connection to peer %016llx over %s broke: %s; it is opened again for at most "
                  "%llu ms (link.resume_timeout)", (unsigned long long)peer->uid,
-                 peer->engine->transports[peer->transport].ops->name, text, (unsigned long long)(limit / NS_PER_MS));
+                 peer->engine->transports[peer->transport].name, text, (unsigned long long)(limit / NS_PER_MS));
     }
     link_rails_free(peer, VBN_CLOSE_NOW);
     link_arq_lane_gone(peer, NULL); /* completes operations: the peer may have ended */
@@ -87,7 +87,7 @@ static int choose(const vbn_peer_t *peer, const link_address_t *address, unsigne
     for (unsigned i = 0; i < engine->transport_count; i++) {
         unsigned at = (peer->arq->first_transport + peer->arq->attempts + i) % engine->transport_count;
         const link_transport_t *transport = &engine->transports[at];
-        const link_section_t *section = link_address_find(address, transport->ops->name);
+        const link_section_t *section = link_address_find(address, transport->name);
         const tl_caps_t *caps = transport->ops->caps(transport->iface);
         bool keeps = (caps->flags & TL_CAP_RELIABLE) == 0 || link_keeps_wanted(engine, at);
         if (section != NULL && keeps && (caps->flags & without) == 0 && caps->packet_max >= peer->arq->packet_max &&
@@ -107,7 +107,7 @@ static void redial(vbn_peer_t *peer)
         transport = choose(peer, &address, 0);
     arq->attempts = (uint8_t)(arq->attempts + (arq->attempts < UINT8_MAX));
     if (transport >= 0 && link_dial(peer->engine, &address, (unsigned)transport, peer) < 0) {
-        LOG_DEBUG(peer->engine->params.log, "resuming over %s: %s", peer->engine->transports[transport].ops->name,
+        LOG_DEBUG(peer->engine->params.log, "resuming over %s: %s", peer->engine->transports[transport].name,
                   err_text());
         link_rails_free(peer, VBN_CLOSE_NOW);
     }
@@ -152,7 +152,7 @@ void link_resume_done(vbn_peer_t *peer)
     free(peer->lost_text);
     peer->lost_text = NULL;
     LOG_INFO(peer->engine->params.log, "connection to peer %016llx goes on over %s", (unsigned long long)peer->uid,
-             peer->engine->transports[peer->transport].ops->name);
+             peer->engine->transports[peer->transport].name);
     link_send_ack(peer, 0);
     link_arq_restart(peer, arq->resume_ack);
     if (peer->arq == NULL) /* it ended in a callback */

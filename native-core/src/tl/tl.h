@@ -72,6 +72,7 @@ typedef struct tl_params {
     mem_registry_t *memory; /* shm: descriptors of keys */
     uint64_t worker_uid;    /* random, not 0 */
     void *network;          /* tests and tools: the sim_net_t of tl/sim; else NULL */
+    unsigned device;        /* which of tl_ops_t.devices this interface is for */
     const uint8_t *job_key; /* 32 bytes, as long as the interface; NULL with security.auth=none */
     tl_upcalls_t upcalls;
 } tl_params_t;
@@ -113,6 +114,9 @@ typedef void (*tl_import_func_t)(void *arg, vbn_status_t status, mem_import_t *i
 
 struct tl_ops {
     const char *name;
+    /* Optional: how many devices the settings ask for, each to be opened as an interface of its own; NULL: one. A device
+     * reaches those of the same place among the peer's. */
+    unsigned (*devices)(const settings_t *settings);
     vbn_status_t (*open)(const tl_params_t *params, tl_iface_t **iface_p);
     void (*close)(tl_iface_t *iface); /* drops all endpoints, no upcalls */
     const tl_caps_t *(*caps)(const tl_iface_t *iface);

@@ -39,6 +39,7 @@ typedef struct fabric_counts {
     uint64_t hasty;      /* connections destroyed while a receive of their SRQ might be in hand */
     uint64_t contexts, pds, mrs, cqs, srqs, qps, ahs; /* alive */
     uint64_t most_qps;
+    uint64_t device_bytes[2]; /* of requests carried out */
 } fabric_counts_t;
 
 extern fabric_script_t fabric_script;

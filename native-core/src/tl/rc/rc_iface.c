@@ -123,7 +123,7 @@ static vbn_status_t rc_open(const tl_params_t *params, tl_iface_t **iface_p)
     }
     verbs_places_open(&iface->places, &iface->verbs.port, params->memory);
     fill_caps(iface);
-    LOG_DEBUG(params->log, "rc over %s", iface->verbs.port.why);
+    LOG_INFO(params->log, "rc over %s (%s)", iface->verbs.port.why, iface->verbs.port.reason);
     *iface_p = &iface->base;
     return VBN_OK;
 }
@@ -332,6 +332,7 @@ static int rc_event_fd(const tl_iface_t *base)
 
 const tl_ops_t tl_rc_ops = {
     .name = "rc",
+    .devices = verbs_port_count,
     .open = rc_open,
     .close = rc_close,
     .caps = rc_caps,

@@ -37,7 +37,7 @@ static vbn_status_t ud_open(const tl_params_t *params, tl_iface_t **iface_p)
         return status;
     }
     fill_caps(iface);
-    LOG_DEBUG(params->log, "ud over %s", iface->verbs.port.why);
+    LOG_INFO(params->log, "ud over %s (%s)", iface->verbs.port.why, iface->verbs.port.reason);
     *iface_p = &iface->base;
     return VBN_OK;
 }
@@ -214,6 +214,7 @@ static int ud_event_fd(const tl_iface_t *base)
 
 const tl_ops_t tl_ud_ops = {
     .name = "ud",
+    .devices = verbs_port_count,
     .open = ud_open,
     .close = ud_close,
     .caps = ud_caps,

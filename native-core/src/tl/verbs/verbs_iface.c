@@ -10,7 +10,7 @@ vbn_status_t verbs_iface_open(verbs_iface_t *iface, const tl_params_t *params, c
     memset(iface, 0, sizeof(*iface));
     iface->cq.epoll_fd = -1;
     iface->pages = mem_slab_source(params->memory);
-    vbn_status_t status = verbs_port_open(&iface->port, params->settings, params->log);
+    vbn_status_t status = verbs_port_open(&iface->port, params->settings, params->device, params->log);
     if (status >= 0)
         status = verbs_cq_open(&iface->cq, &iface->port, sizes->datagrams + sizes->receives + 2 * sizes->slots);
     if (status >= 0)

@@ -108,6 +108,23 @@ static vbn_status_t examine(verbs_port_t *port, const char *device, int wanted_g
 
 /* ---------------------------------------------------------------------------------------------- choice */
 
+/* Entry number `index` of tl.verbs.device. false: there is none. */
+static bool list_entry(const char *list, unsigned index, char *entry, size_t capacity)
+{
+    for (; index > 0 && *list != '\0'; index--) {
+        list += strcspn(list, ",");
+        list += *list == ',';
+    }
+    list += strspn(list, " ");
+    (void)snprintf(entry, capacity, "%.*s", (int)strcspn(list, ", "), list);
+    return entry[0] != '\0';
+}
+
+static bool wants_all(const settings_t *settings)
+{
+    return strcmp(settings->tl_verbs_device, "all") == 0;
+}
+
 /* Tries all ports of an open device; the first that can be used stays in `port`. */
 static vbn_status_t try_device(verbs_port_t *port, const char *device, const choice_t *wanted)
 {
@@ -157,7 +174,42 @@ static vbn_status_t get_devices(const verbs_api_t *api, struct ibv_device ***lis
                                         "ibverbs-providers");
 }
 
-vbn_status_t verbs_port_open(verbs_port_t *port, const settings_t *settings, const log_sink_t *log)
+unsigned verbs_port_count(const settings_t *settings)
+{
+    char entry[96];
+    unsigned entries = 0;
+    if (wants_all(settings)) {
+        const verbs_api_t *api;
+        struct ibv_device **list;
+        int count = 0;
+        if (verbs_api_get(&api) != VBN_OK || get_devices(api, &list, &count) != VBN_OK)
+            return 1; /* opening it says why there is none */
+        api->free_device_list(list);
+        entries = (unsigned)count;
+    }
+    while (entries < VERBS_DEVICES_MAX && !wants_all(settings) &&
+           list_entry(settings->tl_verbs_device, entries, entry, sizeof(entry)))
+        entries++;
+    return entries == 0 ? 1 : entries < VERBS_DEVICES_MAX ? entries : VERBS_DEVICES_MAX;
+}
+
+/* What device number `index` of the setting is, and the words for it. */
+static vbn_status_t want(const settings_t *settings, unsigned index, struct ibv_device *const *list, int count,
+                         const verbs_api_t *api, choice_t *wanted, char *reason, size_t capacity)
+{
+    char entry[96];
+    if (wants_all(settings) && (int)index < count) {
+        *wanted = (choice_t){.gid_index = -1};
+        (void)snprintf(wanted->device, sizeof(wanted->device), "%s", api->get_device_name(list[index]));
+        (void)snprintf(reason, capacity, "device %u of all, by tl.verbs.device", index + 1);
+        return VBN_OK;
+    }
+    bool named = list_entry(settings->tl_verbs_device, index, entry, sizeof(entry));
+    (void)snprintf(reason, capacity, named ? "named by tl.verbs.device" : "the first active port");
+    return parse(entry, wanted);
+}
+
+vbn_status_t verbs_port_open(verbs_port_t *port, const settings_t *settings, unsigned device, const log_sink_t *log)
 {
     struct ibv_device **list;
     choice_t wanted;
@@ -166,14 +218,14 @@ vbn_status_t verbs_port_open(verbs_port_t *port, const settings_t *settings, con
     port->log = log;
     port->service_level = (uint8_t)settings->tl_verbs_service_level;
     port->traffic_class = (uint8_t)settings->tl_verbs_traffic_class;
-    vbn_status_t status = parse(settings->tl_verbs_device, &wanted);
-    if (status == VBN_OK)
-        status = verbs_api_get(&port->api);
+    vbn_status_t status = verbs_api_get(&port->api);
     if (status == VBN_OK)
         status = get_devices(port->api, &list, &count);
     if (status != VBN_OK)
         return status;
-    status = open_first(port, list, count, &wanted);
+    status = want(settings, device, list, count, port->api, &wanted, port->reason, sizeof(port->reason));
+    if (status == VBN_OK)
+        status = open_first(port, list, count, &wanted);
     port->api->free_device_list(list);
     if (status != VBN_OK)
         return status;

@@ -25,10 +25,16 @@ typedef struct verbs_port {
     bool dead; /* the device is gone: nothing on it works any more */
     char name[72]; /* device:port */
     char why[256]; /* the choice, and its GID */
+    char reason[64]; /* of the choice */
 } verbs_port_t;
 
-/* Opens what tl.verbs.device names, else the best port. VBN_ERR_UNSUPPORTED: there is none. */
-vbn_status_t verbs_port_open(verbs_port_t *port, const settings_t *settings, const log_sink_t *log);
+#define VERBS_DEVICES_MAX 4u /* of a worker */
+
+/* How many devices tl.verbs.device asks for: its entries, or all that there are. */
+unsigned verbs_port_count(const settings_t *settings);
+/* Opens the device of that place in tl.verbs.device, its first port that works; if that is empty, the first such port of
+ * all. VBN_ERR_UNSUPPORTED: there is none. */
+vbn_status_t verbs_port_open(verbs_port_t *port, const settings_t *settings, unsigned device, const log_sink_t *log);
 void verbs_port_close(verbs_port_t *port);
 /* The route to a peer's port. */
 void verbs_port_route(const verbs_port_t *port, const verbs_address_t *to, struct ibv_ah_attr *route);

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checked traffic between two guests (hosts_traffic), for tests that do something to the hosts or the network meanwhile."""
+import re
+import unittest
+
+import shared
+
+SETTINGS = "VBN_LINK_PEER_TIMEOUT=5s"  # a dead peer over datagrams is known by its silence only
+SECONDS = 120
+ROUNDS = 40
+
+
+class TrafficTest(unittest.TestCase):
+    """Needs `build`. Whatever happens: exactly once, in order, unchanged, or an error that names the cause."""
+
+    build = None
+
+    def setUp(self):
+        self.a, self.b = shared.pair()
+        self.addCleanup(self.heal)
+
+    def heal(self):
+        for guest in (self.a, self.b):
+            if guest.alive():
+                guest.netem()
+
+    def start(self, way, rounds, settings=SETTINGS, limit=SECONDS):
+        """(server on a, driver on b) that have begun."""
+        program = f"VBN_TL_ENABLE=self,{way} {settings} {self.build}/hosts_traffic"
+        server = self.a.start(f"{program} serve", limit)
+        server.wait_output("\n")
+        words = re.search(r"^[0-9a-f]{40,} [0-9a-f]+$", server.output, re.M)
+        self.assertIsNotNone(words, server.output)
+        driver = self.b.start(f"{program} drive {rounds} {words[0]}", limit)
+        driver.wait_output("driving")
+        return server, driver
+
+    def finish(self, server, driver):
+        self.assertEqual(driver.wait(), 0, driver.output + server.output)
+        self.assertIn("all answered once, unchanged, in order", driver.output)
+        self.assertEqual(server.wait(), 0, server.output)
