@@ -28,7 +28,7 @@ class TrafficTest(unittest.TestCase):
         """(server on a, driver on b) that have begun."""
         program = f"VBN_TL_ENABLE=self,{way} {settings} {self.build}/hosts_traffic"
         server = self.a.start(f"{program} serve", limit)
-        server.wait_output("\n")
+        server.wait_output("serving")
         words = re.search(r"^[0-9a-f]{40,} [0-9a-f]+$", server.output, re.M)
         self.assertIsNotNone(words, server.output)
         driver = self.b.start(f"{program} drive {rounds} {words[0]}", limit)

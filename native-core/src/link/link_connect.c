@@ -22,19 +22,25 @@ static void ask_transports(const link_engine_t *engine, const link_address_t *ad
     }
 }
 
-/* Peers start on a transport that is not costly and can be left for another one, if there is one. */
+/* Peers start on a transport that is not costly and can be left for a costly one (its packets fit), if there is one. */
 static void put_costly_off(const link_engine_t *engine, link_candidate_t *candidates)
 {
     bool start = false;
-    unsigned flags[LINK_TRANSPORTS];
+    uint32_t most = UINT32_MAX; /* payload of the smallest costly one's packets */
+    const tl_caps_t *caps[LINK_TRANSPORTS];
     for (unsigned i = 0; i < engine->transport_count; i++) {
         const link_transport_t *t = &engine->transports[i];
-        flags[i] = t->ops->caps(t->iface)->flags;
-        bool keeps = (flags[i] & TL_CAP_RELIABLE) == 0 || (flags[i] & TL_CAP_BREAKS) != 0;
-        start = start || (keeps && (flags[i] & TL_CAP_COSTLY) == 0 && candidates[i].offered && candidates[i].status == VBN_OK);
+        caps[i] = t->ops->caps(t->iface);
+        if ((caps[i]->flags & TL_CAP_COSTLY) != 0 && caps[i]->packet_max < most)
+            most = caps[i]->packet_max;
+    }
+    for (unsigned i = 0; i < engine->transport_count; i++) {
+        bool keeps = (caps[i]->flags & TL_CAP_RELIABLE) == 0 || (caps[i]->flags & TL_CAP_BREAKS) != 0;
+        start = start || (keeps && (caps[i]->flags & TL_CAP_COSTLY) == 0 && caps[i]->packet_max <= most &&
+                          candidates[i].offered && candidates[i].status == VBN_OK);
     }
     for (unsigned i = 0; i < engine->transport_count; i++)
-        candidates[i].later = start && (flags[i] & TL_CAP_COSTLY) != 0;
+        candidates[i].later = start && (caps[i]->flags & TL_CAP_COSTLY) != 0;
 }
 
 static int choose(link_engine_t *engine, const link_address_t *address, char *text, size_t capacity)

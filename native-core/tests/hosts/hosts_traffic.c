@@ -200,6 +200,12 @@ static void print_hex(const uint8_t *data, size_t length, char after)
     putchar(after);
 }
 
+static void say(const char *word)
+{
+    printf("%s\n", word);
+    (void)fflush(stdout);
+}
+
 static size_t read_hex(const char *text, uint8_t *data, size_t most)
 {
     size_t length = strlen(text) / 2;
@@ -225,7 +231,7 @@ static int serve(void)
         fail("address and memory", 0);
     print_hex(address, address_length, ' ');
     print_hex(key, key_length, '\n');
-    (void)fflush(stdout);
+    say("serving");
     while (!ended || pending > 0)
         step();
     if (vbn_flush_all(worker, &flush) == VBN_INPROGRESS)
@@ -252,12 +258,6 @@ static void one_sided(vbn_key_t *key, uint64_t round)
     wait_op(vbn_atomic(key, 0, VBN_ATOMIC_ADD, 8, 1, 0, &before, &op), &op, "vbn_atomic", round);
     if (before != round)
         fail("fetch-add was executed twice or not at all", before);
-}
-
-static void say(const char *word)
-{
-    printf("%s\n", word);
-    (void)fflush(stdout);
 }
 
 static void request(vbn_peer_t *peer, uint64_t round)

@@ -73,6 +73,22 @@ TEST(VerbsFaults, peers_go_on_over_tcp_when_the_device_is_removed)
     });
 }
 
+/* Packets of tcp are larger than those of rc, so a peer that starts there could never leave it. */
+TEST(VerbsFaults, without_datagrams_peers_start_on_connections_and_are_left_to_tcp_when_those_break)
+{
+    in_fabric(1, [] {
+        promote_early();
+        multi::Pair pair("rc,tcp");
+        Traffic traffic(pair);
+        traffic.burst(30);
+        MUST(counted(pair.a, "rc.tx.packets") >= 30 && counted(pair.a, "tcp.tx.packets") == 0);
+        fabric_kill_device(0);
+        traffic.burst(30);
+        MUST(counted(pair.a, "tcp.tx.packets") >= 30);
+        pair.close();
+    });
+}
+
 TEST(VerbsFaults, datagrams_flow_again_after_the_own_link_was_down)
 {
     in_fabric(1, [] {
