@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The application of run.py: PySpark's shuffles, then those of Workload.java in the same SparkContext.
 
-Prints RESULT lines, equal for every shuffle, and the executors' counters as TRAFFIC lines.
+Prints RESULT lines, equal for every shuffle, the executors' counters as TRAFFIC lines, and the rows of the tables of our
+page in Spark's UI as PAGE lines.
 """
+import re
+import time
+import urllib.error
+import urllib.request
+
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.config("spark.sql.autoBroadcastJoinThreshold", "-1").getOrCreate()
@@ -18,4 +24,26 @@ for result in workload.run(context._jsc, spark._jsparkSession, 16000):
     print("RESULT", result)
 for line in workload.traffic(context._jsc):
     print("TRAFFIC", line)
+
+
+def page(url):
+    """Our page; empty when there is none."""
+    try:
+        with urllib.request.urlopen(url + "/verbena/", timeout=60) as answer:
+            return answer.read().decode() if answer.url.endswith("/verbena/") else ""
+    except urllib.error.HTTPError:
+        return ""
+
+
+def complete_page(url, patience=20):
+    """Our page once executors 0 and 1 have told the driver their numbers, or when patience (seconds) is over."""
+    html, end = page(url), time.monotonic() + patience
+    while html and not all(f"<td>{executor}</td>" in html for executor in "01") and time.monotonic() < end:
+        time.sleep(0.2)
+        html = page(url)
+    return html
+
+
+for row in re.findall("<tr>(.*?)</tr>", complete_page(context.uiWebUrl)):
+    print("PAGE", re.sub("<[^>]*>", "|", row))
 spark.stop()

@@ -21,9 +21,9 @@ from driver import procs  # noqa: E402  (needs the path above)
 from sides import spark  # noqa: E402
 
 FULL = "--full" in sys.argv
-VERSIONS = ("4.2.0", "4.3.0", "3.5.9", "4.1.4")
+VERSIONS = ("4.2.0", "4.3.0", "3.5.9", "4.1.4", "4.0.5")
 DEFAULT = VERSIONS[:3]
-UNKNOWN = "4.0.5"  # has no shim
+UNKNOWN = "3.4.4"  # has no shim
 # What the jar names and a Spark lacks, where nothing calls it: 3.5 fetches no jars for us, 4.3's shim overrides the method.
 NOT_CALLED = {"3.5": [("org/apache/spark/SparkContext.listJars", "JarSender")],
               "4.3": [("org/apache/spark/network/BlockTransferService.uploadBlock", "VerbenaBlockTransferService")]}
@@ -56,6 +56,7 @@ class Answer:
     def __init__(self, output, logs):
         self.results = re.findall(r"^RESULT .*", output, re.M)
         self._traffic = re.findall(r"^TRAFFIC .*", output, re.M)
+        self.page = re.findall(r"^PAGE .*", output, re.M)
         self.log = output + logs
 
     def total(self, pattern):
@@ -119,7 +120,7 @@ class Base(unittest.TestCase):
         home = cls._home(name)
         argv = [os.path.join(home, "bin", "spark-submit"), "--driver-memory", "1g", *options,
                 *conf(f"spark.driver.host={spark.HOST}", f"spark.driver.bindAddress={spark.HOST}",
-                      "spark.ui.enabled=false"), os.path.join(HERE, "job.py")]
+                      "spark.ui.port=0"), os.path.join(HERE, "job.py")]
         env = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
         env.update(SPARK_HOME=home, SPARK_LOCAL_IP=spark.HOST, PYSPARK_PYTHON=cls.python,
                    SPARK_LOCAL_DIRS=os.path.join(home, "local"))
@@ -149,6 +150,14 @@ class Base(unittest.TestCase):
         self.assertEqual(answer.total(r"not_served (\d+)") + answer.total(r"refused (\d+)"), 0)
 
 
+    def assert_shown(self, page):
+        """Spark's UI has our page, with a row for each of the two executors in every table."""
+        for executor in ("0", "1"):
+            rows = [row for row in page if row.startswith(f"PAGE |{executor}|")]
+            self.assertEqual(len(rows), 3, page)
+            self.assertIn("map outputs in memory", rows[2])
+
+
 class Supported(Base):
     """What holds for every version with a shim."""
 
@@ -162,7 +171,9 @@ class Supported(Base):
         self.assertGreater(int(re.search(r"^CHECKED (\d+)", done.stdout, re.M)[1]), 250, done.stdout)
 
     def test_all_jobs_give_stock_results_from_mapped_slabs(self):
-        self.assert_served(self.submit("ours", HOST_LOCAL + self.ours()), "host_slab")
+        answer = self.submit("ours", HOST_LOCAL + self.ours())
+        self.assert_served(answer, "host_slab")
+        self.assert_shown(answer.page)
 
 
 class Network(Supported):

@@ -75,7 +75,7 @@ final class DriverSetup {
         if (!settings.enabled()) {
             return "spark.verbena.enabled is false";
         } else if (SparkShim.load() == null) {
-            return "Spark " + SparkShim.sparkVersion() + " is not known to this version (3.5, 4.1, 4.2 and 4.3 are)";
+            return "Spark " + SparkShim.sparkVersion() + " is not known to this version (3.5 and 4.0 to 4.3 are)";
         } else if (!ours && !stock) {
             return MANAGER + " is " + manager;
         } else if (!ours && fromPlugin && SparkShim.sparkVersion().startsWith("3.")) {

@@ -52,6 +52,7 @@ public final class ShuffleEngine implements AutoCloseable {
     private FetchClient client;
     private DataDirectory directory;
     private SlabStore store;
+    private String choice;
     private boolean storeTried;
     private boolean closed;
 
@@ -102,7 +103,8 @@ public final class ShuffleEngine implements AutoCloseable {
         String transfer = client == null ? "Spark's transport, because its network encryption is on"
             : server.transports() + " from " + context.setting("tl.tcp.interface") + ", "
                 + (settings.fallbackAllowed() ? "else by Spark's transport" : "never by Spark's (spark.verbena.fallback)");
-        LOG.info("Verbena 0.1.0 on {}: {}; blocks of other executors by {}", name(), place, transfer);
+        choice = place + "; blocks of other executors by " + transfer;
+        LOG.info("Verbena 0.1.0 on {}: {}", name(), choice);
         if (budget.warning() != null && isExecutor()) {
             LOG.warn("Verbena on {}: {}", name(), budget.warning());
         }
@@ -210,6 +212,11 @@ public final class ShuffleEngine implements AutoCloseable {
     /** All numbers by name, the same names at every call. */
     public Map<String, Long> numbers() {
         return Numbers.collect(traffic, existingStore(), context.counters());
+    }
+
+    /** What this executor uses and why, in a sentence. */
+    public String choice() {
+        return choice;
     }
 
     /** Bytes by path. */

@@ -10,8 +10,11 @@ import org.apache.spark.network.BlockTransferService;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.ui.SparkUI;
+import org.apache.spark.ui.WebUITab;
 import org.verbena.spark.read.FetchClient;
 import org.verbena.spark.read.VerbenaBlockTransferService;
+import org.verbena.spark.ui.VerbenaTab;
 
 /** Implemented once per Spark line, chosen by {@link #load} at run time. Thread safe. */
 public interface SparkShim {
@@ -46,16 +49,30 @@ public interface SparkShim {
         return null;
     }
 
+    /**
+     * Makes the tab of Spark's UI; the caller attaches it.
+     *
+     * @param html gives the content, from any thread
+     */
+    default WebUITab newTab(SparkUI ui, Supplier<String> html) {
+        return new VerbenaTab(ui, html);
+    }
+
     /** The running Spark's version. */
     static String sparkVersion() {
         return org.apache.spark.package$.MODULE$.SPARK_VERSION();
     }
 
-    /** The shim's number for a Spark version; null when none is known to fit. */
-    static String line(String version) {
+    /**
+     * The shim's number for a Spark version, null when none is known to fit.
+     *
+     * @param scala the version of Scala that this Spark was built with; 3.5 exists for two
+     */
+    static String line(String version, String scala) {
         String[] parts = version.split("\\.", 3);
         return parts.length < 3 ? null : switch (parts[0] + "." + parts[1]) {
-            case "3.5" -> "35";
+            case "3.5" -> scala.startsWith("2.12.") ? "35" : "40";
+            case "4.0" -> "40";
             case "4.1", "4.2" -> "42";
             case "4.3" -> "43";
             default -> null;
@@ -68,7 +85,7 @@ public interface SparkShim {
      * @return null when this Spark is not known
      */
     static SparkShim load() {
-        String line = line(sparkVersion());
+        String line = line(sparkVersion(), scala.util.Properties.versionNumberString());
         if (line == null) {
             return null;
         }

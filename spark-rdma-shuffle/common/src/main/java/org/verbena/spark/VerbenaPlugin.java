@@ -4,9 +4,7 @@ package org.verbena.spark;
 
 import com.codahale.metrics.Gauge;
 import com.codahale.metrics.MetricRegistry;
-import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskFailedReason;
@@ -14,10 +12,13 @@ import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.api.plugin.SparkPlugin;
+import org.apache.spark.ui.SparkUI;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.spark.metrics.ExecutorReports;
 import org.verbena.spark.metrics.Numbers;
 import org.verbena.spark.metrics.Reporter;
+import org.verbena.spark.ui.TrafficPage;
 
 /** Prepares the configuration on the driver, starts the engine where the manager has not, publishes metrics. */
 public final class VerbenaPlugin implements SparkPlugin {
@@ -44,24 +45,42 @@ public final class VerbenaPlugin implements SparkPlugin {
 
     private static Map<String, Long> numbers(SparkEnv env) {
         ShuffleEngine engine = engine(env);
-        return engine == null ? Numbers.collect(null, null, Map.of()) : engine.numbers();
+        return engine == null ? Numbers.none() : engine.numbers();
     }
 
     private static void publish(MetricRegistry registry, SparkEnv env) {
-        for (String name : Numbers.collect(null, null, Map.of()).keySet()) {
+        for (String name : Numbers.none().keySet()) {
             registry.register(name, (Gauge<Long>) () -> numbers(env).get(name));
         }
     }
 
-    /** Adds up what the executors tell, also those that are gone. */
+    private static String choice(SparkEnv env) {
+        return env.shuffleManager() instanceof VerbenaShuffleManager manager ? manager.choice() : null;
+    }
+
+    /** Adds up what the executors tell, also those that are gone, and shows it in Spark's UI. */
     private static final class Driver implements DriverPlugin {
-        private final Map<String, Map<String, Long>> executors = new ConcurrentHashMap<>();
+        private final ExecutorReports executors = new ExecutorReports();
 
         @Override
         public Map<String, String> init(SparkContext context, PluginContext plugin) {
             DriverSetup.prepare(SparkEnv.get().conf(), true);
             JarSender.send(context, SparkEnv.get().conf());
+            showTab(context, SparkEnv.get().conf().get(DriverSetup.DECLINED, null));
             return Map.of();
+        }
+
+        private void showTab(SparkContext context, String declined) {
+            SparkShim shim = SparkShim.load();
+            if (shim == null || context.ui().isEmpty()) {
+                return;
+            }
+            try {
+                SparkUI ui = context.ui().get();
+                ui.attachTab(shim.newTab(ui, () -> TrafficPage.html(declined, executors)));
+            } catch (RuntimeException | LinkageError e) {
+                LOG.debug("no tab in this Spark's UI", e);
+            }
         }
 
         @Override
@@ -72,19 +91,15 @@ public final class VerbenaPlugin implements SparkPlugin {
 
         @Override
         public Object receive(Object message) {
-            if (message instanceof Map.Entry<?, ?> entry && entry.getValue() instanceof Map<?, ?> told) {
-                Map<String, Long> numbers = new HashMap<>();
-                told.forEach((name, value) -> numbers.put((String) name, (Long) value));
-                executors.put((String) entry.getKey(), numbers);
-            }
+            executors.take(message);
             return null;
         }
 
         @Override
         public void shutdown() {
-            if (!executors.isEmpty()) {
-                LOG.info("Verbena, all {} executors together: {}", executors.size(),
-                    Numbers.sentence(Numbers.sum(executors.values())));
+            int count = executors.all().size();
+            if (count > 0) {
+                LOG.info("Verbena, all {} executors together: {}", count, Numbers.sentence(executors.sum()));
             }
         }
     }
@@ -98,7 +113,7 @@ public final class VerbenaPlugin implements SparkPlugin {
             engine(env);
             publish(plugin.metricRegistry(), env);
             if (!env.conf().contains(DriverSetup.DECLINED)) {
-                reporter = new Reporter(plugin, () -> numbers(env));
+                reporter = new Reporter(plugin, () -> numbers(env), () -> choice(env));
             }
         }
 

@@ -33,7 +33,8 @@ public class VerbenaShuffleManager extends SortShuffleManager {
     private final IndexShuffleBlockResolver resolver;
     /** Written under the lock; read without it, because every block asks. */
     private volatile ShuffleEngine engine;
-    private boolean engineFailed;
+    /** Why there is no engine; written and read under the lock. */
+    private String failure;
     private boolean stopped;
 
     /** Called by Spark. */
@@ -63,7 +64,7 @@ public class VerbenaShuffleManager extends SortShuffleManager {
 
     private synchronized ShuffleEngine started() {
         SparkEnv env = SparkEnv.get();
-        if (engine != null || shim == null || engineFailed || stopped || env == null || env.conf() != conf
+        if (engine != null || shim == null || failure != null || stopped || env == null || env.conf() != conf
                 || env.blockManager().blockManagerId() == null) {
             return engine;
         }
@@ -72,12 +73,16 @@ public class VerbenaShuffleManager extends SortShuffleManager {
         } catch (IllegalArgumentException e) {
             throw e;
         } catch (Exception | LinkageError e) {
-            engineFailed = true;
-            LOG.warn("Verbena stands aside on {}, Spark's own shuffle is used: {}", ShuffleEngine.name(env),
-                e instanceof VbnException ? e.getMessage() : e.toString());
+            failure = e instanceof VbnException ? e.getMessage() : e.toString();
+            LOG.warn("Verbena stands aside on {}, Spark's own shuffle is used: {}", ShuffleEngine.name(env), failure);
             LOG.debug("cause", e);
         }
         return engine;
+    }
+
+    /** What this environment uses and why, in a sentence; null while its engine has not been tried. */
+    final synchronized String choice() {
+        return engine != null ? engine.choice() : failure == null ? null : "stands aside: " + failure;
     }
 
     @Override

@@ -16,11 +16,13 @@ public final class Numbers {
     private Numbers() {
     }
 
-    private static String name(Traffic.Path path, String unit) {
+    /** The name of a path's number; unit: ".bytes" or ".blocks". */
+    public static String name(Traffic.Path path, String unit) {
         return path.name().toLowerCase(Locale.ROOT) + unit;
     }
 
-    private static String name(Traffic.Reason reason) {
+    /** The name of a reason's number of blocks. */
+    public static String name(Traffic.Reason reason) {
         return "fallback." + reason.name().toLowerCase(Locale.ROOT) + ".blocks";
     }
 
@@ -45,15 +47,21 @@ public final class Numbers {
         all.put("slab.reserved.bytes", store == null ? 0 : store.reservedBytes());
         all.put("slab.written.bytes", store == null ? 0 : store.writtenBytes());
         all.put("spilled.bytes", store == null ? 0 : store.spilledBytes());
+        all.put("peers.connected", core.getOrDefault("peers.connected", 0L));
         for (String counter : CORE) {
             all.put(counter, core.getOrDefault(counter, 0L));
         }
         return all;
     }
 
+    /** All numbers, all 0; the caller's own. */
+    public static Map<String, Long> none() {
+        return collect(null, null, Map.of());
+    }
+
     /** Adds the numbers of several executors. */
     public static Map<String, Long> sum(Iterable<Map<String, Long>> executors) {
-        Map<String, Long> sum = collect(null, null, Map.of());
+        Map<String, Long> sum = none();
         executors.forEach(numbers -> numbers.forEach((name, value) -> sum.merge(name, value, Long::sum)));
         return sum;
     }
@@ -91,7 +99,8 @@ public final class Numbers {
         return String.join("; ", text);
     }
 
-    private static String size(long bytes) {
+    /** A size in bytes as users read it. */
+    public static String size(long bytes) {
         return bytes == 0 ? "0" : bytes < 10_000 ? bytes + " B" : bytes < 10 << 20 ? (bytes >> 10) + " KiB"
             : (bytes >> 20) + " MiB";
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the driver an executor's numbers after tasks have ended, at most five times a second.
+// Tells the driver what an executor chose, and its numbers after tasks have ended, at most five times a second.
 package org.verbena.spark.metrics;
 
 import java.io.IOException;
@@ -23,13 +23,20 @@ public final class Reporter implements AutoCloseable {
 
     private final PluginContext context;
     private final Supplier<Map<String, Long>> numbers;
+    private final Supplier<String> choice;
     private final AtomicBoolean armed = new AtomicBoolean();
     private final ScheduledExecutorService timer;
+    private boolean choiceSent;
 
-    /** Starts a daemon thread. */
-    public Reporter(PluginContext context, Supplier<Map<String, Long>> numbers) {
+    /**
+     * Starts a daemon thread.
+     *
+     * @param choice what the executor uses and why; null while it is not known
+     */
+    public Reporter(PluginContext context, Supplier<Map<String, Long>> numbers, Supplier<String> choice) {
         this.context = context;
         this.numbers = numbers;
+        this.choice = choice;
         this.timer = Executors.newSingleThreadScheduledExecutor(task -> {
             Thread thread = new Thread(task, "verbena-report");
             thread.setDaemon(true);
@@ -48,9 +55,14 @@ public final class Reporter implements AutoCloseable {
         }
     }
 
-    private void send() {
+    private synchronized void send() {
         armed.set(false);
         try {
+            String chosen = choiceSent ? null : choice.get();
+            if (chosen != null) {
+                context.send(new SimpleEntry<>(context.executorID(), chosen));
+                choiceSent = true;
+            }
             context.send(new SimpleEntry<>(context.executorID(), new LinkedHashMap<>(numbers.get())));
         } catch (IOException | RuntimeException e) {
             LOG.debug("the driver is not told: {}", e.toString());

@@ -15,6 +15,8 @@ public final class Traffic {
         HOST_SLAB("from mapped memory of neighbours"),
         /** Another executor of this host, by the core's shared-memory transport. */
         SHM("by shared-memory messages"),
+        /** Another executor, by an RDMA device. */
+        RDMA("by RDMA"),
         /** Another executor, by the core's TCP transport. */
         TCP("by TCP"),
         /** Another executor, by Spark's own transport. */
@@ -35,7 +37,8 @@ public final class Traffic {
 
         /** The path of a peer, by what the core says about it ("shm: same host; ..."). */
         public static Path ofPeer(String explanation) {
-            return explanation.startsWith("shm") ? SHM : TCP;
+            return explanation.startsWith("shm") ? SHM
+                : explanation.startsWith("rc") || explanation.startsWith("ud") ? RDMA : TCP;
         }
     }
 

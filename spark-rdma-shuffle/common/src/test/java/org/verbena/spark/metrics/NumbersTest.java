@@ -54,6 +54,8 @@ class NumbersTest {
     @Test
     void aPeersPathIsTheTransportThatTheCoreNamesFirst() {
         assertEquals(Traffic.Path.SHM, Traffic.Path.ofPeer("shm: same host; tcp: not needed (ready)"));
+        assertEquals(Traffic.Path.RDMA, Traffic.Path.ofPeer("rc on rxe0: reachable (ready)"));
+        assertEquals(Traffic.Path.RDMA, Traffic.Path.ofPeer("ud on rxe0: reachable (ready)"));
         assertEquals(Traffic.Path.TCP, Traffic.Path.ofPeer("tcp: reachable; shm: another host (ready)"));
     }
 }

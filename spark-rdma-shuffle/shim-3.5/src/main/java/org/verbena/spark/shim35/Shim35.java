@@ -8,6 +8,8 @@ import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.ui.SparkUI;
+import org.apache.spark.ui.WebUITab;
 import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.SparkShim;
 
@@ -26,5 +28,10 @@ public class Shim35 implements SparkShim {
     @Override
     public MapStatus mapStatus(BlockManagerId location, long[] lengths, long mapId, RowChecksums checksums) {
         return MapStatus$.MODULE$.apply(location, lengths, mapId);
+    }
+
+    @Override
+    public WebUITab newTab(SparkUI ui, Supplier<String> html) {
+        return new Tab35(ui, html);
     }
 }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The block resolver of Spark 4.0, and of 3.5 with Scala 2.13, with slabs in front of the files.
+package org.verbena.spark.shim40;
+
+import java.io.File;
+import java.util.function.Supplier;
+import org.apache.spark.SparkConf;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.shuffle.ShuffleBlockInfo;
+import org.apache.spark.storage.BlockId;
+import org.verbena.spark.ShuffleEngine;
+import org.verbena.spark.read.SlabBlocks;
+import org.verbena.spark.store.ShuffleFiles;
+import scala.Option;
+import scala.collection.immutable.Seq;
+
+/** Compiled once per shim: types of the super constructor and of getStoredShuffles depend on the version. Thread safe. */
+final class Resolver40 extends IndexShuffleBlockResolver implements ShuffleFiles {
+    private final SlabBlocks slabs;
+
+    Resolver40(SparkConf conf, IndexShuffleBlockResolver stock, Supplier<ShuffleEngine> engine) {
+        super(conf, null, stock.taskIdMapsForShuffle());
+        this.slabs = new SlabBlocks(engine);
+    }
+
+    @Override
+    public ManagedBuffer getBlockData(BlockId block, Option<String[]> directories) {
+        return slabs.find(block, directories, super::getBlockData);
+    }
+
+    @Override
+    public void removeDataByMap(int shuffleId, long mapId) {
+        slabs.remove(shuffleId, mapId);
+        super.removeDataByMap(shuffleId, mapId);
+    }
+
+    @Override
+    public Seq<ShuffleBlockInfo> getStoredShuffles() {
+        slabs.everythingToFiles();
+        return super.getStoredShuffles();
+    }
+
+    @Override
+    public File temporary(int shuffleId, long mapId) {
+        return createTempFile(getDataFile(shuffleId, mapId));
+    }
+
+    @Override
+    public void commit(int shuffleId, long mapId, long[] lengths, File data) {
+        writeMetadataFileAndCommit(shuffleId, mapId, lengths, new long[0], data);
+    }
+
+    @Override
+    public void delete(int shuffleId, long mapId) {
+        super.removeDataByMap(shuffleId, mapId);
+    }
+}
