@@ -66,7 +66,8 @@ final class DriverSetup {
         }
     }
 
-    private static String reasonToDecline(SparkConf conf, VerbenaConf settings, boolean fromPlugin) {
+    /** Why Spark's own shuffle has to be used with this configuration; null when ours can be. */
+    static String reasonToDecline(SparkConf conf, VerbenaConf settings, boolean fromPlugin) {
         String manager = conf.get(MANAGER, "sort");
         boolean ours = manager.equals(VerbenaShuffleManager.class.getName());
         boolean stock = manager.equals("sort") || manager.equals("tungsten-sort")
@@ -75,7 +76,7 @@ final class DriverSetup {
         if (!settings.enabled()) {
             return "spark.verbena.enabled is false";
         } else if (SparkShim.load() == null) {
-            return "Spark " + SparkShim.sparkVersion() + " is not known to this version (3.5 and 4.0 to 4.3 are)";
+            return "Spark " + SparkShim.sparkVersion() + " is not known to this version (" + SparkShim.KNOWN + ")";
         } else if (!ours && !stock) {
             return MANAGER + " is " + manager;
         } else if (!ours && fromPlugin && SparkShim.sparkVersion().startsWith("3.")) {

@@ -37,7 +37,8 @@ import org.verbena.spark.store.SlabStore;
 /** Owned by the environment's {@link VerbenaShuffleManager}. Thread safe. */
 public final class ShuffleEngine implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ShuffleEngine.class);
-    private static final Path ROOT = Path.of("/dev/shm");
+    /** Where slabs are. */
+    static final Path ROOT = Path.of("/dev/shm");
 
     private final SparkEnv env;
     private final VerbenaConf settings;
@@ -172,7 +173,7 @@ public final class ShuffleEngine implements AutoCloseable {
     }
 
     /** How many executors of this application share a host, as far as the configuration tells. */
-    private static int executorsPerHost(SparkConf conf) {
+    static int executorsPerHost(SparkConf conf) {
         String master = conf.get("spark.master", "");
         boolean one = master.startsWith("local[") || master.equals("local") || master.startsWith("spark://");
         int all = Runtime.getRuntime().availableProcessors();

@@ -18,6 +18,9 @@ import org.verbena.spark.ui.VerbenaTab;
 
 /** Implemented once per Spark line, chosen by {@link #load} at run time. Thread safe. */
 public interface SparkShim {
+    /** The versions for which there is a shim, for messages. */
+    String KNOWN = "3.5 and 4.0 to 4.3 are";
+
     /** Spark's checksums over rows (4.x), to be told of every record. */
     interface RowChecksums {
         /** Takes one record of a partition. */
