@@ -54,6 +54,12 @@ FAILED = re.compile(r"^- (.+?) \*\*\* FAILED \*\*\*")
 IGNORED = re.compile(r"^- (.+?) !!! (?:IGNORED|CANCELED) !!!")
 
 
+def cache_folder():
+    """Where ./verbena keeps what it has downloaded."""
+    return os.environ.get("VERBENA_CACHE") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "verbena")
+
+
 def libraries(cache):
     """Folder with the test jars; fetched once by Maven from Maven Central."""
     folder = os.path.join(cache, "conformance-4.2.0")
@@ -152,9 +158,7 @@ def run_suite(suite, only, work, classes, lib, jar, properties):
 
 def run_all(suites, only, stock, work):
     """only: {suite: texts of which a test's name must have one}."""
-    cache = os.environ.get("VERBENA_CACHE") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "verbena")
-    lib = libraries(cache)
+    lib = libraries(cache_folder())
     jar = None if stock else spark.plugin_jar(ROOT)
     if not stock and not os.path.isfile(jar or ""):
         raise procs.Failed("the Spark plugin is not built: run ./verbena build (or give --stock)")

@@ -61,6 +61,8 @@ final class DriverSetup {
         boolean unset = !conf.contains("spark.shuffle.compress");
         if (settings.compressAuto() && unset && isFast(conf)) {
             conf.set("spark.shuffle.compress", "false");
+            // Encrypted bytes say nothing about how well the plain ones would have been compressed.
+            conf.set(VerbenaConf.PLAN_COMPRESSED, Boolean.toString(!conf.getBoolean("spark.io.encryption.enabled", false)));
             LOG.info("Verbena turns shuffle compression off, bytes travel through memory or a fast network; "
                 + "spark.verbena.compress=as-spark keeps it");
         }

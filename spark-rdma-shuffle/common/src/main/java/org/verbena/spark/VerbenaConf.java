@@ -15,6 +15,8 @@ public final class VerbenaConf {
     static final String PREFIX = "spark.verbena.";
     /** Set by the driver for the executors; not for users. */
     static final String INTERNAL = PREFIX + "internal.";
+    /** Whether map tasks report sizes as if they had compressed; set by the driver. */
+    public static final String PLAN_COMPRESSED = INTERNAL + "planCompressed";
     private static final String CORE = PREFIX + "core.";
     private static final List<String> KEYS = List.of("enabled", "memory", "compress", "transport", "fallback",
         "allowCleartextData", "maxPeers", "chunk");

@@ -20,6 +20,7 @@ import org.verbena.spark.serial.Serializers;
 import org.verbena.spark.store.ShuffleFiles;
 import org.verbena.spark.store.SlabStore;
 import org.verbena.spark.write.HashShuffleMapWriter;
+import org.verbena.spark.write.PlannedSizes;
 
 /**
  * A subclass, because Spark's SQL, decommissioning and diagnosis ask for {@link SortShuffleManager} and its resolver. One
@@ -31,6 +32,7 @@ public class VerbenaShuffleManager extends SortShuffleManager {
     private final SparkConf conf;
     private final SparkShim shim;
     private final IndexShuffleBlockResolver resolver;
+    private final PlannedSizes sizes;
     /** Written under the lock; read without it, because every block asks. */
     private volatile ShuffleEngine engine;
     /** Why there is no engine; written and read under the lock. */
@@ -41,6 +43,7 @@ public class VerbenaShuffleManager extends SortShuffleManager {
     public VerbenaShuffleManager(SparkConf conf, boolean isDriver) {
         super(prepared(conf, isDriver));
         this.conf = conf;
+        this.sizes = PlannedSizes.of(conf);
         this.shim = conf.contains(DriverSetup.DECLINED) ? null : SparkShim.load();
         IndexShuffleBlockResolver stock = super.shuffleBlockResolver();
         this.resolver = shim == null ? stock : shim.newResolver(conf, stock, this::engine);
@@ -99,7 +102,7 @@ public class VerbenaShuffleManager extends SortShuffleManager {
         if (store != null && handle instanceof BaseShuffleHandle<?, ?, ?> base
                 && HashShuffleMapWriter.suits(base.dependency(), conf)) {
             return new HashShuffleMapWriter<>(base.dependency(), mapId, context, SparkEnv.get().blockManager(),
-                metrics, store, shim);
+                metrics, store, shim, sizes);
         }
         return super.getWriter(handle, mapId, context, metrics);
     }

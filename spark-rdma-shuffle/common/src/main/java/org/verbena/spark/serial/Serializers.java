@@ -32,6 +32,12 @@ public final class Serializers {
         }
     }
 
+    /** Whether a dependency moves SQL's rows, whose sizes adaptive execution plans with. */
+    public static boolean areRows(ShuffleDependency<?, ?, ?> dependency) {
+        Serializer serializer = dependency.serializer();
+        return serializer instanceof RowSerializer || serializer.getClass().getName().equals(ROWS);
+    }
+
     /** Replaces Java serialisation and Spark SQL's row serializer; leaves all others, subclasses too, as they are. */
     public static void replace(ShuffleDependency<?, ?, ?> dependency) {
         Serializer stock = dependency.serializer();

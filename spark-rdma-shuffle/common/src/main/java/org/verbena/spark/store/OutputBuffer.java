@@ -73,6 +73,15 @@ public final class OutputBuffer {
         return partitions[partition] == null ? 0 : partitions[partition].length();
     }
 
+    /**
+     * Copies a partition's first bytes, as far as they are in memory; before {@link #commit}.
+     *
+     * @return how many
+     */
+    public int sample(int partition, byte[] into) {
+        return partitions[partition] == null ? 0 : partitions[partition].sample(into);
+    }
+
     /** Receives a partition's bytes: into heap memory first, from there in larger steps into chunks. */
     private final class PartitionStream extends ByteSink {
         private final boolean sequential;
@@ -89,6 +98,26 @@ public final class OutputBuffer {
 
         long length() {
             return drained + buffered();
+        }
+
+        int sample(byte[] into) {
+            ByteBuffer to = ByteBuffer.wrap(into);
+            for (Piece piece : pieces) {
+                if (piece.bytes() == null) {
+                    return to.position(); // what follows is in the overflow file
+                }
+                take(piece.bytes(), to);
+            }
+            if (room != null) {
+                take(room.buffer().duplicate().flip().position(start), to);
+            }
+            take(rest(), to);
+            return to.position();
+        }
+
+        private static void take(ByteBuffer from, ByteBuffer to) {
+            ByteBuffer some = from.duplicate();
+            to.put(some.limit(some.position() + Math.min(some.remaining(), to.remaining())));
         }
 
         @Override

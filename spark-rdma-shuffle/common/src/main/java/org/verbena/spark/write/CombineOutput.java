@@ -23,15 +23,17 @@ import org.verbena.spark.store.SlabStore;
 /** Spark's plug-in point for map output storage; uses Spark's local disk where there is no slab store. */
 public final class CombineOutput implements ShuffleDataIO {
     private final ShuffleDataIO disk;
+    private final PlannedSizes sizes;
 
     /** Called by Spark. */
     public CombineOutput(SparkConf conf) {
         this.disk = new LocalDiskShuffleDataIO(conf);
+        this.sizes = PlannedSizes.of(conf);
     }
 
     @Override
     public ShuffleExecutorComponents executor() {
-        return new Executor(disk.executor());
+        return new Executor(disk.executor(), sizes);
     }
 
     @Override
@@ -41,9 +43,11 @@ public final class CombineOutput implements ShuffleDataIO {
 
     private static final class Executor implements ShuffleExecutorComponents {
         private final ShuffleExecutorComponents disk;
+        private final PlannedSizes sizes;
 
-        Executor(ShuffleExecutorComponents disk) {
+        Executor(ShuffleExecutorComponents disk, PlannedSizes sizes) {
             this.disk = disk;
+            this.sizes = sizes;
         }
 
         private static SlabStore store() {
@@ -62,7 +66,7 @@ public final class CombineOutput implements ShuffleDataIO {
                 throws IOException {
             SlabStore store = store();
             return store == null ? disk.createMapOutputWriter(shuffleId, mapTaskId, partitions)
-                : new Writer(store.newOutput(shuffleId, mapTaskId, partitions));
+                : new Writer(store.newOutput(shuffleId, mapTaskId, partitions), partitions, sizes);
         }
 
         @Override
@@ -76,9 +80,13 @@ public final class CombineOutput implements ShuffleDataIO {
     /** Partitions come in order, one after the other. Belongs to the task's thread. */
     private static final class Writer implements ShuffleMapOutputWriter {
         private final OutputBuffer output;
+        private final int partitions;
+        private final PlannedSizes sizes;
 
-        Writer(OutputBuffer output) {
+        Writer(OutputBuffer output, int partitions, PlannedSizes sizes) {
             this.output = output;
+            this.partitions = partitions;
+            this.sizes = sizes;
         }
 
         @Override
@@ -98,7 +106,8 @@ public final class CombineOutput implements ShuffleDataIO {
 
         @Override
         public MapOutputCommitMessage commitAllPartitions(long[] checksums) throws IOException {
-            return MapOutputCommitMessage.of(output.commit());
+            double ratio = sizes.ratio(output, partitions);
+            return MapOutputCommitMessage.of(PlannedSizes.scaled(output.commit(), ratio));
         }
 
         @Override

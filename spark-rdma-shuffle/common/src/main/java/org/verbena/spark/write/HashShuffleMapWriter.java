@@ -17,6 +17,7 @@ import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.storage.BlockManager;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.verbena.spark.SparkShim;
+import org.verbena.spark.serial.Serializers;
 import org.verbena.spark.store.OutputBuffer;
 import org.verbena.spark.store.SlabStore;
 import scala.Option;
@@ -41,6 +42,7 @@ public final class HashShuffleMapWriter<K, V> extends ShuffleWriter<K, V> {
     private final ShuffleWriteMetricsReporter metrics;
     private final SlabStore store;
     private final SparkShim shim;
+    private final PlannedSizes sizes;
     private final OutputBuffer output;
     private final SerializationStream[] streams;
     private long[] lengths;
@@ -49,7 +51,8 @@ public final class HashShuffleMapWriter<K, V> extends ShuffleWriter<K, V> {
 
     /** Makes the writer of one map task. */
     public HashShuffleMapWriter(ShuffleDependency<?, ?, ?> dependency, long mapId, TaskContext context,
-            BlockManager blocks, ShuffleWriteMetricsReporter metrics, SlabStore store, SparkShim shim) {
+            BlockManager blocks, ShuffleWriteMetricsReporter metrics, SlabStore store, SparkShim shim,
+            PlannedSizes sizes) {
         int partitions = dependency.partitioner().numPartitions();
         this.dependency = dependency;
         this.mapId = mapId;
@@ -58,6 +61,7 @@ public final class HashShuffleMapWriter<K, V> extends ShuffleWriter<K, V> {
         this.metrics = metrics;
         this.store = store;
         this.shim = shim;
+        this.sizes = sizes;
         this.output = store.newOutput(dependency.shuffleId(), mapId, partitions);
         this.streams = new SerializationStream[partitions];
     }
@@ -113,6 +117,7 @@ public final class HashShuffleMapWriter<K, V> extends ShuffleWriter<K, V> {
                 streams[i] = null;
             }
         }
+        double ratio = Serializers.areRows(dependency) ? sizes.ratio(output, streams.length) : 1;
         lengths = output.commit();
         metrics.incWriteTime(System.nanoTime() - before);
         long bytes = 0;
@@ -121,7 +126,7 @@ public final class HashShuffleMapWriter<K, V> extends ShuffleWriter<K, V> {
         }
         metrics.incRecordsWritten(count);
         metrics.incBytesWritten(bytes);
-        status = shim.mapStatus(blocks.shuffleServerId(), lengths, mapId, checksums);
+        status = shim.mapStatus(blocks.shuffleServerId(), PlannedSizes.scaled(lengths, ratio), mapId, checksums);
     }
 
     private SerializationStream open(SerializerInstance serializer, int partition) {
