@@ -35,6 +35,8 @@ import org.verbena.spark.metrics.Traffic;
 public final class FetchClient implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(FetchClient.class);
     private static final int MAX_ADDRESS = 1024;
+    /** Requests ask for a fifth of spark.reducer.maxSizeInFlight each; more of them bring no more bandwidth. */
+    private static final int MAX_OUTSTANDING = 8;
 
     private final VbnEngine engine;
     private final BlockTransferService inner;
@@ -44,6 +46,7 @@ public final class FetchClient implements AutoCloseable {
     private final Traffic traffic;
     private final BufferPool pool = new BufferPool(128L << 20);
     private final Map<String, Link> links = new ConcurrentHashMap<>();
+    private final Grants grants = new Grants(MAX_OUTSTANDING);
     private final Map<Long, FetchRequest> pending = new ConcurrentHashMap<>();
     private final AtomicLong nextRequest = new AtomicLong(1);
     private final ScheduledExecutorService worker;
@@ -97,10 +100,20 @@ public final class FetchClient implements AutoCloseable {
 
     private void fetch(Link link, VbnPeer peer, String[] blocks, BlockFetchingListener listener) {
         long id = nextRequest.getAndIncrement();
-        FetchRequest request = new FetchRequest(id, link, peer.uid(), blocks.clone(), listener,
-            System.nanoTime() + timeoutNanos);
-        pending.put(id, request);
-        engine.send(peer, Wire.REQUEST, Wire.requestHeader(id), new ByteBuffer[] {Wire.blocks(blocks)},
+        FetchRequest request = new FetchRequest(id, link, peer.uid(), blocks.clone(), listener);
+        grants.acquire(() -> start(request, peer));
+    }
+
+    /** A request that waited for its grant may find its peer lost; then sending fails and Spark's transport takes over. */
+    private void start(FetchRequest request, VbnPeer peer) {
+        request.started(System.nanoTime(), timeoutNanos);
+        pending.put(request.id(), request);
+        if (closed) {
+            fail(request, new VbnException(VbnStatus.CLOSED, "the executor is stopping"));
+            return;
+        }
+        engine.send(peer, Wire.REQUEST, Wire.requestHeader(request.id()),
+            new ByteBuffer[] {Wire.blocks(request.names())},
             (error, length) -> {
                 if (error != null) {
                     fail(request, error);
@@ -222,15 +235,26 @@ public final class FetchClient implements AutoCloseable {
             at += Math.max(0, length);
         }
         owner.release();
-        request.extend(System.nanoTime() + timeoutNanos);
+        request.heard(System.nanoTime());
         if (request.isComplete()) {
-            pending.remove(request.id());
+            ended(request);
+        }
+    }
+
+    private void ended(FetchRequest request) {
+        pending.remove(request.id());
+        giveGrantBack(request);
+    }
+
+    private void giveGrantBack(FetchRequest request) {
+        if (request.takeGrant()) {
+            grants.release();
         }
     }
 
     /** Any thread: what is left of a request goes to Spark's transport. */
     private void fail(FetchRequest request, VbnException cause) {
-        pending.remove(request.id());
+        ended(request);
         String[] left = request.takeRest();
         if (left.length > 0) {
             refetch(request, left, cause);
@@ -270,6 +294,8 @@ public final class FetchClient implements AutoCloseable {
             if (request.isExpired(now)) {
                 request.link().down("no reply in time");
                 fail(request, new VbnException(VbnStatus.TIMEOUT, "no reply from " + request.link()));
+            } else if (request.isQuiet(now)) {
+                giveGrantBack(request); // an executor that hangs sends nothing, and must not hold up the others
             }
         }
     }
@@ -278,6 +304,7 @@ public final class FetchClient implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        grants.lift();
         for (FetchRequest request : pending.values()) {
             fail(request, new VbnException(VbnStatus.CLOSED, "the executor is stopping"));
         }

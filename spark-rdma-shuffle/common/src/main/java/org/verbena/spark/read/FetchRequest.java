@@ -5,26 +5,30 @@ package org.verbena.spark.read;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 
 /** Each block is taken once, by whoever answers it. Thread safe. */
 final class FetchRequest {
+    private static final long QUIET = TimeUnit.SECONDS.toNanos(1);
+
     private final long id;
     private final Link link;
     private final long peerUid;
     private final String[] names;
     private final BlockFetchingListener listener;
     private final BitSet taken;
-    private long deadline;
+    private boolean granted;
+    private long timeout;
+    private long lastHeard;
 
-    FetchRequest(long id, Link link, long peerUid, String[] names, BlockFetchingListener listener, long deadline) {
+    FetchRequest(long id, Link link, long peerUid, String[] names, BlockFetchingListener listener) {
         this.id = id;
         this.link = link;
         this.peerUid = peerUid;
         this.names = names;
         this.listener = listener;
         this.taken = new BitSet(names.length);
-        this.deadline = deadline;
     }
 
     long id() {
@@ -41,6 +45,10 @@ final class FetchRequest {
 
     int count() {
         return names.length;
+    }
+
+    String[] names() {
+        return names;
     }
 
     String name(int block) {
@@ -72,12 +80,30 @@ final class FetchRequest {
         return taken.cardinality() == names.length;
     }
 
-    /** Deadlines are values of System.nanoTime. */
-    synchronized void extend(long until) {
-        deadline = until;
+    /** It has its grant and is sent; times are nanoseconds of System.nanoTime. */
+    synchronized void started(long now, long timeoutNanos) {
+        granted = true;
+        timeout = timeoutNanos;
+        lastHeard = now;
+    }
+
+    synchronized void heard(long now) {
+        lastHeard = now;
     }
 
     synchronized boolean isExpired(long now) {
-        return now - deadline > 0;
+        return now - lastHeard > timeout;
+    }
+
+    /** Whether nothing has come for so long that nothing can be under way. */
+    synchronized boolean isQuiet(long now) {
+        return now - lastHeard > QUIET;
+    }
+
+    /** True once, for the one who gives the grant back. */
+    synchronized boolean takeGrant() {
+        boolean had = granted;
+        granted = false;
+        return had;
     }
 }
