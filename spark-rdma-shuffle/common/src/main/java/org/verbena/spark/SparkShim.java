@@ -66,6 +66,11 @@ public interface SparkShim {
         return org.apache.spark.package$.MODULE$.SPARK_VERSION();
     }
 
+    /** The shim's number for the running Spark, null when none is known to fit. */
+    static String line() {
+        return line(sparkVersion(), scala.util.Properties.versionNumberString());
+    }
+
     /**
      * The shim's number for a Spark version, null when none is known to fit.
      *
@@ -88,7 +93,7 @@ public interface SparkShim {
      * @return null when this Spark is not known
      */
     static SparkShim load() {
-        String line = line(sparkVersion(), scala.util.Properties.versionNumberString());
+        String line = line();
         if (line == null) {
             return null;
         }

@@ -36,7 +36,7 @@ public final class LinkCheck {
 
     /** args: path of the plugin's jar. Prints what is missing and the number of references; exit status 1 if any. */
     public static void main(String[] args) throws IOException {
-        String line = SparkShim.line(SparkShim.sparkVersion());
+        String line = SparkShim.line();
         LinkCheck check = new LinkCheck();
         try (JarFile jar = new JarFile(args[0])) {
             for (String name : (Iterable<String>) jar.stream().map(Object::toString).filter(
