@@ -64,17 +64,19 @@ def free_port():
 def _environment(**more):
     hidden = ("SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_TESTING")
     env = {key: value for key, value in os.environ.items() if key not in hidden}
-    env.update(SPARK_HOME=home(), SPARK_LOCAL_IP=HOST, **more)
+    env.update({"SPARK_HOME": home(), "SPARK_LOCAL_IP": HOST, **more})
     return env
 
 
 class Cluster:
     """Master and workers. Use as a context manager; everything it started is gone afterwards, files but logs too."""
 
-    def __init__(self, work, workers=2, cores=2, memory="5g", wrapper=()):
-        """wrapper: command that runs the workers, for example in a namespace of their own."""
+    def __init__(self, work, workers=2, cores=2, memory="5g", wrapper=(), hosts=(HOST,)):
+        """wrapper: command that runs the workers, for example in a namespace of their own.
+
+        hosts: loopback addresses that the workers take in turn; to Spark each is a host of its own."""
         self.work, self._workers, self._cores, self._memory = os.path.abspath(work), workers, cores, memory
-        self._wrapper = list(wrapper)
+        self._wrapper, self._hosts = list(wrapper), hosts
         self._processes = []
         self.url = None
 
@@ -99,11 +101,13 @@ class Cluster:
         for number in range(1, self._workers + 1):
             folder = os.path.join(self.work, f"worker{number}")
             os.makedirs(folder, exist_ok=True)
+            host = self._hosts[number % len(self._hosts)]
             self._daemon(f"worker{number}", [
-                "org.apache.spark.deploy.worker.Worker", "--host", HOST, "--cores", str(self._cores),
+                "org.apache.spark.deploy.worker.Worker", "--host", host, "--cores", str(self._cores),
                 "--memory", self._memory, "--webui-port", str(free_port()), "--work-dir",
                 os.path.join(folder, "work"), self.url],
-                _environment(SPARK_WORKER_DIR=folder, SPARK_LOCAL_DIRS=os.path.join(folder, "local")))
+                _environment(SPARK_LOCAL_IP=host, SPARK_WORKER_DIR=folder,
+                             SPARK_LOCAL_DIRS=os.path.join(folder, "local")))
         self._await_workers(web)
 
     def _daemon(self, name, words, env):

@@ -8,6 +8,7 @@ import sys
 import unittest
 
 from shared import STOCK_ONLY, Shared, procs
+from hosts import TwoHosts  # noqa: F401
 from results import ByNetwork, ByTcp, HostLocal  # noqa: F401  (found by unittest)
 
 if not STOCK_ONLY:

@@ -189,6 +189,27 @@ class Network(Supported):
         self.assertGreater(answer.total(r"spilled (\d+)"), 0)
 
 
+class Modes(Base):
+    """Ways of running Spark that change what a shuffle may rely on; one version, with --full."""
+    version = VERSIONS[0]
+
+    def test_with_encryption_at_rest_and_on_the_wire_results_are_stock_and_bytes_stay_in_the_host(self):
+        secret = "spark.authenticate.secret=0123456789abcdef0123456789abcdef"
+        answer = self.submit("encrypted", HOST_LOCAL + self.ours() + conf(
+            "spark.io.encryption.enabled=true", "spark.authenticate=true", secret, "spark.network.crypto.enabled=true"))
+        self.assert_served(answer, "host_slab")
+        self.assertEqual(answer.total(r"\bshm (\d+) bytes") + answer.total(r"\btcp (\d+) bytes"), 0)
+        self.assertIn("Spark's transport, because its network encryption is on", answer.log)
+
+    def test_with_executors_that_come_and_go_results_are_stock(self):
+        answer = self.submit("dynamic", HOST_LOCAL + self.ours() + conf(
+            "spark.dynamicAllocation.enabled=true", "spark.dynamicAllocation.shuffleTracking.enabled=true",
+            "spark.dynamicAllocation.shuffleTracking.timeout=2s", "spark.dynamicAllocation.executorIdleTimeout=1s",
+            "spark.dynamicAllocation.initialExecutors=2", "spark.dynamicAllocation.maxExecutors=2"))
+        self.assertEqual(answer.results, STOCK.results)
+        self.assertIn("Removing executor", answer.log)
+
+
 class Unknown(Base):
     """A Spark without a shim."""
 
@@ -217,6 +238,7 @@ def main():
         base = Network if version == VERSIONS[0] else Supported
         cases.append(type("Spark_" + version.replace(".", "_"), (base,), {"version": version}))
     if FULL:
+        cases.append(Modes)
         cases.append(type("Spark_" + UNKNOWN.replace(".", "_"), (Unknown,), {"version": UNKNOWN}))
     wanted = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     suite = unittest.TestSuite()

@@ -116,6 +116,16 @@ static vbn_status_t unknown_interface(const struct ifaddrs *all, const char *wan
                    "present: %s", wanted, present);
 }
 
+/* Linux takes every address of 127.0.0.0/8 for the loopback interface's, named or not. */
+static bool is_address_of(const struct ifaddrs *entry, const tcp_ip_t *ip)
+{
+    tcp_ip_t present;
+    if (!is_usable(entry, &present))
+        return false;
+    bool loopback = (entry->ifa_flags & IFF_LOOPBACK) && present.family == 4 && ip->family == 4;
+    return tcp_ip_equal(&present, ip) || (loopback && present.bytes[0] == 127 && ip->bytes[0] == 127);
+}
+
 static vbn_status_t choose_wanted(const struct ifaddrs *all, const char *wanted, tcp_choice_t *choice)
 {
     tcp_ip_t ip = {0};
@@ -124,8 +134,7 @@ static vbn_status_t choose_wanted(const struct ifaddrs *all, const char *wanted,
     else if (inet_pton(AF_INET6, wanted, ip.bytes) == 1)
         ip.family = 6;
     for (const struct ifaddrs *entry = all; entry && ip.family; entry = entry->ifa_next) {
-        tcp_ip_t present;
-        if (is_usable(entry, &present) && tcp_ip_equal(&present, &ip)) {
+        if (is_address_of(entry, &ip)) {
             choice->ip = ip;
             choice->mbytes_per_s = speed_of(entry->ifa_name);
             snprintf(choice->why, sizeof(choice->why), "set by tl.tcp.interface, on %s", entry->ifa_name);

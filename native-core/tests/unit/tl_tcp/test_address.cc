@@ -125,6 +125,9 @@ TEST(TcpRoute, loopback_can_be_asked_for_by_name_and_by_address)
     EXPECT_TRUE(tcp_ip_is_loopback(&choice.ip));
     ASSERT_EQ(VBN_OK, tcp_route_choose("127.0.0.1", &choice)) << err_text();
     EXPECT_TRUE(tcp_ip_is_loopback(&choice.ip));
+    ASSERT_EQ(VBN_OK, tcp_route_choose("127.200.0.2", &choice)) << "no interface names it, but Linux has it: " << err_text();
+    EXPECT_EQ(200, choice.ip.bytes[1]);
+    EXPECT_EQ(VBN_ERR_SETTING, tcp_route_choose("198.51.100.2", &choice));
 }
 
 TEST(TcpRoute, the_default_choice_is_a_concrete_address_with_a_reason)
