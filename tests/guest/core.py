@@ -111,6 +111,17 @@ class FaultsTest(traffic.TrafficTest):
         self.b.cable(True)
         self.finish(server, driver)
 
+    def test_one_of_two_rails_that_dies_changes_nothing(self):
+        devices = SETTINGS + " VBN_TL_VERBS_DEVICE=rxe0,rxe1 VBN_LINK_PROMOTE_AFTER=4 VBN_LOG_LEVEL=info"
+        for rail in (0, 1):
+            with self.subTest(rail=rail):
+                server, driver = self.start("rc,ud", 4 * ROUNDS, devices)
+                driver.wait_output("one lane more, over rc.1")
+                self.b.cable(False, rail)
+                self.finish(server, driver)
+                self.b.cable(True, rail)
+                self.assertRegex(driver.output, f"over rc.* broke: connection over rxe{rail}:1 .*; the others go on")
+
     def test_a_host_that_dies_is_an_error_that_says_so(self):
         for way in ("rc", "ud"):
             with self.subTest(way):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fabric.c - the objects of the scripted libibverbs: made, changed, destroyed, counted. */
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,11 @@ static const char *get_device_name(struct ibv_device *device)
     return device->name;
 }
 
+static uint16_t fabric_lid(unsigned device)
+{
+    return (uint16_t)(1 + device + 16 * fabric_script.moved[device]);
+}
+
 static int query_port_ex(struct ibv_context *context, uint8_t number, struct ibv_port_attr *attr, size_t bytes)
 {
     unsigned mtu = fabric_script.mtu != 0 ? fabric_script.mtu : 4096;
@@ -77,7 +83,7 @@ static int query_port_ex(struct ibv_context *context, uint8_t number, struct ibv
     attr->active_mtu = mtu == 1024 ? IBV_MTU_1024 : mtu == 2048 ? IBV_MTU_2048 : IBV_MTU_4096;
     attr->gid_tbl_len = 4;
     attr->max_msg_sz = 8u << 20;
-    attr->lid = (uint16_t)(1 + fabric_context_of(context)->device);
+    attr->lid = fabric_lid(fabric_context_of(context)->device);
     attr->link_layer = fabric_script.infiniband ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
     return 0;
 }
@@ -133,10 +139,12 @@ static int query_device(struct ibv_context *context, struct ibv_device_attr *att
 static int query_gid(struct ibv_context *context, uint32_t port, uint32_t index, struct ibv_gid_entry *entry,
                      uint32_t flags, size_t bytes)
 {
-    uint8_t last = (uint8_t)(1 + fabric_context_of(context)->device);
+    unsigned device = fabric_context_of(context)->device;
     (void)port;
     (void)flags;
     (void)bytes;
+    if (fabric_script.no_address[device])
+        return ENODATA;
     *entry = (struct ibv_gid_entry){.gid_index = index, .port_num = 1, .gid_type = IBV_GID_TYPE_ROCE_V2};
     uint8_t *gid = entry->gid.raw;
     switch (index) {
@@ -146,8 +154,31 @@ static int query_gid(struct ibv_context *context, uint32_t port, uint32_t index,
     case 3: gid[10] = gid[11] = 0xFF; gid[12] = 10; break;
     default: return ENODATA;
     }
-    gid[15] = last;
+    gid[14] = (uint8_t)fabric_script.moved[device];
+    gid[15] = (uint8_t)(1 + device);
     return 0;
+}
+
+static int query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
+{
+    (void)context;
+    (void)port;
+    (void)index;
+    *pkey = htobe16((uint16_t)(fabric_script.pkey != 0 ? fabric_script.pkey : 0xFFFF));
+    return 0;
+}
+
+/* Whether the device has the port that a route leads to. */
+bool fabric_is_at(const struct ibv_context *context, const struct ibv_ah_attr *route)
+{
+    struct ibv_context *there = (struct ibv_context *)(uintptr_t)context;
+    struct ibv_gid_entry entry;
+    if (!route->is_global)
+        return route->dlid == fabric_lid(fabric_context_of(there)->device);
+    for (uint32_t i = 0; i < 4; i++)
+        if (query_gid(there, 1, i, &entry, 0, sizeof(entry)) == 0 && memcmp(entry.gid.raw, route->grh.dgid.raw, 16) == 0)
+            return true;
+    return false;
 }
 
 /* -------------------------------------------------------------------------------- domains, memory, queues */
@@ -333,6 +364,8 @@ static int modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
         qp->dest = attr->dest_qp_num;
     if ((mask & IBV_QP_ACCESS_FLAGS) != 0)
         qp->access = (int)attr->qp_access_flags;
+    if ((mask & IBV_QP_AV) != 0)
+        qp->route = attr->ah_attr;
     if (attr->qp_state == IBV_QPS_RTR && base->state != IBV_QPS_INIT)
         return EINVAL;
     if (attr->qp_state == IBV_QPS_RTS && base->state != IBV_QPS_RTR)
@@ -367,11 +400,11 @@ static int destroy_qp(struct ibv_qp *base)
 
 static struct ibv_ah *create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
-    struct ibv_ah *ah = make(sizeof(*ah), &fabric_counts.ahs);
-    ah->context = pd->context;
-    ah->pd = pd;
-    ah->handle = attr->dlid;
-    return ah;
+    fabric_ah_t *ah = make(sizeof(*ah), &fabric_counts.ahs);
+    ah->ah.context = pd->context;
+    ah->ah.pd = pd;
+    ah->route = *attr;
+    return &ah->ah;
 }
 
 static int destroy_ah(struct ibv_ah *ah)
@@ -442,6 +475,11 @@ void fabric_kill_device(unsigned device)
     tell(device, IBV_EVENT_DEVICE_FATAL);
 }
 
+void fabric_event(unsigned device, unsigned type)
+{
+    tell(device, (enum ibv_event_type)type);
+}
+
 void fabric_port_event(unsigned device, bool up)
 {
     tell(device, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
@@ -455,7 +493,7 @@ void fabric_break_all_connections(unsigned status)
 
 static const verbs_api_t API = {
     .get_device_list = get_device_list, .free_device_list = free_device_list, .get_device_name = get_device_name,
-    .open_device = open_device, .close_device = close_device, .query_device = query_device, .query_gid = query_gid,
+    .open_device = open_device, .close_device = close_device, .query_device = query_device, .query_gid = query_gid, .query_pkey = query_pkey,
     .alloc_pd = alloc_pd, .dealloc_pd = dealloc_pd, .register_memory = register_memory,
     .deregister_memory = deregister_memory, .create_channel = create_channel, .destroy_channel = destroy_channel,
     .create_cq = create_cq, .destroy_cq = destroy_cq, .get_cq_event = get_cq_event, .ack_cq_events = ack_cq_events,

@@ -30,6 +30,9 @@ typedef struct fabric_script {
     bool link_down;            /* datagram requests fail, RC requests too */
     unsigned rnr_limit;        /* polls that a request waits for a receive; 0: for ever */
     unsigned port_state;       /* ibv_port_state; 0: active */
+    unsigned moved[2];         /* other than 0: that device has other GIDs and another LID */
+    bool no_address[2];        /* that device has no GID */
+    unsigned pkey;             /* of index 0, other than the usual 0xFFFF */
 } fabric_script_t;
 
 typedef struct fabric_counts {
@@ -50,6 +53,7 @@ void fabric_install(unsigned devices);
 void fabric_remove(void);
 void fabric_kill_device(unsigned device); /* DEVICE_FATAL, every queue pair fails */
 void fabric_port_event(unsigned device, bool up);
+void fabric_event(unsigned device, unsigned type); /* ibv_event_type */
 void fabric_break_all_connections(unsigned status); /* all RC queue pairs fail */
 
 #ifdef __cplusplus

@@ -171,6 +171,7 @@ static enum ibv_wc_status send_datagram(fabric_qp_t *qp, const fabric_request_t 
         return IBV_WC_LOC_QP_OP_ERR;
     if (to == NULL || to->qp.qp_base.qp_type != IBV_QPT_UD || to->qkey != request->wr.wr.ud.remote_qkey ||
         to->qp.qp_base.state < IBV_QPS_RTR || to->qp.qp_base.state > IBV_QPS_RTS ||
+        !fabric_is_at(to->qp.qp_base.context, &((const fabric_ah_t *)request->wr.wr.ud.ah)->route) ||
         fabric_lucky(fabric_script.drop_ppm))
         return IBV_WC_SUCCESS; /* nobody tells the sender */
     (void)qp;
@@ -234,7 +235,7 @@ static enum ibv_wc_status over_connection(fabric_qp_t *qp, fabric_request_t *req
     if (fabric_script.fail_request_at > 0 && --fabric_script.fail_request_at == 0)
         return (enum ibv_wc_status)fabric_script.fail_status;
     if (fabric_script.link_down || to == NULL || to->dest != qp->qp.qp_base.qp_num ||
-        to->qp.qp_base.state < IBV_QPS_RTR || to->qp.qp_base.state > IBV_QPS_RTS)
+        !fabric_is_at(to->qp.qp_base.context, &qp->route) || to->qp.qp_base.state < IBV_QPS_RTR || to->qp.qp_base.state > IBV_QPS_RTS)
         return IBV_WC_RETRY_EXC_ERR;
     return request->wr.opcode == IBV_WR_SEND ? send_message(qp, request, to, bytes, length)
                                              : one_sided(qp, request, to, bytes, length);

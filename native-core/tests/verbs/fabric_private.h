@@ -52,6 +52,11 @@ typedef struct fabric_request {
     unsigned waited;
 } fabric_request_t;
 
+typedef struct fabric_ah {
+    struct ibv_ah ah; /* first */
+    struct ibv_ah_attr route;
+} fabric_ah_t;
+
 typedef struct fabric_qp {
     struct ibv_qp_ex qp; /* first */
     list_link_t link;
@@ -63,6 +68,7 @@ typedef struct fabric_qp {
     unsigned used, max;  /* requests posted and not known to have ended */
     unsigned unsignalled; /* ended without a completion since the last one */
     unsigned inline_max;
+    struct ibv_ah_attr route; /* RC: to the peer's port */
     uint32_t qkey, dest;
     int access;
 } fabric_qp_t;
@@ -73,6 +79,7 @@ extern map_t fabric_mrs; /* key -> fabric_mr_t */
 
 uint64_t fabric_random(void);
 bool fabric_lucky(unsigned ppm);
+bool fabric_is_at(const struct ibv_context *context, const struct ibv_ah_attr *route);
 static inline fabric_context_t *fabric_context_of(struct ibv_context *context)
 {
     return container_of(verbs_get_ctx(context), fabric_context_t, v);

@@ -285,6 +285,8 @@ static void finish(rc_iface_t *iface)
         verbs_datagram_restart(datagram);
     if (!list_empty(&iface->blocked))
         wake_blocked(iface);
+    if (UNLIKELY(iface->verbs.port.moved) && verbs_iface_moved(&iface->verbs))
+        fail_all(iface, iface->verbs.port.news);
     if (UNLIKELY(iface->verbs.port.dead && !iface->told_dead)) {
         iface->told_dead = true;
         fail_all(iface, "the device is gone or failed");
@@ -320,7 +322,8 @@ static vbn_status_t rc_arm(tl_iface_t *base)
 {
     rc_iface_t *iface = rc_iface_of(base);
     verbs_places_look(&iface->places);
-    if (!list_empty(&iface->news) || take_events(iface) > 0 || (iface->verbs.port.dead && !iface->told_dead))
+    if (!list_empty(&iface->news) || take_events(iface) > 0 || iface->verbs.port.moved ||
+        (iface->verbs.port.dead && !iface->told_dead))
         return VBN_BUSY;
     return verbs_cq_arm(&iface->verbs.cq);
 }

@@ -96,8 +96,8 @@ void ud_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
 void ud_ep_tell(ud_ep_t *ep)
 {
     const tl_upcalls_t *up = &ud_iface_of(ep->base.iface)->params.upcalls;
-    if (ep->tell_dead) {
-        up->ep_error(&ep->base, VBN_ERR_PEER_LOST, ud_iface_of(ep->base.iface)->verbs.port.why);
+    if (ep->failed != NULL) {
+        up->ep_error(&ep->base, VBN_ERR_PEER_LOST, ep->failed);
         return;
     }
     if (ep->tell_ready) {
@@ -148,8 +148,8 @@ vbn_status_t ud_ep_send(tl_ep_t *base, const tl_packet_t *packet)
     ud_iface_t *iface = ud_iface_of(base->iface);
     verbs_datagram_t *datagram = &iface->verbs.datagram;
     bool first = ep->remote_id == 0;
-    if (ep->tell_dead)
-        return err_set(VBN_ERR_PEER_LOST, "%s", iface->verbs.port.why);
+    if (ep->failed != NULL)
+        return err_set(VBN_ERR_PEER_LOST, "%s", ep->failed);
     if (packet->header_bytes > TL_HEADER_MAX || packet->payload_bytes > iface->caps.packet_max - packet->header_bytes ||
         (first && packet->header_bytes + packet->payload_bytes > TL_SIGNAL_MAX))
         return refuse(iface, packet);

@@ -128,19 +128,24 @@ static unsigned receive(ud_iface_t *iface)
 
 /* --------------------------------------------------------------------------------------------- progress */
 
+static void fail_all(ud_iface_t *iface, const char *why)
+{
+    list_for_each(link, &iface->eps) {
+        ud_ep_t *ep = container_of(link, ud_ep_t, link);
+        ep->failed = why;
+        ud_ep_add_news(ep);
+    }
+}
+
 /* The device is gone: every endpoint fails, once. */
 static void tell_dead(ud_iface_t *iface)
 {
-    if (iface->told_dead || !iface->verbs.port.dead)
+    verbs_port_t *port = &iface->verbs.port;
+    if (iface->told_dead)
         return;
     iface->told_dead = true;
-    (void)snprintf(iface->verbs.port.why, sizeof(iface->verbs.port.why), "the device %s is gone or failed",
-                   iface->verbs.port.name);
-    list_for_each(link, &iface->eps) {
-        ud_ep_t *ep = container_of(link, ud_ep_t, link);
-        ep->tell_dead = true;
-        ud_ep_add_news(ep);
-    }
+    (void)snprintf(port->news, sizeof(port->news), "the device %s is gone or failed", port->name);
+    fail_all(iface, port->news);
 }
 
 static unsigned take_events(ud_iface_t *iface)
@@ -189,6 +194,8 @@ static unsigned ud_progress(tl_iface_t *base)
         verbs_datagram_restart(&iface->verbs.datagram);
     if (UNLIKELY(!list_empty(&iface->blocked)))
         wake_blocked(iface);
+    if (UNLIKELY(iface->verbs.port.moved) && verbs_iface_moved(&iface->verbs))
+        fail_all(iface, iface->verbs.port.news);
     if (UNLIKELY(iface->verbs.port.dead))
         tell_dead(iface);
     iface->in_progress = false;
@@ -202,7 +209,7 @@ static vbn_status_t ud_arm(tl_iface_t *base)
     ud_iface_t *iface = ud_iface_of(base);
     if (!list_empty(&iface->news) || take_events(iface) > 0)
         return VBN_BUSY;
-    if (iface->verbs.port.dead && !iface->told_dead)
+    if (iface->verbs.port.moved || (iface->verbs.port.dead && !iface->told_dead))
         return VBN_BUSY;
     return verbs_cq_arm(&iface->verbs.cq);
 }

@@ -35,7 +35,8 @@ typedef struct ud_ep {
     uint64_t id;
     uint64_t remote_id; /* 0: not known yet */
     uint32_t qpn;
-    bool tell_ready, tell_room, tell_dead, gone;
+    const char *failed; /* why it ends: static, or the port's */
+    bool tell_ready, tell_room, gone;
 } ud_ep_t;
 
 static inline ud_iface_t *ud_iface_of(tl_iface_t *base)

@@ -28,6 +28,7 @@ static const symbol_t SYMBOLS[] = {
     SYMBOL(query_device, "ibv_query_device", "IBVERBS_1.1"),
     SYMBOL(query_port, "ibv_query_port", "IBVERBS_1.1"),
     SYMBOL(query_gid, "_ibv_query_gid_ex", "IBVERBS_1.11"),
+    SYMBOL(query_pkey, "ibv_query_pkey", "IBVERBS_1.1"),
     SYMBOL(alloc_pd, "ibv_alloc_pd", "IBVERBS_1.1"),
     SYMBOL(dealloc_pd, "ibv_dealloc_pd", "IBVERBS_1.1"),
     SYMBOL(register_memory, "ibv_reg_mr_iova2", "IBVERBS_1.8"),

@@ -21,6 +21,7 @@ typedef struct verbs_api {
     int (*query_port)(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr);
     int (*query_gid)(struct ibv_context *context, uint32_t port, uint32_t index, struct ibv_gid_entry *entry,
                      uint32_t flags, size_t entry_bytes);
+    int (*query_pkey)(struct ibv_context *context, uint8_t port, int index, __be16 *pkey);
     struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
     int (*dealloc_pd)(struct ibv_pd *pd);
     struct ibv_mr *(*register_memory)(struct ibv_pd *pd, void *address, size_t length, uint64_t device_address,

@@ -114,6 +114,7 @@ vbn_status_t verbs_datagram_open(verbs_datagram_t *datagram, verbs_port_t *port,
     datagram->rx_depth = depth;
     datagram->rx_stride = DATA_AT + port->address.mtu;
     map_init(&datagram->routes);
+    list_init(&datagram->old);
     struct ibv_qp_init_attr attr = {.send_cq = cq->cq, .recv_cq = cq->cq, .qp_type = IBV_QPT_UD,
                                     .cap = {.max_recv_wr = depth, .max_recv_sge = 1}};
     vbn_status_t status = choose_qkey(datagram, job_key);
@@ -132,11 +133,12 @@ vbn_status_t verbs_datagram_open(verbs_datagram_t *datagram, verbs_port_t *port,
 
 void verbs_datagram_close(verbs_datagram_t *datagram)
 {
-    size_t cursor = 0;
     if (datagram->port == NULL)
         return;
     verbs_sq_close(&datagram->sq, datagram->port);
-    for (verbs_route_t *route; (route = map_next(&datagram->routes, &cursor, NULL)) != NULL;) {
+    verbs_routes_forget(datagram);
+    for (list_link_t *link; (link = list_pop(&datagram->old)) != NULL;) {
+        verbs_route_t *route = container_of(link, verbs_route_t, link);
         (void)datagram->port->api->destroy_ah(route->ah);
         free(route);
     }
@@ -171,6 +173,7 @@ vbn_status_t verbs_route_get(verbs_datagram_t *datagram, const verbs_address_t *
     if (route == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a route");
     *route = (verbs_route_t){.key = key, .references = 1};
+    list_init(&route->link);
     route->ah = datagram->port->api->create_ah(datagram->port->pd, &attr);
     vbn_status_t status = route->ah == NULL ? verbs_failed(datagram->port, "an address handle", errno)
                                             : map_put(&datagram->routes, key, route);
@@ -188,10 +191,21 @@ void verbs_route_put(verbs_datagram_t *datagram, verbs_route_t *route)
 {
     if (--route->references > 0)
         return;
-    (void)map_remove(&datagram->routes, route->key);
+    if (list_empty(&route->link))
+        (void)map_remove(&datagram->routes, route->key);
+    list_remove(&route->link);
     verbs_datagram_flush(datagram); /* pending requests name it */
     (void)datagram->port->api->destroy_ah(route->ah);
     free(route);
+}
+
+void verbs_routes_forget(verbs_datagram_t *datagram)
+{
+    size_t cursor = 0;
+    for (verbs_route_t *route; (route = map_next(&datagram->routes, &cursor, NULL)) != NULL;)
+        list_append(&datagram->old, &route->link);
+    map_free(&datagram->routes);
+    map_init(&datagram->routes);
 }
 
 /* ------------------------------------------------------------------------------------- sending, receiving */

@@ -7,6 +7,7 @@
 #ifndef VBN_TL_VERBS_DATAGRAM_H
 #define VBN_TL_VERBS_DATAGRAM_H
 
+#include "base/list.h"
 #include "base/map.h"
 #include "tl/verbs/verbs_cq.h"
 #include "tl/verbs/verbs_send.h"
@@ -18,6 +19,7 @@ typedef struct verbs_route {
     struct ibv_ah *ah;
     uint64_t key;
     uint32_t references;
+    list_link_t link; /* in datagram->old: made when the own port had another address, not found any more */
 } verbs_route_t;
 
 typedef struct verbs_datagram {
@@ -32,6 +34,7 @@ typedef struct verbs_datagram {
     uint32_t used_count;
     uint32_t qkey;
     map_t routes;
+    list_link_t old; /* verbs_route_t.link */
     bool broken;
 } verbs_datagram_t;
 
@@ -41,6 +44,8 @@ void verbs_datagram_close(verbs_datagram_t *datagram);
 
 vbn_status_t verbs_route_get(verbs_datagram_t *datagram, const verbs_address_t *to, verbs_route_t **route_p);
 void verbs_route_put(verbs_datagram_t *datagram, verbs_route_t *route);
+
+void verbs_routes_forget(verbs_datagram_t *datagram); /* those who have one keep it */
 
 /* The slot's buffer holds `bytes`. */
 void verbs_datagram_send(verbs_datagram_t *datagram, verbs_slot_t *slot, uint32_t bytes, const verbs_route_t *route,

@@ -36,6 +36,18 @@ void verbs_iface_close(verbs_iface_t *iface)
     verbs_port_close(&iface->port);
 }
 
+bool verbs_iface_moved(verbs_iface_t *iface)
+{
+    if (!iface->port.moved)
+        return false;
+    iface->port.moved = false;
+    uint32_t qpn = iface->address.qpn;
+    iface->address = iface->port.address;
+    iface->address.qpn = qpn;
+    verbs_routes_forget(&iface->datagram);
+    return true;
+}
+
 vbn_status_t verbs_iface_address(const verbs_iface_t *iface, void *buffer, size_t *length_p)
 {
     if (*length_p < VERBS_ADDRESS_BYTES)
@@ -57,6 +69,10 @@ vbn_status_t verbs_iface_reachable(const verbs_iface_t *iface, const void *bytes
     }
     if (iface->port.dead) {
         snprintf(reason, capacity, "%s is gone", iface->port.name);
+        return err_set(VBN_ERR_UNREACHABLE, "%s", reason);
+    }
+    if (iface->port.absent) {
+        snprintf(reason, capacity, "%s has no address now", iface->port.name);
         return err_set(VBN_ERR_UNREACHABLE, "%s", reason);
     }
     status = verbs_address_reachable(&iface->address, &to, how, sizeof(how));

@@ -40,14 +40,14 @@ static vbn_status_t parse(const char *text, choice_t *wanted)
     return VBN_OK;
 }
 
-static int query_port(const verbs_api_t *api, struct ibv_context *context, uint8_t number, struct ibv_port_attr *attr)
+int verbs_port_query(const verbs_port_t *port, struct ibv_port_attr *attr)
 {
-    const struct verbs_context *more = verbs_get_ctx(context);
+    const struct verbs_context *more = verbs_get_ctx(port->context);
     memset(attr, 0, sizeof(*attr));
     if (more != NULL && more->sz >= sizeof(*more) - offsetof(struct verbs_context, query_port) &&
         more->query_port != NULL)
-        return more->query_port(context, number, attr, sizeof(*attr));
-    return api->query_port(context, number, (struct _compat_ibv_port_attr *)(void *)attr);
+        return more->query_port(port->context, port->number, attr, sizeof(*attr));
+    return port->api->query_port(port->context, port->number, (struct _compat_ibv_port_attr *)(void *)attr);
 }
 
 /* The port's best GID: RoCE v2 with an IPv4 address, then a global one, then link-local. false: none that works. */
@@ -77,14 +77,21 @@ static vbn_status_t unusable(const verbs_port_t *port, const char *why, const ch
     return err_set(VBN_ERR_UNSUPPORTED, "%s: %s; %s", port->name, why, cure);
 }
 
+void verbs_port_describe(verbs_port_t *port)
+{
+    char text[64];
+    verbs_gid_text(port->address.gid, text, sizeof(text));
+    snprintf(port->why, sizeof(port->why), "%s, %s, GID %u %s, MTU %u", port->name,
+             port->address.ethernet ? "RoCE v2" : "InfiniBand", port->gid_index, text, port->address.mtu);
+}
+
 /* Fills what is known of a port of an open device. The error says why it cannot be used. */
 static vbn_status_t examine(verbs_port_t *port, const char *device, int wanted_gid)
 {
     struct ibv_port_attr attr;
     struct ibv_gid_entry gid = {0};
-    char text[64];
     snprintf(port->name, sizeof(port->name), "%.60s:%u", device, port->number);
-    if (query_port(port->api, port->context, port->number, &attr) != 0)
+    if (verbs_port_query(port, &attr) != 0)
         return unusable(port, "the port cannot be queried", "see dmesg for what the driver says");
     bool ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
     if (attr.state != IBV_PORT_ACTIVE)
@@ -100,9 +107,11 @@ static vbn_status_t examine(verbs_port_t *port, const char *device, int wanted_g
     port->address = (verbs_address_t){.ethernet = ethernet, .lid = ethernet ? 0 : attr.lid,
                                       .mtu = 128u << (unsigned)attr.active_mtu};
     memcpy(port->address.gid, gid.gid.raw, sizeof(port->address.gid));
-    verbs_gid_text(port->address.gid, text, sizeof(text));
-    snprintf(port->why, sizeof(port->why), "%s, %s, GID %u %s, MTU %u", port->name, ethernet ? "RoCE v2" : "InfiniBand",
-             port->gid_index, text, port->address.mtu);
+    port->gid_wanted = wanted_gid;
+    __be16 pkey = 0;
+    if (port->api->query_pkey(port->context, port->number, 0, &pkey) == 0)
+        port->pkey = pkey;
+    verbs_port_describe(port);
     return VBN_OK;
 }
 
@@ -337,5 +346,8 @@ bool verbs_port_event(verbs_port_t *port, struct ibv_async_event *event)
         LOG_WARN(port->log, "%s: %s", port->name, port->api->event_text(event->event_type));
     else if (event->event_type != IBV_EVENT_QP_LAST_WQE_REACHED) /* every connection's end has one */
         LOG_INFO(port->log, "%s: %s", port->name, port->api->event_text(event->event_type));
+    if (event->event_type == IBV_EVENT_GID_CHANGE || event->event_type == IBV_EVENT_LID_CHANGE ||
+        event->event_type == IBV_EVENT_PKEY_CHANGE || event->event_type == IBV_EVENT_PORT_ACTIVE)
+        verbs_port_compare(port);
     return true;
 }

@@ -21,8 +21,13 @@ typedef struct verbs_port {
     enum ibv_mtu mtu;
     uint8_t number;
     uint8_t gid_index;
+    int gid_wanted; /* index named by the setting, -1: any */
+    uint16_t pkey;  /* of index 0, which queue pairs use; network order */
     uint8_t service_level, traffic_class;
     bool dead; /* the device is gone: nothing on it works any more */
+    bool moved;  /* what peers know of it has changed, `news` says how: whoever sees this ends all endpoints */
+    bool absent; /* it has lost its address */
+    char news[256];
     char name[72]; /* device:port */
     char why[256]; /* the choice, and its GID */
     char reason[64]; /* of the choice */
@@ -47,5 +52,9 @@ vbn_status_t verbs_failed(const verbs_port_t *port, const char *what, int error)
 
 /* Takes one event off the device's queue; false: none. Acknowledge it with api->ack_async_event. */
 bool verbs_port_event(verbs_port_t *port, struct ibv_async_event *event);
+/* verbs_change.c: after an event that may mean so, compares the port's address and P_Key with what they were. */
+void verbs_port_compare(verbs_port_t *port);
+int verbs_port_query(const verbs_port_t *port, struct ibv_port_attr *attr);
+void verbs_port_describe(verbs_port_t *port); /* fills `why` */
 
 #endif
