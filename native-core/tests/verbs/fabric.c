@@ -407,8 +407,23 @@ static struct ibv_ah *create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
     return &ah->ah;
 }
 
+/* A request that names it is still in the device's hands: soft-RoCE would drop its datagram. */
+static bool is_named(const struct ibv_ah *ah)
+{
+    size_t cursor = 0;
+    for (const fabric_qp_t *qp; (qp = map_next(&fabric_qps, &cursor, NULL)) != NULL;) {
+        if (qp->qp.qp_base.qp_type != IBV_QPT_UD)
+            continue;
+        list_for_each(link, &qp->requests)
+            if (container_of(link, fabric_request_t, link)->wr.wr.ud.ah == ah)
+                return true;
+    }
+    return false;
+}
+
 static int destroy_ah(struct ibv_ah *ah)
 {
+    fabric_counts.bad_memory += is_named(ah);
     free(ah);
     fabric_counts.ahs--;
     return 0;

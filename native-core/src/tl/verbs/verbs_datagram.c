@@ -158,6 +158,21 @@ static uint64_t route_key(const verbs_address_t *to)
     return hash;
 }
 
+/* Destroys the routes that no request in the device's hands names. */
+static void sweep(verbs_datagram_t *datagram)
+{
+    uint64_t done = datagram->taken - datagram->sq.used;
+    for (list_link_t *link = datagram->old.next, *next; link != &datagram->old; link = next) {
+        verbs_route_t *route = container_of(link, verbs_route_t, link);
+        next = link->next;
+        if (route->references > 0 || route->last > done)
+            continue;
+        list_remove(link);
+        (void)datagram->port->api->destroy_ah(route->ah);
+        free(route);
+    }
+}
+
 vbn_status_t verbs_route_get(verbs_datagram_t *datagram, const verbs_address_t *to, verbs_route_t **route_p)
 {
     struct ibv_ah_attr attr;
@@ -191,12 +206,13 @@ void verbs_route_put(verbs_datagram_t *datagram, verbs_route_t *route)
 {
     if (--route->references > 0)
         return;
-    if (list_empty(&route->link))
+    if (list_empty(&route->link)) {
         (void)map_remove(&datagram->routes, route->key);
-    list_remove(&route->link);
-    verbs_datagram_flush(datagram); /* pending requests name it */
-    (void)datagram->port->api->destroy_ah(route->ah);
-    free(route);
+        list_append(&datagram->old, &route->link);
+    }
+    route->last = datagram->taken;
+    datagram->sq.waited = datagram->sq.waited || datagram->sq.used > 0; /* the next doorbell asks for a completion */
+    sweep(datagram);
 }
 
 void verbs_routes_forget(verbs_datagram_t *datagram)
@@ -220,6 +236,7 @@ void verbs_datagram_send(verbs_datagram_t *datagram, verbs_slot_t *slot, uint32_
     slot->wr.wr.ud.remote_qkey = datagram->qkey;
     slot->sges[0] = (struct ibv_sge){.addr = (uintptr_t)slot->buffer, .length = bytes};
     verbs_sq_add(&datagram->sq, slot);
+    datagram->taken++;
 }
 
 /* Requests that never reached the device are lost packets. */
@@ -266,6 +283,8 @@ static void sent(verbs_datagram_t *datagram, const struct ibv_wc *wc)
         first = verbs_sq_pop(&datagram->sq);
         verbs_slot_free(datagram->slots, first);
     } while (first != slot);
+    if (!list_empty(&datagram->old))
+        sweep(datagram);
 }
 
 const uint8_t *verbs_datagram_completion(verbs_datagram_t *datagram, const struct ibv_wc *wc, uint32_t *bytes_p)

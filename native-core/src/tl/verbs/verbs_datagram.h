@@ -19,7 +19,8 @@ typedef struct verbs_route {
     struct ibv_ah *ah;
     uint64_t key;
     uint32_t references;
-    list_link_t link; /* in datagram->old: made when the own port had another address, not found any more */
+    list_link_t link; /* in datagram->old, and not found any more: nobody has it, or the own port had another address */
+    uint64_t last;    /* nobody has it: how many datagrams had been taken; it stays until the device is done with them */
 } verbs_route_t;
 
 typedef struct verbs_datagram {
@@ -35,6 +36,7 @@ typedef struct verbs_datagram {
     uint32_t qkey;
     map_t routes;
     list_link_t old; /* verbs_route_t.link */
+    uint64_t taken;  /* datagrams by verbs_datagram_send */
     bool broken;
 } verbs_datagram_t;
 
