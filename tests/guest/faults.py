@@ -60,6 +60,20 @@ class LongFaultsTest(traffic.TrafficTest):
         self.finish(server, driver)
         self.assertRegex(driver.output, r"over rc broke: connection over rxe1:1 (.*\n)*.* goes on over tcp")
 
+    def test_a_card_that_is_removed_is_left_for_tcp_at_once_and_a_deleted_device_serves_its_users_to_their_end(self):
+        server, driver = self.start("rc,ud,tcp", 2 * ROUNDS, RESUME + " VBN_LINK_PROMOTE_AFTER=4 VBN_TL_VERBS_DEVICE=rxe0")
+        driver.wait_output("one lane more, over rc")
+        deletion = self.b.start("rdma link delete rxe0", 100)
+        self.finish(server, driver)  # this kernel removes a device when nobody uses it any more
+        self.assertEqual(deletion.wait(), 0, deletion.output)
+        server, driver = self.start("rc,ud,tcp", 4 * ROUNDS, RESUME + " VBN_LINK_PROMOTE_AFTER=4 VBN_TL_VERBS_DEVICE=rxe1")
+        driver.wait_output("one lane more, over rc")
+        self.b.start("cd /sys/class/net/eth1/device && basename $(pwd -P) >driver/unbind", 20)
+        self.addCleanup(self.b.kill)  # its card is gone: the next test gets a new guest
+        self.finish(server, driver)
+        self.assertRegex(driver.output, "the address of rxe1:1 has changed from ::ffff:10.0.1.2 to none")
+        self.assertIn("goes on over tcp", driver.output)
+
     def test_loss_of_ten_percent_changes_nothing_over_connections(self):
         for guest in (self.a, self.b):
             guest.netem("loss 10%")

@@ -88,8 +88,10 @@ static void compare_pkey(verbs_port_t *port)
 void verbs_port_compare(verbs_port_t *port)
 {
     struct ibv_port_attr attr;
-    if (port->dead || verbs_port_query(port, &attr) != 0)
+    if (port->dead)
         return;
+    if (verbs_port_query(port, &attr) != 0)
+        memset(&attr, 0, sizeof(attr)); /* it is being removed: no GIDs */
     if (port->address.ethernet)
         compare_gid(port, attr.gid_tbl_len);
     else
