@@ -108,9 +108,7 @@ static jlong native_map(JNIEnv *env, jclass cls, jlong worker_handle, jlong hand
     jni_key_t *key = handle_get(&worker->keys, (uint64_t)handle);
     if (key == NULL)
         return jni_fail(err_set(VBN_ERR_STALE, "the key is closed"));
-    mem_import_t *import = NULL;
-    if (vbn_key_pointer(key->key) != NULL)
-        import = mem_import_find(worker->context->context->memory, &key->info);
+    mem_import_t *import = proto_key_mapping(key->key);
     if (import == NULL)
         return jni_fail(VBN_OK);
     return jni_mapping_new(import, &key->info);

@@ -20,9 +20,19 @@ void handle_table_free(handle_table_t *table)
     handle_table_init(table, table->limit);
 }
 
-static uint32_t next_generation(uint32_t generation)
+static uint32_t random_generation(void)
 {
-    return generation + 1 == 0 ? 1 : generation + 1;
+    uint32_t generation;
+    os_random(&generation, sizeof(generation));
+    return generation == 0 ? 1 : generation;
+}
+
+static uint32_t next_generation(const handle_table_t *table, uint32_t generation)
+{
+    uint32_t next = table->unguessable ? random_generation() : generation;
+    if (next == generation)
+        next++;
+    return next == 0 ? 1 : next;
 }
 
 static vbn_status_t table_grow(handle_table_t *table)
@@ -34,12 +44,8 @@ static vbn_status_t table_grow(handle_table_t *table)
     handle_entry_t *entries = realloc(table->entries, wanted * sizeof(*entries));
     if (entries == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for a table of %u handles", wanted);
-    for (uint32_t i = old; i < wanted; i++) {
-        uint32_t start;
-        os_random(&start, sizeof(start));
-        entries[i] =
-            (handle_entry_t){.generation = start == 0 ? 1 : start, .next_free = i + 1 < wanted ? i + 1 : NO_ENTRY};
-    }
+    for (uint32_t i = old; i < wanted; i++)
+        entries[i] = (handle_entry_t){.generation = random_generation(), .next_free = i + 1 < wanted ? i + 1 : NO_ENTRY};
     table->entries = entries;
     table->capacity = wanted;
     table->first_free = old;
@@ -90,7 +96,7 @@ void *handle_drop(handle_table_t *table, uint64_t handle)
         return NULL;
     void *object = entry->object;
     entry->object = NULL;
-    entry->generation = next_generation(entry->generation);
+    entry->generation = next_generation(table, entry->generation);
     entry->next_free = table->first_free;
     table->first_free = (uint32_t)handle;
     table->count--;

@@ -4,11 +4,13 @@
 #ifndef VBN_BASE_HANDLE_H
 #define VBN_BASE_HANDLE_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 typedef struct handle_entry {
     void *object;        /* NULL = free */
-    uint32_t generation; /* random start, +1 per free; 0 is skipped */
+    uint32_t generation; /* random start, +1 per free (unguessable: random); 0 is skipped */
     uint32_t next_free;
 } handle_entry_t;
 
@@ -18,6 +20,7 @@ typedef struct handle_table {
     uint32_t count;
     uint32_t first_free; /* UINT32_MAX = none */
     uint32_t limit;
+    bool unguessable; /* set after init: a handle says nothing about the one that follows it at its index */
 } handle_table_t;
 
 /* limit: most live handles, error text names it. */

@@ -10,19 +10,28 @@
 
 #include "base/os.h"
 
-static uint64_t import_hash(const mem_key_info_t *info)
+uint64_t mem_new_source(mem_registry_t *registry)
 {
-    return mem_mix(mem_mix(info->owner_id, info->mem_handle), info->access & VBN_ACCESS_WRITE);
+    pthread_mutex_lock(&registry->lock);
+    uint64_t source = ++registry->last_source;
+    pthread_mutex_unlock(&registry->lock);
+    return source;
+}
+
+static uint64_t import_hash(uint64_t source, const mem_key_info_t *info)
+{
+    return mem_mix(mem_mix(source, info->mem_handle), info->access & VBN_ACCESS_WRITE);
 }
 
 /* Takes a reference. Lock held. */
-static mem_import_t *find(mem_registry_t *registry, const mem_key_info_t *info)
+static mem_import_t *find(mem_registry_t *registry, uint64_t source, const mem_key_info_t *info)
 {
     bool writable = (info->access & VBN_ACCESS_WRITE) != 0;
-    mem_import_t *import = map_get(&registry->imports, import_hash(info));
+    mem_import_t *import = map_get(&registry->imports, import_hash(source, info));
     for (; import != NULL; import = import->next_same_hash) {
-        if (import->owner_id == info->owner_id && import->mem_handle == info->mem_handle &&
-            import->mem_bytes == info->mem_bytes && import->writable == writable) {
+        if (import->source == source && import->owner_id == info->owner_id &&
+            import->mem_handle == info->mem_handle && import->mem_bytes == info->mem_bytes &&
+            import->writable == writable) {
             import->references++;
             return import;
         }
@@ -30,12 +39,19 @@ static mem_import_t *find(mem_registry_t *registry, const mem_key_info_t *info)
     return NULL;
 }
 
-mem_import_t *mem_import_find(mem_registry_t *registry, const mem_key_info_t *info)
+mem_import_t *mem_import_find(mem_registry_t *registry, uint64_t source, const mem_key_info_t *info)
 {
     pthread_mutex_lock(&registry->lock);
-    mem_import_t *import = find(registry, info);
+    mem_import_t *import = find(registry, source, info);
     pthread_mutex_unlock(&registry->lock);
     return import;
+}
+
+void mem_import_hold(mem_import_t *import)
+{
+    pthread_mutex_lock(&import->registry->lock);
+    import->references++;
+    pthread_mutex_unlock(&import->registry->lock);
 }
 
 /* A descriptor from outside must not be able to shrink under us (SIGBUS): either it is a memfd whose size is sealed,
@@ -86,7 +102,7 @@ static vbn_status_t publish(mem_registry_t *registry, const mem_key_info_t *info
     mem_import_t *import = *import_p;
     vbn_status_t status = VBN_OK;
     pthread_mutex_lock(&registry->lock);
-    mem_import_t *other = find(registry, info);
+    mem_import_t *other = find(registry, import->source, info);
     if (other == NULL) {
         import->next_same_hash = map_get(&registry->imports, import->hash);
         status = map_put(&registry->imports, import->hash, import);
@@ -104,16 +120,17 @@ static vbn_status_t publish(mem_registry_t *registry, const mem_key_info_t *info
     return status;
 }
 
-vbn_status_t mem_import_map(mem_registry_t *registry, const mem_key_info_t *info, int fd, mem_import_t **import_p)
+vbn_status_t mem_import_map(mem_registry_t *registry, uint64_t source, const mem_key_info_t *info, int fd,
+                            mem_import_t **import_p)
 {
     mem_import_t *import = calloc(1, sizeof(*import));
     if (import == NULL) {
         close(fd);
         return err_set(VBN_ERR_NO_MEMORY, "no heap for an import");
     }
-    *import = (mem_import_t){.registry = registry, .hash = import_hash(info), .owner_id = info->owner_id,
-                             .mem_handle = info->mem_handle, .mem_bytes = info->mem_bytes,
-                             .writable = (info->access & VBN_ACCESS_WRITE) != 0, .references = 1};
+    *import = (mem_import_t){.registry = registry, .hash = import_hash(source, info), .source = source,
+                             .owner_id = info->owner_id, .mem_handle = info->mem_handle,
+                             .mem_bytes = info->mem_bytes, .writable = (info->access & VBN_ACCESS_WRITE) != 0, .references = 1};
     vbn_status_t status = map_import(import, info, fd);
     close(fd);
     if (status != VBN_OK) {

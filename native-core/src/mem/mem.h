@@ -7,7 +7,7 @@
  *   owner                                   same-host peer                     other peer
  *   mem_t  <-- key entry {mem, range,       asks for the descriptor by key     sends GET/PUT packets with the key
  *              rights}, handle = "key id"   handle (tl), maps it once per      handle; owner checks mem_key_resolve
- *                                           (owner, mem id): mem_import_t
+ *                                           (connection, mem id): mem_import_t
  *
  * Invariants: I1 all pages of a mem_t are allocated before anyone may touch them. I2 a key resolves only while its
  * mem lives and only within its range and rights. I3 an import stays mapped while a reference is held, also after the
@@ -90,10 +90,18 @@ bool mem_find_writable(mem_registry_t *registry, const void *address, size_t len
 /* Decodes a blob from outside: checks version, lengths, rights, overflow. VBN_ERR_PROTOCOL. Pure. */
 vbn_status_t mem_key_decode(const void *blob, size_t length, mem_key_info_t *info_p);
 uint64_t mem_registry_id(const mem_registry_t *registry);
-/* An existing mapping of (owner_id, mem_handle) with these rights, reference taken; NULL when there is none. */
-mem_import_t *mem_import_find(mem_registry_t *registry, const mem_key_info_t *info);
+/* What a peer says about its memory is true for that peer only: an import belongs to the connection over which its descriptor
+ * came, and only that connection finds it again. A source names such a connection: new for each, never used twice, and
+ * MEM_SOURCE_SELF for our own memory. */
+#define MEM_SOURCE_SELF 0u
+uint64_t mem_new_source(mem_registry_t *registry);
+/* An existing mapping of the source's (owner_id, mem_handle) with these rights, reference taken; NULL when there is none. */
+mem_import_t *mem_import_find(mem_registry_t *registry, uint64_t source, const mem_key_info_t *info);
 /* Maps a descriptor received from the owner (checks its real size against info); takes over fd, also on failure. */
-vbn_status_t mem_import_map(mem_registry_t *registry, const mem_key_info_t *info, int fd, mem_import_t **import_p);
+vbn_status_t mem_import_map(mem_registry_t *registry, uint64_t source, const mem_key_info_t *info, int fd,
+                            mem_import_t **import_p);
+/* One reference more, for who uses the mapping longer than its finder does. */
+void mem_import_hold(mem_import_t *import);
 void *mem_import_address(const mem_import_t *import); /* of the whole memory */
 void mem_import_release(mem_import_t *import);
 

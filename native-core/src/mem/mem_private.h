@@ -57,6 +57,7 @@ struct mem_registry {
     itree_t by_address;      /* vbn_mem_t.node */
     map_t imports;           /* hash of identity -> chain of mem_import_t */
     size_t import_count;
+    uint64_t last_source; /* mem_new_source */
 };
 
 struct vbn_mem {
@@ -91,7 +92,8 @@ struct mem_import {
     mem_registry_t *registry;
     mem_import_t *next_same_hash; /* lock */
     uint64_t hash;
-    uint64_t owner_id;
+    uint64_t source;
+    uint64_t owner_id; /* as the source says, and the next two */
     uint64_t mem_handle;
     uint64_t mem_bytes;
     bool writable;

@@ -27,6 +27,7 @@ vbn_status_t mem_registry_open(const log_sink_t *log, counters_t *counters, mem_
                                                   .counters = counters, .max_regions = 1024, .watch = true};
     handle_table_init(&registry->memories, MEM_MAX_MEMORIES);
     handle_table_init(&registry->keys, MEM_MAX_KEYS);
+    registry->keys.unguessable = true;
     itree_init(&registry->by_address);
     map_init(&registry->imports);
     *registry_p = registry;

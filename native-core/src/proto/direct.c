@@ -169,11 +169,11 @@ static bool choose_source(proto_op_t *op, const proto_place_t *place, const tl_d
     s->key = direct->copies ? place->address : 0;
     s->key_offset = 0;
     if (place->key != 0) {
-        op->direct.import = keep_find(&s->engine->keep, &info);
+        op->direct.import = keep_find(&s->engine->keep, direct->source, &info);
         if (op->direct.import != NULL)
             s->key_offset = (uint64_t)(uintptr_t)mem_import_address(op->direct.import) + place->offset;
         else
-            keep_want(&s->engine->keep, link_engine_wheel(s->engine->link), s->peer, &info);
+            keep_want(&s->engine->keep, link_engine_wheel(s->engine->link), s->peer, direct->source, &info);
     }
     return s->key != 0 || s->key_offset != 0;
 }

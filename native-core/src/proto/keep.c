@@ -33,9 +33,9 @@ void keep_open(keep_t *keep, mem_registry_t *memory)
     wheel_timer_init(&keep->timer, tick);
 }
 
-mem_import_t *keep_find(keep_t *keep, const mem_key_info_t *info)
+mem_import_t *keep_find(keep_t *keep, uint64_t source, const mem_key_info_t *info)
 {
-    mem_import_t *import = mem_import_find(keep->memory, info);
+    mem_import_t *import = mem_import_find(keep->memory, source, info);
     for (unsigned i = 0; i < KEEP_MAX && import != NULL; i++)
         if (keep->entries[i].import == import)
             keep->entries[i].used = true;
@@ -50,13 +50,13 @@ static void answer(void *arg, vbn_status_t status, mem_import_t *import)
 }
 
 /* NULL when the memory is known already. */
-static keep_entry_t *room_for(keep_t *keep, const mem_key_info_t *info)
+static keep_entry_t *room_for(keep_t *keep, uint64_t source, const mem_key_info_t *info)
 {
     keep_entry_t *room = NULL;
     for (unsigned i = 0; i < KEEP_MAX; i++) {
         keep_entry_t *entry = &keep->entries[i];
-        if (entry->info.owner_id == info->owner_id && entry->info.mem_handle == info->mem_handle &&
-            entry->info.access == info->access)
+        if (entry->source == source && entry->info.owner_id == info->owner_id &&
+            entry->info.mem_handle == info->mem_handle && entry->info.access == info->access)
             return NULL;
         if (entry->info.owner_id == 0)
             room = entry;
@@ -64,12 +64,12 @@ static keep_entry_t *room_for(keep_t *keep, const mem_key_info_t *info)
     return room;
 }
 
-void keep_want(keep_t *keep, wheel_t *wheel, vbn_peer_t *peer, const mem_key_info_t *info)
+void keep_want(keep_t *keep, wheel_t *wheel, vbn_peer_t *peer, uint64_t source, const mem_key_info_t *info)
 {
-    keep_entry_t *entry = room_for(keep, info);
+    keep_entry_t *entry = room_for(keep, source, info);
     if (entry == NULL)
         return;
-    *entry = (keep_entry_t){.info = *info, .pending = true, .used = true};
+    *entry = (keep_entry_t){.info = *info, .source = source, .pending = true, .used = true};
     if (!keep->ticking) {
         keep->wheel = wheel;
         keep->ticking = true;

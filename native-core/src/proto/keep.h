@@ -12,6 +12,7 @@
 
 typedef struct keep_entry {
     mem_key_info_t info;  /* owner_id 0 = free */
+    uint64_t source;
     mem_import_t *import; /* NULL while pending, and when it could not be made */
     bool pending;
     bool used; /* since the last tick */
@@ -27,10 +28,10 @@ typedef struct keep {
 } keep_t;
 
 void keep_open(keep_t *keep, mem_registry_t *memory);
-/* The mapping of the memory that info names, with a reference for the caller; NULL when there is none now. */
-mem_import_t *keep_find(keep_t *keep, const mem_key_info_t *info);
+/* The mapping of the memory that info of a peer names (source: tl_direct_t), with a reference for the caller; NULL when there is none now. */
+mem_import_t *keep_find(keep_t *keep, uint64_t source, const mem_key_info_t *info);
 /* Starts to map it for later, unless that is under way, has just failed, or too many are kept. */
-void keep_want(keep_t *keep, wheel_t *wheel, vbn_peer_t *peer, const mem_key_info_t *info);
+void keep_want(keep_t *keep, wheel_t *wheel, vbn_peer_t *peer, uint64_t source, const mem_key_info_t *info);
 /* After the link engine has been closed. */
 void keep_close(keep_t *keep);
 

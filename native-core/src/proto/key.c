@@ -101,6 +101,13 @@ void proto_key_release(vbn_key_t *key)
         op_complete(container_of(link, proto_op_t, stream.active), VBN_ERR_CLOSED, 0);
 }
 
+mem_import_t *proto_key_mapping(const vbn_key_t *key)
+{
+    if (key->import != NULL)
+        mem_import_hold(key->import);
+    return key->import;
+}
+
 void *proto_key_pointer(const vbn_key_t *key)
 {
     return key == NULL ? NULL : key->address;

@@ -58,9 +58,12 @@ void put_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t 
     op->stream.stages = 0;
     op->stream.target = header->target;
     op->state = OP_RUNNING;
-    mem_import_t *import = keep_find(&engine->keep, &info);
+    tl_direct_t direct;
+    bool near = link_direct(peer, &direct);
+    mem_import_t *import = near ? keep_find(&engine->keep, direct.source, &info) : NULL;
     if (import == NULL) {
-        keep_want(&engine->keep, link_engine_wheel(engine->link), peer, &info);
+        if (near)
+            keep_want(&engine->keep, link_engine_wheel(engine->link), peer, direct.source, &info);
         stream_pump(&op->stream);
         return;
     }

@@ -207,7 +207,7 @@ class Modes(Base):
             "spark.dynamicAllocation.shuffleTracking.timeout=2s", "spark.dynamicAllocation.executorIdleTimeout=1s",
             "spark.dynamicAllocation.initialExecutors=2", "spark.dynamicAllocation.maxExecutors=2"))
         self.assertEqual(answer.results, STOCK.results)
-        self.assertIn("Removing executor", answer.log)
+        self.assertIn("removed due to idle timeout", answer.log)
 
 
 class Unknown(Base):

@@ -248,12 +248,12 @@ static vbn_status_t self_send(tl_ep_t *tl_ep, const tl_packet_t *packet)
 static vbn_status_t self_import(tl_ep_t *tl_ep, const mem_key_info_t *info, tl_import_func_t func, void *arg)
 {
     mem_registry_t *memory = ((self_iface_t *)tl_ep->iface)->params.memory;
-    mem_import_t *import = mem_import_find(memory, info);
+    mem_import_t *import = mem_import_find(memory, MEM_SOURCE_SELF, info);
     if (import == NULL) {
         int fd;
         vbn_status_t status = mem_key_descriptor(memory, info->key_handle, &fd);
         if (status == VBN_OK)
-            status = mem_import_map(memory, info, fd, &import);
+            status = mem_import_map(memory, MEM_SOURCE_SELF, info, fd, &import);
         if (status != VBN_OK)
             return status;
     }

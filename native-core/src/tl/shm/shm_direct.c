@@ -54,8 +54,8 @@ bool shm_direct(tl_ep_t *tl_ep, tl_direct_t *direct_p)
     shm_ep_t *ep = (shm_ep_t *)tl_ep;
     if (!ep->ready || ep->gone || ep->broken)
         return false;
-    *direct_p = (tl_direct_t){.copies = ep->copies, .ours = ep->rx.control->claims, .used = &ep->claims_used,
-                               .theirs = ep->tx.control->claims};
+    *direct_p = (tl_direct_t){.copies = ep->copies, .source = ep->source, .ours = ep->rx.control->claims,
+                               .used = &ep->claims_used, .theirs = ep->tx.control->claims};
     return true;
 }
 

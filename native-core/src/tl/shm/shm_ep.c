@@ -20,6 +20,7 @@ shm_ep_t *shm_ep_new(shm_iface_t *iface, int fd)
     ep->super.iface = &iface->super;
     ep->fd = fd;
     ep->bell_index = SHM_BELL_NONE;
+    ep->source = mem_new_source(iface->params.memory);
     list_init(&ep->failed_link);
     list_init(&ep->outbox);
     list_init(&ep->asks_queued);

@@ -10,7 +10,7 @@ vbn_status_t shm_import(tl_ep_t *tl_ep, const mem_key_info_t *info, tl_import_fu
     shm_ep_t *ep = (shm_ep_t *)tl_ep;
     if (ep->broken || ep->gone)
         return err_set(VBN_ERR_PEER_LOST, "same-host peer is gone");
-    mem_import_t *import = mem_import_find(shm_ep_iface(ep)->params.memory, info);
+    mem_import_t *import = mem_import_find(shm_ep_iface(ep)->params.memory, ep->source, info);
     if (import != NULL) {
         func(arg, VBN_OK, import);
         return VBN_OK;
@@ -67,7 +67,7 @@ static vbn_status_t finish(shm_ep_t *ep, const shm_ask_t *ask, const shm_note_t 
         return err_set(VBN_ERR_LIMIT, "no descriptor left to map a peer's memory; raise ulimit -n");
     if (fd < 0)
         return err_set(VBN_ERR_PROTOCOL, "same-host peer answered without a descriptor");
-    return mem_import_map(shm_ep_iface(ep)->params.memory, &ask->info, fd, import_p);
+    return mem_import_map(shm_ep_iface(ep)->params.memory, ep->source, &ask->info, fd, import_p);
 }
 
 static void answer_in(shm_ep_t *ep, const shm_note_t *note, int fd, bool fd_lost)

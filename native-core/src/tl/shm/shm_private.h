@@ -149,6 +149,7 @@ typedef struct shm_ep {
     uint32_t asks_queued_count;
     uint32_t asks_sent_count;
     uint32_t next_ask;
+    uint64_t source; /* of what is mapped for this connection */
     uint32_t claims_used; /* of the claims in rx */
     bool copies;        /* the peer's memory can be read and written directly */
     pid_t process;      /* of the peer, as the kernel says */

@@ -11,6 +11,7 @@
 
 struct bench {
     mem_registry_t *registry;
+    uint64_t source; /* of imports */
     counters_t counters;
     log_sink_t log;
     char lines[4096];
@@ -128,6 +129,11 @@ vbn_status_t bench_decode(const void *blob, size_t length, uint64_t *key_p)
     return status;
 }
 
+void bench_import_from(bench_t *bench, uint64_t source)
+{
+    bench->source = source;
+}
+
 vbn_status_t bench_import(bench_t *bench, const void *blob, size_t length, int fd, void **import_p)
 {
     mem_key_info_t info;
@@ -138,11 +144,11 @@ vbn_status_t bench_import(bench_t *bench, const void *blob, size_t length, int f
         return status;
     }
     if (fd < 0) {
-        *import_p = mem_import_find(bench->registry, &info);
+        *import_p = mem_import_find(bench->registry, bench->source, &info);
         return VBN_OK;
     }
     mem_import_t *import = NULL;
-    status = mem_import_map(bench->registry, &info, fd, &import);
+    status = mem_import_map(bench->registry, bench->source, &info, fd, &import);
     *import_p = import;
     return status;
 }

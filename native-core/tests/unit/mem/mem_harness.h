@@ -36,6 +36,8 @@ vbn_status_t bench_descriptor(bench_t *bench, uint64_t key, int *fd_p);
 vbn_status_t bench_decode(const void *blob, size_t length, uint64_t *key_p);
 /* Decodes and maps; fd is taken over. NULL fd (-1): only looks for an existing mapping. */
 vbn_status_t bench_import(bench_t *bench, const void *blob, size_t length, int fd, void **import_p);
+/* The connection that later imports come over. */
+void bench_import_from(bench_t *bench, uint64_t source);
 void *bench_import_address(void *import);
 void bench_import_release(void *import);
 

@@ -335,6 +335,45 @@ TEST_F(Mem, ImportsAreSharedCountedAndOutliveTheOwner)
     }
 }
 
+TEST_F(Mem, AConnectionFindsOnlyTheMemoryThatCameOverIt)
+{
+    vbn_mem_t *mem = make(4096), *other = make(4096);
+    static_cast<char *>(mem_address(other))[0] = 'x';
+    Blob blob = key(mem, 0, 4096, VBN_ACCESS_READ), others = key(other, 0, 4096, VBN_ACCESS_READ);
+    void *true_one = nullptr, *false_one = nullptr, *found = nullptr;
+    int fd = -1;
+    ASSERT_EQ(bench_descriptor(owner, others.handle, &fd), VBN_OK);
+    bench_import_from(reader, 2); // it hands out memory of its own under another's name
+    ASSERT_EQ(bench_import(reader, blob.bytes, blob.length, fd, &false_one), VBN_OK) << vbn_error_text();
+    bench_import_from(reader, 1);
+    ASSERT_EQ(bench_import(reader, blob.bytes, blob.length, -1, &found), VBN_OK);
+    EXPECT_EQ(found, nullptr) << "what connection 2 says is not believed of connection 1";
+    ASSERT_EQ(bench_descriptor(owner, blob.handle, &fd), VBN_OK);
+    ASSERT_EQ(bench_import(reader, blob.bytes, blob.length, fd, &true_one), VBN_OK) << vbn_error_text();
+    EXPECT_NE(bench_import_address(true_one), bench_import_address(false_one));
+    EXPECT_EQ(static_cast<char *>(bench_import_address(true_one))[0], 0);
+    EXPECT_EQ(static_cast<char *>(bench_import_address(false_one))[0], 'x');
+    for (void *import : {true_one, false_one})
+        bench_import_release(import);
+    mem_free(mem);
+    mem_free(other);
+}
+
+TEST_F(Mem, AKeySaysNothingAboutTheNextOneAtItsPlace)
+{
+    const uint64_t generation = UINT64_C(1) << 32;
+    uint64_t last = 0;
+    unsigned guessed = 0;
+    for (int i = 0; i < 100; i++) {
+        vbn_mem_t *mem = make(4096);
+        uint64_t handle = key(mem, 0, 4096, VBN_ACCESS_READ).handle;
+        guessed += handle == last + generation;
+        last = handle;
+        mem_free(mem);
+    }
+    EXPECT_LE(guessed, 1u);
+}
+
 TEST_F(Mem, WritableKeysMapWritable)
 {
     vbn_mem_t *mem = make(4096);

@@ -10,6 +10,8 @@
 #include "proto/proto_private.h"
 #include "tl/claim.h"
 
+#define RIG_SOURCE 7u /* either side imports from one peer only */
+
 typedef struct packet {
     list_link_t link;
     link_packet_t sent; /* late done */
@@ -397,7 +399,7 @@ void rig_imports_map(rig_t *rig)
         int fd = -1;
         vbn_status_t status = mem_key_descriptor(rig->memory[request->owner], request->info.key_handle, &fd);
         if (status == VBN_OK)
-            status = mem_import_map(rig->memory[1 - request->owner], &request->info, fd, &import);
+            status = mem_import_map(rig->memory[1 - request->owner], RIG_SOURCE, &request->info, fd, &import);
         request->func(request->arg, status, import);
         free(request);
     }
@@ -549,9 +551,8 @@ wheel_t *link_engine_wheel(link_engine_t *engine)
 bool link_direct(const vbn_peer_t *peer, tl_direct_t *direct_p)
 {
     rig_t *rig = peer->rig;
-    *direct_p = (tl_direct_t){.copies = rig->options.copies, .ours = rig->claims[peer->side],
-                              .used = &rig->claims_used[peer->side],
-                              .theirs = rig->claims[1 - peer->side]};
+    *direct_p = (tl_direct_t){.copies = rig->options.copies, .source = RIG_SOURCE, .ours = rig->claims[peer->side],
+                              .used = &rig->claims_used[peer->side], .theirs = rig->claims[1 - peer->side]};
     return rig->options.direct && rig->ready && peer->down == VBN_OK;
 }
 
