@@ -88,8 +88,13 @@ static void stop_dropping(link_lane_t *lane)
 link_lane_t *link_rails_choose(const vbn_peer_t *peer, const link_node_t *node)
 {
     link_lane_t *lane = peer->lane;
-    if (lane->next == NULL)
-        return lane->hs == NULL && !lane->blocked && has_room(peer, lane) ? lane : NULL;
+    if (lane->next == NULL) {
+        if (lane->hs != NULL || lane->blocked || !has_room(peer, lane))
+            return NULL;
+        if (lane->dropping) /* the others broke meanwhile */
+            stop_dropping(lane);
+        return lane;
+    }
     lane = cheapest(peer, node, false);
     if (lane != NULL || peer->arq->dropping == 0)
         return lane;

@@ -28,6 +28,8 @@ struct crowd {
     log_sink_t log;
     unsigned count, nets;
     uint64_t packets;
+    uint64_t deaf_to; /* uid whose next ACKs are lost, */
+    unsigned deaf;    /* so many */
     map_t peers; /* from << 32 | to, of link_connect */
     member_t members[];
 };
@@ -75,14 +77,17 @@ static void on_lost(void *arg, vbn_peer_t *peer, vbn_status_t status, const char
     snprintf(member->lost_text, sizeof(member->lost_text), "%s", text);
 }
 
-static sim_verdict_t count_packet(void *arg, uint64_t from_uid, uint64_t to_uid, uint8_t *header, uint32_t *bytes)
+static sim_verdict_t on_packet(void *arg, uint64_t from_uid, uint64_t to_uid, uint8_t *header, uint32_t *bytes)
 {
-    (void)from_uid;
+    crowd_t *crowd = arg;
+    link_header_t fields;
     (void)to_uid;
-    (void)header;
-    (void)bytes;
-    ((crowd_t *)arg)->packets++;
-    return SIM_PASS;
+    crowd->packets++;
+    if (crowd->deaf == 0 || from_uid != crowd->deaf_to || !link_header_decode(header, *bytes, &fields) ||
+        fields.type != LINK_ACK)
+        return SIM_PASS;
+    crowd->deaf--;
+    return SIM_DROP;
 }
 
 static void make_settings(crowd_t *crowd, const crowd_options_t *options)
@@ -142,8 +147,9 @@ crowd_t *crowd_open(const crowd_options_t *options)
     sim_net_set_fabric(crowd->net, 0, &fabric);
     fabric.datagram = false;
     fabric.costly = options->costly;
+    fabric.busy_ppm = options->busy2_ppm;
     sim_net_set_fabric(crowd->net, 1, &fabric);
-    sim_net_set_tap(crowd->net, count_packet, crowd);
+    sim_net_set_tap(crowd->net, on_packet, crowd);
     for (unsigned i = 0; i < crowd->count; i++)
         if (!open_member(crowd, i))
             abort();
@@ -242,6 +248,17 @@ void crowd_cut(crowd_t *crowd, unsigned a, unsigned b, bool cut)
 {
     if (!sim_net_cut(crowd->net, 0, FIRST_UID + a, FIRST_UID + b, cut))
         abort();
+}
+
+void crowd_lose_acks(crowd_t *crowd, unsigned engine, unsigned count)
+{
+    crowd->deaf_to = FIRST_UID + engine;
+    crowd->deaf = count;
+}
+
+void crowd_mistake_session(crowd_t *crowd, unsigned from, unsigned to)
+{
+    peer_of(crowd, from, to)->arq->session++;
 }
 
 void crowd_break(crowd_t *crowd, unsigned engine, unsigned net)

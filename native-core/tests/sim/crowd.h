@@ -24,6 +24,7 @@ typedef struct crowd_options {
     uint64_t resume_ms;                     /* link.resume_timeout */
     bool two_nets;                          /* a second transport, over connections */
     bool costly;                            /* the second one is: peers are promoted to it */
+    uint32_t busy2_ppm;                     /* sends that the second one does not take at once */
     unsigned rails, promote_after, promoted_max; /* 0: default */
 } crowd_options_t;
 
@@ -37,6 +38,10 @@ int crowd_send(crowd_t *crowd, unsigned from, unsigned to, uint32_t bytes);
 int crowd_flush(crowd_t *crowd, unsigned from, unsigned to);
 void crowd_disconnect(crowd_t *crowd, unsigned from, unsigned to, bool flush);
 void crowd_cut(crowd_t *crowd, unsigned a, unsigned b, bool cut);
+/* The next `count` packets that the engine sends as an ACK (only that, without data) are lost. */
+void crowd_lose_acks(crowd_t *crowd, unsigned engine, unsigned count);
+/* from's peer takes its session for another one, as a process does that lies. */
+void crowd_mistake_session(crowd_t *crowd, unsigned from, unsigned to);
 /* Breaks all connections (endpoints) of one engine on a net: 0, or 1 with two_nets. */
 void crowd_break(crowd_t *crowd, unsigned engine, unsigned net);
 /* The connection that carries the count-th packet of a net from now breaks with it. */

@@ -80,6 +80,21 @@ TEST(Datagrams, a_close_with_flush_delivers_everything_over_a_net_that_loses_a_f
     }
 }
 
+TEST(Datagrams, a_close_ends_soon_although_its_last_acks_are_lost) {
+    Crowd crowd(two(13));
+    ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
+    ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
+    crowd_run(crowd.it, 100);
+    crowd_lose_acks(crowd.it, 1, 3);
+    crowd_disconnect(crowd.it, 0, 1, true);
+    crowd_run(crowd.it, 2000); /* the other side has no peer any more and still answers */
+    EXPECT_EQ(crowd_peers(crowd.it, 1), 0u);
+    EXPECT_EQ(crowd_peers(crowd.it, 0), 0u);
+    EXPECT_EQ(crowd_counter(crowd.it, 0, "peers.lost"), 0u);
+    crowd_run(crowd.it, 5000);
+    EXPECT_EQ(crowd_timers(crowd.it, 1), 0u) << "it does not answer for ever";
+}
+
 TEST(Datagrams, a_silent_peer_is_lost_after_the_time_out_with_the_reason) {
     for (bool busy : {false, true}) {
         crowd_options_t options = two(3);

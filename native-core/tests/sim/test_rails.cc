@@ -132,6 +132,77 @@ TEST(Rails, a_net_that_is_silent_is_left_for_the_other) {
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, 0), 0u);
 }
 
+TEST(Rails, a_lane_over_datagrams_that_is_silent_is_left_for_the_other) {
+    crowd_options_t options = rails(8, 2);
+    options.connections = false; /* the first net */
+    options.busy2_ppm = 500000;  /* so that the datagrams carry something */
+    Crowd crowd(options);
+    ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
+    for (int i = 0; i < 20; i++) {
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+        crowd_run(crowd.it, 20);
+    }
+    ASSERT_EQ(crowd_lanes(crowd.it, 0, 1, 0), 1u);
+    ASSERT_EQ(crowd_lanes(crowd.it, 0, 1, 1), 1u);
+    crowd_cut(crowd.it, 0, 1, true);
+    uint64_t sent = 20;
+    for (int round = 0; round < 40 && crowd_lanes(crowd.it, 0, 1, 0) > 0; round++, sent += 20) {
+        for (int i = 0; i < 20; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+        crowd_run(crowd.it, 1000);
+    }
+    EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, 0), 0u);
+    crowd_run(crowd.it, 5000);
+    expect_all(crowd.it, 0, 1, sent);
+}
+
+TEST(Rails, a_lane_that_names_another_session_is_refused_and_the_peer_goes_on) {
+    Crowd crowd(rails(9, 2));
+    ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
+    ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
+    crowd_run(crowd.it, 100);
+    crowd_mistake_session(crowd.it, 0, 1);
+    for (int i = 0; i < 50; i++) {
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+        crowd_run(crowd.it, 20);
+    }
+    EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, -1), 1u);
+    EXPECT_EQ(crowd_lanes(crowd.it, 1, 0, -1), 1u);
+    EXPECT_EQ(crowd_counter(crowd.it, 1, "link.lanes_added"), 0u);
+    expect_all(crowd.it, 0, 1, 51);
+}
+
+TEST(Rails, a_lane_that_only_one_side_can_spare_is_not_dropped) {
+    Crowd crowd(rails(10, 2));
+    ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
+    for (int i = 0; i < 10; i++) {
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+        crowd_run(crowd.it, 20);
+    }
+    ASSERT_EQ(crowd_lanes(crowd.it, 1, 0, -1), 2u);
+    crowd_cut(crowd.it, 0, 1, true); /* so that 0 does not hear that */
+    crowd_break(crowd.it, 1, 0);     /* 1 has lost its lane over the first net */
+    crowd_run(crowd.it, 1);
+    ASSERT_EQ(crowd_lanes(crowd.it, 1, 0, -1), 1u);
+    crowd_drop_lane(crowd.it, 0, 1, 1);
+    crowd_run(crowd.it, 100);
+    EXPECT_EQ(crowd_lanes(crowd.it, 1, 0, 1), 1u) << "its last";
+    crowd_cut(crowd.it, 0, 1, false);
+    for (int i = 0; i < 20; i++) { /* the lane is used again, and a second one opened */
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+        crowd_run(crowd.it, 20);
+    }
+    ASSERT_EQ(crowd_lanes(crowd.it, 0, 1, -1), 2u);
+    EXPECT_EQ(crowd_counter(crowd.it, 0, "link.lanes_dropped"), 0u);
+    /* Now 1 drops it. What it heard then does not count: it waits for 0 to say that nothing more is under way. */
+    uint64_t before = crowd_counter(crowd.it, 0, "link.retransmits");
+    for (int i = 0; i < 100; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+    crowd_drop_lane(crowd.it, 1, 0, 1);
+    crowd_run(crowd.it, 1000);
+    EXPECT_EQ(crowd_counter(crowd.it, 1, "link.lanes_dropped"), 1u);
+    EXPECT_EQ(crowd_counter(crowd.it, 0, "link.retransmits"), before);
+    expect_all(crowd.it, 0, 1, 130);
+}
+
 TEST(Rails, a_sender_is_never_further_ahead_than_the_receiver_can_hold) {
     Crowd crowd(rails(7, 2));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
