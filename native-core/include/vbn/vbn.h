@@ -106,7 +106,8 @@ VBN_API void vbn_worker_destroy(vbn_worker_t *worker);
 /* Moves everything that can move without blocking; returns the number of events handled (0: nothing to do). */
 VBN_API unsigned vbn_progress(vbn_worker_t *worker);
 /* Before sleeping on vbn_event_fd: VBN_OK = may sleep, the fd becomes readable when there is work; VBN_BUSY =
- * call vbn_progress first. The documented loop: progress until 0 -> arm -> if OK poll(fd) -> progress. */
+ * call vbn_progress first. The documented loop: progress until 0 -> arm -> if OK poll(fd) -> progress. Where messages have
+ * come soon lately it looks on for up to 50 us first, giving the processor to others meanwhile. */
 VBN_API vbn_status_t vbn_arm(vbn_worker_t *worker);
 VBN_API int vbn_event_fd(const vbn_worker_t *worker);
 /* Wakes a thread sleeping on the worker's event fd. Any thread. */

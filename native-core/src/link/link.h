@@ -32,8 +32,10 @@ typedef struct link_upcalls {
     /* One packet of an authenticated peer, in order; pointers valid during the call (payload may be sink's). */
     void (*rx)(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, const void *payload,
                uint32_t payload_bytes);
-    /* Where a large payload should be written; NULL = nowhere special. header comes from the peer: check it. */
-    void *(*sink)(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, uint32_t payload_bytes);
+    /* Where a large payload should be written; NULL = nowhere special. header comes from the peer: check it. early: packets
+     * before it have not arrived, so only a place that does not depend on them will do. Asked again, while the payload is
+     * coming, after each packet of the peer that was delivered meanwhile. */
+    void *(*sink)(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, uint32_t payload_bytes, bool early);
     /* Before the user's error callback: fail everything the upper layer has with this peer. */
     void (*peer_down)(void *arg, vbn_peer_t *peer, vbn_status_t status);
     /* Optional: false while the upper layer still has something to deliver to a peer that closes with VBN_CLOSE_FLUSH

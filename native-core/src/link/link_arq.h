@@ -38,6 +38,7 @@ typedef struct link_resend {
 } link_resend_t;
 
 typedef struct link_held {
+    const void *place; /* the payload is there already; NULL: in bytes */
     uint32_t upper_bytes;
     uint32_t payload_bytes;
     _Alignas(16) uint8_t bytes[]; /* upper header, padding to 16, payload */
@@ -70,7 +71,8 @@ typedef struct link_arq {
     uint8_t first_transport;
     uint8_t dropping; /* lanes that are being dropped */
     uint8_t attempts;
-    bool bulk; /* large packets were sent: rails pay */
+    uint8_t placing; /* lanes over which a packet is coming straight to its place */
+    bool bulk; /* large packets were sent or received: rails pay */
     bool recovering;
     bool close_sent;
     bool told; /* the other side has ended the peer itself */
@@ -107,5 +109,10 @@ void link_datagram_rx(link_lane_t *lane, const void *header, uint32_t header_byt
 /* Writes what the peer must know of held packets; returns the bytes. */
 uint32_t link_datagram_sack(const vbn_peer_t *peer, uint8_t *bytes);
 void link_datagram_drop_held(link_arq_t *arq);
+/* Where the payload of a packet that is about to come should be written; NULL: nowhere special. */
+void *link_datagram_sink(link_lane_t *lane, const link_header_t *header, const void *upper, uint32_t upper_bytes,
+                         uint32_t payload_bytes);
+/* The lane's packet has come, or will not. true: it was written to its place. */
+bool link_datagram_placed(link_lane_t *lane);
 
 #endif

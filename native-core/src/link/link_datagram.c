@@ -25,7 +25,7 @@ static uint32_t payload_at(uint32_t upper_bytes)
 
 /* false: no memory, the packet is as if it had been lost. */
 static bool hold(vbn_peer_t *peer, const link_header_t *header, const void *upper, uint32_t upper_bytes,
-                 const void *payload, uint32_t payload_bytes)
+                 const void *payload, uint32_t payload_bytes, bool placed)
 {
     link_arq_t *arq = peer->arq;
     if (arq->held == NULL)
@@ -37,13 +37,14 @@ static bool hold(vbn_peer_t *peer, const link_header_t *header, const void *uppe
         counter_add(peer->engine->params.counters, COUNTER_DUPLICATES, 1);
         return true;
     }
-    link_held_t *held = malloc((sizeof(*held) + payload_at(upper_bytes) + payload_bytes + 15u) & ~(size_t)15);
+    uint32_t copied = placed ? 0 : payload_bytes;
+    link_held_t *held = malloc((sizeof(*held) + payload_at(upper_bytes) + copied + 15u) & ~(size_t)15);
     if (held == NULL)
         return false;
-    *held = (link_held_t){.upper_bytes = upper_bytes, .payload_bytes = payload_bytes};
+    *held = (link_held_t){.place = placed ? payload : NULL, .upper_bytes = upper_bytes, .payload_bytes = payload_bytes};
     memcpy(held->bytes, upper, upper_bytes);
-    if (payload_bytes > 0)
-        memcpy(held->bytes + payload_at(upper_bytes), payload, payload_bytes);
+    if (copied > 0)
+        memcpy(held->bytes + payload_at(upper_bytes), payload, copied);
     *place = held;
     arq->held_count++;
     counter_add(peer->engine->params.counters, COUNTER_REORDERED, 1);
@@ -90,6 +91,12 @@ uint32_t link_datagram_sack(const vbn_peer_t *peer, uint8_t *bytes)
         found++;
     }
     return 8 * words;
+}
+
+/* No packet is taken from here on, counted from the next one. */
+static uint32_t most_ahead(const vbn_peer_t *peer)
+{
+    return peer->window < LINK_HELD_MAX ? peer->window : LINK_HELD_MAX;
 }
 
 /* ------------------------------------------------------------------------------------------------ acks */
@@ -168,6 +175,14 @@ static bool alive(const vbn_peer_t *peer)
     return peer->state != PEER_LOST && peer->state != PEER_ENDING;
 }
 
+/* Operations may have ended with a packet, so what is still being written to their memory over other lanes asks again. */
+static void places_may_have_changed(vbn_peer_t *peer)
+{
+    for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)
+        if (lane->placing && lane->ops->resink != NULL)
+            lane->ops->resink(lane->ep);
+}
+
 /* One packet in order. false: the peer has ended, or will. */
 static bool deliver(vbn_peer_t *peer, const void *upper, uint32_t upper_bytes, const void *payload,
                     uint32_t payload_bytes)
@@ -176,6 +191,8 @@ static bool deliver(vbn_peer_t *peer, const void *upper, uint32_t upper_bytes, c
     peer->rx_next++;
     peer->seen = true;
     up->rx(up->arg, peer, upper, upper_bytes, payload, payload_bytes);
+    if (alive(peer) && peer->arq->placing > 0)
+        places_may_have_changed(peer);
     return alive(peer);
 }
 
@@ -183,26 +200,26 @@ static bool deliver_held(vbn_peer_t *peer)
 {
     bool goes_on = true;
     for (link_held_t *held; goes_on && (held = take_held(peer)) != NULL;) {
-        goes_on = deliver(peer, held->bytes, held->upper_bytes, held->bytes + payload_at(held->upper_bytes),
-                          held->payload_bytes);
+        const void *payload = held->place != NULL ? held->place : held->bytes + payload_at(held->upper_bytes);
+        goes_on = deliver(peer, held->bytes, held->upper_bytes, payload, held->payload_bytes);
         free(held);
     }
     return goes_on;
 }
 
 static void rx_data(link_lane_t *lane, const link_header_t *header, const void *upper, uint32_t upper_bytes,
-                    const void *payload, uint32_t payload_bytes)
+                    const void *payload, uint32_t payload_bytes, bool placed)
 {
     vbn_peer_t *peer = lane->peer;
-    uint32_t ahead = header->sequence - peer->rx_next;
-    uint32_t most = peer->window < LINK_HELD_MAX ? peer->window : LINK_HELD_MAX;
+    uint32_t ahead = header->sequence - peer->rx_next, most = most_ahead(peer);
+    peer->arq->bulk = peer->arq->bulk || payload_bytes >= peer->arq->bulk_bytes; /* rails serve both directions */
     if (ahead == 0) {
         bool gap = peer->arq->held_count > 0;
         if (deliver(peer, upper, upper_bytes, payload, payload_bytes) && deliver_held(peer))
             owe_ack(peer, gap || payload_bytes >= ACK_BYTES || (header->flags & LINK_FLAG_ACK_NOW) != 0);
         return;
     }
-    if (ahead < most && !hold(peer, header, upper, upper_bytes, payload, payload_bytes) && !lane->datagram) {
+    if (ahead < most && !hold(peer, header, upper, upper_bytes, payload, payload_bytes, placed) && !lane->datagram) {
         link_lane_broke(lane, VBN_ERR_NO_MEMORY, "no memory for a packet that came early"); /* so it is sent again */
         return;
     }
@@ -218,7 +235,7 @@ static void count_bad(const link_lane_t *lane)
 
 /* From here on the packet is from the proved peer; the lane may not be ready for sending yet. */
 static void rx_proved(link_lane_t *lane, const link_header_t *header, const uint8_t *body, uint32_t body_bytes,
-                      const void *payload, uint32_t payload_bytes)
+                      const void *payload, uint32_t payload_bytes, bool placed)
 {
     vbn_peer_t *peer = lane->peer;
     bool ack_fits = payload_bytes == 0 && body_bytes % 8 == 0 && body_bytes <= LINK_HELD_MAX / 8;
@@ -244,7 +261,7 @@ static void rx_proved(link_lane_t *lane, const link_header_t *header, const uint
     if (!alive(peer) || lane->peer != peer)
         return;
     if (header->type == LINK_DATA)
-        rx_data(lane, header, body, body_bytes, payload, payload_bytes);
+        rx_data(lane, header, body, body_bytes, payload, payload_bytes, placed);
     else if (header->type == LINK_CLOSE)
         rx_close(lane, header);
     else if (header->type == LINK_LANE_DROP)
@@ -274,11 +291,38 @@ static bool is_proved(const link_lane_t *lane)
     return peer != NULL && peer->state != PEER_ENDING && lane->state == LANE_PROVED && peer->arq != NULL;
 }
 
+void *link_datagram_sink(link_lane_t *lane, const link_header_t *header, const void *upper, uint32_t upper_bytes,
+                         uint32_t payload_bytes)
+{
+    vbn_peer_t *peer = lane->peer;
+    const link_upcalls_t *up = &lane->engine->params.upcalls;
+    (void)link_datagram_placed(lane);
+    if (!is_proved(lane) || header->connection != lane->local_connection || upper_bytes > LINK_UPPER_HEADER_MAX)
+        return NULL;
+    uint32_t ahead = header->sequence - peer->rx_next;
+    if (ahead >= most_ahead(peer) || (peer->arq->held != NULL && peer->arq->held[header->sequence % LINK_HELD_MAX] != NULL))
+        return NULL; /* it has come over another lane */
+    void *place = up->sink(up->arg, peer, upper, upper_bytes, payload_bytes, ahead > 0);
+    lane->placing = place != NULL;
+    peer->arq->placing = (uint8_t)(peer->arq->placing + lane->placing);
+    return place;
+}
+
+bool link_datagram_placed(link_lane_t *lane)
+{
+    bool placed = lane->placing;
+    lane->placing = false;
+    if (placed && lane->peer != NULL && lane->peer->arq != NULL)
+        lane->peer->arq->placing--;
+    return placed;
+}
+
 void link_datagram_rx(link_lane_t *lane, const void *bytes, uint32_t length, const void *payload,
                       uint32_t payload_bytes)
 {
     link_header_t header;
     const uint8_t *body = (const uint8_t *)bytes + LINK_HEADER_BYTES;
+    bool placed = link_datagram_placed(lane);
     if (!link_header_decode(bytes, length, &header) || (header.type >= LINK_HELLO && payload_bytes > 0)) {
         count_bad(lane);
         return;
@@ -291,6 +335,6 @@ void link_datagram_rx(link_lane_t *lane, const void *bytes, uint32_t length, con
             link_wireup_rx(lane, &header, body, body_bytes);
     } else if (is_proved(lane) && header.connection == lane->local_connection &&
                (int32_t)(lane->peer->tx_next - header.ack) >= 0) {
-        rx_proved(lane, &header, body, body_bytes, payload, payload_bytes);
+        rx_proved(lane, &header, body, body_bytes, payload, payload_bytes, placed);
     }
 }

@@ -318,8 +318,12 @@ vbn_status_t link_engine_arm(link_engine_t *engine)
         return status;
     if (engine->params.clock != NULL)
         return err_set(VBN_ERR_UNSUPPORTED, "an engine with a clock of its own cannot sleep: its owner moves the clock");
-    if (read(engine->wake_fd, &count, sizeof(count)) > 0)
+    if (link_wait_look(engine))
         return VBN_BUSY;
+    if (engine->wakes_read != atomic_get_relaxed(&engine->wakes) && read(engine->wake_fd, &count, sizeof(count)) > 0) {
+        engine->wakes_read += (uint32_t)count; /* each wake-up adds one to both, if not at the same time */
+        return VBN_BUSY;
+    }
     if (!list_empty(&engine->ending) || engine->close_started)
         return VBN_BUSY;
     int next_ms = wheel_next_ms(&engine->wheel);
@@ -335,6 +339,7 @@ vbn_status_t link_engine_arm(link_engine_t *engine)
     for (unsigned i = 0; i < engine->transport_count; i++)
         if (engine->transports[i].ops->arm(engine->transports[i].iface) != VBN_OK)
             return VBN_BUSY;
+    engine->wait.slept_ns = os_now_ns();
     return VBN_OK;
 }
 

@@ -27,6 +27,7 @@
 #include "link/link_auth.h"
 #include "link/link_fast.h"
 #include "link/link_select.h"
+#include "link/link_wait.h"
 
 #define LINK_TRANSPORTS LINK_ADDRESS_SECTIONS /* interfaces of a worker */
 #define LINK_LANES_MAX 8u /* of one peer */
@@ -101,6 +102,7 @@ struct link_lane {
     bool counted;  /* in engine->costly */
     bool dropping, drop_sent, drop_heard; /* on its way to an orderly end, LANE_DROP sent and received */
     bool tl_ready;
+    bool placing; /* kept packets: the one that is coming goes straight to its place; counted in arq->placing */
     bool blocked; /* transport said VBN_BUSY, tx_ready will come */
 };
 
@@ -197,8 +199,10 @@ struct link_engine {
     bool has_costly; /* a transport has TL_CAP_COSTLY */
     bool close_started; /* a closing peer has not been looked at yet: do not sleep */
     unsigned clock_skip;
+    link_wait_t wait;
     _Atomic uint32_t wakes;
     uint32_t wakes_seen;
+    uint32_t wakes_read; /* taken out of wake_fd */
 };
 
 /* ------------------------------------------------------------------------------------ link_engine.c */
@@ -213,6 +217,11 @@ static inline uint64_t link_now_ns(const link_engine_t *engine)
 /* Delay from the clock's now, also when the wheel has not been advanced for long. */
 void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns);
 vbn_status_t link_fork_check(const link_engine_t *engine);
+
+/* -------------------------------------------------------------------------------------- link_wait.c */
+
+/* Looks on for a moment if that pays; true: there is something to do. */
+bool link_wait_look(link_engine_t *engine);
 
 /* -------------------------------------------------------------------------------------- link_peer.c */
 

@@ -134,12 +134,16 @@ static void *on_sink(tl_ep_t *ep, const void *header_bytes, uint32_t header_leng
     link_engine_t *engine = lane->engine;
     link_header_t header;
     if (engine->params.upcalls.sink == NULL || !link_header_decode(header_bytes, header_length, &header) ||
-        header.type != LINK_DATA || lane->kept || lane->peer == NULL || lane->peer->state == PEER_ENDING ||
-        !header_fits(lane, &header) || header.sequence != lane->peer->rx_next)
+        header.type != LINK_DATA || lane->peer == NULL || lane->peer->state == PEER_ENDING)
+        return NULL;
+    if (lane->kept)
+        return link_datagram_sink(lane, &header, (const uint8_t *)header_bytes + LINK_HEADER_BYTES,
+                                  header_length - LINK_HEADER_BYTES, payload_bytes);
+    if (!header_fits(lane, &header) || header.sequence != lane->peer->rx_next)
         return NULL;
     return engine->params.upcalls.sink(engine->params.upcalls.arg, lane->peer,
                                        (const uint8_t *)header_bytes + LINK_HEADER_BYTES,
-                                       header_length - LINK_HEADER_BYTES, payload_bytes);
+                                       header_length - LINK_HEADER_BYTES, payload_bytes, false);
 }
 
 static void on_tx_done(tl_ep_t *ep, void *cookie, vbn_status_t status)

@@ -89,6 +89,15 @@ void cursor_scatter(proto_cursor_t *c, const void *data, uint64_t length)
     }
 }
 
+void *cursor_contiguous_at(const proto_cursor_t *cursor, uint64_t skip, uint64_t length)
+{
+    proto_cursor_t c = *cursor;
+    if (!cursor_is_list(cursor))
+        return NULL;
+    cursor_scatter(&c, NULL, skip);
+    return cursor_contiguous(&c, length);
+}
+
 void cursor_gather(proto_cursor_t *c, void *data, uint64_t length)
 {
     char *to = data;

@@ -203,13 +203,16 @@ static NO_CANARY unsigned engine_progress_shm(tl_iface_t *iface)
     return shm_progress_with((shm_iface_t *)iface, rx_short);
 }
 
-static void *engine_sink(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, uint32_t payload_bytes)
+static void *engine_sink(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, uint32_t payload_bytes,
+                         bool early)
 {
     proto_engine_t *engine = arg;
     proto_header_t header;
     proto_peer_t *p = proto_peer_of(peer);
     if (p->deaf || proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK)
         return NULL; /* rx will blame */
+    if (early) /* a put's place may depend on a fence */
+        return header.type == PROTO_DATA ? pull_sink_early(engine, peer, &header, payload_bytes) : NULL;
     if (header.type == PROTO_DATA || (header.type == PROTO_DATA_STAGED && header.code == STAGE_PLAIN))
         return pull_sink_data(engine, peer, &header, payload_bytes);
     if (header.type == PROTO_PUT || header.type == PROTO_PUT_SIGNAL)

@@ -415,6 +415,8 @@ void cursor_init(proto_cursor_t *cursor, const struct iovec *iov, size_t count);
 uint64_t cursor_cut(proto_cursor_t *cursor, uint64_t limit, struct iovec *pieces, uint32_t *count_p);
 /* Address of the next `length` bytes when they lie in one piece, else NULL. */
 void *cursor_contiguous(const proto_cursor_t *cursor, uint64_t length);
+/* The same for what lies `skip` bytes further on. */
+void *cursor_contiguous_at(const proto_cursor_t *cursor, uint64_t skip, uint64_t length);
 /* Copies to (scatter) or from (gather) the buffers and moves on; data NULL: only moves on. */
 void cursor_scatter(proto_cursor_t *cursor, const void *data, uint64_t length);
 void cursor_gather(proto_cursor_t *cursor, void *data, uint64_t length);
@@ -483,6 +485,9 @@ void pull_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t
 void pull_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
                   uint32_t payload_bytes);
 void *pull_sink_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, uint32_t payload_bytes);
+/* The same for a segment before which others are missing. */
+void *pull_sink_early(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header,
+                      uint32_t payload_bytes);
 /* Asks the sender for the data of op, which op_begin or tag_recv.c has set up: target, length. */
 vbn_status_t pull_ask(proto_op_t *op, unsigned stages);
 void pull_rx_staged(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,

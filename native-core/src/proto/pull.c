@@ -111,6 +111,20 @@ void *pull_sink_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_heade
     return op == NULL || op->stream.status != VBN_OK ? NULL : cursor_contiguous(&op->stream.cursor, payload_bytes);
 }
 
+void *pull_sink_early(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header,
+                      uint32_t payload_bytes)
+{
+    proto_op_t *op = op_find(engine, peer, header->op);
+    if (op == NULL || (op->kind != OP_PULL && op->kind != OP_GET) || op->state != OP_RUNNING || op->stream.stages != 0 ||
+        op->stream.status != VBN_OK)
+        return NULL;
+    const proto_stream_t *s = &op->stream;
+    uint64_t skip = header->offset - s->moved, bytes = payload_bytes;
+    if (header->offset < s->moved || skip > s->length - s->moved || bytes > s->length - s->moved - skip)
+        return NULL;
+    return cursor_contiguous_at(&s->cursor, skip, bytes);
+}
+
 /* Copies a segment to its place, unless the transport has put it there (the sink's address). */
 static void place(proto_stream_t *s, const void *payload, uint32_t bytes)
 {

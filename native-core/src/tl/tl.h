@@ -133,10 +133,17 @@ struct tl_ops {
     unsigned (*progress)(tl_iface_t *iface);
     /* VBN_OK: nothing is waiting and event_fd will become readable when something arrives; else VBN_BUSY. */
     vbn_status_t (*arm)(tl_iface_t *iface);
+    /* Optional: a cheap look, without side effects, whether progress() would find something; for a worker that waits a moment
+     * before it sleeps. May miss what arm() finds. */
+    bool (*waiting)(tl_iface_t *iface);
     int (*event_fd)(const tl_iface_t *iface); /* -1 = never needs waiting (self) */
     vbn_status_t (*connect)(tl_iface_t *iface, const void *address, size_t length, void *owner, tl_ep_t **ep_p);
     vbn_status_t (*trust)(tl_ep_t *ep);
     void (*disconnect)(tl_ep_t *ep, vbn_close_mode_t mode, uint64_t timeout_ns);
+    /* Optional: a packet that is being received into a place of sink() asks once more: when the answer is another one (NULL:
+     * the operation has ended, or the packet came another way) nothing is written to the first place from here on, and rx
+     * may bring anything as its payload. Transports that receive a payload within one progress call need it not. */
+    void (*resink)(tl_ep_t *ep);
     /* VBN_OK: taken, payload may be reused. VBN_INPROGRESS: taken, payload in use until tx_done(cookie) (only when
      * cookie != NULL; with NULL the transport copies what it cannot send at once). VBN_BUSY: not taken, tx_ready will
      * come. < 0: endpoint failed, ep_error follows from progress. */

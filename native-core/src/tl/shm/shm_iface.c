@@ -160,6 +160,7 @@ const tl_ops_t tl_shm_ops = {
     .reachable = shm_reachable,
     .progress = shm_progress,
     .arm = shm_arm,
+    .waiting = shm_waiting,
     .event_fd = shm_event_fd,
     .connect = shm_connect,
     .trust = shm_trust,

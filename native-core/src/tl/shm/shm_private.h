@@ -245,6 +245,7 @@ unsigned shm_tidy(shm_iface_t *iface);
 void shm_wake_up(shm_iface_t *iface); /* progress after shm_arm */
 unsigned shm_progress(tl_iface_t *iface);
 vbn_status_t shm_arm(tl_iface_t *iface);
+bool shm_waiting(tl_iface_t *iface);
 bool shm_barrier_register(void);
 bool shm_barrier(void); /* every thread of registered processes has passed a full fence */
 

@@ -237,6 +237,15 @@ static bool busy(shm_ep_t *ep)
     return shm_tx_refresh(&ep->tx) != VBN_OK || (shm_tx_slot_free(&ep->tx) && shm_tx_chunk_free(&ep->tx));
 }
 
+bool shm_waiting(tl_iface_t *tl_iface)
+{
+    shm_iface_t *iface = (shm_iface_t *)tl_iface;
+    bool found = iface->attention || !list_empty(&iface->failed) || !shm_bell_quiet(iface->bell, iface->bell_words);
+    for (uint32_t i = 0; i < iface->hot && !found; i++)
+        found = iface->rings[i] != NULL && busy(iface->rings[i]);
+    return found;
+}
+
 vbn_status_t shm_arm(tl_iface_t *tl_iface)
 {
     shm_iface_t *iface = (shm_iface_t *)tl_iface;

@@ -210,6 +210,8 @@ unsigned shm_socket_read(shm_ep_t *ep)
             return count;
         }
         dispatch(ep, &in, (size_t)got, fd, (msg.msg_flags & MSG_CTRUNC) != 0);
+        if (in.note.type == SHM_WAKE) /* comes alone; what may be behind it keeps the socket readable */
+            return count;
     }
     return count;
 }

@@ -296,6 +296,11 @@ static vbn_status_t tcp_arm(tl_iface_t *base)
     return VBN_BUSY;
 }
 
+static bool tcp_waiting(tl_iface_t *base)
+{
+    return tcp_arm(base) != VBN_OK;
+}
+
 static int tcp_event_fd(const tl_iface_t *base)
 {
     return tcp_iface_of(base)->epoll_fd;
@@ -311,9 +316,11 @@ const tl_ops_t tl_tcp_ops = {
     .reachable = tcp_reachable,
     .progress = tcp_progress,
     .arm = tcp_arm,
+    .waiting = tcp_waiting,
     .event_fd = tcp_event_fd,
     .connect = tcp_connect,
     .trust = tcp_trust,
     .disconnect = tcp_disconnect,
+    .resink = tcp_resink,
     .send = tcp_send,
 };

@@ -38,6 +38,7 @@ _Static_assert(TCP_ADDRESS_BYTES_MAX <= TL_ADDRESS_MAX, "address fits");
 #define TCP_TX_QUEUE 16u             /* queued packets per endpoint */
 #define TCP_TX_QUEUE_OPENING 3u      /* of an accepted, untrusted endpoint (memory bound) */
 #define TCP_TX_INLINE (TCP_PREFIX_BYTES + TL_SIGNAL_MAX)
+#define TCP_TX_TOGETHER (16u << 10)  /* packets up to so many bytes wait for others of the same turn */
 #define TCP_TX_IOVS 64u              /* pieces per sendmsg() */
 #define TCP_EVENTS 64
 #define TCP_ERROR_TEXT 256
@@ -85,6 +86,8 @@ typedef struct tcp_ep {
     bool trusted;
     bool announce_ready;
     bool want_tx_ready;    /* said VBN_BUSY */
+    bool delivering;       /* packets of its buffer are being handed up */
+    bool gathering;        /* packets were queued because of that: written at the end of the turn */
     bool detached;         /* disconnect(FLUSH) was called: no upcalls any more */
     bool write_ended;      /* SHUT_WR done */
     bool read_ended;       /* flushing, and the peer's end was seen */
@@ -190,6 +193,7 @@ void tcp_ep_reap(tcp_iface_t *iface);
 void tcp_timer_expired(tcp_iface_t *iface);
 
 /* tcp_rx.c */
+void tcp_resink(tl_ep_t *ep);
 unsigned tcp_rx_progress(tcp_ep_t *ep); /* returns packets delivered, or 1 for a failure */
 
 /* tcp_tx.c */

@@ -35,14 +35,29 @@ static uint8_t *assembly_for(tcp_ep_t *ep, uint32_t bytes)
     return ep->assembly;
 }
 
+static uint8_t *ask_for_place(tcp_ep_t *ep, const uint8_t *header, uint32_t header_bytes, uint32_t payload_bytes)
+{
+    const tl_upcalls_t *up = &ep->iface->params.upcalls;
+    return up->sink != NULL ? up->sink(&ep->base, header, header_bytes, payload_bytes) : NULL;
+}
+
+void tcp_resink(tl_ep_t *base)
+{
+    tcp_ep_t *ep = (tcp_ep_t *)base;
+    if (ep->large == NULL || ep->large == ep->assembly ||
+        ask_for_place(ep, ep->rx, ep->large_header, ep->large_bytes) == ep->large)
+        return;
+    ep->large = assembly_for(ep, ep->large_bytes);
+    if (ep->large == NULL)
+        tcp_ep_fail(ep, VBN_ERR_NO_MEMORY, "no memory for an incoming packet of %u bytes", ep->large_bytes);
+}
+
 /* The header of a large packet is complete, its payload is not: finds a place for it and moves there what came. */
 static void begin_large(tcp_ep_t *ep, const tcp_frame_t *frame)
 {
     uint8_t *header = ep->rx + ep->rx_head + TCP_PREFIX_BYTES;
     uint32_t have = ep->rx_tail - ep->rx_head - TCP_PREFIX_BYTES - frame->header_bytes;
-    uint8_t *place = ep->iface->params.upcalls.sink
-                         ? ep->iface->params.upcalls.sink(&ep->base, header, frame->header_bytes, frame->payload_bytes)
-                         : NULL;
+    uint8_t *place = ask_for_place(ep, header, frame->header_bytes, frame->payload_bytes);
     if (!may_deliver(ep))
         return;
     if (!place && (place = assembly_for(ep, frame->payload_bytes)) == NULL) {
@@ -76,6 +91,8 @@ static bool deliver_one(tcp_ep_t *ep)
             return false;
         const uint8_t *payload = ep->large;
         ep->large = NULL;
+        if (payload != ep->assembly)
+            counter_add(ep->iface->params.counters, COUNTER_TCP_PLACED_BYTES, ep->large_bytes);
         hand_up(ep, ep->rx, ep->large_header, payload, ep->large_bytes);
         return true;
     }
@@ -245,13 +262,28 @@ static bool read_some(tcp_ep_t *ep)
     return false;
 }
 
+/* Hands up what is in the buffer; what is sent meanwhile leaves with few system calls. */
+static unsigned deliver_all(tcp_ep_t *ep, unsigned most)
+{
+    unsigned packets = 0;
+    ep->delivering = true;
+    while (packets < most && may_deliver(ep) && deliver_one(ep)) {
+        packets++;
+        if (ep->gathering && ep->tx_count >= TCP_TX_QUEUE && tcp_ep_is_open(ep))
+            (void)tcp_tx_progress(ep);
+    }
+    ep->delivering = false;
+    if (ep->gathering && tcp_ep_is_open(ep))
+        (void)tcp_tx_progress(ep);
+    return packets;
+}
+
 unsigned tcp_rx_progress(tcp_ep_t *ep)
 {
     unsigned packets = 0;
     bool more = true;
     for (unsigned reads = 0;; reads++) {
-        while (packets < TCP_RX_PACKETS && may_deliver(ep) && deliver_one(ep))
-            packets++;
+        packets += deliver_all(ep, TCP_RX_PACKETS - packets);
         if (!tcp_ep_is_open(ep) || (!more && packets < TCP_RX_PACKETS))
             break;
         if (packets >= TCP_RX_PACKETS || reads >= TCP_RX_READS) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tcp_tx.c - sending: one sendmsg() per packet while the socket takes it, else a bounded queue. */
+ * tcp_tx.c - sending: one sendmsg() per packet while the socket takes it, else a bounded queue. Answers to packets that
+ * came together leave together: while more received packets wait to be handed up, small ones are queued, and written when
+ * the buffer has been handed up (tcp_rx.c), so none waits for anything but the turn it was sent in. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +85,7 @@ static size_t tx_advance(tcp_tx_t *tx, size_t n)
 
 static ssize_t write_pieces(const tcp_ep_t *ep, struct iovec *pieces, size_t count)
 {
+    counter_add(ep->iface->params.counters, COUNTER_TCP_TX_WRITES, 1);
     if (ep->tls != NULL)
         return tcp_tls_write(ep->tls, pieces, count);
     int fd = ep->fd;
@@ -157,7 +160,7 @@ static vbn_status_t enqueue(tcp_ep_t *ep, const tcp_tx_t *from)
     }
     list_append(&ep->tx, &tx->link);
     ep->tx_count++;
-    vbn_status_t status = ep->state == TCP_CONNECTING ? VBN_OK : tcp_ep_watch(ep);
+    vbn_status_t status = ep->state == TCP_CONNECTING || ep->gathering ? VBN_OK : tcp_ep_watch(ep);
     if (status != VBN_OK) {
         list_remove(&tx->link);
         ep->tx_count--;
@@ -197,6 +200,11 @@ static vbn_status_t break_ep(tcp_ep_t *ep, int error)
     return err_set(VBN_ERR_PEER_LOST, "cannot send to %s: %s", text, strerror(error));
 }
 
+static bool has_company(const tcp_ep_t *ep, const tcp_tx_t *tx)
+{
+    return ep->delivering && ep->rx_head < ep->rx_tail && ep->state == TCP_READY && tx->rest_bytes <= TCP_TX_TOGETHER;
+}
+
 vbn_status_t tcp_send(tl_ep_t *base, const tl_packet_t *packet)
 {
     tcp_ep_t *ep = tcp_ep_of(base);
@@ -214,9 +222,11 @@ vbn_status_t tcp_send(tl_ep_t *base, const tl_packet_t *packet)
     tx_start(&tx, packet);
     if (packet->payload_bytes > 0 && tx.rest_bytes <= sizeof(tx.head))
         tx_inline(&tx);
-    int error = ep->tx_count || ep->state == TCP_CONNECTING ? EAGAIN : tx_write(ep, &tx);
+    if (ep->tx_count == 0 && has_company(ep, &tx))
+        ep->gathering = true;
+    int error = ep->tx_count || ep->gathering || ep->state == TCP_CONNECTING ? EAGAIN : tx_write(ep, &tx);
     if (error == EAGAIN) {
-        counter_add(iface->params.counters, COUNTER_TCP_SOCKET_FULL, 1);
+        counter_add(iface->params.counters, COUNTER_TCP_SOCKET_FULL, !ep->gathering);
         status = enqueue(ep, &tx);
         error = status < 0 ? ENOMEM : 0;
     }
@@ -278,6 +288,7 @@ static bool write_queue(tcp_ep_t *ep, unsigned *completed)
 unsigned tcp_tx_progress(tcp_ep_t *ep)
 {
     unsigned completed = 0;
+    ep->gathering = false;
     for (int i = 0; i < WRITES_PER_PROGRESS && ep->tx_count && !ep->broken && tcp_ep_is_open(ep); i++)
         if (!write_queue(ep, &completed))
             break;

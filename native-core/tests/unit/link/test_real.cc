@@ -283,6 +283,59 @@ TEST_P(LinkRealResume, tcp_connections_that_are_cut_while_messages_are_on_their_
     ASSERT_TRUE(run_until({&a, &b}, [&] { return b.passive_lost == 1; })) << b.log;
 }
 
+/* Gets 16 MiB again and again. Returns what b's transport put straight into the buffer. */
+uint64_t get_often(Side &owner, Side &reader, int rounds, bool cut) {
+    constexpr size_t kBytes = 16u << 20;
+    uint8_t blob[VBN_KEY_MAX];
+    size_t length = sizeof(blob);
+    vbn_mem_t *mem = nullptr;
+    vbn_key_t *key = nullptr;
+    std::vector<uint8_t> data(kBytes);
+    EXPECT_EQ(vbn_mem_alloc(owner.context, kBytes, VBN_BACKING_MEMFD, nullptr, &mem), VBN_OK);
+    auto *source = static_cast<uint8_t *>(vbn_mem_address(mem));
+    for (size_t i = 0; i < kBytes; i++) source[i] = static_cast<uint8_t>(i * 7 + (i >> 13));
+    EXPECT_EQ(vbn_key_export(mem, 0, kBytes, VBN_ACCESS_READ, blob, &length), VBN_OK);
+    vbn_peer_t *peer = reader.connect(owner);
+    EXPECT_EQ(vbn_key_import(peer, blob, length, &key), VBN_OK) << vbn_error_text();
+    for (int round = 0; round < rounds; round++) {
+        std::fill(data.begin(), data.end(), 0);
+        struct iovec to = {data.data(), kBytes};
+        vbn_op_t op;
+        memset(&op, 0, sizeof(op));
+        EXPECT_EQ(vbn_get(key, 0, &to, 1, &op), VBN_INPROGRESS) << vbn_error_text();
+        if (cut) {
+            uint64_t enough = reader.counter("get.stream.bytes") + kBytes / 3;
+            EXPECT_TRUE(run_until({&owner, &reader}, [&] { return reader.counter("get.stream.bytes") > enough; }));
+            cut_connections();
+        }
+        EXPECT_TRUE(run_until({&owner, &reader}, [&] { return op.complete == 1; }));
+        EXPECT_EQ(op.status, VBN_OK) << reader.text;
+        EXPECT_EQ(memcmp(data.data(), source, kBytes), 0);
+    }
+    vbn_key_release(key);
+    vbn_disconnect(peer, VBN_CLOSE_NOW);
+    EXPECT_EQ(vbn_mem_free(mem), VBN_OK);
+    return reader.counter("tcp.rx.placed_bytes");
+}
+
+TEST(LinkRealPlaces, bulk_data_is_received_in_place_with_rails_and_with_resume) {
+    for (const char *way : {"tcp", "tcp link.resume_timeout=20s", "tcp link.rails=2", "tcp link.rails=4 tl.tcp.tls=true"}) {
+        SCOPED_TRACE(way);
+        Side owner(way, 1), reader(way, 1);
+        EXPECT_EQ(get_often(owner, reader, 4, false), uint64_t{64} << 20) << "the rest was copied once more";
+        EXPECT_EQ(reader.counter("link.lanes_added"), strstr(way, "rails=4") ? 3u : strstr(way, "rails") ? 1u : 0u);
+    }
+}
+
+TEST(LinkRealPlaces, what_is_sent_again_after_a_cut_is_received_in_place_too) {
+    for (const char *way : {"tcp link.resume_timeout=20s", "tcp link.resume_timeout=20s link.rails=3"}) {
+        SCOPED_TRACE(way);
+        Side owner(way, 1), reader(way, 1);
+        EXPECT_GE(get_often(owner, reader, 4, true), uint64_t{60} << 20);
+        EXPECT_GT(reader.counter("link.resumes") + owner.counter("link.resumes"), 0u);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, LinkRealResume,
                          testing::Values("tcp", "tcp tl.tcp.tls=true", "tcp link.rails=2 tl.tcp.chunk_bytes=4K"));
 

@@ -20,7 +20,8 @@ class ProtoPut : public ::testing::Test {
     void SetUp() override
     {
         options.import_fails = true; /* memory can be mapped; the rig answers when the test says so */
-        options.direct = true;       /* between processes of one host, but neither may read the other's memory */
+        options.direct = true;       /* between processes of one host, */
+        options.copies = false;      /* but neither may read the other's memory */
         rig = rig_open(&options);
         ASSERT_EQ(rig_handler(rig, 1, 5, Inbox::handle, &inbox), VBN_OK);
         mem = rig_mem(rig, 1, SIZE);

@@ -152,6 +152,11 @@ vbn_status_t harness_send(struct tl_ep *ep, const void *header, uint32_t header_
     return tl_tcp_ops.send(ep, &packet);
 }
 
+void harness_resink(struct tl_ep *ep)
+{
+    tl_tcp_ops.resink(ep);
+}
+
 unsigned harness_buffers(const harness_t *harness)
 {
     const tcp_iface_t *iface = (const tcp_iface_t *)harness->iface;

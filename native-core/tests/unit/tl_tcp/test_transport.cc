@@ -205,6 +205,81 @@ TEST(Tcp, bulk_survives_tiny_socket_buffers)
     EXPECT_EQ(16u, bulk(true, "2K", 4 << 20));
 }
 
+TEST(Tcp, a_place_that_is_taken_back_while_its_packet_comes_is_not_written_to_any_more)
+{
+    for (bool same : {true, false}) {
+        Node a({"tl.tcp.socket_buffer", "4K"});
+        Node b({"tl.tcp.socket_buffer", "4K"});
+        tl_ep *ea, *eb;
+        std::tie(ea, eb) = join(a, b);
+        std::string data = pattern(256 << 10, 5);
+        b.use_sink = true;
+        b.sink_memory.assign(data.size(), 0);
+        ASSERT_GE(a.send(ea, "first", data), 0);
+        ASSERT_TRUE(drive({&a, &b}, [&] { return b.sink_memory[0] == data[0]; }));
+        ASSERT_TRUE(b.eps[eb].rx.empty()) << "all of it has come at once";
+        b.use_sink = same;
+        harness_resink(eb);
+        b.sink_memory.assign(data.size(), 0);
+        ASSERT_GE(a.send(ea, "second"), 0);
+        ASSERT_TRUE(drive({&a, &b}, [&] { return b.eps[eb].rx.size() == 2; }));
+        EXPECT_EQ(b.eps[eb].rx[0].in_sink, same);
+        EXPECT_EQ(b.sink_memory == std::vector<char>(data.size(), 0), !same);
+        EXPECT_EQ(b.counter("tcp.rx.placed_bytes"), same ? data.size() : 0u);
+        EXPECT_EQ(b.eps[eb].rx[1].header, "second");
+    }
+}
+
+TEST(Tcp, answers_to_packets_that_came_together_leave_together_and_a_single_one_at_once)
+{
+    Node a, b;
+    tl_ep *ea, *eb;
+    std::tie(ea, eb) = join(a, b);
+    const unsigned kPackets = 200;
+    std::string large = pattern(4000, 3);
+    iovec iov = {&large[0], large.size()};
+    unsigned answered = 0;
+    b.on_packet = [&](tl_ep *ep, Packet &&packet) {
+        bool with_payload = answered++ % 2 == 1;
+        vbn_status_t status = harness_send(ep, packet.header.data(), static_cast<uint32_t>(packet.header.size()), &iov,
+                                           with_payload ? 1 : 0, &iov);
+        EXPECT_GE(status, 0) << "packet " << answered;
+        EXPECT_NE(status, VBN_BUSY);
+    };
+    uint64_t before = b.counter("tcp.tx.writes");
+    ASSERT_EQ(a.send(ea, "one"), VBN_OK);
+    ASSERT_TRUE(drive({&a, &b}, [&] { return a.eps[ea].rx.size() == 1; }));
+    EXPECT_EQ(b.counter("tcp.tx.writes") - before, 1u);
+    for (unsigned i = 1; i < kPackets; i++)
+        ASSERT_EQ(a.send(ea, std::to_string(i)), VBN_OK);
+    before = b.counter("tcp.tx.writes");
+    ASSERT_TRUE(drive({&a, &b}, [&] { return a.eps[ea].rx.size() == kPackets; }));
+    EXPECT_LE(b.counter("tcp.tx.writes") - before, kPackets / 8) << "16 packets wait at most";
+    for (unsigned i = 1; i < kPackets; i++) {
+        EXPECT_EQ(a.eps[ea].rx[i].header, std::to_string(i));
+        EXPECT_EQ(a.eps[ea].rx[i].payload, i % 2 == 1 ? large : "");
+    }
+    EXPECT_EQ(b.counter("tcp.tx.socket_full"), 0u);
+}
+
+TEST(Tcp, an_endpoint_closed_while_answers_wait_delivers_them_with_flush)
+{
+    Node a, b;
+    tl_ep *ea, *eb;
+    std::tie(ea, eb) = join(a, b);
+    unsigned answered = 0;
+    b.on_packet = [&](tl_ep *ep, Packet &&packet) {
+        EXPECT_EQ(b.send(ep, packet.header), VBN_OK);
+        if (++answered == 5)
+            harness_disconnect(ep, VBN_CLOSE_FLUSH, 20000000000u);
+    };
+    for (unsigned i = 0; i < 10; i++)
+        ASSERT_EQ(a.send(ea, std::to_string(i)), VBN_OK);
+    ASSERT_TRUE(drive({&a, &b}, [&] { return a.eps[ea].failed; }));
+    EXPECT_EQ(a.eps[ea].rx.size(), 5u);
+    EXPECT_EQ(answered, 5u);
+}
+
 TEST(Tcp, flush_delivers_what_was_sent_although_the_caller_frees_it)
 {
     Node a({"tl.tcp.socket_buffer", "4K"});
