@@ -135,6 +135,26 @@ vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import
 bool link_direct(const vbn_peer_t *peer, tl_direct_t *direct_p);
 vbn_status_t link_copy(vbn_peer_t *peer, bool write, void *local, uint64_t remote, size_t length);
 bool link_present(const vbn_peer_t *peer);
+/* Transfers that devices carry out, over a connection that both sides know by a number. link_native: that number, 0: none
+ * now. link_native_possible: whether a transport of this worker could. */
+typedef struct link_access {
+    bool write;
+    uint32_t key; /* of the peer's device, and the address there */
+    uint64_t remote;
+    const struct iovec *iov; /* array and memory stay untouched until done */
+    uint32_t iov_count;
+    link_done_func_t done; /* an error: the connection is gone. Then it may be within any call, and must call no user */
+    void *arg;
+} link_access_t;
+uint32_t link_native(const vbn_peer_t *peer);
+bool link_native_possible(const vbn_peer_t *peer);
+/* As tl_ops_t.access and ring. */
+vbn_status_t link_access(vbn_peer_t *peer, uint32_t connection, const link_access_t *access, uint32_t *taken_p);
+void link_ring(vbn_peer_t *peer, uint32_t connection);
+/* For the peer, which knows the connection by this number. */
+vbn_status_t link_expose(vbn_peer_t *peer, uint32_t connection, uint64_t key_handle, mem_exposed_t *exposed_p);
+/* The peer has lost that connection: afterwards nothing that comes late over it is carried out. The peer may have ended. */
+void link_native_end(vbn_peer_t *peer, uint32_t connection);
 /* The upper layer found the peer lying: the peer is LOST with this status as soon as the running upcall has returned
  * (from the next progress at the latest), with peer_down and the user's error callback. Safe inside rx and sink; no
  * upcall happens inside. text is copied. Later packets of the peer may be dropped at once. Idempotent. */

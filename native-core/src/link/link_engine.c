@@ -162,6 +162,7 @@ static void init_lists(link_engine_t *engine)
     list_init(&engine->kept);
     list_init(&engine->dead_lanes);
     list_init(&engine->costly);
+    list_init(&engine->natives);
     map_init(&engine->peers);
     mpool_init(&engine->nodes, sizeof(link_node_t), NODE_BLOCK, 0);
     wheel_init(&engine->wheel, link_now_ns(engine));

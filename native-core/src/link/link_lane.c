@@ -51,6 +51,7 @@ vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initi
     unsigned flags = engine->transports[transport].ops->caps(engine->transports[transport].iface)->flags;
     lane->datagram = (flags & TL_CAP_RELIABLE) == 0;
     lane->costly = (flags & TL_CAP_COSTLY) != 0;
+    lane->native = (flags & TL_CAP_NATIVE) != 0;
     lane->kept = lane->datagram;
     hs->lane = lane;
     wheel_timer_init(&hs->retry, link_control_retry);
@@ -66,6 +67,8 @@ void link_lane_drop_endpoint(link_lane_t *lane, vbn_close_mode_t mode)
     if (lane->ep != NULL)
         lane->ops->disconnect(lane->ep, mode, lane->engine->params.settings->link_close_timeout);
     lane->ep = NULL;
+    if (lane->native && lane->under_way > 0)
+        link_native_lost(lane);
 }
 
 void link_lane_stop_timers(link_lane_t *lane)

@@ -89,7 +89,8 @@ struct link_lane {
     link_lane_t *next; /* of the same peer, see link_rails.c */
     uint32_t local_connection;
     uint32_t remote_connection;
-    uint32_t under_way, under_way_bytes; /* kept packets: sent over it, neither arrived nor lost; their payload */
+    uint32_t under_way, under_way_bytes; /* kept packets: sent over it, neither arrived nor lost; their payload. And
+                                            transfers of devices, without theirs */
     uint32_t order, top; /* packets it took; the last of them known to have arrived */
     uint8_t silent;      /* time-outs since something sent over it arrived */
     uint8_t transport;
@@ -99,6 +100,7 @@ struct link_lane {
     bool kept;     /* packets are kept until acknowledged: datagrams, or both sides want to resume */
     bool stranger; /* datagrams: counted in engine->strangers */
     bool costly;   /* its transport has TL_CAP_COSTLY */
+    bool native;   /* and TL_CAP_NATIVE */
     bool counted;  /* in engine->costly */
     bool dropping, drop_sent, drop_heard; /* on its way to an orderly end, LANE_DROP sent and received */
     bool tl_ready;
@@ -186,6 +188,7 @@ struct link_engine {
     list_link_t kept;    /* LOST but referenced */
     list_link_t dead_lanes;
     list_link_t costly; /* lanes of peers over transports with TL_CAP_COSTLY */
+    list_link_t natives; /* link_node_t.link of transfers of devices under way */
     mpool_t nodes;
     wheel_t wheel;
     vbn_peer_error_func_t lost_func;
@@ -321,6 +324,11 @@ bool link_keeps_wanted(const link_engine_t *engine, unsigned transport);
 void link_promote_look(vbn_peer_t *peer); /* opens a lane if the peer is worth it; only within progress */
 /* The answer to a proved PROOF that adds a lane: the peer, with the lane; NULL: refused. */
 vbn_peer_t *link_rails_accept(link_lane_t *lane, uint64_t session);
+
+/* ------------------------------------------------------------------------------------ link_native.c */
+
+void link_native_done(tl_ep_t *ep, void *cookie);
+void link_native_lost(const link_lane_t *lane); /* its endpoint is gone */
 
 /* ------------------------------------------------------------------------------------ link_resume.c */
 

@@ -198,8 +198,10 @@ void link_rails_later(vbn_peer_t *peer)
 /* The transport has given the lane's memory back; its packets go over the others. A promotion has to be earned again. */
 static void go_on_without(vbn_peer_t *peer, const link_lane_t *lane)
 {
-    if (lane->costly)
+    if (lane->costly) {
+        peer->one_sided = false;
         peer->arq->promote_at = peer->tx_next + peer->rx_next + (uint32_t)peer->engine->params.settings->link_promote_after;
+    }
     link_arq_lane_gone(peer, lane);
     if (peer->arq != NULL)
         link_drain(peer);

@@ -123,6 +123,7 @@ vbn_mem_t *mem_new(mem_registry_t *registry, const char *path, size_t user_bytes
     mem->header_bytes = header_bytes;
     mem->map_bytes = user_bytes + header_bytes;
     list_init(&mem->keys);
+    list_init(&mem->exposures);
     map_init(&mem->key_by_range);
     mem->path = path != NULL ? strdup(path) : NULL;
     if (path != NULL && mem->path == NULL) {

@@ -149,6 +149,19 @@ vbn_status_t mem_key_hold(mem_registry_t *registry, uint64_t key_handle, uint64_
     return status;
 }
 
+vbn_status_t mem_key_rights(mem_registry_t *registry, uint64_t key_handle, mem_key_rights_t *rights_p)
+{
+    mem_key_t *key = NULL;
+    pthread_mutex_lock(&registry->lock);
+    vbn_status_t status = resolve(registry, key_handle, 0, 0, 0, &key);
+    if (status == VBN_OK)
+        *rights_p = (mem_key_rights_t){.mem = key->mem, .offset = key->offset, .access = key->access};
+    else
+        counter_add(registry->counters, COUNTER_KEY_REFUSED, 1);
+    pthread_mutex_unlock(&registry->lock);
+    return status;
+}
+
 bool mem_hold_range(mem_registry_t *registry, const void *address, size_t length, mem_key_info_t *info_p,
                     vbn_mem_t **mem_p)
 {
@@ -211,6 +224,11 @@ bool mem_hold(mem_registry_t *registry, const void *address, size_t length, vbn_
     pthread_mutex_unlock(&registry->lock);
     *mem_p = mem;
     return mem != NULL;
+}
+
+bool mem_is_writable(const vbn_mem_t *mem)
+{
+    return (mem->access & VBN_ACCESS_WRITE) != 0;
 }
 
 bool mem_is_freed(const vbn_mem_t *mem)

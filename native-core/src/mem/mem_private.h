@@ -43,6 +43,7 @@ _Static_assert(sizeof(mem_file_header_t) == 48, "file layout");
 
 struct mem_registry {
     pthread_mutex_t lock; /* a leaf: nothing else is locked while it is held */
+    pthread_mutex_t exposing; /* lock of exposures (expose.h); before `lock` */
     uint64_t id;
     uint64_t fork_generation;
     size_t huge_bytes;         /* of a huge page; 0: none, or not wanted */
@@ -76,6 +77,7 @@ struct vbn_mem {
     bool freed;   /* lock: mem_free was called, the last mem_unhold destroys */
     size_t holds; /* lock: mem_key_hold less mem_unhold */
     list_link_t keys; /* mem_key_t.link; lock */
+    list_link_t exposures; /* mem_exposure_t.of_mem; lock of exposures */
     map_t key_by_range; /* hash of {offset, length, access} -> mem_key_t; lock */
 };
 
@@ -108,6 +110,17 @@ static inline uint64_t mem_mix(uint64_t a, uint64_t b)
     uint64_t x = (a ^ (b * UINT64_C(0x9e3779b97f4a7c15))) * UINT64_C(0xbf58476d1ce4e5b9);
     return x ^ (x >> 31);
 }
+
+/* What a key allows. The memory lives on while the lock of exposures is held: mem_revoke, which comes before its end,
+ * takes that one, too. VBN_ERR_STALE. */
+typedef struct mem_key_rights {
+    vbn_mem_t *mem;
+    uint64_t offset;
+    unsigned access;
+} mem_key_rights_t;
+vbn_status_t mem_key_rights(mem_registry_t *registry, uint64_t key_handle, mem_key_rights_t *rights_p);
+/* No device serves the memory any more. Its keys are stale already, so that it cannot be exposed again. */
+void mem_unexpose(vbn_mem_t *mem);
 
 /* Makes every key of mem stale. Lock held. */
 void mem_drop_keys(vbn_mem_t *mem);

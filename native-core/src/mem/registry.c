@@ -14,6 +14,8 @@ vbn_status_t mem_registry_open(const log_sink_t *log, counters_t *counters, mem_
     if (registry == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory registry of %zu bytes", sizeof(*registry));
     int error = pthread_mutex_init(&registry->lock, NULL);
+    if (error == 0 && (error = pthread_mutex_init(&registry->exposing, NULL)) != 0)
+        pthread_mutex_destroy(&registry->lock);
     if (error != 0) {
         free(registry);
         return err_sys(error, "cannot initialise the memory registry's lock");
@@ -49,6 +51,7 @@ vbn_status_t mem_registry_close(mem_registry_t *registry)
     map_free(&registry->imports);
     handle_table_free(&registry->keys);
     handle_table_free(&registry->memories);
+    pthread_mutex_destroy(&registry->exposing);
     pthread_mutex_destroy(&registry->lock);
     free(registry);
     return VBN_OK;
@@ -144,6 +147,7 @@ vbn_status_t mem_revoke(vbn_mem_t *mem)
     if (first)
         mem_drop_keys(mem);
     pthread_mutex_unlock(&mem->registry->lock);
+    mem_unexpose(mem); /* always: a revoke by another thread may not be that far yet */
     if (first && mem->path != NULL && !mem->opened)
         mem_file_revoke(mem);
     return VBN_OK;

@@ -17,6 +17,7 @@ model_path_t cost_path(const proto_engine_t *engine, const tl_caps_t *caps)
     return (model_path_t){.packet_ns = caps->latency_ns + local,
                           .more_ns = local,
                           .byte_ps = wire_ps + caps->copies * host->copy_ps,
+                          .wire_ps = wire_ps,
                           .segment_bytes = (uint32_t)segment,
                           .whole_max = caps->eager_best < whole ? caps->eager_best : whole,
                           .map = map};
@@ -43,12 +44,25 @@ static uint64_t best_from(const proto_engine_t *engine, const model_path_t *path
     return model_best_from(&model, way, least);
 }
 
+/* The power of two from which on packets take a packet's time longer than a device would. */
+static uint64_t native_from(const proto_engine_t *engine, const model_path_t *path)
+{
+    model_t model;
+    uint64_t bytes = 1;
+    model_access(&model, &engine->host, path, MODEL_BIT(MODEL_NATIVE));
+    const model_curve_t *native = model_find(&model, MODEL_NATIVE), *stream = model_find(&model, MODEL_STREAM);
+    while (bytes < UINT64_C(1) << 30 && model_ns(stream, bytes) < model_ns(native, bytes) + path->packet_ns)
+        bytes *= 2;
+    return bytes;
+}
+
 static void compute(const proto_engine_t *engine, cost_limit_t *limit)
 {
     model_path_t path = cost_path(engine, &limit->caps);
     limit->limit = whole_limit(engine, &path);
     limit->direct_from = best_from(engine, &path, MODEL_CMA, MODEL_STREAM, COST_DIRECT_LEAST);
     limit->help_from = best_from(engine, &path, MODEL_BOTH, MODEL_CMA, COST_HELP_LEAST);
+    limit->native_from = native_from(engine, &path);
     limit->packing_pays = model_packing_pays(&engine->host, &path);
 }
 

@@ -70,7 +70,15 @@ static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
         return;
     }
     proto_stream_t *s = &op->stream;
-    if (op->kind == OP_PUT && op->state != OP_WAITING) {
+    if (op->kind == OP_PUT && op->state == OP_ENDING && status == VBN_OK && header->last == 1) {
+        (void)rma_start_put(op); /* a failure means that the peer is lost */
+        return;
+    }
+    if (op->kind == OP_KEY && status < 0 && header->last == 1) {
+        op_complete(op, status, 0);
+        return;
+    }
+    if (op->kind == OP_PUT && op->state != OP_WAITING && op->state != OP_ENDING) {
         rma_put_answer(op, status, header->last == 1);
         return;
     }
@@ -161,6 +169,15 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
         break;
     case PROTO_HELPED:
         direct_rx_helped(engine, peer, &header);
+        break;
+    case PROTO_KEY_ASK:
+        native_rx_ask(engine, peer, &header);
+        break;
+    case PROTO_KEY_TELL:
+        native_rx_tell(engine, peer, &header);
+        break;
+    case PROTO_LANE_END:
+        native_rx_end(peer, &header);
         break;
     case PROTO_TYPE_END:
         break; /* the decoder refuses it */
@@ -303,6 +320,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     handle_table_init(&engine->ops, PROTO_MAX_OPS);
     mpool_init(&engine->segments, sizeof(proto_segment_t), 64, 0);
     mpool_init(&engine->get_streams, sizeof(proto_get_stream_t), 64, 0);
+    mpool_init(&engine->natives, sizeof(proto_native_t), 64, 0);
     mpool_init(&engine->remotes, sizeof(vbn_am_remote_t), 64, 0);
     const mpool_source_t slabs = mem_slab_source(engine->memory);
     mpool_init_from(&engine->gathered, sizeof(proto_gathered_t) + whole_most, 4, 0, &slabs);
@@ -343,6 +361,7 @@ void proto_engine_close(proto_engine_t *engine)
     handle_table_free(&engine->ops);
     mpool_free(&engine->segments);
     mpool_free(&engine->get_streams);
+    mpool_free(&engine->natives);
     mpool_free(&engine->remotes);
     mpool_free(&engine->gathered);
     mpool_free(&engine->flush_parts);

@@ -129,24 +129,42 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
     add_estimates(text, &model, size <= limit ? MODEL_WHOLE : usual_way(&model), size);
 }
 
+/* A get or put where there are devices that can do it. */
+static void add_devices(text_t *text, const vbn_peer_t *peer, uint64_t size)
+{
+    uint64_t from = cost_limits(proto_engine_of(peer), peer)->native_from;
+    if (link_native(peer) != 0)
+        add(text, "is carried out by the devices of both sides for memory of vbn_mem_alloc at the owner, from the second time "
+            "that the key is used, else by packets: ");
+    else if (size >= from)
+        add(text, "goes by packets, and makes a connection for the next ones, which devices carry out: ");
+    else
+        add(text, "goes by packets, as less than %llu bytes are not worth a connection (the cost model): ",
+            (unsigned long long)from);
+}
+
 static void add_one_sided(text_t *text, const vbn_peer_t *peer, vbn_call_t call, uint64_t size)
 {
     const tl_caps_t *caps = link_caps(peer);
     const proto_engine_t *engine = proto_engine_of(peer);
     const char *direct = call == VBN_CALL_ATOMIC ? "one processor atomic" : "one copy by this process";
     bool may_map = (caps->flags & TL_CAP_MAP) != 0;
+    bool devices = call != VBN_CALL_ATOMIC && link_native_possible(peer);
     model_path_t path = cost_path(engine, caps);
     model_t model;
-    model_access(&model, &engine->host, &path, may_map);
+    model_access(&model, &engine->host, &path, (may_map ? MODEL_BIT(MODEL_GET) : 0) |
+                                                (devices ? MODEL_BIT(MODEL_NATIVE) : 0));
     if (may_map)
         add(text, "is %s where the key's memory is mapped here (vbn_key_pointer is not NULL), else ", direct);
-    else
+    else if (!devices)
         add(text, "goes by packets, as this transport cannot map the peer's memory: ");
+    if (devices)
+        add_devices(text, peer, size);
     if (call == VBN_CALL_ATOMIC)
         add(text, "one packet that the owner executes and answers");
     else
         add_packets(text, engine, caps, size);
-    add_estimates(text, &model, may_map ? MODEL_GET : MODEL_STREAM, size);
+    add_estimates(text, &model, may_map ? MODEL_GET : devices && link_native(peer) != 0 ? MODEL_NATIVE : MODEL_STREAM, size);
 }
 
 size_t proto_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, char *buffer, size_t capacity)

@@ -75,7 +75,6 @@ vbn_status_t proto_key_import(vbn_peer_t *peer, const void *blob, size_t length,
         return status;
     }
     list_append(&proto_peer_of(peer)->keys, &key->link);
-    link_promote(peer); /* gets and puts will follow */
     *key_p = key;
     return VBN_OK;
 }
@@ -89,6 +88,7 @@ void proto_key_release(vbn_key_t *key)
         *key->released_p = true;
     if (key->request != NULL)
         key->request->key = NULL;
+    native_forget(key);
     list_link_t todo;
     list_init(&todo);
     while (!list_empty(&key->waiting))
@@ -120,5 +120,6 @@ void key_peer_down(vbn_key_t *key)
     if (key->request != NULL)
         key->request->key = NULL;
     key->request = NULL;
+    native_forget(key);
     list_remove(&key->waiting);
 }

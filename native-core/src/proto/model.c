@@ -68,11 +68,13 @@ void model_message(model_t *model, const model_host_t *host, const model_path_t 
         add_packets(model, MODEL_STREAM, path, 3 * packet, path->more_ns);
 }
 
-void model_access(model_t *model, const model_host_t *host, const model_path_t *path, bool mapped)
+void model_access(model_t *model, const model_host_t *host, const model_path_t *path, unsigned ways)
 {
     model->count = 0;
-    if (mapped)
+    if ((ways & MODEL_BIT(MODEL_GET)) != 0)
         (void)new_curve(model, MODEL_GET, MAPPED_NS, host->copy_ps);
+    if ((ways & MODEL_BIT(MODEL_NATIVE)) != 0)
+        (void)new_curve(model, MODEL_NATIVE, 2 * (uint64_t)path->packet_ns, path->wire_ps);
     add_packets(model, MODEL_STREAM, path, 2 * (uint64_t)path->packet_ns + KEYED_NS, path->more_ns);
 }
 
@@ -151,6 +153,6 @@ const char *model_way_name(model_way_t way)
 {
     static const char *const NAMES[MODEL_WAYS] = {
         [MODEL_WHOLE] = "whole", [MODEL_GET] = "mapped", [MODEL_PUT] = "put",
-        [MODEL_CMA] = "cma", [MODEL_BOTH] = "both", [MODEL_STREAM] = "stream"};
+        [MODEL_CMA] = "cma", [MODEL_BOTH] = "both", [MODEL_NATIVE] = "native", [MODEL_STREAM] = "stream"};
     return (unsigned)way < MODEL_WAYS ? NAMES[way] : "none";
 }

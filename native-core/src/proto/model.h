@@ -8,6 +8,7 @@
  *        |       . '   /           cma     announced, copied by the kernel on the receiver's order
  *        |  . '  _,-'/             put     announced, answered with a key, copied by the sender
  *        |  _,-'                   both    announced, copied by both from both ends
+ *        |                         native  a put or get that devices carry out
  *        +---------------- bytes
  *
  * Invariants: I1 a curve never falls. I2 of equal ways the one first in model_way_t is chosen, so that both sides and
@@ -24,6 +25,7 @@ typedef enum model_way {
     MODEL_PUT,
     MODEL_CMA,
     MODEL_BOTH,
+    MODEL_NATIVE,
     MODEL_STREAM,
     MODEL_WAYS
 } model_way_t;
@@ -47,6 +49,7 @@ typedef struct model_path {
     uint32_t packet_ns;     /* the smallest packet, from one worker to the other */
     uint32_t more_ns;       /* each further packet of a stream */
     uint32_t byte_ps;       /* a byte inside packets */
+    uint32_t wire_ps;       /* of that, on the wire */
     uint32_t segment_bytes; /* data of one packet of a stream, not 0 */
     uint64_t whole_max;     /* most data that one packet takes whole */
     bool map;               /* memory of the core can be mapped by the other side */
@@ -74,8 +77,9 @@ typedef struct model {
 
 /* Curves of a message's ways; ways: MODEL_BIT of each that is possible. */
 void model_message(model_t *model, const model_host_t *host, const model_path_t *path, unsigned ways);
-/* Curves of put and get: MODEL_GET stands for one copy of mapped memory, MODEL_STREAM for packets. */
-void model_access(model_t *model, const model_host_t *host, const model_path_t *path, bool mapped);
+/* Curves of put and get: packets (MODEL_STREAM), and of `ways` one copy of mapped memory (MODEL_GET), devices
+ * (MODEL_NATIVE). */
+void model_access(model_t *model, const model_host_t *host, const model_path_t *path, unsigned ways);
 /* MODEL_IMPOSSIBLE beyond up_to. */
 uint64_t model_ns(const model_curve_t *curve, uint64_t bytes);
 const model_curve_t *model_find(const model_t *model, model_way_t way); /* NULL: not possible */

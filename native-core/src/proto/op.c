@@ -72,6 +72,8 @@ void op_detach(proto_op_t *op)
     op->handle = 0;
     if (op->kind == OP_LARGE || op->kind == OP_PULL)
         direct_end(op);
+    if (op->state == OP_NATIVE)
+        native_free(op);
     if (op->kind == OP_LARGE && op->stream.peer != NULL)
         proto_peer_of(op->stream.peer)->announced--;
     fence_leave(op);
@@ -98,6 +100,8 @@ void op_finish(proto_op_t *op, vbn_status_t status, uint64_t length)
     if (op->handle != 0)
         (void)handle_drop(&op->stream.engine->ops, op->handle);
     op->handle = 0;
+    if (op->state == OP_NATIVE)
+        native_free(op);
     op->state = OP_FINISHED;
     op->result = status;
     op->result_length = length;

@@ -48,7 +48,14 @@ typedef struct proto_amo {
     uint64_t *before; /* the user's, NULL when the old value is not wanted */
 } proto_amo_t;
 
-typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT } stream_kind_t;
+typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT, STREAM_NATIVE } stream_kind_t;
+
+/* What a get or put that devices carry out needs besides: see native.c. */
+typedef struct proto_native {
+    uint64_t address; /* of the first byte, at the owner */
+    uint32_t key;     /* the owner's device's */
+    uint32_t connection;
+} proto_native_t;
 
 /* A transfer in segments. Sending: PULL (answers a pull) and PUT are part of an op, GET (answers a get) stands alone.
  * Receiving ops use peer, cursor, length and moved only. */
@@ -65,7 +72,10 @@ typedef struct proto_stream {
         struct {
             uint64_t key;        /* GET: source, PUT: destination; the owner's handle */
             uint64_t key_offset; /* of the first byte in the key's range */
-            uint64_t target;     /* handle of the op at the other side; PUT: our own */
+            union {
+                uint64_t target;        /* handle of the op at the other side; PUT: our own */
+                proto_native_t *native; /* NATIVE */
+            };
         };
         struct { /* OP_RECEIVE */
             uint64_t tag;
@@ -83,9 +93,18 @@ typedef struct proto_stream {
     uint32_t epoch; /* ops: value of engine->fence_epoch when it was issued */
 } proto_stream_t;
 
-typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH, OP_ATOMIC, OP_RECEIVE, OP_SYNC } op_kind_t;
-/* COPYING: without packets, see direct.c. */
-typedef enum op_state { OP_WAITING, OP_PROBING, OP_RUNNING, OP_COPYING, OP_PUTTING, OP_FINISHED } op_state_t;
+typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH, OP_ATOMIC, OP_RECEIVE, OP_SYNC, OP_KEY } op_kind_t;
+/* COPYING: without packets, see direct.c. NATIVE: by devices, ENDING: that failed, see native.c. */
+typedef enum op_state {
+    OP_WAITING,
+    OP_PROBING,
+    OP_RUNNING,
+    OP_COPYING,
+    OP_PUTTING,
+    OP_NATIVE,
+    OP_ENDING,
+    OP_FINISHED
+} op_state_t;
 
 /* What a pull, or the message that is pulled, needs when it is copied without packets. The stream's key is then the address
  * of the data in the other process, key_offset in our mapping of its memory. */
@@ -227,6 +246,8 @@ struct vbn_tag_message {
     uint8_t data[];
 };
 
+typedef struct key_ask key_ask_t; /* native.c */
+
 /* A running link_import. Outlives its key, because its answer may come late or never. */
 typedef struct key_request {
     list_link_t link; /* engine->requests */
@@ -241,6 +262,13 @@ struct vbn_key {
     key_request_t *request; /* while the import is running */
     mem_import_t *import;   /* mapped here, else NULL */
     uint8_t *address;       /* of the range */
+    key_ask_t *ask;         /* while the owner is being asked how its device serves it, else NULL */
+    struct {
+        uint64_t address; /* of the range's first byte, at the owner */
+        uint32_t key;
+        uint32_t connection; /* for which the rest holds; 0: not asked yet */
+        bool known;
+    } native;
     bool *released_p;       /* set while waiting ops are started: told when a callback releases the key */
     list_link_t waiting;    /* proto_stream_t.active of ops issued while the import runs */
 };
@@ -263,6 +291,7 @@ typedef struct cost_limit {
     uint64_t limit;       /* most that goes whole */
     uint64_t direct_from; /* least that is copied past the packets, where both sides' memory allows it */
     uint64_t help_from;   /* and by both sides together */
+    uint64_t native_from; /* least that makes a connection for devices worth its price */
     bool packing_pays;
 } cost_limit_t;
 
@@ -293,6 +322,7 @@ struct proto_engine {
     handle_table_t ops;
     mpool_t segments;
     mpool_t get_streams;
+    mpool_t natives; /* proto_native_t */
     mpool_t remotes;
     mpool_t gathered; /* small messages of many pieces, copied together */
     mpool_t flush_parts;
@@ -506,6 +536,17 @@ void rma_start(vbn_key_t *key, proto_op_t *op);
 /* Sends an op's first packets. */
 vbn_status_t rma_send(proto_op_t *op);
 void rma_put_answer(proto_op_t *op, vbn_status_t status, bool last);
+vbn_status_t rma_start_put(proto_op_t *op); /* by packets; the op has a handle */
+/* ---- native.c */
+/* Lets the devices carry out a get or put; false: it has to go by packets. */
+bool native_start(vbn_key_t *key, proto_op_t *op);
+void native_pump(proto_stream_t *s);
+void native_run(proto_stream_t *s); /* from engine->active */
+void native_free(proto_op_t *op);   /* OP_NATIVE: what it holds */
+void native_forget(vbn_key_t *key); /* the key goes */
+void native_rx_ask(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void native_rx_tell(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void native_rx_end(vbn_peer_t *peer, const proto_header_t *header);
 /* Starts flushes whose puts are done. */
 void flush_advance(vbn_peer_t *peer);
 /* ---- fence.c */

@@ -40,6 +40,9 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_PULL_AT] = {4, {AT(op), AT(target), AT(place.address), AT(claim)}},
     [PROTO_HELPED] = {2, {AT(op), AT(length)}},
     [PROTO_PULL_PUT] = {7, {AT(op), AT(target), PLACE_IN_MEMORY}},
+    [PROTO_KEY_ASK] = {3, {AT(op), AT(target), AT(key)}},
+    [PROTO_KEY_TELL] = {3, {AT(op), AT(key), AT(offset)}},
+    [PROTO_LANE_END] = {2, {AT(op), AT(target)}},
 };
 _Static_assert(sizeof(proto_header_t) < 256, "offsets fit one byte");
 _Static_assert(PROTO_PREFIX_BYTES + 9 * 8 == PROTO_HEADER_MAX, "the longest layout");
@@ -132,6 +135,10 @@ static vbn_status_t check_direct(const proto_header_t *h)
                                      h->claim >> PROTO_CLAIM_TAG > CLAIM_TAG_MASK || h->place.address == 0 ||
                                      h->place.address > UINT64_MAX / 2))
         return bad("claim or address");
+    if ((h->type == PROTO_KEY_ASK || h->type == PROTO_LANE_END) && (h->target == 0 || h->target > UINT32_MAX))
+        return bad("connection");
+    if (h->type == PROTO_KEY_TELL && h->key > UINT32_MAX)
+        return bad("key of a device");
     if (h->type == PROTO_PULL_PUT)
         return h->place.key == 0 ? bad("place without a key") : check_place(h);
     if (h->type == PROTO_HELPED && h->code >= (unsigned)-VBN_STATUS_LAST)

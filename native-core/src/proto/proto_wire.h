@@ -33,6 +33,11 @@
  *   HELPED   op, length                                                     the sender has; code: or why not
  *   PULL_PUT op, target, key, offset, owner, memory, memory_bytes           as PULL; the sender may put the data into this
  *                                                                           memory and answer STATUS, instead of DATA
+ *   KEY_ASK  op, target, key                                                how does the device that serves connection `target`
+ *                                                                           serve this key?
+ *   KEY_TELL op, key, offset                                                so: with this key (32 bits), the range at this
+ *                                                                           address. STATUS instead: not
+ *   LANE_END op, target                                                     connection `target` is to end before the STATUS
  *
  * op, target, key are handles of 64 bits: index and generation, checked by whoever gave them out. */
 #ifndef VBN_PROTO_PROTO_WIRE_H
@@ -64,6 +69,9 @@ typedef enum proto_type {
     PROTO_PULL_AT,
     PROTO_HELPED,
     PROTO_PULL_PUT,
+    PROTO_KEY_ASK,
+    PROTO_KEY_TELL,
+    PROTO_LANE_END,
     PROTO_TYPE_END
 } proto_type_t;
 

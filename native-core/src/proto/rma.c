@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rma.c - put and get: by a copy where the memory is mapped here, else by packets that the owner checks one by one. */
+ * rma.c - put and get: by a copy where the memory is mapped here, by devices where they can (native.c), else by packets that
+ * the owner checks one by one. */
 #include "proto/traffic.h"
 
 /* ------------------------------------------------------------------------------------- issuing side */
@@ -66,9 +67,10 @@ static vbn_status_t start_get(vbn_peer_t *peer, proto_op_t *op)
 }
 
 /* Before the link is ready its packet size is not known for sure: a large put asks first, which waits for it. */
-static vbn_status_t start_put(vbn_peer_t *peer, proto_op_t *op)
+vbn_status_t rma_start_put(proto_op_t *op)
 {
     proto_stream_t *s = &op->stream;
+    vbn_peer_t *peer = s->peer;
     s->target = op->handle;
     if (!link_ready(peer) && s->length > proto_small_limit(s->engine, peer)) {
         op->state = OP_PROBING;
@@ -90,7 +92,7 @@ vbn_status_t rma_send(proto_op_t *op)
         return err_add(status, "too many operations are pending in this worker");
     if (op->kind == OP_GET)
         return start_get(peer, op);
-    return op->kind == OP_ATOMIC ? amo_send(op) : start_put(peer, op);
+    return op->kind == OP_ATOMIC ? amo_send(op) : rma_start_put(op);
 }
 
 /* A put with a signal goes by packets: the signal's word may belong to other memory. */
@@ -134,7 +136,7 @@ vbn_status_t rma_submit(vbn_key_t *key, proto_op_t *op)
         fence_enter(op);
     if (key->request != NULL && op->signal.key == 0)
         list_append(&key->waiting, &op->stream.active);
-    else
+    else if (!native_start(key, op))
         status = rma_send(op);
     if (status < 0) {
         op_detach(op);

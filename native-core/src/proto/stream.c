@@ -224,6 +224,10 @@ static bool send_segment(proto_stream_t *s)
 void stream_pump(proto_stream_t *s)
 {
     list_remove(&s->active);
+    if (UNLIKELY(s->kind == STREAM_NATIVE)) {
+        native_run(s);
+        return;
+    }
     uint32_t budget = PROTO_PUMP_MAX;
     bool was_sent = s->last_sent;
     while (more_to_send(s) && s->in_flight < s->engine->stream_depth && budget > 0 && send_segment(s))

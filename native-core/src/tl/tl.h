@@ -23,7 +23,7 @@
 #include "base/counters.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "mem/mem.h"
+#include "mem/expose.h"
 
 #define TL_SIGNAL_MAX 512     /* bytes of header + payload while OPENING */
 #define TL_HEADER_MAX 320     /* bytes of packet header */
@@ -50,6 +50,16 @@ typedef struct tl_packet {
     void *cookie;             /* given to tx_done when send() says VBN_INPROGRESS */
 } tl_packet_t;
 
+/* One transfer between memory here and memory that the peer's device serves. */
+typedef struct tl_access {
+    bool write; /* to the peer, else from it */
+    uint32_t key;
+    uint64_t remote;          /* the peer's address */
+    const struct iovec *iov;  /* array and memory stay untouched until access_done */
+    uint32_t iov_count;
+    void *cookie;
+} tl_access_t;
+
 typedef struct tl_upcalls {
     void *arg; /* the link engine; passed to accepted */
     void (*accepted)(void *arg, tl_ep_t *ep);
@@ -62,6 +72,8 @@ typedef struct tl_upcalls {
     void *(*sink)(tl_ep_t *ep, const void *header, uint32_t header_bytes, uint32_t payload_bytes);
     void (*tx_done)(tl_ep_t *ep, void *cookie, vbn_status_t status);
     void (*tx_ready)(tl_ep_t *ep); /* after send() said VBN_BUSY: room again */
+    /* What access() took is done: read, or visible at the peer. After ep_error none comes: the link takes them back. */
+    void (*access_done)(tl_ep_t *ep, void *cookie);
     void (*ep_error)(tl_ep_t *ep, vbn_status_t status, const char *text);
 } tl_upcalls_t;
 
@@ -84,6 +96,7 @@ enum {
     TL_CAP_COPIES = 1u << 3, /* send() never says VBN_INPROGRESS: it has copied what it took */
     TL_CAP_BREAKS = 1u << 4, /* a connection may break while both workers live */
     TL_CAP_COSTLY = 1u << 5, /* connections take what a device is short of: peers start elsewhere and are promoted */
+    TL_CAP_NATIVE = 1u << 6, /* expose(), access() and ring() work: devices read and write the peers' memory */
 };
 
 typedef struct tl_caps {
@@ -158,6 +171,14 @@ struct tl_ops {
     vbn_status_t (*copy)(tl_ep_t *ep, bool write, void *local, uint64_t remote, size_t length);
     /* False when the peer may have ended or let go of us: what was copied before cannot be relied on. */
     bool (*present)(tl_ep_t *ep);
+    /* TL_CAP_NATIVE only, of READY endpoints. expose: what the peer needs to reach the memory of this key of ours through
+     * access(), until the key is revoked. */
+    vbn_status_t (*expose)(tl_ep_t *ep, uint64_t key_handle, mem_exposed_t *exposed_p);
+    /* VBN_INPROGRESS: the first *taken_p bytes are taken, access_done follows; ring() hands over all that was taken
+     * since. VBN_BUSY: room when one of those under way is done. < 0: endpoint failed, ep_error follows. A refusal by the
+     * peer's device ends the endpoint. They have no order among each other or with packets. */
+    vbn_status_t (*access)(tl_ep_t *ep, const tl_access_t *access, uint32_t *taken_p);
+    void (*ring)(tl_ep_t *ep);
 };
 
 extern const tl_ops_t tl_self_ops;

@@ -31,6 +31,7 @@ static struct {
     vbn_am_remote_t *remotes[REMOTES];
     size_t remote_lengths[REMOTES];
     int remote_sides[REMOTES];
+    bool devices;
     bool kept[2]; /* memory that something is received into */
 } arena;
 
@@ -251,6 +252,12 @@ static void step(script_t *script)
         rig_run(arena.rig);
         rig_imports_map(arena.rig);
         break;
+    case 13:
+        if ((what & 0x70) == 0x70 && arena.devices)
+            rig_break_devices(arena.rig);
+        else
+            (void)rig_devices_turn(arena.rig);
+        break;
     default: (void)rig_deliver(arena.rig, side); break;
     }
 }
@@ -266,8 +273,10 @@ static void open_arena(uint8_t mode)
     options.use_sink = (mode & 2) != 0;
     options.not_ready = (mode & 4) != 0;
     options.import_fails = (mode & 16) != 0; /* memory can be mapped */
+    options.devices = (mode & 32) != 0;
     memset(&arena, 0, sizeof(arena));
     arena.rig = rig_open(&options);
+    arena.devices = options.devices;
     for (int side = 0; side < 2; side++) {
         arena.memory[side] = rig_mem(arena.rig, side, MEMORY_BYTES);
         require(arena.memory[side] != NULL);

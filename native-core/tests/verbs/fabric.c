@@ -11,6 +11,7 @@
 #include "fabric_private.h"
 
 #define DEVICES 2u
+#define REMOTE (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 
 fabric_script_t fabric_script;
 fabric_counts_t fabric_counts;
@@ -207,6 +208,7 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *address, size_t l
     }
     fabric_mr_t *mr = make(sizeof(*mr), &fabric_counts.mrs);
     mr->access = (int)access;
+    fabric_counts.served += (access & REMOTE) != 0;
     next_number++;
     mr->mr = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length,
                              .lkey = next_number, .rkey = next_number};
@@ -218,6 +220,7 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *address, size_t l
 static int deregister_memory(struct ibv_mr *mr)
 {
     (void)map_remove(&fabric_mrs, mr->lkey);
+    fabric_counts.served -= (((fabric_mr_t *)mr)->access & REMOTE) != 0;
     free(mr);
     fabric_counts.mrs--;
     return 0;

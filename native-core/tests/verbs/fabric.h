@@ -38,7 +38,11 @@ typedef struct fabric_script {
 typedef struct fabric_counts {
     uint64_t doorbells, requests, signalled, completions, inlined, rnr_waits;
     uint64_t overruns;   /* completions that found their queue full */
-    uint64_t bad_memory; /* requests outside of registered memory */
+    uint64_t bad_memory; /* requests outside of registered memory, here */
+    uint64_t refused;    /* one-sided requests that the other side's device refused */
+    uint64_t served; /* registrations alive that let the other side in */
+    uint64_t reads, writes, atomics; /* carried out */
+    uint64_t most_reads; /* of a queue pair, posted and not done */
     uint64_t hasty;      /* connections destroyed while a receive of their SRQ might be in hand */
     uint64_t contexts, pds, mrs, cqs, srqs, qps, ahs; /* alive */
     uint64_t most_qps;

@@ -94,14 +94,28 @@ void fabric_drop_receives(fabric_srq_t *srq)
 /* ---------------------------------------------------------------------------------------------- memory */
 
 /* NULL: not within memory registered with this key and these rights. */
-static uint8_t *memory(const struct ibv_pd *pd, uint32_t key, uint64_t address, uint64_t length, int access)
+static uint8_t *look_up(const struct ibv_pd *pd, uint32_t key, uint64_t address, uint64_t length, int access)
 {
     const fabric_mr_t *mr = map_get(&fabric_mrs, key);
     uint64_t start = mr == NULL ? 0 : (uintptr_t)mr->mr.addr;
-    bool good = mr != NULL && (pd == NULL || mr->mr.pd == pd) && (mr->access & access) == access && address >= start &&
+    bool good = mr != NULL && mr->mr.pd == pd && (mr->access & access) == access && address >= start &&
                 length <= mr->mr.length && address - start <= mr->mr.length - length;
-    fabric_counts.bad_memory += !good;
     return good ? (uint8_t *)(uintptr_t)address : NULL;
+}
+
+static uint8_t *memory(const struct ibv_pd *pd, uint32_t key, uint64_t address, uint64_t length, int access)
+{
+    uint8_t *found = look_up(pd, key, address, length, access);
+    fabric_counts.bad_memory += found == NULL;
+    return found;
+}
+
+/* Memory of the other side: the queue pair must allow it, too. */
+static uint8_t *remote_memory(const fabric_qp_t *to, uint32_t key, uint64_t address, uint64_t length, int access)
+{
+    uint8_t *found = (to->access & access) == access ? look_up(to->qp.qp_base.pd, key, address, length, access) : NULL;
+    fabric_counts.refused += found == NULL;
+    return found;
 }
 
 static bool gather(const fabric_qp_t *qp, const fabric_request_t *request, uint8_t *to)
@@ -196,13 +210,21 @@ static enum ibv_wc_status send_message(fabric_qp_t *qp, fabric_request_t *reques
     return IBV_WC_REM_INV_REQ_ERR;
 }
 
-static enum ibv_wc_status do_atomic(const fabric_qp_t *qp, const fabric_request_t *request, const fabric_qp_t *to)
+/* A refused access ends both sides of a connection. */
+static enum ibv_wc_status refuse(fabric_qp_t *to)
+{
+    fabric_fail_qp(to, IBV_WC_WR_FLUSH_ERR);
+    return IBV_WC_REM_ACCESS_ERR;
+}
+
+static enum ibv_wc_status do_atomic(const fabric_qp_t *qp, const fabric_request_t *request, fabric_qp_t *to)
 {
     const struct ibv_send_wr *wr = &request->wr;
-    uint8_t *at = memory(to->qp.qp_base.pd, wr->wr.atomic.rkey, wr->wr.atomic.remote_addr, 8, IBV_ACCESS_REMOTE_ATOMIC);
+    uint8_t *at = remote_memory(to, wr->wr.atomic.rkey, wr->wr.atomic.remote_addr, 8, IBV_ACCESS_REMOTE_ATOMIC);
     uint64_t before, after;
-    if (at == NULL || (to->access & IBV_ACCESS_REMOTE_ATOMIC) == 0)
-        return IBV_WC_REM_ACCESS_ERR;
+    if (at == NULL || wr->wr.atomic.remote_addr % 8 != 0)
+        return refuse(to);
+    fabric_counts.atomics++;
     memcpy(&before, at, 8);
     after = wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? before + wr->wr.atomic.compare_add
             : before == wr->wr.atomic.compare_add     ? wr->wr.atomic.swap
@@ -211,16 +233,18 @@ static enum ibv_wc_status do_atomic(const fabric_qp_t *qp, const fabric_request_
     return scatter(qp, request, (const uint8_t *)&before) ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR;
 }
 
-static enum ibv_wc_status one_sided(const fabric_qp_t *qp, const fabric_request_t *request, const fabric_qp_t *to,
+static enum ibv_wc_status one_sided(const fabric_qp_t *qp, const fabric_request_t *request, fabric_qp_t *to,
                                     const uint8_t *bytes, uint32_t length)
 {
     bool reads = request->wr.opcode == IBV_WR_RDMA_READ;
     int access = reads ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
     if (request->wr.opcode != IBV_WR_RDMA_WRITE && !reads)
         return do_atomic(qp, request, to);
-    uint8_t *at = memory(to->qp.qp_base.pd, request->wr.wr.rdma.rkey, request->wr.wr.rdma.remote_addr, length, access);
-    if (at == NULL || (to->access & access) == 0)
-        return IBV_WC_REM_ACCESS_ERR;
+    uint8_t *at = remote_memory(to, request->wr.wr.rdma.rkey, request->wr.wr.rdma.remote_addr, length, access);
+    if (at == NULL)
+        return refuse(to);
+    fabric_counts.reads += reads;
+    fabric_counts.writes += !reads;
     if (!reads) {
         memcpy(at, bytes, length);
         return IBV_WC_SUCCESS;
@@ -275,6 +299,15 @@ static void work(void)
 
 /* --------------------------------------------------------------------------------------------- posting */
 
+static void count_reads(const fabric_qp_t *qp)
+{
+    uint64_t reads = 1;
+    list_for_each(link, &qp->requests)
+        reads += container_of(link, fabric_request_t, link)->wr.opcode == IBV_WR_RDMA_READ;
+    if (reads > fabric_counts.most_reads)
+        fabric_counts.most_reads = reads;
+}
+
 static int take(fabric_qp_t *qp, const struct ibv_send_wr *wr, list_link_t *to)
 {
     fabric_request_t *request = calloc(1, sizeof(*request));
@@ -298,6 +331,8 @@ static int take(fabric_qp_t *qp, const struct ibv_send_wr *wr, list_link_t *to)
         fabric_counts.inlined++;
     }
     fabric_counts.requests++;
+    if (wr->opcode == IBV_WR_RDMA_READ)
+        count_reads(qp);
     fabric_counts.signalled += (wr->send_flags & IBV_SEND_SIGNALED) != 0;
     qp->used++;
     list_append(to, &request->link);

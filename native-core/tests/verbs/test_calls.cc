@@ -44,6 +44,12 @@ void breaks()
     fabric_script.fail_status = IBV_WC_RETRY_EXC_ERR;
     fabric_script.fail_request_at = 10 + static_cast<unsigned>(fabric_script.seed) * 17;
 }
+void resumes() { setenv("VBN_LINK_RESUME_TIMEOUT", "20s", 1); } /* else one lane alone does nothing by devices */
+void resumes_breaks()
+{
+    resumes();
+    breaks();
+}
 void very_lossy() { fabric_script.drop_ppm = 100000; }
 void lossy()
 {
@@ -58,7 +64,9 @@ INSTANTIATE_TEST_SUITE_P(Over, VerbsCalls,
                                            Case{"ud_infiniband", "ud", infiniband}, Case{"rc", "rc", nothing_special},
                                            Case{"rc_classic", "rc", classic},
                                            Case{"rc_nothing_inline", "rc", nothing_inline}, Case{"rc_late", "rc", late},
-                                           Case{"rc_lossy_signals", "rc", lossy}, Case{"hybrid", "rc,ud", nothing_special},
+                                           Case{"rc_lossy_signals", "rc", lossy},
+                                           Case{"rc_resumes", "rc", resumes},
+                                           Case{"rc_resumes_breaks", "rc", resumes_breaks}, Case{"hybrid", "rc,ud", nothing_special},
                                            Case{"hybrid_lossy", "rc,ud", lossy}, Case{"hybrid_breaks", "rc,ud", breaks}),
                          [](const auto &each) { return std::string(each.param.name); });
 

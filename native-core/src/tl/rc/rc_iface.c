@@ -19,7 +19,7 @@
 
 static void fill_caps(rc_iface_t *iface)
 {
-    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_BREAKS | TL_CAP_COSTLY,
+    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_BREAKS | TL_CAP_COSTLY | TL_CAP_NATIVE,
                               .packet_max = RC_PAYLOAD + TL_HEADER_MAX, .eager_best = RC_PAYLOAD,
                               .stream_chunk = RC_PAYLOAD - RC_HEADERS, .traffic = TRAFFIC_AT(TRAFFIC_RC), .latency_ns = 1500,
                               .mbytes_per_s = 10000, .copies = 2};
@@ -76,6 +76,7 @@ static void rc_close(tl_iface_t *base)
     map_free(&iface->by_remote);
     map_free(&iface->by_qp);
     verbs_places_close(&iface->places);
+    mem_device_end(iface->params.memory, &iface->device);
     if (iface->srq != NULL)
         (void)iface->verbs.port.api->destroy_srq(iface->srq);
     verbs_block_close(&iface->rx, &iface->verbs.port, &iface->verbs.pages);
@@ -105,6 +106,7 @@ static vbn_status_t rc_open(const tl_params_t *params, tl_iface_t **iface_p)
     iface->params = *params;
     iface->timer_fd = -1;
     init_lists(iface);
+    rc_native_open(iface);
     const verbs_sizes_t sizes = {.datagrams = SIGNALS, .receives = RECEIVES, .slots = VERBS_SLOTS_MAX,
                                  .large_bytes = RC_STRIDE};
     vbn_status_t status = verbs_iface_open(&iface->verbs, params, &sizes);
@@ -121,7 +123,6 @@ static vbn_status_t rc_open(const tl_params_t *params, tl_iface_t **iface_p)
         rc_close(&iface->base);
         return status;
     }
-    verbs_places_open(&iface->places, &iface->verbs.port, params->memory);
     fill_caps(iface);
     LOG_INFO(params->log, "rc over %s (%s)", iface->verbs.port.why, iface->verbs.port.reason);
     *iface_p = &iface->base;
@@ -348,4 +349,7 @@ const tl_ops_t tl_rc_ops = {
     .trust = rc_ep_trust,
     .disconnect = rc_ep_disconnect,
     .send = rc_send,
+    .expose = rc_native_expose,
+    .access = rc_native_access,
+    .ring = rc_native_ring,
 };

@@ -38,6 +38,7 @@ typedef struct rc_iface {
     tl_caps_t caps;
     verbs_iface_t verbs;
     verbs_places_t places;
+    mem_device_t device; /* what peers reach through it */
     struct ibv_srq *srq;
     verbs_block_t rx;
     uint32_t rx_depth;
@@ -85,6 +86,8 @@ typedef struct rc_ep {
     uint32_t signal_count;
     uint32_t sent, received; /* numbers of signals: of the first queued, of the last delivered */
     uint32_t remote_qpn, remote_psn, psn;
+    uint8_t remote_reads, reads_most; /* at a time: that the peer serves; that we may have under way */
+    uint8_t reads, accesses;          /* under way: reads, and all one-sided requests */
     const char *failed;
     uint8_t state; /* rc_state_t */
     uint8_t repeats;
@@ -118,6 +121,7 @@ void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
 vbn_status_t rc_qp_open(rc_ep_t *ep);
 vbn_status_t rc_qp_arm(rc_ep_t *ep);
 void rc_qp_close(rc_ep_t *ep);
+unsigned rc_qp_serves(const rc_iface_t *iface); /* reads and atomics of a peer at a time */
 void rc_qp_last_receive(rc_iface_t *iface, const struct ibv_qp *qp); /* the device's word that it holds none any more */
 void rc_qp_drained_look(rc_iface_t *iface, uint64_t now);
 
@@ -133,7 +137,16 @@ void rc_tick_soon(rc_iface_t *iface);
 vbn_status_t rc_send(tl_ep_t *base, const tl_packet_t *packet);
 void rc_send_nothing(rc_ep_t *ep); /* a message whose completion says that all before it arrived */
 void rc_ring(rc_ep_t *ep);
+void rc_ring_soon(rc_ep_t *ep); /* at once, or at the end of progress */
 void rc_sent(rc_iface_t *iface, const struct ibv_wc *wc);
+
+/* rc_native.c */
+void rc_native_open(rc_iface_t *iface);
+vbn_status_t rc_native_expose(tl_ep_t *base, uint64_t key_handle, mem_exposed_t *exposed_p);
+vbn_status_t rc_native_access(tl_ep_t *base, const tl_access_t *access, uint32_t *taken_p);
+void rc_native_ring(tl_ep_t *base);
+/* The request is done: bytes that came into a buffer go to their place. */
+void rc_native_finish(rc_ep_t *ep, const verbs_slot_t *slot);
 
 /* rc_iface.c */
 void rc_receive(rc_iface_t *iface, const struct ibv_wc *wc);

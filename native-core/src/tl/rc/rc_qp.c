@@ -12,12 +12,16 @@
 #define RETRIES 6u
 #define RNR_FOR_EVER 7u
 #define RNR_TIMER 12u /* 0.64 ms */
-#define READS_MOST 16u
 #define DRAIN_NS UINT64_C(1000000000)
 
-static uint8_t reads(int limit)
+static uint8_t reads(int limit, unsigned most)
 {
-    return (uint8_t)(limit <= 0 ? 1 : (unsigned)limit < READS_MOST ? (unsigned)limit : READS_MOST);
+    return (uint8_t)(limit <= 0 ? 1 : (unsigned)limit < most ? (unsigned)limit : most);
+}
+
+unsigned rc_qp_serves(const rc_iface_t *iface)
+{
+    return reads(iface->verbs.port.limits.max_qp_rd_atom, RC_READS_MOST);
 }
 
 static vbn_status_t change(const rc_ep_t *ep, struct ibv_qp_attr *attr, int mask, const char *what)
@@ -33,8 +37,7 @@ vbn_status_t rc_qp_open(rc_ep_t *ep)
     struct ibv_qp_init_attr attr = {.send_cq = iface->verbs.cq.cq, .recv_cq = iface->verbs.cq.cq, .srq = iface->srq,
                                     .qp_type = IBV_QPT_RC};
     struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = iface->verbs.port.number,
-                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                                                  IBV_ACCESS_REMOTE_ATOMIC};
+                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
     vbn_status_t status = verbs_sq_open(&ep->sq, &iface->verbs.slots, &iface->verbs.port, &attr, ep);
     if (status < 0)
         return status;
@@ -51,13 +54,15 @@ vbn_status_t rc_qp_open(rc_ep_t *ep)
 
 vbn_status_t rc_qp_arm(rc_ep_t *ep)
 {
-    const verbs_port_t *port = &rc_iface_of(ep->base.iface)->verbs.port;
+    const rc_iface_t *iface = rc_iface_of(ep->base.iface);
+    const verbs_port_t *port = &iface->verbs.port;
+    ep->reads_most = reads(port->limits.max_qp_init_rd_atom, ep->remote_reads);
     struct ibv_qp_attr receive = {.qp_state = IBV_QPS_RTR, .path_mtu = port->mtu, .dest_qp_num = ep->remote_qpn,
-                                  .rq_psn = ep->remote_psn, .max_dest_rd_atomic = reads(port->limits.max_qp_rd_atom),
+                                  .rq_psn = ep->remote_psn, .max_dest_rd_atomic = (uint8_t)rc_qp_serves(iface),
                                   .min_rnr_timer = RNR_TIMER};
     struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS, .timeout = TIMEOUT, .retry_cnt = RETRIES,
                                .rnr_retry = RNR_FOR_EVER, .sq_psn = ep->psn,
-                               .max_rd_atomic = reads(port->limits.max_qp_init_rd_atom)};
+                               .max_rd_atomic = ep->reads_most};
     verbs_port_route(port, &ep->remote, &receive.ah_attr);
     vbn_status_t status = change(ep, &receive, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,

@@ -31,8 +31,9 @@ void rc_ring(rc_ep_t *ep)
 }
 
 /* Posts now, or with the others at the end of progress. */
-static void ring_soon(rc_iface_t *iface, rc_ep_t *ep)
+void rc_ring_soon(rc_ep_t *ep)
 {
+    rc_iface_t *iface = rc_iface_of(ep->base.iface);
     if (!iface->in_progress)
         rc_ring(ep);
     else if (list_empty(&ep->ringing))
@@ -79,7 +80,7 @@ static bool in_place(rc_iface_t *iface, const tl_packet_t *packet, struct ibv_sg
     for (uint32_t i = 0; i < packet->iov_count; i++) {
         const struct iovec *iov = &packet->iov[i];
         sges[i + 1] = (struct ibv_sge){.addr = (uintptr_t)iov->iov_base, .length = (uint32_t)iov->iov_len};
-        if (iov->iov_len == 0 || !verbs_places_key(&iface->places, iov->iov_base, iov->iov_len, &sges[i + 1].lkey))
+        if (iov->iov_len == 0 || !verbs_places_key(&iface->places, iov->iov_base, iov->iov_len, false, &sges[i + 1].lkey))
             return false;
     }
     return true;
@@ -132,7 +133,7 @@ vbn_status_t rc_send(tl_ep_t *base, const tl_packet_t *packet)
     verbs_sq_add(&ep->sq, slot);
     counter_add(iface->params.counters, COUNTER_RC_TX_PACKETS, 1);
     counter_add(iface->params.counters, COUNTER_RC_TX_BYTES, packet->header_bytes + packet->payload_bytes);
-    ring_soon(iface, ep);
+    rc_ring_soon(ep);
     return placed ? VBN_INPROGRESS : VBN_OK;
 }
 
@@ -153,8 +154,15 @@ void rc_send_nothing(rc_ep_t *ep)
 static void release(rc_iface_t *iface, rc_ep_t *ep, verbs_slot_t *slot)
 {
     void *cookie = slot->cookie;
+    bool one_sided = slot->one_sided;
+    if (one_sided && ep->state == RC_READY)
+        rc_native_finish(ep, slot);
     verbs_slot_free(&iface->verbs.slots, slot);
-    if (cookie != NULL && ep->state == RC_READY)
+    if (cookie == NULL || ep->state != RC_READY)
+        return;
+    if (one_sided)
+        iface->params.upcalls.access_done(&ep->base, cookie);
+    else
         iface->params.upcalls.tx_done(&ep->base, cookie, VBN_OK);
 }
 

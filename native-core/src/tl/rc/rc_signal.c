@@ -30,6 +30,7 @@ static uint32_t write_signal(const rc_ep_t *ep, unsigned flags, uint8_t *bytes)
     if (ep->trusted && ep->sq.qp != NULL) {
         signal.qpn = ep->sq.qp->qp_num;
         signal.psn = ep->psn;
+        signal.reads = rc_qp_serves(iface);
     }
     uint32_t length = 0;
     if (queued != NULL && (flags & RC_SIGNAL_GONE) == 0) {
@@ -180,6 +181,7 @@ void rc_signal_receive(rc_iface_t *iface, const uint8_t *bytes, uint32_t length)
     if (ep->remote_qpn == 0) {
         ep->remote_qpn = signal.qpn;
         ep->remote_psn = signal.psn;
+        ep->remote_reads = (uint8_t)signal.reads;
     }
     ep->remote_armed = ep->remote_armed || (signal.flags & RC_SIGNAL_ARMED) != 0;
     acknowledged(ep, signal.received);

@@ -16,6 +16,7 @@ void rc_signal_encode(const rc_signal_t *signal, uint8_t bytes[RC_SIGNAL_BYTES])
     bytes[1] = (uint8_t)signal->flags;
     le_put_u16(bytes + 2, (uint16_t)signal->header_bytes);
     le_put_u16(bytes + 4, (uint16_t)signal->payload_bytes);
+    le_put_u16(bytes + 6, (uint16_t)signal->reads);
     le_put_u64(bytes + 8, signal->from);
     le_put_u64(bytes + 16, signal->to);
     le_put_u32(bytes + 24, signal->number);
@@ -27,19 +28,18 @@ void rc_signal_encode(const rc_signal_t *signal, uint8_t bytes[RC_SIGNAL_BYTES])
 
 bool rc_signal_decode(const uint8_t *bytes, uint32_t length, rc_signal_t *signal)
 {
-    if (length < RC_SIGNAL_BYTES || bytes[0] != RC_SIGNAL_VERSION || (bytes[1] & ~FLAGS) != 0 ||
-        le_get_u16(bytes + 6) != 0)
+    if (length < RC_SIGNAL_BYTES || bytes[0] != RC_SIGNAL_VERSION || (bytes[1] & ~FLAGS) != 0)
         return false;
     *signal = (rc_signal_t){.flags = bytes[1], .header_bytes = le_get_u16(bytes + 2),
                             .payload_bytes = le_get_u16(bytes + 4), .from = le_get_u64(bytes + 8),
                             .to = le_get_u64(bytes + 16), .number = le_get_u32(bytes + 24),
                             .received = le_get_u32(bytes + 28), .qpn = le_get_u32(bytes + 32),
-                            .psn = le_get_u32(bytes + 36)};
+                            .psn = le_get_u32(bytes + 36), .reads = le_get_u16(bytes + 6)};
     bool carries = signal->number != 0;
     return signal->header_bytes + signal->payload_bytes == length - RC_SIGNAL_BYTES &&
            (length > RC_SIGNAL_BYTES) == carries && length <= RC_SIGNAL_BYTES + TL_SIGNAL_MAX &&
            signal->header_bytes <= TL_HEADER_MAX && signal->from != 0 && signal->qpn <= VERBS_QPN_MAX &&
-           signal->psn <= VERBS_QPN_MAX &&
+           signal->psn <= VERBS_QPN_MAX && (signal->reads != 0) == (signal->qpn != 0) && signal->reads <= RC_READS_MOST &&
            verbs_address_decode(bytes + ADDRESS_AT, VERBS_ADDRESS_BYTES, &signal->address) == VBN_OK;
 }
 

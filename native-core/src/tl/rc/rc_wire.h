@@ -2,7 +2,8 @@
  * rc_wire.h - what goes over the wire besides packets' own bytes. Pure functions; any thread.
  *
  * Signal: a datagram by which two endpoints find each other; 72 bytes, then header and payload of the packet it carries.
- *    0 u8 version (1)  1 u8 flags  2 u16 header bytes  4 u16 payload bytes  6 u16 0
+ *    0 u8 version (2)  1 u8 flags  2 u16 header bytes  4 u16 payload bytes
+ *    6 u16 reads and atomics that the sender serves at a time; 0 only without a queue pair
  *    8 u64 sender's endpoint       16 u64 receiver's endpoint, 0: not known yet
  *   24 u32 number of the packet, 0: none   28 u32 last packet received   32 u32 queue pair, 0: none yet   36 u32 first PSN
  *   40 address of the sender's datagram queue pair, padded to 32
@@ -16,8 +17,9 @@
 #include "tl/tl.h"
 #include "tl/verbs/verbs_address.h"
 
-#define RC_SIGNAL_VERSION 1
+#define RC_SIGNAL_VERSION 2
 #define RC_SIGNAL_BYTES 72u
+#define RC_READS_MOST 16u
 #define RC_SIGNAL_ASK 1u   /* answer, also if there is nothing new */
 #define RC_SIGNAL_ARMED 2u /* the sender's queue pair takes what comes */
 #define RC_SIGNAL_GONE 4u  /* the sender's endpoint has ended */
@@ -27,7 +29,7 @@ typedef struct rc_signal {
     uint32_t header_bytes, payload_bytes;
     uint64_t from, to;
     uint32_t number, received;
-    uint32_t qpn, psn;
+    uint32_t qpn, psn, reads;
     verbs_address_t address;
 } rc_signal_t;
 

@@ -36,6 +36,16 @@ void verbs_places_look(verbs_places_t *places)
     places->latest = 0;
 }
 
+/* Kernels refuse to let devices write files on disks, but not to read them. */
+static bool enter(const verbs_places_t *places, verbs_place_t *place)
+{
+    void *address = mem_address(place->mem);
+    size_t bytes = mem_size(place->mem);
+    place->writable = mem_is_writable(place->mem) &&
+                      verbs_register(places->port, address, bytes, IBV_ACCESS_LOCAL_WRITE, &place->mr) == VBN_OK;
+    return place->writable || verbs_register(places->port, address, bytes, 0, &place->mr) == VBN_OK;
+}
+
 static bool add(verbs_places_t *places, const void *address, size_t length)
 {
     verbs_place_t *place = &places->array[places->count];
@@ -44,7 +54,7 @@ static bool add(verbs_places_t *places, const void *address, size_t length)
         return false;
     place->start = (uintptr_t)mem_address(place->mem);
     place->end = place->start + mem_size(place->mem);
-    if (verbs_register(places->port, mem_address(place->mem), mem_size(place->mem), 0, &place->mr) < 0) {
+    if (!enter(places, place)) {
         LOG_INFO(places->port->log, "data is copied on its way to the device: %s", err_text());
         places->refused = true;
         mem_unhold(place->mem);
@@ -60,7 +70,7 @@ static bool holds(const verbs_place_t *place, const void *address, size_t length
     return start >= place->start && start < place->end && length <= place->end - start;
 }
 
-bool verbs_places_key(verbs_places_t *places, const void *address, size_t length, uint32_t *key_p)
+bool verbs_places_key(verbs_places_t *places, const void *address, size_t length, bool write, uint32_t *key_p)
 {
     bool found = places->latest < places->count && holds(&places->array[places->latest], address, length);
     for (unsigned i = 0; !found && i < places->count; i++) {
@@ -70,5 +80,5 @@ bool verbs_places_key(verbs_places_t *places, const void *address, size_t length
     if (!found && !add(places, address, length))
         return false;
     *key_p = places->array[places->latest].mr->lkey;
-    return true;
+    return !write || places->array[places->latest].writable;
 }

@@ -327,8 +327,9 @@ vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t byte
 {
     char what[64];
     errno = 0;
-    *mr_p = port->api->register_memory(port->pd, address, bytes, (uintptr_t)address,
-                                       access | (unsigned)IBV_ACCESS_RELAXED_ORDERING);
+    if ((access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) == 0)
+        access |= (unsigned)IBV_ACCESS_RELAXED_ORDERING;
+    *mr_p = port->api->register_memory(port->pd, address, bytes, (uintptr_t)address, access);
     if (*mr_p != NULL)
         return VBN_OK;
     snprintf(what, sizeof(what), "registering %zu bytes", bytes);

@@ -44,8 +44,9 @@ void verbs_port_close(verbs_port_t *port);
 /* The route to a peer's port. */
 void verbs_port_route(const verbs_port_t *port, const verbs_address_t *to, struct ibv_ah_attr *route);
 
-/* Memory for the device, with the cure when locked memory is what is missing. The device may write it in any order (relaxed
- * ordering, where there is such a thing): only a completion says that the bytes are there. */
+/* Memory for the device, with the cure when locked memory is what is missing. Unless peers reach it the device may write it
+ * in any order (relaxed ordering, where there is such a thing): only a completion says that the bytes are there. What peers
+ * write is in order, because what they send afterwards may come over another queue pair. */
 vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t bytes, unsigned access, struct ibv_mr **mr_p);
 /* "creating X on mlx5_0:1: <errno>" */
 vbn_status_t verbs_failed(const verbs_port_t *port, const char *what, int error);

@@ -103,8 +103,8 @@ verbs_slot_t *verbs_sq_take(verbs_sq_t *sq, size_t bytes)
     if (slot == NULL || sq->used >= VERBS_DEPTH)
         return NULL;
     slot->large = bytes > VERBS_SMALL;
-    slot->buffer = verbs_pool_get(slot->large ? &slots->large : &slots->small);
-    if (slot->buffer == NULL)
+    slot->buffer = bytes == 0 ? NULL : verbs_pool_get(slot->large ? &slots->large : &slots->small);
+    if (slot->buffer == NULL && bytes > 0)
         return NULL;
     slots->free = slot->next;
     slots->free_count--;
@@ -112,6 +112,8 @@ verbs_slot_t *verbs_sq_take(verbs_sq_t *sq, size_t bytes)
     slot->sq = sq;
     slot->next = NULL;
     slot->cookie = NULL;
+    slot->scatter = NULL;
+    slot->one_sided = false;
     return slot;
 }
 
@@ -154,9 +156,12 @@ verbs_slot_t *verbs_sq_pop(verbs_sq_t *sq)
 
 /* --------------------------------------------------------------------------------------------- posting */
 
-static uint32_t length_of(const verbs_slot_t *slot)
+/* What an unknown end keeps from others: buffers, payload of packets. */
+static uint32_t held_by(const verbs_slot_t *slot)
 {
     uint32_t bytes = 0;
+    if ((slot->wr.send_flags & IBV_SEND_INLINE) != 0 || (slot->one_sided && slot->buffer == NULL))
+        return 0;
     for (int i = 0; i < slot->wr.num_sge; i++)
         bytes += slot->sges[i].length;
     return bytes;
@@ -193,7 +198,7 @@ static void ask_for_completions(verbs_sq_t *sq)
     uint32_t every = interval(sq->slots);
     for (verbs_slot_t *slot = sq->pending; slot != NULL; slot = slot->next) {
         sq->unsignalled++;
-        sq->unsignalled_bytes += (slot->wr.send_flags & IBV_SEND_INLINE) != 0 ? 0 : length_of(slot);
+        sq->unsignalled_bytes += held_by(slot);
         sq->waited = sq->waited || slot->cookie != NULL;
         bool ask = sq->unsignalled >= every || sq->unsignalled_bytes >= HELD_BYTES || (slot->next == NULL && sq->waited);
         if (!ask)

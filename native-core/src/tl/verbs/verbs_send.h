@@ -34,7 +34,9 @@ typedef struct verbs_slot {
     struct verbs_slot *next; /* in the queue, or among the free ones */
     uint8_t *buffer;
     void *cookie;
-    bool large; /* which pool the buffer is of */
+    const struct iovec *scatter; /* one-sided: where bytes read into the buffer go, else NULL */
+    bool large;     /* which pool the buffer is of */
+    bool one_sided; /* no packet */
 } verbs_slot_t;
 
 typedef struct verbs_slots {
@@ -71,7 +73,7 @@ struct ibv_qp *verbs_sq_leave(verbs_sq_t *sq); /* frees the slots; the queue pai
 
 bool verbs_sq_waited(const verbs_sq_t *sq); /* is there a slot with a cookie? */
 
-/* A slot with a buffer of `bytes`; NULL: not now. */
+/* A slot with a buffer of `bytes`, 0: without; NULL: not now. */
 verbs_slot_t *verbs_sq_take(verbs_sq_t *sq, size_t bytes);
 void verbs_sq_give_back(verbs_sq_t *sq, verbs_slot_t *slot); /* taken, not added */
 /* wr without wr_id and flags; sges[0 .. num_sge-1]; the local key of the first one is filled in if it is the buffer. */

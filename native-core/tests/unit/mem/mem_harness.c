@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mem_harness.c - see mem_harness.h. */
+#include "mem/expose.h"
 #include "mem/mem.h"
 #include "mem/slab.h"
 
@@ -161,4 +162,77 @@ void *bench_import_address(void *import)
 void bench_import_release(void *import)
 {
     mem_import_release(import);
+}
+
+/* --------------------------------------------------------------------------------------------- devices */
+
+#define SERVED 32u
+
+struct bench_device {
+    bench_t *bench;
+    mem_device_t device;
+    unsigned access[SERVED]; /* 0: not served */
+    unsigned count;
+    _Atomic unsigned serves;
+    bool refuse;
+};
+
+static vbn_status_t serve(void *arg, void *address, size_t bytes, unsigned access, void **handle_p, uint32_t *key_p)
+{
+    bench_device_t *device = arg;
+    (void)address;
+    (void)bytes;
+    if (device->refuse || device->count == SERVED)
+        return err_set(VBN_ERR_LIMIT, "the device is full");
+    device->access[device->count] = access;
+    *key_p = device->count;
+    *handle_p = &device->access[device->count++];
+    device->serves++;
+    return VBN_OK;
+}
+
+static void hide(void *arg, void *handle)
+{
+    *(unsigned *)handle = 0;
+    ((bench_device_t *)arg)->serves--;
+}
+
+bench_device_t *bench_device_open(bench_t *bench)
+{
+    bench_device_t *device = calloc(1, sizeof(*device));
+    if (device == NULL)
+        abort();
+    device->bench = bench;
+    device->device = (mem_device_t){.add = serve, .remove = hide, .arg = device};
+    mem_device_init(&device->device);
+    return device;
+}
+
+void bench_device_end(bench_device_t *device)
+{
+    mem_device_end(device->bench->registry, &device->device);
+    free(device);
+}
+
+void bench_device_refuse(bench_device_t *device, bool refuse)
+{
+    device->refuse = refuse;
+}
+
+unsigned bench_device_serves(const bench_device_t *device)
+{
+    return device->serves;
+}
+
+vbn_status_t bench_expose(bench_device_t *device, uint64_t key, uint32_t *device_key_p, uint64_t *address_p,
+                          unsigned *access_p)
+{
+    mem_exposed_t exposed;
+    vbn_status_t status = mem_expose(device->bench->registry, &device->device, key, &exposed);
+    if (status != VBN_OK)
+        return status;
+    *device_key_p = exposed.key;
+    *address_p = exposed.address;
+    *access_p = device->access[exposed.key];
+    return VBN_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef VBN_TEST_MEM_HARNESS_H
 #define VBN_TEST_MEM_HARNESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,16 @@ vbn_status_t bench_import(bench_t *bench, const void *blob, size_t length, int f
 void bench_import_from(bench_t *bench, uint64_t source);
 void *bench_import_address(void *import);
 void bench_import_release(void *import);
+
+/* A device of which nothing is real: what it serves is counted, what it is to refuse it refuses. */
+typedef struct bench_device bench_device_t;
+bench_device_t *bench_device_open(bench_t *bench);
+void bench_device_end(bench_device_t *device); /* serves nothing any more, and is freed */
+void bench_device_refuse(bench_device_t *device, bool refuse);
+unsigned bench_device_serves(const bench_device_t *device);
+/* Device key and address of the key's range; the rights of the registration in *access_p. */
+vbn_status_t bench_expose(bench_device_t *device, uint64_t key, uint32_t *device_key_p, uint64_t *address_p,
+                          unsigned *access_p);
 
 vbn_status_t mem_revoke(vbn_mem_t *mem);
 vbn_status_t mem_free(vbn_mem_t *mem);

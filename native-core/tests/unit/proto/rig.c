@@ -8,6 +8,7 @@
 
 #include "link/link_fast.h"
 #include "proto/proto_private.h"
+#include "rig_devices.h"
 #include "tl/claim.h"
 
 #define RIG_SOURCE 7u /* either side imports from one peer only */
@@ -69,6 +70,7 @@ struct rig {
     uint32_t claims_used[2];
     int copies_left[2];
     bool absent;
+    rig_devices_t *devices; /* NULL: none */
     uint64_t now_ms;
     uint64_t sunk;
     unsigned tags_delivered[2];
@@ -125,6 +127,8 @@ rig_t *rig_open(const rig_options_t *options)
         list_init(&rig->peer[i].inbox);
         list_init(&rig->peer[i].flushes);
     }
+    if (options->devices)
+        rig->devices = rig_devices_open(rig->memory);
     return rig;
 }
 
@@ -152,6 +156,8 @@ void rig_kill(rig_t *rig, int side, vbn_status_t status)
         flush->done(flush->arg, status);
         free(flush);
     }
+    if (rig->devices != NULL)
+        rig_devices_break(rig->devices);
     rig->params[side].upcalls.peer_down(rig->proto[side], peer, status);
 }
 
@@ -162,6 +168,7 @@ void rig_close(rig_t *rig)
         rig_kill(rig, i, VBN_ERR_CLOSED);
     while ((link = list_pop(&rig->imports)) != NULL)
         free(container_of(link, import_request_t, link));
+    rig_devices_close(rig->devices);
     for (int i = 0; i < 2; i++) {
         proto_engine_close(rig->proto[i]);
         free(rig->peer[i].head.upper);
@@ -301,7 +308,7 @@ void rig_run(rig_t *rig)
 {
     unsigned moved;
     do {
-        moved = 0;
+        moved = rig->devices != NULL && rig_devices_step(rig->devices);
         for (int i = 0; i < 2; i++) {
             moved += rig_deliver(rig, i);
             if (proto_busy(rig->proto[i]))
@@ -403,6 +410,16 @@ void rig_imports_map(rig_t *rig)
         request->func(request->arg, status, import);
         free(request);
     }
+}
+
+bool rig_devices_turn(rig_t *rig)
+{
+    return rig->devices != NULL && rig_devices_step(rig->devices);
+}
+
+void rig_break_devices(rig_t *rig)
+{
+    rig_devices_break(rig->devices);
 }
 
 void rig_fail_copies(rig_t *rig, int side, int after)
@@ -514,6 +531,42 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
 bool link_ready(const vbn_peer_t *peer)
 {
     return peer->rig->ready;
+}
+
+uint32_t link_native(const vbn_peer_t *peer)
+{
+    const rig_t *rig = peer->rig;
+    return rig->devices != NULL && rig->ready && peer->down == VBN_OK ? rig_devices_connection(rig->devices) : 0;
+}
+
+bool link_native_possible(const vbn_peer_t *peer)
+{
+    return peer->rig->devices != NULL;
+}
+
+vbn_status_t link_access(vbn_peer_t *peer, uint32_t connection, const link_access_t *access, uint32_t *taken_p)
+{
+    return rig_devices_access(peer->rig->devices, peer->side, connection, access, taken_p);
+}
+
+void link_ring(vbn_peer_t *peer, uint32_t connection)
+{
+    (void)peer;
+    (void)connection;
+}
+
+vbn_status_t link_expose(vbn_peer_t *peer, uint32_t connection, uint64_t key_handle, mem_exposed_t *exposed_p)
+{
+    if (peer->rig->devices == NULL)
+        return err_set(VBN_ERR_UNSUPPORTED, "the rig has no devices");
+    return rig_devices_expose(peer->rig->devices, peer->side, connection, key_handle, exposed_p);
+}
+
+void link_native_end(vbn_peer_t *peer, uint32_t connection)
+{
+    rig_devices_t *devices = peer->rig->devices;
+    if (devices != NULL && rig_devices_connection(devices) == connection)
+        rig_devices_break(devices);
 }
 
 void link_promote(vbn_peer_t *peer)

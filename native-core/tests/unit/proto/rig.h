@@ -32,6 +32,7 @@ typedef struct rig_options {
     bool not_ready; /* link_ready() is false until the first delivery */
     bool direct;    /* link_direct() works, */
     bool copies;    /* with copies between the two "processes" */
+    bool devices;   /* that serve memory to the other side */
     bool import_fails; /* link says that it can map; the answer comes from rig_imports_answer or rig_imports_map */
 } rig_options_t;
 
@@ -61,6 +62,8 @@ bool rig_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access);
 vbn_key_t *rig_import(rig_t *rig, int side, vbn_mem_t *mem, size_t offset, size_t length, unsigned access);
 void rig_imports_answer(rig_t *rig); /* import_fails: answers what is pending */
 void rig_imports_map(rig_t *rig);    /* answers it by really mapping the memory */
+bool rig_devices_turn(rig_t *rig);  /* the devices carry out one transfer; false when there was none */
+void rig_break_devices(rig_t *rig); /* their connection breaks; another one is there at once */
 void rig_fail_copies(rig_t *rig, int side, int after); /* this side's link_copy fails after so many; -1: never */
 bool rig_progress(rig_t *rig, int side);                /* one proto_progress; true when something happened */
 bool rig_busy(rig_t *rig, int side);

@@ -30,7 +30,9 @@ Case draw(std::mt19937_64 &random)
     c.path.segment_bytes = 256 + below(300000);
     c.path.whole_max = 64 + below(66000);
     c.path.map = below(2) == 0;
-    c.ways = 1 + below(MODEL_BIT(MODEL_WAYS) - 1);
+    do
+        c.ways = (1 + below(MODEL_BIT(MODEL_WAYS) - 1)) & ~MODEL_BIT(MODEL_NATIVE); /* no way of a message */
+    while (c.ways == 0);
     return c;
 }
 
@@ -176,7 +178,7 @@ TEST(Model, compressing_pays_on_slow_links_only)
 {
     model_host_t host{100, 100, 200, 2500}; /* 400 MB/s */
     auto pays = [&](uint32_t mbytes_per_s) {
-        model_path_t path{20000, 600, 200 + 1000000 / mbytes_per_s, 262144, 16384, false};
+        model_path_t path{20000, 600, 200 + 1000000 / mbytes_per_s, 1000000 / mbytes_per_s, 262144, 16384, false};
         return model_packing_pays(&host, &path);
     };
     EXPECT_TRUE(pays(12));
@@ -191,13 +193,13 @@ TEST(Model, compressing_pays_on_slow_links_only)
 TEST(Model, a_message_goes_whole_while_copying_it_out_costs_less_than_asking_for_it)
 {
     model_host_t host{100, 100, 200, 2500};
-    model_path_t shm{200, 100, 200, 8192, 8192, true};
+    model_path_t shm{200, 100, 200, 0, 8192, 8192, true};
     model_t model;
     model_message(&model, &host, &shm, MODEL_BIT(MODEL_WHOLE) | MODEL_BIT(MODEL_STREAM));
     EXPECT_NEAR(static_cast<double>(model_whole_limit(&model, 0, 8192)), 4000, 10);
     EXPECT_EQ(model_best(&model, 8193)->way, MODEL_STREAM);
     EXPECT_EQ(model_best(&model, uint64_t{1} << 40)->way, MODEL_STREAM);
-    model_path_t tcp{20000, 600, 400, 262144, 16384, false};
+    model_path_t tcp{20000, 600, 400, 200, 262144, 16384, false};
     model_message(&model, &host, &tcp, MODEL_BIT(MODEL_WHOLE) | MODEL_BIT(MODEL_STREAM));
     EXPECT_EQ(model_whole_limit(&model, 0, 16384), 16384u);
 }
@@ -205,7 +207,7 @@ TEST(Model, a_message_goes_whole_while_copying_it_out_costs_less_than_asking_for
 TEST(Model, one_copy_beats_two_and_two_processes_beat_one_when_there_is_enough_to_copy)
 {
     model_host_t host{100, 100, 200, 2500};
-    model_path_t shm{200, 100, 200, 8192, 8192, true};
+    model_path_t shm{200, 100, 200, 0, 8192, 8192, true};
     unsigned all = MODEL_BIT(MODEL_WAYS) - 1;
     model_t model;
     model_message(&model, &host, &shm, all);
@@ -217,10 +219,21 @@ TEST(Model, one_copy_beats_two_and_two_processes_beat_one_when_there_is_enough_t
     shm.map = false;
     model_message(&model, &host, &shm, MODEL_BIT(MODEL_PUT) | MODEL_BIT(MODEL_STREAM));
     EXPECT_EQ(model_best(&model, 1u << 20)->way, MODEL_STREAM) << "a put by packets costs a stream and more";
-    model_access(&model, &host, &shm, true);
+    model_access(&model, &host, &shm, MODEL_BIT(MODEL_GET));
     EXPECT_EQ(model_best(&model, 8)->way, MODEL_GET);
-    model_access(&model, &host, &shm, false);
+    model_access(&model, &host, &shm, 0);
     EXPECT_EQ(model_best(&model, 8)->way, MODEL_STREAM);
+}
+
+TEST(Model, devices_save_the_copies_and_the_owners_processor)
+{
+    model_host_t host{100, 100, 200, 2500};
+    model_path_t rc{1500, 0, 300, 100, 8064, 8192, false};
+    model_t model;
+    model_access(&model, &host, &rc, MODEL_BIT(MODEL_NATIVE));
+    EXPECT_EQ(model_best(&model, 1)->way, MODEL_NATIVE);
+    EXPECT_EQ(model_ns(model_find(&model, MODEL_NATIVE), 1000000), 3000u + 100000u);
+    EXPECT_GT(model_ns(model_find(&model, MODEL_STREAM), 1000000), 300000u);
 }
 
 } // namespace

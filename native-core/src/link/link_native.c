@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * link_native.c - transfers that devices carry out, over the lane of a peer that has such a device at both ends.
+ *
+ * Nothing of them is kept: those under way over a lane that goes end with an error, and whoever asked for them does it in
+ * another way. A lane that is to be dropped waits for them (lane->under_way). Because the peer's device ends the connection
+ * when it refuses an access, such lanes are used only where their loss is not the loss of the peer. */
+#include "link/link_private.h"
+
+static bool usable(const vbn_peer_t *peer, const link_lane_t *lane)
+{
+    return lane->native && lane->hs == NULL && lane->welcome == NULL && lane->ep != NULL && !lane->dropping && lane->kept &&
+           (link_rails_others(peer, lane) || peer->engine->params.settings->link_resume_timeout > 0);
+}
+
+uint32_t link_native(const vbn_peer_t *peer)
+{
+    if (peer->arq == NULL || peer->state != PEER_READY)
+        return 0;
+    for (const link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)
+        if (usable(peer, lane))
+            return lane->remote_connection;
+    return 0;
+}
+
+bool link_native_possible(const vbn_peer_t *peer)
+{
+    const link_engine_t *engine = peer->engine;
+    for (unsigned i = 0; i < engine->transport_count; i++)
+        if ((engine->transports[i].ops->caps(engine->transports[i].iface)->flags & TL_CAP_NATIVE) != 0)
+            return true;
+    return false;
+}
+
+static link_lane_t *lane_of(const vbn_peer_t *peer, uint32_t connection, bool ours)
+{
+    link_lane_t *lane = peer->lane;
+    while (lane != NULL && (!lane->native || lane->hs != NULL || lane->ep == NULL ||
+                            (ours ? lane->local_connection : lane->remote_connection) != connection))
+        lane = lane->next;
+    return lane;
+}
+
+vbn_status_t link_access(vbn_peer_t *peer, uint32_t connection, const link_access_t *access, uint32_t *taken_p)
+{
+    link_lane_t *lane = lane_of(peer, connection, false);
+    if (lane == NULL)
+        return err_set(VBN_ERR_PEER_LOST, "the connection to the peer's device is gone");
+    link_node_t *node = mpool_get(&peer->engine->nodes);
+    if (node == NULL)
+        return VBN_BUSY;
+    node->peer = peer;
+    node->done = access->done;
+    node->arg = access->arg;
+    node->resend.lane = lane;
+    const tl_access_t request = {.write = access->write, .key = access->key, .remote = access->remote, .iov = access->iov,
+                                 .iov_count = access->iov_count, .cookie = node};
+    vbn_status_t status = lane->ops->access(lane->ep, &request, taken_p);
+    if (status != VBN_INPROGRESS) {
+        mpool_put(&peer->engine->nodes, node);
+        return status;
+    }
+    list_append(&peer->engine->natives, &node->link);
+    lane->under_way++;
+    return status;
+}
+
+void link_ring(vbn_peer_t *peer, uint32_t connection)
+{
+    const link_lane_t *lane = lane_of(peer, connection, false);
+    if (lane != NULL)
+        lane->ops->ring(lane->ep);
+}
+
+static void end(link_node_t *node, vbn_status_t status)
+{
+    link_done_func_t done = node->done;
+    void *arg = node->arg;
+    list_remove(&node->link);
+    node->resend.lane->under_way--;
+    mpool_put(&node->peer->engine->nodes, node);
+    done(arg, status);
+}
+
+void link_native_done(tl_ep_t *ep, void *cookie)
+{
+    link_node_t *node = cookie;
+    vbn_peer_t *peer = node->peer;
+    (void)ep;
+    if (peer->arq != NULL)
+        peer->arq->heard_ns = link_now_ns(peer->engine); /* a sign of life, and use of the lane */
+    end(node, VBN_OK);
+    if (peer->arq != NULL && peer->arq->dropping > 0)
+        link_rails_drop_step(peer);
+}
+
+void link_native_lost(const link_lane_t *lane)
+{
+    list_link_t *head = &lane->engine->natives;
+    for (list_link_t *link = head->next, *next; link != head; link = next) {
+        next = link->next;
+        if (container_of(link, link_node_t, link)->resend.lane == lane)
+            end(container_of(link, link_node_t, link), VBN_ERR_PEER_LOST);
+    }
+}
+
+vbn_status_t link_expose(vbn_peer_t *peer, uint32_t connection, uint64_t key_handle, mem_exposed_t *exposed_p)
+{
+    const link_lane_t *lane = lane_of(peer, connection, true);
+    if (lane == NULL)
+        return err_set(VBN_ERR_UNSUPPORTED, "no device serves this connection");
+    return lane->ops->expose(lane->ep, key_handle, exposed_p);
+}
+
+void link_native_end(vbn_peer_t *peer, uint32_t connection)
+{
+    link_lane_t *lane = lane_of(peer, connection, true);
+    if (lane != NULL)
+        link_lane_broke(lane, VBN_ERR_PEER_LOST, "the peer has lost it");
+}

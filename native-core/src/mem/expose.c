@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * expose.c - see expose.h. */
+#include "mem/expose.h"
+
+#include <stdlib.h>
+
+#include "mem/mem_private.h"
+
+typedef struct mem_exposure {
+    list_link_t of_mem, of_device;
+    mem_device_t *device;
+    vbn_mem_t *mem;
+    void *handle;
+    unsigned access;
+    uint32_t key;
+} mem_exposure_t;
+
+void mem_device_init(mem_device_t *device)
+{
+    list_init(&device->exposures);
+}
+
+static void count_bytes(const vbn_mem_t *mem, uint64_t bytes)
+{
+    pthread_mutex_lock(&mem->registry->lock);
+    counter_add(mem->registry->counters, COUNTER_MEM_EXPOSED_BYTES, bytes);
+    pthread_mutex_unlock(&mem->registry->lock);
+}
+
+/* Lock of exposures held. */
+static mem_exposure_t *find(const vbn_mem_t *mem, const mem_device_t *device, unsigned access)
+{
+    list_for_each(link, &mem->exposures)
+    {
+        mem_exposure_t *exposure = container_of(link, mem_exposure_t, of_mem);
+        if (exposure->device == device && exposure->access == access)
+            return exposure;
+    }
+    return NULL;
+}
+
+/* Lock of exposures held. */
+static vbn_status_t make(vbn_mem_t *mem, mem_device_t *device, unsigned access, mem_exposure_t **exposure_p)
+{
+    mem_exposure_t *exposure = calloc(1, sizeof(*exposure));
+    if (exposure == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for an exposed memory");
+    vbn_status_t status = device->add(device->arg, mem_address(mem), mem_size(mem), access, &exposure->handle,
+                                      &exposure->key);
+    if (status < 0) {
+        free(exposure);
+        return status;
+    }
+    exposure->mem = mem;
+    exposure->device = device;
+    exposure->access = access;
+    list_append(&mem->exposures, &exposure->of_mem);
+    list_append(&device->exposures, &exposure->of_device);
+    count_bytes(mem, mem_size(mem));
+    *exposure_p = exposure;
+    return VBN_OK;
+}
+
+/* Lock of exposures held. */
+static void end(mem_exposure_t *exposure)
+{
+    exposure->device->remove(exposure->device->arg, exposure->handle);
+    count_bytes(exposure->mem, 0 - (uint64_t)mem_size(exposure->mem));
+    list_remove(&exposure->of_mem);
+    list_remove(&exposure->of_device);
+    free(exposure);
+}
+
+vbn_status_t mem_expose(mem_registry_t *registry, mem_device_t *device, uint64_t key_handle, mem_exposed_t *exposed_p)
+{
+    mem_key_rights_t rights;
+    mem_exposure_t *exposure = NULL;
+    pthread_mutex_lock(&registry->exposing);
+    vbn_status_t status = mem_key_rights(registry, key_handle, &rights);
+    if (status == VBN_OK && rights.mem->region != NULL)
+        status = err_set(VBN_ERR_UNSUPPORTED, "registered user memory is reached by packets only");
+    else if (status == VBN_OK)
+        exposure = find(rights.mem, device, rights.access);
+    if (status == VBN_OK && exposure == NULL)
+        status = make(rights.mem, device, rights.access, &exposure);
+    if (status == VBN_OK)
+        *exposed_p = (mem_exposed_t){.address = (uintptr_t)mem_address(rights.mem) + rights.offset,
+                                     .key = exposure->key};
+    pthread_mutex_unlock(&registry->exposing);
+    return status;
+}
+
+void mem_device_end(mem_registry_t *registry, mem_device_t *device)
+{
+    pthread_mutex_lock(&registry->exposing);
+    while (!list_empty(&device->exposures))
+        end(container_of(device->exposures.next, mem_exposure_t, of_device));
+    pthread_mutex_unlock(&registry->exposing);
+}
+
+void mem_unexpose(vbn_mem_t *mem)
+{
+    pthread_mutex_lock(&mem->registry->exposing);
+    while (!list_empty(&mem->exposures))
+        end(container_of(mem->exposures.next, mem_exposure_t, of_mem));
+    pthread_mutex_unlock(&mem->registry->exposing);
+}

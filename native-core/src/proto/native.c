@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * native.c - gets and puts that the devices of both sides carry out, without the owner's processor.
+ *
+ *   importer                                              owner
+ *   KEY_ASK: key, connection                      --->    registers the key's memory with its device (mem/expose.h)
+ *                                                 <---    KEY_TELL: address and key of the device, or STATUS
+ *   reads and writes by the device, pieces of a megabyte, up to proto.stream_depth at once
+ *
+ * Until the answer is there, and wherever else something is missing, operations go by packets. What the answer says holds for
+ * that connection. When it breaks, whatever of an operation was done already, all of it is done again by packets; for a put
+ * only when the owner has answered LANE_END: from then on nothing that comes late can overwrite later data. A key that was
+ * revoked breaks the connection, and the packets then say VBN_ERR_STALE.
+ *
+ * Order: a put counts as not sent until it is done (fence_enter), so what comes after a fence waits for it; and nothing goes
+ * this way while packets from before a fence are not answered. A put's signal is a packet, sent when the data is there. */
+#include <stdlib.h>
+
+#include "proto/proto_private.h"
+
+#define PIECE_MOST (UINT64_C(1) << 30) /* offered to the device, which takes as much as it likes */
+
+/* ------------------------------------------------------------------------------------------------ keys */
+
+/* A question under way. */
+struct key_ask {
+    vbn_op_t op;
+    vbn_key_t *key; /* NULL: nobody waits any more */
+    uint32_t connection;
+};
+
+static void told(vbn_op_t *op, vbn_status_t status, size_t length)
+{
+    key_ask_t *ask = container_of(op, key_ask_t, op);
+    vbn_key_t *key = ask->key;
+    (void)length;
+    if (key != NULL) {
+        key->ask = NULL;
+        key->native.connection = ask->connection; /* not asked again as long as it lives */
+        key->native.known = status == VBN_OK;
+    }
+    free(ask);
+}
+
+static void ask_owner(vbn_key_t *key, uint32_t connection)
+{
+    if (key->ask != NULL)
+        return;
+    key_ask_t *ask = calloc(1, sizeof(*ask));
+    if (ask == NULL)
+        return;
+    *ask = (key_ask_t){.op.done = told, .key = key, .connection = connection};
+    if (op_begin(&ask->op, key->peer, OP_KEY, NULL, 0, 0, true) != VBN_OK) {
+        free(ask);
+        return;
+    }
+    proto_op_t *op = op_of(&ask->op);
+    const proto_header_t header = {.type = PROTO_KEY_ASK, .op = op->handle, .target = connection,
+                                   .key = key->info.key_handle};
+    if (proto_send_header(key->peer, &header) >= 0) {
+        key->ask = ask;
+        return;
+    }
+    op_detach(op);
+    free(ask);
+}
+
+void native_forget(vbn_key_t *key)
+{
+    if (key->ask != NULL)
+        key->ask->key = NULL;
+    key->ask = NULL;
+}
+
+void native_rx_ask(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    mem_exposed_t exposed;
+    vbn_status_t status = link_expose(peer, (uint32_t)header->target, header->key, &exposed);
+    if (status < 0) {
+        LOG_DEBUG(engine->log, "no device serves a key to peer %016llx: %s", (unsigned long long)link_peer_uid(peer),
+                  err_text());
+        proto_send_status(peer, header->op, status, true, 0);
+        return;
+    }
+    const proto_header_t answer = {.type = PROTO_KEY_TELL, .op = header->op, .key = exposed.key,
+                                   .offset = exposed.address};
+    (void)proto_send_header(peer, &answer); /* a failure means that the peer is lost */
+}
+
+void native_rx_tell(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_op_t *op = op_find(engine, peer, header->op);
+    if (op == NULL || op->kind != OP_KEY) {
+        proto_blame(engine, peer, "the peer told of a key that was not asked for");
+        return;
+    }
+    const key_ask_t *ask = container_of(container_of((uint64_t *)op, vbn_op_t, priv), key_ask_t, op);
+    vbn_key_t *key = ask->key;
+    if (key != NULL && header->offset > UINT64_MAX - key->info.length) {
+        proto_blame(engine, peer, "the peer's device serves a key at an address that cannot be");
+        return;
+    }
+    if (key != NULL) {
+        key->native.address = header->offset;
+        key->native.key = (uint32_t)header->key;
+    }
+    op_complete(op, VBN_OK, 0);
+}
+
+/* ----------------------------------------------------------------------------------------- operations */
+
+void native_free(proto_op_t *op)
+{
+    mpool_put(&op->stream.engine->natives, op->stream.native);
+    op->stream.native = NULL;
+}
+
+static void later(proto_stream_t *s)
+{
+    list_remove(&s->active);
+    list_append(&s->engine->active, &s->active);
+}
+
+/* The data is there. */
+static void finish(proto_op_t *op)
+{
+    proto_stream_t *s = &op->stream;
+    if (op->kind == OP_GET || op->signal.key == 0) {
+        op_complete(op, VBN_OK, s->length);
+        return;
+    }
+    native_free(op);
+    s->kind = STREAM_PUT;
+    op->state = OP_RUNNING;
+    vbn_status_t status = handle_new(&s->engine->ops, op, &op->handle);
+    s->target = op->handle;
+    if (status == VBN_OK)
+        stream_pump(s); /* its last segment, without data */
+    else
+        op_complete(op, status, 0);
+}
+
+static void piece_done(void *arg, vbn_status_t status)
+{
+    proto_segment_t *segment = arg;
+    proto_stream_t *s = segment->stream;
+    proto_op_t *op = container_of(s, proto_op_t, stream);
+    mpool_put(&s->engine->segments, segment);
+    s->in_flight--;
+    if (op->state == OP_FINISHED) { /* the peer ended first */
+        stream_settle(s);
+        return;
+    }
+    if (status < 0 && s->status == VBN_OK)
+        s->status = status;
+    if (s->status != VBN_OK && s->in_flight == 0)
+        later(s); /* begun again, or the peer's end ends it */
+    else if (s->status == VBN_OK && s->moved < s->length)
+        native_pump(s);
+    else if (s->status == VBN_OK && s->in_flight == 0)
+        finish(op);
+}
+
+static bool send_piece(proto_stream_t *s)
+{
+    const proto_native_t *native = s->native;
+    proto_segment_t *segment = mpool_get(&s->engine->segments);
+    proto_cursor_t cursor = s->cursor;
+    uint32_t taken = 0;
+    if (segment == NULL)
+        return false;
+    segment->stream = s;
+    uint64_t left = s->length - s->moved;
+    (void)cursor_cut(&cursor, left < PIECE_MOST ? left : PIECE_MOST, segment->iov, &segment->iov_count);
+    bool write = container_of(s, const proto_op_t, stream)->kind == OP_PUT;
+    const link_access_t access = {.write = write, .key = native->key, .remote = native->address + s->moved,
+                                  .iov = segment->iov, .iov_count = segment->iov_count, .done = piece_done, .arg = segment};
+    vbn_status_t status = link_access(s->peer, native->connection, &access, &taken);
+    if (status == VBN_INPROGRESS) {
+        s->in_flight++;
+        s->moved += taken;
+        cursor_scatter(&s->cursor, NULL, taken); /* only moves on */
+        counter_add(s->engine->counters, write ? COUNTER_PUT_NATIVE_BYTES : COUNTER_GET_NATIVE_BYTES, taken);
+        return true;
+    }
+    mpool_put(&s->engine->segments, segment);
+    if (status < 0)
+        s->status = status;
+    return false;
+}
+
+void native_pump(proto_stream_t *s)
+{
+    bool sent = false;
+    while (s->status == VBN_OK && s->moved < s->length && s->in_flight < s->engine->stream_depth && send_piece(s))
+        sent = true;
+    if (sent)
+        link_ring(s->peer, s->native->connection);
+    if (s->in_flight == 0)
+        later(s); /* no room, or no connection any more */
+}
+
+/* All of it again, by packets. */
+static void begin_again(proto_op_t *op)
+{
+    proto_stream_t *s = &op->stream;
+    uint32_t connection = s->native->connection;
+    native_free(op);
+    counter_add(s->engine->counters, COUNTER_NATIVE_REDONE, 1);
+    s->kind = op->kind == OP_PUT ? STREAM_PUT : STREAM_PULL;
+    s->cursor.index = 0;
+    s->cursor.offset = 0;
+    s->moved = 0;
+    s->status = VBN_OK;
+    op->state = OP_ENDING;
+    vbn_status_t status = VBN_OK;
+    if (op->kind == OP_GET) {
+        status = rma_send(op);
+    } else if ((status = handle_new(&s->engine->ops, op, &op->handle)) == VBN_OK) {
+        const proto_header_t header = {.type = PROTO_LANE_END, .op = op->handle, .target = connection};
+        status = proto_send_header(s->peer, &header);
+    }
+    if (status < 0)
+        op_complete(op, status, 0);
+}
+
+void native_run(proto_stream_t *s)
+{
+    if (s->status != VBN_OK && s->in_flight == 0)
+        begin_again(container_of(s, proto_op_t, stream));
+    else
+        native_pump(s);
+}
+
+bool native_start(vbn_key_t *key, proto_op_t *op)
+{
+    proto_stream_t *s = &op->stream;
+    proto_engine_t *engine = s->engine;
+    if (s->length == 0 || op->kind == OP_ATOMIC || key->info.by_packets || !cursor_is_list(&s->cursor))
+        return false;
+    uint32_t connection = link_native(s->peer);
+    if (connection == 0) {
+        if (s->length >= cost_limits(engine, s->peer)->native_from)
+            link_promote(s->peer);
+        return false;
+    }
+    if (key->native.connection != connection) {
+        ask_owner(key, connection);
+        return false;
+    }
+    if (!key->native.known || !fence_allows_copy(proto_peer_of(s->peer), s->epoch) ||
+        (s->native = mpool_get(&engine->natives)) == NULL)
+        return false;
+    *s->native = (proto_native_t){.address = key->native.address + s->key_offset, .key = key->native.key,
+                                  .connection = connection};
+    s->kind = STREAM_NATIVE;
+    op->state = OP_NATIVE;
+    native_pump(s);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------ a connection that broke */
+
+void native_rx_end(vbn_peer_t *peer, const proto_header_t *header)
+{
+    link_native_end(peer, (uint32_t)header->target);
+    proto_send_status(peer, header->op, VBN_OK, true, 0); /* last: nothing comes over it any more */
+}
