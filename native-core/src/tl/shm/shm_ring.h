@@ -15,7 +15,8 @@
  *
  * Slot word: tag 16 bits (position + 1) | header bytes 12 | payload bytes 24 | kind 2 | zero 10. One 64-bit release
  * store publishes a packet, one acquire load takes all that the consumer must check; nothing is read twice. No index
- * comes from the other side except `consumed`, which is checked. Chunk numbers are counted by both sides.
+ * comes from the other side except `consumed`, which is checked. Chunk numbers are counted by both sides:
+ * positions say how many are in use and wrap around, `chunk` is the next one (the number of chunks need not divide 2^32).
  *
  * Invariants: R1 position - consumed <= slots. R2 chunk_position - chunks consumed <= chunks. R3 a slot's tag is never
  * `position + 1` before the packet of this lap is complete (a slot is reused after 16 laps of 16-bit tags at the
@@ -96,6 +97,7 @@ typedef struct shm_tx {
     uint32_t counted; /* as position, without the short packets that the statistics do not know yet */
     uint64_t short_bytes; /* payload of those */
     uint32_t chunk_position;
+    uint32_t chunk;    /* the next one, below geometry.chunks */
     uint32_t consumed; /* last checked value of the consumer's */
     uint32_t chunks_consumed;
     bool light;
@@ -109,6 +111,7 @@ typedef struct shm_rx {
     shm_geometry_t geometry;
     uint32_t position;
     uint32_t chunk_position;
+    uint32_t chunk; /* as the producer's */
     uint32_t published;
     uint32_t chunks_published;
     uint32_t mask;    /* slots - 1 */
@@ -140,6 +143,11 @@ vbn_status_t shm_tx_refresh(shm_tx_t *tx);
 static inline uint32_t shm_align64(uint32_t bytes)
 {
     return (bytes + 63u) & ~63u;
+}
+
+static inline uint32_t shm_next_chunk(uint32_t chunk, const shm_geometry_t *geometry)
+{
+    return chunk + 1 == geometry->chunks ? 0 : chunk + 1;
 }
 
 static inline bool shm_tx_slot_free(const shm_tx_t *tx)
@@ -200,10 +208,11 @@ static inline vbn_status_t shm_tx_put(shm_tx_t *tx, const void *header, uint32_t
         shm_tx_publish(tx, header_bytes, payload_bytes, SHM_INLINE);
         return VBN_OK;
     }
-    uint8_t *chunk = tx->chunks + (size_t)(tx->chunk_position % tx->geometry.chunks) * tx->geometry.stride;
+    uint8_t *chunk = tx->chunks + (size_t)tx->chunk * tx->geometry.stride;
     memcpy(chunk, header, header_bytes);
     shm_gather(chunk + shm_align64(header_bytes), iov, count);
     tx->chunk_position++;
+    tx->chunk = shm_next_chunk(tx->chunk, &tx->geometry);
     shm_tx_publish(tx, header_bytes, payload_bytes, SHM_CHUNK);
     return VBN_OK;
 }
@@ -252,7 +261,7 @@ static inline int shm_rx_peek(const shm_rx_t *rx, shm_frame_t *frame)
     if (frame->kind != SHM_CHUNK || frame->header_bytes > SHM_HEADER_MAX ||
         shm_align64(frame->header_bytes) + frame->payload_bytes > rx->geometry.stride)
         return -1;
-    const uint8_t *chunk = rx->chunks + (size_t)(rx->chunk_position % rx->geometry.chunks) * rx->geometry.stride;
+    const uint8_t *chunk = rx->chunks + (size_t)rx->chunk * rx->geometry.stride;
     frame->header = chunk;
     frame->payload = chunk + shm_align64(frame->header_bytes);
     return 1;
@@ -313,7 +322,10 @@ static inline bool shm_rx_publish(shm_rx_t *rx)
 static inline bool shm_rx_consume(shm_rx_t *rx, const shm_frame_t *frame)
 {
     rx->position++;
-    rx->chunk_position += frame->kind == SHM_CHUNK;
+    if (frame->kind == SHM_CHUNK) {
+        rx->chunk_position++;
+        rx->chunk = shm_next_chunk(rx->chunk, &rx->geometry);
+    }
     return rx->position - rx->published >= rx->quarter ||
            rx->chunk_position - rx->chunks_published >= rx->geometry.chunks / 4;
 }

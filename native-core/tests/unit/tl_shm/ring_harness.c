@@ -91,6 +91,15 @@ static void *zeroed(size_t bytes)
     return memory;
 }
 
+/* As after 2^32 packets: all counters wrap around soon. Chunk numbers start anywhere. */
+static void start_late(shm_tx_t *tx, shm_rx_t *rx)
+{
+    uint32_t late = UINT32_MAX - 500;
+    tx->chunk_position = tx->chunks_consumed = late;
+    rx->chunk_position = rx->chunks_published = late;
+    (void)shm_rx_publish(rx);
+}
+
 long ring_two_threads(uint32_t slots, uint32_t chunks, uint32_t packets, uint32_t payload_max)
 {
     shm_geometry_t geometry = {slots, chunks, shm_ring_stride(payload_max + SHM_HEADER_MAX)};
@@ -101,8 +110,10 @@ long ring_two_threads(uint32_t slots, uint32_t chunks, uint32_t packets, uint32_
     shm_rx_create(&rx, memory, &geometry, false);
     pthread_t thread;
     long wrong = -1;
-    if (shm_tx_attach(&job.tx, memory, bytes, geometry.stride, false) == VBN_OK &&
-        pthread_create(&thread, NULL, produce, &job) == 0) {
+    bool attached = shm_tx_attach(&job.tx, memory, bytes, geometry.stride, false) == VBN_OK;
+    if (attached)
+        start_late(&job.tx, &rx);
+    if (attached && pthread_create(&thread, NULL, produce, &job) == 0) {
         wrong = consume(&rx, &job);
         pthread_join(thread, NULL);
     }

@@ -15,6 +15,12 @@ TEST(ShmRing, TwoThreadsPassPacketsInOrderThroughASmallRing)
     EXPECT_EQ(ring_two_threads(8, 4, 20000, 3000), 0);
 }
 
+TEST(ShmRing, ChunkCountersMayWrapAroundWhateverTheNumberOfChunks)
+{
+    for (uint32_t chunks = 4; chunks <= 8; chunks++)
+        EXPECT_EQ(ring_two_threads(64, chunks, 5000, 3000), 0) << chunks;
+}
+
 TEST(ShmRing, TagsMayWrapAroundSixteenBits)
 {
     EXPECT_EQ(ring_two_threads(64, 32, 200000, 100), 0);
