@@ -104,8 +104,8 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg);
     uint32_t tx_acked, rx_acked; /* all before it is acknowledged: by the peer, and to the peer */                      \
     uint32_t window;             /* most packets unacknowledged */                                                      \
     uint32_t owed_most;          /* a quarter of it: when more are owed, an ACK goes out at once */                     \
-    void *upper;                 /* upper_bytes of state */                                                             \
     const tl_caps_t *caps;       /* of the chosen transport; of the likely one while not READY; never NULL */
+#define LINK_PEER_BYTES 208 /* of a peer, without the state of the layer above, which follows */
 typedef struct link_peer_head {
     LINK_PEER_HEAD
 } link_peer_head_t;
@@ -115,9 +115,10 @@ static inline void *link_peer_upper_engine(const vbn_peer_t *peer)
     return ((const link_peer_head_t *)peer)->upper_engine;
 }
 
+/* upper_bytes of state. */
 static inline void *link_peer_upper(const vbn_peer_t *peer)
 {
-    return ((const link_peer_head_t *)peer)->upper;
+    return (char *)(uintptr_t)peer + LINK_PEER_BYTES;
 }
 
 static inline const tl_caps_t *link_caps(const vbn_peer_t *peer)

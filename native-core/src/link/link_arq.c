@@ -98,7 +98,7 @@ static vbn_status_t transmit(vbn_peer_t *peer, link_lane_t *lane, link_node_t *n
                           .iov = copied ? &node->resend.own : node->iov,
                           .iov_count = copied ? 1 : node->iov_count,
                           .cookie = node->payload_bytes > 0 ? node : NULL};
-    vbn_status_t status = lane->ops->send(lane->ep, &packet);
+    vbn_status_t status = link_lane_ops(lane)->send(lane->ep, &packet);
     if (status == VBN_BUSY)
         lane->blocked = true;
     if (status == VBN_BUSY || status < 0)
@@ -391,7 +391,7 @@ void link_arq_acked(vbn_peer_t *peer, uint32_t ack, const uint8_t *sack, uint32_
     speed_up(peer, acked);
     for (list_link_t *link; (link = list_pop(&done)) != NULL;)
         finish(container_of(link, link_node_t, link));
-    if (!list_empty(&peer->flushes))
+    if (!fifo_empty(&peer->flushes))
         link_flush_complete(peer);
     if (peer->arq == NULL) /* a callback made progress in which the peer ended */
         return;
@@ -583,7 +583,7 @@ static void tell_end(vbn_peer_t *peer)
                             .connection = lane->remote_connection, .sequence = peer->tx_next, .ack = peer->rx_next};
     link_header_encode(&header, bytes);
     tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
-    lane->ops->send(lane->ep, &packet); /* lost: the peer's time-out finds out */
+    link_lane_ops(lane)->send(lane->ep, &packet); /* lost: the peer's time-out finds out */
 }
 
 void link_arq_close(vbn_peer_t *peer, list_link_t *parked)

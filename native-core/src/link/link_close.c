@@ -13,7 +13,7 @@ static void say_close(vbn_peer_t *peer)
                             .sequence = peer->tx_next, .ack = peer->rx_next};
     link_header_encode(&header, bytes);
     tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
-    lane->ops->send(lane->ep, &packet); /* lost: the peer sees the end itself */
+    link_lane_ops(lane)->send(lane->ep, &packet); /* lost: the peer sees the end itself */
 }
 
 static bool delivered(vbn_peer_t *peer)

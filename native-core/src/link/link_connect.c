@@ -178,18 +178,11 @@ vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length
     if (transport < 0)
         return err_set(VBN_ERR_UNREACHABLE, "no transport reaches the peer (tl.enable=%s): %s",
                        engine->params.settings->tl_enable, text);
-    status = link_peer_new(engine, address.uid, &peer);
+    bool again = engine->params.settings->link_resume_timeout > 0 || engine->rails > 1 || engine->has_costly;
+    status = link_peer_new(engine, address.uid, text, again ? &(link_blob_t){blob, length} : NULL, &peer);
     if (status < 0)
         return status;
-    peer->explain = strdup(text);
     peer->refs = 1;
-    const settings_t *settings = engine->params.settings;
-    if (settings->link_resume_timeout > 0 || engine->rails > 1 || engine->has_costly)
-        peer->address = malloc(sizeof(link_blob_t) + length);
-    if (peer->address != NULL) {
-        peer->address->length = length;
-        memcpy(peer->address->bytes, blob, length);
-    }
     peer->error_func = error_func;
     peer->error_arg = arg;
     status = link_dial(engine, &address, (unsigned)transport, peer);

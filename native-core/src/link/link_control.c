@@ -17,7 +17,7 @@ static void push_control(link_lane_t *lane)
 {
     link_handshake_t *hs = lane->hs;
     tl_packet_t packet = {.header = hs->control, .header_bytes = hs->control_bytes};
-    hs->control_waits = lane->ops->send(lane->ep, &packet) == VBN_BUSY; /* else taken, or ep_error follows */
+    hs->control_waits = link_lane_ops(lane)->send(lane->ep, &packet) == VBN_BUSY; /* else taken, or ep_error follows */
     lane->blocked = lane->blocked || hs->control_waits;
 }
 
@@ -72,7 +72,7 @@ void link_wireup_resume(link_lane_t *lane)
 static void answer_again(link_lane_t *lane, link_handshake_t *hs)
 {
     tl_packet_t packet = {.header = hs->control, .header_bytes = hs->control_bytes};
-    if (!lane->blocked && lane->ops->send(lane->ep, &packet) == VBN_BUSY)
+    if (!lane->blocked && link_lane_ops(lane)->send(lane->ep, &packet) == VBN_BUSY)
         lane->blocked = true; /* the peer asks once more */
 }
 

@@ -9,11 +9,11 @@
 
 void link_flush_complete(vbn_peer_t *peer)
 {
-    while (!list_empty(&peer->flushes)) {
-        link_node_t *node = container_of(peer->flushes.next, link_node_t, link);
+    while (!fifo_empty(&peer->flushes)) {
+        link_node_t *node = container_of(fifo_first(&peer->flushes), link_node_t, link);
         if ((int32_t)(peer->tx_acked - node->sequence) < 0)
             return;
-        list_remove(&node->link);
+        (void)fifo_pop(&peer->flushes);
         link_done_func_t done = node->done;
         void *arg = node->arg;
         mpool_put(&peer->engine->nodes, node);
@@ -26,7 +26,7 @@ void link_credit_apply(vbn_peer_t *peer, uint32_t ack)
     if (ack == peer->tx_acked)
         return;
     peer->tx_acked = ack;
-    if (!list_empty(&peer->flushes))
+    if (!fifo_empty(&peer->flushes))
         link_flush_complete(peer);
     if (!list_empty(&peer->queue))
         link_drain(peer);
@@ -48,7 +48,7 @@ vbn_status_t link_send_ack_over(vbn_peer_t *peer, link_lane_t *lane, unsigned fl
     tl_packet_t packet = {.header = bytes, .header_bytes = LINK_HEADER_BYTES + sack_bytes};
     vbn_status_t status = VBN_BUSY;
     if (lane != NULL && !lane->blocked && lane->hs == NULL)
-        status = lane->ops->send(lane->ep, &packet);
+        status = link_lane_ops(lane)->send(lane->ep, &packet);
     if (status == VBN_BUSY) {
         if (lane != NULL)
             lane->blocked = lane->blocked || lane->hs == NULL;

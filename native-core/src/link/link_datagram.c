@@ -179,8 +179,8 @@ static bool alive(const vbn_peer_t *peer)
 static void places_may_have_changed(vbn_peer_t *peer)
 {
     for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)
-        if (lane->placing && lane->ops->resink != NULL)
-            lane->ops->resink(lane->ep);
+        if (lane->placing && link_lane_ops(lane)->resink != NULL)
+            link_lane_ops(lane)->resink(lane->ep);
 }
 
 /* One packet in order. false: the peer has ended, or will. */
@@ -281,7 +281,7 @@ static void rx_answered(link_lane_t *lane, const link_header_t *header)
     bool mine = header->type >= LINK_HELLO ? lane->state == LANE_REJECTED
                                            : lane->state == LANE_LINGERS && header->connection == lane->local_connection;
     tl_packet_t packet = {.header = lane->hs->control, .header_bytes = lane->hs->control_bytes};
-    if (mine && !lane->blocked && lane->ops->send(lane->ep, &packet) == VBN_BUSY)
+    if (mine && !lane->blocked && link_lane_ops(lane)->send(lane->ep, &packet) == VBN_BUSY)
         lane->blocked = true; /* the peer will ask again */
 }
 

@@ -15,7 +15,8 @@
 #define LINK_LANE_HEAD                                                                                    \
     vbn_peer_t *peer; /* NULL until proved for accepted lanes */                                          \
     uint64_t rx_word; /* bytes 0 to 7 of the peer's DATA packets */                                       \
-    uint32_t rx_room; /* packets with fewer bytes of upper header may go straight up; 0: none may */
+    uint32_t rx_room; /* packets with fewer bytes of upper header may go straight up; 0: none may */     \
+    uint32_t local_connection; /* what the peer calls it in its packets */
 typedef struct link_lane_head {
     LINK_LANE_HEAD
 } link_lane_head_t;

@@ -6,7 +6,7 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
 {
     if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
         return err_set((vbn_status_t)peer->lost_status, "%s",
-                       peer->lost_text != NULL ? peer->lost_text : "the peer is closed");
+                       link_lost_text(peer, "the peer is closed"));
     if (os_fork_generation_now() != peer->engine->fork_generation)
         return link_fork_check(peer->engine);
     if (peer->queued == 0 && peer->tx_acked == peer->tx_next)
@@ -19,7 +19,7 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
     node->arg = arg;
     /* The queue is in order, so what waits now gets exactly the next sequence numbers. */
     node->sequence = peer->tx_next + peer->queued;
-    list_append(&peer->flushes, &node->link);
+    fifo_append(&peer->flushes, &node->link);
     peer->ask_ack = true;
     peer->clear = NULL;
     if (list_empty(&peer->queue))

@@ -42,8 +42,7 @@ vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initi
     }
     lane->engine = engine;
     lane->hs = hs;
-    lane->transport = (uint8_t)transport;
-    lane->ops = engine->transports[transport].ops;
+    lane->transport = (uint8_t)transport & 15u;
     lane->initiator = initiator;
     lane->state = initiator ? LANE_WAIT_CHALLENGE : LANE_WAIT_HELLO;
     os_random(&lane->local_connection, sizeof(lane->local_connection));
@@ -65,7 +64,7 @@ vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initi
 void link_lane_drop_endpoint(link_lane_t *lane, vbn_close_mode_t mode)
 {
     if (lane->ep != NULL)
-        lane->ops->disconnect(lane->ep, mode, lane->engine->params.settings->link_close_timeout);
+        link_lane_ops(lane)->disconnect(lane->ep, mode, lane->engine->params.settings->link_close_timeout);
     lane->ep = NULL;
     if (lane->native && lane->under_way > 0)
         link_native_lost(lane);
@@ -154,9 +153,9 @@ void link_lane_fail(link_lane_t *lane, vbn_status_t status, const char *text)
 
 static const tl_caps_t *caps_of(const link_lane_t *lane)
 {
-    if (lane->ops->ep_caps != NULL && lane->ep != NULL)
-        return lane->ops->ep_caps(lane->ep);
-    return lane->ops->caps(lane->engine->transports[lane->transport].iface);
+    if (link_lane_ops(lane)->ep_caps != NULL && lane->ep != NULL)
+        return link_lane_ops(lane)->ep_caps(lane->ep);
+    return link_lane_caps(lane);
 }
 
 void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
@@ -173,8 +172,4 @@ void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
     peer->accepted = !lane->initiator;
     link_lane_count_costly(lane);
     peer->remote_epoch = epoch;
-    if (!lane->initiator) { /* link_peer_why() says it */
-        free(peer->explain);
-        peer->explain = NULL;
-    }
 }

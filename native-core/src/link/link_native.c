@@ -54,7 +54,7 @@ vbn_status_t link_access(vbn_peer_t *peer, uint32_t connection, const link_acces
     node->resend.lane = lane;
     const tl_access_t request = {.write = access->write, .key = access->key, .remote = access->remote, .iov = access->iov,
                                  .iov_count = access->iov_count, .cookie = node};
-    vbn_status_t status = lane->ops->access(lane->ep, &request, taken_p);
+    vbn_status_t status = link_lane_ops(lane)->access(lane->ep, &request, taken_p);
     if (status != VBN_INPROGRESS) {
         mpool_put(&peer->engine->nodes, node);
         return status;
@@ -68,7 +68,7 @@ void link_ring(vbn_peer_t *peer, uint32_t connection)
 {
     const link_lane_t *lane = lane_of(peer, connection, false);
     if (lane != NULL)
-        lane->ops->ring(lane->ep);
+        link_lane_ops(lane)->ring(lane->ep);
 }
 
 static void end(link_node_t *node, vbn_status_t status)
@@ -108,7 +108,7 @@ vbn_status_t link_expose(vbn_peer_t *peer, uint32_t connection, uint64_t key_han
     const link_lane_t *lane = lane_of(peer, connection, true);
     if (lane == NULL)
         return err_set(VBN_ERR_UNSUPPORTED, "no device serves this connection");
-    return lane->ops->expose(lane->ep, key_handle, exposed_p);
+    return link_lane_ops(lane)->expose(lane->ep, key_handle, exposed_p);
 }
 
 void link_native_end(vbn_peer_t *peer, uint32_t connection)

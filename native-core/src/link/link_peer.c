@@ -8,7 +8,7 @@
 
 /* One link_import that has no answer yet. Owned by the peer's list until the transport got it, then by the call. */
 typedef struct link_import_call {
-    list_link_t link;
+    list_link_t link; /* in extra->imports until started */
     vbn_peer_t *peer; /* NULL once the peer is gone */
     mem_key_info_t info;
     tl_import_func_t func; /* NULL once answered by the peer's end */
@@ -18,7 +18,7 @@ typedef struct link_import_call {
 
 static void close_expired(wheel_timer_t *timer)
 {
-    vbn_peer_t *peer = container_of(timer, link_closing_t, timer)->peer;
+    vbn_peer_t *peer = container_of(timer, link_extra_t, closing)->peer;
     LOG_WARN(peer->engine->params.log, "peer %016llx: link.close_timeout passed with %u packets not delivered",
              (unsigned long long)peer->uid, peer->queued + peer->tx_next - peer->tx_acked);
     link_peer_end(peer, VBN_ERR_CLOSED, "link.close_timeout passed before all was delivered", false);
@@ -26,44 +26,93 @@ static void close_expired(wheel_timer_t *timer)
 
 vbn_status_t link_closing_start(vbn_peer_t *peer)
 {
-    peer->closing = calloc(1, sizeof(*peer->closing));
-    if (peer->closing == NULL)
+    link_extra_t *extra = link_extra(peer);
+    if (extra == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory to wait for the end of a peer");
-    peer->closing->peer = peer;
-    wheel_timer_init(&peer->closing->timer, close_expired);
-    link_timer_add(peer->engine, &peer->closing->timer, peer->engine->params.settings->link_close_timeout);
+    link_timer_add(peer->engine, &extra->closing, peer->engine->params.settings->link_close_timeout);
     return VBN_OK;
 }
 
 void link_closing_stop(vbn_peer_t *peer)
 {
-    if (peer->closing == NULL)
-        return;
-    wheel_cancel(&peer->engine->wheel, &peer->closing->timer);
-    free(peer->closing);
-    peer->closing = NULL;
+    if (peer->extra != NULL)
+        wheel_cancel(&peer->engine->wheel, &peer->extra->closing);
 }
 
-vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, vbn_peer_t **peer_p)
+link_extra_t *link_extra(vbn_peer_t *peer)
 {
-    size_t bytes = sizeof(vbn_peer_t) + engine->params.upper_bytes;
+    if (peer->extra != NULL)
+        return peer->extra;
+    link_extra_t *extra = calloc(1, sizeof(*extra));
+    if (extra == NULL)
+        return NULL;
+    extra->peer = peer;
+    wheel_timer_init(&extra->closing, close_expired);
+    peer->extra = extra;
+    return extra;
+}
+
+const char *link_lost_text(const vbn_peer_t *peer, const char *otherwise)
+{
+    return peer->extra != NULL && peer->extra->lost_text != NULL ? peer->extra->lost_text : otherwise;
+}
+
+void link_set_lost_text(vbn_peer_t *peer, const char *text)
+{
+    link_extra_t *extra = text != NULL ? link_extra(peer) : peer->extra;
+    if (extra == NULL)
+        return;
+    free(extra->lost_text);
+    extra->lost_text = text != NULL ? strdup(text) : NULL;
+}
+
+/* ------------------------------------------------------------------------------- made, found, why it is used */
+
+/* The sentence with its end, two bytes of length, the address. */
+static uint8_t *tail(const vbn_peer_t *peer)
+{
+    return (uint8_t *)(uintptr_t)peer->upper_state + peer->engine->params.upper_bytes;
+}
+
+static void write_tail(vbn_peer_t *peer, const char *why, const link_blob_t *address)
+{
+    uint8_t *at = tail(peer);
+    memcpy(at, why != NULL ? why : "", peer->why_bytes);
+    if (address == NULL)
+        return;
+    at += peer->why_bytes;
+    le_put_u16(at, (uint16_t)address->length);
+    memcpy(at + 2, address->bytes, address->length);
+    peer->dials = true;
+}
+
+vbn_status_t link_peer_address(const vbn_peer_t *peer, link_address_t *address)
+{
+    const uint8_t *at = tail(peer) + peer->why_bytes;
+    return link_address_decode(at + 2, le_get_u16(at), address);
+}
+
+vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, const char *why, const link_blob_t *address,
+                           vbn_peer_t **peer_p)
+{
+    size_t why_bytes = why != NULL ? strlen(why) + 1 : 0;
+    size_t bytes = sizeof(vbn_peer_t) + engine->params.upper_bytes + why_bytes + (address != NULL ? 2 + address->length : 0);
     if (engine->peers.count >= (uint64_t)engine->params.settings->link_max_peers)
         return err_set(VBN_ERR_LIMIT, "worker has link.max_peers=%lld peers already; raise that setting",
                        (long long)engine->params.settings->link_max_peers);
-    vbn_peer_t *peer = calloc(1, (bytes + 15) & ~(size_t)15);
+    vbn_peer_t *peer = calloc(1, bytes);
     if (peer == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for a peer (%zu bytes)", bytes);
     peer->engine = engine;
     peer->head = (link_peer_head_t){.upper_engine = engine->params.upcalls.arg,
                                     .fork_generation = engine->fork_generation,
-                                    .upper = peer->upper_state,
                                     .caps = engine->transports[0].ops->caps(engine->transports[0].iface)};
     peer->uid = uid;
+    peer->why_bytes = (uint16_t)why_bytes;
+    write_tail(peer, why, address);
     link_set_window(peer, (uint32_t)engine->params.settings->link_window);
     list_init(&peer->queue);
     list_init(&peer->inflight);
-    list_init(&peer->flushes);
-    list_init(&peer->imports);
     list_init(&peer->work);
     vbn_status_t status = map_put(&engine->peers, uid, peer);
     if (status < 0) {
@@ -76,8 +125,8 @@ vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, vbn_peer_t **pee
 
 void link_peer_why(const vbn_peer_t *peer, char *text, size_t capacity)
 {
-    if (peer->explain != NULL)
-        (void)snprintf(text, capacity, "%s", peer->explain);
+    if (peer->why_bytes > 0 && !peer->accepted)
+        (void)snprintf(text, capacity, "%s", (const char *)tail(peer));
     else if (peer->lane != NULL)
         (void)snprintf(text, capacity, "%s: the peer opened the connection", link_lane_name(peer->lane));
     else
@@ -103,21 +152,25 @@ void link_peer_kill(vbn_peer_t *peer)
     list_append(&peer->engine->dead, &peer->work);
 }
 
+static void finish(vbn_peer_t *peer, list_link_t *link, vbn_status_t status)
+{
+    link_node_t *node = container_of(link, link_node_t, link);
+    link_done_func_t done = node->done;
+    void *arg = node->arg;
+    mpool_put(&peer->engine->nodes, node);
+    if (done != NULL)
+        done(arg, status);
+}
+
 static void finish_list(vbn_peer_t *peer, list_link_t *list, vbn_status_t status)
 {
-    for (list_link_t *link; (link = list_pop(list)) != NULL;) {
-        link_node_t *node = container_of(link, link_node_t, link);
-        link_done_func_t done = node->done;
-        void *arg = node->arg;
-        mpool_put(&peer->engine->nodes, node);
-        if (done != NULL)
-            done(arg, status);
-    }
+    for (list_link_t *link; (link = list_pop(list)) != NULL;)
+        finish(peer, link, status);
 }
 
 static void finish_imports(vbn_peer_t *peer, vbn_status_t status)
 {
-    for (list_link_t *link; (link = list_pop(&peer->imports)) != NULL;) {
+    for (list_link_t *link; peer->extra != NULL && (link = fifo_pop(&peer->extra->imports)) != NULL;) {
         link_import_call_t *call = container_of(link, link_import_call_t, link);
         tl_import_func_t func = call->func;
         void *arg = call->arg;
@@ -134,11 +187,11 @@ static void tell_user(vbn_peer_t *peer, vbn_status_t status)
         peer->error_func = NULL;
         list_append(&engine->kept, &peer->work);
         if (func != NULL)
-            func(peer->error_arg, peer, status, peer->lost_text != NULL ? peer->lost_text : "");
+            func(peer->error_arg, peer, status, link_lost_text(peer, ""));
         return;
     }
     if (peer->seen && engine->lost_func != NULL)
-        engine->lost_func(engine->lost_arg, peer, status, peer->lost_text != NULL ? peer->lost_text : "");
+        engine->lost_func(engine->lost_arg, peer, status, link_lost_text(peer, ""));
     list_append(&engine->dead, &peer->work);
 }
 
@@ -166,12 +219,11 @@ void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool
         status = (vbn_status_t)peer->lost_status;
         counted = false;
     } else if (text != NULL) { /* one may be there: why the connection broke that could not be resumed */
-        free(peer->lost_text);
-        peer->lost_text = strdup(text);
+        link_set_lost_text(peer, text);
     }
     if (peer->state == PEER_CLOSING)
         peer->seen = false; /* the user has let go of it */
-    peer->lost_status = status;
+    peer->lost_status = (int8_t)status;
     if (counted) {
         counter_add(engine->params.counters, COUNTER_PEERS_LOST, 1);
         LOG_WARN(engine->params.log, "peer %016llx lost: %s", (unsigned long long)peer->uid, text);
@@ -191,7 +243,8 @@ void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool
     finish_list(peer, &peer->inflight, status);
     finish_list(peer, &peer->queue, status);
     peer->queued = 0;
-    finish_list(peer, &peer->flushes, status);
+    for (list_link_t *link; (link = fifo_pop(&peer->flushes)) != NULL;)
+        finish(peer, link, status);
     finish_imports(peer, status);
     if (engine->params.upcalls.peer_down != NULL)
         engine->params.upcalls.peer_down(engine->params.upcalls.arg, peer, status);
@@ -203,9 +256,9 @@ void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text
 {
     if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
         return;
-    peer->lost_status = status;
-    if (peer->lost_text == NULL)
-        peer->lost_text = strdup(text);
+    peer->lost_status = (int8_t)status;
+    if (link_lost_text(peer, NULL) == NULL)
+        link_set_lost_text(peer, text);
     if (map_get(&peer->engine->peers, peer->uid) == peer)
         map_remove(&peer->engine->peers, peer->uid);
     link_closing_stop(peer);
@@ -234,9 +287,8 @@ void link_peer_reap(link_engine_t *engine)
     }
     for (list_link_t *link; (link = list_pop(&engine->dead)) != NULL;) {
         vbn_peer_t *peer = container_of(link, vbn_peer_t, work);
-        free(peer->address);
-        free(peer->explain);
-        free(peer->lost_text);
+        link_set_lost_text(peer, NULL);
+        free(peer->extra);
         free(peer);
     }
 }
@@ -246,7 +298,6 @@ void link_peer_reap(link_engine_t *engine)
 static void import_answer(void *arg, vbn_status_t status, mem_import_t *import)
 {
     link_import_call_t *call = arg;
-    list_remove(&call->link);
     tl_import_func_t func = call->func;
     void *func_arg = call->arg;
     free(call);
@@ -263,11 +314,11 @@ static vbn_status_t import_start(link_import_call_t *call)
 
 void link_peer_run_imports(vbn_peer_t *peer)
 {
-    list_link_t waiting;
-    list_init(&waiting);
-    for (list_link_t *link; (link = list_pop(&peer->imports)) != NULL;)
-        list_append(&waiting, link);
-    for (list_link_t *link; (link = list_pop(&waiting)) != NULL;) {
+    if (peer->extra == NULL)
+        return;
+    fifo_t waiting = peer->extra->imports;
+    peer->extra->imports = (fifo_t){NULL};
+    for (list_link_t *link; (link = fifo_pop(&waiting)) != NULL;) {
         link_import_call_t *call = container_of(link, link_import_call_t, link);
         vbn_status_t status = peer->lane != NULL ? import_start(call) : (vbn_status_t)peer->lost_status;
         if (status < 0)
@@ -278,20 +329,24 @@ void link_peer_run_imports(vbn_peer_t *peer)
 vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg)
 {
     if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
-        return err_set((vbn_status_t)peer->lost_status, "%s", peer->lost_text != NULL ? peer->lost_text : "peer lost");
+        return err_set((vbn_status_t)peer->lost_status, "%s", link_lost_text(peer, "peer lost"));
     if ((link_caps(peer)->flags & TL_CAP_MAP) == 0)
         return err_set(VBN_ERR_UNSUPPORTED, "memory of a peer cannot be mapped over %s",
                        peer->engine->transports[peer->transport].name);
     link_import_call_t *call = calloc(1, sizeof(*call));
     if (call == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for an import request");
-    list_init(&call->link);
     call->peer = peer;
     call->info = *info;
     call->func = func;
     call->arg = arg;
     if (!link_ready(peer)) {
-        list_append(&peer->imports, &call->link);
+        link_extra_t *extra = link_extra(peer);
+        if (extra == NULL) {
+            free(call);
+            return err_set(VBN_ERR_NO_MEMORY, "no memory for an import request");
+        }
+        fifo_append(&extra->imports, &call->link);
         return VBN_INPROGRESS;
     }
     vbn_status_t status = import_start(call);
@@ -329,8 +384,8 @@ size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
     link_peer_why(peer, why, sizeof(why));
     unsigned lanes = link_rails_count(peer, -1);
     int length;
-    if (peer->state == PEER_LOST && peer->lost_text != NULL)
-        length = snprintf(text, capacity, "%s (lost: %s)", why, peer->lost_text);
+    if (peer->state == PEER_LOST && link_lost_text(peer, NULL) != NULL)
+        length = snprintf(text, capacity, "%s (lost: %s)", why, link_lost_text(peer, NULL));
     else if (lanes > 1)
         length = snprintf(text, capacity, "%s (%s, %u lanes, the first over %s)", why, names[peer->state], lanes,
                           link_lane_name(peer->lane));

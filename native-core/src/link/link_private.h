@@ -16,6 +16,7 @@
 #ifndef VBN_LINK_PRIVATE_H
 #define VBN_LINK_PRIVATE_H
 
+#include "base/fifo.h"
 #include "base/fork.h"
 #include "base/hot.h"
 #include "base/map.h"
@@ -34,8 +35,8 @@
 #define LINK_BULK_BYTES (64u << 10) /* or half a packet: payloads from here on are spread over a peer's lanes */
 
 typedef struct link_blob {
+    const uint8_t *bytes;
     size_t length;
-    uint8_t bytes[];
 } link_blob_t;
 
 typedef struct link_transport {
@@ -82,39 +83,42 @@ struct link_lane {
     };
     link_engine_t *engine;
     tl_ep_t *ep; /* NULL in LANE_WAIT_OTHER */
-    const tl_ops_t *ops;
     link_handshake_t *hs;
     link_handshake_t *welcome; /* datagrams, accepted: repeats WELCOME until the peer has shown that it got it */
     list_link_t link; /* in engine->lanes while without a peer, in engine->costly if it is that */
     link_lane_t *next; /* of the same peer, see link_rails.c */
-    uint32_t local_connection;
     uint32_t remote_connection;
     uint32_t under_way, under_way_bytes; /* kept packets: sent over it, neither arrived nor lost; their payload. And
                                             transfers of devices, without theirs */
     uint32_t order, top; /* packets it took; the last of them known to have arrived */
     uint8_t silent;      /* time-outs since something sent over it arrived */
-    uint8_t transport;
-    uint8_t state; /* link_lane_state_t */
-    bool initiator;
-    bool datagram; /* the transport may lose, double and swap packets */
-    bool kept;     /* packets are kept until acknowledged: datagrams, or both sides want to resume */
-    bool stranger; /* datagrams: counted in engine->strangers */
-    bool costly;   /* its transport has TL_CAP_COSTLY */
-    bool native;   /* and TL_CAP_NATIVE */
-    bool counted;  /* in engine->costly */
-    bool dropping, drop_sent, drop_heard; /* on its way to an orderly end, LANE_DROP sent and received */
-    bool tl_ready;
-    bool placing; /* kept packets: the one that is coming goes straight to its place; counted in arq->placing */
-    bool blocked; /* transport said VBN_BUSY, tx_ready will come */
+    uint8_t transport : 4;
+    uint8_t state : 4; /* link_lane_state_t */
+    bool initiator : 1;
+    bool datagram : 1; /* the transport may lose, double and swap packets */
+    bool kept : 1;     /* packets are kept until acknowledged: datagrams, or both sides want to resume */
+    bool stranger : 1; /* datagrams: counted in engine->strangers */
+    bool costly : 1;   /* its transport has TL_CAP_COSTLY */
+    bool native : 1;   /* and TL_CAP_NATIVE */
+    bool counted : 1;  /* in engine->costly */
+    bool tl_ready : 1;
+    bool dropping : 1, drop_sent : 1, drop_heard : 1; /* on its way to an orderly end, LANE_DROP sent and received */
+    bool placing : 1; /* kept packets: the one that is coming goes straight to its place; counted in arq->placing */
+    bool blocked : 1; /* transport said VBN_BUSY, tx_ready will come */
 };
+
+_Static_assert(LINK_TRANSPORTS <= 16 && LANE_PROVED < 16, "both fit into four bits of a lane");
+_Static_assert(sizeof(struct link_lane) <= 104, "docs/scaling.md: every peer has at least one");
 
 typedef enum link_peer_state { PEER_OPENING, PEER_READY, PEER_CLOSING, PEER_ENDING, PEER_LOST } link_peer_state_t;
 
-/* What a peer has while it waits for its last acks. */
-typedef struct link_closing {
+/* What few peers need, or for a short time only; made by link_extra(). */
+typedef struct link_extra {
     vbn_peer_t *peer;
-    wheel_timer_t timer;
-} link_closing_t;
+    wheel_timer_t closing; /* CLOSING: waits for the last acks */
+    fifo_t imports;        /* link_import calls that wait for READY */
+    char *lost_text;
+} link_extra_t;
 
 struct vbn_peer {
     union {
@@ -130,29 +134,29 @@ struct vbn_peer {
     uint64_t remote_epoch; /* of the HELLO or WELCOME that made the lane */
     list_link_t queue;     /* nodes that wait for ready, credits or room */
     list_link_t inflight;  /* nodes whose payload the transport uses */
-    list_link_t flushes;   /* nodes that wait for an ack */
-    list_link_t imports;   /* link_import calls not answered */
+    fifo_t flushes;        /* nodes that wait for an ack */
     list_link_t work;      /* in engine->closing, ->ending or ->dead */
-    link_closing_t *closing; /* CLOSING only */
+    link_extra_t *extra;   /* mostly NULL */
     vbn_peer_error_func_t error_func;
     void *error_arg;
     void *user;
-    link_blob_t *address; /* where to dial again, for resuming and further lanes; else NULL */
-    char *explain;
-    char *lost_text;
     uint32_t refs; /* link_connect calls not yet disconnected */
     uint32_t queued;
-    int32_t lost_status;
-    uint8_t state; /* link_peer_state_t */
+    uint16_t why_bytes; /* of the sentence behind upper_state that says why the transport was chosen; 0: there is none */
+    int8_t lost_status;
     uint8_t transport;
-    bool accepted;    /* the lane in use was opened by the other side */
-    bool seen;        /* the upper layer got a packet of it */
-    bool one_sided;   /* link_promote was called */
-    bool ack_due;     /* an ACK found the transport busy */
-    bool ask_ack;     /* an ACK_NOW request has to be sent when the queue is empty */
-    bool close_asked; /* closing: the last acks have been asked for */
+    uint8_t state; /* link_peer_state_t */
+    bool accepted : 1;    /* the lane in use was opened by the other side */
+    bool seen : 1;        /* the upper layer got a packet of it */
+    bool one_sided : 1;   /* link_promote was called */
+    bool ack_due : 1;     /* an ACK found the transport busy */
+    bool ask_ack : 1;     /* an ACK_NOW request has to be sent when the queue is empty */
+    bool close_asked : 1; /* closing: the last acks have been asked for */
+    bool dials : 1;       /* behind the sentence there is the address, to be dialled again: resuming, further lanes */
     _Alignas(16) unsigned char upper_state[];
 };
+
+_Static_assert(sizeof(struct vbn_peer) == LINK_PEER_BYTES, "link_peer_upper(); docs/scaling.md");
 
 /* A packet that waits or is in use, a flush. */
 typedef struct link_node {
@@ -228,7 +232,15 @@ bool link_wait_look(link_engine_t *engine);
 
 /* -------------------------------------------------------------------------------------- link_peer.c */
 
-vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, vbn_peer_t **peer_p);
+/* why: the sentence that says why the transport was chosen, NULL: none. address: kept for link_peer_address(); NULL: not. */
+vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, const char *why, const link_blob_t *address,
+                           vbn_peer_t **peer_p);
+/* What link_peer_new was given, decoded: where to dial again. Only if peer->dials. */
+vbn_status_t link_peer_address(const vbn_peer_t *peer, link_address_t *address);
+link_extra_t *link_extra(vbn_peer_t *peer); /* NULL: no memory */
+/* Why the peer was lost, or why its connection broke that is being resumed; `otherwise` when nothing is known. */
+const char *link_lost_text(const vbn_peer_t *peer, const char *otherwise);
+void link_set_lost_text(vbn_peer_t *peer, const char *text); /* copied; NULL: nothing */
 /* Ends a peer: everything pending completes with status, upper layer and user are told, the lane goes. Only within
  * progress. counted: a loss, not an orderly end. */
 void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted);
@@ -244,6 +256,14 @@ void link_peer_run_imports(vbn_peer_t *peer); /* READY: starts the imports that 
 
 /* -------------------------------------------------------------------------------------- link_lane.c */
 
+static inline const tl_ops_t *link_lane_ops(const link_lane_t *lane)
+{
+    return lane->engine->transports[lane->transport].ops;
+}
+static inline const tl_caps_t *link_lane_caps(const link_lane_t *lane) /* of the transport, not of its endpoint */
+{
+    return link_lane_ops(lane)->caps(lane->engine->transports[lane->transport].iface);
+}
 static inline const char *link_lane_name(const link_lane_t *lane)
 {
     return lane->engine->transports[lane->transport].name;

@@ -132,7 +132,7 @@ void link_promote_look(vbn_peer_t *peer)
 {
     const link_arq_t *arq = peer->arq;
     link_address_t address;
-    if (peer->accepted || peer->address == NULL || peer->state != PEER_READY || arq->resume_until_ns != 0 ||
+    if (peer->accepted || !peer->dials || peer->state != PEER_READY || arq->resume_until_ns != 0 ||
         peer->lane == NULL || peer->lane->hs != NULL)
         return;
     bool promotion = promotion_due(peer);
@@ -141,7 +141,7 @@ void link_promote_look(vbn_peer_t *peer)
     for (const link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)
         if (lane->hs != NULL)
             return; /* one at a time */
-    if (link_address_decode(peer->address->bytes, peer->address->length, &address) < 0)
+    if (link_peer_address(peer, &address) < 0)
         return;
     int costly = promotion ? choose_costly(peer, &address) : -1;
     if (costly >= 0 && make_room(peer->engine))
@@ -175,7 +175,7 @@ static bool session_goes_on(const link_lane_t *lane, const vbn_peer_t *peer, uin
     return peer != NULL && peer->arq != NULL && peer->arq->session == session && !peer->arq->close_sent &&
            peer->arq->resume_until_ns == 0 && (peer->state == PEER_READY || peer->state == PEER_CLOSING) &&
            peer->lane != NULL && peer->lane->hs == NULL && lane->kept &&
-           lane->ops->caps(lane->engine->transports[lane->transport].iface)->packet_max >= peer->arq->packet_max;
+           link_lane_caps(lane)->packet_max >= peer->arq->packet_max;
 }
 
 vbn_peer_t *link_rails_accept(link_lane_t *lane, uint64_t session)

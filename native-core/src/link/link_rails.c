@@ -55,7 +55,7 @@ void link_rails_ask(vbn_peer_t *peer)
 
 static uint64_t bulk_cost(const link_lane_t *lane, const link_node_t *node)
 {
-    const tl_caps_t *caps = lane->ops->caps(lane->engine->transports[lane->transport].iface);
+    const tl_caps_t *caps = link_lane_caps(lane);
     return ((uint64_t)lane->under_way_bytes + node->payload_bytes) * 1000 / (caps->mbytes_per_s + 1) +
            (lane->datagram ? COST_DATAGRAM : 0);
 }
@@ -244,7 +244,7 @@ static void send_drop(vbn_peer_t *peer, link_lane_t *lane)
                             .sequence = peer->tx_next, .ack = peer->rx_next};
     link_header_encode(&header, bytes);
     tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
-    vbn_status_t status = lane->ops->send(lane->ep, &packet);
+    vbn_status_t status = link_lane_ops(lane)->send(lane->ep, &packet);
     lane->blocked = lane->blocked || status == VBN_BUSY;
     lane->drop_sent = status == VBN_OK || status == VBN_INPROGRESS;
 }

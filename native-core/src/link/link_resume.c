@@ -39,7 +39,7 @@ static void redial_later(link_arq_t *arq)
 uint64_t link_resume_next(const link_arq_t *arq)
 {
     const vbn_peer_t *peer = arq->peer;
-    bool dials = peer->address != NULL && peer->lane == NULL && !peer->accepted;
+    bool dials = peer->dials && peer->lane == NULL && !peer->accepted;
     return dials && arq->redial_ns < arq->resume_until_ns ? arq->redial_ns : arq->resume_until_ns;
 }
 
@@ -56,8 +56,7 @@ bool link_resume_begin(vbn_peer_t *peer, const char *text)
         arq->resume_until_ns = now + limit + (unseen ? peer->engine->params.settings->link_peer_timeout : 0);
         arq->attempts = 0;
         arq->first_transport = peer->transport;
-        free(peer->lost_text);
-        peer->lost_text = strdup(text);
+        link_set_lost_text(peer, text);
         counter_add(peer->engine->params.counters, COUNTER_RESUMES, 1);
         LOG_WARN(peer->engine->params.log, "connection to peer %016llx over %s broke: %s; it is opened again for at most "
                  "%llu ms (link.resume_timeout)", (unsigned long long)peer->uid,
@@ -74,7 +73,7 @@ static void give_up(vbn_peer_t *peer)
 {
     char text[384];
     snprintf(text, sizeof(text), "the connection broke (%s) and was not opened again within link.resume_timeout=%llums",
-             peer->lost_text != NULL ? peer->lost_text : "unknown reason",
+             link_lost_text(peer, "unknown reason"),
              (unsigned long long)(peer->engine->params.settings->link_resume_timeout / NS_PER_MS));
     link_peer_end(peer, VBN_ERR_PEER_LOST, text, true);
 }
@@ -101,7 +100,7 @@ static void redial(vbn_peer_t *peer)
 {
     link_arq_t *arq = peer->arq;
     link_address_t address;
-    vbn_status_t status = link_address_decode(peer->address->bytes, peer->address->length, &address);
+    vbn_status_t status = link_peer_address(peer, &address);
     int transport = status < 0 ? -1 : choose(peer, &address, TL_CAP_COSTLY);
     if (status >= 0 && transport < 0)
         transport = choose(peer, &address, 0);
@@ -124,7 +123,7 @@ void link_resume_look(vbn_peer_t *peer, uint64_t now)
         give_up(peer);
         return;
     }
-    if (peer->lane == NULL && peer->address != NULL && !peer->accepted && now >= arq->redial_ns)
+    if (peer->lane == NULL && peer->dials && !peer->accepted && now >= arq->redial_ns)
         redial(peer);
 }
 
@@ -149,8 +148,7 @@ void link_resume_done(vbn_peer_t *peer)
 {
     link_arq_t *arq = peer->arq;
     arq->resume_until_ns = 0;
-    free(peer->lost_text);
-    peer->lost_text = NULL;
+    link_set_lost_text(peer, NULL);
     LOG_INFO(peer->engine->params.log, "connection to peer %016llx goes on over %s", (unsigned long long)peer->uid,
              peer->engine->transports[peer->transport].name);
     link_send_ack(peer, 0);

@@ -23,7 +23,7 @@ static inline vbn_status_t transmit(vbn_peer_t *peer, uint8_t *frame, const tl_p
 {
     link_lane_t *lane = peer->lane;
     link_data_encode(lane->remote_connection, peer->tx_next, peer->rx_next, frame);
-    vbn_status_t status = lane->ops->send(lane->ep, packet);
+    vbn_status_t status = link_lane_ops(lane)->send(lane->ep, packet);
     if (__builtin_expect(status == VBN_BUSY, 0)) {
         lane->blocked = true;
         peer->clear = NULL;
@@ -38,7 +38,7 @@ static vbn_status_t refuse(const vbn_peer_t *peer, const link_packet_t *packet)
 {
     if (peer->state >= PEER_ENDING)
         return err_set((vbn_status_t)peer->lost_status, "%s",
-                       peer->lost_text != NULL ? peer->lost_text : "the peer is closed");
+                       link_lost_text(peer, "the peer is closed"));
     if (os_fork_generation_now() != peer->engine->fork_generation)
         return link_fork_check(peer->engine);
     return err_set(VBN_ERR_INVALID, "packet with a header of %u bytes and %u bytes of data cannot be sent",
@@ -107,7 +107,7 @@ static __attribute__((noinline)) vbn_status_t enqueue(vbn_peer_t *peer, const li
 static void make_clear(vbn_peer_t *peer)
 {
     const link_lane_t *lane = peer->lane;
-    if (peer->state != PEER_READY || lane->ops != &tl_shm_ops || !list_empty(&peer->flushes))
+    if (peer->state != PEER_READY || link_lane_ops(lane) != &tl_shm_ops || !fifo_empty(&peer->flushes))
         return;
     peer->data_word = LINK_DATA_WORD(lane->remote_connection);
     peer->clear = (struct shm_ep *)lane->ep;

@@ -135,7 +135,7 @@ static void trust(link_lane_t *lane)
     lane->remote_connection = lane->hs->remote.connection;
     if (lane->peer->window > lane->hs->remote.window && lane->peer->arq == NULL)
         link_set_window(lane->peer, lane->hs->remote.window);
-    vbn_status_t status = lane->ops->trust(lane->ep);
+    vbn_status_t status = link_lane_ops(lane)->trust(lane->ep);
     if (status >= 0 && lane->kept && lane->peer->arq == NULL) /* packets may come before the transport says ready */
         status = link_arq_open(lane->peer, lane->hs->session);
     if (status < 0) {
@@ -172,7 +172,7 @@ static vbn_peer_t *choose_peer(link_lane_t *lane)
             return NULL;
         }
     }
-    if (peer == NULL && link_peer_new(engine, remote->uid, &peer) < 0) {
+    if (peer == NULL && link_peer_new(engine, remote->uid, NULL, NULL, &peer) < 0) {
         LOG_WARN(engine->params.log, "refused a peer: %s", err_text());
         link_control_reject(lane, LINK_REASON_LIMIT);
         return NULL;

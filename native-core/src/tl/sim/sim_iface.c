@@ -14,16 +14,27 @@
 
 static void add_news(sim_ep_t *ep)
 {
-    if (list_empty(&ep->news) && !ep->gone)
-        list_append(&((sim_iface_t *)ep->super.iface)->news, &ep->news);
+    if (list_empty(&ep->link) && !ep->gone)
+        list_append(&((sim_iface_t *)ep->super.iface)->news, &ep->link);
 }
 
-void sim_ep_fail(sim_ep_t *ep, const char *why)
+void sim_ep_fail(sim_ep_t *ep, sim_failure_t why)
 {
-    if (ep->failed != NULL || ep->gone)
+    if (ep->failed != FAILED_NOT || ep->gone)
         return;
-    ep->failed = why;
+    ep->failed = (uint8_t)why;
     add_news(ep);
+}
+
+static const char *failure_text(const sim_ep_t *ep)
+{
+    switch ((sim_failure_t)ep->failed) {
+    case FAILED_NOT: break;
+    case FAILED_CLOSED: return "the peer closed the simulated connection";
+    case FAILED_BROKEN: return "the simulated connection broke";
+    case FAILED_GONE: return "nobody is there any more";
+    }
+    return "";
 }
 
 static sim_ep_t *new_ep(sim_iface_t *iface, void *owner, uint64_t remote_uid, uint64_t remote_ep)
@@ -36,7 +47,7 @@ static sim_ep_t *new_ep(sim_iface_t *iface, void *owner, uint64_t remote_uid, ui
     ep->id = iface->net->next_ep++;
     ep->remote_uid = remote_uid;
     ep->remote_ep = remote_ep;
-    list_init(&ep->news);
+    list_init(&ep->link);
     list_init(&ep->tx);
     vbn_status_t status = map_put(&iface->by_id, ep->id, ep);
     if (status >= 0 && remote_ep != 0 && (status = map_put(&iface->by_remote, remote_ep, ep)) < 0)
@@ -45,7 +56,6 @@ static sim_ep_t *new_ep(sim_iface_t *iface, void *owner, uint64_t remote_uid, ui
         free(ep);
         return NULL;
     }
-    list_append(&iface->eps, &ep->link);
     return ep;
 }
 
@@ -84,7 +94,6 @@ static vbn_status_t open_on(const tl_params_t *params, const tl_ops_t *ops, unsi
     iface->caps = (tl_caps_t){.flags = flags | (config->costly ? TL_CAP_COSTLY : 0),
                               .packet_max = config->packet_max, .eager_best = payload < 8192 ? payload : 8192,
                               .stream_chunk = payload, .latency_ns = (uint32_t)config->delay_ns, .mbytes_per_s = 1000};
-    list_init(&iface->eps);
     list_init(&iface->news);
     list_init(&iface->dead);
     list_init(&iface->inbox);
@@ -113,11 +122,15 @@ static void sim_close(tl_iface_t *tl_iface)
 {
     sim_iface_t *iface = (sim_iface_t *)tl_iface;
     sim_net_t *net = iface->net;
+    sim_ep_t *ep;
+    size_t cursor = 0;
     map_remove(&net->ifaces[iface->fabric], iface->params.worker_uid);
     if ((iface->caps.flags & TL_CAP_RELIABLE) != 0)
-        list_for_each(link, &iface->eps)
-            sim_net_notify(net, container_of(link, sim_ep_t, link), SIM_BROKEN, false);
-    free_all(&iface->eps);
+        while ((ep = map_next(&iface->by_id, &cursor, NULL)) != NULL)
+            sim_net_notify(net, ep, SIM_BROKEN, false);
+    cursor = 0;
+    while ((ep = map_next(&iface->by_id, &cursor, NULL)) != NULL)
+        free_ep(ep);
     free_all(&iface->dead);
     for (list_link_t *link; (link = list_pop(&iface->inbox)) != NULL;)
         sim_packet_free(net, container_of(link, sim_packet_t, link));
@@ -216,8 +229,8 @@ static vbn_status_t sim_send(tl_ep_t *tl_ep, const tl_packet_t *packet)
     sim_iface_t *iface = (sim_iface_t *)tl_ep->iface;
     sim_net_t *net = iface->net;
     const sim_fabric_t *config = sim_net_config(net, iface->fabric, iface->params.worker_uid, ep->remote_uid);
-    if (ep->failed != NULL)
-        return err_set(VBN_ERR_PEER_LOST, "%s", ep->failed);
+    if (ep->failed != FAILED_NOT)
+        return err_set(VBN_ERR_PEER_LOST, "%s", failure_text(ep));
     if (packet->header_bytes > TL_HEADER_MAX || packet->payload_bytes > iface->caps.packet_max - packet->header_bytes)
         return err_set(VBN_ERR_INVALID, "packet of %u + %u bytes, at most %d and %u in all", packet->header_bytes,
                        packet->payload_bytes, TL_HEADER_MAX, iface->caps.packet_max);
@@ -269,20 +282,19 @@ static void sim_disconnect(tl_ep_t *tl_ep, vbn_close_mode_t mode, uint64_t timeo
     (void)timeout_ns; /* delivery needs nothing but time */
     if (ep->gone)
         return;
-    while (mode == VBN_CLOSE_FLUSH && ep->failed == NULL && !list_empty(&ep->tx)) {
+    while (mode == VBN_CLOSE_FLUSH && ep->failed == FAILED_NOT && !list_empty(&ep->tx)) {
         sim_packet_t *packet = container_of(list_pop(&ep->tx), sim_packet_t, link);
         if (packet->iov != NULL)
             read_payload(packet, packet->iov, packet->iov_count);
         packet->iov = NULL;
         sim_net_launch(iface->net, ep, packet);
     }
-    if (ep->failed == NULL && (iface->caps.flags & TL_CAP_RELIABLE) != 0)
+    if (ep->failed == FAILED_NOT && (iface->caps.flags & TL_CAP_RELIABLE) != 0)
         sim_net_notify(iface->net, ep, SIM_FIN, mode == VBN_CLOSE_FLUSH);
     ep->gone = true;
     (void)map_remove(&iface->by_id, ep->id);
     if (ep->remote_ep != 0 && map_get(&iface->by_remote, ep->remote_ep) == ep)
         (void)map_remove(&iface->by_remote, ep->remote_ep);
-    list_remove(&ep->news);
     list_remove(&ep->link);
     list_append(&iface->dead, &ep->link);
     if (!iface->in_progress)
@@ -327,13 +339,12 @@ static void deliver(sim_iface_t *iface, sim_packet_t *packet)
         return;
     }
     sim_ep_t *ep = receiver(iface, packet);
-    if (ep != NULL && !ep->gone && ep->failed == NULL) {
+    if (ep != NULL && !ep->gone && ep->failed == FAILED_NOT) {
         if (packet->kind == SIM_DATA)
             iface->params.upcalls.rx(&ep->super, packet->bytes, packet->header_bytes,
                                      packet->bytes + sim_payload_at(packet->header_bytes), packet->payload_bytes);
         else
-            sim_ep_fail(ep, packet->kind == SIM_FIN ? "the peer closed the simulated connection"
-                                                    : "the simulated connection broke");
+            sim_ep_fail(ep, packet->kind == SIM_FIN ? FAILED_CLOSED : FAILED_BROKEN);
     }
     sim_packet_free(iface->net, packet);
 }
@@ -342,9 +353,9 @@ static void deliver(sim_iface_t *iface, sim_packet_t *packet)
 static void tell(sim_iface_t *iface, sim_ep_t *ep)
 {
     const tl_upcalls_t *up = &iface->params.upcalls;
-    if (ep->failed != NULL) {
+    if (ep->failed != FAILED_NOT) {
         if (!ep->told)
-            up->ep_error(&ep->super, VBN_ERR_PEER_LOST, ep->failed);
+            up->ep_error(&ep->super, VBN_ERR_PEER_LOST, failure_text(ep));
         ep->told = true;
         return;
     }
@@ -352,10 +363,10 @@ static void tell(sim_iface_t *iface, sim_ep_t *ep)
         ep->tell_ready = false;
         up->ready(&ep->super);
     }
-    while (!ep->gone && ep->failed == NULL && !list_empty(&ep->tx) &&
+    while (!ep->gone && ep->failed == FAILED_NOT && !list_empty(&ep->tx) &&
            container_of(ep->tx.next, sim_packet_t, link)->due_ns <= iface->net->now_ns)
         launch_first(iface, ep);
-    if (ep->gone || ep->failed != NULL || !ep->blocked)
+    if (ep->gone || ep->failed != FAILED_NOT || !ep->blocked)
         return;
     if (full(iface, ep)) {
         add_news(ep);
@@ -376,7 +387,7 @@ static unsigned sim_progress(tl_iface_t *tl_iface)
     list_init(&turn); /* marks the end of this turn: news made meanwhile waits for the next */
     list_append(&iface->news, &turn);
     while (iface->news.next != &turn) {
-        tell(iface, container_of(list_pop(&iface->news), sim_ep_t, news));
+        tell(iface, container_of(list_pop(&iface->news), sim_ep_t, link));
         events++;
     }
     list_remove(&turn);

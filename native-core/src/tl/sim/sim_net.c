@@ -220,7 +220,7 @@ static void break_connection(sim_net_t *net, sim_ep_t *ep)
 {
     if (!net->fabrics[((sim_iface_t *)ep->super.iface)->fabric].datagram)
         sim_net_notify(net, ep, SIM_BROKEN, false);
-    sim_ep_fail(ep, "the simulated connection broke");
+    sim_ep_fail(ep, FAILED_BROKEN);
 }
 
 void sim_net_launch(sim_net_t *net, sim_ep_t *ep, sim_packet_t *packet)
@@ -267,7 +267,7 @@ static void bounce(sim_net_t *net, const sim_packet_t *packet)
     sim_iface_t *iface = map_get(&net->ifaces[packet->fabric], packet->from_uid);
     sim_ep_t *ep = iface != NULL ? map_get(&iface->by_id, packet->from_ep) : NULL;
     if (ep != NULL && packet->kind == SIM_DATA && !net->fabrics[packet->fabric].datagram)
-        sim_ep_fail(ep, "nobody is there any more");
+        sim_ep_fail(ep, FAILED_GONE);
 }
 
 /* Into the receiver's inbox. */
@@ -339,11 +339,10 @@ void sim_net_kill_worker(sim_net_t *net, unsigned fabric, uint64_t uid)
     sim_iface_t *iface = map_get(&net->ifaces[fabric], uid);
     if (iface == NULL)
         return;
-    list_for_each(link, &iface->eps) {
-        sim_ep_t *ep = container_of(link, sim_ep_t, link);
-        if (ep->failed == NULL)
+    size_t cursor = 0;
+    for (sim_ep_t *ep; (ep = map_next(&iface->by_id, &cursor, NULL)) != NULL;)
+        if (ep->failed == FAILED_NOT)
             break_connection(net, ep);
-    }
 }
 
 void sim_net_set_tap(sim_net_t *net, sim_tap_func_t func, void *arg)

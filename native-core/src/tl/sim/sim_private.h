@@ -37,7 +37,6 @@ typedef struct sim_iface {
     tl_caps_t caps;
     sim_net_t *net;
     unsigned fabric;
-    list_link_t eps;
     list_link_t news; /* endpoints with something to tell */
     list_link_t dead; /* endpoints, freed after progress */
     list_link_t inbox;
@@ -49,17 +48,18 @@ typedef struct sim_iface {
 
 typedef struct sim_ep {
     tl_ep_t super;
-    list_link_t link; /* iface->eps or ->dead */
-    list_link_t news;
+    list_link_t link; /* in iface->news or ->dead */
     list_link_t tx; /* sim_packet_t */
     uint64_t id;
     uint64_t remote_uid;
     uint64_t remote_ep; /* 0: not known yet */
     uint64_t last_due_ns; /* reliable: nothing arrives earlier than this */
-    const char *failed;   /* why; NULL while it lives */
-    bool launched;        /* its first packet is on the way */
+    uint8_t failed; /* sim_failure_t, FAILED_NOT while it lives */
+    bool launched;  /* its first packet is on the way */
     bool tell_ready, blocked, told, gone;
 } sim_ep_t;
+
+typedef enum sim_failure { FAILED_NOT, FAILED_CLOSED, FAILED_BROKEN, FAILED_GONE } sim_failure_t;
 
 typedef struct sim_pair {
     list_link_t link;
@@ -106,6 +106,6 @@ sim_packet_t *sim_packet_new(sim_net_t *net, const sim_ep_t *ep, uint32_t header
 
 /* sim_iface.c */
 /* The endpoint is broken: told by the next progress. */
-void sim_ep_fail(sim_ep_t *ep, const char *why);
+void sim_ep_fail(sim_ep_t *ep, sim_failure_t why);
 
 #endif

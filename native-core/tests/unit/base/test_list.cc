@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the intrusive list.
+// Tests of the intrusive list and of the queue that takes one pointer.
 #include <gtest/gtest.h>
 
 #include <vector>
 
 extern "C" {
+#include "base/fifo.h"
 #include "base/list.h"
 }
 
@@ -50,6 +51,35 @@ TEST(List, RemovingTwiceIsHarmless)
     EXPECT_EQ(ids(&head), std::vector<int>({2}));
     list_remove(&b.link);
     EXPECT_TRUE(list_empty(&head));
+}
+
+TEST(Fifo, GivesItsLinksInOrderAndIsEmptyAfterTheLast)
+{
+    fifo_t fifo = {};
+    Item a = {1, {}}, b = {2, {}}, c = {3, {}};
+    EXPECT_EQ(fifo_pop(&fifo), nullptr);
+    EXPECT_EQ(fifo_first(&fifo), nullptr);
+    for (int round = 0; round < 2; round++) {
+        fifo_append(&fifo, &a.link);
+        fifo_append(&fifo, &b.link);
+        EXPECT_EQ(fifo_first(&fifo), &a.link);
+        EXPECT_EQ(fifo_pop(&fifo), &a.link);
+        fifo_append(&fifo, &c.link);
+        EXPECT_EQ(fifo_pop(&fifo), &b.link);
+        EXPECT_FALSE(fifo_empty(&fifo));
+        EXPECT_EQ(fifo_pop(&fifo), &c.link);
+        EXPECT_TRUE(fifo_empty(&fifo));
+    }
+}
+
+TEST(Fifo, LinkThatWasPoppedMayBeRemovedFromALaterList)
+{
+    fifo_t fifo = {};
+    Item a = {1, {}}, b = {2, {}};
+    fifo_append(&fifo, &a.link);
+    fifo_append(&fifo, &b.link);
+    list_remove(fifo_pop(&fifo));
+    EXPECT_EQ(fifo_pop(&fifo), &b.link);
 }
 
 } // namespace

@@ -38,13 +38,19 @@ typedef struct import_request {
 } import_request_t;
 
 struct vbn_peer {
-    link_peer_head_t head;
-    rig_t *rig;
-    int side;
-    vbn_status_t down;
-    vbn_status_t failure;
-    list_link_t inbox; /* packets that this side has sent */
-    list_link_t flushes;
+    union {
+        struct {
+            link_peer_head_t head;
+            rig_t *rig;
+            int side;
+            vbn_status_t down;
+            vbn_status_t failure;
+            list_link_t inbox; /* packets that this side has sent */
+            list_link_t flushes;
+        };
+        uint8_t link_part[LINK_PEER_BYTES];
+    };
+    proto_peer_t upper; /* link_peer_upper() */
 };
 
 struct link_engine {
@@ -123,7 +129,7 @@ rig_t *rig_open(const rig_options_t *options)
         proto_attach(rig->proto[i], &rig->link[i]);
         rig->peer[i] = (struct vbn_peer){.rig = rig, .side = i};
         rig->peer[i].head = (link_peer_head_t){.upper_engine = rig->params[i].upcalls.arg,
-                                               .upper = calloc(1, rig->params[i].upper_bytes), .caps = &rig->caps};
+                                               .caps = &rig->caps};
         list_init(&rig->peer[i].inbox);
         list_init(&rig->peer[i].flushes);
     }
@@ -171,7 +177,6 @@ void rig_close(rig_t *rig)
     rig_devices_close(rig->devices);
     for (int i = 0; i < 2; i++) {
         proto_engine_close(rig->proto[i]);
-        free(rig->peer[i].head.upper);
         if (mem_registry_close(rig->memory[i]) != VBN_OK)
             abort(); /* a test left memory behind */
     }
