@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ./verbena command itself: help, wrong input, use from another folder and through a link."""
+"""The ./verbena command itself: help, wrong input, use from another folder and through a link; tests side by side."""
+import os
 import pathlib
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -50,6 +53,49 @@ class VerbenaTest(unittest.TestCase):
             link.symlink_to(VERBENA)
             result = run("test", "nosuch", program=link, cwd=folder)
             self.assertIn("unknown part 'nosuch'", result.stderr)
+
+
+def script(folder, body):
+    """The functions of ./verbena and then body, with its state in folder."""
+    lines = [line for line in VERBENA.read_text().splitlines() if not line.startswith(("ROOT=", "main "))]
+    text = f"ROOT={ROOT}\n" + "\n".join(lines) + f"\nSTATE={folder}\n{body}\n"
+    return subprocess.Popen(["bash", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+class LanesTest(unittest.TestCase):
+    def test_counts_of_lanes_are_added_and_their_lines_shown(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output, _ = script(folder, """
+                lane one suite one echo '3 passed, 0 failed, 1 skipped'
+                lane two suite two sh -c 'echo "2 passed, 1 failed, 0 skipped"; exit 1'
+                suite here echo '5 passed, 0 failed, 0 skipped'
+                lanes_end
+                echo "sum $TESTS_PASSED $TESTS_FAILED $TESTS_SKIPPED" """).communicate(timeout=60)
+        self.assertIn("sum 10 1 1", output)
+        for name in ("one", "two", "here"):
+            self.assertIn(f"verbena: {name} ", output)
+
+    def test_a_lane_that_ends_early_is_a_failure(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output, _ = script(folder, """
+                lane lost exit 3
+                lanes_end
+                echo "sum $TESTS_PASSED $TESTS_FAILED $TESTS_SKIPPED" """).communicate(timeout=60)
+        self.assertIn("sum 0 1 0", output)
+
+    def test_lanes_end_with_the_script(self):
+        with tempfile.TemporaryDirectory() as folder:
+            started = script(folder, """
+                lane long sleep 600
+                echo "${LANES[0]}"
+                wait """)
+            lane = int(started.stdout.readline().split(":")[1])
+            started.send_signal(signal.SIGTERM)
+            started.communicate(timeout=60)
+            with self.assertRaises(ProcessLookupError):
+                for _ in range(600):
+                    os.killpg(lane, 0)
+                    time.sleep(0.05)
 
 
 if __name__ == "__main__":

@@ -30,10 +30,9 @@ SUITES = {"shuffle": OURS + "VShuffleSuite", "pairs": OURS + "VPairRDDFunctionsS
           "cleaner": "org.apache.spark.ContextCleanerSuite",
           "decommission": "org.apache.spark.storage.BlockManagerDecommissionIntegrationSuite"}
 DEFAULT = ("shuffle", "pairs", "sorting", "failure", "broadcast", "host-local", "distributed")
-# Of suites that take long, the tests that run without --full. DistributedSuite's other half caches blocks in each storage
-# level with and without encryption: a cluster of its own for each, 8 minutes in all, and next to nothing of it is ours.
-SHORT = {SUITES["distributed"]: ("groupByKey", "local-cluster", "serializable", "accumulators", "broadcast", "failing task",
-                                 "recover from", "fit in memory", "environment", "unpersist", "reference partitions")}
+# Of suites that take long, the tests that run without --full: those that move data through the plugin between executors.
+SHORT = {SUITES["distributed"]: ("groupByKey", "broadcast", "recover from"),
+         SUITES["broadcast"]: ("local cluster", "distributed mode", "multiple threads")}
 # Tests of Spark that look into the stock shuffle (its files by name, its classes): part of the test's name, and which test
 # of ours (spark-rdma-shuffle/it, tests/spark/it) states the same about slabs. Other suites of Spark that make stock classes themselves
 # (SortShuffleManagerSuite, *ShuffleWriterSuite, IndexShuffleBlockResolverSuite, ...) say nothing about a plugin.
@@ -113,7 +112,7 @@ def command(suite, only, home, classpath, lib, properties):
         argv += [f"-D{key}={value}", f"-Dconformance.{key}={value}"]
     jar = "spark-sql" if ".sql." in suite else "spark-core"
     return argv + ["-cp", f"{classpath}:{spark.home()}/jars/*", "org.scalatest.tools.Runner", "-R",
-                   f"{lib}/{jar}_2.13-4.2.0-tests.jar", "-oW", "-s", suite] + [
+                   f"{lib}/{jar}_2.13-4.2.0-tests.jar", "-oWD", "-s", suite] + [
         word for text in only for word in ("-z", text)]
 
 
