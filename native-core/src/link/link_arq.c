@@ -34,9 +34,11 @@
 
 /* ----------------------------------------------------------------------------------------------- times */
 
-static uint32_t time_us(const vbn_peer_t *peer)
+/* The clock is read once for a packet that came, once for those that go: where it is no register of the processor (many
+ * virtual machines) that costs more than all of the rest. */
+static uint32_t to_us(uint64_t now_ns)
 {
-    return (uint32_t)(link_now_ns(peer->engine) / NS_PER_US);
+    return (uint32_t)(now_ns / NS_PER_US);
 }
 
 static uint32_t rto_us(const link_arq_t *arq)
@@ -85,7 +87,7 @@ static uint64_t next_look(const link_arq_t *arq)
 /* ------------------------------------------------------------------------------------------- transmission */
 
 /* VBN_BUSY, < 0: not taken. Else the node is under way. */
-static vbn_status_t transmit(vbn_peer_t *peer, link_lane_t *lane, link_node_t *node, bool ask)
+static vbn_status_t transmit(vbn_peer_t *peer, link_lane_t *lane, link_node_t *node, bool ask, uint64_t now)
 {
     link_arq_t *arq = peer->arq;
     bool copied = node->resend.own.iov_base != NULL;
@@ -104,7 +106,7 @@ static vbn_status_t transmit(vbn_peer_t *peer, link_lane_t *lane, link_node_t *n
     if (status == VBN_BUSY || status < 0)
         return status;
     node->resend.busy = status == VBN_INPROGRESS;
-    node->resend.sent_us = time_us(peer);
+    node->resend.sent_us = to_us(now);
     node->resend.lane = lane;
     node->resend.order = ++lane->order;
     lane->under_way++;
@@ -118,11 +120,11 @@ static vbn_status_t transmit(vbn_peer_t *peer, link_lane_t *lane, link_node_t *n
 }
 
 /* Over the lane that suits it; a busy one makes room for another. false: none takes it now. */
-static bool send_node(vbn_peer_t *peer, link_node_t *node, bool ask)
+static bool send_node(vbn_peer_t *peer, link_node_t *node, bool ask, uint64_t now)
 {
     vbn_status_t status = VBN_BUSY;
     for (link_lane_t *lane; status == VBN_BUSY && (lane = link_rails_choose(peer, node)) != NULL;)
-        status = transmit(peer, lane, node, ask);
+        status = transmit(peer, lane, node, ask, now);
     return status != VBN_BUSY && status >= 0; /* < 0: ep_error follows */
 }
 
@@ -147,23 +149,23 @@ static void lose(link_arq_t *arq, link_node_t *node)
     arq->lost++;
 }
 
-static void start_timer(vbn_peer_t *peer)
+static void start_timer(vbn_peer_t *peer, uint64_t now)
 {
     link_arq_t *arq = peer->arq;
     if (peer->tx_acked + 1 == peer->tx_next) /* the first in flight */
-        arq->rto_from_ns = link_now_ns(peer->engine);
+        arq->rto_from_ns = now;
     link_arq_wake_at(arq, arq->rto_from_ns + rto_us(arq) * NS_PER_US);
 }
 
 /* Sends lost packets again, oldest first. false: no room. */
-static bool push_lost(vbn_peer_t *peer)
+static bool push_lost(vbn_peer_t *peer, uint64_t now)
 {
     link_arq_t *arq = peer->arq;
     for (list_link_t *link = peer->inflight.next; arq->lost > 0 && link != &peer->inflight; link = link->next) {
         link_node_t *node = container_of(link, link_node_t, link);
         if (!node->resend.lost || node->resend.busy)
             continue;
-        if (!send_node(peer, node, true))
+        if (!send_node(peer, node, true, now))
             return false;
         node->resend.lost = false;
         arq->lost--;
@@ -179,7 +181,7 @@ static void begin_resend(link_node_t *node, link_type_t type)
     node->resend = (link_resend_t){.own = own, .type = (uint8_t)type};
 }
 
-static bool push_new(vbn_peer_t *peer)
+static bool push_new(vbn_peer_t *peer, uint64_t now)
 {
     link_arq_t *arq = peer->arq;
     link_node_t *node = container_of(peer->queue.next, link_node_t, link);
@@ -190,23 +192,26 @@ static bool push_new(vbn_peer_t *peer)
     bool last = arq->pipe + 1 >= arq->cwnd || in_window + 1 >= window;
     begin_resend(node, LINK_DATA);
     node->sequence = peer->tx_next;
-    if (!send_node(peer, node, last))
+    if (!send_node(peer, node, last, now))
         return false;
     arq->bulk = arq->bulk || node->payload_bytes >= arq->bulk_bytes;
     list_remove(&node->link);
     list_append(&peer->inflight, &node->link);
     peer->queued--;
     peer->tx_next++;
-    start_timer(peer);
+    start_timer(peer, now);
     return true;
 }
 
 void link_arq_push(vbn_peer_t *peer)
 {
-    link_arq_t *arq = peer->arq;
-    if (!link_may_send(peer) || (arq->lost > 0 && !push_lost(peer)))
+    const link_arq_t *arq = peer->arq;
+    if ((arq->lost == 0 && list_empty(&peer->queue)) || !link_may_send(peer))
         return;
-    while (!list_empty(&peer->queue) && link_may_send(peer) && push_new(peer)) {
+    uint64_t now = link_now_ns(peer->engine);
+    if (arq->lost > 0 && !push_lost(peer, now))
+        return;
+    while (!list_empty(&peer->queue) && link_may_send(peer) && push_new(peer, now)) {
     }
 }
 
@@ -250,11 +255,12 @@ void link_arq_say_close(vbn_peer_t *peer)
     begin_resend(node, LINK_CLOSE);
     list_append(&peer->inflight, &node->link);
     peer->tx_next++;
-    if (!send_node(peer, node, true)) {
+    uint64_t now = link_now_ns(peer->engine);
+    if (!send_node(peer, node, true, now)) {
         node->resend.lost = true;
         arq->lost++;
     }
-    start_timer(peer);
+    start_timer(peer, now);
 }
 
 /* ------------------------------------------------------------------------------------------------- acks */
@@ -378,14 +384,14 @@ void link_arq_acked(vbn_peer_t *peer, uint32_t ack, const uint8_t *sack, uint32_
 {
     link_arq_t *arq = peer->arq;
     list_link_t done;
-    uint32_t now_us = time_us(peer);
+    uint32_t now_us = to_us(peer->arq->heard_ns);
     if ((int32_t)(ack - peer->tx_acked) < 0 || (ack == peer->tx_acked && words == 0))
         return; /* an old one, or no news */
     list_init(&done);
     uint32_t acked = take_acked(peer, ack, now_us, &done);
     uint32_t arrived = acked + take_sacked(peer, sack, words, now_us);
     if (arrived > 0)
-        arq->rto_from_ns = link_now_ns(peer->engine);
+        arq->rto_from_ns = arq->heard_ns;
     if (words > 0 && mark_lost(peer) > 0 && !arq->recovering)
         slow_down(peer, 0);
     speed_up(peer, acked);
@@ -444,7 +450,7 @@ static void all_lost(vbn_peer_t *peer)
 static void leave_silent(vbn_peer_t *peer)
 {
     uint64_t limit_us = peer->engine->params.settings->link_peer_timeout / NS_PER_US;
-    uint32_t now_us = time_us(peer);
+    uint32_t now_us = to_us(link_now_ns(peer->engine));
     if (peer->lane->next == NULL)
         return;
     list_for_each(link, &peer->inflight) {

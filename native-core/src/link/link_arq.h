@@ -93,7 +93,7 @@ void link_arq_close(vbn_peer_t *peer, list_link_t *parked);
 vbn_status_t link_arq_send(vbn_peer_t *peer, const link_packet_t *packet);
 /* Sends what window and congestion allow: lost packets first. */
 void link_arq_push(vbn_peer_t *peer);
-/* sack: `words` 64-bit words, bit i of them says that sequence ack + 1 + i has arrived. */
+/* At arq->heard_ns. sack: `words` 64-bit words, bit i of them says that sequence ack + 1 + i has arrived. */
 void link_arq_acked(vbn_peer_t *peer, uint32_t ack, const uint8_t *sack, uint32_t words);
 /* All before is acknowledged: sends CLOSE as the last sequence. */
 void link_arq_say_close(vbn_peer_t *peer);

@@ -108,7 +108,7 @@ static void owe_ack(vbn_peer_t *peer, bool at_once)
     if (at_once || owed >= ACK_EVERY || owed > peer->owed_most) {
         link_send_ack(peer, 0);
     } else if (owed > 0 && arq->ack_due_ns == 0) {
-        arq->ack_due_ns = link_now_ns(peer->engine) + ACK_DELAY_NS;
+        arq->ack_due_ns = arq->heard_ns + ACK_DELAY_NS;
         link_arq_wake_at(arq, arq->ack_due_ns);
     }
 }

@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 #define NS_PER_MS UINT64_C(1000000)
-#define CLOCK_EVERY 16u /* idle turns between two looks at the clock */
+#define CLOCK_EVERY 16u /* turns between two looks at the clock, at most */
+#define CLOCK_NEAR_NS UINT64_C(250000) /* timers count in milliseconds */
 #define NODE_BLOCK 32
 
 /* ---------------------------------------------------------------------------------------- descriptors */
@@ -195,6 +196,7 @@ vbn_status_t link_engine_open_with(const link_params_t *params, const tl_ops_t *
     engine->fork_generation = os_fork_generation();
     init_lists(engine);
     engine->rails = (unsigned)params->settings->link_rails;
+    engine->clock_every = 1;
     vbn_status_t status = take_key(engine, params);
     if (status >= 0)
         status = open_descriptors(engine);
@@ -254,12 +256,19 @@ void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_
     wheel_add(&engine->wheel, timer, behind + (delay_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
+/* Idle turns that follow each other closely are not all worth a look at the clock: it may cost more than they do. */
 static unsigned run_timers(link_engine_t *engine, bool idle)
 {
-    if (!idle && ++engine->clock_skip < CLOCK_EVERY)
+    if (++engine->clock_skip < (idle ? engine->clock_every : CLOCK_EVERY))
         return 0;
+    uint64_t now = link_now_ns(engine);
+    if (now - engine->looked_ns > CLOCK_NEAR_NS || engine->params.clock != NULL)
+        engine->clock_every = 1;
+    else if (engine->clock_every < CLOCK_EVERY)
+        engine->clock_every *= 2;
     engine->clock_skip = 0;
-    return wheel_advance(&engine->wheel, link_now_ns(engine));
+    engine->looked_ns = now;
+    return wheel_advance(&engine->wheel, now);
 }
 
 static unsigned run_ending(link_engine_t *engine)
@@ -340,6 +349,7 @@ vbn_status_t link_engine_arm(link_engine_t *engine)
     for (unsigned i = 0; i < engine->transport_count; i++)
         if (engine->transports[i].ops->arm(engine->transports[i].iface) != VBN_OK)
             return VBN_BUSY;
+    engine->clock_every = 1; /* what ends the sleep may be a timer */
     engine->wait.slept_ns = os_now_ns();
     return VBN_OK;
 }

@@ -205,7 +205,8 @@ struct link_engine {
     unsigned costly_count;
     bool has_costly; /* a transport has TL_CAP_COSTLY */
     bool close_started; /* a closing peer has not been looked at yet: do not sleep */
-    unsigned clock_skip;
+    unsigned clock_skip, clock_every; /* turns since the last look at the clock; idle ones until the next */
+    uint64_t looked_ns;
     link_wait_t wait;
     _Atomic uint32_t wakes;
     uint32_t wakes_seen;

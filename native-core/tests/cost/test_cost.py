@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 # Instructions of an 8-byte active message over shared memory, from vbn_am_send to the end of its handler, with the
@@ -17,19 +18,31 @@ MESSAGES = 3200
 # are many here: callgrind is slow, and they go by time.
 IDLE = ((1, 230), (64, 400), (500, 470))
 TURNS = 5000
+# The same message over RDMA, there and back: instructions of the core without libibverbs', looks at the clock. Where the
+# clock is no register of the processor (many virtual machines) one look takes as long as 2,000 instructions.
+RDMA = {"rc": (2600, 2.5), "ud": (2750, 2.5)}
+ROUNDS, WARM = 2000, 2000
+IDLE_LOOKS = 0.3  # some after each pause that the machine makes
+FABRIC = ("fabric_poll_cq", "fabric_post_send", "fabric_post_recv", "fabric_post_srq_recv")
 BIN = None
 
 
-def instructions(program, *arguments):
+def instructions(program, *arguments, without=(), out="/dev/null"):
     """Instructions that callgrind counts between entry and exit of cost_round(), and what the program printed."""
     done = subprocess.run(
-        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
-         "--toggle-collect=cost_round", os.path.join(BIN, program), *map(str, arguments)],
-        capture_output=True, text=True, timeout=100, check=False)
+        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--collect-atstart=no", "--compress-strings=no",
+         *(f"--toggle-collect={name}" for name in ("cost_round", *without)), os.path.join(BIN, program),
+         *map(str, arguments)], capture_output=True, text=True, timeout=100, check=False)
     found = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode != 0 or not found:
         raise AssertionError(f"{program} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return int(found.group(1)), done.stdout
+
+
+def calls(out, function):
+    """How often callgrind saw a function being called."""
+    with open(out, encoding="utf-8") as file:
+        return sum(map(int, re.findall(rf"^cfn={function}\ncalls=(\d+)", file.read(), re.M)))
 
 
 @unittest.skipUnless(shutil.which("valgrind"), "valgrind is not installed: apt install valgrind")
@@ -58,6 +71,41 @@ class Cost(unittest.TestCase):
             print(f"a turn of progress with {peers} idle peers over shm: {count:.1f} instructions, at most {budget}")
             self.assertGreater(count, 20, "nothing was counted")
             self.assertLessEqual(count, budget)
+
+    def test_an_8_byte_message_over_rdma_keeps_its_budget_of_instructions_doorbells_and_looks_at_the_clock(self):
+        if not os.path.exists(os.path.join(BIN, "cost_rdma")):
+            self.skipTest("built without libibverbs-dev")
+        for transport, (budget, looks_most) in RDMA.items():
+            with self.subTest(transport), tempfile.TemporaryDirectory() as folder:
+                out = os.path.join(folder, "out")
+                count, text = instructions("cost_rdma", transport, ROUNDS, 0, without=FABRIC, out=out)
+                messages = 2 * (ROUNDS + WARM)
+                count, looks = count / messages, calls(out, "os_now_ns") / messages
+                print(f"8-byte active message over {transport}: {count:.0f} instructions, at most {budget}; {looks:.2f} "
+                      f"looks at the clock, at most {looks_most}; {text.strip()}")
+                self.assertGreater(count, 500, "nothing was counted")
+                self.assertLessEqual(count, budget)
+                self.assertGreater(looks, 0.5, "no looks were counted")
+                self.assertLessEqual(looks, looks_most)
+                done = re.fullmatch(r"rounds (\d+) doorbells (\d+) requests (\d+) signalled (\d+)\s*", text)
+                rounds, doorbells, requests, signalled = map(int, done.groups())
+                self.assertEqual(rounds, ROUNDS)
+                self.assertLessEqual(doorbells, 2 * ROUNDS + 2)
+                self.assertLessEqual(requests, 2 * ROUNDS + 2, "acknowledgements travel with the answers")
+                self.assertLessEqual(signalled, requests / 32 + 2)
+
+    def test_a_worker_that_polls_in_vain_does_not_look_at_the_clock_each_time(self):
+        if not os.path.exists(os.path.join(BIN, "cost_rdma")):
+            self.skipTest("built without libibverbs-dev")
+        rounds, turns = 100, 64
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "out")
+            _, text = instructions("cost_rdma", "rc", rounds, turns, without=FABRIC, out=out)
+            self.assertIn(f"rounds {rounds} ", text)
+            looks = calls(out, "os_now_ns") / (2 * turns * (rounds + WARM))
+        print(f"an idle turn over rc: {looks:.3f} looks at the clock, messages' included, at most {IDLE_LOOKS}")
+        self.assertGreater(looks, 0.01, "no looks were counted")
+        self.assertLessEqual(looks, IDLE_LOOKS)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "numbers.h"
 #include "perf.h"
 
 #define FOLDER "/usr/bin/"
@@ -33,30 +34,13 @@ bool perftest_there(void)
     return access(FOLDER "ib_send_lat", X_OK) == 0;
 }
 
-/* Numbers at the start of a line. */
-static int numbers_of(const char *line, double *values, int most)
+/* The measurement in the client's output, or -1. */
+static double read_output(int fd, const test_t *test)
 {
-    int count = 0;
-    char *end;
-    for (; count < most; count++, line = end) {
-        values[count] = strtod(line, &end);
-        if (end == line)
-            break;
-    }
-    return count;
-}
-
-/* Reads the client's output to its end; the wanted column of the last line that has all, or -1. */
-static double last_number(int fd, const test_t *test)
-{
-    char line[512];
-    double values[COLUMNS], found = -1;
     FILE *in = fdopen(fd, "r");
     if (in == NULL)
         fail_system("output of perftest");
-    while (fgets(line, sizeof(line), in) != NULL)
-        if (numbers_of(line, values, test->columns) == test->columns)
-            found = values[test->wanted];
+    double found = numbers_last(in, test->columns, test->wanted);
     (void)fclose(in);
     return found;
 }
@@ -82,7 +66,7 @@ static double run_once(side_t *side, const test_t *test, size_t size, uint64_t c
         fail_system("pipe of perftest");
     pid_t client = rival_start(side, 0, ends[1], arguments);
     close(ends[1]);
-    double value = last_number(ends[0], test);
+    double value = read_output(ends[0], test);
     (void)waitpid(client, &status, 0);
     (void)kill(server, SIGTERM);
     (void)waitpid(server, NULL, 0);
@@ -97,7 +81,7 @@ static double perftest(side_t *side, const test_t *test, size_t size, uint64_t c
         value = run_once(side, test, size, count, 400000u << i);
     rival_rest_end(side);
     if (value <= 0)
-        fail("perftest printed no numbers; run ib_send_lat by hand to see why");
+        fail("perftest printed no usable number in 6 runs; run ib_send_lat by hand to see why");
     return value;
 }
 
