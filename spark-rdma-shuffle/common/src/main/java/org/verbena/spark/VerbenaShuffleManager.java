@@ -20,7 +20,9 @@ import org.verbena.spark.serial.Serializers;
 import org.verbena.spark.store.ShuffleFiles;
 import org.verbena.spark.store.SlabStore;
 import org.verbena.spark.write.HashShuffleMapWriter;
+import org.verbena.spark.write.MapTask;
 import org.verbena.spark.write.PlannedSizes;
+import org.verbena.spark.write.RadixShuffleMapWriter;
 
 /**
  * A subclass, because Spark's SQL, decommissioning and diagnosis ask for {@link SortShuffleManager} and its resolver. One
@@ -99,10 +101,16 @@ public class VerbenaShuffleManager extends SortShuffleManager {
         ShuffleEngine current = engine();
         SlabStore store = current == null ? null : current.store();
         replaceSerializer(handle);
-        if (store != null && handle instanceof BaseShuffleHandle<?, ?, ?> base
-                && HashShuffleMapWriter.suits(base.dependency(), conf)) {
-            return new HashShuffleMapWriter<>(base.dependency(), mapId, context, SparkEnv.get().blockManager(),
-                metrics, store, shim, sizes);
+        if (store == null || !(handle instanceof BaseShuffleHandle<?, ?, ?> base)) {
+            return super.getWriter(handle, mapId, context, metrics);
+        }
+        MapTask task = new MapTask(base.dependency(), mapId, context, SparkEnv.get().blockManager(), metrics, store, shim,
+            sizes);
+        if (HashShuffleMapWriter.suits(base.dependency(), conf)) {
+            return new HashShuffleMapWriter<>(task);
+        }
+        if (RadixShuffleMapWriter.suits(base.dependency(), conf)) {
+            return new RadixShuffleMapWriter<>(task, () -> super.getWriter(handle, mapId, context, metrics));
         }
         return super.getWriter(handle, mapId, context, metrics);
     }

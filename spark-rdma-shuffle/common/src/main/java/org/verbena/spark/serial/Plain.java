@@ -24,6 +24,8 @@ final class Plain {
     static final int TUPLE2 = 13;
     /** Length, then so many bytes of the stream of the serializer below. */
     static final int OTHER = 14;
+    /** Length, then so many bytes: a stream of the serializer below with one value. */
+    static final int ALONE = 15;
 
     private Plain() {
     }

@@ -2,6 +2,7 @@
 // Reads one block's values.
 package org.verbena.spark.serial;
 
+import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -130,6 +131,7 @@ final class PlainReader extends DeserializationStream {
             case Plain.CHARACTER -> (char) in.readInt();
             case Plain.WIDE_TEXT -> readWideText();
             case Plain.OTHER -> readBelow();
+            case Plain.ALONE -> readAlone();
             default -> throw new IOException("a shuffle block is damaged: value of kind " + tag);
         };
     }
@@ -153,6 +155,11 @@ final class PlainReader extends DeserializationStream {
             below = instance.deserializeStream(frames);
         }
         return below.readObject(ANY);
+    }
+
+    private Object readAlone() throws IOException {
+        byte[] bytes = in.readFully(in.readLength());
+        return instance.deserializeStream(new ByteArrayInputStream(bytes)).readObject(ANY);
     }
 
     @Override

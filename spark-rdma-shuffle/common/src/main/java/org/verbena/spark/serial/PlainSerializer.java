@@ -25,7 +25,12 @@ final class PlainSerializer extends Serializer {
 
     @Override
     public SerializerInstance newInstance() {
-        return new Instance(below.newInstance());
+        return new Instance(below.newInstance(), false);
+    }
+
+    /** Like {@link #newInstance}, but the records of its streams may be put in any order, and in several streams. */
+    SerializerInstance newRelocatable() {
+        return new Instance(below.newInstance(), true);
     }
 
     @Override
@@ -36,15 +41,17 @@ final class PlainSerializer extends Serializer {
     /** Belongs to one thread, as Spark says. */
     private static final class Instance extends SerializerInstance {
         private final SerializerInstance below;
+        private final boolean relocatable;
         private final BlockInput.Spare spare = new BlockInput.Spare();
 
-        Instance(SerializerInstance below) {
+        Instance(SerializerInstance below, boolean relocatable) {
             this.below = below;
+            this.relocatable = relocatable;
         }
 
         @Override
         public SerializationStream serializeStream(OutputStream out) {
-            return new PlainWriter(below, SinkOver.of(out));
+            return new PlainWriter(below, SinkOver.of(out), relocatable);
         }
 
         @Override

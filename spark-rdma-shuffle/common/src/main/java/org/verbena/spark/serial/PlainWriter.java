@@ -18,13 +18,33 @@ final class PlainWriter extends SerializationStream {
 
     private final SerializerInstance instance;
     private final ByteSink out;
+    private final boolean relocatable;
     /** The stream of the serializer below and what it wrote for the value at hand; made at the first use. */
     private SerializationStream below;
     private ByteArrayOutputStream written;
 
-    PlainWriter(SerializerInstance instance, ByteSink out) {
+    /**
+     * Makes a writer.
+     *
+     * @param relocatable whether the bytes of each value must be readable without those of the values before
+     */
+    PlainWriter(SerializerInstance instance, ByteSink out, boolean relocatable) {
         this.instance = instance;
         this.out = out;
+        this.relocatable = relocatable;
+    }
+
+    /** Whether a value is written in the short form, without the serializer below. */
+    static boolean isShort(Object value) {
+        return value == null || value instanceof Number && isBoxed(value.getClass()) || value instanceof byte[]
+            || value instanceof String || value instanceof Boolean || value instanceof Character
+            || value.getClass() == Tuple2.class && isShort(((Tuple2<?, ?>) value)._1())
+            && isShort(((Tuple2<?, ?>) value)._2());
+    }
+
+    private static boolean isBoxed(Class<?> type) {
+        return type == Integer.class || type == Long.class || type == Double.class || type == Float.class
+            || type == Short.class || type == Byte.class;
     }
 
     @Override
@@ -99,14 +119,15 @@ final class PlainWriter extends SerializationStream {
     /** Flushed after each value, so that a value's bytes lie together; the stream's state goes on. */
     private void writeBelow(Object value) throws IOException {
         if (below == null) {
-            written = new ByteArrayOutputStream(512);
+            written = written == null ? new ByteArrayOutputStream(512) : written;
             below = instance.serializeStream(written);
         }
         below.writeObject(value, ANY);
         below.flush();
-        out.writeTagged(Plain.OTHER, written.size());
+        out.writeTagged(relocatable ? Plain.ALONE : Plain.OTHER, written.size());
         written.writeTo(out);
         written.reset();
+        below = relocatable ? null : below;
     }
 
     @Override

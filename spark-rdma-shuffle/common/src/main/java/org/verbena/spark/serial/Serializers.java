@@ -6,8 +6,10 @@ import java.lang.reflect.Field;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.Serializer;
+import org.apache.spark.serializer.SerializerInstance;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import scala.Product2;
 
 /**
  * Works on the executor's copy of a dependency, when a task asks for its writer or reader: no class of ours travels with
@@ -36,6 +38,19 @@ public final class Serializers {
     public static boolean areRows(ShuffleDependency<?, ?, ?> dependency) {
         Serializer serializer = dependency.serializer();
         return serializer instanceof RowSerializer || serializer.getClass().getName().equals(ROWS);
+    }
+
+    /**
+     * For streams whose records may be put in any order and in several streams, as far as a first record tells.
+     *
+     * @return null when the serializer cannot do that, or only with much more bytes than in one stream
+     */
+    public static SerializerInstance relocatable(ShuffleDependency<?, ?, ?> dependency, Product2<?, ?> first) {
+        Serializer serializer = dependency.serializer();
+        if (serializer instanceof PlainSerializer plain) {
+            return PlainWriter.isShort(first._1()) && PlainWriter.isShort(first._2()) ? plain.newRelocatable() : null;
+        }
+        return serializer.supportsRelocationOfSerializedObjects() ? serializer.newInstance() : null;
     }
 
     /** Replaces Java serialisation and Spark SQL's row serializer; leaves all others, subclasses too, as they are. */

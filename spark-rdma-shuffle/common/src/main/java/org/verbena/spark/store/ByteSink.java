@@ -15,9 +15,10 @@ public abstract class ByteSink extends OutputStream {
     private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
     private static final int SMALLEST = 256;
+    private static final byte[] EMPTY = new byte[0];
 
     private final int largest;
-    private byte[] buffer = new byte[SMALLEST];
+    private byte[] buffer = EMPTY;
     private int filled;
 
     /**
@@ -51,6 +52,17 @@ public abstract class ByteSink extends OutputStream {
         }
     }
 
+    /** Moves what is in the buffer to an array that has space for it. */
+    protected final void moveTo(byte[] to, int offset) {
+        System.arraycopy(buffer, 0, to, offset, filled);
+        filled = 0;
+    }
+
+    /** Lets an empty buffer's memory go, until the next write. */
+    protected final void shrink() {
+        buffer = filled == 0 ? EMPTY : buffer;
+    }
+
     /** Makes space for a few bytes, at most 256. */
     private void ensure(int count) throws IOException {
         if (buffer.length - filled < count) {
@@ -60,7 +72,7 @@ public abstract class ByteSink extends OutputStream {
 
     private void makeSpace(int count) throws IOException {
         if (buffer.length < largest) {
-            int size = buffer.length;
+            int size = Math.max(buffer.length, SMALLEST);
             while (size < largest && size - filled < count) {
                 size *= 2;
             }

@@ -140,6 +140,7 @@ public final class OutputBuffer {
         public void close() throws IOException {
             if (sequential) {
                 drainAll();
+                shrink();
             }
             if (sequential && room != null) {
                 Room rest = room;

@@ -95,6 +95,28 @@ class PlainSerializerTest {
     }
 
     @Test
+    void recordsOfARelocatableStreamAreReadInAnyOrderAndFromSeveralStreams() throws IOException {
+        SerializerInstance relocatable =
+            new PlainSerializer(new JavaSerializer(new SparkConf(false))).newRelocatable();
+        List<Object> values = List.of(1, "two", new ArrayList<>(List.of(3, 4)), new Tuple2<>(5L, new HashMap<>()),
+            new ArrayList<>(List.of(6)), new java.util.Date(7));
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        SerializationStream stream = relocatable.serializeStream(out);
+        List<byte[]> records = new ArrayList<>();
+        for (Object value : values) {
+            stream.writeObject(value, ANY).flush();
+            records.add(out.toByteArray());
+            out.reset();
+        }
+        List<Object> reversed = new ArrayList<>();
+        for (int i = records.size() - 1; i >= 0; i--) {
+            out.write(records.get(i));
+            reversed.add(values.get(i));
+        }
+        assertEquals(reversed, read(new Drip(out.toByteArray())));
+    }
+
+    @Test
     void plainValuesComeBackEqualAndOfTheSameClass() {
         assertRoundTrip(Arrays.asList(1, -1, Integer.MIN_VALUE, 5L, Long.MIN_VALUE, null, true, false, 1.5, Double.NaN,
             -0.0, 2.5f, Float.NaN, (short) -3, (byte) -4, 'x', '\uffff', "", "text", new Tuple2<>(1, "a"),

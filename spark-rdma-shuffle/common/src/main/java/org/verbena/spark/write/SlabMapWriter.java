@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all writers into slabs have in common: publishing the output, reporting it, giving it up.
+package org.verbena.spark.write;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.shuffle.ShuffleWriter;
+import org.apache.spark.storage.ShuffleBlockId;
+import org.verbena.spark.SparkShim;
+import org.verbena.spark.serial.Serializers;
+import org.verbena.spark.store.OutputBuffer;
+import scala.Option;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
+
+/** Belongs to the task's thread. */
+abstract class SlabMapWriter<K, V> extends ShuffleWriter<K, V> {
+    static final ClassTag<Object> ANY = ClassTag$.MODULE$.apply(Object.class);
+
+    final MapTask task;
+    final OutputBuffer output;
+    private long[] lengths;
+    private MapStatus status;
+    private boolean stopped;
+
+    SlabMapWriter(MapTask task) {
+        this.task = task;
+        this.output = task.store().newOutput(task.dependency().shuffleId(), task.mapId(), task.partitions());
+    }
+
+    /** A partition's stream into memory, with what Spark puts around it: compression, encryption. */
+    final OutputStream open(int partition, boolean sequential) {
+        ShuffleBlockId block = new ShuffleBlockId(task.dependency().shuffleId(), task.mapId(), partition);
+        return task.blocks().serializerManager().wrapStream(block, output.stream(partition, sequential));
+    }
+
+    /** Publishes the output; every stream has to be closed. */
+    final void publish(long records, SparkShim.RowChecksums checksums) throws IOException {
+        long before = System.nanoTime();
+        double ratio = Serializers.areRows(task.dependency()) ? task.sizes().ratio(output, task.partitions()) : 1;
+        lengths = output.commit();
+        task.metrics().incWriteTime(System.nanoTime() - before);
+        long bytes = 0;
+        for (long length : lengths) {
+            bytes += length;
+        }
+        task.metrics().incRecordsWritten(records);
+        task.metrics().incBytesWritten(bytes);
+        status = task.shim().mapStatus(task.blocks().shuffleServerId(), PlannedSizes.scaled(lengths, ratio),
+            task.mapId(), checksums);
+    }
+
+    @Override
+    public Option<MapStatus> stop(boolean success) {
+        if (stopped) {
+            return Option.empty();
+        }
+        stopped = true;
+        if (success && status != null) {
+            return Option.apply(status);
+        }
+        output.abort();
+        task.store().remove(task.dependency().shuffleId(), task.mapId());
+        return Option.empty();
+    }
+
+    @Override
+    public long[] getPartitionLengths() {
+        return lengths;
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting by partition on Spark's own memory manager: order, spilling on demand, memory given back.
+package org.verbena.spark.write;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import org.apache.spark.SparkConf;
+import org.apache.spark.memory.MemoryConsumer;
+import org.apache.spark.memory.MemoryMode;
+import org.apache.spark.memory.TaskMemoryManager;
+import org.apache.spark.memory.UnifiedMemoryManager;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class RecordPagesTest {
+    private static final int PARTITIONS = 100_000;
+
+    private final Map<Integer, ByteArrayOutputStream> wanted = new TreeMap<>();
+    private final Map<Integer, ByteArrayOutputStream> written = new TreeMap<>();
+    private final RecordPages.Sink sink = new RecordPages.Sink();
+    private final Random random = new Random(1);
+    private int opened;
+    private int last;
+    private int spills;
+
+    private final RecordPages.Outlet outlet = new RecordPages.Outlet() {
+        @Override
+        public OutputStream open(int partition) {
+            opened++;
+            assertTrue(partition > last, "partitions in order");
+            last = partition;
+            return written.computeIfAbsent(partition, p -> new ByteArrayOutputStream());
+        }
+
+        @Override
+        public void spilling(long bytes) {
+            assertTrue(bytes > 0);
+            spills++;
+            last = -1;
+        }
+    };
+
+    /** Another consumer of the same task, which never gives anything back. */
+    private static final class Greedy extends MemoryConsumer {
+        Greedy(TaskMemoryManager memory) {
+            super(memory, MemoryMode.ON_HEAP);
+        }
+
+        @Override
+        public long spill(long size, MemoryConsumer trigger) {
+            return 0;
+        }
+    }
+
+    private static TaskMemoryManager memory(long bytes) {
+        return new TaskMemoryManager(new UnifiedMemoryManager(new SparkConf(false), bytes, 0, 1), 0);
+    }
+
+    private void add(RecordPages pages, int partition, int size) throws IOException {
+        byte[] record = new byte[size];
+        random.nextBytes(record);
+        sink.write(record, 0, size);
+        wanted.computeIfAbsent(partition, p -> new ByteArrayOutputStream()).write(record, 0, size);
+        last = spills == 0 ? last : -1; // a record by itself may go to any partition
+        pages.add(partition, sink);
+    }
+
+    private void assertSame() {
+        assertEquals(wanted.keySet(), written.keySet());
+        wanted.forEach((partition, bytes) ->
+            assertArrayEquals(bytes.toByteArray(), written.get(partition).toByteArray(), "partition " + partition));
+    }
+
+    private void empty(RecordPages pages) throws IOException {
+        last = -1;
+        pages.empty();
+        assertEquals(0, pages.getUsed());
+    }
+
+    @Test
+    void recordsLeaveByPartitionAndWithinOneInTheOrderOfArrivalWithOneOpeningPerPartition() throws IOException {
+        TaskMemoryManager memory = memory(64 << 20);
+        RecordPages pages = new RecordPages(memory, PARTITIONS, outlet);
+        for (int i = 0; i < 50_000; i++) {
+            add(pages, random.nextInt(PARTITIONS), random.nextInt(100));
+        }
+        add(pages, PARTITIONS - 1, 3 << 20);
+        add(pages, 0, 0);
+        assertEquals(memory.getMemoryConsumptionForThisTask(), pages.getUsed());
+        empty(pages);
+        assertSame();
+        assertEquals(wanted.size(), opened);
+        assertEquals(0, spills);
+        assertTrue(pages.peak() > 3 << 20);
+        assertEquals(0, memory.getMemoryConsumptionForThisTask());
+    }
+
+    @Test
+    void withLittleMemoryRecordsAreWrittenSeveralTimesAndNoneIsLost() throws IOException {
+        TaskMemoryManager memory = memory(512 << 10);
+        RecordPages pages = new RecordPages(memory, PARTITIONS, outlet);
+        for (int i = 0; i < 30_000; i++) {
+            add(pages, random.nextInt(PARTITIONS), random.nextInt(100));
+        }
+        assertTrue(spills > 2, "spilled " + spills);
+        assertTrue(pages.peak() <= 512 << 10);
+        empty(pages);
+        assertSame();
+        assertEquals(0, memory.getMemoryConsumptionForThisTask());
+    }
+
+    @Test
+    void anotherConsumerOfTheTaskGetsTheMemoryOfRecordsThatAreThenWritten() throws IOException {
+        TaskMemoryManager memory = memory(8 << 20);
+        RecordPages pages = new RecordPages(memory, PARTITIONS, outlet);
+        while (pages.getUsed() < 5 << 20) {
+            add(pages, random.nextInt(PARTITIONS), 200);
+        }
+        assertEquals(0, spills);
+        assertEquals(6 << 20, new Greedy(memory).acquireMemory(6 << 20));
+        assertEquals(1, spills);
+        assertEquals(0, pages.getUsed());
+        assertSame();
+        for (int i = 0; i < 100; i++) {
+            add(pages, i, 50);
+        }
+        empty(pages);
+        assertSame();
+    }
+
+    @Test
+    void whenOthersHoldAllMemoryEachRecordIsWrittenByItself() throws IOException {
+        TaskMemoryManager memory = memory(1 << 20);
+        assertEquals(1 << 20, new Greedy(memory).acquireMemory(1 << 20));
+        RecordPages pages = new RecordPages(memory, PARTITIONS, outlet);
+        for (int i = 0; i < 100; i++) {
+            last = -1;
+            add(pages, random.nextInt(10), random.nextInt(100));
+        }
+        assertEquals(100, opened);
+        empty(pages);
+        assertSame();
+    }
+}
