@@ -65,6 +65,10 @@ final class RecordPages extends MemoryConsumer {
         int size() {
             return buffered();
         }
+
+        void take(byte[] to, int offset) {
+            moveTo(to, offset);
+        }
     }
 
     private static final class Page {
@@ -87,7 +91,7 @@ final class RecordPages extends MemoryConsumer {
         int size = sink.size();
         Page page = ready(HEADER + size);
         if (page == null && records > 0) {
-            spill();
+            makeWay();
             page = ready(HEADER + size);
         }
         if (page == null) {
@@ -96,7 +100,7 @@ final class RecordPages extends MemoryConsumer {
         }
         INT.set(page.memory, page.filled, partition);
         INT.set(page.memory, page.filled + 4, size);
-        sink.moveTo(page.memory, page.filled + HEADER);
+        sink.take(page.memory, page.filled + HEADER);
         page.filled += HEADER + size;
         bytes += size;
         counts[partition]++;
@@ -106,7 +110,7 @@ final class RecordPages extends MemoryConsumer {
     /** Spark gives no memory at all: a record by itself. */
     private void writeAlone(int partition, Sink sink, int size) throws IOException {
         byte[] copy = new byte[size];
-        sink.moveTo(copy, 0);
+        sink.take(copy, 0);
         try (OutputStream out = outlet.open(partition)) {
             out.write(copy, 0, size);
         }
@@ -155,7 +159,7 @@ final class RecordPages extends MemoryConsumer {
         return peak;
     }
 
-    private void spill() throws IOException {
+    private void makeWay() throws IOException {
         outlet.spilling(getUsed());
         empty();
     }
@@ -166,7 +170,7 @@ final class RecordPages extends MemoryConsumer {
             return 0;
         }
         long before = getUsed();
-        spill();
+        makeWay();
         return before - getUsed();
     }
 
