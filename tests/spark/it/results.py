@@ -2,7 +2,7 @@
 """The same jobs give the same results as with stock shuffle, and the logs say by which path."""
 import unittest
 
-from shared import NO_HOST_LOCAL, SCALE, STOCK_ONLY, Application, SparkTest, await_true, spark
+from shared import FULL, NO_HOST_LOCAL, SCALE, STOCK_ONLY, Application, SparkTest, await_true, spark
 
 JOBS = {
     "groupby": {"job": "groupby", "maps": 6, "pairs": 3000 * SCALE, "size": 1000, "reducers": 5},
@@ -113,5 +113,7 @@ class ByNetwork(Results):
 
 
 class ByTcp(ByNetwork):
-    properties = {**NO_HOST_LOCAL, "spark.verbena.transport": "tcp"}
+    """And with so many partitions for SQL, of which adaptive execution makes few, that map tasks sort them."""
+    properties = {**NO_HOST_LOCAL, "spark.verbena.transport": "tcp",
+                  "spark.sql.shuffle.partitions": "100000" if FULL else "20000"}
     path = "by TCP"

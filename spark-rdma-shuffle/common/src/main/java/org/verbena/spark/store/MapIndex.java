@@ -7,6 +7,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.IntFunction;
 
 /**
@@ -123,24 +125,30 @@ public final class MapIndex {
     }
 
     /**
-     * Views of the pieces of the partitions start (inclusive) to end (exclusive), in order.
+     * Views of the pieces of the partitions start (inclusive) to end (exclusive), in order; neighbours are one view.
      *
      * @return fresh buffers with position 0, native memory; not to be written
      */
     public ByteBuffer[] pieces(int start, int end) throws IOException {
         int from = first(start);
         int to = checkedEnd(from, first(end));
-        ByteBuffer[] result = new ByteBuffer[to - from];
-        for (int i = from; i < to; i++) {
+        List<ByteBuffer> result = new ArrayList<>(Math.min(to - from, 16));
+        for (int i = from; i < to; ) {
             ByteBuffer slab = slabs.apply(field(i, 0));
             int offset = field(i, 1);
             int length = field(i, 2);
+            int next = i + 1;
+            while (next < to && field(next, 0) == field(i, 0) && field(next, 1) == offset + length
+                    && length <= Integer.MAX_VALUE - field(next, 2)) {
+                length += field(next++, 2);
+            }
             if (offset < 0 || length < 0 || offset > slab.capacity() - length) {
                 throw new IOException("a map output's index points outside its slab");
             }
-            result[i - from] = slab.slice(offset, length);
+            result.add(slab.slice(offset, length));
+            i = next;
         }
-        return result;
+        return result.toArray(ByteBuffer[]::new);
     }
 
     private int first(int partition) throws IOException {
