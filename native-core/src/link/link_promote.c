@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * link_promote.c - when a peer gets one lane more: rails for bulk data (link.rails), and a lane over a costly transport
- * once it has earned one (link.promote_after messages, or one-sided operations), within link.promoted_max for the worker.
+ * once it has earned one (link.promote_after messages, or one-sided operations; with no other lane beside it, a second),
+ * within link.promoted_max for the worker.
  * When all are given away, the least recently used one that is idle is dropped; its peer goes on over its other lanes.
  * The side that dialled the peer opens lanes; either side drops them. */
 #include "link/link_private.h"
@@ -101,16 +102,26 @@ static int choose_rail(const vbn_peer_t *peer, const link_address_t *address)
 
 static int choose_costly(const vbn_peer_t *peer, const link_address_t *address)
 {
+    int best = -1;
     for (unsigned i = 0; i < peer->engine->transport_count; i++)
-        if (is_costly(peer->engine, i) && link_rails_count(peer, (int)i) == 0 && fits(peer, address, i))
-            return (int)i;
-    return -1;
+        if (is_costly(peer->engine, i) && fits(peer, address, i) &&
+            (best < 0 || link_rails_count(peer, (int)i) < link_rails_count(peer, best)))
+            best = (int)i;
+    return best;
 }
 
 static bool promotion_due(const vbn_peer_t *peer)
 {
     return peer->engine->has_costly && !peer->lane->costly &&
            (peer->one_sided || (int32_t)(peer->tx_next + peer->rx_next - peer->arq->promote_at) >= 0);
+}
+
+/* Devices carry out operations only where the connection that they may break is not the peer's last lane (link_native.c):
+ * with nothing else beside it, the peer gets another one. */
+static bool spare_due(const vbn_peer_t *peer)
+{
+    return peer->one_sided && peer->lane->native && peer->lane->next == NULL &&
+           peer->engine->params.settings->link_resume_timeout == 0;
 }
 
 /* Lanes of a promoted peer that are not costly are no rails: they wait for its demotion. */
@@ -135,7 +146,7 @@ void link_promote_look(vbn_peer_t *peer)
     if (peer->accepted || !peer->dials || peer->state != PEER_READY || arq->resume_until_ns != 0 ||
         peer->lane == NULL || peer->lane->hs != NULL)
         return;
-    bool promotion = promotion_due(peer);
+    bool promotion = promotion_due(peer) || spare_due(peer);
     if ((!promotion && !rail_due(peer)) || link_now_ns(peer->engine) < arq->redial_ns)
         return;
     for (const link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)

@@ -509,6 +509,15 @@ void fabric_break_all_connections(unsigned status)
         fail_qps(i, true, (enum ibv_wc_status)status);
 }
 
+unsigned fabric_connections_with(uint64_t bytes)
+{
+    size_t cursor = 0;
+    unsigned count = 0;
+    for (const fabric_qp_t *qp; (qp = map_next(&fabric_qps, &cursor, NULL)) != NULL;)
+        count += qp->qp.qp_base.qp_type == IBV_QPT_RC && qp->bytes >= bytes;
+    return count;
+}
+
 static const verbs_api_t API = {
     .get_device_list = get_device_list, .free_device_list = free_device_list, .get_device_name = get_device_name,
     .open_device = open_device, .close_device = close_device, .query_device = query_device, .query_gid = query_gid, .query_pkey = query_pkey,

@@ -58,6 +58,7 @@ void fabric_remove(void);
 void fabric_kill_device(unsigned device); /* DEVICE_FATAL, every queue pair fails */
 void fabric_port_event(unsigned device, bool up);
 void fabric_event(unsigned device, unsigned type); /* ibv_event_type */
+unsigned fabric_connections_with(uint64_t bytes); /* RC queue pairs alive that have carried so many */
 void fabric_break_all_connections(unsigned status); /* all RC queue pairs fail */
 
 #ifdef __cplusplus

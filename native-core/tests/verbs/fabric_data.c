@@ -281,6 +281,7 @@ static bool carry_out(fabric_qp_t *qp, fabric_request_t *request)
     if (status == AGAIN)
         return false;
     fabric_counts.device_bytes[fabric_context_of(qp->qp.qp_base.context)->device] += length;
+    qp->bytes += length;
     if (status == IBV_WC_SUCCESS)
         end_request(qp, request, status);
     else

@@ -71,6 +71,7 @@ typedef struct fabric_qp {
     struct ibv_ah_attr route; /* RC: to the peer's port */
     uint32_t qkey, dest;
     int access;
+    uint64_t bytes; /* of requests carried out */
 } fabric_qp_t;
 
 extern fabric_context_t *fabric_contexts[16];

@@ -86,6 +86,7 @@ uint64_t copied_by_put(multi::Pair &pair, vbn_key_t *key, void *data)
 TEST(VerbsMemory, of_the_core_is_sent_in_place_and_let_go_when_it_is_freed)
 {
     int code = with_fabric(1, [] {
+        setenv("VBN_LINK_PROMOTED_MAX", "1", 1); /* puts go by packets */
         multi::Pair pair("rc");
         vbn_mem_t *target = nullptr, *source = nullptr;
         vbn_key_t *key = nullptr;

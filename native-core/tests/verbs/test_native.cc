@@ -153,10 +153,37 @@ TEST_P(VerbsNative, a_revoked_key_is_refused_by_the_device_and_stale_for_its_use
     ASSERT_EQ(code, 0);
 }
 
+TEST(VerbsNative, a_peer_with_one_connection_and_nothing_else_gets_a_second_so_that_a_refusal_does_not_lose_it)
+{
+    int code = with_fabric(1, [] {
+        Native n("rc"); /* link.resume_timeout=0 */
+        MUST(n.get(n.ours(), 0, 64) == VBN_OK);
+        n.rest();
+        MUST(n.counted("link.lanes_added") == 0); /* small ones are not worth it */
+        vbn_mem_t *other = nullptr;
+        MUST(vbn_mem_alloc(n.pair.b.context, MEMORY, VBN_BACKING_MEMFD, nullptr, &other) == VBN_OK);
+        vbn_key_t *key = n.import_key(other, 0, MEMORY, VBN_ACCESS_READ | VBN_ACCESS_WRITE);
+        n.warm();
+        n.warm(key);
+        MUST(n.counted("link.lanes_added") == 1);
+        check_gets_and_puts(n, n.ours());
+        MUST(vbn_mem_revoke(other) == VBN_OK && n.get(n.ours(), 0, 1 << 20, key) == VBN_ERR_STALE);
+        MUST(fabric_counts.refused > 0 && n.pair.a.lost == VBN_OK && n.pair.b.lost == VBN_OK);
+        n.warm();
+        MUST(n.counted("link.lanes_added") == 2 && n.counted("link.lanes_lost") == 1);
+        MUST(n.pair.send(100000) == VBN_OK);
+        vbn_key_release(key);
+        MUST(vbn_mem_free(other) == VBN_OK);
+        n.close();
+    });
+    ASSERT_EQ(code, 0);
+}
+
 TEST(VerbsNative, a_peer_that_could_be_lost_by_a_refusal_is_left_to_packets)
 {
     int code = with_fabric(1, [] {
-        Native n("rc"); /* one lane, link.resume_timeout=0 */
+        setenv("VBN_LINK_PROMOTED_MAX", "1", 1); /* no second one */
+        Native n("rc");
         for (unsigned i = 0; i < 10; i++)
             MUST(n.get(n.ours(), 0, 1 << 20) == VBN_OK);
         MUST(n.counted("get.native.bytes") == 0 && n.counted("get.stream.bytes") >= 10 << 20);

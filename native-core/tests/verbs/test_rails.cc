@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_rails.cc - several devices at once: which are used, bulk data over all of them, and one that dies.
+// test_rails.cc - several devices, and several connections to a peer: which are used, bulk data over all, one that dies.
 #include "traffic.h"
+#include <infiniband/verbs.h>
 
 using multi::Half;
 using verbs::counted;
@@ -115,6 +116,124 @@ TEST_P(VerbsRails, of_which_one_dies_cost_nothing)
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, VerbsRails, ::testing::Values("rc", "ud", "rc,ud"),
+                         [](const auto &each) { return multi::way_name(each.param); });
+
+/* b receives what a announces, in memory of the core; checked. */
+class Messages {
+public:
+    Messages(multi::Pair &pair_, size_t bytes_) : pair(pair_), bytes(bytes_)
+    {
+        MUST(vbn_am_handler(pair.b.worker, 5, on_message, this) == VBN_OK);
+        MUST(vbn_mem_alloc(pair.a.context, bytes, VBN_BACKING_MEMFD, nullptr, &from) == VBN_OK);
+        MUST(vbn_mem_alloc(pair.b.context, bytes, VBN_BACKING_MEMFD, nullptr, &to) == VBN_OK);
+    }
+    void run(unsigned count)
+    {
+        for (unsigned i = 0; i < count; i++) {
+            auto *data = static_cast<uint8_t *>(vbn_mem_address(from));
+            for (size_t at = 0; at < bytes; at++)
+                data[at] = static_cast<uint8_t>(at * 3 + (at >> 12) + i);
+            iovec iov{data, bytes};
+            vbn_op_t op{};
+            pull = {};
+            MUST(pair.finish(vbn_am_send(pair.a.peer, 5, nullptr, 0, &iov, 1, VBN_AM_PULL, &op), op) == VBN_OK);
+            MUST(pair.until([&] { return pull.complete == 1; }) && pull.status == VBN_OK && pull.length == bytes);
+            MUST(std::memcmp(data, vbn_mem_address(to), bytes) == 0);
+        }
+    }
+    void close()
+    {
+        MUST(vbn_mem_free(from) == VBN_OK && vbn_mem_free(to) == VBN_OK);
+    }
+
+private:
+    multi::Pair &pair;
+    size_t bytes;
+    vbn_mem_t *from = nullptr, *to = nullptr;
+    vbn_op_t pull{};
+    iovec into{};
+    static void on_message(void *arg, const vbn_am_message_t *message)
+    {
+        auto *self = static_cast<Messages *>(arg);
+        MUST(message->length == self->bytes && message->remote != nullptr);
+        self->into = {vbn_mem_address(self->to), self->bytes};
+        MUST(vbn_am_pull(message->remote, &self->into, 1, &self->pull) == VBN_INPROGRESS);
+    }
+};
+
+class VerbsConnections : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(VerbsConnections, several_to_one_peer_over_one_device_share_its_bulk_data)
+{
+    in_fabric(1, [] {
+        setenv("VBN_LINK_RAILS", "4", 1);
+        verbs::promote_early();
+        multi::Pair pair(GetParam());
+        Puts puts(pair);
+        Messages messages(pair, BYTES);
+        lanes(pair, puts, std::strncmp(GetParam(), "rc", 2) == 0 && std::strchr(GetParam(), ',') == nullptr
+                              ? "over rc (4 now)" : "over rc (5 now)");
+        puts.run(8);
+        messages.run(8);
+        MUST(fabric_connections_with(2 * BYTES) == 4); /* 16 MiB over four, all from a */
+        MUST(pair.a.lost == VBN_OK && counted(pair.a, "link.lanes_lost") == 0);
+        messages.close();
+        puts.close();
+    });
+}
+
+TEST_P(VerbsConnections, of_which_one_breaks_at_any_packet_cost_nothing)
+{
+    in_fabric(1, [] {
+        setenv("VBN_LINK_RAILS", "3", 1);
+        verbs::promote_early();
+        multi::Pair pair(GetParam());
+        Puts puts(pair);
+        Messages messages(pair, BYTES);
+        puts.run(8);
+        for (unsigned k = 1; k <= 100; k += 11) {
+            uint64_t before = counted(pair.a, "link.lanes_lost") + counted(pair.b, "link.lanes_lost");
+            fabric_script.fail_status = IBV_WC_RETRY_EXC_ERR;
+            fabric_script.fail_request_at = k;
+            messages.run(1);
+            puts.run(1);
+            MUST(pair.until([&] {
+                return counted(pair.a, "link.lanes_lost") + counted(pair.b, "link.lanes_lost") > before;
+            }));
+            MUST(pair.until([&] { /* the lane comes back */
+                puts.run(1);
+                return fabric_connections_with(1) == 6;
+            }));
+        }
+        MUST(pair.a.lost == VBN_OK && pair.b.lost == VBN_OK);
+        messages.close();
+        puts.close();
+    });
+}
+
+TEST_P(VerbsConnections, send_announced_memory_of_the_core_without_a_copy_and_with_few_completions)
+{
+    in_fabric(1, [] {
+        verbs::promote_early();
+        multi::Pair pair(GetParam());
+        Puts puts(pair);
+        Messages messages(pair, BYTES);
+        puts.run(8);
+        messages.run(1);
+        fabric_counts_t before = fabric_counts;
+        uint64_t copied = counted(pair.a, "verbs.copied_bytes");
+        messages.run(8);
+        MUST(counted(pair.a, "verbs.copied_bytes") - copied < 8 * 1024); /* headers of control packets */
+        uint64_t requests = fabric_counts.requests - before.requests;
+        MUST(requests >= 8 * BYTES / 8192);
+        MUST(fabric_counts.doorbells - before.doorbells < requests / 2);
+        MUST((fabric_counts.signalled - before.signalled) * 3 < requests);
+        messages.close();
+        puts.close();
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, VerbsConnections, ::testing::Values("rc", "rc,ud"),
                          [](const auto &each) { return multi::way_name(each.param); });
 
 TEST(VerbsDevices, one_is_used_by_default_and_all_when_the_setting_says_so)

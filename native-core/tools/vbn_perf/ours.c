@@ -116,7 +116,7 @@ void open_side(side_t *side, const char *transport)
     uint8_t job_key[VBN_JOB_KEY_BYTES] = {7}; /* both processes are ours and end with us */
     check(vbn_config_create(&config), "vbn_config_create");
     check(vbn_config_set(config, "tl.enable", transport), "tl.enable");
-    if (strcmp(transport, "rc") == 0) /* else put and get of a connection that stands alone go by packets */
+    if (strcmp(transport, "rc") == 0) /* else the first puts and gets wait for a second one */
         check(vbn_config_set(config, "link.resume_timeout", "10s"), "link.resume_timeout");
     check(vbn_config_set_job_key(config, job_key), "job key");
     check(vbn_open(config, &side->context), "vbn_open");

@@ -63,10 +63,7 @@ vbn_status_t rc_ep_connect(tl_iface_t *base, const void *address, size_t length,
 {
     rc_iface_t *iface = rc_iface_of(base);
     verbs_address_t to;
-    char reason[256];
-    vbn_status_t status = verbs_iface_reachable(&iface->verbs, address, length, reason, sizeof(reason));
-    if (status >= 0)
-        status = verbs_address_decode(address, length, &to);
+    vbn_status_t status = verbs_iface_target(&iface->verbs, address, length, &to);
     if (status < 0)
         return status;
     rc_ep_t *ep = rc_ep_new(iface, owner, &to, 0);

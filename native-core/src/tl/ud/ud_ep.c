@@ -51,10 +51,7 @@ vbn_status_t ud_ep_connect(tl_iface_t *base, const void *address, size_t length,
 {
     ud_iface_t *iface = ud_iface_of(base);
     verbs_address_t to;
-    char reason[256];
-    vbn_status_t status = verbs_iface_reachable(&iface->verbs, address, length, reason, sizeof(reason));
-    if (status >= 0)
-        status = verbs_address_decode(address, length, &to);
+    vbn_status_t status = verbs_iface_target(&iface->verbs, address, length, &to);
     if (status < 0)
         return status;
     ud_ep_t *ep = ud_ep_new(iface, owner, &to, 0);

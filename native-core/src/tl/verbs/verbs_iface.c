@@ -79,3 +79,10 @@ vbn_status_t verbs_iface_reachable(const verbs_iface_t *iface, const void *bytes
     snprintf(reason, capacity, "%s to %s", iface->port.why, how);
     return status;
 }
+
+vbn_status_t verbs_iface_target(const verbs_iface_t *iface, const void *bytes, size_t length, verbs_address_t *to)
+{
+    char reason[512];
+    vbn_status_t status = verbs_iface_reachable(iface, bytes, length, reason, sizeof(reason));
+    return status < 0 ? status : verbs_address_decode(bytes, length, to);
+}

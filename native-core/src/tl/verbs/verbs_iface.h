@@ -32,6 +32,8 @@ void verbs_iface_close(verbs_iface_t *iface);
 vbn_status_t verbs_iface_address(const verbs_iface_t *iface, void *buffer, size_t *length_p);
 vbn_status_t verbs_iface_reachable(const verbs_iface_t *iface, const void *bytes, size_t length, char *reason,
                                    size_t capacity);
+/* What connect() is given: decoded, if it can be reached. */
+vbn_status_t verbs_iface_target(const verbs_iface_t *iface, const void *bytes, size_t length, verbs_address_t *to);
 /* True when the port has changed: from now on the interface has its new address, and all endpoints have to end. */
 bool verbs_iface_moved(verbs_iface_t *iface);
 /* True when it is time to look at the device's events, counted by the caller's turns. */
