@@ -79,7 +79,7 @@ static void produce(script_t *script, shm_tx_t *tx)
     vbn_status_t status = shm_tx_put(tx, payload, header_bytes, &iov, 1, payload_bytes);
     require(status == VBN_OK || status == VBN_BUSY || status == VBN_ERR_PROTOCOL);
     require(tx->position - tx->consumed <= tx->geometry.slots);
-    require(tx->chunk_position - tx->chunks_consumed <= tx->geometry.chunks);
+    require(tx->data_position - tx->data_consumed <= tx->lines);
 }
 
 static void hostile_consumer(script_t *script)

@@ -36,7 +36,7 @@ void shm_publish(shm_ep_t *ep)
 }
 
 /* The header, and an inline payload with it, is copied first: the upper layers parse it, and the peer could change it
- * under them. A chunk's payload is user data and stays where it is, unless the upper layer names a place. */
+ * under them. A payload in the data area is user data and stays where it is, unless the upper layer names a place. */
 static void deliver(shm_ep_t *ep, const shm_frame_t *frame)
 {
     const tl_upcalls_t *up = &shm_ep_iface(ep)->params.upcalls;
@@ -90,7 +90,7 @@ static void unblock(shm_ep_t *ep)
         shm_ep_fail(ep, status, err_text());
         return;
     }
-    if (!shm_tx_slot_free(&ep->tx) || !shm_tx_chunk_free(&ep->tx))
+    if (!shm_tx_slot_free(&ep->tx) || !shm_tx_data_free(&ep->tx))
         return;
     ep->blocked = false;
     shm_ep_iface(ep)->params.upcalls.tx_ready(&ep->super);
@@ -234,7 +234,7 @@ static bool busy(shm_ep_t *ep)
         return true;
     if (!ep->tx_open || !ep->blocked)
         return false;
-    return shm_tx_refresh(&ep->tx) != VBN_OK || (shm_tx_slot_free(&ep->tx) && shm_tx_chunk_free(&ep->tx));
+    return shm_tx_refresh(&ep->tx) != VBN_OK || (shm_tx_slot_free(&ep->tx) && shm_tx_data_free(&ep->tx));
 }
 
 bool shm_waiting(tl_iface_t *tl_iface)

@@ -11,7 +11,7 @@ size_t shm_ring_bytes(const shm_geometry_t *geometry, size_t page)
 
 uint32_t shm_ring_stride(uint32_t packet_max)
 {
-    return shm_align64(packet_max + 63); /* the payload starts at a multiple of 64 behind the header */
+    return shm_align64(packet_max + 2 * (SHM_LINE - 1)); /* header and payload may each end early in a line */
 }
 
 void shm_rx_create(shm_rx_t *rx, void *memory, const shm_geometry_t *geometry, bool light)
@@ -24,7 +24,8 @@ void shm_rx_create(shm_rx_t *rx, void *memory, const shm_geometry_t *geometry, b
     uint32_t quarter = geometry->slots / 4 < SHM_QUARTER_MAX ? geometry->slots / 4 : SHM_QUARTER_MAX;
     *rx = (shm_rx_t){.control = control,
                      .slots = (shm_slot_t *)(void *)slots,
-                     .chunks = slots + (size_t)geometry->slots * sizeof(shm_slot_t),
+                     .data = slots + (size_t)geometry->slots * sizeof(shm_slot_t),
+                     .lines = geometry->chunks * (geometry->stride / SHM_LINE),
                      .geometry = *geometry,
                      .mask = geometry->slots - 1,
                      .quarter = quarter,
@@ -54,7 +55,8 @@ vbn_status_t shm_tx_attach(shm_tx_t *tx, void *memory, size_t bytes, uint32_t st
     uint8_t *slots = (uint8_t *)memory + SHM_RING_CONTROL;
     *tx = (shm_tx_t){.control = memory,
                      .slots = (shm_slot_t *)(void *)slots,
-                     .chunks = slots + (size_t)g->slots * sizeof(shm_slot_t),
+                     .data = slots + (size_t)g->slots * sizeof(shm_slot_t),
+                     .lines = g->chunks * (g->stride / SHM_LINE),
                      .geometry = *g,
                      .mask = g->slots - 1,
                      .light = light};
@@ -67,11 +69,11 @@ vbn_status_t shm_tx_refresh(shm_tx_t *tx)
      * its seq_cst store when we set waiting before. */
     uint64_t value = atomic_get_seq(&tx->control->consumed);
     uint32_t consumed = (uint32_t)value;
-    uint32_t chunks_consumed = (uint32_t)(value >> 32);
+    uint32_t data_consumed = (uint32_t)(value >> 32);
     if (tx->position - consumed > tx->position - tx->consumed ||
-        tx->chunk_position - chunks_consumed > tx->chunk_position - tx->chunks_consumed)
+        tx->data_position - data_consumed > tx->data_position - tx->data_consumed)
         return err_set(VBN_ERR_PROTOCOL, "peer says it consumed packet %u, we sent up to %u", consumed, tx->position);
     tx->consumed = consumed;
-    tx->chunks_consumed = chunks_consumed;
+    tx->data_consumed = data_consumed;
     return VBN_OK;
 }

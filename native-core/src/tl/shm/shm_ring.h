@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shm_ring.h - one direction of a pair: a ring of slots plus chunks, single producer, single consumer.
+ * shm_ring.h - one direction of a pair: a ring of slots, and one of data, single producer, single consumer.
  *
  * The memory is made by the consumer (its process is charged, and only it can be disturbed by the producer):
  *
@@ -11,14 +11,15 @@
  *   384   waiting         producer sets it before it sleeps for room, consumer clears it and then wakes
  *   512   claims          words of transfers that both sides copy (tl/claim.h), handed out by the consumer
  *   640   slots           128 B each: 8-byte word, 120 B data; word and the first 56 B share a cache line
- *   ...   chunks          `stride` bytes each, used strictly in turn: header, padding to 64, payload
+ *   ...   data            chunks * stride bytes, used in turn in lines of 64 bytes: what does not fit its slot. A packet lies
+ *                         in one piece; the end of the area is skipped where it is too short
  *
  * Slot word: tag 16 bits (position + 1) | header bytes 12 | payload bytes 24 | kind 2 | zero 10. One 64-bit release
  * store publishes a packet, one acquire load takes all that the consumer must check; nothing is read twice. No index
- * comes from the other side except `consumed`, which is checked. Chunk numbers are counted by both sides:
- * positions say how many are in use and wrap around, `chunk` is the next one (the number of chunks need not divide 2^32).
+ * comes from the other side except `consumed`, which is checked. Places in the data area follow from the lengths of the
+ * packets so far, so both sides count them. kind SHM_CHUNK: the payload lies there, and a header that no slot takes.
  *
- * Invariants: R1 position - consumed <= slots. R2 chunk_position - chunks consumed <= chunks. R3 a slot's tag is never
+ * Invariants: R1 position - consumed <= slots. R2 data_position - data_consumed <= lines. R3 a slot's tag is never
  * `position + 1` before the packet of this lap is complete (a slot is reused after 16 laps of 16-bit tags at the
  * earliest, and by then it has been overwritten 15 times).
  *
@@ -38,11 +39,12 @@
 #include "base/status.h"
 
 #define SHM_RING_MAGIC 0x474e5256u /* "VRNG" */
-#define SHM_RING_VERSION 3u
+#define SHM_RING_VERSION 4u
 #define SHM_RING_CONTROL 640u
 #define SHM_RING_CLAIMS 16u
 #define SHM_SLOT_DATA 120u
 #define SHM_SLOT_FIRST_LINE 56u
+#define SHM_LINE 64u
 #define SHM_SLOTS_MIN 8u
 #define SHM_SLOTS_MAX 4096u
 #define SHM_QUARTER_MAX 64u
@@ -59,8 +61,8 @@ enum { SHM_INLINE = 0, SHM_CHUNK = 1, SHM_KICK = 2 }; /* KICK: no packet, look a
 
 typedef struct shm_geometry {
     uint32_t slots;  /* power of two */
-    uint32_t chunks;
-    uint32_t stride; /* bytes of a chunk, multiple of 64 */
+    uint32_t chunks; /* the data area takes so many packets of the largest size, */
+    uint32_t stride; /* which is this, a multiple of 64 */
 } shm_geometry_t;
 
 typedef struct shm_slot {
@@ -75,7 +77,7 @@ typedef struct shm_ring_control {
     uint8_t pad0[108];
     _Atomic uint32_t tell;
     uint8_t pad1[124];
-    _Atomic uint64_t consumed; /* slots in the low, chunks in the high 32 bits; both count up and wrap */
+    _Atomic uint64_t consumed; /* slots in the low, lines of data in the high 32 bits; both count up and wrap */
     uint8_t pad2[120];
     _Atomic uint32_t waiting;
     uint8_t pad3[124];
@@ -89,17 +91,18 @@ _Static_assert(sizeof(shm_ring_control_t) == SHM_RING_CONTROL, "control layout")
 typedef struct shm_tx {
     shm_ring_control_t *control; /* NULL = not attached */
     shm_slot_t *slots;
-    uint8_t *chunks;
+    uint8_t *data;
+    uint32_t lines; /* of the data area */
+    uint32_t data_at; /* the line behind the last packet's */
     shm_geometry_t geometry;
     uint32_t mask; /* slots - 1 */
     uint32_t position;
     uint32_t limit;   /* of position, for shm_tx_short; never behind it */
     uint32_t counted; /* as position, without the short packets that the statistics do not know yet */
     uint64_t short_bytes; /* payload of those */
-    uint32_t chunk_position;
-    uint32_t chunk;    /* the next one, below geometry.chunks */
+    uint32_t data_position; /* lines used so far, skipped ones too */
     uint32_t consumed; /* last checked value of the consumer's */
-    uint32_t chunks_consumed;
+    uint32_t data_consumed;
     bool light;
 } shm_tx_t;
 
@@ -107,13 +110,14 @@ typedef struct shm_tx {
 typedef struct shm_rx {
     shm_ring_control_t *control;
     shm_slot_t *slots;
-    uint8_t *chunks;
+    uint8_t *data;
+    uint32_t lines; /* of the data area */
+    uint32_t data_at; /* the line behind the last packet's */
     shm_geometry_t geometry;
     uint32_t position;
-    uint32_t chunk_position;
-    uint32_t chunk; /* as the producer's */
+    uint32_t data_position;
     uint32_t published;
-    uint32_t chunks_published;
+    uint32_t data_published;
     uint32_t mask;    /* slots - 1 */
     uint32_t quarter; /* of the slots, at most SHM_QUARTER_MAX: publish when so many are owed */
     uint32_t due;     /* published + quarter */
@@ -125,13 +129,15 @@ typedef struct shm_frame {
     unsigned kind;
     uint32_t header_bytes;
     uint32_t payload_bytes;
+    uint32_t data_at; /* the line behind it */
+    uint32_t lines;   /* of the data area, skipped ones too; 0 when it lies in its slot */
     const uint8_t *header;
     const uint8_t *payload;
 } shm_frame_t;
 
 /* Bytes of a ring's memory, a multiple of `page`. */
 size_t shm_ring_bytes(const shm_geometry_t *geometry, size_t page);
-/* Bytes of a chunk that takes any packet of `packet_max` bytes of header and payload. */
+/* Bytes of the data area that any packet of `packet_max` bytes of header and payload needs at most. */
 uint32_t shm_ring_stride(uint32_t packet_max);
 /* Consumer: formats zeroed memory and attaches to it. */
 void shm_rx_create(shm_rx_t *rx, void *memory, const shm_geometry_t *geometry, bool light);
@@ -145,19 +151,43 @@ static inline uint32_t shm_align64(uint32_t bytes)
     return (bytes + 63u) & ~63u;
 }
 
-static inline uint32_t shm_next_chunk(uint32_t chunk, const shm_geometry_t *geometry)
-{
-    return chunk + 1 == geometry->chunks ? 0 : chunk + 1;
-}
-
 static inline bool shm_tx_slot_free(const shm_tx_t *tx)
 {
     return tx->position - tx->consumed < tx->geometry.slots;
 }
 
-static inline bool shm_tx_chunk_free(const shm_tx_t *tx)
+static inline uint32_t shm_tx_lines_free(const shm_tx_t *tx)
 {
-    return tx->chunk_position - tx->chunks_consumed < tx->geometry.chunks;
+    return tx->lines - (tx->data_position - tx->data_consumed);
+}
+
+/* Any packet fits, also one that has to skip the end of the area. */
+static inline bool shm_tx_data_free(const shm_tx_t *tx)
+{
+    return shm_tx_lines_free(tx) >= 2 * (tx->geometry.stride / SHM_LINE);
+}
+
+static inline bool shm_header_in_slot(uint32_t header_bytes)
+{
+    return header_bytes <= SHM_SLOT_DATA;
+}
+
+static inline uint32_t shm_lines_of(uint32_t header_bytes, uint32_t payload_bytes)
+{
+    uint32_t header = shm_header_in_slot(header_bytes) ? 0 : shm_align64(header_bytes);
+    return (header + shm_align64(payload_bytes)) / SHM_LINE;
+}
+
+/* Lines to skip before a packet of so many. */
+static inline uint32_t shm_lines_to_skip(uint32_t area, uint32_t at, uint32_t lines)
+{
+    return lines > area - at ? area - at : 0;
+}
+
+/* A packet of so many lines at `at` ends within the area. */
+static inline uint32_t shm_line_behind(uint32_t area, uint32_t at, uint32_t lines)
+{
+    return at + lines == area ? 0 : at + lines;
 }
 
 /* position: behind the packet. */
@@ -188,17 +218,31 @@ static inline void shm_gather(uint8_t *to, const struct iovec *iov, uint32_t cou
     }
 }
 
-/* Writes one packet. VBN_BUSY: no room. The caller has checked the lengths: header_bytes <= SHM_HEADER_MAX, and
- * align64(header_bytes) + payload_bytes <= stride; payload_bytes is the sum of iov. */
+static inline void shm_tx_put_data(shm_tx_t *tx, uint32_t skip, uint32_t lines, const void *header, uint32_t header_bytes,
+                                   const struct iovec *iov, uint32_t count)
+{
+    uint32_t at = skip > 0 ? 0 : tx->data_at;
+    uint8_t *data = tx->data + (size_t)at * SHM_LINE;
+    bool in_slot = shm_header_in_slot(header_bytes);
+    bytes_copy(in_slot ? tx->slots[tx->position & tx->mask].data : data, header, header_bytes);
+    shm_gather(data + (in_slot ? 0 : shm_align64(header_bytes)), iov, count);
+    tx->data_at = shm_line_behind(tx->lines, at, lines);
+    tx->data_position += skip + lines;
+}
+
+/* Writes one packet. VBN_BUSY: no room. The caller has checked the lengths: header_bytes <= SHM_HEADER_MAX, and both
+ * together fit `stride` with both rounded up to lines; payload_bytes is the sum of iov. */
 static inline vbn_status_t shm_tx_put(shm_tx_t *tx, const void *header, uint32_t header_bytes,
                                       const struct iovec *iov, uint32_t count, uint32_t payload_bytes)
 {
     bool whole = header_bytes + payload_bytes <= SHM_SLOT_DATA;
-    if (!shm_tx_slot_free(tx) || (!whole && !shm_tx_chunk_free(tx))) {
+    uint32_t lines = whole ? 0 : shm_lines_of(header_bytes, payload_bytes);
+    uint32_t skip = shm_lines_to_skip(tx->lines, tx->data_at, lines);
+    if (!shm_tx_slot_free(tx) || skip + lines > shm_tx_lines_free(tx)) {
         vbn_status_t status = shm_tx_refresh(tx);
         if (status != VBN_OK)
             return status;
-        if (!shm_tx_slot_free(tx) || (!whole && !shm_tx_chunk_free(tx)))
+        if (!shm_tx_slot_free(tx) || skip + lines > shm_tx_lines_free(tx))
             return VBN_BUSY;
     }
     if (whole) {
@@ -208,11 +252,7 @@ static inline vbn_status_t shm_tx_put(shm_tx_t *tx, const void *header, uint32_t
         shm_tx_publish(tx, header_bytes, payload_bytes, SHM_INLINE);
         return VBN_OK;
     }
-    uint8_t *chunk = tx->chunks + (size_t)tx->chunk * tx->geometry.stride;
-    memcpy(chunk, header, header_bytes);
-    shm_gather(chunk + shm_align64(header_bytes), iov, count);
-    tx->chunk_position++;
-    tx->chunk = shm_next_chunk(tx->chunk, &tx->geometry);
+    shm_tx_put_data(tx, skip, lines, header, header_bytes, iov, count);
     shm_tx_publish(tx, header_bytes, payload_bytes, SHM_CHUNK);
     return VBN_OK;
 }
@@ -239,6 +279,23 @@ static inline bool shm_rx_empty(const shm_rx_t *rx)
     return (uint16_t)word != (uint16_t)(rx->position + 1);
 }
 
+/* Where a packet of kind SHM_CHUNK lies. false: it is larger than any may be. */
+static inline bool shm_rx_find(const shm_rx_t *rx, const shm_slot_t *slot, shm_frame_t *frame)
+{
+    if (frame->kind != SHM_CHUNK || frame->header_bytes > SHM_HEADER_MAX)
+        return false;
+    uint32_t lines = shm_lines_of(frame->header_bytes, frame->payload_bytes);
+    if (lines > rx->geometry.stride / SHM_LINE)
+        return false;
+    uint32_t skip = shm_lines_to_skip(rx->lines, rx->data_at, lines), at = skip > 0 ? 0 : rx->data_at;
+    bool in_slot = shm_header_in_slot(frame->header_bytes);
+    frame->lines = skip + lines;
+    frame->data_at = shm_line_behind(rx->lines, at, lines);
+    frame->payload = rx->data + (size_t)at * SHM_LINE + (in_slot ? 0 : shm_align64(frame->header_bytes));
+    frame->header = in_slot ? slot->data : rx->data + (size_t)at * SHM_LINE;
+    return true;
+}
+
 /* 1: a frame; 0: empty; -1: the producer wrote nonsense. */
 static inline int shm_rx_peek(const shm_rx_t *rx, shm_frame_t *frame)
 {
@@ -249,6 +306,8 @@ static inline int shm_rx_peek(const shm_rx_t *rx, shm_frame_t *frame)
     frame->header_bytes = (uint32_t)(word >> 16) & 0xfff;
     frame->payload_bytes = (uint32_t)(word >> 28) & 0xffffff;
     frame->kind = (unsigned)(word >> 52);
+    frame->data_at = rx->data_at;
+    frame->lines = 0;
     if (__builtin_expect(frame->kind == SHM_INLINE, 1)) {
         if (frame->header_bytes + frame->payload_bytes > SHM_SLOT_DATA)
             return -1;
@@ -258,13 +317,7 @@ static inline int shm_rx_peek(const shm_rx_t *rx, shm_frame_t *frame)
     }
     if (frame->kind == SHM_KICK)
         return frame->header_bytes == 0 && frame->payload_bytes == 0 ? 1 : -1;
-    if (frame->kind != SHM_CHUNK || frame->header_bytes > SHM_HEADER_MAX ||
-        shm_align64(frame->header_bytes) + frame->payload_bytes > rx->geometry.stride)
-        return -1;
-    const uint8_t *chunk = rx->chunks + (size_t)rx->chunk * rx->geometry.stride;
-    frame->header = chunk;
-    frame->payload = chunk + shm_align64(frame->header_bytes);
-    return 1;
+    return shm_rx_find(rx, slot, frame) ? 1 : -1;
 }
 
 /* When the next frame lies in its slot alone: copies header and payload to `copy`, steps over it, and returns 0. Else
@@ -301,8 +354,8 @@ static inline bool shm_rx_publish(shm_rx_t *rx)
 {
     rx->published = rx->position;
     rx->due = rx->position + rx->quarter;
-    rx->chunks_published = rx->chunk_position;
-    uint64_t value = (uint64_t)rx->chunk_position << 32 | rx->position;
+    rx->data_published = rx->data_position;
+    uint64_t value = (uint64_t)rx->data_position << 32 | rx->position;
     uint32_t waiting;
     if (rx->light) {
         atomic_set_release(&rx->control->consumed, value); /* pairs with the acquire in shm_tx_refresh */
@@ -318,16 +371,13 @@ static inline bool shm_rx_publish(shm_rx_t *rx)
     return true;
 }
 
-/* Steps over the frame that peek gave. True: a quarter of the ring or of the chunks is owed, publish. */
+/* Steps over the frame that peek gave. True: a quarter of the slots or of the data area is owed, publish. */
 static inline bool shm_rx_consume(shm_rx_t *rx, const shm_frame_t *frame)
 {
     rx->position++;
-    if (frame->kind == SHM_CHUNK) {
-        rx->chunk_position++;
-        rx->chunk = shm_next_chunk(rx->chunk, &rx->geometry);
-    }
-    return rx->position - rx->published >= rx->quarter ||
-           rx->chunk_position - rx->chunks_published >= rx->geometry.chunks / 4;
+    rx->data_at = frame->data_at;
+    rx->data_position += frame->lines;
+    return rx->position - rx->published >= rx->quarter || rx->data_position - rx->data_published >= rx->lines / 4;
 }
 
 #endif

@@ -92,7 +92,10 @@ void drive(side_t *a, side_t *b, unsigned rounds);
 /* Progresses until the side has this many lanes (idle sockets are looked at every 100 us only). */
 bool drive_lanes(side_t *side, side_t *other, unsigned lanes);
 
-/* Two threads through one ring in plain memory; returns the number of wrong packets, or -1 after 20 s. */
+/* Packets with that payload and a short header that a ring takes while nobody reads it. */
+uint32_t ring_room(uint32_t slots, uint32_t chunks, uint32_t packet_max, uint32_t payload_bytes);
+/* Two threads through one ring in plain memory, whose counters of data wrap around; returns the number of wrong packets, or -1
+ * after 20 s. */
 long ring_two_threads(uint32_t slots, uint32_t chunks, uint32_t packets, uint32_t payload_max);
 /* The same when the consumer looks at nothing but its bell while the ring is empty; light: with membarrier. -2: no such. */
 long ring_two_threads_bell(uint32_t packets, bool light);

@@ -91,13 +91,29 @@ static void *zeroed(size_t bytes)
     return memory;
 }
 
-/* As after 2^32 packets: all counters wrap around soon. Chunk numbers start anywhere. */
+/* As after some billions of packets: the counters wrap around soon. */
 static void start_late(shm_tx_t *tx, shm_rx_t *rx)
 {
-    uint32_t late = UINT32_MAX - 500;
-    tx->chunk_position = tx->chunks_consumed = late;
-    rx->chunk_position = rx->chunks_published = late;
+    tx->data_position = tx->data_consumed = rx->data_position = rx->data_published = UINT32_MAX - 500;
     (void)shm_rx_publish(rx);
+}
+
+uint32_t ring_room(uint32_t slots, uint32_t chunks, uint32_t packet_max, uint32_t payload_bytes)
+{
+    static uint8_t payload[1u << 16];
+    shm_geometry_t geometry = {slots, chunks, shm_ring_stride(packet_max)};
+    size_t bytes = shm_ring_bytes(&geometry, 4096);
+    void *memory = zeroed(bytes);
+    struct iovec iov = {payload, payload_bytes};
+    shm_rx_t rx;
+    shm_tx_t tx;
+    uint32_t count = 0;
+    shm_rx_create(&rx, memory, &geometry, false);
+    if (shm_tx_attach(&tx, memory, bytes, geometry.stride, false) == VBN_OK)
+        while (shm_tx_put(&tx, payload, 40, &iov, 1, payload_bytes) == VBN_OK)
+            count++;
+    free(memory);
+    return count;
 }
 
 long ring_two_threads(uint32_t slots, uint32_t chunks, uint32_t packets, uint32_t payload_max)
@@ -110,10 +126,10 @@ long ring_two_threads(uint32_t slots, uint32_t chunks, uint32_t packets, uint32_
     shm_rx_create(&rx, memory, &geometry, false);
     pthread_t thread;
     long wrong = -1;
-    bool attached = shm_tx_attach(&job.tx, memory, bytes, geometry.stride, false) == VBN_OK;
-    if (attached)
+    if (shm_tx_attach(&job.tx, memory, bytes, geometry.stride, false) == VBN_OK) {
         start_late(&job.tx, &rx);
-    if (attached && pthread_create(&thread, NULL, produce, &job) == 0) {
+        if (pthread_create(&thread, NULL, produce, &job) != 0)
+            abort();
         wrong = consume(&rx, &job);
         pthread_join(thread, NULL);
     }
@@ -267,6 +283,6 @@ vbn_status_t ring_refresh_consumed(uint64_t sent, uint64_t consumed)
     static shm_ring_control_t control;
     atomic_set_release(&control.consumed, consumed);
     shm_tx_t tx = {.control = &control, .geometry = {64, 32, 1024}, .position = (uint32_t)sent,
-                   .chunk_position = (uint32_t)(sent >> 32)};
+                   .data_position = (uint32_t)(sent >> 32)};
     return shm_tx_refresh(&tx);
 }

@@ -15,7 +15,7 @@ TEST(ShmRing, TwoThreadsPassPacketsInOrderThroughASmallRing)
     EXPECT_EQ(ring_two_threads(8, 4, 20000, 3000), 0);
 }
 
-TEST(ShmRing, ChunkCountersMayWrapAroundWhateverTheNumberOfChunks)
+TEST(ShmRing, CountersOfTheDataAreaMayWrapAroundWhateverItsSize)
 {
     for (uint32_t chunks = 4; chunks <= 8; chunks++)
         EXPECT_EQ(ring_two_threads(64, chunks, 5000, 3000), 0) << chunks;
@@ -24,6 +24,15 @@ TEST(ShmRing, ChunkCountersMayWrapAroundWhateverTheNumberOfChunks)
 TEST(ShmRing, TagsMayWrapAroundSixteenBits)
 {
     EXPECT_EQ(ring_two_threads(64, 32, 200000, 100), 0);
+}
+
+TEST(ShmRing, APacketTakesNoMoreRoomThanItNeeds)
+{
+    const uint32_t kPacketMax = 8192 + 320; // the default settings: 64 slots, 6 chunks
+    EXPECT_GE(ring_room(64, 6, kPacketMax, 1024), 48u);
+    EXPECT_GE(ring_room(64, 6, kPacketMax, 4096), 12u);
+    EXPECT_GE(ring_room(64, 6, kPacketMax, 8192), 6u);
+    EXPECT_EQ(ring_room(64, 6, kPacketMax, 64), 64u);
 }
 
 TEST(ShmRing, ALargeRingKeepsOrderToo)
