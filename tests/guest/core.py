@@ -21,6 +21,7 @@ ROOT = shared.HERE.parents[1]
 WAYS = ("rc", "ud", "rc,ud")
 FILTER = "--gtest_filter='*/rc:*/ud:*/rc_ud'"  # tests that are parametrised over transports end so
 CUT = {"multi_calls": "VBN_TEST_SEED=1 ./multi_calls --gtest_filter='*/rc'"}  # slow; tests/verbs has all of it
+BY_CM = "multi_onesided"  # once more over connections by rdma_cm
 PROGRAM_SECONDS = 400
 AT_ONCE = SHARDS = 3  # shards of a program take every third test: one transport each
 RAN = re.compile(r"^\[==========\] [1-9]\d* tests? from .* ran", re.M)
@@ -33,6 +34,8 @@ def programs():
 def parts(names):
     """(what to run, its command line): each program in shards, the slow ones cut."""
     for name in names:
+        if name == BY_CM:
+            yield f"{name} by rdma_cm", f"VBN_TL_VERBS_CONNECT=cm ./{name} --gtest_filter='*/rc'"
         if name in CUT:
             yield name, CUT[name]
             continue
@@ -53,6 +56,7 @@ class ProgramsTest(unittest.TestCase):
             self.assertIn("multi_messages", chosen, listing)
             with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
                 results = list(pool.map(lambda part: run(guest, part[1]), parts(chosen)))
+        self.assertIn(BY_CM, chosen)
         failed = []
         for (name, _), result in zip(parts(chosen), results):
             print(f"{name} in a guest: status {result.status}\n{result.output}", flush=True)
@@ -73,7 +77,7 @@ class InfoTest(unittest.TestCase):
 
     def test_two_hosts_reach_each_other_over_each_transport(self):
         a, b = shared.pair()
-        for way, first in (("rc", "rc"), ("ud", "ud"), ("rc,ud", "ud"), ("tcp", "tcp")):
+        for way, first in (("rc", "rc"), ("ud", "ud"), ("rc,ud", "ud"), ("tcp", "tcp"), ("rc VBN_TL_VERBS_CONNECT=cm", "rc")):
             with self.subTest(way):
                 settings = f"VBN_TL_ENABLE=self,{way}"
                 server = a.start(f"{settings} stdbuf -oL {BUILD}/vbn-info --listen --seconds 40", 60)
@@ -89,6 +93,18 @@ class InfoTest(unittest.TestCase):
 
 class FaultsTest(traffic.TrafficTest):
     build = BUILD
+
+    def test_loss_changes_nothing_for_connections_by_rdma_cm(self):
+        self.b.netem("loss 1%")
+        self.a.netem("loss 1%")
+        self.finish(*self.start("rc", ROUNDS, SETTINGS + " VBN_TL_VERBS_CONNECT=cm"))
+
+    def test_a_peer_of_rdma_cm_that_is_killed_is_noticed_at_once(self):
+        server, driver = self.start("rc", 100 * ROUNDS, SETTINGS + " VBN_TL_VERBS_CONNECT=cm")
+        server.signal(9)
+        self.assertEqual(driver.wait(), 3, driver.output)
+        self.assertRegex(driver.output, "lost: VBN_ERR_PEER_LOST: .*the peer closed it")
+        server.wait()
 
     def test_loss_changes_nothing(self):
         for way, faults in (("rc", "loss 1%"), ("ud", "loss 1%"), ("rc,ud", "loss 1%"), ("ud", "loss 10%")):

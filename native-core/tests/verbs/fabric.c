@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fabric_private.h"
+#include "tl/verbs/verbs_cm.h"
 
 #define DEVICES 2u
 #define REMOTE (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
@@ -48,12 +49,18 @@ static void *make(size_t bytes, uint64_t *count)
 
 /* --------------------------------------------------------------------------------------------- devices */
 
+struct ibv_device *fabric_device(unsigned device)
+{
+    return &devices[device];
+}
+
 static struct ibv_device **get_device_list(int *count)
 {
     struct ibv_device **list = calloc(DEVICES + 1, sizeof(*list)); /* NOLINT: array of pointers */
     *count = (int)device_count;
     for (unsigned i = 0; list != NULL && i < device_count; i++) {
         (void)snprintf(devices[i].name, sizeof(devices[i].name), "fab%u", i);
+        devices[i].transport_type = fabric_script.iwarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
         list[i] = &devices[i];
     }
     return list;
@@ -299,6 +306,10 @@ static int destroy_srq(struct ibv_srq *srq)
 
 static fabric_qp_t *new_qp(struct ibv_pd *pd, enum ibv_qp_type type, struct ibv_qp_cap *cap)
 {
+    if (fabric_script.iwarp && type != IBV_QPT_RC) {
+        errno = EINVAL;
+        return NULL;
+    }
     fabric_qp_t *qp = make(sizeof(*qp), &fabric_counts.qps);
     if (fabric_counts.qps > fabric_counts.most_qps)
         fabric_counts.most_qps = fabric_counts.qps;
@@ -323,6 +334,8 @@ static fabric_qp_t *new_qp(struct ibv_pd *pd, enum ibv_qp_type type, struct ibv_
 static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
     fabric_qp_t *qp = new_qp(pd, attr->qp_type, &attr->cap);
+    if (qp == NULL)
+        return NULL;
     qp->srq = (fabric_srq_t *)attr->srq;
     qp->qp.qp_base.send_cq = attr->send_cq;
     qp->qp.qp_base.recv_cq = attr->recv_cq;
@@ -336,6 +349,8 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
                                        .cap = attr->cap, .qp_type = attr->qp_type};
     (void)context;
     struct ibv_qp *qp = create_qp(attr->pd, &classic);
+    if (qp == NULL)
+        return NULL;
     attr->cap = classic.cap;
     fabric_wr_calls((struct ibv_qp_ex *)qp);
     return qp;
@@ -369,6 +384,8 @@ static int modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
         qp->access = (int)attr->qp_access_flags;
     if ((mask & IBV_QP_AV) != 0)
         qp->route = attr->ah_attr;
+    if (fabric_script.iwarp && (attr->qp_state == IBV_QPS_RTR || attr->qp_state == IBV_QPS_RTS))
+        return EINVAL; /* its driver's business */
     if (attr->qp_state == IBV_QPS_RTR && base->state != IBV_QPS_INIT)
         return EINVAL;
     if (attr->qp_state == IBV_QPS_RTS && base->state != IBV_QPS_RTR)
@@ -541,11 +558,13 @@ void fabric_install(unsigned count)
     map_init(&fabric_qps);
     map_init(&fabric_mrs);
     verbs_api_replace(&API);
+    verbs_cm_replace(&fabric_cm);
 }
 
 void fabric_remove(void)
 {
     verbs_api_replace(NULL);
+    verbs_cm_replace(NULL);
     map_free(&fabric_qps);
     map_free(&fabric_mrs);
 }

@@ -32,6 +32,10 @@ typedef struct fabric_script {
     unsigned port_state;       /* ibv_port_state; 0: active */
     unsigned moved[2];         /* other than 0: that device has other GIDs and another LID */
     bool no_address[2];        /* that device has no GID */
+    bool iwarp;      /* no datagrams, connections by rdma_cm; at 127.0.0.1 (fab0) and 127.0.0.2 */
+    bool cm_fails;   /* attempts by rdma_cm end with this event instead */
+    unsigned cm_event; /* rdma_cm_event_type */
+    bool cm_forged;  /* calls by rdma_cm come with a wrong mac */
     unsigned pkey;             /* of index 0, other than the usual 0xFFFF */
 } fabric_script_t;
 
@@ -44,6 +48,8 @@ typedef struct fabric_counts {
     uint64_t reads, writes, atomics; /* carried out */
     uint64_t most_reads; /* of a queue pair, posted and not done */
     uint64_t hasty;      /* connections destroyed while a receive of their SRQ might be in hand */
+    uint64_t cm_options; /* ids of rdma_cm that were given a traffic class */
+    uint64_t cm_ids, cm_channels; /* alive */
     uint64_t contexts, pds, mrs, cqs, srqs, qps, ahs; /* alive */
     uint64_t most_qps;
     uint64_t device_bytes[2]; /* of requests carried out */

@@ -137,7 +137,8 @@ static bool scatter(const fabric_qp_t *qp, const fabric_request_t *request, cons
 {
     for (int i = 0; i < request->wr.num_sge; i++) {
         const struct ibv_sge *sge = &request->sges[i];
-        uint8_t *to = memory(qp->qp.qp_base.pd, sge->lkey, sge->addr, sge->length, IBV_ACCESS_LOCAL_WRITE);
+        int rights = IBV_ACCESS_LOCAL_WRITE | (fabric_script.iwarp ? IBV_ACCESS_REMOTE_WRITE : 0);
+        uint8_t *to = memory(qp->qp.qp_base.pd, sge->lkey, sge->addr, sge->length, rights);
         if (to == NULL)
             return false;
         memcpy(to, from, sge->length);

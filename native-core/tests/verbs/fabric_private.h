@@ -78,6 +78,9 @@ extern fabric_context_t *fabric_contexts[16];
 extern map_t fabric_qps; /* number -> fabric_qp_t */
 extern map_t fabric_mrs; /* key -> fabric_mr_t */
 
+extern const struct verbs_cm fabric_cm; /* fabric_cm.c */
+
+struct ibv_device *fabric_device(unsigned device);
 uint64_t fabric_random(void);
 bool fabric_lucky(unsigned ppm);
 bool fabric_is_at(const struct ibv_context *context, const struct ibv_ah_attr *route);

@@ -50,6 +50,21 @@ void resumes_breaks()
     resumes();
     breaks();
 }
+void cm()
+{
+    resumes();
+    setenv("VBN_TL_VERBS_CONNECT", "cm", 1);
+}
+void cm_breaks()
+{
+    cm();
+    breaks();
+}
+void iwarp()
+{
+    resumes();
+    fabric_script.iwarp = true;
+}
 void very_lossy() { fabric_script.drop_ppm = 100000; }
 void lossy()
 {
@@ -66,6 +81,8 @@ INSTANTIATE_TEST_SUITE_P(Over, VerbsCalls,
                                            Case{"rc_nothing_inline", "rc", nothing_inline}, Case{"rc_late", "rc", late},
                                            Case{"rc_lossy_signals", "rc", lossy},
                                            Case{"rc_resumes", "rc", resumes},
+                                           Case{"rc_cm", "rc", cm}, Case{"rc_cm_breaks", "rc", cm_breaks},
+                                           Case{"rc_iwarp", "rc", iwarp}, Case{"hybrid_cm", "rc,ud", cm},
                                            Case{"rc_resumes_breaks", "rc", resumes_breaks}, Case{"hybrid", "rc,ud", nothing_special},
                                            Case{"hybrid_lossy", "rc,ud", lossy}, Case{"hybrid_breaks", "rc,ud", breaks}),
                          [](const auto &each) { return std::string(each.param.name); });

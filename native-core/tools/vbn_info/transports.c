@@ -72,6 +72,9 @@ void tell_devices(report_t *report)
     if (verbs_info_list(tell_port, report) == VBN_OK) {
         tell_transport(report, "rc");
         tell_transport(report, "ud");
+        bool there = verbs_info_cm() == VBN_OK;
+        tell(report, "rdma_cm", there ? GRADE_OK : GRADE_SLOWER, there ? NULL : "only iWARP and tl.verbs.connect=cm need it",
+             "%s", there ? "can connect rc: on iWARP devices always, else with tl.verbs.connect=cm" : vbn_error_text());
         return;
     }
     tell(report, "RDMA devices", GRADE_OK, NULL, "none: %s", vbn_error_text());

@@ -5,8 +5,8 @@
 
 static vbn_status_t missing(void)
 {
-    return err_set(VBN_ERR_UNSUPPORTED, "this build of Verbena has no RDMA: build it again with the package "
-                                        "libibverbs-dev installed");
+    return err_set(VBN_ERR_UNSUPPORTED, "this build of Verbena has no RDMA: build it again with the packages "
+                                        "libibverbs-dev and librdmacm-dev installed");
 }
 
 static vbn_status_t absent(const tl_params_t *params, tl_iface_t **iface_p)
@@ -20,6 +20,11 @@ vbn_status_t verbs_info_list(verbs_info_func_t func, void *arg)
 {
     (void)func;
     (void)arg;
+    return missing();
+}
+
+vbn_status_t verbs_info_cm(void)
+{
     return missing();
 }
 

@@ -18,7 +18,7 @@ static vbn_status_t enter(rc_iface_t *iface, rc_ep_t *ep)
     vbn_status_t status = map_put(&iface->by_id, ep->id, ep);
     if (status >= 0 && ep->remote_id != 0)
         status = map_put(&iface->by_remote, ep->remote_id, ep);
-    if (status >= 0)
+    if (status >= 0 && !iface->verbs.cm)
         status = verbs_route_get(&iface->verbs.datagram, &ep->remote, &ep->route);
     return status;
 }
@@ -55,6 +55,7 @@ rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, ui
 void rc_ep_free(rc_ep_t *ep)
 {
     rc_qp_close(ep);
+    rc_cm_close(ep);
     rc_signal_drop(ep);
     free(ep);
 }
@@ -69,6 +70,10 @@ vbn_status_t rc_ep_connect(tl_iface_t *base, const void *address, size_t length,
     rc_ep_t *ep = rc_ep_new(iface, owner, &to, 0);
     if (ep == NULL)
         return err_add(VBN_ERR_SYSTEM, "connecting over rc");
+    if (iface->verbs.cm && (status = rc_cm_call(ep)) < 0) {
+        rc_ep_disconnect(&ep->base, VBN_CLOSE_NOW, 0);
+        return status;
+    }
     *ep_p = &ep->base;
     return VBN_OK;
 }
@@ -81,7 +86,7 @@ vbn_status_t rc_ep_trust(tl_ep_t *base)
     rc_iface_t *iface = rc_iface_of(base->iface);
     if (ep->trusted || ep->state != RC_OPENING)
         return VBN_OK;
-    vbn_status_t status = rc_qp_open(ep);
+    vbn_status_t status = iface->verbs.cm ? VBN_OK : rc_qp_open(ep);
     if (status < 0)
         return status;
     ep->trusted = true;
@@ -103,7 +108,7 @@ void rc_ep_step(rc_ep_t *ep)
         ep->armed = true;
         rc_signal_send(ep, 0);
     }
-    if (!ep->armed || !ep->remote_armed || !list_empty(&ep->signals))
+    if (!ep->trusted || !ep->armed || !ep->remote_armed || !list_empty(&ep->signals))
         return;
     ep->state = RC_READY;
     list_remove(&ep->opening);
@@ -128,7 +133,7 @@ void rc_ep_tell(rc_ep_t *ep)
     if (ep->state == RC_FAILED) {
         char to[96];
         verbs_address_t remote = ep->remote;
-        remote.qpn = ep->remote_qpn;
+        remote.qpn = iface->verbs.cm ? remote.qpn : ep->remote_qpn;
         verbs_address_text(&remote, to, sizeof(to));
         vbn_status_t status = err_set(VBN_ERR_PEER_LOST, "connection over %s to %s: %s", iface->verbs.port.name, to,
                                       ep->failed);
@@ -153,12 +158,21 @@ static void leave(rc_iface_t *iface, rc_ep_t *ep)
     (void)map_remove(&iface->by_id, ep->id);
     if (ep->remote_id != 0 && map_get(&iface->by_remote, ep->remote_id) == ep)
         (void)map_remove(&iface->by_remote, ep->remote_id);
-    verbs_route_put(&iface->verbs.datagram, ep->route);
+    if (ep->route != NULL)
+        verbs_route_put(&iface->verbs.datagram, ep->route);
     ep->route = NULL;
     iface->untrusted -= ep->accepted && !ep->trusted;
     list_remove(&ep->news);
     list_remove(&ep->opening);
     list_remove(&ep->link);
+}
+
+/* Something is still to be sent, and can be. */
+static bool unsent(const rc_ep_t *ep)
+{
+    if (ep->state == RC_READY)
+        return ep->sq.used > 0;
+    return ep->state == RC_OPENING && ep->cm != NULL && ep->sq.qp != NULL && (ep->sq.used > 0 || !list_empty(&ep->signals));
 }
 
 void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
@@ -167,7 +181,7 @@ void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
     rc_iface_t *iface = rc_iface_of(base->iface);
     if (ep->state >= RC_CLOSING)
         return;
-    bool flush = mode == VBN_CLOSE_FLUSH && ep->state == RC_READY && ep->sq.used > 0 && !verbs_sq_waited(&ep->sq);
+    bool flush = mode == VBN_CLOSE_FLUSH && unsent(ep) && !verbs_sq_waited(&ep->sq);
     if (!flush)
         rc_signal_send(ep, RC_SIGNAL_GONE);
     leave(iface, ep);
@@ -175,7 +189,8 @@ void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
         ep->state = RC_CLOSING;
         ep->deadline_ns = os_now_ns() + timeout_ns;
         list_append(&iface->closing, &ep->link);
-        rc_send_nothing(ep);
+        if (ep->armed)
+            rc_send_nothing(ep);
         rc_tick_soon(iface);
         return;
     }
@@ -190,7 +205,7 @@ void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
 
 void rc_ep_closing_look(rc_ep_t *ep, uint64_t now)
 {
-    if (ep->sq.used > 0 && now < ep->deadline_ns)
+    if (now < ep->deadline_ns && (ep->sq.used > 0 || !list_empty(&ep->signals) || rc_cm_ending(ep)))
         return;
     list_remove(&ep->link);
     rc_ep_free(ep);

@@ -82,6 +82,7 @@ static void rc_close(tl_iface_t *base)
     verbs_block_close(&iface->rx, &iface->verbs.port, &iface->verbs.pages);
     if (iface->timer_fd >= 0)
         close(iface->timer_fd);
+    rc_cm_shut(iface);
     verbs_iface_close(&iface->verbs);
     free(iface);
 }
@@ -108,7 +109,7 @@ static vbn_status_t rc_open(const tl_params_t *params, tl_iface_t **iface_p)
     init_lists(iface);
     rc_native_open(iface);
     const verbs_sizes_t sizes = {.datagrams = SIGNALS, .receives = RECEIVES, .slots = VERBS_SLOTS_MAX,
-                                 .large_bytes = RC_STRIDE};
+                                 .large_bytes = RC_STRIDE, .signals_only = true};
     vbn_status_t status = verbs_iface_open(&iface->verbs, params, &sizes);
     if (status < 0) {
         free(iface);
@@ -119,12 +120,15 @@ static vbn_status_t rc_open(const tl_params_t *params, tl_iface_t **iface_p)
                                  : verbs_cq_watch(&iface->verbs.cq, iface->timer_fd);
     if (status >= 0)
         status = open_receives(iface);
+    if (status >= 0 && iface->verbs.cm)
+        status = rc_cm_open(iface);
     if (status < 0) {
         rc_close(&iface->base);
         return status;
     }
     fill_caps(iface);
-    LOG_INFO(params->log, "rc over %s (%s)", iface->verbs.port.why, iface->verbs.port.reason);
+    LOG_INFO(params->log, "rc over %s (%s)%s", iface->verbs.port.why, iface->verbs.port.reason,
+             iface->verbs.cm ? ", connections by rdma_cm" : "");
     *iface_p = &iface->base;
     return VBN_OK;
 }
@@ -162,6 +166,10 @@ static void deliver(rc_iface_t *iface, rc_ep_t *ep, const uint8_t *bytes, uint32
     if (length > RC_STRIDE || !rc_message_decode(bytes, length, &message)) {
         counter_add(iface->params.counters, COUNTER_BAD_FRAMES, 1);
         rc_ep_fail(ep, "the peer sent a malformed packet");
+        return;
+    }
+    if (!ep->trusted && message.header_bytes + message.payload_bytes > TL_SIGNAL_MAX) {
+        rc_ep_fail(ep, "the peer sent a large packet before it was trusted");
         return;
     }
     if (message.kind == RC_MESSAGE_NOTHING)
@@ -228,7 +236,7 @@ static unsigned take_events(rc_iface_t *iface)
             port->dead = true;
         port->api->ack_async_event(&event);
     }
-    return events;
+    return events + rc_cm_look(iface);
 }
 
 static unsigned tell_news(rc_iface_t *iface)
@@ -266,6 +274,13 @@ static void tick(rc_iface_t *iface)
         rc_tick_soon(iface);
 }
 
+static void moved(rc_iface_t *iface)
+{
+    fail_all(iface, iface->verbs.port.news);
+    if (iface->verbs.cm && rc_cm_listen(iface) < 0)
+        LOG_WARN(iface->params.log, "%s", err_text());
+}
+
 static void wake_blocked(rc_iface_t *iface)
 {
     for (list_link_t *link = iface->blocked.next, *next; link != &iface->blocked; link = next) {
@@ -287,7 +302,7 @@ static void finish(rc_iface_t *iface)
     if (!list_empty(&iface->blocked))
         wake_blocked(iface);
     if (UNLIKELY(iface->verbs.port.moved) && verbs_iface_moved(&iface->verbs))
-        fail_all(iface, iface->verbs.port.news);
+        moved(iface);
     if (UNLIKELY(iface->verbs.port.dead && !iface->told_dead)) {
         iface->told_dead = true;
         fail_all(iface, "the device is gone or failed");
@@ -313,6 +328,8 @@ static unsigned rc_progress(tl_iface_t *base)
     for (; count < PACKETS_PER_PROGRESS && (wc = verbs_cq_next(&iface->verbs.cq)) != NULL; count++)
         handle(iface, wc);
     finish(iface);
+    if (UNLIKELY(iface->cm.parted) && count < PACKETS_PER_PROGRESS)
+        rc_cm_parted(iface);
     iface->in_progress = false;
     if (!list_empty(&iface->dead))
         free_all(&iface->dead);

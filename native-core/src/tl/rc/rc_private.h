@@ -3,6 +3,7 @@
  *
  *   OPENING   packets go as signals over the interface's datagram queue pair: numbered, one at a time, repeated until
  *             acknowledged. No queue pair of its own yet: a stranger costs no device resource.
+ *             With rdma_cm (verbs.cm) they wait for the connection instead and go over it: rc_cm.c.
  *   trust()   makes the queue pair and tells its number. When the peer's is known, too, it is connected (`armed`).
  *   READY     both are armed and every signal has arrived, so that nothing overtakes: packets go over the connection.
  *   FAILED    a request or the device failed; the link disconnects.
@@ -21,6 +22,7 @@
 
 #include "base/list.h"
 #include "tl/rc/rc_wire.h"
+#include "tl/verbs/verbs_cm.h"
 #include "tl/verbs/verbs_iface.h"
 #include "tl/verbs/verbs_places.h"
 
@@ -32,12 +34,21 @@
 #define RC_REPEAT_NS UINT64_C(40000000)
 #define RC_UNTRUSTED 64u /* accepted endpoints that may wait for trust */
 
+/* Connections by rdma_cm; all NULL where they are made by signals. */
+typedef struct rc_cm {
+    const verbs_cm_t *api;
+    struct rdma_event_channel *channel;
+    struct rdma_cm_id *listener;
+    bool parted; /* some endpoint's peer has left */
+} rc_cm_t;
+
 typedef struct rc_iface {
     tl_iface_t base;
     tl_params_t params;
     tl_caps_t caps;
     verbs_iface_t verbs;
     verbs_places_t places;
+    rc_cm_t cm;
     mem_device_t device; /* what peers reach through it */
     struct ibv_srq *srq;
     verbs_block_t rx;
@@ -80,6 +91,7 @@ typedef struct rc_ep {
     list_link_t signals; /* rc_queued_t, the first is on its way */
     verbs_sq_t sq;       /* sq.qp NULL before trust() */
     verbs_route_t *route; /* of signals */
+    struct rdma_cm_id *cm;
     verbs_address_t remote;
     uint64_t id, remote_id;
     uint64_t repeat_ns, deadline_ns;
@@ -93,6 +105,7 @@ typedef struct rc_ep {
     uint8_t repeats;
     bool accepted, trusted, armed, remote_armed;
     bool told_ready, tell_room;
+    bool parted, leaving; /* rdma_cm: the peer has left; we have said that we do */
 } rc_ep_t;
 
 static inline rc_iface_t *rc_iface_of(const tl_iface_t *base)
@@ -117,10 +130,29 @@ vbn_status_t rc_ep_connect(tl_iface_t *base, const void *address, size_t length,
 vbn_status_t rc_ep_trust(tl_ep_t *base);
 void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns);
 
+/* rc_cm.c */
+vbn_status_t rc_cm_call(rc_ep_t *ep);
+vbn_status_t rc_cm_init(rc_ep_t *ep);  /* its new queue pair */
+unsigned rc_cm_look(rc_iface_t *iface); /* takes events; their number */
+void rc_cm_parted(rc_iface_t *iface);
+bool rc_cm_ending(rc_ep_t *ep); /* all is sent: true while the peer has yet to take it (iWARP) */
+void rc_cm_close(rc_ep_t *ep);
+
+/* rc_cm_listen.c */
+vbn_status_t rc_cm_open(rc_iface_t *iface);
+vbn_status_t rc_cm_listen(rc_iface_t *iface); /* also again, when the port's address has changed */
+void rc_cm_shut(rc_iface_t *iface);
+bool rc_cm_is_ours(const rc_iface_t *iface, const struct rdma_cm_id *id); /* of our port */
+void rc_cm_to_socket(const verbs_address_t *address, struct sockaddr_storage *at);
+void rc_cm_from_socket(const struct sockaddr *at, verbs_address_t *address);
+
 /* rc_qp.c: states of a connection's queue pair. */
 vbn_status_t rc_qp_open(rc_ep_t *ep);
 vbn_status_t rc_qp_arm(rc_ep_t *ep);
 void rc_qp_close(rc_ep_t *ep);
+void rc_qp_limit_reads(rc_ep_t *ep); /* sets reads_most from remote_reads */
+/* As rdma_cm says, with the time-outs, rights and limits of our own. */
+vbn_status_t rc_qp_change(rc_ep_t *ep, struct ibv_qp_attr *attr, int mask);
 unsigned rc_qp_serves(const rc_iface_t *iface); /* reads and atomics of a peer at a time */
 void rc_qp_last_receive(rc_iface_t *iface, const struct ibv_qp *qp); /* the device's word that it holds none any more */
 void rc_qp_drained_look(rc_iface_t *iface, uint64_t now);
@@ -135,6 +167,7 @@ void rc_tick_soon(rc_iface_t *iface);
 
 /* rc_send.c */
 vbn_status_t rc_send(tl_ep_t *base, const tl_packet_t *packet);
+void rc_send_waiting(rc_ep_t *ep); /* packets that waited for the connection */
 void rc_send_nothing(rc_ep_t *ep); /* a message whose completion says that all before it arrived */
 void rc_ring(rc_ep_t *ep);
 void rc_ring_soon(rc_ep_t *ep); /* at once, or at the end of progress */

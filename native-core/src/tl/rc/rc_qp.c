@@ -24,11 +24,28 @@ unsigned rc_qp_serves(const rc_iface_t *iface)
     return reads(iface->verbs.port.limits.max_qp_rd_atom, RC_READS_MOST);
 }
 
+void rc_qp_limit_reads(rc_ep_t *ep)
+{
+    ep->reads_most = reads(rc_iface_of(ep->base.iface)->verbs.port.limits.max_qp_init_rd_atom, ep->remote_reads);
+}
+
 static vbn_status_t change(const rc_ep_t *ep, struct ibv_qp_attr *attr, int mask, const char *what)
 {
     const verbs_port_t *port = &rc_iface_of(ep->base.iface)->verbs.port;
     int error = port->api->modify_qp(ep->sq.qp, attr, mask);
     return error == 0 ? VBN_OK : verbs_failed(port, what, error);
+}
+
+vbn_status_t rc_qp_change(rc_ep_t *ep, struct ibv_qp_attr *attr, int mask)
+{
+    attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+    attr->min_rnr_timer = RNR_TIMER;
+    attr->timeout = TIMEOUT;
+    attr->retry_cnt = RETRIES;
+    attr->rnr_retry = RNR_FOR_EVER;
+    attr->max_rd_atomic = ep->reads_most;
+    attr->max_dest_rd_atomic = (uint8_t)rc_qp_serves(rc_iface_of(ep->base.iface));
+    return change(ep, attr, mask, "a connection by rdma_cm");
 }
 
 vbn_status_t rc_qp_open(rc_ep_t *ep)
@@ -45,8 +62,9 @@ vbn_status_t rc_qp_open(rc_ep_t *ep)
     ep->psn &= VERBS_QPN_MAX;
     status = map_put(&iface->by_qp, ep->sq.qp->qp_num, ep);
     if (status >= 0)
-        status = change(ep, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-                        "a connection (INIT)");
+        status = ep->cm != NULL ? rc_cm_init(ep)
+                                : change(ep, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+                                         "a connection (INIT)");
     if (status < 0)
         rc_qp_close(ep);
     return status;
@@ -56,7 +74,7 @@ vbn_status_t rc_qp_arm(rc_ep_t *ep)
 {
     const rc_iface_t *iface = rc_iface_of(ep->base.iface);
     const verbs_port_t *port = &iface->verbs.port;
-    ep->reads_most = reads(port->limits.max_qp_init_rd_atom, ep->remote_reads);
+    rc_qp_limit_reads(ep);
     struct ibv_qp_attr receive = {.qp_state = IBV_QPS_RTR, .path_mtu = port->mtu, .dest_qp_num = ep->remote_qpn,
                                   .rq_psn = ep->remote_psn, .max_dest_rd_atomic = (uint8_t)rc_qp_serves(iface),
                                   .min_rnr_timer = RNR_TIMER};

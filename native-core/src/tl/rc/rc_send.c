@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rc_send.c - packets over the connection, and their completions. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tl/rc/rc_private.h"
@@ -115,13 +116,19 @@ static verbs_slot_t *build(rc_iface_t *iface, rc_ep_t *ep, const tl_packet_t *pa
     return slot;
 }
 
+static bool fits_signal(const tl_packet_t *packet)
+{
+    return packet->header_bytes <= TL_HEADER_MAX && packet->payload_bytes <= TL_SIGNAL_MAX - packet->header_bytes;
+}
+
 vbn_status_t rc_send(tl_ep_t *base, const tl_packet_t *packet)
 {
     rc_ep_t *ep = (rc_ep_t *)base;
     rc_iface_t *iface = rc_iface_of(base->iface);
-    if (ep->state == RC_OPENING)
+    bool opening = ep->state == RC_OPENING;
+    if (opening && !(iface->verbs.cm && ep->armed && list_empty(&ep->signals) && fits_signal(packet)))
         return rc_signal_queue(ep, packet);
-    if (ep->state != RC_READY)
+    if (ep->state > RC_READY)
         return err_set(VBN_ERR_PEER_LOST, "%s", ep->failed != NULL ? ep->failed : "the connection is closed");
     if (packet->header_bytes > TL_HEADER_MAX || packet->payload_bytes > iface->caps.packet_max - packet->header_bytes)
         return err_set(VBN_ERR_INVALID, "packet of %u + %u bytes, at most %d and %u in all", packet->header_bytes,
@@ -135,6 +142,27 @@ vbn_status_t rc_send(tl_ep_t *base, const tl_packet_t *packet)
     counter_add(iface->params.counters, COUNTER_RC_TX_BYTES, packet->header_bytes + packet->payload_bytes);
     rc_ring_soon(ep);
     return placed ? VBN_INPROGRESS : VBN_OK;
+}
+
+void rc_send_waiting(rc_ep_t *ep)
+{
+    rc_iface_t *iface = rc_iface_of(ep->base.iface);
+    while (!list_empty(&ep->signals)) {
+        rc_queued_t *queued = container_of(ep->signals.next, rc_queued_t, link);
+        struct iovec iov = {queued->bytes + queued->header_bytes, queued->payload_bytes};
+        tl_packet_t packet = {.header = queued->bytes, .header_bytes = queued->header_bytes,
+                              .payload_bytes = queued->payload_bytes, .iov = &iov, .iov_count = 1};
+        verbs_slot_t *slot = build(iface, ep, &packet);
+        if (slot == NULL)
+            break; /* at the next tick */
+        verbs_sq_add(&ep->sq, slot);
+        list_remove(&queued->link);
+        ep->signal_count--;
+        free(queued);
+    }
+    rc_ring_soon(ep);
+    if (ep->tell_room)
+        rc_ep_add_news(ep);
 }
 
 void rc_send_nothing(rc_ep_t *ep)

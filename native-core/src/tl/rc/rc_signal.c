@@ -53,8 +53,8 @@ void rc_signal_send(rc_ep_t *ep, unsigned flags)
         ep->repeat_ns = os_now_ns() + RC_REPEAT_NS;
         rc_tick_soon(iface);
     }
-    if (datagram->broken)
-        return; /* repeated later */
+    if (datagram->broken || iface->verbs.cm)
+        return; /* repeated later; or they wait for the connection */
     verbs_slot_t *slot = verbs_sq_take(&datagram->sq, RC_SIGNAL_BYTES + TL_SIGNAL_MAX);
     if (slot == NULL)
         return;
@@ -69,7 +69,10 @@ void rc_signal_look(rc_ep_t *ep, uint64_t now)
         return;
     ep->repeats = (uint8_t)(ep->repeats + (ep->repeats < REPEATS_MOST));
     ep->repeat_ns = now + (RC_REPEAT_NS << ep->repeats);
-    if (!list_empty(&ep->signals) || ep->trusted)
+    if (ep->armed && rc_iface_of(ep->base.iface)->verbs.cm) {
+        rc_send_waiting(ep);
+        rc_ep_step(ep);
+    } else if (!list_empty(&ep->signals) || ep->trusted)
         rc_signal_send(ep, RC_SIGNAL_ASK);
 }
 

@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "base/endian.h"
+#include "base/hmac.h"
 
 #define FLAGS (RC_SIGNAL_ASK | RC_SIGNAL_ARMED | RC_SIGNAL_GONE)
 #define ADDRESS_AT 40u
+#define CALL_LABEL "verbena rdma_cm call 1"
+#define CALL_PLAIN 16u /* bytes of a call before the mac */
 
 void rc_signal_encode(const rc_signal_t *signal, uint8_t bytes[RC_SIGNAL_BYTES])
 {
@@ -41,6 +44,33 @@ bool rc_signal_decode(const uint8_t *bytes, uint32_t length, rc_signal_t *signal
            signal->header_bytes <= TL_HEADER_MAX && signal->from != 0 && signal->qpn <= VERBS_QPN_MAX &&
            signal->psn <= VERBS_QPN_MAX && (signal->reads != 0) == (signal->qpn != 0) && signal->reads <= RC_READS_MOST &&
            verbs_address_decode(bytes + ADDRESS_AT, VERBS_ADDRESS_BYTES, &signal->address) == VBN_OK;
+}
+
+static vbn_status_t call_mac(const uint8_t *key, const verbs_address_t *called, const uint8_t *bytes, uint8_t mac[HMAC_BYTES])
+{
+    static const uint8_t nobody[32];
+    uint8_t text[sizeof(CALL_LABEL) + CALL_PLAIN + VERBS_ADDRESS_BYTES];
+    memcpy(text, CALL_LABEL, sizeof(CALL_LABEL));
+    memcpy(text + sizeof(CALL_LABEL), bytes, CALL_PLAIN);
+    verbs_address_encode(called, text + sizeof(CALL_LABEL) + CALL_PLAIN);
+    return hmac_sha256(key != NULL ? key : nobody, text, sizeof(text), mac);
+}
+
+vbn_status_t rc_call_encode(const uint8_t *key, const verbs_address_t *called, uint64_t from, uint8_t bytes[RC_CALL_BYTES])
+{
+    memset(bytes, 0, RC_CALL_BYTES);
+    bytes[0] = RC_CALL_VERSION;
+    le_put_u64(bytes + 8, from);
+    return call_mac(key, called, bytes, bytes + CALL_PLAIN);
+}
+
+uint64_t rc_call_decode(const uint8_t *key, const verbs_address_t *called, const uint8_t *bytes, uint32_t length)
+{
+    uint8_t mac[HMAC_BYTES];
+    if (length < RC_CALL_BYTES || bytes[0] != RC_CALL_VERSION || call_mac(key, called, bytes, mac) < 0 ||
+        !hmac_equal(mac, bytes + CALL_PLAIN))
+        return 0;
+    return le_get_u64(bytes + 8);
 }
 
 void rc_message_encode(const rc_message_t *message, uint8_t bytes[RC_PREFIX_BYTES])

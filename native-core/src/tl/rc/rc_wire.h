@@ -8,6 +8,10 @@
  *   24 u32 number of the packet, 0: none   28 u32 last packet received   32 u32 queue pair, 0: none yet   36 u32 first PSN
  *   40 address of the sender's datagram queue pair, padded to 32
  *
+ * Call: the private data of a request for a connection by rdma_cm, 48 bytes.
+ *    0 u8 version (1)  1 7 bytes 0   8 u64 caller's endpoint   16 HMAC-SHA256 with the job key over a label, those 16 bytes
+ *    and the address that is called: nobody else is given a queue pair
+ *
  * Message over the connection: 8 bytes, header, padding to a multiple of 16 from the start, payload.
  *    0 u16 header bytes   2 u8 kind   3 u8 0   4 u32 payload bytes
  * All little endian. */
@@ -17,6 +21,8 @@
 #include "tl/tl.h"
 #include "tl/verbs/verbs_address.h"
 
+#define RC_CALL_VERSION 1
+#define RC_CALL_BYTES 48u
 #define RC_SIGNAL_VERSION 2
 #define RC_SIGNAL_BYTES 72u
 #define RC_READS_MOST 16u
@@ -36,6 +42,11 @@ typedef struct rc_signal {
 void rc_signal_encode(const rc_signal_t *signal, uint8_t bytes[RC_SIGNAL_BYTES]);
 /* Checks a datagram from outside; header and payload lie within it, one after the other. */
 bool rc_signal_decode(const uint8_t *bytes, uint32_t length, rc_signal_t *signal);
+
+/* key: the job key, NULL without one. */
+vbn_status_t rc_call_encode(const uint8_t *key, const verbs_address_t *called, uint64_t from, uint8_t bytes[RC_CALL_BYTES]);
+/* The caller's endpoint; 0: not a call by somebody with this job key to this address. */
+uint64_t rc_call_decode(const uint8_t *key, const verbs_address_t *called, const uint8_t *bytes, uint32_t length);
 
 #define RC_PREFIX_BYTES 8u
 #define RC_MESSAGE_PACKET 1u

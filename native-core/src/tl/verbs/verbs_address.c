@@ -8,6 +8,7 @@
 
 #include "base/endian.h"
 
+#define KIND_CM 2u
 #define LID_MULTICAST 0xC000u
 
 verbs_gid_kind_t verbs_gid_kind(const uint8_t gid[16])
@@ -32,7 +33,9 @@ void verbs_address_text(const verbs_address_t *address, char *text, size_t capac
 {
     char gid[INET6_ADDRSTRLEN];
     verbs_gid_text(address->gid, gid, sizeof(gid));
-    if (address->ethernet)
+    if (address->cm)
+        snprintf(text, capacity, "%s port %u", gid, address->qpn);
+    else if (address->ethernet)
         snprintf(text, capacity, "queue pair %u at GID %s", address->qpn, gid);
     else
         snprintf(text, capacity, "queue pair %u at LID %u", address->qpn, address->lid);
@@ -41,7 +44,7 @@ void verbs_address_text(const verbs_address_t *address, char *text, size_t capac
 void verbs_address_encode(const verbs_address_t *address, uint8_t bytes[VERBS_ADDRESS_BYTES])
 {
     bytes[0] = VERBS_ADDRESS_VERSION;
-    bytes[1] = address->ethernet;
+    bytes[1] = address->cm ? KIND_CM : address->ethernet;
     le_put_u16(bytes + 2, address->lid);
     le_put_u32(bytes + 4, address->qpn);
     le_put_u32(bytes + 8, address->mtu);
@@ -59,13 +62,13 @@ vbn_status_t verbs_address_decode(const void *bytes, size_t length, verbs_addres
     if (bytes == NULL || length != VERBS_ADDRESS_BYTES)
         return err_set(VBN_ERR_PROTOCOL, "verbs address has %zu bytes, expected %u", length, VERBS_ADDRESS_BYTES);
     memcpy(in, bytes, sizeof(in));
-    verbs_address_t address = {.ethernet = in[1] != 0, .lid = le_get_u16(in + 2), .qpn = le_get_u32(in + 4),
+    verbs_address_t address = {.ethernet = in[1] != 0, .cm = in[1] == KIND_CM, .lid = le_get_u16(in + 2), .qpn = le_get_u32(in + 4),
                                .mtu = le_get_u32(in + 8)};
     memcpy(address.gid, in + 12, sizeof(address.gid));
     if (in[0] != VERBS_ADDRESS_VERSION)
         return err_set(VBN_ERR_VERSION, "verbs address has version %u, this release reads %d", in[0],
                        VERBS_ADDRESS_VERSION);
-    if (in[1] > 1 || address.qpn < 2 || address.qpn > VERBS_QPN_MAX || !mtu_is_one(address.mtu))
+    if (in[1] > KIND_CM || address.qpn < 2 || address.qpn > (address.cm ? UINT16_MAX : VERBS_QPN_MAX) || !mtu_is_one(address.mtu))
         return err_set(VBN_ERR_PROTOCOL, "verbs address names queue pair %u with datagrams of %u bytes", address.qpn,
                        address.mtu);
     bool valid = address.ethernet ? address.lid == 0 && verbs_gid_kind(address.gid) != VERBS_GID_NONE
@@ -83,9 +86,11 @@ vbn_status_t verbs_address_reachable(const verbs_address_t *from, const verbs_ad
     bool local[2] = {verbs_gid_kind(from->gid) == VERBS_GID_LINK_LOCAL, verbs_gid_kind(to->gid) == VERBS_GID_LINK_LOCAL};
     bool v4[2] = {verbs_gid_kind(from->gid) == VERBS_GID_IPV4, verbs_gid_kind(to->gid) == VERBS_GID_IPV4};
     verbs_gid_text(to->gid, text, sizeof(text));
-    if (from->ethernet != to->ethernet)
+    if (from->cm != to->cm)
+        snprintf(reason, capacity, "one side connects by rdma_cm, the other does not: give both the same tl.verbs.connect");
+    else if (from->ethernet != to->ethernet)
         snprintf(reason, capacity, "one port is Ethernet, the other InfiniBand");
-    else if (from->mtu != to->mtu)
+    else if (from->mtu != to->mtu && !from->cm)
         snprintf(reason, capacity, "datagrams of %u bytes here, %u at the peer: give both interfaces the same MTU",
                  from->mtu, to->mtu);
     else if (!from->ethernet && memcmp(from->gid, to->gid, 8) != 0)

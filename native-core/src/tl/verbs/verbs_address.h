@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * verbs_address.h - where a datagram queue pair is: the address of the transports rc and ud. Pure functions; any thread.
  *
- *   offset 0  u8 version (1)   1 u8 1: Ethernet, 0: InfiniBand   2 u16 LID   4 u32 queue pair number
- *          8  u32 bytes of a datagram                            12 16 bytes of GID                 28 end
+ *   offset 0  u8 version (1)   1 u8 0: InfiniBand, 1: Ethernet, 2: rdma_cm   2 u16 LID   4 u32 queue pair number, or port
+ *          8  u32 bytes of a datagram                                       12 16 bytes of GID, or IPv6   28 end
  * Little endian, the GID as on the wire. */
 #ifndef VBN_TL_VERBS_ADDRESS_H
 #define VBN_TL_VERBS_ADDRESS_H
@@ -17,6 +17,7 @@
 
 typedef struct verbs_address {
     bool ethernet;
+    bool cm;       /* where rdma_cm listens: gid is an IP address (IPv4 as ::ffff:a.b.c.d), qpn a port */
     uint16_t lid;  /* InfiniBand only */
     uint32_t qpn;  /* 24 bits */
     uint32_t mtu;  /* 256, 512, ... 4096 */

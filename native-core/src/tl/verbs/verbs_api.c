@@ -3,23 +3,15 @@
 #include "tl/verbs/verbs_api.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
-#define LIBRARY "libibverbs.so.1"
+#include "tl/verbs/verbs_library.h"
+
 #define DEVICES "/sys/class/infiniband"
 #define SYMBOL(field, name, version) {name, version, offsetof(verbs_api_t, field)}
 
-typedef struct symbol {
-    const char *name;
-    const char *version;
-    size_t offset;
-} symbol_t;
-
-static const symbol_t SYMBOLS[] = {
+static const verbs_symbol_t SYMBOLS[] = {
     SYMBOL(get_device_list, "ibv_get_device_list", "IBVERBS_1.1"),
     SYMBOL(free_device_list, "ibv_free_device_list", "IBVERBS_1.1"),
     SYMBOL(get_device_name, "ibv_get_device_name", "IBVERBS_1.1"),
@@ -60,21 +52,10 @@ static _Atomic(const verbs_api_t *) replacement;
 
 static void load(void)
 {
-    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) {
-        snprintf(problem, sizeof(problem), "%.120s; install the packages libibverbs1 and ibverbs-providers", dlerror());
-        return;
-    }
-    for (size_t i = 0; i < sizeof(SYMBOLS) / sizeof(SYMBOLS[0]); i++) {
-        void *found = dlvsym(handle, SYMBOLS[i].name, SYMBOLS[i].version);
-        if (found == NULL) {
-            snprintf(problem, sizeof(problem), LIBRARY " has no %s@%s; install libibverbs1 of rdma-core 33 or newer",
-                     SYMBOLS[i].name, SYMBOLS[i].version);
-            (void)dlclose(handle);
-            return;
-        }
-        memcpy((char *)&library + SYMBOLS[i].offset, &found, sizeof(found));
-    }
+    const verbs_library_t libibverbs = {.file = "libibverbs.so.1", .packages = "libibverbs1 and ibverbs-providers",
+                                        .oldest = "rdma-core 33", .symbols = SYMBOLS,
+                                        .count = sizeof(SYMBOLS) / sizeof(SYMBOLS[0])};
+    verbs_library_open(&libibverbs, &library, problem, sizeof(problem));
 }
 
 static bool any_device(void)

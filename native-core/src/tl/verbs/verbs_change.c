@@ -92,6 +92,8 @@ void verbs_port_compare(verbs_port_t *port)
         return;
     if (verbs_port_query(port, &attr) != 0)
         memset(&attr, 0, sizeof(attr)); /* it is being removed: no GIDs */
+    if (port->iwarp)
+        return; /* its connections are of TCP and break by themselves */
     if (port->address.ethernet)
         compare_gid(port, attr.gid_tbl_len);
     else

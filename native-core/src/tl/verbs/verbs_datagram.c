@@ -124,6 +124,7 @@ vbn_status_t verbs_datagram_open(verbs_datagram_t *datagram, verbs_port_t *port,
         status = verbs_sq_open(&datagram->sq, slots, port, &attr, datagram);
     if (status >= 0) {
         int error = start(datagram);
+        datagram->qpn = datagram->sq.qp->qp_num;
         status = error != 0 ? verbs_failed(port, "a datagram queue pair", error) : VBN_OK;
     }
     if (status < 0)

@@ -34,6 +34,7 @@ typedef struct verbs_datagram {
     uint32_t used[VERBS_REPOST]; /* receives that can be posted again */
     uint32_t used_count;
     uint32_t qkey;
+    uint32_t qpn;    /* 0: there is none (rdma_cm) */
     map_t routes;
     list_link_t old; /* verbs_route_t.link */
     uint64_t taken;  /* datagrams by verbs_datagram_send */
@@ -61,7 +62,7 @@ void verbs_datagram_restart(verbs_datagram_t *datagram);
 
 static inline bool verbs_datagram_owns(const verbs_datagram_t *datagram, const struct ibv_wc *wc)
 {
-    return wc->qp_num == datagram->sq.qp->qp_num;
+    return wc->qp_num == datagram->qpn;
 }
 
 #endif

@@ -5,26 +5,37 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What depends on how connections are made. */
+static vbn_status_t open_datagrams(verbs_iface_t *iface, const tl_params_t *params, const verbs_sizes_t *sizes)
+{
+    if (iface->cm && sizes->signals_only)
+        return VBN_OK;
+    if (iface->port.iwarp)
+        return err_set(VBN_ERR_UNSUPPORTED, "%s is an iWARP device, which has no datagrams; use rc or tcp", iface->port.name);
+    return verbs_datagram_open(&iface->datagram, &iface->port, &iface->cq, &iface->slots, &iface->pages, params->job_key,
+                               sizes->datagrams);
+}
+
 vbn_status_t verbs_iface_open(verbs_iface_t *iface, const tl_params_t *params, const verbs_sizes_t *sizes)
 {
     memset(iface, 0, sizeof(*iface));
     iface->cq.epoll_fd = -1;
     iface->pages = mem_slab_source(params->memory);
     vbn_status_t status = verbs_port_open(&iface->port, params->settings, params->device, params->log);
+    iface->cm = iface->port.iwarp || params->settings->tl_verbs_connect == SETTING_TL_VERBS_CONNECT_CM;
     if (status >= 0)
         status = verbs_cq_open(&iface->cq, &iface->port, sizes->datagrams + sizes->receives + 2 * sizes->slots);
     if (status >= 0)
         status = verbs_slots_open(&iface->slots, &iface->port, &iface->pages, sizes->large_bytes, sizes->slots,
                                   params->counters);
     if (status >= 0)
-        status = verbs_datagram_open(&iface->datagram, &iface->port, &iface->cq, &iface->slots, &iface->pages,
-                                     params->job_key, sizes->datagrams);
+        status = open_datagrams(iface, params, sizes);
     if (status < 0) {
         verbs_iface_close(iface);
         return status;
     }
     iface->address = iface->port.address;
-    iface->address.qpn = iface->datagram.sq.qp->qp_num;
+    iface->address.qpn = iface->datagram.qpn;
     return VBN_OK;
 }
 

@@ -18,6 +18,7 @@ typedef struct verbs_iface {
     verbs_address_t address;
     mpool_source_t pages;
     unsigned turns;
+    bool cm; /* connections by rdma_cm */
 } verbs_iface_t;
 
 typedef struct verbs_sizes {
@@ -25,6 +26,7 @@ typedef struct verbs_sizes {
     uint32_t receives;    /* of others */
     uint32_t slots;       /* send requests of all queue pairs together */
     uint32_t large_bytes; /* of a large send buffer */
+    bool signals_only;    /* datagrams only make connections: none where rdma_cm does */
 } verbs_sizes_t;
 
 vbn_status_t verbs_iface_open(verbs_iface_t *iface, const tl_params_t *params, const verbs_sizes_t *sizes);

@@ -11,5 +11,7 @@
 typedef void (*verbs_info_func_t)(void *arg, bool usable, const char *name, const char *text);
 /* Tells about every port of every device. VBN_ERR_UNSUPPORTED: there is none, and why. */
 vbn_status_t verbs_info_list(verbs_info_func_t func, void *arg);
+/* VBN_OK where connections can be made by rdma_cm, or why not. */
+vbn_status_t verbs_info_cm(void);
 
 #endif

@@ -81,6 +81,10 @@ void verbs_port_describe(verbs_port_t *port)
 {
     char text[64];
     verbs_gid_text(port->address.gid, text, sizeof(text));
+    if (port->iwarp) {
+        snprintf(port->why, sizeof(port->why), "%s, iWARP, MTU %u", port->name, port->address.mtu);
+        return;
+    }
     snprintf(port->why, sizeof(port->why), "%s, %s, GID %u %s, MTU %u", port->name,
              port->address.ethernet ? "RoCE v2" : "InfiniBand", port->gid_index, text, port->address.mtu);
 }
@@ -94,12 +98,13 @@ static vbn_status_t examine(verbs_port_t *port, const char *device, int wanted_g
     if (verbs_port_query(port, &attr) != 0)
         return unusable(port, "the port cannot be queried", "see dmesg for what the driver says");
     bool ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+    port->iwarp = port->context->device->transport_type == IBV_TRANSPORT_IWARP;
     if (attr.state != IBV_PORT_ACTIVE)
         return unusable(port, "the port is not active",
                         ethernet ? "bring its interface up: ip link set DEV up" : "check cable and subnet manager");
     if (attr.active_mtu < IBV_MTU_1024)
         return unusable(port, "its MTU is below 1024 bytes", "raise the interface's: ip link set DEV mtu 4200");
-    if (!choose_gid(port, wanted_gid, attr.gid_tbl_len, ethernet, &gid))
+    if (!port->iwarp && !choose_gid(port, wanted_gid, attr.gid_tbl_len, ethernet, &gid))
         return unusable(port, "it has no RoCE v2 GID that works", "give its interface an address: ip addr add A/24 dev DEV");
     port->mtu = attr.active_mtu;
     port->message_max = attr.max_msg_sz;
@@ -327,6 +332,8 @@ vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t byte
 {
     char what[64];
     errno = 0;
+    if (port->iwarp && (access & IBV_ACCESS_LOCAL_WRITE) != 0)
+        access |= IBV_ACCESS_REMOTE_WRITE; /* iWARP answers a read by a write to the reader's memory */
     if ((access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) == 0)
         access |= (unsigned)IBV_ACCESS_RELAXED_ORDERING;
     *mr_p = port->api->register_memory(port->pd, address, bytes, (uintptr_t)address, access);

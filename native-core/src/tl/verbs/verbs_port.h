@@ -24,6 +24,7 @@ typedef struct verbs_port {
     int gid_wanted; /* index named by the setting, -1: any */
     uint16_t pkey;  /* of index 0, which queue pairs use; network order */
     uint8_t service_level, traffic_class;
+    bool iwarp;    /* connections by rdma_cm only, no datagrams, no GID of use */
     bool dead; /* the device is gone: nothing on it works any more */
     bool moved;  /* what peers know of it has changed, `news` says how: whoever sees this ends all endpoints */
     bool absent; /* it has lost its address */
