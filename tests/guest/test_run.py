@@ -12,7 +12,7 @@ import unittest
 import unittest.mock
 
 import shared
-from vm import cache, kernel, snapshot
+from vm import cache, folder, kernel, snapshot
 
 RUN = str(shared.HERE / "run.py")
 SECONDS = 300
@@ -30,6 +30,24 @@ def children(marker):
             if marker.encode() in path.read_bytes():
                 found.append(int(path.parent.name))
     return found
+
+
+class FolderTest(unittest.TestCase):
+    def test_folders_of_killed_runs_are_swept_those_of_living_ones_and_new_ones_stay(self):
+        with tempfile.TemporaryDirectory() as base, unittest.mock.patch.object(tempfile, "tempdir", base):
+            old = time.time() - 2 * folder.NEW_SECONDS
+            left, new = (pathlib.Path(base) / (folder.PREFIX + name) for name in ("left", "new"))
+            for path in (left, new):
+                path.mkdir()
+                (path / "A.console").write_text("boot")
+            os.utime(left, (old, old))
+            with folder.own() as living:
+                self.assertFalse(left.exists())
+                self.assertTrue(new.exists())
+                os.utime(living, (old, old))
+                with folder.own():
+                    self.assertTrue(os.path.isdir(living))
+            self.assertFalse(os.path.exists(living))
 
 
 class WrongUseTest(unittest.TestCase):

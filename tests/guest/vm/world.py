@@ -3,9 +3,8 @@
 import contextlib
 import os
 import pathlib
-import tempfile
 
-from . import cache, errors, network, snapshot
+from . import cache, errors, folder, network, snapshot
 from .errors import Failed, Unavailable
 from .guest import Guest
 
@@ -34,11 +33,11 @@ def _guests(count, memory, cpus, seconds, rails):
     _check()
     _occupy_standard()
     with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="verbena-guest-"))
+        place = stack.enter_context(folder.own())
         cables = stack.enter_context(network.Cables())
 
         def make(state):
-            guests = [Guest(number, state, cables, folder, seconds, rails, _keep()) for number in range(count)]
+            guests = [Guest(number, state, cables, place, seconds, rails, _keep()) for number in range(count)]
             for guest in guests:
                 stack.callback(guest.kill)
             return guests
