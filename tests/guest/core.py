@@ -127,6 +127,15 @@ class FaultsTest(traffic.TrafficTest):
         self.b.cable(True)
         self.finish(server, driver)
 
+    def test_several_connections_to_one_host_change_nothing_but_share_what_is_large(self):
+        rails = SETTINGS + " VBN_LINK_RAILS=3 VBN_LINK_PROMOTE_AFTER=4 VBN_LOG_LEVEL=info"
+        for way, lanes in (("rc", 3), ("rc,ud", 4)):
+            with self.subTest(way):
+                self.b.netem("loss 0.5%")
+                server, driver = self.start(way, 4 * ROUNDS, rails)
+                driver.wait_output(f"one lane more, over rc ({lanes} now)")
+                self.finish(server, driver)
+
     def test_one_of_two_rails_that_dies_changes_nothing(self):
         devices = SETTINGS + " VBN_TL_VERBS_DEVICE=rxe0,rxe1 VBN_LINK_PROMOTE_AFTER=4 VBN_LOG_LEVEL=info"
         for rail in (0, 1):

@@ -215,10 +215,12 @@ bool mem_find_writable(mem_registry_t *registry, const void *address, size_t len
     return key != NULL;
 }
 
-bool mem_hold(mem_registry_t *registry, const void *address, size_t length, vbn_mem_t **mem_p)
+bool mem_hold(mem_registry_t *registry, const void *address, size_t length, bool users, vbn_mem_t **mem_p)
 {
     pthread_mutex_lock(&registry->lock);
     vbn_mem_t *mem = mem_find_locked(registry, address, length);
+    if (mem == NULL && users)
+        mem = mem_find_users_locked(registry, address, length);
     if (mem != NULL)
         mem->holds++;
     pthread_mutex_unlock(&registry->lock);
@@ -229,6 +231,16 @@ bool mem_hold(mem_registry_t *registry, const void *address, size_t length, vbn_
 bool mem_is_writable(const vbn_mem_t *mem)
 {
     return (mem->access & VBN_ACCESS_WRITE) != 0;
+}
+
+bool mem_is_users(const vbn_mem_t *mem)
+{
+    return mem->region != NULL;
+}
+
+bool mem_is_there(const vbn_mem_t *mem)
+{
+    return mem->region == NULL || (!mem_is_freed(mem) && mem_region_alive(mem->region));
 }
 
 bool mem_is_freed(const vbn_mem_t *mem)

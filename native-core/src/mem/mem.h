@@ -60,10 +60,13 @@ vbn_status_t mem_key_resolve(mem_registry_t *registry, uint64_t key_handle, uint
 vbn_status_t mem_key_hold(mem_registry_t *registry, uint64_t key_handle, uint64_t offset, uint64_t length,
                           unsigned access, void **address_p, vbn_mem_t **mem_p);
 void mem_unhold(vbn_mem_t *mem);
-/* Keeps the memory (not the user's own) that holds all of [address, address+length) mapped until mem_unhold; false: there
- * is none. Any thread. */
-bool mem_hold(mem_registry_t *registry, const void *address, size_t length, vbn_mem_t **mem_p);
+/* Keeps the memory that holds all of [address, address+length) mapped until mem_unhold; false: there is none. `users`: also
+ * the user's own, of which only the object is kept, see mem_is_there. Any thread. */
+bool mem_hold(mem_registry_t *registry, const void *address, size_t length, bool users, vbn_mem_t **mem_p);
 bool mem_is_writable(const vbn_mem_t *mem); /* here; not what mem_open has mapped */
+bool mem_is_users(const vbn_mem_t *mem);
+/* Its addresses still mean what they meant when it was held. The user's own: one system call. */
+bool mem_is_there(const vbn_mem_t *mem);
 bool mem_is_freed(const vbn_mem_t *mem); /* of memory that is held: its owner has freed or revoked it */
 /* Descriptor to hand to a same-host peer: read-only unless the key allows writing. Caller closes it. */
 vbn_status_t mem_key_descriptor(mem_registry_t *registry, uint64_t key_handle, int *fd_p);

@@ -153,7 +153,7 @@ vbn_status_t mem_revoke(vbn_mem_t *mem)
     return VBN_OK;
 }
 
-vbn_mem_t *mem_find_locked(mem_registry_t *registry, const void *address, size_t length)
+static vbn_mem_t *find(mem_registry_t *registry, const void *address, size_t length, bool users)
 {
     uintptr_t start = (uintptr_t)address;
     itree_node_t *node = NULL;
@@ -161,10 +161,21 @@ vbn_mem_t *mem_find_locked(mem_registry_t *registry, const void *address, size_t
         return NULL;
     while ((node = itree_overlap(&registry->by_address, start, start + length, node)) != NULL) {
         vbn_mem_t *mem = container_of(node, vbn_mem_t, node);
-        if (node->start <= start && node->end >= start + length && !mem->revoked && mem->region == NULL)
+        if (node->start <= start && node->end >= start + length && !mem->revoked && (mem->region != NULL) == users &&
+            (!users || mem_region_alive(mem->region)))
             return mem;
     }
     return NULL;
+}
+
+vbn_mem_t *mem_find_locked(mem_registry_t *registry, const void *address, size_t length)
+{
+    return find(registry, address, length, false);
+}
+
+vbn_mem_t *mem_find_users_locked(mem_registry_t *registry, const void *address, size_t length)
+{
+    return find(registry, address, length, true);
 }
 
 vbn_mem_t *mem_find(mem_registry_t *registry, const void *address, size_t length)

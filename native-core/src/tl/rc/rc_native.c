@@ -39,7 +39,7 @@ void rc_native_open(rc_iface_t *iface)
 {
     iface->device = (mem_device_t){.add = expose, .remove = hide, .arg = iface};
     mem_device_init(&iface->device);
-    verbs_places_open(&iface->places, &iface->verbs.port, iface->params.memory);
+    verbs_places_open(&iface->places, &iface->verbs.port, iface->params.memory, &iface->verbs.slots);
 }
 
 vbn_status_t rc_native_expose(tl_ep_t *base, uint64_t key_handle, mem_exposed_t *exposed_p)
@@ -102,6 +102,7 @@ static verbs_slot_t *build(rc_iface_t *iface, rc_ep_t *ep, const tl_access_t *ac
     if (pieces > 0) {
         memcpy(slot->sges, sges, (size_t)pieces * sizeof(*sges));
         slot->wr.num_sge = pieces;
+        verbs_places_name(&iface->places, slot);
         return slot;
     }
     slot->sges[0] = (struct ibv_sge){.addr = (uintptr_t)slot->buffer, .length = *taken_p};

@@ -112,6 +112,7 @@ static verbs_slot_t *build(rc_iface_t *iface, rc_ep_t *ep, const tl_packet_t *pa
         memcpy(slot->sges + 1, sges + 1, packet->iov_count * sizeof(*sges));
         slot->wr.num_sge += (int)packet->iov_count;
         slot->cookie = packet->cookie;
+        verbs_places_name(&iface->places, slot);
     }
     return slot;
 }

@@ -114,12 +114,15 @@ verbs_slot_t *verbs_sq_take(verbs_sq_t *sq, size_t bytes)
     slot->cookie = NULL;
     slot->scatter = NULL;
     slot->one_sided = false;
+    slot->placed = 0;
     return slot;
 }
 
 void verbs_slot_free(verbs_slots_t *slots, verbs_slot_t *slot)
 {
     free_buffer(slots, slot);
+    if (slot->placed != 0)
+        slots->placed[slot->placed - 1]--;
     slot->wr.wr_id += NUMBER_STEP;
     slot->sq = NULL;
     slot->next = slots->free;

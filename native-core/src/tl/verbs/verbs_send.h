@@ -36,6 +36,7 @@ typedef struct verbs_slot {
     void *cookie;
     const struct iovec *scatter; /* one-sided: where bytes read into the buffer go, else NULL */
     bool large;     /* which pool the buffer is of */
+    uint8_t placed; /* 1 or 2: it names memory of verbs_places.h, counted in slots->placed[placed - 1]; else 0 */
     bool one_sided; /* no packet */
 } verbs_slot_t;
 
@@ -46,6 +47,7 @@ typedef struct verbs_slots {
     counters_t *counters;
     unsigned count, free_count;
     unsigned queues;
+    uint32_t placed[2]; /* requests that name memory of others, by the parity of the time they were made in */
 } verbs_slots_t;
 
 struct verbs_sq {
