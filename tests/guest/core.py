@@ -72,8 +72,21 @@ class InfoTest(unittest.TestCase):
     def test_vbn_info_shows_the_device_and_that_both_transports_carry_messages(self):
         output = shared.pair()[0].run(f"{BUILD}/vbn-info").output
         self.assertRegex(output, r"(?m)^device rxe0:1 +ok .*GID 1 ::ffff:10\.0\.0\.1, MTU 4096")
+        self.assertRegex(output, r"(?m)^taken +ok +rxe0:1: the first active port; its GID 1: RoCE v2 with an IPv4 address")
         for way in ("rc", "ud"):
             self.assertRegex(output, rf"(?m)^transport {way} +ok ")
+
+    def test_a_host_that_does_not_answer_is_named(self):
+        a = shared.pair()[0]
+        server = a.start(f"VBN_TL_ENABLE=ud stdbuf -oL {BUILD}/vbn-info --listen --seconds 20", 60)
+        server.wait_output("\n")
+        address = re.search(r"\b[0-9a-f]{40,}\b", server.output)[0]
+        silent = address.replace("ffff0a000001", "ffff0a00004d")  # 10.0.0.77
+        self.assertNotEqual(address, silent)
+        client = a.run(f"VBN_TL_ENABLE=ud {BUILD}/vbn-info --towards {silent}", 60)
+        server.signal(15)
+        server.wait()
+        self.assertIn("the host of GID ::ffff:10.0.0.77 does not answer on the network of rxe0:1", client.output)
 
     def test_two_hosts_reach_each_other_over_each_transport(self):
         a, b = shared.pair()

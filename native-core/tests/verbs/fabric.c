@@ -420,6 +420,11 @@ static int destroy_qp(struct ibv_qp *base)
 
 static struct ibv_ah *create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
+    fabric_counts.ah_attempts++;
+    if (fabric_script.ah_silent) {
+        errno = ETIMEDOUT;
+        return NULL;
+    }
     fabric_ah_t *ah = make(sizeof(*ah), &fabric_counts.ahs);
     ah->ah.context = pd->context;
     ah->ah.pd = pd;

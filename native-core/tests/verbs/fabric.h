@@ -32,6 +32,7 @@ typedef struct fabric_script {
     unsigned port_state;       /* ibv_port_state; 0: active */
     unsigned moved[2];         /* other than 0: that device has other GIDs and another LID */
     bool no_address[2];        /* that device has no GID */
+    bool ah_silent;  /* hosts do not answer: address handles fail with ETIMEDOUT */
     bool iwarp;      /* no datagrams, connections by rdma_cm; at 127.0.0.1 (fab0) and 127.0.0.2 */
     bool cm_fails;   /* attempts by rdma_cm end with this event instead */
     unsigned cm_event; /* rdma_cm_event_type */
@@ -48,6 +49,7 @@ typedef struct fabric_counts {
     uint64_t reads, writes, atomics; /* carried out */
     uint64_t most_reads; /* of a queue pair, posted and not done */
     uint64_t hasty;      /* connections destroyed while a receive of their SRQ might be in hand */
+    uint64_t ah_attempts;
     uint64_t cm_options; /* ids of rdma_cm that were given a traffic class */
     uint64_t cm_ids, cm_channels; /* alive */
     uint64_t contexts, pds, mrs, cqs, srqs, qps, ahs; /* alive */

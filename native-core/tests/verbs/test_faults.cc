@@ -167,6 +167,23 @@ TEST(VerbsFaults, the_best_gid_is_chosen_unless_one_is_named)
     });
 }
 
+/* The kernel takes a second to say so, and the worker waits for it. */
+TEST(VerbsFaults, a_host_that_does_not_answer_is_named_and_not_asked_again_at_each_attempt)
+{
+    for (const char *way : {"rc", "ud"})
+        in_fabric(1, [&] {
+            Half a, b;
+            MUST(a.open(way) == VBN_OK && b.open(way) == VBN_OK);
+            fabric_script.ah_silent = true;
+            for (unsigned i = 0; i < 50; i++)
+                MUST(a.connect(b) < 0 && says(vbn_error_text(), "GID ::ffff:10.0.0.1 does not answer"));
+            MUST(fabric_counts.ah_attempts < 10);
+            fabric_script.ah_silent = false;
+            a.close();
+            b.close();
+        });
+}
+
 TEST(VerbsFaults, unequal_mtus_are_named_at_connect)
 {
     in_fabric(1, [] {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "info.h"
 #include "tl/verbs/verbs_info.h"
@@ -67,9 +68,26 @@ static void tell_port(void *arg, bool usable, const char *name, const char *text
     tell(arg, row, usable ? GRADE_OK : GRADE_SLOWER, usable ? NULL : "the text above says what to do", "%s", text);
 }
 
+/* What workers take of them, by VBN_TL_VERBS_DEVICE of the environment, and why. */
+static void tell_choice(report_t *report)
+{
+    settings_t settings;
+    char text[256];
+    settings_defaults(&settings);
+    vbn_status_t status = settings_from_env(&settings, environ);
+    for (unsigned device = 0; status == VBN_OK; device++) {
+        status = verbs_info_choice(&settings, device, text, sizeof(text));
+        if (status == VBN_OK)
+            tell(report, device == 0 ? "taken" : "taken too", GRADE_OK, NULL, "%s", text);
+    }
+    if (status != VBN_ERR_INVALID)
+        tell(report, "taken", GRADE_MISSING, "the text above says what to do", "none: %s", vbn_error_text());
+}
+
 void tell_devices(report_t *report)
 {
     if (verbs_info_list(tell_port, report) == VBN_OK) {
+        tell_choice(report);
         tell_transport(report, "rc");
         tell_transport(report, "ud");
         bool there = verbs_info_cm() == VBN_OK;

@@ -23,6 +23,15 @@ vbn_status_t verbs_info_list(verbs_info_func_t func, void *arg)
     return missing();
 }
 
+vbn_status_t verbs_info_choice(const settings_t *settings, unsigned device, char *text, size_t capacity)
+{
+    (void)settings;
+    (void)device;
+    (void)text;
+    (void)capacity;
+    return missing();
+}
+
 vbn_status_t verbs_info_cm(void)
 {
     return missing();

@@ -13,6 +13,7 @@
 #define GRH_BYTES 40u
 #define GRH_AT 24u /* so that the datagram is at 64 */
 #define DATA_AT 64u
+#define SILENT_NS UINT64_C(3000000000)
 #define QKEY_LABEL "verbena q_key 1"
 
 /* ------------------------------------------------------------------------------------------------ states */
@@ -174,9 +175,49 @@ static void sweep(verbs_datagram_t *datagram)
     }
 }
 
-vbn_status_t verbs_route_get(verbs_datagram_t *datagram, const verbs_address_t *to, verbs_route_t **route_p)
+static vbn_status_t say_silent(const verbs_datagram_t *datagram, const verbs_address_t *to)
+{
+    char text[64];
+    verbs_gid_text(to->gid, text, sizeof(text));
+    return err_set(VBN_ERR_UNREACHABLE, "the host of GID %s does not answer on the network of %s: it is down, or no route leads "
+                   "there (ip neigh, ip route get)", text, datagram->port->name);
+}
+
+static bool was_silent(const verbs_datagram_t *datagram, uint64_t key)
+{
+    for (unsigned i = 0; i < VERBS_SILENT; i++)
+        if (datagram->silent[i].until_ns != 0 && datagram->silent[i].key == key)
+            return os_now_ns() < datagram->silent[i].until_ns;
+    return false;
+}
+
+static void note_silent(verbs_datagram_t *datagram, uint64_t key)
+{
+    verbs_silent_t *at = &datagram->silent[datagram->next_silent++ % VERBS_SILENT];
+    for (unsigned i = 0; i < VERBS_SILENT; i++)
+        if (datagram->silent[i].until_ns != 0 && datagram->silent[i].key == key)
+            at = &datagram->silent[i];
+    *at = (verbs_silent_t){.key = key, .until_ns = os_now_ns() + SILENT_NS};
+}
+
+static vbn_status_t make_handle(verbs_datagram_t *datagram, const verbs_address_t *to, uint64_t key, struct ibv_ah **ah_p)
 {
     struct ibv_ah_attr attr;
+    if (was_silent(datagram, key))
+        return say_silent(datagram, to);
+    verbs_port_route(datagram->port, to, &attr);
+    errno = 0;
+    *ah_p = datagram->port->api->create_ah(datagram->port->pd, &attr);
+    if (*ah_p != NULL)
+        return VBN_OK;
+    if (errno != ETIMEDOUT)
+        return verbs_failed(datagram->port, "an address handle", errno);
+    note_silent(datagram, key);
+    return say_silent(datagram, to);
+}
+
+vbn_status_t verbs_route_get(verbs_datagram_t *datagram, const verbs_address_t *to, verbs_route_t **route_p)
+{
     uint64_t key = route_key(to);
     verbs_route_t *route = map_get(&datagram->routes, key);
     if (route != NULL) {
@@ -184,15 +225,14 @@ vbn_status_t verbs_route_get(verbs_datagram_t *datagram, const verbs_address_t *
         *route_p = route;
         return VBN_OK;
     }
-    verbs_port_route(datagram->port, to, &attr);
     route = calloc(1, sizeof(*route));
     if (route == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a route");
     *route = (verbs_route_t){.key = key, .references = 1};
     list_init(&route->link);
-    route->ah = datagram->port->api->create_ah(datagram->port->pd, &attr);
-    vbn_status_t status = route->ah == NULL ? verbs_failed(datagram->port, "an address handle", errno)
-                                            : map_put(&datagram->routes, key, route);
+    vbn_status_t status = make_handle(datagram, to, key, &route->ah);
+    if (status >= 0)
+        status = map_put(&datagram->routes, key, route);
     if (status < 0) {
         if (route->ah != NULL)
             (void)datagram->port->api->destroy_ah(route->ah);

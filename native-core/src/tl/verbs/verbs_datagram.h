@@ -23,6 +23,15 @@ typedef struct verbs_route {
     uint64_t last;    /* nobody has it: how many datagrams had been taken; it stays until the device is done with them */
 } verbs_route_t;
 
+/* A port whose host did not answer when its hardware address was asked for: that takes the kernel a second, in which the
+ * worker does nothing else, so it is not asked again for a while. */
+typedef struct verbs_silent {
+    uint64_t key;
+    uint64_t until_ns; /* 0: unused */
+} verbs_silent_t;
+
+#define VERBS_SILENT 16u
+
 typedef struct verbs_datagram {
     verbs_port_t *port;
     verbs_cq_t *cq;
@@ -36,6 +45,8 @@ typedef struct verbs_datagram {
     uint32_t qkey;
     uint32_t qpn;    /* 0: there is none (rdma_cm) */
     map_t routes;
+    verbs_silent_t silent[VERBS_SILENT];
+    unsigned next_silent;
     list_link_t old; /* verbs_route_t.link */
     uint64_t taken;  /* datagrams by verbs_datagram_send */
     bool broken;
@@ -45,6 +56,7 @@ vbn_status_t verbs_datagram_open(verbs_datagram_t *datagram, verbs_port_t *port,
                                  const mpool_source_t *pages, const uint8_t *job_key, uint32_t depth);
 void verbs_datagram_close(verbs_datagram_t *datagram);
 
+/* VBN_ERR_UNREACHABLE: the host there does not answer. */
 vbn_status_t verbs_route_get(verbs_datagram_t *datagram, const verbs_address_t *to, verbs_route_t **route_p);
 void verbs_route_put(verbs_datagram_t *datagram, verbs_route_t *route);
 

@@ -299,6 +299,33 @@ vbn_status_t verbs_info_list(verbs_info_func_t func, void *arg)
     return VBN_OK;
 }
 
+static const char *gid_reason(const verbs_port_t *port)
+{
+    if (port->iwarp || !port->address.ethernet)
+        return port->iwarp ? "iWARP needs none" : "InfiniBand's first one";
+    if (port->gid_wanted >= 0)
+        return "named by tl.verbs.device";
+    switch (verbs_gid_kind(port->address.gid)) {
+    case VERBS_GID_IPV4: return "RoCE v2 with an IPv4 address comes first";
+    case VERBS_GID_GLOBAL: return "global IPv6, as the interface has no IPv4 address";
+    default: return "link-local, as the interface has no other address";
+    }
+}
+
+vbn_status_t verbs_info_choice(const settings_t *settings, unsigned device, char *text, size_t capacity)
+{
+    verbs_port_t port;
+    const log_sink_t nobody = {0};
+    if (device >= verbs_port_count(settings))
+        return err_set(VBN_ERR_INVALID, "tl.verbs.device has no place %u", device);
+    vbn_status_t status = verbs_port_open(&port, settings, device, &nobody);
+    if (status < 0)
+        return status;
+    (void)snprintf(text, capacity, "%s: %s; its GID %u: %s", port.name, port.reason, port.gid_index, gid_reason(&port));
+    verbs_port_close(&port);
+    return VBN_OK;
+}
+
 /* ------------------------------------------------------------------------------------------------ using */
 
 void verbs_port_route(const verbs_port_t *port, const verbs_address_t *to, struct ibv_ah_attr *route)
