@@ -79,6 +79,7 @@ public final class ShuffleEngine implements AutoCloseable {
         // The address that Spark listens on, not that of the default route.
         String host = env.blockManager().blockManagerId().host();
         config.set("tl.tcp.interface", InetAddress.getByName(host).getHostAddress());
+        config.set("proto.checksum", Boolean.toString(checksums(env.conf())));
         for (Map.Entry<String, String> entry : settings.core().entrySet()) {
             config.set(entry.getKey(), entry.getValue());
         }
@@ -145,6 +146,11 @@ public final class ShuffleEngine implements AutoCloseable {
         field.set(blocks, value);
     }
 
+    /** Whether bytes are to be checked in memory and on the way: the user asks for it by name, Spark's default does not. */
+    private static boolean checksums(SparkConf conf) {
+        return conf.getBoolean("spark.shuffle.checksum.enabled", false);
+    }
+
     private static long networkTimeout(SparkConf conf) {
         return conf.getTimeAsSeconds("spark.network.timeout", "120s");
     }
@@ -191,7 +197,8 @@ public final class ShuffleEngine implements AutoCloseable {
             try {
                 directory = DataDirectory.create(ROOT, application(),
                     env.blockManager().diskBlockManager().localDirs()[0].getName());
-                store = new SlabStore(context, directory.path(), budget.bytes(), settings.chunk(), files);
+                store = new SlabStore(context, directory.path(), budget.bytes(), settings.chunk(),
+                    checksums(env.conf()), files);
             } catch (IOException | RuntimeException e) {
                 LOG.warn("Verbena keeps map outputs of {} in Spark's files: {}", name(), e.toString());
                 closeStore();

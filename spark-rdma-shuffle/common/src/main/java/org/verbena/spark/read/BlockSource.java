@@ -38,7 +38,7 @@ public final class BlockSource {
      * @param directories block manager directories of another executor of this host, or none for our own blocks
      * @param files where the block is when it was spilled
      * @return null when the block is not in slabs, then Spark's files have to be asked
-     * @throws IOException for the reserved block while no address can be given
+     * @throws IOException for the reserved block while no address can be given, and for damaged bytes
      */
     public static ManagedBuffer find(ShuffleEngine engine, BlockId block, Option<String[]> directories,
             SlabManagedBuffer.Files files) throws IOException {
@@ -63,23 +63,45 @@ public final class BlockSource {
     }
 
     private static ManagedBuffer find(ShuffleEngine engine, int shuffle, long map, int start, int end,
-            Option<String[]> directories, SlabManagedBuffer.Files files) {
+            Option<String[]> directories, SlabManagedBuffer.Files files) throws IOException {
         if (engine == null) {
             return null;
         }
         try {
             if (directories.isDefined()) {
                 MapIndex index = engine.neighbours().find(directories.get(), shuffle, map);
-                return index == null ? null
-                    : counted(engine, Traffic.Path.HOST_SLAB, new HostLocalBuffer(index, start, end, files));
+                return index == null ? null : counted(engine, Traffic.Path.HOST_SLAB,
+                    new HostLocalBuffer(verified(index, start, end), start, end, files));
             }
             SlabStore store = engine.existingStore();
             MapOutput output = store == null ? null : store.find(shuffle, map);
-            return output == null ? null
-                : counted(engine, Traffic.Path.LOCAL_SLAB, new SlabManagedBuffer(output, start, end, files));
+            return output == null ? null : local(engine, output, start, end, files);
+        } catch (MapIndex.Damaged e) {
+            LOG.warn("map output {} of shuffle {} is damaged in memory: {}; its map task has to run again", map, shuffle,
+                e.getMessage());
+            throw e;
         } catch (IOException | RuntimeException e) {
             LOG.debug("map output {} of shuffle {} is read from files: {}", map, shuffle, e.toString());
             return null;
+        }
+    }
+
+    private static MapIndex verified(MapIndex index, int start, int end) throws IOException {
+        index.verify(start, end);
+        return index;
+    }
+
+    /** Null when it was spilled or removed meanwhile. */
+    private static ManagedBuffer local(ShuffleEngine engine, MapOutput output, int start, int end,
+            SlabManagedBuffer.Files files) throws IOException {
+        if (!output.pin()) {
+            return null;
+        }
+        try {
+            verified(output.index(), start, end);
+            return counted(engine, Traffic.Path.LOCAL_SLAB, new SlabManagedBuffer(output, start, end, files));
+        } finally {
+            output.unpin();
         }
     }
 

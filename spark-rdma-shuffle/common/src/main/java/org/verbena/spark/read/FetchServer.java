@@ -132,6 +132,7 @@ public final class FetchServer implements AutoCloseable {
                     return;
                 }
                 pinned.add(output);
+                output.index().verify(range.start(), range.end());
                 pieces[i] = output.index().pieces(range.start(), range.end());
             }
         } catch (IOException e) {

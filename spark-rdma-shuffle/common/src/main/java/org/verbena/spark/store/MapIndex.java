@@ -10,6 +10,7 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntFunction;
+import java.util.zip.CRC32C;
 
 /**
  * Reads (and, for the owner, writes) an index. Layout in native byte order:
@@ -18,8 +19,10 @@ import java.util.function.IntFunction;
  * 0  long  generation     random, never 0; 0 = the output is gone and its pieces may be reused
  * 8  int   partitions P
  * 12 int   pieces N
- * 16 int   first[P + 1]   first piece of each partition
+ * 16 int   sums           P when partitions have checksums, else 0
+ * 20 int   first[P + 1]   first piece of each partition
  * .. int   slab, offset, length   N times
+ * .. int   sum[sums]      CRC-32C of each partition
  * </pre>
  *
  * Other processes of the host map the same slabs. They copy bytes out and look at the generation afterwards
@@ -28,13 +31,14 @@ import java.util.function.IntFunction;
 public final class MapIndex {
     private static final VarHandle LONG =
         MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
-    private static final int HEADER = 16;
+    private static final int HEADER = 20;
     private static final int PIECE = 12;
 
     private final ByteBuffer memory;
     private final long generation;
     private final int partitions;
     private final int pieces;
+    private final int sums;
     private final IntFunction<ByteBuffer> slabs;
 
     private MapIndex(ByteBuffer memory, long generation, IntFunction<ByteBuffer> slabs) {
@@ -42,12 +46,22 @@ public final class MapIndex {
         this.generation = generation;
         this.partitions = memory.getInt(8);
         this.pieces = memory.getInt(12);
+        this.sums = memory.getInt(16);
         this.slabs = slabs;
     }
 
-    /** Bytes that an index of so many partitions and pieces needs. */
-    public static long bytes(int partitions, int pieces) {
-        return HEADER + 4L * (partitions + 1) + (long) PIECE * pieces;
+    /** A partition whose bytes are not those that the map task wrote. */
+    public static final class Damaged extends IOException {
+        private static final long serialVersionUID = 1;
+
+        Damaged(int partition, int sum, int wanted) {
+            super(String.format("partition %d has the CRC-32C %08x instead of %08x", partition, sum, wanted));
+        }
+    }
+
+    /** Bytes that an index of so many partitions, pieces and checksums needs. */
+    public static long bytes(int partitions, int pieces, int sums) {
+        return HEADER + 4L * (partitions + 1) + (long) PIECE * pieces + 4L * sums;
     }
 
     /**
@@ -56,20 +70,20 @@ public final class MapIndex {
      * @param memory at least {@link #bytes} bytes from position 0, 8-byte aligned
      * @param first partitions + 1 numbers of first pieces
      * @param triples slab, offset and length of every piece
+     * @param sums checksums of the partitions, or none
      * @param slabs gives the owner's view of a slab
      */
-    static MapIndex write(ByteBuffer memory, long generation, int[] first, int[] triples, IntFunction<ByteBuffer> slabs) {
+    static MapIndex write(ByteBuffer memory, long generation, int[] first, int[] triples, int[] sums,
+            IntFunction<ByteBuffer> slabs) {
         ByteBuffer out = memory.duplicate().order(ByteOrder.nativeOrder());
         out.clear();
-        out.putLong(0, 0).putInt(8, first.length - 1).putInt(12, triples.length / 3);
+        out.putLong(0, 0).putInt(8, first.length - 1).putInt(12, triples.length / 3).putInt(16, sums.length);
         int at = HEADER;
-        for (int value : first) {
-            out.putInt(at, value);
-            at += 4;
-        }
-        for (int value : triples) {
-            out.putInt(at, value);
-            at += 4;
+        for (int[] values : new int[][] {first, triples, sums}) {
+            for (int value : values) {
+                out.putInt(at, value);
+                at += 4;
+            }
         }
         // Release: pairs with the acquire in isLive, everything above is visible with the generation.
         LONG.setRelease(out, 0, generation);
@@ -87,7 +101,8 @@ public final class MapIndex {
             throw new IOException("the published index of a map output is gone");
         }
         MapIndex index = new MapIndex(in, generation, slabs);
-        if (index.partitions < 0 || index.pieces < 0 || bytes(index.partitions, index.pieces) > in.capacity()) {
+        if (index.partitions < 0 || index.pieces < 0 || index.sums != 0 && index.sums != index.partitions
+                || bytes(index.partitions, index.pieces, index.sums) > in.capacity()) {
             throw new IOException("the published index of a map output is damaged: " + index.partitions
                 + " partitions and " + index.pieces + " pieces in " + in.capacity() + " bytes");
         }
@@ -149,6 +164,30 @@ public final class MapIndex {
             i = next;
         }
         return result.toArray(ByteBuffer[]::new);
+    }
+
+    /**
+     * Compares the partitions start (inclusive) to end (exclusive) with their checksums, if there are some.
+     *
+     * @throws Damaged when one differs while the output is live
+     */
+    public void verify(int start, int end) throws IOException {
+        for (int p = start; sums > 0 && p < end; p++) {
+            int sum = sum(pieces(p, p + 1));
+            int wanted = memory.getInt((int) bytes(partitions, pieces, 0) + 4 * p);
+            if (sum != wanted && isLive()) {
+                throw new Damaged(p, sum, wanted);
+            }
+        }
+    }
+
+    /** CRC-32C of buffers; moves their positions. */
+    static int sum(ByteBuffer... buffers) {
+        CRC32C crc = new CRC32C();
+        for (ByteBuffer buffer : buffers) {
+            crc.update(buffer);
+        }
+        return (int) crc.getValue();
     }
 
     private int first(int partition) throws IOException {

@@ -294,7 +294,9 @@ public final class OutputBuffer {
         for (PartitionStream partition : partitions) {
             count += partition == null ? 0 : partition.pieces.size();
         }
-        SlabPool.Chunk indexChunk = store.allocate(Math.toIntExact(MapIndex.bytes(partitions.length, count)));
+        int[] sums = new int[store.checksums() ? partitions.length : 0];
+        int bytes = Math.toIntExact(MapIndex.bytes(partitions.length, count, sums.length));
+        SlabPool.Chunk indexChunk = store.allocate(bytes);
         if (indexChunk == null) {
             return null;
         }
@@ -307,16 +309,20 @@ public final class OutputBuffer {
             first[p] = at;
             lengths[p] = length(p);
             sum += lengths[p];
-            for (Piece piece : partitions[p] == null ? List.<Piece>of() : partitions[p].pieces) {
+            List<Piece> pieces = partitions[p] == null ? List.of() : partitions[p].pieces;
+            for (Piece piece : pieces) {
                 triples[3 * at] = piece.chunk().slab();
                 triples[3 * at + 1] = piece.chunk().offset() + (int) piece.fileOffset();
                 triples[3 * at + 2] = piece.length();
                 at++;
             }
+            if (sums.length > 0) {
+                sums[p] = MapIndex.sum(pieces.stream().map(piece -> piece.bytes().duplicate()).toArray(ByteBuffer[]::new));
+            }
         }
         first[partitions.length] = at;
         try {
-            store.publish(shuffleId, mapId, sum, first, triples, indexChunk, List.copyOf(chunks));
+            store.publish(shuffleId, mapId, sum, first, triples, sums, indexChunk, List.copyOf(chunks));
         } catch (IOException e) {
             indexChunk.release();
             throw e;

@@ -33,6 +33,7 @@ public final class SlabStore implements AutoCloseable {
     private final ShuffleFiles files;
     private final int chunkBytes;
     private final int slabBytes;
+    private final boolean checksums;
     private final Map<Integer, ByteBuffer> slabViews = new ConcurrentHashMap<>();
     private final Map<Integer, Map<Long, MapOutput>> shuffles = new ConcurrentHashMap<>();
     private final LinkedHashSet<MapOutput> ages = new LinkedHashSet<>();
@@ -49,12 +50,15 @@ public final class SlabStore implements AutoCloseable {
      * @param directory private directory (0700) on tmpfs for the slabs
      * @param budgetBytes most bytes of slabs
      * @param chunkBytes largest piece of a partition while it is written
+     * @param checksums whether partitions get checksums, which are compared before they are read
      * @param files where outputs go that exceed the budget
      */
-    public SlabStore(VbnContext context, Path directory, long budgetBytes, int chunkBytes, ShuffleFiles files) {
+    public SlabStore(VbnContext context, Path directory, long budgetBytes, int chunkBytes, boolean checksums,
+            ShuffleFiles files) {
         this.directory = directory;
         this.files = files;
         this.chunkBytes = chunkBytes;
+        this.checksums = checksums;
         this.slabBytes = slabBytes(budgetBytes);
         this.pool = SlabPool.files(context, directory, slabBytes, budgetBytes);
     }
@@ -71,6 +75,11 @@ public final class SlabStore implements AutoCloseable {
     /** Largest piece of a partition while it is written, in bytes. */
     public int chunkBytes() {
         return chunkBytes;
+    }
+
+    /** Whether partitions get checksums. */
+    boolean checksums() {
+        return checksums;
     }
 
     /** Spark's files, for outputs that do not fit. */
@@ -110,18 +119,18 @@ public final class SlabStore implements AutoCloseable {
     }
 
     /** Makes a finished output findable here and by the other executors of the host. */
-    MapOutput publish(int shuffleId, long mapId, long bytes, int[] first, int[] triples, SlabPool.Chunk indexChunk,
-            List<SlabPool.Chunk> chunks) throws IOException {
+    MapOutput publish(int shuffleId, long mapId, long bytes, int[] first, int[] triples, int[] sums,
+            SlabPool.Chunk indexChunk, List<SlabPool.Chunk> chunks) throws IOException {
         long generation;
         do {
             generation = random.nextLong();
         } while (generation == 0);
-        MapIndex index = MapIndex.write(indexChunk.buffer(), generation, first, triples, slabViews::get);
+        MapIndex index = MapIndex.write(indexChunk.buffer(), generation, first, triples, sums, slabViews::get);
         List<SlabPool.Chunk> all = new ArrayList<>(chunks);
         all.add(indexChunk);
         MapOutput output = new MapOutput(shuffleId, mapId, bytes, index, all);
         Path target = Path.of(indexChunk.slab() + ":" + indexChunk.offset() + ":"
-            + MapIndex.bytes(index.partitions(), triples.length / 3) + ":" + Long.toHexString(generation));
+            + MapIndex.bytes(index.partitions(), triples.length / 3, sums.length) + ":" + Long.toHexString(generation));
         synchronized (publishLock) {
             remove(shuffleId, mapId); // an earlier attempt with the same map id: the last one counts
             try {

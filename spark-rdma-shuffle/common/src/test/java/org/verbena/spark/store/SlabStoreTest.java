@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -97,7 +98,11 @@ class SlabStoreTest {
     }
 
     private SlabStore store(long budget) {
-        return new SlabStore(context, directory.path(), budget, 64 << 10, files);
+        return store(budget, false);
+    }
+
+    private SlabStore store(long budget, boolean checksums) {
+        return new SlabStore(context, directory.path(), budget, 64 << 10, checksums, files);
     }
 
     private static byte[][] data(long seed, int scale) {
@@ -220,7 +225,7 @@ class SlabStoreTest {
         try (SlabStore store = store(64 << 20)) {
             write(store, 0, 1, data);
             long total = concatenate(data, 0, PARTITIONS).length;
-            long index = MapIndex.bytes(PARTITIONS, PARTITIONS);
+            long index = MapIndex.bytes(PARTITIONS, PARTITIONS, 0);
             assertTrue(store.usedBytes() < total + index + 2 * 64, store.usedBytes() + " for " + total);
             assertOutput(store, 0, 1, data);
         }
@@ -333,6 +338,38 @@ class SlabStoreTest {
             assertNull(neighbours.find(directories, 5, 6));
             Files.setPosixFilePermissions(directory.path(), PosixFilePermissions.fromString("rwx------"));
             assertNotNull(neighbours.find(directories, 5, 6));
+        }
+    }
+
+    @Test
+    void aPartitionWithADamagedByteIsFoundByItsChecksumHereAndByNeighboursAndTheOthersAreRight() throws IOException {
+        byte[][] data = data(9, 100_000);
+        try (SlabStore store = store(16 << 20, true); HostLocalSlabs neighbours = neighbours()) {
+            write(store, 5, 6, data);
+            MapIndex own = store.find(5, 6).index();
+            MapIndex seen = neighbours.find(new String[] {disk.toString()}, 5, 6);
+            own.verify(0, PARTITIONS);
+            seen.verify(0, PARTITIONS);
+            ByteBuffer[] pieces = own.pieces(7, 8);
+            ByteBuffer last = pieces[pieces.length - 1];
+            last.put(last.limit() - 1, (byte) (last.get(last.limit() - 1) ^ 1));
+            for (MapIndex index : new MapIndex[] {own, seen}) {
+                index.verify(0, 7);
+                index.verify(8, PARTITIONS);
+                assertTrue(assertThrows(MapIndex.Damaged.class, () -> index.verify(0, PARTITIONS)).getMessage()
+                    .startsWith("partition 7 has the CRC-32C "));
+            }
+        }
+    }
+
+    @Test
+    void withoutChecksumsNothingIsCompared() throws IOException {
+        try (SlabStore store = store(16 << 20)) {
+            write(store, 5, 6, data(9, 1000));
+            MapIndex index = store.find(5, 6).index();
+            ByteBuffer piece = index.pieces(7, 8)[0];
+            piece.put(0, (byte) (piece.get(0) ^ 1));
+            index.verify(0, PARTITIONS);
         }
     }
 

@@ -36,7 +36,7 @@ class PlannedSizesTest {
     void open() throws IOException {
         context = VbnContext.open(new VbnConfig().jobKey(new byte[32]));
         directory = DataDirectory.create(Path.of("/dev/shm"), "sizes-" + ProcessHandle.current().pid(), "blockmgr");
-        store = new SlabStore(context, directory.path(), 64 << 20, 64 << 10, null);
+        store = new SlabStore(context, directory.path(), 64 << 20, 64 << 10, false, null);
     }
 
     @AfterEach

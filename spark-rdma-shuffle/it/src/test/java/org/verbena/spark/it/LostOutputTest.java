@@ -78,6 +78,22 @@ class LostOutputTest {
         }
     }
 
+    /** Without compression nothing but a checksum can find it; Spark takes them for its files by default, we on demand. */
+    @Test
+    void damageInAnUncompressedBlockIsFoundByTheChecksumThatTheUserAskedForAndTheMapOutputMadeAgain() throws Exception {
+        try (Application application = new Application("spark.shuffle.compress=false",
+                "spark.shuffle.checksum.enabled=true")) {
+            JavaPairRDD<Integer, Iterable<Integer>> groups = application.pairs().groupByKey(3);
+            assertEquals(SUM, Application.sum(groups));
+            MapOutput output = application.slabs().find(0, anyMap(application, 0));
+            ByteBuffer piece = output.index().pieces(1, 2)[0];
+            piece.put(piece.limit() - 1, (byte) (piece.get(piece.limit() - 1) ^ 1));
+            long written = application.slabs().writtenBytes();
+            assertEquals(SUM, Application.sum(groups));
+            assertTrue(application.slabs().writtenBytes() > written, "no map task ran again");
+        }
+    }
+
     /** SPARK-3426. */
     @Test
     void everyCombinationOfCompressionSettingsWritesToSlabsAndReadsTheSame() {
