@@ -37,6 +37,8 @@ public final class FetchClient implements AutoCloseable {
     private static final int MAX_ADDRESS = 1024;
     /** Requests ask for a fifth of spark.reducer.maxSizeInFlight each; more of them bring no more bandwidth. */
     private static final int MAX_OUTSTANDING = 8;
+    /** A connection that neither side used for so long is closed. */
+    static final long IDLE = TimeUnit.SECONDS.toNanos(60);
 
     private final VbnEngine engine;
     private final BlockTransferService inner;
@@ -100,7 +102,9 @@ public final class FetchClient implements AutoCloseable {
 
     private void fetch(Link link, VbnPeer peer, String[] blocks, BlockFetchingListener listener) {
         long id = nextRequest.getAndIncrement();
-        FetchRequest request = new FetchRequest(id, link, peer.uid(), blocks.clone(), listener);
+        boolean afterRest = LastUse.since(peer, System.nanoTime()) > IDLE / 2;
+        LastUse.note(peer);
+        FetchRequest request = new FetchRequest(id, link, peer.uid(), blocks.clone(), afterRest, listener);
         grants.acquire(() -> start(request, peer));
     }
 
@@ -157,7 +161,7 @@ public final class FetchClient implements AutoCloseable {
 
     private void established(Link link, byte[] address) {
         try {
-            VbnPeer peer = engine.connect(address, (lost, cause) -> lost(link, cause));
+            VbnPeer peer = engine.connect(address, (lost, cause) -> lost(link, lost, cause));
             String explanation = peer.explain();
             link.up(peer, Traffic.Path.ofPeer(explanation));
             LOG.debug("connected to {}: {}", link, explanation);
@@ -166,10 +170,11 @@ public final class FetchClient implements AutoCloseable {
         }
     }
 
-    private void lost(Link link, VbnException cause) {
+    private void lost(Link link, VbnPeer peer, VbnException cause) {
         List<FetchRequest> waiting = pending.values().stream().filter(request -> request.link() == link).toList();
-        if (waiting.isEmpty() && cause.kind() == VbnStatus.PEER_LOST) {
-            link.ended(); // an executor that nobody waits for may go, for example at the application's end
+        boolean unused = waiting.isEmpty() || waiting.stream().anyMatch(FetchRequest::isAfterRest);
+        if (unused && cause.kind() == VbnStatus.PEER_LOST) {
+            link.release(peer); // the other side does not need it, or its executor ends, for example with the application
         } else {
             link.down(cause.getMessage());
         }
@@ -194,14 +199,15 @@ public final class FetchClient implements AutoCloseable {
             ByteBuffer buffer = pool.take((int) message.length());
             if (message.remote() == null) {
                 buffer.put(message.data()).flip();
-                deliver(request, reply, buffer);
+                deliver(message.peer(), request, reply, buffer);
             } else {
+                VbnPeer peer = message.peer();
                 engine.pull(message.remote(), buffer, (error, length) -> {
                     if (error != null) {
                         pool.give(buffer);
                         fail(request, error);
                     } else {
-                        deliver(request, reply, buffer);
+                        deliver(peer, request, reply, buffer);
                     }
                 });
             }
@@ -211,7 +217,7 @@ public final class FetchClient implements AutoCloseable {
     }
 
     /** Engine thread: hands the blocks of a reply out. */
-    private void deliver(FetchRequest request, Wire.Reply reply, ByteBuffer buffer) {
+    private void deliver(VbnPeer peer, FetchRequest request, Wire.Reply reply, ByteBuffer buffer) {
         ByteBuffer in = buffer.duplicate().order(ByteOrder.LITTLE_ENDIAN);
         ReceivedBuffer.Owner owner = new ReceivedBuffer.Owner(buffer, pool);
         int at = 4 * reply.count();
@@ -235,6 +241,7 @@ public final class FetchClient implements AutoCloseable {
             at += Math.max(0, length);
         }
         owner.release();
+        LastUse.note(peer);
         request.heard(System.nanoTime());
         if (request.isComplete()) {
             ended(request);
@@ -290,12 +297,24 @@ public final class FetchClient implements AutoCloseable {
 
     private void expire() {
         long now = System.nanoTime();
+        closeUnused(now);
         for (FetchRequest request : pending.values()) {
             if (request.isExpired(now)) {
                 request.link().down("no reply in time");
                 fail(request, new VbnException(VbnStatus.TIMEOUT, "no reply from " + request.link()));
             } else if (request.isQuiet(now)) {
                 giveGrantBack(request); // an executor that hangs sends nothing, and must not hold up the others
+            }
+        }
+    }
+
+    /** Ends the connections that neither side has used for {@link #IDLE} at a time of System.nanoTime. */
+    void closeUnused(long now) {
+        for (Link link : links.values()) {
+            VbnPeer peer = link.peer();
+            if (peer != null && LastUse.since(peer, now) > IDLE
+                    && pending.values().stream().noneMatch(request -> request.link() == link)) {
+                link.release(peer);
             }
         }
     }

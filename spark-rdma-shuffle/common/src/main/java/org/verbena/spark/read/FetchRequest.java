@@ -18,15 +18,22 @@ final class FetchRequest {
     private final String[] names;
     private final BlockFetchingListener listener;
     private final BitSet taken;
+    private final boolean afterRest;
     private boolean granted;
     private long timeout;
     private long lastHeard;
 
-    FetchRequest(long id, Link link, long peerUid, String[] names, BlockFetchingListener listener) {
+    /**
+     * Makes a request.
+     *
+     * @param afterRest whether its connection had not been used for so long that the other side may be closing it
+     */
+    FetchRequest(long id, Link link, long peerUid, String[] names, boolean afterRest, BlockFetchingListener listener) {
         this.id = id;
         this.link = link;
         this.peerUid = peerUid;
         this.names = names;
+        this.afterRest = afterRest;
         this.listener = listener;
         this.taken = new BitSet(names.length);
     }
@@ -37,6 +44,10 @@ final class FetchRequest {
 
     Link link() {
         return link;
+    }
+
+    boolean isAfterRest() {
+        return afterRest;
     }
 
     long peerUid() {

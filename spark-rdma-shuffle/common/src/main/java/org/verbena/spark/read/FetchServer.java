@@ -91,6 +91,7 @@ public final class FetchServer implements AutoCloseable {
     /** Engine thread. */
     private void receive(Message message) {
         VbnPeer peer = message.peer();
+        LastUse.note(peer);
         try {
             long request = Wire.request(message.header());
             if (message.remote() == null) {

@@ -8,7 +8,10 @@ import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnPeer;
 import org.verbena.spark.metrics.Traffic;
 
-/** Not connected, connecting, up, or down for a while (30 s, doubled with every failure up to 8 min). Thread safe. */
+/**
+ * Not connected, connecting, up, or down for a while (30 s, doubled with every failure up to 8 min). A connection that
+ * nobody uses ends without a pause: the next fetch makes it again. Thread safe.
+ */
 final class Link {
     private static final Logger LOG = LoggerFactory.getLogger(Link.class);
     private static final long FIRST_PAUSE = TimeUnit.SECONDS.toNanos(30);
@@ -86,7 +89,19 @@ final class Link {
         }
     }
 
-    /** The connection ended and nobody waits for it: the other executor, or this one, is stopping. */
+    /** Ends a connection that nobody uses, if it is still this one; or this is how the other side ended it. */
+    void release(VbnPeer unused) {
+        synchronized (this) {
+            if (peer != unused) {
+                return;
+            }
+            peer = null;
+            reason = Traffic.Reason.CONNECTING;
+        }
+        unused.close();
+    }
+
+    /** This executor is stopping. */
     void ended() {
         pause(Traffic.Reason.DOWN);
     }
