@@ -88,7 +88,8 @@ class HostLocal(Results):
 
 
 class ByNetwork(Results):
-    properties = NO_HOST_LOCAL
+    """And with checksums, which the user has to ask for."""
+    properties = {**NO_HOST_LOCAL, "spark.shuffle.checksum.enabled": "true"}
     path = "by shared-memory messages"
 
     def test_a_group_by_key_gives_the_same_groups(self):
