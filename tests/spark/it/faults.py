@@ -97,7 +97,7 @@ class KilledExecutors(SparkTest):
 
 
 class Corruption(SparkTest):
-    """Spark detects damaged bytes by the compression's checksums, as it does for files; ours are tested in LostOutputTest."""
+    """Spark detects damaged bytes by the compression's checksums, as it does for files; for ours see LostOutputTest."""
 
     def test_damaged_slabs_are_detected_and_computed_again_when_compression_is_on(self):
         ours = self.application({"spark.verbena.compress": "as-spark"})

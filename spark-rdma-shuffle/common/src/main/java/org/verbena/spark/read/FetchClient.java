@@ -308,6 +308,11 @@ public final class FetchClient implements AutoCloseable {
         }
     }
 
+    /** Other executors to which there is a connection now. */
+    int connections() {
+        return (int) links.values().stream().filter(link -> link.peer() != null).count();
+    }
+
     /** Ends the connections that neither side has used for {@link #IDLE} at a time of System.nanoTime. */
     void closeUnused(long now) {
         for (Link link : links.values()) {

@@ -86,7 +86,8 @@ final class Executors implements AutoCloseable {
             return value[0];
         }
 
-        long connected() {
+        /** Connections made so far, by either side. */
+        long connects() {
             return context.counters().get("peers.connected");
         }
 

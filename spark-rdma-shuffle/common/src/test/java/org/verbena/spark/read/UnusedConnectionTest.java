@@ -62,13 +62,14 @@ class UnusedConnectionTest {
     void anUnusedConnectionEndsOnBothSidesAndTheNextFetchMakesItAgain() throws Exception {
         fetchByCore(a, "b", "shuffle_1_1_7");
         fetchByCore(b, "a", "shuffle_1_0_7");
-        assertEquals(1, a.connected());
-        assertEquals(1, b.connected());
+        assertEquals(1, a.client.connections());
+        assertEquals(1, b.client.connections());
         a.client.closeUnused(System.nanoTime() + FetchClient.IDLE + TimeUnit.SECONDS.toNanos(1));
-        await(() -> a.connected() == 0 && b.connected() == 0, "no connection is left");
+        await(() -> a.client.connections() == 0 && b.client.connections() == 0, "no connection is left");
         fetchByCore(a, "b", "shuffle_1_1_7");
         fetchByCore(b, "a", "shuffle_1_0_7");
-        assertEquals(1, a.connected());
+        assertEquals(1, a.client.connections());
+        assertEquals(2, a.connects(), "one at a time for both directions");
         assertNoFailure();
     }
 
@@ -80,8 +81,8 @@ class UnusedConnectionTest {
         fetchByCore(a, "b", "shuffle_1_1_7");
         b.client.closeUnused(before + FetchClient.IDLE + 1);
         fetchByCore(a, "b", "shuffle_1_1_7");
-        assertEquals(1, b.connected());
-        assertEquals(1, a.connected());
+        assertEquals(1, b.client.connections());
+        assertEquals(1, a.client.connections());
         assertNoFailure();
     }
 
@@ -89,7 +90,7 @@ class UnusedConnectionTest {
     void anExecutorThatEndsWhileNobodyWaitsForItIsReachedAgainAtOnceWhenItIsBack() throws Exception {
         fetchByCore(a, "b", "shuffle_1_1_7");
         executors.stop("b");
-        await(() -> a.connected() == 0, "the connection has ended");
+        await(() -> a.client.connections() == 0, "the connection has ended");
         b = executors.start("b");
         b.write(1, 1, 10);
         fetchByCore(a, "b", "shuffle_1_1_7");
