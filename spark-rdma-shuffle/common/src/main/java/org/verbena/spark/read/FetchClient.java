@@ -164,6 +164,9 @@ public final class FetchClient implements AutoCloseable {
             VbnPeer peer = engine.connect(address, (lost, cause) -> lost(link, lost, cause));
             String explanation = peer.explain();
             link.up(peer, Traffic.Path.ofPeer(explanation));
+            if (peer.isLost()) { // before it was up
+                link.release(peer);
+            }
             LOG.debug("connected to {}: {}", link, explanation);
         } catch (VbnException e) {
             link.down(e.getMessage());

@@ -92,10 +92,11 @@ final class Link {
     /** Ends a connection that nobody uses, if it is still this one; or this is how the other side ended it. */
     void release(VbnPeer unused) {
         synchronized (this) {
-            if (peer != unused) {
+            if (peer != null && peer != unused) {
                 return;
             }
             peer = null;
+            connecting = false;
             reason = Traffic.Reason.CONNECTING;
         }
         unused.close();

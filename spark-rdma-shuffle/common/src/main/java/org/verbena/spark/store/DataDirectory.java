@@ -25,6 +25,7 @@ public final class DataDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DataDirectory.class);
     private static final String LOCK = "lock-";
     private static final long DYING_NANOS = 3_000_000_000L; // that a killed executor's memory takes to be freed
+    private static final int TRIES = 1000;
     private static final String OWN_LOCK = LOCK + ProcessHandle.current().pid() + "-"
         + ProcessHandle.current().info().startInstant().map(Instant::toEpochMilli).orElse(0L);
 
@@ -48,8 +49,7 @@ public final class DataDirectory implements AutoCloseable {
     public static DataDirectory create(Path root, String application, String name) throws IOException {
         Path mine = privateDirectory(root.resolve("verbena-" + userId()));
         clean(mine);
-        Path app = privateDirectory(mine.resolve(safe(application)));
-        Path path = privateDirectory(app.resolve(safe(name)));
+        Path path = newDirectory(mine.resolve(safe(application)), safe(name));
         FileChannel channel = FileChannel.open(path.resolve(OWN_LOCK), StandardOpenOption.CREATE_NEW,
             StandardOpenOption.WRITE);
         FileLock lock = channel.tryLock();
@@ -60,6 +60,19 @@ public final class DataDirectory implements AutoCloseable {
         DataDirectory directory = new DataDirectory(path, channel);
         Runtime.getRuntime().addShutdownHook(directory.hook);
         return directory;
+    }
+
+    /** Whoever cleans up removes an application's directory that is empty, perhaps the one that was made just now. */
+    private static Path newDirectory(Path application, String name) throws IOException {
+        for (int left = TRIES; ; left--) {
+            try {
+                return privateDirectory(privateDirectory(application).resolve(name));
+            } catch (java.nio.file.NoSuchFileException e) {
+                if (left == 0) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /**

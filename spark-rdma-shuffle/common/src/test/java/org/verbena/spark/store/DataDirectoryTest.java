@@ -12,11 +12,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(60)
+@Timeout(300)
 class DataDirectoryTest {
     @TempDir
     Path root;
@@ -51,6 +53,29 @@ class DataDirectoryTest {
         assertFalse(Files.exists(other));
         assertTrue(process.waitFor(30, TimeUnit.SECONDS));
         assertFalse(DataDirectory.isDying(pid), "there is no such process");
+    }
+
+    @Test
+    void whoeverCleansMeanwhileDoesNotHinderANewDirectory() throws Exception {
+        Path user = Files.createDirectory(root.resolve("verbena-" + DataDirectory.userId()),
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        AtomicBoolean done = new AtomicBoolean();
+        Path application = user.resolve("app-1");
+        Thread other = new Thread(() -> {
+            while (!done.get()) {
+                application.toFile().delete(); // what cleaning does with the directory of an application
+                LockSupport.parkNanos(20_000);
+            }
+        });
+        other.start();
+        try {
+            for (int i = 0; i < 500; i++) {
+                DataDirectory.create(root, "app-1", "1").close();
+            }
+        } finally {
+            done.set(true);
+            other.join();
+        }
     }
 
     @Test
