@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bytes.h - copies that are too short to call memcpy for. */
+ * bytes.h - copies of users' data, of any length. */
 #ifndef VBN_BASE_BYTES_H
 #define VBN_BASE_BYTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* memcpy for lengths that are mostly a few words: no call up to 64 bytes, and 8-byte stores are read back as they were
+/* memcpy, but fast wherever both lie (bytes.c). */
+void bytes_copy_bulk(void *to, const void *from, size_t length);
+
+/* For lengths that are mostly a few words: no call up to 64 bytes, and 8-byte stores are read back as they were
  * written (a wider load of several fresh stores waits for the cache). Both lie in different objects. */
 static inline void bytes_copy(void *to, const void *from, size_t length)
 {
-    uint8_t *t = to;
-    const uint8_t *f = from;
+    uint8_t *t = (uint8_t *)to; /* casts: tests are C++ */
+    const uint8_t *f = (const uint8_t *)from;
     if (__builtin_expect(length > 64, 0)) {
-        memcpy(t, f, length);
+        bytes_copy_bulk(t, f, length);
         return;
     }
     for (; length >= 8; length -= 8, t += 8, f += 8)

@@ -81,7 +81,7 @@ void cursor_scatter(proto_cursor_t *c, const void *data, uint64_t length)
         size_t room = c->iov[c->index].iov_len - c->offset;
         size_t take = room < length ? room : (size_t)length;
         if (from != NULL) {
-            memcpy((char *)c->iov[c->index].iov_base + c->offset, from, take);
+            bytes_copy_bulk((char *)c->iov[c->index].iov_base + c->offset, from, take);
             from += take;
         }
         c->offset += take;
@@ -114,7 +114,7 @@ void cursor_gather(proto_cursor_t *c, void *data, uint64_t length)
     for (skip_ended(c); length > 0 && c->index < c->count; skip_ended(c)) {
         size_t room = c->iov[c->index].iov_len - c->offset;
         size_t take = room < length ? room : (size_t)length;
-        memcpy(to, (char *)c->iov[c->index].iov_base + c->offset, take);
+        bytes_copy_bulk(to, (char *)c->iov[c->index].iov_base + c->offset, take);
         to += take;
         c->offset += take;
         length -= take;

@@ -259,7 +259,7 @@ static vbn_status_t copy_chunk(proto_op_t *op, uint32_t index)
     uint8_t *to = cursor_contiguous(&s->cursor, s->length);
     vbn_status_t status = VBN_OK;
     if (s->key_offset != 0)
-        memcpy(to + at, (const uint8_t *)(uintptr_t)s->key_offset + at, (size_t)bytes);
+        bytes_copy_bulk(to + at, (const uint8_t *)(uintptr_t)s->key_offset + at, (size_t)bytes);
     else
         status = link_copy(s->peer, false, to + at, s->key + at, (size_t)bytes);
     if (status != VBN_OK)

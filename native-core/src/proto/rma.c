@@ -410,7 +410,7 @@ void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
     if (status == VBN_OK) {
         bool placed = p->sink_mem != NULL && payload == p->sink_address;
         if (!probe && !placed && header->length > 0)
-            memcpy(address, payload, (size_t)header->length);
+            bytes_copy_bulk(address, payload, (size_t)header->length);
         mem_unhold(mem);
         if (signals)
             status = apply_signal(engine, header);

@@ -200,7 +200,7 @@ void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header
         if (message == NULL)
             no_room(peer);
         else if (payload_bytes > 0)
-            memcpy(message->data, payload, payload_bytes);
+            bytes_copy_bulk(message->data, payload, payload_bytes);
         counter_add(engine->counters, COUNTER_TAG_UNEXPECTED, 1);
         return;
     }

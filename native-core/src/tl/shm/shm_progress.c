@@ -47,7 +47,7 @@ static void deliver(shm_ep_t *ep, const shm_frame_t *frame)
     if (up->sink != NULL)
         place = up->sink(&ep->super, copy, frame->header_bytes, frame->payload_bytes);
     if (place != NULL && !ep->gone) {
-        memcpy(place, frame->payload, frame->payload_bytes);
+        bytes_copy_bulk(place, frame->payload, frame->payload_bytes);
         payload = place;
     }
     if (!ep->gone)
