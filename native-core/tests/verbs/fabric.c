@@ -525,6 +525,14 @@ void fabric_port_event(unsigned device, bool up)
     tell(device, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
 }
 
+void fabric_forget_connections(void)
+{
+    size_t cursor = 0;
+    for (fabric_qp_t *qp; (qp = map_next(&fabric_qps, &cursor, NULL)) != NULL;)
+        if (qp->qp.qp_base.qp_type == IBV_QPT_RC)
+            qp->dest = 0;
+}
+
 void fabric_break_all_connections(unsigned status)
 {
     for (unsigned i = 0; i < device_count; i++)

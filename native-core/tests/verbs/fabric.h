@@ -67,6 +67,7 @@ void fabric_kill_device(unsigned device); /* DEVICE_FATAL, every queue pair fail
 void fabric_port_event(unsigned device, bool up);
 void fabric_event(unsigned device, unsigned type); /* ibv_event_type */
 unsigned fabric_connections_with(uint64_t bytes); /* RC queue pairs alive that have carried so many */
+void fabric_forget_connections(void); /* nobody is told: what is sent over them is not answered */
 void fabric_break_all_connections(unsigned status); /* all RC queue pairs fail */
 
 #ifdef __cplusplus

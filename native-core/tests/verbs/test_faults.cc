@@ -167,6 +167,29 @@ TEST(VerbsFaults, the_best_gid_is_chosen_unless_one_is_named)
     });
 }
 
+/* Its peer's queue pair is gone, and no device says so: only what is sent can fail. */
+TEST(VerbsFaults, an_idle_connection_that_is_dead_is_noticed_by_the_keepalive)
+{
+    for (const char *way : {"rc", "rc,ud"})
+        in_fabric(1, [&] {
+            promote_early();
+            setenv("VBN_LINK_KEEPALIVE", "400ms", 1);
+            multi::Pair pair(way);
+            Traffic traffic(pair);
+            if (std::strcmp(way, "rc") == 0)
+                traffic.burst(30);
+            else
+                promoted(pair, traffic);
+            for (auto end = multi::Clock::now() + std::chrono::milliseconds(300); multi::Clock::now() < end;)
+                pair.turn(); /* acknowledgements that are owed */
+            fabric_forget_connections();
+            MUST(pair.until([&] { return (pair.a.log + pair.b.log).find(" broke: ") != std::string::npos; }));
+            MUST(says(pair.a.log + pair.b.log, "no answer within 7 tries"));
+            traffic.burst(30);
+            pair.close();
+        });
+}
+
 /* The kernel takes a second to say so, and the worker waits for it. */
 TEST(VerbsFaults, a_host_that_does_not_answer_is_named_and_not_asked_again_at_each_attempt)
 {
