@@ -107,7 +107,7 @@ function(vbn_add_cost_tests)
     foreach(script ${scripts})
         get_filename_component(name ${script} NAME_WE)
         add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${script} ${CMAKE_CURRENT_BINARY_DIR})
-        set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS "unit;cost")
+        set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "unit;cost")
     endforeach()
 endfunction()
 

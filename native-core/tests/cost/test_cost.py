@@ -32,7 +32,7 @@ def instructions(program, *arguments, without=(), out="/dev/null"):
     done = subprocess.run(
         ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--collect-atstart=no", "--compress-strings=no",
          *(f"--toggle-collect={name}" for name in ("cost_round", *without)), os.path.join(BIN, program),
-         *map(str, arguments)], capture_output=True, text=True, timeout=100, check=False)
+         *map(str, arguments)], capture_output=True, text=True, timeout=280, check=False)
     found = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode != 0 or not found:
         raise AssertionError(f"{program} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
