@@ -82,6 +82,7 @@ class LanesTest(unittest.TestCase):
                 lanes_end
                 echo "sum $TESTS_PASSED $TESTS_FAILED $TESTS_SKIPPED" """).communicate(timeout=60)
         self.assertIn("sum 0 1 0", output)
+        self.assertIn("the tests 'lost' ended before they had counted", output)
 
     def test_lanes_end_with_the_script(self):
         with tempfile.TemporaryDirectory() as folder:
