@@ -6,6 +6,7 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * The engine's thread: takes the queue, hands commands to native code, dispatches completions, spins a little, sleeps.
@@ -38,6 +39,8 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     private volatile byte[] address;
     private volatile boolean closing;
     private volatile boolean terminated;
+    /** Calls of Native.poll; only the engine's thread writes. */
+    private final AtomicLong polls = new AtomicLong();
 
     EngineLoop(VbnEngine engine, VbnContext context, String threadName) {
         this.engine = engine;
@@ -69,6 +72,10 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     byte[] address() {
         return address;
+    }
+
+    long polls() {
+        return polls.getOpaque();
     }
 
     @Override
@@ -176,8 +183,13 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         }
     }
 
+    private int callPoll(long waitNanos) {
+        polls.setOpaque(polls.getPlain() + 1);
+        return Native.poll(worker, Page.EVENTS, waitNanos);
+    }
+
     private int poll(long waitNanos) throws VbnException {
-        int events = Native.poll(worker, Page.EVENTS, waitNanos);
+        int events = callPoll(waitNanos);
         VbnException.check(events);
         for (int i = 0; i < events; i++) {
             dispatch(i);
@@ -193,7 +205,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
             return;
         }
         long start = System.nanoTime();
-        int events = Native.poll(worker, Page.EVENTS, SLEEP_NANOS);
+        int events = callPoll(SLEEP_NANOS);
         asleep.lower();
         VbnException.check(events);
         idle.slept(System.nanoTime() - start);

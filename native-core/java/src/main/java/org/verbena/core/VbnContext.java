@@ -137,8 +137,8 @@ public final class VbnContext implements AutoCloseable {
     }
 
     /**
-     * Reads the counters of the context's statistics page, and {@code java.leaked}: objects that were not closed by
-     * their owners.
+     * Reads the counters of the context's statistics page, {@code java.leaked}: objects that were not closed by their
+     * owners, and {@code java.polls}: native calls of the engines that are running.
      *
      * @return counter names and values; empty when the context is closed
      */
@@ -152,6 +152,7 @@ public final class VbnContext implements AutoCloseable {
             }
         }
         counters.put("java.leaked", leaks.get());
+        counters.put("java.polls", engines.stream().mapToLong(VbnEngine::polls).sum());
         return counters;
     }
 

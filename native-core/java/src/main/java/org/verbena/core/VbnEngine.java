@@ -223,6 +223,11 @@ public final class VbnEngine implements AutoCloseable {
         return loop.isTerminated();
     }
 
+    /** How often its thread has called native code, but for connecting and the like. */
+    long polls() {
+        return loop.polls();
+    }
+
     void submit(Operation op) {
         if (inEngine()) {
             loop.issue(op);

@@ -301,6 +301,9 @@ public final class FetchClient implements AutoCloseable {
     private void expire() {
         long now = System.nanoTime();
         closeUnused(now);
+        if (links.size() >= maxPeers) {
+            links.values().removeIf(link -> link.retire(now)); // room for executors that came later
+        }
         for (FetchRequest request : pending.values()) {
             if (request.isExpired(now)) {
                 request.link().down("no reply in time");

@@ -24,6 +24,7 @@ final class Link {
     private Traffic.Path path = Traffic.Path.TCP;
     private Traffic.Reason reason = Traffic.Reason.CONNECTING;
     private boolean connecting;
+    private boolean retired;
     private int failures;
     private long downUntil;
 
@@ -52,11 +53,21 @@ final class Link {
 
     /** True for one caller, who then has to connect and to call up or down. */
     synchronized boolean mayConnect() {
-        if (peer != null || connecting || failures > 0 && System.nanoTime() - downUntil < 0) {
+        if (peer != null || connecting || retired || isPaused(System.nanoTime())) {
             return false;
         }
         connecting = true;
         return true;
+    }
+
+    private boolean isPaused(long now) {
+        return failures > 0 && now - downUntil < 0;
+    }
+
+    /** True when it is no connection, and from now on will not be one: the client may forget it. */
+    synchronized boolean retire(long now) {
+        retired = retired || peer == null && !connecting && !isPaused(now);
+        return retired;
     }
 
     synchronized void up(VbnPeer connected, Traffic.Path by) {

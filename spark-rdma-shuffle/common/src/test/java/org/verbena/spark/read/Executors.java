@@ -2,15 +2,22 @@
 // The fetching and serving halves of executors in this process, on real engines, without Spark around them.
 package org.verbena.spark.read;
 
+import static java.util.concurrent.Executors.newFixedThreadPool;
+
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.IntFunction;
 import org.apache.spark.SparkConf;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.buffer.NioManagedBuffer;
@@ -19,6 +26,7 @@ import org.apache.spark.network.shuffle.DownloadFileManager;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnException;
 import org.verbena.spark.VerbenaConf;
 import org.verbena.spark.metrics.Traffic;
 import org.verbena.spark.store.DataDirectory;
@@ -27,9 +35,68 @@ import org.verbena.spark.store.SlabStore;
 
 /** Knows all its executors by name, as Spark's driver does. */
 final class Executors implements AutoCloseable {
+    private static final int CLOSING = 16;
     private final Map<String, One> all = new ConcurrentHashMap<>();
+    private final SparkConf conf = new SparkConf(false);
+    private final Store common;
 
-    /** One executor; its blocks hold the number of their partition. */
+    /** Executors with a store each. */
+    Executors() {
+        common = null;
+    }
+
+    /** Executors with these settings and one store for all, where memory for a store each would be too much. */
+    Executors(Map<String, String> settings) throws Exception {
+        settings.forEach(conf::set);
+        common = new Store(open(), "common", 256 << 20);
+    }
+
+    private VbnContext open() throws VbnException {
+        VbnConfig config = new VbnConfig().jobKey(new byte[32]).set("tl.tcp.interface", "127.0.0.1");
+        new VerbenaConf(conf).core().forEach(config::set);
+        return VbnContext.open(config);
+    }
+
+    /** What a partition of this size holds. */
+    static byte[] content(int partition, int size) {
+        byte[] bytes = new byte[size];
+        for (int i = 0; i < size; i++) {
+            bytes[i] = (byte) (partition * 31 + i * 7 + (i >> 8));
+        }
+        return bytes;
+    }
+
+    /** Map outputs; the context is the store's. */
+    private static final class Store implements AutoCloseable {
+        private final VbnContext context;
+        private final DataDirectory directory;
+        private final SlabStore slabs;
+
+        Store(VbnContext context, String name, long budget) throws IOException {
+            this.context = context;
+            directory = DataDirectory.create(Path.of("/dev/shm"), "fetch-" + ProcessHandle.current().pid(), name);
+            slabs = new SlabStore(context, directory.path(), budget, 64 << 10, false, null);
+        }
+
+        void write(int shuffle, long map, int partitions, IntFunction<byte[]> content) throws IOException {
+            OutputBuffer output = slabs.newOutput(shuffle, map, partitions);
+            for (int p = 0; p < partitions; p++) {
+                try (OutputStream out = output.stream(p, true)) {
+                    out.write(content.apply(p));
+                }
+            }
+            output.commit();
+        }
+
+        @Override
+        public void close() throws IOException {
+            slabs.close();
+            directory.close();
+            context.close();
+        }
+    }
+
+    /** One executor. */
     final class One implements AutoCloseable {
         final Traffic traffic = new Traffic();
         final VbnContext context;
@@ -37,27 +104,45 @@ final class Executors implements AutoCloseable {
         final LongAdder requestsToSpark = new LongAdder();
         private final VbnEngine engine;
         private final FetchServer server;
-        private final DataDirectory directory;
-        private final SlabStore store;
+        private final Store store;
 
         One(String name) throws Exception {
-            context = VbnContext.open(new VbnConfig().jobKey(new byte[32]).set("tl.tcp.interface", "127.0.0.1"));
-            directory = DataDirectory.create(Path.of("/dev/shm"), "fetch-" + ProcessHandle.current().pid(), name);
-            store = new SlabStore(context, directory.path(), 8 << 20, 64 << 10, false, null);
+            context = open();
+            store = common == null ? new Store(context, name, 8 << 20) : common;
             engine = context.startEngine(name);
-            server = new FetchServer(engine, () -> store, null, traffic);
-            client = new FetchClient(engine, new Spark(this), new VerbenaConf(new SparkConf(false)), 60, traffic);
+            server = new FetchServer(engine, () -> store.slabs, null, traffic);
+            client = new FetchClient(engine, new Spark(this), new VerbenaConf(conf), 60, traffic);
         }
 
-        /** Writes a map output of so many partitions. */
+        /** Writes a map output of so many partitions, each of which holds its number. */
         void write(int shuffle, long map, int partitions) throws IOException {
-            OutputBuffer output = store.newOutput(shuffle, map, partitions);
-            for (int p = 0; p < partitions; p++) {
-                try (OutputStream out = output.stream(p, true)) {
-                    out.write(ByteBuffer.allocate(4).putInt(p).array());
+            store.write(shuffle, map, partitions, p -> ByteBuffer.allocate(4).putInt(p).array());
+        }
+
+        /** Writes a map output with partitions of these sizes. */
+        void write(int shuffle, long map, int[] sizes) throws IOException {
+            store.write(shuffle, map, sizes.length, p -> content(p, sizes[p]));
+        }
+
+        /** Asks another executor for blocks of one partition; each that comes with its right bytes is a permit. */
+        void ask(String from, String[] blocks, int partition, Semaphore right) {
+            client.fetch("host", 1, from, blocks, new BlockFetchingListener() {
+                @Override
+                public void onBlockFetchSuccess(String block, ManagedBuffer data) {
+                    try {
+                        if (data.size() == 4 && data.nioByteBuffer().getInt() == partition) {
+                            right.release();
+                        }
+                    } catch (IOException e) {
+                        throw new java.io.UncheckedIOException(e);
+                    }
                 }
-            }
-            output.commit();
+
+                @Override
+                public void onBlockFetchFailure(String block, Throwable error) {
+                    // no permit
+                }
+            }, null);
         }
 
         /** Fetches blocks of another executor and waits for all of them; what came for the last one. */
@@ -96,9 +181,11 @@ final class Executors implements AutoCloseable {
             client.close();
             server.close();
             engine.close();
-            store.close();
-            directory.close();
-            context.close();
+            if (common == null) {
+                store.close();
+            } else {
+                context.close();
+            }
         }
     }
 
@@ -141,9 +228,22 @@ final class Executors implements AutoCloseable {
     }
 
     @Override
-    public void close() throws IOException {
-        for (String name : all.keySet()) {
-            stop(name);
+    public void close() throws Exception {
+        List<Future<?>> ends = new ArrayList<>();
+        ExecutorService threads = newFixedThreadPool(CLOSING); // each waits for threads of its own
+        try {
+            all.keySet().forEach(name -> ends.add(threads.submit(() -> {
+                stop(name);
+                return null;
+            })));
+            for (Future<?> end : ends) {
+                end.get(60, TimeUnit.SECONDS);
+            }
+        } finally {
+            threads.shutdown();
+        }
+        if (common != null) {
+            common.close();
         }
     }
 }

@@ -5,6 +5,7 @@ package org.verbena.spark.read;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -95,5 +96,21 @@ class UnusedConnectionTest {
         b.write(1, 1, 10);
         fetchByCore(a, "b", "shuffle_1_1_7");
         assertNoFailure();
+    }
+
+    @Test
+    void executorsThatEndedMakeRoomForOthersUnderTheBoundOfConnections() throws Exception {
+        try (Executors few = new Executors(Map.of("spark.verbena.maxPeers", "1"))) {
+            Executors.One one = few.start("one");
+            one.write(1, 0, 10); // the store is everybody's
+            few.start("first");
+            fetchByCore(one, "first", "shuffle_1_0_7");
+            few.start("second");
+            assertEquals(7, one.fetch("second", "shuffle_1_0_7"));
+            assertEquals(1, one.traffic.fallbacks(Traffic.Reason.PEERS));
+            few.stop("first");
+            await(() -> one.client.connections() == 0, "the connection has ended");
+            fetchByCore(one, "second", "shuffle_1_0_7");
+        }
     }
 }
