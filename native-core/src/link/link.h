@@ -83,6 +83,7 @@ typedef struct link_packet {
     uint32_t payload_bytes;
     const struct iovec *iov; /* array and memory stay untouched until done */
     uint32_t iov_count;
+    bool patient; /* a request whose answer the sender waits for in progress(): it may leave there, with others */
     link_done_func_t done; /* NULL: payload_bytes must be 0 */
     void *arg;
 } link_packet_t;

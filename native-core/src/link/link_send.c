@@ -58,7 +58,8 @@ static tl_packet_t packet_of(const link_packet_t *packet, void *cookie)
                          .payload_bytes = packet->payload_bytes,
                          .iov = packet->iov,
                          .iov_count = packet->iov_count,
-                         .cookie = cookie};
+                         .cookie = cookie,
+                         .patient = packet->patient};
 }
 
 /* The transport may refer to the payload until tx_done, which finds its node by the cookie. */

@@ -203,8 +203,8 @@ static bool send_segment(proto_stream_t *s)
         segment->payload_bytes = (uint32_t)bytes;
     uint32_t header_bytes = encode_segment(s, segment, bytes, frame + LINK_HEADER_BYTES);
     link_packet_t packet = {.frame = frame, .header_bytes = header_bytes, .payload_bytes = segment->payload_bytes,
-                            .iov = segment->iov, .iov_count = segment->iov_count, .done = segment_done,
-                            .arg = segment};
+                            .iov = segment->iov, .iov_count = segment->iov_count, .patient = s->kind == STREAM_PUT,
+                            .done = segment_done, .arg = segment};
     s->moved += bytes;
     s->last_sent = s->kind == STREAM_PUT && (s->status != VBN_OK || s->moved == s->length);
     status = link_send(s->peer, &packet);

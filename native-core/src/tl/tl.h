@@ -48,6 +48,7 @@ typedef struct tl_packet {
     const struct iovec *iov;
     uint32_t iov_count;
     void *cookie;             /* given to tx_done when send() says VBN_INPROGRESS */
+    bool patient;             /* its sender waits for an answer in progress(): may leave with others, there at the latest */
 } tl_packet_t;
 
 /* One transfer between memory here and memory that the peer's device serves. */

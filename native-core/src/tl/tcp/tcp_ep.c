@@ -31,6 +31,7 @@ tcp_ep_t *tcp_ep_new(tcp_iface_t *iface, tcp_state_t state)
     list_init(&ep->untrusted);
     list_init(&ep->timed);
     list_init(&ep->tx);
+    list_init(&ep->written);
     list_append(&iface->eps, &ep->all);
     iface->ep_count++;
     return ep;

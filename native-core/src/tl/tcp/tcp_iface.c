@@ -273,6 +273,7 @@ static unsigned tcp_progress(tl_iface_t *base)
     tcp_iface_t *iface = tcp_iface_of(base);
     assert(!iface->progressing);
     iface->progressing = true;
+    iface->turn++;
     unsigned events = list_empty(&iface->pending) ? 0 : run_pending(iface);
     if (iface->hot != NULL)
         events += read_hot(iface);

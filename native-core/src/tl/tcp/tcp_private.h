@@ -32,13 +32,15 @@ _Static_assert(TCP_ADDRESS_BYTES_MAX <= TL_ADDRESS_MAX, "address fits");
 #define TCP_RX_BYTES (64u << 10)     /* receive buffer of a trusted endpoint that has something in it */
 #define TCP_RX_OPENING_BYTES 1024u   /* of an untrusted one: one signalling frame and the start of the next */
 #define TCP_RX_AHEAD_BYTES 1024u     /* read behind a large payload: the next packet's header, little of its payload */
-#define TCP_DIRECT_MIN (16u << 10)   /* payloads from here on are received in place (sink) when not yet buffered */
+#define TCP_DIRECT_MIN (31u << 10)   /* payloads from here on are received in place (sink) when not yet buffered */
 #define TCP_RX_PACKETS 64u           /* packets one endpoint may deliver per progress() */
 #define TCP_RX_READS 16u             /* system calls one endpoint may make per progress() */
 #define TCP_TX_QUEUE 16u             /* queued packets per endpoint */
 #define TCP_TX_QUEUE_OPENING 3u      /* of an accepted, untrusted endpoint (memory bound) */
 #define TCP_TX_INLINE (TCP_PREFIX_BYTES + TL_SIGNAL_MAX)
-#define TCP_TX_TOGETHER (16u << 10)  /* packets up to so many bytes wait for others of the same turn */
+#define TCP_TX_TOGETHER (32u << 10)  /* packets up to so many bytes wait for others of the same turn */
+#define TCP_TX_ALONE 2u              /* packets of one turn that are written at once */
+#define TCP_TX_BATCH (64u << 10)     /* bytes that are written together at most */
 #define TCP_TX_IOVS 64u              /* pieces per sendmsg() */
 #define TCP_EVENTS 64
 #define TCP_ERROR_TEXT 256
@@ -107,7 +109,11 @@ typedef struct tcp_ep {
     uint32_t assembly_bytes;
 
     list_link_t tx;
+    list_link_t written;   /* of tx, wholly written: tx_done follows in progress() */
     uint32_t tx_count;
+    uint32_t turn;         /* of the interface, when turn_packets were sent */
+    uint32_t turn_packets;
+    uint32_t queued_bytes; /* since gathering began */
 
     tcp_address_t *targets; /* while connecting, owned */
     uint32_t target;
@@ -134,6 +140,7 @@ struct tcp_iface {
     uint32_t unlooked;  /* turns since the last look at epoll */
     bool idle;       /* the last look at epoll found nothing */
     bool progressing;
+    uint32_t turn;   /* counts progress() */
     uint32_t ep_count;
     uint32_t untrusted_count;
     uint64_t looked_ns;

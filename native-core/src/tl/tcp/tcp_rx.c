@@ -273,7 +273,7 @@ static unsigned deliver_all(tcp_ep_t *ep, unsigned most)
             (void)tcp_tx_progress(ep);
     }
     ep->delivering = false;
-    if (ep->gathering && tcp_ep_is_open(ep))
+    if ((ep->gathering || !list_empty(&ep->written)) && tcp_ep_is_open(ep))
         (void)tcp_tx_progress(ep);
     return packets;
 }

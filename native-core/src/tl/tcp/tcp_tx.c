@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tcp_tx.c - sending: one sendmsg() per packet while the socket takes it, else a bounded queue. Answers to packets that
  * came together leave together: while more received packets wait to be handed up, small ones are queued, and written when
- * the buffer has been handed up (tcp_rx.c), so none waits for anything but the turn it was sent in. */
+ * the buffer has been handed up (tcp_rx.c). Of many that the worker sends in one turn, those whose sender has to come back
+ * for a completion or an answer wait for each other as well (one_of_many). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,9 +201,63 @@ static vbn_status_t break_ep(tcp_ep_t *ep, int error)
     return err_set(VBN_ERR_PEER_LOST, "cannot send to %s: %s", text, strerror(error));
 }
 
+/* One sendmsg() for as many queued packets as fit it. false: no more for now. */
+static bool write_queue(tcp_ep_t *ep)
+{
+    struct iovec pieces[TCP_TX_IOVS];
+    size_t count = 0;
+    list_for_each(link, &ep->tx) {
+        if (count == TCP_TX_IOVS)
+            break;
+        count += tx_gather(container_of(link, tcp_tx_t, link), pieces + count, TCP_TX_IOVS - count);
+    }
+    ssize_t n = write_pieces(ep, pieces, count);
+    if (n < 0) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK)
+            (void)break_ep(ep, errno);
+        return false;
+    }
+    size_t left = (size_t)n;
+    while (!list_empty(&ep->tx)) {
+        tcp_tx_t *tx = container_of(ep->tx.next, tcp_tx_t, link);
+        left = tx_advance(tx, left);
+        if (tx->rest_bytes > 0)
+            break;
+        list_remove(&tx->link);
+        list_append(&ep->written, &tx->link);
+        ep->tx_count--;
+    }
+    return true;
+}
+
 static bool has_company(const tcp_ep_t *ep, const tcp_tx_t *tx)
 {
     return ep->delivering && ep->rx_head < ep->rx_tail && ep->state == TCP_READY && tx->rest_bytes <= TCP_TX_TOGETHER;
+}
+
+/* The third packet and those behind it that leave in one turn of the worker, and whose sender has to come back for their
+ * completion anyway, are written together: at the next progress(), or when they are TCP_TX_BATCH bytes. */
+static bool one_of_many(tcp_ep_t *ep, const tcp_tx_t *tx, bool patient)
+{
+    if (ep->turn != ep->iface->turn) {
+        ep->turn = ep->iface->turn;
+        ep->turn_packets = 0;
+    }
+    if (++ep->turn_packets <= TCP_TX_ALONE || (tx->cookie == NULL && !patient) || tx->rest_bytes > TCP_TX_BATCH / 2 ||
+        ep->state != TCP_READY || ep->iface->progressing)
+        return false;
+    ep->queued_bytes = 0;
+    tcp_ep_pend(ep);
+    return true;
+}
+
+/* What was written is reported in progress(); epoll tells when the socket takes what it did not take now. */
+static void write_batch(tcp_ep_t *ep)
+{
+    ep->gathering = false;
+    (void)write_queue(ep);
+    if (ep->tx_count > 0 && !ep->broken && tcp_ep_watch(ep) != VBN_OK)
+        (void)break_ep(ep, ENOMEM);
 }
 
 vbn_status_t tcp_send(tl_ep_t *base, const tl_packet_t *packet)
@@ -222,7 +277,7 @@ vbn_status_t tcp_send(tl_ep_t *base, const tl_packet_t *packet)
     tx_start(&tx, packet);
     if (packet->payload_bytes > 0 && tx.rest_bytes <= sizeof(tx.head))
         tx_inline(&tx);
-    if (ep->tx_count == 0 && has_company(ep, &tx))
+    if (ep->tx_count == 0 && (has_company(ep, &tx) || one_of_many(ep, &tx, packet->patient)))
         ep->gathering = true;
     int error = ep->tx_count || ep->gathering || ep->state == TCP_CONNECTING ? EAGAIN : tx_write(ep, &tx);
     if (error == EAGAIN) {
@@ -232,17 +287,19 @@ vbn_status_t tcp_send(tl_ep_t *base, const tl_packet_t *packet)
     }
     if (error)
         return break_ep(ep, error);
+    if (ep->gathering && !ep->delivering && (ep->queued_bytes += (uint32_t)tx.rest_bytes) >= TCP_TX_BATCH)
+        write_batch(ep);
     counter_add(iface->params.counters, COUNTER_TCP_TX_PACKETS, 1);
     counter_add(iface->params.counters, COUNTER_TCP_TX_BYTES, packet->header_bytes + (uint64_t)packet->payload_bytes);
     return status;
 }
 
 /* Tells the owner about written packets. After an upcall that disconnected, the rest is only freed. */
-static unsigned complete(tcp_ep_t *ep, list_link_t *written)
+static unsigned complete(tcp_ep_t *ep)
 {
     unsigned count = 0;
     list_link_t *link;
-    while ((link = list_pop(written)) != NULL) {
+    while ((link = list_pop(&ep->written)) != NULL) {
         tcp_tx_t *tx = container_of(link, tcp_tx_t, link);
         void *cookie = tx->cookie;
         tx_free(ep, tx);
@@ -253,45 +310,17 @@ static unsigned complete(tcp_ep_t *ep, list_link_t *written)
     return count;
 }
 
-/* One sendmsg() for as many queued packets as fit it. false: no more for now. */
-static bool write_queue(tcp_ep_t *ep, unsigned *completed)
-{
-    struct iovec pieces[TCP_TX_IOVS];
-    size_t count = 0;
-    list_for_each(link, &ep->tx) {
-        if (count == TCP_TX_IOVS)
-            break;
-        count += tx_gather(container_of(link, tcp_tx_t, link), pieces + count, TCP_TX_IOVS - count);
-    }
-    ssize_t n = write_pieces(ep, pieces, count);
-    if (n < 0) {
-        if (errno != EAGAIN && errno != EWOULDBLOCK)
-            (void)break_ep(ep, errno);
-        return false;
-    }
-    list_link_t written;
-    list_init(&written);
-    size_t left = (size_t)n;
-    while (!list_empty(&ep->tx)) {
-        tcp_tx_t *tx = container_of(ep->tx.next, tcp_tx_t, link);
-        left = tx_advance(tx, left);
-        if (tx->rest_bytes > 0)
-            break;
-        list_remove(&tx->link);
-        list_append(&written, &tx->link);
-        ep->tx_count--;
-    }
-    *completed += complete(ep, &written);
-    return true;
-}
-
 unsigned tcp_tx_progress(tcp_ep_t *ep)
 {
     unsigned completed = 0;
+    bool more = true;
     ep->gathering = false;
-    for (int i = 0; i < WRITES_PER_PROGRESS && ep->tx_count && !ep->broken && tcp_ep_is_open(ep); i++)
-        if (!write_queue(ep, &completed))
-            break;
+    for (int i = 0; i < WRITES_PER_PROGRESS && ep->tx_count && more && !ep->broken && tcp_ep_is_open(ep); i++) {
+        more = write_queue(ep);
+        completed += complete(ep);
+    }
+    if (!list_empty(&ep->written))
+        completed += complete(ep);
     if (!tcp_ep_is_open(ep))
         return completed;
     if (tcp_ep_watch(ep) != VBN_OK)
@@ -317,10 +346,10 @@ vbn_status_t tcp_tx_detach(tcp_ep_t *ep)
 void tcp_tx_drop(tcp_ep_t *ep, bool upcalls, vbn_status_t status)
 {
     list_link_t *link;
-    while ((link = list_pop(&ep->tx)) != NULL) {
+    ep->tx_count = 0;
+    while ((link = list_pop(&ep->written)) != NULL || (link = list_pop(&ep->tx)) != NULL) {
         tcp_tx_t *tx = container_of(link, tcp_tx_t, link);
         void *cookie = tx->cookie;
-        ep->tx_count--;
         tx_free(ep, tx);
         if (upcalls && cookie && ep->state == TCP_FAILED)
             ep->iface->params.upcalls.tx_done(&ep->base, cookie, status);

@@ -152,6 +152,12 @@ vbn_status_t harness_send(struct tl_ep *ep, const void *header, uint32_t header_
     return tl_tcp_ops.send(ep, &packet);
 }
 
+vbn_status_t harness_send_patient(struct tl_ep *ep, const void *header, uint32_t header_bytes)
+{
+    tl_packet_t packet = {.header = header, .header_bytes = header_bytes, .patient = true};
+    return tl_tcp_ops.send(ep, &packet);
+}
+
 void harness_resink(struct tl_ep *ep)
 {
     tl_tcp_ops.resink(ep);

@@ -43,6 +43,8 @@ vbn_status_t harness_trust(struct tl_ep *ep);
 void harness_disconnect(struct tl_ep *ep, vbn_close_mode_t mode, uint64_t timeout_ns);
 vbn_status_t harness_send(struct tl_ep *ep, const void *header, uint32_t header_bytes, const struct iovec *iov,
                           uint32_t iov_count, void *cookie);
+/* A request without payload, for whose answer the sender comes back. */
+vbn_status_t harness_send_patient(struct tl_ep *ep, const void *header, uint32_t header_bytes);
 void harness_resink(struct tl_ep *ep);
 uint64_t harness_counter(const harness_t *harness, const char *name);
 uint32_t harness_packet_max(const harness_t *harness);
