@@ -12,14 +12,11 @@
 
 #define STRING_FROM 2048u
 #define STRING_TO (1u << 20)
-#define BEHIND 128u
-#define PAGE 4096u
 #define LINE 64u
 
 static bool string_is_slow(const uint8_t *to, const uint8_t *from, size_t length)
 {
-    uintptr_t behind = ((uintptr_t)to - (uintptr_t)from) % PAGE;
-    return length >= STRING_FROM && length <= STRING_TO && behind != 0 && behind < BEHIND;
+    return length >= STRING_FROM && length <= STRING_TO && bytes_lie_behind((uintptr_t)to, (uintptr_t)from);
 }
 
 static inline void copy_line(uint8_t *to, const uint8_t *from)

@@ -11,6 +11,16 @@
 /* memcpy, but fast wherever both lie (bytes.c). */
 void bytes_copy_bulk(void *to, const void *from, size_t length);
 
+/* Where `to` lies so few bytes behind `from`, seen within a page, that the processor's string instruction is slow. */
+#define BYTES_PAGE 4096u
+#define BYTES_BEHIND 128u
+
+static inline bool bytes_lie_behind(uint64_t to, uint64_t from)
+{
+    uint64_t behind = (to - from) % BYTES_PAGE;
+    return behind != 0 && behind < BYTES_BEHIND;
+}
+
 /* For lengths that are mostly a few words: no call up to 64 bytes, and 8-byte stores are read back as they were
  * written (a wider load of several fresh stores waits for the cache). Both lie in different objects. */
 static inline void bytes_copy(void *to, const void *from, size_t length)

@@ -5,13 +5,16 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
 
+#include "base/bytes.h"
 #include "base/os.h"
 #include "tl/claim.h"
 
+#define BOUNCE_BYTES (64u << 10)
 #define CLOSE_WAIT_NS (UINT64_C(1000) * 1000 * 1000)
 #define CLOSE_STEP_NS 20000
 
@@ -29,6 +32,22 @@ static ssize_t move(pid_t pid, bool write, void *local, uint64_t remote, size_t 
     struct iovec here = {local, length};
     struct iovec there = {(void *)(uintptr_t)remote, length};
     return write ? process_vm_writev(pid, &here, 1, &there, 1, 0) : process_vm_readv(pid, &here, 1, &there, 1, 0);
+}
+
+/* The same by way of a buffer that lies in its page as `remote` does: twice as many copies, and four times the speed where
+ * the kernel's copy meets the slow case of bytes.h. Without memory for it the slow way has to do. */
+static ssize_t move_around(shm_iface_t *iface, pid_t pid, bool write, void *local, uint64_t remote, size_t length)
+{
+    if (iface->bounce == NULL && (iface->bounce = aligned_alloc(BYTES_PAGE, BOUNCE_BYTES + BYTES_PAGE)) == NULL)
+        return move(pid, write, local, remote, length);
+    uint8_t *place = iface->bounce + remote % BYTES_PAGE;
+    size_t bytes = length < BOUNCE_BYTES ? length : BOUNCE_BYTES;
+    if (write)
+        bytes_copy_bulk(place, local, bytes);
+    ssize_t moved = move(pid, write, place, remote, bytes);
+    if (!write && moved > 0)
+        bytes_copy_bulk(local, place, (size_t)moved);
+    return moved;
 }
 
 void shm_direct_probe(shm_ep_t *ep, uint64_t address)
@@ -76,10 +95,13 @@ vbn_status_t shm_copy(tl_ep_t *tl_ep, bool write, void *local, uint64_t remote, 
 {
     shm_ep_t *ep = (shm_ep_t *)tl_ep;
     uint8_t *at = local;
+    uint64_t here = (uintptr_t)local;
+    bool slow = write ? bytes_lie_behind(remote, here) : bytes_lie_behind(here, remote);
     if (!ep->copies || ep->gone || ep->broken || (write && hung_up(ep))) /* never into a stranger with its number */
         return err_set(VBN_ERR_PEER_LOST, "same-host peer is gone");
     while (length > 0) { /* each turn moves something: a range that ends in the middle fails in the next one */
-        ssize_t moved = move(ep->process, write, at, remote, length);
+        ssize_t moved = slow ? move_around(shm_ep_iface(ep), ep->process, write, at, remote, length)
+                             : move(ep->process, write, at, remote, length);
         if (moved <= 0)
             return err_sys(moved < 0 ? errno : EFAULT, "cannot %s %zu bytes of same-host process %d",
                            write ? "write" : "read", length, (int)ep->process);

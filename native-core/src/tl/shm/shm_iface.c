@@ -54,6 +54,7 @@ static void shm_close(tl_iface_t *tl_iface)
         close(iface->bell_fd);
     free(iface->bell_rings);
     free(iface->rings);
+    free(iface->bounce);
     free(iface);
 }
 

@@ -102,6 +102,7 @@ typedef struct shm_iface {
     struct shm_ep **bell_rings; /* 64 per word: whose bit it is, NULL = free */
     uint32_t bell_words;
     uint32_t bell_from; /* no bit below it is free */
+    uint8_t *bounce; /* shm_direct.c; NULL until it is needed */
 } shm_iface_t;
 
 typedef struct shm_ep {

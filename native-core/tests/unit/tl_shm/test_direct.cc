@@ -62,6 +62,43 @@ TEST_F(ShmDirect, the_trial_at_wire_up_allows_copies_and_they_move_the_bytes_ask
     }
 }
 
+/* Bytes whose first one lies `shift` behind the start of a page. */
+class Placed {
+  public:
+    Placed(size_t size, size_t from_page) : memory(size + from_page + 4097, 0xEE), shift(from_page) {}
+    uint8_t *data()
+    {
+        auto at = reinterpret_cast<uintptr_t>(memory.data());
+        return memory.data() + (4096 - at % 4096) + shift - 1;
+    }
+
+  private:
+    std::vector<uint8_t> memory;
+    size_t shift;
+};
+
+TEST_F(ShmDirect, places_that_lie_a_few_bytes_behind_each_other_within_a_page_are_copied_whole)
+{
+    connect();
+    if (!lane_copies(near))
+        GTEST_SKIP() << "process_vm_readv is forbidden here";
+    const size_t size = 200001; // several turns of the buffer between
+    for (size_t behind : {1u, 16u, 127u, 128u}) {
+        for (size_t shift : {1u, 4090u}) {
+            Placed ahead(size, shift), after(size, shift + behind);
+            for (size_t i = 0; i < size; i++)
+                ahead.data()[i] = static_cast<uint8_t>(i * 11 + i / 251);
+            ASSERT_EQ(lane_copy(near, false, after.data(), ahead.data(), size), VBN_OK) << vbn_error_text();
+            EXPECT_EQ(std::memcmp(after.data(), ahead.data(), size), 0) << behind;
+            EXPECT_EQ(after.data()[size], 0xEE);
+            std::memset(after.data(), 0, size);
+            ASSERT_EQ(lane_copy(far, true, ahead.data(), after.data(), size), VBN_OK) << vbn_error_text();
+            EXPECT_EQ(std::memcmp(after.data(), ahead.data(), size), 0) << behind;
+            EXPECT_EQ(after.data()[size], 0xEE);
+        }
+    }
+}
+
 TEST_F(ShmDirect, one_side_may_refuse_what_the_other_one_does)
 {
     connect("tl.shm.copy=false", nullptr);
