@@ -11,7 +11,7 @@
  *                                         <---   STATUS
  *
  * A sender that is busy elsewhere takes no chunk, and the receiver copies all. Each side copies PROTO_COPY_CHUNKS per
- * progress call, of the transfer that came first: so both sides are at the same one. What cannot be copied comes by packets
+ * progress call, of the transfer that came first; help is asked in that order, AHEAD of its turn: so both sides are at the same one. What cannot be copied comes by packets
  * after all: the receiver closes the claim, waits for HELPED if a chunk was taken, and sends PULL. The first message out of
  * a memory does not wait for its mapping: it is read from the process, or comes by packets.
  *
@@ -23,8 +23,9 @@
 
 #define CHUNK_MIN (32u << 10)
 #define CHUNK_MAX (256u << 10)
+#define AHEAD 2u /* transfers for which help is asked before their turn */
 #define TURN 64u /* chunks of a transfer before others go first */
-#define CHUNKS_WANTED 16u /* of a message, so that both sides end at about the same time */
+#define CHUNKS_WANTED 8u /* of a message, so that both sides end at about the same time */
 
 /* Both sides compute the same. */
 static uint64_t chunk_bytes(uint64_t length)
@@ -201,6 +202,21 @@ static void ask_for_help(proto_op_t *op, const tl_direct_t *direct)
     (void)proto_send_header(s->peer, &header); /* a failure means that the peer is lost */
 }
 
+/* The helpers' order is the receiver's: so both sides are at the same transfer, with its memory in their caches. */
+static void ask_ahead(proto_engine_t *engine)
+{
+    unsigned looked = 0;
+    list_for_each(link, &engine->copying) {
+        proto_op_t *op = container_of(link, proto_op_t, stream.active);
+        tl_direct_t direct;
+        if (op->kind == OP_PULL && op->direct.slot == 0 && op->direct.chunks == 0 && !op->direct.unhelped &&
+            reach(op, &direct))
+            ask_for_help(op, &direct);
+        if (++looked == AHEAD)
+            return;
+    }
+}
+
 bool direct_begin(proto_op_t *op, const proto_place_t *place)
 {
     proto_stream_t *s = &op->stream;
@@ -209,8 +225,11 @@ bool direct_begin(proto_op_t *op, const proto_place_t *place)
         cursor_contiguous(&s->cursor, s->length) == NULL || !reach(op, &direct) || !choose_source(op, place, &direct))
         return false;
     op->state = OP_COPYING;
-    ask_for_help(op, &direct);
     list_append(&s->engine->copying, &s->active);
+    if (*direct.used == 0)
+        ask_for_help(op, &direct);
+    else
+        ask_ahead(s->engine);
     return true;
 }
 
@@ -302,6 +321,15 @@ static void receive(proto_op_t *op)
         cannot_read(op, &direct);
     else
         direct_again(op);
+    if (index == 0)
+        ask_ahead(s->engine);
+}
+
+/* The helper has taken every chunk before this side came to the first. */
+static bool all_helped(const proto_op_t *op, const tl_direct_t *direct)
+{
+    uint64_t word = atomic_get_acquire(&direct->ours[op->direct.slot - 1]);
+    return claim_back_of(word) == chunk_count(op->stream.length);
 }
 
 void direct_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
@@ -314,8 +342,10 @@ void direct_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
     }
     op->direct.heard = true;
     op->direct.unhelped = header->code != 0;
-    if (list_empty(&op->stream.active) && reach(op, &direct)) /* it waited for this */
-        settle(op, &direct);
+    if (reach(op, &direct) && (list_empty(&op->stream.active) || all_helped(op, &direct))) {
+        list_remove(&op->stream.active);
+        settle(op, &direct); /* it waited for this, or never had its turn: its claim goes to the next */
+    }
 }
 
 void direct_run(proto_stream_t *stream)

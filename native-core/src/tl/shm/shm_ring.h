@@ -39,7 +39,7 @@
 #include "base/status.h"
 
 #define SHM_RING_MAGIC 0x474e5256u /* "VRNG" */
-#define SHM_RING_VERSION 4u
+#define SHM_RING_VERSION 5u
 #define SHM_RING_CONTROL 640u
 #define SHM_RING_CLAIMS 16u
 #define SHM_SLOT_DATA 120u
