@@ -172,6 +172,29 @@ class FaultsTest(traffic.TrafficTest):
                     server.wait()
 
 
+class GroupsTest(unittest.TestCase):
+    def test_members_of_a_multicast_group_on_two_hosts_and_within_one_hear_each_other(self):
+        for device, group in (("rxe0", "239.1.2.3"), ("rxe0:1:0", "ff15::77")):
+            with self.subTest(group):
+                program = f"VBN_TL_ENABLE=self,ud VBN_TL_VERBS_DEVICE={device} {BUILD}/hosts_group {group} 3"
+                members = [guest.start(program, 90) for guest in shared.pair() for _ in range(2)]
+                for member in members:
+                    self.assertEqual(member.wait(), 0, member.output)
+                    self.assertIn("heard 3 others, of whom 3 have heard all of theirs", member.output)
+
+
+class SilentTest(traffic.TrafficTest):
+    build = BUILD
+
+    def test_a_host_that_does_not_answer_holds_up_no_traffic_with_another(self):
+        for way in WAYS:
+            with self.subTest(way):
+                server, driver = self.start(way, 2 * ROUNDS, silent="0a00004d")  # 10.0.0.77
+                self.finish(server, driver)
+                self.assertRegex(driver.output, r"silent: VBN_ERR_UNREACHABLE after [1-9]\d* replies: .*"
+                                 "the host of GID ::ffff:10.0.0.77 does not answer on the network of rxe0:1")
+
+
 class JavaTest(unittest.TestCase):
     def test_java_gets_its_messages_back_unchanged_and_reads_memory_over_rdma(self):
         tests = ROOT / "native-core" / "java" / "target" / "test-classes"

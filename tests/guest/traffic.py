@@ -10,6 +10,13 @@ SECONDS = 120
 ROUNDS = 40
 
 
+def elsewhere(address, ipv4):
+    """The address of a worker as another one's that is on the host of that IPv4 address, all in hexadecimal."""
+    uid_at = 16
+    other = address[:uid_at] + "4d" * 8 + address[uid_at + 16:]
+    return other.replace("ffff0a000001", "ffff" + ipv4)
+
+
 class TrafficTest(unittest.TestCase):
     """Needs `build`. Whatever happens: exactly once, in order, unchanged, or an error that names the cause."""
 
@@ -24,14 +31,15 @@ class TrafficTest(unittest.TestCase):
             if guest.alive():
                 guest.netem()
 
-    def start(self, way, rounds, settings=SETTINGS, limit=SECONDS):
-        """(server on a, driver on b) that have begun."""
+    def start(self, way, rounds, settings=SETTINGS, limit=SECONDS, silent=None):
+        """(server on a, driver on b) that have begun. silent: the driver connects to a host at that IPv4 address, too."""
         program = f"VBN_TL_ENABLE=self,{way} {settings} {self.build}/hosts_traffic"
         server = self.a.start(f"{program} serve", limit)
         server.wait_output("serving")
         words = re.search(r"^[0-9a-f]{40,} [0-9a-f]+$", server.output, re.M)
         self.assertIsNotNone(words, server.output)
-        driver = self.b.start(f"{program} drive {rounds} {words[0]}", limit)
+        other = "" if silent is None else elsewhere(words[0].split()[0], silent)
+        driver = self.b.start(f"{program} drive {rounds} {words[0]} {other}", limit)
         driver.wait_output("driving")
         return server, driver
 

@@ -74,6 +74,7 @@ typedef struct vbn_worker vbn_worker_t;
 typedef struct vbn_peer vbn_peer_t;
 typedef struct vbn_mem vbn_mem_t;
 typedef struct vbn_key vbn_key_t;
+typedef struct vbn_group vbn_group_t;
 
 typedef enum vbn_log_level { VBN_LOG_ERROR, VBN_LOG_WARN, VBN_LOG_INFO, VBN_LOG_DEBUG } vbn_log_level_t;
 
@@ -233,6 +234,25 @@ VBN_API vbn_status_t vbn_am_send(vbn_peer_t *peer, unsigned id, const void *head
  * still be pulled or dropped). Ends the remote handle when it returns >= 0. */
 VBN_API vbn_status_t vbn_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, size_t count, vbn_op_t *op);
 VBN_API void vbn_am_drop(vbn_am_remote_t *remote);
+
+/* ------------------------------------------------------------------------------------------ groups */
+
+/* Datagrams to many workers at once, by multicast of an RDMA device (transport ud). They may be lost, come twice, late or in
+ * any order, and nobody is told: for those who number and repeat. A member does not get its own. */
+
+/* source: vbn_peer_uid of the sender. data is valid during the call. Runs inside vbn_progress; may leave the group. */
+typedef void (*vbn_group_func_t)(void *arg, vbn_group_t *group, uint64_t source, const void *data, size_t length);
+
+/* Joins the group of this address, an IP multicast address of the port's kind ("239.1.2.3", "ff15::1"); members have one job
+ * key. Ends with vbn_group_leave or the worker. VBN_ERR_UNSUPPORTED: no transport has groups; VBN_ERR_INVALID: no such
+ * address, or joined already. */
+VBN_API vbn_status_t vbn_group_join(vbn_worker_t *worker, const char *address, vbn_group_func_t func, void *arg,
+                                    vbn_group_t **group_p);
+VBN_API void vbn_group_leave(vbn_group_t *group);
+/* Most bytes of a datagram. */
+VBN_API size_t vbn_group_most(const vbn_group_t *group);
+/* VBN_OK: taken, the buffers may be reused. VBN_BUSY: not taken; try again after vbn_progress. */
+VBN_API vbn_status_t vbn_group_send(vbn_group_t *group, const struct iovec *iov, size_t count);
 
 /* --------------------------------------------------------------------------------- tagged messages */
 

@@ -164,6 +164,7 @@ static void init_lists(link_engine_t *engine)
     list_init(&engine->dead_lanes);
     list_init(&engine->costly);
     list_init(&engine->natives);
+    list_init(&engine->groups);
     map_init(&engine->peers);
     mpool_init(&engine->nodes, sizeof(link_node_t), NODE_BLOCK, 0);
     wheel_init(&engine->wheel, link_now_ns(engine));
@@ -173,6 +174,7 @@ static void free_engine(link_engine_t *engine)
 {
     for (unsigned i = 0; i < engine->transport_count; i++)
         engine->transports[i].ops->close(engine->transports[i].iface);
+    link_group_close(engine);
     close_fd(engine->timer_fd);
     close_fd(engine->wake_fd);
     close_fd(engine->epoll_fd);

@@ -193,6 +193,7 @@ struct link_engine {
     list_link_t dead_lanes;
     list_link_t costly; /* lanes of peers over transports with TL_CAP_COSTLY */
     list_link_t natives; /* link_node_t.link of transfers of devices under way */
+    list_link_t groups;  /* struct vbn_group.link */
     mpool_t nodes;
     wheel_t wheel;
     vbn_peer_error_func_t lost_func;
@@ -225,6 +226,11 @@ static inline uint64_t link_now_ns(const link_engine_t *engine)
 /* Delay from the clock's now, also when the wheel has not been advanced for long. */
 void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns);
 vbn_status_t link_fork_check(const link_engine_t *engine);
+
+/* ------------------------------------------------------------------------------------- link_group.c */
+
+void link_group_rx(tl_group_t *group, uint64_t source, const void *payload, uint32_t bytes);
+void link_group_close(link_engine_t *engine); /* the transports are closed */
 
 /* -------------------------------------------------------------------------------------- link_wait.c */
 

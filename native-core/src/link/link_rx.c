@@ -223,5 +223,5 @@ void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine)
 {
     *upcalls = (tl_upcalls_t){.arg = engine, .accepted = on_accepted, .ready = on_ready, .rx = on_rx, .sink = on_sink,
                               .tx_done = on_tx_done, .tx_ready = on_tx_ready, .access_done = link_native_done,
-                              .ep_error = on_ep_error};
+                              .ep_error = on_ep_error, .group_rx = link_group_rx};
 }

@@ -40,6 +40,12 @@ typedef struct tl_ep {
     void *owner; /* the link layer's lane; set by connect()'s argument or by the accepted() upcall */
 } tl_ep_t;
 
+/* Membership in a multicast group. */
+typedef struct tl_group {
+    tl_iface_t *iface;
+    void *owner; /* the link layer's */
+} tl_group_t;
+
 /* One packet. header is always copied. Payload: see send(). */
 typedef struct tl_packet {
     const void *header;
@@ -76,6 +82,9 @@ typedef struct tl_upcalls {
     /* What access() took is done: read, or visible at the peer. After ep_error none comes: the link takes them back. */
     void (*access_done)(tl_ep_t *ep, void *cookie);
     void (*ep_error)(tl_ep_t *ep, vbn_status_t status, const char *text);
+    /* What another worker, of that uid, sent to a group joined here; may come twice, late or not at all. leave() may be called
+     * inside. */
+    void (*group_rx)(tl_group_t *group, uint64_t source, const void *payload, uint32_t bytes);
 } tl_upcalls_t;
 
 typedef struct tl_params {
@@ -98,6 +107,7 @@ enum {
     TL_CAP_BREAKS = 1u << 4, /* a connection may break while both workers live */
     TL_CAP_COSTLY = 1u << 5, /* connections take what a device is short of: peers start elsewhere and are promoted */
     TL_CAP_NATIVE = 1u << 6, /* expose(), access() and ring() work: devices read and write the peers' memory */
+    TL_CAP_GROUPS = 1u << 7, /* join(), leave() and cast() work: packets to many at once, unreliable */
 };
 
 typedef struct tl_caps {
@@ -105,6 +115,7 @@ typedef struct tl_caps {
     uint32_t packet_max;   /* header + payload bytes when READY */
     uint32_t eager_best;   /* payload up to which a message should go whole */
     uint32_t stream_chunk; /* best payload of a bulk packet */
+    uint32_t group_max;    /* TL_CAP_GROUPS: bytes of a packet to a group */
     uint32_t traffic;      /* TRAFFIC_AT(way): where its operations are counted */
     /* For the cost model, rough. What the host itself takes is added to latency and bandwidth from its own figures. */
     uint32_t latency_ns;   /* of a packet, beyond its handovers and system calls */
@@ -180,6 +191,12 @@ struct tl_ops {
      * peer's device ends the endpoint. They have no order among each other or with packets. */
     vbn_status_t (*access)(tl_ep_t *ep, const tl_access_t *access, uint32_t *taken_p);
     void (*ring)(tl_ep_t *ep);
+    /* TL_CAP_GROUPS only. A group is an IP multicast address, IPv4 as ::ffff:a.b.c.d. join: VBN_ERR_UNSUPPORTED when the port
+     * cannot have that one. close() leaves all. */
+    vbn_status_t (*join)(tl_iface_t *iface, const uint8_t address[16], void *owner, tl_group_t **group_p);
+    void (*leave)(tl_group_t *group);
+    /* To all other members, at most caps.group_max bytes, copied. VBN_BUSY: not taken, room after some progress. */
+    vbn_status_t (*cast)(tl_group_t *group, const struct iovec *iov, uint32_t iov_count);
 };
 
 extern const tl_ops_t tl_self_ops;

@@ -31,6 +31,17 @@ static void decode_datagram(const uint8_t *data, size_t size)
     require(memcmp(again, data, known) == 0);
 }
 
+static void decode_group(const uint8_t *data, size_t size)
+{
+    ud_group_prefix_t prefix;
+    uint8_t again[UD_GROUP_BYTES];
+    if (!ud_group_prefix_decode(data, (uint32_t)size, &prefix))
+        return;
+    require(prefix.source != 0 && verbs_gid_is_group(prefix.group));
+    ud_group_prefix_encode(&prefix, again);
+    require(size >= sizeof(again) && memcmp(again, data, sizeof(again)) == 0);
+}
+
 static void decode_signal(const uint8_t *data, size_t size)
 {
     rc_signal_t signal;
@@ -58,8 +69,8 @@ static void decode_message(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const decoders[])(const uint8_t *, size_t) = {decode_address, decode_datagram, decode_signal,
-                                                                decode_message};
+                                                                decode_message, decode_group};
     if (size > 0 && size < 16384)
-        decoders[data[0] % 4](data + 1, size - 1);
+        decoders[data[0] % 5](data + 1, size - 1);
     return 0;
 }

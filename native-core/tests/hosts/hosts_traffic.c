@@ -7,6 +7,8 @@
  *   put, get back, fetch-add per round ->    memory: word 0 counts rounds, the rest holds what was put
  *   END                    ------------->    answers BYE and ends
  *
+ * SILENT is the address of a host that does not answer: it is connected to on the way, and must hold nothing up.
+ *
  * Single-threaded. Status: 0 all was right, 1 something was wrong (told on standard error), 3 the peer was lost. */
 #include <poll.h>
 #include <stdbool.h>
@@ -279,7 +281,26 @@ static void wait_replies(uint64_t count)
     }
 }
 
-static int drive(uint64_t rounds, const char *address_text, const char *key_text)
+static uint64_t silent_since; /* replies before it was connected to */
+static int silent_lost;
+
+static void on_silent(void *arg, vbn_peer_t *peer, vbn_status_t status, const char *text)
+{
+    (void)arg, (void)peer;
+    printf("silent: %s after %llu replies: %s\n", vbn_status_name(status), (unsigned long long)(received - silent_since), text);
+    silent_lost = 1;
+}
+
+static void connect_silent(const char *address_text)
+{
+    uint8_t address[VBN_ADDRESS_MAX];
+    vbn_peer_t *peer;
+    silent_since = received;
+    if (vbn_connect(worker, address, read_hex(address_text, address, sizeof(address)), on_silent, NULL, &peer) < 0)
+        fail("connect to the silent host", 0);
+}
+
+static int drive(uint64_t rounds, const char *address_text, const char *key_text, const char *silent)
 {
     uint8_t address[VBN_ADDRESS_MAX], blob[VBN_KEY_MAX];
     char text[512];
@@ -297,8 +318,12 @@ static int drive(uint64_t rounds, const char *address_text, const char *key_text
             say("driving"); /* connected */
         if (round >= WINDOW)
             wait_replies(round - WINDOW);
+        if (round == WINDOW && silent != NULL)
+            connect_silent(silent);
     }
     wait_replies(rounds);
+    for (time_t end = time(NULL) + WAIT_S; silent != NULL && !silent_lost && time(NULL) < end;)
+        step();
     (void)vbn_explain(peer, text, sizeof(text));
     send_item(new_item(peer, 0, 0), END);
     for (time_t end = time(NULL) + WAIT_S; !ended && time(NULL) < end;)
@@ -313,9 +338,10 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "serve") == 0)
         return serve();
-    uint64_t rounds = argc == 5 && strcmp(argv[1], "drive") == 0 ? strtoull(argv[2], NULL, 10) : 0;
+    bool drives = (argc == 5 || argc == 6) && strcmp(argv[1], "drive") == 0;
+    uint64_t rounds = drives ? strtoull(argv[2], NULL, 10) : 0;
     if (rounds > 0 && rounds < MAX_ROUNDS)
-        return drive(rounds, argv[3], argv[4]);
-    fprintf(stderr, "usage: hosts_traffic serve | hosts_traffic drive ROUNDS ADDRESS KEY\n");
+        return drive(rounds, argv[3], argv[4], argc == 6 ? argv[5] : NULL);
+    fprintf(stderr, "usage: hosts_traffic serve | hosts_traffic drive ROUNDS ADDRESS KEY [SILENT]\n");
     return 2;
 }

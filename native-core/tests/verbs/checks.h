@@ -13,7 +13,7 @@ namespace verbs {
 inline void nothing_lives()
 {
     const fabric_counts_t &counts = fabric_counts;
-    MUST(counts.contexts + counts.pds + counts.mrs + counts.cqs + counts.srqs + counts.qps + counts.ahs + counts.cm_ids + counts.cm_channels == 0);
+    MUST(counts.contexts + counts.pds + counts.mrs + counts.cqs + counts.srqs + counts.qps + counts.ahs + counts.groups + counts.cm_ids + counts.cm_channels == 0);
     MUST(counts.overruns == 0 && counts.bad_memory == 0);
 }
 

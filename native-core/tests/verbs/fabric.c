@@ -2,6 +2,7 @@
  * fabric.c - the objects of the scripted libibverbs: made, changed, destroyed, counted. */
 #include <endian.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@ static unsigned device_count;
 static bool device_dead[DEVICES];
 static uint32_t next_number = 16;
 static uint64_t random_state;
+static _Atomic int neighbours[DEVICES]; /* enum fabric_neighbour; these three are read and changed by any thread */
+static _Atomic unsigned asked, asking;
 
 uint64_t fabric_random(void)
 {
@@ -135,11 +138,16 @@ static int close_device(struct ibv_context *base)
     return 0;
 }
 
+int fabric_read_pieces(void)
+{
+    return fabric_script.read_pieces != 0 ? (int)fabric_script.read_pieces : FABRIC_SGES;
+}
+
 static int query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
     (void)context;
     *attr = (struct ibv_device_attr){.phys_port_cnt = 1, .max_qp = 65536, .max_qp_wr = 16384, .max_sge = FABRIC_SGES,
-                                     .max_cqe = 32767, .max_srq_wr = 16384, .max_qp_rd_atom = 16,
+                                     .max_sge_rd = fabric_read_pieces(), .max_cqe = 32767, .max_srq_wr = 16384, .max_qp_rd_atom = 16,
                                      .max_qp_init_rd_atom = 16, .max_mr_size = UINT64_MAX};
     return 0;
 }
@@ -408,6 +416,8 @@ static int modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 static int destroy_qp(struct ibv_qp *base)
 {
     fabric_qp_t *qp = (fabric_qp_t *)base;
+    if (qp->group_count > 0)
+        return EBUSY;
     fabric_counts.hasty += qp->srq != NULL && base->state != IBV_QPS_ERR && base->state > IBV_QPS_INIT;
     fabric_drop_requests(qp);
     fabric_drop_receives(&qp->own);
@@ -418,14 +428,44 @@ static int destroy_qp(struct ibv_qp *base)
     return 0;
 }
 
+void fabric_set_neighbour(unsigned device, enum fabric_neighbour how)
+{
+    neighbours[device] = how;
+}
+
+unsigned fabric_asked(void)
+{
+    return asked;
+}
+
+unsigned fabric_asking(void)
+{
+    return asking;
+}
+
+/* The last byte of a GID is one more than the device. */
+static bool answers(const struct ibv_ah_attr *attr)
+{
+    unsigned device = attr->is_global ? attr->grh.dgid.raw[15] - 1u : DEVICES;
+    asked++;
+    asking++;
+    while (device < DEVICES && neighbours[device] == FABRIC_HELD)
+        usleep(500);
+    asking--;
+    return device >= DEVICES || neighbours[device] == FABRIC_ANSWERS;
+}
+
+/* Any thread. */
 static struct ibv_ah *create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
-    fabric_counts.ah_attempts++;
-    if (fabric_script.ah_silent) {
+    if (!answers(attr)) {
         errno = ETIMEDOUT;
         return NULL;
     }
-    fabric_ah_t *ah = make(sizeof(*ah), &fabric_counts.ahs);
+    fabric_ah_t *ah = calloc(1, sizeof(*ah));
+    if (ah == NULL)
+        abort();
+    __atomic_add_fetch(&fabric_counts.ahs, 1, __ATOMIC_RELAXED);
     ah->ah.context = pd->context;
     ah->ah.pd = pd;
     ah->route = *attr;
@@ -450,7 +490,7 @@ static int destroy_ah(struct ibv_ah *ah)
 {
     fabric_counts.bad_memory += is_named(ah);
     free(ah);
-    fabric_counts.ahs--;
+    __atomic_sub_fetch(&fabric_counts.ahs, 1, __ATOMIC_RELAXED);
     return 0;
 }
 
@@ -556,7 +596,7 @@ static const verbs_api_t API = {
     .create_cq = create_cq, .destroy_cq = destroy_cq, .get_cq_event = get_cq_event, .ack_cq_events = ack_cq_events,
     .create_srq = create_srq, .destroy_srq = destroy_srq, .create_qp = create_qp, .extended_qp = extended_qp,
     .modify_qp = modify_qp, .destroy_qp = destroy_qp, .create_ah = create_ah, .destroy_ah = destroy_ah,
-    .get_async_event = get_async_event, .ack_async_event = ack_async_event, .event_text = event_text,
+    .attach_group = fabric_attach_group, .detach_group = fabric_detach_group, .get_async_event = get_async_event, .ack_async_event = ack_async_event, .event_text = event_text,
     .status_text = status_text,
 };
 
@@ -565,6 +605,9 @@ void fabric_install(unsigned count)
     memset(&fabric_script, 0, sizeof(fabric_script));
     memset(&fabric_counts, 0, sizeof(fabric_counts));
     memset(device_dead, 0, sizeof(device_dead));
+    for (unsigned i = 0; i < DEVICES; i++)
+        fabric_set_neighbour(i, FABRIC_ANSWERS);
+    asked = 0;
     fabric_script.inline_max = 128;
     random_state = 0;
     device_count = count < DEVICES ? count : DEVICES;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fabric.h - a libibverbs of our own within one process: devices, queue pairs and completion queues that work as the
- * specification says, between all contexts of the process, and fail as a script says. One thread.
+ * specification says, between all contexts of the process, and fail as a script says. One thread; address handles also from
+ * others.
  *
  * Requests are carried out when a completion queue is polled, never inside a post. Every address is checked against the
  * memory registered with its key, so a wrong key or a buffer freed too early is a completion with an error. */
@@ -32,11 +33,11 @@ typedef struct fabric_script {
     unsigned port_state;       /* ibv_port_state; 0: active */
     unsigned moved[2];         /* other than 0: that device has other GIDs and another LID */
     bool no_address[2];        /* that device has no GID */
-    bool ah_silent;  /* hosts do not answer: address handles fail with ETIMEDOUT */
-    bool iwarp;      /* no datagrams, connections by rdma_cm; at 127.0.0.1 (fab0) and 127.0.0.2 */
+    bool iwarp;      /* no datagrams, connections by rdma_cm; as with infiniband at 127.0.0.1 (fab0) and 127.0.0.2 */
     bool cm_fails;   /* attempts by rdma_cm end with this event instead */
     unsigned cm_event; /* rdma_cm_event_type */
     bool cm_forged;  /* calls by rdma_cm come with a wrong mac */
+    unsigned read_pieces;      /* places that a read may fill; 0: as many as other requests may name */
     unsigned pkey;             /* of index 0, other than the usual 0xFFFF */
 } fabric_script_t;
 
@@ -49,9 +50,9 @@ typedef struct fabric_counts {
     uint64_t reads, writes, atomics; /* carried out */
     uint64_t most_reads; /* of a queue pair, posted and not done */
     uint64_t hasty;      /* connections destroyed while a receive of their SRQ might be in hand */
-    uint64_t ah_attempts;
     uint64_t cm_options; /* ids of rdma_cm that were given a traffic class */
     uint64_t cm_ids, cm_channels; /* alive */
+    uint64_t groups; /* memberships alive */
     uint64_t contexts, pds, mrs, cqs, srqs, qps, ahs; /* alive */
     uint64_t most_qps;
     uint64_t device_bytes[2]; /* of requests carried out */
@@ -66,7 +67,14 @@ void fabric_remove(void);
 void fabric_kill_device(unsigned device); /* DEVICE_FATAL, every queue pair fails */
 void fabric_port_event(unsigned device, bool up);
 void fabric_event(unsigned device, unsigned type); /* ibv_event_type */
+/* What the host at that device's addresses does when asked for its hardware address: answers; not for now; not, and the time
+ * is up. Changes also what is being asked. Any thread. */
+enum fabric_neighbour { FABRIC_ANSWERS, FABRIC_HELD, FABRIC_SILENT };
+void fabric_set_neighbour(unsigned device, enum fabric_neighbour how);
+unsigned fabric_asked(void);   /* address handles so far */
+unsigned fabric_asking(void);  /* in the making */
 unsigned fabric_connections_with(uint64_t bytes); /* RC queue pairs alive that have carried so many */
+void fabric_inject(const void *bytes, unsigned length); /* a datagram of somebody who knows the Q_Key, to all members of groups */
 void fabric_forget_connections(void); /* nobody is told: what is sent over them is not answered */
 void fabric_break_all_connections(unsigned status); /* all RC queue pairs fail */
 

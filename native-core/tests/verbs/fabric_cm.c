@@ -68,6 +68,25 @@ static void notify(fabric_id_t *to, enum rdma_cm_event_type type, int status, co
     (void)wrote;
 }
 
+/* The group has a LID and a GID of the address's last bytes. */
+static int join_group(struct rdma_cm_id *id, struct sockaddr *address, void *context)
+{
+    const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address;
+    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)(const void *)address;
+    const uint8_t *bytes = address->sa_family == AF_INET ? (const uint8_t *)&in->sin_addr : in6->sin6_addr.s6_addr + 12;
+    bool refused = fabric_script.cm_fails && fabric_script.cm_event == RDMA_CM_EVENT_MULTICAST_ERROR;
+    (void)context;
+    notify(of(id), refused ? RDMA_CM_EVENT_MULTICAST_ERROR : RDMA_CM_EVENT_MULTICAST_JOIN, refused ? -EACCES : 0, NULL);
+    struct rdma_event_channel *channel = id->channel;
+    struct rdma_cm_event *event = &container_of(((fabric_channel_t *)channel)->events.prev, fabric_notice_t, link)->event;
+    event->param.ud = (struct rdma_ud_param){.qp_num = 0xFFFFFF, .qkey = 0x01234567,
+                                             .ah_attr = {.is_global = 1, .dlid = (uint16_t)(0xC000 + bytes[3]), .port_num = 1}};
+    event->param.ud.ah_attr.grh.dgid.raw[0] = 0xFF;
+    event->param.ud.ah_attr.grh.dgid.raw[1] = 0x12;
+    memcpy(event->param.ud.ah_attr.grh.dgid.raw + 12, bytes, 4);
+    return 0;
+}
+
 static int get_event(struct rdma_event_channel *base, struct rdma_cm_event **event)
 {
     fabric_channel_t *channel = (fabric_channel_t *)base;
@@ -167,7 +186,7 @@ static int device_at(const struct sockaddr *at)
     const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)at;
     uint32_t address = be32toh(in->sin_addr.s_addr);
     for (unsigned i = 0; at->sa_family == AF_INET && i < 2; i++)
-        if (address == (fabric_script.iwarp ? 0x7F000001u + i : 0x0A000001u + i + (fabric_script.moved[i] << 8)))
+        if (address == (fabric_script.iwarp || fabric_script.infiniband ? 0x7F000001u + i : 0x0A000001u + i + (fabric_script.moved[i] << 8)))
             return (int)i;
     return -1;
 }
@@ -363,5 +382,5 @@ const verbs_cm_t fabric_cm = {
     .create_channel = create_channel, .destroy_channel = destroy_channel, .create_id = create_id, .destroy_id = destroy_id,
     .set_option = set_option, .bind_addr = bind_addr, .listen = cm_listen, .resolve_addr = resolve_addr,
     .resolve_route = resolve_route, .init_qp_attr = init_qp_attr, .connect = cm_connect, .establish = establish,
-    .accept = cm_accept, .reject = cm_reject, .disconnect = cm_disconnect, .get_event = get_event, .ack_event = ack_event,
+    .join_group = join_group, .accept = cm_accept, .reject = cm_reject, .disconnect = cm_disconnect, .get_event = get_event, .ack_event = ack_event,
 };

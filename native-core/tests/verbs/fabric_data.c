@@ -8,6 +8,7 @@
 #include "fabric_private.h"
 
 #define GRH_BYTES 40u
+#define MULTICAST_QPN 0xFFFFFFu
 
 /* ----------------------------------------------------------------------------------------- completions */
 
@@ -177,6 +178,25 @@ static bool place(fabric_qp_t *to, const uint8_t *bytes, uint32_t length, uint32
     return true;
 }
 
+bool fabric_place_datagram(fabric_qp_t *to, const void *bytes, uint32_t length)
+{
+    bool takes = to->qp.qp_base.state >= IBV_QPS_RTR && to->qp.qp_base.state <= IBV_QPS_RTS && !list_empty(&to->own.receives);
+    return takes && place(to, bytes, length, GRH_BYTES);
+}
+
+static void send_to_group(const fabric_request_t *request, const uint8_t *bytes, uint32_t length)
+{
+    const union ibv_gid *gid = &((const fabric_ah_t *)request->wr.wr.ud.ah)->route.grh.dgid;
+    size_t cursor = 0;
+    for (fabric_qp_t *to; (to = map_next(&fabric_qps, &cursor, NULL)) != NULL;) {
+        if (to->qp.qp_base.qp_type != IBV_QPT_UD || to->qkey != request->wr.wr.ud.remote_qkey || !fabric_in_group(to, gid))
+            continue;
+        unsigned times = fabric_lucky(fabric_script.drop_ppm) ? 0 : fabric_lucky(fabric_script.double_ppm) ? 2 : 1;
+        while (times-- > 0)
+            (void)fabric_place_datagram(to, bytes, length);
+    }
+}
+
 static enum ibv_wc_status send_datagram(fabric_qp_t *qp, const fabric_request_t *request, const uint8_t *bytes,
                                         uint32_t length)
 {
@@ -184,6 +204,10 @@ static enum ibv_wc_status send_datagram(fabric_qp_t *qp, const fabric_request_t 
     unsigned times = fabric_lucky(fabric_script.double_ppm) ? 2 : 1;
     if (fabric_script.link_down)
         return IBV_WC_LOC_QP_OP_ERR;
+    if (request->wr.wr.ud.remote_qpn == MULTICAST_QPN) {
+        send_to_group(request, bytes, length);
+        return IBV_WC_SUCCESS;
+    }
     if (to == NULL || to->qp.qp_base.qp_type != IBV_QPT_UD || to->qkey != request->wr.wr.ud.remote_qkey ||
         to->qp.qp_base.state < IBV_QPS_RTR || to->qp.qp_base.state > IBV_QPS_RTS ||
         !fabric_is_at(to->qp.qp_base.context, &((const fabric_ah_t *)request->wr.wr.ud.ah)->route) ||
@@ -313,7 +337,8 @@ static void count_reads(const fabric_qp_t *qp)
 static int take(fabric_qp_t *qp, const struct ibv_send_wr *wr, list_link_t *to)
 {
     fabric_request_t *request = calloc(1, sizeof(*request));
-    if (request == NULL || wr->num_sge > FABRIC_SGES || qp->qp.qp_base.state < IBV_QPS_RTS || qp->used == qp->max) {
+    int most = wr->opcode == IBV_WR_RDMA_READ ? fabric_read_pieces() : FABRIC_SGES;
+    if (request == NULL || wr->num_sge > most || qp->qp.qp_base.state < IBV_QPS_RTS || qp->used == qp->max) {
         free(request);
         return ENOMEM;
     }

@@ -10,6 +10,7 @@
 
 #define FABRIC_SGES 8
 #define FABRIC_EVENTS 64u
+#define FABRIC_GROUPS 8u
 
 typedef struct fabric_context {
     list_link_t link;
@@ -72,6 +73,8 @@ typedef struct fabric_qp {
     uint32_t qkey, dest;
     int access;
     uint64_t bytes; /* of requests carried out */
+    union ibv_gid groups[FABRIC_GROUPS]; /* that it is attached to */
+    unsigned group_count;
 } fabric_qp_t;
 
 extern fabric_context_t *fabric_contexts[16];
@@ -83,13 +86,20 @@ extern const struct verbs_cm fabric_cm; /* fabric_cm.c */
 struct ibv_device *fabric_device(unsigned device);
 uint64_t fabric_random(void);
 bool fabric_lucky(unsigned ppm);
+int fabric_read_pieces(void);
 bool fabric_is_at(const struct ibv_context *context, const struct ibv_ah_attr *route);
 static inline fabric_context_t *fabric_context_of(struct ibv_context *context)
 {
     return container_of(verbs_get_ctx(context), fabric_context_t, v);
 }
 
+/* fabric_group.c */
+int fabric_attach_group(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+int fabric_detach_group(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+bool fabric_in_group(const fabric_qp_t *qp, const union ibv_gid *gid);
+
 /* fabric_data.c */
+bool fabric_place_datagram(fabric_qp_t *to, const void *bytes, uint32_t length); /* if it takes any now */
 int fabric_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int fabric_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int fabric_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);

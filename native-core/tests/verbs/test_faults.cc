@@ -190,21 +190,39 @@ TEST(VerbsFaults, an_idle_connection_that_is_dead_is_noticed_by_the_keepalive)
         });
 }
 
-/* The kernel takes a second to say so, and the worker waits for it. */
-TEST(VerbsFaults, a_host_that_does_not_answer_is_named_and_not_asked_again_at_each_attempt)
+/* The documented loop of a worker that sleeps. True: both slept. */
+bool step(multi::Pair &pair, int ms)
 {
-    for (const char *way : {"rc", "ud"})
-        in_fabric(1, [&] {
-            Half a, b;
-            MUST(a.open(way) == VBN_OK && b.open(way) == VBN_OK);
-            fabric_script.ah_silent = true;
-            for (unsigned i = 0; i < 50; i++)
-                MUST(a.connect(b) < 0 && says(vbn_error_text(), "GID ::ffff:10.0.0.1 does not answer"));
-            MUST(fabric_counts.ah_attempts < 10);
-            fabric_script.ah_silent = false;
-            a.close();
-            b.close();
-        });
+    pollfd fds[2] = {{vbn_event_fd(pair.a.worker), POLLIN, 0}, {vbn_event_fd(pair.b.worker), POLLIN, 0}};
+    if (vbn_progress(pair.a.worker) + vbn_progress(pair.b.worker) > 0 || vbn_arm(pair.a.worker) != VBN_OK ||
+        vbn_arm(pair.b.worker) != VBN_OK)
+        return false;
+    (void)poll(fds, 2, ms);
+    return true;
+}
+
+/* No link.resume_timeout, nothing beside rc; workers that sleep. */
+TEST(VerbsFaults, connections_without_anything_beside_them_are_tried_while_idle_and_end_when_they_are_dead)
+{
+    in_fabric(1, [] {
+        setenv("VBN_LINK_KEEPALIVE", "100ms", 1);
+        multi::Pair pair("rc");
+        Traffic traffic(pair);
+        traffic.burst(30);
+        auto late = [end = multi::Clock::now() + std::chrono::seconds(20)] { return multi::Clock::now() > end; };
+        uint64_t requests = fabric_counts.requests;
+        while (fabric_counts.requests < requests + 16 && !late())
+            (void)step(pair, 1000);
+        MUST(fabric_counts.requests >= requests + 16);
+        traffic.burst(30); /* it lives */
+        fabric_forget_connections();
+        unsigned slept = 0;
+        while (pair.a.lost == VBN_OK && !late())
+            slept += step(pair, 1000);
+        MUST(pair.a.lost == VBN_ERR_PEER_LOST && says(pair.a.text + pair.b.log, "no answer within 7 tries"));
+        MUST(slept < 100); /* woken for a reason */
+        pair.close();
+    });
 }
 
 TEST(VerbsFaults, unequal_mtus_are_named_at_connect)

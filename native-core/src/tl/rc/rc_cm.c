@@ -216,7 +216,7 @@ static const char *why_failed(const notice_t *notice)
 
 static void resolved(rc_iface_t *iface, rc_ep_t *ep)
 {
-    if (!rc_cm_is_ours(iface, ep->cm))
+    if (!verbs_cm_is_of(ep->cm, &iface->verbs.port))
         rc_ep_fail(ep, "the way to the peer's address leads over another device (ip route)");
     else if (iface->cm.api->resolve_route(ep->cm, RESOLVE_MS) != 0)
         rc_ep_fail(ep, "there is no path to the peer's port");

@@ -40,13 +40,6 @@ void rc_cm_from_socket(const struct sockaddr *at, verbs_address_t *address)
     address->qpn = be16toh(in6->sin6_port);
 }
 
-bool rc_cm_is_ours(const rc_iface_t *iface, const struct rdma_cm_id *id)
-{
-    const verbs_port_t *port = &iface->verbs.port;
-    return id->verbs != NULL && id->port_num == port->number &&
-           strcmp(port->api->get_device_name(id->verbs->device), port->api->get_device_name(port->context->device)) == 0;
-}
-
 /* Listens at this address if it is one of the port. */
 static bool listen_at(rc_iface_t *iface, const verbs_address_t *address)
 {
@@ -56,7 +49,7 @@ static bool listen_at(rc_iface_t *iface, const verbs_address_t *address)
     if (cm->api->create_id(cm->channel, &id, iface, RDMA_PS_TCP) != 0)
         return false;
     rc_cm_to_socket(address, &at);
-    if (cm->api->bind_addr(id, (struct sockaddr *)&at) != 0 || !rc_cm_is_ours(iface, id) ||
+    if (cm->api->bind_addr(id, (struct sockaddr *)&at) != 0 || !verbs_cm_is_of(id, &iface->verbs.port) ||
         cm->api->listen(id, BACKLOG) != 0) {
         (void)cm->api->destroy_id(id);
         return false;

@@ -218,6 +218,16 @@ static void fail_all(rc_iface_t *iface, const char *why)
         rc_ep_fail(container_of(link, rc_ep_t, link), why);
 }
 
+/* Their host does not answer. */
+static void fail_unreached(rc_iface_t *iface)
+{
+    list_for_each(link, &iface->eps) {
+        rc_ep_t *ep = container_of(link, rc_ep_t, link);
+        if (ep->route != NULL && ep->route->problem != NULL)
+            rc_ep_fail(ep, ep->route->problem);
+    }
+}
+
 static unsigned take_events(rc_iface_t *iface)
 {
     verbs_port_t *port = &iface->verbs.port;
@@ -323,6 +333,8 @@ static unsigned rc_progress(tl_iface_t *base)
     }
     if (UNLIKELY(iface->tick_ns != 0))
         tick(iface);
+    if (UNLIKELY(iface->verbs.datagram.unsettled) && verbs_routes_look(&iface->verbs.datagram))
+        fail_unreached(iface);
     if (!list_empty(&iface->news))
         events += tell_news(iface);
     for (; count < PACKETS_PER_PROGRESS && (wc = verbs_cq_next(&iface->verbs.cq)) != NULL; count++)
@@ -340,7 +352,7 @@ static vbn_status_t rc_arm(tl_iface_t *base)
 {
     rc_iface_t *iface = rc_iface_of(base);
     verbs_places_look(&iface->places);
-    if (!list_empty(&iface->news) || take_events(iface) > 0 || iface->verbs.port.moved ||
+    if (!list_empty(&iface->news) || iface->verbs.datagram.failed || take_events(iface) > 0 || iface->verbs.port.moved ||
         (iface->verbs.port.dead && !iface->told_dead))
         return VBN_BUSY;
     return verbs_cq_arm(&iface->verbs.cq);

@@ -48,13 +48,20 @@ vbn_status_t rc_native_expose(tl_ep_t *base, uint64_t key_handle, mem_exposed_t 
     return mem_expose(iface->params.memory, &iface->device, key_handle, exposed_p);
 }
 
+/* Some devices scatter what they read to fewer places than they gather from. */
+static int pieces_most(const rc_iface_t *iface, bool write)
+{
+    int most = iface->verbs.port.limits.max_sge_rd;
+    return write || most >= VERBS_SGES ? VERBS_SGES : most > 1 ? most : 1;
+}
+
 /* Pieces of the request that may stay where they are: their number, and bytes. */
 static int in_place(rc_iface_t *iface, const tl_access_t *access, struct ibv_sge *sges, uint32_t *bytes_p)
 {
     uint32_t most = iface->verbs.port.message_max < ACCESS_MOST ? iface->verbs.port.message_max : ACCESS_MOST;
-    int count = 0;
+    int count = 0, pieces = pieces_most(iface, access->write);
     *bytes_p = 0;
-    for (uint32_t i = 0; i < access->iov_count && count < VERBS_SGES && *bytes_p < most; i++) {
+    for (uint32_t i = 0; i < access->iov_count && count < pieces && *bytes_p < most; i++) {
         const struct iovec *iov = &access->iov[i];
         uint32_t length = iov->iov_len < most - *bytes_p ? (uint32_t)iov->iov_len : most - *bytes_p;
         sges[count] = (struct ibv_sge){.addr = (uintptr_t)iov->iov_base, .length = length};

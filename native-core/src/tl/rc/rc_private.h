@@ -142,7 +142,6 @@ void rc_cm_close(rc_ep_t *ep);
 vbn_status_t rc_cm_open(rc_iface_t *iface);
 vbn_status_t rc_cm_listen(rc_iface_t *iface); /* also again, when the port's address has changed */
 void rc_cm_shut(rc_iface_t *iface);
-bool rc_cm_is_ours(const rc_iface_t *iface, const struct rdma_cm_id *id); /* of our port */
 void rc_cm_to_socket(const verbs_address_t *address, struct sockaddr_storage *at);
 void rc_cm_from_socket(const struct sockaddr *at, verbs_address_t *address);
 

@@ -53,8 +53,8 @@ void rc_signal_send(rc_ep_t *ep, unsigned flags)
         ep->repeat_ns = os_now_ns() + RC_REPEAT_NS;
         rc_tick_soon(iface);
     }
-    if (datagram->broken || iface->verbs.cm)
-        return; /* repeated later; or they wait for the connection */
+    if (iface->verbs.cm || datagram->broken || ep->route->ah == NULL)
+        return; /* they wait for the connection; or are repeated later */
     verbs_slot_t *slot = verbs_sq_take(&datagram->sq, RC_SIGNAL_BYTES + TL_SIGNAL_MAX);
     if (slot == NULL)
         return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ud_ep.c - life of an endpoint, and sending. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +95,9 @@ void ud_ep_tell(ud_ep_t *ep)
 {
     const tl_upcalls_t *up = &ud_iface_of(ep->base.iface)->params.upcalls;
     if (ep->failed != NULL) {
-        up->ep_error(&ep->base, VBN_ERR_PEER_LOST, ep->failed);
+        char text[512]; /* the route, and its text, go with the endpoint */
+        (void)snprintf(text, sizeof(text), "%s", ep->failed);
+        up->ep_error(&ep->base, ep->failed == ep->route->problem ? VBN_ERR_UNREACHABLE : VBN_ERR_PEER_LOST, text);
         return;
     }
     if (ep->tell_ready) {
@@ -150,8 +153,8 @@ vbn_status_t ud_ep_send(tl_ep_t *base, const tl_packet_t *packet)
     if (packet->header_bytes > TL_HEADER_MAX || packet->payload_bytes > iface->caps.packet_max - packet->header_bytes ||
         (first && packet->header_bytes + packet->payload_bytes > TL_SIGNAL_MAX))
         return refuse(iface, packet);
-    if (datagram->broken)
-        return VBN_OK; /* lost, as anything sent while the link is down */
+    if (datagram->broken || ep->route->ah == NULL)
+        return VBN_OK; /* lost, as anything sent while the link is down or the neighbour is being asked for */
     verbs_slot_t *slot = verbs_sq_take(&datagram->sq, UD_FIRST_BYTES + 16 + packet->header_bytes + packet->payload_bytes);
     if (slot == NULL)
         return busy(iface, ep);

@@ -13,7 +13,8 @@ static const verbs_sizes_t SIZES = {.datagrams = 1024, .slots = 2 * VERBS_DEPTH,
 static void fill_caps(ud_iface_t *iface)
 {
     uint32_t most = iface->verbs.port.address.mtu - UD_OVERHEAD;
-    iface->caps = (tl_caps_t){.flags = TL_CAP_COPIES, .packet_max = most, .eager_best = most - TL_HEADER_MAX,
+    iface->caps = (tl_caps_t){.flags = TL_CAP_COPIES | TL_CAP_GROUPS, .packet_max = most,
+                              .group_max = iface->verbs.port.address.mtu - UD_GROUP_BYTES, .eager_best = most - TL_HEADER_MAX,
                               .stream_chunk = most - TL_HEADER_MAX, .traffic = TRAFFIC_AT(TRAFFIC_UD),
                               .latency_ns = 2000, .mbytes_per_s = 3000, .copies = 2};
 }
@@ -29,6 +30,7 @@ static vbn_status_t ud_open(const tl_params_t *params, tl_iface_t **iface_p)
     list_init(&iface->news);
     list_init(&iface->blocked);
     list_init(&iface->dead);
+    list_init(&iface->groups);
     map_init(&iface->by_id);
     map_init(&iface->by_remote);
     vbn_status_t status = verbs_iface_open(&iface->verbs, params, &SIZES);
@@ -49,6 +51,7 @@ static void ud_close(tl_iface_t *base)
     ud_ep_free_dead(&iface->dead);
     map_free(&iface->by_id);
     map_free(&iface->by_remote);
+    ud_group_close(iface);
     verbs_iface_close(&iface->verbs);
     free(iface);
 }
@@ -98,7 +101,8 @@ static void deliver(ud_iface_t *iface, const uint8_t *bytes, uint32_t length)
     ud_prefix_t prefix;
     uint32_t header_at, payload_at;
     if (!ud_prefix_decode(bytes, length, &prefix, &header_at, &payload_at)) {
-        counter_add(iface->params.counters, COUNTER_BAD_FRAMES, 1);
+        if (!ud_group_receive(iface, bytes, length))
+            counter_add(iface->params.counters, COUNTER_BAD_FRAMES, 1);
         return;
     }
     ud_ep_t *ep = receiver(iface, &prefix);
@@ -133,6 +137,18 @@ static void fail_all(ud_iface_t *iface, const char *why)
     list_for_each(link, &iface->eps) {
         ud_ep_t *ep = container_of(link, ud_ep_t, link);
         ep->failed = why;
+        ud_ep_add_news(ep);
+    }
+}
+
+/* Their host does not answer. */
+static void fail_unreached(ud_iface_t *iface)
+{
+    list_for_each(link, &iface->eps) {
+        ud_ep_t *ep = container_of(link, ud_ep_t, link);
+        if (ep->route->problem == NULL)
+            continue;
+        ep->failed = ep->route->problem;
         ud_ep_add_news(ep);
     }
 }
@@ -184,8 +200,12 @@ static unsigned ud_progress(tl_iface_t *base)
     if (iface->in_progress)
         return 0;
     iface->in_progress = true;
-    if (verbs_iface_look(&iface->verbs))
+    if (verbs_iface_look(&iface->verbs)) {
         events += take_events(iface);
+        ud_group_look(iface);
+    }
+    if (UNLIKELY(iface->verbs.datagram.unsettled) && verbs_routes_look(&iface->verbs.datagram))
+        fail_unreached(iface);
     if (!list_empty(&iface->news))
         events += tell_news(iface);
     events += receive(iface);
@@ -194,8 +214,10 @@ static unsigned ud_progress(tl_iface_t *base)
         verbs_datagram_restart(&iface->verbs.datagram);
     if (UNLIKELY(!list_empty(&iface->blocked)))
         wake_blocked(iface);
-    if (UNLIKELY(iface->verbs.port.moved) && verbs_iface_moved(&iface->verbs))
+    if (UNLIKELY(iface->verbs.port.moved) && verbs_iface_moved(&iface->verbs)) {
         fail_all(iface, iface->verbs.port.news);
+        ud_group_renew(iface);
+    }
     if (UNLIKELY(iface->verbs.port.dead))
         tell_dead(iface);
     iface->in_progress = false;
@@ -207,7 +229,8 @@ static unsigned ud_progress(tl_iface_t *base)
 static vbn_status_t ud_arm(tl_iface_t *base)
 {
     ud_iface_t *iface = ud_iface_of(base);
-    if (!list_empty(&iface->news) || take_events(iface) > 0)
+    ud_group_look(iface);
+    if (!list_empty(&iface->news) || iface->verbs.datagram.failed || take_events(iface) > 0)
         return VBN_BUSY;
     if (iface->verbs.port.moved || (iface->verbs.port.dead && !iface->told_dead))
         return VBN_BUSY;
@@ -234,4 +257,7 @@ const tl_ops_t tl_ud_ops = {
     .trust = ud_ep_trust,
     .disconnect = ud_ep_disconnect,
     .send = ud_ep_send,
+    .join = ud_group_join,
+    .leave = ud_group_leave,
+    .cast = ud_group_cast,
 };

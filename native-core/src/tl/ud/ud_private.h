@@ -12,7 +12,14 @@
 
 #include "base/list.h"
 #include "tl/ud/ud_wire.h"
+#include "tl/verbs/verbs_group.h"
 #include "tl/verbs/verbs_iface.h"
+
+typedef struct ud_group {
+    tl_group_t base;
+    list_link_t link; /* iface->groups */
+    verbs_group_t verbs;
+} ud_group_t;
 
 typedef struct ud_iface {
     tl_iface_t base;
@@ -23,6 +30,7 @@ typedef struct ud_iface {
     list_link_t news;
     list_link_t blocked;
     list_link_t dead; /* freed after progress */
+    list_link_t groups; /* ud_group_t */
     map_t by_id, by_remote;
     bool in_progress, told_dead;
 } ud_iface_t;
@@ -53,5 +61,14 @@ vbn_status_t ud_ep_connect(tl_iface_t *base, const void *address, size_t length,
 vbn_status_t ud_ep_trust(tl_ep_t *base);
 void ud_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns);
 vbn_status_t ud_ep_send(tl_ep_t *base, const tl_packet_t *packet);
+
+/* ud_group.c */
+vbn_status_t ud_group_join(tl_iface_t *base, const uint8_t address[16], void *owner, tl_group_t **group_p);
+void ud_group_leave(tl_group_t *base);
+vbn_status_t ud_group_cast(tl_group_t *base, const struct iovec *iov, uint32_t iov_count);
+bool ud_group_receive(ud_iface_t *iface, const uint8_t *bytes, uint32_t length); /* false: not such a datagram */
+void ud_group_close(ud_iface_t *iface);
+void ud_group_look(ud_iface_t *iface);
+void ud_group_renew(ud_iface_t *iface); /* the port's address has changed */
 
 #endif

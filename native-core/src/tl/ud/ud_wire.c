@@ -7,6 +7,7 @@
 #include "base/endian.h"
 
 #define FLAG_FIRST 1u
+#define FLAG_GROUP 2u
 
 uint32_t ud_prefix_encode(const ud_prefix_t *prefix, uint8_t *bytes)
 {
@@ -39,4 +40,23 @@ bool ud_prefix_decode(const uint8_t *bytes, uint32_t length, ud_prefix_t *prefix
         return false;
     return !prefix->first ||
            verbs_address_decode(bytes + UD_PREFIX_BYTES, VERBS_ADDRESS_BYTES, &prefix->address) == VBN_OK;
+}
+
+void ud_group_prefix_encode(const ud_group_prefix_t *prefix, uint8_t bytes[UD_GROUP_BYTES])
+{
+    memset(bytes, 0, 8);
+    bytes[0] = UD_VERSION;
+    bytes[1] = FLAG_GROUP;
+    le_put_u64(bytes + 8, prefix->source);
+    memcpy(bytes + 16, prefix->group, sizeof(prefix->group));
+}
+
+bool ud_group_prefix_decode(const uint8_t *bytes, uint32_t length, ud_group_prefix_t *prefix)
+{
+    static const uint8_t start[8] = {UD_VERSION, FLAG_GROUP};
+    if (length < UD_GROUP_BYTES || memcmp(bytes, start, sizeof(start)) != 0)
+        return false;
+    prefix->source = le_get_u64(bytes + 8);
+    memcpy(prefix->group, bytes + 16, sizeof(prefix->group));
+    return prefix->source != 0 && verbs_gid_is_group(prefix->group);
 }

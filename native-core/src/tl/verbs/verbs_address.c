@@ -9,11 +9,16 @@
 #include "base/endian.h"
 
 #define KIND_CM 2u
-#define LID_MULTICAST 0xC000u
+
+static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+
+bool verbs_gid_is_group(const uint8_t gid[16])
+{
+    return gid[0] == 0xFF || (memcmp(gid, mapped, sizeof(mapped)) == 0 && (gid[12] & 0xF0) == 0xE0);
+}
 
 verbs_gid_kind_t verbs_gid_kind(const uint8_t gid[16])
 {
-    static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
     static const uint8_t zero[16];
     if (memcmp(gid, zero, 16) == 0 || memcmp(gid + 8, zero, 8) == 0 || gid[0] == 0xFF)
         return VERBS_GID_NONE;
@@ -72,7 +77,7 @@ vbn_status_t verbs_address_decode(const void *bytes, size_t length, verbs_addres
         return err_set(VBN_ERR_PROTOCOL, "verbs address names queue pair %u with datagrams of %u bytes", address.qpn,
                        address.mtu);
     bool valid = address.ethernet ? address.lid == 0 && verbs_gid_kind(address.gid) != VERBS_GID_NONE
-                                  : address.lid > 0 && address.lid < LID_MULTICAST;
+                                  : address.lid > 0 && address.lid < VERBS_LID_GROUP;
     if (!valid)
         return err_set(VBN_ERR_PROTOCOL, "verbs address has LID %u and a GID that nobody has", address.lid);
     *address_p = address;

@@ -14,6 +14,7 @@
 #define VERBS_ADDRESS_VERSION 1
 #define VERBS_ADDRESS_BYTES 28u
 #define VERBS_QPN_MAX 0xFFFFFFu
+#define VERBS_LID_GROUP 0xC000u /* LIDs from here on are of multicast groups */
 
 typedef struct verbs_address {
     bool ethernet;
@@ -28,6 +29,7 @@ typedef struct verbs_address {
 typedef enum verbs_gid_kind { VERBS_GID_IPV4, VERBS_GID_GLOBAL, VERBS_GID_LINK_LOCAL, VERBS_GID_NONE } verbs_gid_kind_t;
 
 verbs_gid_kind_t verbs_gid_kind(const uint8_t gid[16]);
+bool verbs_gid_is_group(const uint8_t gid[16]); /* an IP multicast address */
 void verbs_gid_text(const uint8_t gid[16], char *text, size_t capacity);
 void verbs_address_text(const verbs_address_t *address, char *text, size_t capacity); /* "queue pair 17 at GID fe80::1" */
 void verbs_address_encode(const verbs_address_t *address, uint8_t bytes[VERBS_ADDRESS_BYTES]);

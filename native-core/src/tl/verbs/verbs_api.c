@@ -3,8 +3,6 @@
 #include "tl/verbs/verbs_api.h"
 
 #include <dirent.h>
-#include <pthread.h>
-#include <stdatomic.h>
 
 #include "tl/verbs/verbs_library.h"
 
@@ -39,24 +37,19 @@ static const verbs_symbol_t SYMBOLS[] = {
     SYMBOL(destroy_qp, "ibv_destroy_qp", "IBVERBS_1.1"),
     SYMBOL(create_ah, "ibv_create_ah", "IBVERBS_1.1"),
     SYMBOL(destroy_ah, "ibv_destroy_ah", "IBVERBS_1.1"),
+    SYMBOL(attach_group, "ibv_attach_mcast", "IBVERBS_1.1"),
+    SYMBOL(detach_group, "ibv_detach_mcast", "IBVERBS_1.1"),
     SYMBOL(get_async_event, "ibv_get_async_event", "IBVERBS_1.1"),
     SYMBOL(ack_async_event, "ibv_ack_async_event", "IBVERBS_1.1"),
     SYMBOL(event_text, "ibv_event_type_str", "IBVERBS_1.1"),
     SYMBOL(status_text, "ibv_wc_status_str", "IBVERBS_1.1"),
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static verbs_api_t library;  /* written once */
-static char problem[256];    /* written once; empty: the library is open */
-static _Atomic(const verbs_api_t *) replacement;
-
-static void load(void)
-{
-    const verbs_library_t libibverbs = {.file = "libibverbs.so.1", .packages = "libibverbs1 and ibverbs-providers",
-                                        .oldest = "rdma-core 33", .symbols = SYMBOLS,
-                                        .count = sizeof(SYMBOLS) / sizeof(SYMBOLS[0])};
-    verbs_library_open(&libibverbs, &library, problem, sizeof(problem));
-}
+static verbs_api_t calls;
+static verbs_library_t libibverbs = {.file = "libibverbs.so.1", .packages = "libibverbs1 and ibverbs-providers",
+                                     .oldest = "rdma-core 33", .symbols = SYMBOLS,
+                                     .count = sizeof(SYMBOLS) / sizeof(SYMBOLS[0]), .table = &calls,
+                                     .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool any_device(void)
 {
@@ -72,20 +65,15 @@ static bool any_device(void)
 
 vbn_status_t verbs_api_load(const verbs_api_t **api_p)
 {
-    *api_p = atomic_load_explicit(&replacement, memory_order_acquire); /* pairs with verbs_api_replace */
-    if (*api_p != NULL)
-        return VBN_OK;
-    (void)pthread_once(&once, load);
-    if (problem[0] != '\0')
-        return err_set(VBN_ERR_UNSUPPORTED, "%s", problem);
-    *api_p = &library;
-    return VBN_OK;
+    const void *table;
+    vbn_status_t status = verbs_library_get(&libibverbs, &table);
+    *api_p = table;
+    return status;
 }
 
 vbn_status_t verbs_api_get(const verbs_api_t **api_p)
 {
-    /* Acquire: pairs with verbs_api_replace. */
-    if (atomic_load_explicit(&replacement, memory_order_acquire) == NULL && !any_device())
+    if (verbs_library_replacement(&libibverbs) == NULL && !any_device())
         return err_set(VBN_ERR_UNSUPPORTED, "this host has no RDMA device (" DEVICES " is empty or missing): load its "
                                             "driver, or make a software one with: rdma link add rxe0 type rxe netdev "
                                             "eth0");
@@ -94,7 +82,7 @@ vbn_status_t verbs_api_get(const verbs_api_t **api_p)
 
 void verbs_api_replace(const verbs_api_t *api)
 {
-    atomic_store_explicit(&replacement, api, memory_order_release); /* pairs with verbs_api_load */
+    verbs_library_replace(&libibverbs, api);
 }
 
 struct ibv_qp *verbs_create_qp(const verbs_api_t *api, struct ibv_pd *pd, struct ibv_qp_init_attr *attr, uint64_t send_ops,

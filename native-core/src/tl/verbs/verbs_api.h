@@ -42,6 +42,8 @@ typedef struct verbs_api {
     int (*destroy_qp)(struct ibv_qp *qp);
     struct ibv_ah *(*create_ah)(struct ibv_pd *pd, struct ibv_ah_attr *attr);
     int (*destroy_ah)(struct ibv_ah *ah);
+    int (*attach_group)(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+    int (*detach_group)(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
     int (*get_async_event)(struct ibv_context *context, struct ibv_async_event *event);
     void (*ack_async_event)(struct ibv_async_event *event);
     const char *(*event_text)(enum ibv_event_type event);

@@ -59,6 +59,7 @@ static void compare_gid(verbs_port_t *port, int table)
         say(port, "the index of the address", before, "another");
     port->absent = false;
     port->gid_index = (uint8_t)index;
+    port->network = entry.ndev_ifindex;
     memcpy(port->address.gid, entry.gid.raw, sizeof(port->address.gid));
 }
 

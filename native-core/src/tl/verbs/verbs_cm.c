@@ -2,10 +2,8 @@
  * verbs_cm.c - opens librdmacm and finds its calls by name and version. */
 #include "tl/verbs/verbs_cm.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include <string.h>
 
-#include "tl/verbs/verbs_info.h"
 #include "tl/verbs/verbs_library.h"
 
 #define SYMBOL(field, name, version) {name, version, offsetof(verbs_cm_t, field)}
@@ -26,32 +24,28 @@ static const verbs_symbol_t SYMBOLS[] = {
     SYMBOL(accept, "rdma_accept", "RDMACM_1.0"),
     SYMBOL(reject, "rdma_reject", "RDMACM_1.0"),
     SYMBOL(disconnect, "rdma_disconnect", "RDMACM_1.0"),
+    SYMBOL(join_group, "rdma_join_multicast", "RDMACM_1.0"),
     SYMBOL(get_event, "rdma_get_cm_event", "RDMACM_1.0"),
     SYMBOL(ack_event, "rdma_ack_cm_event", "RDMACM_1.0"),
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static verbs_cm_t calls;  /* written once */
-static char problem[256]; /* written once; empty: the library is open */
-static _Atomic(const verbs_cm_t *) replacement;
-
-static void load(void)
-{
-    const verbs_library_t librdmacm = {.file = "librdmacm.so.1", .packages = "librdmacm1", .oldest = "rdma-core 33",
-                                       .symbols = SYMBOLS, .count = sizeof(SYMBOLS) / sizeof(SYMBOLS[0])};
-    verbs_library_open(&librdmacm, &calls, problem, sizeof(problem));
-}
+static verbs_cm_t calls;
+static verbs_library_t librdmacm = {.file = "librdmacm.so.1", .packages = "librdmacm1", .oldest = "rdma-core 33",
+                                    .symbols = SYMBOLS, .count = sizeof(SYMBOLS) / sizeof(SYMBOLS[0]), .table = &calls,
+                                    .lock = PTHREAD_MUTEX_INITIALIZER};
 
 vbn_status_t verbs_cm_get(const verbs_cm_t **cm_p)
 {
-    *cm_p = atomic_load_explicit(&replacement, memory_order_acquire); /* pairs with verbs_cm_replace */
-    if (*cm_p != NULL)
-        return VBN_OK;
-    (void)pthread_once(&once, load);
-    if (problem[0] != '\0')
-        return err_set(VBN_ERR_UNSUPPORTED, "%s", problem);
-    *cm_p = &calls;
-    return VBN_OK;
+    const void *table;
+    vbn_status_t status = verbs_library_get(&librdmacm, &table);
+    *cm_p = table;
+    return status;
+}
+
+bool verbs_cm_is_of(const struct rdma_cm_id *id, const verbs_port_t *port)
+{
+    return id->verbs != NULL && id->port_num == port->number &&
+           strcmp(port->api->get_device_name(id->verbs->device), port->api->get_device_name(port->context->device)) == 0;
 }
 
 vbn_status_t verbs_info_cm(void)
@@ -62,5 +56,5 @@ vbn_status_t verbs_info_cm(void)
 
 void verbs_cm_replace(const verbs_cm_t *cm)
 {
-    atomic_store_explicit(&replacement, cm, memory_order_release); /* pairs with verbs_cm_get */
+    verbs_library_replace(&librdmacm, cm);
 }

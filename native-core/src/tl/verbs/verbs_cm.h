@@ -6,7 +6,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include "base/status.h"
+#include "tl/verbs/verbs_port.h"
 
 typedef struct verbs_cm {
     struct rdma_event_channel *(*create_channel)(void);
@@ -24,12 +24,14 @@ typedef struct verbs_cm {
     int (*accept)(struct rdma_cm_id *id, struct rdma_conn_param *param);
     int (*reject)(struct rdma_cm_id *id, const void *data, uint8_t bytes);
     int (*disconnect)(struct rdma_cm_id *id);
+    int (*join_group)(struct rdma_cm_id *id, struct sockaddr *address, void *context);
     int (*get_event)(struct rdma_event_channel *channel, struct rdma_cm_event **event);
     int (*ack_event)(struct rdma_cm_event *event);
 } verbs_cm_t;
 
 /* VBN_ERR_UNSUPPORTED: no library, or one without a call that is needed; the text names the package. */
 vbn_status_t verbs_cm_get(const verbs_cm_t **cm_p);
+bool verbs_cm_is_of(const struct rdma_cm_id *id, const verbs_port_t *port); /* bound to that port */
 /* Tests: what verbs_cm_get gives from now on; NULL: the library again. */
 void verbs_cm_replace(const verbs_cm_t *cm);
 

@@ -3,17 +3,14 @@
 #include "tl/verbs/verbs_datagram.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/endian.h"
 #include "base/hmac.h"
-#include "base/os.h"
 
 #define GRH_BYTES 40u
 #define GRH_AT 24u /* so that the datagram is at 64 */
 #define DATA_AT 64u
-#define SILENT_NS UINT64_C(3000000000)
 #define QKEY_LABEL "verbena q_key 1"
 
 /* ------------------------------------------------------------------------------------------------ states */
@@ -114,8 +111,7 @@ vbn_status_t verbs_datagram_open(verbs_datagram_t *datagram, verbs_port_t *port,
     datagram->pages = *pages;
     datagram->rx_depth = depth;
     datagram->rx_stride = DATA_AT + port->address.mtu;
-    map_init(&datagram->routes);
-    list_init(&datagram->old);
+    verbs_routes_open(datagram);
     struct ibv_qp_init_attr attr = {.send_cq = cq->cq, .recv_cq = cq->cq, .qp_type = IBV_QPT_UD,
                                     .cap = {.max_recv_wr = depth, .max_recv_sge = 1}};
     vbn_status_t status = choose_qkey(datagram, job_key);
@@ -138,131 +134,9 @@ void verbs_datagram_close(verbs_datagram_t *datagram)
     if (datagram->port == NULL)
         return;
     verbs_sq_close(&datagram->sq, datagram->port);
-    verbs_routes_forget(datagram);
-    for (list_link_t *link; (link = list_pop(&datagram->old)) != NULL;) {
-        verbs_route_t *route = container_of(link, verbs_route_t, link);
-        (void)datagram->port->api->destroy_ah(route->ah);
-        free(route);
-    }
-    map_free(&datagram->routes);
+    verbs_routes_close(datagram);
     verbs_block_close(&datagram->rx, datagram->port, &datagram->pages);
     datagram->port = NULL;
-}
-
-/* ------------------------------------------------------------------------------------------------ routes */
-
-/* FNV-1a over what tells one port from another. */
-static uint64_t route_key(const verbs_address_t *to)
-{
-    uint64_t hash = UINT64_C(14695981039346656037) ^ to->lid;
-    for (unsigned i = 0; to->ethernet && i < sizeof(to->gid); i++)
-        hash = (hash ^ to->gid[i]) * UINT64_C(1099511628211);
-    return hash;
-}
-
-/* Destroys the routes that no request in the device's hands names. */
-static void sweep(verbs_datagram_t *datagram)
-{
-    uint64_t done = datagram->taken - datagram->sq.used;
-    for (list_link_t *link = datagram->old.next, *next; link != &datagram->old; link = next) {
-        verbs_route_t *route = container_of(link, verbs_route_t, link);
-        next = link->next;
-        if (route->references > 0 || route->last > done)
-            continue;
-        list_remove(link);
-        (void)datagram->port->api->destroy_ah(route->ah);
-        free(route);
-    }
-}
-
-static vbn_status_t say_silent(const verbs_datagram_t *datagram, const verbs_address_t *to)
-{
-    char text[64];
-    verbs_gid_text(to->gid, text, sizeof(text));
-    return err_set(VBN_ERR_UNREACHABLE, "the host of GID %s does not answer on the network of %s: it is down, or no route leads "
-                   "there (ip neigh, ip route get)", text, datagram->port->name);
-}
-
-static bool was_silent(const verbs_datagram_t *datagram, uint64_t key)
-{
-    for (unsigned i = 0; i < VERBS_SILENT; i++)
-        if (datagram->silent[i].until_ns != 0 && datagram->silent[i].key == key)
-            return os_now_ns() < datagram->silent[i].until_ns;
-    return false;
-}
-
-static void note_silent(verbs_datagram_t *datagram, uint64_t key)
-{
-    verbs_silent_t *at = &datagram->silent[datagram->next_silent++ % VERBS_SILENT];
-    for (unsigned i = 0; i < VERBS_SILENT; i++)
-        if (datagram->silent[i].until_ns != 0 && datagram->silent[i].key == key)
-            at = &datagram->silent[i];
-    *at = (verbs_silent_t){.key = key, .until_ns = os_now_ns() + SILENT_NS};
-}
-
-static vbn_status_t make_handle(verbs_datagram_t *datagram, const verbs_address_t *to, uint64_t key, struct ibv_ah **ah_p)
-{
-    struct ibv_ah_attr attr;
-    if (was_silent(datagram, key))
-        return say_silent(datagram, to);
-    verbs_port_route(datagram->port, to, &attr);
-    errno = 0;
-    *ah_p = datagram->port->api->create_ah(datagram->port->pd, &attr);
-    if (*ah_p != NULL)
-        return VBN_OK;
-    if (errno != ETIMEDOUT)
-        return verbs_failed(datagram->port, "an address handle", errno);
-    note_silent(datagram, key);
-    return say_silent(datagram, to);
-}
-
-vbn_status_t verbs_route_get(verbs_datagram_t *datagram, const verbs_address_t *to, verbs_route_t **route_p)
-{
-    uint64_t key = route_key(to);
-    verbs_route_t *route = map_get(&datagram->routes, key);
-    if (route != NULL) {
-        route->references++;
-        *route_p = route;
-        return VBN_OK;
-    }
-    route = calloc(1, sizeof(*route));
-    if (route == NULL)
-        return err_set(VBN_ERR_NO_MEMORY, "no heap for a route");
-    *route = (verbs_route_t){.key = key, .references = 1};
-    list_init(&route->link);
-    vbn_status_t status = make_handle(datagram, to, key, &route->ah);
-    if (status >= 0)
-        status = map_put(&datagram->routes, key, route);
-    if (status < 0) {
-        if (route->ah != NULL)
-            (void)datagram->port->api->destroy_ah(route->ah);
-        free(route);
-        return status;
-    }
-    *route_p = route;
-    return VBN_OK;
-}
-
-void verbs_route_put(verbs_datagram_t *datagram, verbs_route_t *route)
-{
-    if (--route->references > 0)
-        return;
-    if (list_empty(&route->link)) {
-        (void)map_remove(&datagram->routes, route->key);
-        list_append(&datagram->old, &route->link);
-    }
-    route->last = datagram->taken;
-    datagram->sq.waited = datagram->sq.waited || datagram->sq.used > 0; /* the next doorbell asks for a completion */
-    sweep(datagram);
-}
-
-void verbs_routes_forget(verbs_datagram_t *datagram)
-{
-    size_t cursor = 0;
-    for (verbs_route_t *route; (route = map_next(&datagram->routes, &cursor, NULL)) != NULL;)
-        list_append(&datagram->old, &route->link);
-    map_free(&datagram->routes);
-    map_init(&datagram->routes);
 }
 
 /* ------------------------------------------------------------------------------------- sending, receiving */
@@ -325,7 +199,7 @@ static void sent(verbs_datagram_t *datagram, const struct ibv_wc *wc)
         verbs_slot_free(datagram->slots, first);
     } while (first != slot);
     if (!list_empty(&datagram->old))
-        sweep(datagram);
+        verbs_routes_sweep(datagram);
 }
 
 const uint8_t *verbs_datagram_completion(verbs_datagram_t *datagram, const struct ibv_wc *wc, uint32_t *bytes_p)

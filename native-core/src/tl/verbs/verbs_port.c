@@ -109,6 +109,7 @@ static vbn_status_t examine(verbs_port_t *port, const char *device, int wanted_g
     port->mtu = attr.active_mtu;
     port->message_max = attr.max_msg_sz;
     port->gid_index = (uint8_t)gid.gid_index;
+    port->network = gid.ndev_ifindex;
     port->address = (verbs_address_t){.ethernet = ethernet, .lid = ethernet ? 0 : attr.lid,
                                       .mtu = 128u << (unsigned)attr.active_mtu};
     memcpy(port->address.gid, gid.gid.raw, sizeof(port->address.gid));
@@ -334,8 +335,8 @@ void verbs_port_route(const verbs_port_t *port, const verbs_address_t *to, struc
     route->dlid = to->lid;
     route->sl = port->service_level;
     route->port_num = port->number;
-    route->is_global = to->ethernet;
-    if (!to->ethernet)
+    route->is_global = to->ethernet || to->lid >= VERBS_LID_GROUP;
+    if (!route->is_global)
         return;
     memcpy(route->grh.dgid.raw, to->gid, sizeof(to->gid));
     route->grh.sgid_index = port->gid_index;

@@ -21,6 +21,7 @@ typedef struct verbs_port {
     enum ibv_mtu mtu;
     uint8_t number;
     uint8_t gid_index;
+    uint32_t network; /* index of the GID's network interface; 0: the device says none */
     int gid_wanted; /* index named by the setting, -1: any */
     uint16_t pkey;  /* of index 0, which queue pairs use; network order */
     uint8_t service_level, traffic_class;
