@@ -27,7 +27,9 @@ def _list(_options):
 
 
 def _run(options):
-    rows = plan.select(options.row)
+    rows = plan.select_all(options.row, options.rows.split(",")) if options.rows else plan.select(options.row)
+    if options.sf:
+        rows = [plan.with_scale(row, options.sf) for row in rows]
     state = os.path.join(_root(), ".verbena")
     path = options.json or os.path.join(state, "results", f"{options.row}.json")
     work = options.work or os.path.join(state, "bench")
@@ -72,6 +74,8 @@ def _parser():
     run.add_argument("row")
     run.add_argument("--quick", action="store_true", help="one small cell per row, few pairs")
     run.add_argument("--pairs", type=_positive, help="pairs of blocks (default 9, with --quick 3)")
+    run.add_argument("--rows", metavar="NAMES", help="only these rows of the group, separated by commas")
+    run.add_argument("--sf", type=float, help="scale factor of TPC-H (default 1, with --quick 0.1)")
     run.add_argument("--json", metavar="FILE", help="result file (default .verbena/results/ROW.json)")
     run.add_argument("--html", metavar="FILE", help="also write a page with plots")
     run.add_argument("--work", metavar="DIR", help="folder for data and logs")

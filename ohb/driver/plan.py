@@ -3,7 +3,7 @@
 import dataclasses
 import os
 
-from sides import core, spark, verbs
+from sides import core, fetch, hosts, spark, verbs
 
 PAIRS, QUICK_PAIRS = 9, 3
 SPARK_STOCK = "the same Apache Spark with its own shuffle"
@@ -13,12 +13,16 @@ SPARK_STOCK = "the same Apache Spark with its own shuffle"
 class Row:
     """One row. kind chooses the runner; hold is the ratio we promise for 'metric' (a warning, never a failure)."""
     name: str
-    kind: str  # echo, core, verbs, spark
+    kind: str  # echo, core, verbs, fetch, spark, tpch
     title: str
     stock: str
     params: dict
     quick: dict = dataclasses.field(default_factory=dict)  # overrides of params with --quick
     properties: dict = dataclasses.field(default_factory=dict)  # Spark properties of both sides
+    stock_properties: dict = dataclasses.field(default_factory=dict)  # and of the stock side alone
+    our_properties: dict = dataclasses.field(default_factory=dict)
+    tmpfs: bool = False  # Spark's local directories are in memory
+    network: str = None  # the executors are on two hosts, with a cable of this rate, or "unshaped"
     control: bool = False  # both sides are the stock side
     hold: float = None
     metric: str = "wall_ms"
@@ -27,41 +31,89 @@ class Row:
         return {**self.params, **(self.quick if quick else {})}
 
 
-def _spark(name, title, params, quick, hold=None, properties=None, control=False):
-    return Row(name, "spark", title, SPARK_STOCK, params, quick, properties or {}, control, hold, "executor_cpu_ms")
+def _spark(name, title, params, quick, hold=1.05, **more):
+    return Row(name, "spark", title, SPARK_STOCK, params, quick, hold=hold, metric="executor_cpu_ms", **more)
 
 
 _GROUP = {"job": "groupby", "maps": 8, "pairs": 62500, "size": 1000, "reducers": 8}
+_SORT = {**_GROUP, "job": "sortby"}
 _SMALL = {"pairs": 16384}
-_REMOTE = {"spark.shuffle.readHostLocalDisk": "false"}
-TPCH = ("q1", "q3", "q5", "q9", "q18")
+_NO_HOST_LOCAL = {"spark.shuffle.readHostLocalDisk": "false"}
+_CHECKSUMS = {"spark.shuffle.checksum.enabled": "true"}
+_RATES = ("1gbit", "10gbit", "25gbit", "unshaped")
+TPCH = ("q1", "q3", "q5", "q9", "q18")  # of the demonstration
+QUERIES = tuple(f"q{number}" for number in range(1, 23))
+
+# Each of these is measured against three set-ups of stock Spark: (name, title, parameters, quick ones, numbers to hold).
+_AGAINST_THREE = (
+    ("spark.groupby", "groupByKey over cached (int, byte[1000]) pairs", _GROUP, _SMALL, (0.6, 1, 1)),
+    ("spark.sortby", "sortByKey over cached (int, byte[1000]) pairs", _SORT, _SMALL, (0.6, 1, 1)),
+    ("spark.tiny", "partitionBy with many tiny blocks",
+     {"job": "tiny", "maps": 400, "pairs": 1000, "size": 100, "reducers": 200}, {"maps": 80, "reducers": 100}, (0.2, 1, 0.4)),
+    ("spark.reducebykey", "reduceByKey with combining on the map side",
+     {"job": "reducebykey", "maps": 8, "pairs": 500000, "keys": 200000, "reducers": 8}, {"pairs": 200000}, (0.95, 1, 1)),
+    ("spark.smj", "SQL sort-merge join of wide rows, then aggregation",
+     {"job": "smj", "left": 2000000, "right": 1000000, "groups": 1000}, {"left": 400000, "right": 200000}, (0.65, 1, 1)),
+)
+
+
+def _default():
+    """NAME: stock as it comes."""
+    for name, title, params, quick, (hold, _, _) in _AGAINST_THREE:
+        yield _spark(name, title, params, quick, hold)
+
+
+def _netty():
+    """NAME.netty: stock reads nothing from files of its own host; ours is as it comes."""
+    for name, title, params, quick, (_, hold, _) in _AGAINST_THREE:
+        yield _spark(name + ".netty", title + "; stock reads by network only", params, quick, hold,
+                     stock_properties=_NO_HOST_LOCAL)
+
+
+def _tmpfs():
+    """NAME.tmpfs: stock's files are in memory and not compressed; ours is as it comes."""
+    for name, title, params, quick, (_, _, hold) in _AGAINST_THREE:
+        yield _spark(name + ".tmpfs", title + "; stock's files in memory, uncompressed", params, quick, hold,
+                     stock_properties={"spark.shuffle.compress": "false"}, tmpfs=True)
+
+
+def _between_hosts():
+    """The same jobs with one executor on each of two hosts that are joined by TCP."""
+    for rate in _RATES:
+        for job, params in (("groupby", _GROUP), ("sortby", _SORT)):
+            yield _spark(f"spark.{job}.hosts.{rate}", f"{job} between two hosts (network namespaces), TCP, {rate}", params,
+                         _SMALL, our_properties={"spark.verbena.transport": "tcp"}, network=rate)
+
 
 ROWS = (
     Row("aa.echo", "echo", "an echo generator against itself: the statistics must find nothing", "the same generator",
         {"milliseconds": 100}, {"milliseconds": 40}, control=True, metric="wall_ms"),
-    _spark("aa.spark", "spark.groupby, stock against stock", _GROUP, _SMALL, control=True),
+    _spark("aa.spark", "spark.groupby, stock against stock", _GROUP, _SMALL, None, control=True),
     Row("core", "core", "messages, one-sided operations, atomics per transport; from Java (core.jni)",
         "bare cache line, memcpy, socket loop; the same operation from C", {"scale": 1.0}, {"scale": 0.1}, metric="ratio"),
     Row("verbs", "verbs", "messages, put, get and fetch-add over rc and ud in a guest with a soft-RoCE device",
         "perftest on the same device, in the same boot", {"scale": 0.05}, {"scale": 0.02}, metric="ratio"),
-    _spark("spark.groupby", "groupByKey over cached (int, byte[1000]) pairs", _GROUP, _SMALL, hold=0.75),
-    _spark("spark.sortby", "sortByKey over cached (int, byte[1000]) pairs", {**_GROUP, "job": "sortby"}, _SMALL,
-           hold=0.75),
-    _spark("spark.tiny", "partitionBy with many tiny blocks",
-           {"job": "tiny", "maps": 400, "pairs": 1000, "size": 100, "reducers": 200},
-           {"maps": 80, "reducers": 100}, hold=0.25),
-    _spark("spark.reducebykey", "reduceByKey with combining on the map side",
-           {"job": "reducebykey", "maps": 8, "pairs": 500000, "keys": 200000, "reducers": 8}, {"pairs": 200000},
-           hold=1.05),
-    _spark("spark.smj", "SQL sort-merge join of wide rows, then aggregation",
-           {"job": "smj", "left": 2000000, "right": 1000000, "groups": 1000}, {"left": 400000, "right": 200000},
-           hold=0.80),
-    *(_spark(f"spark.tpch.{query}", f"TPC-H query {query[1:]} over Parquet",
-             {"job": "tpch", "query": query, "scale": 0.5}, {"scale": 0.1}, hold=1.05) for query in TPCH),
+    Row("verbs.fetch", "fetch", "blocks of 1 MiB by the Spark plugin's fetch client over rc in a guest",
+        "ib_read_bw on the same device, in the same boot", {}, metric="ratio"),
+    *_default(),
+    Row("spark.tpch", "tpch", "all 22 TPC-H queries over Parquet, each a row of its own, and their sum", SPARK_STOCK,
+        {"scale": 1.0}, {"scale": 0.1}, hold=0.9, metric="executor_cpu_ms"),
+    _spark("spark.terasort", "records of 100 bytes, cached, sorted by their first 10",
+           {"job": "terasort", "maps": 8, "pairs": 500000, "reducers": 8}, {"pairs": 100000}),
+    _spark("spark.pagerank", "PageRank of a skewed graph, 5 iterations",
+           {"job": "pagerank", "pages": 500000, "links": 8, "iterations": 5, "reducers": 8}, {"pages": 100000}),
+    _spark("spark.broadcast", "100 MB from the driver to two executors", {"job": "broadcast", "size": 100000000, "tasks": 2},
+           {"size": 10000000}, 0.6),
     _spark("spark.groupby.remote", "groupByKey, no host-local reads: every block of the other executor by network",
-           _GROUP, _SMALL, hold=0.75, properties=_REMOTE),
-    _spark("spark.sortby.remote", "sortByKey, no host-local reads", {**_GROUP, "job": "sortby"}, _SMALL, hold=0.75,
-           properties=_REMOTE),
+           _GROUP, _SMALL, properties=_NO_HOST_LOCAL),
+    _spark("spark.sortby.remote", "sortByKey, no host-local reads", _SORT, _SMALL, properties=_NO_HOST_LOCAL),
+    _spark("spark.groupby.checksums", "groupByKey with checksums of map outputs: stock's own, and ours", _GROUP, _SMALL,
+           properties=_CHECKSUMS),
+    _spark("spark.groupby.remote.checksums", "groupByKey with checksums, no host-local reads", _GROUP, _SMALL,
+           properties={**_CHECKSUMS, **_NO_HOST_LOCAL}),
+    *_netty(),
+    *_tmpfs(),
+    *_between_hosts(),
 )
 
 
@@ -70,8 +122,11 @@ class UnknownRow(Exception):
 
 
 def select(name):
-    """Rows of a name or of a group (the part before a dot). core.PART is the core row cut down to PART."""
+    """Rows of a name or of a group (the part before a dot). core.PART is the core row cut down to PART, spark.tpch.QUERY
+    that query alone."""
     found = [row for row in ROWS if row.name == name] or [row for row in ROWS if row.name.startswith(name + ".")]
+    if not found and name.removeprefix("spark.tpch.") in QUERIES:
+        found = [query(next(row for row in ROWS if row.kind == "tpch"), name.removeprefix("spark.tpch."))]
     if not found and name.startswith("core."):
         row = next(row for row in ROWS if row.name == "core")
         found = [dataclasses.replace(row, name=name)]
@@ -80,13 +135,36 @@ def select(name):
     return found
 
 
+def query(row, name):
+    """The row of one query of the row of all."""
+    return _spark(f"{row.name}.{name}", f"TPC-H query {name[1:]} over Parquet", {"job": "tpch", "query": name, **row.params},
+                  row.quick)
+
+
+def select_all(group, names):
+    """Rows of a group by names that may leave out the group, in the order of the names, each once."""
+    full = [name if name == group or name.startswith(group + ".") else f"{group}.{name}" for name in names]
+    return list({row.name: row for name in full for row in select(name)}.values())
+
+
+def with_scale(row, scale):
+    """The row with another scale factor, if it has one."""
+    if row.kind != "tpch" and row.params.get("job") != "tpch":
+        return row
+    return dataclasses.replace(row, params={**row.params, "scale": scale}, quick={})
+
+
 def missing(row, root):
     """Why the row cannot run here, or None."""
     if row.kind == "verbs" and (reason := verbs.missing(root)):
         return reason
-    if row.kind in ("core", "verbs"):
+    if row.kind == "fetch" and core.program(root) and (reason := fetch.missing(root)):
+        return reason
+    if row.kind in ("core", "verbs", "fetch"):
         return None if core.program(root) else "the program vbn-perf is not built: run ./verbena build native"
-    if row.kind == "spark":
+    if row.network and (reason := hosts.missing()):
+        return reason
+    if row.kind in ("spark", "tpch"):
         try:
             spark.home()
             spark.jobs_jar(root)

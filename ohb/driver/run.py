@@ -5,10 +5,10 @@ import json
 import os
 import time
 
-from driver import blocks, noise, plan, schema
+from driver import blocks, noise, plan, schema, tpch
 from driver.procs import Failed, Killed
 from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
-from sides import core, spark, verbs
+from sides import core, fetch, spark, verbs
 
 UNITS = {"wall_ms": "ms", "cpu_ms": "ms", "executor_cpu_ms": "ms", "task_cpu_ms": "ms"}
 CORE_SECONDS = 600  # the core row repeats its program at most this long to reach its pairs
@@ -50,9 +50,7 @@ class Runner:
 
     def _run_row(self, row, part):
         params = row.parameters(self.quick)
-        entry = {"row": row.name, "title": row.title, "stock": row.stock, "control": row.control,
-                 "status": "complete", "params": {**params, "pairs": self.pairs}, "started": now(), "sides": {},
-                 "blocks": [], "result": {}, "headline": row.metric, "hold": row.hold, "verified": False, "notes": []}
+        entry = self._entry(row, params)
         self.document["runs"].append(entry)
         lacking = plan.missing(row, self.root)
         if lacking:
@@ -61,8 +59,9 @@ class Runner:
             return
         spark.note(f"{row.name}: {row.title}")
         try:
-            {"core": self._core, "verbs": self._verbs}.get(row.kind, self._pairs)(row, params, entry, part)
-            entry["verified"] = row.kind not in ("core", "verbs")  # vbn-perf reports no checksums
+            runners = {"core": self._core, "verbs": self._verbs, "fetch": self._fetch, "tpch": self._tpch}
+            runners.get(row.kind, self._pairs)(row, params, entry, part)
+            entry["verified"] = row.kind not in ("core", "verbs", "fetch")  # vbn-perf reports no checksums
         except Failed as failure:
             entry["status"] = "failed"
             entry["notes"].append(str(failure))
@@ -72,10 +71,17 @@ class Runner:
             entry["notes"].append(f"ended by {killed}")
             raise
 
+    def _entry(self, row, params):
+        where = {"network": row.network} if row.network else {}
+        return {"row": row.name, "title": row.title, "stock": row.stock, "control": row.control,
+                "status": "complete", "params": {**params, **where, "pairs": self.pairs}, "started": now(), "sides": {},
+                "blocks": [], "result": {}, "headline": row.metric, "hold": row.hold, "verified": False, "notes": []}
+
     def _pairs(self, row, params, entry, part):
         params = self._with_data(params)
         sides = self._sides_for(row)
         entry["sides"] = sides.describe()
+        entry["notes"] += sides.notes()
         sides.warm(row, params, QUICK_WARM_LIMIT if self.quick else WARM_LIMIT)
 
         def on_block(block):
@@ -90,14 +96,29 @@ class Runner:
         entry["result"] = describe(blocks.reduce(entry["blocks"]))
         entry["sides"]["b"]["carrier"] = sides.carrier("b")
 
+    def _tpch(self, row, params, entry, part):
+        """Adds a row for each query to the document; the row itself is their sum."""
+        data = self._with_data({"job": "tpch", **params})
+        sides = self._sides_for(row)
+        entry["sides"] = sides.describe()
+        done = tpch.measure(self, row, sides, data, part)
+        entry["sides"]["b"]["carrier"] = sides.carrier("b")
+        entry["blocks"] = tpch.total(done)
+        entry["result"] = describe(blocks.reduce(entry["blocks"]))
+        for name, found in done.items():
+            query = plan.query(row, name)
+            self.document["runs"].append({
+                **self._entry(query, {**query.params, **params}), "sides": entry["sides"], "blocks": found,
+                "result": describe(blocks.reduce(found)), "verified": True})
+
     def _with_data(self, params):
         if params.get("job") != "tpch":
             return params
         scale = params["scale"]
-        folder = os.path.join(self.work, f"tpch-{scale}")
+        folder = os.path.join(self.work, f"tpch-{scale:g}")
         spark.note(f"TPC-H data, scale {scale}")
         spark.generate_tpch(self.root, folder, scale, os.path.join(self.work, "tpch.log"))
-        return {"job": "tpch", "query": params["query"], "data": folder}
+        return {**{key: value for key, value in params.items() if key != "scale"}, "data": folder}
 
     def _sides_for(self, row):
         if self._sides is None or not self._sides.serves(row):
@@ -119,6 +140,10 @@ class Runner:
     def _verbs(self, row, params, entry, part):
         with verbs.guest(self.root) as guest:
             self._perf(row, entry, part, lambda: verbs.pairs(guest, core.program(self.root), params["scale"]))
+
+    def _fetch(self, row, _params, entry, part):
+        with fetch.guest(self.root) as guest:
+            self._perf(row, entry, part, lambda: fetch.pairs(guest, self.root))
 
     def _perf(self, row, entry, part, pairs):
         """Blocks of vbn-perf; pairs() gives each of its cells once."""

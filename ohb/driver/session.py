@@ -4,7 +4,7 @@ import os
 import time
 
 from driver.procs import Failed
-from sides import echo, spark
+from sides import echo, hosts, spark
 
 WARM_LIMIT, QUICK_WARM_LIMIT = 60, 5  # seconds of warm-up per side after the first run
 AGREE = 0.05
@@ -15,13 +15,13 @@ class Sides:
 
     def __init__(self, row, root, work):
         self.row, self._root, self._work = row, root, work
-        self._cluster = None
+        self._cluster = self._hosts = None
         self.generators = {}
 
     def __enter__(self):
         os.makedirs(self._work, exist_ok=True)
         try:
-            if self.row.kind == "spark":
+            if self.row.kind in ("spark", "tpch"):
                 self._start_spark()
             else:
                 self.generators = {"a": echo.Generator("a", self._work), "b": echo.Generator("b", self._work)}
@@ -36,17 +36,34 @@ class Sides:
         self.stop()
 
     def _start_spark(self):
-        self._cluster = spark.Cluster(self._work)
+        row, driver = self.row, {}
+        local = spark.memory_folder() if row.tmpfs else None
+        if row.network:
+            self._hosts = hosts.Hosts(self._work, None if row.network == "unshaped" else row.network).__enter__()
+            first, second = hosts.ADDRESSES
+            self._cluster = spark.Cluster(self._work, wrapper={second: self._hosts.enter()}, hosts=hosts.ADDRESSES,
+                                          master=first, local=local)
+            driver = {"spark.driver.host": first, "spark.driver.bindAddress": first}
+        else:
+            self._cluster = spark.Cluster(self._work, local=local)
         self._cluster.__enter__()
-        ours = spark.STOCK if self.row.control else spark.OURS
-        for side, name, properties in (("a", "stock", spark.STOCK),
-                                       ("b", "again" if self.row.control else "ours", ours)):
+        ours = spark.STOCK if row.control else {**spark.OURS, **row.our_properties}
+        for side, name, properties in (("a", "stock", {**spark.STOCK, **row.stock_properties}),
+                                       ("b", "again" if row.control else "ours", ours)):
             self.generators[side] = spark.Generator(name, self._cluster.url, self._root, self._work, properties,
-                                                    self.row.properties)
+                                                    {**driver, **row.properties})
+
+    def _setup(self, row):
+        kind = "spark" if row.kind == "tpch" else row.kind
+        return (kind, row.control, row.properties, row.stock_properties, row.our_properties, row.tmpfs, row.network)
 
     def serves(self, row):
         """True when the row can run on these sides without starting others."""
-        return (row.kind, row.control, row.properties) == (self.row.kind, self.row.control, self.row.properties)
+        return self._setup(row) == self._setup(self.row)
+
+    def notes(self):
+        """What a reader of the result has to know about these sides."""
+        return [self._hosts.note] if self._hosts and self._hosts.note else []
 
     def warm(self, row, params, limit):
         """Prepares the row on both sides; then blocks until three agree within 5 %, at most limit seconds a side."""
@@ -103,3 +120,5 @@ class Sides:
             generator.stop()
         if self._cluster is not None:
             self._cluster.stop()
+        if self._hosts is not None:
+            self._hosts.stop()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A standalone Spark on loopback (master and two workers, each in its own JVM) and generators submitted to it."""
+import glob
 import json
 import os
 import shutil
@@ -68,15 +69,26 @@ def _environment(**more):
     return env
 
 
+def memory_folder():
+    """A folder in shared memory for a cluster's local directories; those of drivers that were killed are removed."""
+    prefix = f"/dev/shm/ohb-{os.getuid()}-"
+    for folder in glob.glob(prefix + "*"):
+        if not os.path.exists("/proc/" + folder.removeprefix(prefix)):
+            shutil.rmtree(folder, ignore_errors=True)
+    return prefix + str(os.getpid())
+
+
 class Cluster:
     """Master and workers. Use as a context manager; everything it started is gone afterwards, files but logs too."""
 
-    def __init__(self, work, workers=2, cores=2, memory="5g", wrapper=(), hosts=(HOST,)):
-        """wrapper: command that runs the workers, for example in a namespace of their own.
+    def __init__(self, work, workers=2, cores=2, memory="5g", wrapper=(), hosts=(HOST,), master=HOST, local=None):
+        """wrapper: command that runs the workers, for example in a namespace of their own; or {host: command}.
 
-        hosts: loopback addresses that the workers take in turn; to Spark each is a host of its own."""
+        hosts: addresses that the workers take in turn; to Spark each is a host of its own. master: the master's address.
+        local: folder for the executors' local directories, which otherwise are in work; removed at the end."""
         self.work, self._workers, self._cores, self._memory = os.path.abspath(work), workers, cores, memory
-        self._wrapper, self._hosts = list(wrapper), hosts
+        self._wrapper, self._hosts, self._master = wrapper, hosts, master
+        self._local = local
         self._processes = []
         self.url = None
 
@@ -94,9 +106,9 @@ class Cluster:
     def _start(self):
         os.makedirs(self.work, exist_ok=True)
         port, web = free_port(), free_port()
-        self.url = f"spark://{HOST}:{port}"
-        self._daemon("master", ["org.apache.spark.deploy.master.Master", "--host", HOST, "--port", str(port),
-                                "--webui-port", str(web)], _environment())
+        self.url = f"spark://{self._master}:{port}"
+        self._daemon("master", ["org.apache.spark.deploy.master.Master", "--host", self._master, "--port", str(port),
+                                "--webui-port", str(web)], _environment(SPARK_LOCAL_IP=self._master))
         self._await_port(port)
         for number in range(1, self._workers + 1):
             folder = os.path.join(self.work, f"worker{number}")
@@ -106,14 +118,16 @@ class Cluster:
                 "org.apache.spark.deploy.worker.Worker", "--host", host, "--cores", str(self._cores),
                 "--memory", self._memory, "--webui-port", str(free_port()), "--work-dir",
                 os.path.join(folder, "work"), self.url],
-                _environment(SPARK_LOCAL_IP=host, SPARK_WORKER_DIR=folder,
-                             SPARK_LOCAL_DIRS=os.path.join(folder, "local")))
+                _environment(SPARK_LOCAL_IP=host, SPARK_WORKER_DIR=folder, SPARK_LOCAL_DIRS=self._local_folder(number)),
+                self._wrapper.get(host, ()) if isinstance(self._wrapper, dict) else self._wrapper)
         self._await_workers(web)
 
-    def _daemon(self, name, words, env):
+    def _local_folder(self, number):
+        return os.path.join(self._local or self.work, f"worker{number}", "local")
+
+    def _daemon(self, name, words, env, wrapper=()):
         env.setdefault("SPARK_DAEMON_MEMORY", "512m")
-        argv = [os.path.join(home(), "bin", "spark-class"), *words]
-        argv = self._wrapper + argv if name != "master" else argv
+        argv = [*wrapper, os.path.join(home(), "bin", "spark-class"), *words]
         self._processes.append(Process(f"spark {name}", argv, os.path.join(self.work, name + ".log"), env=env))
 
     def _check_alive(self):
@@ -126,7 +140,7 @@ class Cluster:
         while time.monotonic() < deadline:
             self._check_alive()
             with socket.socket() as probe:
-                if probe.connect_ex((HOST, port)) == 0:
+                if probe.connect_ex((self._master, port)) == 0:
                     return
             time.sleep(0.2)
         raise Failed(f"the Spark master did not open its port within {START_TIMEOUT} s; see {self.work}/master.log")
@@ -137,7 +151,7 @@ class Cluster:
         while time.monotonic() < deadline:
             self._check_alive()
             try:
-                with opener.open(f"http://{HOST}:{web}/json/", timeout=5) as answer:
+                with opener.open(f"http://{self._master}:{web}/json/", timeout=5) as answer:
                     if json.load(answer)["aliveworkers"] == self._workers:
                         return
             except (OSError, ValueError):
@@ -153,7 +167,9 @@ class Cluster:
             process.stop(grace=3)
         self._processes.clear()
         for number in range(1, self._workers + 1):
-            shutil.rmtree(os.path.join(self.work, f"worker{number}", "local"), ignore_errors=True)
+            shutil.rmtree(self._local_folder(number), ignore_errors=True)
+        if self._local:
+            shutil.rmtree(self._local, ignore_errors=True)
 
 
 class Generator:
@@ -169,7 +185,8 @@ class Generator:
         os.makedirs(work, exist_ok=True)
         self.command = " ".join(argv)
         self._process = Process(f"spark generator {name}", argv, os.path.join(work, f"generator-{name}.log"),
-                                env=_environment(SPARK_LOCAL_DIRS=os.path.join(work, f"driver-{name}")), lines=True)
+                                env=_environment(SPARK_LOCAL_IP=self.properties["spark.driver.host"],
+                                                 SPARK_LOCAL_DIRS=os.path.join(work, f"driver-{name}")), lines=True)
         self.hello = None
 
     def argv(self, url, root, jar=True):

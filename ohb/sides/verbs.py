@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The row verbs: vbn-perf over rc and ud beside perftest, in one boot of a guest with a soft-RoCE device."""
 import contextlib
+import importlib
 import os
 import sys
 
@@ -13,12 +14,16 @@ BOOT_SECONDS = 3600  # the guest ends by itself then
 BLOCK_SECONDS = 300
 
 
-def _vm(root):
+def harness(root, module):
+    """A module of tests/guest."""
     folder = os.path.join(root, "tests", "guest")
     if folder not in sys.path:
         sys.path.append(folder)
-    import vm  # needs the path above
-    return vm
+    return importlib.import_module(module)
+
+
+def _vm(root):
+    return harness(root, "vm")
 
 
 def missing(root):
@@ -28,11 +33,11 @@ def missing(root):
 
 
 @contextlib.contextmanager
-def guest(root):
+def guest(root, cpus=2, memory=1024):
     """Two processors: one for each of the two processes of either side."""
     vm = _vm(root)
     try:
-        with vm.one(cpus=2, seconds=BOOT_SECONDS) as running:
+        with vm.one(memory=memory, cpus=cpus, seconds=BOOT_SECONDS) as running:
             yield running
     except vm.Failed as failure:
         raise Failed(str(failure)) from failure

@@ -11,6 +11,7 @@ import re
 import sys
 import unittest
 
+import fetch
 import shared
 import traffic
 from shared import procs, vm
@@ -187,7 +188,7 @@ class SilentTest(traffic.TrafficTest):
     build = BUILD
 
     def test_a_host_that_does_not_answer_holds_up_no_traffic_with_another(self):
-        for way in ("rc", "ud"):
+        for way in WAYS:
             with self.subTest(way):
                 server, driver = self.start(way, 2 * ROUNDS, silent="0a00004d")  # 10.0.0.77
                 self.finish(server, driver)
@@ -211,6 +212,19 @@ class JavaTest(unittest.TestCase):
                     for line in ("reply 0", "reply 100", "reply 100000", "reply 5000003", "talked"):
                         self.assertIn(line, said, result.output)
                     self.assertEqual(result.status, 0, result.output)
+
+    def test_blocks_of_a_shuffle_are_fetched_over_rdma_with_their_bytes(self):
+        try:
+            command = fetch.command(str(ROOT), str(BUILD), "rc")  # a minute each for ud and both, on a busy machine
+        except fetch.Missing as reason:
+            self.skipTest(str(reason))
+        with vm.one(memory=2048) as guest:
+            result = guest.run(command, PROGRAM_SECONDS)
+        self.assertEqual(result.status, 0, result.output)
+        self.assertIn("fetched", result.output.splitlines(), result.output)
+        blocks = [int(count) for count in re.findall(r" rdma \d+ bytes in (\d+) blocks", result.output)]
+        self.assertEqual(len(blocks), 2, result.output)
+        self.assertTrue(all(count > 10 for count in blocks), result.output)
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ final class PairJobs {
         return iterate(perMap, i -> new Tuple2<>(random.nextInt(keys), random.nextLong(1_000_000)));
     }
 
-    private static List<Integer> numbers(int count) {
+    static List<Integer> numbers(int count) {
         List<Integer> list = new ArrayList<>(count);
         for (int i = 0; i < count; i++) {
             list.add(i);
@@ -138,7 +138,7 @@ final class PairJobs {
         return list;
     }
 
-    private static <T> Iterator<T> iterate(int count, IntFunction<T> make) {
+    static <T> Iterator<T> iterate(int count, IntFunction<T> make) {
         return new Iterator<>() {
             private int next;
 
@@ -160,7 +160,7 @@ final class PairJobs {
         return Collections.singleton(sum).iterator();
     }
 
-    private static Iterator<ContentSum> sumNumbers(Iterator<Tuple2<Integer, Long>> pairs) {
+    static Iterator<ContentSum> sumNumbers(Iterator<Tuple2<Integer, Long>> pairs) {
         ContentSum sum = new ContentSum();
         pairs.forEachRemaining(pair -> sum.add(pair._1(), pair._2().longValue()));
         return Collections.singleton(sum).iterator();
@@ -211,7 +211,7 @@ final class PairJobs {
         return sum;
     }
 
-    private static ContentSum total(JavaRDD<ContentSum> sums) {
+    static ContentSum total(JavaRDD<ContentSum> sums) {
         ContentSum sum = new ContentSum();
         sums.collect().forEach(sum::merge);
         return sum;

@@ -126,6 +126,9 @@ public final class SparkJobs {
             case "sortby" -> PairJobs.sortBy(context, params);
             case "tiny" -> PairJobs.tiny(context, params);
             case "reducebykey" -> PairJobs.reduceByKey(context, params);
+            case "terasort" -> new TeraSort(context, params);
+            case "pagerank" -> new PageRank(context, params);
+            case "broadcast" -> new BroadcastJob(context, params);
             case "smj" -> SqlJobs.sortMergeJoin(spark, params);
             case "tpch" -> SqlJobs.tpch(spark, params);
             default -> throw new IllegalArgumentException("unknown job '" + name + "'");
