@@ -188,7 +188,7 @@ class SilentTest(traffic.TrafficTest):
     build = BUILD
 
     def test_a_host_that_does_not_answer_holds_up_no_traffic_with_another(self):
-        for way in WAYS:
+        for way in ("rc", "ud"):
             with self.subTest(way):
                 server, driver = self.start(way, 2 * ROUNDS, silent="0a00004d")  # 10.0.0.77
                 self.finish(server, driver)

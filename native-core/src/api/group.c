@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/api_private.h"
+#include "link/link_group.h"
 
 /* To 16 bytes, IPv4 as ::ffff:a.b.c.d. */
 static bool parse(const char *text, uint8_t address[16])
@@ -27,6 +28,7 @@ vbn_status_t vbn_group_join(vbn_worker_t *worker, const char *address, vbn_group
 
 void vbn_group_leave(vbn_group_t *group)
 {
+    API_BY_ONE_THREAD(group == NULL ? NULL : link_group_upper_engine(group));
     if (group != NULL)
         link_group_leave(group);
 }
@@ -38,6 +40,7 @@ size_t vbn_group_most(const vbn_group_t *group)
 
 vbn_status_t vbn_group_send(vbn_group_t *group, const struct iovec *iov, size_t count)
 {
+    API_BY_ONE_THREAD(group == NULL ? NULL : link_group_upper_engine(group));
     if (group == NULL || (iov == NULL && count > 0) || count > UINT32_MAX)
         return err_set(VBN_ERR_INVALID, "a datagram needs a group and buffers");
     return link_group_send(group, iov, count);

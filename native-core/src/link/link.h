@@ -161,12 +161,6 @@ void link_native_end(vbn_peer_t *peer, uint32_t connection);
  * (from the next progress at the latest), with peer_down and the user's error callback. Safe inside rx and sink; no
  * upcall happens inside. text is copied. Later packets of the peer may be dropped at once. Idempotent. */
 void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text);
-/* Multicast groups: see vbn_group_join. address: IP, IPv4 as ::ffff:a.b.c.d. */
-vbn_status_t link_group_join(link_engine_t *engine, const uint8_t address[16], vbn_group_func_t func, void *arg,
-                             vbn_group_t **group_p);
-void link_group_leave(vbn_group_t *group);
-vbn_status_t link_group_send(vbn_group_t *group, const struct iovec *iov, size_t count);
-size_t link_group_most(const vbn_group_t *group);
 void link_peer_set_user(vbn_peer_t *peer, void *user);
 void *link_peer_user(const vbn_peer_t *peer);
 uint64_t link_peer_uid(const vbn_peer_t *peer);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * link_group.c - multicast groups, over the first transport that has them. What they carry is as unreliable as it comes: the
  * layer above numbers and repeats. Members know each other's job key (it makes the Q_Key), nothing more is proved. */
-#include "link/link_private.h"
+#include "link/link_group.h"
 
 #include <stdlib.h>
+
+#include "link/link_private.h"
 
 struct vbn_group {
     link_engine_t *engine;
@@ -60,6 +62,11 @@ vbn_status_t link_group_send(vbn_group_t *group, const struct iovec *iov, size_t
 size_t link_group_most(const vbn_group_t *group)
 {
     return group->most;
+}
+
+void *link_group_upper_engine(const vbn_group_t *group)
+{
+    return group->engine->params.upcalls.arg;
 }
 
 void link_group_rx(tl_group_t *base, uint64_t source, const void *payload, uint32_t bytes)
