@@ -36,20 +36,22 @@ public final class BlockSource {
      *
      * @param engine may be null
      * @param directories block manager directories of another executor of this host, or none for our own blocks
+     * @param verify whether bytes are compared with their checksums, if there are some
      * @param files where the block is when it was spilled
      * @return null when the block is not in slabs, then Spark's files have to be asked
      * @throws IOException for the reserved block while no address can be given, and for damaged bytes
      */
-    public static ManagedBuffer find(ShuffleEngine engine, BlockId block, Option<String[]> directories,
+    public static ManagedBuffer find(ShuffleEngine engine, BlockId block, Option<String[]> directories, boolean verify,
             SlabManagedBuffer.Files files) throws IOException {
         if (block instanceof ShuffleBlockId one) {
             if (one.shuffleId() == ADDRESS_SHUFFLE) {
                 return address(engine);
             }
-            return find(engine, one.shuffleId(), one.mapId(), one.reduceId(), one.reduceId() + 1, directories, files);
+            return find(engine, one.shuffleId(), one.mapId(), one.reduceId(), one.reduceId() + 1, directories, verify,
+                files);
         } else if (block instanceof ShuffleBlockBatchId batch) {
             return find(engine, batch.shuffleId(), batch.mapId(), batch.startReduceId(), batch.endReduceId(),
-                directories, files);
+                directories, verify, files);
         }
         return null;
     }
@@ -63,7 +65,7 @@ public final class BlockSource {
     }
 
     private static ManagedBuffer find(ShuffleEngine engine, int shuffle, long map, int start, int end,
-            Option<String[]> directories, SlabManagedBuffer.Files files) throws IOException {
+            Option<String[]> directories, boolean verify, SlabManagedBuffer.Files files) throws IOException {
         if (engine == null) {
             return null;
         }
@@ -71,11 +73,11 @@ public final class BlockSource {
             if (directories.isDefined()) {
                 MapIndex index = engine.neighbours().find(directories.get(), shuffle, map);
                 return index == null ? null : counted(engine, Traffic.Path.HOST_SLAB,
-                    new HostLocalBuffer(verified(index, start, end), start, end, files));
+                    new HostLocalBuffer(verified(index, start, end, verify), start, end, files));
             }
             SlabStore store = engine.existingStore();
             MapOutput output = store == null ? null : store.find(shuffle, map);
-            return output == null ? null : local(engine, output, start, end, files);
+            return output == null ? null : local(engine, output, start, end, verify, files);
         } catch (MapIndex.Damaged e) {
             LOG.warn("map output {} of shuffle {} is damaged in memory: {}; its map task has to run again", map, shuffle,
                 e.getMessage());
@@ -86,19 +88,21 @@ public final class BlockSource {
         }
     }
 
-    private static MapIndex verified(MapIndex index, int start, int end) throws IOException {
-        index.verify(start, end);
+    private static MapIndex verified(MapIndex index, int start, int end, boolean verify) throws IOException {
+        if (verify) {
+            index.verify(start, end);
+        }
         return index;
     }
 
     /** Null when it was spilled or removed meanwhile. */
-    private static ManagedBuffer local(ShuffleEngine engine, MapOutput output, int start, int end,
+    private static ManagedBuffer local(ShuffleEngine engine, MapOutput output, int start, int end, boolean verify,
             SlabManagedBuffer.Files files) throws IOException {
         if (!output.pin()) {
             return null;
         }
         try {
-            verified(output.index(), start, end);
+            verified(output.index(), start, end, verify);
             return counted(engine, Traffic.Path.LOCAL_SLAB, new SlabManagedBuffer(output, start, end, files));
         } finally {
             output.unpin();

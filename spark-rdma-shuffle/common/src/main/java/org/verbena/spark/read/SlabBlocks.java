@@ -2,18 +2,21 @@
 // What Spark's block resolver does for slabs, in front of its files.
 package org.verbena.spark.read;
 
+import java.io.File;
 import java.io.IOException;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.storage.BlockId;
 import org.verbena.spark.ShuffleEngine;
+import org.verbena.spark.store.MapOutput;
 import org.verbena.spark.store.SlabStore;
 import scala.Option;
 
 /** Shared by the shims' resolvers, whose superclass has another constructor in every Spark version. Thread safe. */
 public final class SlabBlocks {
     private final Supplier<ShuffleEngine> engine;
+    private final Diagnosis diagnosis = new Diagnosis();
 
     /**
      * Makes the slab side of one resolver.
@@ -33,7 +36,7 @@ public final class SlabBlocks {
     public ManagedBuffer find(BlockId block, Option<String[]> directories,
             BiFunction<BlockId, Option<String[]>, ManagedBuffer> files) {
         try {
-            ManagedBuffer found = BlockSource.find(engine.get(), block, directories,
+            ManagedBuffer found = BlockSource.find(engine.get(), block, directories, !diagnosis.takes(block),
                 () -> notMapped(block, directories, files));
             return found != null ? found : notMapped(block, directories, files);
         } catch (IOException e) {
@@ -62,6 +65,16 @@ public final class SlabBlocks {
         if (store != null) {
             store.remove(shuffleId, mapId);
         }
+    }
+
+    /** Spark asks for the file of a map output's checksums, to find out what damaged a block: makes it for one in slabs. */
+    public File checksums(int shuffleId, long mapId, String algorithm, File file) {
+        SlabStore store = store();
+        MapOutput output = store == null ? null : store.find(shuffleId, mapId);
+        if (output != null) {
+            diagnosis.write(output, algorithm, file);
+        }
+        return file;
     }
 
     /** When the executor is decommissioned: what is in slabs becomes files, which Spark then migrates. */

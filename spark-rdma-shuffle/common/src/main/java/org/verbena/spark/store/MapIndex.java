@@ -128,6 +128,11 @@ public final class MapIndex {
         return partitions;
     }
 
+    /** Whether the partitions have checksums. */
+    public boolean hasSums() {
+        return sums > 0;
+    }
+
     /** Bytes of the partitions start (inclusive) to end (exclusive). */
     public long length(int start, int end) throws IOException {
         int from = first(start);

@@ -42,6 +42,12 @@ final class Resolver40 extends IndexShuffleBlockResolver implements ShuffleFiles
     }
 
     @Override
+    public File getChecksumFile(int shuffleId, long mapId, String algorithm, Option<String[]> directories) {
+        return slabs.checksums(shuffleId, mapId, algorithm,
+            super.getChecksumFile(shuffleId, mapId, algorithm, directories));
+    }
+
+    @Override
     public File temporary(int shuffleId, long mapId) {
         return createTempFile(getDataFile(shuffleId, mapId));
     }
