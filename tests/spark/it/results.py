@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same jobs give the same results as with stock shuffle, and the logs say by which path."""
+import time
 import unittest
 
-from shared import FULL, NO_HOST_LOCAL, SCALE, STOCK_ONLY, Application, SparkTest, await_true, spark
+from shared import FULL, NO_HOST_LOCAL, SCALE, STOCK_ONLY, SparkTest, await_true, gone, spark
+from strangers import Strangers, listening
 
 JOBS = {
     "groupby": {"job": "groupby", "maps": 6, "pairs": 3000 * SCALE, "size": 1000, "reducers": 5},
@@ -21,11 +23,10 @@ class Results(SparkTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.ours = Application(cls.properties)
-        cls.addClassCleanup(cls.ours.stop)
+        cls.ours = cls.application_of_class(cls.properties)
 
     def _equal(self, job):
-        answer = self.right(self.ours, job, JOBS[job], 5)
+        answer = self.right(self.ours, job, JOBS[job])
         self.assertEqual(answer["failed_tasks"], 0)
         self.ours.drop(job)
         return answer
@@ -84,7 +85,7 @@ class HostLocal(Results):
         self.assertGreater(self.ours.total("from own memory"), 1 << 20)
         self.assertGreater(self.ours.total("from mapped memory of neighbours"), 1 << 20)
         self.assertNotIn("connection failed", self.ours.driver_log())
-        self.gone(self.ours)
+        gone(self.ours)
 
 
 class ByNetwork(Results):
@@ -106,7 +107,8 @@ class ByNetwork(Results):
         self._equal("smj")
 
     @unittest.skipIf(STOCK_ONLY, "stock has no such lines")
-    def test_e_the_bytes_came_by_the_transport_that_was_meant(self):
+    def test_z_the_bytes_came_by_the_transport_that_was_meant(self):
+        time.sleep(1)  # for the executors' last report
         self.ours.stop()
         self.assertGreater(self.ours.total(self.path), 1 << 20)
         for log in self.ours.executor_logs():
@@ -118,3 +120,16 @@ class ByTcp(ByNetwork):
     properties = {**NO_HOST_LOCAL, "spark.verbena.transport": "tcp",
                   "spark.sql.shuffle.partitions": "100000" if FULL else "20000"}
     path = "by TCP"
+
+    @unittest.skipIf(STOCK_ONLY, "stock has no such port")
+    def test_e_strangers_who_send_garbage_and_truncated_frames_while_a_job_runs_do_not_disturb_it(self):
+        ports = sorted(port for pid in self.ours.executors() for port in listening(pid))
+        self.assertGreaterEqual(len(ports), 2)
+        with Strangers(ports):
+            self._equal("groupby")
+
+    @unittest.skipIf(STOCK_ONLY, "stock has no such lines")
+    def test_z_the_bytes_came_by_the_transport_that_was_meant(self):
+        super().test_z_the_bytes_came_by_the_transport_that_was_meant()
+        self.assertRegex(self.ours.driver_log(), r"rx.bad_frames [1-9]", "the strangers of test_e are counted")
+        self.assertNotIn("connection failed", self.ours.driver_log())

@@ -12,7 +12,7 @@ from hosts import TwoHosts  # noqa: F401
 from results import ByNetwork, ByTcp, HostLocal  # noqa: F401  (found by unittest)
 
 if not STOCK_ONLY:
-    from faults import Corruption, HostileFrames, KilledExecutors, Memory, OneSided, Settings  # noqa: F401
+    from faults import Memory, OneAfterAnother, OneSided, Repaired, Settings  # noqa: F401
     from tmpfs import SmallTmpfs  # noqa: F401
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-sys.path.insert(0, os.path.join(ROOT, "ohb"))
+sys.path[:0] = [os.path.join(ROOT, "ohb"), os.path.join(ROOT, "tests", "spark")]
 
-from driver import procs  # noqa: E402  (needs the path above)
+import jvm  # noqa: E402  (needs the path above)
+from driver import procs  # noqa: E402
 from sides import spark  # noqa: E402
 
 STOCK_ONLY = "--stock" in sys.argv
@@ -32,10 +33,12 @@ class Shared:
     @classmethod
     def start(cls):
         if cls.cluster is None:
+            if not FULL:
+                jvm.start_quickly()
             cls.folder = tempfile.TemporaryDirectory(prefix="verbena-it-")
             cls.cluster = spark.Cluster(cls.folder.name).__enter__()
         if cls.stock is None:
-            cls.stock = Application({}, name="stock")
+            cls.stock = Application({}, name="stock", master=None if FULL else "local[2]")
 
     @classmethod
     def stop(cls):
@@ -49,23 +52,28 @@ class Shared:
 class Application:
     """A submitted application that runs jobs on request."""
 
-    def __init__(self, properties, name="ours", jar=True, cluster=None):
-        """properties: on top of the plugin's, unless name is stock; jar: give the plugin's jar with --jars."""
+    def __init__(self, properties, name="ours", jar=True, cluster=None, master=None):
+        """properties: on top of the plugin's, unless name is stock; jar: give the plugin's jar with --jars.
+
+        master: instead of the cluster's."""
         Shared.count += 1
         stock = name == "stock" or STOCK_ONLY
         side = {} if stock else {**spark.OURS, **properties}
         self._work = Shared.folder.name if cluster is None else cluster.work
-        self._generator = spark.Generator(f"{name}-{Shared.count}", (cluster or Shared.cluster).url, ROOT, self._work,
-                                          side, {"spark.executor.memory": "1g"}, jar=jar)
+        self._generator = spark.Generator(
+            f"{name}-{Shared.count}", master or (cluster or Shared.cluster).url, ROOT, self._work, side,
+            {"spark.executor.memory": "1g"}, jar=jar)
         self.hello = self._generator.await_ready(180)
         self.id = self.hello["app_id"]
         self._warm = set()
 
-    def run(self, name, job, seed=1):
+    def run(self, name, job, seed=0):
         """Runs a job; the answer of the generator, of which records and checksum are the result."""
         if name not in self._warm:
-            self._generator.warm(name, job, TIMEOUT)
             self._warm.add(name)
+            first = self._generator.warm(name, job, TIMEOUT)  # its seed is 0
+            if seed == 0:
+                return first
         return self._generator.block(name, seed, TIMEOUT)
 
     def drop(self, name):
@@ -115,9 +123,10 @@ class Application:
         return {os.path.basename(path) for path in glob.glob(f"{SLABS}/{self.id}/*/m-*")}
 
 
-def expected(name, job, seed=1):
+def expected(job, seed=0):
     """Stock's result of a job."""
-    key = (name, repr(sorted(job.items())), seed)
+    name = job["job"]
+    key = (repr(sorted(job.items())), seed)
     if key not in Shared.answers:
         answer = Shared.stock.run(name, job, seed)
         Shared.stock.drop(name)
@@ -134,6 +143,12 @@ def await_true(condition, timeout, what):
         time.sleep(0.005)
 
 
+def gone(application, root=""):
+    """What an application had in shared memory is removed after its end; root: as a process sees it, /proc/PID/root."""
+    path = f"{root}{SLABS}/{application.id}"
+    await_true(lambda: not os.path.exists(path), 30, f"{path} is removed after the application's end")
+
+
 class SparkTest(unittest.TestCase):
     """Has the shared cluster; nothing of its applications stays in shared memory."""
 
@@ -144,17 +159,21 @@ class SparkTest(unittest.TestCase):
     def application(self, properties=None, **options):
         """An application that ends with the test."""
         application = Application(properties or {}, **options)
-        self.addCleanup(self.gone, application)
+        self.addCleanup(gone, application)
         self.addCleanup(application.stop)
         return application
 
-    def right(self, application, name, job, seed=1):
+    @classmethod
+    def application_of_class(cls, properties):
+        """An application that ends with the last test of the class."""
+        application = Application(properties)
+        cls.addClassCleanup(gone, application)
+        cls.addClassCleanup(application.stop)
+        return application
+
+    def right(self, application, name, job, seed=0):
         """Runs a job and compares with stock."""
         answer = application.run(name, job, seed)
         self.assertGreater(answer["records"], 0)
-        self.assertEqual((answer["records"], answer["checksum"]), expected(name, job, seed))
+        self.assertEqual((answer["records"], answer["checksum"]), expected(job, seed))
         return answer
-
-    def gone(self, application):
-        await_true(lambda: not os.path.exists(f"{SLABS}/{application.id}"), 30,
-                   f"{SLABS}/{application.id} is removed after the application's end")

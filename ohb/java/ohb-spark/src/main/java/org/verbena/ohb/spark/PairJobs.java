@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows over pairs of an integer and bytes: groupby, sortby, tiny, reducebykey.
+// Rows over pairs of an integer and bytes: groupby, sortby, tiny, reread, reducebykey.
 package org.verbena.ohb.spark;
 
 import java.io.Serializable;
@@ -43,17 +43,28 @@ final class PairJobs {
     }
 
     static Job tiny(JavaSparkContext spark, Params params) {
-        int maps = params.count("maps");
-        int reducers = params.count("reducers");
-        int perMap = params.count("pairs");
-        int size = params.count("size");
         return new Uncached() {
             @Override
             public ContentSum run(long seed) {
-                JavaPairRDD<Integer, byte[]> input = generate(spark, maps, perMap, size, Integer.MAX_VALUE, seed);
-                return total(input.partitionBy(new HashPartitioner(reducers)).mapPartitions(PairJobs::sumPairs));
+                return total(partitioned(spark, params, seed).mapPartitions(PairJobs::sumPairs));
             }
         };
+    }
+
+    /** As tiny with seed 0, but all runs after the first one only read the map outputs that it has made. */
+    static Job reread(JavaSparkContext spark, Params params) {
+        JavaPairRDD<Integer, byte[]> shuffled = partitioned(spark, params, 0);
+        return new Uncached() {
+            @Override
+            public ContentSum run(long seed) {
+                return total(shuffled.mapPartitions(PairJobs::sumPairs));
+            }
+        };
+    }
+
+    private static JavaPairRDD<Integer, byte[]> partitioned(JavaSparkContext spark, Params params, long seed) {
+        return generate(spark, params.count("maps"), params.count("pairs"), params.count("size"), Integer.MAX_VALUE, seed)
+            .partitionBy(new HashPartitioner(params.count("reducers")));
     }
 
     static Job reduceByKey(JavaSparkContext spark, Params params) {

@@ -125,6 +125,7 @@ public final class SparkJobs {
             case "groupby" -> PairJobs.groupBy(context, params);
             case "sortby" -> PairJobs.sortBy(context, params);
             case "tiny" -> PairJobs.tiny(context, params);
+            case "reread" -> PairJobs.reread(context, params);
             case "reducebykey" -> PairJobs.reduceByKey(context, params);
             case "terasort" -> new TeraSort(context, params);
             case "pagerank" -> new PageRank(context, params);
