@@ -75,6 +75,13 @@ class LanesTest(unittest.TestCase):
         for name in ("one", "two", "here"):
             self.assertIn(f"verbena: {name} ", output)
 
+    def test_a_suite_says_how_much_processor_time_its_processes_took(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output, _ = script(folder, """
+                suite busy sh -c 'sh -c "i=0; while [ \\$i -lt 2500000 ]; do i=\\$((i + 1)); done"; echo "1 passed, 0 failed"'
+                """).communicate(timeout=60)
+        self.assertRegex(output, r"busy +1 passed +0 failed +0 skipped +\d+ s +[1-9]\d* CPU s")
+
     def test_a_lane_that_ends_early_is_a_failure(self):
         with tempfile.TemporaryDirectory() as folder:
             output, _ = script(folder, """

@@ -15,12 +15,15 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-sys.path.insert(0, os.path.join(ROOT, "ohb"))
+sys.path[:0] = [os.path.join(ROOT, "ohb"), os.path.join(ROOT, "tests", "spark")]
 
-from driver import procs  # noqa: E402  (needs the path above)
+import jars  # noqa: E402  (needs the path above)
+import jvm  # noqa: E402
+from driver import procs  # noqa: E402
 from sides import spark  # noqa: E402
 
-LIMIT = 1500  # seconds for one suite
+LIMIT = 1500  # seconds for the suites together, where each is run whole for each one
+VERSION = "4.2.0"  # of Spark, as in pom.xml
 OURS = "org.verbena.spark.conformance."
 SUITES = {"shuffle": OURS + "VShuffleSuite", "pairs": OURS + "VPairRDDFunctionsSuite",
           "sorting": OURS + "VSortingSuite", "failure": "org.apache.spark.FailureSuite",
@@ -29,10 +32,14 @@ SUITES = {"shuffle": OURS + "VShuffleSuite", "pairs": OURS + "VPairRDDFunctionsS
           "shuffle-remote": OURS + "VShuffleRemoteSuite", "distributed": "org.apache.spark.DistributedSuite",
           "cleaner": "org.apache.spark.ContextCleanerSuite",
           "decommission": "org.apache.spark.storage.BlockManagerDecommissionIntegrationSuite"}
-DEFAULT = ("shuffle", "pairs", "sorting", "failure", "broadcast", "host-local", "distributed")
-# Of suites that take long, the tests that run without --full: those that move data through the plugin between executors.
-SHORT = {SUITES["distributed"]: ("groupByKey", "broadcast", "recover from"),
-         SUITES["broadcast"]: ("local cluster", "distributed mode", "multiple threads")}
+DEFAULT = ("shuffle", "pairs", "sorting", "failure", "broadcast", "distributed")
+# Of suites that take long, the tests that run without --full: no two of them show the same, all move data by the shuffle.
+SHORT = {SUITES["shuffle"]: ("without", "non-zero", "serializer", "shuffle on mutable", "cogroup", "class - Kryo", "multiple",
+                             "SPARK-34541", "SPARK-39771"),
+         SUITES["pairs"]: ("aggregateByKey", "groupByKey", "reduceByKey", "oin", "cogroup", "groupWith", "ubtract",
+                           "foldByKey", "partition", "lookup"),
+         SUITES["distributed"]: ("maxMbInFlight", "recover from repeated", "failures with replication"),
+         SUITES["broadcast"]: ("encryption = on", "multiple threads")}
 # Tests of Spark that look into the stock shuffle (its files by name, its classes): part of the test's name, and which test
 # of ours (spark-rdma-shuffle/it, tests/spark/it) states the same about slabs. Other suites of Spark that make stock classes themselves
 # (SortShuffleManagerSuite, *ShuffleWriterSuite, IndexShuffleBlockResolverSuite, ...) say nothing about a plugin.
@@ -53,35 +60,17 @@ FAILED = re.compile(r"^- (.+?) \*\*\* FAILED \*\*\*")
 IGNORED = re.compile(r"^- (.+?) !!! (?:IGNORED|CANCELED) !!!")
 
 
-def cache_folder():
-    """Where ./verbena keeps what it has downloaded."""
-    return os.environ.get("VERBENA_CACHE") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "verbena")
-
-
-def libraries(cache):
-    """Folder with the test jars; fetched once by Maven from Maven Central."""
-    folder = os.path.join(cache, "conformance-4.2.0")
-    if not os.path.isfile(os.path.join(folder, ".complete")):
-        print("conformance: fetching Spark's test jars (once)", file=sys.stderr)
-        done = subprocess.run(["mvn", "-B", "-q", "-f", os.path.join(HERE, "pom.xml"), "dependency:copy-dependencies",
-                               f"-DoutputDirectory={folder}"], capture_output=True, text=True, timeout=900)
-        if done.returncode != 0:
-            raise procs.Failed("Maven could not fetch Spark's test jars:\n" + done.stdout[-2000:])
-        for name in os.listdir(folder):
-            if name.startswith(REPLACED_BY_SPARK):
-                os.unlink(os.path.join(folder, name))
-        with open(os.path.join(folder, ".complete"), "w"):
-            pass
-    return folder
+def libraries():
+    """Folder with the test jars."""
+    return jars.fetched(f"conformance-{VERSION}", os.path.join(HERE, "pom.xml"), REPLACED_BY_SPARK)
 
 
 def compile_suites(folder, lib):
     """Compiles our subclasses into folder."""
     sources = [os.path.join(path, name) for path, _, names in os.walk(os.path.join(HERE, "src")) for name in names]
-    jars = f"{lib}/*:{spark.home()}/jars/*"
-    done = subprocess.run(["javac", "--release", "17", "-nowarn", "-proc:none", "-cp", jars, "-d", folder, *sources],
-                          capture_output=True, text=True, timeout=300)
+    path = f"{lib}/*:{spark.home()}/jars/*"
+    done = subprocess.run(["javac", *jvm.FOR_TOOLS, "--release", "17", "-nowarn", "-proc:none", "-cp", path, "-d", folder,
+                           *sources], capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
         raise procs.Failed("the conformance suites do not compile:\n" + done.stderr[-4000:])
 
@@ -103,17 +92,30 @@ def environment(home, classpath):
     return env
 
 
-def command(suite, only, home, classpath, lib, properties):
+def command(suites, only, home, classpath, lib, properties):
     argv = ["java", "-Xmx2g", "--add-modules=jdk.incubator.vector", "-Dio.netty.tryReflectionSetAccessible=true",
             "-Dspark.testing=true", f"-Dspark.test.home={home}", f"-Djava.io.tmpdir={home}/tmp",
             "-Dspark.ui.enabled=false"]
     argv += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENS]
     for key, value in properties.items():
         argv += [f"-D{key}={value}", f"-Dconformance.{key}={value}"]
-    jar = "spark-sql" if ".sql." in suite else "spark-core"
-    return argv + ["-cp", f"{classpath}:{spark.home()}/jars/*", "org.scalatest.tools.Runner", "-R",
-                   f"{lib}/{jar}_2.13-4.2.0-tests.jar", "-oWD", "-s", suite] + [
-        word for text in only for word in ("-z", text)]
+    parts = {"spark-sql" if ".sql." in suite else "spark-core" for suite in suites}
+    argv += ["-cp", f"{classpath}:{spark.home()}/jars/*", "org.scalatest.tools.Runner", "-oWD", "-R",
+             " ".join(f"{lib}/{part}_2.13-{VERSION}-tests.jar" for part in sorted(parts))]
+    for suite in suites:
+        argv += ["-s", suite] + [word for text in only.get(suite, ()) for word in ("-z", text)]
+    return argv
+
+
+def by_suite(lines, suites):
+    """{suite: lines printed while it ran}; ScalaTest prints a suite's short name and a colon before its tests."""
+    heads = {suite.rpartition(".")[2] + ":": suite for suite in suites}
+    found, current = {suite: [] for suite in suites}, []
+    for line in lines:
+        suite = heads.get(line.rstrip())
+        current = found[suite] if suite else current
+        current.append(line)
+    return found
 
 
 def count(lines, excused):
@@ -131,41 +133,46 @@ def count(lines, excused):
     return passed, failed, skipped
 
 
-def run_suite(suite, only, work, classes, lib, jar, properties):
-    """Runs one suite in a JVM of its own; (passed, failed, skipped) lists of test names."""
-    folder = os.path.join(work, suite.rpartition(".")[2])
-    os.makedirs(folder)
-    home = make_home(folder)
+def judge(lines, ours):
+    """(passed, failed, skipped) names of one suite by what was printed while it ran."""
+    passed, failed, skipped = count(lines, WHITE_BOX if ours else {})
+    if not passed and not failed:
+        failed.append("(no test ran)")
+    elif ours and not any("Verbena 0." in line or "Verbena stands aside" in line for line in lines):
+        failed.append("(the suite ran without Verbena)")
+    return passed, failed, skipped
+
+
+def run_suites(suites, only, work, jar):
+    """Runs suites one after another in one JVM; {suite: (passed, failed, skipped)}. only: as for run_all."""
+    lib = libraries()
+    classes = os.path.join(work, "classes")
+    compile_suites(classes, lib)
+    home = make_home(work)
     classpath = ":".join(([jar] if jar else []) + [classes, f"{lib}/*"])
-    log = os.path.join(work, suite.rpartition(".")[2] + ".log")
-    process = procs.Process(suite, command(suite, only, home, classpath, lib, properties), log, cwd=folder,
-                            env=environment(home, classpath))
-    status = process.wait(LIMIT)
+    log = os.path.join(work, "suites.log")
+    process = procs.Process("Spark's suites", command(suites, only, home, classpath, lib, spark.OURS if jar else {}), log,
+                            cwd=home, env=environment(home, classpath))
+    limit = LIMIT if only else LIMIT * len(suites)
+    status = process.wait(limit)
     process.stop(grace=2)
     with open(log, errors="replace") as output:
         lines = output.readlines()
-    passed, failed, skipped = count(lines, WHITE_BOX if jar else {})
-    if jar and not any("Verbena 0." in line or "Verbena stands aside" in line for line in lines):
-        failed.append("(the suite ran without Verbena)")
-    if status is None:
-        failed.append(f"(the suite did not end within {LIMIT} s)")
-    elif not passed and not failed:
-        failed.append(f"(no test ran; status {status})\n" + procs.tail(log))
-    shutil.rmtree(folder, ignore_errors=True)
-    return passed, failed, skipped
+    results = {suite: judge(own, jar) for suite, own in by_suite(lines, suites).items()}
+    if not any(line.startswith("Run completed in") for line in lines):
+        results[suites[-1]][1].append(f"(the suites did not come to their end within {limit} s; status {status})\n"
+                                      + procs.tail(log))
+    shutil.rmtree(home, ignore_errors=True)
+    return results
 
 
 def run_all(suites, only, stock, work):
     """only: {suite: texts of which a test's name must have one}."""
-    lib = libraries(cache_folder())
     jar = None if stock else spark.plugin_jar(ROOT)
     if not stock and not os.path.isfile(jar or ""):
         raise procs.Failed("the Spark plugin is not built: run ./verbena build (or give --stock)")
-    classes = os.path.join(work, "classes")
-    compile_suites(classes, lib)
     totals = [0, 0, 0]
-    for suite in suites:
-        results = run_suite(suite, only.get(suite, ()), work, classes, lib, jar, {} if stock else spark.OURS)
+    for suite, results in run_suites(suites, only, work, jar).items():
         for place, names in enumerate(results):
             totals[place] += len(names)
         print(f"{suite}: " + ", ".join(f"{len(names)} {word}" for names, word in zip(
@@ -190,13 +197,15 @@ def main():
     suites = [SUITES.get(name, name) for name in names]
     only = {suite: options.only for suite in suites} if options.only else {} if options.suites or options.full else SHORT
     procs.install_signals()
+    if not options.full:
+        jvm.start_quickly()
     try:
         if options.work:
             os.makedirs(options.work, exist_ok=True)
             return run_all(suites, only, options.stock, os.path.abspath(options.work))
         with tempfile.TemporaryDirectory(prefix="verbena-conformance-") as work:
             return run_all(suites, only, options.stock, work)
-    except procs.Failed as failure:
+    except (procs.Failed, jars.NotFetched) as failure:
         print(f"conformance: {failure}", file=sys.stderr)
         return 1
     except procs.Killed as killed:

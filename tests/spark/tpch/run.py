@@ -16,9 +16,9 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-sys.path[:0] = [os.path.join(ROOT, "ohb"), os.path.join(ROOT, "tests", "spark", "conformance")]
+sys.path[:0] = [os.path.join(ROOT, "ohb"), os.path.join(ROOT, "tests", "spark")]
 
-import run as conformance  # noqa: E402  (needs the path above)
+from conformance.run import VERSION, libraries  # noqa: E402  (needs the path above)
 from driver import procs  # noqa: E402
 from sides import spark  # noqa: E402
 
@@ -38,7 +38,7 @@ class Queries(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
         cls.data = os.path.join(cls.folder, "data")
-        cls.queries = os.path.join(conformance.libraries(conformance.cache_folder()), "spark-sql_2.13-4.2.0-tests.jar")
+        cls.queries = os.path.join(libraries(), f"spark-sql_2.13-{VERSION}-tests.jar")
         print(f"tpch: generating data, scale {SCALE:g}", flush=True)
         spark.generate_tpch(ROOT, cls.data, SCALE, os.path.join(cls.folder, "generate.log"))
         jar = spark.plugin_jar(ROOT)

@@ -15,9 +15,11 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-sys.path.insert(0, os.path.join(ROOT, "ohb"))
+sys.path[:0] = [os.path.join(ROOT, "ohb"), os.path.join(ROOT, "tests", "spark")]
 
-from driver import procs  # noqa: E402  (needs the path above)
+import jars  # noqa: E402  (needs the path above)
+import jvm  # noqa: E402
+from driver import procs  # noqa: E402
 from sides import spark  # noqa: E402
 
 FULL = "--full" in sys.argv
@@ -28,8 +30,6 @@ UNKNOWN = "3.4.4"  # has no shim
 NOT_CALLED = {"3.5": [("org/apache/spark/SparkContext.listJars", "JarSender")],
               "4.3": [("org/apache/spark/network/BlockTransferService.uploadBlock", "VerbenaBlockTransferService")]}
 LIMIT = 600  # seconds for one application
-CACHE = os.environ.get("VERBENA_CACHE") or os.path.join(
-    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "verbena")
 
 
 def conf(*settings):
@@ -44,10 +44,9 @@ STOCK = None  # the Answer of Stock, which runs first
 
 def installed(version):
     """(SPARK_HOME, Python) of a version in the cache, or None."""
-    venv = os.path.join(CACHE, "spark-" + version)
+    venv = os.path.join(jars.CACHE, "spark-" + version)
     homes = glob.glob(os.path.join(venv, "lib", "python3*", "site-packages", "pyspark"))
-    complete = os.path.isfile(os.path.join(venv, ".complete"))
-    return (homes[0], os.path.join(venv, "bin", "python")) if homes and complete else None
+    return (homes[0], os.path.join(venv, "bin", "python")) if homes and jars.complete("spark-" + version) else None
 
 
 class Answer:
@@ -65,16 +64,21 @@ class Answer:
 
 
 class Base(unittest.TestCase):
-    """One Spark version, compiled against and submitted to."""
+    """One build of Spark, compiled against and submitted to."""
     version = None
 
     @classmethod
+    def find(cls):
+        """(SPARK_HOME, Python), or None."""
+        return installed(cls.version)
+
+    @classmethod
     def setUpClass(cls):
-        place = installed(cls.version)
+        place = cls.find()
         if place is None and cls.version != VERSIONS[0]:
             raise unittest.SkipTest(f"Spark {cls.version} is not installed; ./verbena test --full spark installs it")
         if place is None:
-            raise procs.Failed(f"Spark {cls.version} is not in {CACHE}: run ./verbena test spark")
+            raise procs.Failed(f"Spark {cls.version} is not in {jars.CACHE}: run ./verbena test spark")
         cls.spark_home, cls.python = place
         folder = tempfile.TemporaryDirectory(prefix="verbena-versions-")
         cls.addClassCleanup(folder.cleanup)
@@ -88,7 +92,7 @@ class Base(unittest.TestCase):
     def _compile(cls):
         classes, jar = os.path.join(cls.folder, "classes"), os.path.join(cls.folder, "workload.jar")
         sources = glob.glob(os.path.join(HERE, "src", "**", "*.java"), recursive=True)
-        for argv in (["javac", "--release", "17", "-nowarn", "-proc:none", "-cp",
+        for argv in (["javac", *jvm.FOR_TOOLS, "--release", "17", "-nowarn", "-proc:none", "-cp",
                       f"{cls.spark_home}/jars/*:{cls.plugin}", "-d", classes, *sources],
                      ["jar", "--create", "--file", jar, "-C", classes, "."]):
             done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
@@ -149,7 +153,6 @@ class Base(unittest.TestCase):
         self.assertGreater(answer.total(r"\blocal_slab (\d+) bytes"), 0)
         self.assertEqual(answer.total(r"not_served (\d+)") + answer.total(r"refused (\d+)"), 0)
 
-
     def assert_shown(self, page):
         """Spark's UI has our page, with a row for each of the two executors in every table."""
         for executor in ("0", "1"):
@@ -161,13 +164,17 @@ class Base(unittest.TestCase):
 class Supported(Base):
     """What holds for every version with a shim."""
 
+    def not_called(self):
+        """What the jar names and this Spark lacks."""
+        return NOT_CALLED.get(self.version[:3], [])
+
     def test_everything_the_jar_calls_in_this_spark_is_there(self):
         path = f"{self.spark_home}/jars/*:{self.plugin}:{self.jobs}"
         done = subprocess.run(["java", "-cp", path, "org.verbena.spark.versions.LinkCheck", self.plugin],
                               capture_output=True, text=True, timeout=300)
         missing = [(reference.rpartition("(")[0], user.rpartition("/")[2]) for reference, user in
                    re.findall(r"^MISSING (.*) used by (.*)", done.stdout, re.M)]
-        self.assertEqual(missing, NOT_CALLED.get(self.version[:3], []), done.stdout + done.stderr)
+        self.assertEqual(missing, self.not_called(), done.stdout + done.stderr)
         self.assertGreater(int(re.search(r"^CHECKED (\d+)", done.stdout, re.M)[1]), 250, done.stdout)
 
     def test_all_jobs_give_stock_results_from_mapped_slabs(self):
@@ -176,9 +183,34 @@ class Supported(Base):
         self.assert_shown(answer.page)
 
 
+class Scala213(Supported):
+    """Spark 3.5 as Maven Central has it for Scala 2.13, with the scripts and the Python of the package."""
+    version = "3.5.9"
+
+    @classmethod
+    def find(cls):
+        package = installed(cls.version)
+        if package is None:
+            return None
+        folder = tempfile.TemporaryDirectory(prefix="verbena-scala-")
+        cls.addClassCleanup(folder.cleanup)
+        os.symlink(jars.fetched(f"spark-{cls.version}-scala-2.13", os.path.join(HERE, "pom.xml")),
+                   os.path.join(folder.name, "jars"))
+        for part in ("bin", "python"):
+            os.symlink(os.path.join(package[0], part), os.path.join(folder.name, part))
+        return folder.name, package[1]
+
+    def not_called(self):
+        return []
+
+    def assert_shown(self, page):
+        self.assertEqual(page, [], "there is no tab for it")
+
+
 class Network(Supported):
     """What one version is enough for."""
 
+    @unittest.skipUnless(FULL, "--full; tests/spark/it reads its jobs so, too")
     def test_without_host_local_reads_blocks_come_by_shared_memory_rings(self):
         self.assert_served(self.submit("shm", REMOTE + self.ours() + conf("spark.verbena.transport=shm")), "shm")
 
@@ -238,7 +270,7 @@ def main():
         base = Network if version == VERSIONS[0] else Supported
         cases.append(type("Spark_" + version.replace(".", "_"), (base,), {"version": version}))
     if FULL:
-        cases.append(Modes)
+        cases += [Scala213, Modes]
         cases.append(type("Spark_" + UNKNOWN.replace(".", "_"), (Unknown,), {"version": UNKNOWN}))
     wanted = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     suite = unittest.TestSuite()
@@ -250,6 +282,8 @@ def main():
 
 if __name__ == "__main__":
     procs.install_signals()
+    if not FULL:
+        jvm.start_quickly()
     try:
         sys.exit(main())
     finally:
