@@ -44,16 +44,19 @@ _RATES = ("1gbit", "10gbit", "25gbit", "unshaped")
 TPCH = ("q1", "q3", "q5", "q9", "q18")  # of the demonstration
 QUERIES = tuple(f"q{number}" for number in range(1, 23))
 
-# Each of these is measured against three set-ups of stock Spark: (name, title, parameters, quick ones, numbers to hold).
+# Each is measured against three set-ups of stock Spark: (name, title, parameters, quick ones, numbers to hold).
 _AGAINST_THREE = (
     ("spark.groupby", "groupByKey over cached (int, byte[1000]) pairs", _GROUP, _SMALL, (0.6, 1, 1)),
     ("spark.sortby", "sortByKey over cached (int, byte[1000]) pairs", _SORT, _SMALL, (0.6, 1, 1)),
     ("spark.tiny", "partitionBy with many tiny blocks",
-     {"job": "tiny", "maps": 400, "pairs": 1000, "size": 100, "reducers": 200}, {"maps": 80, "reducers": 100}, (0.2, 1, 0.4)),
+     {"job": "tiny", "maps": 400, "pairs": 1000, "size": 100, "reducers": 200}, {"maps": 80, "reducers": 100},
+     (0.2, 1, 0.4)),
     ("spark.reducebykey", "reduceByKey with combining on the map side",
-     {"job": "reducebykey", "maps": 8, "pairs": 500000, "keys": 200000, "reducers": 8}, {"pairs": 200000}, (0.95, 1, 1)),
+     {"job": "reducebykey", "maps": 8, "pairs": 500000, "keys": 200000, "reducers": 8}, {"pairs": 200000},
+     (0.95, 1, 1)),
     ("spark.smj", "SQL sort-merge join of wide rows, then aggregation",
-     {"job": "smj", "left": 2000000, "right": 1000000, "groups": 1000}, {"left": 400000, "right": 200000}, (0.65, 1, 1)),
+     {"job": "smj", "left": 2000000, "right": 1000000, "groups": 1000}, {"left": 400000, "right": 200000},
+     (0.65, 1, 1)),
 )
 
 
@@ -81,8 +84,8 @@ def _between_hosts():
     """The same jobs with one executor on each of two hosts that are joined by TCP."""
     for rate in _RATES:
         for job, params in (("groupby", _GROUP), ("sortby", _SORT)):
-            yield _spark(f"spark.{job}.hosts.{rate}", f"{job} between two hosts (network namespaces), TCP, {rate}", params,
-                         _SMALL, our_properties={"spark.verbena.transport": "tcp"}, network=rate)
+            yield _spark(f"spark.{job}.hosts.{rate}", f"{job} between two hosts (network namespaces), TCP, {rate}",
+                         params, _SMALL, our_properties={"spark.verbena.transport": "tcp"}, network=rate)
 
 
 ROWS = (
@@ -102,8 +105,8 @@ ROWS = (
            {"job": "terasort", "maps": 8, "pairs": 500000, "reducers": 8}, {"pairs": 100000}),
     _spark("spark.pagerank", "PageRank of a skewed graph, 5 iterations",
            {"job": "pagerank", "pages": 500000, "links": 8, "iterations": 5, "reducers": 8}, {"pages": 100000}),
-    _spark("spark.broadcast", "100 MB from the driver to two executors", {"job": "broadcast", "size": 100000000, "tasks": 2},
-           {"size": 10000000}, 0.6),
+    _spark("spark.broadcast", "100 MB from the driver to two executors",
+           {"job": "broadcast", "size": 100000000, "tasks": 2}, {"size": 10000000}, 0.6),
     _spark("spark.groupby.remote", "groupByKey, no host-local reads: every block of the other executor by network",
            _GROUP, _SMALL, properties=_NO_HOST_LOCAL),
     _spark("spark.sortby.remote", "sortByKey, no host-local reads", _SORT, _SMALL, properties=_NO_HOST_LOCAL),
@@ -122,8 +125,8 @@ class UnknownRow(Exception):
 
 
 def select(name):
-    """Rows of a name or of a group (the part before a dot). core.PART is the core row cut down to PART, spark.tpch.QUERY
-    that query alone."""
+    """Rows of a name or of a group (the part before a dot). core.PART is the core row cut down to PART,
+    spark.tpch.QUERY that query alone."""
     found = [row for row in ROWS if row.name == name] or [row for row in ROWS if row.name.startswith(name + ".")]
     if not found and name.removeprefix("spark.tpch.") in QUERIES:
         found = [query(next(row for row in ROWS if row.kind == "tpch"), name.removeprefix("spark.tpch."))]
@@ -137,8 +140,8 @@ def select(name):
 
 def query(row, name):
     """The row of one query of the row of all."""
-    return _spark(f"{row.name}.{name}", f"TPC-H query {name[1:]} over Parquet", {"job": "tpch", "query": name, **row.params},
-                  row.quick)
+    return _spark(f"{row.name}.{name}", f"TPC-H query {name[1:]} over Parquet",
+                  {"job": "tpch", "query": name, **row.params}, row.quick)
 
 
 def select_all(group, names):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The row of all TPC-H queries: in each pair every query runs on both sides in turn; a row for each, and one of the sum.
+"""The row of all TPC-H queries: in each pair every query runs on both sides in turn; a row for each, one of the sum.
 
 Both sides run a query one after the other, not the whole set, so that a slow minute of the machine hits both.
 """

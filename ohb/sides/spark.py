@@ -84,7 +84,7 @@ class Cluster:
     def __init__(self, work, workers=2, cores=2, memory="5g", wrapper=(), hosts=(HOST,), master=HOST, local=None):
         """wrapper: command that runs the workers, for example in a namespace of their own; or {host: command}.
 
-        hosts: addresses that the workers take in turn; to Spark each is a host of its own. master: the master's address.
+        hosts: addresses that the workers take in turn; to Spark each is a host of its own. master: the master's.
         local: folder for the executors' local directories, which otherwise are in work; removed at the end."""
         self.work, self._workers, self._cores, self._memory = os.path.abspath(work), workers, cores, memory
         self._wrapper, self._hosts, self._master = wrapper, hosts, master

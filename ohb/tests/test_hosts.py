@@ -32,7 +32,8 @@ class TwoHosts(unittest.TestCase):
         """Whether the other host's address is taken by a route and answered for: by the kernel's neighbour table."""
         talk = "import socket,sys; s = socket.create_connection((sys.argv[1], 9), timeout=2)"
         target = hosts.ADDRESSES[0 if enter else 1]
-        done = subprocess.run([*enter, "python3", "-c", talk, target], capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run([*enter, "python3", "-c", talk, target], capture_output=True, text=True, timeout=30,
+                              check=False)
         return "ConnectionRefusedError" in done.stderr  # somebody is there
 
     def test_both_reach_each_other_until_the_cable_is_pulled_and_nothing_stays(self):

@@ -44,7 +44,8 @@ class Sides:
 def measured(sides, pairs=2, quick=True):
     runner = types.SimpleNamespace(quick=quick, pairs=pairs)
     part = io.StringIO()
-    return tpch.measure(runner, plan.select("spark.tpch")[0], sides, {"job": "tpch", "data": "x"}, part), part.getvalue()
+    done = tpch.measure(runner, plan.select("spark.tpch")[0], sides, {"job": "tpch", "data": "x"}, part)
+    return done, part.getvalue()
 
 
 class Queries(unittest.TestCase):

@@ -7,9 +7,10 @@ import shutil
 # What the two need of Spark; from Maven's repository, because the build has put it there.
 ARTIFACTS = ("org/apache/spark/spark-core_2.13", "org/apache/spark/spark-network-common_2.13",
              "org/apache/spark/spark-network-shuffle_2.13", "org/apache/spark/spark-common-utils_2.13",
-             "org/apache/spark/spark-common-utils-java_2.13", "org/scala-lang/scala-library", "org/slf4j/slf4j-api", "org/apache/logging/log4j/log4j-api",
-             "org/apache/logging/log4j/log4j-core", "org/apache/logging/log4j/log4j-slf4j2-impl",
-             "org/apache/hadoop/hadoop-client-api", "org/apache/ivy/ivy", "io/netty/netty-buffer", "io/netty/netty-common", "io/dropwizard/metrics/metrics-core")
+             "org/apache/spark/spark-common-utils-java_2.13", "org/scala-lang/scala-library", "org/slf4j/slf4j-api",
+             "org/apache/logging/log4j/log4j-api", "org/apache/logging/log4j/log4j-core",
+             "org/apache/logging/log4j/log4j-slf4j2-impl", "org/apache/hadoop/hadoop-client-api", "org/apache/ivy/ivy",
+             "io/netty/netty-buffer", "io/netty/netty-common", "io/dropwizard/metrics/metrics-core")
 SPARK = "4.2.0"
 
 

@@ -12,6 +12,7 @@ from hosts import TwoHosts  # noqa: F401
 from results import ByNetwork, ByTcp, HostLocal  # noqa: F401  (found by unittest)
 
 if not STOCK_ONLY:
+    from network import BetweenHosts  # noqa: F401
     from faults import Memory, OneAfterAnother, OneSided, Repaired, Settings  # noqa: F401
     from tmpfs import SmallTmpfs  # noqa: F401
 

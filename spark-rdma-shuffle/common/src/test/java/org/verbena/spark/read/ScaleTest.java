@@ -78,8 +78,8 @@ class ScaleTest {
             assertEquals(0, crowd.sum(traffic -> traffic.fallbacks(Traffic.Reason.DOWN)
                 + traffic.fallbacks(Traffic.Reason.NOT_SERVED) + traffic.fallbacks(Traffic.Reason.REFUSED)));
             Arrays.stream(crowd.connections()).forEach(of -> assertTrue(of <= peers, "connections: " + of));
-            System.out.printf("E=%d (%d reduce) M=%d R=%d: %d connections, %d packets to make them, %d messages of %d B, "
-                + "blocks %d%n  an executor: %s%n  a connection, both ends: %s%n", count, reducing, count * maps,
+            System.out.printf("E=%d (%d reduce) M=%d R=%d: %d connections, %d packets to make them, %d messages of "
+                + "%d B, blocks %d%n  an executor: %s%n  a connection, both ends: %s%n", count, reducing, count * maps,
                 reducing * reducers, links, wireup, messages, (crowd.sum("tcp.tx.bytes") - bytes) / messages,
                 requests * maps, idle.since(before).per(count), connected.since(idle).per(links));
             crowd.rest();

@@ -79,7 +79,8 @@ class ServingCostTest {
     @Test
     void nativeCallsAreThoseOfARequestAndNotOfItsBlocks() throws Exception {
         // An engine that does not spin calls native code only when there is something to do, or to sleep.
-        Map<String, String> settings = Map.of("spark.verbena.transport", "tcp", "spark.verbena.core.progress.spin", "0");
+        Map<String, String> settings =
+            Map.of("spark.verbena.transport", "tcp", "spark.verbena.core.progress.spin", "0");
         try (Executors executors = new Executors(settings)) {
             Executors.One client = executors.start("client");
             Executors.One server = executors.start("server");
@@ -87,8 +88,8 @@ class ServingCostTest {
             FetchProgram.connect(client, "server", blocks(1, 1)[0]);
             Cost one = cost(client, server, blocks(1, 1));
             Cost many = cost(client, server, blocks(1, BLOCKS));
-            System.out.printf("a request of 1 block: %.1f native calls, %.0f bytes allocated; of %d blocks: %.1f native "
-                + "calls, %.0f bytes a block%n", one.polls(), one.allocated(), BLOCKS, many.polls(),
+            System.out.printf("a request of 1 block: %.1f native calls, %.0f bytes allocated; of %d blocks: %.1f "
+                + "native calls, %.0f bytes a block%n", one.polls(), one.allocated(), BLOCKS, many.polls(),
                 many.allocated() / BLOCKS);
             assertTrue(many.polls() < one.polls() + BLOCKS / 10, "native calls: " + one.polls() + ", " + many.polls());
             assertTrue(many.allocated() / BLOCKS < 2048, "bytes a block: " + many.allocated() / BLOCKS);

@@ -64,9 +64,14 @@ final class PageRank implements Job {
         int end = (int) ((long) pages * (part + 1) / parts);
         return PairJobs.iterate(end - first, i -> {
             int count = 1 + random.nextInt(2 * each - 1);
-            int[] targets = IntStream.range(0, count).map(n -> (int) (pages * Math.pow(random.nextDouble(), 3))).toArray();
+            int[] targets = IntStream.range(0, count).map(n -> target(random.nextDouble(), pages)).toArray();
             return new Tuple2<>(first + i, targets);
         });
+    }
+
+    /** Not Math.pow, which compiled and interpreted code may round differently: both sides need the same graph. */
+    private static int target(double chance, int pages) {
+        return (int) (pages * (chance * chance * chance));
     }
 
     private static Iterator<Tuple2<Integer, Long>> shares(int[] targets, long rank) {

@@ -101,7 +101,9 @@ final class TeraSort implements Job {
         while (part.hasNext()) {
             Tuple2<byte[], byte[]> record = part.next();
             byte[] key = record._1();
-            if (last != null && (ORDER.compare(last, key) > 0 || ranges.getPartition(last) != ranges.getPartition(key))) {
+            boolean sorted = last == null
+                || ORDER.compare(last, key) <= 0 && ranges.getPartition(last) == ranges.getPartition(key);
+            if (!sorted) {
                 throw new IllegalStateException("the result of terasort is not sorted");
             }
             last = key;
