@@ -25,6 +25,7 @@
 #define CWND_MAX 1024u
 #define DUP_THRESHOLD 3u
 #define OVERTAKING_MAX 128
+#define BULK_ASK 4u /* every such bulk packet asks for its ACK; half of proto.stream_depth */
 #define RTO_START_US 100000u
 #define RTO_MIN_US 10000u
 #define RTO_MAX_US 1000000u
@@ -190,9 +191,11 @@ static bool push_new(vbn_peer_t *peer, uint64_t now)
     if (in_window >= window)
         return false;
     bool last = arq->pipe + 1 >= arq->cwnd || in_window + 1 >= window;
+    /* Few bulk packets of a transfer are under way at a time, too few for the peer to acknowledge them by itself soon. */
+    bool waits = node->payload_bytes >= arq->bulk_bytes && (in_window == 0 || peer->tx_next % BULK_ASK == 0);
     begin_resend(node, LINK_DATA);
     node->sequence = peer->tx_next;
-    if (!send_node(peer, node, last, now))
+    if (!send_node(peer, node, last || waits, now))
         return false;
     arq->bulk = arq->bulk || node->payload_bytes >= arq->bulk_bytes;
     list_remove(&node->link);

@@ -73,6 +73,39 @@ TEST_P(VerbsCosts, one_request_in_32_asks_for_a_completion)
     ASSERT_EQ(code, 0);
 }
 
+/* Data that devices do not read in place: its transfers have few packets under way, and each waits for the ACKs of those. */
+TEST_P(VerbsCosts, bulk_data_from_the_heap_waits_for_no_timer)
+{
+    int code = with_fabric(1, [] {
+        multi::Pair pair(GetParam());
+        struct Into {
+            std::vector<uint8_t> data = std::vector<uint8_t>(8 << 20);
+            iovec iov{data.data(), data.size()};
+            vbn_op_t op{};
+        } into;
+        auto pull = [](void *arg, const vbn_am_message_t *message) {
+            auto *to = static_cast<Into *>(arg);
+            MUST(vbn_am_pull(message->remote, &to->iov, 1, &to->op) == VBN_INPROGRESS);
+        };
+        MUST(vbn_am_handler(pair.b.worker, 5, pull, &into) == VBN_OK);
+        MUST(pair.a.connect(pair.b) == VBN_OK && pair.send(8) == VBN_OK);
+        std::vector<uint8_t> data(into.data.size(), 9);
+        iovec iov{data.data(), data.size()};
+        vbn_op_t op{};
+        unsigned turns = 0;
+        MUST(vbn_am_send(pair.a.peer, 5, nullptr, 0, &iov, 1, VBN_AM_PULL, &op) == VBN_INPROGRESS);
+        MUST(pair.until([&] {
+            turns++;
+            return op.complete == 1;
+        }));
+        std::fprintf(stderr, "%u turns for 8 MiB\n", turns);
+        MUST(op.status == VBN_OK && into.data == data);
+        MUST(turns < 20000); /* 1,000 to 2,000 packets; a turn that waits for a timer is one of a million */
+        pair.close();
+    });
+    ASSERT_EQ(code, 0);
+}
+
 /* Puts 1 MiB into b's memory; returns how much was copied on its way to the device. */
 uint64_t copied_by_put(multi::Pair &pair, vbn_key_t *key, void *data)
 {
