@@ -22,6 +22,7 @@ TURNS = 5000
 # clock is no register of the processor (many virtual machines) one look takes as long as 2,000 instructions.
 RDMA = {"rc": (2600, 2.5), "ud": (2750, 2.5)}
 ROUNDS, WARM = 2000, 2000
+CHANCE = 20  # acknowledgements that a pause of the machine lets out alone
 IDLE_LOOKS = 0.3  # some after each pause that the machine makes
 FABRIC = ("fabric_poll_cq", "fabric_post_send", "fabric_post_recv", "fabric_post_srq_recv")
 BIN = None
@@ -90,8 +91,8 @@ class Cost(unittest.TestCase):
                 done = re.fullmatch(r"rounds (\d+) doorbells (\d+) requests (\d+) signalled (\d+)\s*", text)
                 rounds, doorbells, requests, signalled = map(int, done.groups())
                 self.assertEqual(rounds, ROUNDS)
-                self.assertLessEqual(doorbells, 2 * ROUNDS + 2)
-                self.assertLessEqual(requests, 2 * ROUNDS + 2, "acknowledgements travel with the answers")
+                self.assertLessEqual(doorbells, 2 * ROUNDS + CHANCE)
+                self.assertLessEqual(requests, 2 * ROUNDS + CHANCE, "acknowledgements travel with the answers")
                 self.assertLessEqual(signalled, requests / 32 + 2)
 
     def test_a_worker_that_polls_in_vain_does_not_look_at_the_clock_each_time(self):
