@@ -16,6 +16,12 @@ def possible():
     return subprocess.run([*NAMESPACE, "sh", "-c", MOUNT + "true"], capture_output=True, check=False).returncode == 0
 
 
+def used(pid):
+    """Bytes in use in /dev/shm as a process sees it, also those of files that have no name any more."""
+    state = os.statvfs(f"/proc/{pid}/root/dev/shm")
+    return (state.f_blocks - state.f_bfree) * state.f_frsize
+
+
 def fill(pid):
     """Leaves no byte free in /dev/shm as a process sees it."""
     with open(f"/proc/{pid}/root/dev/shm/filler", "wb", buffering=0) as filler:
@@ -65,6 +71,7 @@ class SmallTmpfs(SparkTest):
 
     def test_b_on_a_full_tmpfs_map_outputs_are_sparks_files_with_one_warning_that_names_the_cure(self):
         for worker in self.cluster.pids()[1:]:
+            await_true(lambda pid=worker: used(pid) < 1 << 16, 60, "the kernel takes back what ended executors held")
             fill(worker)
         ours, logs = self._run(SMALL, NO_HOST_LOCAL)
         self.assertEqual(ours.total("of map outputs to memory"), 0)
