@@ -9,7 +9,7 @@ from driver.procs import Failed
 from sides import core
 
 ROWS = ("core.perftest.am.latency", "core.perftest.put.bandwidth", "core.perftest.get.bandwidth",
-        "core.perftest.atomic.latency")
+        "core.perftest.pull.bandwidth", "core.perftest.atomic.latency")
 BOOT_SECONDS = 3600  # the guest ends by itself then
 BLOCK_SECONDS = 300
 

@@ -137,8 +137,8 @@ vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import
 bool link_direct(const vbn_peer_t *peer, tl_direct_t *direct_p);
 vbn_status_t link_copy(vbn_peer_t *peer, bool write, void *local, uint64_t remote, size_t length);
 bool link_present(const vbn_peer_t *peer);
-/* Transfers that devices carry out, over a connection that both sides know by a number. link_native: that number, 0: none
- * now. link_native_possible: whether a transport of this worker could. */
+#define LINK_DEVICES 4u /* of a worker; tl/verbs opens no more */
+/* Transfers that devices carry out, over connections that each side knows by a number of its own. */
 typedef struct link_access {
     bool write;
     uint32_t key; /* of the peer's device, and the address there */
@@ -148,11 +148,20 @@ typedef struct link_access {
     link_done_func_t done; /* an error: the connection is gone. Then it may be within any call, and must call no user */
     void *arg;
 } link_access_t;
-uint32_t link_native(const vbn_peer_t *peer);
-bool link_native_possible(const vbn_peer_t *peer);
-/* As tl_ops_t.access and ring. */
+bool link_native_possible(const vbn_peer_t *peer); /* a transport of this worker could */
+/* One connection over each device that may be used now, the best first: by our numbers or the peer's. Returns how many. */
+unsigned link_natives(const vbn_peer_t *peer, bool ours, uint32_t connections[LINK_DEVICES]);
+/* Of all connections over the devices of these (by the peer's numbers) the one with the least to do. */
+typedef struct link_way {
+    uint32_t connection; /* 0: none may be used any more */
+    unsigned device;     /* index of the one whose device it shares */
+    unsigned all;        /* how many there are */
+    bool lasts;          /* it is not on its way to its end: what begins may use it */
+} link_way_t;
+link_way_t link_native_way(const vbn_peer_t *peer, const uint32_t *connections, unsigned count);
+/* As tl_ops_t.access and ring; by the peer's number. */
 vbn_status_t link_access(vbn_peer_t *peer, uint32_t connection, const link_access_t *access, uint32_t *taken_p);
-void link_ring(vbn_peer_t *peer, uint32_t connection);
+void link_ring(vbn_peer_t *peer); /* all of its connections */
 /* For the peer, which knows the connection by this number. */
 vbn_status_t link_expose(vbn_peer_t *peer, uint32_t connection, uint64_t key_handle, mem_exposed_t *exposed_p);
 /* The peer has lost that connection: afterwards nothing that comes late over it is carried out. The peer may have ended. */

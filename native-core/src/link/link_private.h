@@ -89,7 +89,7 @@ struct link_lane {
     link_lane_t *next; /* of the same peer, see link_rails.c */
     uint32_t remote_connection;
     uint32_t under_way, under_way_bytes; /* kept packets: sent over it, neither arrived nor lost; their payload. And
-                                            transfers of devices, without theirs */
+                                            transfers of devices */
     uint32_t order, top; /* packets it took; the last of them known to have arrived */
     uint8_t silent;      /* time-outs since something sent over it arrived */
     uint8_t transport : 4;

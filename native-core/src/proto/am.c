@@ -111,6 +111,8 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const 
         header.stages |= STAGE_LZ4;
     op->stream.stages = (uint8_t)header.stages;
     direct_offer(op, &header);
+    if (!op->direct.offered)
+        fetch_offer(op, &header);
     status = proto_send_header(peer, &header);
     if (status < 0) {
         op_detach(op);

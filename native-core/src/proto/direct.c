@@ -221,7 +221,7 @@ bool direct_begin(proto_op_t *op, const proto_place_t *place)
 {
     proto_stream_t *s = &op->stream;
     tl_direct_t direct;
-    if ((place->address == 0 && place->key == 0) || proto_peer_of(s->peer)->no_direct ||
+    if ((place->address == 0 && place->key == 0) || place->devices[0] != 0 || proto_peer_of(s->peer)->no_direct ||
         cursor_contiguous(&s->cursor, s->length) == NULL || !reach(op, &direct) || !choose_source(op, place, &direct))
         return false;
     op->state = OP_COPYING;

@@ -98,7 +98,7 @@ static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
                 (header->length == 0 ||
                  ((op->state == OP_RUNNING || op->direct.offered) && header->length == s->length));
     else /* a get or pull that failed, a get of nothing, or a pull whose data was put to its place */
-        valid = valid && (op->kind == OP_GET || op->kind == OP_PULL) &&
+        valid = valid && (op->kind == OP_GET || (op->kind == OP_PULL && op->state != OP_NATIVE)) &&
                 (status < 0 || s->length == 0 ||
                  (op->kind == OP_PULL && op->direct.put && s->moved == 0 && header->length == s->length));
     if (!valid)
@@ -180,6 +180,10 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
         break;
     case PROTO_LANE_END:
         native_rx_end(peer, &header);
+        break;
+    case PROTO_RTS_DEVICE:
+    case PROTO_TAG_RTS_DEVICE:
+        fetch_rx(engine, peer, &header);
         break;
     case PROTO_TYPE_END:
         break; /* the decoder refuses it */

@@ -54,6 +54,13 @@ static void add_direct(text_t *text, const vbn_peer_t *peer, const cost_limit_t 
             "direct copies between both processes) ");
 }
 
+/* There is a connection whose devices work now. */
+static bool by_devices(const vbn_peer_t *peer)
+{
+    uint32_t connections[LINK_DEVICES];
+    return link_natives(peer, true, connections) > 0;
+}
+
 /* What the cost model says of each way, the chosen one first. */
 static void add_estimates(text_t *text, const model_t *model, model_way_t chosen, uint64_t size)
 {
@@ -120,6 +127,8 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
             add(text, "compressed by LZ4 (proto.compress), ");
         else
             add_direct(text, peer, limits, size);
+        if (by_devices(peer))
+            add(text, "by its device out of memory of vbn_mem_alloc, else ");
         if (path.map)
             add(text, "by the sender's copy into memory that the receiver has exported for writing, else ");
         add(text, "in ");
@@ -133,7 +142,7 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
 static void add_devices(text_t *text, const vbn_peer_t *peer, uint64_t size)
 {
     uint64_t from = cost_limits(proto_engine_of(peer), peer)->native_from;
-    if (link_native(peer) != 0)
+    if (by_devices(peer))
         add(text, "is carried out by the devices of both sides for memory of vbn_mem_alloc at the owner, from the second time "
             "that the key is used, else by packets: ");
     else if (size >= from)
@@ -164,7 +173,7 @@ static void add_one_sided(text_t *text, const vbn_peer_t *peer, vbn_call_t call,
         add(text, "one packet that the owner executes and answers");
     else
         add_packets(text, engine, caps, size);
-    add_estimates(text, &model, may_map ? MODEL_GET : devices && link_native(peer) != 0 ? MODEL_NATIVE : MODEL_STREAM, size);
+    add_estimates(text, &model, may_map ? MODEL_GET : devices && by_devices(peer) ? MODEL_NATIVE : MODEL_STREAM, size);
 }
 
 size_t proto_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, char *buffer, size_t capacity)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * native.c - gets and puts that the devices of both sides carry out, without the owner's processor.
+ * native.c - gets, puts and pulls (fetch.c) that the devices of both sides carry out, without the owner's processor.
  *
  *   importer                                              owner
  *   KEY_ASK: key, connection                      --->    registers the key's memory with its device (mem/expose.h)
  *                                                 <---    KEY_TELL: address and key of the device, or STATUS
  *   reads and writes by the device, pieces of a megabyte, up to proto.stream_depth at once
  *
- * Until the answer is there, and wherever else something is missing, operations go by packets. What the answer says holds for
- * that connection. When it breaks, whatever of an operation was done already, all of it is done again by packets; for a put
+ * Until the answer is there, and wherever else something is missing, operations go by packets. For pulls the announcement is
+ * the answer. What it says holds for that connection. When it breaks, whatever of an operation was done already, all of it is done again by packets; for a put
  * only when the owner has answered LANE_END: from then on nothing that comes late can overwrite later data. A key that was
  * revoked breaks the connection, and the packets then say VBN_ERR_STALE.
  *
@@ -17,7 +17,8 @@
 
 #include "proto/proto_private.h"
 
-#define PIECE_MOST (UINT64_C(1) << 30) /* offered to the device, which takes as much as it likes */
+#define PIECE_MOST (UINT64_C(1) << 30)  /* offered to the device, which takes as much as it likes */
+#define PIECE_LEAST (UINT64_C(64) << 10) /* of a transfer over several connections */
 
 /* ------------------------------------------------------------------------------------------------ keys */
 
@@ -26,6 +27,7 @@ struct key_ask {
     vbn_op_t op;
     vbn_key_t *key; /* NULL: nobody waits any more */
     uint32_t connection;
+    unsigned device; /* where in key->native the answer belongs */
 };
 
 static void told(vbn_op_t *op, vbn_status_t status, size_t length)
@@ -35,20 +37,20 @@ static void told(vbn_op_t *op, vbn_status_t status, size_t length)
     (void)length;
     if (key != NULL) {
         key->ask = NULL;
-        key->native.connection = ask->connection; /* not asked again as long as it lives */
-        key->native.known = status == VBN_OK;
+        key->native[ask->device].connection = ask->connection; /* not asked again as long as it lives */
+        key->native[ask->device].known = status == VBN_OK;
     }
     free(ask);
 }
 
-static void ask_owner(vbn_key_t *key, uint32_t connection)
+static void ask_owner(vbn_key_t *key, unsigned device, uint32_t connection)
 {
     if (key->ask != NULL)
         return;
     key_ask_t *ask = calloc(1, sizeof(*ask));
     if (ask == NULL)
         return;
-    *ask = (key_ask_t){.op.done = told, .key = key, .connection = connection};
+    *ask = (key_ask_t){.op.done = told, .key = key, .connection = connection, .device = device};
     if (op_begin(&ask->op, key->peer, OP_KEY, NULL, 0, 0, true) != VBN_OK) {
         free(ask);
         return;
@@ -100,8 +102,8 @@ void native_rx_tell(proto_engine_t *engine, vbn_peer_t *peer, const proto_header
         return;
     }
     if (key != NULL) {
-        key->native.address = header->offset;
-        key->native.key = (uint32_t)header->key;
+        key->native[ask->device].address = header->offset;
+        key->native[ask->device].key = (uint32_t)header->key;
     }
     op_complete(op, VBN_OK, 0);
 }
@@ -124,7 +126,9 @@ static void later(proto_stream_t *s)
 static void finish(proto_op_t *op)
 {
     proto_stream_t *s = &op->stream;
-    if (op->kind == OP_GET || op->signal.key == 0) {
+    if (op->kind == OP_PULL)
+        proto_send_status(s->peer, s->native->target, VBN_OK, true, s->length);
+    if (op->kind != OP_PUT || op->signal.key == 0) {
         op_complete(op, VBN_OK, s->length);
         return;
     }
@@ -160,21 +164,33 @@ static void piece_done(void *arg, vbn_status_t status)
         finish(op);
 }
 
+/* Bytes of a request: as many as the device likes, or a part for each of several connections. */
+static uint64_t piece_bytes(const proto_stream_t *s, unsigned connections)
+{
+    uint64_t left = s->length - s->moved, most = PIECE_MOST;
+    if (connections > 1)
+        most = s->length / connections > PIECE_LEAST ? (s->length / connections | 4095) + 1 : PIECE_LEAST;
+    return left < most ? left : most;
+}
+
 static bool send_piece(proto_stream_t *s)
 {
     const proto_native_t *native = s->native;
+    bool write = container_of(s, const proto_op_t, stream)->kind == OP_PUT;
+    link_way_t way = {.connection = native->connections[0], .all = 1};
+    if (!write)
+        way = link_native_way(s->peer, native->connections, native->count);
     proto_segment_t *segment = mpool_get(&s->engine->segments);
     proto_cursor_t cursor = s->cursor;
     uint32_t taken = 0;
     if (segment == NULL)
         return false;
     segment->stream = s;
-    uint64_t left = s->length - s->moved;
-    (void)cursor_cut(&cursor, left < PIECE_MOST ? left : PIECE_MOST, segment->iov, &segment->iov_count);
-    bool write = container_of(s, const proto_op_t, stream)->kind == OP_PUT;
-    const link_access_t access = {.write = write, .key = native->key, .remote = native->address + s->moved,
-                                  .iov = segment->iov, .iov_count = segment->iov_count, .done = piece_done, .arg = segment};
-    vbn_status_t status = link_access(s->peer, native->connection, &access, &taken);
+    (void)cursor_cut(&cursor, piece_bytes(s, way.all), segment->iov, &segment->iov_count);
+    const link_access_t access = {.write = write, .key = native->keys[way.device],
+                                  .remote = native->addresses[way.device] + s->moved, .iov = segment->iov,
+                                  .iov_count = segment->iov_count, .done = piece_done, .arg = segment};
+    vbn_status_t status = link_access(s->peer, way.connection, &access, &taken);
     if (status == VBN_INPROGRESS) {
         s->in_flight++;
         s->moved += taken;
@@ -194,7 +210,7 @@ void native_pump(proto_stream_t *s)
     while (s->status == VBN_OK && s->moved < s->length && s->in_flight < s->engine->stream_depth && send_piece(s))
         sent = true;
     if (sent)
-        link_ring(s->peer, s->native->connection);
+        link_ring(s->peer);
     if (s->in_flight == 0)
         later(s); /* no room, or no connection any more */
 }
@@ -203,7 +219,7 @@ void native_pump(proto_stream_t *s)
 static void begin_again(proto_op_t *op)
 {
     proto_stream_t *s = &op->stream;
-    uint32_t connection = s->native->connection;
+    const proto_native_t native = *s->native;
     native_free(op);
     counter_add(s->engine->counters, COUNTER_NATIVE_REDONE, 1);
     s->kind = op->kind == OP_PUT ? STREAM_PUT : STREAM_PULL;
@@ -213,10 +229,13 @@ static void begin_again(proto_op_t *op)
     s->status = VBN_OK;
     op->state = OP_ENDING;
     vbn_status_t status = VBN_OK;
-    if (op->kind == OP_GET) {
+    if (op->kind == OP_PULL) {
+        s->target = native.target;
+        status = pull_ask(op, 0);
+    } else if (op->kind == OP_GET) {
         status = rma_send(op);
     } else if ((status = handle_new(&s->engine->ops, op, &op->handle)) == VBN_OK) {
-        const proto_header_t header = {.type = PROTO_LANE_END, .op = op->handle, .target = connection};
+        const proto_header_t header = {.type = PROTO_LANE_END, .op = op->handle, .target = native.connections[0]};
         status = proto_send_header(s->peer, &header);
     }
     if (status < 0)
@@ -231,31 +250,50 @@ void native_run(proto_stream_t *s)
         native_pump(s);
 }
 
-bool native_start(vbn_key_t *key, proto_op_t *op)
+bool native_begin(proto_op_t *op, const proto_native_t *native)
 {
     proto_stream_t *s = &op->stream;
-    proto_engine_t *engine = s->engine;
-    if (s->length == 0 || op->kind == OP_ATOMIC || key->info.by_packets || !cursor_is_list(&s->cursor))
+    proto_native_t *kept = mpool_get(&s->engine->natives);
+    if (kept == NULL)
         return false;
-    uint32_t connection = link_native(s->peer);
-    if (connection == 0) {
-        if (s->length >= cost_limits(engine, s->peer)->native_from)
-            link_promote(s->peer);
-        return false;
-    }
-    if (key->native.connection != connection) {
-        ask_owner(key, connection);
-        return false;
-    }
-    if (!key->native.known || !fence_allows_copy(proto_peer_of(s->peer), s->epoch) ||
-        (s->native = mpool_get(&engine->natives)) == NULL)
-        return false;
-    *s->native = (proto_native_t){.address = key->native.address + s->key_offset, .key = key->native.key,
-                                  .connection = connection};
+    *kept = *native;
+    s->native = kept;
     s->kind = STREAM_NATIVE;
     op->state = OP_NATIVE;
     native_pump(s);
     return true;
+}
+
+/* Adds what the owner has told of this connection, or asks it. */
+static void add_device(vbn_key_t *key, uint64_t offset, unsigned device, uint32_t connection, proto_native_t *native)
+{
+    unsigned i = 0;
+    while (i < LINK_DEVICES && key->native[i].connection != connection)
+        i++;
+    if (i == LINK_DEVICES) {
+        ask_owner(key, device, connection);
+        return;
+    }
+    if (!key->native[i].known)
+        return;
+    native->addresses[native->count] = key->native[i].address + offset;
+    native->keys[native->count] = key->native[i].key;
+    native->connections[native->count++] = connection;
+}
+
+bool native_start(vbn_key_t *key, proto_op_t *op)
+{
+    const proto_stream_t *s = &op->stream;
+    proto_native_t native = {0};
+    uint32_t connections[LINK_DEVICES];
+    if (s->length == 0 || op->kind == OP_ATOMIC || key->info.by_packets || !cursor_is_list(&s->cursor))
+        return false;
+    unsigned count = link_natives(s->peer, false, connections);
+    if (count == 0 && s->length >= cost_limits(s->engine, s->peer)->native_from)
+        link_promote(s->peer);
+    for (unsigned i = 0; i < count && (i == 0 || op->kind == OP_GET); i++)
+        add_device(key, s->key_offset, i, connections[i], &native);
+    return native.count > 0 && fence_allows_copy(proto_peer_of(s->peer), s->epoch) && native_begin(op, &native);
 }
 
 /* ------------------------------------------------------------------------------ a connection that broke */

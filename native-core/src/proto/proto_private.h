@@ -50,11 +50,13 @@ typedef struct proto_amo {
 
 typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT, STREAM_NATIVE } stream_kind_t;
 
-/* What a get or put that devices carry out needs besides: see native.c. */
+/* What a get, put or pull that devices carry out needs besides: see native.c. */
 typedef struct proto_native {
-    uint64_t address; /* of the first byte, at the owner */
-    uint32_t key;     /* the owner's device's */
-    uint32_t connection;
+    uint64_t target; /* OP_PULL: the stream's */
+    uint64_t addresses[LINK_DEVICES]; /* of the first byte, at each of the owner's devices */
+    uint32_t keys[LINK_DEVICES];
+    uint32_t connections[LINK_DEVICES];
+    unsigned count; /* of devices; a put has one, and its connection is the only one that is used */
 } proto_native_t;
 
 /* A transfer in segments. Sending: PULL (answers a pull) and PUT are part of an op, GET (answers a get) stands alone.
@@ -188,7 +190,7 @@ typedef struct proto_peer {
     uint32_t announced; /* by us: OP_LARGE not complete */
     uint32_t stream_count;
     uint32_t claim_tag;    /* of the last transfer that both sides copied */
-    bool no_direct;        /* it failed once: packets */
+    bool no_direct;        /* direct.c or fetch.c failed once: packets */
     uint32_t unsent;       /* puts and atomics not wholly handed to the link; all of one epoch */
     uint32_t unsent_epoch; /* that epoch */
     uint64_t tag_sent;     /* of PROTO_TAG_CREDIT at the peer, in use by us */
@@ -268,7 +270,7 @@ struct vbn_key {
         uint32_t key;
         uint32_t connection; /* for which the rest holds; 0: not asked yet */
         bool known;
-    } native;
+    } native[LINK_DEVICES];
     bool *released_p;       /* set while waiting ops are started: told when a callback releases the key */
     list_link_t waiting;    /* proto_stream_t.active of ops issued while the import runs */
 };
@@ -496,6 +498,12 @@ void direct_run(proto_stream_t *stream);
 void direct_again(proto_op_t *op);
 /* The op ends: lets go of what it holds. */
 void direct_end(proto_op_t *op);
+/* ---- fetch.c */
+/* Adds to an announcement where the receiver's device reads the data, if it can. */
+void fetch_offer(proto_op_t *op, proto_header_t *header);
+void fetch_rx(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+/* Starts to read an announced message from there; false: it has to come by packets. */
+bool fetch_begin(proto_op_t *op, const proto_place_t *place);
 /* ---- pull.c */
 /* Gets the data of an announced message, one way or the other. The op is set up, but for its state. */
 vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned stages);
@@ -540,6 +548,8 @@ vbn_status_t rma_start_put(proto_op_t *op); /* by packets; the op has a handle *
 /* ---- native.c */
 /* Lets the devices carry out a get or put; false: it has to go by packets. */
 bool native_start(vbn_key_t *key, proto_op_t *op);
+/* The same for any op, with what the owner has told; false: there is no heap. */
+bool native_begin(proto_op_t *op, const proto_native_t *native);
 void native_pump(proto_stream_t *s);
 void native_run(proto_stream_t *s); /* from engine->active */
 void native_free(proto_op_t *op);   /* OP_NATIVE: what it holds */

@@ -18,6 +18,9 @@ typedef struct layout {
 #define AT(field) ((uint8_t)offsetof(proto_header_t, field))
 #define PLACE_IN_MEMORY AT(place.key), AT(place.offset), AT(place.owner), AT(place.memory), AT(place.memory_bytes)
 #define PLACE AT(place.address), PLACE_IN_MEMORY
+#define PLACE_AT_DEVICES AT(place.address), AT(place.devices[0]), AT(place.devices[1]), AT(place.devices[2]), \
+                         AT(place.devices[3])
+_Static_assert(LINK_DEVICES == 4, "PLACE_AT_DEVICES");
 static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_AM] = {0, {0}},
     [PROTO_RTS] = {2, {AT(op), AT(length)}},
@@ -43,6 +46,8 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_KEY_ASK] = {3, {AT(op), AT(target), AT(key)}},
     [PROTO_KEY_TELL] = {3, {AT(op), AT(key), AT(offset)}},
     [PROTO_LANE_END] = {2, {AT(op), AT(target)}},
+    [PROTO_RTS_DEVICE] = {7, {AT(op), AT(length), PLACE_AT_DEVICES}},
+    [PROTO_TAG_RTS_DEVICE] = {8, {AT(op), AT(length), AT(tag), PLACE_AT_DEVICES}},
 };
 _Static_assert(sizeof(proto_header_t) < 256, "offsets fit one byte");
 _Static_assert(PROTO_PREFIX_BYTES + 9 * 8 == PROTO_HEADER_MAX, "the longest layout");
@@ -127,10 +132,22 @@ static vbn_status_t check_place(const proto_header_t *h)
     return VBN_OK;
 }
 
+static vbn_status_t check_device(const proto_header_t *h)
+{
+    const proto_place_t *place = &h->place;
+    bool good = h->length <= UINT64_MAX / 2 && place->address <= UINT64_MAX - h->length &&
+                (place->devices[0] != 0 || place->address == 0);
+    for (unsigned i = 0; i < LINK_DEVICES; i++)
+        good = good && (place->devices[i] == 0 || ((uint32_t)place->devices[i] != 0 && (i == 0 || place->devices[i - 1] != 0)));
+    return good ? VBN_OK : bad("place of a message at a device");
+}
+
 static vbn_status_t check_direct(const proto_header_t *h)
 {
     if (h->type == PROTO_RTS_AT || h->type == PROTO_TAG_RTS_AT)
         return check_place(h);
+    if (h->type == PROTO_RTS_DEVICE || h->type == PROTO_TAG_RTS_DEVICE)
+        return check_device(h);
     if (h->type == PROTO_PULL_AT && ((h->claim & PROTO_CLAIM_SLOT) >= TL_CLAIMS ||
                                      h->claim >> PROTO_CLAIM_TAG > CLAIM_TAG_MASK || h->place.address == 0 ||
                                      h->place.address > UINT64_MAX / 2))
@@ -149,7 +166,8 @@ static vbn_status_t check_direct(const proto_header_t *h)
 /* What a code, flag or payload may be for each type. */
 static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_bytes)
 {
-    bool carries_user = h->type == PROTO_AM || h->type == PROTO_RTS || h->type == PROTO_RTS_AT;
+    bool carries_user = h->type == PROTO_AM || h->type == PROTO_RTS || h->type == PROTO_RTS_AT ||
+                        h->type == PROTO_RTS_DEVICE;
     if (h->user_bytes > (carries_user ? (uint32_t)VBN_AM_HEADER_MAX : 0u))
         return bad("user header");
     if (carries_user && h->code >= VBN_AM_IDS)
@@ -160,7 +178,7 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
         return bad("put flags");
     bool no_code = h->type == PROTO_PULL || h->type == PROTO_DATA || h->type == PROTO_GET ||
                    (h->type >= PROTO_TAG && h->type != PROTO_PUT_BLOCKS && h->type != PROTO_DATA_STAGED &&
-                    h->type != PROTO_RTS_AT && h->type != PROTO_HELPED);
+                    h->type != PROTO_RTS_AT && h->type != PROTO_HELPED && h->type != PROTO_RTS_DEVICE);
     if (no_code && h->code != 0)
         return bad("reserved code");
     if (h->type != PROTO_STATUS && h->last != 0)

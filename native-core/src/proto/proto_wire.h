@@ -2,10 +2,10 @@
  * proto_wire.h - headers of the protocol layer. Pure functions, no state; any thread. Little endian.
  *
  *   offset 0  u8  type
- *          1  u8  code      AM, RTS, RTS_AT: id; STATUS, HELPED: -vbn_status; PUT, PUT_BLOCKS: PROTO_PUT_* flags;
+ *          1  u8  code      AM, RTS, RTS_AT, RTS_DEVICE: id; STATUS, HELPED: -vbn_status; PUT, PUT_BLOCKS: PROTO_PUT_* flags;
  *                           PUT_SIGNAL: vbn_atomic_kind_t; ATOMIC: vbn_atomic_kind_t and PROTO_ATOMIC_* flags;
  *                           DATA_STAGED: stage_form_t; else 0
- *          2  u16 user      AM, RTS, RTS_AT: bytes of the user's header at the end; else 0
+ *          2  u16 user      of those: bytes of the user's header at the end; else 0
  *          4  u16 last      STATUS: 1 = last answer; else 0
  *          6  u16 stages    RTS, TAG_RTS: STAGE_* that the sender offers; PULL: those of them that are to be used; else 0
  *
@@ -38,6 +38,10 @@
  *   KEY_TELL op, key, offset                                                so: with this key (32 bits), the range at this
  *                                                                           address. STATUS instead: not
  *   LANE_END op, target                                                     connection `target` is to end before the STATUS
+ *   RTS_DEVICE, TAG_RTS_DEVICE  as RTS, TAG_RTS, then address, 4 devices    devices of the sender serve the data at this
+ *                                                                           address: of each the number of a connection (the
+ *                                                                           sender's, low 32 bits) and its key; 0: none. None
+ *                                                                           at all: they could, over a connection
  *
  * op, target, key are handles of 64 bits: index and generation, checked by whoever gave them out. */
 #ifndef VBN_PROTO_PROTO_WIRE_H
@@ -72,6 +76,8 @@ typedef enum proto_type {
     PROTO_KEY_ASK,
     PROTO_KEY_TELL,
     PROTO_LANE_END,
+    PROTO_RTS_DEVICE,
+    PROTO_TAG_RTS_DEVICE,
     PROTO_TYPE_END
 } proto_type_t;
 
@@ -101,7 +107,9 @@ typedef struct proto_place {
     uint64_t owner;
     uint64_t memory;
     uint64_t memory_bytes;
+    uint64_t devices[LINK_DEVICES]; /* [TAG_]RTS_DEVICE: key and connection of each; address is theirs, the rest is 0 */
 } proto_place_t;
+#define PROTO_DEVICE(connection, key) ((uint64_t)(key) << 32 | (connection))
 
 /* A decoded header. Fields a type does not have are 0. */
 typedef struct proto_header {
@@ -130,7 +138,7 @@ typedef struct proto_header {
     uint64_t key;
     uint64_t offset;
     uint64_t length;
-    proto_place_t place; /* RTS_AT, TAG_RTS_AT; PULL_AT: its address; PULL_PUT: all but that */
+    proto_place_t place; /* [TAG_]RTS_AT, [TAG_]RTS_DEVICE; PULL_AT: its address; PULL_PUT: all but that */
     const uint8_t *user;     /* points into the decoded bytes; for encode: the bytes to copy */
     uint32_t user_bytes;
 } proto_header_t;

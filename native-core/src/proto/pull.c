@@ -22,7 +22,7 @@ vbn_status_t pull_ask(proto_op_t *op, unsigned stages)
 vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned stages)
 {
     op->direct = (proto_direct_t){0}; /* a tagged receive kept other things there */
-    if (stages == 0 && (direct_begin(op, place) || put_begin(op)))
+    if (stages == 0 && (fetch_begin(op, place) || direct_begin(op, place) || put_begin(op)))
         return VBN_OK;
     return pull_ask(op, stages);
 }

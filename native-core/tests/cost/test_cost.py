@@ -24,6 +24,11 @@ RDMA = {"rc": (2650, 2.5), "ud": (2750, 2.5)}
 ROUNDS, WARM = 2000, 2000
 CHANCE = 20  # acknowledgements that a pause of the machine lets out alone
 IDLE_LOOKS = 0.3  # some after each pause that the machine makes
+COUNTS = r"rounds (\d+) doorbells (\d+) requests (\d+) signalled (\d+) copied (\d+)\s*"
+# An operation on 1 MiB of the core's memory over rc, both sides together: instructions, doorbells, requests, completions asked
+# for, bytes copied on their way to or from a device; at most. An acknowledgement now and then is among them.
+BULK = {"put": (45000, 1.5, 1.5, 1.1, 0), "get": (42000, 1.5, 1.5, 1.1, 0), "pull": (30000, 3.5, 3.5, 1.2, 0)}
+BULK_ROUNDS, BULK_WARM = 40, 20
 FABRIC = ("fabric_poll_cq", "fabric_post_send", "fabric_post_recv", "fabric_post_srq_recv")
 BIN = None
 
@@ -88,12 +93,27 @@ class Cost(unittest.TestCase):
                 self.assertLessEqual(count, budget)
                 self.assertGreater(looks, 0.5, "no looks were counted")
                 self.assertLessEqual(looks, looks_most)
-                done = re.fullmatch(r"rounds (\d+) doorbells (\d+) requests (\d+) signalled (\d+)\s*", text)
-                rounds, doorbells, requests, signalled = map(int, done.groups())
+                done = re.fullmatch(COUNTS, text)
+                rounds, doorbells, requests, signalled, _ = map(int, done.groups())
                 self.assertEqual(rounds, ROUNDS)
                 self.assertLessEqual(doorbells, 2 * ROUNDS + CHANCE)
                 self.assertLessEqual(requests, 2 * ROUNDS + CHANCE, "acknowledgements travel with the answers")
                 self.assertLessEqual(signalled, requests / 32 + 2)
+
+    def test_a_mebibyte_over_rdma_keeps_its_budget_of_instructions_doorbells_requests_completions_and_copies(self):
+        if not os.path.exists(os.path.join(BIN, "cost_rdma")):
+            self.skipTest("built without libibverbs-dev")
+        for operation, most in BULK.items():
+            with self.subTest(operation):
+                count, text = instructions("cost_rdma", "rc", BULK_ROUNDS, 0, operation, without=FABRIC)
+                rounds, *counted = map(int, re.fullmatch(COUNTS, text).groups())
+                self.assertEqual(rounds, BULK_ROUNDS)
+                each = [count / (BULK_ROUNDS + BULK_WARM)] + [value / rounds for value in counted]
+                print(f"{operation} of 1 MiB over rc: {each[0]:.0f} instructions, {each[1]:.2f} doorbells, {each[2]:.2f} "
+                      f"requests, {each[3]:.2f} completions, {each[4]:.0f} bytes copied; at most {most}")
+                self.assertGreater(each[2], 0.9, "nothing was counted")
+                for value, budget in zip(each, most):
+                    self.assertLessEqual(value, budget)
 
     def test_a_worker_that_polls_in_vain_does_not_look_at_the_clock_each_time(self):
         if not os.path.exists(os.path.join(BIN, "cost_rdma")):

@@ -43,6 +43,7 @@ static const row_t ROWS[] = {
     {"core.perftest.am.latency", "one-way latency", "ns", am_latency, NULL, perftest_send, "8", 20000, 0},
     {"core.perftest.put.bandwidth", "bandwidth", "MB/s", put_bandwidth, NULL, perftest_write, "1048576", 0, 256e6},
     {"core.perftest.get.bandwidth", "bandwidth", "MB/s", get_bandwidth, NULL, perftest_read, "1048576", 0, 256e6},
+    {"core.perftest.pull.bandwidth", "bandwidth", "MB/s", pull_bandwidth, NULL, perftest_read, "1048576", 0, 256e6},
     {"core.perftest.atomic.latency", "round trip", "ns", atomic_latency, NULL, perftest_atomic, "8", 20000, 0},
 };
 

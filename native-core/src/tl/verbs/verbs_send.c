@@ -159,15 +159,10 @@ verbs_slot_t *verbs_sq_pop(verbs_sq_t *sq)
 
 /* --------------------------------------------------------------------------------------------- posting */
 
-/* What an unknown end keeps from others: buffers, payload of packets. */
+/* What an unknown end keeps from others: bytes of buffers. */
 static uint32_t held_by(const verbs_slot_t *slot)
 {
-    uint32_t bytes = 0;
-    if ((slot->wr.send_flags & IBV_SEND_INLINE) != 0 || (slot->one_sided && slot->buffer == NULL))
-        return 0;
-    for (int i = 0; i < slot->wr.num_sge; i++)
-        bytes += slot->sges[i].length;
-    return bytes;
+    return (slot->wr.send_flags & IBV_SEND_INLINE) != 0 || slot->buffer == NULL ? 0 : slot->sges[0].length;
 }
 
 void verbs_sq_add(verbs_sq_t *sq, verbs_slot_t *slot)

@@ -76,10 +76,12 @@ struct rig {
     uint32_t claims_used[2];
     int copies_left[2];
     bool absent;
+    bool hidden;
     rig_devices_t *devices; /* NULL: none */
     uint64_t now_ms;
     uint64_t sunk;
     unsigned tags_delivered[2];
+    unsigned promoted[2];
 };
 
 static void no_log(void *arg, vbn_log_level_t level, const char *line)
@@ -417,6 +419,16 @@ void rig_imports_map(rig_t *rig)
     }
 }
 
+unsigned rig_promoted(rig_t *rig, int side)
+{
+    return rig->promoted[side];
+}
+
+void rig_hide_devices(rig_t *rig, bool hidden)
+{
+    rig->hidden = hidden;
+}
+
 bool rig_devices_turn(rig_t *rig)
 {
     return rig->devices != NULL && rig_devices_step(rig->devices);
@@ -511,6 +523,7 @@ uint32_t rig_encode_at(const rig_header_t *h, const rig_place_t *place, uint8_t 
                              .place = {.address = place->address, .key = h->key, .offset = h->offset,
                                        .owner = place->owner, .memory = place->memory,
                                        .memory_bytes = place->memory_bytes}};
+    header.place.devices[0] = h->value == 0 ? 0 : PROTO_DEVICE(h->value, h->key);
     return proto_encode(&header, buffer);
 }
 
@@ -538,10 +551,24 @@ bool link_ready(const vbn_peer_t *peer)
     return peer->rig->ready;
 }
 
-uint32_t link_native(const vbn_peer_t *peer)
+/* One connection, with one number at both sides. */
+unsigned link_natives(const vbn_peer_t *peer, bool ours, uint32_t connections[LINK_DEVICES])
 {
     const rig_t *rig = peer->rig;
-    return rig->devices != NULL && rig->ready && peer->down == VBN_OK ? rig_devices_connection(rig->devices) : 0;
+    (void)ours;
+    if (rig->devices == NULL || rig->hidden || !rig->ready || peer->down != VBN_OK)
+        return 0;
+    connections[0] = rig_devices_connection(rig->devices);
+    return 1;
+}
+
+link_way_t link_native_way(const vbn_peer_t *peer, const uint32_t *connections, unsigned count)
+{
+    uint32_t now[LINK_DEVICES];
+    for (unsigned i = 0; link_natives(peer, false, now) > 0 && i < count; i++)
+        if (connections[i] == now[0])
+            return (link_way_t){.connection = now[0], .device = i, .all = 1, .lasts = true};
+    return (link_way_t){0};
 }
 
 bool link_native_possible(const vbn_peer_t *peer)
@@ -554,10 +581,9 @@ vbn_status_t link_access(vbn_peer_t *peer, uint32_t connection, const link_acces
     return rig_devices_access(peer->rig->devices, peer->side, connection, access, taken_p);
 }
 
-void link_ring(vbn_peer_t *peer, uint32_t connection)
+void link_ring(vbn_peer_t *peer)
 {
     (void)peer;
-    (void)connection;
 }
 
 vbn_status_t link_expose(vbn_peer_t *peer, uint32_t connection, uint64_t key_handle, mem_exposed_t *exposed_p)
@@ -576,7 +602,7 @@ void link_native_end(vbn_peer_t *peer, uint32_t connection)
 
 void link_promote(vbn_peer_t *peer)
 {
-    (void)peer; /* there is one transport */
+    peer->rig->promoted[peer->side]++;
 }
 
 vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg)

@@ -62,6 +62,8 @@ bool rig_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access);
 vbn_key_t *rig_import(rig_t *rig, int side, vbn_mem_t *mem, size_t offset, size_t length, unsigned access);
 void rig_imports_answer(rig_t *rig); /* import_fails: answers what is pending */
 void rig_imports_map(rig_t *rig);    /* answers it by really mapping the memory */
+void rig_hide_devices(rig_t *rig, bool hidden); /* there is no connection between them now */
+unsigned rig_promoted(rig_t *rig, int side);    /* how often link_promote was called */
 bool rig_devices_turn(rig_t *rig);  /* the devices carry out one transfer; false when there was none */
 void rig_break_devices(rig_t *rig); /* their connection breaks; another one is there at once */
 void rig_fail_copies(rig_t *rig, int side, int after); /* this side's link_copy fails after so many; -1: never */
@@ -112,7 +114,8 @@ typedef struct rig_header {
     uint64_t op, target, key, offset, length, compare, value;
 } rig_header_t;
 uint32_t rig_encode(const rig_header_t *header, uint8_t *buffer);
-/* The same for RTS_AT, TAG_RTS_AT, PULL_AT, whose claim is value: key and offset are of the place. */
+/* The same for [TAG_]RTS_AT, PULL_AT, whose claim is value, [TAG_]RTS_DEVICE, whose connection is value: key and offset are
+ * and key belong to its first device: key and offset are of the place. */
 typedef struct rig_place {
     uint64_t address, owner, memory, memory_bytes;
 } rig_place_t;
