@@ -81,7 +81,7 @@ TEST_F(ShmDirect, places_that_lie_a_few_bytes_behind_each_other_within_a_page_ar
 {
     connect();
     if (!lane_copies(near))
-        GTEST_SKIP() << "process_vm_readv is forbidden here";
+        GTEST_SKIP() << "process_vm_readv is forbidden here: run with ptrace rights (no seccomp profile that denies it)";
     const size_t size = 200001; // several turns of the buffer between
     for (size_t behind : {1u, 16u, 127u, 128u}) {
         for (size_t shift : {1u, 4090u}) {
@@ -111,7 +111,7 @@ TEST_F(ShmDirect, addresses_that_are_not_there_are_an_error)
 {
     connect();
     if (!lane_copies(near))
-        GTEST_SKIP() << "process_vm_readv is forbidden here";
+        GTEST_SKIP() << "process_vm_readv is forbidden here: run with ptrace rights (no seccomp profile that denies it)";
     size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     auto *map = static_cast<uint8_t *>(mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_EQ(mprotect(map + 2 * page, page, PROT_NONE), 0);
