@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interleaving, pairing, marking, and the noise guard on real counters."""
+import os
 import subprocess
 import sys
 import time
@@ -53,15 +54,28 @@ class Reduce(unittest.TestCase):
             blocks.same_content(block(0, "a", 1), block(1, "b", 1, checksum="y"))
 
 
+class Counters:
+    """A snapshot with the ticks that the test says."""
+
+    def __init__(self, total, idle, steal, own):
+        self.total, self.idle, self.steal, self.own, self.switches, self.queue = total, idle, steal, own, 0, 1
+
+
 class Noise(unittest.TestCase):
-    def test_work_of_our_own_children_is_not_foreign(self):
-        before = noise.Snapshot()
+    def test_work_of_our_own_children_is_counted_as_ours(self):
+        before, used = noise.Snapshot(), os.times()
         subprocess.run([sys.executable, "-c", "sum(range(20_000_000))"], check=True)
-        after = noise.Snapshot()
-        own = (after.own - before.own) / max(1, after.total - before.total)
-        self.assertGreater(own, 0.01)
-        between = noise.between(before, after)
-        self.assertAlmostEqual(between["foreign"] + between["idle"] + own, 1, delta=0.02)
+        after, now = noise.Snapshot(), os.times()
+        seconds = sum(now[:4]) - sum(used[:4])  # this process and the children it has waited for
+        self.assertGreater(after.own, before.own)
+        self.assertLess(abs(after.own - before.own - seconds * os.sysconf("SC_CLK_TCK")), 8)  # each of 8 counters rounds
+
+    def test_what_is_neither_idle_nor_ours_is_foreign(self):
+        between = noise.between(Counters(1000, 100, 5, 50), Counters(2000, 500, 15, 250))
+        self.assertEqual((between["idle"], between["steal"], between["foreign"]), (0.4, 0.01, 0.4))
+
+    def test_ticks_that_round_to_more_than_there_were_leave_no_foreign_work(self):
+        self.assertEqual(noise.between(Counters(0, 0, 0, 0), Counters(74, 37, 0, 39))["foreign"], 0)
 
     def test_work_outside_the_tree_is_foreign(self):
         burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/lib/counts.py reads each runner's closing lines."""
+"""tests/lib/counts.py reads each runner's closing lines, failures.py what failed and why."""
 import pathlib
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import counts  # noqa: E402
+import failures  # noqa: E402
 
 
 class CountsTest(unittest.TestCase):
@@ -33,6 +34,26 @@ class CountsTest(unittest.TestCase):
 
     def test_a_log_without_a_result_counts_nothing(self):
         self.expect("Segmentation fault\n", [0, 0, 0])
+
+
+class FailuresTest(unittest.TestCase):
+    def expect(self, text, told):
+        self.assertEqual(failures.failures(text.splitlines()), told)
+
+    def test_a_program_that_died_in_its_tests_is_named_with_its_reason(self):
+        self.expect("3: [ RUN      ] Cache.Get\n3: a.cc:7: Failure\n3: Expected equality of these values:\n3:   get(p)\n"
+                    "3:     Which is: 0\n3:   -11\n3: \n3: a: x.c:9: f: Assertion `n == 0' failed.\n3: more\n"
+                    "The following tests FAILED:\n\t  3 - unit_mem (Subprocess aborted)\nErrors while running CTest\n",
+                    ["a.cc:7: Failure", "Expected equality of these values:", "  get(p)", "    Which is: 0", "  -11",
+                     "a: x.c:9: f: Assertion `n == 0' failed.", "\t  3 - unit_mem (Subprocess aborted)"])
+
+    def test_python_and_maven_are_read_too(self):
+        self.expect("[ERROR]   PoolTest.grows:42 expected 3\n[INFO] done\n"
+                    "FAIL: test_a (t.A)\nTraceback (most recent call last):\n  File \"t.py\", line 2\nAssertionError: 1 != 2\n",
+                    ["[ERROR]   PoolTest.grows:42 expected 3", "FAIL: test_a (t.A)", "AssertionError: 1 != 2"])
+
+    def test_a_log_in_which_nothing_failed_tells_nothing(self):
+        self.expect("[       OK ] A.B (0 ms)\n1: no failures\n100% tests passed, 0 tests failed out of 57\n", [])
 
 
 if __name__ == "__main__":

@@ -78,9 +78,18 @@ class LanesTest(unittest.TestCase):
     def test_a_suite_says_how_much_processor_time_its_processes_took(self):
         with tempfile.TemporaryDirectory() as folder:
             output, _ = script(folder, """
-                suite busy sh -c 'sh -c "i=0; while [ \\$i -lt 2500000 ]; do i=\\$((i + 1)); done"; echo "1 passed, 0 failed"'
+                echo 'while __import__("time").process_time() < 1.5: sum(range(100000))' >"$STATE/burn.py"
+                suite busy sh -c '"$0" "$1"; echo "1 passed, 0 failed"' "$PYTHON" "$STATE/burn.py"
                 """).communicate(timeout=60)
         self.assertRegex(output, r"busy +1 passed +0 failed +0 skipped +\d+ s +[1-9]\d* CPU s")
+
+    def test_what_failed_in_a_suite_is_kept_for_the_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script(folder, """
+                suite good echo '1 passed, 0 failed'
+                suite bad sh -c 'echo "x.cc:1: Failure"; echo "0 passed, 1 failed"; exit 1' """).communicate(timeout=60)
+            told = (pathlib.Path(folder) / "log/failed").read_text()
+        self.assertRegex(told, r"\Abad: x.cc:1: Failure\n(bad: .*\n)*bad: whole output: \S+/test-bad.log\n\Z")
 
     def test_a_lane_that_ends_early_is_a_failure(self):
         with tempfile.TemporaryDirectory() as folder:
