@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_arq.c - the sender's side of reliability in software: what is in flight, when it counts as lost, how much may be
- * in flight. Time-outs as RFC 6298 (no sample from a packet sent twice, doubled at each time-out). A packet is lost when
- * several that the same lane took later have arrived (as many more than DUP_THRESHOLD as were seen to overtake) and at
- * the time-out.
- * The congestion window grows by one packet per ack below ssthresh, by one per window above, halves at a loss, and starts
- * again at CWND_MIN after a time-out.
+ * link_arq.c - the sender's side of reliability in software: what is in flight and when it counts as lost; how long it
+ * waits and how much may be in flight is link_pace.h's. A packet is lost when several that the same lane took later have
+ * arrived (as many more than DUP_THRESHOLD as were seen to overtake) and at the time-out.
  * Over a connection nothing is lost while it lives: there a time-out only asks for a sign of life. Window and times are
  * the peer's; which of its lanes takes a packet is link_rails.c's.
  *
@@ -17,19 +14,13 @@
 #include <string.h>
 
 #include "base/endian.h"
+#include "link/link_pace.h"
 
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_MS UINT64_C(1000000)
-#define CWND_MIN 2u
-#define CWND_START 16u
-#define CWND_MAX 1024u
 #define DUP_THRESHOLD 3u
 #define OVERTAKING_MAX 128
 #define BULK_ASK 4u /* every such bulk packet asks for its ACK; half of proto.stream_depth */
-#define RTO_START_US 100000u
-#define RTO_MIN_US 10000u
-#define RTO_MAX_US 1000000u
-#define BACKOFF_MAX 10u
 #define PROBES_MIN 3u /* unanswered ones before a silent peer may count as lost */
 #define SILENT_MAX 6u /* time-outs in a row after which a lane is given up for the others */
 
@@ -40,29 +31,6 @@
 static uint32_t to_us(uint64_t now_ns)
 {
     return (uint32_t)(now_ns / NS_PER_US);
-}
-
-static uint32_t rto_us(const link_arq_t *arq)
-{
-    uint64_t rto = arq->srtt_us == 0 ? RTO_START_US : arq->srtt_us + 4u * (uint64_t)arq->rttvar_us;
-    if (rto < RTO_MIN_US)
-        rto = RTO_MIN_US;
-    rto <<= arq->probes < BACKOFF_MAX ? arq->probes : BACKOFF_MAX;
-    return rto > RTO_MAX_US ? RTO_MAX_US : (uint32_t)rto;
-}
-
-static void rtt_sample(link_arq_t *arq, uint32_t rtt)
-{
-    if (rtt == 0)
-        rtt = 1;
-    if (arq->srtt_us == 0) {
-        arq->srtt_us = rtt;
-        arq->rttvar_us = rtt / 2;
-        return;
-    }
-    uint32_t off = rtt > arq->srtt_us ? rtt - arq->srtt_us : arq->srtt_us - rtt;
-    arq->rttvar_us += off / 4 - arq->rttvar_us / 4;
-    arq->srtt_us += rtt / 8 - arq->srtt_us / 8;
 }
 
 void link_arq_wake_at(link_arq_t *arq, uint64_t due_ns)
@@ -79,7 +47,7 @@ static uint64_t next_look(const link_arq_t *arq)
     const vbn_peer_t *peer = arq->peer;
     if (arq->resume_until_ns != 0)
         return link_resume_next(arq);
-    uint64_t due = arq->rto_from_ns + rto_us(arq) * NS_PER_US;
+    uint64_t due = arq->rto_from_ns + link_pace_rto_us(arq) * NS_PER_US;
     if (peer->tx_acked == peer->tx_next && arq->probes == 0)
         due = arq->heard_ns + peer->engine->params.settings->link_keepalive;
     return arq->ack_due_ns != 0 && arq->ack_due_ns < due ? arq->ack_due_ns : due;
@@ -155,7 +123,7 @@ static void start_timer(vbn_peer_t *peer, uint64_t now)
     link_arq_t *arq = peer->arq;
     if (peer->tx_acked + 1 == peer->tx_next) /* the first in flight */
         arq->rto_from_ns = now;
-    link_arq_wake_at(arq, arq->rto_from_ns + rto_us(arq) * NS_PER_US);
+    link_arq_wake_at(arq, arq->rto_from_ns + link_pace_rto_us(arq) * NS_PER_US);
 }
 
 /* Sends lost packets again, oldest first. false: no room. */
@@ -299,7 +267,7 @@ static void learn(link_arq_t *arq, const link_node_t *node, uint32_t now_us, boo
         return;
     int32_t overtaken = (int32_t)(lane->top - node->resend.order);
     if (timed || overtaken > 0)
-        rtt_sample(arq, now_us - node->resend.sent_us);
+        link_pace_sample(arq, now_us - node->resend.sent_us);
     if (overtaken > (int32_t)arq->overtaking)
         arq->overtaking = overtaken < OVERTAKING_MAX ? (uint32_t)overtaken : OVERTAKING_MAX;
     if (overtaken < 0)
@@ -358,31 +326,6 @@ static uint32_t mark_lost(vbn_peer_t *peer)
     return count;
 }
 
-static void slow_down(vbn_peer_t *peer, uint32_t cwnd)
-{
-    link_arq_t *arq = peer->arq;
-    arq->ssthresh = arq->cwnd / 2 > CWND_MIN ? arq->cwnd / 2 : CWND_MIN;
-    arq->cwnd = cwnd != 0 ? cwnd : arq->ssthresh;
-    arq->growth = 0;
-    arq->recover = peer->tx_next;
-    arq->recovering = true;
-}
-
-static void speed_up(vbn_peer_t *peer, uint32_t acked)
-{
-    link_arq_t *arq = peer->arq;
-    if (arq->recovering && (int32_t)(peer->tx_acked - arq->recover) >= 0)
-        arq->recovering = false;
-    if (arq->cwnd < arq->ssthresh) {
-        arq->cwnd += acked;
-    } else if (!arq->recovering && (arq->growth += acked) >= arq->cwnd) {
-        arq->growth -= arq->cwnd;
-        arq->cwnd++;
-    }
-    if (arq->cwnd > CWND_MAX)
-        arq->cwnd = CWND_MAX;
-}
-
 void link_arq_acked(vbn_peer_t *peer, uint32_t ack, const uint8_t *sack, uint32_t words)
 {
     link_arq_t *arq = peer->arq;
@@ -396,8 +339,8 @@ void link_arq_acked(vbn_peer_t *peer, uint32_t ack, const uint8_t *sack, uint32_
     if (arrived > 0)
         arq->rto_from_ns = arq->heard_ns;
     if (words > 0 && mark_lost(peer) > 0 && !arq->recovering)
-        slow_down(peer, 0);
-    speed_up(peer, acked);
+        link_pace_slow(arq, peer->tx_next, 0);
+    link_pace_grow(arq, acked, peer->tx_acked);
     for (list_link_t *link; (link = list_pop(&done)) != NULL;)
         finish(container_of(link, link_node_t, link));
     if (!fifo_empty(&peer->flushes))
@@ -446,7 +389,7 @@ static void all_lost(vbn_peer_t *peer)
         if (is_under_way(node) && node->resend.lane->datagram)
             lose(peer->arq, node);
     }
-    slow_down(peer, CWND_MIN);
+    link_pace_slow(peer->arq, peer->tx_next, LINK_CWND_MIN);
 }
 
 /* Lanes over which nothing arrives while others work are given up. */
@@ -476,7 +419,7 @@ static void look(vbn_peer_t *peer, uint64_t now)
     if (arq->ack_due_ns != 0 && now >= arq->ack_due_ns)
         link_send_ack(peer, 0);
     if (waiting || arq->probes > 0) {
-        if (now < arq->rto_from_ns + rto_us(arq) * NS_PER_US)
+        if (now < arq->rto_from_ns + link_pace_rto_us(arq) * NS_PER_US)
             return;
     } else if (now < arq->heard_ns + peer->engine->params.settings->link_keepalive) {
         return;
@@ -547,10 +490,8 @@ void link_arq_lane_gone(vbn_peer_t *peer, const link_lane_t *lane)
 void link_arq_restart(vbn_peer_t *peer, uint32_t ack)
 {
     link_arq_t *arq = peer->arq;
-    arq->cwnd = CWND_START;
-    arq->ssthresh = CWND_MAX;
-    arq->srtt_us = arq->rttvar_us = arq->probes = 0;
-    arq->recovering = false;
+    link_pace_start(arq);
+    arq->probes = 0;
     arq->heard_ns = arq->rto_from_ns = link_now_ns(peer->engine);
     /* No times are learnt from packets of the lane before. */
     list_for_each(link, &peer->inflight) container_of(link, link_node_t, link)->resend.times = 1;
@@ -570,8 +511,7 @@ vbn_status_t link_arq_open(vbn_peer_t *peer, uint64_t session)
     arq->packet_max = transport->ops->caps(transport->iface)->packet_max;
     arq->bulk_bytes = arq->packet_max / 2 < LINK_BULK_BYTES ? arq->packet_max / 2 : LINK_BULK_BYTES;
     arq->promote_at = (uint32_t)peer->engine->params.settings->link_promote_after;
-    arq->cwnd = CWND_START;
-    arq->ssthresh = CWND_MAX;
+    link_pace_start(arq);
     arq->heard_ns = link_now_ns(peer->engine);
     list_init(&arq->parked);
     wheel_timer_init(&arq->timer, on_timer);
