@@ -1,88 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rig.c - the deterministic link of rig.h: implements the functions of link.h that the protocol layer calls. */
-#include "rig.h"
+ * rig.c - the deterministic link of rig.h, as the tests steer it. */
+#include "rig_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "link/link_fast.h"
-#include "proto/proto_private.h"
-#include "rig_devices.h"
-#include "tl/claim.h"
-
-#define RIG_SOURCE 7u /* either side imports from one peer only */
-
-typedef struct packet {
-    list_link_t link;
-    link_packet_t sent; /* late done */
-    uint8_t header[LINK_UPPER_HEADER_MAX];
-    uint32_t header_bytes;
-    uint32_t payload_bytes;
-    uint8_t *payload; /* copied, unless late */
-    bool late;
-} packet_t;
-
-typedef struct flush {
-    list_link_t link;
-    link_done_func_t done;
-    void *arg;
-} flush_t;
-
-typedef struct import_request {
-    list_link_t link;
-    tl_import_func_t func;
-    void *arg;
-    int owner;
-    mem_key_info_t info;
-} import_request_t;
-
-struct vbn_peer {
-    union {
-        struct {
-            link_peer_head_t head;
-            rig_t *rig;
-            int side;
-            vbn_status_t down;
-            vbn_status_t failure;
-            list_link_t inbox; /* packets that this side has sent */
-            list_link_t flushes;
-        };
-        uint8_t link_part[LINK_PEER_BYTES];
-    };
-    proto_peer_t upper; /* link_peer_upper() */
-};
-
-struct link_engine {
-    rig_t *rig;
-    wheel_t wheel;
-};
-
-struct rig {
-    rig_options_t options;
-    tl_caps_t caps;
-    settings_t settings;
-    model_host_t host;
-    log_sink_t log;
-    counters_t counters[2];
-    mem_registry_t *memory[2];
-    proto_engine_t *proto[2];
-    link_engine_t link[2];
-    link_params_t params[2];
-    struct vbn_peer peer[2];
-    list_link_t imports;
-    bool ready;
-    _Atomic uint64_t claims[2][TL_CLAIMS];
-    uint32_t claims_used[2];
-    int copies_left[2];
-    bool absent;
-    bool hidden;
-    rig_devices_t *devices; /* NULL: none */
-    uint64_t now_ms;
-    uint64_t sunk;
-    unsigned tags_delivered[2];
-    unsigned promoted[2];
-};
 
 static void no_log(void *arg, vbn_log_level_t level, const char *line)
 {
@@ -190,57 +112,6 @@ vbn_peer_t *rig_peer(rig_t *rig, int side)
     return &rig->peer[side];
 }
 
-static uint8_t *flatten(const link_packet_t *p)
-{
-    uint8_t *data = malloc(p->payload_bytes + 1u);
-    size_t at = 0;
-    for (uint32_t i = 0; i < p->iov_count; i++) {
-        if (p->iov[i].iov_len > 0)
-            memcpy(data + at, p->iov[i].iov_base, p->iov[i].iov_len);
-        at += p->iov[i].iov_len;
-    }
-    if (at != p->payload_bytes)
-        abort(); /* the caller's sum is wrong */
-    return data;
-}
-
-vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *p)
-{
-    if (peer->down != VBN_OK)
-        return VBN_ERR_PEER_LOST;
-    if (p->header_bytes > LINK_UPPER_HEADER_MAX ||
-        p->header_bytes + p->payload_bytes + LINK_HEADER_BYTES > peer->rig->caps.packet_max)
-        abort();
-    packet_t *packet = calloc(1, sizeof(*packet));
-    memcpy(packet->header, p->frame + LINK_HEADER_BYTES, p->header_bytes);
-    memset(p->frame, 0xee, LINK_HEADER_BYTES); /* the room is the link's */
-    packet->header_bytes = p->header_bytes;
-    packet->payload_bytes = p->payload_bytes;
-    packet->sent = *p;
-    packet->late = peer->rig->options.late_done;
-    if (!packet->late)
-        packet->payload = flatten(p);
-    list_append(&peer->inbox, &packet->link);
-    return packet->late ? VBN_INPROGRESS : VBN_OK;
-}
-
-/* The short way is that of shared memory, which nobody has here (link_peer_head_t.clear is NULL). */
-bool link_short_more(vbn_peer_t *peer)
-{
-    (void)peer;
-    return false;
-}
-
-void link_rx_other(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload, uint32_t payload_bytes)
-{
-    (void)ep;
-    (void)header;
-    (void)header_bytes;
-    (void)payload;
-    (void)payload_bytes;
-    abort();
-}
-
 static void deliver(rig_t *rig, int to, const void *header, uint32_t header_bytes, const void *payload,
                     uint32_t payload_bytes)
 {
@@ -281,7 +152,7 @@ bool rig_deliver(rig_t *rig, int to)
     rig->ready = true;
     packet_t *packet = container_of(link, packet_t, link);
     if (packet->late)
-        packet->payload = flatten(&packet->sent);
+        packet->payload = rig_flatten(&packet->sent);
     if (rig->peer[to].down == VBN_OK)
         deliver(rig, to, packet->header, packet->header_bytes, packet->payload, packet->payload_bytes);
     if (packet->late && packet->sent.done != NULL)
@@ -300,7 +171,7 @@ uint32_t rig_take(rig_t *rig, int to, uint8_t *header, uint8_t *payload, uint32_
     packet_t *packet = container_of(link, packet_t, link);
     uint32_t header_bytes = packet->header_bytes;
     if (packet->late)
-        packet->payload = flatten(&packet->sent);
+        packet->payload = rig_flatten(&packet->sent);
     memcpy(header, packet->header, header_bytes);
     memcpy(payload, packet->payload, packet->payload_bytes);
     *payload_bytes_p = packet->payload_bytes;
@@ -531,135 +402,4 @@ vbn_status_t rig_decode(const void *bytes, uint32_t count, uint32_t payload_byte
 {
     proto_header_t header;
     return proto_decode(bytes, count, payload_bytes, &header);
-}
-
-/* ----------------------------------------------------------------------------- the rest of link.h */
-
-vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
-{
-    if (list_empty(&peer->inbox))
-        return VBN_OK;
-    flush_t *flush = calloc(1, sizeof(*flush));
-    flush->done = done;
-    flush->arg = arg;
-    list_append(&peer->flushes, &flush->link);
-    return VBN_INPROGRESS;
-}
-
-bool link_ready(const vbn_peer_t *peer)
-{
-    return peer->rig->ready;
-}
-
-/* One connection, with one number at both sides. */
-unsigned link_natives(const vbn_peer_t *peer, bool ours, uint32_t connections[LINK_DEVICES])
-{
-    const rig_t *rig = peer->rig;
-    (void)ours;
-    if (rig->devices == NULL || rig->hidden || !rig->ready || peer->down != VBN_OK)
-        return 0;
-    connections[0] = rig_devices_connection(rig->devices);
-    return 1;
-}
-
-link_way_t link_native_way(const vbn_peer_t *peer, const uint32_t *connections, unsigned count)
-{
-    uint32_t now[LINK_DEVICES];
-    for (unsigned i = 0; link_natives(peer, false, now) > 0 && i < count; i++)
-        if (connections[i] == now[0])
-            return (link_way_t){.connection = now[0], .device = i, .all = 1, .lasts = true};
-    return (link_way_t){0};
-}
-
-bool link_native_possible(const vbn_peer_t *peer)
-{
-    return peer->rig->devices != NULL;
-}
-
-vbn_status_t link_access(vbn_peer_t *peer, uint32_t connection, const link_access_t *access, uint32_t *taken_p)
-{
-    return rig_devices_access(peer->rig->devices, peer->side, connection, access, taken_p);
-}
-
-void link_ring(vbn_peer_t *peer)
-{
-    (void)peer;
-}
-
-vbn_status_t link_expose(vbn_peer_t *peer, uint32_t connection, uint64_t key_handle, mem_exposed_t *exposed_p)
-{
-    if (peer->rig->devices == NULL)
-        return err_set(VBN_ERR_UNSUPPORTED, "the rig has no devices");
-    return rig_devices_expose(peer->rig->devices, peer->side, connection, key_handle, exposed_p);
-}
-
-void link_native_end(vbn_peer_t *peer, uint32_t connection)
-{
-    rig_devices_t *devices = peer->rig->devices;
-    if (devices != NULL && rig_devices_connection(devices) == connection)
-        rig_devices_break(devices);
-}
-
-void link_promote(vbn_peer_t *peer)
-{
-    peer->rig->promoted[peer->side]++;
-}
-
-vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import_func_t func, void *arg)
-{
-    import_request_t *request = calloc(1, sizeof(*request));
-    request->func = func;
-    request->arg = arg;
-    request->owner = 1 - peer->side;
-    request->info = *info;
-    list_append(&peer->rig->imports, &request->link);
-    return VBN_INPROGRESS;
-}
-
-uint64_t link_peer_uid(const vbn_peer_t *peer)
-{
-    return 1001u - (unsigned)peer->side;
-}
-
-size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
-{
-    (void)peer;
-    return (size_t)snprintf(text, capacity, "the rig");
-}
-
-wheel_t *link_engine_wheel(link_engine_t *engine)
-{
-    return &engine->wheel;
-}
-
-bool link_direct(const vbn_peer_t *peer, tl_direct_t *direct_p)
-{
-    rig_t *rig = peer->rig;
-    *direct_p = (tl_direct_t){.copies = rig->options.copies, .source = RIG_SOURCE, .ours = rig->claims[peer->side],
-                              .used = &rig->claims_used[peer->side], .theirs = rig->claims[1 - peer->side]};
-    return rig->options.direct && rig->ready && peer->down == VBN_OK;
-}
-
-vbn_status_t link_copy(vbn_peer_t *peer, bool write, void *local, uint64_t remote, size_t length)
-{
-    rig_t *rig = peer->rig;
-    void *there = (void *)(uintptr_t)remote;
-    if (rig->copies_left[peer->side] == 0)
-        return err_set(VBN_ERR_ACCESS, "the rig forbids the copy");
-    if (rig->copies_left[peer->side] > 0)
-        rig->copies_left[peer->side]--;
-    memcpy(write ? there : local, write ? local : there, length);
-    return VBN_OK;
-}
-
-bool link_present(const vbn_peer_t *peer)
-{
-    return !peer->rig->absent;
-}
-
-void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text)
-{
-    (void)text;
-    if (peer->failure == VBN_OK)
-        peer->failure = status;
 }
