@@ -4,49 +4,55 @@ package org.verbena.spark.read;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
 
-/** Power-of-two sizes from 4 KiB to 16 MiB; larger ones are not kept. Keeps at most a bound of bytes. Thread safe. */
+/**
+ * Sizes from 4 KiB to 16 MiB in steps of a quarter or less; larger ones are not kept. Keeps at most a bound of bytes.
+ * Thread safe.
+ */
 final class BufferPool {
-    private static final int MIN_BITS = 12;
-    private static final int MAX_BITS = 24;
-    private final ArrayDeque<?>[] free = new ArrayDeque<?>[MAX_BITS + 1];
+    private static final int MIN = 4 << 10;
+    private static final int MAX = 16 << 20;
+    private final Map<Integer, ArrayDeque<ByteBuffer>> free = new HashMap<>();
     private final long maxKept;
     private long kept;
 
     BufferPool(long maxKept) {
         this.maxKept = maxKept;
-        for (int i = 0; i < free.length; i++) {
-            free[i] = new ArrayDeque<ByteBuffer>();
-        }
     }
 
     /** A buffer with position 0 and limit `bytes`; its content is arbitrary. */
-    synchronized ByteBuffer take(int bytes) {
-        int bits = bits(bytes);
-        if (bits > MAX_BITS) {
-            return ByteBuffer.allocateDirect(bytes);
-        }
-        ByteBuffer found = (ByteBuffer) free[bits].poll();
+    ByteBuffer take(int bytes) {
+        ByteBuffer found = bytes > MAX ? null : poll(capacity(bytes));
         if (found == null) {
-            found = ByteBuffer.allocateDirect(1 << bits);
-        } else {
-            kept -= found.capacity();
+            found = ByteBuffer.allocateDirect(bytes > MAX ? bytes : capacity(bytes));
         }
         return found.clear().limit(bytes);
+    }
+
+    private synchronized ByteBuffer poll(int capacity) {
+        ArrayDeque<ByteBuffer> list = free.get(capacity);
+        ByteBuffer found = list == null ? null : list.poll();
+        kept -= found == null ? 0 : capacity;
+        return found;
     }
 
     /** Gives a buffer back that nobody uses any more. */
     synchronized void give(ByteBuffer buffer) {
         int capacity = buffer.capacity();
-        if (capacity <= 1 << MAX_BITS && Integer.bitCount(capacity) == 1 && kept + capacity <= maxKept) {
+        if (capacity <= MAX && capacity == capacity(capacity) && kept + capacity <= maxKept) {
             kept += capacity;
-            @SuppressWarnings("unchecked")
-            ArrayDeque<ByteBuffer> list = (ArrayDeque<ByteBuffer>) free[bits(capacity)];
-            list.push(buffer);
+            free.computeIfAbsent(capacity, size -> new ArrayDeque<>()).push(buffer);
         }
     }
 
-    private static int bits(int bytes) {
-        return Math.max(MIN_BITS, 32 - Integer.numberOfLeadingZeros(Math.max(1, bytes) - 1));
+    /** The smallest size for so many bytes: a power of two, or one and a quarter, a half, three quarters of one. */
+    static int capacity(int bytes) {
+        if (bytes <= MIN) {
+            return MIN;
+        }
+        int step = Integer.highestOneBit(bytes - 1) >> 2;
+        return (bytes + step - 1) / step * step;
     }
 }

@@ -4,8 +4,8 @@ package org.verbena.spark.read;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -142,7 +142,7 @@ public final class FetchServer implements AutoCloseable {
             return;
         }
         Runnable unpin = () -> pinned.forEach(MapOutput::unpin);
-        new ReplySender(engine, pool, peer, request, traffic, unpin).sendAll(pieces);
+        new ReplySender(engine, pool, peer, request, traffic, ReplySender.COPY_SMALL, unpin).sendAll(pieces);
     }
 
     private void later(Job job) {
@@ -154,45 +154,52 @@ public final class FetchServer implements AutoCloseable {
             Thread.currentThread().interrupt();
         }
         // Too much waits already: the other side fetches these blocks by Spark's transport.
-        new ReplySender(engine, pool, job.peer(), job.request(), traffic, () -> { })
-            .sendAll(new ByteBuffer[job.names().length][]);
+        sender(job).sendAll(new ByteBuffer[job.names().length][]);
+    }
+
+    private ReplySender sender(Job job) {
+        return new ReplySender(engine, pool, job.peer(), job.request(), traffic, ReplySender.COPY_ALL, () -> { });
     }
 
     /** Worker thread: asks Spark for the blocks, a few at a time. */
     private void serveSlow(Job job) {
+        ReplySender sender = sender(job);
         ByteBuffer[][] pieces = new ByteBuffer[job.names().length][];
-        ReplySender sender = new ReplySender(engine, pool, job.peer(), job.request(), traffic, () -> { });
-        int first = 0;
-        long held = 0;
-        for (int i = 0; i < pieces.length; i++) {
-            pieces[i] = copy(job.names()[i]);
-            held += pieces[i] == null ? 0 : pieces[i][0].remaining();
-            if (held >= ReplySender.BATCH || i == pieces.length - 1) {
-                sender.send(pieces, first, i + 1);
-                first = i + 1;
-                held = 0;
-            }
+        int next = 0;
+        while (next < pieces.length) {
+            next = serveBatch(job.names(), next, pieces, sender);
         }
     }
 
-    /** Null when Spark does not have the block, or it is too large for one message. */
-    private ByteBuffer[] copy(String name) {
-        ManagedBuffer buffer = null;
+    /** Sends blocks from `first` on as one reply; gives the index behind them. */
+    private int serveBatch(String[] names, int first, ByteBuffer[][] pieces, ReplySender sender) {
+        List<ManagedBuffer> held = new ArrayList<>();
         try {
-            buffer = blocks.getLocalBlockData(BlockId.apply(name));
-            if (buffer.size() > Wire.MAX_BLOCK_BYTES) {
-                return null;
+            int end = first;
+            for (long bytes = 0; end < names.length && bytes < ReplySender.BATCH; end++) {
+                ByteBuffer block = read(names[end], held);
+                if (block != null) {
+                    pieces[end] = new ByteBuffer[] {block};
+                    bytes += block.remaining();
+                }
             }
-            ByteBuffer copy = ByteBuffer.allocateDirect((int) buffer.size()).order(ByteOrder.LITTLE_ENDIAN);
-            copy.put(buffer.nioByteBuffer());
-            return new ByteBuffer[] {copy.flip()};
+            sender.send(pieces, first, end);
+            Arrays.fill(pieces, first, end, null);
+            return end;
+        } finally {
+            held.forEach(ManagedBuffer::release);
+        }
+    }
+
+    /** The block's bytes, valid until what is added to `held` is released; null when Spark cannot give them. */
+    private ByteBuffer read(String name, List<ManagedBuffer> held) {
+        try {
+            ManagedBuffer buffer = blocks.getLocalBlockData(BlockId.apply(name));
+            held.add(buffer);
+            return buffer.size() > Wire.MAX_BLOCK_BYTES ? null : buffer.nioByteBuffer();
         } catch (Exception e) {
             LOG.debug("block {} cannot be served: {}", name, e.toString());
             return null;
-        } finally {
-            if (buffer != null) {
-                buffer.release();
-            }
         }
     }
 

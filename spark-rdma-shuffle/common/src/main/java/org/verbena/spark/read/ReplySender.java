@@ -12,29 +12,36 @@ import org.verbena.core.VbnPeer;
 import org.verbena.spark.metrics.Traffic;
 
 /**
- * Answers one request. Small pieces are copied next to each other, larger ones travel from where they lie. Belongs to
- * one thread; completions come on the engine's.
+ * Answers one request. Small pieces are copied next to each other, larger ones travel from where they lie, unless all are
+ * to be copied. Belongs to one thread; completions come on the engine's.
  */
 final class ReplySender {
     /** Bytes after which a reply is sent. */
     static final int BATCH = 1 << 20;
-    private static final int COPY_BELOW = 16 << 10;
+    /** Pieces of fewer bytes are copied; larger ones must stay as they are until all is sent. */
+    static final int COPY_SMALL = 16 << 10;
+    /** All pieces are copied, and may go when send() returns. */
+    static final int COPY_ALL = Integer.MAX_VALUE;
     private static final int MAX_PARTS = 500;
+    private static final int MAX_COPIED = Wire.MAX_BLOCK_BYTES + BATCH;
 
     private final VbnEngine engine;
     private final BufferPool pool;
     private final VbnPeer peer;
     private final long request;
     private final Traffic traffic;
+    private final int copyBelow;
     private final Runnable whenAllSent;
     private final AtomicInteger outstanding = new AtomicInteger(1);
 
-    ReplySender(VbnEngine engine, BufferPool pool, VbnPeer peer, long request, Traffic traffic, Runnable whenAllSent) {
+    ReplySender(VbnEngine engine, BufferPool pool, VbnPeer peer, long request, Traffic traffic, int copyBelow,
+            Runnable whenAllSent) {
         this.engine = engine;
         this.pool = pool;
         this.peer = peer;
         this.request = request;
         this.traffic = traffic;
+        this.copyBelow = copyBelow;
         this.whenAllSent = whenAllSent;
     }
 
@@ -73,18 +80,18 @@ final class ReplySender {
         for (int i = from; i < to; i++) {
             pieces += blocks[i] == null ? 0 : blocks[i].length;
         }
-        int limit = pieces > MAX_PARTS ? Integer.MAX_VALUE : COPY_BELOW;
-        long scratchBytes = 4L * (to - from);
+        int limit = pieces > MAX_PARTS ? COPY_ALL : copyBelow;
+        long copied = 0;
         for (int i = from; i < to; i++) {
             for (ByteBuffer piece : blocks[i] == null ? new ByteBuffer[0] : blocks[i]) {
-                scratchBytes += piece.remaining() < limit ? piece.remaining() : 0;
+                copied += piece.remaining() < limit ? piece.remaining() : 0;
             }
         }
-        if (scratchBytes > Wire.MAX_BLOCK_BYTES) {
+        if (copied > MAX_COPIED) {
             send(new ByteBuffer[to][], from, to);
             return;
         }
-        ByteBuffer scratch = pool.take((int) scratchBytes).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer scratch = pool.take((int) copied + 4 * (to - from)).order(ByteOrder.LITTLE_ENDIAN);
         ByteBuffer[] payload = gather(blocks, from, to, scratch, limit);
         outstanding.incrementAndGet();
         engine.send(peer, Wire.REPLY, Wire.replyHeader(request, from, to - from), payload, (error, length) -> {

@@ -6,9 +6,11 @@ import static java.util.concurrent.Executors.newFixedThreadPool;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -19,10 +21,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntFunction;
 import org.apache.spark.SparkConf;
+import org.apache.spark.network.BlockDataManager;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.network.shuffle.DownloadFileManager;
+import org.apache.spark.storage.BroadcastBlockId;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
@@ -35,6 +39,8 @@ import org.verbena.spark.store.SlabStore;
 
 /** Knows all its executors by name, as Spark's driver does. */
 final class Executors implements AutoCloseable {
+    /** What every broadcast piece holds. */
+    static final byte[] HEAP_BLOCK = content(1, 2 << 20);
     private static final int CLOSING = 16;
     private final Map<String, One> all = new ConcurrentHashMap<>();
     private final SparkConf conf = new SparkConf(false);
@@ -56,6 +62,15 @@ final class Executors implements AutoCloseable {
         new VerbenaConf(conf).core().forEach(config::set);
         return VbnContext.open(config);
     }
+
+    /** A block manager whose only blocks are broadcast pieces, all the same, on the heap. */
+    private static final BlockDataManager HEAP_BLOCKS = (BlockDataManager) Proxy.newProxyInstance(
+        Executors.class.getClassLoader(), new Class<?>[] {BlockDataManager.class}, (proxy, method, arguments) -> {
+            if (method.getName().equals("getLocalBlockData") && arguments[0] instanceof BroadcastBlockId) {
+                return new NioManagedBuffer(ByteBuffer.wrap(HEAP_BLOCK));
+            }
+            throw new IOException("no such block: " + method.getName() + Arrays.toString(arguments));
+        });
 
     /** What a partition of this size holds. */
     static byte[] content(int partition, int size) {
@@ -110,7 +125,7 @@ final class Executors implements AutoCloseable {
             context = open();
             store = common == null ? new Store(context, name, 8 << 20) : common;
             engine = context.startEngine(name);
-            server = new FetchServer(engine, () -> store.slabs, null, traffic);
+            server = new FetchServer(engine, () -> store.slabs, HEAP_BLOCKS, traffic);
             client = new FetchClient(engine, new Spark(this), new VerbenaConf(conf), 60, traffic);
         }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
+import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.Map;
@@ -110,6 +111,32 @@ class ServingCostTest {
             long lengths = 4L * BLOCKS;
             assertEquals(20_000L * BLOCKS + lengths, moved, "bytes that the receiver read in the sender's memory");
         }
+    }
+
+    @Test
+    void blocksOfSparksOwnAreCopiedToMemoryThatIsUsedAgain() throws Exception {
+        String[] pieces = {"broadcast_0_piece0", "broadcast_0_piece1", "broadcast_0_piece2", "broadcast_0_piece3"};
+        try (Executors executors = new Executors(Map.of("spark.verbena.transport", "shm"))) {
+            Executors.One client = executors.start("client");
+            Executors.One server = executors.start("server");
+            server.write(1, 0, sizes(500));
+            FetchProgram.connect(client, "server", blocks(1, 1)[0]);
+            fetch(client, "server", pieces);
+            long before = directBytes();
+            long served = server.traffic.blocks(Traffic.Path.SERVED);
+            for (int i = 0; i < REQUESTS; i++) {
+                fetch(client, "server", pieces);
+            }
+            assertEquals((long) REQUESTS * pieces.length, server.traffic.blocks(Traffic.Path.SERVED) - served);
+            long most = 4L * pieces.length * Executors.HEAP_BLOCK.length; // on each side each once more, rounded up
+            long grown = directBytes() - before;
+            assertTrue(grown <= most, grown + " bytes more of direct memory");
+        }
+    }
+
+    private static long directBytes() {
+        return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+            .filter(pool -> pool.getName().equals("direct")).findFirst().orElseThrow().getTotalCapacity();
     }
 
     private static long copied(Executors.One client, Executors.One server) {
