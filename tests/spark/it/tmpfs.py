@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers whose /dev/shm is small, and then full, each in a mount namespace of its own."""
+"""Workers whose /dev/shm is small, and then full, each in a mount namespace of its own, and who may lock no memory."""
 import errno
 import os
+import resource
 import subprocess
 import unittest
 
@@ -10,10 +11,12 @@ from faults import SHUFFLE, SMALL
 
 NAMESPACE = ["unshare"] + ([] if os.getuid() == 0 else ["--map-root-user"]) + ["--mount", "--propagation", "private"]
 MOUNT = "mount -t tmpfs -o mode=1777,size=64m tmpfs /dev/shm && "
+LOCKED = 65536  # bytes that a process may lock; root may always, unless it has lost the right to
+LIMIT = f"ulimit -l {LOCKED >> 10} && exec setpriv --bounding-set=-ipc_lock "
 
 
 def possible():
-    return subprocess.run([*NAMESPACE, "sh", "-c", MOUNT + "true"], capture_output=True, check=False).returncode == 0
+    return subprocess.run([*NAMESPACE, "sh", "-c", MOUNT + LIMIT + "true"], capture_output=True, check=False).returncode == 0
 
 
 def used(pid):
@@ -33,7 +36,7 @@ def fill(pid):
                 raise
 
 
-@unittest.skipUnless(possible(), "no right to make a mount namespace")
+@unittest.skipUnless(possible(), "no right to make a mount namespace, or no setpriv")
 class SmallTmpfs(SparkTest):
     """The tests are steps: the second one fills what the first one has left."""
 
@@ -41,7 +44,7 @@ class SmallTmpfs(SparkTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.cluster = spark.Cluster(os.path.join(Shared.folder.name, "tmpfs"),
-                                    wrapper=[*NAMESPACE, "sh", "-c", MOUNT + 'exec "$@"', "sh"]).__enter__()
+                                    wrapper=[*NAMESPACE, "sh", "-c", MOUNT + LIMIT + '"$@"', "sh"]).__enter__()
         cls.addClassCleanup(cls.cluster.stop)
 
     def _run(self, job, properties):
@@ -49,6 +52,7 @@ class SmallTmpfs(SparkTest):
         ours = Application({"spark.verbena.memory": "1g", **properties}, cluster=self.cluster)
         self.addCleanup(ours.stop)
         self.assertEqual(self.right(ours, "tmpfs", job)["failed_tasks"], 0)
+        self.assertEqual({resource.prlimit(pid, resource.RLIMIT_MEMLOCK)[0] for pid in ours.executors()}, {LOCKED})
         ours.stop()
         self.assertEqual(len(ours.executor_logs()), 2)
         self.assertIn("executors together", ours.driver_log())
