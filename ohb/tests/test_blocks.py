@@ -78,14 +78,14 @@ class Noise(unittest.TestCase):
         self.assertEqual(noise.between(Counters(0, 0, 0, 0), Counters(74, 37, 0, 39))["foreign"], 0)
 
     def test_work_outside_the_tree_is_foreign(self):
-        burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
         stranger = subprocess.Popen(["sleep", "60"])  # the tree under test: it does nothing
         try:
             before = noise.Snapshot(root=stranger.pid)
             time.sleep(1)
             between = noise.between(before, noise.Snapshot(root=stranger.pid))
         finally:
-            for process in (burner, stranger):
+            for process in (*burners, stranger):
                 process.kill()
                 process.wait()
         self.assertGreater(between["foreign"], 0.05)
