@@ -117,16 +117,6 @@ static struct rdma_event_channel *create_channel(void)
     return &channel->channel;
 }
 
-static void destroy_channel(struct rdma_event_channel *base)
-{
-    fabric_channel_t *channel = (fabric_channel_t *)base;
-    for (list_link_t *link; (link = list_pop(&channel->events)) != NULL;)
-        free(container_of(link, fabric_notice_t, link));
-    close(base->fd);
-    free(channel);
-    fabric_counts.cm_channels--;
-}
-
 /* ------------------------------------------------------------------------------------------------- ids */
 
 static int create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context, enum rdma_port_space space)
@@ -178,6 +168,31 @@ static int destroy_id(struct rdma_cm_id *base)
     free(id);
     fabric_counts.cm_ids--;
     return 0;
+}
+
+/* A call that nobody has taken from the channel has no id outside the kernel, and is refused. */
+static void refuse_untaken(const fabric_notice_t *notice)
+{
+    if (notice->event.event != RDMA_CM_EVENT_CONNECT_REQUEST)
+        return;
+    fabric_id_t *id = of(notice->event.id);
+    leave(id);
+    list_remove(&id->link);
+    free(id);
+    fabric_counts.cm_ids--;
+}
+
+static void destroy_channel(struct rdma_event_channel *base)
+{
+    fabric_channel_t *channel = (fabric_channel_t *)base;
+    for (list_link_t *link; (link = list_pop(&channel->events)) != NULL;) {
+        fabric_notice_t *notice = container_of(link, fabric_notice_t, link);
+        refuse_untaken(notice);
+        free(notice);
+    }
+    close(base->fd);
+    free(channel);
+    fabric_counts.cm_channels--;
 }
 
 /* Which device has the address; -1: none. */
