@@ -26,6 +26,7 @@ typedef struct fabric_script {
     unsigned fail_request_at;  /* the k-th request of an RC queue pair from now fails; counts down */
     unsigned fail_status;      /* ibv_wc_status of that one */
     unsigned drop_ppm;         /* datagrams lost */
+    unsigned drop_at;          /* the k-th datagram from now is lost; counts down */
     unsigned double_ppm;       /* datagrams that come twice */
     unsigned late_ppm;         /* polls that find nothing although there is something */
     bool link_down;            /* datagram requests fail, RC requests too */

@@ -197,6 +197,12 @@ static void send_to_group(const fabric_request_t *request, const uint8_t *bytes,
     }
 }
 
+static bool is_lost(void)
+{
+    bool chosen = fabric_script.drop_at > 0 && --fabric_script.drop_at == 0;
+    return chosen || fabric_lucky(fabric_script.drop_ppm);
+}
+
 static enum ibv_wc_status send_datagram(fabric_qp_t *qp, const fabric_request_t *request, const uint8_t *bytes,
                                         uint32_t length)
 {
@@ -211,7 +217,7 @@ static enum ibv_wc_status send_datagram(fabric_qp_t *qp, const fabric_request_t 
     if (to == NULL || to->qp.qp_base.qp_type != IBV_QPT_UD || to->qkey != request->wr.wr.ud.remote_qkey ||
         to->qp.qp_base.state < IBV_QPS_RTR || to->qp.qp_base.state > IBV_QPS_RTS ||
         !fabric_is_at(to->qp.qp_base.context, &((const fabric_ah_t *)request->wr.wr.ud.ah)->route) ||
-        fabric_lucky(fabric_script.drop_ppm))
+        is_lost())
         return IBV_WC_SUCCESS; /* nobody tells the sender */
     (void)qp;
     while (times-- > 0 && !list_empty(&to->own.receives))

@@ -34,6 +34,34 @@ TEST(VerbsFaults, connections_that_all_break_at_once_cost_nothing)
     });
 }
 
+/* b dials when b and a have looked for news so often, in turn; the k-th datagram from then on is lost (0: none). */
+void dial_each_other(unsigned looks, unsigned k)
+{
+    multi::Pair pair("rc");
+    MUST(pair.a.connect(pair.b) == VBN_OK);
+    for (unsigned i = 0; i < looks; i++)
+        vbn_progress(i % 2 == 0 ? pair.b.worker : pair.a.worker);
+    fabric_script.drop_at = k;
+    MUST(pair.b.connect(pair.a) == VBN_OK);
+    vbn_progress(pair.b.worker); /* it may refuse before a has heard of its dialling */
+    MUST(pair.send(100) == VBN_OK);
+    MUST(pair.a.lost == VBN_OK && pair.b.lost == VBN_OK);
+    fabric_script.drop_at = 0;
+    pair.close();
+}
+
+/* The side whose uid is smaller refuses the other's connection and closes it at once: the word of the end alone must not
+ * cost the peer. Which side that is, is chance. */
+TEST(VerbsFaults, workers_that_dial_each_other_meet_whichever_datagram_is_lost)
+{
+    in_fabric(1, [] {
+        for (unsigned round = 0; round < 4; round++)
+            for (unsigned looks = 0; looks < 6; looks++)
+                for (unsigned k = 0; k <= 12; k++)
+                    dial_each_other(looks, k);
+    });
+}
+
 TEST(VerbsFaults, the_error_of_a_lost_peer_names_device_cause_and_page)
 {
     in_fabric(1, [] {

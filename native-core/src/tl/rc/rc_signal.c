@@ -33,7 +33,7 @@ static uint32_t write_signal(const rc_ep_t *ep, unsigned flags, uint8_t *bytes)
         signal.reads = rc_qp_serves(iface);
     }
     uint32_t length = 0;
-    if (queued != NULL && (flags & RC_SIGNAL_GONE) == 0) {
+    if (queued != NULL) {
         signal.number = ep->sent;
         signal.header_bytes = queued->header_bytes;
         signal.payload_bytes = queued->payload_bytes;
@@ -178,6 +178,8 @@ void rc_signal_receive(rc_iface_t *iface, const uint8_t *bytes, uint32_t length)
     if (ep == NULL || ep->state > RC_READY)
         return;
     if ((signal.flags & RC_SIGNAL_GONE) != 0) {
+        if (signal.number != 0) /* its last word, which may not have come before */
+            take_packet(ep, &signal, bytes);
         rc_ep_fail(ep, "the peer closed it");
         return;
     }

@@ -28,7 +28,7 @@
 #define RC_READS_MOST 16u
 #define RC_SIGNAL_ASK 1u   /* answer, also if there is nothing new */
 #define RC_SIGNAL_ARMED 2u /* the sender's queue pair takes what comes */
-#define RC_SIGNAL_GONE 4u  /* the sender's endpoint has ended */
+#define RC_SIGNAL_GONE 4u  /* the sender's endpoint has ended; the packet that was waiting comes along */
 
 typedef struct rc_signal {
     unsigned flags;
