@@ -8,6 +8,8 @@
 #include "fabric.h"
 #include "tl/verbs/verbs_api.h"
 
+#define FABRIC_DEVICES 2u
+#define FABRIC_CONTEXTS 16u
 #define FABRIC_SGES 8
 #define FABRIC_EVENTS 64u
 #define FABRIC_GROUPS 8u
@@ -77,17 +79,32 @@ typedef struct fabric_qp {
     unsigned group_count;
 } fabric_qp_t;
 
-extern fabric_context_t *fabric_contexts[16];
+extern fabric_context_t *fabric_contexts[FABRIC_CONTEXTS];
 extern map_t fabric_qps; /* number -> fabric_qp_t */
 extern map_t fabric_mrs; /* key -> fabric_mr_t */
 
 extern const struct verbs_cm fabric_cm; /* fabric_cm.c */
 
-struct ibv_device *fabric_device(unsigned device);
+/* fabric.c */
 uint64_t fabric_random(void);
 bool fabric_lucky(unsigned ppm);
+void *fabric_make(size_t bytes, uint64_t *count); /* zeroed, never NULL; counts */
+uint32_t fabric_next_number(void); /* of a queue pair or a key: no two are the same */
+bool fabric_is_dead(unsigned device);
+
+/* fabric_device.c, fabric_objects.c, fabric_qp.c, fabric_ah.c: each gives its part of the calls */
+void fabric_device_calls(verbs_api_t *api);
+void fabric_object_calls(verbs_api_t *api);
+void fabric_qp_calls(verbs_api_t *api);
+void fabric_ah_calls(verbs_api_t *api);
+void fabric_device_reset(unsigned count);
+void fabric_ah_reset(void);
+
+struct ibv_device *fabric_device(unsigned device);
 int fabric_read_pieces(void);
 bool fabric_is_at(const struct ibv_context *context, const struct ibv_ah_attr *route);
+void fabric_add_event(fabric_context_t *context, struct ibv_async_event event);
+struct ibv_qp *fabric_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 static inline fabric_context_t *fabric_context_of(struct ibv_context *context)
 {
     return container_of(verbs_get_ctx(context), fabric_context_t, v);

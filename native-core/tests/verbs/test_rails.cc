@@ -12,17 +12,40 @@ namespace {
 
 constexpr size_t BYTES = 1 << 20;
 
-/* Puts of a's into memory of b's own, which goes by packets; checked in b's memory. */
-class Puts {
+/* Memory of b's that a has a key of. */
+class Shared {
 public:
-    explicit Puts(multi::Pair &pair_) : pair(pair_), there(BYTES), data(BYTES)
+    void close()
+    {
+        vbn_key_release(key);
+        MUST(vbn_mem_free(mem) == VBN_OK);
+        pair.close();
+    }
+
+protected:
+    multi::Pair &pair;
+    std::vector<uint8_t> data; /* a's */
+    vbn_mem_t *mem = nullptr;
+    vbn_key_t *key = nullptr;
+
+    explicit Shared(multi::Pair &pair_) : pair(pair_), data(BYTES) {}
+    void import_key()
     {
         uint8_t blob[VBN_KEY_MAX];
         size_t length = sizeof(blob);
-        MUST(vbn_mem_register(pair.b.context, there.data(), BYTES, VBN_ACCESS_READ | VBN_ACCESS_WRITE, &mem) == VBN_OK);
         MUST(vbn_key_export(mem, 0, BYTES, VBN_ACCESS_READ | VBN_ACCESS_WRITE, blob, &length) == VBN_OK);
         MUST(pair.a.connect(pair.b) == VBN_OK);
         MUST(vbn_key_import(pair.a.peer, blob, length, &key) == VBN_OK);
+    }
+};
+
+/* Puts of a's into memory of b's own, which goes by packets; checked in b's memory. */
+class Puts : public Shared {
+public:
+    explicit Puts(multi::Pair &pair_) : Shared(pair_), there(BYTES)
+    {
+        MUST(vbn_mem_register(pair.b.context, there.data(), BYTES, VBN_ACCESS_READ | VBN_ACCESS_WRITE, &mem) == VBN_OK);
+        import_key();
     }
     void start()
     {
@@ -46,18 +69,9 @@ public:
             finish();
         }
     }
-    void close()
-    {
-        vbn_key_release(key);
-        MUST(vbn_mem_free(mem) == VBN_OK);
-        pair.close();
-    }
 
 private:
-    multi::Pair &pair;
-    std::vector<uint8_t> there, data;
-    vbn_mem_t *mem = nullptr;
-    vbn_key_t *key = nullptr;
+    std::vector<uint8_t> there;
     vbn_op_t op{};
     iovec iov{};
     vbn_status_t status = VBN_OK;
@@ -243,16 +257,12 @@ INSTANTIATE_TEST_SUITE_P(Over, VerbsConnections, ::testing::Values("rc", "rc,ud"
                          [](const auto &each) { return multi::way_name(each.param); });
 
 /* a's gets of b's memory of the core, by devices. */
-class Gets {
+class Gets : public Shared {
 public:
-    explicit Gets(multi::Pair &pair_) : pair(pair_), data(BYTES)
+    explicit Gets(multi::Pair &pair_) : Shared(pair_)
     {
-        uint8_t blob[VBN_KEY_MAX];
-        size_t length = sizeof(blob);
         MUST(vbn_mem_alloc(pair.b.context, BYTES, VBN_BACKING_MEMFD, nullptr, &mem) == VBN_OK);
-        MUST(vbn_key_export(mem, 0, BYTES, VBN_ACCESS_READ | VBN_ACCESS_WRITE, blob, &length) == VBN_OK);
-        MUST(pair.a.connect(pair.b) == VBN_OK);
-        MUST(vbn_key_import(pair.a.peer, blob, length, &key) == VBN_OK);
+        import_key();
     }
     void run(unsigned count)
     {
@@ -266,18 +276,6 @@ public:
             MUST(std::memcmp(there, data.data(), BYTES) == 0);
         }
     }
-    void close()
-    {
-        vbn_key_release(key);
-        MUST(vbn_mem_free(mem) == VBN_OK);
-        pair.close();
-    }
-
-private:
-    multi::Pair &pair;
-    std::vector<uint8_t> data;
-    vbn_mem_t *mem = nullptr;
-    vbn_key_t *key = nullptr;
 };
 
 TEST(VerbsDevices, all_of_a_peer_share_each_large_get_and_message)
