@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same jobs give the same results as with stock shuffle, and the logs say by which path."""
-import time
 import unittest
 
 from shared import FULL, NO_HOST_LOCAL, SCALE, STOCK_ONLY, SparkTest, await_true, gone, spark
@@ -108,7 +107,6 @@ class ByNetwork(Results):
 
     @unittest.skipIf(STOCK_ONLY, "stock has no such lines")
     def test_z_the_bytes_came_by_the_transport_that_was_meant(self):
-        time.sleep(1)  # for the executors' last report
         self.ours.stop()
         self.assertGreater(self.ours.total(self.path), 1 << 20)
         for log in self.ours.executor_logs():
