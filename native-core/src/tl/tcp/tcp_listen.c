@@ -15,6 +15,7 @@
 #define KEEPALIVE_IDLE_S 30
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_PROBES 3
+#define CHUNKS_UNSENT 2 /* that a socket takes beyond what it can send; with fewer it would run dry */
 #define UNACKED_MAX_MS 60000u /* a peer whose host vanished is noticed after this time at most */
 
 static void set_int(int fd, int level, int option, int value)
@@ -32,6 +33,8 @@ void tcp_socket_options(const tcp_iface_t *iface, int fd)
         set_int(fd, SOL_SOCKET, SO_SNDBUF, (int)settings->tl_tcp_socket_buffer);
         set_int(fd, SOL_SOCKET, SO_RCVBUF, (int)settings->tl_tcp_socket_buffer);
     }
+    /* Bulk data waits in the core's queue, not in the kernel's, where a request or an answer would wait behind it. */
+    set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, (int)(CHUNKS_UNSENT * settings->tl_tcp_chunk_bytes));
     set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
     set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);

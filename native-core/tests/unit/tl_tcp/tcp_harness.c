@@ -2,8 +2,10 @@
  * tcp_harness.c - see tcp_harness.h. The endpoint's owner is the test's node. */
 #include "tcp_harness.h"
 
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "tl/tcp/tcp_private.h"
 
@@ -183,6 +185,12 @@ uint64_t harness_counter(const harness_t *harness, const char *name)
 uint32_t harness_packet_max(const harness_t *harness)
 {
     return tl_tcp_ops.caps(harness->iface)->packet_max;
+}
+
+int harness_unsent(const struct tl_ep *ep)
+{
+    int bytes;
+    return ioctl(((const tcp_ep_t *)ep)->fd, SIOCOUTQNSD, &bytes) == 0 ? bytes : -1;
 }
 
 size_t harness_untrusted_bytes(void)

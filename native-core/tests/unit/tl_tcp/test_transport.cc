@@ -150,6 +150,26 @@ TEST(Tcp, a_full_queue_says_busy_and_then_ready)
         EXPECT_EQ(std::to_string(i), b.eps[eb].rx[i].header);
 }
 
+TEST(Tcp, bulk_waits_in_the_core_and_not_in_the_socket)
+{
+    Node a, b;
+    tl_ep *ea, *eb;
+    std::tie(ea, eb) = join(a, b);
+    const unsigned chunk = 256 << 10;
+    unsigned count = 0;
+    std::string data = pattern(chunk, 5);
+    struct iovec iov = {&data[0], chunk};
+    for (unsigned i = 0; i < 100; i++) { // b does not read
+        vbn_status_t status = harness_send(ea, "b", 1, &iov, 1, &iov);
+        ASSERT_TRUE(status == VBN_OK || status == VBN_INPROGRESS || status == VBN_BUSY) << err_text();
+        count += status != VBN_BUSY;
+        harness_progress(a.harness);
+    }
+    ASSERT_GT(count, 16u);
+    EXPECT_LE(harness_unsent(ea), static_cast<int>(3 * chunk)) << "a request would wait behind that";
+    ASSERT_TRUE(drive({&a, &b}, [&] { return b.eps[eb].rx.size() == count; }));
+}
+
 /* 64 MiB in bulk packets; returns how many of them were placed by the sink. */
 static unsigned bulk(bool use_sink, const char *socket_buffer, size_t total)
 {
