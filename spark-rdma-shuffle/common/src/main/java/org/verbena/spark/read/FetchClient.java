@@ -20,6 +20,7 @@ import org.apache.spark.network.shuffle.DownloadFileManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.Message;
+import org.verbena.core.RemoteData;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
@@ -199,24 +200,37 @@ public final class FetchClient implements AutoCloseable {
                 }
                 return;
             }
-            ByteBuffer buffer = pool.take((int) message.length());
+            VbnPeer peer = message.peer();
             if (message.remote() == null) {
-                buffer.put(message.data()).flip();
-                deliver(message.peer(), request, reply, buffer);
+                deliver(peer, request, reply, pool.take((int) message.length()).put(message.data()).flip());
             } else {
-                VbnPeer peer = message.peer();
-                engine.pull(message.remote(), buffer, (error, length) -> {
-                    if (error != null) {
-                        pool.give(buffer);
-                        fail(request, error);
-                    } else {
-                        deliver(peer, request, reply, buffer);
-                    }
-                });
+                RemoteData remote = message.remote();
+                request.heard(System.nanoTime());
+                request.link().pulls().add(remote.length(), () -> pull(peer, remote, request, reply));
             }
         } catch (VbnException e) {
             LOG.warn("{} from {}", e.getMessage(), message.peer());
         }
+    }
+
+    /** Engine thread: the reply's turn has come. */
+    private void pull(VbnPeer peer, RemoteData remote, FetchRequest request, Wire.Reply reply) {
+        PullQueue pulls = request.link().pulls();
+        if (pending.get(request.id()) != request) { // given up while the reply waited
+            engine.drop(remote);
+            pulls.ended(remote.length());
+            return;
+        }
+        ByteBuffer buffer = pool.take((int) remote.length());
+        engine.pull(remote, buffer, (error, length) -> {
+            pulls.ended(remote.length()); // the next one is under way while these blocks are handed out
+            if (error != null) {
+                pool.give(buffer);
+                fail(request, error);
+            } else {
+                deliver(peer, request, reply, buffer);
+            }
+        });
     }
 
     /** Engine thread: hands the blocks of a reply out. */

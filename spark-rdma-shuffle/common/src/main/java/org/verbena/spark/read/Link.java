@@ -20,6 +20,7 @@ final class Link {
     private final String host;
     private final int port;
     private final String executor;
+    private final PullQueue pulls = new PullQueue();
     private VbnPeer peer;
     private Traffic.Path path = Traffic.Path.TCP;
     private Traffic.Reason reason = Traffic.Reason.CONNECTING;
@@ -44,6 +45,11 @@ final class Link {
 
     String executor() {
         return executor;
+    }
+
+    /** The replies that come over it; engine thread. */
+    PullQueue pulls() {
+        return pulls;
     }
 
     /** The peer when the link is up, else null. */
