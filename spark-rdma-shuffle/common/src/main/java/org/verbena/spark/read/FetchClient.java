@@ -54,6 +54,7 @@ public final class FetchClient implements AutoCloseable {
     private final AtomicLong nextRequest = new AtomicLong(1);
     private final ScheduledExecutorService worker;
     private volatile boolean closed;
+    private boolean saidNoRoom; // engine thread
 
     /**
      * Starts on an engine that stays the caller's.
@@ -221,7 +222,13 @@ public final class FetchClient implements AutoCloseable {
             pulls.ended(remote.length());
             return;
         }
-        ByteBuffer buffer = pool.take((int) remote.length());
+        ByteBuffer buffer = room(remote);
+        if (buffer == null) {
+            engine.drop(remote);
+            pulls.ended(remote.length());
+            fail(request, noRoom(remote.length()));
+            return;
+        }
         engine.pull(remote, buffer, (error, length) -> {
             pulls.ended(remote.length()); // the next one is under way while these blocks are handed out
             if (error != null) {
@@ -231,6 +238,26 @@ public final class FetchClient implements AutoCloseable {
                 deliver(peer, request, reply, buffer);
             }
         });
+    }
+
+    /** Said once. */
+    private VbnException noRoom(long bytes) {
+        VbnException cause = new VbnException(VbnStatus.NO_MEMORY, "no direct memory for " + bytes
+            + " bytes of blocks: raise -XX:MaxDirectMemorySize or spark.executor.memory");
+        if (!saidNoRoom) {
+            saidNoRoom = true;
+            LOG.warn("blocks come by Spark's transport for now: {}", cause.getMessage());
+        }
+        return cause;
+    }
+
+    /** Null when the JVM has no direct memory left. */
+    private ByteBuffer room(RemoteData remote) {
+        try {
+            return pool.take((int) remote.length());
+        } catch (OutOfMemoryError e) {
+            return null;
+        }
     }
 
     /** Engine thread: hands the blocks of a reply out. */
