@@ -308,10 +308,10 @@ static inline int shm_rx_peek(const shm_rx_t *rx, shm_frame_t *frame)
     frame->kind = (unsigned)(word >> 52);
     frame->data_at = rx->data_at;
     frame->lines = 0;
+    frame->header = frame->payload = slot->data; /* a KICK has nothing there */
     if (__builtin_expect(frame->kind == SHM_INLINE, 1)) {
         if (frame->header_bytes + frame->payload_bytes > SHM_SLOT_DATA)
             return -1;
-        frame->header = slot->data;
         frame->payload = slot->data + frame->header_bytes;
         return 1;
     }
