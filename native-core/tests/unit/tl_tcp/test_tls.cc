@@ -112,9 +112,9 @@ TEST(TcpTls, packets_of_all_sizes_arrive_in_order_both_ways)
             for (size_t size : sizes) {
                 std::string header = "h" + std::to_string(index);
                 std::string payload = pattern(size, index++);
-                for (auto pair : {std::make_pair(&a, ea), std::make_pair(&b, eb)}) {
+                for (const auto &[node, ep] : {std::pair<Node *, tl_ep *>{&a, ea}, {&b, eb}}) {
                     vbn_status_t status;
-                    while ((status = pair.first->send(pair.second, header, payload)) == VBN_BUSY)
+                    while ((status = node->send(ep, header, payload)) == VBN_BUSY)
                         drive({&a, &b}, [n = 0]() mutable { return n++ > 0; });
                     ASSERT_EQ(VBN_OK, status) << err_text();
                 }
