@@ -81,10 +81,14 @@ static void measure_call(model_host_t *host, measure_steps_t *steps)
     host->syscall_ns = bounded(least, 20, 5000);
 }
 
-/* A line that two threads hand to each other: even values are this side's turn. */
+/* A line that two threads hand to each other: even values are this side's turn. Each word has a line of its own wherever
+ * the court lies: gcc 12 aligns variables on the stack that AddressSanitizer checks for use after return to 32 bytes only. */
 typedef struct court {
-    _Alignas(CACHE_LINE) _Atomic uint32_t ball;
-    _Alignas(CACHE_LINE) _Atomic uint32_t over;
+    uint8_t before[CACHE_LINE];
+    _Atomic uint32_t ball;
+    uint8_t between[CACHE_LINE];
+    _Atomic uint32_t over;
+    uint8_t behind[CACHE_LINE];
 } court_t;
 
 /* Waits for the value; false when the spins are used up or the game is over. The acquire pairs with the other side's
