@@ -38,8 +38,13 @@ struct Op {
     }
     Op(const Op &) = delete; /* the core and `user` point to it */
     Op &operator=(const Op &) = delete;
+    ~Op()
+    {
+        EXPECT_FALSE(rig_op_pending(&op)) << "the core still has it, and would write where it was";
+    }
     void reset()
     {
+        EXPECT_FALSE(rig_op_pending(&op));
         op = vbn_op_t{};
         op.done = on_done;
         op.user = this;

@@ -363,6 +363,12 @@ void rig_scribble_claims(rig_t *rig, uint64_t value)
         atomic_set_relaxed(&rig->claims[i / TL_CLAIMS][i % TL_CLAIMS], value);
 }
 
+bool rig_op_pending(const vbn_op_t *op)
+{
+    const proto_op_t *own = (const proto_op_t *)op->priv;
+    return own->link.next != NULL && own->link.next != &own->link;
+}
+
 uint64_t rig_key_handle(const vbn_key_t *key)
 {
     return key->info.key_handle;

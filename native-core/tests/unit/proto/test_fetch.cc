@@ -237,6 +237,8 @@ TEST_F(Fetch, what_the_device_does_not_serve_is_pulled_from_who_lied_about_it)
         pulls += bytes[0] == 3; /* PULL */
     EXPECT_EQ(pulls, 1u);
     EXPECT_EQ(pull.op.complete, 0u);
+    rig_kill(rig, 1, VBN_ERR_PEER_LOST); /* nobody answers that pull */
+    pull.expect(status, VBN_ERR_PEER_LOST, 0);
 }
 
 TEST_F(Fetch, an_answer_to_what_a_device_reads_is_blamed)
@@ -267,6 +269,8 @@ TEST_F(Fetch, an_answer_to_what_a_device_reads_is_blamed)
     EXPECT_EQ(rig_failure(rig, 1), VBN_ERR_PROTOCOL);
     EXPECT_EQ(pull.calls, 1);
     EXPECT_EQ(pull.op.status, VBN_ERR_PROTOCOL);
+    rig_kill(rig, 0, VBN_ERR_PEER_LOST);
+    second.expect(VBN_INPROGRESS, VBN_ERR_PEER_LOST, 0);
 }
 
 TEST_F(Fetch, impossible_places_are_refused)
