@@ -21,20 +21,11 @@
 #include <vector>
 
 #include "cache_harness.h"
+#include "pages.h"
 
 namespace {
 
-constexpr size_t PAGE = 4096;
 constexpr unsigned R = VBN_ACCESS_READ, RW = VBN_ACCESS_READ | VBN_ACCESS_WRITE;
-
-uint8_t *map_pages(size_t pages, void *at = nullptr)
-{
-    void *p = mmap(at, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (at != nullptr ? MAP_FIXED : 0),
-                   -1, 0);
-    if (p == MAP_FAILED)
-        std::abort();
-    return static_cast<uint8_t *>(p);
-}
 
 class Cache : public ::testing::Test {
 protected:
@@ -316,10 +307,6 @@ TEST_F(Cache, MemoryThatGoesWhileItIsBeingRegisteredIsRegisteredAgainOrRefused)
     munmap(p, 2 * PAGE);
 }
 
-// Far below where the kernel puts mappings of its own choice: another thread's mapping (the sanitizers make some at any
-// time) would fill what is unmapped here before it is looked at.
-uint8_t *const APART = reinterpret_cast<uint8_t *>(uintptr_t{1} << 45);
-
 TEST_F(Cache, WrongRangesAreRefused)
 {
     void *region = nullptr;
@@ -359,7 +346,7 @@ TEST_F(Cache, AHitIsNeverOfMemoryThatWasThereBefore)
     for (int t = 0; t < 4; t++)
         threads.emplace_back([&] {
             for (int i = 0; i < 2000; i++) {
-                uint8_t *p = map_pages(4);
+                void *p = mmap(nullptr, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
                 uint64_t mine = stamp++;
                 std::memcpy(p, &mine, sizeof(mine));
                 for (int again = 0; again < 2; again++) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mem_harness.h"
+#include "pages.h"
 
 namespace {
 
@@ -85,14 +86,14 @@ TEST_F(UserMemory, RegisteringAgainFindsTheSamePagesReady)
 
 TEST_F(UserMemory, KeysOfUnmappedMemoryAreStale)
 {
-    void *map = mmap(nullptr, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *map = map_pages(16);
     vbn_mem_t *mem = make(map, 65536, RW);
     uint64_t handle = key(mem, 0, 65536, RW);
     void *address = nullptr;
     EXPECT_EQ(resolve(handle, 65536, RW, &address), VBN_OK);
     mem_free(make(map, 65536, RW));
     bool watched = bench_counter(bench, "mem.cache.hits") > 0;
-    munmap(static_cast<uint8_t *>(map) + 32768, 4096);
+    munmap(map + 32768, PAGE);
     if (watched)
         EXPECT_EQ(resolve(handle, 1, R, &address), VBN_ERR_STALE);
     else
