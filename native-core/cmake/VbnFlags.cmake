@@ -18,8 +18,25 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 
-set(VBN_WARNINGS -Wall -Wextra -Wshadow -Wformat=2 -Werror)
-set(VBN_C_WARNINGS ${VBN_WARNINGS} -Wmissing-prototypes -Wconversion)
+# Another compiler knows warnings that nobody here has seen: there they stay warnings.
+option(VBN_WERROR "warnings are errors, if the compiler is one of VBN_WERROR_COMPILERS" OFF)
+set(VBN_WERROR_COMPILERS "GNU 12" "GNU 14" "Clang 14" "Clang 19")
+
+function(vbn_werror language result)
+    string(REGEX MATCH "^[0-9]+" major "${CMAKE_${language}_COMPILER_VERSION}")
+    set(compiler "${CMAKE_${language}_COMPILER_ID} ${major}")
+    set(${result} "" PARENT_SCOPE)
+    if(VBN_WERROR AND compiler IN_LIST VBN_WERROR_COMPILERS)
+        set(${result} -Werror PARENT_SCOPE)
+    elseif(VBN_WERROR)
+        message(STATUS "warnings stay warnings: ${compiler} is none of ${VBN_WERROR_COMPILERS}")
+    endif()
+endfunction()
+
+vbn_werror(C werror_c)
+vbn_werror(CXX werror_cxx)
+set(VBN_CXX_WARNINGS -Wall -Wextra -Wshadow -Wformat=2 ${werror_cxx})
+set(VBN_C_WARNINGS -Wall -Wextra -Wshadow -Wformat=2 ${werror_c} -Wmissing-prototypes -Wconversion)
 
 add_compile_definitions(_GNU_SOURCE)
 add_compile_options(-fstack-protector-strong)

@@ -4,7 +4,7 @@
 # Flags and include paths of C code that sees the core's internals.
 function(vbn_c_target target)
     target_compile_options(${target} PRIVATE
-        $<$<COMPILE_LANGUAGE:C>:${VBN_C_WARNINGS}> $<$<COMPILE_LANGUAGE:CXX>:${VBN_WARNINGS}>)
+        $<$<COMPILE_LANGUAGE:C>:${VBN_C_WARNINGS}> $<$<COMPILE_LANGUAGE:CXX>:${VBN_CXX_WARNINGS}>)
     target_include_directories(${target} PRIVATE
         ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/src ${VBN_GEN})
 endfunction()
