@@ -96,6 +96,16 @@ function(vbn_add_tests)
     endforeach()
 endfunction()
 
+# AddressSanitizer looks for what points into a function that has returned, too: an operation on a test's stack that is still
+# pending, say. Where a user has options in ASAN_OPTIONS, they stay.
+function(vbn_sanitize_tests)
+    if(VBN_SANITIZE MATCHES "address")
+        get_directory_property(tests TESTS)
+        set_tests_properties(${tests} PROPERTIES ENVIRONMENT_MODIFICATION
+            "ASAN_OPTIONS=path_list_append:detect_stack_use_after_return=1")
+    endif()
+endfunction()
+
 # tests/cost/<name>.c -> a program; tests/cost/test_*.py counts what it executes. Only where the code is as shipped.
 function(vbn_add_cost_tests)
     if(VBN_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL Debug)
