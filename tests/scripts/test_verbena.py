@@ -91,6 +91,13 @@ class LanesTest(unittest.TestCase):
             told = (pathlib.Path(folder) / "log/failed").read_text()
         self.assertRegex(told, r"\Abad: x.cc:1: Failure\n(bad: .*\n)*bad: whole output: \S+/test-bad.log\n\Z")
 
+    def test_a_suite_that_could_not_run_here_is_skipped_and_says_why(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output, _ = script(folder, """
+                suite elsewhere sh -c 'echo much; echo no machine here; exit 77'
+                echo "sum $TESTS_PASSED $TESTS_FAILED $TESTS_SKIPPED" """).communicate(timeout=60)
+        self.assertRegex(output, r"elsewhere +0 passed +0 failed +1 skipped .*\nno machine here\nsum 0 0 1\n")
+
     def test_a_lane_that_ends_early_is_a_failure(self):
         with tempfile.TemporaryDirectory() as folder:
             output, _ = script(folder, """
