@@ -20,16 +20,7 @@ static void small_done(void *arg, vbn_status_t status)
 /* Not listed with the peer: the link promises exactly one done. */
 static vbn_status_t wait_for_link(proto_engine_t *engine, const link_packet_t *packet, vbn_op_t *user_op)
 {
-    proto_op_t *op = op_of(user_op);
-    user_op->complete = 0;
-    op->handle = 0;
-    op->kind = OP_SMALL;
-    list_init(&op->link);
-    list_init(&op->order);
-    list_init(&op->stream.active);
-    op->stream.engine = engine;
-    op->stream.peer = NULL;
-    op->stream.length = packet->payload_bytes;
+    (void)op_prepare(user_op, engine, OP_SMALL, NULL, 0, packet->payload_bytes);
     return VBN_INPROGRESS;
 }
 

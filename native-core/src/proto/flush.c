@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * flush.c - a flush waits for the puts and atomics before it (they are answered by the owner), then for the link's
  * flush. A flush of all is one of each peer, and is done when the last of them is. */
-#include <string.h>
-
 #include "proto/proto_private.h"
 
 static void flush_done(void *arg, vbn_status_t status)
@@ -86,14 +84,7 @@ vbn_status_t proto_flush_all(proto_engine_t *engine, vbn_op_t *user_op)
     vbn_status_t status = proto_forked(engine) ? proto_refuse_fork() : op_check(user_op, NULL, 0, &none);
     if (status != VBN_OK)
         return status;
-    proto_op_t *whole = op_of(user_op);
-    memset(whole, 0, sizeof(*whole));
-    user_op->complete = 0;
-    whole->kind = OP_FLUSH;
-    whole->stream.engine = engine;
-    list_init(&whole->link);
-    list_init(&whole->order);
-    list_init(&whole->stream.active);
+    proto_op_t *whole = op_prepare(user_op, engine, OP_FLUSH, NULL, 0, 0);
     list_for_each(link, &engine->peers) {
         status = flush_one(whole, container_of(link, proto_peer_t, link)->peer);
         if (status < 0 && whole->result == VBN_OK)

@@ -421,7 +421,8 @@ static inline vbn_status_t op_check(const vbn_op_t *op, const struct iovec *iov,
 /* Prepares a pending op and lists it with its peer. with_handle: the other side will name it. */
 vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const struct iovec *iov, size_t count,
                       uint64_t length, bool with_handle);
-/* The same without peer and handle: belongs to no list. */
+/* The same without peer and handle: belongs to no list. The one place where an op gets its first state: users zero a
+ * vbn_op_t once, so whatever its last operation has left there goes here (P5). */
 proto_op_t *op_prepare(vbn_op_t *user_op, proto_engine_t *engine, op_kind_t kind, const struct iovec *iov, size_t count,
                        uint64_t length);
 /* Takes it off all lists and tables, without completing it. */
