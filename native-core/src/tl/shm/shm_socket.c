@@ -198,15 +198,16 @@ unsigned shm_socket_read(shm_ep_t *ep)
         if (got < 0 && (errno == EINTR || errno == ECONNRESET))
             continue; /* reset: reported once; what came before it is still there */
         count++;
-        if (got <= 0) {
+        int fd = got >= 0 ? take_descriptor(&msg) : -1; /* an empty message looks like the end, and may bring one */
+        if (got <= 0 && fd < 0) {
             hang_up(ep);
             return count;
         }
-        int fd = take_descriptor(&msg);
-        if ((msg.msg_flags & MSG_TRUNC) != 0) {
+        if (got == 0 || (msg.msg_flags & MSG_TRUNC) != 0) {
             if (fd >= 0)
                 close(fd);
-            shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer sent an oversized message on its socket");
+            shm_ep_fail(ep, VBN_ERR_PROTOCOL, got == 0 ? "same-host peer sent an empty message with a descriptor"
+                                                       : "same-host peer sent an oversized message on its socket");
             return count;
         }
         dispatch(ep, &in, (size_t)got, fd, (msg.msg_flags & MSG_CTRUNC) != 0);

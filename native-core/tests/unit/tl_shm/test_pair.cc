@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
@@ -460,6 +461,17 @@ int open_null()
     return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+// Open descriptors of this process that lead to that file.
+long descriptors_of(const std::string &file)
+{
+    namespace fs = std::filesystem;
+    long count = 0;
+    std::error_code gone; // the iterator's own descriptor
+    for (const auto &entry : fs::directory_iterator("/proc/self/fd"))
+        count += fs::read_symlink(entry.path(), gone) == file;
+    return count;
+}
+
 std::vector<uint8_t> note(uint8_t type, uint32_t packet_max = 0, uint64_t value = 0, uint16_t header_bytes = 0)
 {
     std::vector<uint8_t> bytes(24, 0);
@@ -509,6 +521,18 @@ TEST_P(ShmHostileSocket, RandomMessagesWithDescriptorsNeverCrashOrLeak)
     EXPECT_EQ(after, before) << "descriptors leaked";
     close(after);
     close(null);
+}
+
+// recvmsg says 0, as for the end of the stream, and hands out the descriptor all the same.
+TEST_P(ShmHostileSocket, AnEmptyMessageWithADescriptorEndsTheConnectionAndLeavesNoDescriptor)
+{
+    prepare();
+    int fd = open_null();
+    long before = descriptors_of("/dev/null");
+    inject(&fd, 0, fd);
+    expect_refused();
+    EXPECT_EQ(descriptors_of("/dev/null"), before);
+    close(fd);
 }
 
 INSTANTIATE_TEST_SUITE_P(BeforeAndAfterReady, ShmHostileSocket, ::testing::Bool());
