@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_address.c - worker addresses as they come from outside. First byte 0: the whole blob, else the part of shm. What
  * is accepted must encode to the same bytes again. */
-#include "fuzz.h"
+#include "balance.h"
 #include "link/link_address.h"
 #include "tl/shm/shm_address.h"
 #include "tl/tl.h"
@@ -39,13 +39,17 @@ static void decode_shm(const uint8_t *data, size_t size)
     require(shm_address_sockaddr(&address, &un) <= sizeof(un));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
     if (size == 0)
-        return 0;
+        return;
     if (data[0] == 0)
         decode_worker(data + 1, size - 1);
     else
         decode_shm(data + 1, size - 1);
-    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_balanced(run, data, size, false);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_link_wire.c - the link layer's packet header (first byte 0) and the offers of its handshake. What is accepted
  * must encode to the same bytes again. */
-#include "fuzz.h"
+#include "balance.h"
 #include "link/link_wire.h"
 
 static void decode_header(const uint8_t *data, size_t size)
@@ -28,13 +28,17 @@ static void decode_offer(const uint8_t *data, size_t size)
     require(memcmp(again, data, sizeof(again)) == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
     if (size == 0)
-        return 0;
+        return;
     if (data[0] == 0)
         decode_header(data + 1, size - 1);
     else
         decode_offer(data + 1, size - 1);
-    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_balanced(run, data, size, false);
 }

@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "balance.h"
 #include "base/os.h"
-#include "fuzz.h"
 #include "mem/key_blob.h"
 #include "mem/mem_private.h"
 
@@ -43,14 +43,18 @@ static void check_file(script_t *script)
         require(checked.user_bytes == bytes - os_page_bytes() && checked.generation != 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
     script_t script = {data, size};
     if (size == 0)
-        return 0;
+        return;
     if (script_u8(&script) == 0)
         decode_key(script.at, script.left);
     else
         check_file(&script);
-    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_balanced(run, data, size, true);
 }

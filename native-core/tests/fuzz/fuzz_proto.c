@@ -2,7 +2,7 @@
  * fuzz_proto.c - two protocol engines that really work with each other, and somebody between them who changes, repeats
  * and invents packets. The input is a script. Every operation must complete exactly once, and write into its buffer
  * only. A first byte of 255 only decodes the rest as a header. */
-#include "fuzz.h"
+#include "balance.h"
 #include "proto/proto_wire.h"
 #include "rig.h"
 
@@ -317,18 +317,22 @@ static void decode_only(const uint8_t *data, size_t size)
     require(proto_encode(&header, again) == size - 1 && memcmp(again, data + 1, size - 1) == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
     script_t script = {data, size};
     uint8_t mode = script_u8(&script);
     if (mode == 255) {
         decode_only(script.at, script.left);
-        return 0;
+        return;
     }
     open_arena(mode);
     for (unsigned i = 0; i < STEPS_MAX && script.left > 0; i++)
         step(&script);
     rig_run(arena.rig);
     close_arena();
-    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_balanced(run, data, size, true);
 }

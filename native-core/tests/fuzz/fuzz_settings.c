@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_settings.c - names and values of settings. First byte: a row of the table whose name is taken, 254: the input is
  * an environment, one entry a line, else the name is in the input, up to '='. */
+#include "balance.h"
 #include "base/settings.h"
 #include "base/settings_table.h"
-#include "fuzz.h"
 
 #define TEXT_MAX 600u
 
@@ -40,11 +40,11 @@ static void from_environment(char *text)
     require(status == VBN_OK || status == VBN_ERR_SETTING);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
     char text[TEXT_MAX];
     if (size == 0 || size > sizeof(text))
-        return 0;
+        return;
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
     char *equals = strchr(text, '=');
@@ -56,5 +56,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         *equals = '\0';
         set(text, equals + 1);
     }
-    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_balanced(run, data, size, false);
 }

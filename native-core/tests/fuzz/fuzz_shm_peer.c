@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "balance.h"
 #include "base/os.h"
-#include "fuzz.h"
 #include "tl/shm/shm_private.h"
 
 #define STEPS_MAX 120u
@@ -324,7 +324,7 @@ static void step(script_t *script)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
     script_t script = {data, size};
     uint8_t mode = script_u8(&script);
@@ -345,5 +345,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         tl_shm_ops.disconnect(arena.ep, VBN_CLOSE_NOW, 0);
     arena.ep = NULL;
     require(arena.imports == 0);
-    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_balanced(run, data, size, true);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_shm_ring.c - a ring whose other side lies. First byte even: we consume what a hostile producer wrote; odd: we
  * attach to memory of a hostile consumer and produce. The memory is exactly as large as it should be. */
-#include "fuzz.h"
+#include "balance.h"
 #include "tl/shm/shm_ring.h"
 
 static const shm_geometry_t geometry = {.slots = 8, .chunks = 4, .stride = 1024};
@@ -108,12 +108,16 @@ static void hostile_consumer(script_t *script)
     free(memory);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
     script_t script = {data, size};
     if (script_u8(&script) % 2 == 0)
         hostile_producer(&script);
     else
         hostile_consumer(&script);
-    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_balanced(run, data, size, false);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_stage.c - compressed chunks from outside: byte 0 the form, bytes 1 and 2 the announced length less one, then the
  * chunk. Exact heap blocks; what is accepted must be what its own packing gives back. */
-#include "fuzz.h"
+#include "balance.h"
 #include "proto/stage.h"
 
 static void again(stage_box_t *box, stage_form_t form, const uint8_t *plain, uint32_t bytes)
@@ -17,7 +17,7 @@ static void again(stage_box_t *box, stage_form_t form, const uint8_t *plain, uin
     free(back);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
     script_t script = {data, size};
     stage_form_t form = (stage_form_t)(script_u8(&script) % (STAGE_FORMS + 1));
@@ -35,5 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     stage_box_free(&box);
     free(chunk);
     free(out);
-    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_balanced(run, data, size, false);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_tcp.c - libFuzzer target for what TCP reads from strangers: frame prefixes and addresses. The first input byte
  * chooses; results must keep the invariants of tcp_frame.h and tcp_address.h, else it aborts. */
-#include "fuzz.h"
+#include "balance.h"
 #include "tl/tcp/tcp_address.h"
 #include "tl/tcp/tcp_frame.h"
 
@@ -38,15 +38,19 @@ static void decode_address(const uint8_t *data, size_t size)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
     if (size == 0)
-        return 0;
+        return;
     if (data[0] == 0)
         walk_frames(data + 1, size - 1, 512);
     else if (data[0] == 1)
         walk_frames(data + 1, size - 1, TCP_BODY_MAX);
     else
         decode_address(data + 1, size - 1);
-    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_balanced(run, data, size, false);
 }

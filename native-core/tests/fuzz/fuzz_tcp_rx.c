@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fuzz.h"
+#include "balance.h"
 #include "tl/tcp/tcp_private.h"
 
 #define STREAM_MAX (256u << 10)
@@ -170,7 +170,7 @@ static void check_end(void)
         require(result == TCP_FRAME_MORE || arena.ended);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
     script_t script = {data, size};
     int pair[2];
@@ -197,5 +197,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     progress();
     require(arena.ended || (mode & 4) != 0); /* the end of the connection is told, once */
     require(list_empty(&tcp_iface_of(arena.iface)->eps));
-    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_balanced(run, data, size, true);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_verbs.c - what the verbs transports read from strangers: addresses, prefixes of datagrams, signals, prefixes of
  * messages. The first input byte chooses; what is accepted must encode to the same bytes and lie within the input. */
-#include "fuzz.h"
+#include "balance.h"
 #include "tl/rc/rc_wire.h"
 #include "tl/ud/ud_wire.h"
 
@@ -66,11 +66,15 @@ static void decode_message(const uint8_t *data, size_t size)
     require(memcmp(again, data, sizeof(again)) == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
     static void (*const decoders[])(const uint8_t *, size_t) = {decode_address, decode_datagram, decode_signal,
                                                                 decode_message, decode_group};
     if (size > 0 && size < 16384)
         decoders[data[0] % 5](data + 1, size - 1);
-    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_balanced(run, data, size, false);
 }

@@ -2,8 +2,8 @@
  * fuzz_wireup.c - a link engine against an attacker on its transport. The input is a script: dial, be dialled, send
  * packets of the handshake and after it, right ones or changed ones. First byte even: with a job key, and the attacker
  * does not have it, so that nothing it sends may reach the upper layer; odd: without authentication. */
+#include "balance.h"
 #include "base/endian.h"
-#include "fuzz.h"
 #include "link/link_address.h"
 #include "link/link_private.h"
 #include "loop_tl.h"
@@ -340,7 +340,7 @@ static void open_arena(uint8_t mode)
     require(loop_ops.open(&attacker, &arena.attacker) == VBN_OK);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
     script_t script = {data, size};
     open_arena(script_u8(&script));
@@ -350,5 +350,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     link_engine_close(arena.engine);
     require(arena.pending == 0); /* each packet that was taken had its done */
     loop_ops.close(arena.attacker);
-    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_balanced(run, data, size, true);
 }
