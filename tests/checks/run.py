@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the source tree itself: layers, budgets, settings, shell scripts, headers, READMEs, top level.
+"""Checks of the source tree itself: layers, budgets, settings and their page, shell scripts, headers, READMEs,
+top level.
 
 usage: run.py [ROOT]. Prints one line per check and ends with "N passed, M failed".
 """
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 TOP_LEVEL = {"pom.xml", "native-core", "mpi", "spark-rdma-shuffle", "hadoop-rdma", "hbase-rdma", "memcached-rdma",
              "ohb", "tests", "docs", "verbena", "README.md", "LICENSE", "SECURITY.md", "CONTRIBUTING.md",
@@ -57,6 +59,22 @@ def run_script(root, name):
     return [] if result.returncode == 0 else (result.stdout + result.stderr).splitlines()
 
 
+def check_settings_page(root):
+    """docs/settings.md is what the generator makes of the table now: code, texts and readers name that page."""
+    tools = root / "native-core/tools"
+    command = [sys.executable, tools / "gen_settings.py", "--table", root / "native-core/config/settings.yaml", "--docs"]
+    page = root / "docs/settings.md"
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = pathlib.Path(folder) / "settings.md"
+        result = subprocess.run([*command, wanted], capture_output=True, text=True)
+        if result.returncode != 0:
+            return (result.stdout + result.stderr).splitlines()
+        if page.is_file() and page.read_text() == wanted.read_text():
+            return []
+    return ["docs/settings.md is not what the table says; write it anew: python3 native-core/tools/gen_settings.py "
+            "--table native-core/config/settings.yaml --docs docs/settings.md"]
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     files = tracked(root)
@@ -68,6 +86,7 @@ def main():
         "layers": lambda: run_script(root, "check_layers.py"),
         "file and function budgets": lambda: run_script(root, "check_budgets.py"),
         "settings table": lambda: run_script(root, "check_settings.py"),
+        "settings page": lambda: check_settings_page(root),
     }
     failed = 0
     for name, check in checks.items():
