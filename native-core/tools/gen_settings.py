@@ -226,8 +226,10 @@ def bounds_text(row):
 def docs(rows):
     out = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", "# Settings of the native core\n", GENERATED + "\n",
            "A setting is given as environment variable, by `vbn_config_set` or `VbnConfig.set` (dotted key), in Spark as",
-           "`spark.verbena.core.<key>`, in Hadoop as `verbena.core.<key>`. API over environment over default; an unknown",
-           "name is an error. Sizes: `64K`, `1M`, `1G`; times: `20us`, `10ms`, `30s`, `5min`.\n",
+           "`spark.verbena.core.<key>`, in Hadoop as `verbena.core.<key>`. API over environment over default. An unknown key",
+           "is an error; so is an unknown variable that resembles one here (close to a name, or of a group such as `VBN_TL_`).",
+           "Other `VBN_*` variables, such as `VBN_HOME`, are somebody else's: a warning, once for each context. Sizes: `64K`,",
+           "`1M`, `1G`; times: `20us`, `10ms`, `30s`, `5min`. `vbn-info --settings` prints this table with the values in force.\n",
            "| key | environment | type | default | range | meaning | since |", "|---|---|---|---|---|---|---|"]
     for row in rows:
         default = f"`{row['default']}`" if row["default"] else "(empty)"

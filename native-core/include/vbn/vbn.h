@@ -83,8 +83,9 @@ typedef void (*vbn_log_func_t)(void *arg, vbn_log_level_t level, const char *lin
 
 #define VBN_JOB_KEY_BYTES 32
 
-/* Settings start from their defaults, then the environment (VBN_*), then vbn_config_set. An unknown VBN_* name
- * or a bad value is an error that suggests the nearest right one (docs/settings.md lists all). */
+/* Settings start from their defaults, then the environment (VBN_*), then vbn_config_set. A bad value, and a VBN_* name that
+ * resembles a setting and is none, is an error that suggests the nearest right one (docs/settings.md lists all). Other
+ * unknown VBN_* names (VBN_HOME) belong to somebody else: vbn_open warns of them and goes on. */
 VBN_API vbn_status_t vbn_config_create(vbn_config_t **config_p);
 VBN_API void vbn_config_destroy(vbn_config_t *config);
 VBN_API vbn_status_t vbn_config_set(vbn_config_t *config, const char *key, const char *value);

@@ -15,7 +15,7 @@ vbn_status_t vbn_config_create(vbn_config_t **config_p)
     if (config == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for a configuration");
     settings_defaults(&config->settings);
-    vbn_status_t status = settings_from_env(&config->settings, environ);
+    vbn_status_t status = settings_from_env(&config->settings, environ, config->foreign, sizeof(config->foreign));
     if (status < 0) {
         free(config);
         return status;

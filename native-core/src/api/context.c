@@ -53,6 +53,9 @@ vbn_status_t vbn_open(const vbn_config_t *config, vbn_context_t **context_p)
         free_context(context);
         return status;
     }
+    if (config->foreign[0] != '\0')
+        LOG_WARN(&context->config.log, "no settings of Verbena, ignored: %s of the environment (docs/settings.md lists all)",
+                 config->foreign);
     measure_load(&config->settings, &context->config.log, &context->host);
     *context_p = context;
     return VBN_OK;

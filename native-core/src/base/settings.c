@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/settings_table.h"
 
@@ -83,20 +84,44 @@ static const char *env_name(size_t index)
     return setting_rows[index].env;
 }
 
-static vbn_status_t unknown_name(const char *name, const char *(*name_of)(size_t index))
+/* The row whose name is the nearest, and how far that is. */
+static size_t nearest_row(const char *name, const char *(*name_of)(size_t index), size_t *distance_p)
 {
     size_t nearest = 0;
-    size_t least = SIZE_MAX;
+    *distance_p = SIZE_MAX;
     for (size_t i = 0; i < SETTINGS_COUNT; i++) {
         size_t distance = edit_distance(name, name_of(i));
-        if (distance < least) {
-            least = distance;
+        if (distance < *distance_p) {
+            *distance_p = distance;
             nearest = i;
         }
     }
-    if (least <= strlen(name) / 2)
+    return nearest;
+}
+
+static vbn_status_t unknown_name(const char *name, const char *(*name_of)(size_t index))
+{
+    size_t distance;
+    size_t nearest = nearest_row(name, name_of, &distance);
+    if (distance <= strlen(name) / 2)
         return err_set(VBN_ERR_SETTING, "unknown setting %.64s, did you mean %s?", name, name_of(nearest));
     return err_set(VBN_ERR_SETTING, "unknown setting %.64s; docs/settings.md lists all", name);
+}
+
+/* A variable that begins as ours do: a slip of the pen in one of ours, or somebody else's (VBN_HOME)? Ours begin with the
+ * name of a group, as in VBN_TL_, or differ from a name by a letter in three at most. */
+static bool resembles_setting(const char *name)
+{
+    const char *rest = name + strlen(ENV_PREFIX);
+    for (size_t i = 0; i < SETTINGS_COUNT; i++) {
+        const char *key = setting_rows[i].key;
+        size_t group = strcspn(key, ".");
+        if (strncasecmp(rest, key, group) == 0 && (rest[group] == '_' || rest[group] == '\0'))
+            return true;
+    }
+    size_t distance;
+    (void)nearest_row(name, env_name, &distance);
+    return distance <= strlen(rest) / 3;
 }
 
 static const setting_row_t *find_row(const char *key)
@@ -247,7 +272,20 @@ vbn_status_t settings_set(settings_t *settings, const char *key, const char *val
     return row == NULL ? unknown_name(key, key_name) : set_row(settings, row, value);
 }
 
-static vbn_status_t set_from_env(settings_t *settings, const char *entry)
+/* Appends name to the list; "..." stands for what does not fit. */
+static void list_foreign(char *list, size_t capacity, const char *name)
+{
+    static const char more[] = "...";
+    size_t used = capacity > 0 ? strlen(list) : 0;
+    if (capacity < sizeof(more) || (used >= strlen(more) && strcmp(list + used - strlen(more), more) == 0))
+        return;
+    const char *separator = used > 0 ? ", " : "";
+    size_t wanted = used + strlen(separator) + strlen(name);
+    bool fits = wanted + strlen(", ") + sizeof(more) <= capacity; /* so that there is always room for the dots */
+    snprintf(list + used, capacity - used, "%s%s", separator, fits ? name : more);
+}
+
+static vbn_status_t set_from_env(settings_t *settings, const char *entry, char *foreign, size_t capacity)
 {
     char name[256];
     const char *equals = strchr(entry, '=');
@@ -260,16 +298,21 @@ static vbn_status_t set_from_env(settings_t *settings, const char *entry)
         vbn_status_t status = set_row(settings, &setting_rows[i], equals + 1);
         return status < 0 ? err_add(status, "from the environment variable %s", name) : status;
     }
-    return err_add(unknown_name(name, env_name), "from the environment; unset it if it is not for Verbena");
+    if (resembles_setting(name))
+        return err_add(unknown_name(name, env_name), "from the environment; unset it if it is not for Verbena");
+    list_foreign(foreign, capacity, name);
+    return VBN_OK;
 }
 
-vbn_status_t settings_from_env(settings_t *settings, char **environment)
+vbn_status_t settings_from_env(settings_t *settings, char **environment, char *foreign, size_t capacity)
 {
     settings_t changed = *settings; /* an error leaves the caller's values as they were */
+    if (capacity > 0)
+        foreign[0] = '\0';
     for (char **entry = environment; entry != NULL && *entry != NULL; entry++) {
         if (strncmp(*entry, ENV_PREFIX, strlen(ENV_PREFIX)) != 0)
             continue;
-        vbn_status_t status = set_from_env(&changed, *entry);
+        vbn_status_t status = set_from_env(&changed, *entry, foreign, capacity);
         if (status < 0)
             return status;
     }

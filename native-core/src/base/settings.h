@@ -13,8 +13,10 @@
 #include "vbn_settings_gen.h" /* generated: struct settings, SETTINGS_COUNT */
 
 void settings_defaults(settings_t *settings);
-/* Takes every VBN_* variable of the environment; unknown names are VBN_ERR_SETTING with a suggestion. */
-vbn_status_t settings_from_env(settings_t *settings, char **environment);
+/* Takes every VBN_* variable of the environment. An unknown name that resembles a setting (close to one, or of a group
+ * such as VBN_TL_) is VBN_ERR_SETTING with a suggestion. Others belong to somebody else: their names are listed in foreign,
+ * cut to its capacity ("" when there are none; NULL and 0: not wanted). */
+vbn_status_t settings_from_env(settings_t *settings, char **environment, char *foreign, size_t capacity);
 /* key: dotted name. */
 vbn_status_t settings_set(settings_t *settings, const char *key, const char *value);
 /* Prints a value as settings_set would accept it; VBN_ERR_SETTING when unknown. */

@@ -36,8 +36,10 @@ static void from_environment(char *text)
         entries[count++] = line;
     entries[count] = NULL;
     settings_defaults(&settings);
-    vbn_status_t status = settings_from_env(&settings, entries);
+    char foreign[40];
+    vbn_status_t status = settings_from_env(&settings, entries, foreign, sizeof(foreign));
     require(status == VBN_OK || status == VBN_ERR_SETTING);
+    require(strnlen(foreign, sizeof(foreign)) < sizeof(foreign));
 }
 
 static void run(const uint8_t *data, size_t size)

@@ -24,7 +24,7 @@ class Hub {
 public:
     explicit Hub(const char *transports)
     {
-        unsetenv("VBN_TEST_PEERS"); /* no setting: contexts would refuse it */
+        unsetenv("VBN_TEST_PEERS"); /* no setting: contexts would warn of it */
         setenv("VBN_PROTO_COST_FILE", "none", 1);
         setenv("VBN_LINK_PEER_TIMEOUT", "60min", 1);
         setenv("VBN_LINK_KEEPALIVE", "10min", 1);

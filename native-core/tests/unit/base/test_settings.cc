@@ -159,9 +159,46 @@ TEST_F(Settings, EnvironmentIsTakenAndOthersVariablesAreLeftAlone)
     char path[] = "PATH=/bin";
     char empty[] = "VBN_TL_SHM_SOCKET_DIR=";
     char *environment[] = {path, port, empty, nullptr};
-    EXPECT_EQ(settings_from_env(&settings, environment), VBN_OK);
+    EXPECT_EQ(settings_from_env(&settings, environment, nullptr, 0), VBN_OK);
     EXPECT_EQ(settings.tl_tcp_port, 4000);
-    EXPECT_EQ(settings_from_env(&settings, nullptr), VBN_OK);
+    EXPECT_EQ(settings_from_env(&settings, nullptr, nullptr, 0), VBN_OK);
+}
+
+TEST_F(Settings, AForeignVariableOfOurPrefixIsNamedAndIgnored)
+{
+    char home[] = "VBN_HOME=/opt/x";
+    char port[] = "VBN_TL_TCP_PORT=4000";
+    char secret[] = "VBN_CLOUD_TOKEN=secret";
+    char bare[] = "VBN_=1";
+    char *environment[] = {home, port, secret, bare, nullptr};
+    char foreign[64] = "x";
+    EXPECT_EQ(settings_from_env(&settings, environment, foreign, sizeof(foreign)), VBN_OK) << err_text();
+    EXPECT_EQ(settings.tl_tcp_port, 4000);
+    EXPECT_STREQ(foreign, "VBN_HOME, VBN_CLOUD_TOKEN, VBN_");
+    char *none[] = {port, nullptr};
+    EXPECT_EQ(settings_from_env(&settings, none, foreign, sizeof(foreign)), VBN_OK);
+    EXPECT_STREQ(foreign, "");
+}
+
+TEST_F(Settings, NamesOfForeignVariablesThatDoNotFitAreCut)
+{
+    char home[] = "VBN_HOME=1";
+    char other[] = "VBN_OTHER_THING=1";
+    char *environment[] = {home, other, nullptr};
+    char foreign[16];
+    EXPECT_EQ(settings_from_env(&settings, environment, foreign, sizeof(foreign)), VBN_OK);
+    EXPECT_STREQ(foreign, "VBN_HOME, ...");
+}
+
+TEST_F(Settings, AVariableThatResemblesASettingIsAnError)
+{
+    for (const char *name : {"VBN_TL_FOO", "VBN_TL_TCP_PROT", "VBN_LINK_RAIL", "VBN_LOG", "VBN_LOGLEVEL", "VBN_PROGRESS_SPINS",
+                             "VBN_MEM_", "VBN_tl_tcp_port", "VBN_TCL_ENABLE", "VBN_SECURTY_AUTH", "VBN_TLENABLE"}) {
+        std::string entry = std::string(name) + "=1";
+        char *environment[] = {entry.data(), nullptr};
+        EXPECT_EQ(settings_from_env(&settings, environment, nullptr, 0), VBN_ERR_SETTING) << name;
+        EXPECT_TRUE(error_has(name)) << err_text();
+    }
 }
 
 TEST_F(Settings, ABadEnvironmentChangesNothingAndIsExplained)
@@ -171,9 +208,9 @@ TEST_F(Settings, ABadEnvironmentChangesNothingAndIsExplained)
     char value[] = "VBN_LOG_LEVEL=loud";
     char *with_typo[] = {port, typo, nullptr};
     char *with_value[] = {port, value, nullptr};
-    EXPECT_EQ(settings_from_env(&settings, with_typo), VBN_ERR_SETTING);
+    EXPECT_EQ(settings_from_env(&settings, with_typo, nullptr, 0), VBN_ERR_SETTING);
     EXPECT_TRUE(error_has("did you mean VBN_TL_TCP_NODELAY?")) << err_text();
-    EXPECT_EQ(settings_from_env(&settings, with_value), VBN_ERR_SETTING);
+    EXPECT_EQ(settings_from_env(&settings, with_value, nullptr, 0), VBN_ERR_SETTING);
     EXPECT_TRUE(error_has("VBN_LOG_LEVEL")) << err_text();
     EXPECT_EQ(settings.tl_tcp_port, 0);
 }
