@@ -6,16 +6,20 @@
  * not survive fork()); a word of it packs tag, second and count. Two formats that meet in one word share its limit. */
 #include "base/log.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/atomics.h"
 #include "base/os.h"
 
-#define LOG_LINE_BYTES 512 /* without the terminating 0 */
+#define LOG_LINE_BYTES 512   /* without the terminating 0 */
+#define LOG_PREFIX_BYTES 160 /* of a line on stderr: time, host, process, level */
 #define LOG_LINES_PER_SECOND 20u
 #define LOG_WORDS 256u
 #define LOG_PROBES 4u
@@ -72,13 +76,45 @@ static bool admit(const log_sink_t *sink, const char *format, uint32_t *suppress
     return count <= LOG_LINES_PER_SECOND;
 }
 
-/* One write, so that lines of several threads and processes do not mix; a failure has nowhere to be told. */
+static bool is_leap(int64_t year)
+{
+    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+}
+
+void log_utc(int64_t seconds, long milliseconds, char *text, size_t capacity)
+{
+    static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int64_t day = seconds / 86400;
+    int64_t year = 1970;
+    int month = 0;
+    int of_day = (int)(seconds % 86400);
+    for (int length = 365; day >= length; length = is_leap(year) ? 366 : 365) {
+        day -= length;
+        year++;
+    }
+    for (int length = lengths[0]; day >= length; length = lengths[month] + (month == 1 && is_leap(year))) {
+        day -= length;
+        month++;
+    }
+    snprintf(text, capacity, "%04" PRId64 "-%02d-%02dT%02d:%02d:%02d.%03ldZ", year, month + 1, (int)day + 1, of_day / 3600,
+             of_day / 60 % 60, of_day % 60, milliseconds);
+}
+
+/* One write, so that lines of several threads and processes do not mix; a failure has nowhere to be told. The process is
+ * asked for each time: it may be a child of the one before. */
 static void write_stderr(vbn_log_level_t level, const char *line)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
-    char text[LOG_LINE_BYTES + 32];
+    char text[LOG_LINE_BYTES + LOG_PREFIX_BYTES];
+    char when[32];
+    char host[HOST_NAME_MAX + 1] = "";
+    struct timespec now;
     const char *name = (unsigned)level < 4 ? names[level] : "log";
-    int length = snprintf(text, sizeof(text), "verbena: %s: %s\n", name, line);
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    log_utc((int64_t)now.tv_sec, now.tv_nsec / 1000000, when, sizeof(when));
+    if (gethostname(host, sizeof(host)) != 0)
+        snprintf(host, sizeof(host), "-");
+    int length = snprintf(text, sizeof(text), "%s %s verbena[%d]: %s: %s\n", when, host, (int)getpid(), name, line);
     if (length > 0 && write(STDERR_FILENO, text, (size_t)length) < 0)
         return;
 }

@@ -6,13 +6,17 @@
 #include "base/status.h"
 
 typedef struct log_sink {
-    vbn_log_func_t func; /* NULL: stderr with a "verbena:" prefix */
+    vbn_log_func_t func; /* NULL: stderr, behind time (UTC), host and process; a function adds what it likes itself */
     void *arg;
     vbn_log_level_t level; /* lines above this level are not formatted */
 } log_sink_t;
 
 /* Writes one line when level <= sink->level. Any thread. At most 512 bytes, longer ones end in "...". */
 void log_write(const log_sink_t *sink, vbn_log_level_t level, const char *format, ...) BASE_PRINTF(3, 4);
+
+/* Writes the time as 2026-11-23T00:04:33.123Z, at least 25 bytes. Takes no lock, as gmtime does, which a child might inherit
+ * locked. seconds: since 1970. */
+void log_utc(int64_t seconds, long milliseconds, char *text, size_t capacity);
 
 #define LOG_ERROR(sink, ...) log_write((sink), VBN_LOG_ERROR, __VA_ARGS__)
 #define LOG_WARN(sink, ...) log_write((sink), VBN_LOG_WARN, __VA_ARGS__)

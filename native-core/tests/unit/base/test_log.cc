@@ -2,12 +2,15 @@
 // Tests of log lines: levels, length, rate limit, default sink.
 #include <gtest/gtest.h>
 
+#include <ctime>
+#include <regex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern "C" {
@@ -122,21 +125,69 @@ TEST_F(Log, ThreadsShareTheLimitOfAFormat)
     EXPECT_LE(written, (int)(seconds * 21));
 }
 
-TEST_F(Log, WithoutAFunctionLinesGoToStderrWithAPrefix)
+/* What one line becomes on stderr. */
+std::string on_stderr(const char *text)
 {
     log_sink_t plain = {nullptr, nullptr, VBN_LOG_INFO};
     int ends[2];
-    ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);
+    char line[1024] = {};
+    EXPECT_EQ(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
     int saved = dup(STDERR_FILENO);
     dup2(ends[1], STDERR_FILENO);
-    LOG_WARN(&plain, "to stderr %d", 7);
+    LOG_WARN(&plain, "to stderr %s", text);
     dup2(saved, STDERR_FILENO);
-    char text[100] = {};
-    EXPECT_GT(read(ends[0], text, sizeof(text) - 1), 0);
-    EXPECT_STREQ(text, "verbena: warn: to stderr 7\n");
+    EXPECT_GT(read(ends[0], line, sizeof(line) - 1), 0);
     close(saved);
     close(ends[0]);
     close(ends[1]);
+    return line;
+}
+
+TEST_F(Log, WithoutAFunctionLinesGoToStderrWithTimeHostAndProcess)
+{
+    char host[256] = "";
+    gethostname(host, sizeof(host) - 1);
+    time_t before = time(nullptr);
+    std::string line = on_stderr("7");
+    time_t after = time(nullptr);
+    std::smatch part;
+    ASSERT_TRUE(std::regex_match(line, part, std::regex("([0-9T:-]{19})\\.[0-9]{3}Z (\\S+) verbena\\[(\\d+)\\]: warn: to stderr 7\n")))
+        << line;
+    struct tm fields = {};
+    ASSERT_NE(strptime(part[1].str().c_str(), "%Y-%m-%dT%H:%M:%S", &fields), nullptr) << line;
+    EXPECT_GE(timegm(&fields), before);
+    EXPECT_LE(timegm(&fields), after);
+    EXPECT_EQ(part[2], host);
+    EXPECT_EQ(part[3], std::to_string(getpid()));
+}
+
+TEST_F(Log, ALineOfFullLengthIsWholeOnStderr)
+{
+    std::string line = on_stderr(std::string(600, 'a').c_str());
+    EXPECT_EQ(line.substr(line.size() - 5), "a...\n");
+}
+
+TEST_F(Log, AChildsLinesNameTheChild)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(on_stderr("x").find("[" + std::to_string(getpid()) + "]") == std::string::npos);
+    int status = -1;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(Log, DatesAreThoseOfTheCalendar)
+{
+    for (int64_t day : {0, 58, 59, 60, 364, 365, 789, 790, 11016, 11017, 19782, 19783, 20780, 24836, 47540, 47541}) {
+        time_t seconds = day * 86400 + 86399;
+        struct tm fields = {};
+        char wanted[32], text[32];
+        gmtime_r(&seconds, &fields);
+        strftime(wanted, sizeof(wanted), "%Y-%m-%dT%H:%M:%S.007Z", &fields);
+        log_utc(seconds, 7, text, sizeof(text));
+        EXPECT_STREQ(text, wanted);
+    }
 }
 
 } // namespace
