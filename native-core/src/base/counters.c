@@ -61,7 +61,7 @@ static vbn_status_t map_private(stats_page_t *page)
 {
     void *memory = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
-        return err_sys(errno, "no memory for the statistics page");
+        return err_sys(errno, "cannot map %zu bytes for the statistics page", (size_t)PAGE_BYTES);
     page->memory = memory;
     return VBN_OK;
 }

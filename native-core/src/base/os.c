@@ -91,19 +91,36 @@ static bool fits(int fd, size_t size)
     return fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0 || size / fs.f_frsize <= fs.f_bavail;
 }
 
+/* What helps when pages of a file cannot be allocated. */
+static const char *allocation_cure(int error)
+{
+    switch (error) {
+    case ENOSPC:
+    case ENOMEM: return " (free or enlarge that memory or tmpfs)";
+    case EFBIG: return " (raise ulimit -f)";
+    case EOPNOTSUPP:
+    case ENODEV: return " (that file system cannot allocate ahead; use a tmpfs)";
+    default: return "";
+    }
+}
+
+static vbn_status_t not_allocated(int error, const char *what, size_t size)
+{
+    return err_sys(error, "cannot allocate %zu bytes for %s%s", size, what, allocation_cure(error));
+}
+
 /* Allocates every page now: touching a page later must not fail with SIGBUS. */
 static vbn_status_t allocate_file(int fd, const char *what, size_t size)
 {
     if (!fits(fd, size))
-        return err_sys(ENOSPC, "cannot allocate %zu bytes for %s (free or enlarge that memory or tmpfs)", size, what);
+        return not_allocated(ENOSPC, what, size);
     for (uint64_t at = 0; at < size;) {
         uint64_t step = size - at < ALLOCATE_STEP ? size - at : ALLOCATE_STEP;
         int error = posix_fallocate(fd, (off_t)at, (off_t)step);
         if (error == EINTR)
             continue;
         if (error != 0)
-            return err_sys(error, "cannot allocate %zu bytes for %s (free or enlarge that memory or tmpfs)", size,
-                           what);
+            return not_allocated(error, what, size);
         at += step;
     }
     return VBN_OK;
@@ -145,6 +162,18 @@ static void allocate_transparent(int fd, size_t size)
     munmap(map, size);
 }
 
+/* Containers refuse system calls with EPERM, newer ones those that they do not know with ENOSYS. */
+static vbn_status_t no_memfd(int error, const char *name)
+{
+    vbn_status_t status = err_sys(error, "memfd_create %s", name);
+    if (error == EPERM || error == EACCES)
+        return err_add(status, "shared memory needs it: allow it in the container's seccomp profile");
+    if (error == ENOSYS)
+        return err_add(status, "shared memory needs it: it takes Linux 3.17 or later, and a seccomp profile of the container that "
+                               "allows it");
+    return status;
+}
+
 vbn_status_t os_memfd(const char *name, size_t size, int *fd_p)
 {
     return os_memfd_pages(name, size, OS_PAGES_NORMAL, fd_p);
@@ -157,8 +186,7 @@ vbn_status_t os_memfd_pages(const char *name, size_t size, os_pages_t pages, int
         return status;
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | (pages == OS_PAGES_RESERVED ? MFD_HUGETLB : 0u));
     if (fd < 0)
-        return err_add(err_sys(errno, "memfd_create %s", name),
-                       "shared memory needs it: allow it in the container's seccomp profile (Linux 3.17 or later)");
+        return no_memfd(errno, name);
     if (pages == OS_PAGES_TRANSPARENT)
         allocate_transparent(fd, size);
     status = allocate_file(fd, name, size);
@@ -203,7 +231,7 @@ vbn_status_t os_reopen_readonly(int fd, int *fd_p)
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     int readonly = open(path, O_RDONLY | O_CLOEXEC);
     if (readonly < 0)
-        return err_sys(errno, "cannot reopen descriptor %d read-only (is /proc mounted?)", fd);
+        return err_sys(errno, "cannot reopen descriptor %d read-only%s", fd, errno == ENOENT ? " (is /proc mounted?)" : "");
     *fd_p = readonly;
     return VBN_OK;
 }

@@ -81,10 +81,13 @@ static int open_fd(void)
 
 static vbn_status_t refused(int error)
 {
-    const char *cure = error == EPERM ? "allow this system call in the seccomp profile of the container, or set "
-                                        "vm.unprivileged_userfaultfd=1 on a kernel before 5.11"
-                                      : "it needs Linux 5.7 with CONFIG_USERFAULTFD, without privileges 5.11";
-    (void)err_sys(error, "userfaultfd is refused (%s)", cure);
+    const char *cure = "";
+    if (error == EPERM || error == EACCES)
+        cure = " (allow this system call in the seccomp profile of the container, or set vm.unprivileged_userfaultfd=1 on a "
+               "kernel before 5.11)";
+    else if (error == ENOSYS || error == EINVAL)
+        cure = " (it needs Linux 5.7 with CONFIG_USERFAULTFD, without privileges 5.11, and a seccomp profile that allows it)";
+    (void)err_sys(error, "userfaultfd is refused%s", cure);
     return VBN_ERR_UNSUPPORTED;
 }
 
@@ -167,7 +170,7 @@ vbn_status_t os_mapping_at(uintptr_t address, os_mapping_t *mapping_p)
 {
     FILE *file = fopen("/proc/self/maps", "re");
     if (file == NULL)
-        return err_sys(errno, "cannot look at the mappings of this process (is /proc mounted?)");
+        return err_sys(errno, "cannot look at the mappings of this process%s", errno == ENOENT ? " (is /proc mounted?)" : "");
     char line[512]; /* a longer one (a path) comes in pieces, whose rest has no range in front */
     unsigned long start, end;
     char rights[5];
@@ -187,8 +190,8 @@ static vbn_status_t check_rights(uintptr_t start, uintptr_t end, bool writable)
     while (start < end) {
         os_mapping_t mapping;
         vbn_status_t status = os_mapping_at(start, &mapping);
-        if (status == VBN_ERR_SYSTEM)
-            return status;
+        if (status != VBN_OK && status != VBN_ERR_RANGE)
+            return status; /* nobody knows */
         if (status != VBN_OK || !mapping.readable || (writable && !mapping.writable))
             return err_set(VBN_ERR_ACCESS, "memory at 0x%llx is not mapped, or not for %s", (unsigned long long)start,
                            writable ? "writing" : "reading");

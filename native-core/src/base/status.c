@@ -97,6 +97,15 @@ static vbn_status_t status_of_errno(int errnum)
     }
 }
 
+const char *err_cure(int errnum)
+{
+    switch (errnum) {
+    case EMFILE: return " (this process may open no more files: raise ulimit -n, LimitNOFILE= of a systemd unit)";
+    case ENFILE: return " (the whole host may open no more files: raise sysctl fs.file-max)";
+    default: return "";
+    }
+}
+
 vbn_status_t err_sys(int errnum, const char *format, ...)
 {
     char text[ERR_TEXT_BYTES] = "";
@@ -105,9 +114,7 @@ vbn_status_t err_sys(int errnum, const char *format, ...)
     va_start(args, format);
     text_append(text, format, args);
     va_end(args);
-    text_add(text, ": %s", strerror_r(errnum, reason, sizeof(reason)));
-    if (errnum == EMFILE)
-        text_add(text, " (raise ulimit -n)");
+    text_add(text, ": %s%s", strerror_r(errnum, reason, sizeof(reason)), err_cure(errnum));
     memcpy(err_record, text, strlen(text) + 1);
     return status_of_errno(errnum);
 }

@@ -18,5 +18,7 @@ vbn_status_t err_sys(int errnum, const char *format, ...) BASE_PRINTF(2, 3);
 /* Appends "; <context>" to the record and returns code unchanged. */
 vbn_status_t err_add(vbn_status_t code, const char *format, ...) BASE_PRINTF(2, 3);
 const char *err_text(void);
+/* What helps against this errno whatever call it came from, as " (...)"; "" where that depends on the call. err_sys adds it. */
+const char *err_cure(int errnum);
 
 #endif

@@ -39,7 +39,7 @@ static vbn_status_t open_descriptors(link_engine_t *engine)
     engine->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     engine->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (engine->epoll_fd < 0 || engine->wake_fd < 0 || engine->timer_fd < 0)
-        return err_sys(errno, "creating the worker's event descriptors (see ulimit -n)");
+        return err_sys(errno, "cannot create the worker's event descriptors");
     vbn_status_t status = watch(engine, engine->wake_fd);
     return status < 0 ? status : watch(engine, engine->timer_fd);
 }

@@ -75,13 +75,14 @@ static vbn_status_t make_memfd(mem_registry_t *registry, size_t bytes, int *fd_p
     }
     uint64_t available = available_bytes();
     if (bytes > available)
-        return err_set(VBN_ERR_NO_MEMORY, "wanted %zu bytes of shared memory, the host has %llu available", bytes,
-                       (unsigned long long)available);
+        return err_set(VBN_ERR_NO_MEMORY, "wanted %zu bytes of shared memory, the host has %llu available: ask for less, or end "
+                       "what else uses memory", bytes, (unsigned long long)available);
     os_pages_t pages = huge && os_transparent_shared() ? OS_PAGES_TRANSPARENT : OS_PAGES_NORMAL;
     vbn_status_t status = os_memfd_pages("vbn-mem", bytes, pages, fd_p);
+    if (status == VBN_ERR_NO_MEMORY && available != UINT64_MAX)
+        return err_add(status, "the host has %llu bytes available; a container may allow less", (unsigned long long)available);
     if (status != VBN_OK)
-        return err_add(status, "wanted %zu bytes of shared memory, the host has %llu available", bytes,
-                       (unsigned long long)available);
+        return status;
     if (huge)
         log_pages(registry, bytes, pages);
     return VBN_OK;

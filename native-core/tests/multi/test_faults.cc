@@ -57,6 +57,43 @@ TEST(Faults, without_memfd_workers_talk_over_tcp_and_memory_names_cause_and_cure
     });
 }
 
+TEST(Faults, each_errno_of_memfd_create_has_its_own_cause_and_cure)
+{
+    struct Case {
+        int error;
+        vbn_status_t status;
+        const char *cure, *not_this;
+    };
+    for (const Case &c : {Case{EPERM, VBN_ERR_ACCESS, "seccomp", "ulimit"}, Case{ENOSYS, VBN_ERR_SYSTEM, "Linux 3.17", "ulimit"},
+                          Case{EMFILE, VBN_ERR_LIMIT, "ulimit -n", "seccomp"}, Case{ENFILE, VBN_ERR_LIMIT, "fs.file-max", "seccomp"},
+                          Case{ENOMEM, VBN_ERR_NO_MEMORY, "available", "seccomp"}}) {
+        SCOPED_TRACE(strerror(c.error));
+        in_child([&c] {
+            Half half;
+            vbn_mem_t *mem = nullptr;
+            MUST(half.open("tcp") == VBN_OK);
+            deny_or_skip({SYS_memfd_create}, c.error);
+            MUST(vbn_mem_alloc(half.context, 8192, VBN_BACKING_MEMFD, nullptr, &mem) == c.status);
+            MUST(says(vbn_error_text(), "memfd_create") && says(vbn_error_text(), c.cure) && !says(vbn_error_text(), c.not_this));
+            half.close();
+        });
+    }
+}
+
+TEST(Faults, without_descriptors_a_memory_names_the_limit_and_no_figure_that_nobody_knows)
+{
+    in_child([] {
+        Half half;
+        vbn_mem_t *mem = nullptr;
+        MUST(half.open("tcp") == VBN_OK);
+        deny_or_skip({SYS_memfd_create, SYS_openat}, EMFILE); /* so /proc/meminfo says nothing either */
+        MUST(vbn_mem_alloc(half.context, 8192, VBN_BACKING_MEMFD, nullptr, &mem) == VBN_ERR_LIMIT);
+        MUST(says(vbn_error_text(), "ulimit -n"));
+        MUST(!says(vbn_error_text(), "available") && !says(vbn_error_text(), "18446744073709551615"));
+        half.close();
+    });
+}
+
 /* Large data of private memory both ways: pulled, put and got. */
 void large_data_arrives(Pair &pair)
 {

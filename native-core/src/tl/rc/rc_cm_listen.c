@@ -111,8 +111,7 @@ vbn_status_t rc_cm_open(rc_iface_t *iface)
         return err_add(status, "rdma_cm for %s", iface->verbs.port.name);
     cm->channel = cm->api->create_channel();
     if (cm->channel == NULL)
-        return err_sys(errno, "rdma_cm for %s (modprobe rdma_ucm; access to /dev/infiniband/rdma_cm)",
-                       iface->verbs.port.name);
+        return verbs_cm_no_channel(errno, "rdma_cm", iface->verbs.port.name);
     int flags = fcntl(cm->channel->fd, F_GETFL);
     if (flags < 0 || fcntl(cm->channel->fd, F_SETFL, flags | O_NONBLOCK) < 0)
         return err_sys(errno, "the events of rdma_cm");

@@ -50,6 +50,20 @@ static ssize_t move_around(shm_iface_t *iface, pid_t pid, bool write, void *loca
     return moved;
 }
 
+/* Another process answers to that number (ESRCH), or none, where process namespaces differ. */
+static const char *probe_cure(int error)
+{
+    switch (error) {
+    case EPERM:
+    case EACCES: return "process_vm_readv needs the same user and ptrace rights (sysctl kernel.yama.ptrace_scope=0, CAP_SYS_PTRACE "
+                        "or the seccomp profile of a container)";
+    case ESRCH:
+    case EFAULT: return "process_vm_readv needs a common process namespace";
+    case ENOSYS: return "process_vm_readv needs CONFIG_CROSS_MEMORY_ATTACH, and a seccomp profile that allows it";
+    default: return "process_vm_readv failed";
+    }
+}
+
 void shm_direct_probe(shm_ep_t *ep, uint64_t address)
 {
     shm_iface_t *iface = shm_ep_iface(ep);
@@ -63,9 +77,9 @@ void shm_direct_probe(shm_ep_t *ep, uint64_t address)
     if (ep->copies || iface->no_copy_logged)
         return;
     iface->no_copy_logged = true;
-    (void)err_sys(got < 0 ? error : EFAULT, "memory of same-host process %d cannot be read directly", (int)ep->process);
-    LOG_INFO(iface->params.log, "%s; large messages from memory that is not shared go through the ring "
-             "(process_vm_readv needs the same user and process namespace, and ptrace rights)", err_text());
+    (void)err_sys(got < 0 ? error : ESRCH, "memory of same-host process %d cannot be read directly", (int)ep->process);
+    LOG_INFO(iface->params.log, "%s; large messages from memory that is not shared go through the ring: %s", err_text(),
+             probe_cure(got < 0 ? error : ESRCH));
 }
 
 bool shm_direct(tl_ep_t *tl_ep, tl_direct_t *direct_p)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,7 +84,9 @@ vbn_status_t shm_listen_check_user(int fd)
  * it, so that the peer learns at once that it is not wanted. */
 static void refuse_one(shm_iface_t *iface)
 {
-    LOG_ERROR(iface->params.log, "no descriptor left for a same-host peer: connection refused; raise ulimit -n");
+    int error = errno;
+    LOG_ERROR(iface->params.log, "no descriptor left for a same-host peer, connection refused: %s%s", strerror(error),
+              err_cure(error));
     if (iface->reserve_fd >= 0)
         close(iface->reserve_fd);
     int fd = accept4(iface->listen_fd, NULL, NULL, SOCK_CLOEXEC);

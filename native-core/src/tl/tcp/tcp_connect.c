@@ -15,10 +15,8 @@ static const char *cure(int error)
     case ETIMEDOUT: return "; no answer: check firewall and address, or raise tl.tcp.connect_timeout";
     case ENETUNREACH:
     case EHOSTUNREACH: return "; no route: the peer should listen on a reachable network, see tl.tcp.interface";
-    case EMFILE:
-    case ENFILE: return "; raise the limit of open files (\"ulimit -n\", LimitNOFILE)";
     case EADDRNOTAVAIL: return "; no free local port: too many connections, see net.ipv4.ip_local_port_range";
-    default: return "";
+    default: return err_cure(error);
     }
 }
 

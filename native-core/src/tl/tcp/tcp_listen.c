@@ -95,8 +95,7 @@ static bool refuse_one(tcp_iface_t *iface, int error)
 {
     if (!iface->limit_logged)
         LOG_ERROR(iface->params.log,
-                  "tcp refuses incoming connections: %s; raise the limit of open files (\"ulimit -n\", LimitNOFILE)",
-                  strerror(error));
+                  "tcp refuses incoming connections: %s%s", strerror(error), err_cure(error));
     iface->limit_logged = true;
     if (iface->reserve_fd < 0)
         return false;

@@ -2,6 +2,7 @@
  * verbs_cm.c - opens librdmacm and finds its calls by name and version. */
 #include "tl/verbs/verbs_cm.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "tl/verbs/verbs_library.h"
@@ -40,6 +41,16 @@ vbn_status_t verbs_cm_get(const verbs_cm_t **cm_p)
     vbn_status_t status = verbs_library_get(&librdmacm, &table);
     *cm_p = table;
     return status;
+}
+
+vbn_status_t verbs_cm_no_channel(int error, const char *what, const char *device)
+{
+    const char *cure = "";
+    if (error == EPERM || error == EACCES)
+        cure = " (allow access to /dev/infiniband/rdma_cm)";
+    else if (error == ENOENT || error == ENODEV || error == ENXIO || error == ENOSYS)
+        cure = " (modprobe rdma_ucm; containers: --device=/dev/infiniband/rdma_cm)";
+    return err_sys(error, "%s for %s%s", what, device, cure);
 }
 
 bool verbs_cm_is_of(const struct rdma_cm_id *id, const verbs_port_t *port)

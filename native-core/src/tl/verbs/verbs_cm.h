@@ -32,6 +32,8 @@ typedef struct verbs_cm {
 /* VBN_ERR_UNSUPPORTED: no library, or one without a call that is needed; the text names the package. */
 vbn_status_t verbs_cm_get(const verbs_cm_t **cm_p);
 bool verbs_cm_is_of(const struct rdma_cm_id *id, const verbs_port_t *port); /* bound to that port */
+/* As err_sys, for a channel of events that cannot be made: each errno has its cure. */
+vbn_status_t verbs_cm_no_channel(int error, const char *what, const char *device);
 /* Tests: what verbs_cm_get gives from now on; NULL: the library again. */
 void verbs_cm_replace(const verbs_cm_t *cm);
 

@@ -22,7 +22,7 @@ static vbn_status_t open_descriptors(verbs_cq_t *cq)
     const verbs_port_t *port = cq->port;
     cq->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (cq->epoll_fd < 0)
-        return err_sys(errno, "cannot create an epoll descriptor (see ulimit -n)");
+        return err_sys(errno, "cannot create an epoll descriptor");
     cq->channel = port->api->create_channel(port->context);
     if (cq->channel == NULL)
         return verbs_failed(port, "a completion channel", errno);

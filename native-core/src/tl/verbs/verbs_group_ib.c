@@ -42,8 +42,7 @@ static vbn_status_t open_channel(verbs_group_t *group, const verbs_datagram_t *d
 {
     group->channel = group->cm->create_channel();
     if (group->channel == NULL)
-        return err_sys(errno, "a group on %s by rdma_cm (modprobe rdma_ucm; access to /dev/infiniband/rdma_cm)",
-                       datagram->port->name);
+        return verbs_cm_no_channel(errno, "a group by rdma_cm", datagram->port->name);
     int flags = fcntl(group->channel->fd, F_GETFL);
     if (flags < 0 || fcntl(group->channel->fd, F_SETFL, flags | O_NONBLOCK) < 0)
         return err_sys(errno, "the events of rdma_cm");

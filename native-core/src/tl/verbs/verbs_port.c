@@ -155,6 +155,22 @@ static vbn_status_t try_device(verbs_port_t *port, const char *device, const cho
     return status;
 }
 
+static const char *open_cure(int error)
+{
+    switch (error) {
+    case EPERM:
+    case EACCES: return " (allow read and write on /dev/infiniband/uverbs*)";
+    case ENOENT:
+    case ENODEV:
+    case ENXIO: return " (containers: --device=/dev/infiniband; modprobe ib_uverbs)";
+    case ENOSYS:
+    case EOPNOTSUPP:
+    case EPROTONOSUPPORT: return " (install the package ibverbs-providers)";
+    case ENOMEM: return " (it locks memory: ulimit -l unlimited)";
+    default: return "";
+    }
+}
+
 static vbn_status_t open_first(verbs_port_t *port, struct ibv_device *const *list, int count, const choice_t *wanted)
 {
     vbn_status_t status = err_set(VBN_ERR_UNSUPPORTED, "no RDMA device is named %s (tl.verbs.device)",
@@ -165,8 +181,8 @@ static vbn_status_t open_first(verbs_port_t *port, struct ibv_device *const *lis
             continue;
         port->context = port->api->open_device(list[i]);
         if (port->context == NULL) {
-            status = err_set(VBN_ERR_UNSUPPORTED, "RDMA device %s cannot be opened: %s (access to /dev/infiniband; the "
-                             "package ibverbs-providers)", name, strerror(errno));
+            (void)err_sys(errno, "RDMA device %s cannot be opened%s", name, open_cure(errno));
+            status = VBN_ERR_UNSUPPORTED;
             continue;
         }
         status = try_device(port, name, wanted);
