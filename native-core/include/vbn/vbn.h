@@ -91,6 +91,9 @@ VBN_API void vbn_config_destroy(vbn_config_t *config);
 VBN_API vbn_status_t vbn_config_set(vbn_config_t *config, const char *key, const char *value);
 /* The 256-bit secret shared by the job's processes; copied. Without it vbn_open fails unless security.auth=none. */
 VBN_API vbn_status_t vbn_config_set_job_key(vbn_config_t *config, const uint8_t key[VBN_JOB_KEY_BYTES]);
+/* The same from a file as `vbn-info --new-key FILE` makes one: 64 hexadecimal digits, in a plain file that belongs to this
+ * user or root and that nobody else may read. VBN_ERR_ACCESS: others may; VBN_ERR_SETTING: it holds something else. */
+VBN_API vbn_status_t vbn_config_read_job_key(vbn_config_t *config, const char *path);
 VBN_API void vbn_config_set_log(vbn_config_t *config, vbn_log_func_t func, void *arg);
 
 /* ----------------------------------------------------------------------------------------- context */
@@ -149,8 +152,9 @@ VBN_API void vbn_peer_set_user(vbn_peer_t *peer, void *user);
 VBN_API void *vbn_peer_user(const vbn_peer_t *peer);
 /* 64-bit identity of the remote worker, equal on both sides of a job, never 0. */
 VBN_API uint64_t vbn_peer_uid(const vbn_peer_t *peer);
-/* One line that says which transport a peer uses and why ("shm: same host, ...; tcp: not needed"). Returns the
- * length that the full text has; text is always terminated when capacity > 0. */
+/* One line that says which transport a peer uses and why ("shm: same host, ...; tcp: not needed"), whether it is connected,
+ * and that it is encrypted when it is. Returns the length that the full text has; text is always terminated when
+ * capacity > 0. */
 VBN_API size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 
 typedef enum vbn_call { VBN_CALL_AM, VBN_CALL_TAG, VBN_CALL_PUT, VBN_CALL_GET, VBN_CALL_ATOMIC } vbn_call_t;
