@@ -142,6 +142,18 @@ static void print_number(const setting_row_t *row, int64_t number, char *text, s
     snprintf(text, capacity, "%" PRId64 "%s", number / unit->factor, number == 0 ? "" : unit->suffix);
 }
 
+void settings_bounds(const setting_row_t *row, char *text, size_t capacity)
+{
+    char low[32];
+    char high[32];
+    text[0] = '\0';
+    if (row->type == SETTING_TYPE_BOOL || row->type >= SETTING_TYPE_ENUM || (row->max == INT64_MAX && row->min <= 0))
+        return;
+    print_number(row, row->min, low, sizeof(low));
+    print_number(row, row->max, high, sizeof(high));
+    snprintf(text, capacity, row->max == INT64_MAX ? "from %s up" : "from %s to %s", low, high);
+}
+
 static vbn_status_t bad_value(const setting_row_t *row, const char *value, const char *wanted)
 {
     return err_set(VBN_ERR_SETTING, "%s=%.64s: %s", row->key, value, wanted);
@@ -151,13 +163,11 @@ static vbn_status_t bad_value(const setting_row_t *row, const char *value, const
 
 static vbn_status_t check_bounds(const setting_row_t *row, const char *value, int64_t number)
 {
-    char low[32];
-    char high[32];
+    char bounds[80];
     if (number >= row->min && number <= row->max)
         return VBN_OK;
-    print_number(row, row->min, low, sizeof(low));
-    print_number(row, row->max, high, sizeof(high));
-    return err_set(VBN_ERR_SETTING, "%s=%.64s: must be from %s to %s", row->key, value, low, high);
+    settings_bounds(row, bounds, sizeof(bounds));
+    return err_set(VBN_ERR_SETTING, "%s=%.64s: must be %s", row->key, value, bounds);
 }
 
 static vbn_status_t bad_number(const setting_row_t *row, const char *value)
@@ -347,4 +357,18 @@ vbn_status_t settings_get(const settings_t *settings, const char *key, char *val
                        capacity);
     memcpy(value, text, strlen(text) + 1);
     return VBN_OK;
+}
+
+bool settings_is_default(const settings_t *settings, const char *key)
+{
+    settings_t defaults;
+    char now[SETTING_STRING_BYTES] = "";
+    char then[SETTING_STRING_BYTES] = "";
+    const setting_row_t *row = find_row(key);
+    if (row == NULL)
+        return false;
+    settings_defaults(&defaults);
+    print_row(settings, row, now, sizeof(now));
+    print_row(&defaults, row, then, sizeof(then));
+    return strcmp(now, then) == 0;
 }

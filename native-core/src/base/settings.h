@@ -19,6 +19,11 @@ void settings_defaults(settings_t *settings);
 vbn_status_t settings_from_env(settings_t *settings, char **environment, char *foreign, size_t capacity);
 /* key: dotted name. */
 vbn_status_t settings_set(settings_t *settings, const char *key, const char *value);
+/* Has this setting the value that nobody chose? False for an unknown one. */
+bool settings_is_default(const settings_t *settings, const char *key);
+/* The bounds of a number as "from 1 to 65536", with its units; "" where there are none or it is no number. */
+struct setting_row;
+void settings_bounds(const struct setting_row *row, char *text, size_t capacity);
 /* Prints a value as settings_set would accept it; VBN_ERR_SETTING when unknown. */
 vbn_status_t settings_get(const settings_t *settings, const char *key, char *value, size_t capacity);
 

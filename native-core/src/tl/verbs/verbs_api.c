@@ -63,21 +63,15 @@ static bool any_device(void)
     return found;
 }
 
-vbn_status_t verbs_api_load(const verbs_api_t **api_p)
+vbn_status_t verbs_api_get(bool asked, const verbs_api_t **api_p)
 {
+    if (verbs_library_replacement(&libibverbs) == NULL && !any_device())
+        return err_set(VBN_ERR_UNSUPPORTED, "this host has no RDMA device (" DEVICES " is empty or missing)%s",
+                       asked ? ": load its driver, or make a software one with: rdma link add rxe0 type rxe netdev eth0" : "");
     const void *table;
     vbn_status_t status = verbs_library_get(&libibverbs, &table);
     *api_p = table;
     return status;
-}
-
-vbn_status_t verbs_api_get(const verbs_api_t **api_p)
-{
-    if (verbs_library_replacement(&libibverbs) == NULL && !any_device())
-        return err_set(VBN_ERR_UNSUPPORTED, "this host has no RDMA device (" DEVICES " is empty or missing): load its "
-                                            "driver, or make a software one with: rdma link add rxe0 type rxe netdev "
-                                            "eth0");
-    return verbs_api_load(api_p);
 }
 
 void verbs_api_replace(const verbs_api_t *api)

@@ -50,11 +50,9 @@ typedef struct verbs_api {
     const char *(*status_text)(enum ibv_wc_status status);
 } verbs_api_t;
 
-/* VBN_ERR_UNSUPPORTED: this host has no device (the library is not even opened then), no library, or one without a call
- * that is needed; the text names the package. */
-vbn_status_t verbs_api_get(const verbs_api_t **api_p);
-/* Opens the library whether there is a device or not, for vbn-info. */
-vbn_status_t verbs_api_load(const verbs_api_t **api_p);
+/* VBN_ERR_UNSUPPORTED: this host has no device (the library is not even opened then; the text says how to get one if somebody
+ * asked for RDMA), no library, or one without a call that is needed; the text names the package. */
+vbn_status_t verbs_api_get(bool asked, const verbs_api_t **api_p);
 /* Tests: what verbs_api_get gives from now on; NULL: the library again. */
 void verbs_api_replace(const verbs_api_t *api);
 

@@ -205,6 +205,12 @@ static vbn_status_t get_devices(const verbs_api_t *api, struct ibv_device ***lis
                                         "ibverbs-providers");
 }
 
+/* Somebody who never asked for RDMA is not told how to get it. */
+static bool asked_for(const settings_t *settings)
+{
+    return !settings_is_default(settings, "tl.enable") || settings->tl_verbs_device[0] != '\0';
+}
+
 unsigned verbs_port_count(const settings_t *settings)
 {
     char entry[96];
@@ -213,7 +219,7 @@ unsigned verbs_port_count(const settings_t *settings)
         const verbs_api_t *api;
         struct ibv_device **list;
         int count = 0;
-        if (verbs_api_get(&api) != VBN_OK || get_devices(api, &list, &count) != VBN_OK)
+        if (verbs_api_get(false, &api) != VBN_OK || get_devices(api, &list, &count) != VBN_OK)
             return 1; /* opening it says why there is none */
         api->free_device_list(list);
         entries = (unsigned)count;
@@ -249,7 +255,7 @@ vbn_status_t verbs_port_open(verbs_port_t *port, const settings_t *settings, uns
     port->log = log;
     port->service_level = (uint8_t)settings->tl_verbs_service_level;
     port->traffic_class = (uint8_t)settings->tl_verbs_traffic_class;
-    vbn_status_t status = verbs_api_get(&port->api);
+    vbn_status_t status = verbs_api_get(asked_for(settings), &port->api);
     if (status == VBN_OK)
         status = get_devices(port->api, &list, &count);
     if (status != VBN_OK)
@@ -303,9 +309,7 @@ vbn_status_t verbs_info_list(verbs_info_func_t func, void *arg)
     const verbs_api_t *api;
     struct ibv_device **list;
     int count = 0;
-    vbn_status_t status = verbs_api_load(&api);
-    if (status == VBN_OK)
-        status = verbs_api_get(&api);
+    vbn_status_t status = verbs_api_get(false, &api);
     if (status == VBN_OK)
         status = get_devices(api, &list, &count);
     if (status != VBN_OK)
