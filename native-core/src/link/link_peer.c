@@ -383,13 +383,14 @@ size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
     char why[512];
     link_peer_why(peer, why, sizeof(why));
     unsigned lanes = link_rails_count(peer, -1);
+    const char *tls = peer->lane != NULL && (link_lane_caps(peer->lane)->flags & TL_CAP_TLS) != 0 ? ", TLS 1.3" : "";
     int length;
     if (peer->state == PEER_LOST && link_lost_text(peer, NULL) != NULL)
         length = snprintf(text, capacity, "%s (lost: %s)", why, link_lost_text(peer, NULL));
     else if (lanes > 1)
-        length = snprintf(text, capacity, "%s (%s, %u lanes, the first over %s)", why, names[peer->state], lanes,
+        length = snprintf(text, capacity, "%s (%s%s, %u lanes, the first over %s)", why, names[peer->state], tls, lanes,
                           link_lane_name(peer->lane));
     else
-        length = snprintf(text, capacity, "%s (%s)", why, names[peer->state]);
+        length = snprintf(text, capacity, "%s (%s%s)", why, names[peer->state], tls);
     return length > 0 ? (size_t)length : 0;
 }

@@ -108,6 +108,7 @@ enum {
     TL_CAP_COSTLY = 1u << 5, /* connections take what a device is short of: peers start elsewhere and are promoted */
     TL_CAP_NATIVE = 1u << 6, /* expose(), access() and ring() work: devices read and write the peers' memory */
     TL_CAP_GROUPS = 1u << 7, /* join(), leave() and cast() work: packets to many at once, unreliable */
+    TL_CAP_TLS = 1u << 8,    /* what connections carry is encrypted by TLS 1.3 */
 };
 
 typedef struct tl_caps {

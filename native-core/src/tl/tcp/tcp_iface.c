@@ -81,6 +81,7 @@ static vbn_status_t open_tls(tcp_iface_t *iface)
     if (iface->params.job_key == NULL)
         return err_set(VBN_ERR_SETTING, "tl.tcp.tls derives its key from the job key: it needs security.auth=job-key");
     iface->address.tls = true;
+    iface->caps.flags |= TL_CAP_TLS;
     return tcp_tls_open(iface->params.job_key, &iface->tls);
 }
 

@@ -363,6 +363,23 @@ TEST(LinkRealSelect, same_host_workers_use_shared_memory_and_say_why) {
     EXPECT_NE(strstr(text, "tcp: not needed"), nullptr) << text;
 }
 
+/* Both sides know: the one that dialled and the one that was dialled. */
+TEST(LinkRealSelect, a_connection_by_tls_says_so) {
+    for (bool tls : {false, true}) {
+        Side a(tls ? "tcp tl.tcp.tls=true" : "tcp", 1), b(tls ? "tcp tl.tcp.tls=true" : "tcp", 1);
+        vbn_peer_t *to_b = a.connect(b);
+        vbn_op_t op;
+        a.send(to_b, &op);
+        ASSERT_TRUE(run_until({&a, &b}, [&] { return b.received == 1; })) << a.text << b.text;
+        for (const vbn_peer_t *peer : {to_b, b.sender}) {
+            char text[512];
+            vbn_explain(peer, text, sizeof(text));
+            EXPECT_EQ(strstr(text, "TLS 1.3") != nullptr, tls) << text;
+        }
+        vbn_disconnect(to_b, VBN_CLOSE_NOW);
+    }
+}
+
 TEST(LinkRealSelect, an_unknown_transport_is_an_error_that_names_the_known_ones) {
     vbn_config_t *config;
     vbn_context_t *context;
