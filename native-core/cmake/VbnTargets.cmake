@@ -35,6 +35,7 @@ function(vbn_add_tool name)
     string(REPLACE "_" "-" name ${name})
     add_executable(${name} ${ARGN})
     vbn_program(${name})
+    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tools)
     install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 

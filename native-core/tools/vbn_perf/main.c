@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * main.c - vbn-perf: two processes measure the core and, in turn with it, the bare mechanism below it. */
 #include <errno.h>
-#include <getopt.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -22,10 +20,29 @@ double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Set where there are two processes: what ends one mostly ends the other as well, and one line is enough. */
+static shared_t *both;
+
+_Noreturn static void end_both(const char *what, const char *why)
+{
+    bool first = both == NULL || atomic_exchange(&both->failing, 1) == 0;
+    if (first)
+        fprintf(stderr, "%s: %s: %s\n", PERF_NAME, what, why);
+    if (both != NULL && first)
+        atomic_store(&both->failed, 1);
+    for (double end = now() + 1; !first && atomic_load(&both->failed) == 0 && now() < end;) /* the child ends with its parent */
+        (void)sched_yield();
+    exit(TOOL_ERROR);
+}
+
+bool other_failed(const side_t *side)
+{
+    return atomic_load(&side->shared->failed) != 0;
+}
+
 _Noreturn void fail(const char *what)
 {
-    fprintf(stderr, "vbn-perf: %s: %s\n", what, vbn_error_text());
-    exit(1);
+    end_both(what, vbn_error_text());
 }
 
 void check(vbn_status_t status, const char *what)
@@ -36,8 +53,7 @@ void check(vbn_status_t status, const char *what)
 
 _Noreturn void fail_system(const char *what)
 {
-    fprintf(stderr, "vbn-perf: %s: %s\n", what, strerror(errno));
-    exit(1);
+    end_both(what, strerror(errno));
 }
 
 void pin(int cpu)
@@ -84,6 +100,7 @@ static void run_transport(const char *transport, const perf_settings_t *settings
     int pair[2];
     side = (side_t){.shared = share(sizeof(shared_t)), .raw = share(REGION), .stages = settings->stages,
                     .transport = transport, .cpus = settings->cpus};
+    both = side.shared;
     raw_pair(pair);
     (void)fflush(stdout);
     pid_t pid = fork();
@@ -104,19 +121,58 @@ static void run_transport(const char *transport, const perf_settings_t *settings
     close(side.socket);
     (void)munmap(side.raw, REGION);
     (void)munmap(side.shared, sizeof(shared_t));
+    both = NULL;
 }
 
-static void usage(FILE *out)
+static const char *const TRANSPORTS[] = {"shm", "tcp", "rc", "ud"};
+
+static const char *transport_name(size_t index)
 {
-    fprintf(out, "usage: vbn-perf [--transport shm,tcp,rc,ud] [--row core.am.latency,...] [--size 8,64,...] [--blocks 5]\n"
-                 "                [--scale 1.0] [--cpus 0,1] [--stages checksum,lz4|zstd] [--table]\n"
-                 "       vbn-perf --self [--blocks 5] [--scale 1.0]\n"
-                 "Prints one JSON line per row, or a table. ratio = ours / raw. --scale: repetitions, relative.\n"
-                 "--stages: of the messages that are pulled; their data packs to about two thirds.\n"
-                 "--self: cost of a get and of a message of 8 bytes within one process, in batches of 16.\nRows:");
+    return index < sizeof(TRANSPORTS) / sizeof(TRANSPORTS[0]) ? TRANSPORTS[index] : NULL;
+}
+
+static void usage(void)
+{
+    printf("usage: vbn-perf [--transport shm,tcp,rc,ud] [--row core.am.latency,...] [--size 8,64,...] [--blocks 5]\n"
+           "                [--scale 1.0] [--cpus 0,1] [--stages checksum,lz4|zstd] [--table]\n"
+           "       vbn-perf --self [--blocks 5] [--scale 1.0]\n"
+           "       vbn-perf --version\n"
+           "Prints one JSON line per row, or a table. ratio = ours / raw. --scale: repetitions, relative.\n"
+           "--stages: of the messages that are pulled; their data packs to about two thirds.\n"
+           "--self: cost of a get and of a message of 8 bytes within one process, in batches of 16.\n"
+           "Exit status 0: measured, 2: an error, told in one line.\nRows:");
     for (size_t i = 0; row_name(i) != NULL; i++)
-        fprintf(out, " %s", row_name(i));
-    fprintf(out, "\n");
+        printf(" %s", row_name(i));
+    printf("\n");
+}
+
+/* Ends the program unless every word of the list is one of the names. */
+static const char *check_list(const char *option, const char *list, const char *(*name)(size_t index))
+{
+    for (const char *word = list;; word += strcspn(word, ",") + 1) {
+        size_t length = strcspn(word, ",");
+        size_t i = 0;
+        while (name(i) != NULL && (strlen(name(i)) != length || memcmp(name(i), word, length) != 0))
+            i++;
+        if (name(i) == NULL)
+            perf_fail("%s knows no \"%.*s\"; vbn-perf --help lists what there is", option, (int)length, word);
+        if (word[length] == '\0')
+            return list;
+    }
+}
+
+/* Ends the program unless these are numbers of bytes up to REGION, separated by commas. */
+static const char *check_sizes(const char *list)
+{
+    for (const char *p = list;; p++) {
+        char *end;
+        unsigned long long size = strtoull(p, &end, 10);
+        if (*p < '0' || *p > '9' || size > REGION || (*end != ',' && *end != '\0'))
+            perf_fail("--size takes numbers of bytes up to %zu, separated by commas, not \"%s\"", REGION, list);
+        if (*end == '\0')
+            return list;
+        p = end;
+    }
 }
 
 static bool parse_stages(const char *list, unsigned *stages)
@@ -134,41 +190,74 @@ static bool parse_stages(const char *list, unsigned *stages)
     return known == strlen(list) + 1 && *stages != (*stages | VBN_SEND_LZ4 | VBN_SEND_ZSTD);
 }
 
+static double parse_number(const char *option, const char *text, double least, double most)
+{
+    char *end;
+    double number = strtod(text, &end);
+    if (end == text || *end != '\0' || !(number >= least && number <= most))
+        perf_fail("%s takes a number from %g to %g, not \"%s\"", option, least, most, text);
+    return number;
+}
+
+static void parse_cpus(const char *text, int cpus[2])
+{
+    int used = 0;
+    if (sscanf(text, "%d,%d%n", &cpus[0], &cpus[1], &used) != 2 || text[used] != '\0')
+        perf_fail("--cpus takes two numbers of processors, as in 0,1, not \"%s\"", text);
+}
+
+static void take_option(int option, char **argv, perf_settings_t *settings)
+{
+    switch (option) {
+    case 't': settings->transports = check_list("--transport", optarg, transport_name); break;
+    case 'r': settings->rows = check_list("--row", optarg, row_name); break;
+    case 's': settings->sizes = check_sizes(optarg); break;
+    case 'b': settings->blocks = (unsigned)parse_number("--blocks", optarg, 1, MAX_BLOCKS); break;
+    case 'x': settings->scale = parse_number("--scale", optarg, 1e-6, 1e6); break;
+    case 'c': parse_cpus(optarg, settings->cpus); break;
+    case 'g':
+        if (!parse_stages(optarg, &settings->stages))
+            perf_fail("--stages takes checksum and one of lz4 and zstd, separated by commas, not \"%s\"", optarg);
+        break;
+    case 'T': settings->table = true; break;
+    case 'S': settings->self = true; break;
+    case 'V': tool_version(PERF_NAME);
+    case 'h': usage(); exit(0);
+    default: tool_bad_option(PERF_NAME, option, argv);
+    }
+}
+
 static void parse(int argc, char **argv, perf_settings_t *settings)
 {
     static const struct option OPTIONS[] = {
         {"transport", required_argument, NULL, 't'}, {"row", required_argument, NULL, 'r'},
         {"size", required_argument, NULL, 's'},      {"blocks", required_argument, NULL, 'b'},
         {"scale", required_argument, NULL, 'x'},     {"cpus", required_argument, NULL, 'c'},
-        {"stages", required_argument, NULL, 'g'},   {"table", no_argument, NULL, 'T'},           {"self", no_argument, NULL, 'S'},
+        {"stages", required_argument, NULL, 'g'},    {"table", no_argument, NULL, 'T'},
+        {"self", no_argument, NULL, 'S'},            {"version", no_argument, NULL, 'V'},
         {"help", no_argument, NULL, 'h'},            {0}};
     int option;
-    bool good = true;
-    while ((option = getopt_long(argc, argv, "t:r:s:b:x:c:g:TSh", OPTIONS, NULL)) != -1) {
-        switch (option) {
-        case 't': settings->transports = optarg; break;
-        case 'r': settings->rows = optarg; break;
-        case 's': settings->sizes = optarg; break;
-        case 'b': settings->blocks = (unsigned)strtoul(optarg, NULL, 10); break;
-        case 'x': settings->scale = strtod(optarg, NULL); break;
-        case 'c': good = sscanf(optarg, "%d,%d", &settings->cpus[0], &settings->cpus[1]) == 2; break;
-        case 'g': good = parse_stages(optarg, &settings->stages); break;
-        case 'T': settings->table = true; break;
-        case 'S': settings->self = true; break;
-        case 'h': usage(stdout); exit(0);
-        default: good = false;
-        }
-    }
-    if (!good || optind != argc || settings->blocks < 1 || settings->blocks > MAX_BLOCKS || settings->scale <= 0) {
-        usage(stderr);
-        exit(2);
-    }
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":t:r:s:b:x:c:g:TSVh", OPTIONS, NULL)) != -1)
+        take_option(option, argv, settings);
+    if (optind < argc)
+        perf_fail("\"%s\" is one argument too many; vbn-perf --help says what there is", argv[optind]);
+}
+
+/* What every context here would refuse: told once, before there are two processes. */
+static void check_environment(void)
+{
+    vbn_config_t *config;
+    if (vbn_config_create(&config) != VBN_OK)
+        perf_fail("%s", vbn_error_text());
+    vbn_config_destroy(config);
 }
 
 int main(int argc, char **argv)
 {
     perf_settings_t settings = {.transports = "shm,tcp", .blocks = 5, .scale = 1.0, .cpus = {0, 1}};
     parse(argc, argv, &settings);
+    check_environment();
     if (settings.self) {
         pin(settings.cpus[0]);
         run_self(&settings);
@@ -176,9 +265,8 @@ int main(int argc, char **argv)
     }
     if (settings.table)
         printf("%-20s %-4s %9s  %12s %12s  %-5s %6s\n", "row", "over", "bytes", "ours", "raw", "unit", "ratio");
-    static const char *const TRANSPORTS[] = {"shm", "tcp", "rc", "ud"};
-    for (size_t i = 0; i < sizeof(TRANSPORTS) / sizeof(TRANSPORTS[0]); i++)
-        if (listed(settings.transports, TRANSPORTS[i]))
-            run_transport(TRANSPORTS[i], &settings);
+    for (size_t i = 0; transport_name(i) != NULL; i++)
+        if (listed(settings.transports, transport_name(i)))
+            run_transport(transport_name(i), &settings);
     return 0;
 }

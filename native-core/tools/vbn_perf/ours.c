@@ -237,9 +237,12 @@ void connect_client(side_t *side)
 {
     shared_t *s = side->shared;
     double end = now() + DEADLINE_S;
-    while (atomic_load(&s->ready[1]) == 0)
+    while (atomic_load(&s->ready[1]) == 0) {
+        if (other_failed(side))
+            exit(TOOL_ERROR);
         if (now() > end)
             fail("the server did not start");
+    }
     check(vbn_connect(side->worker, s->address[1], s->address_length[1], NULL, NULL, &side->peer), "vbn_connect");
     check(vbn_key_import(side->peer, s->key, s->key_length, &side->key), "vbn_key_import");
     send_message(side, side->peer, ID_ECHO, NULL, 0, 8);

@@ -19,7 +19,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tool.h"
 #include "vbn/vbn.h"
+
+#define PERF_NAME "vbn-perf"
+#define perf_fail(...) tool_fail(PERF_NAME, __VA_ARGS__) /* one line, exit status 2 */
 
 #define REGION ((size_t)64 << 20)
 #define MAX_BLOCKS 101
@@ -31,6 +35,8 @@ typedef enum raw_kind { RAW_NONE, RAW_LINE, RAW_ECHO, RAW_SINK, RAW_SOURCE, RAW_
 /* Pages that both processes map. */
 typedef struct shared {
     _Atomic int ready[2];
+    _Atomic int failing; /* one of the two is about to tell why it ends */
+    _Atomic int failed;  /* it has told, and ends */
     size_t address_length[2];
     uint8_t address[2][VBN_ADDRESS_MAX];
     size_t key_length;
@@ -91,6 +97,7 @@ typedef double (*measure_t)(side_t *side, size_t size, uint64_t count);
 double now(void); /* seconds */
 _Noreturn void fail(const char *what);        /* prints it with the core's error text */
 _Noreturn void fail_system(const char *what); /* with errno's */
+bool other_failed(const side_t *side);         /* the other process has told why and ended */
 void check(vbn_status_t status, const char *what);
 void pin(int cpu);
 

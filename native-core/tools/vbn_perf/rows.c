@@ -106,16 +106,24 @@ bool listed(const char *list, const char *word)
     return list == NULL;
 }
 
-/* Why this row is not run over this transport; NULL when it is. */
-static const char *left_out(const char *name, const char *transport)
+/* Why this row is not run over this transport; NULL when it is. *plain_p: nobody expects it there who has not named it. */
+static const char *left_out(const char *name, const char *transport, bool *plain_p)
 {
     bool rdma = strcmp(transport, "rc") == 0 || strcmp(transport, "ud") == 0;
-    if (strncmp(name, "core.ucx.", 9) == 0)
-        return rdma ? "" : rival_there() ? NULL : "ucx_perftest is not installed (Debian: apt install ucx-utils)";
-    if (strncmp(name, "core.perftest.", 14) != 0)
+    bool rival = strncmp(name, "core.ucx.", 9) == 0;
+    bool perftest = strncmp(name, "core.perftest.", 14) == 0;
+    *plain_p = true;
+    if (rival && rdma)
+        return "it is for shm and tcp";
+    if (perftest && !rdma)
+        return "it is for rc and ud";
+    if (perftest && strcmp(transport, "ud") == 0 && strcmp(name, "core.perftest.am.latency") != 0)
+        return "it is for rc";
+    *plain_p = false;
+    if (rival)
+        return rival_there() ? NULL : "ucx_perftest is not installed (Debian: apt install ucx-utils)";
+    if (!perftest)
         return NULL;
-    if (!rdma || (strcmp(transport, "ud") == 0 && strcmp(name, "core.perftest.am.latency") != 0))
-        return "";
     return perftest_there() ? NULL : "ib_send_lat is not installed (Debian: apt install perftest)";
 }
 
@@ -124,20 +132,18 @@ void run_rows(side_t *side, const char *transport, const perf_settings_t *settin
     for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
         if (!listed(settings->rows, ROWS[i].name))
             continue;
-        const char *reason = left_out(ROWS[i].name, transport);
-        if (reason != NULL && reason[0] != '\0')
-            printf("# %s: left out, %s\n", ROWS[i].name, reason);
+        bool plain;
+        const char *reason = left_out(ROWS[i].name, transport, &plain);
+        if (reason != NULL && (!plain || settings->rows != NULL))
+            printf("# %s over %s: left out, %s\n", ROWS[i].name, transport, reason);
         if (reason != NULL)
             continue;
         const char *p = settings->sizes != NULL ? settings->sizes : ROWS[i].sizes;
         while (*p != '\0') {
             char *end;
             size_t size = strtoull(p, &end, 10);
-            if (end == p || size > REGION || (ROWS[i].bytes > 0 && size == 0)) {
-                fprintf(stderr, "vbn-perf: bad size in \"%s\"; sizes are bytes, up to %zu, separated by commas\n", p,
-                        REGION);
-                exit(2);
-            }
+            if (ROWS[i].bytes > 0 && size == 0)
+                perf_fail("a bandwidth of 0 bytes cannot be measured: %s", ROWS[i].name);
             run_row(side, &ROWS[i], transport, size, settings);
             p = *end == ',' ? end + 1 : end;
         }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * main.c - vbn-top: live view of all processes of this host that use the core. */
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tool.h"
 #include "top.h"
+
+#define TOP_NAME "vbn-top"
 
 static volatile sig_atomic_t stop;
 
@@ -23,9 +25,9 @@ static void wait_for(double seconds)
     (void)nanosleep(&time, NULL); /* a signal ends it early, and the loop */
 }
 
-static void usage(FILE *out)
+static void usage(void)
 {
-    fprintf(out,
+    printf(
             "usage: vbn-top [--interval SECONDS] [--count N] [--pid PID] [--traffic] [--json]\n"
             "Shows the processes of this host that use the core: peers, messages and one-sided operations issued,\n"
             "bytes sent and received in packets, bytes copied from or to mapped memory of peers (MAPPED), sends that\n"
@@ -36,6 +38,7 @@ static void usage(FILE *out)
             "            the call to the completion\n"
             "--count N   ends after N views\n"
             "--pid PID   only this process\n"
+            "--version   prints the version\n"
             "--json      every counter and all traffic as [total, change in the interval]\n");
 }
 
@@ -43,10 +46,8 @@ static double number(const char *text, const char *option, double least, double 
 {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= least && value <= most)) {
-        fprintf(stderr, "vbn-top: %s takes a number from %g to %g, not \"%s\"\n", option, least, most, text);
-        exit(2);
-    }
+    if (end == text || *end != '\0' || !(value >= least && value <= most))
+        tool_fail(TOP_NAME, "%s takes a number from %g to %g, not \"%s\"", option, least, most, text);
     return value;
 }
 
@@ -73,22 +74,28 @@ int main(int argc, char **argv)
                                             {"pid", required_argument, NULL, 'p'},
                                             {"json", no_argument, NULL, 'j'},
                                             {"traffic", no_argument, NULL, 't'},
+                                            {"version", no_argument, NULL, 'V'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     static top_t top;
     double interval = 1;
     long views = 0;
     int option;
-    while ((option = getopt_long(argc, argv, "i:n:p:jth", OPTIONS, NULL)) != -1) {
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":i:n:p:jtVh", OPTIONS, NULL)) != -1) {
         switch (option) {
         case 'i': interval = number(optarg, "--interval", 0.01, 3600); break;
         case 'n': views = (long)number(optarg, "--count", 1, 1e9); break;
         case 'p': top.only_pid = (int)number(optarg, "--pid", 1, 4194304); break;
         case 'j': top.json = true; break;
         case 't': top.traffic = true; break;
-        default: usage(option == 'h' ? stdout : stderr); return option == 'h' ? 0 : 2;
+        case 'V': tool_version(TOP_NAME);
+        case 'h': usage(); return 0;
+        default: tool_bad_option(TOP_NAME, option, argv);
         }
     }
+    if (optind < argc)
+        tool_fail(TOP_NAME, "\"%s\" is one argument too many; vbn-top --help says what there is", argv[optind]);
     struct sigaction action = {.sa_handler = on_signal};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);

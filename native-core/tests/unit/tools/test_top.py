@@ -56,10 +56,10 @@ class Top(unittest.TestCase):
         self.assertEqual(json.loads(top("--json", "--pid", str(os.getpid())))["processes"], [])
 
     def test_wrong_options_name_the_right_ones(self):
-        for words in (["--interval", "never"], ["--count", "0"], ["--colour"]):
+        for words in (["--interval", "never"], ["--count", "0"], ["--colour"], ["--pid"], ["more"]):
             done = subprocess.run([os.path.join(BIN, "vbn-top"), *words], capture_output=True, text=True, timeout=LIMIT)
-            self.assertEqual(done.returncode, 2)
-            self.assertIn("vbn-top", done.stderr)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertRegex(done.stderr, r"\Avbn-top: [^\n]+\n\Z")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vbn-perf measures what it is told to, and says in one line what it cannot. TOOLS: folder of the tools."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+PROGRAM = os.path.join(os.environ["TOOLS"], "vbn-perf")
+LIMIT = 100  # seconds for anything here
+
+
+def run(*options, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("VBN_")} | variables
+    return subprocess.run([PROGRAM, *options], capture_output=True, text=True, timeout=LIMIT, env=environment)
+
+
+class Perf(unittest.TestCase):
+    def refused(self, *options, **variables):
+        done = run(*options, **variables)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), (options, done.stderr))
+        self.assertRegex(done.stderr, r"\Avbn-perf: [^\n]+\n\Z", options)
+        return done.stderr
+
+    def test_wrong_use_is_told_in_one_line(self):
+        for options, word in ((["--row", "nosuch"], '"nosuch"'), (["--row", "core.am.latency,core.am"], '"core.am"'),
+                              (["--transport", "foo"], '"foo"'), (["--transport", "shm,"], '""'), (["--size", "8,x"], "8,x"),
+                              (["--size", "-8"], "-8"), (["--blocks", "0"], "--blocks"), (["--blocks", "many"], "many"),
+                              (["--scale", "0"], "--scale"), (["--cpus", "1"], "--cpus"), (["--stages", "lz4,zstd"], "--stages"),
+                              (["--colour"], "--colour"), (["more"], "more"), (["--row"], "--row needs a value")):
+            self.assertIn(word, self.refused(*options))
+
+    def test_what_the_core_refuses_is_told_once(self):
+        self.assertIn("did you mean VBN_TL_TCP_PORT?", self.refused("--row", "core.am.latency", VBN_TL_TCP_PROT="1"))
+        self.assertIn("tl.tcp.interface", self.refused("--transport", "tcp", "--row", "core.am.latency",
+                                                       VBN_TL_TCP_INTERFACE="no-such"))
+
+    def test_a_row_that_is_not_for_this_transport_says_so(self):
+        done = run("--transport", "shm", "--row", "core.perftest.am.latency")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, "# core.perftest.am.latency over shm: left out, it is for rc and ud\n")
+
+    def test_a_row_is_measured(self):
+        done = run("--transport", "shm", "--row", "core.am.latency", "--size", "8", "--blocks", "1", "--scale", "0.01")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        line = json.loads(done.stdout)
+        self.assertEqual((line["row"], line["transport"], line["size"]), ("core.am.latency", "shm", 8))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
