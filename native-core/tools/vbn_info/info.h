@@ -5,7 +5,12 @@
 
 #include <stdbool.h>
 
+#include "base/settings.h"
+#include "tool.h"
 #include "vbn/vbn.h"
+
+#define INFO_NAME "vbn-info"
+#define info_fail(...) tool_fail(INFO_NAME, __VA_ARGS__) /* one line, exit status 2 */
 
 typedef struct report {
     bool json;
@@ -13,19 +18,29 @@ typedef struct report {
     int problems;
 } report_t;
 
+/* What the environment says. */
+typedef struct here {
+    settings_t settings;
+    char foreign[256]; /* VBN_* variables that are no settings */
+} here_t;
+
 /* One fact and what to do about it; cure NULL when nothing is to be done. */
 typedef enum grade {
     GRADE_OK,
-    GRADE_SLOWER, /* works without, cure makes it faster */
-    GRADE_MISSING /* something will fail */
+    GRADE_SLOWER,  /* works without, cure makes it faster */
+    GRADE_MISSING, /* something will fail */
+    GRADE_OFF      /* a setting says so */
 } grade_t;
 
 void tell(report_t *report, const char *name, grade_t grade, const char *cure, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+void json_string(const char *text); /* with its quotes */
+void json_next(report_t *report);   /* what separates this element of the array from the one before */
 
 /* ---- transports.c */
-void tell_transport(report_t *report, const char *name);
-void tell_devices(report_t *report); /* RDMA devices, and the transports over them */
+void tell_worker(report_t *report, const here_t *here); /* does one open as every program opens it? */
+void tell_transport(report_t *report, const here_t *here, const char *name);
+void tell_devices(report_t *report, const here_t *here); /* RDMA devices, and the transports over them */
 /* A message that nobody handles: its refusal proves that packets went there and back. workers[1] may be NULL. At most
  * 5 s. */
 vbn_status_t round_trip(vbn_worker_t *const workers[2], vbn_peer_t *peer);
@@ -33,8 +48,14 @@ vbn_status_t round_trip(vbn_worker_t *const workers[2], vbn_peer_t *peer);
 /* ---- limits.c */
 void tell_limits(report_t *report);
 
-/* ---- peer.c: return the exit status. key_file: 64 hexadecimal digits; NULL: without authentication */
-int listen_for(const char *key_file, unsigned seconds);
-int tell_peer(report_t *report, const char *key_file, const char *address);
+/* ---- peer.c. key_file NULL: without authentication */
+int listen_for(const char *key_file, unsigned seconds); /* returns the exit status */
+void tell_peer(report_t *report, const char *key_file, const char *address);
+
+/* ---- table.c */
+void print_settings(report_t *report, const here_t *here);
+
+/* ---- key.c */
+int new_key(const char *path); /* returns the exit status */
 
 #endif

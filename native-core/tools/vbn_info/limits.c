@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -46,11 +45,10 @@ static void tell_tmpfs(report_t *report)
 
 static void tell_memfd(report_t *report)
 {
-    int fd = memfd_create("vbn-info", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0) {
-        tell(report, "memfd", GRADE_MISSING,
-             "shared memory needs memfd_create: allow it in the seccomp profile, kernel >= 3.17", "%s",
-             strerror(errno));
+    int fd;
+    if (os_memfd("vbn-info", os_page_bytes(), &fd) != VBN_OK) {
+        tell(report, "memfd", GRADE_MISSING, "without it same-host peers use TCP; the text above names what helps", "%s",
+             vbn_error_text());
         return;
     }
     close(fd);
@@ -62,9 +60,8 @@ static void tell_userfaultfd(report_t *report)
     int fd;
     if (os_watch_open(&fd) != VBN_OK) {
         tell(report, "userfaultfd", GRADE_SLOWER,
-             "without it registered user memory is registered anew for each use: allow the system call in the seccomp "
-             "profile; before Linux 5.11 also sysctl vm.unprivileged_userfaultfd=1",
-             "%s", vbn_error_text());
+             "without it registered user memory is registered anew for each use; the text above names what helps", "%s",
+             vbn_error_text());
         return;
     }
     os_watch_close(fd);

@@ -1,68 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0
  * main.c - vbn-info: what this host offers to the core, what would be used towards a given worker and why, and what
  * to do about what is missing. */
-#include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <unistd.h>
 
 #include "info.h"
 
 typedef struct options {
     const char *towards;
     const char *key_file;
+    const char *new_key;
     bool listen;
+    bool settings;
     unsigned seconds;
 } options_t;
 
-static void usage(FILE *out)
+static void usage(void)
 {
-    fprintf(out,
-            "usage: vbn-info [--json]\n"
-            "       vbn-info --towards ADDRESS [--key FILE] [--json]\n"
-            "       vbn-info --listen [--seconds N] [--key FILE]\n"
-            "Says which transports open here and why, which limits matter, and what to do about what is missing.\n"
-            "--listen    prints the address of a worker of its own and answers for N seconds (60)\n"
-            "--towards   says which transport and which ways would be used towards the worker of that address (in\n"
-            "            hexadecimal), and tries it\n"
-            "--key       file with the job's key, 64 hexadecimal digits; without it security.auth=none\n"
-            "--json      one array of {name, ok, value, cure}\n"
-            "Settings come from the environment (VBN_*), as for every program of the core.\n"
-            "Marks: ok; slow = works, the cure makes it faster; ! = something will fail.\n"
-            "Exit status 0: all well, 1: something is missing (the cure is printed), 2: wrong usage.\n");
+    printf("usage: vbn-info [--json]\n"
+           "       vbn-info --towards ADDRESS [--key FILE] [--json]\n"
+           "       vbn-info --listen [--seconds N] [--key FILE]\n"
+           "       vbn-info --settings [--json]\n"
+           "       vbn-info --new-key FILE\n"
+           "Says which transports open here and why, which limits matter, and what to do about what is missing.\n"
+           "--listen    prints the address of a worker of its own and answers for N seconds (60)\n"
+           "--towards   says which transport and which ways would be used towards the worker of that address (in\n"
+           "            hexadecimal), and tries it\n"
+           "--key       file with the job's key; without it security.auth=none\n"
+           "--settings  prints all settings, their values here and what they mean\n"
+           "--new-key   makes a job key in a new file that only its owner can read; all processes of a job need it\n"
+           "--json      one array of {name, ok, value, cure}; with --settings of {key, env, type, default, value, ...}\n"
+           "--version   prints the version\n"
+           "Settings come from the environment (VBN_*), as for every program of the core.\n"
+           "Marks: ok; slow = works, the cure makes it faster; ! = something will fail; off = not in tl.enable.\n"
+           "Exit status 0: all well, 1: something is missing (the cure is printed), 2: an error, told in one line.\n");
 }
 
-static bool parse(int argc, char **argv, report_t *report, options_t *options)
+static unsigned parse_seconds(const char *text)
+{
+    char *end;
+    unsigned long seconds = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || seconds < 1 || seconds > 1000000000)
+        info_fail("--seconds takes a number from 1 up, not \"%s\"", text);
+    return (unsigned)seconds;
+}
+
+static void parse(int argc, char **argv, report_t *report, options_t *options)
 {
     static const struct option OPTIONS[] = {{"json", no_argument, NULL, 'j'},
                                             {"towards", required_argument, NULL, 't'},
                                             {"listen", no_argument, NULL, 'l'},
                                             {"seconds", required_argument, NULL, 's'},
                                             {"key", required_argument, NULL, 'k'},
+                                            {"settings", no_argument, NULL, 'S'},
+                                            {"new-key", required_argument, NULL, 'n'},
+                                            {"version", no_argument, NULL, 'V'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     int option;
-    bool good = true;
-    while ((option = getopt_long(argc, argv, "jt:ls:k:h", OPTIONS, NULL)) != -1) {
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":jt:ls:k:Sn:Vh", OPTIONS, NULL)) != -1) {
         switch (option) {
         case 'j': report->json = true; break;
         case 't': options->towards = optarg; break;
         case 'l': options->listen = true; break;
-        case 's': options->seconds = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 's': options->seconds = parse_seconds(optarg); break;
         case 'k': options->key_file = optarg; break;
-        case 'h': usage(stdout); exit(0);
-        default: good = false;
+        case 'S': options->settings = true; break;
+        case 'n': options->new_key = optarg; break;
+        case 'V': tool_version(INFO_NAME);
+        case 'h': usage(); exit(0);
+        default: tool_bad_option(INFO_NAME, option, argv);
         }
     }
-    return good && optind == argc && options->seconds > 0 && !(options->listen && options->towards != NULL);
+    if (optind < argc)
+        info_fail("\"%s\" is one argument too many; vbn-info --help says what there is", argv[optind]);
+    if (options->listen + options->settings + (options->towards != NULL) + (options->new_key != NULL) > 1)
+        info_fail("--listen, --towards, --settings and --new-key are different things to do: name one");
 }
 
-static void tell_host(report_t *report)
+static void tell_host(report_t *report, const here_t *here)
 {
     tell(report, "version", GRADE_OK, NULL, "%s", VBN_VERSION_STRING);
-    tell_transport(report, "self");
-    tell_transport(report, "shm");
-    tell_devices(report);
-    tell_transport(report, "tcp");
+    tell_worker(report, here);
+    tell_transport(report, here, "self");
+    tell_transport(report, here, "shm");
+    tell_devices(report, here);
+    tell_transport(report, here, "tcp");
     tell_limits(report);
 }
 
@@ -70,20 +93,22 @@ int main(int argc, char **argv)
 {
     report_t report = {.first = true};
     options_t options = {.seconds = 60};
-    int code = 0;
-    if (!parse(argc, argv, &report, &options)) {
-        usage(stderr);
-        return 2;
-    }
+    here_t here;
+    parse(argc, argv, &report, &options);
+    if (options.new_key != NULL)
+        return new_key(options.new_key);
+    settings_defaults(&here.settings);
+    if (settings_from_env(&here.settings, environ, here.foreign, sizeof(here.foreign)) < 0)
+        info_fail("%s", vbn_error_text());
     if (options.listen)
         return listen_for(options.key_file, options.seconds);
-    if (report.json)
-        printf("[\n");
-    if (options.towards != NULL)
-        code = tell_peer(&report, options.key_file, options.towards);
+    if (options.settings)
+        print_settings(&report, &here);
+    else if (options.towards != NULL)
+        tell_peer(&report, options.key_file, options.towards);
     else
-        tell_host(&report);
+        tell_host(&report, &here);
     if (report.json)
         printf("\n]\n");
-    return code != 0 ? code : report.problems > 0;
+    return report.problems > 0;
 }

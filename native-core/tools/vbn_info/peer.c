@@ -32,25 +32,6 @@ static size_t from_hex(const char *text, uint8_t *bytes, size_t capacity)
     return digits / 2;
 }
 
-static int complain(const char *what)
-{
-    fprintf(stderr, "vbn-info: %s: %s\n", what, vbn_error_text());
-    return 1;
-}
-
-static bool read_key(const char *path, uint8_t key[VBN_JOB_KEY_BYTES])
-{
-    char text[2 * VBN_JOB_KEY_BYTES + 8] = "";
-    FILE *file = fopen(path, "r");
-    bool read = file != NULL && fgets(text, sizeof(text), file) != NULL;
-    if (file != NULL)
-        (void)fclose(file);
-    if (read && from_hex(text, key, VBN_JOB_KEY_BYTES) == VBN_JOB_KEY_BYTES)
-        return true;
-    fprintf(stderr, "vbn-info: %s has to hold a job key of %d hexadecimal digits\n", path, 2 * VBN_JOB_KEY_BYTES);
-    return false;
-}
-
 static void close_node(node_t *node)
 {
     if (node->workers[0] != NULL)
@@ -62,22 +43,17 @@ static void close_node(node_t *node)
 }
 
 /* All transports and settings as they are for any program here, by VBN_* of the environment. */
-static int open_node(node_t *node, const char *key_file)
+static vbn_status_t open_node(node_t *node, const char *key_file)
 {
-    uint8_t key[VBN_JOB_KEY_BYTES];
     vbn_status_t status = vbn_config_create(&node->config);
-    if (status == VBN_OK && key_file != NULL) {
-        if (!read_key(key_file, key))
-            return 2;
-        status = vbn_config_set_job_key(node->config, key);
-    } else if (status == VBN_OK) {
-        status = vbn_config_set(node->config, "security.auth", "none");
-    }
+    if (status == VBN_OK)
+        status = key_file != NULL ? vbn_config_read_job_key(node->config, key_file)
+                                  : vbn_config_set(node->config, "security.auth", "none");
     if (status == VBN_OK)
         status = vbn_open(node->config, &node->context);
     if (status == VBN_OK)
         status = vbn_worker_create(node->context, &node->workers[0]);
-    return status == VBN_OK ? 0 : complain("cannot open a worker");
+    return status;
 }
 
 static void serve(vbn_worker_t *worker, unsigned seconds)
@@ -100,18 +76,18 @@ int listen_for(const char *key_file, unsigned seconds)
     node_t node = {0};
     uint8_t blob[VBN_ADDRESS_MAX];
     size_t length = sizeof(blob);
-    int code = open_node(&node, key_file);
-    if (code == 0 && vbn_worker_address(node.workers[0], blob, &length) != VBN_OK)
-        code = complain("no address");
-    if (code == 0) {
-        for (size_t i = 0; i < length; i++)
-            printf("%02x", blob[i]);
-        printf("\n");
-        (void)fflush(stdout);
-        serve(node.workers[0], seconds);
-    }
+    vbn_status_t status = open_node(&node, key_file);
+    if (status == VBN_OK)
+        status = vbn_worker_address(node.workers[0], blob, &length);
+    if (status != VBN_OK)
+        info_fail("cannot open a worker: %s", vbn_error_text());
+    for (size_t i = 0; i < length; i++)
+        printf("%02x", blob[i]);
+    printf("\n");
+    (void)fflush(stdout);
+    serve(node.workers[0], seconds);
     close_node(&node);
-    return code;
+    return 0;
 }
 
 static void tell_calls(report_t *report, const vbn_peer_t *peer)
@@ -142,7 +118,8 @@ static void on_lost(void *arg, vbn_peer_t *peer, vbn_status_t status, const char
     (void)snprintf(lost->text, sizeof(lost->text), "%s", text);
 }
 
-static void tell_connection(report_t *report, const node_t *node, vbn_peer_t *peer, lost_t *lost)
+/* True when it is connected: nothing else can be said about a peer that is not. */
+static bool tell_connection(report_t *report, const node_t *node, vbn_peer_t *peer, lost_t *lost)
 {
     vbn_status_t status = round_trip(node->workers, peer);
     char why[1024];
@@ -153,39 +130,34 @@ static void tell_connection(report_t *report, const node_t *node, vbn_peer_t *pe
     if (status == VBN_OK)
         tell(report, "connection", GRADE_OK, NULL, "a message went there and back over %s", why);
     else if (status == VBN_ERR_AUTH || lost->status == VBN_ERR_AUTH)
-        tell(report, "connection", GRADE_MISSING, "give the job's key with --key FILE (64 hexadecimal digits)",
+        tell(report, "connection", GRADE_MISSING, "give the job's key with --key FILE",
              "the peer is there and refuses this program: %s", lost->text);
     else
         tell(report, "connection", GRADE_MISSING,
              "see that the process of this address still runs; the text names the rest", "%s: %s",
              vbn_status_name(status), lost->text);
+    return status == VBN_OK;
 }
 
-int tell_peer(report_t *report, const char *key_file, const char *address)
+void tell_peer(report_t *report, const char *key_file, const char *address)
 {
     node_t node = {0};
     lost_t lost = {0};
     vbn_peer_t *peer = NULL;
     uint8_t blob[VBN_ADDRESS_MAX];
     size_t length = from_hex(address, blob, sizeof(blob));
-    if (length == 0) {
-        fprintf(stderr,
-                "vbn-info: the address has to be what vbn-info --listen prints: hexadecimal digits, at most %d\n",
-                2 * VBN_ADDRESS_MAX);
-        return 2;
-    }
-    int code = open_node(&node, key_file);
-    if (code == 0) {
-        vbn_status_t status = vbn_connect(node.workers[0], blob, length, on_lost, &lost, &peer);
-        if (status == VBN_OK) {
-            tell_connection(report, &node, peer, &lost);
+    if (length == 0)
+        info_fail("the address has to be what vbn-info --listen prints: hexadecimal digits, at most %d", 2 * VBN_ADDRESS_MAX);
+    if (open_node(&node, key_file) != VBN_OK)
+        info_fail("cannot open a worker: %s", vbn_error_text());
+    vbn_status_t status = vbn_connect(node.workers[0], blob, length, on_lost, &lost, &peer);
+    if (status == VBN_OK) {
+        if (tell_connection(report, &node, peer, &lost))
             tell_calls(report, peer);
-            vbn_disconnect(peer, VBN_CLOSE_NOW);
-        } else {
-            tell(report, "connection", GRADE_MISSING, "the text above names the setting or command that helps",
-                 "%s: %s", vbn_status_name(status), vbn_error_text());
-        }
+        vbn_disconnect(peer, VBN_CLOSE_NOW);
+    } else {
+        tell(report, "connection", GRADE_MISSING, "the text above names the setting or command that helps", "%s: %s",
+             vbn_status_name(status), vbn_error_text());
     }
     close_node(&node);
-    return code;
 }

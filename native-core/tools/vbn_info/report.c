@@ -5,7 +5,7 @@
 
 #include "info.h"
 
-static void json_string(const char *text)
+void json_string(const char *text)
 {
     putchar('"');
     for (; *text != '\0'; text++) {
@@ -20,10 +20,16 @@ static void json_string(const char *text)
     putchar('"');
 }
 
+void json_next(report_t *report)
+{
+    printf("%s  ", report->first ? "[\n" : ",\n");
+    report->first = false;
+}
+
 static void json_fact(report_t *report, const char *name, grade_t grade, const char *cure, const char *value)
 {
-    printf("%s  {\"name\": ", report->first ? "" : ",\n");
-    report->first = false;
+    json_next(report);
+    printf("{\"name\": ");
     json_string(name);
     printf(", \"ok\": %s, \"value\": ", grade == GRADE_MISSING ? "false" : "true");
     json_string(value);
@@ -36,7 +42,7 @@ static void json_fact(report_t *report, const char *name, grade_t grade, const c
 
 void tell(report_t *report, const char *name, grade_t grade, const char *cure, const char *format, ...)
 {
-    static const char *const MARKS[] = {"ok", "slow", "!"};
+    static const char *const MARKS[] = {"ok", "slow", "!", "off"};
     char value[2048];
     va_list args;
     va_start(args, format);

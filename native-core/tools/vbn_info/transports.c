@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "info.h"
 #include "tl/verbs/verbs_info.h"
@@ -69,14 +68,12 @@ static void tell_port(void *arg, bool usable, const char *name, const char *text
 }
 
 /* What workers take of them, by VBN_TL_VERBS_DEVICE of the environment, and why. */
-static void tell_choice(report_t *report)
+static void tell_choice(report_t *report, const here_t *here)
 {
-    settings_t settings;
     char text[256];
-    settings_defaults(&settings);
-    vbn_status_t status = settings_from_env(&settings, environ);
+    vbn_status_t status = VBN_OK;
     for (unsigned device = 0; status == VBN_OK; device++) {
-        status = verbs_info_choice(&settings, device, text, sizeof(text));
+        status = verbs_info_choice(&here->settings, device, text, sizeof(text));
         if (status == VBN_OK)
             tell(report, device == 0 ? "taken" : "taken too", GRADE_OK, NULL, "%s", text);
     }
@@ -84,38 +81,87 @@ static void tell_choice(report_t *report)
         tell(report, "taken", GRADE_MISSING, "the text above says what to do", "none: %s", vbn_error_text());
 }
 
-void tell_devices(report_t *report)
+/* A name in the list of tl.enable. */
+static bool enabled(const here_t *here, const char *name)
+{
+    const char *at = here->settings.tl_enable;
+    size_t length = strlen(name);
+    for (at += strspn(at, " ,"); *at != '\0'; at += strcspn(at, " ,"), at += strspn(at, " ,"))
+        if (strcspn(at, " ,") == length && memcmp(at, name, length) == 0)
+            return true;
+    return false;
+}
+
+void tell_devices(report_t *report, const here_t *here)
 {
     if (verbs_info_list(tell_port, report) == VBN_OK) {
-        tell_choice(report);
-        tell_transport(report, "rc");
-        tell_transport(report, "ud");
+        tell_choice(report, here);
+        tell_transport(report, here, "rc");
+        tell_transport(report, here, "ud");
         bool there = verbs_info_cm() == VBN_OK;
         tell(report, "rdma_cm", there ? GRADE_OK : GRADE_SLOWER, there ? NULL : "only iWARP and tl.verbs.connect=cm need it",
              "%s", there ? "can connect rc: on iWARP devices always, else with tl.verbs.connect=cm" : vbn_error_text());
         return;
     }
-    tell(report, "RDMA devices", GRADE_OK, NULL, "none: %s", vbn_error_text());
+    bool asked = !settings_is_default(&here->settings, "tl.enable") && (enabled(here, "rc") || enabled(here, "ud"));
+    tell(report, "RDMA devices", asked ? GRADE_SLOWER : GRADE_OK,
+         asked ? "tl.enable names rc or ud, which need one: load its driver (docs/verbs.md), or make a software one with: rdma link "
+                 "add rxe0 type rxe netdev eth0"
+               : NULL,
+         "none: %s", vbn_error_text());
 }
 
-void tell_transport(report_t *report, const char *name)
+/* A context as every program here opens it, but without log lines and without a job key. */
+static vbn_status_t open_context(const char *transports, vbn_context_t **context_p)
 {
     vbn_config_t *config = NULL;
-    vbn_context_t *context = NULL;
-    char why[512] = "";
     vbn_status_t status = vbn_config_create(&config);
-    if (status == VBN_OK) {
-        vbn_config_set_log(config, quiet, NULL);
-        status = vbn_config_set(config, "tl.enable", name);
-    }
+    if (status != VBN_OK)
+        return status;
+    vbn_config_set_log(config, quiet, NULL);
+    if (transports != NULL)
+        status = vbn_config_set(config, "tl.enable", transports);
     if (status == VBN_OK)
         status = vbn_config_set(config, "security.auth", "none");
     if (status == VBN_OK)
-        status = vbn_open(config, &context);
+        status = vbn_open(config, context_p);
+    vbn_config_destroy(config);
+    return status;
+}
+
+void tell_worker(report_t *report, const here_t *here)
+{
+    vbn_context_t *context = NULL;
+    vbn_worker_t *worker = NULL;
+    vbn_status_t status = open_context(NULL, &context);
     if (status == VBN_OK)
-        status = open_pair(context, strcmp(name, "self") == 0, why, sizeof(why));
+        status = vbn_worker_create(context, &worker);
+    if (status == VBN_OK)
+        tell(report, "worker", GRADE_OK, NULL, "opens, with tl.enable=%s", here->settings.tl_enable);
+    else
+        tell(report, "worker", GRADE_MISSING, "no program here can open one; the text above names the setting or command that helps",
+             "%s: %s", vbn_status_name(status), vbn_error_text());
+    if (here->foreign[0] != '\0')
+        tell(report, "environment", GRADE_OK, NULL, "no settings of Verbena, ignored: %s", here->foreign);
+    if (worker != NULL)
+        vbn_worker_destroy(worker);
+    if (context != NULL)
+        (void)vbn_close(context);
+}
+
+void tell_transport(report_t *report, const here_t *here, const char *name)
+{
+    vbn_context_t *context = NULL;
+    char why[512] = "";
     char row[32];
     (void)snprintf(row, sizeof(row), "transport %s", name);
+    if (!enabled(here, name)) {
+        tell(report, row, GRADE_OFF, NULL, "not in tl.enable=%s", here->settings.tl_enable);
+        return;
+    }
+    vbn_status_t status = open_context(name, &context);
+    if (status == VBN_OK)
+        status = open_pair(context, strcmp(name, "self") == 0, why, sizeof(why));
     if (status == VBN_OK)
         tell(report, row, GRADE_OK, NULL, "%s", why);
     else
@@ -123,6 +169,4 @@ void tell_transport(report_t *report, const char *name)
              vbn_status_name(status), vbn_error_text());
     if (context != NULL)
         (void)vbn_close(context);
-    if (config != NULL)
-        vbn_config_destroy(config);
 }
