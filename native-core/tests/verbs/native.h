@@ -8,6 +8,7 @@
 namespace verbs {
 
 constexpr size_t MEMORY = 4 << 20;
+constexpr size_t LARGE = 1 << 20; /* worth a connection for devices, whatever the cost model says */
 
 inline uint8_t pattern(size_t i, unsigned round)
 {
@@ -53,12 +54,12 @@ public:
         vbn_op_t op{};
         return pair.finish(vbn_put(to != nullptr ? to : key, offset, &iov, 1, &op), op);
     }
-    /* Gets until devices do it. */
-    void warm(vbn_key_t *with = nullptr)
+    /* Gets until devices do it; `size` of less than LARGE is none that earns a connection for that. */
+    void warm(vbn_key_t *with = nullptr, size_t size = LARGE)
     {
         uint64_t before = counted("get.native.bytes");
         MUST(pair.until([&] {
-            MUST(get(ours(), 0, 65536, with) == VBN_OK);
+            MUST(get(ours(), 0, size, with) == VBN_OK);
             return counted("get.native.bytes") > before;
         }));
         rest();

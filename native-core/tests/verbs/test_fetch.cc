@@ -7,6 +7,7 @@
 
 using verbs::counted;
 using verbs::in_fabric;
+using verbs::LARGE;
 using verbs::MEMORY;
 using verbs::Native;
 using verbs::pattern;
@@ -150,13 +151,13 @@ TEST(VerbsFetch, the_first_large_message_earns_a_connection_whoever_sends_it_and
                 messages.pass(peer, data, 64);
             n.rest();
             MUST(n.counted("link.lanes_added") == 0);
-            messages.pass(peer, data, 65536);
+            messages.pass(peer, data, LARGE);
             MUST(n.pair.until([&] { return n.counted("link.lanes_added") == 1; }));
             n.rest();
             uint64_t before = counted(to, "get.native.bytes");
-            messages.pass(peer, data, 65536);
+            messages.pass(peer, data, LARGE);
             messages.pass(peer, data, 64);
-            MUST(counted(to, "get.native.bytes") - before == 65536 + 64);
+            MUST(counted(to, "get.native.bytes") - before == LARGE + 64);
             n.close();
         });
 }

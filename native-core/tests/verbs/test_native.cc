@@ -3,6 +3,7 @@
 #include "native.h"
 #include <infiniband/verbs.h>
 
+using verbs::LARGE;
 using verbs::MEMORY;
 using verbs::Native;
 using verbs::pattern;
@@ -89,10 +90,10 @@ TEST(VerbsNative, the_first_large_get_earns_a_connection_and_small_ones_do_not)
             MUST(n.get(n.ours(), 0, 64) == VBN_OK);
         n.rest();
         MUST(n.counted("link.lanes_added") == 0);
-        MUST(n.get(n.ours(), 0, 65536) == VBN_OK);
+        MUST(n.get(n.ours(), 0, LARGE) == VBN_OK);
         MUST(n.pair.until([&] { return n.counted("link.lanes_added") == 1; }));
         n.warm();
-        MUST(n.get(n.ours(), 0, 64) == VBN_OK && n.counted("get.native.bytes") == 65536 + 64);
+        MUST(n.get(n.ours(), 0, 64) == VBN_OK && n.counted("get.native.bytes") == LARGE + 64);
         n.close();
     });
     ASSERT_EQ(code, 0);
@@ -110,13 +111,13 @@ TEST(VerbsNative, nothing_is_exposed_without_a_key_and_only_once_with_many)
         for (unsigned i = 1; i <= 20; i++) {
             vbn_key_t *part = n.import_key(n.memory, i * 4096, 65536, VBN_ACCESS_READ);
             n.theirs()[i * 4096] = static_cast<uint8_t>(i);
-            n.warm(part);
+            n.warm(part, 65536);
             MUST(n.ours()[0] == i);
             vbn_key_release(part);
         }
         MUST(fabric_counts.served == 1);
         vbn_key_t *both = n.import_key(n.memory, 0, 65536, VBN_ACCESS_READ | VBN_ACCESS_WRITE);
-        n.warm(both);
+        n.warm(both, 65536);
         MUST(fabric_counts.served == 2 && verbs::counted(n.pair.b, "mem.exposed.bytes") == 2 * MEMORY);
         vbn_key_release(both);
         MUST(vbn_mem_revoke(n.memory) == VBN_OK);
@@ -338,7 +339,7 @@ struct Third {
     multi::Half half;
     vbn_key_t *key = nullptr;
     std::vector<uint8_t> data;
-    explicit Third(Native &n) : data(65536)
+    explicit Third(Native &n) : data(LARGE)
     {
         uint8_t blob[VBN_KEY_MAX];
         size_t length = sizeof(blob);
@@ -378,7 +379,7 @@ TEST(VerbsNative, a_connection_is_given_up_only_after_what_is_under_way)
         Native n("rc,ud");
         n.warm();
         Third third(n);
-        usleep(1100000); /* idle, as the budget understands it: the owner hears nothing of gets by devices */
+        /* Until the first worker has been idle for long enough: the owner hears nothing of gets by devices. */
         third.get_until(n, false, [&] { return verbs::counted(n.pair.b, "link.demotions") == 1; });
         vbn_op_t ops[4] = {};
         iovec iovs[4];
@@ -386,7 +387,7 @@ TEST(VerbsNative, a_connection_is_given_up_only_after_what_is_under_way)
             iovs[i] = {n.ours() + (i << 20), 1 << 20};
             MUST(vbn_get(n.key, i << 20, &iovs[i], 1, &ops[i]) == VBN_INPROGRESS);
         }
-        MUST(n.counted("get.native.bytes") == 65536 + (4 << 20));
+        MUST(n.counted("get.native.bytes") == LARGE + (4 << 20));
         for (const vbn_op_t &op : ops)
             MUST(n.pair.until([&] { return op.complete == 1; }) && op.status == VBN_OK);
         third.get_until(n, true, [&] { return verbs::counted(third.half, "get.native.bytes") > 0; });
