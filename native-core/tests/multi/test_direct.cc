@@ -12,6 +12,7 @@
 #include <string>
 
 #include "launch.h"
+#include "pin.h"
 
 using multi::Node;
 using multi::Shared;
@@ -110,16 +111,10 @@ struct Case {
     int forbidden; /* rank that may not copy, -1 none, 2 both */
 };
 
-/* On a loaded machine a copy is measured as dearer than packets, at times. */
-void built_in_costs()
-{
-    setenv("VBN_PROTO_COST_FILE", "none", 1);
-}
-
 void exchange(int rank, Shared &shared, const Case &c)
 {
     constexpr uint64_t ROUNDS = 40;
-    built_in_costs();
+    pin_model("far"); /* by which copies pay */
     if (c.forbidden == rank || c.forbidden == 2)
         forbid_copies();
     Node node(shared, rank, 2, "shm");
@@ -172,7 +167,7 @@ TEST(DirectProgress, a_sender_that_does_nothing_does_not_hold_the_receiver_up)
     if (!copies_here())
         GTEST_SKIP() << "process_vm_readv is forbidden here: run with ptrace rights";
     auto codes = multi::launch(2, [](int rank, Shared &shared) {
-        built_in_costs();
+        pin_model("far");
         Node node(shared, rank, 2, "shm");
         node.connect_all(shared);
         if (rank == 0) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "pin.h"
 #include "world.h"
 
 namespace {
@@ -65,5 +66,7 @@ int main(int argc, char **argv) {
             return 2;
         }
     }
-    return RUN_ALL_TESTS();
+    int failed = pin_models() ? RUN_ALL_TESTS() : 2;
+    unpin_models();
+    return failed;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/endian.h"
+#include "pin.h"
 
 #define DEADLINE_MS UINT64_C(600000)
 #define SHORT_CUT_MS 8000u /* peers are not given up meanwhile */
@@ -79,7 +80,8 @@ static bool open_node(world_t *world, unsigned index)
     if (mem_registry_open(&node->log, &node->counters, &node->memory) < 0 ||
         mem_alloc(node->memory, NODES_MAX * SLOT_BYTES, VBN_BACKING_MEMFD, NULL, &node->region) < 0)
         return false;
-    proto_params_t proto = {&node->settings, &node->log, &node->counters, node->memory, NULL};
+    model_host_t host = pinned_model();
+    proto_params_t proto = {&node->settings, &node->log, &node->counters, node->memory, &host};
     link_params_t link = {.settings = &node->settings, .log = &node->log, .counters = &node->counters,
                           .memory = node->memory, .job_key = key, .clock = sim_net_clock(world->net),
                           .network = world->net, .uid = FIRST_UID + index};

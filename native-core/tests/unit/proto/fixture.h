@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "pin.h"
 #include "rig.h"
 
 using Bytes = std::vector<uint8_t>;
@@ -79,6 +80,14 @@ struct Inbox {
     }
 };
 
+/* With the cost model that this run is pinned to. */
+inline rig_options_t pinned_options()
+{
+    rig_options_t options = rig_defaults();
+    options.host = pinned_model();
+    return options;
+}
+
 struct Mode {
     const char *name;
     bool late_done, use_sink, not_ready, import_fails;
@@ -86,7 +95,7 @@ struct Mode {
 
 class Proto : public ::testing::TestWithParam<Mode> {
   protected:
-    rig_options_t options = rig_defaults();
+    rig_options_t options = pinned_options();
     rig_t *rig = nullptr;
     Inbox inbox;
     void open()

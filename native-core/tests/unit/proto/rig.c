@@ -16,7 +16,8 @@ static void no_log(void *arg, vbn_log_level_t level, const char *line)
 rig_options_t rig_defaults(void)
 {
     return (rig_options_t){.packet_max = 8192, .eager_best = 8192, .stream_chunk = 4096, .am_small_max = 1024,
-                           .stream_depth = 4, .max_incoming = 64, .use_sink = true};
+                           .stream_depth = 4, .max_incoming = 64, .host = MODEL_HOST_DEFAULT,
+                           .use_sink = true};
 }
 
 rig_t *rig_open(const rig_options_t *options)
@@ -37,14 +38,13 @@ rig_t *rig_open(const rig_options_t *options)
                             .stream_chunk = options->stream_chunk, .traffic = TRAFFIC_AT(TRAFFIC_SHM),
                             .flags = options->import_fails ? TL_CAP_MAP : 0, .latency_ns = options->latency_ns,
                             .copies = 2, .mbytes_per_s = options->mbytes_per_s};
-    rig->host = MODEL_HOST_DEFAULT;
     rig->copies_left[0] = rig->copies_left[1] = -1;
     rig->ready = !options->not_ready;
     list_init(&rig->imports);
     for (int i = 0; i < 2; i++) {
         if (mem_registry_open(&rig->log, &rig->counters[i], &rig->memory[i]) != VBN_OK)
             abort();
-        proto_params_t params = {&rig->settings, &rig->log, &rig->counters[i], rig->memory[i], &rig->host};
+        proto_params_t params = {&rig->settings, &rig->log, &rig->counters[i], rig->memory[i], &options->host};
         if (proto_engine_open(&params, &rig->proto[i]) != VBN_OK)
             abort();
         proto_link_upcalls(rig->proto[i], &rig->params[i]);

@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+#include "proto/model.h"
+
 typedef struct rig rig_t;
 
 typedef struct rig_options {
@@ -22,7 +24,8 @@ typedef struct rig_options {
     uint64_t am_small_max;
     int64_t stream_depth;
     int64_t max_incoming;
-    uint32_t latency_ns; /* for the cost model */
+    model_host_t host;   /* for the cost model, and */
+    uint32_t latency_ns;
     unsigned compress;   /* STAGE_LZ4, STAGE_ZSTD or 0, by the settings */
     bool compress_auto;
     uint32_t mbytes_per_s; /* of the network; 0: as fast as memory */

@@ -60,7 +60,6 @@ struct rig {
     rig_options_t options;
     tl_caps_t caps;
     settings_t settings;
-    model_host_t host;
     log_sink_t log;
     counters_t counters[2];
     mem_registry_t *memory[2];

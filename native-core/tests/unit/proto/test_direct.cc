@@ -13,7 +13,7 @@ struct Way {
 
 class ProtoDirect : public ::testing::TestWithParam<Way> {
   protected:
-    rig_options_t options = rig_defaults();
+    rig_options_t options = rig_defaults(); /* the built-in costs, by which copies pay */
     rig_t *rig = nullptr;
     Inbox inbox;
     std::vector<vbn_mem_t *> memories;
@@ -497,6 +497,7 @@ class ProtoDirectLies : public Proto {
     {
         options.direct = true;
         options.copies = true;
+        options.host = MODEL_HOST_DEFAULT; /* by which copies pay */
         Proto::SetUp();
     }
     /* An announced message of side 0, not pulled; its handle as the peer knows it. */

@@ -51,6 +51,7 @@ TEST_P(ProtoExplain, the_cost_model_sets_the_limit_where_the_setting_does_not_an
                           {250, 4990, 5010, "the cost model"},
                           {300, 5990, 6010, "the cost model"},
                           {10000, 7900, 7950, "the transport's best packet"}};
+    options.host = MODEL_HOST_DEFAULT;
     options.am_small_max = 0;
     options.packet_max = 8192;
     for (const Link &link : links) {
@@ -84,6 +85,7 @@ TEST_P(ProtoExplain, the_cost_model_sets_the_limit_where_the_setting_does_not_an
 
 TEST_P(ProtoExplain, prints_what_each_way_would_take_the_chosen_one_first)
 {
+    options.host = MODEL_HOST_DEFAULT;
     options.latency_ns = 1000;
     open();
     std::string small = explain(VBN_CALL_AM, 1000), large = explain(VBN_CALL_TAG, 1000000);

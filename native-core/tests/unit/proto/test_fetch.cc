@@ -14,7 +14,7 @@ enum { RTS_DEVICE = 24, TAG_RTS_DEVICE = 25 };
 
 class Fetch : public ::testing::Test {
 protected:
-    rig_options_t options = rig_defaults();
+    rig_options_t options = rig_defaults(); /* the built-in costs, by which devices pay */
     rig_t *rig = nullptr;
     vbn_mem_t *mem = nullptr;
     uint8_t *memory = nullptr;

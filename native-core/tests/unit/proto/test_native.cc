@@ -15,7 +15,7 @@ constexpr uint64_t CONNECTION = 77; /* the rig's first */
 
 class Native : public ::testing::Test {
 protected:
-    rig_options_t options = rig_defaults();
+    rig_options_t options = pinned_options();
     rig_t *rig = nullptr;
     vbn_mem_t *mem = nullptr;
     vbn_key_t *key = nullptr;

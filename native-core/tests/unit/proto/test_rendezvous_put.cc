@@ -12,7 +12,7 @@ constexpr unsigned RW = VBN_ACCESS_READ | VBN_ACCESS_WRITE;
 class ProtoPut : public ::testing::Test {
   protected:
     static constexpr size_t SIZE = 2 << 20;
-    rig_options_t options = rig_defaults();
+    rig_options_t options = rig_defaults(); /* the built-in costs, by which copies pay */
     rig_t *rig = nullptr;
     Inbox inbox;
     vbn_mem_t *mem = nullptr; /* the receiver's */

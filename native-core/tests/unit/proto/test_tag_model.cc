@@ -48,7 +48,7 @@ class Trial {
   public:
     explicit Trial(unsigned seed) : random(seed)
     {
-        rig_options_t options = rig_defaults();
+        rig_options_t options = pinned_options();
         options.late_done = seed % 2 == 0;
         options.use_sink = seed % 3 != 0;
         options.not_ready = seed % 5 == 0;
