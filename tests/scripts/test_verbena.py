@@ -42,6 +42,11 @@ class VerbenaTest(unittest.TestCase):
         self.assertIn("unknown part 'nosuch'", result.stderr)
         self.assertIn("core", result.stderr)
 
+    def test_options_of_the_tests_are_taken_before_a_part_and_after_it(self):
+        for words in (["--stress", "nosuch"], ["--full", "core", "--stress", "nosuch"]):
+            self.assertIn("unknown part 'nosuch'", run("test", *words).stderr)
+        self.assertIn("--stress", run("test", "--help").stdout)
+
     def test_a_bad_number_of_minutes_is_named_before_anything_is_built(self):
         result = run("fuzz", "tcp", "soon")
         self.assertEqual(result.returncode, 1)
@@ -59,7 +64,9 @@ def script(folder, body):
     """The functions of ./verbena and then body, with its state in folder."""
     lines = [line for line in VERBENA.read_text().splitlines() if not line.startswith(("ROOT=", "main "))]
     text = f"ROOT={ROOT}\n" + "\n".join(lines) + f"\nSTATE={folder}\n{body}\n"
-    return subprocess.Popen(["bash", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen(["bash", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            start_new_session=True,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # ours may be ignored
 
 
 class LanesTest(unittest.TestCase):
@@ -116,10 +123,73 @@ class LanesTest(unittest.TestCase):
             lane = int(started.stdout.readline().split(":")[1])
             started.send_signal(signal.SIGTERM)
             started.communicate(timeout=60)
-            with self.assertRaises(ProcessLookupError):
-                for _ in range(600):
-                    os.killpg(lane, 0)
-                    time.sleep(0.05)
+            await_end(self, lane)
+
+
+class StressTest(unittest.TestCase):
+    PARTS = """
+        ensure_packages() { :; }
+        test_core() { echo "core $MODEL $NAMED ${STRESS:+long}"; }
+        test_java() { echo "java $MODEL $NAMED"; } """
+
+    def _output(self, words):
+        with tempfile.TemporaryDirectory() as folder:
+            return script(folder, f"{self.PARTS}\nBUSY_COUNT=1\ncmd_test {words} || true").communicate(timeout=60)[0]
+
+    def test_under_stress_java_runs_with_the_costs_of_both_slower_hosts_and_the_core_with_all(self):
+        self.assertEqual(self._output("core java").split("\n")[:2], ["core near  ", "java near "])
+        self.assertEqual(self._output("core java --stress").split("\n")[:3],
+                         ["core near  long", "java far -far", "java slow -slow"])
+
+    def _busy(self, folder, rest):
+        """A script beside two busy processes, and these."""
+        started = script(folder, f"busy_start 2\necho ${{BUSY[@]}}\n{rest}")
+        groups = [int(word) for word in started.stdout.readline().split()]
+        self.assertEqual(len(groups), 2)
+        for group in groups:
+            os.killpg(group, 0)
+        return started, groups
+
+    def test_busy_processes_compute_until_the_script_ends_however_it_does(self):
+        for rest, signals in (("sleep 600", (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)),
+                              ("exit 0", (None,))):
+            for number in signals:
+                with self.subTest(number), tempfile.TemporaryDirectory() as folder:
+                    started, groups = self._busy(folder, rest)
+                    if number is not None:
+                        os.killpg(started.pid, number)
+                    started.communicate(timeout=60)
+                    for group in groups:
+                        await_end(self, group)
+
+    def test_busy_processes_use_a_processor_each(self):
+        with tempfile.TemporaryDirectory() as folder:
+            started, groups = self._busy(folder, "sleep 600")
+            for group in groups:
+                before = ticks(group)
+                await_true(lambda: ticks(group) > before + 5)
+            os.killpg(started.pid, signal.SIGKILL)
+            started.communicate(timeout=60)
+
+
+def ticks(pid):
+    """Processor time that a process has taken."""
+    text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    return sum(int(word) for word in text.rpartition(")")[2].split()[11:13])
+
+
+def await_true(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError("not within a minute")
+        time.sleep(0.05)
+
+
+def await_end(test, group):
+    """Until the process group is gone."""
+    with test.assertRaises(ProcessLookupError):
+        await_true(lambda: os.killpg(group, 0))
 
 
 if __name__ == "__main__":
