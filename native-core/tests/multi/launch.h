@@ -133,7 +133,7 @@ class Node {
         (void)poll(&fd, 1, sleep_ms);
     }
     /* Until the condition holds. A wake-up that comes too late shows as `timeouts` sleeps of a second. */
-    void until(const std::function<bool()> &condition, int seconds = 60)
+    void until(const std::function<bool()> &condition, int seconds = 120)
     {
         auto end = Clock::now() + std::chrono::seconds(seconds);
         while (!condition()) {
@@ -163,7 +163,7 @@ class Node {
 };
 
 /* Runs role(rank, shared) in `count` processes. Returns each one's exit code, or -signal. */
-inline std::vector<int> launch(int count, const std::function<void(int, Shared &)> &role, int timeout_s = 90)
+inline std::vector<int> launch(int count, const std::function<void(int, Shared &)> &role, int timeout_s = 240)
 {
     void *page = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)

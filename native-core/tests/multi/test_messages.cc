@@ -231,7 +231,7 @@ TEST_P(Processes, many_sleeping_ping_pongs_miss_no_wake_up)
     bool device = std::strcmp(GetParam(), "shm") != 0 && std::strcmp(GetParam(), "tcp") != 0;
     uint64_t rounds = device ? 4000 : 100000; /* devices in software take a millisecond each */
     expect_all_zero(
-        multi::launch(2, [&](int rank, Shared &shared) { ping_pong(rank, shared, GetParam(), rounds); }, 110));
+        multi::launch(2, [&](int rank, Shared &shared) { ping_pong(rank, shared, GetParam(), rounds); }, 300));
 }
 
 /* ------------------------------------------------------------------------------------ put and get */

@@ -18,7 +18,7 @@ inline void nothing_lives()
 }
 
 /* Runs body in a child with a fabric of so many devices. */
-inline int with_fabric(unsigned devices, const std::function<void()> &body, int seconds = 90)
+inline int with_fabric(unsigned devices, const std::function<void()> &body, int seconds = 240)
 {
     auto codes = multi::launch(1, [&](int, multi::Shared &) {
         fabric_install(devices);
@@ -30,7 +30,7 @@ inline int with_fabric(unsigned devices, const std::function<void()> &body, int 
 }
 
 /* The same, as an assertion. */
-inline void in_fabric(unsigned devices, const std::function<void()> &body, int seconds = 90)
+inline void in_fabric(unsigned devices, const std::function<void()> &body, int seconds = 240)
 {
     ASSERT_EQ(with_fabric(devices, body, seconds), 0);
 }

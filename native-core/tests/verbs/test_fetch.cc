@@ -281,7 +281,7 @@ TEST_P(VerbsFetch, a_peer_that_ends_while_its_memory_is_read_ends_the_message_at
             if (receiver) {
                 vbn_worker_destroy(n.pair.b.worker);
                 n.pair.b.worker = nullptr;
-                auto end = multi::Clock::now() + std::chrono::seconds(20);
+                auto end = multi::Clock::now() + std::chrono::seconds(60);
                 while (!messages.over(sent)) {
                     MUST(multi::Clock::now() < end);
                     (void)vbn_progress(n.pair.a.worker);

@@ -63,7 +63,7 @@ public:
     }
     void until(const std::function<bool()> &condition)
     {
-        auto end = multi::Clock::now() + std::chrono::seconds(20);
+        auto end = multi::Clock::now() + std::chrono::seconds(60);
         while (!condition()) {
             MUST(multi::Clock::now() < end);
             (void)vbn_progress(caller.worker);

@@ -350,7 +350,7 @@ struct Third {
     /* Gets until the condition holds; the first of the pair only progresses if it may. */
     void get_until(Native &n, bool all, const std::function<bool()> &condition)
     {
-        auto end = multi::Clock::now() + std::chrono::seconds(20);
+        auto end = multi::Clock::now() + std::chrono::seconds(60);
         while (!condition()) {
             vbn_op_t op{};
             iovec iov{data.data(), data.size()};

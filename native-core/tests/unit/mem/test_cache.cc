@@ -451,7 +451,7 @@ TEST_F(Cache, AChildAfterForkDoesNotStopTheParent)
     pid_t child = fork();
     if (child == 0) {
         char byte;
-        alarm(30);
+        alarm(120);
         close(pipes[1]);
         munmap(p, PAGE); // of the child's own: nobody is told
         _exit(read(pipes[0], &byte, 1) == 0 ? 0 : 1);
@@ -504,7 +504,7 @@ TEST_F(Cache, WithoutUserfaultfdEachGetRegistersAnewAndTheLogSaysWhy)
 {
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        alarm(120);
         _exit(without_userfaultfd());
     }
     int status = -1;

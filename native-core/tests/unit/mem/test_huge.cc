@@ -168,7 +168,7 @@ TEST_F(Pages, PoolsGrowToTheLimitOfLockedMemoryAndGoOnUnlockedWithOneLine)
         GTEST_SKIP() << "a sanitizer replaces mlock by nothing: run the release build";
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        alarm(120);
         _exit(grow_beyond_the_limit());
     }
     int status = -1;

@@ -168,7 +168,7 @@ TEST_F(UserMemory, AChildAfterForkIsRefusedAndLeavesTheParentsFileAlone)
     vbn_mem_t *user = make(buffer.data(), buffer.size(), RW);
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        alarm(120);
         _exit(child_of(bench, mem, user));
     }
     int status = -1;
