@@ -18,6 +18,7 @@ from shared import FULL, HERE, NO_HOST_LOCAL, ROOT, Shared, SparkTest, await_tru
 SHUFFLE = {"job": "tiny", "maps": 12, "pairs": 96000 if FULL else 12000, "size": 1000, "reducers": 12}
 SMALL = {**SHUFFLE, "pairs": 2000}
 REREAD = {**SMALL, "job": "reread"}
+ATTEMPTS = 5  # at a moment of a job that is over when somebody looks, as the scheduler may have it
 INVERTED = bytes(range(255, -1, -1))  # a table for bytes.translate
 
 
@@ -39,9 +40,12 @@ class Memory(SparkTest):
                 self.assertLessEqual(max(sizes), (32 << 20) + (1 << 20), "slabs, and a page of header each")
                 ours.stop()
                 self.assertGreater(ours.total("to disk"), 64 << 20)
+                told = []
                 for log in ours.executor_logs():
                     self.assertIn("at most 32 MiB in /dev/shm (spark.verbena.memory)", log)
-                    self.assertEqual(log.count("map outputs go to disk from now on"), 1, log)
+                    told.append(log.count("map outputs go to disk from now on"))
+                # Once by each that had more than fits; how many map tasks an executor gets is the scheduler's choice.
+                self.assertEqual(max(told), 1)
 
     @staticmethod
     def _watch(application, sizes, stop):
@@ -71,16 +75,19 @@ class Repaired(SparkTest):
         usual = self.right(self.ours, "killed", SHUFFLE)["tasks"]
         for number, (phase, outputs, delay) in enumerate((("map", 2, 0), ("fetch", 12, 0), ("reduce", 12, 0.2))):
             with self.subTest(phase):
-                before = self.ours.map_outputs()
-                victim = []
-                killer = threading.Thread(target=self._kill, args=(before, outputs, delay, victim))
-                killer.start()
-                answer = self.right(self.ours, "killed", SHUFFLE, seed=1 + number)
-                killer.join()
-                self.assertNotIn(victim[0], self.ours.executors())
-                self.assertGreater(answer["tasks"], usual, "some tasks ran again")
-                await_true(lambda: len(self.ours.executors()) == 2 and len(self.ours.slab_folders()) >= 1, 60,
-                           "a new executor")
+                self.assertTrue(any(self._lose(outputs, delay, 1 + number + 3 * attempt) > usual for attempt in range(ATTEMPTS)),
+                                "no task ran again")
+
+    def _lose(self, outputs, delay, seed):
+        """A job that loses an executor: how many tasks it took. The usual number when it had all that it needed before."""
+        victim = []
+        killer = threading.Thread(target=self._kill, args=(self.ours.map_outputs(), outputs, delay, victim))
+        killer.start()
+        answer = self.right(self.ours, "killed", SHUFFLE, seed)
+        killer.join()
+        self.assertNotIn(victim[0], self.ours.executors())
+        await_true(lambda: len(self.ours.executors()) == 2 and len(self.ours.slab_folders()) >= 1, 60, "a new executor")
+        return answer["tasks"]
 
     def _kill(self, before, outputs, delay, victim):
         """Kills an executor that has map outputs when so many new ones are published."""
@@ -140,11 +147,14 @@ class OneSided(SparkTest):
         ours = self.application({**NO_HOST_LOCAL, "spark.driver.extraClassPath": self.folder.name,
                                  "spark.executor.extraClassPath": self.folder.name,
                                  "spark.plugins": "WrongKey,org.verbena.spark.VerbenaPlugin"})
-        for seed in (0, 1):
+        for seed in range(20):  # until each has asked the other one for blocks, and told of what it counted
             self.assertEqual(self.right(ours, "key", SMALL, seed)["failed_tasks"], 0)
-        time.sleep(1)  # for the executors' last report
+            if seed > 0 and all("WARN Link: blocks of" in log for log in ours.executor_logs()):
+                break
         ours.stop()
-        self.assertGreater(ours.total("by Spark's transport"), 16 << 20)
+        self.assertGreater(ours.total("by Spark's transport"), 0)
+        for path in ("by shared-memory messages", "by TCP", "from mapped memory of neighbours"):
+            self.assertEqual(ours.total(path), 0, path)
         self.assertRegex(ours.driver_log(), r"wireup.auth_failed [1-9]")
         for log in ours.executor_logs():
             warned = re.findall(r"WARN Link: blocks of (executor \S+) at \S+ come by Spark's transport for now: (.*)",

@@ -64,7 +64,7 @@ class SmallTmpfs(SparkTest):
     def test_a_what_does_not_fit_goes_to_disk_and_memory_that_neighbours_cannot_see_comes_by_messages(self):
         ours, logs = self._run(SHUFFLE, {})
         self.assertGreater(ours.total("to disk"), 4 << 20)
-        self.assertGreater(ours.total("by shared-memory messages"), 16 << 20,
+        self.assertGreater(ours.total("by shared-memory messages"), 1 << 20,
                            "neighbours cannot map each other's memory")
         for log in logs:
             self.assertRegex(log, r"at most 60 MiB in /dev/shm \(what /dev/shm has free\)")
