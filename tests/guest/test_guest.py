@@ -107,16 +107,17 @@ class GuestTest(unittest.TestCase):
 
 
 class HiddenFolderTest(unittest.TestCase):
-    def test_a_working_folder_below_tmp_stays_visible(self):
+    def test_a_working_folder_below_tmp_stays_visible_and_another_one_does_not(self):
         shared.need_packages()
         here = os.getcwd()
-        with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, "file"), "w") as file:
-                file.write("seen")
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder, tempfile.TemporaryDirectory(dir="/tmp") as other:
+            for path in (folder, other):
+                with open(os.path.join(path, "file"), "w") as file:
+                    file.write("seen")
             try:
                 os.chdir(folder)
                 with vm.one() as guest:
-                    self.assertEqual(guest.run(f"cat {folder}/file; ls /tmp | wc -l").output, "seen1\n")
+                    self.assertEqual(guest.run(f"cat {folder}/file; test -e {other} || echo -n hidden").output, "seenhidden")
             finally:
                 os.chdir(here)
 
