@@ -135,6 +135,8 @@ void tcp_timer_expired(tcp_iface_t *iface)
             tcp_ep_retire(ep);
         else if (ep->state == TCP_CONNECTING)
             tcp_connect_expired(ep);
+        else if (!list_empty(&ep->untrusted))
+            tcp_listen_again(iface);
     }
     uint64_t next = UINT64_MAX;
     list_for_each(link, &iface->timed) {
@@ -152,7 +154,9 @@ static void leave_untrusted(tcp_ep_t *ep)
     if (list_empty(&ep->untrusted))
         return;
     list_remove(&ep->untrusted);
+    tcp_ep_clear_deadline(ep);
     ep->iface->untrusted_count--;
+    tcp_listen_again(ep->iface);
 }
 
 vbn_status_t tcp_trust(tl_ep_t *base)

@@ -11,7 +11,8 @@
 #include "tl/tcp/tcp_private.h"
 
 #define ACCEPTS_PER_PROGRESS 16
-#define BACKLOG 1024
+#define BACKLOG 4096 /* the kernel takes net.core.somaxconn of it: connections wait there while this side accepts none */
+#define EVICT_AFTER_NS UINT64_C(1000000000) /* an unauthenticated connection has at least so long to prove the key */
 #define KEEPALIVE_IDLE_S 30
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_PROBES 3
@@ -86,6 +87,7 @@ vbn_status_t tcp_listen_open(tcp_iface_t *iface)
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &iface->listen_fd};
     if (epoll_ctl(iface->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
         return err_sys(errno, "cannot watch the listening socket");
+    iface->listens = true;
     return VBN_OK;
 }
 
@@ -107,9 +109,40 @@ static bool refuse_one(tcp_iface_t *iface, int error)
     return fd >= 0;
 }
 
+static bool is_full(const tcp_iface_t *iface)
+{
+    return iface->untrusted_count >= (uint64_t)iface->params.settings->tl_tcp_max_unauthenticated;
+}
+
+static tcp_ep_t *oldest_untrusted(const tcp_iface_t *iface)
+{
+    return container_of(iface->untrusted.next, tcp_ep_t, untrusted);
+}
+
+static void watch_listener(tcp_iface_t *iface, bool wanted)
+{
+    struct epoll_event event = {.events = wanted ? EPOLLIN : 0, .data.ptr = &iface->listen_fd};
+    if (iface->listens != wanted && epoll_ctl(iface->epoll_fd, EPOLL_CTL_MOD, iface->listen_fd, &event) == 0)
+        iface->listens = wanted;
+}
+
+/* Whoever dials waits in the kernel's queue and not here, where it would cost another its connection: until one of the
+ * unauthenticated has proved the key, has ended, or has had its time. */
+static void stop_accepting(tcp_iface_t *iface)
+{
+    tcp_ep_t *oldest = oldest_untrusted(iface);
+    watch_listener(iface, false);
+    tcp_ep_set_deadline(oldest, oldest->target_due_ns);
+}
+
+void tcp_listen_again(tcp_iface_t *iface)
+{
+    watch_listener(iface, true);
+}
+
 static void drop_oldest_untrusted(tcp_iface_t *iface)
 {
-    tcp_ep_t *oldest = container_of(iface->untrusted.next, tcp_ep_t, untrusted);
+    tcp_ep_t *oldest = oldest_untrusted(iface);
     LOG_WARN(iface->params.log, "tcp closes the oldest of %u unauthenticated connections (tl.tcp.max_unauthenticated)",
              iface->untrusted_count);
     tcp_ep_fail(oldest, VBN_ERR_LIMIT, "more than tl.tcp.max_unauthenticated=%lld connections wait for authentication",
@@ -118,7 +151,7 @@ static void drop_oldest_untrusted(tcp_iface_t *iface)
 
 static void adopt(tcp_iface_t *iface, int fd, const struct sockaddr_storage *from)
 {
-    if (iface->untrusted_count >= (uint64_t)iface->params.settings->tl_tcp_max_unauthenticated)
+    if (is_full(iface))
         drop_oldest_untrusted(iface);
     tcp_ep_t *ep = tcp_ep_new(iface, TCP_OPENING);
     if (!ep) {
@@ -127,6 +160,7 @@ static void adopt(tcp_iface_t *iface, int fd, const struct sockaddr_storage *fro
         return;
     }
     ep->fd = fd;
+    ep->target_due_ns = os_now_ns() + EVICT_AFTER_NS;
     (void)tcp_ip_from_sockaddr((const struct sockaddr *)from, &ep->peer_ip, &ep->peer_port);
     tcp_socket_options(iface, fd);
     if (tcp_ep_secure(ep, false) != VBN_OK || tcp_ep_watch(ep) != VBN_OK) {
@@ -145,6 +179,10 @@ unsigned tcp_listen_accept(tcp_iface_t *iface)
     for (int i = 0; i < ACCEPTS_PER_PROGRESS; i++) {
         struct sockaddr_storage from = {0};
         socklen_t length = sizeof(from);
+        if (is_full(iface) && os_now_ns() < oldest_untrusted(iface)->target_due_ns) {
+            stop_accepting(iface);
+            break;
+        }
         int fd = accept4(iface->listen_fd, (struct sockaddr *)&from, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             adopt(iface, fd, &from);

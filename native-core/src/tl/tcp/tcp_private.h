@@ -117,7 +117,7 @@ typedef struct tcp_ep {
 
     tcp_address_t *targets; /* while connecting, owned */
     uint32_t target;
-    uint64_t target_due_ns; /* end of the whole attempt */
+    uint64_t target_due_ns; /* end of the whole attempt; accepted: from then on it makes room for others */
     tcp_ip_t peer_ip;
     uint16_t peer_port;
 } tcp_ep_t;
@@ -135,6 +135,7 @@ struct tcp_iface {
     int timer_fd;   /* armed for the nearest deadline of `timed` */
     int reserve_fd; /* given up for a moment to refuse connections when descriptors are exhausted */
     bool limit_logged;
+    bool listens; /* connections are accepted: the limit of unauthenticated ones is not reached */
     struct tcp_ep *hot; /* read without asking epoll first: it brought packets within the last few turns; NULL = none */
     uint32_t hot_turns; /* since hot brought something */
     uint32_t unlooked;  /* turns since the last look at epoll */
@@ -173,6 +174,7 @@ static inline bool tcp_ep_is_open(const tcp_ep_t *ep)
 /* tcp_listen.c */
 vbn_status_t tcp_listen_open(tcp_iface_t *iface);
 unsigned tcp_listen_accept(tcp_iface_t *iface); /* returns connections accepted or refused */
+void tcp_listen_again(tcp_iface_t *iface); /* there may be room for an unauthenticated connection */
 void tcp_socket_options(const tcp_iface_t *iface, int fd);
 
 /* tcp_connect.c */

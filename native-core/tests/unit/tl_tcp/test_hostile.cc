@@ -141,6 +141,53 @@ TEST(TcpHostile, the_oldest_of_too_many_strangers_is_closed)
         close(fd);
 }
 
+// The age is taken from before the dial, so it is never less than the real one, however late this process gets to run.
+TEST(TcpHostile, a_stranger_is_left_a_second_while_others_wait_in_the_queue)
+{
+    using Clock = std::chrono::steady_clock;
+    constexpr size_t kDialled = 100;
+    Node b;
+    std::vector<int> fds;
+    std::vector<Clock::time_point> since;
+    for (size_t i = 0; i < kDialled; i++) {
+        since.push_back(Clock::now());
+        fds.push_back(raw_connect(b));
+    }
+    std::vector<bool> closed(kDialled, false);
+    size_t gone = 0;
+    ASSERT_TRUE(drive({&b}, [&] {
+        for (size_t i = 0; i < kDialled; i++) {
+            if (closed[i] || !closed_by_peer(fds[i]))
+                continue;
+            closed[i] = true;
+            gone++;
+            EXPECT_GE(Clock::now() - since[i], std::chrono::seconds(1)) << i;
+        }
+        return b.accepted.size() == kDialled && gone >= kDialled - 64;
+    }));
+    EXPECT_EQ(kDialled - 64, gone); // as many as had to wait
+    for (int fd : fds)
+        close(fd);
+}
+
+TEST(TcpHostile, who_waits_comes_in_when_another_has_proved_the_key_or_has_gone)
+{
+    Node b({"tl.tcp.max_unauthenticated", "2"});
+    std::vector<int> fds;
+    for (int i = 0; i < 20; i++)
+        fds.push_back(raw_connect(b));
+    for (size_t i = 0; i < fds.size(); i++) {
+        ASSERT_TRUE(drive({&b}, [&] { return b.accepted.size() > i; }));
+        if (i % 2 == 0)
+            write_all(fds[i], frame("hello"));
+        else
+            close(fds[i]);
+        ASSERT_TRUE(drive({&b}, [&] { return b.eps[b.accepted[i]].ready || b.eps[b.accepted[i]].failed; }));
+    }
+    for (size_t i = 0; i < fds.size(); i += 2)
+        close(fds[i]);
+}
+
 TEST(TcpHostile, a_stranger_costs_at_most_4_kib)
 {
     printf("an untrusted connection takes at most %zu bytes\n", harness_untrusted_bytes());
