@@ -2,14 +2,13 @@
  * link_arq.c - the sender's side of reliability in software: what is in flight and when it counts as lost; how long it
  * waits and how much may be in flight is link_pace.h's. A packet is lost when several that the same lane took later have
  * arrived (as many more than DUP_THRESHOLD as were seen to overtake) and at the time-out.
- * Over a connection nothing is lost while it lives: there a time-out only asks for a sign of life. Window and times are
- * the peer's; which of its lanes takes a packet is link_rails.c's.
+ * Over a connection nothing is lost while it lives. Window and times are the peer's; which of its lanes takes a packet is
+ * link_rails.c's, what a peer's silence means link_life.c's.
  *
  * One timer per peer serves retransmission, delayed acks and keep-alive: it is armed for the nearest of them, never
  * moved later, and looks again when it fires. */
 #include "link/link_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +16,9 @@
 #include "link/link_pace.h"
 
 #define NS_PER_US UINT64_C(1000)
-#define NS_PER_MS UINT64_C(1000000)
 #define DUP_THRESHOLD 3u
 #define OVERTAKING_MAX 128
 #define BULK_ASK 4u /* every such bulk packet asks for its ACK; half of proto.stream_depth */
-#define PROBES_MIN 3u /* unanswered ones before a silent peer may count as lost */
 #define SILENT_MAX 6u /* time-outs in a row after which a lane is given up for the others */
 
 /* ----------------------------------------------------------------------------------------------- times */
@@ -35,7 +32,7 @@ static uint32_t to_us(uint64_t now_ns)
 
 void link_arq_wake_at(link_arq_t *arq, uint64_t due_ns)
 {
-    if (arq->timer_ns != 0 && arq->timer_ns <= due_ns)
+    if (due_ns == LINK_NEVER || (arq->timer_ns != 0 && arq->timer_ns <= due_ns))
         return;
     uint64_t now = link_now_ns(arq->peer->engine);
     arq->timer_ns = due_ns > now ? due_ns : now + 1;
@@ -44,12 +41,9 @@ void link_arq_wake_at(link_arq_t *arq, uint64_t due_ns)
 
 static uint64_t next_look(const link_arq_t *arq)
 {
-    const vbn_peer_t *peer = arq->peer;
     if (arq->resume_until_ns != 0)
         return link_resume_next(arq);
-    uint64_t due = arq->rto_from_ns + link_pace_rto_us(arq) * NS_PER_US;
-    if (peer->tx_acked == peer->tx_next && arq->probes == 0)
-        due = arq->heard_ns + peer->engine->params.settings->link_keepalive;
+    uint64_t due = link_life_next(arq);
     return arq->ack_due_ns != 0 && arq->ack_due_ns < due ? arq->ack_due_ns : due;
 }
 
@@ -364,21 +358,6 @@ void link_arq_tx_done(link_node_t *node)
 
 /* --------------------------------------------------------------------------------------------- time-outs */
 
-static bool given_up(vbn_peer_t *peer, uint64_t now)
-{
-    link_arq_t *arq = peer->arq;
-    uint64_t limit = peer->engine->params.settings->link_peer_timeout;
-    char text[256];
-    if (arq->probes < PROBES_MIN || now - arq->heard_ns < limit)
-        return false;
-    snprintf(text, sizeof(text), "no answer over %s for %llu ms (link.peer_timeout=%llu ms), %u packets not acknowledged",
-             peer->engine->transports[peer->transport].name,
-             (unsigned long long)((now - arq->heard_ns) / NS_PER_MS), (unsigned long long)(limit / NS_PER_MS),
-             peer->tx_next - peer->tx_acked);
-    link_peer_broke(peer, VBN_ERR_PEER_LOST, text);
-    return true;
-}
-
 /* Nothing arrived for a time-out: what datagram lanes took is lost. */
 static void all_lost(vbn_peer_t *peer)
 {
@@ -395,13 +374,11 @@ static void all_lost(vbn_peer_t *peer)
 /* Lanes over which nothing arrives while others work are given up. */
 static void leave_silent(vbn_peer_t *peer)
 {
-    uint64_t limit_us = peer->engine->params.settings->link_peer_timeout / NS_PER_US;
-    uint32_t now_us = to_us(link_now_ns(peer->engine));
     if (peer->lane->next == NULL)
         return;
     list_for_each(link, &peer->inflight) {
         link_node_t *node = container_of(link, link_node_t, link);
-        if (is_under_way(node) && !node->resend.lane->datagram && now_us - node->resend.sent_us > limit_us)
+        if (is_under_way(node) && !node->resend.lane->datagram && link_life_missed(peer->arq, node->resend.sent_us))
             node->resend.lane->silent = SILENT_MAX;
     }
     for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next) {
@@ -415,18 +392,14 @@ static void leave_silent(vbn_peer_t *peer)
 static void look(vbn_peer_t *peer, uint64_t now)
 {
     link_arq_t *arq = peer->arq;
-    bool waiting = peer->tx_acked != peer->tx_next;
     if (arq->ack_due_ns != 0 && now >= arq->ack_due_ns)
         link_send_ack(peer, 0);
-    if (waiting || arq->probes > 0) {
-        if (now < arq->rto_from_ns + link_pace_rto_us(arq) * NS_PER_US)
-            return;
-    } else if (now < arq->heard_ns + peer->engine->params.settings->link_keepalive) {
+    if (now < link_life_next(arq))
         return;
-    }
-    arq->probes = (uint16_t)(arq->probes + (arq->probes < UINT16_MAX));
-    arq->rto_from_ns = now;
-    bool again = waiting && (arq->pipe > 0 || arq->lost > 0);
+    bool waiting = peer->tx_acked != peer->tx_next;
+    bool again = waiting && (arq->pipe > 0 || arq->lost > 0) && !link_life_naps(arq);
+    if (!link_life_count(arq, now))
+        return;
     if (again)
         all_lost(peer);
     if (waiting)
@@ -435,10 +408,8 @@ static void look(vbn_peer_t *peer, uint64_t now)
         return;
     if (again)
         link_arq_push(peer);
-    else if (arq->probes > 1 && peer->lane->next != NULL)
-        link_rails_ask(peer);
     else
-        link_send_ack(peer, LINK_FLAG_ACK_NOW);
+        link_life_ask(peer);
 }
 
 static void on_timer(wheel_timer_t *timer)
@@ -449,7 +420,7 @@ static void on_timer(wheel_timer_t *timer)
     arq->timer_ns = 0;
     if (arq->resume_until_ns != 0)
         link_resume_look(peer, now);
-    else if (!given_up(peer, now))
+    else if (!link_life_lost(peer, now))
         look(peer, now);
     if (peer->arq != NULL)
         link_arq_wake_at(arq, next_look(arq));
@@ -491,8 +462,8 @@ void link_arq_restart(vbn_peer_t *peer, uint32_t ack)
 {
     link_arq_t *arq = peer->arq;
     link_pace_start(arq);
-    arq->probes = 0;
-    arq->heard_ns = arq->rto_from_ns = link_now_ns(peer->engine);
+    link_life_start(arq);
+    arq->rto_from_ns = arq->heard_ns;
     /* No times are learnt from packets of the lane before. */
     list_for_each(link, &peer->inflight) container_of(link, link_node_t, link)->resend.times = 1;
     link_arq_acked(peer, ack, NULL, 0);
@@ -512,7 +483,7 @@ vbn_status_t link_arq_open(vbn_peer_t *peer, uint64_t session)
     arq->bulk_bytes = arq->packet_max / 2 < LINK_BULK_BYTES ? arq->packet_max / 2 : LINK_BULK_BYTES;
     arq->promote_at = (uint32_t)peer->engine->params.settings->link_promote_after;
     link_pace_start(arq);
-    arq->heard_ns = link_now_ns(peer->engine);
+    link_life_start(arq);
     list_init(&arq->parked);
     wheel_timer_init(&arq->timer, on_timer);
     peer->arq = arq;

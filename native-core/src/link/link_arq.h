@@ -53,6 +53,8 @@ typedef struct link_arq {
     uint64_t rto_from_ns; /* the retransmission timer runs from here */
     uint64_t ack_due_ns; /* 0: no ack is owed */
     uint64_t heard_ns;   /* last packet from the peer */
+    uint64_t alive_ns;   /* last sign of life that its program had no part in */
+    uint64_t awake_ns;   /* since then it has been heard again and again */
     link_lane_t *heard_over; /* NULL: that lane is gone */
     uint64_t session;         /* the first WELCOME's epoch: tells this connection from earlier and later ones */
     uint64_t resume_until_ns; /* 0: not resuming */
@@ -63,7 +65,8 @@ typedef struct link_arq {
     uint32_t pipe, lost;
     uint32_t overtaking; /* most packets that one sent later by so many arrived before */
     uint32_t recover; /* one loss event until this is acknowledged */
-    uint16_t probes;  /* time-outs and keep-alives since the peer was heard */
+    uint16_t probes;    /* time-outs and keep-alives since the peer was heard */
+    uint16_t questions; /* of them, those since its last sign of life */
     uint32_t resume_ack; /* what the peer has, as its PROOF or WELCOME said */
     uint32_t packet_max; /* of the first lane's transport */
     uint32_t bulk_bytes; /* payloads from here on are spread over the peer's lanes */
@@ -76,6 +79,7 @@ typedef struct link_arq {
     bool recovering;
     bool close_sent;
     bool told; /* the other side has ended the peer itself */
+    bool naps; /* the process answers, the program was not heard since */
 } link_arq_t;
 
 /* link_arq.c: the sender's side. */
@@ -101,6 +105,25 @@ void link_arq_say_close(vbn_peer_t *peer);
 void link_arq_tx_done(link_node_t *node);
 /* Arms the timer if `due_ns` is before what it is armed for. */
 void link_arq_wake_at(link_arq_t *arq, uint64_t due_ns);
+
+/* link_life.c: what silence means. */
+
+#define LINK_NEVER UINT64_MAX /* a time */
+
+void link_life_start(link_arq_t *arq);    /* as if the peer had just been heard */
+void link_life_heard(link_lane_t *lane);  /* a packet of the proved peer has come */
+void link_life_alive(link_lane_t *lane);  /* its process says that it lives */
+bool link_life_naps(const link_arq_t *arq);
+/* When the next question is due if nothing comes. */
+uint64_t link_life_next(const link_arq_t *arq);
+/* One is: counts it, asks process or device. false: the program need not be asked. */
+bool link_life_count(link_arq_t *arq, uint64_t now);
+void link_life_ask(vbn_peer_t *peer); /* asks the program for an ACK */
+/* true: the peer is dead; it has ended, or resumes. */
+bool link_life_lost(vbn_peer_t *peer, uint64_t now);
+/* Whether a packet, sent over a connection and not acknowledged, is one that the peer would have if that worked: its program
+ * has been answering for link.peer_timeout since. */
+bool link_life_missed(const link_arq_t *arq, uint32_t sent_us);
 
 /* link_datagram.c: the receiver's side. */
 

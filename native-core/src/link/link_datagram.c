@@ -247,9 +247,7 @@ static void rx_proved(link_lane_t *lane, const link_header_t *header, const uint
     bool new_room = lane->welcome != NULL;
     free(lane->welcome);
     lane->welcome = NULL;
-    peer->arq->heard_ns = link_now_ns(lane->engine);
-    peer->arq->heard_over = lane;
-    peer->arq->probes = 0;
+    link_life_heard(lane);
     if (header->type == LINK_CLOSE && (header->flags & LINK_FLAG_AT_ONCE) != 0) {
         peer->arq->told = true;
         link_peer_end(peer, VBN_ERR_PEER_LOST, "the peer closed the connection", false);

@@ -191,6 +191,13 @@ static void on_ep_error(tl_ep_t *ep, vbn_status_t status, const char *text)
     link_lane_broke(lane, status, text != NULL ? text : "the connection broke");
 }
 
+static void on_alive(tl_ep_t *ep)
+{
+    link_lane_t *lane = ep->owner;
+    if (lane->peer != NULL && lane->peer->arq != NULL && lane->hs == NULL)
+        link_life_alive(lane);
+}
+
 static void on_accepted(void *arg, tl_ep_t *ep)
 {
     link_engine_t *engine = arg;
@@ -223,5 +230,5 @@ void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine)
 {
     *upcalls = (tl_upcalls_t){.arg = engine, .accepted = on_accepted, .ready = on_ready, .rx = on_rx, .sink = on_sink,
                               .tx_done = on_tx_done, .tx_ready = on_tx_ready, .access_done = link_native_done,
-                              .ep_error = on_ep_error, .group_rx = link_group_rx};
+                              .alive = on_alive, .ep_error = on_ep_error, .group_rx = link_group_rx};
 }

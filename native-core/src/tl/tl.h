@@ -81,6 +81,7 @@ typedef struct tl_upcalls {
     void (*tx_ready)(tl_ep_t *ep); /* after send() said VBN_BUSY: room again */
     /* What access() took is done: read, or visible at the peer. After ep_error none comes: the link takes them back. */
     void (*access_done)(tl_ep_t *ep, void *cookie);
+    void (*alive)(tl_ep_t *ep); /* the peer's process has answered probe() */
     void (*ep_error)(tl_ep_t *ep, vbn_status_t status, const char *text);
     /* What another worker, of that uid, sent to a group joined here; may come twice, late or not at all. leave() may be called
      * inside. */
@@ -174,6 +175,10 @@ struct tl_ops {
      * cookie != NULL; with NULL the transport copies what it cannot send at once). VBN_BUSY: not taken, tx_ready will
      * come. < 0: endpoint failed, ep_error follows from progress. */
     vbn_status_t (*send)(tl_ep_t *ep, const tl_packet_t *packet);
+    /* Optional, of READY endpoints: asks for a sign of life that the peer's program has no part in. Datagrams: its process
+     * answers, the upcall alive() tells; with nobody there none comes. Connections: its device answers or the endpoint
+     * fails; NULL where they see to that by themselves. Costs at most a small packet, which may be lost. */
+    void (*probe)(tl_ep_t *ep);
     /* TL_CAP_MAP only: maps the memory of a peer's key; func runs from progress or at once. */
     vbn_status_t (*import)(tl_ep_t *ep, const mem_key_info_t *info, tl_import_func_t func, void *arg);
     /* Optional, the three together. direct: false when there is nothing past the packets. After disconnect() no helper of

@@ -20,6 +20,7 @@ typedef struct member {
     list_link_t sends;
     uint64_t received, wrong, done, failed, pending, lost;
     char lost_text[256];
+    bool computes;
 } member_t;
 
 struct crowd {
@@ -310,10 +311,16 @@ void crowd_scribble(crowd_t *crowd)
         }
 }
 
+void crowd_compute(crowd_t *crowd, unsigned engine, bool computes)
+{
+    crowd->members[engine].computes = computes;
+}
+
 void crowd_turn(crowd_t *crowd)
 {
     for (unsigned i = 0; i < crowd->count; i++)
-        link_engine_progress(crowd->members[i].engine);
+        if (!crowd->members[i].computes)
+            link_engine_progress(crowd->members[i].engine);
 }
 
 void crowd_run(crowd_t *crowd, uint64_t milliseconds)
@@ -330,6 +337,8 @@ void crowd_run(crowd_t *crowd, uint64_t milliseconds)
         uint64_t limit = end;
         for (unsigned i = 0; i < crowd->count; i++) {
             link_engine_t *engine = crowd->members[i].engine;
+            if (crowd->members[i].computes)
+                continue;
             events += link_engine_progress(engine);
             int next_ms = wheel_next_ms(&engine->wheel);
             uint64_t due = (engine->wheel.now_ms + (uint64_t)(next_ms + 1)) * NS_PER_MS;

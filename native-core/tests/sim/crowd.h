@@ -52,6 +52,8 @@ void crowd_promote(crowd_t *crowd, unsigned from, unsigned to);
 void crowd_drop_lane(crowd_t *crowd, unsigned from, unsigned to, unsigned net);
 /* Fills the memory of pending sends with another byte, as a caller does who reuses it too early. */
 void crowd_scribble(crowd_t *crowd);
+/* The engine's program calls nothing until told otherwise: no progress is made there, its process lives. */
+void crowd_compute(crowd_t *crowd, unsigned engine, bool computes);
 /* Lets virtual time pass. */
 void crowd_run(crowd_t *crowd, uint64_t milliseconds);
 /* One turn of every engine, no time. */

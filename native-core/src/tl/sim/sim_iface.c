@@ -262,6 +262,20 @@ static vbn_status_t sim_send(tl_ep_t *tl_ep, const tl_packet_t *packet)
     return packet->cookie != NULL ? VBN_INPROGRESS : VBN_OK;
 }
 
+/* Over a reliable fabric connections see to it by themselves. */
+static void sim_probe(tl_ep_t *tl_ep)
+{
+    sim_ep_t *ep = (sim_ep_t *)tl_ep;
+    sim_iface_t *iface = (sim_iface_t *)tl_ep->iface;
+    if ((iface->caps.flags & TL_CAP_RELIABLE) != 0 || ep->failed != FAILED_NOT || ep->remote_ep == 0)
+        return;
+    sim_packet_t *packet = sim_packet_new(iface->net, ep, 0, 0);
+    if (packet == NULL)
+        return;
+    packet->kind = SIM_ASK;
+    sim_net_launch(iface->net, ep, packet);
+}
+
 static void launch_first(sim_iface_t *iface, sim_ep_t *ep)
 {
     sim_packet_t *packet = container_of(list_pop(&ep->tx), sim_packet_t, link);
@@ -343,6 +357,8 @@ static void deliver(sim_iface_t *iface, sim_packet_t *packet)
         if (packet->kind == SIM_DATA)
             iface->params.upcalls.rx(&ep->super, packet->bytes, packet->header_bytes,
                                      packet->bytes + sim_payload_at(packet->header_bytes), packet->payload_bytes);
+        else if (packet->kind == SIM_ALIVE)
+            iface->params.upcalls.alive(&ep->super);
         else
             sim_ep_fail(ep, packet->kind == SIM_FIN ? FAILED_CLOSED : FAILED_BROKEN);
     }
@@ -416,7 +432,7 @@ static int sim_event_fd(const tl_iface_t *iface)
     {                                                                                                                  \
         .name = label, .open = opener, .close = sim_close, .caps = sim_caps, .address = sim_address,                   \
         .reachable = sim_reachable, .progress = sim_progress, .arm = sim_arm, .event_fd = sim_event_fd,                \
-        .connect = sim_connect, .trust = sim_trust, .disconnect = sim_disconnect, .send = sim_send                     \
+        .connect = sim_connect, .trust = sim_trust, .disconnect = sim_disconnect, .send = sim_send, .probe = sim_probe                 \
     }
 
 const tl_ops_t tl_sim_ops = SIM_OPS("sim", open_first);

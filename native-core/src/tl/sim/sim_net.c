@@ -270,6 +270,18 @@ static void bounce(sim_net_t *net, const sim_packet_t *packet)
         sim_ep_fail(ep, FAILED_GONE);
 }
 
+/* The process answers by itself, if it has that endpoint. */
+static void answer(sim_net_t *net, sim_iface_t *iface, sim_packet_t *packet)
+{
+    sim_ep_t *ep = map_get(&iface->by_id, packet->to_ep);
+    sim_packet_t *word = ep != NULL && ep->remote_ep == packet->from_ep ? sim_packet_new(net, ep, 0, 0) : NULL;
+    sim_packet_free(net, packet);
+    if (word == NULL)
+        return;
+    word->kind = SIM_ALIVE;
+    sim_net_launch(net, ep, word);
+}
+
 /* Into the receiver's inbox. */
 static void arrive(sim_net_t *net, sim_packet_t *packet)
 {
@@ -283,8 +295,14 @@ static void arrive(sim_net_t *net, sim_packet_t *packet)
     if (iface == NULL)
         bounce(net, packet);
     bool wake = packet->kind == SIM_WAKE;
-    if (iface == NULL || (datagram && !wake && (is_cut(net, packet) || (most > 0 && iface->inbox_count >= most)))) {
+    bool asks = packet->kind == SIM_ASK; /* there is room for it, as there is for those who listen for nothing else */
+    bool no_room = !asks && most > 0 && iface != NULL && iface->inbox_count >= most;
+    if (iface == NULL || (datagram && !wake && (is_cut(net, packet) || no_room))) {
         sim_packet_free(net, packet);
+        return;
+    }
+    if (asks) {
+        answer(net, iface, packet);
         return;
     }
     list_append(&iface->inbox, &packet->link);

@@ -12,7 +12,8 @@
 #include "base/map.h"
 #include "tl/sim/sim.h"
 
-typedef enum sim_kind { SIM_DATA, SIM_FIN, SIM_BROKEN, SIM_WAKE } sim_kind_t; /* WAKE: to the sender itself, see due_ns */
+/* WAKE: to the sender itself, see due_ns. ASK is answered by ALIVE without the receiver's progress. */
+typedef enum sim_kind { SIM_DATA, SIM_FIN, SIM_BROKEN, SIM_WAKE, SIM_ASK, SIM_ALIVE } sim_kind_t;
 
 typedef struct sim_packet {
     list_link_t link; /* in an endpoint's tx, an inbox or net->held */
