@@ -279,9 +279,10 @@ typedef struct vbn_tag_info {
 #define VBN_TAG_SYNC 1u /* complete only when a receive has taken the message */
 
 /* Sends the concatenation of iov[0..count-1] with a tag. flags: VBN_TAG_SYNC, VBN_SEND_*. What vbn_am_send would send whole
- * travels at once, into a room of 1 MiB that the receiver keeps for each peer's messages that wait (a message counts 128 bytes more than it has); larger
- * ones, and all while that room is full, are announced, and complete when a receive has fetched them. iov and its memory
- * stay untouched until completion. Errors: VBN_ERR_INVALID, VBN_ERR_PEER_LOST, VBN_ERR_LIMIT (proto.max_incoming announced
+ * travels at once while the sender has credit at the receiver. A message takes its length and 320 bytes of it; what receives
+ * take comes back. A peer begins with 4,416 bytes, and the receiver gives it up to 1 MiB, out of one budget for all its peers
+ * (proto.tag_unexpected). Larger messages, and those without credit, are announced, and complete when a receive has fetched
+ * them. iov and its memory stay untouched until completion. Errors: VBN_ERR_INVALID, VBN_ERR_PEER_LOST, VBN_ERR_LIMIT (proto.max_incoming announced
  * messages wait at the peer already). */
 VBN_API vbn_status_t vbn_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
                                   vbn_op_t *op);

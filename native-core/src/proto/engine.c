@@ -18,6 +18,7 @@ void proto_peer_init(const vbn_peer_t *peer, proto_peer_t *p)
     list_init(&p->tagged);
     p->peer = (vbn_peer_t *)peer; /* callers may only look at it; the peer itself never is constant */
     list_append(&proto_engine_of(peer)->peers, &p->link);
+    tag_peer_up(proto_engine_of(peer), p);
     p->initialised = true;
 }
 
@@ -323,6 +324,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     engine->short_end = 0; /* the first operation is timed */
     engine->stream_depth = (uint32_t)params->settings->proto_stream_depth;
     engine->max_incoming = (uint32_t)params->settings->proto_max_incoming;
+    engine->tag_budget = params->settings->proto_tag_unexpected;
     handle_table_init(&engine->ops, PROTO_MAX_OPS);
     mpool_init(&engine->segments, sizeof(proto_segment_t), 64, 0);
     mpool_init(&engine->get_streams, sizeof(proto_get_stream_t), 64, 0);

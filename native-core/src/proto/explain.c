@@ -120,7 +120,8 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
     if (size <= limit) {
         add(text, "goes whole in one packet (up to %llu bytes: %s)", (unsigned long long)limit, why);
         if (tagged)
-            add(text, "; announced while %u bytes sent before have no receive", PROTO_TAG_CREDIT);
+            add(text, "; announced when the receiver has given no credit for it (proto.tag_unexpected there), now %u bytes",
+                proto_peer_of(peer)->tag_credit);
     } else {
         add(text, "is announced and pulled by the receiver ");
         if (engine->packing && limits->packing_pays)

@@ -193,9 +193,10 @@ typedef struct proto_peer {
     bool no_direct;        /* direct.c or fetch.c failed once: packets */
     uint32_t unsent;       /* puts and atomics not wholly handed to the link; all of one epoch */
     uint32_t unsent_epoch; /* that epoch */
-    uint64_t tag_sent;     /* of PROTO_TAG_CREDIT at the peer, in use by us */
-    uint64_t tag_held;     /* of PROTO_TAG_CREDIT here, in use by the peer */
-    uint64_t tag_taken;    /* part of tag_held that is free but not given back yet */
+    uint32_t tag_credit;   /* bytes of whole tagged messages that we may still send */
+    uint32_t tag_open;     /* the same of the peer, when all that it sent has arrived and all that we gave */
+    uint32_t tag_taken;    /* of its messages that receives have taken: not given back yet */
+    uint32_t tag_extra;    /* of all its credit (open, taken, or in messages that wait): beyond PROTO_TAG_FIRST */
     bool releasing;        /* fence_release runs */
     bool initialised;
     bool down;
@@ -226,7 +227,7 @@ struct vbn_am_remote {
     proto_place_t place;
 };
 
-#define TAG_SMALL_BYTES 256u
+#define TAG_SMALL_BYTES 120u /* with the rest four cache lines */
 _Static_assert(sizeof(proto_place_t) <= TAG_SMALL_BYTES, "announced messages keep it in place of data");
 
 /* A tagged message that no receive has taken yet. Kept in engine->tags, or given out by a probe. */
@@ -336,7 +337,10 @@ struct proto_engine {
     mpool_t tag_messages;
     list_link_t tag_probed; /* vbn_tag_message.all */
     list_link_t receives;   /* proto_op_t.link, from any source */
-    uint64_t orphan_bytes;
+    uint64_t tag_budget;   /* proto.tag_unexpected */
+    uint64_t tag_extra;    /* sum of the peers' */
+    uint64_t orphan_bytes; /* cost of whole messages whose senders are gone */
+    uint32_t peer_count;   /* in peers */
     bool closing;
     list_link_t peers; /* proto_peer_t.link, all that are not down */
     list_link_t active;
@@ -509,8 +513,20 @@ bool fetch_begin(proto_op_t *op, const proto_place_t *place);
 /* Gets the data of an announced message, one way or the other. The op is set up, but for its state. */
 vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned stages);
 
-/* ---- tag_send.c, tag_recv.c */
+/* ---- tag_credit.c */
+void tag_peer_up(proto_engine_t *engine, proto_peer_t *p);
+void tag_credit_end(proto_engine_t *engine, proto_peer_t *p); /* the peer is down */
+/* Messages of a lost peer that cost so much more may wait for their receives. */
+bool tag_may_stay(const proto_engine_t *engine, uint64_t bytes);
+/* A whole message of so many bytes has come; false: the peer had no credit for it, and is blamed. */
+bool tag_credit_use(proto_engine_t *engine, vbn_peer_t *peer, uint32_t bytes);
+/* A receive has taken it. */
+void tag_credit_taken(vbn_peer_t *peer, uint64_t bytes);
+/* The peer announced a message for want of credit. */
+void tag_credit_starved(vbn_peer_t *peer);
 void tag_rx_credit(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+
+/* ---- tag_recv.c */
 void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
                     uint32_t payload_bytes);
 void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);

@@ -179,7 +179,8 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
     bool no_code = h->type == PROTO_PULL || h->type == PROTO_DATA || h->type == PROTO_GET ||
                    (h->type >= PROTO_TAG && h->type != PROTO_PUT_BLOCKS && h->type != PROTO_DATA_STAGED &&
                     h->type != PROTO_RTS_AT && h->type != PROTO_HELPED && h->type != PROTO_RTS_DEVICE);
-    if (no_code && h->code != 0)
+    bool announces_tag = h->type == PROTO_TAG_RTS || h->type == PROTO_TAG_RTS_AT || h->type == PROTO_TAG_RTS_DEVICE;
+    if (no_code && h->code > (announces_tag ? PROTO_TAG_STARVED : 0u))
         return bad("reserved code");
     if (h->type != PROTO_STATUS && h->last != 0)
         return bad("reserved field");

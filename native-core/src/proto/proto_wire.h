@@ -2,7 +2,8 @@
  * proto_wire.h - headers of the protocol layer. Pure functions, no state; any thread. Little endian.
  *
  *   offset 0  u8  type
- *          1  u8  code      AM, RTS, RTS_AT, RTS_DEVICE: id; STATUS, HELPED: -vbn_status; PUT, PUT_BLOCKS: PROTO_PUT_* flags;
+ *          1  u8  code      AM, RTS, RTS_AT, RTS_DEVICE: id; TAG_RTS, TAG_RTS_AT, TAG_RTS_DEVICE: PROTO_TAG_STARVED or 0;
+ *                           STATUS, HELPED: -vbn_status; PUT, PUT_BLOCKS: PROTO_PUT_* flags;
  *                           PUT_SIGNAL: vbn_atomic_kind_t; ATOMIC: vbn_atomic_kind_t and PROTO_ATOMIC_* flags;
  *                           DATA_STAGED: stage_form_t; else 0
  *          2  u16 user      of those: bytes of the user's header at the end; else 0
@@ -21,7 +22,7 @@
  *   PUT_SIGNAL  as PUT, then signal_key, signal_offset, signal_value         last segment of a put, then update a word
  *   TAG      op, tag; payload = the data                                     whole tagged message; op 0: no answer wanted
  *   TAG_RTS  op, length, tag                                                 tagged message announced; op = sender's handle
- *   TAG_CREDIT_BACK  length                                                  room for this much of TAG is free again
+ *   TAG_CREDIT_BACK  length                                                  this much more of TAG may be sent
  *   PUT_BLOCKS, GET_BLOCKS  as PUT, GET, then block, stride                  blocks at this distance from each other
  *   DATA_STAGED  op, offset, length, check; payload = the chunk's form       segment of `length` plain bytes; check: their
  *                                                                            CRC-32C when that is a stage, else 0
@@ -88,10 +89,13 @@ typedef enum proto_type {
 #define PROTO_ATOMIC_WIDE 8u  /* 64 bits, else 32 */
 #define PROTO_ATOMIC_FETCH 16u
 
-/* Whole tagged messages that a peer may have unreceived at a worker: sum of their lengths and COST each. */
-#define PROTO_TAG_CREDIT (1u << 20)
-#define PROTO_TAG_COST 128u
+/* Credit for whole tagged messages, in bytes: each costs its length and COST, which is about what keeping it takes besides. A
+ * peer may send FIRST at once (a message of 4 KiB), then what TAG_CREDIT_BACK gives; see tag_credit.c. */
+#define PROTO_TAG_COST 320u
+#define PROTO_TAG_FIRST (4096u + PROTO_TAG_COST)
+#define PROTO_TAG_MOST (1u << 20)       /* credit that a peer has at a time, at most */
 #define PROTO_TAG_WHOLE_MAX (64u << 10) /* longest whole message */
+#define PROTO_TAG_STARVED 1u            /* of an announcement: with more credit the message would have come whole */
 
 #define PROTO_PREFIX_BYTES 8u
 #define PROTO_HEADER_MAX 80u /* without the user's header */

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tag_recv.c - tagged messages, receiver's side: receives that wait, messages that wait, probing, cancelling.
  *
- * A peer may have PROTO_TAG_CREDIT bytes of whole messages (their lengths and PROTO_TAG_COST each) here that no receive
- * has taken; then it announces only. What receives take is given back in quarters. */
+ * How many whole messages may wait is tag_credit.c's. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "proto/proto_private.h"
-
-#define ORPHANS_MAX (16u << 20) /* bytes of whole messages whose senders are gone */
 
 static void fill_info(vbn_tag_info_t *info, vbn_peer_t *peer, uint64_t source, uint64_t tag, uint64_t length)
 {
@@ -22,17 +19,10 @@ static vbn_status_t too_long(uint64_t length, uint64_t room, uint64_t tag)
                    (unsigned long long)length, (unsigned long long)tag, (unsigned long long)room);
 }
 
-/* A whole message has been taken (peer not NULL): room for the sender's next ones, and its answer when it waits. */
+/* A whole message has been taken (peer not NULL): credit for the sender's next ones, and its answer when it waits. */
 static void taken(vbn_peer_t *peer, uint64_t sender_op, uint64_t length)
 {
-    proto_peer_t *p = proto_peer_of(peer);
-    p->tag_taken += length + PROTO_TAG_COST;
-    if (p->tag_taken >= PROTO_TAG_CREDIT / 4) {
-        proto_header_t header = {.type = PROTO_TAG_CREDIT_BACK, .length = p->tag_taken};
-        p->tag_held -= p->tag_taken;
-        p->tag_taken = 0;
-        (void)proto_send_header(peer, &header); /* a failure means that the peer is lost */
-    }
+    tag_credit_taken(peer, length);
     if (sender_op != 0)
         proto_send_status(peer, sender_op, VBN_OK, true, 0);
 }
@@ -188,12 +178,8 @@ static void no_room(vbn_peer_t *peer)
 void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
                     uint32_t payload_bytes)
 {
-    proto_peer_t *p = proto_peer_of(peer);
-    p->tag_held += payload_bytes + PROTO_TAG_COST;
-    if (p->tag_held > PROTO_TAG_CREDIT || payload_bytes > PROTO_TAG_WHOLE_MAX) {
-        proto_blame(engine, peer, "the peer sent more tagged messages than this worker keeps room for");
+    if (!tag_credit_use(engine, peer, payload_bytes))
         return;
-    }
     proto_op_t *op = tag_find_posted(&engine->tags, link_peer_uid(peer), header->tag);
     if (op == NULL) {
         tag_message_t *message = keep(engine, peer, header, payload_bytes, false);
@@ -218,15 +204,16 @@ void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header
 
 void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
-    proto_peer_t *p = proto_peer_of(peer);
     if (!am_may_announce(engine, peer, header))
         return;
+    if (header->code == PROTO_TAG_STARVED)
+        tag_credit_starved(peer);
     tag_message_t *message = keep(engine, peer, header, header->length, true);
     if (message == NULL) {
         no_room(peer);
         return;
     }
-    p->incoming++;
+    proto_peer_of(peer)->incoming++;
     memcpy(message->data, &header->place, sizeof(header->place));
     proto_op_t *op = tag_find_posted(&engine->tags, message->source, message->tag);
     if (op == NULL) {
@@ -296,19 +283,18 @@ vbn_status_t proto_tag_cancel(vbn_op_t *user_op)
 void tag_peer_down(proto_engine_t *engine, proto_peer_t *p)
 {
     list_link_t *link;
+    tag_credit_end(engine, p);
     while ((link = list_pop(&p->tagged)) != NULL) {
         tag_message_t *message = container_of(link, tag_message_t, link);
         uint64_t bytes = message->length + PROTO_TAG_COST;
         message->peer = NULL;
-        if (!message->kept)
-            continue; /* taken by a probe: its receive ends it */
-        if (message->announced || engine->orphan_bytes + bytes > ORPHANS_MAX) {
+        if (message->kept && (message->announced || !tag_may_stay(engine, bytes))) { /* else a probe's receive ends it */
             counter_add(engine->counters, COUNTER_TAG_DROPPED, 1);
             message_free(message);
-            continue;
+        } else if (!message->announced) {
+            message->orphan = true;
+            engine->orphan_bytes += bytes;
         }
-        message->orphan = true;
-        engine->orphan_bytes += bytes;
     }
 }
 

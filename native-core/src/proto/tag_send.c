@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tag_send.c - tagged messages, sender's side: whole while the receiver keeps room for them, else announced. */
+ * tag_send.c - tagged messages, sender's side: whole while there is credit for them (tag_credit.c), else announced. */
 #include "proto/traffic.h"
 
 static void sync_sent(void *arg, vbn_status_t status)
@@ -47,12 +47,14 @@ vbn_status_t proto_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *
         return status;
     proto_peer_t *p = proto_peer_of(peer);
     bool sync = (flags & VBN_TAG_SYNC) != 0;
-    proto_header_t header = {.type = PROTO_TAG, .tag = tag, .length = total};
+    bool whole = total <= proto_small_limit(engine, peer) && !(sync && count > PROTO_SEGMENT_IOV) &&
+                 (flags & VBN_SEND_CHECKSUM) == 0;
     uint64_t cost = total + PROTO_TAG_COST;
+    proto_header_t header = {.type = PROTO_TAG, .tag = tag, .length = total};
     traffic_begin(engine);
-    if (total > proto_small_limit(engine, peer) || cost > PROTO_TAG_CREDIT - p->tag_sent ||
-        (sync && count > PROTO_SEGMENT_IOV) || (flags & VBN_SEND_CHECKSUM) != 0) {
+    if (!whole || cost > p->tag_credit) {
         header.type = PROTO_TAG_RTS;
+        header.code = whole ? PROTO_TAG_STARVED : 0;
         header.stages = stages;
         counter_add(engine->counters, COUNTER_TAG_LARGE, 1);
         status = am_announce(peer, &header, iov, count, user_op);
@@ -61,18 +63,8 @@ vbn_status_t proto_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *
     status = sync ? send_sync(peer, &header, iov, count, user_op) :
                     am_send_whole(engine, peer, &header, iov, count, user_op);
     if (status >= 0) {
-        p->tag_sent += cost;
+        p->tag_credit -= (uint32_t)cost;
         counter_add(engine->counters, COUNTER_TAG_SMALL, 1);
     }
     return traffic_end(engine, peer, TRAFFIC_TAG, total, user_op, status);
-}
-
-void tag_rx_credit(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
-{
-    proto_peer_t *p = proto_peer_of(peer);
-    if (header->length == 0 || header->length > p->tag_sent) {
-        proto_blame(engine, peer, "the peer returned more room for tagged messages than was in use");
-        return;
-    }
-    p->tag_sent -= header->length;
 }

@@ -20,14 +20,15 @@ rig_options_t rig_defaults(void)
                            .use_sink = true};
 }
 
-rig_t *rig_open(const rig_options_t *options)
+static void set_up(rig_t *rig, const rig_options_t *options)
 {
-    rig_t *rig = calloc(1, sizeof(*rig));
     rig->options = *options;
     settings_defaults(&rig->settings);
     rig->settings.proto_am_small_max = options->am_small_max;
     rig->settings.proto_stream_depth = options->stream_depth;
     rig->settings.proto_max_incoming = options->max_incoming;
+    if (options->tag_unexpected != 0)
+        rig->settings.proto_tag_unexpected = (uint64_t)options->tag_unexpected;
     rig->settings.proto_checksum = options->checksum;
     rig->settings.proto_compress = options->compress_auto            ? SETTING_PROTO_COMPRESS_AUTO :
                                    options->compress == STAGE_LZ4    ? SETTING_PROTO_COMPRESS_LZ4 :
@@ -41,24 +42,54 @@ rig_t *rig_open(const rig_options_t *options)
     rig->copies_left[0] = rig->copies_left[1] = -1;
     rig->ready = !options->not_ready;
     list_init(&rig->imports);
+}
+
+static void open_engine(rig_t *rig, int i)
+{
+    counters_t *counters = &(rig->first != NULL ? rig->first : rig)->counters[i];
+    proto_params_t params = {&rig->settings, &rig->log, counters, rig->memory[i], &rig->options.host};
+    if (proto_engine_open(&params, &rig->proto[i]) != VBN_OK)
+        abort();
+    rig->link[i] = (link_engine_t){.rig = rig};
+    wheel_init(&rig->link[i].wheel, 0);
+    proto_attach(rig->proto[i], &rig->link[i]);
+}
+
+static void make_peer(rig_t *rig, int i)
+{
+    proto_link_upcalls(rig->proto[i], &rig->params[i]);
+    rig->peer[i] = (struct vbn_peer){.rig = rig, .side = i};
+    rig->peer[i].head = (link_peer_head_t){.upper_engine = rig->params[i].upcalls.arg, .caps = &rig->caps};
+    list_init(&rig->peer[i].inbox);
+    list_init(&rig->peer[i].flushes);
+}
+
+rig_t *rig_open(const rig_options_t *options)
+{
+    rig_t *rig = calloc(1, sizeof(*rig));
+    set_up(rig, options);
     for (int i = 0; i < 2; i++) {
         if (mem_registry_open(&rig->log, &rig->counters[i], &rig->memory[i]) != VBN_OK)
             abort();
-        proto_params_t params = {&rig->settings, &rig->log, &rig->counters[i], rig->memory[i], &options->host};
-        if (proto_engine_open(&params, &rig->proto[i]) != VBN_OK)
-            abort();
-        proto_link_upcalls(rig->proto[i], &rig->params[i]);
-        rig->link[i] = (link_engine_t){.rig = rig};
-        wheel_init(&rig->link[i].wheel, 0);
-        proto_attach(rig->proto[i], &rig->link[i]);
-        rig->peer[i] = (struct vbn_peer){.rig = rig, .side = i};
-        rig->peer[i].head = (link_peer_head_t){.upper_engine = rig->params[i].upcalls.arg,
-                                               .caps = &rig->caps};
-        list_init(&rig->peer[i].inbox);
-        list_init(&rig->peer[i].flushes);
+        open_engine(rig, i);
+        make_peer(rig, i);
     }
     if (options->devices)
         rig->devices = rig_devices_open(rig->memory);
+    return rig;
+}
+
+rig_t *rig_join(rig_t *first)
+{
+    rig_t *rig = calloc(1, sizeof(*rig));
+    set_up(rig, &first->options);
+    rig->first = first;
+    rig->number = ++first->joined;
+    memcpy(rig->memory, first->memory, sizeof(rig->memory));
+    rig->proto[1] = first->proto[1];
+    open_engine(rig, 0);
+    for (int i = 0; i < 2; i++)
+        make_peer(rig, i);
     return rig;
 }
 
@@ -99,6 +130,11 @@ void rig_close(rig_t *rig)
     while ((link = list_pop(&rig->imports)) != NULL)
         free(container_of(link, import_request_t, link));
     rig_devices_close(rig->devices);
+    if (rig->first != NULL) {
+        proto_engine_close(rig->proto[0]);
+        free(rig);
+        return;
+    }
     for (int i = 0; i < 2; i++) {
         proto_engine_close(rig->proto[i]);
         if (mem_registry_close(rig->memory[i]) != VBN_OK)
@@ -382,6 +418,44 @@ proto_engine_t *rig_engine(rig_t *rig, int side)
 unsigned rig_tags_delivered(rig_t *rig, int to)
 {
     return rig->tags_delivered[to];
+}
+
+uint64_t rig_tags_kept(rig_t *rig, int side)
+{
+    uint64_t bytes = 0;
+    list_for_each(link, &rig->proto[side]->tags.all) {
+        const tag_message_t *message = container_of(link, const tag_message_t, all);
+        if (!message->announced)
+            bytes += sizeof(*message) + (message->small ? TAG_SMALL_BYTES : message->length);
+    }
+    return bytes;
+}
+
+static const char *budget_problem(const proto_engine_t *engine)
+{
+    uint64_t extra = 0, first = 0;
+    list_for_each(link, &engine->peers) {
+        extra += container_of(link, const proto_peer_t, link)->tag_extra;
+        first += PROTO_TAG_FIRST;
+    }
+    if (extra != engine->tag_extra || first != (uint64_t)engine->peer_count * PROTO_TAG_FIRST)
+        return "the sums over all peers are wrong";
+    if (first <= engine->tag_budget / 2 && first + extra + engine->orphan_bytes > engine->tag_budget)
+        return "more credit is out than the budget";
+    return NULL;
+}
+
+const char *rig_tag_credit_problem(rig_t *rig)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *problem = budget_problem(rig->proto[i]);
+        if (problem != NULL)
+            return problem;
+        const proto_peer_t *ours = proto_peer_of(&rig->peer[i]), *theirs = proto_peer_of(&rig->peer[1 - i]);
+        if (!ours->down && !theirs->down && ours->tag_credit != theirs->tag_open)
+            return "both sides count another credit";
+    }
+    return NULL;
 }
 
 uint32_t rig_encode(const rig_header_t *h, uint8_t *buffer)

@@ -24,6 +24,7 @@ typedef struct rig_options {
     uint64_t am_small_max;
     int64_t stream_depth;
     int64_t max_incoming;
+    int64_t tag_unexpected; /* 0: the default */
     model_host_t host;   /* for the cost model, and */
     uint32_t latency_ns;
     unsigned compress;   /* STAGE_LZ4, STAGE_ZSTD or 0, by the settings */
@@ -41,6 +42,8 @@ typedef struct rig_options {
 
 rig_options_t rig_defaults(void);
 rig_t *rig_open(const rig_options_t *options);
+/* One more worker at side 0, whose peer is side 1 of `first`. Side 0's counters and memory are first's. Close it before. */
+rig_t *rig_join(rig_t *first);
 void rig_close(rig_t *rig); /* kills both sides first */
 vbn_peer_t *rig_peer(rig_t *rig, int side); /* side's peer: the other side */
 bool rig_deliver(rig_t *rig, int to); /* one packet; false when there was none */
@@ -82,6 +85,10 @@ uint64_t rig_key_handle(const vbn_key_t *key); /* as a lying peer could guess it
 typedef struct proto_engine proto_engine_t;
 proto_engine_t *rig_engine(rig_t *rig, int side);
 unsigned rig_tags_delivered(rig_t *rig, int to); /* packets that bring or announce a tagged message */
+/* Whole tagged messages that a side keeps: their bytes, and what keeping them takes besides. */
+uint64_t rig_tags_kept(rig_t *rig, int side);
+/* T1 and T2 of tag_credit.c hold, when nothing is under way: NULL, else what does not. */
+const char *rig_tag_credit_problem(rig_t *rig);
 
 /* From proto.h, which C++ cannot include. */
 vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,

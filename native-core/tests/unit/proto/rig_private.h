@@ -57,6 +57,9 @@ struct link_engine {
 };
 
 struct rig {
+    rig_t *first; /* of a joined one, else NULL */
+    unsigned number; /* of those joined to first, from 1 */
+    unsigned joined;
     rig_options_t options;
     tl_caps_t caps;
     settings_t settings;

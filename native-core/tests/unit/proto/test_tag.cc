@@ -156,7 +156,7 @@ TEST_P(ProtoTag, a_message_too_long_for_its_receive_is_dropped_and_both_sizes_ar
     }
 }
 
-TEST_P(ProtoTag, a_flood_without_receives_stays_within_the_room_and_arrives_in_order)
+TEST_P(ProtoTag, a_flood_without_receives_stays_within_a_peers_credit_and_arrives_in_order)
 {
     constexpr unsigned COUNT = 3000;
     options.max_incoming = COUNT;
@@ -170,7 +170,7 @@ TEST_P(ProtoTag, a_flood_without_receives_stays_within_the_room_and_arrives_in_o
             run();
     }
     run();
-    uint64_t whole = (1u << 20) / (900 + 128);
+    uint64_t whole = (1u << 20) / (900 + 320);
     EXPECT_EQ(rig_counter(rig, 0, "tag.small"), whole);
     EXPECT_EQ(rig_counter(rig, 0, "tag.large"), COUNT - whole);
     EXPECT_EQ(rig_counter(rig, 1, "tag.unexpected"), COUNT);
@@ -187,7 +187,8 @@ TEST_P(ProtoTag, a_flood_without_receives_stays_within_the_room_and_arrives_in_o
     Op last;
     ASSERT_GE(send(5, data[0], last), 0);
     run();
-    EXPECT_EQ(rig_counter(rig, 0, "tag.small"), whole + 1) << "room was given back";
+    EXPECT_EQ(rig_counter(rig, 0, "tag.small"), whole + 1) << "credit was given back";
+    EXPECT_EQ(rig_tag_credit_problem(rig), nullptr);
 }
 
 TEST_P(ProtoTag, announcements_beyond_the_limit_are_refused_at_the_sender_and_the_connection_lives)
@@ -214,7 +215,7 @@ TEST_P(ProtoTag, announcements_beyond_the_limit_are_refused_at_the_sender_and_th
     open(); /* ends the others while their ops exist */
 }
 
-TEST_P(ProtoTag, a_stream_of_received_messages_never_runs_out_of_room)
+TEST_P(ProtoTag, a_stream_of_received_messages_never_runs_out_of_credit)
 {
     Bytes data = pattern(1000), got(1000);
     for (unsigned i = 0; i < 5000; i++) {
@@ -390,20 +391,24 @@ TEST_P(ProtoTag, a_lost_peer_ends_every_operation_exactly_once_at_every_step)
     }
 }
 
-TEST_P(ProtoTag, a_peer_that_uses_more_room_than_it_has_or_returns_more_is_failed)
+TEST_P(ProtoTag, a_peer_that_uses_more_credit_than_it_has_or_gives_too_much_is_failed)
 {
     uint8_t bytes[320];
     rig_header_t h{TAG, 0, 0, 0, 0, 0, 0, 0, 77, 0};
     uint32_t count = rig_encode(&h, bytes);
-    Bytes data = pattern(7000);
-    for (unsigned i = 0; i < (1u << 20) / (7000 + 128); i++)
-        rig_inject(rig, 1, bytes, count, data.data(), 7000);
+    Bytes data = pattern(1000);
+    for (unsigned i = 0; i < 3; i++) /* 3 * (1000 + 320) of 4096 + 320 */
+        rig_inject(rig, 1, bytes, count, data.data(), 1000);
     EXPECT_EQ(rig_failure(rig, 1), VBN_OK);
     lie(h, data, 1);
     open();
-    lie({TAG_CREDIT_BACK, 0, 0, 0, 0, 0, 0, 1, 0, 0});
+    lie({TAG_CREDIT_BACK, 0, 0, 0, 0, 0, 0, (1u << 20) - 4416 + 1, 0, 0});
+    open();
+    lie({TAG_CREDIT_BACK, 0, 0, 0, 0, 0, 0, UINT64_MAX, 0, 0});
     open();
     lie({TAG_CREDIT_BACK, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    open();
+    lie({TAG_RTS, 2, 0, 1, 0, 0, 0, 100, 5, 0}, {}, 1);
     open();
     lie({TAG_RTS, 0, 0, 1, 0, 0, 0, UINT64_MAX, 5, 0}, {}, 1);
     open();

@@ -250,6 +250,7 @@ class Trial {
         }
         ASSERT_EQ(rig_failure(rig, 0), VBN_OK);
         ASSERT_EQ(rig_failure(rig, 1), VBN_OK);
+        ASSERT_EQ(rig_tag_credit_problem(rig), nullptr);
     }
 };
 
