@@ -2,10 +2,10 @@
  * jni_callback.c - what the core calls: messages, completions, lost peers. Runs within vbn_ calls of the worker's
  * thread; never enters Java. */
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_private.h"
 #include "jni_worker.h"
 
 #define CONTAINER(type, member, pointer) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
@@ -183,6 +183,14 @@ static vbn_status_t message_take(jni_handler_t *handler, const vbn_am_message_t 
     return err_set(VBN_ERR_NO_MEMORY, "no memory to keep a message of %zu bytes", message->header_length + data_bytes);
 }
 
+static void log_dropped(const jni_handler_t *handler, const vbn_am_message_t *message)
+{
+    char line[512];
+    snprintf(line, sizeof(line), "message %u of peer %016llx dropped: %s", handler->id,
+             (unsigned long long)vbn_peer_uid(message->peer), vbn_error_text());
+    jni_context_log(handler->worker->context, VBN_LOG_ERROR, line);
+}
+
 void jni_on_message(void *arg, const vbn_am_message_t *message)
 {
     jni_handler_t *handler = arg;
@@ -190,8 +198,7 @@ void jni_on_message(void *arg, const vbn_am_message_t *message)
     if (!worker->ending && message_take(handler, message) >= 0)
         return;
     if (!worker->ending)
-        LOG_ERROR(&worker->context->context->config.log, "message %u of peer %016llx dropped: %s", handler->id,
-                  (unsigned long long)vbn_peer_uid(message->peer), vbn_error_text());
+        log_dropped(handler, message);
     if (message->remote != NULL)
         vbn_am_drop(message->remote);
 }

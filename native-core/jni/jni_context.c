@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_private.h"
 #include "jni_tables.h"
 
 #define COUNTERS_MAX 512
@@ -41,10 +40,8 @@ static void context_destroy(jni_object_t *object)
     free(context);
 }
 
-/* The core's log function, any thread: queues the line for Java. */
-static void queue_line(void *arg, vbn_log_level_t level, const char *line)
+void jni_context_log(jni_context_t *context, vbn_log_level_t level, const char *line)
 {
-    jni_context_t *context = arg;
     size_t length = strlen(line);
     pthread_mutex_lock(&context->log_lock);
     if (context->log_used + length + 2 + LOG_RESERVE <= JNI_LOG_BYTES) {
@@ -56,6 +53,12 @@ static void queue_line(void *arg, vbn_log_level_t level, const char *line)
     }
     pthread_mutex_unlock(&context->log_lock);
     atomic_store_explicit(&context->log_pending, true, memory_order_release);
+}
+
+/* The core's log function, any thread. */
+static void queue_line(void *arg, vbn_log_level_t level, const char *line)
+{
+    jni_context_log(arg, level, line);
 }
 
 /* settings: key NUL value NUL ... */
@@ -215,7 +218,7 @@ static jbyteArray native_setting(JNIEnv *env, jclass cls, jlong handle, jbyteArr
         return NULL;
     char *key = jni_string(env, key_bytes, NULL);
     vbn_status_t status =
-        key == NULL ? VBN_ERR_NO_MEMORY : settings_get(&context->context->config.settings, key, value, sizeof(value));
+        key == NULL ? VBN_ERR_NO_MEMORY : vbn_setting(context->context, key, value, sizeof(value), NULL);
     free(key);
     jni_context_leave(context);
     if (status < 0) {
@@ -225,9 +228,24 @@ static jbyteArray native_setting(JNIEnv *env, jclass cls, jlong handle, jbyteArr
     return jni_bytes(env, value, strlen(value));
 }
 
+/* 0 with errorStatus() < 0 on failure. */
+static jlong native_setting_number(JNIEnv *env, jclass cls, jlong handle, jbyteArray key_bytes)
+{
+    (void)cls;
+    int64_t number = 0;
+    jni_context_t *context = jni_context_enter(handle);
+    if (context == NULL)
+        return 0;
+    char *key = jni_string(env, key_bytes, NULL);
+    jni_status(key == NULL ? VBN_ERR_NO_MEMORY : vbn_setting(context->context, key, NULL, 0, &number));
+    free(key);
+    jni_context_leave(context);
+    return number;
+}
+
 const JNINativeMethod jni_context_methods[] = {
     {"contextOpen", "([B[B)J", (void *)native_open},       {"contextClose", "(J)I", (void *)native_close},
     {"contextLog", "(J)[B", (void *)native_log},           {"contextCounters", "(J)[B", (void *)native_counters},
-    {"contextSetting", "(J[B)[B", (void *)native_setting},
+    {"contextSetting", "(J[B)[B", (void *)native_setting}, {"contextSettingNumber", "(J[B)J", (void *)native_setting_number},
 };
 const jint jni_context_method_count = sizeof(jni_context_methods) / sizeof(jni_context_methods[0]);

@@ -25,5 +25,7 @@ typedef struct jni_context {
 /* Takes a reference and the read lock; NULL (recorded) when stale. */
 jni_context_t *jni_context_enter(jlong handle);
 void jni_context_leave(jni_context_t *context);
+/* Queues a line of the binding's own for Java, as the core's lines are. Any thread. */
+void jni_context_log(jni_context_t *context, vbn_log_level_t level, const char *line);
 
 #endif

@@ -11,10 +11,8 @@
 static void memory_destroy(jni_object_t *object)
 {
     jni_memory_t *memory = (jni_memory_t *)object;
-    if (memory->import != NULL)
-        mem_import_release(memory->import);
-    else if (memory->mem != NULL)
-        vbn_mem_free(memory->mem);
+    vbn_key_unmap(memory->mapping);
+    vbn_mem_free(memory->mem);
     free(memory);
 }
 
@@ -26,17 +24,17 @@ static jlong memory_add(jni_memory_t *memory, jni_kind_t kind)
     return (jlong)handle;
 }
 
-jlong jni_mapping_new(mem_import_t *import, const mem_key_info_t *info)
+jlong jni_mapping_new(vbn_mapping_t *mapping, void *address, size_t size)
 {
-    jni_memory_t *mapping = calloc(1, sizeof(*mapping));
-    if (mapping == NULL) {
-        mem_import_release(import);
+    jni_memory_t *memory = calloc(1, sizeof(*memory));
+    if (memory == NULL) {
+        vbn_key_unmap(mapping);
         return jni_fail(err_set(VBN_ERR_NO_MEMORY, "no memory for a mapping"));
     }
-    mapping->import = import;
-    mapping->address = (uint8_t *)mem_import_address(import) + info->offset;
-    mapping->size = info->length;
-    return memory_add(mapping, JNI_MAPPING);
+    memory->mapping = mapping;
+    memory->address = address;
+    memory->size = size;
+    return memory_add(memory, JNI_MAPPING);
 }
 
 static vbn_status_t memory_make(vbn_context_t *context, jlong bytes, const char *path, vbn_mem_t **mem_p)

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_private.h"
 #include "jni_memory.h"
 #include "jni_tables.h"
 #include "jni_worker.h"
@@ -55,6 +54,15 @@ static jbyteArray native_explain(JNIEnv *env, jclass cls, jlong worker, jlong ha
     return jni_bytes(env, text, strlen(text));
 }
 
+/* NULL with errorStatus() 0 while the peer has no connection. */
+static jbyteArray native_transport(JNIEnv *env, jclass cls, jlong worker, jlong handle)
+{
+    (void)cls;
+    jni_peer_t *peer = find_peer(worker, handle);
+    const char *name = peer == NULL ? NULL : vbn_peer_transport(peer->peer);
+    return name == NULL ? NULL : jni_bytes(env, name, strlen(name));
+}
+
 static jlong native_uid(JNIEnv *env, jclass cls, jlong worker, jlong handle)
 {
     (void)env;
@@ -66,19 +74,13 @@ static jlong native_uid(JNIEnv *env, jclass cls, jlong worker, jlong handle)
 static vbn_status_t key_import(jni_worker_t *worker, jni_peer_t *peer, const uint8_t *blob, size_t length,
                                uint64_t *handle_p)
 {
-    jni_key_t *key = calloc(1, sizeof(*key));
-    if (key == NULL)
-        return err_set(VBN_ERR_NO_MEMORY, "no memory for a key");
-    vbn_status_t status = mem_key_decode(blob, length, &key->info);
-    if (status >= 0)
-        status = vbn_key_import(peer->peer, blob, length, &key->key);
-    if (status >= 0) {
-        status = handle_new(&worker->keys, key, handle_p);
-        if (status < 0)
-            vbn_key_release(key->key);
-    }
+    vbn_key_t *key;
+    vbn_status_t status = vbn_key_import(peer->peer, blob, length, &key);
     if (status < 0)
-        free(key);
+        return status;
+    status = handle_new(&worker->keys, key, handle_p);
+    if (status < 0)
+        vbn_key_release(key);
     return status;
 }
 
@@ -105,18 +107,18 @@ static jlong native_map(JNIEnv *env, jclass cls, jlong worker_handle, jlong hand
     jni_worker_t *worker = jni_worker_enter(worker_handle);
     if (worker == NULL)
         return 0;
-    jni_key_t *key = handle_get(&worker->keys, (uint64_t)handle);
+    const vbn_key_t *key = handle_get(&worker->keys, (uint64_t)handle);
     if (key == NULL)
         return jni_fail(err_set(VBN_ERR_STALE, "the key is closed"));
-    mem_import_t *import = proto_key_mapping(key->key);
-    if (import == NULL)
-        return jni_fail(VBN_OK);
-    return jni_mapping_new(import, &key->info);
+    void *address;
+    size_t size;
+    vbn_mapping_t *mapping = vbn_key_map(key, &address, &size);
+    return mapping == NULL ? jni_fail(VBN_OK) : jni_mapping_new(mapping, address, size);
 }
 
 const JNINativeMethod jni_peer_methods[] = {
     {"peerConnect", "(J[B)J", (void *)native_connect}, {"peerExplain", "(JJ)[B", (void *)native_explain},
-    {"peerUid", "(JJ)J", (void *)native_uid},          {"keyImport", "(JJ[B)J", (void *)native_import},
-    {"keyMap", "(JJ)J", (void *)native_map},
+    {"peerUid", "(JJ)J", (void *)native_uid},          {"peerTransport", "(JJ)[B", (void *)native_transport},
+    {"keyImport", "(JJ[B)J", (void *)native_import},   {"keyMap", "(JJ)J", (void *)native_map},
 };
 const jint jni_peer_method_count = sizeof(jni_peer_methods) / sizeof(jni_peer_methods[0]);

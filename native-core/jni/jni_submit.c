@@ -71,7 +71,7 @@ static vbn_status_t issue(jni_worker_t *worker, const command_t *command, jni_op
 {
     const page_command_t *slot = command->slot;
     vbn_peer_t *peer = NULL;
-    jni_key_t *key = NULL;
+    vbn_key_t *key = NULL;
     if (slot->kind == PAGE_SEND || slot->kind == PAGE_FLUSH) {
         peer = find_peer(worker, slot->handle);
         if (peer == NULL)
@@ -85,8 +85,8 @@ static vbn_status_t issue(jni_worker_t *worker, const command_t *command, jni_op
     case PAGE_SEND:
         return vbn_am_send(peer, slot->id, command->header, slot->header_bytes, op->iov, slot->parts, 0, &op->op);
     case PAGE_FLUSH: return vbn_flush(peer, &op->op);
-    case PAGE_GET: return vbn_get(key->key, slot->offset, op->iov, slot->parts, &op->op);
-    case PAGE_PUT: return vbn_put(key->key, slot->offset, op->iov, slot->parts, &op->op);
+    case PAGE_GET: return vbn_get(key, slot->offset, op->iov, slot->parts, &op->op);
+    case PAGE_PUT: return vbn_put(key, slot->offset, op->iov, slot->parts, &op->op);
     case PAGE_PULL: return issue_pull(worker, slot, op);
     default: return err_set(VBN_ERR_INVALID, "there is no command %u", slot->kind);
     }
@@ -138,18 +138,18 @@ static void run_operation(jni_worker_t *worker, const command_t *command)
     }
 }
 
-/* A get or put of one part on memory that is mapped here ends within the call: no operation object is needed, only its
- * event. False when the command has to go the general way. */
+/* A get or put of one part on memory that is mapped here ends within the call, since Java issues no fence (vbn.h): no
+ * operation object is needed, only its event. False when the command has to go the general way. */
 static bool run_mapped(jni_worker_t *worker, const page_command_t *slot)
 {
     if ((slot->kind != PAGE_GET && slot->kind != PAGE_PUT) || slot->parts != 1 || !jni_event_room(worker))
         return false;
-    const jni_key_t *key = handle_get(&worker->keys, slot->handle);
-    if (key == NULL || vbn_key_pointer(key->key) == NULL)
+    vbn_key_t *key = handle_get(&worker->keys, slot->handle);
+    if (vbn_key_pointer(key) == NULL)
         return false;
     const struct iovec iov = {(void *)(uintptr_t)slot->address, slot->length};
-    vbn_status_t status = slot->kind == PAGE_GET ? vbn_get(key->key, slot->offset, &iov, 1, &worker->at_once)
-                                                 : vbn_put(key->key, slot->offset, &iov, 1, &worker->at_once);
+    vbn_status_t status = slot->kind == PAGE_GET ? vbn_get(key, slot->offset, &iov, 1, &worker->at_once)
+                                                 : vbn_put(key, slot->offset, &iov, 1, &worker->at_once);
     if (status < 0)
         report_failure(worker, slot->token, status);
     else
@@ -159,10 +159,9 @@ static bool run_mapped(jni_worker_t *worker, const page_command_t *slot)
 
 static void release_key(jni_worker_t *worker, uint64_t handle)
 {
-    jni_key_t *key = handle_drop(&worker->keys, handle);
+    vbn_key_t *key = handle_drop(&worker->keys, handle);
     if (key != NULL)
-        vbn_key_release(key->key);
-    free(key);
+        vbn_key_release(key);
 }
 
 static void run_command(jni_worker_t *worker, const command_t *command)

@@ -115,10 +115,8 @@ static void worker_drop_all(jni_worker_t *worker)
             vbn_am_drop(worker->remotes.entries[i].object);
     }
     for (uint32_t i = 0; i < worker->keys.capacity; i++) {
-        jni_key_t *key = worker->keys.entries[i].object;
-        if (key != NULL)
-            vbn_key_release(key->key);
-        free(key);
+        if (worker->keys.entries[i].object != NULL)
+            vbn_key_release(worker->keys.entries[i].object);
     }
     while (worker->first != NULL) {
         jni_event_t *event = worker->first;

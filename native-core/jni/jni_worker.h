@@ -16,7 +16,6 @@
 #include "base/mpool.h"
 #include "jni_context.h"
 #include "jni_page.h"
-#include "mem/mem.h"
 
 #define JNI_INLINE_PARTS 4u
 
@@ -51,11 +50,6 @@ typedef struct jni_peer {
     bool closed;  /* to be freed when lost_event is delivered */
 } jni_peer_t;
 
-typedef struct jni_key {
-    vbn_key_t *key;
-    mem_key_info_t info;
-} jni_key_t;
-
 typedef struct jni_handler {
     jni_worker_t *worker;
     unsigned id;
@@ -80,9 +74,9 @@ struct jni_worker {
     jni_event_t *last;
     mpool_t ops;
     vbn_op_t at_once; /* of operations that end within their call */
-    handle_table_t peers;
-    handle_table_t keys;
-    handle_table_t remotes;
+    handle_table_t peers; /* -> jni_peer_t */
+    handle_table_t keys; /* -> vbn_key_t */
+    handle_table_t remotes; /* -> vbn_am_remote_t */
     jni_handler_t handlers[VBN_AM_IDS];
     bool ending;       /* callbacks write no events any more */
     atomic_bool woken; /* set by workerWake, taken by poll before it sleeps */

@@ -74,6 +74,7 @@ typedef struct vbn_worker vbn_worker_t;
 typedef struct vbn_peer vbn_peer_t;
 typedef struct vbn_mem vbn_mem_t;
 typedef struct vbn_key vbn_key_t;
+typedef struct vbn_mapping vbn_mapping_t;
 typedef struct vbn_group vbn_group_t;
 
 typedef enum vbn_log_level { VBN_LOG_ERROR, VBN_LOG_WARN, VBN_LOG_INFO, VBN_LOG_DEBUG } vbn_log_level_t;
@@ -102,6 +103,13 @@ VBN_API void vbn_config_set_log(vbn_config_t *config, vbn_log_func_t func, void 
 VBN_API vbn_status_t vbn_open(const vbn_config_t *config, vbn_context_t **context_p);
 /* Closes a context whose workers and memory are closed; VBN_ERR_INVALID and no effect when some are left. */
 VBN_API vbn_status_t vbn_close(vbn_context_t *context);
+/* Reads a setting as it is in force in the context. Any thread.
+ *   text, capacity   where the value is written as docs/settings.md writes it; NULL and 0 when it is not wanted
+ *   number_p         NULL, or where the value is written as a number: bytes, nanoseconds, 0 or 1 of a bool
+ * VBN_ERR_SETTING: no such setting; VBN_ERR_LIMIT: the text does not fit; VBN_ERR_INVALID: an enum or a string is no number.
+ * Nothing is written on failure. */
+VBN_API vbn_status_t vbn_setting(const vbn_context_t *context, const char *key, char *text, size_t capacity,
+                                 int64_t *number_p);
 
 /* ------------------------------------------------------------------------------------------ worker */
 
@@ -156,6 +164,10 @@ VBN_API uint64_t vbn_peer_uid(const vbn_peer_t *peer);
  * and that it is encrypted when it is. Returns the length that the full text has; text is always terminated when
  * capacity > 0. */
 VBN_API size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity);
+
+/* Name of the transport that carries the peer's packets now ("self", "shm", "tcp", "rc", "ud", as in tl.enable), static;
+ * while the peer connects, of the one that is tried; NULL when it has none (lost, closed, or being opened again). */
+VBN_API const char *vbn_peer_transport(const vbn_peer_t *peer);
 
 typedef enum vbn_call { VBN_CALL_AM, VBN_CALL_TAG, VBN_CALL_PUT, VBN_CALL_GET, VBN_CALL_ATOMIC } vbn_call_t;
 /* One line that says which way a call moving `size` bytes would take towards the peer now, which limit or setting decides
@@ -361,6 +373,12 @@ VBN_API void vbn_key_release(vbn_key_t *key);
 /* Local address of the key's range when it is mapped here (same host), else NULL. Plain loads (and stores, with
  * VBN_ACCESS_WRITE) on it are one-sided operations. Valid until vbn_key_release. */
 VBN_API void *vbn_key_pointer(const vbn_key_t *key);
+/* Keeps the mapping of a key's range for longer than the key, its peer and its worker, for buffers that others still read.
+ * Returns the mapping, to be ended by vbn_key_unmap before vbn_close; NULL when the memory is not mapped here. Worker's
+ * thread. address_p, length_p: where the range lies and its bytes. */
+VBN_API vbn_mapping_t *vbn_key_map(const vbn_key_t *key, void **address_p, size_t *length_p);
+/* Any thread. NULL is allowed. */
+VBN_API void vbn_key_unmap(vbn_mapping_t *mapping);
 
 /* --------------------------------------------------------------------------------------- one-sided */
 

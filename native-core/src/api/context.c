@@ -79,6 +79,20 @@ vbn_status_t vbn_close(vbn_context_t *context)
     return VBN_OK;
 }
 
+vbn_status_t vbn_setting(const vbn_context_t *context, const char *key, char *text, size_t capacity, int64_t *number_p)
+{
+    if (context == NULL || key == NULL || (text == NULL) != (capacity == 0))
+        return err_set(VBN_ERR_INVALID, "reading a setting needs a context, a key, and a text with its capacity or neither");
+    const settings_t *settings = &context->config.settings;
+    int64_t number = 0;
+    vbn_status_t status = number_p == NULL ? VBN_OK : settings_get_number(settings, key, &number);
+    if (status == VBN_OK && text != NULL)
+        status = settings_get(settings, key, text, capacity);
+    if (status == VBN_OK && number_p != NULL)
+        *number_p = number;
+    return status;
+}
+
 size_t vbn_counters(vbn_context_t *context, vbn_counter_t *counters, size_t capacity)
 {
     if (context == NULL)

@@ -38,6 +38,11 @@ size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity)
     return link_explain(peer, text, capacity);
 }
 
+const char *vbn_peer_transport(const vbn_peer_t *peer)
+{
+    return peer == NULL ? NULL : link_peer_transport(peer);
+}
+
 size_t vbn_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, char *text, size_t capacity)
 {
     return proto_explain_call(peer, call, size, text, capacity);

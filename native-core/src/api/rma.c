@@ -19,6 +19,19 @@ void *vbn_key_pointer(const vbn_key_t *key)
     return proto_key_pointer(key);
 }
 
+vbn_mapping_t *vbn_key_map(const vbn_key_t *key, void **address_p, size_t *length_p)
+{
+    if (key == NULL || address_p == NULL || length_p == NULL)
+        return NULL;
+    return (vbn_mapping_t *)proto_key_map(key, address_p, length_p);
+}
+
+void vbn_key_unmap(vbn_mapping_t *mapping)
+{
+    if (mapping != NULL)
+        mem_import_release((mem_import_t *)mapping);
+}
+
 vbn_status_t vbn_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op)
 {
     API_BY_ONE_THREAD(proto_engine_of_key(key));

@@ -372,3 +372,22 @@ bool settings_is_default(const settings_t *settings, const char *key)
     print_row(&defaults, row, then, sizeof(then));
     return strcmp(now, then) == 0;
 }
+
+vbn_status_t settings_get_number(const settings_t *settings, const char *key, int64_t *number_p)
+{
+    if (key == NULL || number_p == NULL)
+        return err_set(VBN_ERR_INVALID, "settings_get_number needs a key and a place for the number");
+    const setting_row_t *row = find_row(key);
+    if (row == NULL)
+        return unknown_name(key, key_name);
+    const void *field = const_field_of(settings, row);
+    switch (row->type) {
+    case SETTING_TYPE_BOOL: *number_p = *(const bool *)field; return VBN_OK;
+    case SETTING_TYPE_INT: *number_p = *(const int64_t *)field; return VBN_OK;
+    case SETTING_TYPE_SIZE:
+    case SETTING_TYPE_TIME: *number_p = (int64_t) * (const uint64_t *)field; return VBN_OK;
+    case SETTING_TYPE_ENUM:
+    case SETTING_TYPE_STRING: break;
+    }
+    return err_set(VBN_ERR_INVALID, "the value of %s is a text, not a number", key);
+}

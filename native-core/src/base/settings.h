@@ -26,5 +26,7 @@ struct setting_row;
 void settings_bounds(const struct setting_row *row, char *text, size_t capacity);
 /* Prints a value as settings_set would accept it; VBN_ERR_SETTING when unknown. */
 vbn_status_t settings_get(const settings_t *settings, const char *key, char *value, size_t capacity);
+/* The value in base units (bytes, nanoseconds, 0 or 1); VBN_ERR_INVALID for an enum or a string. */
+vbn_status_t settings_get_number(const settings_t *settings, const char *key, int64_t *number_p);
 
 #endif

@@ -174,5 +174,6 @@ void link_peer_set_user(vbn_peer_t *peer, void *user);
 void *link_peer_user(const vbn_peer_t *peer);
 uint64_t link_peer_uid(const vbn_peer_t *peer);
 size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity);
+const char *link_peer_transport(const vbn_peer_t *peer); /* static; NULL without a lane */
 
 #endif

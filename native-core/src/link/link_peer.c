@@ -377,6 +377,11 @@ void *link_peer_user(const vbn_peer_t *peer)
     return peer->user;
 }
 
+const char *link_peer_transport(const vbn_peer_t *peer)
+{
+    return peer->lane == NULL ? NULL : link_lane_ops(peer->lane)->name;
+}
+
 size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
 {
     static const char *const names[] = {"connecting", "ready", "closing", "closing", "lost"};

@@ -101,10 +101,13 @@ void proto_key_release(vbn_key_t *key)
         op_complete(container_of(link, proto_op_t, stream.active), VBN_ERR_CLOSED, 0);
 }
 
-mem_import_t *proto_key_mapping(const vbn_key_t *key)
+mem_import_t *proto_key_map(const vbn_key_t *key, void **address_p, size_t *length_p)
 {
-    if (key->import != NULL)
-        mem_import_hold(key->import);
+    if (key->import == NULL)
+        return NULL;
+    mem_import_hold(key->import);
+    *address_p = key->address;
+    *length_p = (size_t)key->info.length;
     return key->import;
 }
 

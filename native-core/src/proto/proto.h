@@ -54,7 +54,8 @@ void proto_am_drop(vbn_am_remote_t *remote);
 vbn_status_t proto_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p);
 void proto_key_release(vbn_key_t *key);
 void *proto_key_pointer(const vbn_key_t *key);
-mem_import_t *proto_key_mapping(const vbn_key_t *key); /* takes a reference; NULL when it is not mapped here */
+/* The mapping that holds the key's range, with a reference taken; NULL, and nothing written, when it is not mapped here. */
+mem_import_t *proto_key_map(const vbn_key_t *key, void **address_p, size_t *length_p);
 vbn_status_t proto_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
 vbn_status_t proto_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
 vbn_status_t proto_put_signal(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count,

@@ -147,7 +147,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
             if (address == null) {
                 throw VbnException.last();
             }
-            idle = new Idle(context.setting("progress.spin"));
+            idle = new Idle(context.settingNumber("progress.spin"));
         } catch (VbnException | RuntimeException e) {
             abandonStart(e);
             return;

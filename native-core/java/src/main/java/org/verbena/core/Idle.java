@@ -10,9 +10,9 @@ final class Idle {
     private long budget;
     private long since;
 
-    Idle(String spin) {
-        spinNanos = Runtime.getRuntime().availableProcessors() > 1 ? parseNanos(spin) : 0;
-        budget = spinNanos;
+    Idle(long spinNanos) {
+        this.spinNanos = Runtime.getRuntime().availableProcessors() > 1 ? spinNanos : 0;
+        budget = this.spinNanos;
     }
 
     void worked() {
@@ -38,22 +38,5 @@ final class Idle {
     void slept(long nanos) {
         since = 0;
         budget = nanos < 2 * spinNanos ? spinNanos : spinNanos / 8;
-    }
-
-    /** Reads a time as the settings print it: a number and ns, us, ms, s or min. */
-    static long parseNanos(String text) {
-        int digits = 0;
-        while (digits < text.length() && Character.isDigit(text.charAt(digits))) {
-            digits++;
-        }
-        long number = Long.parseLong(text.substring(0, digits));
-        return number * switch (text.substring(digits)) {
-            case "", "ns" -> 1L;
-            case "us" -> 1_000L;
-            case "ms" -> 1_000_000L;
-            case "s" -> 1_000_000_000L;
-            case "min" -> 60_000_000_000L;
-            default -> throw new IllegalArgumentException("not a time: " + text);
-        };
     }
 }

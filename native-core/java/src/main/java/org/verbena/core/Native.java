@@ -42,6 +42,9 @@ final class Native {
     /** The value of a setting, UTF-8, printed as the setting's parser would accept it. */
     static native byte[] contextSetting(long context, byte[] key);
 
+    /** The value of a setting in base units (bytes, nanoseconds, 0 or 1); 0 with errorStatus() below 0 on failure. */
+    static native long contextSettingNumber(long context, byte[] key);
+
     /** path: UTF-8 without NUL, or null for anonymous memory. */
     static native long memAlloc(long context, long bytes, byte[] path);
 
@@ -84,6 +87,9 @@ final class Native {
 
     /** Owner. */
     static native byte[] peerExplain(long worker, long peer);
+
+    /** Owner. Name of the transport that carries the peer; null with errorStatus() 0 while it has none. */
+    static native byte[] peerTransport(long worker, long peer);
 
     /** Owner. */
     static native long peerUid(long worker, long peer);

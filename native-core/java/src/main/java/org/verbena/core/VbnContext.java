@@ -171,6 +171,20 @@ public final class VbnContext implements AutoCloseable {
         return new String(value, StandardCharsets.UTF_8);
     }
 
+    /**
+     * Reads a setting as it is in force, as a number.
+     *
+     * @param key its name
+     * @return its value in bytes or nanoseconds; 0 or 1 of a switch
+     * @throws VbnException {@link VbnStatus#SETTING} when there is no such setting, {@link VbnStatus#INVALID} when it is
+     *     a text
+     */
+    public long settingNumber(String key) throws VbnException {
+        long value = Native.contextSettingNumber(handle, key.getBytes(StandardCharsets.UTF_8));
+        VbnException.check(Native.errorStatus());
+        return value;
+    }
+
     /** Closes the context and engines and memory still open, which count as leaks and are logged. Idempotent. */
     @Override
     public void close() {

@@ -41,6 +41,19 @@ public final class VbnPeer implements AutoCloseable {
         }
     }
 
+    /**
+     * Returns the name of the transport that carries the peer ("self", "shm", "tcp", "rc", "ud"), of the one that is tried
+     * while it connects; empty when it has none. Waits for the engine when called outside it.
+     */
+    public String transport() {
+        try {
+            byte[] name = engine.call(worker -> Native.peerTransport(worker, handle));
+            return name == null ? "" : new String(name, StandardCharsets.UTF_8);
+        } catch (VbnException e) {
+            return "";
+        }
+    }
+
     /** True when the peer is lost, or its engine is closed; operations on it fail. */
     public boolean isLost() {
         return lost || engine.isClosed();

@@ -259,6 +259,7 @@ class MessageTest {
             engine.send(peer, 1, null, null, null);
             Fixture.await("a log line", () -> fixture.log.stream().anyMatch(line -> line.contains("boom")));
             assertTrue(peer.explain().contains("self"), peer.explain());
+            assertEquals("self", peer.transport());
             peer.close();
         }
     }

@@ -158,18 +158,13 @@ class NativeTest {
             VbnContext context = fixture.context(new VbnConfig().jobKey(Fixture.jobKey(1)).set("tl.tcp.port", "4711"));
             assertEquals("4711", context.setting("tl.tcp.port"));
             assertThrows(VbnException.class, () -> context.setting("no.such"));
+            assertEquals(20_000, context.settingNumber("progress.spin"));
+            assertThrows(VbnException.class, () -> context.settingNumber("no.such"));
+            assertThrows(VbnException.class, () -> context.settingNumber("tl.enable"), "a text");
             for (VbnSetting setting : VbnSetting.values()) {
                 assertFalse(context.setting(setting.key()).contains("\0"), setting.key());
             }
             assertTrue(context.counters().size() > 5);
         }
-    }
-
-    @Test
-    void times_are_parsed_as_the_settings_print_them() {
-        assertEquals(20_000, Idle.parseNanos("20us"));
-        assertEquals(0, Idle.parseNanos("0"));
-        assertEquals(600_000_000_000L, Idle.parseNanos("10min"));
-        assertThrows(IllegalArgumentException.class, () -> Idle.parseNanos("3weeks"));
     }
 }

@@ -35,10 +35,13 @@ public final class Traffic {
             return text;
         }
 
-        /** The path of a peer, by what the core says about it ("shm: same host; ..."). */
-        public static Path ofPeer(String explanation) {
-            return explanation.startsWith("shm") ? SHM
-                : explanation.startsWith("rc") || explanation.startsWith("ud") ? RDMA : TCP;
+        /** The path of a peer that this transport of the core carries. */
+        public static Path ofTransport(String transport) {
+            return switch (transport) {
+                case "self", "shm" -> SHM;
+                case "rc", "ud" -> RDMA;
+                default -> TCP;
+            };
         }
     }
 

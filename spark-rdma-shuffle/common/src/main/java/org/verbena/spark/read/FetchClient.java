@@ -164,12 +164,13 @@ public final class FetchClient implements AutoCloseable {
     private void established(Link link, byte[] address) {
         try {
             VbnPeer peer = engine.connect(address, (lost, cause) -> lost(link, lost, cause));
-            String explanation = peer.explain();
-            link.up(peer, Traffic.Path.ofPeer(explanation));
+            link.up(peer, Traffic.Path.ofTransport(peer.transport()));
             if (peer.isLost()) { // before it was up
                 link.release(peer);
             }
-            LOG.debug("connected to {}: {}", link, explanation);
+            if (LOG.isDebugEnabled()) {
+                LOG.debug("connected to {}: {}", link, peer.explain());
+            }
         } catch (VbnException e) {
             link.down(e.getMessage());
         }

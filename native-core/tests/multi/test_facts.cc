@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_facts.cc - what a binding reads of the core instead of parsing texts: settings, a peer's transport, a key's mapping.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "pair.h"
+
+namespace {
+
+using multi::Pair;
+
+TEST(Facts, a_setting_is_read_as_text_and_as_number) {
+    Pair pair("shm,tcp");
+    char text[64] = "untouched";
+    int64_t number = -1;
+    EXPECT_EQ(vbn_setting(pair.a.context, "link.close_timeout", text, sizeof(text), &number), VBN_OK);
+    EXPECT_STREQ(text, "5s");
+    EXPECT_EQ(number, INT64_C(5000000000));
+    EXPECT_EQ(vbn_setting(pair.a.context, "tl.tcp.nodelay", nullptr, 0, &number), VBN_OK);
+    EXPECT_EQ(number, 1);
+    EXPECT_EQ(vbn_setting(pair.a.context, "tl.enable", text, sizeof(text), nullptr), VBN_OK);
+    EXPECT_STREQ(text, "shm,tcp");
+    pair.close();
+}
+
+TEST(Facts, a_setting_that_cannot_be_read_says_why_and_writes_nothing) {
+    Pair pair("shm");
+    char text[64] = "untouched";
+    int64_t number = -1;
+    EXPECT_EQ(vbn_setting(pair.a.context, "link.close_timeot", text, sizeof(text), &number), VBN_ERR_SETTING);
+    EXPECT_NE(strstr(vbn_error_text(), "link.close_timeout"), nullptr) << vbn_error_text();
+    EXPECT_EQ(vbn_setting(pair.a.context, "tl.enable", text, sizeof(text), &number), VBN_ERR_INVALID);
+    EXPECT_NE(strstr(vbn_error_text(), "not a number"), nullptr) << vbn_error_text();
+    EXPECT_EQ(vbn_setting(pair.a.context, "link.close_timeout", text, 2, &number), VBN_ERR_LIMIT);
+    EXPECT_EQ(vbn_setting(pair.a.context, "link.close_timeout", nullptr, 2, nullptr), VBN_ERR_INVALID);
+    EXPECT_EQ(vbn_setting(nullptr, "link.close_timeout", nullptr, 0, &number), VBN_ERR_INVALID);
+    EXPECT_STREQ(text, "untouched");
+    EXPECT_EQ(number, -1);
+    pair.close();
+}
+
+class Transport : public testing::TestWithParam<const char *> {};
+
+TEST_P(Transport, a_peer_names_the_transport_that_carries_it) {
+    Pair pair(GetParam());
+    ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);
+    ASSERT_EQ(pair.send(8), VBN_OK);
+    EXPECT_STREQ(vbn_peer_transport(pair.a.peer), GetParam());
+    pair.close();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Transport, testing::Values("shm", "tcp"));
+
+TEST(Facts, a_lost_peer_has_no_transport) {
+    Pair pair("shm");
+    ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);
+    ASSERT_EQ(pair.send(8), VBN_OK);
+    pair.b.close();
+    auto end = multi::Clock::now() + std::chrono::seconds(20);
+    while (pair.a.lost == VBN_OK && multi::Clock::now() < end) (void)vbn_progress(pair.a.worker);
+    ASSERT_NE(pair.a.lost, VBN_OK);
+    EXPECT_EQ(vbn_peer_transport(pair.a.peer), nullptr);
+    EXPECT_EQ(vbn_peer_transport(nullptr), nullptr);
+    pair.a.close();
+}
+
+/* A memory of b's with a key of a range of it, imported by a. */
+struct Lent {
+    static constexpr size_t kBytes = 1 << 16, kOffset = 4096, kLength = 8192;
+    Pair &pair;
+    vbn_mem_t *mem = nullptr;
+    vbn_key_t *key = nullptr;
+
+    explicit Lent(Pair &both) : pair(both)
+    {
+        uint8_t blob[VBN_KEY_MAX];
+        size_t length = sizeof(blob);
+        MUST(vbn_mem_alloc(pair.b.context, kBytes, VBN_BACKING_MEMFD, nullptr, &mem) == VBN_OK);
+        memset(vbn_mem_address(mem), 'b', kBytes);
+        MUST(vbn_key_export(mem, kOffset, kLength, VBN_ACCESS_READ, blob, &length) == VBN_OK);
+        MUST(vbn_key_import(pair.a.peer, blob, length, &key) == VBN_OK);
+    }
+    /* The mapping is decided when a first get has completed. */
+    void settle()
+    {
+        uint8_t byte = 0;
+        iovec iov{&byte, 1};
+        vbn_op_t op{};
+        MUST(pair.finish(vbn_get(key, 0, &iov, 1, &op), op) == VBN_OK);
+    }
+};
+
+TEST(Facts, a_mapping_outlives_its_key_its_peer_and_the_owner) {
+    Pair pair("shm");
+    ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);
+    Lent lent(pair);
+    lent.settle();
+    void *address = nullptr;
+    size_t length = 0;
+    vbn_mapping_t *mapping = vbn_key_map(lent.key, &address, &length);
+    ASSERT_NE(mapping, nullptr);
+    EXPECT_EQ(address, vbn_key_pointer(lent.key));
+    EXPECT_EQ(length, Lent::kLength);
+    vbn_key_release(lent.key);
+    vbn_mem_free(lent.mem);
+    pair.b.close();
+    vbn_disconnect(pair.a.peer, VBN_CLOSE_NOW);
+    pair.a.peer = nullptr;
+    vbn_worker_destroy(pair.a.worker);
+    pair.a.worker = nullptr;
+    EXPECT_EQ(static_cast<char *>(address)[length - 1], 'b');
+    EXPECT_EQ(vbn_close(pair.a.context), VBN_ERR_INVALID) << "the mapping is still in use";
+    vbn_key_unmap(mapping);
+    pair.a.close();
+}
+
+TEST(Facts, memory_that_is_not_mapped_here_has_no_mapping) {
+    Pair pair("tcp");
+    ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);
+    Lent lent(pair);
+    lent.settle();
+    void *address = &pair;
+    size_t length = 7;
+    EXPECT_EQ(vbn_key_map(lent.key, &address, &length), nullptr);
+    EXPECT_EQ(vbn_key_map(nullptr, &address, &length), nullptr);
+    EXPECT_EQ(address, &pair);
+    EXPECT_EQ(length, 7u);
+    vbn_key_unmap(nullptr);
+    vbn_key_release(lent.key);
+    vbn_mem_free(lent.mem);
+    pair.close();
+}
+
+} // namespace
