@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * jni_page.h - layout of the page that a Java engine shares with its worker; twin of Page.java, where it is drawn.
+ * jni_page.h - layout of the page that a Java engine shares with its worker; drawn in Page.java. The one place
+ * of its numbers: tools/gen_page.py makes PageLayout.java out of this file.
  *
  * Only the engine's thread reads and writes it (natives run on that thread), so nothing is atomic. The commands are
  * still checked before use: a stale handle or a bad length is an error, never a crash. */
 #ifndef VBN_JNI_PAGE_H
 #define VBN_JNI_PAGE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define PAGE_VERSION 1
@@ -71,7 +71,5 @@ typedef struct page_event {
 _Static_assert(sizeof(page_control_t) == PAGE_SLOT, "control is one slot");
 _Static_assert(sizeof(page_command_t) == PAGE_SLOT, "a command is one slot");
 _Static_assert(sizeof(page_event_t) == PAGE_SLOT, "a completion is one slot");
-_Static_assert(offsetof(page_command_t, address) == 32 && offsetof(page_command_t, length) == 40, "as in Page.java");
-_Static_assert(offsetof(page_event_t, receive_offset) == 40 && offsetof(page_event_t, uid) == 56, "as in Page.java");
 
 #endif

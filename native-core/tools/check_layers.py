@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails when a file of the core includes a header of a layer above its own.
+"""Fails when a file of the core includes a header of a layer above its own, or a binding one of the core's insides.
 
-Usage: check_layers.py REPOSITORY. Order, lowest first: base mem tl link proto api jni.
+Usage: check_layers.py REPOSITORY. Order, lowest first: base mem tl link proto api jni. A binding (jni) stands on vbn.h; of
+the core's own headers it may use those of base.
 """
 import pathlib
 import re
 import sys
 
 LAYERS = ["base", "mem", "tl", "link", "proto", "api", "jni"]
+BINDINGS = {"jni"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -27,6 +29,8 @@ def wrong_includes(layer, path):
             yield f'{path}: "{name}" climbs out of its folder; include it as "layer/file.h"'
         elif first in LAYERS and LAYERS.index(first) > LAYERS.index(layer):
             yield f'{path}: {layer} includes "{name}" of the higher layer {first}'
+        elif layer in BINDINGS and first in LAYERS and first not in (layer, "base"):
+            yield f'{path}: {layer} includes "{name}"; a binding uses vbn/vbn.h: what it lacks is added there'
 
 
 def main():
@@ -38,7 +42,7 @@ def main():
     errors = [error for layer, path in all_files for error in wrong_includes(layer, path)]
     for error in errors:
         print(error, file=sys.stderr)
-    print(f"layers: {len(all_files)} files, {len(errors)} upward includes")
+    print(f"layers: {len(all_files)} files, {len(errors)} wrong includes")
     if not all_files:
         print(f"no C files below {core}: is this the repository?", file=sys.stderr)
     return 1 if errors or not all_files else 0

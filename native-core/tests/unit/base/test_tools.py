@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the settings generator and the three checkers, each run as a program on files made here."""
+"""Tests of the two generators and the three checkers, each run as a program on files made here."""
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -93,6 +94,48 @@ class Generator(ToolTest):
         self.assertEqual(result.returncode, 0, result.stderr)
 
 
+class Page(ToolTest):
+    def generate(self, header):
+        self.put("page.h", header)
+        return self.run_tool("gen_page.py", "--header", self.root / "page.h", "--java", self.root / "Out.java")
+
+    def compiler_says(self, expressions):
+        """Values of C expressions over jni_page.h, as the C compiler here sees them."""
+        lines = "".join(f'    printf("%ld\\n", (long)({expression}));\n' for expression in expressions)
+        source = self.put("ask.c", '#include <stddef.h>\n#include <stdio.h>\n#include "jni_page.h"\n'
+                          f"int main(void)\n{{\n{lines}    return 0;\n}}\n")
+        subprocess.run(["cc", "-I", str(CORE / "jni"), str(source), "-o", str(self.root / "ask")], check=True, timeout=60)
+        result = subprocess.run([str(self.root / "ask")], check=True, capture_output=True, text=True, timeout=60)
+        return [int(line) for line in result.stdout.split()]
+
+    def test_gives_java_the_numbers_that_the_compiler_uses(self):
+        self.assertEqual(self.generate((CORE / "jni" / "jni_page.h").read_text(encoding="utf-8")).returncode, 0)
+        java = dict(re.findall(r"int (\w+) = (\d+);", (self.root / "Out.java").read_text()))
+        asked = {}
+        for name in java:
+            struct, _, member = name.lower().partition("_")
+            if name.startswith(("PAGE_", "EVENT_OP", "EVENT_MESSAGE", "EVENT_PEER_LOST", "EVENT_LOG")):
+                asked[name] = name
+            elif member == "bytes":
+                asked[name] = f"sizeof(page_{struct}_t)"
+            else:
+                asked[name] = f"offsetof(page_{struct}_t, {member})"
+        self.assertGreater(len(asked), 30)
+        self.assertEqual({name: int(value) for name, value in java.items()},
+                         dict(zip(asked, self.compiler_says(asked.values()))))
+
+    def test_refuses_what_it_cannot_lay_out(self):
+        good = "#define PAGE_SLOT 64u\ntypedef struct page_part { uint64_t address; uint32_t length; } page_part_t;\n"
+        self.assertEqual(self.generate(good).returncode, 0)
+        (self.root / "Out.java").unlink()
+        for wrong in ("struct iovec part", "uint8_t *pointer", "uint64_t address", "uint64_t bytes"):
+            with self.subTest(wrong):
+                result = self.generate(good.replace("uint32_t length", wrong))
+                self.assertEqual(result.returncode, 1)
+                self.assertFalse((self.root / "Out.java").exists())
+        self.assertEqual(self.generate("no page at all").returncode, 1)
+
+
 class Checkers(ToolTest):
     def expect(self, tool, code, text):
         result = self.run_tool(tool, self.root)
@@ -101,11 +144,17 @@ class Checkers(ToolTest):
 
     def test_layers_accepts_downward_and_refuses_upward_includes(self):
         self.put("native-core/src/link/a.c", '#include "base/x.h"\n#include "tl/tl.h"\n#include "link/b.h"\n')
-        self.expect("check_layers.py", 0, "layers: 1 files, 0 upward includes")
+        self.expect("check_layers.py", 0, "layers: 1 files, 0 wrong includes")
         self.put("native-core/src/base/b.c", '# include "mem/mem.h"\n')
-        self.expect("check_layers.py", 1, "2 files, 1 upward includes")
+        self.expect("check_layers.py", 1, "2 files, 1 wrong includes")
         self.put("native-core/src/base/b.c", '#include "../mem/mem.h"\n')
         self.expect("check_layers.py", 1, "climbs out")
+
+    def test_layers_lets_a_binding_include_base_and_nothing_else_of_the_core(self):
+        self.put("native-core/jni/a.c", '#include "base/map.h"\n#include "jni_b.h"\n')
+        self.expect("check_layers.py", 0, "0 wrong includes")
+        self.put("native-core/jni/b.c", '#include "mem/mem.h"\n')
+        self.expect("check_layers.py", 1, "a binding uses vbn/vbn.h")
 
     def test_layers_refuses_an_empty_tree(self):
         self.expect("check_layers.py", 1, "is this the repository?")

@@ -281,9 +281,9 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     private void dispatch(int index) {
         switch (page.kind(index)) {
-            case Page.EVENT_OP -> completed(index);
-            case Page.EVENT_MESSAGE -> received(index);
-            case Page.EVENT_PEER_LOST -> lost(index);
+            case PageLayout.EVENT_OP -> completed(index);
+            case PageLayout.EVENT_MESSAGE -> received(index);
+            case PageLayout.EVENT_PEER_LOST -> lost(index);
             default -> context.drainLog();
         }
     }

@@ -51,9 +51,9 @@ public final class NativeLibrary {
             } else {
                 loadResource("META-INF/native/linux-" + arch + "/" + FILE, arch);
             }
-            if (Native.pageVersion() != Page.VERSION) {
+            if (Native.pageVersion() != PageLayout.PAGE_VERSION) {
                 throw unsupported("the native library is of another version (layout " + Native.pageVersion()
-                    + ", the jar needs " + Page.VERSION + "): use library and jar of one build", null);
+                    + ", the jar needs " + PageLayout.PAGE_VERSION + "): use library and jar of one build", null);
             }
             done = true;
         } finally {

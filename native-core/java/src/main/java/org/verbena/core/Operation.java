@@ -95,16 +95,16 @@ final class Operation {
 
     /** True when native code reports its end. */
     boolean hasCompletion() {
-        return kind != Page.DROP && kind != Page.PEER_CLOSE && kind != Page.KEY_RELEASE;
+        return kind != PageLayout.PAGE_DROP && kind != PageLayout.PAGE_PEER_CLOSE && kind != PageLayout.PAGE_KEY_RELEASE;
     }
 
     String describe() {
         return switch (kind) {
-            case Page.SEND -> "send of message " + id;
-            case Page.PULL -> "pull";
-            case Page.GET -> "get";
-            case Page.PUT -> "put";
-            case Page.FLUSH -> "flush";
+            case PageLayout.PAGE_SEND -> "send of message " + id;
+            case PageLayout.PAGE_PULL -> "pull";
+            case PageLayout.PAGE_GET -> "get";
+            case PageLayout.PAGE_PUT -> "put";
+            case PageLayout.PAGE_FLUSH -> "flush";
             default -> "close";
         };
     }

@@ -5,7 +5,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * The off-heap page that one engine shares with native code; twin of native-core/jni/jni_page.h.
+ * The off-heap page that one engine shares with native code. Offsets and codes come from native-core/jni/jni_page.h, by the
+ * generated {@link PageLayout}.
  *
  * <pre>
  *   0      control: u32 head (native: commands taken), u32 tail (Java: commands written)
@@ -18,30 +19,16 @@ import java.nio.ByteOrder;
  * One thread writes and reads all of it (natives run on the engine's thread), so there are no atomics.
  */
 final class Page {
-    static final int VERSION = 1;
-    static final int SLOT = 64;
     static final int SLOTS = 2048;
     static final int EVENTS = 256;
     static final int RECEIVE_BYTES = 1 << 20;
 
-    static final int HEAD = 0;
-    static final int TAIL = 4;
-
-    static final int SEND = 1;
-    static final int PULL = 2;
-    static final int DROP = 3;
-    static final int GET = 4;
-    static final int PUT = 5;
-    static final int FLUSH = 6;
-    static final int PEER_CLOSE = 7;
-    static final int KEY_RELEASE = 8;
-
-    static final int EVENT_OP = 1;
-    static final int EVENT_MESSAGE = 2;
-    static final int EVENT_PEER_LOST = 3;
-    static final int EVENT_LOG = 4;
-
-    private static final int COMMANDS = SLOT;
+    private static final int SLOT = PageLayout.PAGE_SLOT;
+    /** Where fields lie in a command's first 8 bytes, which are written as one little-endian word. */
+    private static final int ID_SHIFT = 8 * PageLayout.COMMAND_ID;
+    private static final int HEADER_SHIFT = 8 * PageLayout.COMMAND_HEADER_BYTES;
+    private static final int PARTS_SHIFT = 8 * PageLayout.COMMAND_PARTS;
+    private static final int COMMANDS = PageLayout.CONTROL_BYTES;
     private static final int EVENTS_AT = COMMANDS + SLOTS * SLOT;
     private static final int RECEIVE_AT = EVENTS_AT + EVENTS * SLOT;
 
@@ -59,11 +46,11 @@ final class Page {
     /** Writes the operation's command; false, with nothing written, when the ring is too full. */
     boolean submit(Operation op, long token) {
         int headerSlots = (op.headerLength + SLOT - 1) / SLOT;
-        int listSlots = op.parts > 1 ? (op.parts * 16 + SLOT - 1) / SLOT : 0;
+        int listSlots = op.parts > 1 ? (op.parts * PageLayout.PART_BYTES + SLOT - 1) / SLOT : 0;
         int needed = 1 + headerSlots + listSlots;
         int index = tail & SLOTS - 1;
         int pad = index + needed > SLOTS ? SLOTS - index : 0;
-        int used = tail - bytes.getInt(HEAD);
+        int used = tail - bytes.getInt(PageLayout.CONTROL_HEAD);
         if (SLOTS - used < needed + pad) {
             return false;
         }
@@ -73,12 +60,12 @@ final class Page {
             index = 0;
         }
         int at = COMMANDS + index * SLOT;
-        bytes.putLong(at, op.kind | op.id << 8 | op.headerLength << 16 | (long) op.parts << 32);
-        bytes.putLong(at + 8, token);
-        bytes.putLong(at + 16, op.handle);
-        bytes.putLong(at + 24, op.offset);
-        bytes.putLong(at + 32, op.address);
-        bytes.putLong(at + 40, op.length);
+        bytes.putLong(at, op.kind | op.id << ID_SHIFT | op.headerLength << HEADER_SHIFT | (long) op.parts << PARTS_SHIFT);
+        bytes.putLong(at + PageLayout.COMMAND_TOKEN, token);
+        bytes.putLong(at + PageLayout.COMMAND_HANDLE, op.handle);
+        bytes.putLong(at + PageLayout.COMMAND_OFFSET, op.offset);
+        bytes.putLong(at + PageLayout.COMMAND_ADDRESS, op.address);
+        bytes.putLong(at + PageLayout.COMMAND_LENGTH, op.length);
         if (headerSlots > 0) {
             bytes.put(at + SLOT, op.header, 0, op.headerLength);
         }
@@ -86,13 +73,13 @@ final class Page {
             bytes.putLong(to, op.list[i]);
         }
         tail += needed;
-        bytes.putInt(TAIL, tail);
+        bytes.putInt(PageLayout.CONTROL_TAIL, tail);
         return true;
     }
 
     /** True when there are commands that no poll has taken. */
     boolean hasCommands() {
-        return bytes.getInt(HEAD) != tail;
+        return bytes.getInt(PageLayout.CONTROL_HEAD) != tail;
     }
 
     private static int event(int index) {
@@ -100,41 +87,41 @@ final class Page {
     }
 
     int kind(int index) {
-        return bytes.getInt(event(index));
+        return bytes.getInt(event(index) + PageLayout.EVENT_KIND);
     }
 
     int status(int index) {
-        return bytes.getInt(event(index) + 4);
+        return bytes.getInt(event(index) + PageLayout.EVENT_STATUS);
     }
 
     /** Operations: the token. Messages: the id. */
     long token(int index) {
-        return bytes.getLong(event(index) + 8);
+        return bytes.getLong(event(index) + PageLayout.EVENT_TOKEN);
     }
 
     long length(int index) {
-        return bytes.getLong(event(index) + 16);
+        return bytes.getLong(event(index) + PageLayout.EVENT_LENGTH);
     }
 
     long peer(int index) {
-        return bytes.getLong(event(index) + 24);
+        return bytes.getLong(event(index) + PageLayout.EVENT_PEER);
     }
 
     /** Handle of a large message's data, 0 for a small one. */
     long remote(int index) {
-        return bytes.getLong(event(index) + 32);
+        return bytes.getLong(event(index) + PageLayout.EVENT_REMOTE);
     }
 
     private int receiveOffset(int index) {
-        return bytes.getInt(event(index) + 40);
+        return bytes.getInt(event(index) + PageLayout.EVENT_RECEIVE_OFFSET);
     }
 
     private int headerLength(int index) {
-        return bytes.getInt(event(index) + 44);
+        return bytes.getInt(event(index) + PageLayout.EVENT_HEADER_BYTES);
     }
 
     long uid(int index) {
-        return bytes.getLong(event(index) + 56);
+        return bytes.getLong(event(index) + PageLayout.EVENT_UID);
     }
 
     /** The message's header, read-only view into the receive area. */

@@ -118,7 +118,7 @@ public final class VbnEngine implements AutoCloseable {
         if (id < 0 || id >= MESSAGE_IDS) {
             throw new IllegalArgumentException("message id " + id + " is not in 0.." + (MESSAGE_IDS - 1));
         }
-        Operation op = loop.operation(Page.SEND, peer.handle, done);
+        Operation op = loop.operation(PageLayout.PAGE_SEND, peer.handle, done);
         op.setHeader(id, header);
         op.setBuffers(payload);
         submit(op);
@@ -133,7 +133,7 @@ public final class VbnEngine implements AutoCloseable {
      * @param done told once
      */
     public void pull(RemoteData remote, ByteBuffer directDestination, Completion done) {
-        transfer(Page.PULL, remote.handle, 0, directDestination, done);
+        transfer(PageLayout.PAGE_PULL, remote.handle, 0, directDestination, done);
     }
 
     /**
@@ -142,7 +142,7 @@ public final class VbnEngine implements AutoCloseable {
      * @param remote what came with the message
      */
     public void drop(RemoteData remote) {
-        submit(loop.operation(Page.DROP, remote.handle, null));
+        submit(loop.operation(PageLayout.PAGE_DROP, remote.handle, null));
     }
 
     /**
@@ -154,7 +154,7 @@ public final class VbnEngine implements AutoCloseable {
      * @param done told once; {@link VbnStatus#STALE} when the owner has closed the memory
      */
     public void get(VbnKey key, long offset, ByteBuffer directDestination, Completion done) {
-        transfer(Page.GET, key.handle, offset, directDestination, done);
+        transfer(PageLayout.PAGE_GET, key.handle, offset, directDestination, done);
     }
 
     /**
@@ -166,7 +166,7 @@ public final class VbnEngine implements AutoCloseable {
      * @param done told once
      */
     public void put(VbnKey key, long offset, ByteBuffer directSource, Completion done) {
-        Operation op = loop.operation(Page.PUT, key.handle, done);
+        Operation op = loop.operation(PageLayout.PAGE_PUT, key.handle, done);
         op.offset = offset;
         op.setBuffer(directSource);
         submit(op);
@@ -204,7 +204,7 @@ public final class VbnEngine implements AutoCloseable {
      * @param done told once
      */
     public void flush(VbnPeer peer, Completion done) {
-        submit(loop.operation(Page.FLUSH, peer.handle, done));
+        submit(loop.operation(PageLayout.PAGE_FLUSH, peer.handle, done));
     }
 
     /**
@@ -237,11 +237,11 @@ public final class VbnEngine implements AutoCloseable {
     }
 
     void closePeer(VbnPeer peer) {
-        submit(loop.operation(Page.PEER_CLOSE, peer.handle, null));
+        submit(loop.operation(PageLayout.PAGE_PEER_CLOSE, peer.handle, null));
     }
 
     void closeKey(VbnKey key) {
-        submit(loop.operation(Page.KEY_RELEASE, key.handle, null));
+        submit(loop.operation(PageLayout.PAGE_KEY_RELEASE, key.handle, null));
     }
 
     /** The key's mapping when it is mapped, else null. */

@@ -97,7 +97,7 @@ class NativeTest {
             thread.start();
             thread.join();
             assertEquals(VbnStatus.INVALID.code(), other[0]);
-            Operation op = new Operation().set(Page.SEND, 99, null);
+            Operation op = new Operation().set(PageLayout.PAGE_SEND, 99, null);
             assertTrue(page.submit(op, 5));
             assertEquals(1, Native.poll(worker, 16, 0));
             assertEquals(VbnStatus.STALE.code(), page.status(0));
