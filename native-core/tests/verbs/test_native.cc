@@ -307,7 +307,8 @@ TEST(VerbsNative, a_put_rings_once_is_not_copied_and_asks_for_one_completion_in_
         MUST(fabric_counts.writes - before.writes == 4 && fabric_counts.reads - before.reads == 4);
         uint64_t others = fabric_counts.requests - before.requests - 8; /* an acknowledgement by chance */
         MUST(fabric_counts.doorbells - before.doorbells <= 2 + others && others < 4);
-        MUST(fabric_counts.signalled - before.signalled == 2);
+        uint64_t signalled = fabric_counts.signalled - before.signalled;
+        MUST(signalled >= 2 && signalled <= 2 + others);
         MUST(n.counted("verbs.copied_bytes") == copied);
         n.close();
     });

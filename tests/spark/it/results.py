@@ -123,8 +123,10 @@ class ByTcp(ByNetwork):
     def test_e_strangers_who_send_garbage_and_truncated_frames_while_a_job_runs_do_not_disturb_it(self):
         ports = sorted(port for pid in self.ours.executors() for port in listening(pid))
         self.assertGreaterEqual(len(ports), 2)
-        with Strangers(ports):
+        with Strangers(ports) as strangers:
             self._equal("groupby")
+            self.assertTrue(strangers.await_talk(60))
+        self._equal("groupby")  # after its tasks the executors tell what they have counted
 
     @unittest.skipIf(STOCK_ONLY, "stock has no such lines")
     def test_z_the_bytes_came_by_the_transport_that_was_meant(self):

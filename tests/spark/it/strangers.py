@@ -28,6 +28,7 @@ class Strangers:
     def __init__(self, ports):
         self._ports = ports
         self._stop = threading.Event()
+        self._talked = threading.Event()
         self._thread = threading.Thread(target=self._talk)
 
     def __enter__(self):
@@ -37,6 +38,10 @@ class Strangers:
     def __exit__(self, *_):
         self._stop.set()
         self._thread.join()
+
+    def await_talk(self, seconds):
+        """Until each port has had everything once; false: not within so many seconds."""
+        return self._talked.wait(seconds)
 
     def _talk(self):
         chance = random.Random(1)
@@ -50,4 +55,5 @@ class Strangers:
                             talk.recv(1)
                     except OSError:
                         pass  # refused or closed, as it should be
+            self._talked.set()
             time.sleep(0.01)

@@ -93,7 +93,8 @@ final class Crowd implements AutoCloseable {
         long[] last = {-1, 0}; // the number, and how often it was seen
         await(() -> {
             long now = sent();
-            last[1] = now == last[0] ? last[1] + 1 : 0;
+            boolean all = sum("tcp.tx.packets") == sum("tcp.rx.packets"); // nothing is on its way
+            last[1] = all && now == last[0] ? last[1] + 1 : 0;
             last[0] = now;
             return last[1] == QUIET;
         }, "an end of the packets");
