@@ -87,6 +87,7 @@ def main():
         "file and function budgets": lambda: run_script(root, "check_budgets.py"),
         "settings table": lambda: run_script(root, "check_settings.py"),
         "settings page": lambda: check_settings_page(root),
+        "page of lost peers": lambda: run_script(root, "check_peer_lost.py"),
     }
     failed = 0
     for name, check in checks.items():
