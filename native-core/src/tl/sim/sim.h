@@ -7,7 +7,8 @@
  *                                        tl_params.network; without it they do not open, so tl.enable cannot reach them
  *
  * A fabric is reliable and ordered (connections, as tcp) or carries datagrams: lost, doubled, late, overtaking, without
- * notice of a peer's end; an endpoint that is there answers probe() without its worker's progress. One thread drives the net and all its workers. */
+ * notice of a peer's end; an endpoint that is there answers probe() without its worker's progress. One thread drives the
+ * net and all its workers. */
 #ifndef VBN_TL_SIM_SIM_H
 #define VBN_TL_SIM_SIM_H
 

@@ -30,6 +30,7 @@ tcp_ep_t *tcp_ep_new(tcp_iface_t *iface, tcp_state_t state)
     list_init(&ep->pending);
     list_init(&ep->untrusted);
     list_init(&ep->timed);
+    list_init(&ep->watched);
     list_init(&ep->tx);
     list_init(&ep->written);
     list_append(&iface->eps, &ep->all);
@@ -96,14 +97,19 @@ static void arm_timer(tcp_iface_t *iface, uint64_t due_ns)
     (void)timerfd_settime(iface->timer_fd, TFD_TIMER_ABSTIME, &when, NULL); /* fails for bad arguments only */
 }
 
+void tcp_timer_by(tcp_iface_t *iface, uint64_t due_ns)
+{
+    if (iface->timer_ns == 0 || due_ns < iface->timer_ns)
+        arm_timer(iface, due_ns);
+}
+
 void tcp_ep_set_deadline(tcp_ep_t *ep, uint64_t deadline_ns)
 {
     tcp_iface_t *iface = ep->iface;
     ep->deadline_ns = deadline_ns;
     if (list_empty(&ep->timed))
         list_append(&iface->timed, &ep->timed);
-    if (iface->timer_ns == 0 || deadline_ns < iface->timer_ns)
-        arm_timer(iface, deadline_ns);
+    tcp_timer_by(iface, deadline_ns);
 }
 
 void tcp_ep_clear_deadline(tcp_ep_t *ep)
@@ -138,7 +144,8 @@ void tcp_timer_expired(tcp_iface_t *iface)
         else if (!list_empty(&ep->untrusted))
             tcp_listen_again(iface);
     }
-    uint64_t next = UINT64_MAX;
+    tcp_alive_look(iface, now);
+    uint64_t next = iface->look_ns != 0 ? iface->look_ns : UINT64_MAX;
     list_for_each(link, &iface->timed) {
         const tcp_ep_t *timed = container_of(link, tcp_ep_t, timed);
         next = timed->deadline_ns < next ? timed->deadline_ns : next;
@@ -184,6 +191,7 @@ static void end_activity(tcp_ep_t *ep)
         ep->iface->hot = NULL;
     tcp_ep_close_socket(ep);
     tcp_ep_clear_deadline(ep);
+    list_remove(&ep->watched);
     leave_untrusted(ep);
     list_remove(&ep->pending);
     ep->large = NULL;

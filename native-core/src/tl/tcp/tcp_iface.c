@@ -29,6 +29,7 @@ static void init_fields(tcp_iface_t *iface, const tl_params_t *params)
     list_init(&iface->pending);
     list_init(&iface->untrusted);
     list_init(&iface->timed);
+    list_init(&iface->watched);
     list_init(&iface->gone);
     mpool_init(&iface->tx_pool, sizeof(tcp_tx_t), 16, 0);
     iface->caps.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_BREAKS;

@@ -13,11 +13,7 @@
 #define ACCEPTS_PER_PROGRESS 16
 #define BACKLOG 4096 /* the kernel takes net.core.somaxconn of it: connections wait there while this side accepts none */
 #define EVICT_AFTER_NS UINT64_C(1000000000) /* an unauthenticated connection has at least so long to prove the key */
-#define KEEPALIVE_IDLE_S 30
-#define KEEPALIVE_INTERVAL_S 10
-#define KEEPALIVE_PROBES 3
 #define CHUNKS_UNSENT 2 /* that a socket takes beyond what it can send; with fewer it would run dry */
-#define UNACKED_MAX_MS 60000u /* a peer whose host vanished is noticed after this time at most */
 
 static void set_int(int fd, int level, int option, int value)
 {
@@ -36,11 +32,7 @@ void tcp_socket_options(const tcp_iface_t *iface, int fd)
     }
     /* Bulk data waits in the core's queue, not in the kernel's, where a request or an answer would wait behind it. */
     set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, (int)(CHUNKS_UNSENT * settings->tl_tcp_chunk_bytes));
-    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
-    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
-    set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
-    set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)UNACKED_MAX_MS);
+    tcp_alive_options(iface, fd);
 }
 
 static vbn_status_t bind_and_listen(tcp_iface_t *iface, int fd, uint16_t port)

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/hot.h"
 #include "base/list.h"
 #include "base/mpool.h"
 #include "base/os.h"
@@ -79,7 +80,10 @@ typedef struct tcp_ep {
     list_link_t pending;   /* in iface->pending, or alone (T4) */
     list_link_t untrusted; /* accepted and not trusted: in iface->untrusted, oldest first */
     list_link_t timed;     /* deadline_ns counts: in iface->timed */
+    list_link_t watched;   /* the peer may not have all yet: in iface->watched */
     uint64_t deadline_ns;
+    uint64_t acked_ms;     /* watched: when its kernel acknowledged last, as known; */
+    uint32_t repeated, timed_out; /* what the kernel had counted by then */
     int fd;                /* -1: closed */
     tcp_tls_t *tls;        /* NULL: plain */
     tcp_state_t state;
@@ -146,10 +150,12 @@ struct tcp_iface {
     uint32_t untrusted_count;
     uint64_t looked_ns;
     uint64_t timer_ns; /* time the timer is armed for, 0 = not armed */
+    uint64_t look_ns;  /* next look at the watched, 0 = none */
     list_link_t eps;
     list_link_t pending;
     list_link_t untrusted;
     list_link_t timed;
+    list_link_t watched;
     list_link_t gone;
     mpool_t tx_pool;
     uint8_t *rx_spare; /* the receive buffer of whoever is read next; NULL = none yet, or lent */
@@ -200,6 +206,18 @@ void tcp_ep_flush_step(tcp_ep_t *ep); /* flushing: ends our direction once the q
 void tcp_ep_retire(tcp_ep_t *ep); /* to GONE: closes, drops, frees at the end of progress */
 void tcp_ep_reap(tcp_iface_t *iface);
 void tcp_timer_expired(tcp_iface_t *iface);
+
+void tcp_timer_by(tcp_iface_t *iface, uint64_t due_ns); /* it fires then at the latest */
+
+/* tcp_alive.c */
+void tcp_alive_options(const tcp_iface_t *iface, int fd);
+void tcp_alive_watch(tcp_ep_t *ep); /* not watched yet */
+void tcp_alive_look(tcp_iface_t *iface, uint64_t now_ns); /* if it is time */
+static inline void tcp_alive_wrote(tcp_ep_t *ep)
+{
+    if (UNLIKELY(list_empty(&ep->watched)))
+        tcp_alive_watch(ep);
+}
 
 /* tcp_rx.c */
 void tcp_resink(tl_ep_t *ep);

@@ -289,6 +289,7 @@ vbn_status_t tcp_send(tl_ep_t *base, const tl_packet_t *packet)
         return break_ep(ep, error);
     if (ep->gathering && !ep->delivering && (ep->queued_bytes += (uint32_t)tx.rest_bytes) >= TCP_TX_BATCH)
         write_batch(ep);
+    tcp_alive_wrote(ep);
     counter_add(iface->params.counters, COUNTER_TCP_TX_PACKETS, 1);
     counter_add(iface->params.counters, COUNTER_TCP_TX_BYTES, packet->header_bytes + (uint64_t)packet->payload_bytes);
     return status;

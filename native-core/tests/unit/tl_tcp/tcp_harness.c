@@ -174,6 +174,14 @@ unsigned harness_buffers(const harness_t *harness)
     return count;
 }
 
+unsigned harness_watched(const harness_t *harness)
+{
+    const tcp_iface_t *iface = (const tcp_iface_t *)harness->iface;
+    unsigned count = 0;
+    list_for_each(link, &iface->watched) count++;
+    return count;
+}
+
 uint64_t harness_counter(const harness_t *harness, const char *name)
 {
     for (int id = 0; id < COUNTER_COUNT; id++)
