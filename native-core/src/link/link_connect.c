@@ -119,7 +119,7 @@ void link_self_accept(link_lane_t *lane)
         return;
     }
     wheel_cancel(&lane->engine->wheel, &lane->hs->timer);
-    free(lane->hs);
+    link_handshake_free(lane->hs);
     lane->hs = NULL;
     lane->peer = peer;
     lane->state = LANE_PROVED;
@@ -186,6 +186,8 @@ vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length
     peer->error_func = error_func;
     peer->error_arg = arg;
     status = link_dial(engine, &address, (unsigned)transport, peer);
+    if (status >= 0)
+        status = link_redial_keep(peer->lane, &(link_blob_t){blob, length});
     if (status < 0)
         return give_up(engine, peer, status);
     *peer_p = peer;

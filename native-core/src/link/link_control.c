@@ -31,6 +31,10 @@ void link_control_retry(wheel_timer_t *timer)
 {
     link_handshake_t *hs = container_of(timer, link_handshake_t, retry);
     link_lane_t *lane = hs->lane;
+    if (lane->state == LANE_WAIT_AGAIN) {
+        link_redial(lane);
+        return;
+    }
     if (lane->ep == NULL || (lane->state != LANE_WAIT_CHALLENGE && lane->state != LANE_WAIT_WELCOME))
         return;
     hs->tries = (uint8_t)(hs->tries + (hs->tries < UINT8_MAX));

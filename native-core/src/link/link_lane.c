@@ -13,6 +13,7 @@ static const char *waiting_for(const link_lane_t *lane)
     case LANE_WAIT_CHALLENGE: return "the peer's answer to HELLO";
     case LANE_WAIT_PROOF: return "the peer's proof of the job key";
     case LANE_WAIT_WELCOME: return "the peer's answer to our proof of the job key";
+    case LANE_WAIT_AGAIN: return "the next try";
     case LANE_WAIT_OTHER: return "the connection that the peer opens to this side";
     case LANE_REJECTED: return "room to send a refusal";
     case LANE_LINGERS: return "nothing";
@@ -24,11 +25,31 @@ static const char *waiting_for(const link_lane_t *lane)
 static void wireup_expired(wheel_timer_t *timer)
 {
     link_lane_t *lane = container_of(timer, link_handshake_t, timer)->lane;
-    char text[256];
-    snprintf(text, sizeof(text), "no connection over %s within link.wireup_timeout=%llums, waiting for %s",
+    char text[512];
+    const char *before = lane->hs->redials > 0 && lane->peer != NULL ? link_lost_text(lane->peer, NULL) : NULL;
+    snprintf(text, sizeof(text), "no connection over %s within link.wireup_timeout=%llums, waiting for %s%s%s",
              link_lane_name(lane), (unsigned long long)(lane->engine->params.settings->link_wireup_timeout / 1000000u),
-             waiting_for(lane));
+             waiting_for(lane), before != NULL ? "; the try before: " : "", before != NULL ? before : "");
     link_lane_broke(lane, VBN_ERR_TIMEOUT, text);
+}
+
+void link_lane_take_transport(link_lane_t *lane, unsigned transport)
+{
+    const link_transport_t *t = &lane->engine->transports[transport];
+    unsigned flags = t->ops->caps(t->iface)->flags;
+    lane->transport = (uint8_t)transport & 15u;
+    lane->datagram = (flags & TL_CAP_RELIABLE) == 0;
+    lane->costly = (flags & TL_CAP_COSTLY) != 0;
+    lane->native = (flags & TL_CAP_NATIVE) != 0;
+    lane->kept = lane->datagram;
+    lane->hs->transcript.transport = t->name;
+}
+
+void link_handshake_free(link_handshake_t *hs)
+{
+    if (hs != NULL)
+        free(hs->address);
+    free(hs);
 }
 
 vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initiator, link_lane_t **lane_p)
@@ -42,19 +63,13 @@ vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initi
     }
     lane->engine = engine;
     lane->hs = hs;
-    lane->transport = (uint8_t)transport & 15u;
+    link_lane_take_transport(lane, transport);
     lane->initiator = initiator;
     lane->state = initiator ? LANE_WAIT_CHALLENGE : LANE_WAIT_HELLO;
     os_random(&lane->local_connection, sizeof(lane->local_connection));
     list_init(&lane->link);
-    unsigned flags = engine->transports[transport].ops->caps(engine->transports[transport].iface)->flags;
-    lane->datagram = (flags & TL_CAP_RELIABLE) == 0;
-    lane->costly = (flags & TL_CAP_COSTLY) != 0;
-    lane->native = (flags & TL_CAP_NATIVE) != 0;
-    lane->kept = lane->datagram;
     hs->lane = lane;
     wheel_timer_init(&hs->retry, link_control_retry);
-    hs->transcript.transport = engine->transports[transport].name;
     wheel_timer_init(&hs->timer, wireup_expired);
     link_timer_add(engine, &hs->timer, engine->params.settings->link_wireup_timeout);
     *lane_p = lane;
@@ -133,6 +148,8 @@ void link_lane_broke(link_lane_t *lane, vbn_status_t status, const char *text)
 {
     if (lane->peer != NULL && link_rails_others(lane->peer, lane))
         link_rails_lose(lane, text);
+    else if (link_redial_begin(lane, status, text))
+        return;
     else if (lane->peer == NULL || lane->peer->lane != lane || !link_resume_begin(lane->peer, text))
         link_lane_fail(lane, status, text);
 }

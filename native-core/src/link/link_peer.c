@@ -125,7 +125,10 @@ vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, const char *why,
 
 void link_peer_why(const vbn_peer_t *peer, char *text, size_t capacity)
 {
-    if (peer->why_bytes > 0 && !peer->accepted)
+    if (peer->moved && !peer->accepted)
+        (void)snprintf(text, capacity, "%s: a connection over another transport ended before the peer had answered",
+                       peer->engine->transports[peer->transport].name);
+    else if (peer->why_bytes > 0 && !peer->accepted)
         (void)snprintf(text, capacity, "%s", (const char *)tail(peer));
     else if (peer->lane != NULL)
         (void)snprintf(text, capacity, "%s: the peer opened the connection", link_lane_name(peer->lane));
@@ -282,7 +285,7 @@ void link_peer_reap(link_engine_t *engine)
 {
     for (list_link_t *link; (link = list_pop(&engine->dead_lanes)) != NULL;) {
         link_lane_t *lane = container_of(link, link_lane_t, link);
-        free(lane->hs);
+        link_handshake_free(lane->hs);
         free(lane);
     }
     for (list_link_t *link; (link = list_pop(&engine->dead)) != NULL;) {

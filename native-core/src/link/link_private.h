@@ -52,6 +52,7 @@ typedef enum link_lane_state {
     LANE_WAIT_PROOF,     /* accepted */
     LANE_WAIT_WELCOME,   /* initiator */
     LANE_WAIT_OTHER,     /* initiator: refused because the peer's own connection is used; no endpoint */
+    LANE_WAIT_AGAIN,     /* initiator: the connection ended before WELCOME, it is dialled again soon; no endpoint */
     LANE_REJECTED,       /* accepted: REJECT waits for room, or is repeated to a peer that may not have got it */
     LANE_LINGERS,        /* datagrams: closed by the peer; repeats the ack of its CLOSE for a while */
     LANE_PROVED          /* both proved the key; ready once the transport is */
@@ -63,7 +64,11 @@ typedef struct link_lane link_lane_t;
 typedef struct link_handshake {
     link_lane_t *lane;
     wheel_timer_t timer;
-    wheel_timer_t retry; /* datagrams, initiator: sends `control` again */
+    wheel_timer_t retry; /* initiator: over datagrams sends `control` again; in WAIT_AGAIN dials */
+    uint8_t *address;    /* initiator, for a new peer: where to dial again; owned */
+    uint16_t address_bytes;
+    uint16_t nobody;     /* transports over which nobody answered, by index */
+    uint8_t redials, next; /* so many; the transport of the next one */
     link_transcript_t transcript;
     link_offer_t remote;
     uint16_t control_bytes; /* the last packet sent */
@@ -152,6 +157,7 @@ struct vbn_peer {
     bool ack_due : 1;     /* an ACK found the transport busy */
     bool ask_ack : 1;     /* an ACK_NOW request has to be sent when the queue is empty */
     bool close_asked : 1; /* closing: the last acks have been asked for */
+    bool moved : 1;       /* over another transport than the sentence says: that one's connection ended before WELCOME */
     bool dials : 1;       /* behind the sentence there is the address, to be dialled again: resuming, further lanes */
     _Alignas(16) unsigned char upper_state[];
 };
@@ -282,6 +288,8 @@ void link_lane_drop_endpoint(link_lane_t *lane, vbn_close_mode_t mode);
 /* Without its endpoint; the lane itself goes too unless a peer has it. */
 void link_lane_drop(link_lane_t *lane, vbn_close_mode_t mode);
 void link_lane_stop_timers(link_lane_t *lane);
+void link_lane_take_transport(link_lane_t *lane, unsigned transport);
+void link_handshake_free(link_handshake_t *hs); /* NULL: nothing */
 void link_lane_stranger_gone(link_lane_t *lane);
 /* A lane broke: its peer resumes over another one if it may, else it is lost. */
 void link_lane_broke(link_lane_t *lane, vbn_status_t status, const char *text);
@@ -321,6 +329,14 @@ vbn_status_t link_dial_more(vbn_peer_t *peer, const link_address_t *address, uns
 /* The transport self has two endpoints per connection: what arrives at the second belongs to the same peer. */
 void link_self_accept(link_lane_t *lane);
 void link_self_end(vbn_peer_t *peer);
+
+/* ------------------------------------------------------------------------------------ link_redial.c */
+
+/* The address of a new peer, in case its connection has to be dialled again. */
+vbn_status_t link_redial_keep(link_lane_t *lane, const link_blob_t *address);
+/* The lane's connection has ended. false: it is not dialled again. */
+bool link_redial_begin(link_lane_t *lane, vbn_status_t status, const char *text);
+void link_redial(link_lane_t *lane); /* the timer; the peer may have ended afterwards */
 
 /* ------------------------------------------------------------------------------------- link_rails.c */
 

@@ -10,7 +10,8 @@
  * One lane per pair: the responder decides when it has the PROOF, so the initiator sends data only after WELCOME. When
  * both dial, the lane of the smaller uid stays: that side answers PROOF of the other with REJECT(duplicate), the other
  * side drops its own lane when it accepts. Epochs tell a redial (newer than what made the lane in use: the old lane is
- * dead) from a duplicate that was on its way. A lane that joins those of a peer (its PROOF says so) decides nothing, and
+ * dead) from a duplicate that was on its way. A connection of a new peer that ends before WELCOME is dialled again
+ * (link_redial.c). A lane that joins those of a peer (its PROOF says so) decides nothing, and
  * when its wire-up fails the peer does not notice. */
 #include "link/link_private.h"
 
@@ -152,7 +153,7 @@ static vbn_peer_t *choose_peer(link_lane_t *lane)
     const link_offer_t *remote = &lane->hs->remote;
     vbn_peer_t *peer = map_get(&engine->peers, remote->uid);
     const link_lane_t *own = peer != NULL && peer->arq == NULL && peer->lane->initiator ? peer->lane : NULL;
-    if (own != NULL && own->state == LANE_WAIT_OTHER)
+    if (own != NULL && (own->state == LANE_WAIT_OTHER || own->state == LANE_WAIT_AGAIN))
         return peer;
     if (own != NULL && own->state != LANE_PROVED) {
         if (engine->uid > remote->uid)
@@ -334,11 +335,13 @@ void link_lane_check_ready(link_lane_t *lane)
     if (peer == NULL || hs == NULL || lane->state != LANE_PROVED || !lane->tl_ready || hs->control_waits)
         return;
     bool adds = hs->adds;
+    if (hs->redials > 0)
+        link_set_lost_text(peer, NULL);
     link_lane_stop_timers(lane);
     if (lane->datagram && !lane->initiator)
         lane->welcome = hs;
     else
-        free(hs);
+        link_handshake_free(hs);
     lane->hs = NULL;
     if (adds) {
         link_rails_ready(lane);

@@ -39,6 +39,8 @@ typedef struct loop_iface {
 
 loop_control_t loop_control;
 static list_link_t ifaces = {&ifaces, &ifaces};
+static const tl_caps_t caps2 = {.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED, .packet_max = 2048, .eager_best = 1024,
+                                .stream_chunk = 1024, .latency_ns = 100, .mbytes_per_s = 1000};
 static const tl_caps_t caps = {.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED, .packet_max = 65536, .eager_best = 8192,
                                .stream_chunk = 32768, .latency_ns = 100, .mbytes_per_s = 1000};
 
@@ -56,17 +58,27 @@ static bool lucky(unsigned one_of)
     return one_of > 0 && loop_random() % one_of == 0;
 }
 
-static vbn_status_t loop_open(const tl_params_t *params, tl_iface_t **iface_p)
+static vbn_status_t open_as(const tl_ops_t *ops, const tl_params_t *params, tl_iface_t **iface_p)
 {
     loop_iface_t *iface = calloc(1, sizeof(*iface));
     if (iface == NULL)
         return VBN_ERR_NO_MEMORY;
-    iface->super.ops = &loop_ops;
+    iface->super.ops = ops;
     iface->params = *params;
     list_init(&iface->eps);
     list_append(&ifaces, &iface->link);
     *iface_p = &iface->super;
     return VBN_OK;
+}
+
+static vbn_status_t loop_open(const tl_params_t *params, tl_iface_t **iface_p)
+{
+    return open_as(&loop_ops, params, iface_p);
+}
+
+static vbn_status_t loop2_open(const tl_params_t *params, tl_iface_t **iface_p)
+{
+    return open_as(&loop2_ops, params, iface_p);
 }
 
 static void clear_ep(loop_ep_t *ep)
@@ -95,8 +107,7 @@ static void loop_close(tl_iface_t *super)
 
 static const tl_caps_t *loop_caps(const tl_iface_t *super)
 {
-    (void)super;
-    return &caps;
+    return super->ops == &loop2_ops ? &caps2 : &caps;
 }
 
 static vbn_status_t loop_address(const tl_iface_t *super, void *buffer, size_t *length_p)
@@ -106,19 +117,20 @@ static vbn_status_t loop_address(const tl_iface_t *super, void *buffer, size_t *
     return VBN_OK;
 }
 
-static loop_iface_t *find(const void *address)
+static loop_iface_t *find(const tl_ops_t *ops, const void *address)
 {
-    list_for_each(link, &ifaces)
-        if (memcmp(&container_of(link, loop_iface_t, link)->params.worker_uid, address, 8) == 0)
-            return container_of(link, loop_iface_t, link);
+    list_for_each(link, &ifaces) {
+        loop_iface_t *iface = container_of(link, loop_iface_t, link);
+        if (iface->super.ops == ops && memcmp(&iface->params.worker_uid, address, 8) == 0)
+            return iface;
+    }
     return NULL;
 }
 
 static vbn_status_t loop_reachable(const tl_iface_t *super, const void *address, size_t length, char *reason,
                                    size_t capacity)
 {
-    (void)super;
-    bool there = length == 8 && find(address) != NULL;
+    bool there = length == 8 && find(super->ops, address) != NULL;
     snprintf(reason, capacity, there ? "same process" : "nobody there");
     return there ? VBN_OK : VBN_ERR_UNREACHABLE;
 }
@@ -138,7 +150,7 @@ static loop_ep_t *new_ep(loop_iface_t *iface, void *owner)
 
 static vbn_status_t loop_connect(tl_iface_t *super, const void *address, size_t length, void *owner, tl_ep_t **ep_p)
 {
-    loop_iface_t *to = length == 8 ? find(address) : NULL;
+    loop_iface_t *to = length == 8 ? find(super->ops, address) : NULL;
     if (to == NULL)
         return err_set(VBN_ERR_UNREACHABLE, "nobody there");
     loop_ep_t *near = new_ep((loop_iface_t *)super, owner);
@@ -178,6 +190,8 @@ static vbn_status_t loop_send(tl_ep_t *super, const tl_packet_t *packet)
     uint32_t header_bytes = packet->header_bytes;
     if (ep->other == NULL)
         return err_set(VBN_ERR_PEER_LOST, "the other end is gone");
+    if (header_bytes + packet->payload_bytes > loop_caps(super->iface)->packet_max)
+        return err_set(VBN_ERR_INVALID, "packet of %u + %u bytes", header_bytes, packet->payload_bytes);
     if (ep->blocked || lucky(loop_control.busy_1_of)) {
         ep->blocked = true;
         return VBN_BUSY;
@@ -186,7 +200,8 @@ static vbn_status_t loop_send(tl_ep_t *super, const tl_packet_t *packet)
     if (copy == NULL)
         abort();
     memcpy(copy->bytes, packet->header, header_bytes);
-    if (loop_control.packet != NULL && !loop_control.packet(loop_control.arg, copy->bytes, &header_bytes)) {
+    if (loop_control.dies == super->iface->ops ||
+        (loop_control.packet != NULL && !loop_control.packet(loop_control.arg, copy->bytes, &header_bytes))) {
         free(copy);
         ep->lost = ep->other->lost = true;
         ep->other->other = NULL;
@@ -264,7 +279,9 @@ static vbn_status_t loop_arm(tl_iface_t *super)
     loop_iface_t *iface = (loop_iface_t *)super;
     list_for_each(link, &iface->eps) {
         loop_ep_t *ep = container_of(link, loop_ep_t, link);
-        if (!ep->gone && !ep->told_lost && (!list_empty(&ep->inbox) || ep->lost || ep->tell_accepted || ep->blocked))
+        bool to_tell = ep->trusted && !ep->ready && ep->other != NULL && ep->other->trusted;
+        if (!ep->gone && !ep->told_lost &&
+            (!list_empty(&ep->inbox) || !list_empty(&ep->done) || ep->lost || ep->tell_accepted || ep->blocked || to_tell))
             return VBN_BUSY;
     }
     return VBN_OK;
@@ -276,16 +293,10 @@ static int loop_event_fd(const tl_iface_t *super)
     return -1;
 }
 
-const tl_ops_t loop_ops = {.name = "loop",
-                           .open = loop_open,
-                           .close = loop_close,
-                           .caps = loop_caps,
-                           .address = loop_address,
-                           .reachable = loop_reachable,
-                           .progress = loop_progress,
-                           .arm = loop_arm,
-                           .event_fd = loop_event_fd,
-                           .connect = loop_connect,
-                           .trust = loop_trust,
-                           .disconnect = loop_disconnect,
-                           .send = loop_send};
+#define LOOP_OPS(ops_name, ops_open)                                                                                    \
+    {.name = ops_name, .open = ops_open, .close = loop_close, .caps = loop_caps, .address = loop_address,              \
+     .reachable = loop_reachable, .progress = loop_progress, .arm = loop_arm, .event_fd = loop_event_fd,               \
+     .connect = loop_connect, .trust = loop_trust, .disconnect = loop_disconnect, .send = loop_send}
+
+const tl_ops_t loop_ops = LOOP_OPS("loop", loop_open);
+const tl_ops_t loop2_ops = LOOP_OPS("loop2", loop2_open);

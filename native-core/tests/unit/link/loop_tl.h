@@ -6,6 +6,7 @@
 #include "tl/tl.h"
 
 extern const tl_ops_t loop_ops;
+extern const tl_ops_t loop2_ops; /* another one of the same kind, with smaller packets */
 
 typedef struct loop_control {
     uint64_t seed;       /* order of delivery across endpoints, and luck */
@@ -14,6 +15,7 @@ typedef struct loop_control {
     /* Sees and may change each packet's header when it is sent; *bytes may shrink. false: the connection dies here. */
     bool (*packet)(void *arg, uint8_t *header, uint32_t *bytes);
     void *arg;
+    const tl_ops_t *dies; /* its connections die with the first packet; NULL: none */
 } loop_control_t;
 
 extern loop_control_t loop_control;

@@ -86,7 +86,13 @@ static void on_passive_lost(void *arg, vbn_peer_t *peer, vbn_status_t status, co
 
 rig_t *rig_open(const rig_options_t *options)
 {
-    static const tl_ops_t *const table[] = {&loop_ops};
+    static const char *const none[] = {NULL};
+    return rig_open_with(options, none);
+}
+
+rig_t *rig_open_with(const rig_options_t *options, const char *const *pairs)
+{
+    static const tl_ops_t *const table[] = {&loop_ops, &loop2_ops};
     uint8_t key[32];
     rig_t *rig = calloc(1, sizeof(*rig));
     if (rig == NULL)
@@ -95,6 +101,9 @@ rig_t *rig_open(const rig_options_t *options)
     rig->log.func = quiet_log;
     rig->log.level = VBN_LOG_INFO;
     snprintf(rig->settings.tl_enable, sizeof(rig->settings.tl_enable), "loop");
+    for (; pairs[0] != NULL; pairs += 2)
+        if (settings_set(&rig->settings, pairs[0], pairs[1]) < 0)
+            abort();
     if (options->key == 0)
         rig->settings.security_auth = SETTING_SECURITY_AUTH_NONE;
     if (options->window != 0)
@@ -105,7 +114,7 @@ rig_t *rig_open(const rig_options_t *options)
     link_params_t params = {.settings = &rig->settings, .log = &rig->log, .counters = &rig->counters, .job_key = key,
                             .upper_bytes = sizeof(uint32_t),
                             .upcalls = {.arg = rig, .rx = on_rx, .peer_down = on_down}};
-    if (link_engine_open_with(&params, table, 1, &rig->engine) < 0) {
+    if (link_engine_open_with(&params, table, 2, &rig->engine) < 0) {
         free(rig);
         return NULL;
     }
@@ -272,6 +281,11 @@ void rig_fail_peer(vbn_peer_t *peer)
     link_fail(peer, VBN_ERR_PROTOCOL, "the upper layer says so");
 }
 
+void rig_explain(const vbn_peer_t *peer, char *text, size_t capacity)
+{
+    (void)link_explain(peer, text, capacity);
+}
+
 const rig_totals_t *rig_result(rig_t *rig)
 {
     return &rig->result;
@@ -291,7 +305,8 @@ static bool on_packet(void *arg, uint8_t *header, uint32_t *bytes)
     int type = header[0] & 15;
     (void)arg;
     tamper.bytes[type] = *bytes;
-    if (!tamper.on || (tamper.type >= 0 && type != tamper.type) || tamper.seen++ != tamper.index)
+    if (!tamper.on || (tamper.type >= 0 && type != tamper.type) ||
+        (tamper.seen++ != tamper.index && tamper.index >= 0))
         return true;
     if (tamper.at < 0)
         return false;
@@ -317,6 +332,11 @@ void rig_tamper(int type, int index, int at, uint8_t mask)
     tamper.mask = mask;
     tamper.seen = 0;
     tamper.on = true;
+}
+
+void rig_dies(const char *transport)
+{
+    loop_control.dies = transport == NULL ? NULL : strcmp(transport, "loop2") == 0 ? &loop2_ops : &loop_ops;
 }
 
 void rig_tamper_off(void)

@@ -23,6 +23,8 @@ typedef struct rig_options {
 
 /* One engine. Messages are numbered; the rig checks that they come without gap. */
 rig_t *rig_open(const rig_options_t *options);
+/* With settings in front of the options: key, value, key, value, NULL. */
+rig_t *rig_open_with(const rig_options_t *options, const char *const *pairs);
 void rig_close(rig_t *rig);
 unsigned rig_progress(rig_t *rig);
 vbn_status_t rig_arm(rig_t *rig);
@@ -44,6 +46,7 @@ bool rig_ready(vbn_peer_t *peer);
 uint32_t rig_unacked(vbn_peer_t *peer);
 uint64_t rig_peer_uid(vbn_peer_t *peer);
 void rig_fail_peer(vbn_peer_t *peer);
+void rig_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 
 typedef struct rig_totals {
     uint64_t received;  /* in order */
@@ -60,7 +63,9 @@ const rig_totals_t *rig_result(rig_t *rig);
 
 /* Control of the loop transport. */
 void rig_seed(uint64_t seed, unsigned busy_1_of, unsigned later_1_of);
-/* The packet number `index` (from 0) of wire type `type` (-1: any): flip the bits of byte `at` with `mask`, or cut the
+/* Connections over this transport (NULL: none) die with their first packet. */
+void rig_dies(const char *transport);
+/* The packet number `index` (from 0; -1: each) of wire type `type` (-1: any): flip the bits of byte `at` with `mask`, or cut the
  * packet to `at` bytes (mask 0), or kill the connection (at < 0). */
 void rig_tamper(int type, int index, int at, uint8_t mask);
 void rig_tamper_off(void);
