@@ -188,7 +188,8 @@ static void log_dropped(const jni_handler_t *handler, const vbn_am_message_t *me
     char line[512];
     snprintf(line, sizeof(line), "message %u of peer %016llx dropped: %s", handler->id,
              (unsigned long long)vbn_peer_uid(message->peer), vbn_error_text());
-    jni_context_log(handler->worker->context, VBN_LOG_ERROR, line);
+    jni_context_log(handler->worker->context,
+                    &(vbn_log_record_t){VBN_LOG_ERROR, VBN_LOG_PEER, vbn_peer_uid(message->peer), line});
 }
 
 void jni_on_message(void *arg, const vbn_am_message_t *message)

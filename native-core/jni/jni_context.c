@@ -40,25 +40,25 @@ static void context_destroy(jni_object_t *object)
     free(context);
 }
 
-void jni_context_log(jni_context_t *context, vbn_log_level_t level, const char *line)
+void jni_context_log(jni_context_t *context, const vbn_log_record_t *record)
 {
-    size_t length = strlen(line);
     pthread_mutex_lock(&context->log_lock);
-    if (context->log_used + length + 2 + LOG_RESERVE <= JNI_LOG_BYTES) {
-        context->log[context->log_used] = (char)('0' + (int)level);
-        memcpy(context->log + context->log_used + 1, line, length + 1);
-        context->log_used += length + 2;
-    } else {
+    char *to = context->log + context->log_used;
+    size_t left = JNI_LOG_BYTES - LOG_RESERVE - context->log_used;
+    int length = snprintf(to, left, "%d%d%016llx%s", (int)record->level, (int)record->category,
+                          (unsigned long long)record->peer, record->text);
+    if (length > 0 && (size_t)length < left)
+        context->log_used += (size_t)length + 1;
+    else
         context->log_dropped++;
-    }
     pthread_mutex_unlock(&context->log_lock);
     atomic_store_explicit(&context->log_pending, true, memory_order_release);
 }
 
 /* The core's log function, any thread. */
-static void queue_line(void *arg, vbn_log_level_t level, const char *line)
+static void queue_record(void *arg, const vbn_log_record_t *record)
 {
-    jni_context_log(arg, level, line);
+    jni_context_log(arg, record);
 }
 
 /* settings: key NUL value NUL ... */
@@ -120,7 +120,7 @@ static vbn_status_t context_open(JNIEnv *env, jni_context_t *context, jbyteArray
     if (status >= 0)
         status = apply_job_key(env, config, job_key);
     if (status >= 0) {
-        vbn_config_set_log(config, queue_line, context);
+        vbn_config_set_log(config, queue_record, context);
         status = vbn_open(config, &context->context);
     }
     vbn_config_destroy(config);
@@ -173,8 +173,8 @@ static jbyteArray native_log(JNIEnv *env, jclass cls, jlong handle)
     atomic_store_explicit(&context->log_pending, false, memory_order_relaxed);
     pthread_mutex_lock(&context->log_lock);
     if (context->log_dropped > 0) {
-        int length = snprintf(context->log + context->log_used, LOG_RESERVE, "%d%u log lines were dropped",
-                              VBN_LOG_WARN, context->log_dropped);
+        int length = snprintf(context->log + context->log_used, LOG_RESERVE, "%d%d%016d%u log lines were dropped",
+                              VBN_LOG_WARN, VBN_LOG_PROCESS, 0, context->log_dropped);
         context->log_used += (size_t)length + 1;
         context->log_dropped = 0;
     }

@@ -16,7 +16,7 @@ typedef struct jni_context {
     pthread_rwlock_t lock;    /* read: `context` in use; write: being closed */
     vbn_context_t *context;   /* NULL when closed */
     pthread_mutex_t log_lock; /* guards the log fields; taken last */
-    char *log;                /* per line: level digit, text, NUL */
+    char *log;                /* per line: digits of level and category, 16 hex digits of the peer, text, NUL */
     size_t log_used;
     unsigned log_dropped;
     atomic_bool log_pending; /* Java has not been told of new lines */
@@ -26,6 +26,6 @@ typedef struct jni_context {
 jni_context_t *jni_context_enter(jlong handle);
 void jni_context_leave(jni_context_t *context);
 /* Queues a line of the binding's own for Java, as the core's lines are. Any thread. */
-void jni_context_log(jni_context_t *context, vbn_log_level_t level, const char *line);
+void jni_context_log(jni_context_t *context, const vbn_log_record_t *record);
 
 #endif

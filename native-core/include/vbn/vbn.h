@@ -79,8 +79,22 @@ typedef struct vbn_group vbn_group_t;
 
 typedef enum vbn_log_level { VBN_LOG_ERROR, VBN_LOG_WARN, VBN_LOG_INFO, VBN_LOG_DEBUG } vbn_log_level_t;
 
-/* Called for each log line (no newline), from any thread; must not call back into the core. */
-typedef void (*vbn_log_func_t)(void *arg, vbn_log_level_t level, const char *line);
+/* What a log line is about, so that nobody has to read the text for it. */
+typedef enum vbn_log_category {
+    VBN_LOG_PROCESS,  /* this process: settings, limits, memory, devices, listeners */
+    VBN_LOG_PEER,     /* a peer and how it is reached; it goes on */
+    VBN_LOG_PEER_LOST /* a peer was lost, dropped or refused; who uses it is told by a status, too */
+} vbn_log_category_t;
+
+typedef struct vbn_log_record {
+    vbn_log_level_t level;
+    vbn_log_category_t category;
+    uint64_t peer;    /* vbn_peer_uid; 0: of none, or of one that did not prove who it is */
+    const char *text; /* one line without its end, valid during the call */
+} vbn_log_record_t;
+
+/* Called for each log line, from any thread; must not call back into the core. */
+typedef void (*vbn_log_func_t)(void *arg, const vbn_log_record_t *record);
 
 #define VBN_JOB_KEY_BYTES 32
 

@@ -119,28 +119,26 @@ static void write_stderr(vbn_log_level_t level, const char *line)
         return;
 }
 
-static void emit(const log_sink_t *sink, vbn_log_level_t level, const char *line)
+static void emit(const log_sink_t *sink, const vbn_log_record_t *record)
 {
     if (sink->func != NULL)
-        sink->func(sink->arg, level, line);
+        sink->func(sink->arg, record);
     else
-        write_stderr(level, line);
+        write_stderr(record->level, record->text);
 }
 
-void log_write(const log_sink_t *sink, vbn_log_level_t level, const char *format, ...)
+static void write_line(const log_sink_t *sink, vbn_log_record_t *record, const char *format, va_list args)
 {
     char line[LOG_LINE_BYTES + 1];
     uint32_t suppressed;
-    va_list args;
-    if (level > sink->level || !admit(sink, format, &suppressed))
+    record->text = line;
+    if (record->level > sink->level || !admit(sink, format, &suppressed))
         return;
     if (suppressed > 0) {
         snprintf(line, sizeof(line), "suppressed %u lines like the next", suppressed);
-        emit(sink, level, line);
+        emit(sink, record);
     }
-    va_start(args, format);
     int length = vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
     if (length < 0)
         return;
     if (length > LOG_LINE_BYTES)
@@ -148,5 +146,24 @@ void log_write(const log_sink_t *sink, vbn_log_level_t level, const char *format
     for (char *at = line; *at != '\0'; at++)
         if ((unsigned char)*at < ' ' || *at == 0x7f) /* text from a peer must not forge lines */
             *at = ' ';
-    emit(sink, level, line);
+    emit(sink, record);
+}
+
+void log_write(const log_sink_t *sink, vbn_log_level_t level, const char *format, ...)
+{
+    vbn_log_record_t record = {.level = level, .category = VBN_LOG_PROCESS};
+    va_list args;
+    va_start(args, format);
+    write_line(sink, &record, format, args);
+    va_end(args);
+}
+
+void log_peer(const log_sink_t *sink, vbn_log_level_t level, vbn_log_category_t category, uint64_t peer, const char *format,
+              ...)
+{
+    vbn_log_record_t record = {.level = level, .category = category, .peer = peer};
+    va_list args;
+    va_start(args, format);
+    write_line(sink, &record, format, args);
+    va_end(args);
 }

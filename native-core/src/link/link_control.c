@@ -128,7 +128,7 @@ void link_control_count(link_lane_t *lane, vbn_status_t status, const char *text
     if (status == VBN_ERR_PROTOCOL || now - engine->last_auth_log_ns < LOG_EVERY_NS)
         return;
     engine->last_auth_log_ns = now;
-    LOG_WARN(engine->params.log, "%s a peer over %s: %s", lane->initiator ? "refused to connect to" : "refused",
+    LOG_PEER_LOST(engine->params.log, VBN_LOG_WARN, 0, "%s a peer over %s: %s", lane->initiator ? "refused to connect to" : "refused",
              link_lane_name(lane), text);
 }
 

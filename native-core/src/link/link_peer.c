@@ -19,7 +19,7 @@ typedef struct link_import_call {
 static void close_expired(wheel_timer_t *timer)
 {
     vbn_peer_t *peer = container_of(timer, link_extra_t, closing)->peer;
-    LOG_WARN(peer->engine->params.log, "peer %016llx: link.close_timeout passed with %u packets not delivered",
+    LOG_PEER_LOST(peer->engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx: link.close_timeout passed with %u packets not delivered",
              (unsigned long long)peer->uid, peer->queued + peer->tx_next - peer->tx_acked);
     link_peer_end(peer, VBN_ERR_CLOSED, "link.close_timeout passed before all was delivered", false);
 }
@@ -229,7 +229,7 @@ void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool
     peer->lost_status = (int8_t)status;
     if (counted) {
         counter_add(engine->params.counters, COUNTER_PEERS_LOST, 1);
-        LOG_WARN(engine->params.log, "peer %016llx lost: %s", (unsigned long long)peer->uid, text);
+        LOG_PEER_LOST(engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx lost: %s", (unsigned long long)peer->uid, text);
     }
     list_link_t parked;
     /* A connection still carries the word of the end. */
@@ -277,7 +277,7 @@ void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text)
     if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
         return;
     counter_add(peer->engine->params.counters, COUNTER_PEERS_LOST, 1);
-    LOG_WARN(peer->engine->params.log, "peer %016llx dropped: %s", (unsigned long long)peer->uid, text);
+    LOG_PEER_LOST(peer->engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx dropped: %s", (unsigned long long)peer->uid, text);
     link_peer_end_later(peer, status, text);
 }
 

@@ -180,7 +180,7 @@ void link_rails_ready(link_lane_t *lane)
     insert(peer, lane);
     peer->arq->attempts = 0;
     counter_add(peer->engine->params.counters, COUNTER_LANES_ADDED, 1);
-    LOG_INFO(peer->engine->params.log, "peer %016llx has one lane more, over %s (%u now)", (unsigned long long)peer->uid,
+    LOG_PEER(peer->engine->params.log, VBN_LOG_INFO, peer->uid, "peer %016llx has one lane more, over %s (%u now)", (unsigned long long)peer->uid,
              link_lane_name(lane), link_rails_count(peer, -1));
     if (lane->datagram && lane->initiator)
         link_send_ack_over(peer, lane, 0); /* shows the responder that WELCOME arrived */
@@ -213,10 +213,10 @@ void link_rails_lose(link_lane_t *lane, const char *text)
     link_engine_t *engine = lane->engine;
     bool expected = lane->dropping || lane->hs != NULL;
     if (expected)
-        LOG_DEBUG(engine->params.log, "peer %016llx: lane over %s is gone: %s", (unsigned long long)peer->uid,
+        LOG_PEER(engine->params.log, VBN_LOG_DEBUG, peer->uid, "peer %016llx: lane over %s is gone: %s", (unsigned long long)peer->uid,
                   link_lane_name(lane), text);
     else
-        LOG_WARN(engine->params.log, "a lane to peer %016llx over %s broke: %s; the others go on",
+        LOG_PEER(engine->params.log, VBN_LOG_WARN, peer->uid, "a lane to peer %016llx over %s broke: %s; the others go on",
                  (unsigned long long)peer->uid, link_lane_name(lane), text);
     if (!expected)
         counter_add(engine->params.counters, COUNTER_LANES_LOST, 1);

@@ -213,7 +213,7 @@ static void on_accepted(void *arg, tl_ep_t *ep)
         return;
     }
     if (link_lane_new(engine, transport, false, &lane) < 0) {
-        LOG_WARN(engine->params.log, "incoming connection dropped: %s", err_text());
+        LOG_PEER_LOST(engine->params.log, VBN_LOG_WARN, 0, "incoming connection dropped: %s", err_text());
         engine->transports[transport].ops->disconnect(ep, VBN_CLOSE_NOW, 0);
         return;
     }

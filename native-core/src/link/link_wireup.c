@@ -174,7 +174,7 @@ static vbn_peer_t *choose_peer(link_lane_t *lane)
         }
     }
     if (peer == NULL && link_peer_new(engine, remote->uid, NULL, NULL, &peer) < 0) {
-        LOG_WARN(engine->params.log, "refused a peer: %s", err_text());
+        LOG_PEER_LOST(engine->params.log, VBN_LOG_WARN, 0, "refused a peer: %s", err_text());
         link_control_reject(lane, LINK_REASON_LIMIT);
         return NULL;
     }
@@ -358,7 +358,7 @@ void link_lane_check_ready(link_lane_t *lane)
     counter_add(lane->engine->params.counters, COUNTER_PEERS_CONNECTED, 1);
     char why[512];
     link_peer_why(peer, why, sizeof(why));
-    LOG_INFO(lane->engine->params.log, "peer %016llx uses %s", (unsigned long long)peer->uid, why);
+    LOG_PEER(lane->engine->params.log, VBN_LOG_INFO, peer->uid, "peer %016llx uses %s", (unsigned long long)peer->uid, why);
     link_peer_run_imports(peer);
     link_drain(peer);
 }

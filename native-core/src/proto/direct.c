@@ -293,7 +293,7 @@ static void cannot_read(proto_op_t *op, const tl_direct_t *direct)
     proto_stream_t *s = &op->stream;
     op->direct.failed = true;
     proto_peer_of(s->peer)->no_direct = true;
-    LOG_WARN(s->engine->log, "large messages of peer %016llx come by packets from now on: %s",
+    LOG_PEER(s->engine->log, VBN_LOG_WARN, link_peer_uid(s->peer), "large messages of peer %016llx come by packets from now on: %s",
              (unsigned long long)link_peer_uid(s->peer), err_text());
     if (op->direct.slot != 0)
         (void)claim_close(&direct->ours[op->direct.slot - 1]);

@@ -78,7 +78,7 @@ void native_rx_ask(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_
     mem_exposed_t exposed;
     vbn_status_t status = link_expose(peer, (uint32_t)header->target, header->key, &exposed);
     if (status < 0) {
-        LOG_DEBUG(engine->log, "no device serves a key to peer %016llx: %s", (unsigned long long)link_peer_uid(peer),
+        LOG_PEER(engine->log, VBN_LOG_DEBUG, link_peer_uid(peer), "no device serves a key to peer %016llx: %s", (unsigned long long)link_peer_uid(peer),
                   err_text());
         proto_send_status(peer, header->op, status, true, 0);
         return;

@@ -82,11 +82,10 @@ static void on_imported(void *arg, vbn_status_t status, mem_import_t *import)
         mem_import_release(import);
 }
 
-static void quiet_log(void *arg, vbn_log_level_t level, const char *line)
+static void quiet_log(void *arg, const vbn_log_record_t *record)
 {
     (void)arg;
-    (void)level;
-    (void)line;
+    (void)record;
 }
 
 static void open_arena(void)

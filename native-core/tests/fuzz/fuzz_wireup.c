@@ -37,11 +37,10 @@ typedef struct arena {
 
 static arena_t arena;
 
-static void quiet_log(void *arg, vbn_log_level_t level, const char *line)
+static void quiet_log(void *arg, const vbn_log_record_t *record)
 {
     (void)arg;
-    (void)level;
-    require(strlen(line) > 0);
+    require(strlen(record->text) > 0);
 }
 
 /* ------------------------------------------------------------------------------------------ the engine */

@@ -17,11 +17,14 @@ struct Half {
     vbn_peer_t *peer = nullptr;
     vbn_status_t lost = VBN_OK;
     std::string text, log; /* of the loss; log lines */
+    std::vector<std::pair<vbn_log_category_t, uint64_t>> logged; /* of each line: category, peer */
     unsigned messages = 0;
 
-    static void on_log(void *arg, vbn_log_level_t, const char *line)
+    static void on_log(void *arg, const vbn_log_record_t *record)
     {
-        static_cast<Half *>(arg)->log += std::string(line) + "\n";
+        auto *self = static_cast<Half *>(arg);
+        self->log += std::string(record->text) + "\n";
+        self->logged.emplace_back(record->category, record->peer);
     }
     static void on_lost(void *arg, vbn_peer_t *, vbn_status_t status, const char *text)
     {

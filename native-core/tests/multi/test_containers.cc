@@ -92,9 +92,9 @@ struct Contained {
         for (int other = 0; other < count; other++)
             wait([&] { return shared.ready[other] == 1; });
     }
-    static void on_log(void *arg, vbn_log_level_t, const char *line)
+    static void on_log(void *arg, const vbn_log_record_t *record)
     {
-        static_cast<Contained *>(arg)->log += std::string(line) + "\n";
+        static_cast<Contained *>(arg)->log += std::string(record->text) + "\n";
     }
     static void on_message(void *arg, const vbn_am_message_t *message)
     {

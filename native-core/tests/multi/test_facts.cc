@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_facts.cc - what a binding reads of the core instead of parsing texts: settings, a peer's transport, a key's mapping.
+// test_facts.cc - what a binding reads of the core instead of parsing texts: settings, a peer's transport, a key's mapping,
+// what a log line is about.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "pair.h"
@@ -62,6 +64,23 @@ TEST(Facts, a_lost_peer_has_no_transport) {
     ASSERT_NE(pair.a.lost, VBN_OK);
     EXPECT_EQ(vbn_peer_transport(pair.a.peer), nullptr);
     EXPECT_EQ(vbn_peer_transport(nullptr), nullptr);
+    pair.a.close();
+}
+
+TEST(Facts, log_lines_say_which_peer_they_are_about_and_whether_it_is_lost) {
+    Pair pair("shm");
+    ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);
+    ASSERT_EQ(pair.send(8), VBN_OK);
+    uint64_t uid = vbn_peer_uid(pair.a.peer);
+    auto count = [&](vbn_log_category_t category) {
+        return std::count(pair.a.logged.begin(), pair.a.logged.end(), std::make_pair(category, uid));
+    };
+    EXPECT_EQ(count(VBN_LOG_PEER), 1) << pair.a.log; /* which transport it uses */
+    EXPECT_EQ(count(VBN_LOG_PEER_LOST), 0) << pair.a.log;
+    pair.b.close();
+    auto end = multi::Clock::now() + std::chrono::seconds(20);
+    while (pair.a.lost == VBN_OK && multi::Clock::now() < end) (void)vbn_progress(pair.a.worker);
+    EXPECT_EQ(count(VBN_LOG_PEER_LOST), 1) << pair.a.log;
     pair.a.close();
 }
 

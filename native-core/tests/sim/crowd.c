@@ -47,11 +47,10 @@ typedef struct send {
     uint8_t bytes[];
 } send_t;
 
-static void quiet(void *arg, vbn_log_level_t level, const char *line)
+static void quiet(void *arg, const vbn_log_record_t *record)
 {
     (void)arg;
-    (void)level;
-    (void)line;
+    (void)record;
 }
 
 static void on_rx(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, const void *payload,

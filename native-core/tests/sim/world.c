@@ -23,11 +23,10 @@
 
 /* --------------------------------------------------------------------------------------------- building */
 
-static void quiet(void *arg, vbn_log_level_t level, const char *line)
+static void quiet(void *arg, const vbn_log_record_t *record)
 {
     (void)arg;
-    (void)level;
-    (void)line;
+    (void)record;
 }
 
 static sim_fabric_t draw_fabric(world_t *world)

@@ -7,11 +7,10 @@
 #include "info.h"
 #include "tl/verbs/verbs_info.h"
 
-static void quiet(void *arg, vbn_log_level_t level, const char *line)
+static void quiet(void *arg, const vbn_log_record_t *record)
 {
     (void)arg;
-    (void)level;
-    (void)line;
+    (void)record;
 }
 
 vbn_status_t round_trip(vbn_worker_t *const workers[2], vbn_peer_t *peer)

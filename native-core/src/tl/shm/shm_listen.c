@@ -105,13 +105,13 @@ void shm_listen_accept(shm_iface_t *iface)
             return;
         }
         if (iface->same_user && shm_listen_check_user(fd) != VBN_OK) {
-            LOG_WARN(iface->params.log, "connection refused: %s", err_text());
+            LOG_PEER_LOST(iface->params.log, VBN_LOG_WARN, 0, "connection refused: %s", err_text());
             close(fd);
             continue;
         }
         shm_ep_t *ep = shm_ep_new(iface, fd);
         if (ep == NULL || shm_ep_watch(ep) != VBN_OK) {
-            LOG_ERROR(iface->params.log, "connection of a same-host peer dropped: %s", err_text());
+            LOG_PEER_LOST(iface->params.log, VBN_LOG_ERROR, 0, "connection of a same-host peer dropped: %s", err_text());
             if (ep != NULL)
                 shm_disconnect(&ep->super, VBN_CLOSE_NOW, 0);
             else

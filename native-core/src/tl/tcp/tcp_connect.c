@@ -72,7 +72,7 @@ static void next_target(tcp_ep_t *ep, int error)
                         (unsigned)ep->targets->count, strerror(error), cure(error));
             return;
         }
-        LOG_DEBUG(ep->iface->params.log, "tcp cannot connect to %s: %s, trying the peer's next address", text,
+        LOG_PEER(ep->iface->params.log, VBN_LOG_DEBUG, 0, "tcp cannot connect to %s: %s, trying the peer's next address", text,
                   strerror(error));
         ep->target++;
         error = start_target(ep);

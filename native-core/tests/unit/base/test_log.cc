@@ -21,9 +21,9 @@ namespace {
 
 class Log : public ::testing::Test {
 protected:
-    static void take(void *arg, vbn_log_level_t level, const char *line)
+    static void take(void *arg, const vbn_log_record_t *record)
     {
-        ((Log *)arg)->lines.emplace_back(level, line);
+        ((Log *)arg)->lines.emplace_back(record->level, record->text);
     }
 
     size_t suppressed_lines() const
@@ -37,6 +37,25 @@ protected:
     std::vector<std::pair<vbn_log_level_t, std::string>> lines;
     log_sink_t sink = {take, this, VBN_LOG_INFO};
 };
+
+TEST_F(Log, ALineSaysWhatItIsAbout)
+{
+    vbn_log_record_t last{};
+    log_sink_t copy = {[](void *arg, const vbn_log_record_t *record) { *(vbn_log_record_t *)arg = *record; }, &last,
+                       VBN_LOG_INFO};
+    LOG_PEER(&copy, VBN_LOG_INFO, 7, "peer %d", 7);
+    EXPECT_EQ(last.level, VBN_LOG_INFO);
+    EXPECT_EQ(last.category, VBN_LOG_PEER);
+    EXPECT_EQ(last.peer, 7u);
+    LOG_PEER_LOST(&copy, VBN_LOG_WARN, 8, "peer %d", 8);
+    EXPECT_EQ(last.category, VBN_LOG_PEER_LOST);
+    EXPECT_EQ(last.peer, 8u);
+    LOG_PEER(&copy, VBN_LOG_DEBUG, 9, "above the level");
+    EXPECT_EQ(last.peer, 8u);
+    LOG_WARN(&copy, "about the process");
+    EXPECT_EQ(last.category, VBN_LOG_PROCESS);
+    EXPECT_EQ(last.peer, 0u);
+}
 
 TEST_F(Log, WritesLinesUpToItsLevelOnly)
 {
@@ -105,7 +124,7 @@ TEST_F(Log, ABurstOfOneFormatIsLimitedAndAccountedFor)
 
 TEST_F(Log, ThreadsShareTheLimitOfAFormat)
 {
-    log_sink_t null_sink = {[](void *arg, vbn_log_level_t, const char *) { __atomic_add_fetch((int *)arg, 1, 0); },
+    log_sink_t null_sink = {[](void *arg, const vbn_log_record_t *) { __atomic_add_fetch((int *)arg, 1, 0); },
                             nullptr, VBN_LOG_INFO};
     int written = 0;
     null_sink.arg = &written;

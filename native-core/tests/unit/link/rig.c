@@ -29,11 +29,10 @@ typedef struct rig_op {
     uint8_t bytes[];
 } rig_op_t;
 
-static void quiet_log(void *arg, vbn_log_level_t level, const char *line)
+static void quiet_log(void *arg, const vbn_log_record_t *record)
 {
     (void)arg;
-    (void)level;
-    (void)line;
+    (void)record;
 }
 
 static void on_rx(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, const void *payload,

@@ -52,8 +52,8 @@ struct Side {
     Side(const Side &) = delete;
     Side &operator=(const Side &) = delete;
 
-    static void on_log(void *arg, vbn_log_level_t, const char *line) {
-        static_cast<Side *>(arg)->log += std::string(line) + "\n";
+    static void on_log(void *arg, const vbn_log_record_t *record) {
+        static_cast<Side *>(arg)->log += std::string(record->text) + "\n";
     }
     static void on_message(void *arg, const vbn_am_message_t *message) {
         static_cast<Side *>(arg)->received++;

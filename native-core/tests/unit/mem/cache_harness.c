@@ -48,11 +48,10 @@ static void drop(void *arg, uintptr_t start, uintptr_t end, void *handle)
     rig->count--;
 }
 
-static void on_log(void *arg, vbn_log_level_t level, const char *line)
+static void on_log(void *arg, const vbn_log_record_t *record)
 {
     cache_rig_t *rig = arg;
-    (void)level;
-    strncat(rig->lines, line, sizeof(rig->lines) - strlen(rig->lines) - 1);
+    strncat(rig->lines, record->text, sizeof(rig->lines) - strlen(rig->lines) - 1);
 }
 
 cache_rig_t *cache_rig_open(const cache_options_t *options)

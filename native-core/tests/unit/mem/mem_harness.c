@@ -18,11 +18,10 @@ struct bench {
     char lines[4096];
 };
 
-static void on_log(void *arg, vbn_log_level_t level, const char *line)
+static void on_log(void *arg, const vbn_log_record_t *record)
 {
     bench_t *bench = arg;
-    (void)level;
-    strncat(bench->lines, line, sizeof(bench->lines) - strlen(bench->lines) - 1);
+    strncat(bench->lines, record->text, sizeof(bench->lines) - strlen(bench->lines) - 1);
 }
 
 bench_t *bench_open(void)

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void no_log(void *arg, vbn_log_level_t level, const char *line)
+static void no_log(void *arg, const vbn_log_record_t *record)
 {
     (void)arg;
-    (void)level;
-    (void)line;
+    (void)record;
 }
 
 rig_options_t rig_defaults(void)

@@ -77,9 +77,9 @@ class MeasureFile : public ::testing::Test {
     std::vector<std::string> lines;
     settings_t settings{};
     log_sink_t log{};
-    static void on_line(void *arg, vbn_log_level_t, const char *line)
+    static void on_line(void *arg, const vbn_log_record_t *record)
     {
-        static_cast<MeasureFile *>(arg)->lines.push_back(line);
+        static_cast<MeasureFile *>(arg)->lines.push_back(record->text);
     }
     void SetUp() override
     {

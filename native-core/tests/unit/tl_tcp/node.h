@@ -89,7 +89,7 @@ class Node {
             state.status = status;
             state.error = text;
         };
-        upcalls.log = [](void *n, vbn_log_level_t, const char *line) { self(n).logs.push_back(line); };
+        upcalls.log = [](void *n, const vbn_log_record_t *record) { self(n).logs.push_back(record->text); };
         bool interface_set = false;
         for (size_t i = 0; i < settings.size(); i += 2)
             interface_set |= strcmp(settings[i], "tl.tcp.interface") == 0;

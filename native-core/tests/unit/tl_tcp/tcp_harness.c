@@ -63,10 +63,10 @@ static void on_error(tl_ep_t *ep, vbn_status_t status, const char *text)
     of(ep)->upcalls.ep_error(of(ep)->node, ep, status, text);
 }
 
-static void on_log(void *arg, vbn_log_level_t level, const char *line)
+static void on_log(void *arg, const vbn_log_record_t *record)
 {
     harness_t *harness = arg;
-    harness->upcalls.log(harness->node, level, line);
+    harness->upcalls.log(harness->node, record);
 }
 
 vbn_status_t harness_open(void *node, const harness_upcalls_t *upcalls, const char *const *pairs,

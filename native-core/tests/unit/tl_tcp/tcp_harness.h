@@ -23,7 +23,7 @@ typedef struct harness_upcalls {
     void (*tx_done)(void *node, struct tl_ep *ep, void *cookie, vbn_status_t status);
     void (*tx_ready)(void *node, struct tl_ep *ep);
     void (*ep_error)(void *node, struct tl_ep *ep, vbn_status_t status, const char *text);
-    void (*log)(void *node, vbn_log_level_t level, const char *line);
+    void (*log)(void *node, const vbn_log_record_t *record);
 } harness_upcalls_t;
 
 /* Job key of the harnesses opened from now on; NULL: none. */

@@ -33,7 +33,10 @@ final class Native {
 
     static native int contextClose(long context);
 
-    /** Takes the queued log lines: for each a level digit, the UTF-8 text and NUL; null when there are none. */
+    /**
+     * Takes the queued log lines: for each the digits of level and category, 16 hex digits of the peer, the UTF-8 text and
+     * NUL; null when there are none.
+     */
     static native byte[] contextLog(long context);
 
     /** Counters as "name value" lines, UTF-8. */

@@ -10,12 +10,12 @@ final class SystemLog implements VbnLog {
     }
 
     @Override
-    public void line(int level, String text) {
-        LOGGER.log(switch (level) {
+    public void line(Line line) {
+        LOGGER.log(switch (line.level()) {
             case ERROR -> System.Logger.Level.ERROR;
             case WARN -> System.Logger.Level.WARNING;
             case INFO -> System.Logger.Level.INFO;
             default -> System.Logger.Level.DEBUG;
-        }, text);
+        }, line.text());
     }
 }

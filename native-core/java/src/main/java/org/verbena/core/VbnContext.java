@@ -245,13 +245,18 @@ public final class VbnContext implements AutoCloseable {
         byte[] lines = Native.contextLog(handle);
         for (int from = 0, i = 0; lines != null && i < lines.length; i++) {
             if (lines[i] == 0) {
-                log(lines[from] - '0', new String(lines, from + 1, i - from - 1, StandardCharsets.UTF_8));
+                log.line(parse(new String(lines, from, i - from, StandardCharsets.UTF_8)));
                 from = i + 1;
             }
         }
     }
 
+    private static VbnLog.Line parse(String queued) {
+        return new VbnLog.Line(queued.charAt(0) - '0', queued.charAt(1) - '0',
+            Long.parseUnsignedLong(queued.substring(2, 18), 16), queued.substring(18));
+    }
+
     void log(int level, String text) {
-        log.line(level, text);
+        log.line(new VbnLog.Line(level, VbnLog.PROCESS, 0, text));
     }
 }

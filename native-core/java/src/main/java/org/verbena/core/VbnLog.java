@@ -17,11 +17,28 @@ public interface VbnLog {
     /** Detail for developers. */
     int DEBUG = 3;
 
+    /** About this process: settings, limits, memory, devices. */
+    int PROCESS = 0;
+    /** About a peer and how it is reached; it goes on. */
+    int PEER = 1;
+    /** A peer was lost, dropped or refused; who uses it is told by an exception, too. */
+    int PEER_LOST = 2;
+
+    /**
+     * One line.
+     *
+     * @param level {@link #ERROR}, {@link #WARN}, {@link #INFO} or {@link #DEBUG}
+     * @param category {@link #PROCESS}, {@link #PEER} or {@link #PEER_LOST}
+     * @param peer {@link VbnPeer#uid()} of the peer that it is about; 0: none, or one that did not prove who it is
+     * @param text the line, without a line end
+     */
+    record Line(int level, int category, long peer, String text) {
+    }
+
     /**
      * Takes one line.
      *
-     * @param level {@link #ERROR}, {@link #WARN}, {@link #INFO} or {@link #DEBUG}
-     * @param text the line, without a line end
+     * @param line the line
      */
-    void line(int level, String text);
+    void line(Line line);
 }

@@ -31,7 +31,7 @@ final class Fixture implements AutoCloseable {
     }
 
     VbnContext context(VbnConfig config) throws VbnException {
-        VbnContext context = VbnContext.open(config.log((level, text) -> log.add(level + " " + text)));
+        VbnContext context = VbnContext.open(config.log(line -> log.add(line.level() + " " + line.text())));
         contexts.add(context);
         return context;
     }

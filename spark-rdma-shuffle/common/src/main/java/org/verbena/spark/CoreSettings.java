@@ -54,7 +54,7 @@ final class CoreSettings {
 
     private static VbnConfig config(Map<String, String> settings) {
         VbnConfig config = new VbnConfig().jobKey(new byte[VbnConfig.JOB_KEY_BYTES])
-            .log((level, text) -> LOG.debug("{}", text));
+            .log(line -> LOG.debug("{}", line.text()));
         settings.forEach(config::set);
         return config;
     }

@@ -115,9 +115,9 @@ final class HostCheck {
 
     private void transports(VerbenaConf settings) {
         List<String> complaints = new ArrayList<>();
-        VbnConfig config = new VbnConfig().jobKey(new byte[VbnConfig.JOB_KEY_BYTES]).log((level, text) -> {
-            if (level == VbnLog.WARN || level == VbnLog.ERROR) {
-                complaints.add(text);
+        VbnConfig config = new VbnConfig().jobKey(new byte[VbnConfig.JOB_KEY_BYTES]).log(line -> {
+            if (line.level() == VbnLog.WARN || line.level() == VbnLog.ERROR) {
+                complaints.add(line.text());
             }
         });
         settings.core().forEach(config::set);

@@ -167,14 +167,14 @@ public final class ShuffleEngine implements AutoCloseable {
         return mac.doFinal("verbena spark 1".getBytes(StandardCharsets.UTF_8));
     }
 
-    private static void log(int level, String text) {
+    private static void log(VbnLog.Line line) {
         // Lost and refused peers are counted, and said once by whoever wanted to reach them.
-        boolean ofPeer = text.startsWith("peer ") || text.startsWith("refused ") || text.contains(" connection ");
-        switch (level == VbnLog.WARN && ofPeer ? VbnLog.DEBUG : level) {
-            case VbnLog.ERROR -> LOG.error(text);
-            case VbnLog.WARN -> LOG.warn(text);
-            case VbnLog.INFO -> LOG.info(text);
-            default -> LOG.debug(text);
+        boolean said = line.level() == VbnLog.WARN && line.category() == VbnLog.PEER_LOST;
+        switch (said ? VbnLog.DEBUG : line.level()) {
+            case VbnLog.ERROR -> LOG.error(line.text());
+            case VbnLog.WARN -> LOG.warn(line.text());
+            case VbnLog.INFO -> LOG.info(line.text());
+            default -> LOG.debug(line.text());
         }
     }
 
