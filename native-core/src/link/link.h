@@ -36,6 +36,9 @@ typedef struct link_upcalls {
      * before it have not arrived, so only a place that does not depend on them will do. Asked again, while the payload is
      * coming, after each packet of the peer that was delivered meanwhile. */
     void *(*sink)(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, uint32_t payload_bytes, bool early);
+    /* As tl_upcalls_t.write_begin and write_end, of places that sink gave for packets of this peer. */
+    bool (*write_begin)(void *arg, vbn_peer_t *peer, const void *place);
+    void (*write_end)(void *arg, vbn_peer_t *peer, const void *place);
     /* Before the user's error callback: fail everything the upper layer has with this peer. */
     void (*peer_down)(void *arg, vbn_peer_t *peer, vbn_status_t status);
     /* Optional: false while the upper layer still has something to deliver to a peer that closes with VBN_CLOSE_FLUSH
@@ -84,6 +87,7 @@ typedef struct link_packet {
     const struct iovec *iov; /* array and memory stay untouched until done */
     uint32_t iov_count;
     bool patient; /* a request whose answer the sender waits for in progress(): it may leave there, with others */
+    mem_lease_t *lease; /* NULL, or the payload's; the caller of link_send is inside it */
     link_done_func_t done; /* NULL: payload_bytes must be 0 */
     void *arg;
 } link_packet_t;

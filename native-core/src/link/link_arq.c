@@ -62,8 +62,9 @@ static vbn_status_t transmit(vbn_peer_t *peer, link_lane_t *lane, link_node_t *n
                           .payload_bytes = node->payload_bytes,
                           .iov = copied ? &node->resend.own : node->iov,
                           .iov_count = copied ? 1 : node->iov_count,
-                          .cookie = node->payload_bytes > 0 ? node : NULL};
-    vbn_status_t status = link_lane_ops(lane)->send(lane->ep, &packet);
+                          .cookie = node->payload_bytes > 0 ? node : NULL,
+                          .lease = copied ? NULL : node->lease};
+    vbn_status_t status = link_send_leased(peer, lane, &packet);
     if (status == VBN_BUSY)
         lane->blocked = true;
     if (status == VBN_BUSY || status < 0)

@@ -171,6 +171,7 @@ typedef struct link_node {
     link_done_func_t done;
     void *arg;
     const struct iovec *iov;
+    mem_lease_t *lease; /* of link_packet_t */
     uint32_t iov_count;
     uint32_t payload_bytes;
     uint32_t header_bytes; /* upper header, from header[16] on */
@@ -385,6 +386,8 @@ void link_resume_done(vbn_peer_t *peer); /* the new lane is ready */
 /* --------------------------------------------------------------- link_send.c, link_rx.c, link_close.c */
 
 void link_node_fill(link_node_t *node, vbn_peer_t *peer, const link_packet_t *packet);
+/* tl_ops_t.send inside the packet's lease; when that is lost, so is the peer, and the packet is not taken. */
+vbn_status_t link_send_leased(vbn_peer_t *peer, const link_lane_t *lane, const tl_packet_t *packet);
 bool link_may_send(const vbn_peer_t *peer); /* the lane is ready and has room */
 
 void link_drain(vbn_peer_t *peer); /* sends what can be sent; only within progress */

@@ -146,6 +146,21 @@ static void *on_sink(tl_ep_t *ep, const void *header_bytes, uint32_t header_leng
                                        header_length - LINK_HEADER_BYTES, payload_bytes, false);
 }
 
+static bool on_write_begin(tl_ep_t *ep, const void *place)
+{
+    const link_lane_t *lane = ep->owner;
+    const link_upcalls_t *up = &lane->engine->params.upcalls;
+    return lane->peer != NULL && (up->write_begin == NULL || up->write_begin(up->arg, lane->peer, place));
+}
+
+static void on_write_end(tl_ep_t *ep, const void *place)
+{
+    const link_lane_t *lane = ep->owner;
+    const link_upcalls_t *up = &lane->engine->params.upcalls;
+    if (up->write_end != NULL)
+        up->write_end(up->arg, lane->peer, place);
+}
+
 static void on_tx_done(tl_ep_t *ep, void *cookie, vbn_status_t status)
 {
     link_node_t *node = cookie;
@@ -229,6 +244,7 @@ static void on_accepted(void *arg, tl_ep_t *ep)
 void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine)
 {
     *upcalls = (tl_upcalls_t){.arg = engine, .accepted = on_accepted, .ready = on_ready, .rx = on_rx, .sink = on_sink,
+                              .write_begin = on_write_begin, .write_end = on_write_end,
                               .tx_done = on_tx_done, .tx_ready = on_tx_ready, .access_done = link_native_done,
                               .alive = on_alive, .ep_error = on_ep_error, .group_rx = link_group_rx};
 }

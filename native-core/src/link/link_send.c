@@ -18,12 +18,25 @@ bool link_may_send(const vbn_peer_t *peer)
            (peer->state == PEER_READY || peer->state == PEER_CLOSING);
 }
 
+vbn_status_t link_send_leased(vbn_peer_t *peer, const link_lane_t *lane, const tl_packet_t *packet)
+{
+    if (LIKELY(packet->lease == NULL))
+        return link_lane_ops(lane)->send(lane->ep, packet);
+    if (mem_lease_enter(packet->lease, true) != MEM_LEASE_IN) {
+        link_fail(peer, VBN_ERR_NO_MEMORY, err_text());
+        return VBN_ERR_NO_MEMORY;
+    }
+    vbn_status_t status = link_lane_ops(lane)->send(lane->ep, packet);
+    mem_lease_leave(packet->lease);
+    return status;
+}
+
 /* Writes the link's header to the start of packet->header (`frame`) and sends. Consumes a sequence number when taken. */
 static inline vbn_status_t transmit(vbn_peer_t *peer, uint8_t *frame, const tl_packet_t *packet)
 {
     link_lane_t *lane = peer->lane;
     link_data_encode(lane->remote_connection, peer->tx_next, peer->rx_next, frame);
-    vbn_status_t status = link_lane_ops(lane)->send(lane->ep, packet);
+    vbn_status_t status = link_send_leased(peer, lane, packet);
     if (__builtin_expect(status == VBN_BUSY, 0)) {
         lane->blocked = true;
         peer->clear = NULL;
@@ -59,7 +72,8 @@ static tl_packet_t packet_of(const link_packet_t *packet, void *cookie)
                          .iov = packet->iov,
                          .iov_count = packet->iov_count,
                          .cookie = cookie,
-                         .patient = packet->patient};
+                         .patient = packet->patient,
+                         .lease = packet->lease};
 }
 
 /* The transport may refer to the payload until tx_done, which finds its node by the cookie. */
@@ -86,6 +100,7 @@ void link_node_fill(link_node_t *node, vbn_peer_t *peer, const link_packet_t *pa
     node->done = packet->done;
     node->arg = packet->arg;
     node->iov = packet->iov;
+    node->lease = packet->lease;
     node->iov_count = packet->payload_bytes > 0 ? packet->iov_count : 0; /* nobody keeps an iov of nothing */
     node->payload_bytes = packet->payload_bytes;
     node->header_bytes = packet->header_bytes;
@@ -153,7 +168,8 @@ static bool send_first(vbn_peer_t *peer)
                        .payload_bytes = node->payload_bytes,
                        .iov = node->iov,
                        .iov_count = node->iov_count,
-                       .cookie = node->payload_bytes > 0 ? node : NULL};
+                       .cookie = node->payload_bytes > 0 ? node : NULL,
+                       .lease = node->lease};
     vbn_status_t status = transmit(peer, node->header, &out);
     if (status == VBN_BUSY || status < 0)
         return false; /* failed: ep_error follows and ends the queue */

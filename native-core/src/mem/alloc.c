@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * alloc.c - makes shareable memory: an anonymous sealed file, or a named file in a private directory. */
+#include "mem/lease.h"
 #include "mem/mem_private.h"
 
 #include <errno.h>
@@ -123,12 +124,15 @@ vbn_mem_t *mem_new(mem_registry_t *registry, const char *path, size_t user_bytes
     mem->access = VBN_ACCESS_READ | VBN_ACCESS_WRITE;
     mem->header_bytes = header_bytes;
     mem->map_bytes = user_bytes + header_bytes;
+    atomic_set_relaxed(&mem->references, 1);
+    pthread_mutex_init(&mem->lease_lock, NULL);
+    list_init(&mem->leases);
     list_init(&mem->keys);
     list_init(&mem->exposures);
     map_init(&mem->key_by_range);
     mem->path = path != NULL ? strdup(path) : NULL;
     if (path != NULL && mem->path == NULL) {
-        free(mem);
+        mem_unreference(mem);
         return NULL;
     }
     return mem;

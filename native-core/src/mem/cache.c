@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/atomics.h"
+#include "base/hot.h"
 #include "base/itree.h"
 #include "base/list.h"
 #include "base/os.h"
@@ -23,7 +25,7 @@ struct mem_region {
     void *handle; /* the registrar's */
     unsigned access;
     size_t references; /* lock */
-    bool alive;        /* lock: nothing changed under it */
+    _Atomic bool alive; /* nothing changed under it; written under the lock */
     bool shareable;    /* lock: get may find it */
 };
 
@@ -56,7 +58,8 @@ static mem_region_t *region_of(itree_node_t *node)
 
 static void enter(mem_cache_t *cache, mem_region_t *region, const range_t *range)
 {
-    *region = (mem_region_t){.cache = cache, .access = range->access, .references = 1, .alive = true};
+    *region = (mem_region_t){.cache = cache, .access = range->access, .references = 1};
+    atomic_set_relaxed(&region->alive, true);
     list_init(&region->link);
     itree_insert(&cache->tree, &region->node, range->start, range->end);
     cache->bytes += range->end - range->start;
@@ -84,9 +87,9 @@ static void gone(void *arg, uintptr_t start, uintptr_t end)
     for (itree_node_t *node = itree_overlap(&cache->tree, start, end, NULL); node != NULL; node = next) {
         next = itree_overlap(&cache->tree, start, end, node);
         mem_region_t *region = region_of(node);
-        if (region->alive)
+        if (atomic_get_relaxed(&region->alive))
             counter_add(cache->counters, COUNTER_MEM_CACHE_DEAD, 1);
-        region->alive = false;
+        atomic_set_release(&region->alive, false); /* pairs with mem_region_unchanged */
         region->shareable = false;
         if (region->references == 0)
             discard(cache, region);
@@ -231,7 +234,7 @@ static vbn_status_t make_region(mem_cache_t *cache, const range_t *range, mem_re
     pthread_mutex_lock(&cache->lock);
     region->handle = handle;
     bool settled = settle(cache);
-    bool changed = !region->alive;
+    bool changed = !atomic_get_relaxed(&region->alive);
     if (!added || changed)
         leave(cache, region);
     else if (watched && settled)
@@ -309,9 +312,30 @@ bool mem_region_alive(mem_region_t *region)
 {
     mem_cache_t *cache = region->cache;
     pthread_mutex_lock(&cache->lock);
-    bool alive = settle(cache) && region->alive;
+    bool alive = settle(cache) && atomic_get_relaxed(&region->alive);
     pthread_mutex_unlock(&cache->lock);
     return alive;
+}
+
+bool mem_region_unchanged(mem_region_t *region)
+{
+    mem_cache_t *cache = region->cache;
+    if (LIKELY(cache->monitor == NULL || !monitor_reading(cache->monitor)))
+        return atomic_get_acquire(&region->alive);
+    pthread_mutex_lock(&cache->lock); /* until what is being read has been told */
+    bool alive = atomic_get_relaxed(&region->alive);
+    pthread_mutex_unlock(&cache->lock);
+    return alive;
+}
+
+bool mem_region_known_dead(const mem_region_t *region)
+{
+    return !atomic_get_acquire(&region->alive);
+}
+
+bool mem_region_touches(const mem_region_t *region, uintptr_t start, uintptr_t end)
+{
+    return region->node.start < end && start < region->node.end;
 }
 
 void *mem_region_handle(const mem_region_t *region)

@@ -54,8 +54,15 @@ void mem_cache_close(mem_cache_t *cache);
 vbn_status_t mem_cache_get(mem_cache_t *cache, const void *address, size_t length, unsigned access,
                            mem_region_t **region_p);
 void mem_cache_put(mem_region_t *region);
-/* False when memory of the region has changed since it was registered. */
+/* False when memory of the region has changed since it was registered. One lock, one system call; may wait for a second. */
 bool mem_region_alive(mem_region_t *region);
+/* The same without lock and system call, for memory whose owner has promised that it stays until its registration ends: a
+ * change that another thread is in the middle of is not seen, one that is over is. */
+bool mem_region_unchanged(mem_region_t *region);
+/* It is known already that its memory has changed. */
+bool mem_region_known_dead(const mem_region_t *region);
+/* [start, end) overlaps its whole pages. Any thread: they never change. */
+bool mem_region_touches(const mem_region_t *region, uintptr_t start, uintptr_t end);
 void *mem_region_handle(const mem_region_t *region); /* the registrar's */
 /* The caller says that [address, address + length) is going away. */
 void mem_cache_invalidate(mem_cache_t *cache, const void *address, size_t length);

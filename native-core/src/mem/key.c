@@ -97,67 +97,34 @@ vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsign
     return VBN_OK;
 }
 
-/* Lock held. Texts go to a remote requester: they name no address and no path. */
-static vbn_status_t resolve(mem_registry_t *registry, uint64_t handle, uint64_t offset, uint64_t length,
-                            unsigned access, mem_key_t **key_p)
+vbn_status_t mem_key_find(mem_registry_t *registry, uint64_t handle, uint64_t offset, uint64_t length, unsigned access,
+                          const mem_key_t **key_p)
 {
-    mem_key_t *key = handle_get(&registry->keys, handle);
+    vbn_status_t status = VBN_OK;
+    const mem_key_t *key = handle_get(&registry->keys, handle);
     if (key == NULL)
-        return err_set(VBN_ERR_STALE, "key 0x%llx is not valid: its memory was freed or revoked",
-                       (unsigned long long)handle);
-    if ((access & ~key->access) != 0)
-        return err_set(VBN_ERR_ACCESS, "key 0x%llx allows access 0x%x, wanted 0x%x", (unsigned long long)handle,
-                       key->access, access);
-    if (offset > key->length || length > key->length - offset)
-        return err_set(VBN_ERR_RANGE, "range %llu + %llu is beyond the key's %llu bytes", (unsigned long long)offset,
-                       (unsigned long long)length, (unsigned long long)key->length);
-    if (key->mem->region != NULL && !mem_region_alive(key->mem->region))
-        return err_set(VBN_ERR_STALE, "the memory of key 0x%llx was unmapped or discarded by its owner",
-                       (unsigned long long)handle);
-    *key_p = key;
-    return VBN_OK;
-}
-
-vbn_status_t mem_key_resolve(mem_registry_t *registry, uint64_t key_handle, uint64_t offset, uint64_t length,
-                             unsigned access, void **address_p)
-{
-    mem_key_t *key = NULL;
-    pthread_mutex_lock(&registry->lock);
-    vbn_status_t status = resolve(registry, key_handle, offset, length, access, &key);
+        status = err_set(VBN_ERR_STALE, "key 0x%llx is not valid: its memory was freed or revoked",
+                         (unsigned long long)handle);
+    else if ((access & ~key->access) != 0)
+        status = err_set(VBN_ERR_ACCESS, "key 0x%llx allows access 0x%x, wanted 0x%x", (unsigned long long)handle,
+                         key->access, access);
+    else if (offset > key->length || length > key->length - offset)
+        status = err_set(VBN_ERR_RANGE, "range %llu + %llu is beyond the key's %llu bytes", (unsigned long long)offset,
+                         (unsigned long long)length, (unsigned long long)key->length);
     if (status == VBN_OK)
-        *address_p = (uint8_t *)mem_address(key->mem) + key->offset + offset;
+        *key_p = key;
     else
         counter_add(registry->counters, COUNTER_KEY_REFUSED, 1);
-    pthread_mutex_unlock(&registry->lock);
-    return status;
-}
-
-vbn_status_t mem_key_hold(mem_registry_t *registry, uint64_t key_handle, uint64_t offset, uint64_t length,
-                          unsigned access, void **address_p, vbn_mem_t **mem_p)
-{
-    mem_key_t *key = NULL;
-    pthread_mutex_lock(&registry->lock);
-    vbn_status_t status = resolve(registry, key_handle, offset, length, access, &key);
-    if (status == VBN_OK) {
-        *address_p = (uint8_t *)mem_address(key->mem) + key->offset + offset;
-        *mem_p = key->mem;
-        key->mem->holds++;
-    } else {
-        counter_add(registry->counters, COUNTER_KEY_REFUSED, 1);
-    }
-    pthread_mutex_unlock(&registry->lock);
     return status;
 }
 
 vbn_status_t mem_key_rights(mem_registry_t *registry, uint64_t key_handle, mem_key_rights_t *rights_p)
 {
-    mem_key_t *key = NULL;
+    const mem_key_t *key = NULL;
     pthread_mutex_lock(&registry->lock);
-    vbn_status_t status = resolve(registry, key_handle, 0, 0, 0, &key);
+    vbn_status_t status = mem_key_find(registry, key_handle, 0, 0, 0, &key);
     if (status == VBN_OK)
         *rights_p = (mem_key_rights_t){.mem = key->mem, .offset = key->offset, .access = key->access};
-    else
-        counter_add(registry->counters, COUNTER_KEY_REFUSED, 1);
     pthread_mutex_unlock(&registry->lock);
     return status;
 }
@@ -224,6 +191,10 @@ bool mem_hold(mem_registry_t *registry, const void *address, size_t length, bool
     if (mem != NULL)
         mem->holds++;
     pthread_mutex_unlock(&registry->lock);
+    if (mem != NULL && !mem_is_there(mem)) { /* asked without the lock: it may wait */
+        mem_unhold(mem);
+        mem = NULL;
+    }
     *mem_p = mem;
     return mem != NULL;
 }
@@ -245,10 +216,7 @@ bool mem_is_there(const vbn_mem_t *mem)
 
 bool mem_is_freed(const vbn_mem_t *mem)
 {
-    pthread_mutex_lock(&mem->registry->lock);
-    bool freed = mem->freed || mem->revoked;
-    pthread_mutex_unlock(&mem->registry->lock);
-    return freed;
+    return mem_is_shut(mem);
 }
 
 void mem_unhold(vbn_mem_t *mem)
@@ -264,20 +232,18 @@ void mem_unhold(vbn_mem_t *mem)
 
 vbn_status_t mem_key_descriptor(mem_registry_t *registry, uint64_t key_handle, int *fd_p)
 {
-    mem_key_t *key = NULL;
+    const mem_key_t *key = NULL;
     int fd = -1;
     /* The lock keeps the memory's descriptor open until it is duplicated. */
     pthread_mutex_lock(&registry->lock);
-    vbn_status_t status = resolve(registry, key_handle, 0, 0, 0, &key);
-    if (status != VBN_OK) {
-        counter_add(registry->counters, COUNTER_KEY_REFUSED, 1);
-    } else if (key->mem->region != NULL) {
+    vbn_status_t status = mem_key_find(registry, key_handle, 0, 0, 0, &key);
+    if (status == VBN_OK && key->mem->region != NULL) {
         status = err_set(VBN_ERR_UNSUPPORTED, "registered user memory cannot be mapped by others");
-    } else if ((key->access & VBN_ACCESS_WRITE) != 0) {
+    } else if (status == VBN_OK && (key->access & VBN_ACCESS_WRITE) != 0) {
         fd = fcntl(key->mem->fd, F_DUPFD_CLOEXEC, 0);
         if (fd < 0)
             status = err_sys(errno, "cannot duplicate the descriptor of a memory");
-    } else {
+    } else if (status == VBN_OK) {
         status = os_reopen_readonly(key->mem->fd, &fd);
     }
     pthread_mutex_unlock(&registry->lock);

@@ -51,16 +51,10 @@ vbn_mem_t *mem_find(mem_registry_t *registry, const void *address, size_t length
 /* Blob of VBN_KEY_MAX or fewer bytes, little endian, versioned; layout in key_blob.h. */
 vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access, void *blob,
                             size_t *length_p);
-/* Local address of [offset, offset+length) of the key's range for a peer that wants `access`.
- * VBN_ERR_STALE, VBN_ERR_RANGE, VBN_ERR_ACCESS (counted in key.refused). */
-vbn_status_t mem_key_resolve(mem_registry_t *registry, uint64_t key_handle, uint64_t offset, uint64_t length,
-                             unsigned access, void **address_p);
-/* As mem_key_resolve, and keeps the memory mapped until mem_unhold, also when mem_free is called meanwhile (its keys are
- * stale at once then, the unmapping waits). For copies and streams on behalf of a peer. Any thread. */
-vbn_status_t mem_key_hold(mem_registry_t *registry, uint64_t key_handle, uint64_t offset, uint64_t length,
-                          unsigned access, void **address_p, vbn_mem_t **mem_p);
+/* What a peer reaches by a key is looked up by reach.h, and touched as lease.h says. */
 void mem_unhold(vbn_mem_t *mem);
-/* Keeps the memory that holds all of [address, address+length) mapped until mem_unhold; false: there is none. `users`: also
+/* Keeps the memory that holds all of [address, address+length) mapped until mem_unhold, also when mem_free is called meanwhile
+ * (the unmapping waits); for what the worker's own operations work on. false: there is none. `users`: also
  * the user's own, of which only the object is kept, see mem_is_there. Any thread. */
 bool mem_hold(mem_registry_t *registry, const void *address, size_t length, bool users, vbn_mem_t **mem_p);
 bool mem_is_writable(const vbn_mem_t *mem); /* here; not what mem_open has mapped */
@@ -84,7 +78,7 @@ typedef struct mem_key_info {
     bool by_packets; /* memory of the user's own: it has no descriptor, so peers do not ask for it */
 } mem_key_info_t;
 
-/* When [address, address+length) lies in one memory that peers can map: holds it as mem_key_hold does, and describes a
+/* When [address, address+length) lies in one memory that peers can map: holds it as mem_hold does, and describes a
  * key that lets a peer read all of it, with offset and length those of the range. false: it does not, nothing is held. */
 bool mem_hold_range(mem_registry_t *registry, const void *address, size_t length, mem_key_info_t *info_p,
                     vbn_mem_t **mem_p);

@@ -71,11 +71,16 @@ struct vbn_mem {
     size_t header_bytes; /* 0 or one page */
     mem_region_t *region; /* the user's own memory: what keeps it ready; else NULL */
     unsigned access;      /* most that a key may allow */
+    _Atomic uint32_t inside;     /* threads that touch it for a peer, and whether it is shut: lease.c */
+    _Atomic uint32_t references; /* to the object: the owner's while it has memory, and mem_reference's */
+    pthread_mutex_t lease_lock;  /* a leaf; the next two */
+    list_link_t leases;          /* mem_lease_t.link */
+    bool apart;                  /* shut, and what leases need is copied */
     int fd;               /* -1 for the user's own */
     bool opened;  /* mapped read-only by mem_open: the file is another's */
     bool revoked; /* lock */
     bool freed;   /* lock: mem_free was called, the last mem_unhold destroys */
-    size_t holds; /* lock: mem_key_hold less mem_unhold */
+    size_t holds; /* lock: mem_hold and mem_hold_range less mem_unhold */
     list_link_t keys; /* mem_key_t.link; lock */
     list_link_t exposures; /* mem_exposure_t.of_mem; lock of exposures */
     map_t key_by_range; /* hash of {offset, length, access} -> mem_key_t; lock */
@@ -126,7 +131,7 @@ void mem_unexpose(vbn_mem_t *mem);
 void mem_drop_keys(vbn_mem_t *mem);
 /* As mem_find. Lock held. */
 vbn_mem_t *mem_find_locked(mem_registry_t *registry, const void *address, size_t length);
-/* As mem_find_locked, among the user's own that has not changed since it was registered. */
+/* As mem_find_locked, among the user's own that is not known to have changed: whether it has is for mem_is_there to say. */
 vbn_mem_t *mem_find_users_locked(mem_registry_t *registry, const void *address, size_t length);
 /* VBN_ERR_FORKED in a child of the process that opened the registry. */
 vbn_status_t mem_check_fork(const mem_registry_t *registry);
@@ -134,8 +139,15 @@ vbn_status_t mem_check_fork(const mem_registry_t *registry);
 vbn_mem_t *mem_new(mem_registry_t *registry, const char *path, size_t user_bytes, size_t header_bytes);
 /* Adds a complete memory to the registry and gives it its handle. */
 vbn_status_t mem_publish(vbn_mem_t *mem);
-/* Unmaps, closes and frees a memory that is not (or no longer) published. */
+/* Unmaps and closes a memory that is not (or no longer) published; the object goes with its last reference. */
 void mem_destroy(vbn_mem_t *mem);
+/* From its return on nobody is inside the memory, and nobody will be: see lease.h. Any thread that is not inside. */
+void mem_shut(vbn_mem_t *mem);
+bool mem_is_shut(const vbn_mem_t *mem);
+/* The key, if it allows this. Texts go to a remote requester: they name no address and no path. Lock held.
+ * VBN_ERR_STALE, VBN_ERR_RANGE, VBN_ERR_ACCESS, counted. */
+vbn_status_t mem_key_find(mem_registry_t *registry, uint64_t handle, uint64_t offset, uint64_t length, unsigned access,
+                          const mem_key_t **key_p);
 
 /* Checks that path's directory belongs to us and to us alone. */
 vbn_status_t mem_file_check_directory(const char *path);

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/atomics.h"
 #include "base/os.h"
 #include "base/os_watch.h"
 
@@ -22,16 +23,25 @@ struct mem_monitor {
     pthread_mutex_t *lock;
     monitor_gone_func_t gone;
     void *arg;
+    _Atomic uint32_t reading; /* odd while news is read that nobody has been told yet */
     pthread_t thread;
     sem_t ended; /* the thread touches nothing of ours any more */
 };
 
-/* Lock held. */
+/* Lock held, so nobody else counts. Reading lets the thread in munmap go on before `gone` has run: see monitor_reading. */
 static void read_news(mem_monitor_t *monitor)
 {
     uintptr_t start, end;
+    uint32_t turn = atomic_get_relaxed(&monitor->reading);
+    atomic_set_seq(&monitor->reading, turn + 1);
     while (os_watch_read(monitor->watch_fd, &start, &end))
         monitor->gone(monitor->arg, start, end);
+    atomic_set_release(&monitor->reading, turn + 2); /* pairs with the acquire in monitor_reading */
+}
+
+bool monitor_reading(const mem_monitor_t *monitor)
+{
+    return atomic_get_acquire(&monitor->reading) % 2 != 0;
 }
 
 static void *helper(void *arg)

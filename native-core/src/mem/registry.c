@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * registry.c - the set of memories, keys and imports of one context. */
+#include "mem/lease.h"
 #include "mem/mem_private.h"
 
 #include <errno.h>
@@ -111,7 +112,7 @@ void mem_destroy(vbn_mem_t *mem)
         close(mem->fd);
     map_free(&mem->key_by_range);
     free(mem->path);
-    free(mem);
+    mem_unreference(mem);
 }
 
 vbn_status_t mem_free(vbn_mem_t *mem)
@@ -147,6 +148,7 @@ vbn_status_t mem_revoke(vbn_mem_t *mem)
     if (first)
         mem_drop_keys(mem);
     pthread_mutex_unlock(&mem->registry->lock);
+    mem_shut(mem);
     mem_unexpose(mem); /* always: a revoke by another thread may not be that far yet */
     if (first && mem->path != NULL && !mem->opened)
         mem_file_revoke(mem);
@@ -162,7 +164,7 @@ static vbn_mem_t *find(mem_registry_t *registry, const void *address, size_t len
     while ((node = itree_overlap(&registry->by_address, start, start + length, node)) != NULL) {
         vbn_mem_t *mem = container_of(node, vbn_mem_t, node);
         if (node->start <= start && node->end >= start + length && !mem->revoked && (mem->region != NULL) == users &&
-            (!users || mem_region_alive(mem->region)))
+            (!users || !mem_region_known_dead(mem->region)))
             return mem;
     }
     return NULL;

@@ -41,6 +41,23 @@ vbn_status_t mem_register(mem_registry_t *registry, void *address, size_t length
     return VBN_OK;
 }
 
+/* A registration that ends with [start, end): its whole pages overlap them. */
+static vbn_mem_t *hold_touched(mem_registry_t *registry, uintptr_t start, uintptr_t end)
+{
+    vbn_mem_t *found = NULL;
+    itree_node_t *node = NULL;
+    pthread_mutex_lock(&registry->lock);
+    while (found == NULL && (node = itree_overlap(&registry->by_address, 0, UINTPTR_MAX, node)) != NULL) {
+        vbn_mem_t *mem = container_of(node, vbn_mem_t, node);
+        if (mem->region != NULL && !mem_is_shut(mem) && mem_region_touches(mem->region, start, end))
+            found = mem;
+    }
+    if (found != NULL)
+        found->holds++;
+    pthread_mutex_unlock(&registry->lock);
+    return found;
+}
+
 vbn_status_t mem_invalidate(mem_registry_t *registry, const void *address, size_t length)
 {
     vbn_status_t status = mem_check_fork(registry);
@@ -49,7 +66,12 @@ vbn_status_t mem_invalidate(mem_registry_t *registry, const void *address, size_
     pthread_mutex_lock(&registry->lock);
     mem_cache_t *cache = registry->cache;
     pthread_mutex_unlock(&registry->lock);
-    if (cache != NULL && length > 0)
-        mem_cache_invalidate(cache, address, length);
+    if (cache == NULL || length == 0)
+        return VBN_OK;
+    uintptr_t start = (uintptr_t)address;
+    uintptr_t end = length > UINTPTR_MAX - start ? UINTPTR_MAX : start + length;
+    for (vbn_mem_t *mem; (mem = hold_touched(registry, start, end)) != NULL; mem_unhold(mem))
+        mem_shut(mem); /* while its pages are there */
+    mem_cache_invalidate(cache, address, length);
     return VBN_OK;
 }

@@ -244,6 +244,22 @@ static void *engine_sink(void *arg, vbn_peer_t *peer, const void *bytes, uint32_
     return NULL;
 }
 
+/* Other places than a put's are memory of our own operations, which nobody may free meanwhile. */
+static bool engine_write_begin(void *arg, vbn_peer_t *peer, const void *place)
+{
+    const proto_peer_t *p = proto_peer_of(peer);
+    (void)arg;
+    return p->sink_mem == NULL || place != p->sink_address || mem_enter(p->sink_mem);
+}
+
+static void engine_write_end(void *arg, vbn_peer_t *peer, const void *place)
+{
+    const proto_peer_t *p = proto_peer_of(peer);
+    (void)arg;
+    if (p->sink_mem != NULL && place == p->sink_address)
+        mem_leave(p->sink_mem);
+}
+
 /* Handles and peer of an op go before anything completes, so that callbacks see no half-dead ops. */
 static void end_ops(proto_peer_t *p, vbn_status_t status)
 {
@@ -284,9 +300,7 @@ static void engine_peer_down(void *arg, vbn_peer_t *peer, vbn_status_t status)
     p->down = true;
     p->deaf = true;
     list_remove(&p->link);
-    if (p->sink_mem != NULL)
-        mem_unhold(p->sink_mem);
-    p->sink_mem = NULL;
+    rma_sink_end(p);
     while ((link = list_pop(&p->remotes)) != NULL)
         container_of(link, vbn_am_remote_t, link)->peer = NULL;
     tag_peer_down(arg, p);
@@ -310,6 +324,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     engine->fork_generation = os_fork_generation();
     engine->counters = params->counters;
     engine->memory = params->memory;
+    mem_reach_open(&engine->reach, params->memory);
     engine->host = params->host != NULL ? *params->host : MODEL_HOST_DEFAULT;
     engine->am_small_max = params->settings->proto_am_small_max;
     uint64_t whole_most = engine->am_small_max == 0 ? COST_WHOLE_MOST : engine->am_small_max;
@@ -348,6 +363,7 @@ void proto_link_upcalls(proto_engine_t *engine, link_params_t *params)
 {
     params->upper_bytes = sizeof(proto_peer_t);
     params->upcalls = (link_upcalls_t){.arg = engine, .rx = engine_rx, .sink = engine_sink,
+                                       .write_begin = engine_write_begin, .write_end = engine_write_end,
                                        .peer_down = engine_peer_down, .quiet = engine_quiet,
                                        .progress_shm = engine_progress_shm};
 }
@@ -364,6 +380,7 @@ void proto_engine_close(proto_engine_t *engine)
         return;
     tag_close(engine);
     keep_close(&engine->keep);
+    mem_reach_close(&engine->reach);
     while ((link = list_pop(&engine->requests)) != NULL)
         free(container_of(link, key_request_t, link));
     handle_table_free(&engine->ops);

@@ -8,6 +8,7 @@
 #include "base/handle.h"
 #include "base/hot.h"
 #include "base/mpool.h"
+#include "mem/reach.h"
 #include "proto/keep.h"
 #include "proto/proto.h"
 #include "proto/proto_wire.h"
@@ -157,7 +158,7 @@ _Static_assert(sizeof(proto_op_t) <= sizeof(((vbn_op_t *)0)->priv), "an op's sta
 /* One bulk packet in flight; its iov stays put until done. */
 typedef struct proto_segment {
     proto_stream_t *stream;
-    vbn_mem_t *held; /* GET: memory that must stay mapped, else NULL */
+    mem_lease_t lease; /* GET: of the memory that iov lies in; none when its bytes are in bounce */
     void *bounce;    /* PROTO_BOUNCE_BYTES, for data that is not a list of buffers, else NULL */
     uint32_t payload_bytes;
     uint32_t check; /* with STAGE_CHECKSUM */
@@ -184,7 +185,7 @@ typedef struct proto_peer {
     list_link_t keys;    /* vbn_key.link */
     list_link_t tagged;  /* vbn_tag_message.link */
     list_link_t fenced;  /* proto_stream_t.active of ops that wait for the ones before a fence */
-    vbn_mem_t *sink_mem; /* held for a put segment that the transport is writing */
+    vbn_mem_t *sink_mem; /* referenced: of a put segment that the transport is writing, a step at a time, else NULL */
     void *sink_address;
     uint32_t incoming;  /* announced by the peer and not yet pulled or dropped */
     uint32_t announced; /* by us: OP_LARGE not complete */
@@ -313,6 +314,7 @@ struct proto_engine {
     const log_sink_t *log;
     counters_t *counters;
     mem_registry_t *memory;
+    mem_reach_t reach;
     model_host_t host;
     uint64_t am_small_max; /* the setting; 0: the cost model chooses */
     cost_limit_t limits[COST_LIMITS];
@@ -551,6 +553,8 @@ void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
 void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload);
 void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload);
 void *rma_sink_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+/* The put segment that was being written is over, one way or the other. */
+void rma_sink_end(proto_peer_t *p);
 /* Checks a range and rights of an imported key, and that its owner lives. */
 vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, unsigned access);
 /* Sends, or queues behind the key's import or a fence, an op that op_begin has set up: VBN_INPROGRESS, or the error after

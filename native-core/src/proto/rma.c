@@ -345,13 +345,16 @@ void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
 {
     proto_peer_t *p = proto_peer_of(peer);
     void *address;
+    vbn_mem_t *mem;
     if (p->stream_count >= engine->max_incoming) {
         proto_blame(engine, peer, "the peer has more gets running than proto.max_incoming allows");
         return;
     }
     bool blocks = header->type == PROTO_GET_BLOCKS;
     uint64_t span = blocks ? span_of(header) : header->length;
-    vbn_status_t status = mem_key_resolve(engine->memory, header->key, header->offset, span, VBN_ACCESS_READ, &address);
+    vbn_status_t status = mem_reach(&engine->reach, header->key, header->offset, span, VBN_ACCESS_READ, &address, &mem);
+    if (status == VBN_OK)
+        mem_leave(mem);
     proto_get_stream_t *get = status == VBN_OK && header->length > 0 ? mpool_get(&engine->get_streams) : NULL;
     if (get == NULL) {
         if (status == VBN_OK && header->length > 0)
@@ -368,10 +371,10 @@ void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
     stream_pump(&get->stream);
 }
 
-static void sink_end(proto_peer_t *p)
+void rma_sink_end(proto_peer_t *p)
 {
     if (p->sink_mem != NULL)
-        mem_unhold(p->sink_mem);
+        mem_unreference(p->sink_mem);
     p->sink_mem = NULL;
     p->sink_address = NULL;
 }
@@ -379,11 +382,15 @@ static void sink_end(proto_peer_t *p)
 void *rma_sink_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_peer_t *p = proto_peer_of(peer);
-    sink_end(p);
+    vbn_mem_t *mem;
+    rma_sink_end(p);
     /* The range may be refused once more in rx, which then counts and answers. */
-    if (mem_key_hold(engine->memory, header->key, header->offset, header->length, VBN_ACCESS_WRITE, &p->sink_address,
-                     &p->sink_mem) != VBN_OK)
+    if (mem_reach(&engine->reach, header->key, header->offset, header->length, VBN_ACCESS_WRITE, &p->sink_address, &mem) !=
+        VBN_OK)
         return NULL;
+    mem_reference(mem);
+    p->sink_mem = mem;
+    mem_leave(mem);
     return p->sink_address;
 }
 
@@ -405,17 +412,17 @@ void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
     bool last = signals || (header->code & PROTO_PUT_LAST) != 0;
     void *address;
     vbn_mem_t *mem;
-    vbn_status_t status = mem_key_hold(engine->memory, header->key, header->offset, header->length, VBN_ACCESS_WRITE,
-                                       &address, &mem);
+    vbn_status_t status = mem_reach(&engine->reach, header->key, header->offset, header->length, VBN_ACCESS_WRITE,
+                                    &address, &mem);
     if (status == VBN_OK) {
         bool placed = p->sink_mem != NULL && payload == p->sink_address;
         if (!probe && !placed && header->length > 0)
             bytes_copy_bulk(address, payload, (size_t)header->length);
-        mem_unhold(mem);
+        mem_leave(mem);
         if (signals)
             status = apply_signal(engine, header);
     }
-    sink_end(p);
+    rma_sink_end(p);
     if (last || probe || status != VBN_OK)
         proto_send_status(peer, header->op, status, last, status == VBN_OK ? header->length : 0);
 }
@@ -425,13 +432,13 @@ void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_hea
     void *address;
     vbn_mem_t *mem;
     bool last = header->code == PROTO_PUT_LAST;
-    vbn_status_t status = mem_key_hold(engine->memory, header->key, header->offset, span_of(header), VBN_ACCESS_WRITE,
-                                       &address, &mem);
+    vbn_status_t status = mem_reach(&engine->reach, header->key, header->offset, span_of(header), VBN_ACCESS_WRITE,
+                                    &address, &mem);
     if (status == VBN_OK) {
         char *to = address;
         for (uint64_t done = 0; done < header->length; done += header->block, to += header->stride)
             memcpy(to, (const char *)payload + done, (size_t)header->block);
-        mem_unhold(mem);
+        mem_leave(mem);
     }
     if (last || status != VBN_OK)
         proto_send_status(peer, header->op, status, last, status == VBN_OK ? header->length : 0);

@@ -55,15 +55,14 @@ static vbn_status_t gather_blocks(proto_stream_t *s, proto_segment_t *segment, u
     uint64_t span = place_of(s->moved + bytes - 1, get->block, get->stride) + 1 - first;
     void *from;
     vbn_mem_t *mem;
-    vbn_status_t status = mem_key_hold(s->engine->memory, s->key, s->key_offset + first, span, VBN_ACCESS_READ, &from,
-                                       &mem);
+    vbn_status_t status = mem_reach(&s->engine->reach, s->key, s->key_offset + first, span, VBN_ACCESS_READ, &from, &mem);
     if (status != VBN_OK)
         return status;
     for (uint64_t done = 0; done < bytes; done += get->block) {
         uint64_t take = get->block < bytes - done ? get->block : bytes - done;
         memcpy((char *)segment->bounce + done, (char *)from + done / get->block * get->stride, (size_t)take);
     }
-    mem_unhold(mem);
+    mem_leave(mem);
     return VBN_OK;
 }
 
@@ -83,7 +82,8 @@ static vbn_status_t cut_bounced(proto_stream_t *s, proto_segment_t *segment, uin
     return VBN_OK;
 }
 
-/* Fills the segment with the next bytes; returns how many, or the error of a key that became invalid. */
+/* Fills the segment with the next bytes; returns how many, or the error of a key that became invalid. A get's segment is
+ * inside its lease then. */
 static vbn_status_t cut_segment(proto_stream_t *s, proto_segment_t *segment, uint64_t *bytes_p)
 {
     const tl_caps_t *caps = link_caps(s->peer);
@@ -106,16 +106,19 @@ static vbn_status_t cut_segment(proto_stream_t *s, proto_segment_t *segment, uin
         *bytes_p = cursor_cut(&s->cursor, limit, segment->iov, &segment->iov_count);
         return VBN_OK;
     }
+    vbn_mem_t *mem;
     segment->iov_count = 1;
     segment->iov[0].iov_len = (size_t)limit;
-    return mem_key_hold(s->engine->memory, s->key, s->key_offset + s->moved, limit, VBN_ACCESS_READ,
-                        &segment->iov[0].iov_base, &segment->held);
+    vbn_status_t status = mem_reach(&s->engine->reach, s->key, s->key_offset + s->moved, limit, VBN_ACCESS_READ,
+                                    &segment->iov[0].iov_base, &mem);
+    if (status == VBN_OK)
+        mem_lease_open(&segment->lease, mem, &segment->iov[0]);
+    return status;
 }
 
 static void segment_free(proto_engine_t *engine, proto_segment_t *segment)
 {
-    if (segment->held != NULL)
-        mem_unhold(segment->held);
+    mem_lease_close(&segment->lease);
     if (segment->bounce != NULL)
         mpool_put(&engine->bounces, segment->bounce);
     mpool_put(&engine->segments, segment);
@@ -183,7 +186,7 @@ static bool send_segment(proto_stream_t *s)
     if (segment == NULL)
         return false; /* heap exhausted: tried again from proto_progress or the next done */
     segment->stream = s;
-    segment->held = NULL;
+    segment->lease.mem = NULL;
     segment->bounce = NULL;
     segment->payload_bytes = 0;
     segment->check = 0;
@@ -204,11 +207,14 @@ static bool send_segment(proto_stream_t *s)
     uint32_t header_bytes = encode_segment(s, segment, bytes, frame + LINK_HEADER_BYTES);
     link_packet_t packet = {.frame = frame, .header_bytes = header_bytes, .payload_bytes = segment->payload_bytes,
                             .iov = segment->iov, .iov_count = segment->iov_count, .patient = s->kind == STREAM_PUT,
-                            .done = segment_done, .arg = segment};
+                            .lease = segment->lease.mem != NULL ? &segment->lease : NULL, .done = segment_done,
+                            .arg = segment};
     s->moved += bytes;
     s->last_sent = s->kind == STREAM_PUT && (s->status != VBN_OK || s->moved == s->length);
     status = link_send(s->peer, &packet);
     if (status == VBN_INPROGRESS) {
+        if (segment->lease.mem != NULL)
+            mem_lease_keep(&segment->lease);
         s->in_flight++;
         return true;
     }

@@ -46,8 +46,9 @@ static void deliver(shm_ep_t *ep, const shm_frame_t *frame)
     void *place = NULL;
     if (up->sink != NULL)
         place = up->sink(&ep->super, copy, frame->header_bytes, frame->payload_bytes);
-    if (place != NULL && !ep->gone) {
+    if (place != NULL && !ep->gone && tl_write_begin(up, &ep->super, place)) {
         bytes_copy_bulk(place, frame->payload, frame->payload_bytes);
+        tl_write_end(up, &ep->super, place);
         payload = place;
     }
     if (!ep->gone)

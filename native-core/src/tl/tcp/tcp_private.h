@@ -53,6 +53,7 @@ typedef struct tcp_tx {
     void *copy;               /* owned copy of the payload, else NULL; single then points into it */
     const struct iovec *iov;  /* the caller's array, or &single */
     uint32_t iov_count;
+    mem_lease_t *lease;       /* of tl_packet_t: iov is looked at inside it only */
     uint32_t iov_index;       /* first piece not wholly written */
     size_t iov_offset;        /* bytes of it that are written */
     struct iovec single;

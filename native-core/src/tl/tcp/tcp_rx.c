@@ -41,15 +41,33 @@ static uint8_t *ask_for_place(tcp_ep_t *ep, const uint8_t *header, uint32_t head
     return up->sink != NULL ? up->sink(&ep->base, header, header_bytes, payload_bytes) : NULL;
 }
 
-void tcp_resink(tl_ep_t *base)
+/* The rest of the payload goes to our own memory. False: there is none. */
+static bool turn_away(tcp_ep_t *ep)
 {
-    tcp_ep_t *ep = (tcp_ep_t *)base;
-    if (ep->large == NULL || ep->large == ep->assembly ||
-        ask_for_place(ep, ep->rx, ep->large_header, ep->large_bytes) == ep->large)
-        return;
     ep->large = assembly_for(ep, ep->large_bytes);
     if (ep->large == NULL)
         tcp_ep_fail(ep, VBN_ERR_NO_MEMORY, "no memory for an incoming packet of %u bytes", ep->large_bytes);
+    return ep->large != NULL;
+}
+
+void tcp_resink(tl_ep_t *base)
+{
+    tcp_ep_t *ep = (tcp_ep_t *)base;
+    if (ep->large != NULL && ep->large != ep->assembly &&
+        ask_for_place(ep, ep->rx, ep->large_header, ep->large_bytes) != ep->large)
+        (void)turn_away(ep);
+}
+
+/* Before something is written to `large`, which may have to move for it. False: there is no memory. */
+static bool write_begin(tcp_ep_t *ep)
+{
+    return ep->large == ep->assembly || tl_write_begin(&ep->iface->params.upcalls, &ep->base, ep->large) || turn_away(ep);
+}
+
+static void write_end(tcp_ep_t *ep)
+{
+    if (ep->large != ep->assembly)
+        tl_write_end(&ep->iface->params.upcalls, &ep->base, ep->large);
 }
 
 /* The header of a large packet is complete, its payload is not: finds a place for it and moves there what came. */
@@ -64,14 +82,17 @@ static void begin_large(tcp_ep_t *ep, const tcp_frame_t *frame)
         tcp_ep_fail(ep, VBN_ERR_NO_MEMORY, "no memory for an incoming packet of %u bytes", frame->payload_bytes);
         return;
     }
-    memcpy(place, header + frame->header_bytes, have);
-    memmove(ep->rx, header, frame->header_bytes);
-    ep->rx_head = frame->header_bytes;
-    ep->rx_tail = frame->header_bytes;
     ep->large = place;
     ep->large_bytes = frame->payload_bytes;
     ep->large_have = have;
     ep->large_header = frame->header_bytes;
+    if (!write_begin(ep))
+        return;
+    memcpy(ep->large, header + frame->header_bytes, have);
+    write_end(ep);
+    memmove(ep->rx, header, frame->header_bytes);
+    ep->rx_head = frame->header_bytes;
+    ep->rx_tail = frame->header_bytes;
 }
 
 static void bad_frame(tcp_ep_t *ep, tcp_frame_result_t result)
@@ -179,7 +200,7 @@ static ssize_t read_pieces(const tcp_ep_t *ep, struct iovec *pieces, size_t coun
                       : recvmsg(ep->fd, &message, MSG_DONTWAIT);
 }
 
-/* Reads to the open end of the large payload and a little beyond, or to the buffer. *full_p: all room was used. */
+/* Reads to the open end of the large payload (write_begin was called) and a little beyond, or to the buffer. *full_p: all room was used. */
 static ssize_t read_socket(tcp_ep_t *ep, bool *full_p)
 {
     struct iovec pieces[2];
@@ -193,6 +214,8 @@ static ssize_t read_socket(tcp_ep_t *ep, bool *full_p)
     pieces[count].iov_base = ep->rx + ep->rx_tail;
     pieces[count++].iov_len = room;
     ssize_t n = read_pieces(ep, pieces, count);
+    if (ep->large)
+        write_end(ep);
     if (n <= 0)
         return n;
     size_t rest = (size_t)n;
@@ -248,6 +271,8 @@ static bool read_some(tcp_ep_t *ep)
     if (!make_room(ep))
         return false;
     bool full = false;
+    if (ep->large && !write_begin(ep))
+        return false;
     ssize_t n = read_socket(ep, &full);
     if (n > 0)
         return full || ep->broken;

@@ -20,6 +20,7 @@ static void tx_start(tcp_tx_t *tx, const tl_packet_t *packet)
     tx->copy = NULL;
     tx->iov = packet->iov;
     tx->iov_count = packet->iov_count;
+    tx->lease = packet->lease;
     tx->iov_index = 0;
     tx->iov_offset = 0;
     tx->head_bytes = TCP_PREFIX_BYTES + packet->header_bytes;
@@ -39,6 +40,7 @@ static void tx_inline(tcp_tx_t *tx)
     tx->head_bytes = (uint32_t)tx->rest_bytes;
     tx->iov_count = 0;
     tx->cookie = NULL;
+    tx->lease = NULL;
 }
 
 /* Adds the pieces that are not written yet; returns how many of `room` were used. */
@@ -140,6 +142,7 @@ static vbn_status_t tx_own(tcp_tx_t *tx)
     tx->iov_index = 0;
     tx->iov_offset = 0;
     tx->cookie = NULL;
+    tx->lease = NULL;
     return VBN_OK;
 }
 
@@ -201,17 +204,43 @@ static vbn_status_t break_ep(tcp_ep_t *ep, int error)
     return err_set(VBN_ERR_PEER_LOST, "cannot send to %s: %s", text, strerror(error));
 }
 
+/* Packets from the queue's head that fit one sendmsg(), inside the leases of each. 0: the first one's bytes are gone. */
+static unsigned gather_queue(const tcp_ep_t *ep, struct iovec *pieces, size_t *count_p)
+{
+    unsigned packets = 0;
+    list_for_each(link, &ep->tx) {
+        tcp_tx_t *tx = container_of(link, tcp_tx_t, link);
+        if (*count_p == TCP_TX_IOVS || mem_lease_enter(tx->lease, packets == 0) != MEM_LEASE_IN)
+            break;
+        *count_p += tx_gather(tx, pieces + *count_p, TCP_TX_IOVS - *count_p);
+        packets++;
+    }
+    return packets;
+}
+
+static void leave_queue(const tcp_ep_t *ep, unsigned packets)
+{
+    list_for_each(link, &ep->tx) {
+        if (packets-- == 0)
+            return;
+        mem_lease_leave(container_of(link, tcp_tx_t, link)->lease);
+    }
+}
+
 /* One sendmsg() for as many queued packets as fit it. false: no more for now. */
 static bool write_queue(tcp_ep_t *ep)
 {
     struct iovec pieces[TCP_TX_IOVS];
     size_t count = 0;
-    list_for_each(link, &ep->tx) {
-        if (count == TCP_TX_IOVS)
-            break;
-        count += tx_gather(container_of(link, tcp_tx_t, link), pieces + count, TCP_TX_IOVS - count);
+    unsigned packets = gather_queue(ep, pieces, &count);
+    if (packets == 0) {
+        (void)break_ep(ep, ENOMEM);
+        return false;
     }
     ssize_t n = write_pieces(ep, pieces, count);
+    int error = errno; /* leaving may free */
+    leave_queue(ep, packets);
+    errno = error;
     if (n < 0) {
         if (errno != EAGAIN && errno != EWOULDBLOCK)
             (void)break_ep(ep, errno);
@@ -338,8 +367,15 @@ vbn_status_t tcp_tx_detach(tcp_ep_t *ep)
 {
     list_for_each(link, &ep->tx) {
         tcp_tx_t *tx = container_of(link, tcp_tx_t, link);
-        if (tx->cookie && tx_own(tx) != VBN_OK)
+        mem_lease_t *lease = tx->lease;
+        if (tx->cookie == NULL)
+            continue;
+        if (mem_lease_enter(lease, true) != MEM_LEASE_IN)
             return VBN_ERR_NO_MEMORY;
+        vbn_status_t status = tx_own(tx);
+        mem_lease_leave(lease);
+        if (status != VBN_OK)
+            return status;
     }
     return VBN_OK;
 }

@@ -2,6 +2,7 @@
  * mem_harness.c - see mem_harness.h. */
 #include "mem/expose.h"
 #include "mem/mem.h"
+#include "mem/reach.h"
 #include "mem/slab.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 struct bench {
     mem_registry_t *registry;
+    mem_reach_t reach;
     uint64_t source; /* of imports */
     counters_t counters;
     log_sink_t log;
@@ -32,15 +34,18 @@ bench_t *bench_open(void)
     bench->log = (log_sink_t){.func = on_log, .arg = bench, .level = VBN_LOG_INFO};
     if (mem_registry_open(&bench->log, &bench->counters, &bench->registry) != VBN_OK)
         abort();
+    mem_reach_open(&bench->reach, bench->registry);
     return bench;
 }
 
 vbn_status_t bench_close(bench_t *bench)
 {
     vbn_status_t status = mem_registry_close(bench->registry);
-    if (status == VBN_OK)
-        free(bench);
-    return status;
+    if (status != VBN_OK)
+        return status;
+    mem_reach_close(&bench->reach);
+    free(bench);
+    return VBN_OK;
 }
 
 const char *bench_log(bench_t *bench)
@@ -102,16 +107,57 @@ vbn_mem_t *bench_find(bench_t *bench, const void *address, size_t length)
     return mem_find(bench->registry, address, length);
 }
 
+vbn_status_t bench_reach(bench_t *bench, uint64_t key, uint64_t offset, uint64_t length, unsigned access,
+                         void **address_p, vbn_mem_t **mem_p)
+{
+    return mem_reach(&bench->reach, key, offset, length, access, address_p, mem_p);
+}
+
 vbn_status_t bench_resolve(bench_t *bench, uint64_t key, uint64_t offset, uint64_t length, unsigned access,
                            void **address_p)
 {
-    return mem_key_resolve(bench->registry, key, offset, length, access, address_p);
+    vbn_mem_t *mem;
+    vbn_status_t status = mem_reach(&bench->reach, key, offset, length, access, address_p, &mem);
+    if (status == VBN_OK)
+        mem_leave(mem);
+    return status;
 }
 
-vbn_status_t bench_hold(bench_t *bench, uint64_t key, uint64_t offset, uint64_t length, unsigned access,
-                        void **address_p, vbn_mem_t **mem_p)
+struct bench_lease {
+    mem_lease_t lease;
+    struct iovec piece;
+};
+
+bench_lease_t *bench_lease_keep(vbn_mem_t *mem, void *piece, size_t length)
 {
-    return mem_key_hold(bench->registry, key, offset, length, access, address_p, mem_p);
+    bench_lease_t *lease = calloc(1, sizeof(*lease));
+    if (lease == NULL)
+        abort();
+    lease->piece = (struct iovec){piece, length};
+    mem_lease_open(&lease->lease, mem, &lease->piece);
+    mem_lease_keep(&lease->lease);
+    return lease;
+}
+
+const void *bench_lease_enter(bench_lease_t *lease)
+{
+    return mem_lease_enter(&lease->lease, true) == MEM_LEASE_IN ? lease->piece.iov_base : NULL;
+}
+
+void bench_lease_leave(bench_lease_t *lease)
+{
+    mem_lease_leave(&lease->lease);
+}
+
+void bench_lease_end(bench_lease_t *lease)
+{
+    mem_lease_close(&lease->lease);
+    free(lease);
+}
+
+bool bench_hold(bench_t *bench, const void *address, size_t length, vbn_mem_t **mem_p)
+{
+    return mem_hold(bench->registry, address, length, false, mem_p);
 }
 
 vbn_status_t bench_descriptor(bench_t *bench, uint64_t key, int *fd_p)

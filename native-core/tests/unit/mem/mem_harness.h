@@ -29,8 +29,20 @@ vbn_status_t bench_invalidate(bench_t *bench, const void *address, size_t length
 vbn_mem_t *bench_find(bench_t *bench, const void *address, size_t length);
 vbn_status_t bench_resolve(bench_t *bench, uint64_t key, uint64_t offset, uint64_t length, unsigned access,
                            void **address_p);
-vbn_status_t bench_hold(bench_t *bench, uint64_t key, uint64_t offset, uint64_t length, unsigned access,
-                        void **address_p, vbn_mem_t **mem_p);
+/* mem_reach of a worker of this bench; the caller is inside the memory then. */
+vbn_status_t bench_reach(bench_t *bench, uint64_t key, uint64_t offset, uint64_t length, unsigned access,
+                         void **address_p, vbn_mem_t **mem_p);
+bool mem_enter(vbn_mem_t *mem);
+void mem_leave(vbn_mem_t *mem);
+/* A piece of memory that a worker, inside it, goes on to need. */
+typedef struct bench_lease bench_lease_t;
+bench_lease_t *bench_lease_keep(vbn_mem_t *mem, void *piece, size_t length);
+/* Its bytes, inside the lease; NULL: they are lost. bench_lease_leave follows. */
+const void *bench_lease_enter(bench_lease_t *lease);
+void bench_lease_leave(bench_lease_t *lease);
+void bench_lease_end(bench_lease_t *lease);
+/* Keeps the memory of an operation of our own. */
+bool bench_hold(bench_t *bench, const void *address, size_t length, vbn_mem_t **mem_p);
 void mem_unhold(vbn_mem_t *mem);
 vbn_status_t bench_descriptor(bench_t *bench, uint64_t key, int *fd_p);
 /* Decodes; key handle out. */

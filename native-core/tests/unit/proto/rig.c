@@ -157,8 +157,9 @@ static void deliver(rig_t *rig, int to, const void *header, uint32_t header_byte
     rig->tags_delivered[to] += type == PROTO_TAG || type == PROTO_TAG_RTS;
     if (rig->options.use_sink && payload_bytes >= 512) {
         void *sink = up->sink(up->arg, peer, header, header_bytes, payload_bytes, false);
-        if (sink != NULL) {
+        if (sink != NULL && up->write_begin(up->arg, peer, sink)) {
             memcpy(sink, payload, payload_bytes);
+            up->write_end(up->arg, peer, sink);
             rig->sunk += payload_bytes;
             place = sink;
         }
