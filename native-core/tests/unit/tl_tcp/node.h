@@ -54,6 +54,7 @@ class Node {
     std::vector<std::string> logs;
     std::vector<char> sink_memory; // where sink() points when use_sink
     bool use_sink = false;
+    bool may_write = true;         // to it
     std::function<void(tl_ep *, Packet &&)> on_packet; // instead of storing
     std::function<void(tl_ep *)> on_tx_ready;
 
@@ -73,6 +74,10 @@ class Node {
         };
         upcalls.sink = [](void *n, tl_ep *, const void *, uint32_t, uint32_t bytes) -> void * {
             return self(n).use_sink && bytes <= self(n).sink_memory.size() ? self(n).sink_memory.data() : nullptr;
+        };
+        upcalls.may_write = [](void *n, const void *place) {
+            EXPECT_EQ(place, self(n).sink_memory.data());
+            return self(n).may_write;
         };
         upcalls.tx_done = [](void *n, tl_ep *ep, void *cookie, vbn_status_t status) {
             self(n).eps.at(ep).done.emplace_back(cookie, status);

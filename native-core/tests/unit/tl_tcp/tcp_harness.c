@@ -48,6 +48,11 @@ static void *on_sink(tl_ep_t *ep, const void *header, uint32_t header_bytes, uin
     return of(ep)->upcalls.sink(of(ep)->node, ep, header, header_bytes, payload_bytes);
 }
 
+static bool on_write_begin(tl_ep_t *ep, const void *place)
+{
+    return of(ep)->upcalls.may_write(of(ep)->node, place);
+}
+
 static void on_tx_done(tl_ep_t *ep, void *cookie, vbn_status_t status)
 {
     of(ep)->upcalls.tx_done(of(ep)->node, ep, cookie, status);
@@ -85,7 +90,8 @@ vbn_status_t harness_open(void *node, const harness_upcalls_t *upcalls, const ch
     tl_params_t params = {.settings = &harness->settings, .log = &harness->log, .counters = &harness->counters,
                           .worker_uid = 1, .job_key = harness_job_key,
                           .upcalls = {.arg = harness, .accepted = on_accepted, .ready = on_ready, .rx = on_rx,
-                                      .sink = upcalls->sink ? on_sink : NULL, .tx_done = on_tx_done,
+                                      .sink = upcalls->sink ? on_sink : NULL,
+                                      .write_begin = upcalls->may_write ? on_write_begin : NULL, .tx_done = on_tx_done,
                                       .tx_ready = on_tx_ready, .ep_error = on_error}};
     if (status == VBN_OK)
         status = tl_tcp_ops.open(&params, &harness->iface);

@@ -20,6 +20,7 @@ typedef struct harness_upcalls {
     void (*rx)(void *node, struct tl_ep *ep, const void *header, uint32_t header_bytes, const void *payload,
                uint32_t payload_bytes);
     void *(*sink)(void *node, struct tl_ep *ep, const void *header, uint32_t header_bytes, uint32_t payload_bytes);
+    bool (*may_write)(void *node, const void *place); /* NULL: always */
     void (*tx_done)(void *node, struct tl_ep *ep, void *cookie, vbn_status_t status);
     void (*tx_ready)(void *node, struct tl_ep *ep);
     void (*ep_error)(void *node, struct tl_ep *ep, vbn_status_t status, const char *text);

@@ -250,6 +250,30 @@ TEST(Tcp, a_place_that_is_taken_back_while_its_packet_comes_is_not_written_to_an
     }
 }
 
+TEST(Tcp, a_place_that_may_not_be_written_any_more_is_left_alone_in_the_middle_of_its_packet)
+{
+    Node a({"tl.tcp.socket_buffer", "4K"});
+    Node b({"tl.tcp.socket_buffer", "4K"});
+    tl_ep *ea, *eb;
+    std::tie(ea, eb) = join(a, b);
+    std::string data = pattern(256 << 10, 5);
+    b.use_sink = true;
+    b.sink_memory.assign(data.size(), 0);
+    ASSERT_GE(a.send(ea, "first", data), 0);
+    ASSERT_TRUE(drive({&a, &b}, [&] { return b.sink_memory[0] == data[0]; }));
+    ASSERT_TRUE(b.eps[eb].rx.empty()) << "all of it has come at once";
+    b.may_write = false;
+    b.sink_memory.assign(data.size(), 0);
+    ASSERT_GE(a.send(ea, "second"), 0);
+    ASSERT_GE(a.send(ea, "third", data), 0); // has a place, and may not be written to it from the beginning
+    ASSERT_TRUE(drive({&a, &b}, [&] { return b.eps[eb].rx.size() == 3; }));
+    EXPECT_FALSE(b.eps[eb].rx[0].in_sink);
+    EXPECT_EQ(b.eps[eb].rx[1].header, "second");
+    EXPECT_EQ(b.eps[eb].rx[2].payload, data);
+    EXPECT_EQ(b.sink_memory, std::vector<char>(data.size(), 0));
+    EXPECT_EQ(b.counter("tcp.rx.placed_bytes"), 0u);
+}
+
 TEST(Tcp, answers_to_packets_that_came_together_leave_together_and_a_single_one_at_once)
 {
     Node a, b;
