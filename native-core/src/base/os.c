@@ -174,12 +174,8 @@ static vbn_status_t no_memfd(int error, const char *name)
     return status;
 }
 
-vbn_status_t os_memfd(const char *name, size_t size, int *fd_p)
-{
-    return os_memfd_pages(name, size, OS_PAGES_NORMAL, fd_p);
-}
-
-vbn_status_t os_memfd_pages(const char *name, size_t size, os_pages_t pages, int *fd_p)
+/* With `allocated` bytes of its `size`. */
+static vbn_status_t make_memfd(const char *name, size_t size, size_t allocated, os_pages_t pages, int *fd_p)
 {
     vbn_status_t status = check_size(name, size);
     if (status < 0)
@@ -189,7 +185,10 @@ vbn_status_t os_memfd_pages(const char *name, size_t size, os_pages_t pages, int
         return no_memfd(errno, name);
     if (pages == OS_PAGES_TRANSPARENT)
         allocate_transparent(fd, size);
-    status = allocate_file(fd, name, size);
+    if (allocated < size && ftruncate(fd, (off_t)size) != 0)
+        status = err_sys(errno, "cannot make %s %zu bytes long", name, size);
+    if (status == VBN_OK)
+        status = allocate_file(fd, name, allocated);
     if (status < 0)
         goto fail;
     /* The default mode would let other users reopen a read-only descriptor for writing. */
@@ -202,6 +201,21 @@ vbn_status_t os_memfd_pages(const char *name, size_t size, os_pages_t pages, int
 fail:
     close(fd);
     return status;
+}
+
+vbn_status_t os_memfd(const char *name, size_t size, int *fd_p)
+{
+    return make_memfd(name, size, size, OS_PAGES_NORMAL, fd_p);
+}
+
+vbn_status_t os_memfd_begun(const char *name, size_t size, size_t allocated, int *fd_p)
+{
+    return make_memfd(name, size, allocated < size ? allocated : size, OS_PAGES_NORMAL, fd_p);
+}
+
+vbn_status_t os_memfd_pages(const char *name, size_t size, os_pages_t pages, int *fd_p)
+{
+    return make_memfd(name, size, size, pages, fd_p);
 }
 
 vbn_status_t os_create_file(const char *path, size_t size, int *fd_p)

@@ -21,6 +21,8 @@ void os_random(void *buffer, size_t length);         /* getrandom, never fails *
 uint64_t os_random_u64(void);                        /* not 0 */
 size_t os_page_bytes(void);
 vbn_status_t os_memfd(const char *name, size_t size, int *fd_p);  /* allocated, sealed against shrink and grow */
+/* As os_memfd, but only the first `allocated` bytes; who uses more calls os_populate first, where os_can_populate(). */
+vbn_status_t os_memfd_begun(const char *name, size_t size, size_t allocated, int *fd_p);
 typedef enum os_pages {
     OS_PAGES_NORMAL,
     OS_PAGES_TRANSPARENT, /* huge ones where the kernel finds some, else normal ones */

@@ -200,6 +200,11 @@ static vbn_status_t check_rights(uintptr_t start, uintptr_t end, bool writable)
     return VBN_OK;
 }
 
+bool os_can_populate(void)
+{
+    return madvise(NULL, 0, MADV_POPULATE_WRITE) == 0;
+}
+
 vbn_status_t os_populate(uintptr_t start, uintptr_t end, bool writable)
 {
     int advice = writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;

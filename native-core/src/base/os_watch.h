@@ -38,5 +38,7 @@ vbn_status_t os_mapping_at(uintptr_t address, os_mapping_t *mapping_p);
 /* Brings all pages of [start, end), whole pages, into memory, written ones as their own copies. VBN_ERR_ACCESS when a
  * part is not mapped or lacks the right, VBN_ERR_NO_MEMORY when the host has no pages. */
 vbn_status_t os_populate(uintptr_t start, uintptr_t end, bool writable);
+/* False before Linux 5.14: os_populate() checks rights there, and pages come with the first touch. */
+bool os_can_populate(void);
 
 #endif
