@@ -12,6 +12,7 @@
 
 #define STEPS_MAX 120u
 #define SINK_BYTES 2048u
+#define PACKET_BYTES 4096u /* with a header more than half of a small ring */
 
 static struct {
     settings_t settings;
@@ -91,9 +92,9 @@ static void quiet_log(void *arg, const vbn_log_record_t *record)
 static void open_arena(void)
 {
     settings_defaults(&arena.settings);
-    arena.settings.tl_shm_ring_slots = 8;
-    arena.settings.tl_shm_chunks = 4;
-    arena.settings.tl_shm_chunk_bytes = 1024;
+    arena.settings.tl_shm_ring_slots = 16; /* larger than a small ring, so that it begins small */
+    arena.settings.tl_shm_chunks = 8;
+    arena.settings.tl_shm_chunk_bytes = PACKET_BYTES;
     arena.log = (log_sink_t){.func = quiet_log};
     require(mem_registry_open(&arena.log, &arena.counters, &arena.memory) == VBN_OK);
     tl_params_t params = {.settings = &arena.settings, .log = &arena.log, .counters = &arena.counters,
@@ -116,7 +117,7 @@ static void progress(void)
 
 static void victim_send(script_t *script)
 {
-    static const uint8_t bytes[1024];
+    static const uint8_t bytes[PACKET_BYTES];
     bool ready = arena.ep != NULL && ((shm_ep_t *)arena.ep)->ready;
     uint32_t header_bytes = script_u16(script) % (TL_HEADER_MAX + 1);
     uint32_t payload_bytes = script_u16(script) % (ready ? (uint32_t)sizeof(bytes) + 1 : TL_SIGNAL_MAX - TL_HEADER_MAX);
@@ -165,9 +166,11 @@ static int make_descriptor(script_t *script, uint8_t kind)
     if (kind % 4 < 2)
         return -1;
     size_t bytes = (1u + kind / 16u) * 4096u;
-    uint8_t constants[20];
-    shm_geometry_t right = {.slots = 8, .chunks = 4, .stride = shm_ring_stride(1024 + TL_HEADER_MAX)};
-    uint32_t head[5] = {SHM_RING_MAGIC, SHM_RING_VERSION, right.slots, right.chunks, right.stride};
+    uint8_t constants[24];
+    bool small = (kind & 4) != 0;
+    shm_geometry_t right = {.slots = small ? 16 : 8, .chunks = small ? 8 : 4,
+                            .stride = shm_ring_stride(PACKET_BYTES + TL_HEADER_MAX)};
+    uint32_t head[6] = {SHM_RING_MAGIC, SHM_RING_VERSION, right.slots, right.chunks, right.stride, small};
     memcpy(constants, head, sizeof(constants));
     constants[script_u8(script) % sizeof(constants)] ^= script_u8(script);
     if (kind % 4 == 2) {
@@ -265,9 +268,22 @@ static void write_ring(script_t *script)
     shm_slot_t *slots = (shm_slot_t *)(void *)(arena.ring + SHM_RING_CONTROL);
     uint32_t ahead = what >> 1 & 3;
     uint64_t word = (uint64_t)script_u16(script) << 16 | (uint64_t)script_u32(script) << 28;
-    word = (what & 8) != 0 ? word & UINT64_C(0x0030007ff1ff0000) : word;
+    word = (what & 8) != 0 ? word & UINT64_C(0x0070007ff1ff0000) : word;
     word = (word & ~UINT64_C(0xffff)) | ((rx->position + 1 + ahead) & 0xffff);
-    atomic_set_release(&slots[(rx->position + ahead) & 7].word, word);
+    atomic_set_release(&slots[(rx->position + ahead) & rx->mask].word, word);
+}
+
+/* What the victim sends is consumed, or so the attacker says, and its ring has grown, or has not. */
+static void answer(script_t *script)
+{
+    uint8_t what = script_u8(script);
+    shm_tx_t *tx = arena.ep != NULL ? &((shm_ep_t *)arena.ep)->tx : NULL;
+    if (tx == NULL || tx->control == NULL)
+        return;
+    atomic_set_relaxed(&tx->control->grown, (what & 1) != 0);
+    atomic_set_release(&tx->control->consumed, (what & 2) != 0
+                                                   ? script_u64(script)
+                                                   : (uint64_t)tx->data_position << 32 | tx->position);
 }
 
 static void hang_up(void)
@@ -280,7 +296,7 @@ static void hang_up(void)
 /* A connection that works, up to both rings, so that scripts need not find the way there. */
 static void honest_wireup(void)
 {
-    shm_note_t want = {.type = SHM_WANT, .packet_max = 1024 + TL_HEADER_MAX};
+    shm_note_t want = {.type = SHM_WANT, .packet_max = PACKET_BYTES + TL_HEADER_MAX};
     shm_note_t mapped = {.type = SHM_MAPPED};
     if (arena.ep == NULL || arena.socket < 0)
         return;
@@ -297,7 +313,7 @@ static void honest_wireup(void)
 static void step(script_t *script)
 {
     uint8_t what = script_u8(script);
-    switch (what % 12) {
+    switch (what % 14) {
     case 0:
     case 1:
     case 2:
@@ -319,6 +335,11 @@ static void step(script_t *script)
         else
             (void)tl_shm_ops.arm(arena.iface);
         break;
+    case 12:
+        if (arena.ep != NULL)
+            ((shm_ep_t *)arena.ep)->earn = 0; /* its next send asks for the whole ring */
+        break;
+    case 13: answer(script); break;
     default: progress(); break;
     }
 }
@@ -343,7 +364,7 @@ static void run(const uint8_t *data, size_t size)
     if (arena.ep != NULL)
         tl_shm_ops.disconnect(arena.ep, VBN_CLOSE_NOW, 0);
     arena.ep = NULL;
-    require(arena.imports == 0);
+    require(arena.imports == 0 && ((shm_iface_t *)arena.iface)->ring_memory == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -211,6 +211,7 @@ void shm_ep_free(shm_ep_t *ep)
         os_unmap(ep->rx.control, ep->rx_bytes);
     if (ep->tx_bell != NULL)
         os_unmap(ep->tx_bell, ep->tx_bell_bytes);
+    shm_small_end(ep);
     shm_bell_leave(ep);
     free(ep->target);
     free(ep->error_text);

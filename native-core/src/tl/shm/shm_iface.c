@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "base/os_watch.h"
 
 _Static_assert(SHM_HEADER_MAX == TL_HEADER_MAX, "ring frames hold any packet header");
 _Static_assert(SHM_RING_CLAIMS == TL_CLAIMS, "as the interface says");
@@ -100,6 +101,7 @@ static vbn_status_t shm_open_iface(const tl_params_t *params, tl_iface_t **iface
         return status;
     }
     iface->barrier = shm_barrier_register();
+    iface->grows = os_can_populate(); /* else a ring's memory cannot be had later without SIGBUS where there is none */
     *iface_p = &iface->super;
     return VBN_OK;
 }

@@ -64,6 +64,14 @@ typedef struct shm_ask {
     uint32_t id;
 } shm_ask_t;
 
+/* A packet of ours that goes through a small ring in parts. */
+typedef struct shm_cut {
+    uint8_t *packet; /* header, then payload; NULL = none */
+    uint32_t bytes;
+    uint32_t header_bytes;
+    uint32_t sent;
+} shm_cut_t;
+
 typedef struct shm_iface {
     tl_iface_t super;
     tl_params_t params;
@@ -78,6 +86,8 @@ typedef struct shm_iface {
     bool armed;
     bool in_progress;
     bool no_copy_logged;
+    bool no_ring_logged;
+    bool grows; /* rings made here begin small */
     bool attention; /* look at the sockets in the next progress (shm_attend) */
     bool untidy;    /* failed, dead or ring_holes have something */
     unsigned clock_in; /* progress calls until the next look at the clock; 0 while attention or opening is set */
@@ -96,6 +106,7 @@ typedef struct shm_iface {
     uint32_t round; /* counts the cold rings that were looked at */
     uint32_t ring_capacity;
     bool ring_holes;
+    size_t ring_memory; /* bytes of rings made here that have memory */
     shm_bell_t *bell; /* ours; its descriptor, and bytes of the mapping */
     int bell_fd;
     size_t bell_bytes;
@@ -143,6 +154,14 @@ typedef struct shm_ep {
     bool in_rings;
     size_t tx_bytes; /* of the mappings */
     size_t rx_bytes;
+    size_t rx_committed; /* of them: with memory */
+    bool growing;        /* GROW is in tx and not answered: nothing may follow it */
+    uint32_t asked_at;   /* tx.position behind the last GROW */
+    uint32_t strain;     /* sends since that met a full ring, or were cut */
+    uint32_t earn;       /* what the next GROW takes */
+    shm_cut_t cut;
+    uint8_t *parts; /* of a packet of the peer's, peer_packet_max bytes, or NULL */
+    uint32_t parts_bytes;
     list_link_t outbox; /* shm_outgoing_t */
     uint32_t outbox_count;
     list_link_t asks_queued; /* shm_ask_t */
@@ -199,6 +218,17 @@ bool shm_short_open(shm_ep_t *ep, uint32_t most);
 void shm_count_short(shm_ep_t *ep);
 void shm_ep_tell(shm_ep_t *ep); /* a consumer that has asked to be told */
 
+/* shm_small.c: while ep->tx.small, or ep->rx.small */
+/* As shm_send when tx_open; VBN_BUSY, and what shm_tx_put says. */
+vbn_status_t shm_small_send(shm_ep_t *ep, const tl_packet_t *packet);
+bool shm_small_open(shm_ep_t *ep);       /* packets may be put; else `blocked` is set */
+bool shm_small_room(const shm_ep_t *ep); /* after shm_tx_refresh: a blocked sender has something to do */
+bool shm_small_unblock(shm_ep_t *ep);    /* does it; true: packets may be put if there is room */
+void shm_small_begin(shm_ep_t *ep, size_t committed);
+void shm_small_end(shm_ep_t *ep);
+/* Frames GROW, PART and LAST, before they are consumed. Changes frame->data_at. */
+void shm_small_frame(shm_ep_t *ep, shm_frame_t *frame);
+
 /* shm_socket.c */
 /* Sends at once or queues; takes over fd. Failing breaks the endpoint. */
 void shm_note_send(shm_ep_t *ep, const shm_note_t *note, int fd);
@@ -239,6 +269,7 @@ bool shm_present(tl_ep_t *ep);
 void shm_direct_close(shm_ep_t *ep);
 
 /* shm_progress.c; all but the last four: the rare parts of shm_fast.h */
+void shm_deliver(shm_ep_t *ep, const shm_frame_t *frame);
 void shm_publish(shm_ep_t *ep); /* gives consumed slots back, wakes a producer that waits for them */
 unsigned shm_poll_rest(shm_ep_t *ep, unsigned count); /* more than frames in slots; count: taken in this turn */
 unsigned shm_poll_sockets(shm_iface_t *iface);

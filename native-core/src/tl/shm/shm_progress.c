@@ -37,13 +37,15 @@ void shm_publish(shm_ep_t *ep)
 
 /* The header, and an inline payload with it, is copied first: the upper layers parse it, and the peer could change it
  * under them. A payload in the data area is user data and stays where it is, unless the upper layer names a place. */
-static void deliver(shm_ep_t *ep, const shm_frame_t *frame)
+void shm_deliver(shm_ep_t *ep, const shm_frame_t *frame)
 {
     const tl_upcalls_t *up = &shm_ep_iface(ep)->params.upcalls;
     _Alignas(16) uint8_t copy[SHM_HEADER_MAX];
     bytes_copy(copy, frame->header, frame->header_bytes);
     const void *payload = frame->payload;
     void *place = NULL;
+    counter_add(shm_ep_iface(ep)->params.counters, COUNTER_SHM_RX_PACKETS, 1);
+    counter_add(shm_ep_iface(ep)->params.counters, COUNTER_SHM_RX_BYTES, frame->header_bytes + frame->payload_bytes);
     if (up->sink != NULL)
         place = up->sink(&ep->super, copy, frame->header_bytes, frame->payload_bytes);
     if (place != NULL && !ep->gone && tl_write_begin(up, &ep->super, place)) {
@@ -59,7 +61,6 @@ static void deliver(shm_ep_t *ep, const shm_frame_t *frame)
 static COLD bool take_frame(shm_ep_t *ep)
 {
     shm_frame_t frame;
-    counters_t *counters = shm_ep_iface(ep)->params.counters;
     int found = shm_rx_peek(&ep->rx, &frame);
     if (found == 0)
         return false;
@@ -69,12 +70,13 @@ static COLD bool take_frame(shm_ep_t *ep)
     }
     if (frame.kind == SHM_KICK) {
         shm_attend(shm_ep_iface(ep));
+    } else if (frame.kind == SHM_INLINE || frame.kind == SHM_CHUNK) {
+        shm_deliver(ep, &frame);
     } else {
-        counter_add(counters, COUNTER_SHM_RX_PACKETS, 1);
-        counter_add(counters, COUNTER_SHM_RX_BYTES, frame.header_bytes + frame.payload_bytes);
-        deliver(ep, &frame);
+        shm_small_frame(ep, &frame);
     }
     bool owed = shm_rx_consume(&ep->rx, &frame); /* the mapping outlives a disconnect in the upcall (S3) */
+    owed |= frame.kind == SHM_GROW; /* its sender waits for the answer */
     if (ep->hup && ++ep->frames_after_hup > ep->rx.geometry.slots) {
         shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer writes into the ring after it closed its socket");
         return false;
@@ -91,6 +93,8 @@ static void unblock(shm_ep_t *ep)
         shm_ep_fail(ep, status, err_text());
         return;
     }
+    if (ep->tx.small && !shm_small_unblock(ep))
+        return;
     if (!shm_tx_slot_free(&ep->tx) || !shm_tx_data_free(&ep->tx))
         return;
     ep->blocked = false;
@@ -235,7 +239,9 @@ static bool busy(shm_ep_t *ep)
         return true;
     if (!ep->tx_open || !ep->blocked)
         return false;
-    return shm_tx_refresh(&ep->tx) != VBN_OK || (shm_tx_slot_free(&ep->tx) && shm_tx_data_free(&ep->tx));
+    if (shm_tx_refresh(&ep->tx) != VBN_OK)
+        return true;
+    return ep->tx.small ? shm_small_room(ep) : shm_tx_slot_free(&ep->tx) && shm_tx_data_free(&ep->tx);
 }
 
 bool shm_waiting(tl_iface_t *tl_iface)

@@ -8,6 +8,7 @@
  *                         tells; otherwise untouched, so the producer's look at it after each packet hits its own cache
  *   256   consumed        consumer -> producer, published every quarter ring and before the consumer sleeps: when the
  *                         producer finds the ring full, enough is unread in it for the next publication to come
+ *   264   grown           consumer: answer to GROW, see below
  *   384   waiting         producer sets it before it sleeps for room, consumer clears it and then wakes
  *   512   claims          words of transfers that both sides copy (tl/claim.h), handed out by the consumer
  *   640   slots           128 B each: 8-byte word, 120 B data; word and the first 56 B share a cache line
@@ -19,9 +20,16 @@
  * comes from the other side except `consumed`, which is checked. Places in the data area follow from the lengths of the
  * packets so far, so both sides count them. kind SHM_CHUNK: the payload lies there, and a header that no slot takes.
  *
+ * A ring may begin small (`small` of the constants): 8 slots and 102 lines in the first 8 KiB, and no memory behind them.
+ * A producer that wants all of it writes a frame GROW and no more until it is consumed. The consumer, with everything
+ * before consumed, brings the memory, lays the ring out anew, sets `grown` and publishes; without memory it only publishes,
+ * and the ring stays as it was. In a small ring a packet that takes more than half of the data area comes in parts: frames
+ * PART, whose bytes are collected, and LAST, whose header_bytes say how many of all of them are the packet's header.
+ *
  * Invariants: R1 position - consumed <= slots. R2 data_position - data_consumed <= lines. R3 a slot's tag is never
  * `position + 1` before the packet of this lap is complete (a slot is reused after 16 laps of 16-bit tags at the
- * earliest, and by then it has been overwritten 15 times).
+ * earliest, and by then it has been overwritten 15 times; what grows gets the tag of the frame GROW in all its slots).
+ * R4 the layout changes only where nothing is in flight: GROW is the last frame before, `consumed` behind it the answer.
  *
  * Sleeping is Dekker's protocol: publish, then read the flag; set the flag, then re-check. With `light` the sleeping
  * side runs membarrier() in between, so that the busy side needs no fence; else both sides use seq_cst accesses. */
@@ -39,13 +47,16 @@
 #include "base/status.h"
 
 #define SHM_RING_MAGIC 0x474e5256u /* "VRNG" */
-#define SHM_RING_VERSION 5u
+#define SHM_RING_VERSION 6u
 #define SHM_RING_CONTROL 640u
 #define SHM_RING_CLAIMS 16u
 #define SHM_SLOT_DATA 120u
 #define SHM_SLOT_FIRST_LINE 56u
 #define SHM_LINE 64u
 #define SHM_SLOTS_MIN 8u
+#define SHM_SMALL_BYTES 8192u
+#define SHM_SMALL_SLOTS SHM_SLOTS_MIN
+#define SHM_SMALL_LINES ((SHM_SMALL_BYTES - SHM_RING_CONTROL - SHM_SMALL_SLOTS * 128u) / SHM_LINE)
 #define SHM_SLOTS_MAX 4096u
 #define SHM_QUARTER_MAX 64u
 #define SHM_CHUNKS_MIN 4u
@@ -57,10 +68,17 @@
 #define SHM_ASLEEP 1u /* by a wake-up */
 #define SHM_COLD 2u   /* by the bell (shm_bell.h): this ring is not polled */
 
-enum { SHM_INLINE = 0, SHM_CHUNK = 1, SHM_KICK = 2 }; /* KICK: no packet, look at the socket */
+enum {
+    SHM_INLINE = 0,
+    SHM_CHUNK = 1,
+    SHM_KICK = 2, /* no packet: look at the socket */
+    SHM_GROW = 3, /* no packet: the producer wants the whole ring */
+    SHM_PART = 4, /* bytes of a packet that goes on, in the data area */
+    SHM_LAST = 5  /* the last ones */
+};
 
 typedef struct shm_geometry {
-    uint32_t slots;  /* power of two */
+    uint32_t slots;  /* power of two; of a ring that is small: those it has now */
     uint32_t chunks; /* the data area takes so many packets of the largest size, */
     uint32_t stride; /* which is this, a multiple of 64 */
 } shm_geometry_t;
@@ -73,12 +91,14 @@ typedef struct shm_slot {
 typedef struct shm_ring_control {
     uint32_t magic;
     uint32_t version;
-    shm_geometry_t geometry;
-    uint8_t pad0[108];
+    shm_geometry_t geometry; /* when grown */
+    uint32_t small;          /* 1: begins small */
+    uint8_t pad0[104];
     _Atomic uint32_t tell;
     uint8_t pad1[124];
     _Atomic uint64_t consumed; /* slots in the low, lines of data in the high 32 bits; both count up and wrap */
-    uint8_t pad2[120];
+    _Atomic uint32_t grown; /* valid for who reads behind a `consumed` that answers GROW */
+    uint8_t pad2[116];
     _Atomic uint32_t waiting;
     uint8_t pad3[124];
     _Atomic uint64_t claims[SHM_RING_CLAIMS];
@@ -86,6 +106,7 @@ typedef struct shm_ring_control {
 
 _Static_assert(sizeof(shm_slot_t) == 128, "slot layout");
 _Static_assert(sizeof(shm_ring_control_t) == SHM_RING_CONTROL, "control layout");
+_Static_assert(SHM_SMALL_LINES == 102, "as docs/scaling.md says");
 
 /* The producer's private side. Its thread only. */
 typedef struct shm_tx {
@@ -103,6 +124,9 @@ typedef struct shm_tx {
     uint32_t data_position; /* lines used so far, skipped ones too */
     uint32_t consumed; /* last checked value of the consumer's */
     uint32_t data_consumed;
+    uint32_t whole;      /* lines of the largest packet that goes in one piece */
+    uint32_t full_slots; /* when grown */
+    bool small;
     bool light;
 } shm_tx_t;
 
@@ -121,6 +145,10 @@ typedef struct shm_rx {
     uint32_t mask;    /* slots - 1 */
     uint32_t quarter; /* of the slots, at most SHM_QUARTER_MAX: publish when so many are owed */
     uint32_t due;     /* published + quarter */
+    uint32_t data_quarter; /* of the lines; a small ring gives each packet's back at once */
+    uint32_t whole;        /* as the producer's */
+    uint32_t full_slots;
+    bool small;
     bool light;
 } shm_rx_t;
 
@@ -139,8 +167,12 @@ typedef struct shm_frame {
 size_t shm_ring_bytes(const shm_geometry_t *geometry, size_t page);
 /* Bytes of the data area that any packet of `packet_max` bytes of header and payload needs at most. */
 uint32_t shm_ring_stride(uint32_t packet_max);
-/* Consumer: formats zeroed memory and attaches to it. */
-void shm_rx_create(shm_rx_t *rx, void *memory, const shm_geometry_t *geometry, bool light);
+/* Consumer: formats zeroed memory and attaches to it. small: begins small; the ring must be larger than that. */
+void shm_rx_create(shm_rx_t *rx, void *memory, const shm_geometry_t *geometry, bool small, bool light);
+/* Consumer, at the frame GROW, which is the next to be consumed: lays the ring out in memory that is all there now. */
+void shm_rx_grow(shm_rx_t *rx);
+/* Producer, when GROW and all before it is consumed: takes the answer. True: the ring has grown. */
+bool shm_tx_answer(shm_tx_t *tx);
 /* Producer: checks the constants of memory of `bytes` bytes and attaches. VBN_ERR_PROTOCOL. */
 vbn_status_t shm_tx_attach(shm_tx_t *tx, void *memory, size_t bytes, uint32_t stride_min, bool light);
 /* Producer: takes over the consumer's index. VBN_ERR_PROTOCOL when it is impossible. */
@@ -161,10 +193,10 @@ static inline uint32_t shm_tx_lines_free(const shm_tx_t *tx)
     return tx->lines - (tx->data_position - tx->data_consumed);
 }
 
-/* Any packet fits, also one that has to skip the end of the area. */
+/* Any packet in one piece fits, also one that has to skip the end of the area. */
 static inline bool shm_tx_data_free(const shm_tx_t *tx)
 {
-    return shm_tx_lines_free(tx) >= 2 * (tx->geometry.stride / SHM_LINE);
+    return shm_tx_lines_free(tx) >= 2 * tx->whole;
 }
 
 static inline bool shm_header_in_slot(uint32_t header_bytes)
@@ -231,7 +263,7 @@ static inline void shm_tx_put_data(shm_tx_t *tx, uint32_t skip, uint32_t lines, 
 }
 
 /* Writes one packet. VBN_BUSY: no room. The caller has checked the lengths: header_bytes <= SHM_HEADER_MAX, and both
- * together fit `stride` with both rounded up to lines; payload_bytes is the sum of iov. */
+ * together fit `whole` lines with both rounded up to lines; payload_bytes is the sum of iov. */
 static inline vbn_status_t shm_tx_put(shm_tx_t *tx, const void *header, uint32_t header_bytes,
                                       const struct iovec *iov, uint32_t count, uint32_t payload_bytes)
 {
@@ -285,7 +317,7 @@ static inline bool shm_rx_find(const shm_rx_t *rx, const shm_slot_t *slot, shm_f
     if (frame->kind != SHM_CHUNK || frame->header_bytes > SHM_HEADER_MAX)
         return false;
     uint32_t lines = shm_lines_of(frame->header_bytes, frame->payload_bytes);
-    if (lines > rx->geometry.stride / SHM_LINE)
+    if (lines > rx->whole)
         return false;
     uint32_t skip = shm_lines_to_skip(rx->lines, rx->data_at, lines), at = skip > 0 ? 0 : rx->data_at;
     bool in_slot = shm_header_in_slot(frame->header_bytes);
@@ -295,6 +327,9 @@ static inline bool shm_rx_find(const shm_rx_t *rx, const shm_slot_t *slot, shm_f
     frame->header = in_slot ? slot->data : rx->data + (size_t)at * SHM_LINE;
     return true;
 }
+
+/* Where the bytes of PART and LAST lie, which skip nothing. header_bytes stay what the frame says. */
+bool shm_rx_find_part(const shm_rx_t *rx, shm_frame_t *frame);
 
 /* 1: a frame; 0: empty; -1: the producer wrote nonsense. */
 static inline int shm_rx_peek(const shm_rx_t *rx, shm_frame_t *frame)
@@ -315,9 +350,9 @@ static inline int shm_rx_peek(const shm_rx_t *rx, shm_frame_t *frame)
         frame->payload = slot->data + frame->header_bytes;
         return 1;
     }
-    if (frame->kind == SHM_KICK)
+    if (frame->kind == SHM_KICK || frame->kind == SHM_GROW)
         return frame->header_bytes == 0 && frame->payload_bytes == 0 ? 1 : -1;
-    return shm_rx_find(rx, slot, frame) ? 1 : -1;
+    return shm_rx_find(rx, slot, frame) || shm_rx_find_part(rx, frame) ? 1 : -1;
 }
 
 /* When the next frame lies in its slot alone: copies header and payload to `copy`, steps over it, and returns 0. Else
@@ -377,7 +412,7 @@ static inline bool shm_rx_consume(shm_rx_t *rx, const shm_frame_t *frame)
     rx->position++;
     rx->data_at = frame->data_at;
     rx->data_position += frame->lines;
-    return rx->position - rx->published >= rx->quarter || rx->data_position - rx->data_published >= rx->lines / 4;
+    return rx->position - rx->published >= rx->quarter || rx->data_position - rx->data_published >= rx->data_quarter;
 }
 
 #endif

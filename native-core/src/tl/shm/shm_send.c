@@ -31,7 +31,9 @@ bool shm_short_open(shm_ep_t *ep, uint32_t most)
 {
     shm_tx_t *tx = &ep->tx;
     shm_count_short(ep);
-    if (!ep->tx_open || !tx->light || shm_tx_refresh(tx) != VBN_OK) /* wrong: shm_send will find it, too */
+    if (!ep->tx_open || !tx->light || (tx->small && !shm_small_open(ep)))
+        return false;
+    if (shm_tx_refresh(tx) != VBN_OK) /* wrong: shm_send will find it, too */
         return false;
     uint32_t room = tx->geometry.slots - (tx->position - tx->consumed);
     tx->limit = tx->position + (room < most ? room : most);
@@ -52,7 +54,7 @@ void shm_ep_tell(shm_ep_t *ep)
 
 void shm_ep_kick(shm_ep_t *ep)
 {
-    if (!ep->tx_open || !shm_tx_slot_free(&ep->tx))
+    if (!ep->tx_open || ep->growing || !shm_tx_slot_free(&ep->tx))
         return; /* the peer looks at its sockets now and then by itself */
     shm_tx_publish(&ep->tx, 0, 0, SHM_KICK);
 }
@@ -117,8 +119,10 @@ vbn_status_t shm_send(tl_ep_t *tl_ep, const tl_packet_t *packet)
                        packet->payload_bytes, TL_HEADER_MAX, iface->caps.packet_max);
     if (__builtin_expect(!ep->tx_open, 0))
         return send_by_socket(ep, packet);
-    vbn_status_t status = shm_tx_put(&ep->tx, packet->header, packet->header_bytes, packet->iov, packet->iov_count,
-                                     packet->payload_bytes);
+    vbn_status_t status = UNLIKELY(ep->tx.small)
+                              ? shm_small_send(ep, packet)
+                              : shm_tx_put(&ep->tx, packet->header, packet->header_bytes, packet->iov, packet->iov_count,
+                                           packet->payload_bytes);
     if (__builtin_expect(status != VBN_OK, 0))
         return not_sent(ep, status);
     shm_ep_tell(ep);

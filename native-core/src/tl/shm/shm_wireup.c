@@ -36,18 +36,21 @@ static vbn_status_t offer_ring(shm_ep_t *ep)
     while (shm_ring_bytes(&geometry, page) > SHM_RING_BYTES_MAX && geometry.chunks / 2 >= SHM_CHUNKS_MIN)
         geometry.chunks /= 2;
     size_t bytes = shm_ring_bytes(&geometry, page);
+    size_t begun = (SHM_SMALL_BYTES + page - 1) / page * page;
+    bool small = iface->grows && begun < bytes;
     int fd;
-    vbn_status_t status = os_memfd("vbn-ring", bytes, &fd);
+    vbn_status_t status = os_memfd_begun("vbn-ring", bytes, small ? begun : bytes, &fd);
     if (status != VBN_OK)
-        return err_add(status, "ring memory of %zu bytes for a same-host peer", bytes);
+        return err_add(status, "ring memory of %zu bytes for a same-host peer", small ? begun : bytes);
     void *map;
     status = os_map(fd, bytes, true, &map);
     if (status != VBN_OK) {
         close(fd);
         return status;
     }
-    shm_rx_create(&ep->rx, map, &geometry, iface->barrier && ep->peer_barrier);
+    shm_rx_create(&ep->rx, map, &geometry, small, iface->barrier && ep->peer_barrier);
     ep->rx_bytes = bytes;
+    shm_small_begin(ep, small ? begun : bytes);
     ep->ring_sent = true;
     offer_bell(ep);
     shm_note_t note = {.type = SHM_RING, .value = bytes};

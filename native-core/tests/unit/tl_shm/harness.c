@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/os.h"
 #include "tl/claim.h"
@@ -297,9 +298,58 @@ int lane_socket(lane_t *lane)
     return ((shm_ep_t *)lane->ep)->fd;
 }
 
-size_t lane_memory(const lane_t *lane)
+size_t lane_mapped(const lane_t *lane)
 {
     return ((const shm_ep_t *)lane->ep)->rx_bytes;
+}
+
+size_t lane_memory(const lane_t *lane)
+{
+    const shm_ep_t *ep = lane->ep;
+    size_t page = os_page_bytes(), bytes = 0;
+    unsigned char *there = calloc(ep->rx_bytes / page, 1);
+    if (there == NULL || mincore(ep->rx.control, ep->rx_bytes, there) != 0)
+        abort();
+    for (size_t i = 0; i < ep->rx_bytes / page; i++)
+        bytes += (there[i] & 1) != 0 ? page : 0;
+    free(there);
+    return bytes;
+}
+
+bool lane_small(const lane_t *lane)
+{
+    return ((const shm_ep_t *)lane->ep)->tx.small;
+}
+
+bool lane_growing(const lane_t *lane)
+{
+    return ((const shm_ep_t *)lane->ep)->growing;
+}
+
+void lane_ask_growth(lane_t *lane)
+{
+    ((shm_ep_t *)lane->ep)->earn = 0;
+}
+
+void lane_put_frame(lane_t *lane, unsigned kind, uint32_t header_bytes, uint32_t payload_bytes)
+{
+    shm_tx_publish(&((shm_ep_t *)lane->ep)->tx, header_bytes, payload_bytes, kind);
+}
+
+bool lane_grow(lane_t *lane, side_t *a, side_t *b)
+{
+    uint64_t limit = os_now_ns() + DRIVE_NS;
+    while (lane_small(lane) && os_now_ns() < limit) {
+        (void)lane_send(lane, 8, 1);
+        drive(a, b, 1);
+    }
+    drive(a, b, 10);
+    return !lane_small(lane);
+}
+
+void side_let_grow(side_t *side, bool let)
+{
+    ((shm_iface_t *)side->iface)->ring_memory += let ? 0 - SIZE_MAX / 4 : SIZE_MAX / 4;
 }
 
 void lane_corrupt_tx_slot(lane_t *lane, uint64_t word)

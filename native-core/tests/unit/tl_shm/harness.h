@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define HARNESS_LANES 64
+#define HARNESS_LANES 160
 #define HARNESS_HEADER 16u
 
 typedef struct side side_t;
@@ -63,7 +63,16 @@ vbn_status_t lane_trust(lane_t *lane);
 vbn_status_t lane_send(lane_t *lane, uint32_t payload_bytes, uint32_t parts);
 void lane_disconnect(lane_t *lane);
 int lane_socket(lane_t *lane);
-size_t lane_memory(const lane_t *lane); /* bytes of the ring that this side has made for the peer */
+size_t lane_memory(const lane_t *lane); /* bytes in memory of the ring that this side has made for the peer */
+size_t lane_mapped(const lane_t *lane); /* of its mapping */
+bool lane_small(const lane_t *lane);    /* what this side sends goes through a small ring */
+bool lane_growing(const lane_t *lane);  /* and GROW is not answered */
+/* Sends and drives both (b may be NULL) until what this side sends goes through a grown ring; false after 20 s. */
+bool lane_grow(lane_t *lane, side_t *a, side_t *b);
+void lane_ask_growth(lane_t *lane); /* the next send asks for it, as after much traffic */
+void side_let_grow(side_t *side, bool let); /* false: as if its rings took all the memory that they may */
+/* A frame as a hostile producer could write it, whatever its bytes are. */
+void lane_put_frame(lane_t *lane, unsigned kind, uint32_t header_bytes, uint32_t payload_bytes);
 void lane_corrupt_tx_slot(lane_t *lane, uint64_t word);   /* the next slot that we would write */
 void lane_corrupt_consumed(lane_t *lane, uint64_t value); /* what our peer reads as consumed */
 void lane_corrupt_all_rings(lane_t *lane, uint32_t seed); /* random bytes over both rings */

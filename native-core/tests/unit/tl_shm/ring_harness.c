@@ -108,7 +108,7 @@ uint32_t ring_room(uint32_t slots, uint32_t chunks, uint32_t packet_max, uint32_
     shm_rx_t rx;
     shm_tx_t tx;
     uint32_t count = 0;
-    shm_rx_create(&rx, memory, &geometry, false);
+    shm_rx_create(&rx, memory, &geometry, false, false);
     if (shm_tx_attach(&tx, memory, bytes, geometry.stride, false) == VBN_OK)
         while (shm_tx_put(&tx, payload, 40, &iov, 1, payload_bytes) == VBN_OK)
             count++;
@@ -123,7 +123,7 @@ long ring_two_threads(uint32_t slots, uint32_t chunks, uint32_t packets, uint32_
     void *memory = zeroed(bytes);
     shm_rx_t rx;
     job_t job = {.packets = packets, .payload_max = payload_max, .limit_ns = os_now_ns() + LIMIT_NS};
-    shm_rx_create(&rx, memory, &geometry, false);
+    shm_rx_create(&rx, memory, &geometry, false, false);
     pthread_t thread;
     long wrong = -1;
     if (shm_tx_attach(&job.tx, memory, bytes, geometry.stride, false) == VBN_OK) {
@@ -236,7 +236,7 @@ long ring_two_threads_bell(uint32_t packets, bool light)
     void *memory = zeroed(bytes);
     bell_job_t job = {.bell = zeroed(sizeof(shm_bell_t)), .packets = packets, .total = UINT32_MAX};
     shm_rx_t rx;
-    shm_rx_create(&rx, memory, &geometry, light);
+    shm_rx_create(&rx, memory, &geometry, false, light);
     pthread_t thread;
     long wrong = -1;
     if (shm_tx_attach(&job.tx, memory, bytes, geometry.stride, light) == VBN_OK &&
@@ -266,7 +266,7 @@ int ring_peek_word(uint64_t word, bool *inside)
     uint8_t *memory = zeroed(bytes);
     shm_rx_t rx;
     shm_frame_t frame = {0};
-    shm_rx_create(&rx, memory, &geometry, false);
+    shm_rx_create(&rx, memory, &geometry, false, false);
     atomic_set_release(&rx.slots[0].word, word);
     int found = shm_rx_peek(&rx, &frame);
     *inside = true;

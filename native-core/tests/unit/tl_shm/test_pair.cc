@@ -50,20 +50,34 @@ protected:
         ASSERT_TRUE(drive_until(a.get(), b.get(), &far->readies, 1));
     }
 
-    // Sends, and drives the pair while the ring is full.
+    // Connects, and both rings have all of their memory.
+    void connect_grown()
+    {
+        connect();
+        ASSERT_TRUE(lane_grow(near, a.get(), b.get()));
+        ASSERT_TRUE(lane_grow(far, a.get(), b.get()));
+        expect_all_right(near, far);
+        expect_all_right(far, near);
+    }
+
+    // Drives the pair while the ring is full.
+    void send_one(lane_t *from, uint32_t bytes, uint32_t parts)
+    {
+        vbn_status_t status;
+        while ((status = lane_send(from, bytes, parts)) == VBN_BUSY) {
+            unsigned before = from->tx_readies;
+            ASSERT_TRUE(drive_until(a.get(), b.get(), &from->tx_readies, before + 1));
+        }
+        ASSERT_EQ(status, VBN_OK) << vbn_error_text();
+    }
+
+    // The same with packets of all sizes.
     void send_all(lane_t *from, uint32_t packets, uint32_t payload_max, unsigned seed)
     {
         std::mt19937 random(seed);
-        for (uint32_t i = 0; i < packets;) {
+        for (uint32_t i = 0; i < packets; i++) {
             uint32_t bytes = i % 2 == 0 ? random() % 120 : random() % (payload_max + 1);
-            vbn_status_t status = lane_send(from, bytes, 1 + random() % 3);
-            if (status == VBN_BUSY) {
-                unsigned before = from->tx_readies;
-                ASSERT_TRUE(drive_until(a.get(), b.get(), &from->tx_readies, before + 1));
-                continue;
-            }
-            ASSERT_EQ(status, VBN_OK) << vbn_error_text();
-            i++;
+            ASSERT_NO_FATAL_FAILURE(send_one(from, bytes, 1 + random() % 3)) << i;
         }
     }
 
@@ -84,7 +98,7 @@ protected:
 TEST_F(ShmPair, AnActivePeerTakesAtMost64KiBOfEachSidesMemory)
 {
     open();
-    connect();
+    connect_grown();
     EXPECT_GT(lane_memory(near), 8192u);
     EXPECT_LE(lane_memory(near), 65536u);
     EXPECT_LE(lane_memory(far), 65536u);
@@ -164,7 +178,7 @@ TEST_F(ShmPair, EverySizeAroundEveryBoundaryArrivesWhole)
     uint32_t most = side_packet_max(a.get()) - HARNESS_HEADER;
     for (uint32_t edge : {0u, 40u, 56u, 64u, 104u, 120u, 128u, 4096u, 8192u, most}) {
         for (uint32_t bytes = edge < 3 ? 0 : edge - 3; bytes <= edge + 3 && bytes <= most; bytes++) {
-            ASSERT_EQ(lane_send(near, bytes, 1 + bytes % 4), VBN_OK) << bytes;
+            ASSERT_NO_FATAL_FAILURE(send_one(near, bytes, 1 + bytes % 4)) << bytes;
             ASSERT_TRUE(drive_rx(a.get(), b.get(), far, near->next_tx));
         }
     }
@@ -175,7 +189,7 @@ TEST_F(ShmPair, EverySizeAroundEveryBoundaryArrivesWhole)
 
 TEST_F(ShmPair, AFullRingIsBusyAndTellsWhenThereIsRoom)
 {
-    open("tl.shm.ring_slots=8 tl.shm.chunks=4");
+    open("tl.shm.ring_slots=8 tl.shm.chunks=4 tl.shm.chunk_bytes=1K");
     connect();
     unsigned taken = 0;
     while (lane_send(near, 8, 1) == VBN_OK)
@@ -222,21 +236,28 @@ TEST_F(ShmPair, LargePayloadsGoWhereTheSinkSays)
     connect();
     std::vector<uint8_t> place(16384);
     side_set_sink(b.get(), place.data());
-    ASSERT_EQ(lane_send(near, 8192, 3), VBN_OK);
-    ASSERT_EQ(lane_send(near, 20, 1), VBN_OK);
+    ASSERT_NO_FATAL_FAILURE(send_one(near, 8192, 3)); // in parts
+    ASSERT_NO_FATAL_FAILURE(send_one(near, 20, 1));
     expect_all_right(near, far);
     EXPECT_EQ(far->sunk, 1u);
+    side_set_sink(b.get(), nullptr);
+    ASSERT_TRUE(lane_grow(near, a.get(), b.get()));
+    side_set_sink(b.get(), place.data());
+    ASSERT_NO_FATAL_FAILURE(send_one(near, 8192, 3));
+    expect_all_right(near, far);
+    EXPECT_EQ(far->sunk, 2u);
 }
 
 TEST_F(ShmPair, DisconnectLetsThePeerReadWhatWasSent)
 {
     open();
-    connect();
+    connect_grown();
     for (int i = 0; i < 20; i++)
         ASSERT_EQ(lane_send(near, i % 4 == 0 ? 4000 : 40, 1), VBN_OK); /* in chunks, and in their slots */
+    uint32_t sent = near->next_tx;
     lane_disconnect(near);
     ASSERT_TRUE(drive_until(a.get(), b.get(), &far->errors, 1));
-    EXPECT_EQ(far->next_rx, 20u);
+    EXPECT_EQ(far->next_rx, sent);
     EXPECT_EQ(far->wrong, 0u);
     EXPECT_EQ(far->status, VBN_ERR_PEER_LOST);
     EXPECT_NE(std::string(far->text).find("closed"), std::string::npos);
@@ -273,7 +294,7 @@ TEST_F(ShmPair, ManyPeersOfOneInterfaceAllWork)
         ASSERT_TRUE(drive_until(a.get(), b.get(), &lane->readies, 1));
     for (int round = 0; round < 30; round++)
         for (lane_t *lane : lanes)
-            ASSERT_EQ(lane_send(lane, 10 + round, 1), VBN_OK);
+            ASSERT_NO_FATAL_FAILURE(send_one(lane, 10 + round, 1));
     drive(a.get(), b.get(), 50);
     ASSERT_EQ(side_lane_count(b.get()), 40u);
     for (unsigned i = 0; i < 40; i++) {
