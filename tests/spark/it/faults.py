@@ -154,7 +154,7 @@ class OneSided(SparkTest):
         ours.stop()
         self.assertGreater(ours.total("by Spark's transport"), 0)
         for path in ("by shared-memory messages", "by TCP", "from mapped memory of neighbours"):
-            self.assertEqual(ours.total(path), 0, path)
+            self.assertLess(ours.total(path), 1 << 20, path)  # the driver's broadcasts to the one that has its key
         self.assertRegex(ours.driver_log(), r"wireup.auth_failed [1-9]")
         for log in ours.executor_logs():
             warned = re.findall(r"WARN Link: blocks of (executor \S+) at \S+ come by Spark's transport for now: (.*)",
