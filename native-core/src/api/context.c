@@ -71,7 +71,8 @@ vbn_status_t vbn_close(vbn_context_t *context)
     unsigned workers = context->workers;
     pthread_mutex_unlock(&context->lock);
     if (workers > 0)
-        return err_set(VBN_ERR_INVALID, "context still has %u workers: call vbn_worker_destroy first", workers);
+        return err_set(VBN_ERR_INVALID, "the context still has %u worker%s: call vbn_worker_destroy first", workers,
+                       plural(workers));
     vbn_status_t status = mem_registry_close(context->memory);
     if (status < 0)
         return status;

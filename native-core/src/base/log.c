@@ -135,7 +135,7 @@ static void write_line(const log_sink_t *sink, vbn_log_record_t *record, const c
     if (record->level > sink->level || !admit(sink, format, &suppressed))
         return;
     if (suppressed > 0) {
-        snprintf(line, sizeof(line), "suppressed %u lines like the next", suppressed);
+        snprintf(line, sizeof(line), "suppressed %u line%s like the next", suppressed, plural(suppressed));
         emit(sink, record);
     }
     int length = vsnprintf(line, sizeof(line), format, args);

@@ -353,8 +353,8 @@ vbn_status_t settings_get(const settings_t *settings, const char *key, char *val
         return unknown_name(key, key_name);
     print_row(settings, row, text, sizeof(text));
     if (strlen(text) >= capacity)
-        return err_set(VBN_ERR_LIMIT, "the value of %s needs %zu bytes, the buffer has %zu", key, strlen(text) + 1,
-                       capacity);
+        return err_set(VBN_ERR_LIMIT, "the value of %s needs %zu byte%s, the buffer has %zu", key, strlen(text) + 1,
+                       plural(strlen(text) + 1), capacity);
     memcpy(value, text, strlen(text) + 1);
     return VBN_OK;
 }

@@ -18,6 +18,11 @@ vbn_status_t err_sys(int errnum, const char *format, ...) BASE_PRINTF(2, 3);
 /* Appends "; <context>" to the record and returns code unchanged. */
 vbn_status_t err_add(vbn_status_t code, const char *format, ...) BASE_PRINTF(2, 3);
 const char *err_text(void);
+/* The end of a noun behind a number: "%zu byte%s", n, plural(n). */
+static inline const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
 /* What helps against this errno whatever call it came from, as " (...)"; "" where that depends on the call. err_sys adds it. */
 const char *err_cure(int errnum);
 

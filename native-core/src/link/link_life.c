@@ -148,9 +148,10 @@ bool link_life_lost(vbn_peer_t *peer, uint64_t now)
     char text[256];
     if (arq->questions < QUESTIONS_MIN || now - since < limit || connected(peer))
         return false;
-    snprintf(text, sizeof(text), "no answer over %s for %llu ms (link.peer_timeout=%llu ms), %u packets not acknowledged",
+    snprintf(text, sizeof(text), "no answer over %s for %llu ms (link.peer_timeout=%llu ms), %u packet%s not acknowledged",
              peer->engine->transports[peer->transport].name, (unsigned long long)((now - since) / NS_PER_MS),
-             (unsigned long long)(limit / NS_PER_MS), peer->tx_next - peer->tx_acked);
+             (unsigned long long)(limit / NS_PER_MS), peer->tx_next - peer->tx_acked,
+             plural(peer->tx_next - peer->tx_acked));
     link_peer_broke(peer, VBN_ERR_PEER_LOST, text);
     return true;
 }

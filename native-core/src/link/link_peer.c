@@ -19,8 +19,9 @@ typedef struct link_import_call {
 static void close_expired(wheel_timer_t *timer)
 {
     vbn_peer_t *peer = container_of(timer, link_extra_t, closing)->peer;
-    LOG_PEER_LOST(peer->engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx: link.close_timeout passed with %u packets not delivered",
-             (unsigned long long)peer->uid, peer->queued + peer->tx_next - peer->tx_acked);
+    LOG_PEER_LOST(peer->engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx: link.close_timeout passed with %u packet%s not delivered",
+             (unsigned long long)peer->uid, peer->queued + peer->tx_next - peer->tx_acked,
+             plural(peer->queued + peer->tx_next - peer->tx_acked));
     link_peer_end(peer, VBN_ERR_CLOSED, "link.close_timeout passed before all was delivered", false);
 }
 
@@ -98,7 +99,7 @@ vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, const char *why,
     size_t why_bytes = why != NULL ? strlen(why) + 1 : 0;
     size_t bytes = sizeof(vbn_peer_t) + engine->params.upper_bytes + why_bytes + (address != NULL ? 2 + address->length : 0);
     if (engine->peers.count >= (uint64_t)engine->params.settings->link_max_peers)
-        return err_set(VBN_ERR_LIMIT, "worker has link.max_peers=%lld peers already; raise that setting",
+        return err_set(VBN_ERR_LIMIT, "the worker has as many peers as link.max_peers=%lld allows; raise that setting",
                        (long long)engine->params.settings->link_max_peers);
     vbn_peer_t *peer = calloc(1, bytes);
     if (peer == NULL)
@@ -204,8 +205,8 @@ static void loss_text(const vbn_peer_t *peer, const char *text, char *words, siz
     char why[LINK_EXPLAIN_BYTES];
     link_peer_why(peer, why, sizeof(why));
     why[strcspn(why, ";")] = '\0'; /* what follows is about transports that were not chosen */
-    (void)snprintf(words, capacity, "%s; peer %016llx (%s) has acknowledged %u of %u packets", text,
-                   (unsigned long long)peer->uid, why, peer->tx_acked, peer->tx_next);
+    (void)snprintf(words, capacity, "%s; peer %016llx (%s) has acknowledged %u of %u packet%s", text,
+                   (unsigned long long)peer->uid, why, peer->tx_acked, peer->tx_next, plural(peer->tx_next));
 }
 
 void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted)

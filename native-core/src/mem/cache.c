@@ -257,7 +257,7 @@ static vbn_status_t whole_pages(const void *address, size_t length, unsigned acc
     uintptr_t mask = os_page_bytes() - 1;
     uintptr_t start = (uintptr_t)address;
     if (length == 0 || start == 0 || length > UINTPTR_MAX - start - mask)
-        return err_set(VBN_ERR_INVALID, "cannot register %zu bytes at address 0x%llx", length,
+        return err_set(VBN_ERR_INVALID, "cannot register %zu byte%s at address 0x%llx", length, plural(length),
                        (unsigned long long)start);
     *range_p = (range_t){start & ~mask, (start + length + mask) & ~mask, access};
     return VBN_OK;

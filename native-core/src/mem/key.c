@@ -26,8 +26,8 @@ static vbn_status_t check_export(const vbn_mem_t *mem, size_t offset, size_t len
     if (access == 0 || (access & ~(VBN_ACCESS_READ | VBN_ACCESS_WRITE)) != 0)
         return err_set(VBN_ERR_INVALID, "access 0x%x; use VBN_ACCESS_READ and VBN_ACCESS_WRITE", access);
     if (offset > mem_size(mem) || length > mem_size(mem) - offset)
-        return err_set(VBN_ERR_RANGE, "range %zu + %zu is beyond the memory of %zu bytes", offset, length,
-                       mem_size(mem));
+        return err_set(VBN_ERR_RANGE, "range %zu + %zu is beyond the memory of %zu byte%s", offset, length,
+                       mem_size(mem), plural(mem_size(mem)));
     if ((access & ~mem->access) != 0)
         return err_set(VBN_ERR_ACCESS, "%s: a key cannot allow more than access 0x%x",
                        mem->region != NULL ? "registered memory" : mem->path, mem->access);
@@ -109,8 +109,8 @@ vbn_status_t mem_key_find(mem_registry_t *registry, uint64_t handle, uint64_t of
         status = err_set(VBN_ERR_ACCESS, "key 0x%llx allows access 0x%x, wanted 0x%x", (unsigned long long)handle,
                          key->access, access);
     else if (offset > key->length || length > key->length - offset)
-        status = err_set(VBN_ERR_RANGE, "range %llu + %llu is beyond the key's %llu bytes", (unsigned long long)offset,
-                         (unsigned long long)length, (unsigned long long)key->length);
+        status = err_set(VBN_ERR_RANGE, "range %llu + %llu is beyond the key's %llu byte%s", (unsigned long long)offset,
+                         (unsigned long long)length, (unsigned long long)key->length, plural(key->length));
     if (status == VBN_OK)
         *key_p = key;
     else

@@ -45,8 +45,8 @@ vbn_status_t mem_registry_close(mem_registry_t *registry)
     pthread_mutex_unlock(&registry->lock);
     if (memories != 0 || imports != 0)
         return err_set(VBN_ERR_INVALID,
-                       "%zu memories and %zu mappings of peers' memory are still in use; free the memories and "
-                       "release the keys first", memories, imports);
+                       "the context still has %zu memor%s and %zu mapping%s of peers' memory: free the memories and release the "
+                       "keys first", memories, memories == 1 ? "y" : "ies", imports, plural(imports));
     if (registry->cache != NULL)
         mem_cache_close(registry->cache);
     map_free(&registry->imports);

@@ -34,8 +34,7 @@ static void add_packets(text_t *text, const proto_engine_t *engine, const tl_cap
 {
     uint64_t bytes = segment_bytes(caps);
     uint64_t packets = size == 0 ? 1 : (size + bytes - 1) / bytes;
-    add(text, "%llu %s of at most %llu bytes", (unsigned long long)packets, packets == 1 ? "packet" : "packets",
-        (unsigned long long)bytes);
+    add(text, "%llu packet%s of at most %llu bytes", (unsigned long long)packets, plural(packets), (unsigned long long)bytes);
     if (packets > engine->stream_depth)
         add(text, ", %u at once (proto.stream_depth)", engine->stream_depth);
 }
@@ -118,7 +117,7 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
     model_t model;
     model_message(&model, &engine->host, &path, ways_to(peer, limits, size, path.map));
     if (size <= limit) {
-        add(text, "goes whole in one packet (up to %llu bytes: %s)", (unsigned long long)limit, why);
+        add(text, "goes whole in one packet (up to %llu byte%s: %s)", (unsigned long long)limit, plural(limit), why);
         if (tagged)
             add(text, "; announced when the receiver has given no credit for it (proto.tag_unexpected there), now %u bytes",
                 proto_peer_of(peer)->tag_credit);
@@ -134,7 +133,7 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
             add(text, "by the sender's copy into memory that the receiver has exported for writing, else ");
         add(text, "in ");
         add_packets(text, engine, caps, size);
-        add(text, ", because more than %llu bytes (%s) do not go whole", (unsigned long long)limit, why);
+        add(text, ", because more than %llu byte%s (%s) do not go whole", (unsigned long long)limit, plural(limit), why);
     }
     add_estimates(text, &model, size <= limit ? MODEL_WHOLE : usual_way(&model), size);
 }
@@ -187,7 +186,7 @@ size_t proto_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, 
         add(&text, "no peer, or no such call");
         return text.length;
     }
-    add(&text, "%s of %zu bytes ", NAMES[call], size);
+    add(&text, "%s of %zu byte%s ", NAMES[call], size, plural(size));
     if (call == VBN_CALL_AM || call == VBN_CALL_TAG)
         add_message(&text, peer, size, call == VBN_CALL_TAG);
     else

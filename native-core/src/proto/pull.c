@@ -39,7 +39,7 @@ vbn_status_t proto_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, siz
     if (peer == NULL)
         return err_set(VBN_ERR_PEER_LOST, "the sender was lost before its message was pulled; drop it");
     if (room < remote->length)
-        return err_set(VBN_ERR_TRUNCATED, "buffers of %llu bytes for a message of %llu", (unsigned long long)room,
+        return err_set(VBN_ERR_TRUNCATED, "buffers of %llu byte%s for a message of %llu", (unsigned long long)room, plural(room),
                        (unsigned long long)remote->length);
     uint64_t length = remote->length;
     if (length == 0) {
@@ -145,8 +145,8 @@ static void arrived(proto_op_t *op, uint64_t bytes)
     if (op->kind == OP_PULL)
         proto_send_status(s->peer, s->target, status, true, length);
     if (status == VBN_ERR_CORRUPT)
-        (void)err_set(status, "data of %llu bytes from peer %016llx was damaged on its way: send it again",
-                      (unsigned long long)s->length, (unsigned long long)link_peer_uid(s->peer));
+        (void)err_set(status, "data of %llu byte%s from peer %016llx was damaged on its way: send it again",
+                      (unsigned long long)s->length, plural(s->length), (unsigned long long)link_peer_uid(s->peer));
     op_complete(op, status, length);
 }
 

@@ -15,8 +15,8 @@ vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, u
         return err_set(VBN_ERR_ACCESS, "the key does not allow %s",
                        (access & ~key->info.access & VBN_ACCESS_READ) != 0 ? "reading" : "writing");
     if (offset > key->info.length || length > key->info.length - offset)
-        return err_set(VBN_ERR_RANGE, "range %llu + %llu is beyond the key's %llu bytes", (unsigned long long)offset,
-                       (unsigned long long)length, (unsigned long long)key->info.length);
+        return err_set(VBN_ERR_RANGE, "range %llu + %llu is beyond the key's %llu byte%s", (unsigned long long)offset,
+                       (unsigned long long)length, (unsigned long long)key->info.length, plural(key->info.length));
     if (key->peer == NULL)
         return err_set(VBN_ERR_PEER_LOST, "the owner of the memory is lost; release the key");
     return VBN_OK;
@@ -220,10 +220,11 @@ static vbn_status_t check_strided(const vbn_strided_t *blocks, const vbn_op_t *o
     if (block == 0 || count == 0)
         return VBN_OK;
     if (blocks->base == NULL || block > SIZE_MAX / 2 / count)
-        return err_set(VBN_ERR_INVALID, "%zu blocks of %zu bytes have no address or are too many", count, block);
+        return err_set(VBN_ERR_INVALID, "blocks have no address, or are too many: %zu of %zu byte%s", count, block,
+                       plural(block));
     if (count > 1 && (blocks->remote_stride < block || blocks->remote_stride > SIZE_MAX / 2 / count))
-        return err_set(VBN_ERR_INVALID, "remote stride of %zu bytes for blocks of %zu: they would overlap or end beyond "
-                       "any memory", blocks->remote_stride, block);
+        return err_set(VBN_ERR_INVALID, "remote stride of %zu byte%s for blocks of %zu: they would overlap or end beyond "
+                       "any memory", blocks->remote_stride, plural(blocks->remote_stride), block);
     *span_p = (count - 1) * blocks->remote_stride + block;
     return VBN_OK;
 }

@@ -15,8 +15,8 @@ static void fill_info(vbn_tag_info_t *info, vbn_peer_t *peer, uint64_t source, u
 
 static vbn_status_t too_long(uint64_t length, uint64_t room, uint64_t tag)
 {
-    return err_set(VBN_ERR_TRUNCATED, "message of %llu bytes with tag 0x%llx for buffers of %llu bytes; it is dropped",
-                   (unsigned long long)length, (unsigned long long)tag, (unsigned long long)room);
+    return err_set(VBN_ERR_TRUNCATED, "message of %llu byte%s with tag 0x%llx for buffers of %llu byte%s; it is dropped",
+                   (unsigned long long)length, plural(length), (unsigned long long)tag, (unsigned long long)room, plural(room));
 }
 
 /* A whole message has been taken (peer not NULL): credit for the sender's next ones, and its answer when it waits. */

@@ -94,6 +94,39 @@ TEST(Faults, without_descriptors_a_memory_names_the_limit_and_no_figure_that_nob
     });
 }
 
+TEST(Faults, texts_about_one_thing_are_in_the_singular)
+{
+    in_child([] {
+        Pair pair("shm");
+        vbn_mem_t *mem = nullptr;
+        vbn_key_t *key = nullptr;
+        vbn_op_t op{}, send{};
+        uint8_t blob[VBN_KEY_MAX], byte = 0;
+        size_t length = sizeof(blob);
+        char text[512];
+        iovec two[2] = {{&byte, 1}, {&byte, 1}};
+        MUST(pair.a.connect(pair.b) == VBN_OK);
+        (void)vbn_explain_call(pair.a.peer, VBN_CALL_AM, 1, text, sizeof(text));
+        MUST(says(text, "of 1 byte goes"));
+        MUST(vbn_mem_alloc(pair.b.context, 4096, VBN_BACKING_MEMFD, nullptr, &mem) == VBN_OK);
+        MUST(vbn_key_export(mem, 0, 1, VBN_ACCESS_READ, blob, &length) == VBN_OK);
+        MUST(vbn_key_import(pair.a.peer, blob, length, &key) == VBN_OK);
+        MUST(vbn_get(key, 0, two, 2, &op) == VBN_ERR_RANGE && says(vbn_error_text(), "key's 1 byte"));
+        MUST(!says(vbn_error_text(), "1 bytes"));
+        vbn_key_release(key);
+        MUST(pair.finish(vbn_tag_send(pair.a.peer, 7, two, 2, 0, &send), send) == VBN_OK);
+        MUST(pair.until([&] { return vbn_tag_probe(pair.b.worker, nullptr, 7, UINT64_MAX, nullptr, nullptr) == VBN_OK; }));
+        MUST(vbn_tag_recv(pair.b.worker, nullptr, 7, UINT64_MAX, two, 1, nullptr, &op) == VBN_ERR_TRUNCATED);
+        MUST(says(vbn_error_text(), "2 bytes with tag 0x7 for buffers of 1 byte;"));
+        MUST(vbn_close(pair.b.context) == VBN_ERR_INVALID && says(vbn_error_text(), "1 worker:"));
+        vbn_worker_destroy(pair.b.worker);
+        pair.b.worker = nullptr;
+        MUST(vbn_close(pair.b.context) == VBN_ERR_INVALID && says(vbn_error_text(), "1 memory and 0 mappings"));
+        MUST(vbn_mem_free(mem) == VBN_OK);
+        pair.close();
+    });
+}
+
 /* Large data of private memory both ways: pulled, put and got. */
 void large_data_arrives(Pair &pair)
 {

@@ -135,8 +135,8 @@ void tcp_listen_again(tcp_iface_t *iface)
 static void drop_oldest_untrusted(tcp_iface_t *iface)
 {
     tcp_ep_t *oldest = oldest_untrusted(iface);
-    LOG_PEER_LOST(iface->params.log, VBN_LOG_WARN, 0, "tcp closes the oldest of %u unauthenticated connections (tl.tcp.max_unauthenticated)",
-             iface->untrusted_count);
+    LOG_PEER_LOST(iface->params.log, VBN_LOG_WARN, 0, "tcp closes the oldest of %u unauthenticated connection%s (tl.tcp.max_unauthenticated)",
+             iface->untrusted_count, plural(iface->untrusted_count));
     tcp_ep_fail(oldest, VBN_ERR_LIMIT, "more than tl.tcp.max_unauthenticated=%lld connections wait for authentication",
                 (long long)iface->params.settings->tl_tcp_max_unauthenticated);
 }

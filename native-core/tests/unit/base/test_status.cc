@@ -68,6 +68,14 @@ TEST(Status, SystemErrorsMapToTheMatchingCodeAndNameTheReason)
     EXPECT_STREQ(err_text(), "opening a: No such file or directory");
 }
 
+TEST(Status, OneIsNoPlural)
+{
+    EXPECT_STREQ(plural(0), "s");
+    EXPECT_STREQ(plural(1), "");
+    EXPECT_STREQ(plural(2), "s");
+    EXPECT_STREQ(plural(UINT64_MAX), "s");
+}
+
 TEST(Status, ThreadsHaveSeparateRecords)
 {
     std::string other;

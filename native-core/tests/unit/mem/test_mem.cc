@@ -118,7 +118,7 @@ TEST_F(Mem, ARegistryWithMemoryLeftDoesNotClose)
 {
     vbn_mem_t *mem = make(100);
     EXPECT_EQ(bench_close(owner), VBN_ERR_INVALID);
-    EXPECT_TRUE(text_has("1 memories"));
+    EXPECT_TRUE(text_has("1 memory and 0 mappings"));
     mem_free(mem);
 }
 
