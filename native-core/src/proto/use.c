@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * use.c - notices in debug builds that two threads are inside calls of one worker at a time. A worker may pass from one
  * thread to another between calls. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "proto/proto_private.h"
@@ -32,9 +31,9 @@ proto_engine_t *proto_use(proto_engine_t *engine)
         return engine;
     if (user == me)
         return NULL; /* a call from within a callback */
-    fprintf(stderr,
-            "verbena: two threads are inside calls of one worker at the same time; a worker and its peers, keys "
-            "and operations belong to one thread at a time: give each thread a worker of its own, or lock\n");
+    const log_sink_t on_stderr = {.level = VBN_LOG_ERROR}; /* the context's belongs to nobody knows which thread */
+    LOG_ERROR(&on_stderr, "two threads are inside calls of one worker at the same time; a worker and its peers, keys and operations "
+                          "belong to one thread at a time: give each thread a worker of its own, or lock");
     abort();
 }
 

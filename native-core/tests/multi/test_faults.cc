@@ -506,7 +506,7 @@ TEST(FaultsDebug, two_threads_inside_one_worker_end_the_process_with_the_reason)
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) << status;
-    EXPECT_TRUE(says(text, "two threads") && says(text, "give each thread a worker of its own")) << text;
+    EXPECT_TRUE(says(text, "]: error: two threads") && says(text, "give each thread a worker of its own")) << text;
 }
 
 TEST(FaultsDebug, a_worker_may_pass_from_thread_to_thread)
