@@ -33,8 +33,8 @@ vbn_status_t vbn_open(const vbn_config_t *config, vbn_context_t **context_p)
     if (config == NULL || context_p == NULL)
         return err_set(VBN_ERR_INVALID, "a context needs a configuration (vbn_config_create)");
     if (!config->has_key && config->settings.security_auth != SETTING_SECURITY_AUTH_NONE)
-        return err_set(VBN_ERR_SETTING, "no job key: call vbn_config_set_job_key, or set security.auth=none where "
-                                        "everybody on the network is trusted");
+        return err_set(VBN_ERR_SETTING, "no job key: make one with vbn-info --new-key FILE and call vbn_config_read_job_key, or "
+                                        "vbn_config_set_job_key; or set security.auth=none where everybody on the network is trusted");
     vbn_context_t *context = calloc(1, sizeof(*context));
     if (context == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for a context");

@@ -94,6 +94,16 @@ TEST(Faults, without_descriptors_a_memory_names_the_limit_and_no_figure_that_nob
     });
 }
 
+TEST(Faults, without_a_job_key_the_text_says_how_to_make_one)
+{
+    vbn_config_t *config = nullptr;
+    vbn_context_t *context = nullptr;
+    ASSERT_EQ(vbn_config_create(&config), VBN_OK);
+    EXPECT_EQ(vbn_open(config, &context), VBN_ERR_SETTING);
+    EXPECT_TRUE(says(vbn_error_text(), "vbn-info --new-key") && says(vbn_error_text(), "vbn_config_read_job_key"));
+    vbn_config_destroy(config);
+}
+
 TEST(Faults, texts_about_one_thing_are_in_the_singular)
 {
     in_child([] {
