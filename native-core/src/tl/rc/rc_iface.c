@@ -378,6 +378,7 @@ const tl_ops_t tl_rc_ops = {
     .trust = rc_ep_trust,
     .disconnect = rc_ep_disconnect,
     .send = rc_send,
+    .probe = rc_probe,
     .expose = rc_native_expose,
     .access = rc_native_access,
     .ring = rc_native_ring,

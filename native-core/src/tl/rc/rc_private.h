@@ -167,6 +167,7 @@ void rc_tick_soon(rc_iface_t *iface);
 /* rc_send.c */
 vbn_status_t rc_send(tl_ep_t *base, const tl_packet_t *packet);
 void rc_send_waiting(rc_ep_t *ep); /* packets that waited for the connection */
+void rc_probe(tl_ep_t *base);
 void rc_send_nothing(rc_ep_t *ep); /* a message whose completion says that all before it arrived */
 void rc_ring(rc_ep_t *ep);
 void rc_ring_soon(rc_ep_t *ep); /* at once, or at the end of progress */

@@ -180,6 +180,21 @@ void rc_send_nothing(rc_ep_t *ep)
     rc_ring(ep);
 }
 
+/* A write of nothing: the peer's device acknowledges it without a receive and without its program, or the connection fails. */
+void rc_probe(tl_ep_t *base)
+{
+    rc_ep_t *ep = (rc_ep_t *)base;
+    verbs_slot_t *slot = ep->state == RC_READY ? verbs_sq_take(&ep->sq, 0) : NULL;
+    if (slot == NULL)
+        return; /* a full queue asks as well */
+    slot->wr.opcode = IBV_WR_RDMA_WRITE;
+    slot->wr.wr.rdma.rkey = 0;
+    slot->wr.wr.rdma.remote_addr = 0;
+    slot->wr.num_sge = 0;
+    verbs_sq_add(&ep->sq, slot);
+    rc_ring_soon(ep);
+}
+
 /* The device needs the payload no more. After a failure the link takes everything back with the endpoint. */
 static void release(rc_iface_t *iface, rc_ep_t *ep, verbs_slot_t *slot)
 {
