@@ -42,6 +42,16 @@ static void decode_group(const uint8_t *data, size_t size)
     require(size >= sizeof(again) && memcmp(again, data, sizeof(again)) == 0);
 }
 
+static void decode_life(const uint8_t *data, size_t size)
+{
+    ud_life_word_t word;
+    uint8_t again[UD_LIFE_BYTES];
+    if (!ud_life_decode(data, (uint32_t)size, &word))
+        return;
+    ud_life_encode(&word, again);
+    require(size == sizeof(again) && memcmp(again, data, size) == 0);
+}
+
 static void decode_signal(const uint8_t *data, size_t size)
 {
     rc_signal_t signal;
@@ -69,9 +79,9 @@ static void decode_message(const uint8_t *data, size_t size)
 static void run(const uint8_t *data, size_t size)
 {
     static void (*const decoders[])(const uint8_t *, size_t) = {decode_address, decode_datagram, decode_signal,
-                                                                decode_message, decode_group};
+                                                                decode_message, decode_group, decode_life};
     if (size > 0 && size < 16384)
-        decoders[data[0] % 5](data + 1, size - 1);
+        decoders[data[0] % 6](data + 1, size - 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fabric.c - the scripted libibverbs: put in place, taken out again, made to fail. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,19 @@ static verbs_api_t api;
 static bool dead[FABRIC_DEVICES];
 static uint32_t last_number = 16;
 static uint64_t random_state;
+
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+int fabric_enter(void)
+{
+    return pthread_mutex_lock(&lock);
+}
+
+void fabric_leave(const int *entered)
+{
+    (void)entered;
+    (void)pthread_mutex_unlock(&lock);
+}
 
 uint64_t fabric_random(void)
 {
@@ -49,6 +63,7 @@ bool fabric_is_dead(unsigned device)
 
 static void tell(unsigned device, enum ibv_event_type type)
 {
+    FABRIC_GUARD;
     for (unsigned i = 0; i < FABRIC_CONTEXTS; i++)
         if (fabric_contexts[i] != NULL && fabric_contexts[i]->device == device)
             fabric_add_event(fabric_contexts[i], (struct ibv_async_event){.event_type = type});
@@ -70,6 +85,7 @@ static void fail_qps(unsigned device, bool connections_only, enum ibv_wc_status 
 
 void fabric_kill_device(unsigned device)
 {
+    FABRIC_GUARD;
     dead[device] = true;
     fail_qps(device, false, IBV_WC_FATAL_ERR);
     tell(device, IBV_EVENT_DEVICE_FATAL);
@@ -87,6 +103,7 @@ void fabric_port_event(unsigned device, bool up)
 
 void fabric_forget_connections(void)
 {
+    FABRIC_GUARD;
     size_t cursor = 0;
     for (fabric_qp_t *qp; (qp = map_next(&fabric_qps, &cursor, NULL)) != NULL;)
         if (qp->qp.qp_base.qp_type == IBV_QPT_RC)
@@ -95,12 +112,14 @@ void fabric_forget_connections(void)
 
 void fabric_break_all_connections(unsigned status)
 {
+    FABRIC_GUARD;
     for (unsigned i = 0; i < FABRIC_DEVICES; i++)
         fail_qps(i, true, (enum ibv_wc_status)status);
 }
 
 unsigned fabric_connections_with(uint64_t bytes)
 {
+    FABRIC_GUARD;
     size_t cursor = 0;
     unsigned count = 0;
     for (const fabric_qp_t *qp; (qp = map_next(&fabric_qps, &cursor, NULL)) != NULL;)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fabric.h - a libibverbs of our own within one process: devices, queue pairs and completion queues that work as the
- * specification says, between all contexts of the process, and fail as a script says. One thread; address handles also from
- * others.
+ * specification says, between all contexts of the process, and fail as a script says. The calls of the library from any
+ * thread; script and counts are the test's.
  *
  * Requests are carried out when a completion queue is polled, never inside a post. Every address is checked against the
  * memory registered with its key, so a wrong key or a buffer freed too early is a completion with an error. */
@@ -49,6 +49,7 @@ typedef struct fabric_counts {
     uint64_t refused;    /* one-sided requests that the other side's device refused */
     uint64_t served; /* registrations alive that let the other side in */
     uint64_t reads, writes, atomics; /* carried out */
+    uint64_t asked; /* writes of nothing, carried out */
     uint64_t most_reads; /* of a queue pair, posted and not done */
     uint64_t hasty;      /* connections destroyed while a receive of their SRQ might be in hand */
     uint64_t cm_options; /* ids of rdma_cm that were given a traffic class */

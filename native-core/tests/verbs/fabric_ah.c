@@ -45,6 +45,7 @@ static struct ibv_ah *create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
         errno = ETIMEDOUT;
         return NULL;
     }
+    FABRIC_GUARD;
     fabric_ah_t *ah = calloc(1, sizeof(*ah));
     if (ah == NULL)
         abort();
@@ -71,6 +72,7 @@ static bool is_named(const struct ibv_ah *ah)
 
 static int destroy_ah(struct ibv_ah *ah)
 {
+    FABRIC_GUARD;
     fabric_counts.bad_memory += is_named(ah);
     free(ah);
     __atomic_sub_fetch(&fabric_counts.ahs, 1, __ATOMIC_RELAXED);

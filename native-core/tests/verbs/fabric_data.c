@@ -66,6 +66,7 @@ static void end_receive(fabric_qp_t *qp, fabric_receive_t *receive, enum ibv_wc_
 
 void fabric_fail_qp(fabric_qp_t *qp, enum ibv_wc_status status)
 {
+    FABRIC_GUARD;
     qp->qp.qp_base.state = IBV_QPS_ERR;
     while (!list_empty(&qp->requests)) {
         end_request(qp, container_of(qp->requests.next, fabric_request_t, link), status);
@@ -180,6 +181,7 @@ static bool place(fabric_qp_t *to, const uint8_t *bytes, uint32_t length, uint32
 
 bool fabric_place_datagram(fabric_qp_t *to, const void *bytes, uint32_t length)
 {
+    FABRIC_GUARD;
     bool takes = to->qp.qp_base.state >= IBV_QPS_RTR && to->qp.qp_base.state <= IBV_QPS_RTS && !list_empty(&to->own.receives);
     return takes && place(to, bytes, length, GRH_BYTES);
 }
@@ -271,6 +273,10 @@ static enum ibv_wc_status one_sided(const fabric_qp_t *qp, const fabric_request_
     int access = reads ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
     if (request->wr.opcode != IBV_WR_RDMA_WRITE && !reads)
         return do_atomic(qp, request, to);
+    if (length == 0 && !reads) { /* names no memory */
+        fabric_counts.asked += (to->access & access) != 0;
+        return (to->access & access) != 0 ? IBV_WC_SUCCESS : refuse(to);
+    }
     uint8_t *at = remote_memory(to, request->wr.wr.rdma.rkey, request->wr.wr.rdma.remote_addr, length, access);
     if (at == NULL)
         return refuse(to);
@@ -381,6 +387,7 @@ static void ring(fabric_qp_t *qp)
 
 int fabric_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
+    FABRIC_GUARD;
     fabric_qp_t *qp = (fabric_qp_t *)base;
     int error = 0;
     for (; wr != NULL && error == 0; wr = error == 0 ? wr->next : wr)
@@ -409,6 +416,7 @@ static int post_receives(const fabric_qp_t *qp, fabric_srq_t *srq, struct ibv_re
 
 int fabric_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
+    FABRIC_GUARD;
     fabric_qp_t *qp = (fabric_qp_t *)base;
     if (qp->srq != NULL || base->state == IBV_QPS_RESET) {
         *bad = wr;
@@ -422,11 +430,13 @@ int fabric_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_rec
 
 int fabric_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
+    FABRIC_GUARD;
     return post_receives(NULL, (fabric_srq_t *)srq, wr, bad);
 }
 
 int fabric_poll_cq(struct ibv_cq *base, int count, struct ibv_wc *wcs)
 {
+    FABRIC_GUARD;
     fabric_cq_t *cq = (fabric_cq_t *)base;
     int found = 0;
     work();
@@ -442,6 +452,7 @@ int fabric_poll_cq(struct ibv_cq *base, int count, struct ibv_wc *wcs)
 
 int fabric_req_notify_cq(struct ibv_cq *base, int solicited)
 {
+    FABRIC_GUARD;
     fabric_cq_t *cq = (fabric_cq_t *)base;
     (void)solicited;
     cq->armed = true;
@@ -535,6 +546,7 @@ static void set_inline(struct ibv_qp_ex *qp, void *address, size_t length)
 
 static int complete_all(struct ibv_qp_ex *base)
 {
+    FABRIC_GUARD;
     fabric_qp_t *qp = of(base);
     int error = 0;
     for (list_link_t *link; (link = list_pop(&qp->built)) != NULL;) {

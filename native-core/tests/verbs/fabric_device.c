@@ -64,6 +64,7 @@ static int query_port_ex(struct ibv_context *context, uint8_t number, struct ibv
 
 static struct ibv_context *open_device(struct ibv_device *device)
 {
+    FABRIC_GUARD;
     fabric_context_t *context = fabric_make(sizeof(*context), &fabric_counts.contexts);
     unsigned at = 0;
     context->device = (unsigned)(device - devices);
@@ -89,6 +90,7 @@ static struct ibv_context *open_device(struct ibv_device *device)
 
 static int close_device(struct ibv_context *base)
 {
+    FABRIC_GUARD;
     fabric_context_t *context = fabric_context_of(base);
     for (unsigned i = 0; i < FABRIC_CONTEXTS; i++)
         if (fabric_contexts[i] == context)
@@ -160,6 +162,7 @@ bool fabric_is_at(const struct ibv_context *context, const struct ibv_ah_attr *r
 
 void fabric_add_event(fabric_context_t *context, struct ibv_async_event event)
 {
+    FABRIC_GUARD;
     uint64_t one = 1;
     if (context->event_count == FABRIC_EVENTS)
         return;
@@ -170,6 +173,7 @@ void fabric_add_event(fabric_context_t *context, struct ibv_async_event event)
 
 static int get_async_event(struct ibv_context *base, struct ibv_async_event *event)
 {
+    FABRIC_GUARD;
     fabric_context_t *context = fabric_context_of(base);
     uint64_t one;
     if (context->event_count == 0 || read(base->async_fd, &one, sizeof(one)) != (ssize_t)sizeof(one))

@@ -21,6 +21,7 @@ bool fabric_in_group(const fabric_qp_t *qp, const union ibv_gid *gid)
 
 int fabric_attach_group(struct ibv_qp *base, const union ibv_gid *gid, uint16_t lid)
 {
+    FABRIC_GUARD;
     fabric_qp_t *qp = (fabric_qp_t *)base;
     if (base->qp_type != IBV_QPT_UD || fabric_in_group(qp, gid) || (fabric_script.infiniband && lid < 0xC000))
         return EINVAL;
@@ -33,6 +34,7 @@ int fabric_attach_group(struct ibv_qp *base, const union ibv_gid *gid, uint16_t 
 
 int fabric_detach_group(struct ibv_qp *base, const union ibv_gid *gid, uint16_t lid)
 {
+    FABRIC_GUARD;
     fabric_qp_t *qp = (fabric_qp_t *)base;
     unsigned at = find(qp, gid);
     (void)lid;
@@ -45,6 +47,7 @@ int fabric_detach_group(struct ibv_qp *base, const union ibv_gid *gid, uint16_t 
 
 void fabric_inject(const void *bytes, unsigned length)
 {
+    FABRIC_GUARD;
     size_t cursor = 0;
     for (fabric_qp_t *qp; (qp = map_next(&fabric_qps, &cursor, NULL)) != NULL;)
         if (qp->group_count > 0)

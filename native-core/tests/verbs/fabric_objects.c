@@ -11,6 +11,7 @@
 
 static struct ibv_pd *alloc_pd(struct ibv_context *context)
 {
+    FABRIC_GUARD;
     struct ibv_pd *pd = fabric_make(sizeof(*pd), &fabric_counts.pds);
     pd->context = context;
     return pd;
@@ -18,6 +19,7 @@ static struct ibv_pd *alloc_pd(struct ibv_context *context)
 
 static int dealloc_pd(struct ibv_pd *pd)
 {
+    FABRIC_GUARD;
     free(pd);
     fabric_counts.pds--;
     return 0;
@@ -26,6 +28,7 @@ static int dealloc_pd(struct ibv_pd *pd)
 static struct ibv_mr *register_memory(struct ibv_pd *pd, void *address, size_t length, uint64_t device_address,
                                       unsigned access)
 {
+    FABRIC_GUARD;
     (void)device_address; /* the same */
     if (fabric_script.fail_register_at > 0 && --fabric_script.fail_register_at == 0) {
         errno = ENOMEM;
@@ -44,6 +47,7 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *address, size_t l
 
 static int deregister_memory(struct ibv_mr *mr)
 {
+    FABRIC_GUARD;
     (void)map_remove(&fabric_mrs, mr->lkey);
     fabric_counts.served -= (((fabric_mr_t *)mr)->access & REMOTE) != 0;
     free(mr);
@@ -71,6 +75,7 @@ static int destroy_channel(struct ibv_comp_channel *channel)
 static struct ibv_cq *create_cq(struct ibv_context *context, int entries, void *arg, struct ibv_comp_channel *channel,
                                 int vector)
 {
+    FABRIC_GUARD;
     fabric_cq_t *cq = fabric_make(sizeof(*cq), &fabric_counts.cqs);
     (void)vector;
     cq->cq = (struct ibv_cq){.context = context, .channel = channel, .cq_context = arg, .cqe = entries};
@@ -83,6 +88,7 @@ static struct ibv_cq *create_cq(struct ibv_context *context, int entries, void *
 
 static int destroy_cq(struct ibv_cq *cq)
 {
+    FABRIC_GUARD;
     free(((fabric_cq_t *)cq)->wcs);
     free(cq);
     fabric_counts.cqs--;
@@ -105,6 +111,7 @@ static void ack_cq_events(struct ibv_cq *cq, unsigned count)
 
 static struct ibv_srq *create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
+    FABRIC_GUARD;
     fabric_srq_t *srq = fabric_make(sizeof(*srq), &fabric_counts.srqs);
     srq->srq = (struct ibv_srq){.context = pd->context, .pd = pd};
     srq->max = attr->attr.max_wr;
@@ -114,6 +121,7 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a
 
 static int destroy_srq(struct ibv_srq *srq)
 {
+    FABRIC_GUARD;
     fabric_drop_receives((fabric_srq_t *)srq);
     free(srq);
     fabric_counts.srqs--;

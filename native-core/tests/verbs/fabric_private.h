@@ -86,6 +86,10 @@ extern map_t fabric_mrs; /* key -> fabric_mr_t */
 extern const struct verbs_cm fabric_cm; /* fabric_cm.c */
 
 /* fabric.c */
+/* The calls of the library come from the core's threads, too: each holds the one lock, which its caller may hold already. */
+int fabric_enter(void);
+void fabric_leave(const int *entered);
+#define FABRIC_GUARD __attribute__((cleanup(fabric_leave), unused)) const int entered = fabric_enter()
 uint64_t fabric_random(void);
 bool fabric_lucky(unsigned ppm);
 void *fabric_make(size_t bytes, uint64_t *count); /* zeroed, never NULL; counts */

@@ -34,6 +34,7 @@ static fabric_qp_t *new_qp(struct ibv_pd *pd, enum ibv_qp_type type, struct ibv_
 
 static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
+    FABRIC_GUARD;
     fabric_qp_t *qp = new_qp(pd, attr->qp_type, &attr->cap);
     if (qp == NULL)
         return NULL;
@@ -64,6 +65,7 @@ static struct ibv_qp_ex *extended_qp(struct ibv_qp *qp)
 
 static int modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 {
+    FABRIC_GUARD;
     fabric_qp_t *qp = (fabric_qp_t *)base;
     if (fabric_is_dead(fabric_context_of(base->context)->device))
         return EIO;
@@ -98,6 +100,7 @@ static int modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 /* As the kernel's soft-RoCE: completions that are in the queue stay there. */
 static int destroy_qp(struct ibv_qp *base)
 {
+    FABRIC_GUARD;
     fabric_qp_t *qp = (fabric_qp_t *)base;
     if (qp->group_count > 0)
         return EBUSY;

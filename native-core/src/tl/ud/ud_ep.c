@@ -24,6 +24,7 @@ ud_ep_t *ud_ep_new(ud_iface_t *iface, void *owner, const verbs_address_t *to, ui
     ep->id = os_random_u64();
     ep->remote_id = remote_id;
     ep->qpn = to->qpn;
+    ep->life_qpn = to->life;
     list_init(&ep->news);
     vbn_status_t status = verbs_route_get(&iface->verbs.datagram, to, &ep->route);
     if (status < 0) {
@@ -67,6 +68,10 @@ vbn_status_t ud_ep_trust(tl_ep_t *base)
     ud_ep_t *ep = (ud_ep_t *)base;
     ep->tell_ready = true;
     ud_ep_add_news(ep);
+    if (ep->vouched.id != 0 || ep->route->ah == NULL)
+        return VBN_OK;
+    ep->vouched = (ud_life_peer_t){.id = ep->id, .remote_id = ep->remote_id, .route = {.ah = ep->route->ah}, .qpn = ep->qpn};
+    ud_life_vouch(&ud_iface_of(base->iface)->life, &ep->vouched);
     return VBN_OK;
 }
 
@@ -82,6 +87,7 @@ void ud_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
     (void)map_remove(&iface->by_id, ep->id);
     if (ep->remote_id != 0 && map_get(&iface->by_remote, ep->remote_id) == ep)
         (void)map_remove(&iface->by_remote, ep->remote_id);
+    ud_life_withdraw(&iface->life, &ep->vouched);
     verbs_route_put(&iface->verbs.datagram, ep->route);
     ep->route = NULL;
     list_remove(&ep->news);
@@ -140,6 +146,21 @@ static uint32_t write_packet(uint8_t *to, const ud_prefix_t *prefix, const tl_pa
         end += (uint32_t)packet->iov[i].iov_len;
     }
     return end;
+}
+
+void ud_ep_probe(tl_ep_t *base)
+{
+    ud_ep_t *ep = (ud_ep_t *)base;
+    ud_iface_t *iface = ud_iface_of(base->iface);
+    verbs_datagram_t *datagram = &iface->verbs.datagram;
+    bool able = ep->failed == NULL && ep->life_qpn != 0 && ep->remote_id != 0 && !datagram->broken && ep->route->ah != NULL;
+    verbs_slot_t *slot = able ? verbs_sq_take(&datagram->sq, UD_LIFE_BYTES) : NULL;
+    if (slot == NULL)
+        return; /* as if it had been lost */
+    ud_life_encode(&(ud_life_word_t){.from = ep->id, .to = ep->remote_id}, slot->buffer);
+    verbs_datagram_send(datagram, slot, UD_LIFE_BYTES, ep->route, ep->life_qpn);
+    if (!iface->in_progress)
+        verbs_datagram_flush(datagram);
 }
 
 vbn_status_t ud_ep_send(tl_ep_t *base, const tl_packet_t *packet)

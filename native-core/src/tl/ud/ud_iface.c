@@ -34,6 +34,8 @@ static vbn_status_t ud_open(const tl_params_t *params, tl_iface_t **iface_p)
     map_init(&iface->by_id);
     map_init(&iface->by_remote);
     vbn_status_t status = verbs_iface_open(&iface->verbs, params, &SIZES);
+    if (status >= 0 && (status = ud_life_open(&iface->life, &iface->verbs, params)) < 0)
+        verbs_iface_close(&iface->verbs);
     if (status < 0) {
         free(iface);
         return status;
@@ -47,6 +49,7 @@ static vbn_status_t ud_open(const tl_params_t *params, tl_iface_t **iface_p)
 static void ud_close(tl_iface_t *base)
 {
     ud_iface_t *iface = ud_iface_of(base);
+    ud_life_close(&iface->life);
     ud_ep_free_dead(&iface->eps);
     ud_ep_free_dead(&iface->dead);
     map_free(&iface->by_id);
@@ -96,12 +99,23 @@ static ud_ep_t *receiver(ud_iface_t *iface, const ud_prefix_t *prefix)
     return ep;
 }
 
+static bool receive_answer(ud_iface_t *iface, const uint8_t *bytes, uint32_t length)
+{
+    ud_life_word_t word;
+    if (!ud_life_decode(bytes, length, &word) || !word.answer)
+        return false;
+    ud_ep_t *ep = map_get(&iface->by_id, word.to);
+    if (ep != NULL && ep->remote_id == word.from)
+        iface->params.upcalls.alive(&ep->base);
+    return true;
+}
+
 static void deliver(ud_iface_t *iface, const uint8_t *bytes, uint32_t length)
 {
     ud_prefix_t prefix;
     uint32_t header_at, payload_at;
     if (!ud_prefix_decode(bytes, length, &prefix, &header_at, &payload_at)) {
-        if (!ud_group_receive(iface, bytes, length))
+        if (!receive_answer(iface, bytes, length) && !ud_group_receive(iface, bytes, length))
             counter_add(iface->params.counters, COUNTER_BAD_FRAMES, 1);
         return;
     }
@@ -257,6 +271,7 @@ const tl_ops_t tl_ud_ops = {
     .trust = ud_ep_trust,
     .disconnect = ud_ep_disconnect,
     .send = ud_ep_send,
+    .probe = ud_ep_probe,
     .join = ud_group_join,
     .leave = ud_group_leave,
     .cast = ud_group_cast,

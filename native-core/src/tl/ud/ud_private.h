@@ -11,6 +11,7 @@
 #define VBN_TL_UD_PRIVATE_H
 
 #include "base/list.h"
+#include "tl/ud/ud_life.h"
 #include "tl/ud/ud_wire.h"
 #include "tl/verbs/verbs_group.h"
 #include "tl/verbs/verbs_iface.h"
@@ -33,6 +34,7 @@ typedef struct ud_iface {
     list_link_t groups; /* ud_group_t */
     map_t by_id, by_remote;
     bool in_progress, told_dead;
+    ud_life_t life;
 } ud_iface_t;
 
 typedef struct ud_ep {
@@ -43,6 +45,8 @@ typedef struct ud_ep {
     uint64_t id;
     uint64_t remote_id; /* 0: not known yet */
     uint32_t qpn;
+    uint32_t life_qpn; /* answers for the peer's process; 0: none */
+    ud_life_peer_t vouched;
     const char *failed; /* why it ends: static, or the port's */
     bool tell_ready, tell_room, gone;
 } ud_ep_t;
@@ -60,6 +64,7 @@ void ud_ep_tell(ud_ep_t *ep); /* everything it has to tell; it may go in any upc
 vbn_status_t ud_ep_connect(tl_iface_t *base, const void *address, size_t length, void *owner, tl_ep_t **ep_p);
 vbn_status_t ud_ep_trust(tl_ep_t *base);
 void ud_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns);
+void ud_ep_probe(tl_ep_t *base);
 vbn_status_t ud_ep_send(tl_ep_t *base, const tl_packet_t *packet);
 
 /* ud_group.c */

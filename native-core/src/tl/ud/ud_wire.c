@@ -8,6 +8,8 @@
 
 #define FLAG_FIRST 1u
 #define FLAG_GROUP 2u
+#define FLAG_ASKS 4u
+#define FLAG_ANSWERS 8u
 
 uint32_t ud_prefix_encode(const ud_prefix_t *prefix, uint8_t *bytes)
 {
@@ -40,6 +42,25 @@ bool ud_prefix_decode(const uint8_t *bytes, uint32_t length, ud_prefix_t *prefix
         return false;
     return !prefix->first ||
            verbs_address_decode(bytes + UD_PREFIX_BYTES, VERBS_ADDRESS_BYTES, &prefix->address) == VBN_OK;
+}
+
+void ud_life_encode(const ud_life_word_t *word, uint8_t bytes[UD_LIFE_BYTES])
+{
+    memset(bytes, 0, 8);
+    bytes[0] = UD_VERSION;
+    bytes[1] = word->answer ? FLAG_ANSWERS : FLAG_ASKS;
+    le_put_u64(bytes + 8, word->from);
+    le_put_u64(bytes + 16, word->to);
+}
+
+bool ud_life_decode(const uint8_t *bytes, uint32_t length, ud_life_word_t *word)
+{
+    static const uint8_t zero[6];
+    if (length != UD_LIFE_BYTES || bytes[0] != UD_VERSION || (bytes[1] != FLAG_ASKS && bytes[1] != FLAG_ANSWERS) ||
+        memcmp(bytes + 2, zero, sizeof(zero)) != 0)
+        return false;
+    *word = (ud_life_word_t){.answer = bytes[1] == FLAG_ANSWERS, .from = le_get_u64(bytes + 8), .to = le_get_u64(bytes + 16)};
+    return word->from != 0 && word->to != 0;
 }
 
 void ud_group_prefix_encode(const ud_group_prefix_t *prefix, uint8_t bytes[UD_GROUP_BYTES])

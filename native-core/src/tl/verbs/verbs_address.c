@@ -54,6 +54,7 @@ void verbs_address_encode(const verbs_address_t *address, uint8_t bytes[VERBS_AD
     le_put_u32(bytes + 4, address->qpn);
     le_put_u32(bytes + 8, address->mtu);
     memcpy(bytes + 12, address->gid, sizeof(address->gid));
+    le_put_u32(bytes + 28, address->life);
 }
 
 static bool mtu_is_one(uint32_t mtu)
@@ -68,12 +69,13 @@ vbn_status_t verbs_address_decode(const void *bytes, size_t length, verbs_addres
         return err_set(VBN_ERR_PROTOCOL, "verbs address has %zu bytes, expected %u", length, VERBS_ADDRESS_BYTES);
     memcpy(in, bytes, sizeof(in));
     verbs_address_t address = {.ethernet = in[1] != 0, .cm = in[1] == KIND_CM, .lid = le_get_u16(in + 2), .qpn = le_get_u32(in + 4),
-                               .mtu = le_get_u32(in + 8)};
+                               .mtu = le_get_u32(in + 8), .life = le_get_u32(in + 28)};
     memcpy(address.gid, in + 12, sizeof(address.gid));
     if (in[0] != VERBS_ADDRESS_VERSION)
         return err_set(VBN_ERR_VERSION, "verbs address has version %u, this release reads %d", in[0],
                        VERBS_ADDRESS_VERSION);
-    if (in[1] > KIND_CM || address.qpn < 2 || address.qpn > (address.cm ? UINT16_MAX : VERBS_QPN_MAX) || !mtu_is_one(address.mtu))
+    if (in[1] > KIND_CM || address.qpn < 2 || address.qpn > (address.cm ? UINT16_MAX : VERBS_QPN_MAX) || !mtu_is_one(address.mtu) ||
+        address.life > VERBS_QPN_MAX)
         return err_set(VBN_ERR_PROTOCOL, "verbs address names queue pair %u with datagrams of %u bytes", address.qpn,
                        address.mtu);
     bool valid = address.ethernet ? address.lid == 0 && verbs_gid_kind(address.gid) != VERBS_GID_NONE

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * verbs_address.h - where a datagram queue pair is: the address of the transports rc and ud. Pure functions; any thread.
  *
- *   offset 0  u8 version (1)   1 u8 0: InfiniBand, 1: Ethernet, 2: rdma_cm   2 u16 LID   4 u32 queue pair number, or port
- *          8  u32 bytes of a datagram                                       12 16 bytes of GID, or IPv6   28 end
+ *   offset 0  u8 version (2)   1 u8 0: InfiniBand, 1: Ethernet, 2: rdma_cm   2 u16 LID   4 u32 queue pair number, or port
+ *          8  u32 bytes of a datagram                                       12 16 bytes of GID, or IPv6
+ *         28  u32 queue pair that answers for the process (ud), else 0      32 end
  * Little endian, the GID as on the wire. */
 #ifndef VBN_TL_VERBS_ADDRESS_H
 #define VBN_TL_VERBS_ADDRESS_H
@@ -11,8 +12,8 @@
 
 #include "base/status.h"
 
-#define VERBS_ADDRESS_VERSION 1
-#define VERBS_ADDRESS_BYTES 28u
+#define VERBS_ADDRESS_VERSION 2
+#define VERBS_ADDRESS_BYTES 32u
 #define VERBS_QPN_MAX 0xFFFFFFu
 #define VERBS_LID_GROUP 0xC000u /* LIDs from here on are of multicast groups */
 
@@ -22,6 +23,7 @@ typedef struct verbs_address {
     uint16_t lid;  /* InfiniBand only */
     uint32_t qpn;  /* 24 bits */
     uint32_t mtu;  /* 256, 512, ... 4096 */
+    uint32_t life; /* 24 bits; 0: none */
     uint8_t gid[16];
 } verbs_address_t;
 

@@ -36,7 +36,7 @@ static int post(verbs_datagram_t *datagram, const uint32_t *indices, uint32_t co
     for (uint32_t i = 0; i < count; i++) {
         sges[i] = (struct ibv_sge){
             .addr = (uintptr_t)(datagram->rx.base + (size_t)indices[i] * datagram->rx_stride + GRH_AT),
-            .length = GRH_BYTES + datagram->port->address.mtu,
+            .length = GRH_BYTES + datagram->rx_most,
             .lkey = datagram->rx.mr->lkey};
         wrs[i] = (struct ibv_recv_wr){.wr_id = (uint64_t)indices[i] << 1 | 1, .sg_list = &sges[i], .num_sge = 1,
                                       .next = i + 1 < count ? &wrs[i + 1] : NULL};
@@ -102,7 +102,7 @@ static vbn_status_t choose_qkey(verbs_datagram_t *datagram, const uint8_t *job_k
 }
 
 vbn_status_t verbs_datagram_open(verbs_datagram_t *datagram, verbs_port_t *port, verbs_cq_t *cq, verbs_slots_t *slots,
-                                 const mpool_source_t *pages, const uint8_t *job_key, uint32_t depth)
+                                 const mpool_source_t *pages, const uint8_t *job_key, uint32_t depth, uint32_t most)
 {
     memset(datagram, 0, sizeof(*datagram));
     datagram->port = port;
@@ -110,7 +110,8 @@ vbn_status_t verbs_datagram_open(verbs_datagram_t *datagram, verbs_port_t *port,
     datagram->slots = slots;
     datagram->pages = *pages;
     datagram->rx_depth = depth;
-    datagram->rx_stride = DATA_AT + port->address.mtu;
+    datagram->rx_most = most;
+    datagram->rx_stride = DATA_AT + most;
     verbs_routes_open(datagram);
     struct ibv_qp_init_attr attr = {.send_cq = cq->cq, .recv_cq = cq->cq, .qp_type = IBV_QPT_UD,
                                     .cap = {.max_recv_wr = depth, .max_recv_sge = 1}};
@@ -210,7 +211,7 @@ const uint8_t *verbs_datagram_completion(verbs_datagram_t *datagram, const struc
     }
     datagram->rx_posted--;
     if (wc->status == IBV_WC_SUCCESS && wc->byte_len >= GRH_BYTES &&
-        wc->byte_len <= GRH_BYTES + datagram->port->address.mtu) {
+        wc->byte_len <= GRH_BYTES + datagram->rx_most) {
         *bytes_p = wc->byte_len - GRH_BYTES;
         return datagram->rx.base + (size_t)(wc->wr_id >> 1) * datagram->rx_stride + DATA_AT;
     }

@@ -44,6 +44,7 @@ typedef struct verbs_datagram {
     verbs_sq_t sq;
     verbs_block_t rx;
     uint32_t rx_depth, rx_posted, rx_stride;
+    uint32_t rx_most; /* bytes of a datagram */
     uint32_t used[VERBS_REPOST]; /* receives that can be posted again */
     uint32_t used_count;
     uint32_t qkey;
@@ -58,8 +59,9 @@ typedef struct verbs_datagram {
     bool broken;
 } verbs_datagram_t;
 
+/* Takes `depth` datagrams of at most `most` bytes at a time. */
 vbn_status_t verbs_datagram_open(verbs_datagram_t *datagram, verbs_port_t *port, verbs_cq_t *cq, verbs_slots_t *slots,
-                                 const mpool_source_t *pages, const uint8_t *job_key, uint32_t depth);
+                                 const mpool_source_t *pages, const uint8_t *job_key, uint32_t depth, uint32_t most);
 void verbs_datagram_close(verbs_datagram_t *datagram);
 
 /* Waits for a new route's handle for a moment only; endpoints whose route fails later have to end, see verbs_routes_look.

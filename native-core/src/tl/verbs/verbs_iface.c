@@ -13,7 +13,7 @@ static vbn_status_t open_datagrams(verbs_iface_t *iface, const tl_params_t *para
     if (iface->port.iwarp)
         return err_set(VBN_ERR_UNSUPPORTED, "%s is an iWARP device, which has no datagrams; use rc or tcp", iface->port.name);
     return verbs_datagram_open(&iface->datagram, &iface->port, &iface->cq, &iface->slots, &iface->pages, params->job_key,
-                               sizes->datagrams);
+                               sizes->datagrams, iface->port.address.mtu);
 }
 
 vbn_status_t verbs_iface_open(verbs_iface_t *iface, const tl_params_t *params, const verbs_sizes_t *sizes)
@@ -52,9 +52,10 @@ bool verbs_iface_moved(verbs_iface_t *iface)
     if (!iface->port.moved)
         return false;
     iface->port.moved = false;
-    uint32_t qpn = iface->address.qpn;
+    uint32_t qpn = iface->address.qpn, life = iface->address.life;
     iface->address = iface->port.address;
     iface->address.qpn = qpn;
+    iface->address.life = life;
     verbs_routes_forget(&iface->datagram);
     return true;
 }
