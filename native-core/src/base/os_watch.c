@@ -5,14 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/atomics.h"
+#include "base/os_own.h"
 
 /* Newer than some kernel headers we build with. */
 #ifndef UFFD_USER_MODE_ONLY
@@ -30,45 +29,9 @@
     ((uint64_t)(UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_EVENT_UNMAP | \
                 UFFD_FEATURE_PAGEFAULT_FLAG_WP))
 
-/* Open descriptors + 1, for the child of a fork to close; 0 = free. */
-#define OPEN_MAX_FDS 64
-static _Atomic int open_fds[OPEN_MAX_FDS];
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-
-static void close_in_child(void)
-{
-    for (unsigned i = 0; i < OPEN_MAX_FDS; i++) {
-        int entry = atomic_get_relaxed(&open_fds[i]); /* the child has one thread */
-        atomic_set_relaxed(&open_fds[i], 0);
-        if (entry != 0)
-            close(entry - 1);
-    }
-}
-
-static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, close_in_child);
-}
-
-static bool remember(int fd)
-{
-    pthread_once(&fork_once, watch_forks);
-    for (unsigned i = 0; i < OPEN_MAX_FDS; i++) {
-        int free_entry = 0;
-        if (atomic_compare_exchange_strong(&open_fds[i], &free_entry, fd + 1))
-            return true;
-    }
-    return false;
-}
-
 void os_watch_close(int fd)
 {
-    for (unsigned i = 0; i < OPEN_MAX_FDS; i++) {
-        int entry = fd + 1;
-        if (atomic_compare_exchange_strong(&open_fds[i], &entry, 0))
-            break;
-    }
-    close(fd);
+    os_own_close(fd);
 }
 
 static int open_fd(void)
@@ -118,10 +81,9 @@ vbn_status_t os_watch_open(int *fd_p)
         close(fd);
         return refused(error);
     }
-    if (!remember(fd)) {
+    if (!os_own_keep(fd)) {
         close(fd);
-        return err_set(VBN_ERR_UNSUPPORTED, "this process watches its mappings %u times already; use fewer contexts",
-                       OPEN_MAX_FDS);
+        return err_set(VBN_ERR_NO_MEMORY, "no memory to watch the mappings of this process");
     }
     *fd_p = fd;
     return VBN_OK;

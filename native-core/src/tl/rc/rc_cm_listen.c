@@ -5,6 +5,7 @@
 #include <ifaddrs.h>
 #include <string.h>
 
+#include "base/os_own.h"
 #include "tl/rc/rc_private.h"
 
 #define BACKLOG 1024 /* calls that wait for progress(); more the kernel refuses */
@@ -112,6 +113,7 @@ vbn_status_t rc_cm_open(rc_iface_t *iface)
     cm->channel = cm->api->create_channel();
     if (cm->channel == NULL)
         return verbs_cm_no_channel(errno, "rdma_cm", iface->verbs.port.name);
+    (void)os_own_keep(cm->channel->fd); /* as of a device: a child must not keep the connections */
     int flags = fcntl(cm->channel->fd, F_GETFL);
     if (flags < 0 || fcntl(cm->channel->fd, F_SETFL, flags | O_NONBLOCK) < 0)
         return err_sys(errno, "the events of rdma_cm");
@@ -124,7 +126,9 @@ void rc_cm_shut(rc_iface_t *iface)
     rc_cm_t *cm = &iface->cm;
     if (cm->listener != NULL)
         (void)cm->api->destroy_id(cm->listener);
-    if (cm->channel != NULL)
+    if (cm->channel != NULL) {
+        (void)os_own_forget(cm->channel->fd);
         cm->api->destroy_channel(cm->channel);
+    }
     *cm = (rc_cm_t){0};
 }

@@ -79,12 +79,12 @@ vbn_status_t shm_connect(tl_iface_t *tl_iface, const void *address, size_t lengt
         status = shm_address_decode(address, length, &a);
     if (status != VBN_OK)
         return status;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = os_own_socket(AF_UNIX, SOCK_SEQPACKET);
     if (fd < 0)
         return err_sys(errno, "cannot make a socket to a same-host peer");
     shm_ep_t *ep = shm_ep_new(iface, fd);
     if (ep == NULL) {
-        close(fd);
+        os_own_close(fd);
         return VBN_ERR_NO_MEMORY;
     }
     ep->super.owner = owner;
@@ -178,7 +178,7 @@ void shm_disconnect(tl_ep_t *tl_ep, vbn_close_mode_t mode, uint64_t timeout_ns)
     shm_ring_leave(ep);
     list_remove(&ep->failed_link);
     (void)epoll_ctl(iface->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);
-    close(ep->fd);
+    os_own_close(ep->fd);
     ep->fd = -1;
     list_remove(&ep->link);
     list_append(&iface->dead, &ep->link);
@@ -204,7 +204,7 @@ void shm_ep_free(shm_ep_t *ep)
         free(out);
     }
     if (ep->fd >= 0)
-        close(ep->fd);
+        os_own_close(ep->fd);
     if (ep->tx.control != NULL)
         os_unmap(ep->tx.control, ep->tx_bytes);
     if (ep->rx.control != NULL)

@@ -37,7 +37,7 @@ vbn_status_t shm_listen_open(shm_iface_t *iface)
     vbn_status_t status = make_name(iface);
     if (status != VBN_OK)
         return status;
-    iface->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    iface->listen_fd = os_own_socket(AF_UNIX, SOCK_SEQPACKET);
     if (iface->listen_fd < 0)
         return err_sys(errno, "cannot make the wire-up socket");
     struct sockaddr_un un;
@@ -59,7 +59,7 @@ vbn_status_t shm_listen_open(shm_iface_t *iface)
 void shm_listen_close(shm_iface_t *iface)
 {
     if (iface->listen_fd >= 0) {
-        close(iface->listen_fd);
+        os_own_close(iface->listen_fd);
         if (iface->address.is_path)
             unlink(iface->address.name);
     }
@@ -89,16 +89,16 @@ static void refuse_one(shm_iface_t *iface)
               err_cure(error));
     if (iface->reserve_fd >= 0)
         close(iface->reserve_fd);
-    int fd = accept4(iface->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+    int fd = os_own_accept(iface->listen_fd, NULL, NULL);
     if (fd >= 0)
-        close(fd);
+        os_own_close(fd);
     iface->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 void shm_listen_accept(shm_iface_t *iface)
 {
     for (unsigned i = 0; i < SHM_ACCEPTS_PER_POLL; i++) {
-        int fd = accept4(iface->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = os_own_accept(iface->listen_fd, NULL, NULL);
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE)
                 refuse_one(iface);
@@ -106,7 +106,7 @@ void shm_listen_accept(shm_iface_t *iface)
         }
         if (iface->same_user && shm_listen_check_user(fd) != VBN_OK) {
             LOG_PEER_LOST(iface->params.log, VBN_LOG_WARN, 0, "connection refused: %s", err_text());
-            close(fd);
+            os_own_close(fd);
             continue;
         }
         shm_ep_t *ep = shm_ep_new(iface, fd);
@@ -115,7 +115,7 @@ void shm_listen_accept(shm_iface_t *iface)
             if (ep != NULL)
                 shm_disconnect(&ep->super, VBN_CLOSE_NOW, 0);
             else
-                close(fd);
+                os_own_close(fd);
             continue;
         }
         iface->params.upcalls.accepted(iface->params.upcalls.arg, &ep->super);

@@ -18,6 +18,7 @@
 #define VBN_TL_SHM_PRIVATE_H
 
 #include "base/list.h"
+#include "base/os_own.h"
 #include "tl/shm/shm_address.h"
 #include "tl/shm/shm_bell.h"
 #include "tl/shm/shm_ring.h"

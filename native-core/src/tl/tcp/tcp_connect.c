@@ -41,7 +41,7 @@ static int start_target(tcp_ep_t *ep)
     ep->peer_ip = ep->targets->ips[ep->target];
     ep->peer_port = ep->targets->port;
     socklen_t length = tcp_ip_to_sockaddr(&ep->peer_ip, ep->peer_port, &address);
-    ep->fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    ep->fd = os_own_socket(address.ss_family, SOCK_STREAM);
     if (ep->fd < 0)
         return errno;
     tcp_socket_options(iface, ep->fd);

@@ -70,13 +70,13 @@ void tcp_ep_close_socket(tcp_ep_t *ep)
 {
     if (ep->fd < 0)
         return;
-    /* Explicitly: a forked child's copy of the descriptor would keep the registration alive. */
+    /* Explicitly: a child of a fork that no handler saw (clone) would keep the registration alive by its copy. */
     if (ep->epoll_mask)
         (void)epoll_ctl(ep->iface->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL);
     ep->epoll_mask = 0;
     tcp_tls_free(ep->tls);
     ep->tls = NULL;
-    close(ep->fd);
+    os_own_close(ep->fd);
     ep->fd = -1;
 }
 

@@ -48,7 +48,9 @@ static void tcp_close(tl_iface_t *base)
     tcp_iface_t *iface = tcp_iface_of(base);
     while (!list_empty(&iface->eps))
         tcp_ep_retire(container_of(iface->eps.next, tcp_ep_t, all));
-    const int fds[] = {iface->listen_fd, iface->timer_fd, iface->reserve_fd, iface->epoll_fd};
+    if (iface->listen_fd >= 0)
+        os_own_close(iface->listen_fd);
+    const int fds[] = {iface->timer_fd, iface->reserve_fd, iface->epoll_fd};
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fds[i] >= 0)
             close(fds[i]);

@@ -64,12 +64,12 @@ vbn_status_t tcp_listen_open(tcp_iface_t *iface)
     vbn_status_t status = tcp_route_choose(settings->tl_tcp_interface, &iface->choice);
     if (status != VBN_OK)
         return status;
-    int fd = socket(iface->choice.ip.family == 4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = os_own_socket(iface->choice.ip.family == 4 ? AF_INET : AF_INET6, SOCK_STREAM);
     if (fd < 0)
         return err_sys(errno, "cannot create a TCP socket");
     status = bind_and_listen(iface, fd, (uint16_t)settings->tl_tcp_port);
     if (status != VBN_OK) {
-        close(fd);
+        os_own_close(fd);
         return status;
     }
     iface->listen_fd = fd;
@@ -94,9 +94,9 @@ static bool refuse_one(tcp_iface_t *iface, int error)
     if (iface->reserve_fd < 0)
         return false;
     close(iface->reserve_fd);
-    int fd = accept4(iface->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int fd = os_own_accept(iface->listen_fd, NULL, NULL);
     if (fd >= 0)
-        close(fd);
+        os_own_close(fd);
     iface->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return fd >= 0;
 }
@@ -148,7 +148,7 @@ static void adopt(tcp_iface_t *iface, int fd, const struct sockaddr_storage *fro
     tcp_ep_t *ep = tcp_ep_new(iface, TCP_OPENING);
     if (!ep) {
         LOG_ERROR(iface->params.log, "tcp refuses a connection: %s", err_text());
-        close(fd);
+        os_own_close(fd);
         return;
     }
     ep->fd = fd;
@@ -175,7 +175,7 @@ unsigned tcp_listen_accept(tcp_iface_t *iface)
             stop_accepting(iface);
             break;
         }
-        int fd = accept4(iface->listen_fd, (struct sockaddr *)&from, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = os_own_accept(iface->listen_fd, (struct sockaddr *)&from, &length);
         if (fd >= 0) {
             adopt(iface, fd, &from);
             events++;

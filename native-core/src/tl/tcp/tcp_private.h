@@ -21,6 +21,7 @@
 #include "base/list.h"
 #include "base/mpool.h"
 #include "base/os.h"
+#include "base/os_own.h"
 #include "tl/tcp/tcp_address.h"
 #include "tl/tcp/tcp_frame.h"
 #include "tl/tcp/tcp_route.h"

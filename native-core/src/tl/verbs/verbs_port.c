@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/os_own.h"
+
 #define GIDS_MAX 256u
 
 /* A candidate, or what tl.verbs.device asks for: 0 and -1 are "any". */
@@ -246,6 +248,21 @@ static vbn_status_t want(const settings_t *settings, unsigned index, struct ibv_
     return parse(entry, wanted);
 }
 
+/* The kernel destroys a process's queue pairs when the last copy of its descriptor is closed: a child after fork() must have
+ * none, or peers would take a dead process for a living one. Without memory for that nothing else is wrong. */
+static void keep_own(const struct ibv_context *context)
+{
+    if (context->cmd_fd >= 0)
+        (void)os_own_keep(context->cmd_fd);
+    (void)os_own_keep(context->async_fd);
+}
+
+static void forget_own(const struct ibv_context *context)
+{
+    (void)os_own_forget(context->cmd_fd);
+    (void)os_own_forget(context->async_fd);
+}
+
 vbn_status_t verbs_port_open(verbs_port_t *port, const settings_t *settings, unsigned device, const log_sink_t *log)
 {
     struct ibv_device **list;
@@ -271,12 +288,16 @@ vbn_status_t verbs_port_open(verbs_port_t *port, const settings_t *settings, uns
     if (port->pd == NULL || flags < 0 || fcntl(port->context->async_fd, F_SETFL, flags | O_NONBLOCK) < 0) {
         status = verbs_failed(port, "a protection domain", errno);
         verbs_port_close(port);
+    } else {
+        keep_own(port->context);
     }
     return status;
 }
 
 void verbs_port_close(verbs_port_t *port)
 {
+    if (port->context != NULL)
+        forget_own(port->context);
     if (port->pd != NULL)
         (void)port->api->dealloc_pd(port->pd);
     if (port->context != NULL)

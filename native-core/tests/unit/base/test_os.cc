@@ -2,21 +2,26 @@
 // Tests of the wrappers around the kernel.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern "C" {
 #include "base/os.h"
+#include "base/os_own.h"
 }
 
 namespace {
@@ -187,6 +192,67 @@ TEST(Os, ForkGenerationDiffersInTheChildOnly)
     uint64_t mine = os_fork_generation();
     EXPECT_EQ(in_child([=] { return os_fork_generation() == mine + 1 ? 0 : 1; }), 0);
     EXPECT_EQ(os_fork_generation(), mine);
+}
+
+/* Sockets that this process has open. */
+int sockets()
+{
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        struct stat st;
+        count += fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+    }
+    return count;
+}
+
+TEST(Os, AChildLosesWhatBelongsToTheParentAlone)
+{
+    int before = sockets(), pair[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0); /* one end is the process's own */
+    int own = os_own_socket(AF_UNIX, SOCK_STREAM);
+    ASSERT_GE(own, 0);
+    ASSERT_TRUE(os_own_keep(pair[0]));
+    EXPECT_EQ(in_child([=] {
+                  bool lost = fcntl(own, F_GETFD) < 0 && fcntl(pair[0], F_GETFD) < 0 && fcntl(pair[1], F_GETFD) >= 0;
+                  os_own_close(pair[1]); /* a number that the parent does not keep */
+                  int again = dup(pair[1]);
+                  os_own_close(again); /* it may be the number that was the parent's */
+                  return lost && fcntl(again, F_GETFD) >= 0 && fcntl(pair[1], F_GETFD) >= 0 ? 0 : 1;
+              }),
+              0);
+    EXPECT_EQ(sockets(), before + 3);
+    char byte;
+    int copy = dup(pair[0]);
+    os_own_close(pair[0]);
+    EXPECT_EQ(read(pair[1], &byte, 1), 0); /* the end, although there is a copy */
+    close(copy);
+    close(pair[1]);
+    os_own_close(own);
+    EXPECT_EQ(sockets(), before);
+    EXPECT_FALSE(os_own_forget(own));
+}
+
+TEST(Os, AForkBesideThreadsThatOpenDescriptorsLeavesTheChildNone)
+{
+    int before = sockets();
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; i++)
+        threads.emplace_back([&] {
+            while (!stop) {
+                int fd = os_own_socket(AF_UNIX, SOCK_STREAM);
+                if (fd >= 0)
+                    os_own_close(fd);
+            }
+        });
+    int left = 0;
+    for (int i = 0; i < 200; i++)
+        left += in_child([=] { return sockets() == before ? 0 : 1; }) != 0;
+    stop = true;
+    for (std::thread &thread : threads)
+        thread.join();
+    EXPECT_EQ(left, 0);
+    EXPECT_EQ(sockets(), before);
 }
 
 TEST(Os, CpuCountFollowsTheAffinityMask)
