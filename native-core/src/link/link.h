@@ -109,7 +109,7 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg);
     uint32_t tx_acked, rx_acked; /* all before it is acknowledged: by the peer, and to the peer */                      \
     uint32_t window;             /* most packets unacknowledged */                                                      \
     uint32_t owed_most;          /* a quarter of it: when more are owed, an ACK goes out at once */                     \
-    const tl_caps_t *caps;       /* of the chosen transport; of the likely one while not READY; never NULL */
+    const tl_caps_t *caps;       /* of the chosen transport; before READY of the likely one, for packets that all take (P5) */
 #define LINK_PEER_BYTES 208 /* of a peer, without the state of the layer above, which follows */
 typedef struct link_peer_head {
     LINK_PEER_HEAD

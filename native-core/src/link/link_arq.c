@@ -89,7 +89,9 @@ static bool send_node(vbn_peer_t *peer, link_node_t *node, bool ask, uint64_t no
     vbn_status_t status = VBN_BUSY;
     for (link_lane_t *lane; status == VBN_BUSY && (lane = link_rails_choose(peer, node)) != NULL;)
         status = transmit(peer, lane, node, ask, now);
-    return status != VBN_BUSY && status >= 0; /* < 0: ep_error follows */
+    if (status < 0)
+        link_refused(peer, status);
+    return status != VBN_BUSY && status >= 0;
 }
 
 /* The node arrived or is lost. */

@@ -140,6 +140,29 @@ static vbn_status_t open_transports(link_engine_t *engine, const tl_ops_t *const
     return VBN_OK;
 }
 
+/* P5. The transport self is no other one's choice. */
+static void find_opening_caps(link_engine_t *engine)
+{
+    tl_caps_t least = {.packet_max = UINT32_MAX, .eager_best = UINT32_MAX, .stream_chunk = UINT32_MAX};
+    for (unsigned i = 0; i < engine->transport_count; i++) {
+        link_transport_t *t = &engine->transports[i];
+        t->opening = *t->ops->caps(t->iface);
+        if (strcmp(t->name, "self") == 0)
+            continue;
+        least.packet_max = t->opening.packet_max < least.packet_max ? t->opening.packet_max : least.packet_max;
+        least.eager_best = t->opening.eager_best < least.eager_best ? t->opening.eager_best : least.eager_best;
+        least.stream_chunk = t->opening.stream_chunk < least.stream_chunk ? t->opening.stream_chunk : least.stream_chunk;
+    }
+    for (unsigned i = 0; i < engine->transport_count; i++) {
+        link_transport_t *t = &engine->transports[i];
+        if (strcmp(t->name, "self") == 0)
+            continue;
+        t->opening.packet_max = least.packet_max;
+        t->opening.eager_best = least.eager_best;
+        t->opening.stream_chunk = least.stream_chunk;
+    }
+}
+
 /* --------------------------------------------------------------------------------------- open and close */
 
 static vbn_status_t take_key(link_engine_t *engine, const link_params_t *params)
@@ -204,6 +227,8 @@ vbn_status_t link_engine_open_with(const link_params_t *params, const tl_ops_t *
         status = open_descriptors(engine);
     if (status >= 0)
         status = open_transports(engine, table, table_count);
+    if (status >= 0)
+        find_opening_caps(engine);
     engine->has_costly = status >= 0 && link_promotes(engine);
     if (status < 0) {
         free_engine(engine);

@@ -168,8 +168,10 @@ void link_lane_fail(link_lane_t *lane, vbn_status_t status, const char *text)
         link_peer_end(peer, status, text, true);
 }
 
-static const tl_caps_t *caps_of(const link_lane_t *lane)
+const tl_caps_t *link_lane_shown_caps(const link_lane_t *lane)
 {
+    if (lane->initiator && lane->hs != NULL && lane->peer->arq == NULL) /* P5 */
+        return &lane->engine->transports[lane->transport].opening;
     if (link_lane_ops(lane)->ep_caps != NULL && lane->ep != NULL)
         return link_lane_ops(lane)->ep_caps(lane->ep);
     return link_lane_caps(lane);
@@ -185,7 +187,7 @@ void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
     peer->lane = lane;
     peer->clear = NULL;
     peer->transport = lane->transport;
-    peer->head.caps = caps_of(lane);
+    peer->head.caps = link_lane_shown_caps(lane);
     peer->accepted = !lane->initiator;
     link_lane_count_costly(lane);
     peer->remote_epoch = epoch;

@@ -12,7 +12,8 @@
  * Invariants: P0 peer->clear is NULL unless link_send would send at once
  * (credits and room aside) and no flush waits. P1 a peer in the map is not
  * LOST. P2 lane->hs exists until the lane is ready. P3 a node is in exactly one
- * of: the pool, peer->queue, peer->inflight, peer->flushes. P4 tx_acked <= tx_next <= tx_acked + window (mod 2^32). */
+ * of: the pool, peer->queue, peer->inflight, peer->flushes. P4 tx_acked <= tx_next <= tx_acked + window (mod 2^32).
+ * P5 what is queued before READY fits every transport: peers that dial show capabilities with the smallest packets. */
 #ifndef VBN_LINK_PRIVATE_H
 #define VBN_LINK_PRIVATE_H
 
@@ -44,6 +45,7 @@ typedef struct link_transport {
     tl_iface_t *iface;
     char name[LINK_TRANSPORT_NAME + 1]; /* as in addresses: of the transport; of its further devices "rc.1" ... */
     unsigned (*progress)(tl_iface_t *iface); /* ops->progress, or upcalls.progress_shm */
+    tl_caps_t opening; /* its capabilities, with packets that every transport takes: another one may win (P5) */
 } link_transport_t;
 
 typedef enum link_lane_state {
@@ -289,6 +291,8 @@ void link_lane_drop_endpoint(link_lane_t *lane, vbn_close_mode_t mode);
 /* Without its endpoint; the lane itself goes too unless a peer has it. */
 void link_lane_drop(link_lane_t *lane, vbn_close_mode_t mode);
 void link_lane_stop_timers(link_lane_t *lane);
+/* What the layer above is told of its peer's. */
+const tl_caps_t *link_lane_shown_caps(const link_lane_t *lane);
 void link_lane_take_transport(link_lane_t *lane, unsigned transport);
 void link_handshake_free(link_handshake_t *hs); /* NULL: nothing */
 void link_lane_stranger_gone(link_lane_t *lane);
@@ -385,6 +389,8 @@ void link_resume_done(vbn_peer_t *peer); /* the new lane is ready */
 
 /* --------------------------------------------------------------- link_send.c, link_rx.c, link_close.c */
 
+/* A transport took a packet neither now nor for later: too large for it, the peer ends; else ep_error follows. */
+void link_refused(vbn_peer_t *peer, vbn_status_t status);
 void link_node_fill(link_node_t *node, vbn_peer_t *peer, const link_packet_t *packet);
 /* tl_ops_t.send inside the packet's lease; when that is lost, so is the peer, and the packet is not taken. */
 vbn_status_t link_send_leased(vbn_peer_t *peer, const link_lane_t *lane, const tl_packet_t *packet);

@@ -95,7 +95,7 @@ void link_redial(link_lane_t *lane)
     link_lane_take_transport(lane, hs->next);
     link_lane_count_costly(lane);
     peer->transport = hs->next;
-    peer->head.caps = link_lane_caps(lane);
+    peer->head.caps = link_lane_shown_caps(lane);
     lane->state = LANE_WAIT_CHALLENGE;
     if (section != NULL)
         status = t->ops->connect(t->iface, section->bytes, section->length, lane, &lane->ep);

@@ -58,6 +58,12 @@ static vbn_status_t refuse(const vbn_peer_t *peer, const link_packet_t *packet)
                    packet->header_bytes, packet->payload_bytes);
 }
 
+void link_refused(vbn_peer_t *peer, vbn_status_t status)
+{
+    if (status == VBN_ERR_INVALID)
+        link_fail(peer, VBN_ERR_INVALID, err_text());
+}
+
 static bool acceptable(const vbn_peer_t *peer, const link_packet_t *packet)
 {
     return peer->state < PEER_ENDING && os_fork_generation_now() == peer->engine->fork_generation &&
@@ -171,8 +177,12 @@ static bool send_first(vbn_peer_t *peer)
                        .cookie = node->payload_bytes > 0 ? node : NULL,
                        .lease = node->lease};
     vbn_status_t status = transmit(peer, node->header, &out);
-    if (status == VBN_BUSY || status < 0)
-        return false; /* failed: ep_error follows and ends the queue */
+    if (status == VBN_BUSY)
+        return false;
+    if (status < 0) {
+        link_refused(peer, status);
+        return false;
+    }
     list_remove(&node->link);
     peer->queued--;
     if (status == VBN_INPROGRESS) {

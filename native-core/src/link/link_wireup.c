@@ -343,6 +343,8 @@ void link_lane_check_ready(link_lane_t *lane)
     else
         link_handshake_free(hs);
     lane->hs = NULL;
+    if (!adds)
+        peer->head.caps = link_lane_shown_caps(lane);
     if (adds) {
         link_rails_ready(lane);
         return;

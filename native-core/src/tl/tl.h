@@ -192,7 +192,8 @@ struct tl_ops {
     void (*resink)(tl_ep_t *ep);
     /* VBN_OK: taken, payload may be reused. VBN_INPROGRESS: taken, payload in use until tx_done(cookie) (only when
      * cookie != NULL; with NULL the transport copies what it cannot send at once). VBN_BUSY: not taken, tx_ready will
-     * come. < 0: endpoint failed, ep_error follows from progress. */
+     * come. VBN_ERR_INVALID: not taken, the packet is larger than the endpoint takes or its iov does not add up; the endpoint
+     * lives. Other errors: endpoint failed, ep_error follows from progress. */
     vbn_status_t (*send)(tl_ep_t *ep, const tl_packet_t *packet);
     /* Optional, of READY endpoints: asks for a sign of life that the peer's program has no part in. Datagrams: its process
      * answers, the upcall alive() tells; with nobody there none comes. Connections: its device answers or the endpoint

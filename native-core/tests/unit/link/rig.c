@@ -280,6 +280,11 @@ void rig_fail_peer(vbn_peer_t *peer)
     link_fail(peer, VBN_ERR_PROTOCOL, "the upper layer says so");
 }
 
+uint32_t rig_payload_max(vbn_peer_t *peer)
+{
+    return link_caps(peer)->packet_max - LINK_HEADER_BYTES - (uint32_t)sizeof(uint32_t);
+}
+
 void rig_explain(const vbn_peer_t *peer, char *text, size_t capacity)
 {
     (void)link_explain(peer, text, capacity);

@@ -46,6 +46,7 @@ bool rig_ready(vbn_peer_t *peer);
 uint32_t rig_unacked(vbn_peer_t *peer);
 uint64_t rig_peer_uid(vbn_peer_t *peer);
 void rig_fail_peer(vbn_peer_t *peer);
+uint32_t rig_payload_max(vbn_peer_t *peer); /* of a packet to it, as its capabilities say now */
 void rig_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 
 typedef struct rig_totals {

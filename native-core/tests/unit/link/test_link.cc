@@ -25,6 +25,8 @@ struct Pair {
         : a(rig_open(&first)), b(rig_open(&second)) {}
     explicit Pair(const char *const *pairs)
         : a(rig_open_with(&kDefault, pairs)), b(rig_open_with(&kDefault, pairs)) {}
+    Pair(const char *const *first, const char *const *second)
+        : a(rig_open_with(&kDefault, first)), b(rig_open_with(&kDefault, second)) {}
     ~Pair() {
         if (a != nullptr) rig_close(a);
         if (b != nullptr) rig_close(b);
@@ -352,6 +354,48 @@ TEST(LinkWireup, crossing_dials_end_with_one_connection_although_connections_end
         expect_clean(pair.b);
         ASSERT_FALSE(HasFailure());
     }
+}
+
+/* a dials over loop, b over loop2 with its smaller packets; the smaller uid's connection stays. bytes: of the packets that
+ * both queue before; 0: as many as their peers' capabilities say. Returns the other one's packets, -1 for an error. */
+int cross(uint32_t bytes) {
+    const char *const first[] = {"tl.enable", "loop,loop2", nullptr}, *const second[] = {"tl.enable", "loop2,loop", nullptr};
+    Pair pair(first, second);
+    vbn_peer_t *to_b, *to_a;
+    EXPECT_EQ(rig_connect(pair.a, pair.b, &to_b), VBN_OK);
+    EXPECT_EQ(rig_connect(pair.b, pair.a, &to_a), VBN_OK);
+    for (int i = 0; i < 10; i++)
+        EXPECT_EQ(rig_send(pair.a, to_b, bytes != 0 ? bytes : rig_payload_max(to_b)), VBN_INPROGRESS);
+    pair.settle();
+    EXPECT_EQ(rig_result(pair.a)->pending, 0u) << "a queue that does not move";
+    expect_clean(pair.a);
+    if (rig_result(pair.a)->errors > 0) {
+        EXPECT_EQ(rig_result(pair.a)->error_status, VBN_ERR_INVALID);
+        EXPECT_NE(strstr(rig_result(pair.a)->error_text, "packet of"), nullptr) << rig_result(pair.a)->error_text;
+        return -1;
+    }
+    EXPECT_EQ(rig_payload_max(to_b), rig_payload_max(to_a));
+    return static_cast<int>(rig_result(pair.b)->received);
+}
+
+TEST(LinkWireup, what_is_queued_before_fits_whichever_connection_stays) {
+    for (uint64_t seed = 1; seed <= 30; seed++) { /* uids are random: each of the two stays sometimes */
+        rig_seed(seed, 0, 0);
+        ASSERT_EQ(cross(0), 10);
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+TEST(LinkWireup, a_packet_that_no_connection_takes_ends_the_peer_with_a_text) {
+    int lost = 0;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        rig_seed(seed, 0, 0);
+        int received = cross(30000);
+        lost += received < 0;
+        ASSERT_TRUE(received < 0 || received == 10);
+        ASSERT_FALSE(HasFailure());
+    }
+    EXPECT_GT(lost, 0);
 }
 
 TEST(LinkWireup, a_silent_peer_times_out_and_a_sleeping_caller_is_woken_for_it) {
