@@ -30,6 +30,7 @@ typedef struct fabric_script {
     unsigned double_ppm;       /* datagrams that come twice */
     unsigned late_ppm;         /* polls that find nothing although there is something */
     bool link_down;            /* datagram requests fail, RC requests too */
+    unsigned srq_most;         /* receives of a shared queue; 0: 16384. Read when a device is opened */
     unsigned rnr_limit;        /* polls that a request waits for a receive; 0: for ever */
     unsigned port_state;       /* ibv_port_state; 0: active */
     unsigned moved[2];         /* other than 0: that device has other GIDs and another LID */
@@ -44,6 +45,7 @@ typedef struct fabric_script {
 
 typedef struct fabric_counts {
     uint64_t doorbells, requests, signalled, completions, inlined, rnr_waits;
+    uint64_t rnr_naks;   /* messages that found no receive */
     uint64_t overruns;   /* completions that found their queue full */
     uint64_t bad_memory; /* requests outside of registered memory, here */
     uint64_t refused;    /* one-sided requests that the other side's device refused */

@@ -54,6 +54,15 @@ static fabric_srq_t *receives_of(fabric_qp_t *qp)
     return qp->srq != NULL ? qp->srq : &qp->own;
 }
 
+void fabric_look_at_limit(fabric_srq_t *srq)
+{
+    if (srq->count >= srq->limit)
+        return;
+    srq->limit = 0;
+    fabric_add_event(fabric_context_of(srq->srq.context),
+                     (struct ibv_async_event){.element.srq = &srq->srq, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
+}
+
 static void end_receive(fabric_qp_t *qp, fabric_receive_t *receive, enum ibv_wc_status status, uint32_t bytes)
 {
     struct ibv_wc wc = {.wr_id = receive->wr_id, .status = status, .opcode = IBV_WC_RECV, .byte_len = bytes,
@@ -62,6 +71,8 @@ static void end_receive(fabric_qp_t *qp, fabric_receive_t *receive, enum ibv_wc_
     list_remove(&receive->link);
     complete(qp->qp.qp_base.recv_cq, &wc);
     free(receive);
+    if (qp->srq != NULL)
+        fabric_look_at_limit(qp->srq);
 }
 
 void fabric_fail_qp(fabric_qp_t *qp, enum ibv_wc_status status)
@@ -233,7 +244,8 @@ static enum ibv_wc_status send_message(fabric_qp_t *qp, fabric_request_t *reques
     (void)qp;
     if (list_empty(&receives_of(to)->receives)) {
         fabric_counts.rnr_waits++;
-        if (fabric_script.rnr_limit > 0 && ++request->waited > fabric_script.rnr_limit)
+        fabric_counts.rnr_naks += request->waited++ == 0;
+        if (fabric_script.rnr_limit > 0 && request->waited > fabric_script.rnr_limit)
             return IBV_WC_RNR_RETRY_EXC_ERR;
         return AGAIN;
     }

@@ -110,7 +110,7 @@ static int query_device(struct ibv_context *context, struct ibv_device_attr *att
 {
     (void)context;
     *attr = (struct ibv_device_attr){.phys_port_cnt = 1, .max_qp = 65536, .max_qp_wr = 16384, .max_sge = FABRIC_SGES,
-                                     .max_sge_rd = fabric_read_pieces(), .max_cqe = 32767, .max_srq_wr = 16384,
+                                     .max_sge_rd = fabric_read_pieces(), .max_cqe = 32767, .max_srq_wr = fabric_script.srq_most != 0 ? (int)fabric_script.srq_most : 16384,
                                      .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16, .max_mr_size = UINT64_MAX};
     return 0;
 }

@@ -119,6 +119,16 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a
     return &srq->srq;
 }
 
+static int modify_srq(struct ibv_srq *base, struct ibv_srq_attr *attr, int mask)
+{
+    fabric_srq_t *srq = (fabric_srq_t *)base;
+    if (mask != IBV_SRQ_LIMIT || attr->srq_limit > srq->max) /* resizing is what few devices do */
+        return EINVAL;
+    srq->limit = attr->srq_limit;
+    fabric_look_at_limit(srq);
+    return 0;
+}
+
 static int destroy_srq(struct ibv_srq *srq)
 {
     FABRIC_GUARD;
@@ -150,6 +160,7 @@ void fabric_object_calls(verbs_api_t *api)
     api->get_cq_event = get_cq_event;
     api->ack_cq_events = ack_cq_events;
     api->create_srq = create_srq;
+    api->modify_srq = modify_srq;
     api->destroy_srq = destroy_srq;
     api->status_text = status_text;
 }

@@ -9,7 +9,7 @@
 #include "tl/verbs/verbs_api.h"
 
 #define FABRIC_DEVICES 2u
-#define FABRIC_CONTEXTS 16u
+#define FABRIC_CONTEXTS 160u
 #define FABRIC_SGES 8
 #define FABRIC_EVENTS 64u
 #define FABRIC_GROUPS 8u
@@ -45,6 +45,7 @@ typedef struct fabric_srq {
     struct ibv_srq srq;
     list_link_t receives;
     unsigned count, max;
+    unsigned limit; /* fewer are an event, once; 0: not */
 } fabric_srq_t;
 
 typedef struct fabric_request {
@@ -129,6 +130,7 @@ int fabric_req_notify_cq(struct ibv_cq *cq, int solicited);
 void fabric_fail_qp(fabric_qp_t *qp, enum ibv_wc_status status); /* the first request fails so, the rest is flushed */
 void fabric_drop_requests(fabric_qp_t *qp);
 void fabric_drop_receives(fabric_srq_t *srq);
+void fabric_look_at_limit(fabric_srq_t *srq);
 void fabric_wr_calls(struct ibv_qp_ex *qp);
 
 #endif

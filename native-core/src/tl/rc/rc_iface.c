@@ -12,7 +12,6 @@
 
 #define SIGNALS 128u  /* datagrams that may arrive at once */
 #define RC_HEADERS 128u /* of a bulk packet, at most: with its payload it fills two frames of 4096 bytes, not three */
-#define RECEIVES 384u /* packets of all connections together */
 #define PACKETS_PER_PROGRESS 64u
 
 /* --------------------------------------------------------------------------------------- open and close */
@@ -23,40 +22,6 @@ static void fill_caps(rc_iface_t *iface)
                               .packet_max = RC_PAYLOAD + TL_HEADER_MAX, .eager_best = RC_PAYLOAD,
                               .stream_chunk = RC_PAYLOAD - RC_HEADERS, .traffic = TRAFFIC_AT(TRAFFIC_RC), .latency_ns = 1500,
                               .mbytes_per_s = 10000, .copies = 2};
-}
-
-static void post(rc_iface_t *iface, const uint32_t *indices, uint32_t count)
-{
-    struct ibv_recv_wr wrs[VERBS_REPOST], *bad;
-    struct ibv_sge sges[VERBS_REPOST];
-    for (uint32_t i = 0; i < count; i++) {
-        sges[i] = (struct ibv_sge){.addr = (uintptr_t)(iface->rx.base + (size_t)indices[i] * RC_STRIDE),
-                                   .length = RC_STRIDE, .lkey = iface->rx.mr->lkey};
-        wrs[i] = (struct ibv_recv_wr){.wr_id = (uint64_t)indices[i] << 1 | 1, .sg_list = &sges[i], .num_sge = 1,
-                                      .next = i + 1 < count ? &wrs[i + 1] : NULL};
-    }
-    if (count > 0 && ibv_post_srq_recv(iface->srq, wrs, &bad) != 0)
-        iface->verbs.port.dead = true;
-}
-
-static vbn_status_t open_receives(rc_iface_t *iface)
-{
-    uint32_t most = (uint32_t)iface->verbs.port.limits.max_srq_wr, indices[VERBS_REPOST];
-    iface->rx_depth = most < RECEIVES ? most / VERBS_REPOST * VERBS_REPOST : RECEIVES;
-    struct ibv_srq_init_attr attr = {.attr = {.max_wr = iface->rx_depth, .max_sge = 1}};
-    vbn_status_t status = verbs_block_open(&iface->rx, &iface->verbs.port, &iface->verbs.pages,
-                                           (size_t)iface->rx_depth * RC_STRIDE);
-    if (status < 0)
-        return status;
-    iface->srq = iface->verbs.port.api->create_srq(iface->verbs.port.pd, &attr);
-    if (iface->srq == NULL)
-        return verbs_failed(&iface->verbs.port, "a shared receive queue", errno);
-    for (uint32_t i = 0; i < iface->rx_depth; i += VERBS_REPOST) {
-        for (uint32_t j = 0; j < VERBS_REPOST; j++)
-            indices[j] = i + j;
-        post(iface, indices, VERBS_REPOST);
-    }
-    return iface->verbs.port.dead ? err_set(VBN_ERR_SYSTEM, "%s takes no receives", iface->verbs.port.name) : VBN_OK;
 }
 
 static void free_all(list_link_t *list)
@@ -77,9 +42,7 @@ static void rc_close(tl_iface_t *base)
     map_free(&iface->by_qp);
     verbs_places_close(&iface->places);
     mem_device_end(iface->params.memory, &iface->device);
-    if (iface->srq != NULL)
-        (void)iface->verbs.port.api->destroy_srq(iface->srq);
-    verbs_block_close(&iface->rx, &iface->verbs.port, &iface->verbs.pages);
+    rc_receives_close(iface);
     if (iface->timer_fd >= 0)
         close(iface->timer_fd);
     rc_cm_shut(iface);
@@ -108,7 +71,8 @@ static vbn_status_t rc_open(const tl_params_t *params, tl_iface_t **iface_p)
     iface->timer_fd = -1;
     init_lists(iface);
     rc_native_open(iface);
-    const verbs_sizes_t sizes = {.datagrams = SIGNALS, .receives = RECEIVES, .slots = VERBS_SLOTS_MAX,
+    const verbs_sizes_t sizes = {.datagrams = SIGNALS,
+                                 .receives = RC_BLOCKS * RC_BLOCK, .receives_least = RC_RECEIVES, .slots = VERBS_SLOTS_MAX,
                                  .large_bytes = RC_STRIDE, .signals_only = true};
     vbn_status_t status = verbs_iface_open(&iface->verbs, params, &sizes);
     if (status < 0) {
@@ -119,7 +83,7 @@ static vbn_status_t rc_open(const tl_params_t *params, tl_iface_t **iface_p)
     status = iface->timer_fd < 0 ? err_sys(errno, "cannot create a timer descriptor")
                                  : verbs_cq_watch(&iface->verbs.cq, iface->timer_fd);
     if (status >= 0)
-        status = open_receives(iface);
+        status = rc_receives_open(iface);
     if (status >= 0 && iface->verbs.cm)
         status = rc_cm_open(iface);
     if (status < 0) {
@@ -151,15 +115,6 @@ static vbn_status_t rc_reachable(const tl_iface_t *base, const void *address, si
 
 /* -------------------------------------------------------------------------------------------- receiving */
 
-static void repost(rc_iface_t *iface, uint64_t number)
-{
-    iface->used[iface->used_count++] = (uint32_t)(number >> 1);
-    if (iface->used_count < VERBS_REPOST)
-        return;
-    post(iface, iface->used, iface->used_count);
-    iface->used_count = 0;
-}
-
 static void deliver(rc_iface_t *iface, rc_ep_t *ep, const uint8_t *bytes, uint32_t length)
 {
     rc_message_t message;
@@ -182,13 +137,13 @@ static void deliver(rc_iface_t *iface, rc_ep_t *ep, const uint8_t *bytes, uint32
 
 void rc_receive(rc_iface_t *iface, const struct ibv_wc *wc)
 {
-    uint64_t number = wc->wr_id;
+    uint32_t index = (uint32_t)(wc->wr_id >> 1);
     rc_ep_t *ep = map_get(&iface->by_qp, wc->qp_num);
     if (wc->status != IBV_WC_SUCCESS && ep != NULL)
         rc_ep_fail(ep, "a packet could not be received");
     else if (wc->status == IBV_WC_SUCCESS && ep != NULL && ep->state <= RC_READY)
-        deliver(iface, ep, iface->rx.base + (size_t)(number >> 1) * RC_STRIDE, wc->byte_len);
-    repost(iface, number);
+        deliver(iface, ep, rc_receives_bytes(iface, index), wc->byte_len);
+    rc_receives_again(iface, index);
 }
 
 static void handle(rc_iface_t *iface, const struct ibv_wc *wc)
@@ -242,6 +197,8 @@ static unsigned take_events(rc_iface_t *iface)
             rc_ep_fail(ep, "the device reported a fatal error of its queue pair");
         if (event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
             rc_qp_last_receive(iface, event.element.qp);
+        if (event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED)
+            rc_receives_low(iface);
         if (event.event_type == IBV_EVENT_CQ_ERR || event.event_type == IBV_EVENT_SRQ_ERR)
             port->dead = true;
         port->api->ack_async_event(&event);
@@ -339,6 +296,7 @@ static unsigned rc_progress(tl_iface_t *base)
         events += tell_news(iface);
     for (; count < PACKETS_PER_PROGRESS && (wc = verbs_cq_next(&iface->verbs.cq)) != NULL; count++)
         handle(iface, wc);
+    iface->verbs.turns += count; /* few receives may be left */
     finish(iface);
     if (UNLIKELY(iface->cm.parted) && count < PACKETS_PER_PROGRESS)
         rc_cm_parted(iface);

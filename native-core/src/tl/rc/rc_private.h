@@ -9,7 +9,7 @@
  *   FAILED    a request or the device failed; the link disconnects.
  *   CLOSING   after disconnect(FLUSH): the queue pair lives until the peer's device has everything, at most the given time.
  *
- * Receives come from one queue (SRQ) for all connections.
+ * Receives come from one queue (SRQ) for all connections: rc_receives.c.
  *
  * R1 iface->by_id holds endpoints until disconnect, by_qp those with a queue pair until it is destroyed. R2 `opening` holds
  * endpoints whose signals may have to be repeated; only then the timer runs. R3 within progress() requests are collected
@@ -28,6 +28,10 @@
 
 #define RC_PAYLOAD 8192u /* of a packet */
 #define RC_STRIDE 8576u  /* of a receive: prefix, header, payload, multiple of 64 */
+#define RC_BLOCK 224u    /* receives of a block, multiple of VERBS_REPOST: less than 2 MiB, a huge page */
+#define RC_BLOCKS 64u
+#define RC_RECEIVES (2 * RC_BLOCK) /* at first */
+#define RC_PER_PEER 16u  /* that each connection brings, up to link.promoted_max */
 #define RC_IN_PLACE 1024u /* payload from here on is not copied when it lies in registered memory */
 #define RC_SIGNALS 4u    /* packets that wait as signals */
 #define RC_TICK_NS UINT64_C(20000000)
@@ -42,6 +46,18 @@ typedef struct rc_cm {
     bool parted; /* some endpoint's peer has left */
 } rc_cm_t;
 
+/* Receives of all connections, see rc_receives.c. */
+typedef struct rc_receives {
+    struct ibv_srq *srq;
+    verbs_block_t blocks[RC_BLOCKS]; /* of RC_BLOCK each, but for the last one */
+    uint32_t count;                  /* that there are */
+    uint32_t most;                   /* that there may be */
+    uint32_t connections;
+    uint32_t used[VERBS_REPOST];
+    uint32_t used_count;
+    bool watched; /* the device will tell when few are left */
+} rc_receives_t;
+
 typedef struct rc_iface {
     tl_iface_t base;
     tl_params_t params;
@@ -50,11 +66,7 @@ typedef struct rc_iface {
     verbs_places_t places;
     rc_cm_t cm;
     mem_device_t device; /* what peers reach through it */
-    struct ibv_srq *srq;
-    verbs_block_t rx;
-    uint32_t rx_depth;
-    uint32_t used[VERBS_REPOST];
-    uint32_t used_count;
+    rc_receives_t receives;
     list_link_t eps, news, blocked, opening, ringing, closing, dead;
     list_link_t draining; /* rc_drain_t */
     map_t by_id, by_remote, by_qp;
@@ -180,6 +192,15 @@ vbn_status_t rc_native_access(tl_ep_t *base, const tl_access_t *access, uint32_t
 void rc_native_ring(tl_ep_t *base);
 /* The request is done: bytes that came into a buffer go to their place. */
 void rc_native_finish(rc_ep_t *ep, const verbs_slot_t *slot);
+
+/* rc_receives.c */
+vbn_status_t rc_receives_open(rc_iface_t *iface);
+void rc_receives_close(rc_iface_t *iface);
+void rc_receives_join(rc_iface_t *iface);  /* one more connection may send soon */
+void rc_receives_leave(rc_iface_t *iface); /* one less */
+void rc_receives_low(rc_iface_t *iface);   /* the device says that few are left */
+const uint8_t *rc_receives_bytes(const rc_iface_t *iface, uint32_t index);
+void rc_receives_again(rc_iface_t *iface, uint32_t index); /* the packet in it has been handled */
 
 /* rc_iface.c */
 void rc_receive(rc_iface_t *iface, const struct ibv_wc *wc);

@@ -51,13 +51,14 @@ vbn_status_t rc_qp_change(rc_ep_t *ep, struct ibv_qp_attr *attr, int mask)
 vbn_status_t rc_qp_open(rc_ep_t *ep)
 {
     rc_iface_t *iface = rc_iface_of(ep->base.iface);
-    struct ibv_qp_init_attr attr = {.send_cq = iface->verbs.cq.cq, .recv_cq = iface->verbs.cq.cq, .srq = iface->srq,
+    struct ibv_qp_init_attr attr = {.send_cq = iface->verbs.cq.cq, .recv_cq = iface->verbs.cq.cq, .srq = iface->receives.srq,
                                     .qp_type = IBV_QPT_RC};
     struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = iface->verbs.port.number,
                                .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
     vbn_status_t status = verbs_sq_open(&ep->sq, &iface->verbs.slots, &iface->verbs.port, &attr, ep);
     if (status < 0)
         return status;
+    rc_receives_join(iface);
     os_random(&ep->psn, sizeof(ep->psn));
     ep->psn &= VERBS_QPN_MAX;
     status = map_put(&iface->by_qp, ep->sq.qp->qp_num, ep);
@@ -111,6 +112,7 @@ void rc_qp_close(rc_ep_t *ep)
     rc_iface_t *iface = rc_iface_of(ep->base.iface);
     if (ep->sq.qp == NULL)
         return;
+    rc_receives_leave(iface);
     list_remove(&ep->ringing);
     (void)map_remove(&iface->by_qp, ep->sq.qp->qp_num);
     if (!drain(iface, ep))

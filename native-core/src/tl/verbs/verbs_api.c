@@ -30,6 +30,7 @@ static const verbs_symbol_t SYMBOLS[] = {
     SYMBOL(get_cq_event, "ibv_get_cq_event", "IBVERBS_1.1"),
     SYMBOL(ack_cq_events, "ibv_ack_cq_events", "IBVERBS_1.1"),
     SYMBOL(create_srq, "ibv_create_srq", "IBVERBS_1.1"),
+    SYMBOL(modify_srq, "ibv_modify_srq", "IBVERBS_1.1"),
     SYMBOL(destroy_srq, "ibv_destroy_srq", "IBVERBS_1.1"),
     SYMBOL(create_qp, "ibv_create_qp", "IBVERBS_1.1"),
     SYMBOL(extended_qp, "ibv_qp_to_qp_ex", "IBVERBS_1.6"),

@@ -16,6 +16,20 @@ static vbn_status_t open_datagrams(verbs_iface_t *iface, const tl_params_t *para
                                sizes->datagrams, iface->port.address.mtu);
 }
 
+/* With room for all receives, or for fewer where the device or its driver's memory does not allow that. */
+static vbn_status_t open_cq(verbs_iface_t *iface, const verbs_sizes_t *sizes)
+{
+    uint32_t others = sizes->datagrams + 2 * sizes->slots, most = (uint32_t)iface->port.limits.max_cqe;
+    iface->receives = sizes->receives;
+    if (iface->receives > sizes->receives_least && others + iface->receives > most)
+        iface->receives = others + sizes->receives_least < most ? most - others : sizes->receives_least;
+    vbn_status_t status = verbs_cq_open(&iface->cq, &iface->port, others + iface->receives);
+    if (status >= 0 || iface->receives <= sizes->receives_least)
+        return status;
+    iface->receives = sizes->receives_least;
+    return verbs_cq_open(&iface->cq, &iface->port, others + iface->receives);
+}
+
 vbn_status_t verbs_iface_open(verbs_iface_t *iface, const tl_params_t *params, const verbs_sizes_t *sizes)
 {
     memset(iface, 0, sizeof(*iface));
@@ -24,7 +38,7 @@ vbn_status_t verbs_iface_open(verbs_iface_t *iface, const tl_params_t *params, c
     vbn_status_t status = verbs_port_open(&iface->port, params->settings, params->device, params->log);
     iface->cm = iface->port.iwarp || params->settings->tl_verbs_connect == SETTING_TL_VERBS_CONNECT_CM;
     if (status >= 0)
-        status = verbs_cq_open(&iface->cq, &iface->port, sizes->datagrams + sizes->receives + 2 * sizes->slots);
+        status = open_cq(iface, sizes);
     if (status >= 0)
         status = verbs_slots_open(&iface->slots, &iface->port, &iface->pages, sizes->large_bytes, sizes->slots,
                                   params->counters);

@@ -8,7 +8,7 @@
 #include "tl/tl.h"
 #include "tl/verbs/verbs_datagram.h"
 
-#define VERBS_LOOK_TURNS 1024u /* turns of progress between two looks at the device's events */
+#define VERBS_LOOK_TURNS 1024u /* turns of progress between two looks at the device's events; a caller may count more */
 
 typedef struct verbs_iface {
     verbs_port_t port;
@@ -17,13 +17,15 @@ typedef struct verbs_iface {
     verbs_datagram_t datagram;
     verbs_address_t address;
     mpool_source_t pages;
+    uint32_t receives; /* of others: the most */
     unsigned turns;
     bool cm; /* connections by rdma_cm */
 } verbs_iface_t;
 
 typedef struct verbs_sizes {
     uint32_t datagrams;   /* receives of the datagram queue pair */
-    uint32_t receives;    /* of others */
+    uint32_t receives;    /* of others, if the device has room for their completions */
+    uint32_t receives_least;
     uint32_t slots;       /* send requests of all queue pairs together */
     uint32_t large_bytes; /* of a large send buffer */
     bool signals_only;    /* datagrams only make connections: none where rdma_cm does */
@@ -41,7 +43,10 @@ bool verbs_iface_moved(verbs_iface_t *iface);
 /* True when it is time to look at the device's events, counted by the caller's turns. */
 static inline bool verbs_iface_look(verbs_iface_t *iface)
 {
-    return UNLIKELY(++iface->turns % VERBS_LOOK_TURNS == 0);
+    if (LIKELY(++iface->turns < VERBS_LOOK_TURNS))
+        return false;
+    iface->turns = 0;
+    return true;
 }
 /* Counts a payload that was copied on its way. */
 static inline void verbs_count_copy(const verbs_iface_t *iface, uint64_t bytes)

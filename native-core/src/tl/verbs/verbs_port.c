@@ -421,7 +421,8 @@ bool verbs_port_event(verbs_port_t *port, struct ibv_async_event *event)
         port->dead = true;
     if (event->event_type == IBV_EVENT_DEVICE_FATAL || event->event_type == IBV_EVENT_PORT_ERR)
         LOG_WARN(port->log, "%s: %s", port->name, port->api->event_text(event->event_type));
-    else if (event->event_type != IBV_EVENT_QP_LAST_WQE_REACHED) /* every connection's end has one */
+    else if (event->event_type != IBV_EVENT_QP_LAST_WQE_REACHED && /* every connection's end has one */
+             event->event_type != IBV_EVENT_SRQ_LIMIT_REACHED)     /* more receives are posted then */
         LOG_INFO(port->log, "%s: %s", port->name, port->api->event_text(event->event_type));
     if (event->event_type == IBV_EVENT_GID_CHANGE || event->event_type == IBV_EVENT_LID_CHANGE ||
         event->event_type == IBV_EVENT_PKEY_CHANGE || event->event_type == IBV_EVENT_PORT_ACTIVE)
