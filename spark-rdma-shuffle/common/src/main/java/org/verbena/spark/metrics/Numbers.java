@@ -66,13 +66,18 @@ public final class Numbers {
         return sum;
     }
 
+    /** A number of blocks in words. */
+    public static String blocks(long count) {
+        return count + (count == 1 ? " block" : " blocks");
+    }
+
     /** Says them for the log; what is 0 is left out. */
     public static String sentence(Map<String, Long> numbers) {
         List<String> read = new ArrayList<>();
         for (Traffic.Path path : Traffic.Path.values()) {
             long blocks = numbers.get(name(path, ".blocks"));
             if (blocks > 0 && path != Traffic.Path.SERVED) {
-                read.add(size(numbers.get(name(path, ".bytes"))) + " " + path.text() + " (" + blocks + " blocks)");
+                read.add(size(numbers.get(name(path, ".bytes"))) + " " + path.text() + " (" + blocks(blocks) + ")");
             }
         }
         List<String> text = new ArrayList<>();
@@ -85,7 +90,7 @@ public final class Numbers {
         List<String> reasons = new ArrayList<>();
         for (Traffic.Reason reason : Traffic.Reason.values()) {
             if (numbers.get(name(reason)) > 0) {
-                reasons.add(numbers.get(name(reason)) + " blocks " + reason.text());
+                reasons.add(blocks(numbers.get(name(reason))) + " " + reason.text());
             }
         }
         if (!reasons.isEmpty()) {

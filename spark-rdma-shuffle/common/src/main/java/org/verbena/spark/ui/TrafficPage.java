@@ -57,7 +57,7 @@ public final class TrafficPage {
         for (Traffic.Path path : Traffic.Path.values()) {
             long blocks = numbers.get(Numbers.name(path, ".blocks"));
             long bytes = numbers.get(Numbers.name(path, ".bytes"));
-            cell(bytes, blocks == 0 ? "" : Numbers.size(bytes) + " (" + blocks + " blocks)");
+            cell(bytes, blocks == 0 ? "" : Numbers.size(bytes) + " (" + Numbers.blocks(blocks) + ")");
         }
         for (String name : List.of("slab.written.bytes", "slab.used.bytes", "slab.reserved.bytes", "spilled.bytes")) {
             cell(numbers.get(name), Numbers.size(numbers.get(name)));

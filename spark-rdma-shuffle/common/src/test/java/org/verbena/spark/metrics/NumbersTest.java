@@ -37,8 +37,8 @@ class NumbersTest {
     @Test
     void theSentenceNamesEveryPathReasonAndDroppedFrame() {
         String text = Numbers.sentence(some());
-        assertTrue(text.contains("20 MiB from mapped memory of neighbours (1 blocks)"), text);
-        assertTrue(text.contains("700 B by Spark's transport (1 blocks)"), text);
+        assertTrue(text.contains("20 MiB from mapped memory of neighbours (1 block)"), text);
+        assertTrue(text.contains("700 B by Spark's transport (1 block)"), text);
         assertTrue(text.contains("left to Spark's transport 3 blocks connection failed"), text);
         assertTrue(text.contains("sent 30 KiB to others"), text);
         assertTrue(text.contains("rx.bad_frames 2"), text);

@@ -34,7 +34,7 @@ class TrafficPageTest {
         Document page = page(null);
         assertEquals("Read by shared-memory messages", cell(page, 0, 0, 3));
         assertEquals("9", cell(page, 0, 1, 0));
-        assertEquals("4000 B (1 blocks)", cell(page, 0, 1, 3));
+        assertEquals("4000 B (1 block)", cell(page, 0, 1, 3));
         assertEquals("10", cell(page, 0, 2, 0));
         assertEquals("7000 B (3 blocks)", cell(page, 0, 3, 3));
         assertEquals("connection failed", cell(page, 1, 0, 3));
