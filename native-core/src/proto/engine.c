@@ -15,6 +15,7 @@ void proto_peer_init(const vbn_peer_t *peer, proto_peer_t *p)
     list_init(&p->remotes);
     list_init(&p->keys);
     list_init(&p->fenced);
+    list_init(&p->crowd);
     list_init(&p->tagged);
     p->peer = (vbn_peer_t *)peer; /* callers may only look at it; the peer itself never is constant */
     list_append(&proto_engine_of(peer)->peers, &p->link);
@@ -86,6 +87,10 @@ static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
         return;
     }
     bool valid = header->last == 1;
+    if (op->kind == OP_GET && status == VBN_ERR_LIMIT && valid && op->code != 0 && s->moved == 0) {
+        rma_get_refused(op);
+        return;
+    }
     if (op->kind == OP_ATOMIC && op->state == OP_RUNNING && valid) {
         amo_answer(op, status, header->length);
         return;

@@ -77,6 +77,8 @@ void op_detach(proto_op_t *op)
     if (op->kind == OP_LARGE && op->stream.peer != NULL)
         proto_peer_of(op->stream.peer)->announced--;
     fence_leave(op);
+    if (op->kind == OP_GET && op->code != 0)
+        rma_get_leave(op);
 }
 
 void op_complete(proto_op_t *op, vbn_status_t status, uint64_t length)

@@ -135,7 +135,7 @@ typedef struct __attribute__((may_alias)) proto_op {
     int32_t result;    /* when FINISHED */
     uint8_t kind;
     uint8_t state;
-    uint8_t code; /* OP_ATOMIC: code of the packet; OP_PUT with a signal: vbn_atomic_kind_t */
+    uint8_t code; /* OP_ATOMIC: code of the packet; OP_PUT with a signal: vbn_atomic_kind_t; OP_GET: counted in peer->gets */
     bool unsent;  /* counted in peer->unsent */
     uint64_t result_length;
     proto_stream_t stream;
@@ -185,11 +185,13 @@ typedef struct proto_peer {
     list_link_t keys;    /* vbn_key.link */
     list_link_t tagged;  /* vbn_tag_message.link */
     list_link_t fenced;  /* proto_stream_t.active of ops that wait for the ones before a fence */
+    list_link_t crowd;   /* the same of gets that wait for others to end: the owner answers so many at a time */
     vbn_mem_t *sink_mem; /* referenced: of a put segment that the transport is writing, a step at a time, else NULL */
     void *sink_address;
     uint32_t incoming;  /* announced by the peer and not yet pulled or dropped */
     uint32_t announced; /* by us: OP_LARGE not complete */
     uint32_t stream_count;
+    uint32_t gets; /* of ours that the owner is answering, by packets */
     uint32_t claim_tag;    /* of the last transfer that both sides copied */
     bool no_direct;        /* direct.c or fetch.c failed once: packets */
     uint32_t unsent;       /* puts and atomics not wholly handed to the link; all of one epoch */
@@ -199,6 +201,7 @@ typedef struct proto_peer {
     uint32_t tag_taken;    /* of its messages that receives have taken: not given back yet */
     uint32_t tag_extra;    /* of all its credit (open, taken, or in messages that wait): beyond PROTO_TAG_FIRST */
     bool releasing;        /* fence_release runs */
+    bool asking;           /* next_get runs */
     bool initialised;
     bool down;
     bool bad;  /* lied */
@@ -560,6 +563,10 @@ vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, u
 /* Sends, or queues behind the key's import or a fence, an op that op_begin has set up: VBN_INPROGRESS, or the error after
  * which the op is detached. */
 vbn_status_t rma_submit(vbn_key_t *key, proto_op_t *op);
+/* The op, a get, ends: another one may be sent. */
+void rma_get_leave(proto_op_t *op);
+/* The owner answers too many: the get waits until one of them has ended. */
+void rma_get_refused(proto_op_t *op);
 /* Starts an op that waited for its key. */
 void rma_start(vbn_key_t *key, proto_op_t *op);
 /* Sends an op's first packets. */

@@ -70,6 +70,8 @@ rig_t *rig_open(const rig_options_t *options)
     for (int i = 0; i < 2; i++) {
         if (mem_registry_open(&rig->log, &rig->counters[i], &rig->memory[i]) != VBN_OK)
             abort();
+        if (i == 1 && options->owner_incoming != 0)
+            rig->settings.proto_max_incoming = options->owner_incoming;
         open_engine(rig, i);
         make_peer(rig, i);
     }

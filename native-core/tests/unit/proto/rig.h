@@ -24,6 +24,7 @@ typedef struct rig_options {
     uint64_t am_small_max;
     int64_t stream_depth;
     int64_t max_incoming;
+    int64_t owner_incoming; /* the same of side 1; 0: no other */
     int64_t tag_unexpected; /* 0: the default */
     model_host_t host;   /* for the cost model, and */
     uint32_t latency_ns;
