@@ -11,20 +11,23 @@ static void flush_done(void *arg, vbn_status_t status)
 void flush_advance(vbn_peer_t *peer)
 {
     proto_peer_t *p = proto_peer_of(peer);
+    list_link_t ended, *link;
+    list_init(&ended);
     while (!list_empty(&p->order)) {
         proto_op_t *op = container_of(p->order.next, proto_op_t, order);
         if (op->kind != OP_FLUSH)
-            return;
+            break;
         /* From here on the link owes the op its done, also when the peer is lost. */
         list_remove(&op->order);
         list_remove(&op->link);
         op->stream.peer = NULL;
-        vbn_status_t status = link_flush(peer, flush_done, op);
-        if (status == VBN_INPROGRESS)
-            continue;
-        flush_advance(peer); /* first, because done may end the peer */
-        op_complete(op, status, 0);
-        return;
+        op->result = link_flush(peer, flush_done, op);
+        if (op->result != VBN_INPROGRESS)
+            list_append(&ended, &op->order);
+    }
+    while ((link = list_pop(&ended)) != NULL) { /* last, because done may end the peer */
+        proto_op_t *op = container_of(link, proto_op_t, order);
+        op_complete(op, (vbn_status_t)op->result, 0);
     }
 }
 
