@@ -232,6 +232,16 @@ bool lane_hot(const lane_t *lane)
     return ep->in_rings && ep->ring_at < ((const shm_iface_t *)lane->side->iface)->hot;
 }
 
+bool lane_light(const lane_t *lane)
+{
+    return ((const shm_ep_t *)lane->ep)->rx.light;
+}
+
+bool lane_fenced(const lane_t *lane)
+{
+    return ((const shm_ep_t *)lane->ep)->rx.fenced;
+}
+
 void side_write_bell(side_t *side, uint64_t value)
 {
     shm_bell_t *bell = ((shm_iface_t *)side->iface)->bell;
