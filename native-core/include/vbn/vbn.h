@@ -469,7 +469,7 @@ VBN_API vbn_status_t vbn_fence(vbn_worker_t *worker);
 /* Completes when everything sent to the peer before has been received and all earlier puts and atomics are visible. */
 VBN_API vbn_status_t vbn_flush(vbn_peer_t *peer, vbn_op_t *op);
 /* vbn_flush of all peers of the worker. When some are lost meanwhile, the others are still waited for, and the op's
- * status is that of the first loss. */
+ * status is that of the first loss. Peers that nothing was sent to since they had received everything cost nothing. */
 VBN_API vbn_status_t vbn_flush_all(vbn_worker_t *worker, vbn_op_t *op);
 
 /* ----------------------------------------------------------------------------------------- insight */

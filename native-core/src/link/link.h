@@ -97,6 +97,8 @@ typedef struct link_packet {
 vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *packet);
 /* Calls done when all that was sent before is acknowledged by the peer's link layer. */
 vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg);
+/* True when link_flush would have nothing to wait for. Then the next packet passes link_send, also a short one. */
+bool link_flush_idle(vbn_peer_t *peer);
 
 /* The first fields of every peer, for what must not cost a call: queries of the layer above, and link_fast.h. The first
  * cache line is what a short message needs. */

@@ -186,6 +186,7 @@ typedef struct proto_peer {
     list_link_t tagged;  /* vbn_tag_message.link */
     list_link_t fenced;  /* proto_stream_t.active of ops that wait for the ones before a fence */
     list_link_t crowd;   /* the same of gets that wait for others to end: the owner answers so many at a time */
+    list_link_t unflushed; /* in engine->unflushed (P6) */
     vbn_mem_t *sink_mem; /* referenced: of a put segment that the transport is writing, a step at a time, else NULL */
     void *sink_address;
     uint32_t incoming;  /* announced by the peer and not yet pulled or dropped */
@@ -212,6 +213,7 @@ typedef struct proto_peer {
 typedef struct flush_part {
     vbn_op_t op;
     proto_op_t *whole;
+    vbn_peer_t *peer;
 } flush_part_t;
 
 typedef struct proto_get_stream {
@@ -348,6 +350,7 @@ struct proto_engine {
     uint32_t peer_count;   /* in peers */
     bool closing;
     list_link_t peers; /* proto_peer_t.link, all that are not down */
+    list_link_t unflushed; /* proto_peer_t.unflushed: what a flush of all looks at (P6) */
     list_link_t active;
     list_link_t copying; /* proto_stream_t.active of transfers without packets that have something to copy */
     keep_t keep;
@@ -387,6 +390,19 @@ static inline vbn_status_t proto_check_peer(const vbn_peer_t *peer)
                : VBN_OK;
 }
 
+/* Something is going to the peer (P6). */
+static inline void proto_unflushed(const vbn_peer_t *peer)
+{
+    proto_peer_t *p = proto_peer_of(peer);
+    if (UNLIKELY(list_empty(&p->unflushed)))
+        list_append(&proto_engine_of(peer)->unflushed, &p->unflushed);
+}
+/* Every packet but short ones of link_send_short, which works only when one has passed here (link_flush_idle). */
+static inline vbn_status_t proto_link_send(vbn_peer_t *peer, const link_packet_t *packet)
+{
+    proto_unflushed(peer);
+    return link_send(peer, packet);
+}
 /* The peer broke the rules: counts it and fails it once. */
 void proto_blame(proto_engine_t *engine, vbn_peer_t *peer, const char *what);
 /* Sends a header without payload. */

@@ -174,8 +174,10 @@ vbn_status_t rma_submit(vbn_key_t *key, proto_op_t *op)
 {
     proto_peer_t *p = proto_peer_of(key->peer);
     vbn_status_t status = VBN_OK;
-    if (op->kind != OP_GET)
+    if (op->kind != OP_GET) {
         list_append(&p->order, &op->order);
+        proto_unflushed(key->peer); /* devices carry it out without a packet */
+    }
     if (fence_blocks(p, op)) {
         list_append(&p->fenced, &op->stream.active);
         return VBN_INPROGRESS;

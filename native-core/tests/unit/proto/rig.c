@@ -260,6 +260,11 @@ uint64_t rig_traffic(rig_t *rig, int side, unsigned class_index, uint64_t size, 
     return atomic_get_relaxed(values[what]);
 }
 
+unsigned rig_flush_looks(rig_t *rig)
+{
+    return rig->flush_looks;
+}
+
 uint64_t rig_sunk(rig_t *rig)
 {
     return rig->sunk;

@@ -60,6 +60,8 @@ uint64_t rig_counter(rig_t *rig, int side, const char *name);
 /* Operations of a class ("am", "tag", ...) issued by a side whose size is in the bucket of `size`; what: 0 operations,
  * 1 bytes, 2 timed, 3 ns. */
 uint64_t rig_traffic(rig_t *rig, int side, unsigned class_index, uint64_t size, unsigned what);
+/* How often a peer of a worker that rig_join was given was looked at for a flush. */
+unsigned rig_flush_looks(rig_t *rig);
 uint64_t rig_sunk(rig_t *rig); /* payload bytes written through sink() */
 vbn_status_t rig_handler(rig_t *rig, int side, unsigned id, vbn_am_func_t func, void *arg);
 vbn_mem_t *rig_mem(rig_t *rig, int side, size_t size);

@@ -59,8 +59,21 @@ void link_rx_other(tl_ep_t *ep, const void *header, uint32_t header_bytes, const
     abort();
 }
 
+static void look(const vbn_peer_t *peer)
+{
+    rig_t *rig = peer->rig;
+    (rig->first != NULL ? rig->first : rig)->flush_looks++;
+}
+
+bool link_flush_idle(vbn_peer_t *peer)
+{
+    look(peer);
+    return list_empty(&peer->inbox);
+}
+
 vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
 {
+    look(peer);
     if (list_empty(&peer->inbox))
         return VBN_OK;
     flush_t *flush = calloc(1, sizeof(*flush));
