@@ -118,7 +118,7 @@ typedef struct proto_direct {
     };
     uint32_t tag;    /* of the claim */
     uint32_t chunks; /* OP_PULL: next one when copying alone; OP_LARGE: written for the receiver */
-    uint8_t slot;    /* 1 + index of the claim, 0 = copying alone */
+    uint8_t slot;    /* 1 + index of the claim, 0 = copying alone; a put always has one */
     uint8_t turn;    /* chunks copied, see direct_again */
     bool offered;    /* OP_LARGE */
     bool heard;      /* OP_PULL: HELPED came */
@@ -509,6 +509,8 @@ bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_heade
 /* ---- direct.c */
 /* Adds to an announcement where the data lies, when the receiver could use it. */
 void direct_offer(proto_op_t *op, proto_header_t *header);
+/* Hands out a claim of ours for the op, a pull: as the header says it. False: none is free. */
+bool direct_claim(proto_op_t *op, const tl_direct_t *direct, uint64_t *claim_p);
 /* Starts to copy an announced message from there; false: it has to come by packets. */
 bool direct_begin(proto_op_t *op, const proto_place_t *place);
 void direct_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
