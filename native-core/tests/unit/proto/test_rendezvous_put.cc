@@ -302,6 +302,8 @@ TEST_F(ProtoPut, a_claim_that_cannot_be_is_refused)
         std::memcpy(header + count - 8, &claim, sizeof(claim));
         EXPECT_EQ(rig_decode(header, count, 0), VBN_ERR_PROTOCOL) << claim;
     }
+    rig_kill(rig, 0, VBN_ERR_CLOSED); /* ends what lies on this stack */
+    rig_kill(rig, 1, VBN_ERR_CLOSED);
 }
 
 TEST_F(ProtoPut, a_place_where_the_message_does_not_fit_is_blamed)
