@@ -67,7 +67,8 @@ unsigned link_engine_progress(link_engine_t *engine); /* transports, timers, pen
 vbn_status_t link_engine_arm(link_engine_t *engine);
 int link_engine_fd(const link_engine_t *engine);
 void link_engine_wake(link_engine_t *engine); /* any thread */
-wheel_t *link_engine_wheel(link_engine_t *engine);
+/* The timer runs from link_engine_progress(), that long from now by the clock. */
+void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns);
 uint64_t link_engine_uid(const link_engine_t *engine);
 vbn_status_t link_engine_address(link_engine_t *engine, void *blob, size_t *length_p);
 

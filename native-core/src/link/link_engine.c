@@ -278,6 +278,7 @@ vbn_status_t link_fork_check(const link_engine_t *engine)
 
 void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns)
 {
+/* The wheel may not have been advanced for long. */
     uint64_t now_ms = link_now_ns(engine) / NS_PER_MS;
     uint64_t behind = now_ms > engine->wheel.now_ms ? now_ms - engine->wheel.now_ms : 0;
     wheel_add(&engine->wheel, timer, behind + (delay_ns + NS_PER_MS - 1) / NS_PER_MS);
@@ -398,11 +399,6 @@ void link_engine_wake(link_engine_t *engine)
 }
 
 /* ---------------------------------------------------------------------------------------------- queries */
-
-wheel_t *link_engine_wheel(link_engine_t *engine)
-{
-    return &engine->wheel;
-}
 
 uint64_t link_engine_uid(const link_engine_t *engine)
 {

@@ -232,8 +232,6 @@ static inline uint64_t link_now_ns(const link_engine_t *engine)
 {
     return os_clock_ns(engine->params.clock);
 }
-/* Delay from the clock's now, also when the wheel has not been advanced for long. */
-void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns);
 vbn_status_t link_fork_check(const link_engine_t *engine);
 
 /* ------------------------------------------------------------------------------------- link_group.c */

@@ -174,7 +174,7 @@ static bool choose_source(proto_op_t *op, const proto_place_t *place, const tl_d
         if (op->direct.import != NULL)
             s->key_offset = (uint64_t)(uintptr_t)mem_import_address(op->direct.import) + place->offset;
         else
-            keep_want(&s->engine->keep, link_engine_wheel(s->engine->link), s->peer, direct->source, &info);
+            keep_want(&s->engine->keep, s->engine->link, s->peer, direct->source, &info);
     }
     return s->key != 0 || s->key_offset != 0;
 }

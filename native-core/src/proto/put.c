@@ -75,7 +75,7 @@ void put_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t 
     mem_import_t *import = near && countable ? keep_find(&engine->keep, direct.source, &info) : NULL;
     if (import == NULL) {
         if (near)
-            keep_want(&engine->keep, link_engine_wheel(engine->link), peer, direct.source, &info);
+            keep_want(&engine->keep, engine->link, peer, direct.source, &info);
         stream_pump(&op->stream);
         return;
     }

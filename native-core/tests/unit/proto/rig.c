@@ -373,6 +373,11 @@ void rig_set_present(rig_t *rig, bool present)
     rig->absent = !present;
 }
 
+void rig_sleep(rig_t *rig, unsigned ms)
+{
+    rig->now_ms += ms;
+}
+
 void rig_tick(rig_t *rig, unsigned ms)
 {
     rig->now_ms += ms;

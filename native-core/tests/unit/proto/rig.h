@@ -79,6 +79,7 @@ void rig_fail_copies(rig_t *rig, int side, int after); /* this side's link_copy 
 bool rig_progress(rig_t *rig, int side);                /* one proto_progress; true when something happened */
 bool rig_busy(rig_t *rig, int side);
 void rig_set_present(rig_t *rig, bool present);
+void rig_sleep(rig_t *rig, unsigned ms); /* time passes in which no timer is looked at, as while none runs */
 void rig_tick(rig_t *rig, unsigned ms); /* moves the timers of both sides on */
 /* The claim functions in plain types: word is 64 bits; what as named in claim.h. */
 uint32_t rig_claim(uint64_t *word, const char *what, uint32_t tag, uint32_t total);

@@ -164,9 +164,9 @@ size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
     return (size_t)snprintf(text, capacity, "the rig");
 }
 
-wheel_t *link_engine_wheel(link_engine_t *engine)
+void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns)
 {
-    return &engine->wheel;
+    wheel_add(&engine->wheel, timer, engine->rig->now_ms - engine->wheel.now_ms + delay_ns / 1000000);
 }
 
 bool link_direct(const vbn_peer_t *peer, tl_direct_t *direct_p)
