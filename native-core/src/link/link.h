@@ -42,7 +42,8 @@ typedef struct link_upcalls {
     /* Before the user's error callback: fail everything the upper layer has with this peer. */
     void (*peer_down)(void *arg, vbn_peer_t *peer, vbn_status_t status);
     /* Optional: false while the upper layer still has something to deliver to a peer that closes with VBN_CLOSE_FLUSH
-     * (an announced message that is not pulled yet). link_send works meanwhile. NULL = never. */
+     * (an announced message that is not pulled yet); link_quiet says when that may have changed. link_send works meanwhile.
+     * NULL = never. */
     bool (*quiet)(void *arg, vbn_peer_t *peer);
     /* Optional: progress of the transport shm with rx built in, see link_fast.h. */
     unsigned (*progress_shm)(tl_iface_t *iface);
@@ -134,6 +135,8 @@ static inline const tl_caps_t *link_caps(const vbn_peer_t *peer)
     return ((const link_peer_head_t *)peer)->caps;
 }
 
+/* The upper layer may have become quiet towards the peer. */
+void link_quiet(vbn_peer_t *peer);
 bool link_ready(const vbn_peer_t *peer);
 /* One-sided operations will follow: a lane over a transport that does them pays from now on. */
 void link_promote(vbn_peer_t *peer);

@@ -181,6 +181,7 @@ static void init_lists(link_engine_t *engine)
 {
     list_init(&engine->lanes);
     list_init(&engine->closing);
+    list_init(&engine->closing_seen);
     list_init(&engine->ending);
     list_init(&engine->dead);
     list_init(&engine->kept);
@@ -309,7 +310,7 @@ static unsigned run_ending(link_engine_t *engine)
     return events;
 }
 
-/* Order: transports (in tl.enable order), ends that were asked for, closings, timers, memory. */
+/* Order: transports (in tl.enable order), ends that were asked for, timers, closings, memory. */
 unsigned link_engine_progress(link_engine_t *engine)
 {
     if (os_fork_generation_now() != engine->fork_generation)
@@ -325,14 +326,14 @@ unsigned link_engine_progress(link_engine_t *engine)
         events += engine->transports[i].progress(engine->transports[i].iface);
     if (!list_empty(&engine->ending))
         events += run_ending(engine);
-    if (!list_empty(&engine->closing))
-        events += link_close_progress(engine);
     if (engine->wheel.count > 0)
         events += run_timers(engine, events == 0);
     engine->depth--;
     if (engine->depth == 0 && (!list_empty(&engine->dead) || !list_empty(&engine->dead_lanes)))
         link_peer_reap(engine);
     return events;
+    if (engine->closes)
+        events += link_close_progress(engine, events > 0);
 }
 
 /* -------------------------------------------------------------------------------------------- sleeping */
@@ -362,7 +363,7 @@ vbn_status_t link_engine_arm(link_engine_t *engine)
         engine->wakes_read += (uint32_t)count; /* each wake-up adds one to both, if not at the same time */
         return VBN_BUSY;
     }
-    if (!list_empty(&engine->ending) || engine->close_started)
+    if (!list_empty(&engine->ending) || !list_empty(&engine->closing))
         return VBN_BUSY;
     int next_ms = wheel_next_ms(&engine->wheel);
     if (next_ms >= 0) {

@@ -195,8 +195,9 @@ struct link_engine {
     unsigned rails; /* lanes that a peer with bulk data gets: link.rails, or more because of several devices */
     map_t peers;
     list_link_t lanes;
-    list_link_t closing; /* VBN_CLOSE_FLUSH: waiting for acks */
-    list_link_t ending;  /* to be ended in the next progress */
+    list_link_t closing; /* VBN_CLOSE_FLUSH: waiting for acks; to be looked at in this round (link_close.c) */
+    list_link_t closing_seen; /* looked at, nothing can be done before something happens */
+    list_link_t ending;  /* to be ended in the next progress, or as soon as its process copies nothing any more */
     list_link_t dead;    /* to be freed after this progress */
     list_link_t kept;    /* LOST but referenced */
     list_link_t dead_lanes;
@@ -214,7 +215,8 @@ struct link_engine {
     unsigned depth; /* > 0: upcalls run, nothing may be freed */
     unsigned costly_count;
     bool has_costly; /* a transport has TL_CAP_COSTLY */
-    bool close_started; /* a closing peer has not been looked at yet: do not sleep */
+    bool closes; /* closing or closing_seen may hold something */
+    bool shut; /* link_engine_close: peers end at once */
     unsigned clock_skip, clock_every; /* turns since the last look at the clock; idle ones until the next */
     uint64_t looked_ns;
     link_wait_t wait;
@@ -411,6 +413,6 @@ void link_flush_complete(vbn_peer_t *peer);
 /* The peer's next packet is looked at in full: its state, or who knows the peer, has changed. */
 void link_peer_listen(vbn_peer_t *peer);
 void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine);
-unsigned link_close_progress(link_engine_t *engine);
+unsigned link_close_progress(link_engine_t *engine, bool happened); /* happened: a new round over the closing peers */
 
 #endif

@@ -252,6 +252,8 @@ void get_stream_free(proto_get_stream_t *get)
     if (get->stream.peer != NULL)
         proto_peer_of(get->stream.peer)->stream_count--;
     list_remove(&get->link);
+    if (get->stream.peer != NULL)
+        link_quiet(get->stream.peer);
     list_remove(&get->stream.active);
     mpool_put(&engine->get_streams, get);
 }

@@ -31,6 +31,8 @@ struct crowd {
     uint64_t packets;
     uint64_t deaf_to; /* uid whose next ACKs are lost, */
     unsigned deaf;    /* so many */
+    unsigned loud;
+    uint64_t quiet_asked;
     map_t peers; /* from << 32 | to, of link_connect */
     member_t members[];
 };
@@ -66,6 +68,16 @@ static void on_rx(void *arg, vbn_peer_t *peer, const void *header, uint32_t head
         right = bytes[i] == (uint8_t)(number + i);
     member->received += right;
     member->wrong += !right;
+}
+
+static bool on_quiet(void *arg, vbn_peer_t *peer)
+{
+    const member_t *member = arg;
+    crowd_t *crowd = member->crowd;
+    if (member != &crowd->members[0])
+        return true;
+    crowd->quiet_asked++;
+    return link_peer_uid(peer) - FIRST_UID >= crowd->loud;
 }
 
 static void on_lost(void *arg, vbn_peer_t *peer, vbn_status_t status, const char *text)
@@ -122,7 +134,7 @@ static bool open_member(crowd_t *crowd, unsigned index)
     link_params_t params = {.settings = &crowd->settings, .log = &crowd->log, .counters = member->counters,
                             .job_key = key, .clock = sim_net_clock(crowd->net), .network = crowd->net,
                             .uid = FIRST_UID + index, .upper_bytes = sizeof(numbers_t),
-                            .upcalls = {.arg = member, .rx = on_rx}};
+                            .upcalls = {.arg = member, .rx = on_rx, .quiet = on_quiet}};
     if (link_engine_open_with(&params, table, crowd->nets, &member->engine) < 0)
         return false;
     link_engine_set_peer_lost(member->engine, on_lost, member);
@@ -245,6 +257,22 @@ void crowd_disconnect(crowd_t *crowd, unsigned from, unsigned to, bool flush)
 }
 
 void crowd_cut(crowd_t *crowd, unsigned a, unsigned b, bool cut)
+void crowd_set_loud(crowd_t *crowd, unsigned below)
+{
+    const link_engine_t *engine = crowd->members[0].engine;
+    size_t cursor = 0;
+    uint64_t uid;
+    crowd->loud = below;
+    for (vbn_peer_t *peer; (peer = map_next(&engine->peers, &cursor, &uid)) != NULL;)
+        if (uid - FIRST_UID >= below)
+            link_quiet(peer);
+}
+
+uint64_t crowd_quiet_asked(crowd_t *crowd)
+{
+    return crowd->quiet_asked;
+}
+
 {
     if (!sim_net_cut(crowd->net, 0, FIRST_UID + a, FIRST_UID + b, cut))
         abort();

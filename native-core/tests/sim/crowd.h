@@ -39,6 +39,9 @@ int crowd_flush(crowd_t *crowd, unsigned from, unsigned to);
 void crowd_disconnect(crowd_t *crowd, unsigned from, unsigned to, bool flush);
 void crowd_cut(crowd_t *crowd, unsigned a, unsigned b, bool cut);
 /* The next `count` packets that the engine sends as an ACK (only that, without data) are lost. */
+/* The upper layer of engine 0 still has something for the engines below `below`: a close with flush waits for it. */
+void crowd_set_loud(crowd_t *crowd, unsigned below);
+uint64_t crowd_quiet_asked(crowd_t *crowd); /* how often engine 0's upper layer was asked whether it has */
 void crowd_lose_acks(crowd_t *crowd, unsigned engine, unsigned count);
 /* from's peer takes its session for another one, as a process does that lies. */
 void crowd_mistake_session(crowd_t *crowd, unsigned from, unsigned to);

@@ -169,6 +169,11 @@ void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_
     wheel_add(&engine->wheel, timer, engine->rig->now_ms - engine->wheel.now_ms + delay_ns / 1000000);
 }
 
+void link_quiet(vbn_peer_t *peer)
+{
+    (void)peer;
+}
+
 bool link_direct(const vbn_peer_t *peer, tl_direct_t *direct_p)
 {
     rig_t *rig = peer->rig;
