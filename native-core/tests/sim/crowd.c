@@ -155,7 +155,8 @@ crowd_t *crowd_open(const crowd_options_t *options)
     sim_fabric_t fabric = {.datagram = !options->connections, .delay_ns = 20000, .jitter_ns = 5000,
                            .packet_max = options->packet_max != 0 ? options->packet_max : 4096,
                            .loss_ppm = options->loss_ppm, .duplicate_ppm = options->duplicate_ppm,
-                           .late_ppm = options->late_ppm, .later_ppm = options->later_ppm};
+                           .late_ppm = options->late_ppm, .later_ppm = options->later_ppm,
+                           .later_ns = options->later_ms * NS_PER_MS};
     sim_net_set_fabric(crowd->net, 0, &fabric);
     fabric.datagram = false;
     fabric.costly = options->costly;
@@ -256,7 +257,6 @@ void crowd_disconnect(crowd_t *crowd, unsigned from, unsigned to, bool flush)
     link_disconnect(map_remove(&crowd->peers, (uint64_t)from << 32 | to), flush ? VBN_CLOSE_FLUSH : VBN_CLOSE_NOW);
 }
 
-void crowd_cut(crowd_t *crowd, unsigned a, unsigned b, bool cut)
 void crowd_set_loud(crowd_t *crowd, unsigned below)
 {
     const link_engine_t *engine = crowd->members[0].engine;
@@ -273,6 +273,7 @@ uint64_t crowd_quiet_asked(crowd_t *crowd)
     return crowd->quiet_asked;
 }
 
+void crowd_cut(crowd_t *crowd, unsigned a, unsigned b, bool cut)
 {
     if (!sim_net_cut(crowd->net, 0, FIRST_UID + a, FIRST_UID + b, cut))
         abort();
