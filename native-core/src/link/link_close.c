@@ -49,7 +49,8 @@ static bool take_leave(vbn_peer_t *peer)
     }
     if (peer->arq == NULL)
         say_close(peer);
-    link_rails_free(peer, VBN_CLOSE_FLUSH);
+    if (!link_still_copied(peer)) /* else link_peer_end waits */
+        link_rails_free(peer, VBN_CLOSE_FLUSH);
     return true;
 }
 

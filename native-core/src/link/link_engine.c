@@ -248,6 +248,7 @@ void link_engine_close(link_engine_t *engine)
     if (engine == NULL || os_fork_generation() != engine->fork_generation)
         return;
     engine->depth++;
+    engine->shut = true;
     while (cursor = 0, (peer = map_next(&engine->peers, &cursor, NULL)) != NULL) {
         peer->refs = 0;
         peer->error_func = NULL;
@@ -277,9 +278,9 @@ vbn_status_t link_fork_check(const link_engine_t *engine)
     return err_set(VBN_ERR_FORKED, "the worker belongs to the parent process; open a context of its own after fork()");
 }
 
+/* The wheel may not have been advanced for long. */
 void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns)
 {
-/* The wheel may not have been advanced for long. */
     uint64_t now_ms = link_now_ns(engine) / NS_PER_MS;
     uint64_t behind = now_ms > engine->wheel.now_ms ? now_ms - engine->wheel.now_ms : 0;
     wheel_add(&engine->wheel, timer, behind + (delay_ns + NS_PER_MS - 1) / NS_PER_MS);
@@ -303,7 +304,10 @@ static unsigned run_timers(link_engine_t *engine, bool idle)
 static unsigned run_ending(link_engine_t *engine)
 {
     unsigned events = 0;
-    for (list_link_t *link; (link = list_pop(&engine->ending)) != NULL; events++) {
+    list_link_t due; /* those that have to wait go back to engine->ending */
+    list_init(&due);
+    list_append_all(&due, &engine->ending);
+    for (list_link_t *link; (link = list_pop(&due)) != NULL; events++) {
         vbn_peer_t *peer = container_of(link, vbn_peer_t, work);
         link_peer_end(peer, peer->lost_status, NULL, false);
     }
@@ -328,12 +332,12 @@ unsigned link_engine_progress(link_engine_t *engine)
         events += run_ending(engine);
     if (engine->wheel.count > 0)
         events += run_timers(engine, events == 0);
+    if (engine->closes)
+        events += link_close_progress(engine, events > 0);
     engine->depth--;
     if (engine->depth == 0 && (!list_empty(&engine->dead) || !list_empty(&engine->dead_lanes)))
         link_peer_reap(engine);
     return events;
-    if (engine->closes)
-        events += link_close_progress(engine, events > 0);
 }
 
 /* -------------------------------------------------------------------------------------------- sleeping */

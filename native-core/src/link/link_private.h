@@ -260,6 +260,9 @@ void link_set_lost_text(vbn_peer_t *peer, const char *text); /* copied; NULL: no
 /* Ends a peer: everything pending completes with status, upper layer and user are told, the lane goes. Only within
  * progress. counted: a loss, not an orderly end. */
 void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted);
+/* Asked of a peer that ends now: its process writes into memory of operations here. Then link_peer_end only makes it
+ * ENDING, and it ends in the progress that finds this over (after a second at most). */
+bool link_still_copied(const vbn_peer_t *peer);
 /* Why it uses the transport that it uses. */
 void link_peer_why(const vbn_peer_t *peer, char *text, size_t capacity);
 vbn_status_t link_closing_start(vbn_peer_t *peer);

@@ -175,6 +175,7 @@ typedef struct shm_ep {
     uint32_t next_ask;
     uint64_t source; /* of what is mapped for this connection */
     uint32_t claims_used; /* of the claims in rx */
+    uint64_t settle_ns; /* a helper that copies when its claim is closed has until then; 0: none was met */
     bool copies;        /* the peer's memory can be read and written directly */
     pid_t process;      /* of the peer, as the kernel says */
     uint64_t word;      /* random: the peer reads it as a trial */
@@ -269,8 +270,9 @@ void shm_direct_probe(shm_ep_t *ep, uint64_t address);
 bool shm_direct(tl_ep_t *ep, tl_direct_t *direct_p);
 vbn_status_t shm_copy(tl_ep_t *ep, bool write, void *local, uint64_t remote, size_t length);
 bool shm_present(tl_ep_t *ep);
-/* Closes our claims and waits for a helper that copies just now. */
-void shm_direct_close(shm_ep_t *ep);
+/* Closes our claims; false: a helper copies just now. */
+bool shm_settled(tl_ep_t *ep);
+void shm_direct_close(shm_ep_t *ep); /* waits until that is over */
 
 /* shm_progress.c; all but the last four: the rare parts of shm_fast.h */
 void shm_deliver(shm_ep_t *ep, const shm_frame_t *frame);

@@ -455,6 +455,11 @@ uint32_t lane_claim_back(lane_t *lane, unsigned slot, uint32_t tag, uint32_t tot
     return claim_back(&direct_of(lane).theirs[slot], tag, total);
 }
 
+bool lane_settled(lane_t *lane)
+{
+    return tl_shm_ops.settled(lane->ep);
+}
+
 void lane_claim_release(lane_t *lane, unsigned slot, uint32_t tag)
 {
     (void)claim_release(&direct_of(lane).theirs[slot], tag, 1000);
