@@ -364,20 +364,21 @@ VBN_API vbn_status_t vbn_mem_open(vbn_context_t *context, const char *path, vbn_
 VBN_API vbn_status_t vbn_mem_register(vbn_context_t *context, void *address, size_t length, unsigned access,
                                       vbn_mem_t **mem_p);
 /* Tells the core that memory in this range is going away or changing its pages, for allocators that know: registrations
- * of it are not used again and their keys are stale, with the guarantee of vbn_mem_revoke. Needed only where the kernel cannot
- * be asked (mem.watch, files on disk). Any thread. */
+ * of it are not used again and their keys are stale, with the guarantee of vbn_mem_revoke. Needed only where the kernel
+ * cannot be asked (mem.watch, files on disk). Any thread. */
 VBN_API vbn_status_t vbn_mem_invalidate(vbn_context_t *context, const void *address, size_t length);
 /* Makes all keys of the memory stale and unlinks its named file, but leaves it mapped here until vbn_mem_free; for
  * owners whose readers (a JVM's buffers) end later. Idempotent. Any thread.
- * When the call has returned, no worker and no device reads or writes the memory for a peer, whatever was in progress: a put
- * that is being received goes no further and ends with VBN_ERR_STALE at the peer, as does a get whose answer is not yet
- * complete; answers that wait to be sent were copied before. So the bytes may be used for something else at once. Only peers
- * of this host that have mapped memory of vbn_mem_alloc keep their mapping, until they release the key. The call waits for a
- * copy or a system call of a worker, never for its vbn_progress, and may be called inside callbacks. */
+ * When the call has returned, no worker and no device reads or writes the memory for a peer, whatever was in progress:
+ * a put that is being received goes no further and ends with VBN_ERR_STALE at the peer, as does a get whose answer is
+ * not yet complete; answers that wait to be sent were copied before. So the bytes may be used for something else at
+ * once. Only peers of this host that have mapped memory of vbn_mem_alloc keep their mapping, until they release the
+ * key. The call waits for a copy or a system call of a worker, never for its vbn_progress, and may be called inside
+ * callbacks. */
 VBN_API vbn_status_t vbn_mem_revoke(vbn_mem_t *mem);
 /* Frees (or unmaps, or ends the registration of) memory: keys of it become stale at once, a named file is unlinked. Any
- * thread, but no operation that was issued in this process on it may be pending on any worker; those of peers may be. The
- * guarantee is that of vbn_mem_revoke: registered memory may be unmapped as soon as the call has returned. */
+ * thread, but no operation that was issued in this process on it may be pending on any worker; those of peers may be.
+ * The guarantee is that of vbn_mem_revoke: registered memory may be unmapped as soon as the call has returned. */
 VBN_API vbn_status_t vbn_mem_free(vbn_mem_t *mem);
 VBN_API void *vbn_mem_address(const vbn_mem_t *mem);
 VBN_API size_t vbn_mem_size(const vbn_mem_t *mem);

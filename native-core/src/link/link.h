@@ -89,7 +89,7 @@ typedef struct link_packet {
     const struct iovec *iov; /* array and memory stay untouched until done */
     uint32_t iov_count;
     bool patient; /* a request whose answer the sender waits for in progress(): it may leave there, with others */
-    mem_lease_t *lease; /* NULL, or the payload's; the caller of link_send is inside it */
+    mem_lease_t *lease; /* NULL, or the payload's; the caller of link_send is inside no memory */
     link_done_func_t done; /* NULL: payload_bytes must be 0 */
     void *arg;
 } link_packet_t;

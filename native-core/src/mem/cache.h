@@ -54,10 +54,11 @@ void mem_cache_close(mem_cache_t *cache);
 vbn_status_t mem_cache_get(mem_cache_t *cache, const void *address, size_t length, unsigned access,
                            mem_region_t **region_p);
 void mem_cache_put(mem_region_t *region);
-/* False when memory of the region has changed since it was registered. One lock, one system call; may wait for a second. */
+/* False when memory of the region has changed since it was registered. One lock, one system call; may wait for a
+ * second. */
 bool mem_region_alive(mem_region_t *region);
-/* The same without lock and system call, for memory whose owner has promised that it stays until its registration ends: a
- * change that another thread is in the middle of is not seen, one that is over is. */
+/* The same without lock and system call, for memory whose owner has promised that it stays until its registration ends:
+ * a change that another thread is in the middle of is not seen, one that is over is. */
 bool mem_region_unchanged(mem_region_t *region);
 /* It is known already that its memory has changed. */
 bool mem_region_known_dead(const mem_region_t *region);

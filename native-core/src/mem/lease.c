@@ -90,17 +90,13 @@ void mem_shut(vbn_mem_t *mem)
 
 void mem_lease_open(mem_lease_t *lease, vbn_mem_t *mem, struct iovec *piece)
 {
-    *lease = (mem_lease_t){.mem = mem, .piece = piece, .depth = 1};
+    *lease = (mem_lease_t){.mem = mem, .piece = piece};
     list_init(&lease->link);
     mem_reference(mem);
-}
-
-void mem_lease_keep(mem_lease_t *lease)
-{
-    pthread_mutex_lock(&lease->mem->lease_lock); /* whoever shuts does not have it: we are inside */
-    list_append(&lease->mem->leases, &lease->link);
-    pthread_mutex_unlock(&lease->mem->lease_lock);
-    mem_lease_leave(lease);
+    pthread_mutex_lock(&mem->lease_lock); /* whoever shuts does not have it: we are inside */
+    list_append(&mem->leases, &lease->link);
+    pthread_mutex_unlock(&mem->lease_lock);
+    mem_leave(mem);
 }
 
 void mem_lease_close(mem_lease_t *lease)
@@ -108,14 +104,10 @@ void mem_lease_close(mem_lease_t *lease)
     vbn_mem_t *mem = lease->mem;
     if (mem == NULL)
         return;
-    if (lease->depth > 0 && !lease->apart) {
-        mem_leave(mem); /* it was never kept */
-    } else {
-        pthread_mutex_lock(&mem->lease_lock);
-        list_remove(&lease->link);
-        pthread_mutex_unlock(&mem->lease_lock);
-        free(lease->copy);
-    }
+    pthread_mutex_lock(&mem->lease_lock);
+    list_remove(&lease->link);
+    pthread_mutex_unlock(&mem->lease_lock);
+    free(lease->copy);
     lease->mem = NULL;
     mem_unreference(mem);
 }

@@ -53,8 +53,8 @@ vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsign
                             size_t *length_p);
 /* What a peer reaches by a key is looked up by reach.h, and touched as lease.h says. */
 void mem_unhold(vbn_mem_t *mem);
-/* Keeps the memory that holds all of [address, address+length) mapped until mem_unhold, also when mem_free is called meanwhile
- * (the unmapping waits); for what the worker's own operations work on. false: there is none. `users`: also
+/* Keeps the memory that holds all of [address, address+length) mapped until mem_unhold, also when mem_free is called
+ * meanwhile (the unmapping waits); for what the worker's own operations work on. false: there is none. `users`: also
  * the user's own, of which only the object is kept, see mem_is_there. Any thread. */
 bool mem_hold(mem_registry_t *registry, const void *address, size_t length, bool users, vbn_mem_t **mem_p);
 bool mem_is_writable(const vbn_mem_t *mem); /* here; not what mem_open has mapped */

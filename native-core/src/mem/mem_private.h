@@ -131,7 +131,8 @@ void mem_unexpose(vbn_mem_t *mem);
 void mem_drop_keys(vbn_mem_t *mem);
 /* As mem_find. Lock held. */
 vbn_mem_t *mem_find_locked(mem_registry_t *registry, const void *address, size_t length);
-/* As mem_find_locked, among the user's own that is not known to have changed: whether it has is for mem_is_there to say. */
+/* As mem_find_locked, among the user's own that is not known to have changed: whether it has is for mem_is_there to
+ * say. */
 vbn_mem_t *mem_find_users_locked(mem_registry_t *registry, const void *address, size_t length);
 /* VBN_ERR_FORKED in a child of the process that opened the registry. */
 vbn_status_t mem_check_fork(const mem_registry_t *registry);

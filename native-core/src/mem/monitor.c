@@ -28,7 +28,7 @@ struct mem_monitor {
     sem_t ended; /* the thread touches nothing of ours any more */
 };
 
-/* Lock held, so nobody else counts. Reading lets the thread in munmap go on before `gone` has run: see monitor_reading. */
+/* Lock held, so nobody else counts. Reading lets the thread in munmap go on before `gone` has run (monitor_reading). */
 static void read_news(mem_monitor_t *monitor)
 {
     uintptr_t start, end;

@@ -26,9 +26,9 @@ bool monitor_watch(mem_monitor_t *monitor, uintptr_t start, uintptr_t end);
 /* Reads all news, until no change is in flight. False when that took more than a second (a thread that was stopped in
  * the middle of munmap): nothing is known then. Lock held. */
 bool monitor_settle(mem_monitor_t *monitor);
-/* Without the lock, and without a system call: news is being read that `gone` may not have been told yet. Who sees false
- * first and then what `gone` has written sees every change that was over (munmap had returned) before he asked. A change
- * that another thread is in the middle of may be missed: monitor_settle misses none. */
+/* Without the lock, and without a system call: news is being read that `gone` may not have been told yet. Who sees
+ * false first and then what `gone` has written sees every change that was over (munmap had returned) before he asked. A
+ * change that another thread is in the middle of may be missed: monitor_settle misses none. */
 bool monitor_reading(const mem_monitor_t *monitor);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * reach.h - what a worker looks up for its peers: from the key of a packet to memory that may be touched. The last keys are
- * remembered, so that a packet takes neither a lock nor a system call: a key lives as long as its memory is not shut, which
- * mem_enter says. One thread; before the registry's end. */
+ * reach.h - what a worker looks up for its peers: from the key of a packet to memory that may be touched. The last keys
+ * are remembered, so that a packet takes neither a lock nor a system call: a key lives as long as its memory is not
+ * shut, which mem_enter says. One thread; before the registry's end. */
 #ifndef VBN_MEM_REACH_H
 #define VBN_MEM_REACH_H
 
@@ -24,8 +24,8 @@ typedef struct mem_reach {
 
 void mem_reach_open(mem_reach_t *reach, mem_registry_t *registry);
 void mem_reach_close(mem_reach_t *reach);
-/* Local address of [offset, offset+length) of the key's range for a peer that wants `access`; the caller is inside the memory,
- * mem_leave(*mem_p) follows. VBN_ERR_STALE, VBN_ERR_RANGE, VBN_ERR_ACCESS (counted in key.refused). */
+/* Local address of [offset, offset+length) of the key's range for a peer that wants `access`; the caller is inside the
+ * memory, mem_leave(*mem_p) follows. VBN_ERR_STALE, VBN_ERR_RANGE, VBN_ERR_ACCESS (counted in key.refused). */
 vbn_status_t mem_reach(mem_reach_t *reach, uint64_t key_handle, uint64_t offset, uint64_t length, unsigned access,
                        void **address_p, vbn_mem_t **mem_p);
 

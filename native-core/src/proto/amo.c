@@ -130,8 +130,8 @@ vbn_status_t amo_execute(proto_engine_t *engine, const proto_header_t *header, u
     void *address;
     vbn_mem_t *mem;
     unsigned width = width_of(header->code);
-    vbn_status_t status = mem_reach(&engine->reach, header->key, header->offset, width, access_of(header->code), &address,
-                                    &mem);
+    vbn_status_t status = mem_reach(&engine->reach, header->key, header->offset, width, access_of(header->code),
+                                    &address, &mem);
     if (status != VBN_OK)
         return status;
     if ((uintptr_t)address % width != 0)

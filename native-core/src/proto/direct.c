@@ -15,9 +15,9 @@
  * after all: the receiver closes the claim, waits for HELPED if a chunk was taken, and sends PULL. The first message out of
  * a memory does not wait for its mapping: it is read from the process, or comes by packets.
  *
- * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper, or who puts (put.c), has a chunk
- * (transports keep that up when the connection ends: tl_ops_t.direct). D2 the receiver completes only after link_present: a process that has
- * the number of a dead peer may have been read. */
+ * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper, or who puts (put.c), has
+ * a chunk (transports keep that up when the connection ends: tl_ops_t.direct). D2 the receiver completes only after
+ * link_present: a process that has the number of a dead peer may have been read. */
 #include "proto/proto_private.h"
 #include "tl/claim.h"
 

@@ -11,10 +11,11 @@
  *   STATUS                                 --->    complete
  *   has not: maps it for later, and answers as if it were PULL
  *
- * Each chunk is taken from the claim (tl/claim.h) before it is written: a receive that ends with its peer closes the claim and
- * waits for the chunk that is being written (D1 in direct.c), so nothing is written afterwards. The key is one that the user has exported: a receive gives nobody rights that he did not have. The mapping is kept by
- * keep.c. The sender's op is complete when the last byte is copied; STATUS goes behind the copies, so whoever sees it
- * sees them (the ring's release and acquire). */
+ * Each chunk is taken from the claim (tl/claim.h) before it is written: a receive that ends with its peer closes the
+ * claim and waits for the chunk that is being written (D1 in direct.c), so nothing is written afterwards. The key is
+ * one that the user has exported: a receive gives nobody rights that he did not have. The mapping is kept by keep.c.
+ * The sender's op is complete when the last byte is copied; STATUS goes behind the copies, so whoever sees it sees them
+ * (the ring's release and acquire). */
 #include "proto/proto_private.h"
 #include "tl/claim.h"
 

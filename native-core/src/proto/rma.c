@@ -104,7 +104,7 @@ void rma_get_leave(proto_op_t *op)
     next_get(p);
 }
 
-/* When none is left that could end, it asks again at once: the owner needs a moment more for one that has ended here. */
+/* When none is left that could end, it asks again at once: the owner needs a moment more for one that ended here. */
 void rma_get_refused(proto_op_t *op)
 {
     proto_peer_t *p = proto_peer_of(op->stream.peer);
@@ -436,8 +436,8 @@ void *rma_sink_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_
     vbn_mem_t *mem;
     rma_sink_end(p);
     /* The range may be refused once more in rx, which then counts and answers. */
-    if (mem_reach(&engine->reach, header->key, header->offset, header->length, VBN_ACCESS_WRITE, &p->sink_address, &mem) !=
-        VBN_OK)
+    if (mem_reach(&engine->reach, header->key, header->offset, header->length, VBN_ACCESS_WRITE, &p->sink_address,
+                  &mem) != VBN_OK)
         return NULL;
     mem_reference(mem);
     p->sink_mem = mem;

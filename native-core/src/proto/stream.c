@@ -5,6 +5,8 @@
 
 #include "proto/proto_private.h"
 
+#define GET_COPIED_MOST 4096u /* answers up to here are copied at once: less than a lease costs, which takes a lock */
+
 void stream_init(proto_stream_t *stream, proto_engine_t *engine, vbn_peer_t *peer, stream_kind_t kind)
 {
     stream->engine = engine;
@@ -26,7 +28,7 @@ static bool more_to_send(const proto_stream_t *s)
 static bool needs_bounce(const proto_stream_t *s)
 {
     if (s->kind == STREAM_GET)
-        return container_of(s, const proto_get_stream_t, stream)->block != 0;
+        return s->length <= GET_COPIED_MOST || container_of(s, const proto_get_stream_t, stream)->block != 0;
     if ((s->stages & STAGE_COMPRESS) != 0)
         return true;
     return !cursor_is_list(&s->cursor);
@@ -47,7 +49,21 @@ static uint64_t limit_blocks(uint64_t moved, uint64_t block, uint64_t limit)
     return block - inside < limit ? block - inside : limit;
 }
 
-/* Owner's side of a get of blocks: the memory is held while it is copied. */
+/* Owner's side of a short get. */
+static vbn_status_t gather_range(proto_stream_t *s, const proto_segment_t *segment, uint64_t bytes)
+{
+    void *from;
+    vbn_mem_t *mem;
+    vbn_status_t status = mem_reach(&s->engine->reach, s->key, s->key_offset + s->moved, bytes, VBN_ACCESS_READ, &from,
+                                    &mem);
+    if (status != VBN_OK)
+        return status;
+    memcpy(segment->bounce, from, (size_t)bytes);
+    mem_leave(mem);
+    return VBN_OK;
+}
+
+/* Owner's side of a get of blocks. */
 static vbn_status_t gather_blocks(proto_stream_t *s, proto_segment_t *segment, uint64_t bytes)
 {
     const proto_get_stream_t *get = container_of(s, const proto_get_stream_t, stream);
@@ -55,7 +71,8 @@ static vbn_status_t gather_blocks(proto_stream_t *s, proto_segment_t *segment, u
     uint64_t span = place_of(s->moved + bytes - 1, get->block, get->stride) + 1 - first;
     void *from;
     vbn_mem_t *mem;
-    vbn_status_t status = mem_reach(&s->engine->reach, s->key, s->key_offset + first, span, VBN_ACCESS_READ, &from, &mem);
+    vbn_status_t status = mem_reach(&s->engine->reach, s->key, s->key_offset + first, span, VBN_ACCESS_READ, &from,
+                                    &mem);
     if (status != VBN_OK)
         return status;
     for (uint64_t done = 0; done < bytes; done += get->block) {
@@ -69,21 +86,21 @@ static vbn_status_t gather_blocks(proto_stream_t *s, proto_segment_t *segment, u
 static vbn_status_t cut_bounced(proto_stream_t *s, proto_segment_t *segment, uint64_t limit, uint64_t *bytes_p)
 {
     uint64_t bytes = limit < PROTO_BOUNCE_BYTES ? limit : PROTO_BOUNCE_BYTES;
-    if (s->kind == STREAM_GET)
-        bytes = limit_blocks(s->moved, container_of(s, const proto_get_stream_t, stream)->block, bytes);
+    uint64_t block = s->kind == STREAM_GET ? container_of(s, const proto_get_stream_t, stream)->block : 0;
+    if (block != 0)
+        bytes = limit_blocks(s->moved, block, bytes);
     else if (s->cursor.count == CURSOR_STRIDED && bytes > 0)
         bytes = limit_blocks(s->moved, s->cursor.strided->block, bytes);
     *bytes_p = bytes;
     segment->iov_count = 1;
     segment->iov[0] = (struct iovec){segment->bounce, (size_t)bytes};
     if (s->kind == STREAM_GET)
-        return gather_blocks(s, segment, bytes);
+        return block != 0 ? gather_blocks(s, segment, bytes) : gather_range(s, segment, bytes);
     cursor_gather(&s->cursor, segment->bounce, bytes);
     return VBN_OK;
 }
 
-/* Fills the segment with the next bytes; returns how many, or the error of a key that became invalid. A get's segment is
- * inside its lease then. */
+/* Fills the segment with the next bytes; returns how many, or the error of a key that became invalid. */
 static vbn_status_t cut_segment(proto_stream_t *s, proto_segment_t *segment, uint64_t *bytes_p)
 {
     const tl_caps_t *caps = link_caps(s->peer);
@@ -213,8 +230,6 @@ static bool send_segment(proto_stream_t *s)
     s->last_sent = s->kind == STREAM_PUT && (s->status != VBN_OK || s->moved == s->length);
     status = proto_link_send(s->peer, &packet);
     if (status == VBN_INPROGRESS) {
-        if (segment->lease.mem != NULL)
-            mem_lease_keep(&segment->lease);
         s->in_flight++;
         return true;
     }

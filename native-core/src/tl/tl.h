@@ -56,8 +56,8 @@ typedef struct tl_packet {
     uint32_t iov_count;
     void *cookie;             /* given to tx_done when send() says VBN_INPROGRESS */
     bool patient;             /* its sender waits for an answer in progress(): may leave with others, there at the latest */
-    mem_lease_t *lease;       /* NULL, or the payload's: send() is called inside it; who looks at iov later enters it, and
-                                 a device that would read the memory later gets a copy */
+    mem_lease_t *lease;       /* NULL, or the payload's: send() is called inside it; who looks at iov later enters it,
+                                 and a device that would read the memory later gets a copy */
 } tl_packet_t;
 
 /* One transfer between memory here and memory that the peer's device serves. */
@@ -80,9 +80,9 @@ typedef struct tl_upcalls {
     /* Optional placement: asked when a large payload is about to be copied; returns where all payload_bytes may be
      * written, or NULL for the transport's own buffer. rx follows with that address, or ep_error. */
     void *(*sink)(tl_ep_t *ep, const void *header, uint32_t header_bytes, uint32_t payload_bytes);
-    /* Optional, around whatever is written to a place of sink(), one copy or one system call at a time. write_begin: false: the
-     * place is nobody's to write any more (its owner has freed it), from here on; rx may bring anything as that payload.
-     * Between the two no other upcall. */
+    /* Optional, around whatever is written to a place of sink(), one copy or one system call at a time. write_begin:
+     * false: the place is nobody's to write any more (its owner has freed it), from here on; rx may bring anything as
+     * that payload. Between the two no other upcall. */
     bool (*write_begin)(tl_ep_t *ep, const void *place);
     void (*write_end)(tl_ep_t *ep, const void *place);
     void (*tx_done)(tl_ep_t *ep, void *cookie, vbn_status_t status);

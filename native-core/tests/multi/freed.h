@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * freed.h - memory that its owner frees or revokes while a peer writes or reads it: from that moment on nothing may touch
- * it, so the owner takes its pages away, or fills them with other bytes, at once. */
+ * freed.h - memory that its owner frees or revokes while a peer writes or reads it: from that moment on nothing may
+ * touch it, so the owner takes its pages away, or fills them with other bytes, at once. */
 #ifndef VBN_TESTS_MULTI_FREED_H
 #define VBN_TESTS_MULTI_FREED_H
 
@@ -159,16 +159,22 @@ inline void freed_by_another_thread(const char *transports, unsigned rounds)
             victim.give_up(end, Then::UNMAP);
             gone = true;
         });
-        vbn_status_t status = VBN_OK;
-        for (bool late = false; !late || status == VBN_OK;) {
+        for (bool late = false; !late;) {
+            constexpr unsigned TOGETHER = 6;
+            vbn_op_t ops[TOGETHER] = {};
+            iovec iov[TOGETHER];
+            vbn_status_t status[TOGETHER];
             late = gone;
-            size_t size = 1 + f.random() % (round % 3 == 0 ? 2000 : FREED_BYTES);
-            iovec iov{buffer.data(), size};
+            for (unsigned i = 0; i < TOGETHER; i++) {
+                iov[i] = {buffer.data(), 1 + f.random() % (round % 3 == 0 ? 20000 : FREED_BYTES)};
+                status[i] = i % 3 == 0 ? vbn_put(victim.key, 0, &iov[i], 1, &ops[i])
+                                       : vbn_get(victim.key, 0, &iov[i], 1, &ops[i]);
+            }
             begun++;
-            status = begun % 2 == 0 ? vbn_put(victim.key, 0, &iov, 1, &f.op) : vbn_get(victim.key, 0, &iov, 1, &f.op);
-            status = f.pair.finish(status, f.op);
-            MUST(status == VBN_OK || status == VBN_ERR_STALE);
-            MUST(status == VBN_ERR_STALE || !late);
+            for (unsigned i = 0; i < TOGETHER; i++) {
+                status[i] = f.pair.finish(status[i], ops[i]);
+                MUST(status[i] == VBN_ERR_STALE || (status[i] == VBN_OK && !late));
+            }
         }
         owner.join();
         MUST(f.pair.a.lost == VBN_OK && f.pair.b.lost == VBN_OK);

@@ -49,4 +49,15 @@ TEST(FreedMemoryTcp, is_given_up_in_the_middle_of_a_packet_of_a_put_and_with_ans
     EXPECT_EQ(codes[0], 0);
 }
 
+/* Packets are kept and may be sent again, and leave in batches: a worker that finds one memory shut is inside no other. */
+TEST(FreedMemoryTcp, may_be_given_up_by_any_thread_while_packets_are_kept)
+{
+    std::vector<int> codes = multi::launch(1, [](int, multi::Shared &) {
+        setenv("VBN_LINK_RESUME_TIMEOUT", "10s", 1);
+        setenv("VBN_TL_TCP_SOCKET_BUFFER", "16K", 1);
+        multi::freed_by_another_thread("tcp", 60);
+    });
+    EXPECT_EQ(codes[0], 0);
+}
+
 } // namespace

@@ -69,7 +69,7 @@ struct Work {
             iovec iov{data.data(), size};
             wait(vbn_put(key, 0, &iov, 1, &op), op);
         }
-        for (size_t size : {8, 300, 4000}) { /* larger answers may wait in the socket, with a lease */
+        for (size_t size : {8, 300, 4000}) { /* larger answers have a lease, which locks the memory */
             iovec iov{data.data(), size};
             wait(vbn_get(key, 0, &iov, 1, &op), op);
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_reuse.cc - one vbn_op_t, zeroed once, for every kind of operation after every kind: with those that devices carry out.
+// test_reuse.cc - one vbn_op_t, zeroed once, for every kind of operation after every kind: with those that devices
+// carry out.
 #include "../multi/reuse.h"
 #include "checks.h"
 

@@ -73,11 +73,12 @@ static uint32_t write_payload(uint8_t *to, const tl_packet_t *packet)
     return at;
 }
 
-/* All of the payload lies in memory that the device may read: its places, from sges[1] on. Not what is leased: its owner may
- * give it up before the device has read it, and waits for no device. */
+/* All of the payload lies in memory that the device may read: its places, from sges[1] on. Not what is leased: its
+ * owner may give it up before the device has read it, and waits for no device. */
 static bool in_place(rc_iface_t *iface, const tl_packet_t *packet, struct ibv_sge *sges)
 {
-    if (packet->cookie == NULL || packet->lease != NULL || packet->payload_bytes < RC_IN_PLACE || packet->iov_count >= VERBS_SGES)
+    if (packet->cookie == NULL || packet->lease != NULL || packet->payload_bytes < RC_IN_PLACE ||
+        packet->iov_count >= VERBS_SGES)
         return false;
     for (uint32_t i = 0; i < packet->iov_count; i++) {
         const struct iovec *iov = &packet->iov[i];

@@ -61,7 +61,8 @@ void tcp_resink(tl_ep_t *base)
 /* Before something is written to `large`, which may have to move for it. False: there is no memory. */
 static bool write_begin(tcp_ep_t *ep)
 {
-    return ep->large == ep->assembly || tl_write_begin(&ep->iface->params.upcalls, &ep->base, ep->large) || turn_away(ep);
+    const tl_upcalls_t *up = &ep->iface->params.upcalls;
+    return ep->large == ep->assembly || tl_write_begin(up, &ep->base, ep->large) || turn_away(ep);
 }
 
 static void write_end(tcp_ep_t *ep)
@@ -200,7 +201,8 @@ static ssize_t read_pieces(const tcp_ep_t *ep, struct iovec *pieces, size_t coun
                       : recvmsg(ep->fd, &message, MSG_DONTWAIT);
 }
 
-/* Reads to the open end of the large payload (write_begin was called) and a little beyond, or to the buffer. *full_p: all room was used. */
+/* Reads to the open end of the large payload (write_begin was called) and a little beyond, or to the buffer. *full_p:
+ * all room was used. */
 static ssize_t read_socket(tcp_ep_t *ep, bool *full_p)
 {
     struct iovec pieces[2];

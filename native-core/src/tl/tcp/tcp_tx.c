@@ -204,13 +204,17 @@ static vbn_status_t break_ep(tcp_ep_t *ep, int error)
     return err_set(VBN_ERR_PEER_LOST, "cannot send to %s: %s", text, strerror(error));
 }
 
-/* Packets from the queue's head that fit one sendmsg(), inside the leases of each. 0: the first one's bytes are gone. */
-static unsigned gather_queue(const tcp_ep_t *ep, struct iovec *pieces, size_t *count_p)
+/* Packets from the queue's head that fit one sendmsg(), inside the leases of each. *lost_p: the first one's bytes are
+ * gone. */
+static unsigned gather_queue(const tcp_ep_t *ep, bool wait, struct iovec *pieces, size_t *count_p, bool *lost_p)
 {
     unsigned packets = 0;
     list_for_each(link, &ep->tx) {
         tcp_tx_t *tx = container_of(link, tcp_tx_t, link);
-        if (*count_p == TCP_TX_IOVS || mem_lease_enter(tx->lease, packets == 0) != MEM_LEASE_IN)
+        mem_lease_state_t state = *count_p == TCP_TX_IOVS ? MEM_LEASE_WAIT
+                                                          : mem_lease_enter(tx->lease, wait && packets == 0);
+        *lost_p = state == MEM_LEASE_LOST && packets == 0;
+        if (state != MEM_LEASE_IN)
             break;
         *count_p += tx_gather(tx, pieces + *count_p, TCP_TX_IOVS - *count_p);
         packets++;
@@ -227,16 +231,17 @@ static void leave_queue(const tcp_ep_t *ep, unsigned packets)
     }
 }
 
-/* One sendmsg() for as many queued packets as fit it. false: no more for now. */
-static bool write_queue(tcp_ep_t *ep)
+/* One sendmsg() for as many queued packets as fit it. wait: the caller is inside no lease. false: no more for now. */
+static bool write_queue(tcp_ep_t *ep, bool wait)
 {
     struct iovec pieces[TCP_TX_IOVS];
     size_t count = 0;
-    unsigned packets = gather_queue(ep, pieces, &count);
-    if (packets == 0) {
+    bool lost = false;
+    unsigned packets = gather_queue(ep, wait, pieces, &count, &lost);
+    if (lost)
         (void)break_ep(ep, ENOMEM);
+    if (packets == 0)
         return false;
-    }
     ssize_t n = write_pieces(ep, pieces, count);
     int error = errno; /* leaving may free */
     leave_queue(ep, packets);
@@ -284,7 +289,7 @@ static bool one_of_many(tcp_ep_t *ep, const tcp_tx_t *tx, bool patient)
 static void write_batch(tcp_ep_t *ep)
 {
     ep->gathering = false;
-    (void)write_queue(ep);
+    (void)write_queue(ep, false); /* from send(), which may be inside the lease of its packet */
     if (ep->tx_count > 0 && !ep->broken && tcp_ep_watch(ep) != VBN_OK)
         (void)break_ep(ep, ENOMEM);
 }
@@ -346,7 +351,7 @@ unsigned tcp_tx_progress(tcp_ep_t *ep)
     bool more = true;
     ep->gathering = false;
     for (int i = 0; i < WRITES_PER_PROGRESS && ep->tx_count && more && !ep->broken && tcp_ep_is_open(ep); i++) {
-        more = write_queue(ep);
+        more = write_queue(ep, true);
         completed += complete(ep);
     }
     if (!list_empty(&ep->written))

@@ -135,7 +135,6 @@ bench_lease_t *bench_lease_keep(vbn_mem_t *mem, void *piece, size_t length)
         abort();
     lease->piece = (struct iovec){piece, length};
     mem_lease_open(&lease->lease, mem, &lease->piece);
-    mem_lease_keep(&lease->lease);
     return lease;
 }
 
