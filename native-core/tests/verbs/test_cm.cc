@@ -116,7 +116,7 @@ TEST_P(VerbsCm, an_attempt_that_fails_is_an_error_that_says_what_and_where)
             fabric_script.cm_event = fault.event;
             MUST(pair.a.connect(pair.b) == VBN_OK);
             MUST(pair.until([&] { return pair.a.lost != VBN_OK; }));
-            MUST(pair.a.lost == VBN_ERR_PEER_LOST && says(pair.a.text, fault.text));
+            MUST(pair.a.lost == VBN_ERR_UNREACHABLE && says(pair.a.text, fault.text));
             MUST(says(pair.a.text, "fab0:1") && says(pair.a.text, GetParam() ? "127.0.0.1 port" : "10.0.0.1 port"));
             pair.close();
         });
@@ -136,7 +136,7 @@ TEST_P(VerbsCm, a_peer_that_has_ended_refuses_and_the_error_says_so)
         auto end = multi::Clock::now() + std::chrono::seconds(60);
         while (pair.a.lost == VBN_OK && multi::Clock::now() < end)
             (void)vbn_progress(pair.a.worker);
-        MUST(pair.a.lost == VBN_ERR_PEER_LOST && says(pair.a.text, "nobody listens there any more"));
+        MUST(pair.a.lost == VBN_ERR_UNREACHABLE && says(pair.a.text, "nobody listens there any more"));
         pair.a.close();
     });
 }

@@ -214,12 +214,24 @@ static const char *why_failed(const notice_t *notice)
     }
 }
 
+static void unreachable(rc_ep_t *ep, const char *why)
+{
+    ep->unreached = true;
+    rc_ep_fail(ep, why);
+}
+
 static void resolved(rc_iface_t *iface, rc_ep_t *ep)
 {
     if (!verbs_cm_is_of(ep->cm, &iface->verbs.port))
-        rc_ep_fail(ep, "the way to the peer's address leads over another device (ip route)");
+        unreachable(ep, "the way to the peer's address leads over another device (ip route)");
     else if (iface->cm.api->resolve_route(ep->cm, RESOLVE_MS) != 0)
-        rc_ep_fail(ep, "there is no path to the peer's port");
+        unreachable(ep, "there is no path to the peer's port");
+}
+
+/* A device that has no queue pair left now may have one later. */
+static bool may_change(const notice_t *notice)
+{
+    return notice->type == RDMA_CM_EVENT_REJECTED && notice->data[0] == REFUSED_QP;
 }
 
 static void about(rc_iface_t *iface, rc_ep_t *ep, const notice_t *notice)
@@ -231,7 +243,9 @@ static void about(rc_iface_t *iface, rc_ep_t *ep, const notice_t *notice)
         ep->deadline_ns = 0;
     if (ep->state == RC_FAILED || ep->state == RC_GONE)
         return;
-    if (why != NULL)
+    if (why != NULL && !may_change(notice))
+        unreachable(ep, why);
+    else if (why != NULL)
         rc_ep_fail(ep, why);
     else if (notice->type == RDMA_CM_EVENT_ADDR_RESOLVED)
         resolved(iface, ep);

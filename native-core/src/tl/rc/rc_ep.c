@@ -135,7 +135,7 @@ void rc_ep_tell(rc_ep_t *ep)
         verbs_address_t remote = ep->remote;
         remote.qpn = iface->verbs.cm ? remote.qpn : ep->remote_qpn;
         verbs_address_text(&remote, to, sizeof(to));
-        bool unreached = ep->route != NULL && ep->failed == ep->route->problem;
+        bool unreached = ep->unreached || (ep->route != NULL && ep->failed == ep->route->problem);
         vbn_status_t status = err_set(unreached ? VBN_ERR_UNREACHABLE : VBN_ERR_PEER_LOST, "connection over %s to %s: %s",
                                       iface->verbs.port.name, to, ep->failed);
         up->ep_error(&ep->base, status, err_text());

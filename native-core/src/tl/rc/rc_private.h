@@ -118,6 +118,7 @@ typedef struct rc_ep {
     bool accepted, trusted, armed, remote_armed;
     bool told_ready, tell_room;
     bool parted, leaving; /* rdma_cm: the peer has left; we have said that we do */
+    bool unreached;       /* rdma_cm: there was no connection, and another try will find no other answer */
 } rc_ep_t;
 
 static inline rc_iface_t *rc_iface_of(const tl_iface_t *base)
