@@ -159,7 +159,7 @@ class FaultsTest(traffic.TrafficTest):
                 self.b.cable(False, rail)
                 self.finish(server, driver)
                 self.b.cable(True, rail)
-                self.assertRegex(driver.output, f"over rc.* broke: connection over rxe{rail}:1 .*; the others go on")
+                self.assertRegex(driver.output, f"over rc.* broke: connection over rxe{rail}:1 .*; packets fail over to the other lanes")
 
     def test_a_host_that_dies_is_an_error_that_says_so(self):
         for way in ("rc", "ud"):

@@ -106,7 +106,7 @@ static void on_challenge(link_lane_t *lane, const uint8_t *body, size_t body_byt
     vbn_status_t status = link_offer_decode(body, body_bytes, &hs->remote);
     if (status >= 0 && (body_bytes != LINK_CHALLENGE_BYTES || hs->remote.target_uid != lane->engine->uid ||
                         hs->remote.uid != lane->peer->uid))
-        status = err_set(VBN_ERR_PROTOCOL, "CHALLENGE of %zu bytes is not from the worker that was called", body_bytes);
+        status = err_set(VBN_ERR_PROTOCOL, "CHALLENGE of %zu bytes is from a worker other than the one dialled", body_bytes);
     if (status < 0) {
         link_control_refuse(lane, status, LINK_REASON_VERSION);
         return;
@@ -246,7 +246,7 @@ static void on_welcome(link_lane_t *lane, const uint8_t *body, size_t body_bytes
                                  body + LINK_STATE_BYTES);
     if (status >= 0 && (state.mode != mode_of(lane) ||
                         (state.mode == LINK_MODE_RESUMES && !link_arq_ack_valid(peer, state.expected))))
-        status = err_set(VBN_ERR_PROTOCOL, "WELCOME does not fit the connection that goes on");
+        status = err_set(VBN_ERR_PROTOCOL, "WELCOME has a wrong mode or sequence");
     if (status < 0) {
         link_control_refuse(lane, status, LINK_REASON_AUTH);
         return;

@@ -147,7 +147,7 @@ void direct_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header
     proto_op_t *op = op_find(engine, peer, header->op);
     if (op == NULL || op->kind != OP_LARGE || op->state != OP_WAITING || !op->direct.offered ||
         chunk_count(op->stream.length) > CLAIM_CHUNKS_MAX) {
-        proto_blame(engine, peer, "the peer copies a message that was not offered to it or is already pulled");
+        proto_blame(engine, peer, "the peer sent a PULL_AT without an RTS_AT, or for a message that is already pulled");
         return;
     }
     op->state = OP_COPYING;
@@ -293,7 +293,7 @@ static void cannot_read(proto_op_t *op, const tl_direct_t *direct)
     proto_stream_t *s = &op->stream;
     op->direct.failed = true;
     proto_peer_of(s->peer)->no_direct = true;
-    LOG_PEER(s->engine->log, VBN_LOG_WARN, link_peer_uid(s->peer), "large messages of peer %016llx come by packets from now on: %s",
+    LOG_PEER(s->engine->log, VBN_LOG_WARN, link_peer_uid(s->peer), "large messages of peer %016llx fall back to packets from now on: %s",
              (unsigned long long)link_peer_uid(s->peer), err_text());
     if (op->direct.slot != 0)
         (void)claim_close(&direct->ours[op->direct.slot - 1]);
@@ -337,7 +337,7 @@ void direct_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
     proto_op_t *op = op_find(engine, peer, header->op);
     tl_direct_t direct;
     if (op == NULL || op->kind != OP_PULL || op->state != OP_COPYING || op->direct.slot == 0 || op->direct.heard) {
-        proto_blame(engine, peer, "the peer says it helped with a message that needs no help");
+        proto_blame(engine, peer, "the peer sent a HELPED for a message without help");
         return;
     }
     op->direct.heard = true;
