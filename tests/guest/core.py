@@ -117,7 +117,7 @@ class FaultsTest(traffic.TrafficTest):
         server, driver = self.start("rc", 100 * ROUNDS, SETTINGS + " VBN_TL_VERBS_CONNECT=cm")
         server.signal(9)
         self.assertEqual(driver.wait(), 3, driver.output)
-        self.assertRegex(driver.output, "lost: VBN_ERR_PEER_LOST: .*the peer closed it")
+        self.assertRegex(driver.output, "lost: VBN_ERR_PEER_LOST: .*the peer closed its side")
         server.wait()
 
     def test_loss_changes_nothing(self):

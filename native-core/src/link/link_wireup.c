@@ -277,7 +277,7 @@ static vbn_status_t rejected_status(link_reason_t reason, unsigned version)
     case LINK_REASON_LIMIT:
         return err_set(VBN_ERR_LIMIT, "the peer has link.max_peers peers already");
     case LINK_REASON_GONE:
-        return err_set(VBN_ERR_PEER_LOST, "the connection broke and the peer has given it up");
+        return err_set(VBN_ERR_PEER_LOST, "the connection broke and the peer no longer resumes it");
     case LINK_REASON_DUPLICATE:
         break;
     }
@@ -293,7 +293,7 @@ static void on_reject(link_lane_t *lane, const uint8_t *body, size_t body_bytes)
     }
     link_reason_t reason = (link_reason_t)le_get_u16(body);
     if (lane->hs->adds && lane->peer != NULL && link_rails_others(lane->peer, lane)) {
-        link_rails_lose(lane, "the peer refused it");
+        link_rails_lose(lane, "the peer refused the connection");
         return;
     }
     if (reason == LINK_REASON_DUPLICATE && lane->initiator && lane->state == LANE_WAIT_WELCOME) {
