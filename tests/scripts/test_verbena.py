@@ -151,7 +151,7 @@ class StressTest(unittest.TestCase):
         return started, groups
 
     def test_busy_processes_compute_until_the_script_ends_however_it_does(self):
-        for rest, signals in (("sleep 600", (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)),
+        for rest, signals in (("wait", (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)),
                               ("exit 0", (None,))):
             for number in signals:
                 with self.subTest(number), tempfile.TemporaryDirectory() as folder:
@@ -164,7 +164,7 @@ class StressTest(unittest.TestCase):
 
     def test_busy_processes_use_a_processor_each(self):
         with tempfile.TemporaryDirectory() as folder:
-            started, groups = self._busy(folder, "sleep 600")
+            started, groups = self._busy(folder, "wait")
             for group in groups:
                 before = ticks(group)
                 await_true(lambda: ticks(group) > before + 5)

@@ -478,7 +478,7 @@ VBN_API vbn_status_t vbn_fence(vbn_worker_t *worker);
 /* Completes when the peer has received everything sent to it before and all earlier puts and atomics are visible. */
 VBN_API vbn_status_t vbn_flush(vbn_peer_t *peer, vbn_op_t *op);
 /* vbn_flush of all peers of the worker. When peers are lost meanwhile, the flush still waits for the others, and the
- * op's status is that of the first loss. */
+ * op's status is that of the first loss. A peer that has received everything sent to it costs the flush nothing. */
 VBN_API vbn_status_t vbn_flush_all(vbn_worker_t *worker, vbn_op_t *op);
 
 /* ----------------------------------------------------------------------------------------- insight */

@@ -46,6 +46,18 @@ static inline void list_remove(list_link_t *link)
     list_init(link);
 }
 
+/* Puts all links of `from` behind those of `head`; `from` is empty then. */
+static inline void list_append_all(list_link_t *head, list_link_t *from)
+{
+    if (list_empty(from))
+        return;
+    from->next->prev = head->prev;
+    head->prev->next = from->next;
+    from->prev->next = head;
+    head->prev = from->prev;
+    list_init(from);
+}
+
 /* Takes the first link off, NULL when empty. */
 static inline list_link_t *list_pop(list_link_t *head)
 {

@@ -42,7 +42,8 @@ typedef struct link_upcalls {
     /* Before the user's error callback: fail everything the upper layer has with this peer. */
     void (*peer_down)(void *arg, vbn_peer_t *peer, vbn_status_t status);
     /* Optional: false while the upper layer still has something to deliver to a peer that closes with VBN_CLOSE_FLUSH
-     * (an announced message that is not pulled yet). link_send works meanwhile. NULL = never. */
+     * (an announced message that is not pulled yet); link_quiet says when that may have changed. link_send works meanwhile.
+     * NULL = never. */
     bool (*quiet)(void *arg, vbn_peer_t *peer);
     /* Optional: progress of the transport shm with rx built in, see link_fast.h. */
     unsigned (*progress_shm)(tl_iface_t *iface);
@@ -67,7 +68,8 @@ unsigned link_engine_progress(link_engine_t *engine); /* transports, timers, pen
 vbn_status_t link_engine_arm(link_engine_t *engine);
 int link_engine_fd(const link_engine_t *engine);
 void link_engine_wake(link_engine_t *engine); /* any thread */
-wheel_t *link_engine_wheel(link_engine_t *engine);
+/* The timer runs from link_engine_progress(), that long from now by the clock. */
+void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns);
 uint64_t link_engine_uid(const link_engine_t *engine);
 vbn_status_t link_engine_address(link_engine_t *engine, void *blob, size_t *length_p);
 
@@ -97,6 +99,8 @@ typedef struct link_packet {
 vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *packet);
 /* Calls done when all that was sent before is acknowledged by the peer's link layer. */
 vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg);
+/* True when link_flush would have nothing to wait for. Then the next packet passes link_send, also a short one. */
+bool link_flush_idle(vbn_peer_t *peer);
 
 /* The first fields of every peer, for what must not cost a call: queries of the layer above, and link_fast.h. The first
  * cache line is what a short message needs. */
@@ -131,6 +135,8 @@ static inline const tl_caps_t *link_caps(const vbn_peer_t *peer)
     return ((const link_peer_head_t *)peer)->caps;
 }
 
+/* The upper layer may have become quiet towards the peer. */
+void link_quiet(vbn_peer_t *peer);
 bool link_ready(const vbn_peer_t *peer);
 /* One-sided operations will follow: a lane over a transport that does them pays from now on. */
 void link_promote(vbn_peer_t *peer);

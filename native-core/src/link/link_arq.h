@@ -56,6 +56,7 @@ typedef struct link_arq {
     uint64_t alive_ns;   /* last sign of life that its program had no part in */
     uint64_t awake_ns;   /* since then it has been heard again and again */
     link_lane_t *heard_over; /* NULL: that lane is gone */
+    link_lane_t *close_over; /* CLOSE came over it, while the transport used memory of this peer's packets; else NULL */
     uint64_t session;         /* the first WELCOME's epoch: tells this connection from earlier and later ones */
     uint64_t resume_until_ns; /* 0: not resuming */
     uint64_t redial_ns;
@@ -129,6 +130,8 @@ bool link_life_missed(const link_arq_t *arq, uint32_t sent_us);
 
 void link_datagram_rx(link_lane_t *lane, const void *header, uint32_t header_bytes, const void *payload,
                       uint32_t payload_bytes);
+/* The transport has let go of a packet: CLOSE may have waited for it. The peer may have ended afterwards. */
+void link_datagram_let_go(vbn_peer_t *peer);
 /* Writes what the peer must know of held packets; returns the bytes. */
 uint32_t link_datagram_sack(const vbn_peer_t *peer, uint8_t *bytes);
 void link_datagram_drop_held(link_arq_t *arq);

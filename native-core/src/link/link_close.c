@@ -2,8 +2,16 @@
  * link_close.c - dropping references and closing connections.
  *
  * FLUSH: the peer moves to engine->closing; once the upper layer is quiet, the queue is empty and all is acknowledged, it
- * gets CLOSE and the transport delivers that in the background. link.close_timeout bounds all of it. */
+ * gets CLOSE and the transport delivers that in the background. link.close_timeout bounds all of it.
+ *
+ *   engine->closing --looked at--> ended, or engine->closing_seen --something has happened--> engine->closing
+ *
+ * A round looks at each closing peer once, and a new one begins only when something has happened (an event of a transport, a
+ * timer, link_quiet), so that an idle worker looks at none. Of those for which nothing can be done it looks at LOOKS in
+ * one call: with many closing peers events come one by one, and a whole round for each would be quadratic. */
 #include "link/link_private.h"
+
+#define LOOKS 32u
 
 static void say_close(vbn_peer_t *peer)
 {
@@ -28,40 +36,72 @@ static bool never_sent(const vbn_peer_t *peer)
     return peer->lane->hs != NULL && list_empty(&peer->queue);
 }
 
-unsigned link_close_progress(link_engine_t *engine)
+/* All is delivered: says so. false: there is no room, or CLOSE waits for its ack; then the peer stays. */
+static bool take_leave(vbn_peer_t *peer)
 {
-    unsigned events = 0;
-    engine->close_started = false;
-    for (list_link_t *link = engine->closing.next, *next; link != &engine->closing; link = next) {
-        vbn_peer_t *peer = container_of(link, vbn_peer_t, work);
-        next = link->next;
-        if (peer->lane == NULL) /* resuming */
-            continue;
-        if (!delivered(peer)) {
-            if (list_empty(&peer->queue) && peer->tx_acked != peer->tx_next && !peer->close_asked) {
-                peer->close_asked = true;
-                peer->ask_ack = true;
-                link_drain(peer);
-                next = engine->closing.next; /* callbacks may have changed the list; each peer is asked once */
-            }
-            continue;
-        }
-        if (!never_sent(peer)) {
-            if (!link_may_send(peer))
-                continue;
-            if (peer->arq != NULL && !peer->arq->close_sent) {
-                link_arq_say_close(peer); /* goes on when that is acknowledged */
-                continue;
-            }
-            if (peer->arq == NULL)
-                say_close(peer);
-            link_rails_free(peer, VBN_CLOSE_FLUSH);
-        }
-        link_peer_end(peer, VBN_ERR_CLOSED, "closed by this side", false);
-        events++;
-        next = engine->closing.next;
+    if (never_sent(peer))
+        return true;
+    if (!link_may_send(peer))
+        return false;
+    if (peer->arq != NULL && !peer->arq->close_sent) {
+        link_arq_say_close(peer); /* goes on when that is acknowledged */
+        return false;
     }
+    if (peer->arq == NULL)
+        say_close(peer);
+    if (!link_still_copied(peer)) /* else link_peer_end waits */
+        link_rails_free(peer, VBN_CLOSE_FLUSH);
+    return true;
+}
+
+/* The last acks are asked for, once. */
+static void ask_last(vbn_peer_t *peer)
+{
+    if (!list_empty(&peer->queue) || peer->tx_acked == peer->tx_next || peer->close_asked)
+        return;
+    peer->close_asked = true;
+    peer->ask_ack = true;
+    link_drain(peer);
+}
+
+/* true: the peer has ended. */
+static bool look(vbn_peer_t *peer)
+{
+    if (peer->lane == NULL) /* resuming */
+        return false;
+    if (!delivered(peer)) {
+        ask_last(peer);
+        return false;
+    }
+    if (!take_leave(peer))
+        return false;
+    link_peer_end(peer, VBN_ERR_CLOSED, "closed by this side", false);
+    return true;
+}
+
+/* Callbacks may take any peer out of either list, and add others. */
+unsigned link_close_progress(link_engine_t *engine, bool happened)
+{
+    unsigned events = 0, idle = 0;
+    if (happened)
+        list_append_all(&engine->closing, &engine->closing_seen);
+    for (list_link_t *link; idle < LOOKS && (link = list_pop(&engine->closing)) != NULL;) {
+        list_append(&engine->closing_seen, link);
+        if (look(container_of(link, vbn_peer_t, work)))
+            events++;
+        else
+            idle++;
+    }
+    engine->closes = !list_empty(&engine->closing) || !list_empty(&engine->closing_seen);
     return events;
+}
+
+void link_quiet(vbn_peer_t *peer)
+{
+    if (peer->state != PEER_CLOSING)
+        return;
+    list_remove(&peer->work);
+    list_append(&peer->engine->closing, &peer->work);
 }
 
 static void close_gently(vbn_peer_t *peer)
@@ -73,10 +113,10 @@ static void close_gently(vbn_peer_t *peer)
     }
     list_remove(&peer->work);
     list_append(&engine->closing, &peer->work);
+    engine->closes = true;
     peer->state = PEER_CLOSING;
     peer->clear = NULL;
     peer->close_asked = false;
-    engine->close_started = true;
 }
 
 void link_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode)

@@ -156,24 +156,42 @@ static bool in_use(const vbn_peer_t *peer)
     return false;
 }
 
-/* CLOSE is the peer's last packet, sent when all before it was acknowledged. */
-static void rx_close(link_lane_t *lane, const link_header_t *header)
+static bool alive(const vbn_peer_t *peer)
+{
+    return peer->state != PEER_LOST && peer->state != PEER_ENDING;
+}
+
+static void take_close(link_lane_t *lane)
 {
     vbn_peer_t *peer = lane->peer;
-    if (header->sequence != peer->rx_next || in_use(peer))
-        return; /* comes again */
     peer->rx_next++;
     link_send_ack(peer, 0);
     linger(lane);
     link_peer_end(peer, VBN_ERR_PEER_LOST, "the peer closed the connection", false);
 }
 
-/* -------------------------------------------------------------------------------------------- receiving */
-
-static bool alive(const vbn_peer_t *peer)
+/* CLOSE is the peer's last packet, sent when all before it was acknowledged. Over a connection it does not come again. */
+static void rx_close(link_lane_t *lane, const link_header_t *header)
 {
-    return peer->state != PEER_LOST && peer->state != PEER_ENDING;
+    vbn_peer_t *peer = lane->peer;
+    if (header->sequence != peer->rx_next)
+        return;
+    if (in_use(peer))
+        peer->arq->close_over = lane;
+    else
+        take_close(lane);
 }
+
+void link_datagram_let_go(vbn_peer_t *peer)
+{
+    link_lane_t *lane = peer->arq != NULL ? peer->arq->close_over : NULL;
+    if (lane == NULL || !alive(peer) || in_use(peer))
+        return;
+    peer->arq->close_over = NULL;
+    take_close(lane);
+}
+
+/* -------------------------------------------------------------------------------------------- receiving */
 
 /* Operations may have ended with a packet, so what is still being written to their memory over other lanes asks again. */
 static void places_may_have_changed(vbn_peer_t *peer)

@@ -181,6 +181,7 @@ static void init_lists(link_engine_t *engine)
 {
     list_init(&engine->lanes);
     list_init(&engine->closing);
+    list_init(&engine->closing_seen);
     list_init(&engine->ending);
     list_init(&engine->dead);
     list_init(&engine->kept);
@@ -247,6 +248,7 @@ void link_engine_close(link_engine_t *engine)
     if (engine == NULL || os_fork_generation() != engine->fork_generation)
         return;
     engine->depth++;
+    engine->shut = true;
     while (cursor = 0, (peer = map_next(&engine->peers, &cursor, NULL)) != NULL) {
         peer->refs = 0;
         peer->error_func = NULL;
@@ -276,6 +278,7 @@ vbn_status_t link_fork_check(const link_engine_t *engine)
     return err_set(VBN_ERR_FORKED, "the worker belongs to the parent process; open a context of its own after fork()");
 }
 
+/* The wheel may not have been advanced for long. */
 void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns)
 {
     uint64_t now_ms = link_now_ns(engine) / NS_PER_MS;
@@ -301,14 +304,17 @@ static unsigned run_timers(link_engine_t *engine, bool idle)
 static unsigned run_ending(link_engine_t *engine)
 {
     unsigned events = 0;
-    for (list_link_t *link; (link = list_pop(&engine->ending)) != NULL; events++) {
+    list_link_t due; /* those that have to wait go back to engine->ending */
+    list_init(&due);
+    list_append_all(&due, &engine->ending);
+    for (list_link_t *link; (link = list_pop(&due)) != NULL; events++) {
         vbn_peer_t *peer = container_of(link, vbn_peer_t, work);
         link_peer_end(peer, peer->lost_status, NULL, false);
     }
     return events;
 }
 
-/* Order: transports (in tl.enable order), ends that were asked for, closings, timers, memory. */
+/* Order: transports (in tl.enable order), ends that were asked for, timers, closings, memory. */
 unsigned link_engine_progress(link_engine_t *engine)
 {
     if (os_fork_generation_now() != engine->fork_generation)
@@ -324,10 +330,10 @@ unsigned link_engine_progress(link_engine_t *engine)
         events += engine->transports[i].progress(engine->transports[i].iface);
     if (!list_empty(&engine->ending))
         events += run_ending(engine);
-    if (!list_empty(&engine->closing))
-        events += link_close_progress(engine);
     if (engine->wheel.count > 0)
         events += run_timers(engine, events == 0);
+    if (engine->closes)
+        events += link_close_progress(engine, events > 0);
     engine->depth--;
     if (engine->depth == 0 && (!list_empty(&engine->dead) || !list_empty(&engine->dead_lanes)))
         link_peer_reap(engine);
@@ -361,7 +367,7 @@ vbn_status_t link_engine_arm(link_engine_t *engine)
         engine->wakes_read += (uint32_t)count; /* each wake-up adds one to both, if not at the same time */
         return VBN_BUSY;
     }
-    if (!list_empty(&engine->ending) || engine->close_started)
+    if (!list_empty(&engine->ending) || !list_empty(&engine->closing))
         return VBN_BUSY;
     int next_ms = wheel_next_ms(&engine->wheel);
     if (next_ms >= 0) {
@@ -398,11 +404,6 @@ void link_engine_wake(link_engine_t *engine)
 }
 
 /* ---------------------------------------------------------------------------------------------- queries */
-
-wheel_t *link_engine_wheel(link_engine_t *engine)
-{
-    return &engine->wheel;
-}
 
 uint64_t link_engine_uid(const link_engine_t *engine)
 {

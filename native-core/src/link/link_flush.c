@@ -2,6 +2,19 @@
  * link_flush.c - waiting until the peer's link layer has received everything sent so far. */
 #include "link/link_private.h"
 
+static bool acknowledged(const vbn_peer_t *peer)
+{
+    return peer->queued == 0 && peer->tx_acked == peer->tx_next;
+}
+
+bool link_flush_idle(vbn_peer_t *peer)
+{
+    if (!acknowledged(peer))
+        return false;
+    peer->clear = NULL;
+    return true;
+}
+
 vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
 {
     if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
@@ -9,7 +22,7 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
                        link_lost_text(peer, "the peer is closed"));
     if (os_fork_generation_now() != peer->engine->fork_generation)
         return link_fork_check(peer->engine);
-    if (peer->queued == 0 && peer->tx_acked == peer->tx_next)
+    if (acknowledged(peer))
         return VBN_OK;
     link_node_t *node = mpool_get(&peer->engine->nodes);
     if (node == NULL)

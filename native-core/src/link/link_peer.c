@@ -209,6 +209,27 @@ static void loss_text(const vbn_peer_t *peer, const char *text, char *words, siz
                    (unsigned long long)peer->uid, why, peer->tx_acked, peer->tx_next, plural(peer->tx_next));
 }
 
+bool link_still_copied(const vbn_peer_t *peer)
+{
+    for (const link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)
+        if (lane->ep != NULL && link_lane_ops(lane)->settled != NULL && !link_lane_ops(lane)->settled(lane->ep))
+            return true;
+    return false;
+}
+
+/* Nobody finds it any more; it ends in the next progress. */
+static void to_ending(vbn_peer_t *peer)
+{
+    if (map_get(&peer->engine->peers, peer->uid) == peer)
+        map_remove(&peer->engine->peers, peer->uid);
+    link_closing_stop(peer);
+    peer->state = PEER_ENDING;
+    peer->clear = NULL;
+    link_peer_listen(peer);
+    list_remove(&peer->work);
+    list_append(&peer->engine->ending, &peer->work);
+}
+
 void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted)
 {
     link_engine_t *engine = peer->engine;
@@ -231,6 +252,10 @@ void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool
     if (counted) {
         counter_add(engine->params.counters, COUNTER_PEERS_LOST, 1);
         LOG_PEER_LOST(engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx lost: %s", (unsigned long long)peer->uid, text);
+    }
+    if (!engine->shut && link_still_copied(peer)) {
+        to_ending(peer);
+        return;
     }
     list_link_t parked;
     /* A connection still carries the word of the end. */
@@ -263,14 +288,7 @@ void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text
     peer->lost_status = (int8_t)status;
     if (link_lost_text(peer, NULL) == NULL)
         link_set_lost_text(peer, text);
-    if (map_get(&peer->engine->peers, peer->uid) == peer)
-        map_remove(&peer->engine->peers, peer->uid);
-    link_closing_stop(peer);
-    peer->state = PEER_ENDING;
-    peer->clear = NULL;
-    link_peer_listen(peer);
-    list_remove(&peer->work);
-    list_append(&peer->engine->ending, &peer->work);
+    to_ending(peer);
 }
 
 void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text)

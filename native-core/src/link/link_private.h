@@ -195,8 +195,9 @@ struct link_engine {
     unsigned rails; /* lanes that a peer with bulk data gets: link.rails, or more because of several devices */
     map_t peers;
     list_link_t lanes;
-    list_link_t closing; /* VBN_CLOSE_FLUSH: waiting for acks */
-    list_link_t ending;  /* to be ended in the next progress */
+    list_link_t closing; /* VBN_CLOSE_FLUSH: waiting for acks; to be looked at in this round (link_close.c) */
+    list_link_t closing_seen; /* looked at, nothing can be done before something happens */
+    list_link_t ending;  /* to be ended in the next progress, or as soon as its process copies nothing any more */
     list_link_t dead;    /* to be freed after this progress */
     list_link_t kept;    /* LOST but referenced */
     list_link_t dead_lanes;
@@ -214,7 +215,8 @@ struct link_engine {
     unsigned depth; /* > 0: upcalls run, nothing may be freed */
     unsigned costly_count;
     bool has_costly; /* a transport has TL_CAP_COSTLY */
-    bool close_started; /* a closing peer has not been looked at yet: do not sleep */
+    bool closes; /* closing or closing_seen may hold something */
+    bool shut; /* link_engine_close: peers end at once */
     unsigned clock_skip, clock_every; /* turns since the last look at the clock; idle ones until the next */
     uint64_t looked_ns;
     link_wait_t wait;
@@ -232,8 +234,6 @@ static inline uint64_t link_now_ns(const link_engine_t *engine)
 {
     return os_clock_ns(engine->params.clock);
 }
-/* Delay from the clock's now, also when the wheel has not been advanced for long. */
-void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns);
 vbn_status_t link_fork_check(const link_engine_t *engine);
 
 /* ------------------------------------------------------------------------------------- link_group.c */
@@ -260,6 +260,9 @@ void link_set_lost_text(vbn_peer_t *peer, const char *text); /* copied; NULL: no
 /* Ends a peer: everything pending completes with status, upper layer and user are told, the lane goes. Only within
  * progress. counted: a loss, not an orderly end. */
 void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted);
+/* Asked of a peer that ends now: its process writes into memory of operations here. Then link_peer_end only makes it
+ * ENDING, and it ends in the progress that finds this over (after a second at most). */
+bool link_still_copied(const vbn_peer_t *peer);
 /* Why it uses the transport that it uses. */
 void link_peer_why(const vbn_peer_t *peer, char *text, size_t capacity);
 vbn_status_t link_closing_start(vbn_peer_t *peer);
@@ -413,6 +416,6 @@ void link_flush_complete(vbn_peer_t *peer);
 /* The peer's next packet is looked at in full: its state, or who knows the peer, has changed. */
 void link_peer_listen(vbn_peer_t *peer);
 void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine);
-unsigned link_close_progress(link_engine_t *engine);
+unsigned link_close_progress(link_engine_t *engine, bool happened); /* happened: a new round over the closing peers */
 
 #endif

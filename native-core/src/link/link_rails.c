@@ -145,6 +145,8 @@ void link_rails_unlink(link_lane_t *lane)
     (void)link_datagram_placed(lane);
     if (peer->arq != NULL && peer->arq->heard_over == lane)
         peer->arq->heard_over = NULL;
+    if (peer->arq != NULL && peer->arq->close_over == lane)
+        peer->arq->close_over = NULL;
     head_changed(peer);
 }
 

@@ -168,7 +168,9 @@ static void on_tx_done(tl_ep_t *ep, void *cookie, vbn_status_t status)
     void *arg = node->arg;
     (void)ep;
     if (node->peer->arq != NULL) {
+        vbn_peer_t *peer = node->peer;
         link_arq_tx_done(node);
+        link_datagram_let_go(peer);
         return;
     }
     list_remove(&node->link);

@@ -29,7 +29,7 @@ static inline vbn_status_t send_whole(proto_engine_t *engine, vbn_peer_t *peer, 
 {
     packet->done = small_done;
     packet->arg = op_of(user_op);
-    vbn_status_t status = link_send(peer, packet);
+    vbn_status_t status = proto_link_send(peer, packet);
     if (__builtin_expect(status == VBN_OK, 1))
         return op_set_done(user_op, VBN_OK, packet->payload_bytes);
     return status < 0 ? status : wait_for_link(engine, packet, user_op);
@@ -57,7 +57,7 @@ static vbn_status_t send_gathered(proto_engine_t *engine, vbn_peer_t *peer, link
     packet->iov_count = 1;
     packet->done = gathered_done;
     packet->arg = gathered;
-    vbn_status_t status = link_send(peer, packet);
+    vbn_status_t status = proto_link_send(peer, packet);
     if (status != VBN_INPROGRESS)
         mpool_put(&engine->gathered, gathered);
     return status < 0 ? status : op_set_done(user_op, VBN_OK, packet->payload_bytes);
@@ -70,7 +70,7 @@ vbn_status_t am_send_packet(vbn_peer_t *peer, const proto_header_t *header, cons
     link_packet_t packet = {.frame = frame, .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES), .iov = iov,
                             .iov_count = (uint32_t)count, .payload_bytes = (uint32_t)header->length, .done = done,
                             .arg = arg};
-    return link_send(peer, &packet);
+    return proto_link_send(peer, &packet);
 }
 
 vbn_status_t am_send_whole(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header,

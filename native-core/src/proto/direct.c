@@ -15,8 +15,8 @@
  * after all: the receiver closes the claim, waits for HELPED if a chunk was taken, and sends PULL. The first message out of
  * a memory does not wait for its mapping: it is read from the process, or comes by packets.
  *
- * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper has a chunk (transports keep
- * that up when the connection ends: tl_ops_t.direct). D2 the receiver completes only after link_present: a process that has
+ * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper, or who puts (put.c), has a chunk
+ * (transports keep that up when the connection ends: tl_ops_t.direct). D2 the receiver completes only after link_present: a process that has
  * the number of a dead peer may have been read. */
 #include "proto/proto_private.h"
 #include "tl/claim.h"
@@ -174,30 +174,36 @@ static bool choose_source(proto_op_t *op, const proto_place_t *place, const tl_d
         if (op->direct.import != NULL)
             s->key_offset = (uint64_t)(uintptr_t)mem_import_address(op->direct.import) + place->offset;
         else
-            keep_want(&s->engine->keep, link_engine_wheel(s->engine->link), s->peer, direct->source, &info);
+            keep_want(&s->engine->keep, s->engine->link, s->peer, direct->source, &info);
     }
     return s->key != 0 || s->key_offset != 0;
+}
+
+bool direct_claim(proto_op_t *op, const tl_direct_t *direct, uint64_t *claim_p)
+{
+    proto_peer_t *p = proto_peer_of(op->stream.peer);
+    unsigned slot = 0;
+    while (slot < TL_CLAIMS && (*direct->used & 1u << slot) != 0)
+        slot++;
+    if (slot == TL_CLAIMS)
+        return false;
+    *direct->used |= 1u << slot;
+    p->claim_tag = (p->claim_tag + 1) & CLAIM_TAG_MASK;
+    op->direct.slot = (uint8_t)(slot + 1);
+    op->direct.tag = p->claim_tag;
+    claim_open(&direct->ours[slot], p->claim_tag);
+    *claim_p = slot | (uint64_t)p->claim_tag << PROTO_CLAIM_TAG;
+    return true;
 }
 
 /* Without a free claim, or where help does not pay, the receiver copies alone. */
 static void ask_for_help(proto_op_t *op, const tl_direct_t *direct)
 {
     proto_stream_t *s = &op->stream;
-    proto_peer_t *p = proto_peer_of(s->peer);
-    unsigned slot = 0;
-    if (s->length < cost_limits(s->engine, s->peer)->help_from)
+    proto_header_t header = {.type = PROTO_PULL_AT, .op = s->target, .target = op->handle};
+    if (s->length < cost_limits(s->engine, s->peer)->help_from || !direct->copies ||
+        chunk_count(s->length) > CLAIM_CHUNKS_MAX || !direct_claim(op, direct, &header.claim))
         return;
-    while (slot < TL_CLAIMS && (*direct->used & 1u << slot) != 0)
-        slot++;
-    if (!direct->copies || slot == TL_CLAIMS || chunk_count(s->length) > CLAIM_CHUNKS_MAX)
-        return;
-    *direct->used |= 1u << slot;
-    p->claim_tag = (p->claim_tag + 1) & CLAIM_TAG_MASK;
-    op->direct.slot = (uint8_t)(slot + 1);
-    op->direct.tag = p->claim_tag;
-    claim_open(&direct->ours[slot], p->claim_tag);
-    proto_header_t header = {.type = PROTO_PULL_AT, .op = s->target, .target = op->handle,
-                             .claim = slot | (uint64_t)p->claim_tag << PROTO_CLAIM_TAG};
     header.place.address = (uint64_t)(uintptr_t)cursor_contiguous(&s->cursor, s->length);
     (void)proto_send_header(s->peer, &header); /* a failure means that the peer is lost */
 }

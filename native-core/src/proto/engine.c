@@ -15,6 +15,8 @@ void proto_peer_init(const vbn_peer_t *peer, proto_peer_t *p)
     list_init(&p->remotes);
     list_init(&p->keys);
     list_init(&p->fenced);
+    list_init(&p->crowd);
+    list_init(&p->unflushed);
     list_init(&p->tagged);
     p->peer = (vbn_peer_t *)peer; /* callers may only look at it; the peer itself never is constant */
     list_append(&proto_engine_of(peer)->peers, &p->link);
@@ -53,7 +55,7 @@ vbn_status_t proto_send_header(vbn_peer_t *peer, const proto_header_t *header)
     link_packet_t packet = {.frame = frame, .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES),
                             .patient = header->type == PROTO_GET || header->type == PROTO_GET_BLOCKS ||
                                        header->type == PROTO_ATOMIC};
-    return link_send(peer, &packet);
+    return proto_link_send(peer, &packet);
 }
 
 void proto_send_status(vbn_peer_t *peer, uint64_t op, vbn_status_t status, bool last, uint64_t length)
@@ -86,6 +88,10 @@ static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
         return;
     }
     bool valid = header->last == 1;
+    if (op->kind == OP_GET && status == VBN_ERR_LIMIT && valid && op->code != 0 && s->moved == 0) {
+        rma_get_refused(op);
+        return;
+    }
     if (op->kind == OP_ATOMIC && op->state == OP_RUNNING && valid) {
         amo_answer(op, status, header->length);
         return;
@@ -300,6 +306,7 @@ static void engine_peer_down(void *arg, vbn_peer_t *peer, vbn_status_t status)
     p->down = true;
     p->deaf = true;
     list_remove(&p->link);
+    list_remove(&p->unflushed);
     rma_sink_end(p);
     while ((link = list_pop(&p->remotes)) != NULL)
         container_of(link, vbn_am_remote_t, link)->peer = NULL;
@@ -351,6 +358,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     mpool_init(&engine->flush_parts, sizeof(flush_part_t), 16, 0);
     tag_open(engine);
     list_init(&engine->peers);
+    list_init(&engine->unflushed);
     list_init(&engine->active);
     list_init(&engine->requests);
     list_init(&engine->copying);

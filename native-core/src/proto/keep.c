@@ -24,7 +24,7 @@ static void tick(wheel_timer_t *timer)
         entry->used = false;
     }
     if (keep->ticking)
-        wheel_add(keep->wheel, timer, KEEP_MS);
+        link_timer_add(keep->link, timer, KEEP_NS);
 }
 
 void keep_open(keep_t *keep, mem_registry_t *memory)
@@ -64,16 +64,16 @@ static keep_entry_t *room_for(keep_t *keep, uint64_t source, const mem_key_info_
     return room;
 }
 
-void keep_want(keep_t *keep, wheel_t *wheel, vbn_peer_t *peer, uint64_t source, const mem_key_info_t *info)
+void keep_want(keep_t *keep, link_engine_t *link, vbn_peer_t *peer, uint64_t source, const mem_key_info_t *info)
 {
     keep_entry_t *entry = room_for(keep, source, info);
     if (entry == NULL)
         return;
     *entry = (keep_entry_t){.info = *info, .source = source, .pending = true, .used = true};
     if (!keep->ticking) {
-        keep->wheel = wheel;
+        keep->link = link;
         keep->ticking = true;
-        wheel_add(wheel, &keep->timer, KEEP_MS);
+        link_timer_add(link, &keep->timer, KEEP_NS);
     }
     if (link_import(peer, info, answer, entry) < 0)
         entry->pending = false; /* refused: not tried again before it is forgotten */

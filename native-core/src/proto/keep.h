@@ -8,7 +8,7 @@
 #include "link/link.h"
 
 #define KEEP_MAX 16u
-#define KEEP_MS 1000u /* a mapping that was not used for one to two of these is let go */
+#define KEEP_NS UINT64_C(1000000000) /* a mapping that was not used for one to two of these is let go */
 
 typedef struct keep_entry {
     mem_key_info_t info;  /* owner_id 0 = free */
@@ -22,7 +22,7 @@ typedef struct keep_entry {
 typedef struct keep {
     keep_entry_t entries[KEEP_MAX];
     wheel_timer_t timer;
-    wheel_t *wheel;
+    link_engine_t *link;
     mem_registry_t *memory;
     bool ticking;
 } keep_t;
@@ -31,7 +31,7 @@ void keep_open(keep_t *keep, mem_registry_t *memory);
 /* The mapping of the memory that info of a peer names (source: tl_direct_t), with a reference for the caller; NULL when there is none now. */
 mem_import_t *keep_find(keep_t *keep, uint64_t source, const mem_key_info_t *info);
 /* Starts to map it for later, unless that is under way, has just failed, or too many are kept. */
-void keep_want(keep_t *keep, wheel_t *wheel, vbn_peer_t *peer, uint64_t source, const mem_key_info_t *info);
+void keep_want(keep_t *keep, link_engine_t *link, vbn_peer_t *peer, uint64_t source, const mem_key_info_t *info);
 /* After the link engine has been closed. */
 void keep_close(keep_t *keep);
 

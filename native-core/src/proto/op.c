@@ -76,7 +76,11 @@ void op_detach(proto_op_t *op)
         native_free(op);
     if (op->kind == OP_LARGE && op->stream.peer != NULL)
         proto_peer_of(op->stream.peer)->announced--;
+    if (op->stream.peer != NULL && (op->kind == OP_LARGE || op->kind == OP_PUT || op->kind == OP_ATOMIC))
+        link_quiet(op->stream.peer);
     fence_leave(op);
+    if (op->kind == OP_GET && op->code != 0)
+        rma_get_leave(op);
 }
 
 void op_complete(proto_op_t *op, vbn_status_t status, uint64_t length)

@@ -15,8 +15,10 @@
  * refers to its buffers any more. P2 every handle from the wire is looked up and must belong to the sending peer. P3
  * segments of a transfer arrive in order, so the only valid offset is "as much as has arrived". P4 memory touched on a
  * peer's behalf is entered (mem_reach) while it is touched, and leased while a segment of a get waits to be sent, so that
- * mem_free by another thread cannot pull it away: a stream whose memory is freed ends with VBN_ERR_STALE at its next segment. P5 every operation that stays pending starts
- * from op_prepare: nothing of the one that the vbn_op_t was used for before is left. */
+ * mem_free by another thread cannot pull it away: a stream whose memory is freed ends with VBN_ERR_STALE at its next
+ * segment. P5 every operation that stays pending starts from op_prepare: nothing of the one that the vbn_op_t was used for
+ * before is left. P6 a peer that is not in engine->unflushed has answered all puts and atomics and acknowledged all packets:
+ * a flush of all need not look at it. */
 #ifndef VBN_PROTO_PROTO_H
 #define VBN_PROTO_PROTO_H
 

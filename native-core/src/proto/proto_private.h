@@ -118,7 +118,7 @@ typedef struct proto_direct {
     };
     uint32_t tag;    /* of the claim */
     uint32_t chunks; /* OP_PULL: next one when copying alone; OP_LARGE: written for the receiver */
-    uint8_t slot;    /* 1 + index of the claim, 0 = copying alone */
+    uint8_t slot;    /* 1 + index of the claim, 0 = copying alone; a put always has one */
     uint8_t turn;    /* chunks copied, see direct_again */
     bool offered;    /* OP_LARGE */
     bool heard;      /* OP_PULL: HELPED came */
@@ -135,7 +135,7 @@ typedef struct __attribute__((may_alias)) proto_op {
     int32_t result;    /* when FINISHED */
     uint8_t kind;
     uint8_t state;
-    uint8_t code; /* OP_ATOMIC: code of the packet; OP_PUT with a signal: vbn_atomic_kind_t */
+    uint8_t code; /* OP_ATOMIC: code of the packet; OP_PUT with a signal: vbn_atomic_kind_t; OP_GET: counted in peer->gets */
     bool unsent;  /* counted in peer->unsent */
     uint64_t result_length;
     proto_stream_t stream;
@@ -185,11 +185,14 @@ typedef struct proto_peer {
     list_link_t keys;    /* vbn_key.link */
     list_link_t tagged;  /* vbn_tag_message.link */
     list_link_t fenced;  /* proto_stream_t.active of ops that wait for the ones before a fence */
+    list_link_t crowd;   /* the same of gets that wait for others to end: the owner answers so many at a time */
+    list_link_t unflushed; /* in engine->unflushed (P6) */
     vbn_mem_t *sink_mem; /* referenced: of a put segment that the transport is writing, a step at a time, else NULL */
     void *sink_address;
     uint32_t incoming;  /* announced by the peer and not yet pulled or dropped */
     uint32_t announced; /* by us: OP_LARGE not complete */
     uint32_t stream_count;
+    uint32_t gets; /* of ours that the owner is answering, by packets */
     uint32_t claim_tag;    /* of the last transfer that both sides copied */
     bool no_direct;        /* direct.c or fetch.c failed once: packets */
     uint32_t unsent;       /* puts and atomics not wholly handed to the link; all of one epoch */
@@ -199,6 +202,7 @@ typedef struct proto_peer {
     uint32_t tag_taken;    /* of its messages that receives have taken: not given back yet */
     uint32_t tag_extra;    /* of all its credit (open, taken, or in messages that wait): beyond PROTO_TAG_FIRST */
     bool releasing;        /* fence_release runs */
+    bool asking;           /* next_get runs */
     bool initialised;
     bool down;
     bool bad;  /* lied */
@@ -209,6 +213,7 @@ typedef struct proto_peer {
 typedef struct flush_part {
     vbn_op_t op;
     proto_op_t *whole;
+    vbn_peer_t *peer;
 } flush_part_t;
 
 typedef struct proto_get_stream {
@@ -345,6 +350,7 @@ struct proto_engine {
     uint32_t peer_count;   /* in peers */
     bool closing;
     list_link_t peers; /* proto_peer_t.link, all that are not down */
+    list_link_t unflushed; /* proto_peer_t.unflushed: what a flush of all looks at (P6) */
     list_link_t active;
     list_link_t copying; /* proto_stream_t.active of transfers without packets that have something to copy */
     keep_t keep;
@@ -384,6 +390,19 @@ static inline vbn_status_t proto_check_peer(const vbn_peer_t *peer)
                : VBN_OK;
 }
 
+/* Something is going to the peer (P6). */
+static inline void proto_unflushed(const vbn_peer_t *peer)
+{
+    proto_peer_t *p = proto_peer_of(peer);
+    if (UNLIKELY(list_empty(&p->unflushed)))
+        list_append(&proto_engine_of(peer)->unflushed, &p->unflushed);
+}
+/* Every packet but short ones of link_send_short, which works only when one has passed here (link_flush_idle). */
+static inline vbn_status_t proto_link_send(vbn_peer_t *peer, const link_packet_t *packet)
+{
+    proto_unflushed(peer);
+    return link_send(peer, packet);
+}
 /* The peer broke the rules: counts it and fails it once. */
 void proto_blame(proto_engine_t *engine, vbn_peer_t *peer, const char *what);
 /* Sends a header without payload. */
@@ -490,6 +509,8 @@ bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_heade
 /* ---- direct.c */
 /* Adds to an announcement where the data lies, when the receiver could use it. */
 void direct_offer(proto_op_t *op, proto_header_t *header);
+/* Hands out a claim of ours for the op, a pull: as the header says it. False: none is free. */
+bool direct_claim(proto_op_t *op, const tl_direct_t *direct, uint64_t *claim_p);
 /* Starts to copy an announced message from there; false: it has to come by packets. */
 bool direct_begin(proto_op_t *op, const proto_place_t *place);
 void direct_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
@@ -560,6 +581,10 @@ vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, u
 /* Sends, or queues behind the key's import or a fence, an op that op_begin has set up: VBN_INPROGRESS, or the error after
  * which the op is detached. */
 vbn_status_t rma_submit(vbn_key_t *key, proto_op_t *op);
+/* The op, a get, ends: another one may be sent. */
+void rma_get_leave(proto_op_t *op);
+/* The owner answers too many: the get waits until one of them has ended. */
+void rma_get_refused(proto_op_t *op);
 /* Starts an op that waited for its key. */
 void rma_start(vbn_key_t *key, proto_op_t *op);
 /* Sends an op's first packets. */

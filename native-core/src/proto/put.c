@@ -4,16 +4,19 @@
  *
  *   sender                                         receiver
  *   RTS                                    --->
- *                                          <---    PULL_PUT: key and place of the receive buffer
+ *                                          <---    PULL_PUT: key and place of the receive buffer, claim
  *   has the memory mapped:
- *     copies, a chunk per progress call, then
+ *     copies, a chunk of the claim per progress
+ *     call, then
  *   STATUS                                 --->    complete
  *   has not: maps it for later, and answers as if it were PULL
  *
- * The key is one that the user has exported: a receive gives nobody rights that he did not have. The mapping is kept by
+ * Each chunk is taken from the claim (tl/claim.h) before it is written: a receive that ends with its peer closes the claim and
+ * waits for the chunk that is being written (D1 in direct.c), so nothing is written afterwards. The key is one that the user has exported: a receive gives nobody rights that he did not have. The mapping is kept by
  * keep.c. The sender's op is complete when the last byte is copied; STATUS goes behind the copies, so whoever sees it
  * sees them (the ring's release and acquire). */
 #include "proto/proto_private.h"
+#include "tl/claim.h"
 
 #define CHUNK (256u << 10) /* copied before other peers get their turn */
 
@@ -25,15 +28,23 @@ static bool pays(const proto_engine_t *engine, const tl_caps_t *caps, uint64_t l
     return path.map && model_best(&model, length)->way == MODEL_PUT;
 }
 
+static uint64_t chunk_count(uint64_t length)
+{
+    return (length + CHUNK - 1) / CHUNK;
+}
+
 bool put_begin(proto_op_t *op)
 {
     const proto_stream_t *s = &op->stream;
     mem_key_info_t info;
+    tl_direct_t direct;
+    uint64_t claim;
     const void *to = cursor_contiguous(&s->cursor, s->length);
     if (to == NULL || !pays(s->engine, link_caps(s->peer), s->length) ||
-        !mem_find_writable(s->engine->memory, to, (size_t)s->length, &info))
+        !link_direct(s->peer, &direct) || !mem_find_writable(s->engine->memory, to, (size_t)s->length, &info) ||
+        !direct_claim(op, &direct, &claim))
         return false;
-    proto_header_t header = {.type = PROTO_PULL_PUT, .op = s->target, .target = op->handle};
+    proto_header_t header = {.type = PROTO_PULL_PUT, .op = s->target, .target = op->handle, .claim = claim};
     header.place = (proto_place_t){.key = info.key_handle, .offset = info.offset, .owner = info.owner_id,
                                    .memory = info.mem_handle, .memory_bytes = info.mem_bytes};
     op->state = OP_RUNNING;
@@ -60,16 +71,19 @@ void put_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t 
     op->state = OP_RUNNING;
     tl_direct_t direct;
     bool near = link_direct(peer, &direct);
-    mem_import_t *import = near ? keep_find(&engine->keep, direct.source, &info) : NULL;
+    bool countable = chunk_count(op->stream.length) <= CLAIM_CHUNKS_MAX;
+    mem_import_t *import = near && countable ? keep_find(&engine->keep, direct.source, &info) : NULL;
     if (import == NULL) {
         if (near)
-            keep_want(&engine->keep, link_engine_wheel(engine->link), peer, direct.source, &info);
+            keep_want(&engine->keep, engine->link, peer, direct.source, &info);
         stream_pump(&op->stream);
         return;
     }
     op->state = OP_PUTTING;
     op->direct.import = import;
     op->direct.put = true;
+    op->direct.slot = (uint8_t)(1 + (header->claim & PROTO_CLAIM_SLOT));
+    op->direct.tag = (uint32_t)(header->claim >> PROTO_CLAIM_TAG);
     op->stream.key_offset = place->offset;
     list_append(&engine->copying, &op->stream.active);
 }
@@ -79,7 +93,13 @@ void put_run(proto_op_t *op)
     proto_stream_t *s = &op->stream;
     uint64_t left = s->length - s->moved, bytes = left < CHUNK ? left : CHUNK;
     uint8_t *to = (uint8_t *)mem_import_address(op->direct.import) + s->key_offset + s->moved;
+    uint32_t tag = op->direct.tag, total = (uint32_t)chunk_count(s->length);
+    tl_direct_t direct;
+    _Atomic uint64_t *word = link_direct(s->peer, &direct) ? &direct.theirs[op->direct.slot - 1] : NULL;
+    if (word == NULL || claim_back(word, tag, total) == CLAIM_NONE)
+        return; /* the receive has ended with its peer, which ends this op */
     cursor_gather(&s->cursor, to, bytes);
+    (void)claim_release(word, tag, total);
     s->moved += bytes;
     counter_add(s->engine->counters, COUNTER_PUT_MAPPED_BYTES, bytes);
     if (s->moved < s->length) {

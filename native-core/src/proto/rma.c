@@ -52,10 +52,12 @@ static void copy_blocks(const vbn_key_t *key, op_kind_t kind, uint64_t offset, c
                 block * blocks->count);
 }
 
-static vbn_status_t start_get(vbn_peer_t *peer, proto_op_t *op)
+static vbn_status_t send_get(proto_op_t *op)
 {
     const proto_stream_t *s = &op->stream;
     op->state = OP_RUNNING;
+    op->code = 1;
+    proto_peer_of(s->peer)->gets++;
     proto_header_t header = {.type = PROTO_GET, .op = op->handle, .key = s->key, .offset = s->key_offset,
                              .length = s->length};
     if (s->cursor.count == CURSOR_STRIDED && s->cursor.strided->count > 1) {
@@ -63,7 +65,54 @@ static vbn_status_t start_get(vbn_peer_t *peer, proto_op_t *op)
         header.block = s->cursor.strided->block;
         header.stride = s->cursor.strided->remote_stride;
     }
-    return proto_send_header(peer, &header);
+    return proto_send_header(s->peer, &header);
+}
+
+/* As many as the owner's proto.max_incoming, if that is ours; when it is less, it refuses what is too much. */
+static vbn_status_t start_get(proto_op_t *op)
+{
+    proto_peer_t *p = proto_peer_of(op->stream.peer);
+    if (p->gets < op->stream.engine->max_incoming && list_empty(&p->crowd))
+        return send_get(op);
+    list_append(&p->crowd, &op->stream.active);
+    return VBN_OK;
+}
+
+/* One that cannot be sent ends, which comes back here: the outermost call goes on with the next. */
+static void next_get(proto_peer_t *p)
+{
+    vbn_status_t status = VBN_ERR_CLOSED;
+    if (p->asking)
+        return;
+    p->asking = true;
+    while (status < 0 && !p->down && !list_empty(&p->crowd)) {
+        proto_op_t *op = container_of(list_pop(&p->crowd), proto_op_t, stream.active);
+        status = send_get(op);
+        if (status < 0)
+            op_complete(op, status, 0);
+    }
+    p->asking = false;
+}
+
+void rma_get_leave(proto_op_t *op)
+{
+    op->code = 0;
+    if (op->stream.peer == NULL)
+        return;
+    proto_peer_t *p = proto_peer_of(op->stream.peer);
+    p->gets--;
+    next_get(p);
+}
+
+/* When none is left that could end, it asks again at once: the owner needs a moment more for one that has ended here. */
+void rma_get_refused(proto_op_t *op)
+{
+    proto_peer_t *p = proto_peer_of(op->stream.peer);
+    op->state = OP_WAITING;
+    op->code = 0;
+    list_prepend(&p->crowd, &op->stream.active);
+    if (--p->gets == 0)
+        next_get(p);
 }
 
 /* Before the link is ready its packet size is not known for sure: a large put asks first, which waits for it. */
@@ -86,12 +135,11 @@ vbn_status_t rma_start_put(proto_op_t *op)
 
 vbn_status_t rma_send(proto_op_t *op)
 {
-    vbn_peer_t *peer = op->stream.peer;
     vbn_status_t status = handle_new(&op->stream.engine->ops, op, &op->handle);
     if (status != VBN_OK)
         return err_add(status, "too many operations are pending in this worker");
     if (op->kind == OP_GET)
-        return start_get(peer, op);
+        return start_get(op);
     return op->kind == OP_ATOMIC ? amo_send(op) : rma_start_put(op);
 }
 
@@ -126,8 +174,10 @@ vbn_status_t rma_submit(vbn_key_t *key, proto_op_t *op)
 {
     proto_peer_t *p = proto_peer_of(key->peer);
     vbn_status_t status = VBN_OK;
-    if (op->kind != OP_GET)
+    if (op->kind != OP_GET) {
         list_append(&p->order, &op->order);
+        proto_unflushed(key->peer); /* devices carry it out without a packet */
+    }
     if (fence_blocks(p, op)) {
         list_append(&p->fenced, &op->stream.active);
         return VBN_INPROGRESS;
@@ -348,7 +398,7 @@ void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
     void *address;
     vbn_mem_t *mem;
     if (p->stream_count >= engine->max_incoming) {
-        proto_blame(engine, peer, "the peer has more gets running than proto.max_incoming allows");
+        proto_send_status(peer, header->op, VBN_ERR_LIMIT, true, 0); /* asks again when one has ended */
         return;
     }
     bool blocks = header->type == PROTO_GET_BLOCKS;

@@ -211,7 +211,7 @@ static bool send_segment(proto_stream_t *s)
                             .arg = segment};
     s->moved += bytes;
     s->last_sent = s->kind == STREAM_PUT && (s->status != VBN_OK || s->moved == s->length);
-    status = link_send(s->peer, &packet);
+    status = proto_link_send(s->peer, &packet);
     if (status == VBN_INPROGRESS) {
         if (segment->lease.mem != NULL)
             mem_lease_keep(&segment->lease);
@@ -252,6 +252,8 @@ void get_stream_free(proto_get_stream_t *get)
     if (get->stream.peer != NULL)
         proto_peer_of(get->stream.peer)->stream_count--;
     list_remove(&get->link);
+    if (get->stream.peer != NULL)
+        link_quiet(get->stream.peer);
     list_remove(&get->stream.active);
     mpool_put(&engine->get_streams, get);
 }

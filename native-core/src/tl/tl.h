@@ -201,12 +201,15 @@ struct tl_ops {
     void (*probe)(tl_ep_t *ep);
     /* TL_CAP_MAP only: maps the memory of a peer's key; func runs from progress or at once. */
     vbn_status_t (*import)(tl_ep_t *ep, const mem_key_info_t *info, tl_import_func_t func, void *arg);
-    /* Optional, the three together. direct: false when there is nothing past the packets. After disconnect() no helper of
+    /* Optional, direct, copy and present together. direct: false when there is nothing past the packets. After disconnect() no helper of
      * a claim in use writes any more. */
     bool (*direct)(tl_ep_t *ep, tl_direct_t *direct_p);
     /* Moves bytes between `local` here and `remote` in the peer's process, all or a part with an error. Blocks for the
      * copy: callers keep `length` small. */
     vbn_status_t (*copy)(tl_ep_t *ep, bool write, void *local, uint64_t remote, size_t length);
+    /* Optional, with them: nothing more is handed to helpers. False: one writes just now; asked again, it says true after a
+     * second at the latest. disconnect() waits for that, so it is asked before; also of an endpoint that has failed. */
+    bool (*settled)(tl_ep_t *ep);
     /* False when the peer may have ended or let go of us: what was copied before cannot be relied on. */
     bool (*present)(tl_ep_t *ep);
     /* TL_CAP_NATIVE only, of READY endpoints. expose: what the peer needs to reach the memory of this key of ours through

@@ -31,6 +31,8 @@ struct crowd {
     uint64_t packets;
     uint64_t deaf_to; /* uid whose next ACKs are lost, */
     unsigned deaf;    /* so many */
+    unsigned loud;
+    uint64_t quiet_asked;
     map_t peers; /* from << 32 | to, of link_connect */
     member_t members[];
 };
@@ -66,6 +68,16 @@ static void on_rx(void *arg, vbn_peer_t *peer, const void *header, uint32_t head
         right = bytes[i] == (uint8_t)(number + i);
     member->received += right;
     member->wrong += !right;
+}
+
+static bool on_quiet(void *arg, vbn_peer_t *peer)
+{
+    const member_t *member = arg;
+    crowd_t *crowd = member->crowd;
+    if (member != &crowd->members[0])
+        return true;
+    crowd->quiet_asked++;
+    return link_peer_uid(peer) - FIRST_UID >= crowd->loud;
 }
 
 static void on_lost(void *arg, vbn_peer_t *peer, vbn_status_t status, const char *text)
@@ -122,7 +134,7 @@ static bool open_member(crowd_t *crowd, unsigned index)
     link_params_t params = {.settings = &crowd->settings, .log = &crowd->log, .counters = member->counters,
                             .job_key = key, .clock = sim_net_clock(crowd->net), .network = crowd->net,
                             .uid = FIRST_UID + index, .upper_bytes = sizeof(numbers_t),
-                            .upcalls = {.arg = member, .rx = on_rx}};
+                            .upcalls = {.arg = member, .rx = on_rx, .quiet = on_quiet}};
     if (link_engine_open_with(&params, table, crowd->nets, &member->engine) < 0)
         return false;
     link_engine_set_peer_lost(member->engine, on_lost, member);
@@ -143,7 +155,8 @@ crowd_t *crowd_open(const crowd_options_t *options)
     sim_fabric_t fabric = {.datagram = !options->connections, .delay_ns = 20000, .jitter_ns = 5000,
                            .packet_max = options->packet_max != 0 ? options->packet_max : 4096,
                            .loss_ppm = options->loss_ppm, .duplicate_ppm = options->duplicate_ppm,
-                           .late_ppm = options->late_ppm, .later_ppm = options->later_ppm};
+                           .late_ppm = options->late_ppm, .later_ppm = options->later_ppm,
+                           .later_ns = options->later_ms * NS_PER_MS};
     sim_net_set_fabric(crowd->net, 0, &fabric);
     fabric.datagram = false;
     fabric.costly = options->costly;
@@ -242,6 +255,22 @@ int crowd_flush(crowd_t *crowd, unsigned from, unsigned to)
 void crowd_disconnect(crowd_t *crowd, unsigned from, unsigned to, bool flush)
 {
     link_disconnect(map_remove(&crowd->peers, (uint64_t)from << 32 | to), flush ? VBN_CLOSE_FLUSH : VBN_CLOSE_NOW);
+}
+
+void crowd_set_loud(crowd_t *crowd, unsigned below)
+{
+    const link_engine_t *engine = crowd->members[0].engine;
+    size_t cursor = 0;
+    uint64_t uid;
+    crowd->loud = below;
+    for (vbn_peer_t *peer; (peer = map_next(&engine->peers, &cursor, &uid)) != NULL;)
+        if (uid - FIRST_UID >= below)
+            link_quiet(peer);
+}
+
+uint64_t crowd_quiet_asked(crowd_t *crowd)
+{
+    return crowd->quiet_asked;
 }
 
 void crowd_cut(crowd_t *crowd, unsigned a, unsigned b, bool cut)

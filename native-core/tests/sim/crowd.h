@@ -19,6 +19,7 @@ typedef struct crowd_options {
     uint64_t seed;
     bool connections; /* reliable fabric */
     uint32_t loss_ppm, duplicate_ppm, late_ppm, later_ppm;
+    uint64_t later_ms; /* a send that is done later keeps its memory for up to so long */
     uint32_t packet_max;
     uint64_t keepalive_ms, peer_timeout_ms; /* 0: default */
     uint64_t resume_ms;                     /* link.resume_timeout */
@@ -38,6 +39,9 @@ int crowd_send(crowd_t *crowd, unsigned from, unsigned to, uint32_t bytes);
 int crowd_flush(crowd_t *crowd, unsigned from, unsigned to);
 void crowd_disconnect(crowd_t *crowd, unsigned from, unsigned to, bool flush);
 void crowd_cut(crowd_t *crowd, unsigned a, unsigned b, bool cut);
+/* The upper layer of engine 0 still has something for the engines below `below`: a close with flush waits for it. */
+void crowd_set_loud(crowd_t *crowd, unsigned below);
+uint64_t crowd_quiet_asked(crowd_t *crowd); /* how often engine 0's upper layer was asked whether it has */
 /* The next `count` packets that the engine sends as an ACK (only that, without data) are lost. */
 void crowd_lose_acks(crowd_t *crowd, unsigned engine, unsigned count);
 /* from's peer takes its session for another one, as a process does that lies. */

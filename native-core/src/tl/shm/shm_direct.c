@@ -134,18 +134,26 @@ bool shm_present(tl_ep_t *tl_ep)
 
 /* A helper that has taken a chunk writes into our memory: it is waited for, unless it ended. It needs some 20 us; one
  * that is stopped in the middle of its system call is given up after a second. */
-void shm_direct_close(shm_ep_t *ep)
+bool shm_settled(tl_ep_t *tl_ep)
 {
-    uint64_t end = os_now_ns() + CLOSE_WAIT_NS;
+    shm_ep_t *ep = (shm_ep_t *)tl_ep;
+    bool busy = false;
     for (unsigned i = 0; i < TL_CLAIMS; i++) {
         if ((ep->claims_used & 1u << i) == 0)
             continue;
-        _Atomic uint64_t *word = &ep->rx.control->claims[i];
-        (void)claim_close(word);
-        while ((atomic_get_acquire(word) & CLAIM_BUSY) != 0 && os_now_ns() < end) { /* pairs with claim_release */
-            if (hung_up(ep))
-                return;
-            (void)nanosleep(&(struct timespec){.tv_nsec = CLOSE_STEP_NS}, NULL);
-        }
+        (void)claim_close(&ep->rx.control->claims[i]);
+        busy = busy || (atomic_get_acquire(&ep->rx.control->claims[i]) & CLAIM_BUSY) != 0; /* pairs with claim_release */
     }
+    if (!busy || ep->gone || hung_up(ep))
+        return true;
+    uint64_t now = os_now_ns();
+    if (ep->settle_ns == 0)
+        ep->settle_ns = now + CLOSE_WAIT_NS;
+    return now >= ep->settle_ns;
+}
+
+void shm_direct_close(shm_ep_t *ep)
+{
+    while (!shm_settled(&ep->super))
+        (void)nanosleep(&(struct timespec){.tv_nsec = CLOSE_STEP_NS}, NULL);
 }

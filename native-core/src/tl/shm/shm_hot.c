@@ -8,6 +8,7 @@
 
 #define HOT_ALWAYS 4u  /* so many rings are polled whether they are used or not: cheaper than to make them cold */
 #define IDLE_LOOKS 16u /* looks at the sockets (100 us) without a packet, until a ring is cold */
+#define AWAKE_LOOKS 100u /* without a sleep, and a packet for each, until a ring's producer fences no more: 10 ms */
 #define ROUND 32u      /* cold rings looked at each 100 us */
 
 static void put(shm_iface_t *iface, uint32_t at, shm_ep_t *ep)
@@ -82,7 +83,7 @@ void shm_ring_heat(shm_ep_t *ep)
         return;
     ep->idle_looks = 0;
     if (ep->rx_open)
-        atomic_set_relaxed(&ep->rx.control->tell, 0);
+        atomic_set_relaxed(&ep->rx.control->tell, shm_rx_tell(&ep->rx, 0));
     swap(iface, ep->ring_at, iface->hot++);
 }
 
@@ -111,23 +112,25 @@ static bool idle(shm_ep_t *ep)
 static void cool(shm_iface_t *iface)
 {
     uint32_t marked = 0;
+    bool first = false;
     for (uint32_t i = 0; i < iface->hot; i++) {
         shm_ep_t *ep = iface->rings[i];
         if (ep == NULL || !idle(ep))
             continue;
-        atomic_set_seq(&ep->rx.control->tell, SHM_COLD); /* pairs with shm_tx_must_tell */
+        first |= shm_rx_fence(&ep->rx);
+        atomic_set_seq(&ep->rx.control->tell, shm_rx_tell(&ep->rx, SHM_COLD)); /* pairs with shm_tx_must_tell */
         marked++;
     }
     if (marked == 0)
         return;
-    bool ordered = !iface->barrier || shm_barrier();
+    bool ordered = shm_order(iface, first);
     for (uint32_t i = iface->hot; i-- > 0;) {
         shm_ep_t *ep = iface->rings[i];
         if (ep == NULL || ep->idle_looks < IDLE_LOOKS || ep->bell_index == SHM_BELL_NONE)
             continue;
         ep->idle_looks = 0;
         if (!ordered || !shm_rx_empty(&ep->rx)) {
-            atomic_set_relaxed(&ep->rx.control->tell, 0);
+            atomic_set_relaxed(&ep->rx.control->tell, shm_rx_tell(&ep->rx, 0));
             continue;
         }
         if (shm_rx_unpublished(&ep->rx))
@@ -136,8 +139,26 @@ static void cool(shm_iface_t *iface)
     }
 }
 
+/* A worker that has not slept for a while takes the fence from the producers that keep it busy: it costs each of their
+ * packets more than the membarrier of the next sleep costs. Clearing needs no order: a fence too many does no harm. */
+static void lighten(shm_iface_t *iface)
+{
+    for (uint32_t i = 0; i < iface->hot; i++) {
+        shm_ep_t *ep = iface->rings[i];
+        if (ep == NULL || !ep->rx_open || ep->hup)
+            continue;
+        if (ep->rx.fenced && ep->rx.position - ep->busy_from >= AWAKE_LOOKS && iface->ring_count <= SHM_LIGHT_RINGS) {
+            ep->rx.fenced = false;
+            atomic_set_relaxed(&ep->rx.control->tell, 0);
+        }
+        ep->busy_from = ep->rx.position;
+    }
+}
+
 void shm_rings_look(shm_iface_t *iface)
 {
+    if (++iface->awake_looks % AWAKE_LOOKS == 0)
+        lighten(iface);
     for (uint32_t i = 0; i < iface->hot; i++)
         if (iface->rings[i] != NULL)
             shm_count_short(iface->rings[i]);

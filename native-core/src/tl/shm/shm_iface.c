@@ -172,5 +172,6 @@ const tl_ops_t tl_shm_ops = {
     .import = shm_import,
     .direct = shm_direct,
     .copy = shm_copy,
+    .settled = shm_settled,
     .present = shm_present,
 };

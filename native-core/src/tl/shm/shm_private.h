@@ -31,6 +31,7 @@
 #define SHM_ASKS_QUEUED_MAX 65536u  /* waiting behind those */
 #define SHM_OUTBOX_MAX 256u         /* answers that wait for the socket; more means the peer does not read */
 #define SHM_SOCKET_POLL_NS 100000u  /* idle sockets are looked at this often while the worker polls */
+#define SHM_LIGHT_RINGS 16u         /* a worker with more has producers fence for good: no membarrier */
 #define SHM_CLOCK_EVERY_MAX 64u     /* progress calls between two looks at the clock */
 #define SHM_CLOCK_GAP_NS 2000u      /* looks that are closer than this become rarer */
 
@@ -104,6 +105,7 @@ typedef struct shm_iface {
     struct shm_ep **rings; /* endpoints with a ring, hot ones first; NULL = hole, closed after progress */
     uint32_t hot;
     uint32_t ring_count;
+    uint32_t awake_looks; /* at the rings since this worker slept */
     uint32_t round; /* counts the cold rings that were looked at */
     uint32_t ring_capacity;
     bool ring_holes;
@@ -149,6 +151,7 @@ typedef struct shm_ep {
     uint32_t tx_bell_index;
     uint32_t bell_index; /* in our bell, or SHM_BELL_NONE */
     uint32_t ring_at;    /* in iface->rings, with in_rings */
+    uint32_t busy_from;  /* rx.position when awake_looks was a multiple of those in shm_hot.c */
     uint32_t looked_rx;  /* positions at the last look */
     uint32_t looked_tx;
     uint16_t idle_looks;
@@ -172,6 +175,7 @@ typedef struct shm_ep {
     uint32_t next_ask;
     uint64_t source; /* of what is mapped for this connection */
     uint32_t claims_used; /* of the claims in rx */
+    uint64_t settle_ns; /* a helper that copies when its claim is closed has until then; 0: none was met */
     bool copies;        /* the peer's memory can be read and written directly */
     pid_t process;      /* of the peer, as the kernel says */
     uint64_t word;      /* random: the peer reads it as a trial */
@@ -266,8 +270,9 @@ void shm_direct_probe(shm_ep_t *ep, uint64_t address);
 bool shm_direct(tl_ep_t *ep, tl_direct_t *direct_p);
 vbn_status_t shm_copy(tl_ep_t *ep, bool write, void *local, uint64_t remote, size_t length);
 bool shm_present(tl_ep_t *ep);
-/* Closes our claims and waits for a helper that copies just now. */
-void shm_direct_close(shm_ep_t *ep);
+/* Closes our claims; false: a helper copies just now. */
+bool shm_settled(tl_ep_t *ep);
+void shm_direct_close(shm_ep_t *ep); /* waits until that is over */
 
 /* shm_progress.c; all but the last four: the rare parts of shm_fast.h */
 void shm_deliver(shm_ep_t *ep, const shm_frame_t *frame);
@@ -280,6 +285,9 @@ unsigned shm_progress(tl_iface_t *iface);
 vbn_status_t shm_arm(tl_iface_t *iface);
 bool shm_waiting(tl_iface_t *iface);
 bool shm_barrier_register(void);
+/* After flags were set: no producer that was in front of them is behind them any more. needed: some ring was not fenced
+ * before. False: the order is not known, and the flags must be taken back. */
+bool shm_order(shm_iface_t *iface, bool needed);
 bool shm_barrier(void); /* every thread of registered processes has passed a full fence */
 
 #endif

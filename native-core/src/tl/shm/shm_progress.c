@@ -20,6 +20,19 @@ bool shm_barrier(void)
     return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
+bool shm_order(shm_iface_t *iface, bool needed)
+{
+    if (!needed)
+        return true;
+    counter_add(iface->params.counters, COUNTER_SHM_BARRIERS, 1);
+    if (shm_barrier())
+        return true;
+    for (uint32_t i = 0; i < iface->hot; i++) /* cold ones were ordered when they became cold */
+        if (iface->rings[i] != NULL)
+            iface->rings[i]->rx.fenced = false;
+    return false;
+}
+
 bool shm_barrier_register(void)
 {
 #if defined(__SANITIZE_THREAD__)
@@ -213,7 +226,7 @@ static void disarm(shm_iface_t *iface)
     for (uint32_t i = 0; i < iface->hot; i++) {
         shm_ep_t *ep = iface->rings[i];
         if (ep->rx_open)
-            atomic_set_relaxed(&ep->rx.control->tell, 0);
+            atomic_set_relaxed(&ep->rx.control->tell, shm_rx_tell(&ep->rx, 0));
         if (ep->tx_open)
             atomic_set_relaxed(&ep->tx.control->waiting, 0);
     }
@@ -258,19 +271,22 @@ vbn_status_t shm_arm(tl_iface_t *tl_iface)
     shm_iface_t *iface = (shm_iface_t *)tl_iface;
     if (iface->attention || iface->dialing > 0 || !list_empty(&iface->failed) || iface->in_progress)
         return VBN_BUSY;
+    bool first = false;
     for (uint32_t i = 0; i < iface->hot; i++) {
         shm_ep_t *ep = iface->rings[i];
         if (ep->rx_open && shm_rx_unpublished(&ep->rx))
             shm_publish(ep);
-        if (ep->rx_open)
-            atomic_set_seq(&ep->rx.control->tell, SHM_ASLEEP); /* pairs with shm_tx_must_tell */
+        if (ep->rx_open) {
+            first |= shm_rx_fence(&ep->rx);
+            atomic_set_seq(&ep->rx.control->tell, shm_rx_tell(&ep->rx, SHM_ASLEEP)); /* pairs with shm_tx_must_tell */
+        }
         if (ep->tx_open && ep->blocked)
             atomic_set_seq(&ep->tx.control->waiting, 1); /* pairs with shm_rx_publish */
     }
     atomic_set_seq(&iface->bell->asleep, 1); /* for the cold ones; pairs with shm_bell_set */
     iface->armed = true;
-    bool quiet = (iface->ring_count == 0 || !iface->barrier || shm_barrier()) &&
-                 shm_bell_quiet(iface->bell, iface->bell_words);
+    iface->awake_looks = 0;
+    bool quiet = shm_order(iface, first) && shm_bell_quiet(iface->bell, iface->bell_words);
     for (uint32_t i = 0; i < iface->hot && quiet; i++)
         quiet = !busy(iface->rings[i]);
     if (!quiet)

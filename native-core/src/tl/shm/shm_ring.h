@@ -4,8 +4,8 @@
  * The memory is made by the consumer (its process is charged, and only it can be disturbed by the producer):
  *
  *   0     constants       written before the ring is handed over; the producer copies and checks them once
- *   128   tell            consumer: how it must be told of a packet (SHM_ASLEEP, SHM_COLD); producer clears it and then
- *                         tells; otherwise untouched, so the producer's look at it after each packet hits its own cache
+ *   128   tell            consumer: how it must be told of a packet (SHM_ASLEEP, SHM_COLD, SHM_FENCE); producer clears it and
+ *                         then tells; otherwise untouched, so the producer's look at it after each packet hits its own cache
  *   256   consumed        consumer -> producer, published every quarter ring and before the consumer sleeps: when the
  *                         producer finds the ring full, enough is unread in it for the next publication to come
  *   264   grown           consumer: answer to GROW, see below
@@ -31,8 +31,11 @@
  * earliest, and by then it has been overwritten 15 times; what grows gets the tag of the frame GROW in all its slots).
  * R4 the layout changes only where nothing is in flight: GROW is the last frame before, `consumed` behind it the answer.
  *
- * Sleeping is Dekker's protocol: publish, then read the flag; set the flag, then re-check. With `light` the sleeping
- * side runs membarrier() in between, so that the busy side needs no fence; else both sides use seq_cst accesses. */
+ * Sleeping is Dekker's protocol: publish, then read the flag; set the flag, then re-check. The side that looks for packets
+ * no more pays, where it can: with `light` the producer's path has no fence, because the consumer runs membarrier() after it
+ * has set the flag. That interrupts every processor which runs a process of ours, so a consumer does it once and leaves
+ * SHM_FENCE set (`fenced`): a producer that sees any bit of `tell` takes the rare path, and there it fences first. Without
+ * `light` both sides use seq_cst accesses. Publishing `consumed` is rare, and always seq_cst. */
 #ifndef VBN_TL_SHM_RING_H
 #define VBN_TL_SHM_RING_H
 
@@ -67,6 +70,7 @@
 
 #define SHM_ASLEEP 1u /* by a wake-up */
 #define SHM_COLD 2u   /* by the bell (shm_bell.h): this ring is not polled */
+#define SHM_FENCE 4u  /* how to look at the two above; the producer never clears it */
 
 enum {
     SHM_INLINE = 0,
@@ -150,6 +154,7 @@ typedef struct shm_rx {
     uint32_t full_slots;
     bool small;
     bool light;
+    bool fenced; /* light, and SHM_FENCE is set: the producer's fence comes first, no membarrier is needed */
 } shm_rx_t;
 
 /* What the consumer found: lengths are checked, bytes are still in the producer's reach. */
@@ -295,14 +300,33 @@ static inline uint32_t shm_tx_must_tell(shm_tx_t *tx)
 {
     uint32_t how;
     if (tx->light) {
-        atomic_signal_fence(memory_order_seq_cst); /* compiler only; the consumer's membarrier does the rest */
+        atomic_signal_fence(memory_order_seq_cst); /* compiler only; the consumer's membarrier does the rest, or: */
         how = atomic_get_relaxed(&tx->control->tell);
+        if (__builtin_expect((how & SHM_FENCE) != 0, 0)) {
+            atomic_full_fence(); /* pairs with the seq_cst store of tell: its flags, or the consumer sees the packet */
+            how = atomic_get_relaxed(&tx->control->tell);
+        }
     } else {
         how = atomic_get_seq(&tx->control->tell); /* pairs with the seq_cst store of the consumer */
     }
-    if (__builtin_expect(how != 0, 0))
-        atomic_set_relaxed(&tx->control->tell, 0);
+    how &= ~SHM_FENCE;
+    if (__builtin_expect(how != 0, 0)) /* no plain store: SHM_FENCE may just be set */
+        (void)atomic_fetch_and_explicit(&tx->control->tell, SHM_FENCE, memory_order_relaxed);
     return how;
+}
+
+/* Consumer: what tell is when these flags are set. */
+static inline uint32_t shm_rx_tell(const shm_rx_t *rx, uint32_t flags)
+{
+    return rx->fenced ? flags | SHM_FENCE : flags;
+}
+
+/* Consumer, before it sets flags: from now on they come with SHM_FENCE. True: this one time a membarrier must follow. */
+static inline bool shm_rx_fence(shm_rx_t *rx)
+{
+    bool first = rx->light && !rx->fenced;
+    rx->fenced |= first;
+    return first;
 }
 
 static inline bool shm_rx_empty(const shm_rx_t *rx)
@@ -391,16 +415,9 @@ static inline bool shm_rx_publish(shm_rx_t *rx)
     rx->due = rx->position + rx->quarter;
     rx->data_published = rx->data_position;
     uint64_t value = (uint64_t)rx->data_position << 32 | rx->position;
-    uint32_t waiting;
-    if (rx->light) {
-        atomic_set_release(&rx->control->consumed, value); /* pairs with the acquire in shm_tx_refresh */
-        atomic_signal_fence(memory_order_seq_cst);
-        waiting = atomic_get_relaxed(&rx->control->waiting);
-    } else {
-        atomic_set_seq(&rx->control->consumed, value); /* and with the seq_cst store of waiting */
-        waiting = atomic_get_seq(&rx->control->waiting);
-    }
-    if (__builtin_expect(waiting == 0, 1))
+    /* Pairs with the acquire in shm_tx_refresh, and with the seq_cst store of waiting. */
+    atomic_set_seq(&rx->control->consumed, value);
+    if (__builtin_expect(atomic_get_seq(&rx->control->waiting) == 0, 1))
         return false;
     atomic_set_relaxed(&rx->control->waiting, 0);
     return true;

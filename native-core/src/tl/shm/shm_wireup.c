@@ -49,6 +49,8 @@ static vbn_status_t offer_ring(shm_ep_t *ep)
         return status;
     }
     shm_rx_create(&ep->rx, map, &geometry, small, iface->barrier && ep->peer_barrier);
+    if (iface->ring_count >= SHM_LIGHT_RINGS && shm_rx_fence(&ep->rx)) /* nobody has mapped it: no membarrier */
+        atomic_set_relaxed(&ep->rx.control->tell, SHM_FENCE);
     ep->rx_bytes = bytes;
     shm_small_begin(ep, small ? begun : bytes);
     ep->ring_sent = true;

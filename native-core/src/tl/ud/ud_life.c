@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -112,6 +113,7 @@ static void close_parts(ud_life_t *life)
     if (life->stop_fd >= 0)
         close(life->stop_fd);
     life->stop_fd = -1;
+    free(life->counters);
     map_free(&life->peers);
     pthread_mutex_destroy(&life->lock);
 }
@@ -125,10 +127,13 @@ vbn_status_t ud_life_open(ud_life_t *life, verbs_iface_t *iface, const tl_params
     pthread_mutex_init(&life->lock, NULL);
     life->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     vbn_status_t status = life->stop_fd < 0 ? err_sys(errno, "cannot create an eventfd (see ulimit -n)") : VBN_OK;
+    life->counters = calloc(1, sizeof(*life->counters));
+    if (status >= 0 && life->counters == NULL)
+        status = err_set(VBN_ERR_NO_MEMORY, "no heap for a ud interface");
     if (status >= 0)
         status = verbs_cq_open(&life->cq, &life->port, UD_LIFE_RECEIVES + 2 * SLOTS);
     if (status >= 0)
-        status = verbs_slots_open(&life->slots, &life->port, &iface->pages, VERBS_SMALL, SLOTS, params->counters);
+        status = verbs_slots_open(&life->slots, &life->port, &iface->pages, VERBS_SMALL, SLOTS, life->counters);
     if (status >= 0)
         status = verbs_datagram_open(&life->datagram, &life->port, &life->cq, &life->slots, &iface->pages,
                                      params->job_key, UD_LIFE_RECEIVES, DATAGRAM_MOST);

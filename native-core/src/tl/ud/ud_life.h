@@ -36,6 +36,7 @@ typedef struct ud_life {
     map_t peers; /* id -> ud_life_peer_t */
     pthread_t thread;
     int stop_fd; /* -1: not open */
+    counters_t *counters; /* a row has one writer, the worker's is the worker's: nobody reads these */
     verbs_port_t port; /* a copy: what is noted there is this thread's */
     verbs_cq_t cq;
     verbs_slots_t slots;

@@ -172,6 +172,7 @@ static void loop_disconnect(tl_ep_t *super, vbn_close_mode_t mode, uint64_t time
 {
     loop_ep_t *ep = (loop_ep_t *)super;
     (void)timeout_ns;
+    loop_control.waits += loop_control.unsettled;
     ep->gone = true;
     clear_ep(ep);
     if (ep->other == NULL)
@@ -182,6 +183,12 @@ static void loop_disconnect(tl_ep_t *super, vbn_close_mode_t mode, uint64_t time
             free(container_of(link, loop_packet_t, link));
     ep->other->other = NULL;
     ep->other = NULL;
+}
+
+static bool loop_settled(tl_ep_t *super)
+{
+    (void)super;
+    return !loop_control.unsettled;
 }
 
 static vbn_status_t loop_send(tl_ep_t *super, const tl_packet_t *packet)
@@ -296,7 +303,8 @@ static int loop_event_fd(const tl_iface_t *super)
 #define LOOP_OPS(ops_name, ops_open)                                                                                    \
     {.name = ops_name, .open = ops_open, .close = loop_close, .caps = loop_caps, .address = loop_address,              \
      .reachable = loop_reachable, .progress = loop_progress, .arm = loop_arm, .event_fd = loop_event_fd,               \
-     .connect = loop_connect, .trust = loop_trust, .disconnect = loop_disconnect, .send = loop_send}
+     .connect = loop_connect, .trust = loop_trust, .disconnect = loop_disconnect, .send = loop_send,               \
+     .settled = loop_settled}
 
 const tl_ops_t loop_ops = LOOP_OPS("loop", loop_open);
 const tl_ops_t loop2_ops = LOOP_OPS("loop2", loop2_open);

@@ -338,6 +338,16 @@ void rig_tamper(int type, int index, int at, uint8_t mask)
     tamper.on = true;
 }
 
+void rig_unsettled(bool on)
+{
+    loop_control.unsettled = on;
+}
+
+unsigned rig_waits(void)
+{
+    return loop_control.waits;
+}
+
 void rig_dies(const char *transport)
 {
     loop_control.dies = transport == NULL ? NULL : strcmp(transport, "loop2") == 0 ? &loop2_ops : &loop_ops;

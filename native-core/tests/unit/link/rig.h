@@ -64,6 +64,9 @@ const rig_totals_t *rig_result(rig_t *rig);
 
 /* Control of the loop transport. */
 void rig_seed(uint64_t seed, unsigned busy_1_of, unsigned later_1_of);
+/* Whether a peer's process copies into memory here; rig_waits: connections that were closed meanwhile. */
+void rig_unsettled(bool on);
+unsigned rig_waits(void);
 /* Connections over this transport (NULL: none) die with their first packet. */
 void rig_dies(const char *transport);
 /* The packet number `index` (from 0; -1: each) of wire type `type` (-1: any): flip the bits of byte `at` with `mask`, or cut the

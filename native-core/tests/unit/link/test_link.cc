@@ -502,6 +502,38 @@ TEST(LinkClose, now_completes_what_is_pending_with_closed_from_progress) {
     expect_clean(pair.a);
 }
 
+/* Whatever ends a peer: while its process copies into memory here nothing completes, and progress does not wait either. */
+TEST(LinkClose, a_peer_whose_process_copies_ends_when_that_is_over) {
+    for (int way = 0; way < 4; way++) {
+        SCOPED_TRACE("way " + std::to_string(way));
+        rig_seed(40, 0, 1);
+        Pair pair;
+        vbn_peer_t *peer;
+        ASSERT_EQ(rig_connect(pair.a, pair.b, &peer), VBN_OK);
+        pair.settle();
+        ASSERT_EQ(rig_send(pair.a, peer, 100), VBN_INPROGRESS);
+        rig_unsettled(true);
+        if (way == 0) rig_disconnect(peer, VBN_CLOSE_NOW);
+        if (way == 1) rig_disconnect(peer, VBN_CLOSE_FLUSH);
+        if (way == 2) rig_fail_peer(peer);
+        if (way == 3) rig_tamper(-1, 0, -1, 0), rig_flush(pair.a, peer); /* the connection breaks */
+        for (int turn = 0; turn < 100; turn++) rig_progress(pair.a), rig_progress(pair.b);
+        EXPECT_EQ(rig_waits(), 0u);
+        EXPECT_EQ(rig_result(pair.a)->downs, 0u);
+        EXPECT_EQ(rig_peers(pair.a), 0u); /* it is found no more */
+        EXPECT_EQ(rig_arm(pair.a), VBN_BUSY);
+        EXPECT_LT(rig_send(pair.a, peer, 8), 0);
+        rig_unsettled(false);
+        rig_tamper_off();
+        pair.settle();
+        EXPECT_EQ(rig_result(pair.a)->downs, 1u);
+        EXPECT_EQ(rig_result(pair.a)->errors, way < 2 ? 0u : 1u);
+        EXPECT_EQ(rig_counter(pair.a, "peers.lost"), way < 2 ? 0u : 1u);
+        expect_clean(pair.a);
+        if (way >= 2) rig_disconnect(peer, VBN_CLOSE_NOW);
+    }
+}
+
 TEST(LinkClose, closing_the_engine_completes_everything) {
     rig_seed(16, 2, 2);
     Pair pair({7, 8, 0}, kDefault);

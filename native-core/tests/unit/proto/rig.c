@@ -70,6 +70,8 @@ rig_t *rig_open(const rig_options_t *options)
     for (int i = 0; i < 2; i++) {
         if (mem_registry_open(&rig->log, &rig->counters[i], &rig->memory[i]) != VBN_OK)
             abort();
+        if (i == 1 && options->owner_incoming != 0)
+            rig->settings.proto_max_incoming = options->owner_incoming;
         open_engine(rig, i);
         make_peer(rig, i);
     }
@@ -258,6 +260,11 @@ uint64_t rig_traffic(rig_t *rig, int side, unsigned class_index, uint64_t size, 
     return atomic_get_relaxed(values[what]);
 }
 
+unsigned rig_flush_looks(rig_t *rig)
+{
+    return rig->flush_looks;
+}
+
 uint64_t rig_sunk(rig_t *rig)
 {
     return rig->sunk;
@@ -364,6 +371,11 @@ bool rig_progress(rig_t *rig, int side)
 void rig_set_present(rig_t *rig, bool present)
 {
     rig->absent = !present;
+}
+
+void rig_sleep(rig_t *rig, unsigned ms)
+{
+    rig->now_ms += ms;
 }
 
 void rig_tick(rig_t *rig, unsigned ms)

@@ -24,6 +24,7 @@ typedef struct rig_options {
     uint64_t am_small_max;
     int64_t stream_depth;
     int64_t max_incoming;
+    int64_t owner_incoming; /* the same of side 1; 0: no other */
     int64_t tag_unexpected; /* 0: the default */
     model_host_t host;   /* for the cost model, and */
     uint32_t latency_ns;
@@ -59,6 +60,8 @@ uint64_t rig_counter(rig_t *rig, int side, const char *name);
 /* Operations of a class ("am", "tag", ...) issued by a side whose size is in the bucket of `size`; what: 0 operations,
  * 1 bytes, 2 timed, 3 ns. */
 uint64_t rig_traffic(rig_t *rig, int side, unsigned class_index, uint64_t size, unsigned what);
+/* How often a peer of a worker that rig_join was given was looked at for a flush. */
+unsigned rig_flush_looks(rig_t *rig);
 uint64_t rig_sunk(rig_t *rig); /* payload bytes written through sink() */
 vbn_status_t rig_handler(rig_t *rig, int side, unsigned id, vbn_am_func_t func, void *arg);
 vbn_mem_t *rig_mem(rig_t *rig, int side, size_t size);
@@ -76,6 +79,7 @@ void rig_fail_copies(rig_t *rig, int side, int after); /* this side's link_copy 
 bool rig_progress(rig_t *rig, int side);                /* one proto_progress; true when something happened */
 bool rig_busy(rig_t *rig, int side);
 void rig_set_present(rig_t *rig, bool present);
+void rig_sleep(rig_t *rig, unsigned ms); /* time passes in which no timer is looked at, as while none runs */
 void rig_tick(rig_t *rig, unsigned ms); /* moves the timers of both sides on */
 /* The claim functions in plain types: word is 64 bits; what as named in claim.h. */
 uint32_t rig_claim(uint64_t *word, const char *what, uint32_t tag, uint32_t total);

@@ -59,8 +59,21 @@ void link_rx_other(tl_ep_t *ep, const void *header, uint32_t header_bytes, const
     abort();
 }
 
+static void look(const vbn_peer_t *peer)
+{
+    rig_t *rig = peer->rig;
+    (rig->first != NULL ? rig->first : rig)->flush_looks++;
+}
+
+bool link_flush_idle(vbn_peer_t *peer)
+{
+    look(peer);
+    return list_empty(&peer->inbox);
+}
+
 vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
 {
+    look(peer);
     if (list_empty(&peer->inbox))
         return VBN_OK;
     flush_t *flush = calloc(1, sizeof(*flush));
@@ -151,9 +164,14 @@ size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
     return (size_t)snprintf(text, capacity, "the rig");
 }
 
-wheel_t *link_engine_wheel(link_engine_t *engine)
+void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns)
 {
-    return &engine->wheel;
+    wheel_add(&engine->wheel, timer, engine->rig->now_ms - engine->wheel.now_ms + delay_ns / 1000000);
+}
+
+void link_quiet(vbn_peer_t *peer)
+{
+    (void)peer;
 }
 
 bool link_direct(const vbn_peer_t *peer, tl_direct_t *direct_p)

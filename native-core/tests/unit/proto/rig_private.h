@@ -60,6 +60,7 @@ struct rig {
     rig_t *first; /* of a joined one, else NULL */
     unsigned number; /* of those joined to first, from 1 */
     unsigned joined;
+    unsigned flush_looks;
     rig_options_t options;
     tl_caps_t caps;
     settings_t settings;

@@ -147,6 +147,29 @@ TEST_P(ProtoDirect, tagged_messages_take_the_same_way)
     }
 }
 
+TEST_P(ProtoDirectMapped, a_mapping_is_kept_for_its_time_although_no_timer_ran_for_long_before)
+{
+    Bytes none;
+    const size_t size = 400000;
+    uint8_t *data = source(size, 1, none);
+    rig_sleep(rig, 60000);
+    Transfer t;
+    t.got.assign(size, 0);
+    t.from = iovec{data, size};
+    t.to = iovec{t.got.data(), size};
+    t.sent = proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, &t.from, 1, VBN_AM_PULL, &t.send.op);
+    while (rig_deliver(rig, 1)) {
+    }
+    pull(t);
+    run();
+    EXPECT_TRUE(t.got == pattern(size, 1));
+    rig_tick(rig, 0);
+    rig_tick(rig, 1001);
+    EXPECT_GT(rig_counter(rig, 1, "mem.imported.bytes"), 0u);
+    rig_tick(rig, 1001);
+    EXPECT_EQ(rig_counter(rig, 1, "mem.imported.bytes"), 0u);
+}
+
 TEST_P(ProtoDirectMapped, a_memory_is_mapped_once_and_then_read_without_asking_until_it_is_idle)
 {
     Bytes none;

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "pin.h"
+
 extern "C" {
 #include "proto/measure.h"
 }
@@ -129,6 +131,23 @@ class MeasureFile : public ::testing::Test {
         EXPECT_TRUE(lines.empty());
     }
 };
+
+/* What each context of a test program finds, as main() of tests/models has chosen it, and a test that needs a certain one. */
+TEST_F(MeasureFile, of_the_tests_pins_the_model_and_is_used_without_a_word)
+{
+    const std::string chosen = std::getenv("VBN_PROTO_COST_FILE");
+    const std::string own = chosen.substr(chosen.rfind('/') + 1);
+    for (const std::string &name : {own, std::string("near"), std::string("far"), std::string("slow"), own}) {
+        model_host_t found{};
+        pin_model(name.c_str());
+        model_host_t wanted = pinned_model();
+        ASSERT_EQ(settings_from_env(&settings, environ), VBN_OK) << vbn_error_text();
+        measure_load(&settings, &log, &found);
+        EXPECT_EQ(std::memcmp(&found, &wanted, sizeof(found)), 0) << name;
+        EXPECT_TRUE(lines.empty()) << lines[0];
+    }
+    EXPECT_EQ(std::getenv("VBN_PROTO_COST_FILE"), chosen);
+}
 
 TEST_F(MeasureFile, gives_back_what_was_written)
 {

@@ -208,6 +208,38 @@ TEST_P(ProtoMemory, memory_freed_during_a_stream_ends_it_with_stale_and_no_crash
     EXPECT_EQ(rig_failure(rig, 0), VBN_OK);
 }
 
+TEST_P(ProtoMemory, any_number_of_flushes_that_wait_for_one_put_complete_in_order_and_on_any_stack)
+{
+    struct Flush {
+        vbn_op_t op;
+        std::vector<size_t> *order;
+        size_t index;
+        static void done(vbn_op_t *op, vbn_status_t status, size_t)
+        {
+            auto *self = static_cast<Flush *>(op->user);
+            EXPECT_EQ(status, VBN_OK);
+            self->order->push_back(self->index);
+        }
+    };
+    std::vector<size_t> order;
+    std::vector<Flush> flushes(200000);
+    Op put;
+    Bytes data = pattern(10000, 2);
+    iovec iov{data.data(), data.size()};
+    vbn_status_t status = proto_put(key, 0, &iov, 1, &put.op);
+    for (size_t i = 0; i < flushes.size(); i++) {
+        flushes[i] = Flush{vbn_op_t{}, &order, i};
+        flushes[i].op.done = Flush::done;
+        flushes[i].op.user = &flushes[i];
+        ASSERT_EQ(proto_flush(rig_peer(rig, 0), &flushes[i].op), VBN_INPROGRESS);
+    }
+    run();
+    put.expect(status, VBN_OK, data.size());
+    ASSERT_EQ(order.size(), flushes.size());
+    for (size_t i = 0; i < order.size(); i++)
+        ASSERT_EQ(order[i], i);
+}
+
 TEST_P(ProtoMemory, a_flush_completes_after_the_puts_before_it)
 {
     Bytes data = pattern(20000);

@@ -232,6 +232,16 @@ bool lane_hot(const lane_t *lane)
     return ep->in_rings && ep->ring_at < ((const shm_iface_t *)lane->side->iface)->hot;
 }
 
+bool lane_light(const lane_t *lane)
+{
+    return ((const shm_ep_t *)lane->ep)->rx.light;
+}
+
+bool lane_fenced(const lane_t *lane)
+{
+    return ((const shm_ep_t *)lane->ep)->rx.fenced;
+}
+
 void side_write_bell(side_t *side, uint64_t value)
 {
     shm_bell_t *bell = ((shm_iface_t *)side->iface)->bell;
@@ -443,6 +453,11 @@ void lane_claim_open(lane_t *lane, unsigned slot, uint32_t tag)
 uint32_t lane_claim_back(lane_t *lane, unsigned slot, uint32_t tag, uint32_t total)
 {
     return claim_back(&direct_of(lane).theirs[slot], tag, total);
+}
+
+bool lane_settled(lane_t *lane)
+{
+    return tl_shm_ops.settled(lane->ep);
 }
 
 void lane_claim_release(lane_t *lane, unsigned slot, uint32_t tag)

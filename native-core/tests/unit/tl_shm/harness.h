@@ -54,6 +54,8 @@ uint64_t side_counter(side_t *side, const char *name);
 uint32_t side_packet_max(side_t *side);
 unsigned side_hot_rings(side_t *side); /* those polled at each turn */
 bool lane_hot(const lane_t *lane);
+bool lane_light(const lane_t *lane); /* its consumer may use membarrier, */
+bool lane_fenced(const lane_t *lane); /* and need not, because the producer fences */
 void side_write_bell(side_t *side, uint64_t value); /* into every word, as a hostile peer could */
 struct mem_registry *side_memory(side_t *side);
 
@@ -93,6 +95,7 @@ bool lane_present(lane_t *lane);
 void lane_claim_open(lane_t *lane, unsigned slot, uint32_t tag);           /* one of ours, marked as used */
 uint32_t lane_claim_back(lane_t *lane, unsigned slot, uint32_t tag, uint32_t total); /* one of the peer's */
 void lane_claim_release(lane_t *lane, unsigned slot, uint32_t tag);
+bool lane_settled(lane_t *lane);
 
 /* Progresses both (b may be NULL) until *counter >= value; false after 20 s. */
 bool drive_until(side_t *a, side_t *b, const unsigned *counter, unsigned value);
@@ -106,8 +109,9 @@ uint32_t ring_room(uint32_t slots, uint32_t chunks, uint32_t packet_max, uint32_
 /* Two threads through one ring in plain memory, whose counters of data wrap around; returns the number of wrong packets, or -1
  * after 20 s. */
 long ring_two_threads(uint32_t slots, uint32_t chunks, uint32_t packets, uint32_t payload_max);
-/* The same when the consumer looks at nothing but its bell while the ring is empty; light: with membarrier. -2: no such. */
-long ring_two_threads_bell(uint32_t packets, bool light);
+/* The same when the consumer looks at nothing but its bell while the ring is empty; light: with one membarrier, and fences of
+ * the producer from then on; often: with a membarrier each time. -2: no such. */
+long ring_two_threads_bell(uint32_t packets, bool light, bool often);
 /* Offers `bytes` of the given constants to the producer's check. */
 vbn_status_t ring_attach_constants(uint32_t magic, uint32_t slots, uint32_t chunks, uint32_t stride, size_t bytes);
 /* Decodes an arbitrary slot word; -1, 0 or 1 as shm_rx_peek, and *inside: the frame lies in the ring's memory. */

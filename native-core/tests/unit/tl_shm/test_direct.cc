@@ -137,6 +137,23 @@ TEST_F(ShmDirect, a_peer_that_let_go_is_not_present)
     EXPECT_EQ(to, 0);
 }
 
+TEST_F(ShmDirect, settled_says_whether_a_helper_is_writing_here_and_lets_none_begin)
+{
+    connect();
+    EXPECT_TRUE(lane_settled(near));
+    lane_claim_open(near, 3, 77);
+    ASSERT_EQ(lane_claim_back(far, 3, 77, 10), 9u);
+    EXPECT_FALSE(lane_settled(near));
+    EXPECT_EQ(lane_claim_back(far, 3, 77, 10), UINT32_MAX) << "closed";
+    lane_claim_release(far, 3, 77);
+    EXPECT_TRUE(lane_settled(near));
+    lane_claim_open(near, 4, 78);
+    ASSERT_EQ(lane_claim_back(far, 4, 78, 10), 9u);
+    EXPECT_FALSE(lane_settled(near));
+    lane_disconnect(far);
+    EXPECT_TRUE(lane_settled(near)) << "who let go writes no more";
+}
+
 TEST_F(ShmDirect, disconnect_waits_for_a_helper_that_is_writing_here)
 {
     connect();

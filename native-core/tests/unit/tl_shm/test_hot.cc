@@ -159,4 +159,88 @@ TEST_F(ShmHot, AFullRingTowardsAPeerThatIsNotPolledBecomesFreeAgain)
     ASSERT_TRUE(drive_until(hub.get(), peers[owner[5]].get(), &far[5]->tx_readies, 1));
 }
 
+// ---------------------------------------------------------------------- membarriers, which disturb other processes
+
+// A worker with many peers has their fences for good.
+TEST_F(ShmHot, AWorkerWithManyPeersRunsNoMembarrierHoweverOftenItSleepsAndRingsBecomeCold)
+{
+    uint64_t before = side_counter(hub.get(), "shm.barriers");
+    EXPECT_LE(before, 16u) << "the first peers, before there were many";
+    for (unsigned round = 1; round <= 5; round++) {
+        for (unsigned i = 0; i < kPeers; i++)
+            ASSERT_EQ(lane_send(all[i], 8, 1), VBN_OK);
+        for (unsigned i = 0; i < kPeers; i++)
+            ASSERT_TRUE(drive_rx(hub.get(), nullptr, side_lane(hub.get(), i), round));
+        cool();
+        for (int turn = 0; side_arm(hub.get()) != VBN_OK; turn++) {
+            ASSERT_LT(turn, 100000);
+            (void)side_progress(hub.get());
+        }
+    }
+    EXPECT_EQ(side_counter(hub.get(), "shm.barriers"), before);
+}
+
+class ShmSleeper : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        busy.reset(side_open("shm", nullptr, 1));
+        sleeper.reset(side_open("shm", nullptr, 2));
+        ASSERT_TRUE(busy && sleeper) << vbn_error_text();
+        uint8_t address[256];
+        size_t length = side_address(sleeper.get(), address);
+        near = lane_connect(busy.get(), address, length, true);
+        ASSERT_NE(near, nullptr) << vbn_error_text();
+        ASSERT_TRUE(drive_until(busy.get(), sleeper.get(), &near->readies, 1));
+        far = side_lane(sleeper.get(), 0);
+        ASSERT_TRUE(drive_until(busy.get(), sleeper.get(), &far->readies, 1));
+        ASSERT_TRUE(lane_grow(near, busy.get(), sleeper.get()));
+        ASSERT_TRUE(drive_rx(sleeper.get(), busy.get(), far, near->next_tx));
+    }
+
+    void sleep_and_wake()
+    {
+        for (int turn = 0; side_arm(sleeper.get()) != VBN_OK; turn++) {
+            ASSERT_LT(turn, 100000);
+            (void)side_progress(sleeper.get());
+        }
+        ASSERT_EQ(lane_send(near, 8, 1), VBN_OK);
+        pollfd fd{side_fd(sleeper.get()), POLLIN, 0};
+        ASSERT_EQ(poll(&fd, 1, 20000), 1) << "no wake-up";
+        ASSERT_TRUE(drive_rx(sleeper.get(), nullptr, far, near->next_tx));
+    }
+
+    uint64_t barriers() { return side_counter(sleeper.get(), "shm.barriers"); }
+
+    Side busy, sleeper;
+    lane_t *near = nullptr, *far = nullptr;
+};
+
+TEST_F(ShmSleeper, RunsOneMembarrierHoweverOftenItSleeps)
+{
+    for (int i = 0; i < 1000; i++)
+        ASSERT_NO_FATAL_FAILURE(sleep_and_wake()) << i;
+    EXPECT_EQ(barriers(), lane_light(far) ? 1u : 0u);
+    EXPECT_EQ(lane_fenced(far), lane_light(far));
+    EXPECT_EQ(side_counter(busy.get(), "shm.barriers"), 0u);
+    EXPECT_GE(side_counter(busy.get(), "shm.tx.wakes"), 1000u);
+}
+
+TEST_F(ShmSleeper, TakesTheFenceBackWhenItIsKeptBusy)
+{
+    if (!lane_light(far))
+        GTEST_SKIP() << "no membarrier: run a build without TSan, and allow membarrier() in the container profile";
+    ASSERT_NO_FATAL_FAILURE(sleep_and_wake());
+    ASSERT_TRUE(lane_fenced(far));
+    for (unsigned i = 0; i < 50000000 && lane_fenced(far); i++) {
+        (void)lane_send(near, 8, 1);
+        drive(sleeper.get(), busy.get(), 1);
+    }
+    EXPECT_FALSE(lane_fenced(far));
+    ASSERT_TRUE(drive_rx(sleeper.get(), busy.get(), far, near->next_tx));
+    for (int i = 0; i < 10; i++)
+        ASSERT_NO_FATAL_FAILURE(sleep_and_wake());
+    EXPECT_EQ(barriers(), 2u);
+}
+
 } // namespace
