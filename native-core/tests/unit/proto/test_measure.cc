@@ -141,7 +141,8 @@ TEST_F(MeasureFile, of_the_tests_pins_the_model_and_is_used_without_a_word)
         model_host_t found{};
         pin_model(name.c_str());
         model_host_t wanted = pinned_model();
-        ASSERT_EQ(settings_from_env(&settings, environ), VBN_OK) << vbn_error_text();
+        char foreign[256];
+        ASSERT_EQ(settings_from_env(&settings, environ, foreign, sizeof(foreign)), VBN_OK) << vbn_error_text();
         measure_load(&settings, &log, &found);
         EXPECT_EQ(std::memcmp(&found, &wanted, sizeof(found)), 0) << name;
         EXPECT_TRUE(lines.empty()) << lines[0];
