@@ -11,8 +11,8 @@
  *                                         <---   STATUS
  *
  * A sender that is busy elsewhere takes no chunk, and the receiver copies all. Each side copies PROTO_COPY_CHUNKS per
- * progress call, of the transfer that came first; help is asked in that order, AHEAD of its turn: so both sides are at the same one. What cannot be copied comes by packets
- * after all: the receiver closes the claim, waits for HELPED if a chunk was taken, and sends PULL. The first message out of
+ * progress call, of the transfer that came first. Help is requested for the next AHEAD transfers, oldest first, so that both sides
+ * copy the same one. What cannot be copied falls back to packets: the receiver closes the claim, waits for HELPED if a chunk was taken, and sends PULL. The first message out of
  * a memory does not wait for its mapping: it is read from the process, or comes by packets.
  *
  * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper, or who puts (put.c), has a chunk
