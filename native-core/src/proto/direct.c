@@ -11,9 +11,10 @@
  *                                         <---   STATUS
  *
  * A sender that is busy elsewhere takes no chunk, and the receiver copies all. Each side copies PROTO_COPY_CHUNKS per
- * progress call, of the transfer that came first. Help is requested for the next AHEAD transfers, oldest first, so that both sides
- * copy the same one. What cannot be copied falls back to packets: the receiver closes the claim, waits for HELPED if a chunk was taken, and sends PULL. The first message out of
- * a memory does not wait for its mapping: it is read from the process, or comes by packets.
+ * progress call, of the transfer that came first. Help is requested for the next AHEAD transfers, oldest first, so that both
+ * sides copy the same one. What cannot be copied falls back to packets: the receiver closes the claim, waits for HELPED if a
+ * chunk was taken, and sends PULL. The first message out of a memory does not wait for its mapping: it is read from the
+ * process, or sent in packets.
  *
  * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper, or who puts (put.c), has a chunk
  * (transports keep that up when the connection ends: tl_ops_t.direct). D2 the receiver completes only after link_present: a process that has
@@ -23,7 +24,7 @@
 
 #define CHUNK_MIN (32u << 10)
 #define CHUNK_MAX (256u << 10)
-#define AHEAD 2u /* transfers for which help is asked before their turn */
+#define AHEAD 2u /* transfers for which help is requested before the receiver copies them */
 #define TURN 64u /* chunks of a transfer before others go first */
 #define CHUNKS_WANTED 8u /* of a message, so that both sides end at about the same time */
 
