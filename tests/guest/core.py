@@ -117,7 +117,7 @@ class FaultsTest(traffic.TrafficTest):
         server, driver = self.start("rc", 100 * ROUNDS, SETTINGS + " VBN_TL_VERBS_CONNECT=cm")
         server.signal(9)
         self.assertEqual(driver.wait(), 3, driver.output)
-        self.assertRegex(driver.output, "lost: VBN_ERR_PEER_LOST: .*the peer closed it")
+        self.assertRegex(driver.output, "lost: VBN_ERR_PEER_LOST: .*the peer closed its side")
         server.wait()
 
     def test_loss_changes_nothing(self):
@@ -159,7 +159,7 @@ class FaultsTest(traffic.TrafficTest):
                 self.b.cable(False, rail)
                 self.finish(server, driver)
                 self.b.cable(True, rail)
-                self.assertRegex(driver.output, f"over rc.* broke: connection over rxe{rail}:1 .*; the others go on")
+                self.assertRegex(driver.output, f"over rc.* broke: connection over rxe{rail}:1 .*; packets fail over to the other lanes")
 
     def test_a_host_that_dies_is_an_error_that_says_so(self):
         for way in ("rc", "ud"):

@@ -79,17 +79,17 @@ typedef struct vbn_group vbn_group_t;
 
 typedef enum vbn_log_level { VBN_LOG_ERROR, VBN_LOG_WARN, VBN_LOG_INFO, VBN_LOG_DEBUG } vbn_log_level_t;
 
-/* What a log line is about, so that nobody has to read the text for it. */
+/* What a log line is about, so that programs need not parse the text. */
 typedef enum vbn_log_category {
     VBN_LOG_PROCESS,  /* this process: settings, limits, memory, devices, listeners */
-    VBN_LOG_PEER,     /* a peer and how it is reached; it goes on */
-    VBN_LOG_PEER_LOST /* a peer was lost, dropped or refused; who uses it is told by a status, too */
+    VBN_LOG_PEER,     /* a peer and its transport; the peer stays connected */
+    VBN_LOG_PEER_LOST /* a peer was lost, dropped or refused; its users get a status, too */
 } vbn_log_category_t;
 
 typedef struct vbn_log_record {
     vbn_log_level_t level;
     vbn_log_category_t category;
-    uint64_t peer;    /* vbn_peer_uid; 0: of none, or of one that did not prove who it is */
+    uint64_t peer;    /* vbn_peer_uid; 0: the line is about no peer, or about one that is not authenticated */
     const char *text; /* one line without its end, valid during the call */
 } vbn_log_record_t;
 
@@ -98,16 +98,17 @@ typedef void (*vbn_log_func_t)(void *arg, const vbn_log_record_t *record);
 
 #define VBN_JOB_KEY_BYTES 32
 
-/* Settings start from their defaults, then the environment (VBN_*), then vbn_config_set. A bad value, and a VBN_* name that
- * resembles a setting and is none, is an error that suggests the nearest right one (docs/settings.md lists all). Other
- * unknown VBN_* names (VBN_HOME) belong to somebody else: vbn_open warns of them and goes on. */
+/* Settings start from their defaults, then the environment (VBN_*), then vbn_config_set. A bad value is an error, and
+ * so is a VBN_* name that resembles a setting and is none; the text suggests the nearest setting (docs/settings.md
+ * lists all). Other unknown VBN_* names (VBN_HOME) belong to other software: vbn_open logs a warning and continues. */
 VBN_API vbn_status_t vbn_config_create(vbn_config_t **config_p);
 VBN_API void vbn_config_destroy(vbn_config_t *config);
 VBN_API vbn_status_t vbn_config_set(vbn_config_t *config, const char *key, const char *value);
 /* The 256-bit secret shared by the job's processes; copied. Without it vbn_open fails unless security.auth=none. */
 VBN_API vbn_status_t vbn_config_set_job_key(vbn_config_t *config, const uint8_t key[VBN_JOB_KEY_BYTES]);
-/* The same from a file as `vbn-info --new-key FILE` makes one: 64 hexadecimal digits, in a plain file that belongs to this
- * user or root and that nobody else may read. VBN_ERR_ACCESS: others may; VBN_ERR_SETTING: it holds something else. */
+/* Reads the job key from a file that `vbn-info --new-key FILE` wrote: 64 hexadecimal digits, in a plain file that
+ * belongs to this user or root and that nobody else may read. VBN_ERR_ACCESS: others may read the file;
+ * VBN_ERR_SETTING: the file does not hold a key. */
 VBN_API vbn_status_t vbn_config_read_job_key(vbn_config_t *config, const char *path);
 VBN_API void vbn_config_set_log(vbn_config_t *config, vbn_log_func_t func, void *arg);
 
@@ -117,11 +118,11 @@ VBN_API void vbn_config_set_log(vbn_config_t *config, vbn_log_func_t func, void 
 VBN_API vbn_status_t vbn_open(const vbn_config_t *config, vbn_context_t **context_p);
 /* Closes a context whose workers and memory are closed; VBN_ERR_INVALID and no effect when some are left. */
 VBN_API vbn_status_t vbn_close(vbn_context_t *context);
-/* Reads a setting as it is in force in the context. Any thread.
+/* Reads the value of a setting that the context uses. Any thread.
  *   text, capacity   where the value is written as docs/settings.md writes it; NULL and 0 when it is not wanted
  *   number_p         NULL, or where the value is written as a number: bytes, nanoseconds, 0 or 1 of a bool
- * VBN_ERR_SETTING: no such setting; VBN_ERR_LIMIT: the text does not fit; VBN_ERR_INVALID: an enum or a string is no number.
- * Nothing is written on failure. */
+ * VBN_ERR_SETTING: no such setting; VBN_ERR_LIMIT: the text does not fit; VBN_ERR_INVALID: an
+ * enum or a string has no number. Nothing is written on failure. */
 VBN_API vbn_status_t vbn_setting(const vbn_context_t *context, const char *key, char *text, size_t capacity,
                                  int64_t *number_p);
 
@@ -130,11 +131,11 @@ VBN_API vbn_status_t vbn_setting(const vbn_context_t *context, const char *key, 
 VBN_API vbn_status_t vbn_worker_create(vbn_context_t *context, vbn_worker_t **worker_p);
 /* Closes peers (as VBN_CLOSE_NOW: pending ops complete with VBN_ERR_CLOSED) and frees the worker. */
 VBN_API void vbn_worker_destroy(vbn_worker_t *worker);
-/* Moves everything that can move without blocking; returns the number of events handled (0: nothing to do). */
+/* Advances all communication of the worker without blocking; returns the number of events handled (0: none). */
 VBN_API unsigned vbn_progress(vbn_worker_t *worker);
 /* Before sleeping on vbn_event_fd: VBN_OK = may sleep, the fd becomes readable when there is work; VBN_BUSY =
- * call vbn_progress first. The documented loop: progress until 0 -> arm -> if OK poll(fd) -> progress. Where messages have
- * come soon lately it looks on for up to 50 us first, giving the processor to others meanwhile. */
+ * call vbn_progress first. The poll loop: progress until 0 -> arm -> if OK poll(fd) -> progress. While messages have
+ * been arriving at short intervals, vbn_arm polls for up to 50 us first and yields the processor between polls. */
 VBN_API vbn_status_t vbn_arm(vbn_worker_t *worker);
 VBN_API int vbn_event_fd(const vbn_worker_t *worker);
 /* Wakes a thread sleeping on the worker's event fd. Any thread. */
@@ -147,8 +148,8 @@ VBN_API vbn_status_t vbn_worker_address(vbn_worker_t *worker, void *blob, size_t
 
 /* -------------------------------------------------------------------------------------------- peer */
 
-/* Called once, from vbn_progress, when an established or connecting peer is lost; pending ops have completed
- * with the same status before. The handle stays valid until vbn_disconnect. */
+/* vbn_progress calls it once when an established or connecting peer is lost. Pending ops have completed with the
+ * same status before. The handle stays valid until vbn_disconnect. */
 typedef void (*vbn_peer_error_func_t)(void *arg, vbn_peer_t *peer, vbn_status_t status, const char *text);
 
 /* Gives the peer of this address: an existing one, or a new one that connects in the background (operations
@@ -158,34 +159,36 @@ typedef void (*vbn_peer_error_func_t)(void *arg, vbn_peer_t *peer, vbn_status_t 
 VBN_API vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length,
                                  vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p);
 typedef enum vbn_close_mode {
-    VBN_CLOSE_FLUSH, /* what was sent is delivered first, in the background, at most link.close_timeout */
+    VBN_CLOSE_FLUSH, /* graceful: a background flush delivers everything sent, within link.close_timeout */
     VBN_CLOSE_NOW    /* pending operations complete with VBN_ERR_CLOSED */
 } vbn_close_mode_t;
-/* Drops the caller's reference; the handle must not be used afterwards. The connection ends with the last reference,
- * except that one which the other side opened stays its own with VBN_CLOSE_FLUSH (messages still arrive). For a peer
- * known from a message only, it ends the connection. */
+/* Drops the caller's reference; the handle must not be used afterwards. The connection ends with the last reference.
+ * Exception: VBN_CLOSE_FLUSH does not end a connection that the other side opened; messages of that side still arrive.
+ * For a peer that is known from its messages only, the call ends the connection. */
 VBN_API void vbn_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode);
-/* For peers that this worker knows from their messages only (vbn_am_message.peer, never given to vbn_connect): called
- * once, from vbn_progress, when such a peer is lost or closes. The handle may be used from its first message until this
- * call returns and is invalid afterwards; a server that keeps handles sets this function before its handlers. */
+/* Sets the function for peers that this worker knows from their messages only (vbn_am_message.peer, never given to
+ * vbn_connect). vbn_progress calls it once when such a peer is lost or closes. The peer's handle may be used from the
+ * first message until this function returns. A server that keeps handles sets this function before its message
+ * handlers. */
 VBN_API void vbn_worker_set_peer_lost(vbn_worker_t *worker, vbn_peer_error_func_t func, void *arg);
 /* User pointer of a peer, e.g. the session object a server hangs on it; NULL at first. */
 VBN_API void vbn_peer_set_user(vbn_peer_t *peer, void *user);
 VBN_API void *vbn_peer_user(const vbn_peer_t *peer);
 /* 64-bit identity of the remote worker, equal on both sides of a job, never 0. */
 VBN_API uint64_t vbn_peer_uid(const vbn_peer_t *peer);
-/* One line that says which transport a peer uses and why ("shm: same host, ...; tcp: not needed"), whether it is connected,
- * and that it is encrypted when it is. Returns the length that the full text has; text is always terminated when
- * capacity > 0. */
+/* Writes one line: which transport the peer uses and why ("shm: same host, ...; tcp: not needed"), whether the peer is
+ * connected, and whether the connection is encrypted. Returns the length of the full text; text is always terminated
+ * when capacity > 0. */
 VBN_API size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 
-/* Name of the transport that carries the peer's packets now ("self", "shm", "tcp", "rc", "ud", as in tl.enable), static;
- * while the peer connects, of the one that is tried; NULL when it has none (lost, closed, or being opened again). */
+/* Name of the transport that carries the peer's packets now ("self", "shm", "tcp", "rc", "ud", as in tl.enable);
+ * static. While the peer connects: the transport that is being tried. NULL when the peer has none (lost, closed,
+ * reconnecting). */
 VBN_API const char *vbn_peer_transport(const vbn_peer_t *peer);
 
 typedef enum vbn_call { VBN_CALL_AM, VBN_CALL_TAG, VBN_CALL_PUT, VBN_CALL_GET, VBN_CALL_ATOMIC } vbn_call_t;
-/* One line that says which way a call moving `size` bytes would take towards the peer now, which limit or setting decides
- * it, and over which transport. Moves nothing. Returns as vbn_explain. */
+/* Writes one line: the protocol that a call moving `size` bytes to or from the peer would use now (eager, rendezvous,
+ * ...), the limit or setting that decides, and the transport. Moves no data. Returns as vbn_explain. */
 VBN_API size_t vbn_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, char *text, size_t capacity);
 
 /* -------------------------------------------------------------------------------------- operations */
@@ -204,9 +207,10 @@ struct vbn_op {
     uint64_t priv[24];  /* the core's while pending */
 };
 
-/* Data that is not a list of buffers. Wherever a call takes (iov, count), count may be VBN_PACK and iov vbn_packed(&p):
- * then the data is what the callbacks of p make of it. The callbacks run on the worker's thread, inside the issuing call or
- * vbn_progress, for ascending offsets, each byte once; they must not call the core. p stays untouched until completion. */
+/* Data that is not a list of buffers. Wherever a call takes (iov, count), count may be VBN_PACK and iov vbn_packed(&p).
+ * Then the callbacks of p produce or consume the data. They run on the worker's thread, inside the issuing call or
+ * vbn_progress, for ascending offsets, each byte once; they must not call the core. p stays untouched until
+ * completion. */
 typedef struct vbn_pack {
     /* Writes bytes [offset, offset+length) of the packed form to buffer. */
     void (*pack)(void *arg, size_t offset, void *buffer, size_t length);
@@ -228,37 +232,37 @@ static inline const struct iovec *vbn_packed(const vbn_pack_t *pack)
 #define VBN_AM_IDS 64
 #define VBN_AM_HEADER_MAX 192
 
-typedef struct vbn_am_remote vbn_am_remote_t; /* sender's data that can be pulled */
+typedef struct vbn_am_remote vbn_am_remote_t; /* data of a rendezvous message, still at the sender */
 
 typedef struct vbn_am_message {
     vbn_peer_t *peer;        /* sender; may be used to answer, also after the handler while it is not lost */
     const void *header;      /* valid during the handler only */
     size_t header_length;
-    const void *data;        /* small message: its bytes, valid during the handler only; else NULL */
-    size_t length;           /* of the data, small or large */
-    vbn_am_remote_t *remote; /* large message: must be ended by vbn_am_pull or vbn_am_drop, now or later */
+    const void *data;        /* eager: the message's bytes, valid during the handler only; rendezvous: NULL */
+    size_t length;           /* of the data, eager or rendezvous */
+    vbn_am_remote_t *remote; /* rendezvous: must be ended by vbn_am_pull or vbn_am_drop, now or later; eager: NULL */
 } vbn_am_message_t;
 
 typedef void (*vbn_am_func_t)(void *arg, const vbn_am_message_t *message);
 
-/* Sets the handler of id (0 .. VBN_AM_IDS-1) on this worker; NULL removes it. Messages without a handler are
- * counted and dropped (large ones complete at the sender with VBN_ERR_UNSUPPORTED). */
+/* Sets the handler of id (0 .. VBN_AM_IDS-1) on this worker; NULL removes it. The worker counts and drops messages
+ * without a handler; the sends of rendezvous ones complete with VBN_ERR_UNSUPPORTED. */
 VBN_API vbn_status_t vbn_am_handler(vbn_worker_t *worker, unsigned id, vbn_am_func_t func, void *arg);
 
-/* What a message's data passes through on its way, for the flags of vbn_am_send and vbn_tag_send; data that is announced
- * only. Such a message always travels in packets, also between processes of a host. Compression ends when its first 32 KiB do
- * not become smaller by a tenth. Data that was damaged ends send and receive with VBN_ERR_CORRUPT. */
-#define VBN_SEND_CHECKSUM 2u /* CRC-32C of the data, compared by the receiver; the message is always announced */
+/* Stages of a message's data, for the flags of vbn_am_send and vbn_tag_send; rendezvous messages only. The data then
+ * always travels in packets, also between processes of one host. The sender stops compressing a message whose first
+ * 32 KiB do not shrink by a tenth. Damaged data completes the send and the receive with VBN_ERR_CORRUPT. */
+#define VBN_SEND_CHECKSUM 2u /* CRC-32C of the data, compared by the receiver; the message is always rendezvous */
 #define VBN_SEND_LZ4 4u
 #define VBN_SEND_ZSTD 8u
 #define VBN_SEND_STAGES (VBN_SEND_CHECKSUM | VBN_SEND_LZ4 | VBN_SEND_ZSTD)
 
-#define VBN_AM_PULL 1u /* always announce and let the receiver pull, also when it would fit */
+#define VBN_AM_PULL 1u /* always rendezvous, also when the data would fit into an eager packet */
 
-/* Sends header (copied, at most VBN_AM_HEADER_MAX) and the concatenation of iov[0..count-1]. Up to 4 KiB (or more, where the
- * cost model says so; or proto.am_small_max) travel with the message, more are announced and pulled by the receiver; then the
- * op completes when the receiver has pulled or dropped. iov entries and their memory stay untouched until completion.
- * flags: VBN_AM_PULL, VBN_SEND_*. */
+/* Sends header (copied, at most VBN_AM_HEADER_MAX) and the concatenation of iov[0..count-1]. Data of up to 4 KiB
+ * (more where the cost model says so; or proto.am_small_max) is sent eagerly. Larger data is sent by rendezvous: the
+ * receiver pulls the data, and the op completes when the receiver has pulled or dropped it. iov entries and their
+ * memory stay untouched until completion. flags: VBN_AM_PULL, VBN_SEND_*. */
 VBN_API vbn_status_t vbn_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
                                  const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op);
 /* Pulls the whole remote data into iov (total capacity >= its length, else VBN_ERR_TRUNCATED and the data can
@@ -268,30 +272,31 @@ VBN_API void vbn_am_drop(vbn_am_remote_t *remote);
 
 /* ------------------------------------------------------------------------------------------ groups */
 
-/* Datagrams to many workers at once, by multicast of an RDMA device (transport ud). They may be lost, come twice, late or in
- * any order, and nobody is told: for those who number and repeat. A member does not get its own. */
+/* Unreliable datagrams to many workers at once, by multicast of an RDMA device (transport ud). A datagram may be lost,
+ * duplicated, delayed or reordered without notice: applications must add sequence numbers and retransmit. A member does
+ * not receive its own datagrams. */
 
 /* source: vbn_peer_uid of the sender. data is valid during the call. Runs inside vbn_progress; may leave the group. */
 typedef void (*vbn_group_func_t)(void *arg, vbn_group_t *group, uint64_t source, const void *data, size_t length);
 
-/* Joins the group of this address, an IP multicast address of the port's kind ("239.1.2.3", "ff15::1"); members have one job
- * key. Ends with vbn_group_leave or the worker. VBN_ERR_UNSUPPORTED: no transport has groups; VBN_ERR_INVALID: no such
- * address, or joined already. */
+/* Joins the group of this address, an IP multicast address of the port's kind ("239.1.2.3", "ff15::1"); all
+ * members have the same job key. vbn_group_leave or the end of the worker ends the membership. VBN_ERR_UNSUPPORTED: no
+ * transport has multicast; VBN_ERR_INVALID: not a multicast address, or the worker has joined already. */
 VBN_API vbn_status_t vbn_group_join(vbn_worker_t *worker, const char *address, vbn_group_func_t func, void *arg,
                                     vbn_group_t **group_p);
 VBN_API void vbn_group_leave(vbn_group_t *group);
-/* Most bytes of a datagram. */
+/* Largest datagram, in bytes. */
 VBN_API size_t vbn_group_most(const vbn_group_t *group);
 /* VBN_OK: taken, the buffers may be reused. VBN_BUSY: not taken; try again after vbn_progress. */
 VBN_API vbn_status_t vbn_group_send(vbn_group_t *group, const struct iovec *iov, size_t count);
 
 /* --------------------------------------------------------------------------------- tagged messages */
 
-/* A receive gets a message when their tags are equal in the bits of its mask and the sender is the wanted one.
- * Of several messages that fit a receive it gets the one that arrived first, and of several receives that fit a message
- * the one posted first gets it; messages of one peer arrive in the order they were sent. Active messages and tagged
- * ones of a peer arrive in one common order, but a tagged one may wait for its receive.
- * Exact tags cost the same however many peers, receives and messages wait. */
+/* A receive matches a message when the tags are equal in the bits of the receive's mask and the sender is the requested
+ * source. Among several matching messages the receive gets the one that arrived first; among several matching receives
+ * the one posted first gets the message. Messages of one peer arrive in the order they were sent. Active and tagged
+ * messages of a peer arrive in one common order, but a tagged message may wait for its receive.
+ * The cost of matching an exact tag does not depend on the number of peers, posted receives and unexpected messages. */
 
 typedef struct vbn_tag_message vbn_tag_message_t; /* taken by vbn_tag_probe, ended by vbn_tag_mrecv */
 
@@ -302,28 +307,30 @@ typedef struct vbn_tag_info {
     size_t length;    /* of the message, bytes; also when the buffers were too small */
 } vbn_tag_info_t;
 
-#define VBN_TAG_SYNC 1u /* complete only when a receive has taken the message */
+#define VBN_TAG_SYNC 1u /* synchronous: complete only when a receive has matched the message */
 
-/* Sends the concatenation of iov[0..count-1] with a tag. flags: VBN_TAG_SYNC, VBN_SEND_*. What vbn_am_send would send whole
- * travels at once while the sender has credit at the receiver. A message takes its length and 320 bytes of it; what receives
- * take comes back. A peer begins with 4,416 bytes, and the receiver gives it up to 1 MiB, out of one budget for all its peers
- * (proto.tag_unexpected). Larger messages, and those without credit, are announced, and complete when a receive has fetched
- * them. iov and its memory stay untouched until completion. Errors: VBN_ERR_INVALID, VBN_ERR_PEER_LOST, VBN_ERR_LIMIT (proto.max_incoming announced
- * messages wait at the peer already). */
+/* Sends the concatenation of iov[0..count-1] with a tag. flags: VBN_TAG_SYNC, VBN_SEND_*. A message that
+ * vbn_am_send would send eagerly is sent eagerly while the sender has credit at the receiver. A message uses its length
+ * and 320 bytes of credit, and a receive that takes the message returns the credit. A peer begins with 4,416 bytes of
+ * credit; the receiver grants up to 1 MiB, out of one budget for all its peers (proto.tag_unexpected). Larger messages,
+ * and those without credit, are sent by rendezvous and complete when a receive has fetched the data. iov and its memory
+ * stay untouched until completion. Errors: VBN_ERR_INVALID, VBN_ERR_PEER_LOST, VBN_ERR_LIMIT (proto.max_incoming
+ * rendezvous messages wait at the peer already). */
 VBN_API vbn_status_t vbn_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
                                   vbn_op_t *op);
 /* Receives one message into iov (untouched until completion).
  *   from   only from this peer; NULL = from any
  *   mask   the bits of tag that count; UINT64_MAX = exactly this tag
  *   info   NULL, or where sender, tag and length are written before completion; valid until then
- * Completes with VBN_ERR_TRUNCATED when the message is longer than iov: nothing is written to iov, the message is
- * dropped, the sizes are in info and vbn_error_text(). That is also the one case in which the call itself may return an
- * error and yet have an effect: the message was there, and is dropped. VBN_ERR_PEER_LOST: `from` is lost and no whole
- * message of it waits. A receive from any source outlives its peers; vbn_worker_destroy ends it with VBN_ERR_CLOSED. */
+ * Completes with VBN_ERR_TRUNCATED when the message is longer than iov: the core writes nothing to iov and drops the
+ * message; the sizes are in info and vbn_error_text(). Only in this case may the call itself return an error and yet
+ * have an effect: a message that had arrived before is dropped. VBN_ERR_PEER_LOST: `from` is lost and no complete
+ * message of that peer waits. A receive from any source outlives its peers; vbn_worker_destroy ends it with
+ * VBN_ERR_CLOSED. */
 VBN_API vbn_status_t vbn_tag_recv(vbn_worker_t *worker, vbn_peer_t *from, uint64_t tag, uint64_t mask,
                                   const struct iovec *iov, size_t count, vbn_tag_info_t *info, vbn_op_t *op);
 /* Looks for the message that vbn_tag_recv with these arguments would get. VBN_OK: there is one, described in info (may
- * be NULL). VBN_INPROGRESS: none so far; call vbn_progress and ask again.
+ * be NULL). VBN_INPROGRESS: none so far; call vbn_progress and probe again.
  *   message_p   NULL: the message stays where it is. Else the message is taken out, so that no other receive gets it,
  *               and must be given to vbn_tag_mrecv. */
 VBN_API vbn_status_t vbn_tag_probe(vbn_worker_t *worker, vbn_peer_t *from, uint64_t tag, uint64_t mask,
@@ -332,9 +339,9 @@ VBN_API vbn_status_t vbn_tag_probe(vbn_worker_t *worker, vbn_peer_t *from, uint6
  * VBN_ERR_INVALID. VBN_ERR_PEER_LOST: its sender was lost before the data was fetched. */
 VBN_API vbn_status_t vbn_tag_mrecv(vbn_tag_message_t *message, const struct iovec *iov, size_t count,
                                    vbn_tag_info_t *info, vbn_op_t *op);
-/* Takes back a receive that has got no message. VBN_OK: it is complete with VBN_ERR_CLOSED, done is not called, the
- * buffers are the caller's. VBN_INPROGRESS: too late, it has got a message and completes (or is complete) as usual.
- * VBN_ERR_INVALID: not a receive. Sends cannot be cancelled. */
+/* Cancels a receive that has not matched a message. VBN_OK: the receive is complete with VBN_ERR_CLOSED, done is not
+ * called, the buffers are the caller's. VBN_INPROGRESS: too late, the receive has matched and completes (or is
+ * complete) as usual. VBN_ERR_INVALID: not a receive. Sends cannot be cancelled. */
 VBN_API vbn_status_t vbn_tag_cancel(vbn_op_t *op);
 
 /* ------------------------------------------------------------------------------------------ memory */
@@ -355,30 +362,30 @@ VBN_API vbn_status_t vbn_mem_alloc(vbn_context_t *context, size_t size, vbn_back
 /* Maps a VBN_BACKING_FILE memory of another process of the same user read-only, checking owner, mode, format and
  * generation recorded in the file. VBN_ERR_STALE when its owner has freed it. Any thread. */
 VBN_API vbn_status_t vbn_mem_open(vbn_context_t *context, const char *path, vbn_mem_t **mem_p);
-/* Makes [address, address+length) of the caller's own memory reachable by keys, `access`: the most that they may allow.
- * Any alignment; host memory only. All its pages are brought in now, written ones as the process's own. Peers reach it by
- * packets and never map it. The memory stays the caller's: vbn_mem_free ends the registration, and must come before the
- * memory is unmapped. When the kernel reports it unmapped, moved or discarded all the same, its keys are VBN_ERR_STALE.
- * Registering the same memory again is cheap: whole pages stay ready after vbn_mem_free, within mem.cache_regions and
- * mem.cache_bytes. VBN_ERR_RANGE, VBN_ERR_ACCESS: not mapped, or not with these rights. Any thread. */
+/* Registers [address, address+length) of the caller's own memory for keys; `access` is the most that a key may allow.
+ * Any alignment; host memory only. The call faults in all pages, for write access as private copies of the process.
+ * Peers reach the memory by packets and never map it. The memory stays the caller's: vbn_mem_free ends the
+ * registration and must come before the memory is unmapped. When the kernel nevertheless reports the memory unmapped,
+ * moved or discarded, its keys become VBN_ERR_STALE. Registering the same memory again is cheap: the registration cache
+ * keeps whole pages after vbn_mem_free, within mem.cache_regions and mem.cache_bytes. VBN_ERR_RANGE: not mapped;
+ * VBN_ERR_ACCESS: not mapped with these rights. Any thread. */
 VBN_API vbn_status_t vbn_mem_register(vbn_context_t *context, void *address, size_t length, unsigned access,
                                       vbn_mem_t **mem_p);
-/* Tells the core that memory in this range is going away or changing its pages, for allocators that know: registrations
- * of it are not used again and their keys are stale, with the guarantee of vbn_mem_revoke. Needed only where the kernel
- * cannot be asked (mem.watch, files on disk). Any thread. */
+/* Tells the core that an allocator is about to unmap this range or to change its pages. The core stops using
+ * registrations of the range and makes their keys stale, with the guarantee of vbn_mem_revoke. Needed only where the
+ * kernel does not report such changes (mem.watch, files on disk). Any thread. */
 VBN_API vbn_status_t vbn_mem_invalidate(vbn_context_t *context, const void *address, size_t length);
 /* Makes all keys of the memory stale and unlinks its named file, but leaves it mapped here until vbn_mem_free; for
  * owners whose readers (a JVM's buffers) end later. Idempotent. Any thread.
  * When the call has returned, no worker and no device reads or writes the memory for a peer, whatever was in progress:
- * a put that is being received goes no further and ends with VBN_ERR_STALE at the peer, as does a get whose answer is
- * not yet complete; answers that wait to be sent were copied before. So the bytes may be used for something else at
- * once. Only peers of this host that have mapped memory of vbn_mem_alloc keep their mapping, until they release the
- * key. The call waits for a copy or a system call of a worker, never for its vbn_progress, and may be called inside
- * callbacks. */
+ * a put that is being received stops and ends with VBN_ERR_STALE at the peer, and so does a get whose answer is not yet
+ * complete. Answers that wait to be sent were copied before. So the caller may reuse the bytes at once. Only peers of
+ * this host that have mapped memory of vbn_mem_alloc keep their mapping, until they release the key. The call waits for
+ * a copy or a system call of a worker, never for a vbn_progress, and may be called inside callbacks. */
 VBN_API vbn_status_t vbn_mem_revoke(vbn_mem_t *mem);
 /* Frees (or unmaps, or ends the registration of) memory: keys of it become stale at once, a named file is unlinked. Any
- * thread, but no operation that was issued in this process on it may be pending on any worker; those of peers may be.
- * The guarantee is that of vbn_mem_revoke: registered memory may be unmapped as soon as the call has returned. */
+ * thread, but no operation that this process issued on the memory may be pending on any worker; operations of peers may
+ * be. The guarantee is that of vbn_mem_revoke: registered memory may be unmapped as soon as the call has returned. */
 VBN_API vbn_status_t vbn_mem_free(vbn_mem_t *mem);
 VBN_API void *vbn_mem_address(const vbn_mem_t *mem);
 VBN_API size_t vbn_mem_size(const vbn_mem_t *mem);
@@ -394,9 +401,9 @@ VBN_API void vbn_key_release(vbn_key_t *key);
 /* Local address of the key's range when it is mapped here (same host), else NULL. Plain loads (and stores, with
  * VBN_ACCESS_WRITE) on it are one-sided operations. Valid until vbn_key_release. */
 VBN_API void *vbn_key_pointer(const vbn_key_t *key);
-/* Keeps the mapping of a key's range for longer than the key, its peer and its worker, for buffers that others still read.
- * Returns the mapping, to be ended by vbn_key_unmap before vbn_close; NULL when the memory is not mapped here. Worker's
- * thread. address_p, length_p: where the range lies and its bytes. */
+/* Keeps the mapping of a key's range beyond the life of the key, its peer and its worker, for buffers that others still
+ * read. Returns the mapping, to be ended by vbn_key_unmap before vbn_close; NULL when the memory is not mapped here.
+ * Worker's thread. address_p, length_p: address and length in bytes of the range. */
 VBN_API vbn_mapping_t *vbn_key_map(const vbn_key_t *key, void **address_p, size_t *length_p);
 /* Any thread. NULL is allowed. */
 VBN_API void vbn_key_unmap(vbn_mapping_t *mapping);
@@ -417,9 +424,9 @@ typedef struct vbn_strided {
     size_t remote_stride;   /* the same in the remote memory; at least block */
 } vbn_strided_t;
 
-/* As vbn_get and vbn_put, for blocks: block i is at base + i * local_stride here and at offset + i * remote_stride in the
- * key's range. blocks and its memory stay untouched until completion. Where the memory is mapped they are copied one by
- * one, else packed into few packets. VBN_ERR_INVALID also when remote blocks would overlap. */
+/* As vbn_get and vbn_put, for blocks: block i is at base + i * local_stride here and at offset + i * remote_stride in
+ * the key's range. blocks and its memory stay untouched until completion. Where the memory is mapped, the core copies
+ * the blocks one by one, else it packs them into few packets. VBN_ERR_INVALID also when remote blocks would overlap. */
 VBN_API vbn_status_t vbn_get_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op);
 VBN_API vbn_status_t vbn_put_strided(vbn_key_t *key, size_t offset, const vbn_strided_t *blocks, vbn_op_t *op);
 
@@ -437,12 +444,12 @@ typedef enum vbn_atomic_kind {
  *   width    4 or 8 bytes; the word is in the byte order of the owner's processor (little endian)
  *   operand, compare   must fit width; compare is used by VBN_ATOMIC_CAS only
  *   before   NULL, or where the old value goes (widened to 64 bits, also with VBN_ATOMIC_CAS: it succeeded when *before
- *            == compare). Stays valid until completion; written before done is called. Needs VBN_ACCESS_READ, as CAS does;
- *            VBN_ACCESS_WRITE is needed always.
- * Complete when the update is visible at the owner. Where the memory is mapped it is a processor atomic here, else one by
- * the owner when it progresses; both are coherent with each other and with the owner's own C11 atomics on the word, not
- * with its plain loads and stores and not with put or get of the same bytes.
- * Errors: VBN_ERR_INVALID (kind, width, operand, alignment), VBN_ERR_RANGE, VBN_ERR_ACCESS, VBN_ERR_STALE,
+ *            == compare). Stays valid until completion; written before done is called. Needs VBN_ACCESS_READ, as CAS
+ *            does; VBN_ACCESS_WRITE is needed always.
+ * Complete when the update is visible at the owner. Where the memory is mapped, the caller's processor executes the
+ * atomic, else the owner's worker does so in its vbn_progress. Both are coherent with each other and with the owner's
+ * own C11 atomics on the word, but not with plain loads and stores of the owner and not with put or get of the same
+ * bytes. Errors: VBN_ERR_INVALID (kind, width, operand, alignment), VBN_ERR_RANGE, VBN_ERR_ACCESS, VBN_ERR_STALE,
  * VBN_ERR_PEER_LOST (it may or may not have been executed). */
 VBN_API vbn_status_t vbn_atomic(vbn_key_t *key, size_t offset, vbn_atomic_kind_t kind, unsigned width, uint64_t operand,
                                 uint64_t compare, uint64_t *before, vbn_op_t *op);
@@ -456,21 +463,22 @@ typedef struct vbn_signal {
 } vbn_signal_t;
 
 /* A put, then an atomic update of the signal word: whoever sees the new value of the word (an acquire load of it) sees
- * all of the data. Where the memory is mapped this wakes nobody: the owner polls the word. Not updated when the put is refused. signal is copied; op as for vbn_put, complete when both are
- * visible. Errors: those of vbn_put and vbn_atomic. */
+ * all of the data. Where the memory is mapped, the update wakes nobody: the owner polls the word. When the put is
+ * refused, the word keeps its value. signal is copied; op as for vbn_put, complete when both are visible. Errors: those
+ * of vbn_put and vbn_atomic. */
 VBN_API vbn_status_t vbn_put_signal(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count,
                                     const vbn_signal_t *signal, vbn_op_t *op);
 
 /* Order without waiting: what vbn_put, vbn_put_signal and vbn_atomic of this worker do to a peer's memory before the
  * fence is visible at that peer before what vbn_put, vbn_put_signal, vbn_atomic and vbn_get issued after it do there.
- * Without a fence or a completed op there is no order between them. It does not order messages, nor gets before it (wait
- * for their ops). Immediate; costs later operations nothing when nothing is under way. */
+ * Without a fence or a completed op there is no order between them. It does not order messages, nor gets before it
+ * (wait for their ops). Returns at once; costs later operations nothing when no operation is in flight. */
 VBN_API vbn_status_t vbn_fence(vbn_worker_t *worker);
 
-/* Completes when everything sent to the peer before has been received and all earlier puts and atomics are visible. */
+/* Completes when the peer has received everything sent to it before and all earlier puts and atomics are visible. */
 VBN_API vbn_status_t vbn_flush(vbn_peer_t *peer, vbn_op_t *op);
-/* vbn_flush of all peers of the worker. When some are lost meanwhile, the others are still waited for, and the op's
- * status is that of the first loss. Peers that nothing was sent to since they had received everything cost nothing. */
+/* vbn_flush of all peers of the worker. When peers are lost meanwhile, the flush still waits for the others, and the
+ * op's status is that of the first loss. A peer that has received everything sent to it costs the flush nothing. */
 VBN_API vbn_status_t vbn_flush_all(vbn_worker_t *worker, vbn_op_t *op);
 
 /* ----------------------------------------------------------------------------------------- insight */

@@ -24,7 +24,7 @@ vbn_status_t link_address_encode(const link_address_t *address, void *blob, size
     uint8_t *out = blob;
     size_t bytes = encoded_bytes(address);
     if (bytes > *length_p || bytes > VBN_ADDRESS_MAX)
-        return err_set(VBN_ERR_LIMIT, "a worker address takes %zu bytes, there is room for %zu (VBN_ADDRESS_MAX is %d)",
+        return err_set(VBN_ERR_LIMIT, "a worker address takes %zu bytes, the buffer has %zu; give VBN_ADDRESS_MAX (%d)",
                        bytes, *length_p, VBN_ADDRESS_MAX);
     le_put_u32(out, ADDRESS_MAGIC);
     out[4] = LINK_ADDRESS_VERSION;
@@ -50,13 +50,13 @@ static vbn_status_t decode_head(const uint8_t *in, size_t length, link_address_t
     if (length < HEAD_BYTES || le_get_u32(in) != ADDRESS_MAGIC)
         return err_set(VBN_ERR_PROTOCOL, "%zu bytes are not a worker address (see vbn_worker_address)", length);
     if (in[4] != LINK_ADDRESS_VERSION)
-        return err_set(VBN_ERR_VERSION, "worker address has version %u, this side knows %u", (unsigned)in[4],
+        return err_set(VBN_ERR_VERSION, "worker address has version %u, this side reads %u", (unsigned)in[4],
                        (unsigned)LINK_ADDRESS_VERSION);
     address->section_count = in[5];
     address->uid = le_get_u64(in + 8);
     address->host_id = le_get_u64(in + 16);
     if (le_get_u16(in + 6) != length || address->section_count > LINK_ADDRESS_SECTIONS || address->uid == 0)
-        return err_set(VBN_ERR_PROTOCOL, "worker address is damaged: %u bytes announced, %zu given, %u sections",
+        return err_set(VBN_ERR_PROTOCOL, "worker address is damaged: its header says %u bytes, %zu are given, %u sections",
                        (unsigned)le_get_u16(in + 6), length, address->section_count);
     return VBN_OK;
 }

@@ -387,7 +387,7 @@ static void leave_silent(vbn_peer_t *peer)
     for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next) {
         if (lane->silent < SILENT_MAX || !link_rails_others(peer, lane))
             continue;
-        link_rails_lose(lane, "nothing that was sent over it arrives");
+        link_rails_lose(lane, "no packet sent over this lane arrives");
         return; /* one is enough for now; operations may have completed */
     }
 }

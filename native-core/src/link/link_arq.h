@@ -53,7 +53,7 @@ typedef struct link_arq {
     uint64_t rto_from_ns; /* the retransmission timer runs from here */
     uint64_t ack_due_ns; /* 0: no ack is owed */
     uint64_t heard_ns;   /* last packet from the peer */
-    uint64_t alive_ns;   /* last sign of life that its program had no part in */
+    uint64_t alive_ns;   /* last answer to a keep-alive probe, given without the peer's program */
     uint64_t awake_ns;   /* since then it has been heard again and again */
     link_lane_t *heard_over; /* NULL: that lane is gone */
     link_lane_t *close_over; /* CLOSE came over it, while the transport used memory of this peer's packets; else NULL */
@@ -64,10 +64,10 @@ typedef struct link_arq {
     uint32_t srtt_us, rttvar_us; /* 0: no sample yet */
     uint32_t cwnd, ssthresh, growth; /* packets */
     uint32_t pipe, lost;
-    uint32_t overtaking; /* most packets that one sent later by so many arrived before */
+    uint32_t overtaking; /* largest reordering distance seen, in packets */
     uint32_t recover; /* one loss event until this is acknowledged */
     uint16_t probes;    /* time-outs and keep-alives since the peer was heard */
-    uint16_t questions; /* of them, those since its last sign of life */
+    uint16_t questions; /* of them, those since its last answer to a probe */
     uint32_t resume_ack; /* what the peer has, as its PROOF or WELCOME said */
     uint32_t packet_max; /* of the first lane's transport */
     uint32_t bulk_bytes; /* payloads from here on are spread over the peer's lanes */

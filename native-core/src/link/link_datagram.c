@@ -238,7 +238,7 @@ static void rx_data(link_lane_t *lane, const link_header_t *header, const void *
         return;
     }
     if (ahead < most && !hold(peer, header, upper, upper_bytes, payload, payload_bytes, placed) && !lane->datagram) {
-        link_lane_broke(lane, VBN_ERR_NO_MEMORY, "no memory for a packet that came early"); /* so it is sent again */
+        link_lane_broke(lane, VBN_ERR_NO_MEMORY, "no memory for a packet that arrived out of order"); /* so it is sent again */
         return;
     }
     if (ahead >= most && (int32_t)ahead < 0)

@@ -29,7 +29,7 @@ static void wireup_expired(wheel_timer_t *timer)
     const char *before = lane->hs->redials > 0 && lane->peer != NULL ? link_lost_text(lane->peer, NULL) : NULL;
     snprintf(text, sizeof(text), "no connection over %s within link.wireup_timeout=%llums, waiting for %s%s%s",
              link_lane_name(lane), (unsigned long long)(lane->engine->params.settings->link_wireup_timeout / 1000000u),
-             waiting_for(lane), before != NULL ? "; the try before: " : "", before != NULL ? before : "");
+             waiting_for(lane), before != NULL ? "; the attempt before: " : "", before != NULL ? before : "");
     link_lane_broke(lane, VBN_ERR_TIMEOUT, text);
 }
 

@@ -186,5 +186,5 @@ void link_native_end(vbn_peer_t *peer, uint32_t connection)
 {
     link_lane_t *lane = lane_of(peer, connection, true);
     if (lane != NULL)
-        link_lane_broke(lane, VBN_ERR_PEER_LOST, "the peer has lost it");
+        link_lane_broke(lane, VBN_ERR_PEER_LOST, "the peer has lost this lane");
 }

@@ -176,7 +176,7 @@ static void replace_datagram(vbn_peer_t *peer, unsigned transport)
     for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next) {
         if (lane->transport != transport || !lane->datagram || !link_rails_others(peer, lane))
             continue;
-        link_rails_lose(lane, "the peer opened another one");
+        link_rails_lose(lane, "the peer opened another lane instead");
         return;
     }
 }

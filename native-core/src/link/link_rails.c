@@ -218,7 +218,7 @@ void link_rails_lose(link_lane_t *lane, const char *text)
         LOG_PEER(engine->params.log, VBN_LOG_DEBUG, peer->uid, "peer %016llx: lane over %s is gone: %s", (unsigned long long)peer->uid,
                   link_lane_name(lane), text);
     else
-        LOG_PEER(engine->params.log, VBN_LOG_WARN, peer->uid, "a lane to peer %016llx over %s broke: %s; the others go on",
+        LOG_PEER(engine->params.log, VBN_LOG_WARN, peer->uid, "a lane to peer %016llx over %s broke: %s; packets fail over to the other lanes",
                  (unsigned long long)peer->uid, link_lane_name(lane), text);
     if (!expected)
         counter_add(engine->params.counters, COUNTER_LANES_LOST, 1);

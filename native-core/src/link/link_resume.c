@@ -58,7 +58,7 @@ bool link_resume_begin(vbn_peer_t *peer, const char *text)
         arq->first_transport = peer->transport;
         link_set_lost_text(peer, text);
         counter_add(peer->engine->params.counters, COUNTER_RESUMES, 1);
-        LOG_PEER(peer->engine->params.log, VBN_LOG_WARN, peer->uid, "connection to peer %016llx over %s broke: %s; it is opened again for at most "
+        LOG_PEER(peer->engine->params.log, VBN_LOG_WARN, peer->uid, "connection to peer %016llx over %s broke: %s; reconnecting for at most "
                  "%llu ms (link.resume_timeout)", (unsigned long long)peer->uid,
                  peer->engine->transports[peer->transport].name, text, (unsigned long long)(limit / NS_PER_MS));
     }
@@ -149,7 +149,7 @@ void link_resume_done(vbn_peer_t *peer)
     link_arq_t *arq = peer->arq;
     arq->resume_until_ns = 0;
     link_set_lost_text(peer, NULL);
-    LOG_PEER(peer->engine->params.log, VBN_LOG_INFO, peer->uid, "connection to peer %016llx goes on over %s", (unsigned long long)peer->uid,
+    LOG_PEER(peer->engine->params.log, VBN_LOG_INFO, peer->uid, "connection to peer %016llx resumed over %s", (unsigned long long)peer->uid,
              peer->engine->transports[peer->transport].name);
     link_send_ack(peer, 0);
     link_arq_restart(peer, arq->resume_ack);

@@ -106,7 +106,7 @@ static void on_challenge(link_lane_t *lane, const uint8_t *body, size_t body_byt
     vbn_status_t status = link_offer_decode(body, body_bytes, &hs->remote);
     if (status >= 0 && (body_bytes != LINK_CHALLENGE_BYTES || hs->remote.target_uid != lane->engine->uid ||
                         hs->remote.uid != lane->peer->uid))
-        status = err_set(VBN_ERR_PROTOCOL, "CHALLENGE of %zu bytes is not from the worker that was called", body_bytes);
+        status = err_set(VBN_ERR_PROTOCOL, "CHALLENGE of %zu bytes is from a worker other than the one dialled", body_bytes);
     if (status < 0) {
         link_control_refuse(lane, status, LINK_REASON_VERSION);
         return;
@@ -246,7 +246,7 @@ static void on_welcome(link_lane_t *lane, const uint8_t *body, size_t body_bytes
                                  body + LINK_STATE_BYTES);
     if (status >= 0 && (state.mode != mode_of(lane) ||
                         (state.mode == LINK_MODE_RESUMES && !link_arq_ack_valid(peer, state.expected))))
-        status = err_set(VBN_ERR_PROTOCOL, "WELCOME does not fit the connection that goes on");
+        status = err_set(VBN_ERR_PROTOCOL, "WELCOME has a wrong mode or sequence");
     if (status < 0) {
         link_control_refuse(lane, status, LINK_REASON_AUTH);
         return;
@@ -277,7 +277,7 @@ static vbn_status_t rejected_status(link_reason_t reason, unsigned version)
     case LINK_REASON_LIMIT:
         return err_set(VBN_ERR_LIMIT, "the peer has link.max_peers peers already");
     case LINK_REASON_GONE:
-        return err_set(VBN_ERR_PEER_LOST, "the connection broke and the peer has given it up");
+        return err_set(VBN_ERR_PEER_LOST, "the connection broke and the peer no longer resumes it");
     case LINK_REASON_DUPLICATE:
         break;
     }
@@ -293,7 +293,7 @@ static void on_reject(link_lane_t *lane, const uint8_t *body, size_t body_bytes)
     }
     link_reason_t reason = (link_reason_t)le_get_u16(body);
     if (lane->hs->adds && lane->peer != NULL && link_rails_others(lane->peer, lane)) {
-        link_rails_lose(lane, "the peer refused it");
+        link_rails_lose(lane, "the peer refused the connection");
         return;
     }
     if (reason == LINK_REASON_DUPLICATE && lane->initiator && lane->state == LANE_WAIT_WELCOME) {

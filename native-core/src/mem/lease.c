@@ -146,7 +146,7 @@ mem_lease_state_t mem_lease_enter(mem_lease_t *lease, bool wait)
         lease->apart = true;
     }
     if (lease->apart && lease->lost) {
-        (void)err_set(VBN_ERR_NO_MEMORY, "no heap to copy %zu bytes of freed memory that a peer is still owed",
+        (void)err_set(VBN_ERR_NO_MEMORY, "no heap to copy %zu bytes of freed memory for an answer to a peer",
                       lease->piece->iov_len);
         return MEM_LEASE_LOST;
     }

@@ -90,7 +90,7 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const 
     proto_op_t *op = op_of(user_op);
     uint32_t limit = proto_engine_of(peer)->max_incoming;
     if (proto_peer_of(peer)->announced >= limit)
-        return err_set(VBN_ERR_LIMIT, "%u announced messages wait at the peer; let some complete, or raise "
+        return err_set(VBN_ERR_LIMIT, "%u rendezvous messages wait at the peer; let some complete, or raise "
                        "proto.max_incoming there and here", limit);
     vbn_status_t status = op_begin(user_op, peer, OP_LARGE, iov, count, message->length, true);
     if (status != VBN_OK)
@@ -229,9 +229,9 @@ vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, si
 bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     if (header->length > UINT64_MAX / 2)
-        proto_blame(engine, peer, "the peer announced a message of impossible length");
+        proto_blame(engine, peer, "the peer sent an RTS of impossible length");
     else if (proto_peer_of(peer)->incoming >= engine->max_incoming)
-        proto_blame(engine, peer, "the peer announced more messages than proto.max_incoming allows to wait; receive or "
+        proto_blame(engine, peer, "the peer sent more rendezvous messages than proto.max_incoming lets wait; receive or "
                                   "pull them sooner or raise the setting");
     else
         return true;

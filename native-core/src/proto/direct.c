@@ -11,9 +11,10 @@
  *                                         <---   STATUS
  *
  * A sender that is busy elsewhere takes no chunk, and the receiver copies all. Each side copies PROTO_COPY_CHUNKS per
- * progress call, of the transfer that came first; help is asked in that order, AHEAD of its turn: so both sides are at the same one. What cannot be copied comes by packets
- * after all: the receiver closes the claim, waits for HELPED if a chunk was taken, and sends PULL. The first message out of
- * a memory does not wait for its mapping: it is read from the process, or comes by packets.
+ * progress call, of the transfer that came first. Help is requested for the next AHEAD transfers, oldest first, so that both
+ * sides copy the same one. What cannot be copied falls back to packets: the receiver closes the claim, waits for HELPED if a
+ * chunk was taken, and sends PULL. The first message out of a memory does not wait for its mapping: it is read from the
+ * process, or sent in packets.
  *
  * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper, or who puts (put.c), has
  * a chunk (transports keep that up when the connection ends: tl_ops_t.direct). D2 the receiver completes only after
@@ -23,7 +24,7 @@
 
 #define CHUNK_MIN (32u << 10)
 #define CHUNK_MAX (256u << 10)
-#define AHEAD 2u /* transfers for which help is asked before their turn */
+#define AHEAD 2u /* transfers for which help is requested before the receiver copies them */
 #define TURN 64u /* chunks of a transfer before others go first */
 #define CHUNKS_WANTED 8u /* of a message, so that both sides end at about the same time */
 
@@ -147,7 +148,7 @@ void direct_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header
     proto_op_t *op = op_find(engine, peer, header->op);
     if (op == NULL || op->kind != OP_LARGE || op->state != OP_WAITING || !op->direct.offered ||
         chunk_count(op->stream.length) > CLAIM_CHUNKS_MAX) {
-        proto_blame(engine, peer, "the peer copies a message that was not offered to it or is already pulled");
+        proto_blame(engine, peer, "the peer sent a PULL_AT without an RTS_AT, or for a message that is already pulled");
         return;
     }
     op->state = OP_COPYING;
@@ -299,7 +300,7 @@ static void cannot_read(proto_op_t *op, const tl_direct_t *direct)
     proto_stream_t *s = &op->stream;
     op->direct.failed = true;
     proto_peer_of(s->peer)->no_direct = true;
-    LOG_PEER(s->engine->log, VBN_LOG_WARN, link_peer_uid(s->peer), "large messages of peer %016llx come by packets from now on: %s",
+    LOG_PEER(s->engine->log, VBN_LOG_WARN, link_peer_uid(s->peer), "large messages of peer %016llx fall back to packets from now on: %s",
              (unsigned long long)link_peer_uid(s->peer), err_text());
     if (op->direct.slot != 0)
         (void)claim_close(&direct->ours[op->direct.slot - 1]);
@@ -343,7 +344,7 @@ void direct_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
     proto_op_t *op = op_find(engine, peer, header->op);
     tl_direct_t direct;
     if (op == NULL || op->kind != OP_PULL || op->state != OP_COPYING || op->direct.slot == 0 || op->direct.heard) {
-        proto_blame(engine, peer, "the peer says it helped with a message that needs no help");
+        proto_blame(engine, peer, "the peer sent a HELPED for a message without help");
         return;
     }
     op->direct.heard = true;

@@ -117,12 +117,12 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
     model_t model;
     model_message(&model, &engine->host, &path, ways_to(peer, limits, size, path.map));
     if (size <= limit) {
-        add(text, "goes whole in one packet (up to %llu byte%s: %s)", (unsigned long long)limit, plural(limit), why);
+        add(text, "is sent eagerly in one packet (up to %llu byte%s: %s)", (unsigned long long)limit, plural(limit), why);
         if (tagged)
-            add(text, "; announced when the receiver has given no credit for it (proto.tag_unexpected there), now %u bytes",
+            add(text, "; rendezvous when that exceeds the credit of the receiver (proto.tag_unexpected there), now %u bytes",
                 proto_peer_of(peer)->tag_credit);
     } else {
-        add(text, "is announced and pulled by the receiver ");
+        add(text, "is sent by rendezvous: the receiver pulls it ");
         if (engine->packing && limits->packing_pays)
             add(text, "compressed by LZ4 (proto.compress), ");
         else
@@ -133,7 +133,7 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
             add(text, "by the sender's copy into memory that the receiver has exported for writing, else ");
         add(text, "in ");
         add_packets(text, engine, caps, size);
-        add(text, ", because more than %llu byte%s (%s) do not go whole", (unsigned long long)limit, plural(limit), why);
+        add(text, ", because at most %llu byte%s (%s) are sent eagerly", (unsigned long long)limit, plural(limit), why);
     }
     add_estimates(text, &model, size <= limit ? MODEL_WHOLE : usual_way(&model), size);
 }
@@ -143,12 +143,12 @@ static void add_devices(text_t *text, const vbn_peer_t *peer, uint64_t size)
 {
     uint64_t from = cost_limits(proto_engine_of(peer), peer)->native_from;
     if (by_devices(peer))
-        add(text, "is carried out by the devices of both sides for memory of vbn_mem_alloc at the owner, from the second time "
-            "that the key is used, else by packets: ");
+        add(text, "is carried out by the devices of both sides (RDMA offload) for memory of vbn_mem_alloc at the owner, from the "
+            "second use of the key, else by packets: ");
     else if (size >= from)
-        add(text, "goes by packets, and makes a connection for the next ones, which devices carry out: ");
+        add(text, "is sent in packets, and opens a connection for later ones, which devices carry out (RDMA offload): ");
     else
-        add(text, "goes by packets, as less than %llu bytes are not worth a connection (the cost model): ",
+        add(text, "is sent in packets, because less than %llu bytes are not worth a connection (the cost model): ",
             (unsigned long long)from);
 }
 
@@ -166,7 +166,7 @@ static void add_one_sided(text_t *text, const vbn_peer_t *peer, vbn_call_t call,
     if (may_map)
         add(text, "is %s where the key's memory is mapped here (vbn_key_pointer is not NULL), else ", direct);
     else if (!devices)
-        add(text, "goes by packets, as this transport cannot map the peer's memory: ");
+        add(text, "is sent in packets, because this transport cannot map the peer's memory: ");
     if (devices)
         add_devices(text, peer, size);
     if (call == VBN_CALL_ATOMIC)

@@ -24,7 +24,7 @@ static bool serve(const proto_op_t *op, const mem_key_info_t *info, proto_place_
             place->devices[told++] = PROTO_DEVICE(connections[i], exposed.key);
         } else if (status != VBN_ERR_UNSUPPORTED && status != VBN_ERR_STALE) { /* else: gone meanwhile */
             proto_peer_of(s->peer)->no_direct = true;
-            LOG_PEER(s->engine->log, VBN_LOG_INFO, link_peer_uid(s->peer), "large messages to peer %016llx go by packets from now on: %s",
+            LOG_PEER(s->engine->log, VBN_LOG_INFO, link_peer_uid(s->peer), "large messages to peer %016llx fall back to packets from now on: %s",
                      (unsigned long long)link_peer_uid(s->peer), err_text());
         }
     }

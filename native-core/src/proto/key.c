@@ -22,7 +22,7 @@ static void import_done(void *arg, vbn_status_t status, mem_import_t *import)
         key->import = import;
         key->address = (uint8_t *)mem_import_address(import) + key->info.offset;
     } else {
-        LOG_PEER(key->engine->log, VBN_LOG_INFO, key->info.owner_id, "memory of peer %016llx is not mapped here, its data goes by packets: %s",
+        LOG_PEER(key->engine->log, VBN_LOG_INFO, key->info.owner_id, "memory of peer %016llx is not mapped here, operations on it fall back to packets: %s",
                  (unsigned long long)key->info.owner_id, err_text());
     }
     /* A callback may release the key: then its other waiting ops are ended already. */

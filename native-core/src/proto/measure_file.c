@@ -42,7 +42,7 @@ static bool possible(const model_host_t *host)
 static vbn_status_t decode(const char *path, const uint8_t *bytes, model_host_t *host_p)
 {
     if (memcmp(bytes, MAGIC, sizeof(MAGIC)) != 0)
-        return err_set(VBN_ERR_VERSION, "%s is no cost file of this version", path);
+        return err_set(VBN_ERR_VERSION, "%s is not a cost file of this version", path);
     if (le_get_u32(bytes + CHECK_AT) != crc32c(0, bytes, CHECK_AT))
         return err_set(VBN_ERR_CORRUPT, "%s is damaged: its checksum is wrong", path);
     if (le_get_u64(bytes + 8) != os_host_id() || le_get_u32(bytes + 16) != os_cpu_count())
@@ -50,7 +50,7 @@ static vbn_status_t decode(const char *path, const uint8_t *bytes, model_host_t 
     model_host_t host = {.copy_ps = le_get_u32(bytes + 20), .handover_ns = le_get_u32(bytes + 24),
                          .syscall_ns = le_get_u32(bytes + 28), .pack_ps = le_get_u32(bytes + 32)};
     if (!possible(&host))
-        return err_set(VBN_ERR_CORRUPT, "%s has costs that cannot be", path);
+        return err_set(VBN_ERR_CORRUPT, "%s contains implausible costs", path);
     *host_p = host;
     return VBN_OK;
 }
@@ -75,7 +75,7 @@ vbn_status_t measure_read(const char *path, model_host_t *host)
         return err_sys(errno, "cannot open %s", path);
     vbn_status_t status = fstat(fd, &info) == 0 ? check_private(path, &info, S_IFREG) : err_sys(errno, "fstat");
     if (status == VBN_OK && read(fd, bytes, sizeof(bytes)) != FILE_BYTES)
-        status = err_set(VBN_ERR_CORRUPT, "%s has not the %u bytes of a cost file", path, FILE_BYTES);
+        status = err_set(VBN_ERR_CORRUPT, "%s does not have the %u bytes of a cost file", path, FILE_BYTES);
     if (status == VBN_OK)
         status = decode(path, bytes, host);
     close(fd);
@@ -137,7 +137,7 @@ void measure_load(const settings_t *settings, const log_sink_t *log, model_host_
     if (kept && measure_read(path, host) == VBN_OK)
         return;
     if (kept && access(path, F_OK) == 0)
-        LOG_WARN(log, "cost file not used, measuring anew: %s", err_text());
+        LOG_WARN(log, "cost file not used, costs are measured again: %s", err_text());
     measure_host(host, NULL);
     if (kept && measure_write(path, host) != VBN_OK)
         LOG_WARN(log, "cost file not written, the next start measures again: %s", err_text());

@@ -152,7 +152,7 @@ bool model_packing_pays(const model_host_t *host, const model_path_t *path)
 const char *model_way_name(model_way_t way)
 {
     static const char *const NAMES[MODEL_WAYS] = {
-        [MODEL_WHOLE] = "whole", [MODEL_GET] = "mapped", [MODEL_PUT] = "put",
-        [MODEL_CMA] = "cma", [MODEL_BOTH] = "both", [MODEL_NATIVE] = "native", [MODEL_STREAM] = "stream"};
+        [MODEL_WHOLE] = "eager", [MODEL_GET] = "mapped", [MODEL_PUT] = "put",
+        [MODEL_CMA] = "cma", [MODEL_BOTH] = "both", [MODEL_NATIVE] = "RDMA", [MODEL_STREAM] = "packets"};
     return (unsigned)way < MODEL_WAYS ? NAMES[way] : "none";
 }

@@ -92,13 +92,13 @@ void native_rx_tell(proto_engine_t *engine, vbn_peer_t *peer, const proto_header
 {
     proto_op_t *op = op_find(engine, peer, header->op);
     if (op == NULL || op->kind != OP_KEY) {
-        proto_blame(engine, peer, "the peer told of a key that was not asked for");
+        proto_blame(engine, peer, "the peer sent a KEY_TELL without a KEY_ASK");
         return;
     }
     const key_ask_t *ask = container_of(container_of((uint64_t *)op, vbn_op_t, priv), key_ask_t, op);
     vbn_key_t *key = ask->key;
     if (key != NULL && header->offset > UINT64_MAX - key->info.length) {
-        proto_blame(engine, peer, "the peer's device serves a key at an address that cannot be");
+        proto_blame(engine, peer, "the peer's device serves a key at an impossible address");
         return;
     }
     if (key != NULL) {

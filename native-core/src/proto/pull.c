@@ -31,7 +31,7 @@ vbn_status_t proto_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, siz
 {
     uint64_t room = 0;
     if (remote == NULL)
-        return err_set(VBN_ERR_INVALID, "no remote data to pull: small messages bring their data along");
+        return err_set(VBN_ERR_INVALID, "no remote data to pull: eager messages carry their data");
     vbn_status_t status = proto_forked(remote->engine) ? proto_refuse_fork() : op_check(user_op, iov, count, &room);
     if (status != VBN_OK)
         return status;
@@ -75,7 +75,7 @@ void pull_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t
     proto_op_t *op = op_find(engine, peer, header->op);
     if (op == NULL || op->kind != OP_LARGE || (op->state != OP_WAITING && op->state != OP_COPYING) ||
         op->stream.length == 0) {
-        proto_blame(engine, peer, "the peer pulled a message that was not announced to it or is already pulled");
+        proto_blame(engine, peer, "the peer sent a PULL without an RTS, or a second one");
         return;
     }
     if ((header->stages & ~(unsigned)op->stream.stages) != 0) {
@@ -145,7 +145,7 @@ static void arrived(proto_op_t *op, uint64_t bytes)
     if (op->kind == OP_PULL)
         proto_send_status(s->peer, s->target, status, true, length);
     if (status == VBN_ERR_CORRUPT)
-        (void)err_set(status, "data of %llu byte%s from peer %016llx was damaged on its way: send it again",
+        (void)err_set(status, "data of %llu byte%s from peer %016llx was damaged in transit: send it again",
                       (unsigned long long)s->length, plural(s->length), (unsigned long long)link_peer_uid(s->peer));
     op_complete(op, status, length);
 }

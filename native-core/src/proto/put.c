@@ -60,7 +60,7 @@ void put_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t 
     proto_op_t *op = op_find(engine, peer, header->op);
     if (op == NULL || op->kind != OP_LARGE || op->state != OP_WAITING || op->stream.length == 0 ||
         op->stream.length > place->memory_bytes - place->offset) {
-        proto_blame(engine, peer, "the peer wants a message put that was not announced, or to where it does not fit");
+        proto_blame(engine, peer, "the peer sent a PULL_PUT without an RTS, or to memory that is too small");
         return;
     }
     const mem_key_info_t info = {.key_handle = place->key, .owner_id = place->owner, .mem_handle = place->memory,

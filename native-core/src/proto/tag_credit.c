@@ -114,7 +114,7 @@ void tag_rx_credit(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_
 {
     proto_peer_t *p = proto_peer_of(peer);
     if (header->length == 0 || header->length > PROTO_TAG_MOST - p->tag_credit) {
-        proto_blame(engine, peer, "the peer gave more credit for tagged messages than one peer may have, or none");
+        proto_blame(engine, peer, "the peer granted more credit for tagged messages than one peer may have, or none");
         return;
     }
     p->tag_credit += (uint32_t)header->length;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tl.h - what a transport is: packets to one remote interface, and nothing else. With TL_CAP_RELIABLE and TL_CAP_ORDERED
- * each arrives once, in order, or the endpoint fails; without them (datagrams) packets may be lost, come twice or late, a
- * peer's end is not noticed, and an accepted endpoint may come of a late packet: the link layer copes with all that. Message semantics, order across lanes, credits, authentication live above.
+ * each arrives once, in order, or the endpoint fails. Without them (datagrams) packets may be lost, duplicated or
+ * reordered, a peer's end is not noticed, and a late packet may create an accepted endpoint: the link copes with all that.
+ * Message semantics, order across lanes, credits, authentication live above.
  *
  * An interface (tl_iface_t) belongs to one worker thread; so do its endpoints. Upcalls run inside progress() (and
  * ep_error, tx_ready never from inside send()). A transport never blocks, never calls exit, never logs an error that it
@@ -195,9 +196,9 @@ struct tl_ops {
      * come. VBN_ERR_INVALID: not taken, the packet is larger than the endpoint takes or its iov does not add up; the endpoint
      * lives. Other errors: endpoint failed, ep_error follows from progress. */
     vbn_status_t (*send)(tl_ep_t *ep, const tl_packet_t *packet);
-    /* Optional, of READY endpoints: asks for a sign of life that the peer's program has no part in. Datagrams: its process
-     * answers, the upcall alive() tells; with nobody there none comes. Connections: its device answers or the endpoint
-     * fails; NULL where they see to that by themselves. Costs at most a small packet, which may be lost. */
+    /* Optional, of READY endpoints: sends a keep-alive probe that the peer answers without its program. Datagrams: the
+     * peer's process answers, and the upcall alive() tells; a process that is gone does not. Connections: the peer's
+     * device answers or the endpoint fails; NULL where the kernel notices a host or process that is gone. Costs at most a small packet, which may be lost. */
     void (*probe)(tl_ep_t *ep);
     /* TL_CAP_MAP only: maps the memory of a peer's key; func runs from progress or at once. */
     vbn_status_t (*import)(tl_ep_t *ep, const mem_key_info_t *info, tl_import_func_t func, void *arg);

@@ -244,7 +244,7 @@ TEST(Resume, a_peer_that_has_given_up_says_so) {
     crowd_disconnect(crowd.it, 1, 0, false);
     crowd_run(crowd.it, 1000);
     EXPECT_EQ(crowd_lost(crowd.it, 0), 1u);
-    EXPECT_STREQ(crowd_lost_text(crowd.it, 0), "the connection broke and the peer has given it up");
+    EXPECT_STREQ(crowd_lost_text(crowd.it, 0), "the connection broke and the peer no longer resumes it");
 }
 
 size_t heap_bytes() { return mallinfo2().uordblks; }

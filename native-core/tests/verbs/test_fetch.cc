@@ -258,7 +258,7 @@ TEST_P(VerbsFetch, a_device_that_takes_no_more_memory_leaves_the_messages_to_pac
         MUST(fabric_script.fail_register_at == 0);
         messages.pass(n.pair.a.peer, n.ours(), MIB);
         MUST(counted(n.pair.b, "get.native.bytes") == 0 && counted(n.pair.b, "get.stream.bytes") == 2 * MIB);
-        MUST(verbs::says(n.pair.a.log, "go by packets from now on"));
+        MUST(verbs::says(n.pair.a.log, "fall back to packets from now on"));
         n.close();
     });
 }

@@ -23,7 +23,7 @@ static void usage(void)
            "       vbn-info --new-key FILE\n"
            "Says which transports open here and why, which limits matter, and what to do about what is missing.\n"
            "--listen    prints the address of a worker of its own and answers for N seconds (60)\n"
-           "--towards   says which transport and which ways would be used towards the worker of that address (in\n"
+           "--towards   says which transport and which protocols (eager, rendezvous, ...) a peer of that address gets (in\n"
            "            hexadecimal), and tries it\n"
            "--key       file with the job's key; without it security.auth=none\n"
            "--settings  prints all settings, their values here and what they mean\n"

@@ -31,7 +31,7 @@ static void usage(void)
             "usage: vbn-top [--interval SECONDS] [--count N] [--pid PID] [--traffic] [--json]\n"
             "Shows the processes of this host that use the core: peers, messages and one-sided operations issued,\n"
             "bytes sent and received in packets, bytes copied from or to mapped memory of peers (MAPPED), sends that\n"
-            "had to wait (STALLS), packets sent again and connections opened again (RETRIES), memory allocated,\n"
+            "had to wait (STALLS), packets retransmitted and connections reopened (RETRIES), memory allocated,\n"
             "registered, and of pools.\n"
             "Rates are those of the last interval (default 1 s), in the first view since the process began.\n"
             "--traffic   below each process its operations by transport, class and size, with the mean time from\n"

@@ -195,10 +195,10 @@ static const char *why_refused(const notice_t *notice)
     if (notice->status == NO_SERVICE || notice->status == -ECONNREFUSED)
         return "nobody listens there any more: the peer's process has ended";
     if (notice->data[0] == REFUSED_KEY)
-        return "the peer refused it: another job key, or an address of an earlier process (security.auth)";
+        return "the peer refused the connection: another job key, or an address of an earlier process (security.auth)";
     if (notice->data[0] == REFUSED_QP)
-        return "the peer refused it: its device has no queue pair for it (its log says more)";
-    return "the peer refused it";
+        return "the peer refused the connection: its device has no queue pair for it (its log says more)";
+    return "the peer refused the connection";
 }
 
 static const char *why_failed(const notice_t *notice)
@@ -295,7 +295,7 @@ void rc_cm_parted(rc_iface_t *iface)
     list_for_each(link, &iface->eps) {
         rc_ep_t *ep = container_of(link, rc_ep_t, link);
         if (ep->parted)
-            rc_ep_fail(ep, "the peer closed it");
+            rc_ep_fail(ep, "the peer closed its side");
     }
 }
 

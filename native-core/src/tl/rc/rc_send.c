@@ -12,7 +12,7 @@ static const char *cause_of(const struct ibv_wc *wc)
         return "no answer within 7 tries of 268 ms: the peer's process has ended, a link is down, or the fabric loses "
                "packets (RoCE: see docs/verbs.md on lossless fabrics)";
     case IBV_WC_RNR_RETRY_EXC_ERR: return "the peer had no receive buffer for too long: it does not call vbn_progress";
-    case IBV_WC_LOC_QP_OP_ERR: return "the own link went down";
+    case IBV_WC_LOC_QP_OP_ERR: return "the link of this host's port went down";
     case IBV_WC_LOC_PROT_ERR: return "memory that the device reads is not registered any more";
     case IBV_WC_LOC_LEN_ERR:
     case IBV_WC_REM_INV_REQ_ERR: return "a packet was larger than the receiver's buffers: use one release in the whole job";

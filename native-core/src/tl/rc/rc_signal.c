@@ -180,7 +180,7 @@ void rc_signal_receive(rc_iface_t *iface, const uint8_t *bytes, uint32_t length)
     if ((signal.flags & RC_SIGNAL_GONE) != 0) {
         if (signal.number != 0) /* its last word, which may not have come before */
             take_packet(ep, &signal, bytes);
-        rc_ep_fail(ep, "the peer closed it");
+        rc_ep_fail(ep, "the peer closed its side");
         return;
     }
     if (ep->remote_qpn == 0) {

@@ -78,7 +78,7 @@ static void answer_in(shm_ep_t *ep, const shm_note_t *note, int fd, bool fd_lost
     if (ask == NULL || ask->id != note->id || note->status > 0 || note->status <= VBN_STATUS_LAST) {
         if (fd >= 0)
             close(fd);
-        shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer answered a question that was not asked");
+        shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer answered a request that was not sent");
         return;
     }
     list_remove(&ask->link);

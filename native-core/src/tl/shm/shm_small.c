@@ -174,7 +174,7 @@ static void grow(shm_ep_t *ep, shm_frame_t *frame)
 {
     counters_t *counters = shm_ep_iface(ep)->params.counters;
     if (!ep->rx.small) {
-        shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer wants a ring to grow that is large");
+        shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer wants to grow a ring of full size");
     } else if (bring_memory(ep)) {
         counter_add(counters, COUNTER_SHM_RINGS_GROWN, 1);
         shm_rx_grow(&ep->rx);
@@ -192,7 +192,7 @@ static bool collect(shm_ep_t *ep, const shm_frame_t *frame)
         return false;
     }
     if (frame->payload_bytes > ep->peer_packet_max - ep->parts_bytes) {
-        shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer sent a packet in parts that is larger than it may be");
+        shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer sent a packet in parts that exceeds its largest packet");
         return false;
     }
     bytes_copy(ep->parts + ep->parts_bytes, frame->payload, frame->payload_bytes);

@@ -81,7 +81,7 @@ vbn_status_t verbs_address_decode(const void *bytes, size_t length, verbs_addres
     bool valid = address.ethernet ? address.lid == 0 && verbs_gid_kind(address.gid) != VERBS_GID_NONE
                                   : address.lid > 0 && address.lid < VERBS_LID_GROUP;
     if (!valid)
-        return err_set(VBN_ERR_PROTOCOL, "verbs address has LID %u and a GID that nobody has", address.lid);
+        return err_set(VBN_ERR_PROTOCOL, "verbs address has LID %u and an invalid GID", address.lid);
     *address_p = address;
     return VBN_OK;
 }

@@ -37,7 +37,7 @@ static void say(verbs_port_t *port, const char *what, const char *before, const 
 {
     port->moved = true;
     (void)snprintf(port->news, sizeof(port->news), "%s of %s has changed from %s to %s", what, port->name, before, after);
-    LOG_WARN(port->log, "%s; its connections end and are opened again where they can", port->news);
+    LOG_WARN(port->log, "%s; its connections end and reconnect where they can", port->news);
 }
 
 static void compare_gid(verbs_port_t *port, int table)

@@ -77,7 +77,7 @@ static bool add(verbs_places_t *places, const void *address, size_t length)
     place->leaving = false;
     place->mr = NULL;
     if (!enter(places, place) && !place->users) {
-        LOG_INFO(places->port->log, "data is copied on its way to the device: %s", err_text());
+        LOG_INFO(places->port->log, "payload is copied through bounce buffers to the device: %s", err_text());
         places->refused = true;
         mem_unhold(place->mem);
         return false;

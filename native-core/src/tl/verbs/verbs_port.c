@@ -359,7 +359,7 @@ vbn_status_t verbs_info_choice(const settings_t *settings, unsigned device, char
     verbs_port_t port;
     const log_sink_t nobody = {0};
     if (device >= verbs_port_count(settings))
-        return err_set(VBN_ERR_INVALID, "tl.verbs.device has no place %u", device);
+        return err_set(VBN_ERR_INVALID, "no entry %u in tl.verbs.device", device);
     vbn_status_t status = verbs_port_open(&port, settings, device, &nobody);
     if (status < 0)
         return status;

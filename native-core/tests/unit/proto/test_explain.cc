@@ -31,8 +31,8 @@ TEST_P(ProtoExplain, says_whole_exactly_where_a_message_goes_whole)
         ASSERT_GE(proto_tag_send(rig_peer(rig, 0), 0, &iov, 1, 0, &out.op), 0);
         bool whole = rig_counter(rig, 0, "tag.small") > before;
         run();
-        EXPECT_EQ(has(text, "whole in one packet"), whole) << text;
-        EXPECT_EQ(has(text, "announced and pulled"), !whole) << text;
+        EXPECT_EQ(has(text, "is sent eagerly in one packet"), whole) << text;
+        EXPECT_EQ(has(text, "is sent by rendezvous"), !whole) << text;
         EXPECT_TRUE(has(text, "proto.am_small_max")) << text;
         EXPECT_TRUE(has(text, "the rig")) << text;
     }
@@ -59,7 +59,7 @@ TEST_P(ProtoExplain, the_cost_model_sets_the_limit_where_the_setting_does_not_an
         open();
         size_t largest = 0;
         for (size_t size = 4000; size < 8100; size++)
-            if (has(explain(VBN_CALL_AM, size), "whole in one packet"))
+            if (has(explain(VBN_CALL_AM, size), "is sent eagerly in one packet"))
                 largest = size;
             else
                 break;
@@ -89,12 +89,12 @@ TEST_P(ProtoExplain, prints_what_each_way_would_take_the_chosen_one_first)
     options.latency_ns = 1000;
     open();
     std::string small = explain(VBN_CALL_AM, 1000), large = explain(VBN_CALL_TAG, 1000000);
-    EXPECT_TRUE(has(small, "; estimated: whole 1.3 us, ") && has(small, "stream 3.2 us")) << small;
+    EXPECT_TRUE(has(small, "; estimated: eager 1.3 us, ") && has(small, "packets 3.2 us")) << small;
     EXPECT_EQ(has(small, "put 3.1 us"), options.import_fails) << small;
-    EXPECT_TRUE(has(large, "; estimated: stream 203.0 us")) << large;
-    EXPECT_FALSE(has(large, "whole 1")) << "it does not fit: " << large;
-    EXPECT_EQ(has(explain(VBN_CALL_GET, 1000), "estimated: mapped 0.1 us, stream"), options.import_fails);
-    EXPECT_EQ(has(explain(VBN_CALL_PUT, 1000), "estimated: stream 2.3 us"), !options.import_fails);
+    EXPECT_TRUE(has(large, "; estimated: packets 203.0 us")) << large;
+    EXPECT_FALSE(has(large, "eager 1")) << "it does not fit: " << large;
+    EXPECT_EQ(has(explain(VBN_CALL_GET, 1000), "estimated: mapped 0.1 us, packets"), options.import_fails);
+    EXPECT_EQ(has(explain(VBN_CALL_PUT, 1000), "estimated: packets 2.3 us"), !options.import_fails);
 }
 
 TEST_P(ProtoExplain, says_whether_memory_can_be_mapped)

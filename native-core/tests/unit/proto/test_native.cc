@@ -307,7 +307,7 @@ TEST_F(Native, explain_says_who_does_it)
     char text[1024];
     (void)proto_explain_call(rig_peer(rig, 0), VBN_CALL_GET, 1 << 20, text, sizeof(text));
     EXPECT_NE(std::string(text).find("carried out by the devices of both sides"), std::string::npos) << text;
-    EXPECT_NE(std::string(text).find("estimated: native"), std::string::npos) << text;
+    EXPECT_NE(std::string(text).find("estimated: RDMA"), std::string::npos) << text;
     (void)proto_explain_call(rig_peer(rig, 0), VBN_CALL_ATOMIC, 8, text, sizeof(text));
     EXPECT_EQ(std::string(text).find("device"), std::string::npos) << text;
 }

@@ -68,7 +68,7 @@ class Info(unittest.TestCase):
         self.assertEqual(facts[0]["name"], "connection")
         self.assertIn("over shm", facts[0]["value"])
         ways = " ".join(fact["value"] for fact in facts)
-        for words in ("active message of 8 bytes goes whole", "tagged message of 65536 bytes is announced", "put of",
+        for words in ("active message of 8 bytes is sent eagerly", "tagged message of 65536 bytes is sent by rendezvous", "put of",
                       "get of", "atomic of 8 bytes"):
             self.assertIn(words, ways)
 
