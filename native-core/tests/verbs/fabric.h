@@ -67,6 +67,8 @@ extern fabric_counts_t fabric_counts;
 
 /* The core uses this library from now on, with so many devices (fab0, fab1 ..., at most 2). */
 void fabric_install(unsigned devices);
+#define FABRIC_DESCRIPTORS 32 /* most that fabric_descriptors gives: of the open devices, for commands and for events */
+unsigned fabric_descriptors(int fds[FABRIC_DESCRIPTORS]);
 void fabric_remove(void);
 void fabric_kill_device(unsigned device); /* DEVICE_FATAL, every queue pair fails */
 void fabric_port_event(unsigned device, bool up);

@@ -73,7 +73,7 @@ static struct ibv_context *open_device(struct ibv_device *device)
     context->v.query_port = query_port_ex;
     context->v.create_qp_ex = fabric_script.classic ? NULL : fabric_create_qp_ex;
     context->v.context = (struct ibv_context){.device = device, .abi_compat = __VERBS_ABI_IS_EXTENDED,
-                                              .async_fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC), .cmd_fd = -1,
+                                              .async_fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC), .cmd_fd = eventfd(0, EFD_CLOEXEC),
                                               .num_comp_vectors = 1};
     context->v.context.ops.poll_cq = fabric_poll_cq;
     context->v.context.ops.req_notify_cq = fabric_req_notify_cq;
@@ -82,10 +82,22 @@ static struct ibv_context *open_device(struct ibv_device *device)
     context->v.context.ops.post_srq_recv = fabric_post_srq_recv;
     while (at < FABRIC_CONTEXTS && fabric_contexts[at] != NULL)
         at++;
-    if (at == FABRIC_CONTEXTS || context->v.context.async_fd < 0)
+    if (at == FABRIC_CONTEXTS || context->v.context.async_fd < 0 || context->v.context.cmd_fd < 0)
         abort();
     fabric_contexts[at] = context;
     return &context->v.context;
+}
+
+unsigned fabric_descriptors(int fds[FABRIC_DESCRIPTORS])
+{
+    unsigned found = 0;
+    for (unsigned at = 0; at < FABRIC_CONTEXTS; at++) {
+        if (fabric_contexts[at] == NULL)
+            continue;
+        fds[found++] = fabric_contexts[at]->v.context.cmd_fd;
+        fds[found++] = fabric_contexts[at]->v.context.async_fd;
+    }
+    return found;
 }
 
 static int close_device(struct ibv_context *base)
@@ -96,6 +108,7 @@ static int close_device(struct ibv_context *base)
         if (fabric_contexts[i] == context)
             fabric_contexts[i] = NULL;
     close(base->async_fd);
+    close(base->cmd_fd);
     free(context);
     fabric_counts.contexts--;
     return 0;

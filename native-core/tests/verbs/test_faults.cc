@@ -266,4 +266,26 @@ TEST(VerbsFaults, unequal_mtus_are_named_at_connect)
     });
 }
 
+/* The kernel ends a process's connections when the last copy of the device's descriptor is closed. */
+TEST(VerbsFaults, a_child_of_fork_has_no_copy_of_the_devices_descriptors_and_the_parent_goes_on)
+{
+    in_fabric(1, [] {
+        multi::Pair pair("rc");
+        MUST(pair.a.connect(pair.b) == VBN_OK && pair.send(100) == VBN_OK);
+        int fds[FABRIC_DESCRIPTORS];
+        unsigned count = fabric_descriptors(fds);
+        MUST(count >= 4);
+        pid_t child = fork();
+        if (child == 0) {
+            for (unsigned i = 0; i < count; i++)
+                MUST(fcntl(fds[i], F_GETFD) < 0);
+            _exit(0);
+        }
+        int status = -1;
+        MUST(waitpid(child, &status, 0) == child && status == 0);
+        MUST(pair.send(100) == VBN_OK);
+        pair.close();
+    });
+}
+
 } // namespace
