@@ -215,7 +215,7 @@ void bench_import_release(void *import)
 struct bench_device {
     bench_t *bench;
     mem_device_t device;
-    unsigned access[SERVED]; /* 0: not served */
+    _Atomic unsigned access[SERVED]; /* 0: not served */
     unsigned count;
     _Atomic unsigned serves;
     bool refuse;
@@ -237,7 +237,7 @@ static vbn_status_t serve(void *arg, void *address, size_t bytes, unsigned acces
 
 static void hide(void *arg, void *handle)
 {
-    *(unsigned *)handle = 0;
+    *(_Atomic unsigned *)handle = 0;
     ((bench_device_t *)arg)->serves--;
 }
 
