@@ -117,7 +117,7 @@ TEST(Faults, texts_about_one_thing_are_in_the_singular)
         iovec two[2] = {{&byte, 1}, {&byte, 1}};
         MUST(pair.a.connect(pair.b) == VBN_OK);
         (void)vbn_explain_call(pair.a.peer, VBN_CALL_AM, 1, text, sizeof(text));
-        MUST(says(text, "of 1 byte goes"));
+        MUST(says(text, "of 1 byte is sent"));
         MUST(vbn_mem_alloc(pair.b.context, 4096, VBN_BACKING_MEMFD, nullptr, &mem) == VBN_OK);
         MUST(vbn_key_export(mem, 0, 1, VBN_ACCESS_READ, blob, &length) == VBN_OK);
         MUST(vbn_key_import(pair.a.peer, blob, length, &key) == VBN_OK);
