@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/os_own.h"
 #include "balance.h"
 #include "tl/tcp/tcp_private.h"
 
@@ -130,6 +131,7 @@ static tcp_ep_t *adopt(int fd, bool trusted)
 {
     tcp_ep_t *ep = tcp_ep_new(tcp_iface_of(arena.iface), TCP_OPENING);
     require(ep != NULL);
+    require(os_own_keep(fd)); /* as those that the transport opens: it closes no others */
     ep->fd = fd;
     ep->peer_ip.family = 4;
     require(tcp_ep_watch(ep) == VBN_OK);
