@@ -4,6 +4,7 @@
 #ifndef VBN_TESTS_MULTI_PAIR_H
 #define VBN_TESTS_MULTI_PAIR_H
 
+#include <mutex>
 #include <string>
 
 #include "launch.h"
@@ -22,6 +23,8 @@ struct Half {
 
     static void on_log(void *arg, const vbn_log_record_t *record)
     {
+        static std::mutex lock; /* a context's other threads log, too */
+        std::lock_guard<std::mutex> guard(lock);
         auto *self = static_cast<Half *>(arg);
         self->log += std::string(record->text) + "\n";
         self->logged.emplace_back(record->category, record->peer);
