@@ -127,16 +127,16 @@ static void emit(const log_sink_t *sink, const vbn_log_record_t *record)
         write_stderr(record->level, record->text);
 }
 
-static void write_line(const log_sink_t *sink, vbn_log_record_t *record, const char *format, va_list args)
+static void write_line(const log_sink_t *sink, vbn_log_record_t record, const char *format, va_list args)
 {
     char line[LOG_LINE_BYTES + 1];
     uint32_t suppressed;
-    record->text = line;
-    if (record->level > sink->level || !admit(sink, format, &suppressed))
+    record.text = line;
+    if (record.level > sink->level || !admit(sink, format, &suppressed))
         return;
     if (suppressed > 0) {
         snprintf(line, sizeof(line), "suppressed %u line%s like the next", suppressed, plural(suppressed));
-        emit(sink, record);
+        emit(sink, &record);
     }
     int length = vsnprintf(line, sizeof(line), format, args);
     if (length < 0)
@@ -146,7 +146,7 @@ static void write_line(const log_sink_t *sink, vbn_log_record_t *record, const c
     for (char *at = line; *at != '\0'; at++)
         if ((unsigned char)*at < ' ' || *at == 0x7f) /* text from a peer must not forge lines */
             *at = ' ';
-    emit(sink, record);
+    emit(sink, &record);
 }
 
 void log_write(const log_sink_t *sink, vbn_log_level_t level, const char *format, ...)
@@ -154,7 +154,7 @@ void log_write(const log_sink_t *sink, vbn_log_level_t level, const char *format
     vbn_log_record_t record = {.level = level, .category = VBN_LOG_PROCESS};
     va_list args;
     va_start(args, format);
-    write_line(sink, &record, format, args);
+    write_line(sink, record, format, args);
     va_end(args);
 }
 
@@ -164,6 +164,6 @@ void log_peer(const log_sink_t *sink, vbn_log_level_t level, vbn_log_category_t 
     vbn_log_record_t record = {.level = level, .category = category, .peer = peer};
     va_list args;
     va_start(args, format);
-    write_line(sink, &record, format, args);
+    write_line(sink, record, format, args);
     va_end(args);
 }
