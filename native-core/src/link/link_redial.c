@@ -60,7 +60,7 @@ bool link_redial_begin(link_lane_t *lane, vbn_status_t status, const char *text)
     if (!waits || !in_time || hs->address == NULL || !worth(status) || lane->peer->state >= PEER_ENDING ||
         link_address_decode(hs->address, hs->address_bytes, &address) < 0)
         return false;
-    if (status == VBN_ERR_UNREACHABLE || status == VBN_ERR_TIMEOUT)
+    if (status == VBN_ERR_UNREACHABLE || status == VBN_ERR_TIMEOUT || status == VBN_ERR_SYSTEM)
         hs->nobody = (uint16_t)(hs->nobody | 1u << lane->transport);
     int next = choose(lane, &address, TL_CAP_COSTLY);
     next = next < 0 ? choose(lane, &address, 0) : next;

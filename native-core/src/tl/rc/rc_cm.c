@@ -173,7 +173,7 @@ static void called(rc_iface_t *iface, const notice_t *notice)
         return;
     }
     rc_cm_from_socket(&notice->id->route.addr.dst_addr, &remote);
-    rc_ep_t *ep = rc_ep_new(iface, NULL, &remote, from);
+    rc_ep_t *ep = rc_ep_new(iface, NULL, &remote, from, NULL);
     if (ep == NULL) {
         refuse(iface, notice->id, REFUSED_QP);
         return;

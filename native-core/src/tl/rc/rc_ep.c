@@ -23,11 +23,12 @@ static vbn_status_t enter(rc_iface_t *iface, rc_ep_t *ep)
     return status;
 }
 
-rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id)
+rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id, vbn_status_t *status_p)
 {
     rc_ep_t *ep = calloc(1, sizeof(*ep));
+    vbn_status_t status = ep == NULL ? err_set(VBN_ERR_NO_MEMORY, "no heap for an rc endpoint") : VBN_OK;
     if (ep == NULL)
-        return NULL;
+        goto failed;
     ep->base.iface = &iface->base;
     ep->base.owner = owner;
     ep->id = os_random_u64();
@@ -39,16 +40,21 @@ rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, ui
     list_init(&ep->opening);
     list_init(&ep->ringing);
     list_init(&ep->signals);
-    if (enter(iface, ep) < 0) {
+    status = enter(iface, ep);
+    if (status < 0) {
         (void)map_remove(&iface->by_id, ep->id);
         if (remote_id != 0)
             (void)map_remove(&iface->by_remote, remote_id);
-        free(ep);
-        return NULL;
+        goto failed;
     }
     iface->untrusted += ep->accepted;
     list_append(&iface->eps, &ep->link);
     return ep;
+failed:
+    free(ep);
+    if (status_p != NULL)
+        *status_p = status;
+    return NULL;
 }
 
 /* After the upcalls that may still look at it. */
@@ -67,9 +73,9 @@ vbn_status_t rc_ep_connect(tl_iface_t *base, const void *address, size_t length,
     vbn_status_t status = verbs_iface_target(&iface->verbs, address, length, &to);
     if (status < 0)
         return status;
-    rc_ep_t *ep = rc_ep_new(iface, owner, &to, 0);
+    rc_ep_t *ep = rc_ep_new(iface, owner, &to, 0, &status);
     if (ep == NULL)
-        return err_add(VBN_ERR_SYSTEM, "connecting over rc");
+        return status;
     if (iface->verbs.cm && (status = rc_cm_call(ep)) < 0) {
         rc_ep_disconnect(&ep->base, VBN_CLOSE_NOW, 0);
         return status;

@@ -131,7 +131,8 @@ static inline rc_ep_t *rc_ep_of_sq(verbs_sq_t *sq)
 }
 
 /* rc_ep.c */
-rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id);
+/* NULL: *status_p, which may be NULL, says why. */
+rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id, vbn_status_t *status_p);
 void rc_ep_free(rc_ep_t *ep);
 void rc_ep_add_news(rc_ep_t *ep);
 void rc_ep_fail(rc_ep_t *ep, const char *why); /* why is copied into the thread's error text when told: static or the port's */

@@ -161,7 +161,7 @@ static rc_ep_t *receiver(rc_iface_t *iface, const rc_signal_t *signal)
     if (iface->untrusted >= RC_UNTRUSTED ||
         verbs_address_reachable(&iface->verbs.address, &signal->address, reason, sizeof(reason)) < 0)
         return NULL;
-    ep = rc_ep_new(iface, NULL, &signal->address, signal->from);
+    ep = rc_ep_new(iface, NULL, &signal->address, signal->from, NULL);
     if (ep != NULL)
         iface->params.upcalls.accepted(iface->params.upcalls.arg, &ep->base);
     return ep;

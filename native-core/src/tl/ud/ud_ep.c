@@ -14,11 +14,12 @@ void ud_ep_add_news(ud_ep_t *ep)
         list_append(&ud_iface_of(ep->base.iface)->news, &ep->news);
 }
 
-ud_ep_t *ud_ep_new(ud_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id)
+ud_ep_t *ud_ep_new(ud_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id, vbn_status_t *status_p)
 {
     ud_ep_t *ep = calloc(1, sizeof(*ep));
+    vbn_status_t status = ep == NULL ? err_set(VBN_ERR_NO_MEMORY, "no heap for a ud endpoint") : VBN_OK;
     if (ep == NULL)
-        return NULL;
+        goto failed;
     ep->base.iface = &iface->base;
     ep->base.owner = owner;
     ep->id = os_random_u64();
@@ -26,21 +27,23 @@ ud_ep_t *ud_ep_new(ud_iface_t *iface, void *owner, const verbs_address_t *to, ui
     ep->qpn = to->qpn;
     ep->life_qpn = to->life;
     list_init(&ep->news);
-    vbn_status_t status = verbs_route_get(&iface->verbs.datagram, to, &ep->route);
-    if (status < 0) {
-        free(ep);
-        return NULL;
-    }
+    status = verbs_route_get(&iface->verbs.datagram, to, &ep->route);
+    if (status < 0)
+        goto failed;
     status = map_put(&iface->by_id, ep->id, ep);
     if (status >= 0 && remote_id != 0 && (status = map_put(&iface->by_remote, remote_id, ep)) < 0)
         (void)map_remove(&iface->by_id, ep->id);
     if (status < 0) {
         verbs_route_put(&iface->verbs.datagram, ep->route);
-        free(ep);
-        return NULL;
+        goto failed;
     }
     list_append(&iface->eps, &ep->link);
     return ep;
+failed:
+    free(ep);
+    if (status_p != NULL)
+        *status_p = status;
+    return NULL;
 }
 
 void ud_ep_free_dead(list_link_t *list)
@@ -56,9 +59,9 @@ vbn_status_t ud_ep_connect(tl_iface_t *base, const void *address, size_t length,
     vbn_status_t status = verbs_iface_target(&iface->verbs, address, length, &to);
     if (status < 0)
         return status;
-    ud_ep_t *ep = ud_ep_new(iface, owner, &to, 0);
+    ud_ep_t *ep = ud_ep_new(iface, owner, &to, 0, &status);
     if (ep == NULL)
-        return err_add(VBN_ERR_SYSTEM, "connecting over ud");
+        return status;
     *ep_p = &ep->base;
     return VBN_OK;
 }

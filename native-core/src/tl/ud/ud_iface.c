@@ -93,7 +93,7 @@ static ud_ep_t *receiver(ud_iface_t *iface, const ud_prefix_t *prefix)
         return ep;
     if (verbs_address_reachable(&iface->verbs.address, &prefix->address, reason, sizeof(reason)) < 0)
         return NULL;
-    ep = ud_ep_new(iface, NULL, &prefix->address, prefix->from);
+    ep = ud_ep_new(iface, NULL, &prefix->address, prefix->from, NULL);
     if (ep != NULL)
         iface->params.upcalls.accepted(iface->params.upcalls.arg, &ep->base);
     return ep;
