@@ -127,7 +127,7 @@ static void emit(const log_sink_t *sink, const vbn_log_record_t *record)
         write_stderr(record->level, record->text);
 }
 
-static void write_line(const log_sink_t *sink, vbn_log_record_t record, const char *format, va_list args)
+static BASE_PRINTF(3, 0) void write_line(const log_sink_t *sink, vbn_log_record_t record, const char *format, va_list args)
 {
     char line[LOG_LINE_BYTES + 1];
     uint32_t suppressed;
