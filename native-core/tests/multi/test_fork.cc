@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+
 #include "launch.h"
 
 using multi::Node;
@@ -12,6 +14,16 @@ using multi::Shared;
 namespace {
 
 class ForkOver : public testing::TestWithParam<const char *> {};
+class KilledOver : public ForkOver {};
+
+/* Not rc alone: the queues that a device's driver has mapped hold its file open in the child, and so the queue pair, whose
+ * device goes on answering (docs/verbs.md). */
+std::vector<const char *> ways_that_tell()
+{
+    std::vector<const char *> all = multi::ways({"tcp", "shm"});
+    all.erase(std::remove_if(all.begin(), all.end(), [](const char *way) { return std::string(way) == "rc"; }), all.end());
+    return all;
+}
 
 constexpr int CHILD = multi::MAX - 1; /* index in stage[]: the child's number */
 
@@ -22,7 +34,7 @@ void stay(Shared &shared, pid_t child)
         shared.stage[CHILD] = child;
         return;
     }
-    alarm(90);
+    alarm(230); /* an emulated machine with RDMA needs minutes to notice the end, and to give up dialling */
     for (;;)
         pause();
 }
@@ -47,6 +59,7 @@ void expect_noticed(const char *way, int code, const std::function<void(Node &, 
                     const std::function<void(Node &, Shared &)> &then)
 {
     auto codes = multi::launch(2, [&](int rank, Shared &shared) {
+        setenv("VBN_LINK_WIREUP_TIMEOUT", "10s", 1); /* that long a dead worker is dialled over devices */
         Node node(shared, rank, 2, way);
         node.connect_all(shared);
         say_hello(node, 1 - rank);
@@ -64,7 +77,7 @@ void expect_noticed(const char *way, int code, const std::function<void(Node &, 
     EXPECT_EQ(codes[1], code);
 }
 
-TEST_P(ForkOver, a_killed_process_is_noticed_and_cannot_be_dialled_although_its_child_lives)
+TEST_P(KilledOver, a_killed_process_is_noticed_and_cannot_be_dialled_although_its_child_lives)
 {
     expect_noticed(
         GetParam(), -SIGKILL,
@@ -103,6 +116,8 @@ TEST_P(ForkOver, a_closed_connection_ends_although_a_child_has_a_copy_of_it)
         [](Node &, Shared &) {});
 }
 
+INSTANTIATE_TEST_SUITE_P(Ways, KilledOver, testing::ValuesIn(ways_that_tell()),
+                         [](const auto &way) { return multi::way_name(way.param); });
 INSTANTIATE_TEST_SUITE_P(Ways, ForkOver, testing::ValuesIn(multi::ways({"tcp", "shm"})),
                          [](const auto &way) { return multi::way_name(way.param); });
 
