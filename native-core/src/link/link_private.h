@@ -294,7 +294,7 @@ void link_lane_drop_endpoint(link_lane_t *lane, vbn_close_mode_t mode);
 /* Without its endpoint; the lane itself goes too unless a peer has it. */
 void link_lane_drop(link_lane_t *lane, vbn_close_mode_t mode);
 void link_lane_stop_timers(link_lane_t *lane);
-/* What the layer above is told of its peer's. */
+/* The capabilities that the layer above sees for its peer while this lane carries it. */
 const tl_caps_t *link_lane_shown_caps(const link_lane_t *lane);
 void link_lane_take_transport(link_lane_t *lane, unsigned transport);
 void link_handshake_free(link_handshake_t *hs); /* NULL: nothing */
