@@ -155,15 +155,15 @@ void sender(Shared &shared, const Case &way)
 {
     Side me(shared, 0, way);
     std::vector<Send> sends(SMALL);
-    std::vector<uint8_t> big(LARGE, LARGE_BYTE), put_bytes(LARGE, PUT_BYTE);
-    iovec big_iov{big.data(), LARGE}, put_iov{put_bytes.data(), LARGE};
+    std::vector<uint8_t> big(LARGE, LARGE_BYTE), warm_bytes(LARGE), put_bytes(LARGE, PUT_BYTE);
+    iovec big_iov{big.data(), LARGE}, warm_iov{warm_bytes.data(), LARGE}, put_iov{put_bytes.data(), LARGE};
     vbn_op_t op{}, put{}, flush{};
     vbn_key_t *key = nullptr;
     me.until([&] { return shared.key_length[1] != 0; }, "the key");
     me.barrier(1);
     MUST(vbn_key_import(me.half.peer, shared.key[1], shared.key_length[1], &key) == VBN_OK);
     /* So that a peer with rails has them. */
-    vbn_status_t warm = vbn_put(key, 0, &put_iov, 1, &put);
+    vbn_status_t warm = vbn_put(key, 0, &warm_iov, 1, &put);
     MUST(warm >= 0);
     me.until([&] { return warm == VBN_OK || put.complete == 1; }, "the first put");
     put = vbn_op_t{};
@@ -208,7 +208,6 @@ void computer(Shared &shared, const Case &way, unsigned seconds)
     shared.key_length[1] = length;
     me.barrier(1);
     me.barrier(2);
-    std::memset(bytes, 0, LARGE);
     start_all(me, sends, SMALL_BYTES);
     usleep(seconds * 1000000u); /* what is tested: the time goes by */
     shared.stage[1] = 3;

@@ -57,7 +57,7 @@ class Dialled {
     }
     void serve(Pace pace)
     {
-        while (received < kDiallers) {
+        while (received < kDiallers || !all_done()) { /* who closes earlier takes the word of the arrival with it */
             if (vbn_progress(worker) > 0 || vbn_arm(worker) != VBN_OK)
                 continue;
             if (pace == LOCKSTEP)
@@ -71,7 +71,14 @@ class Dialled {
     }
 
   private:
-    /* stage[0]: rounds that were begun; of the others: rounds that they have done, kDone when all their messages are out. */
+    bool all_done() const
+    {
+        for (int i = 1; i < kProcesses; i++)
+            if (shared.stage[i] != kDone)
+                return false;
+        return true;
+    }
+    /* stage[0]: rounds that were begun; of the others: rounds that they have done, kDone when all their messages have arrived. */
     void next_round()
     {
         for (int i = 1; i < kProcesses; i++)
