@@ -30,6 +30,8 @@ def _run(options):
     rows = plan.select_all(options.row, options.rows.split(",")) if options.rows else plan.select(options.row)
     if options.sf:
         rows = [plan.with_scale(row, options.sf) for row in rows]
+    if options.against:
+        rows = [plan.against(row, options.against) for row in rows]
     state = os.path.join(_root(), ".verbena")
     path = options.json or os.path.join(state, "results", f"{options.row}.json")
     work = options.work or os.path.join(state, "bench")
@@ -76,6 +78,8 @@ def _parser():
     run.add_argument("--pairs", type=_positive, help="pairs of blocks (default 9, with --quick 3)")
     run.add_argument("--rows", metavar="NAMES", help="only these rows of the group, separated by commas")
     run.add_argument("--sf", type=float, help="scale factor of TPC-H (default 1, with --quick 0.1)")
+    run.add_argument("--against", metavar="CHECKOUT",
+                     help="measure core or spark rows against another built checkout instead of stock: before and after")
     run.add_argument("--json", metavar="FILE", help="result file (default .verbena/results/ROW.json)")
     run.add_argument("--html", metavar="FILE", help="also write a page with plots")
     run.add_argument("--work", metavar="DIR", help="folder for data and logs")

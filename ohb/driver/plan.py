@@ -3,6 +3,7 @@
 import dataclasses
 import os
 
+from driver import schema
 from sides import core, fetch, hosts, spark, verbs
 
 PAIRS, QUICK_PAIRS = 9, 3
@@ -24,6 +25,7 @@ class Row:
     tmpfs: bool = False  # Spark's local directories are in memory
     network: str = None  # the executors are on two hosts, with a cable of this rate, or "unshaped"
     control: bool = False  # both sides are the stock side
+    against: str = None  # a built checkout of Verbena whose own build takes the place of the stock side
     hold: float = None
     metric: str = "wall_ms"
 
@@ -161,8 +163,23 @@ def with_scale(row, scale):
     return dataclasses.replace(row, params={**row.params, "scale": scale}, quick={})
 
 
+def against(row, checkout):
+    """The row with another built checkout of Verbena in place of the stock side, for example of an earlier commit."""
+    return dataclasses.replace(row, against=os.path.abspath(checkout), stock=f"Verbena at {schema.commit(checkout)}",
+                               hold=None, stock_properties=row.our_properties)
+
+
+def _missing_before(row):
+    if row.kind not in ("core", "spark", "tpch") or row.control:
+        return "this row measures no two versions of Verbena: core and spark rows do"
+    built = core.built_program(row.against) if row.kind == "core" else spark.built_plugin(row.against)
+    return None if built else "the other checkout is not built: run ./verbena build in it"
+
+
 def missing(row, root):
     """Why the row cannot run here, or None."""
+    if row.against and (reason := _missing_before(row)):
+        return reason
     if row.kind == "verbs" and (reason := verbs.missing(root)):
         return reason
     if row.kind == "fetch" and core.program(root) and (reason := fetch.missing(root)):

@@ -43,7 +43,7 @@ class Runner:
             spark.note(f"ended by {killed}")
         if self.document["status"] == "complete" and any(run["status"] == "failed" for run in self.document["runs"]):
             self.document["status"] = "failed"
-        self.document = schema.anonymous(self.document, self.root)
+        self.document = schema.anonymous(self.document, self.root, next((row.against for row in rows if row.against), None))
         schema.write(self.json_file, self.document)
         os.unlink(lines)
         return self.document
@@ -135,22 +135,27 @@ class Runner:
 
     def _core(self, row, params, entry, part):
         log = os.path.join(self.work, "vbn-perf.log")
-        self._perf(row, entry, part, lambda: core.pairs(self.root, log, row.name, params["scale"]))
+        scale = params["scale"]
+        if row.against:
+            self._perf(row, entry, part, lambda index: core.pairs_against(self.root, row.against, log, row.name, scale, index),
+                       2 * CORE_SECONDS)
+        else:
+            self._perf(row, entry, part, lambda _index: core.pairs(self.root, log, row.name, scale))
 
     def _verbs(self, row, params, entry, part):
         with verbs.guest(self.root) as guest:
-            self._perf(row, entry, part, lambda: verbs.pairs(guest, core.program(self.root), params["scale"]))
+            self._perf(row, entry, part, lambda _index: verbs.pairs(guest, core.program(self.root), params["scale"]))
 
     def _fetch(self, row, _params, entry, part):
         with fetch.guest(self.root) as guest:
-            self._perf(row, entry, part, lambda: fetch.pairs(guest, self.root))
+            self._perf(row, entry, part, lambda _index: fetch.pairs(guest, self.root))
 
-    def _perf(self, row, entry, part, pairs):
-        """Blocks of vbn-perf; pairs() gives each of its cells once."""
+    def _perf(self, row, entry, part, pairs, seconds=CORE_SECONDS):
+        """Blocks of vbn-perf; pairs(index) gives each of its cells once. No new pair is begun after so many seconds."""
         units, start = {}, time.monotonic()
         for index in range(self.pairs):
             before, began = noise.Snapshot(), time.monotonic()
-            cells = pairs()
+            cells = pairs(index)
             if not cells:
                 raise Failed(f"nothing measures '{row.name}': see ohb list, and ./verbena build for core.jni")
             halves = core.blocks(cells, index, time.monotonic() - began, noise.between(before, noise.Snapshot()))
@@ -161,12 +166,12 @@ class Runner:
             part.flush()
             spark.note(f"{row.name}: pair {index + 1} of {self.pairs}, {len(cells)} cells"
                        + (", noisy" if halves[0]["marked"] else ""))
-            if time.monotonic() - start > CORE_SECONDS:
+            if time.monotonic() - start > seconds:
                 break
         entry["result"] = {name: {**summary, "unit": units[name], "better": core.better(units[name])}
                            for name, summary in blocks.reduce(entry["blocks"]).items()}
         side = {"command": "vbn-perf", "settings": {}, "versions": {}, "carrier": None}
-        entry["sides"] = {"a": {"name": "raw", **side}, "b": {"name": "verbena", **side}}
+        entry["sides"] = {"a": {"name": "before" if row.against else "raw", **side}, "b": {"name": "verbena", **side}}
         entry["headline"] = None
 
 

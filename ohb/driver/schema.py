@@ -49,15 +49,16 @@ def write(path, document):
     os.replace(part, path)
 
 
-def anonymous(value, root):
-    """Replaces the checkout, SPARK_HOME, the home folder and the host's name in all texts of a value."""
+def anonymous(value, root, before=None):
+    """Replaces the checkout (and the one of before), SPARK_HOME, the home folder and the host's name in all texts of a
+    value."""
     if isinstance(value, dict):
-        return {key: anonymous(entry, root) for key, entry in value.items()}
+        return {key: anonymous(entry, root, before) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [anonymous(entry, root) for entry in value]
+        return [anonymous(entry, root, before) for entry in value]
     if not isinstance(value, str):
         return value
-    names = [(os.path.abspath(root), "$VERBENA"), (os.environ.get("SPARK_HOME") or "", "$SPARK_HOME"),
+    names = [(before or "", "$BEFORE"), (os.path.abspath(root), "$VERBENA"), (os.environ.get("SPARK_HOME") or "", "$SPARK_HOME"),
              (os.path.expanduser("~"), "~")]
     for text, name in names:
         value = value.replace(text, name) if len(text) > 1 else value

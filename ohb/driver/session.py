@@ -48,14 +48,17 @@ class Sides:
             self._cluster = spark.Cluster(self._work, local=local)
         self._cluster.__enter__()
         ours = spark.STOCK if row.control else {**spark.OURS, **row.our_properties}
-        for side, name, properties in (("a", "stock", {**spark.STOCK, **row.stock_properties}),
+        theirs = {**(spark.OURS if row.against else spark.STOCK), **row.stock_properties}
+        plugins = {"a": spark.built_plugin(row.against)} if row.against else {}
+        for side, name, properties in (("a", "before" if row.against else "stock", theirs),
                                        ("b", "again" if row.control else "ours", ours)):
             self.generators[side] = spark.Generator(name, self._cluster.url, self._root, self._work, properties,
-                                                    {**driver, **row.properties})
+                                                    {**driver, **row.properties}, plugin=plugins.get(side))
 
     def _setup(self, row):
         kind = "spark" if row.kind == "tpch" else row.kind
-        return (kind, row.control, row.properties, row.stock_properties, row.our_properties, row.tmpfs, row.network)
+        return (kind, row.control, row.properties, row.stock_properties, row.our_properties, row.tmpfs, row.network,
+                row.against)
 
     def serves(self, row):
         """True when the row can run on these sides without starting others."""

@@ -15,12 +15,17 @@ FIELDS = {"row": str, "transport": str, "size": (int, float), "metric": str, "un
 
 def program(root):
     """Path of vbn-perf, or None."""
-    folders = [os.environ.get("VERBENA_NATIVE_BIN"), os.path.join(root, ".verbena", "build", "release")]
-    for folder in filter(None, folders):
-        path = os.path.join(folder, "vbn-perf")
-        if os.access(path, os.X_OK):
-            return path
-    return None
+    return _executable(os.environ.get("VERBENA_NATIVE_BIN")) or built_program(root)
+
+
+def built_program(checkout):
+    """Path of the vbn-perf that was built in a checkout, or None."""
+    return _executable(os.path.join(checkout, ".verbena", "build", "release"))
+
+
+def _executable(folder):
+    path = os.path.join(folder or "", "vbn-perf")
+    return path if folder and os.access(path, os.X_OK) else None
 
 
 def better(unit):
@@ -97,6 +102,19 @@ def pairs(root, log, row, scale):
     return entries
 
 
+def pairs_against(root, other, log, row, scale, index):
+    """Every cell of the row as this checkout and another one measure it; which comes first changes with the pair."""
+    entries = []
+    for label, cpus in placements():
+        options = ["--blocks", "1", "--scale", str(scale), "--cpus", cpus]
+        found = {}
+        for path in (built_program(other), program(root))[::-1 if index % 2 else 1]:
+            found[path] = {metric_name(entry): entry for entry in run(root, log, options, path=path) if belongs(entry, row)}
+        before, now = found[built_program(other)], found[program(root)]
+        entries += [{**now[name], "raw": before[name]["ours"], "placement": label} for name in now if name in before]
+    return entries
+
+
 def jni_pairs(root, log, scale):
     """The same operation issued from Java and from C; nothing when Java's side is not built."""
     jar = spark.plugin_jar(root)
@@ -138,9 +156,9 @@ def blocks(entries, index, seconds, guard):
             for place, (side, field) in enumerate((("a", "raw"), ("b", "ours")))]
 
 
-def run(root, log, options=("--blocks", "1"), timeout=300):
-    """Runs the program once; the list of its paired blocks."""
-    path = program(root)
+def run(root, log, options=("--blocks", "1"), timeout=300, path=None):
+    """Runs the program once (path: another one than the root's); the list of its paired blocks."""
+    path = path or program(root)
     if not path:
         raise Failed("the program vbn-perf is not built: run ./verbena build native")
     process = Process("vbn-perf", [path, *options], log, lines=True)

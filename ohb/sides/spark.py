@@ -43,8 +43,12 @@ def _newest(folder, prefix):
 
 def plugin_jar(root):
     """spark-rdma-shuffle's jar, or None when it is not built; $VERBENA_PLUGIN_JAR overrides."""
-    return os.environ.get("VERBENA_PLUGIN_JAR") or _newest(
-        os.path.join(root, "spark-rdma-shuffle", "dist", "target"), "spark-rdma-shuffle-")
+    return os.environ.get("VERBENA_PLUGIN_JAR") or built_plugin(root)
+
+
+def built_plugin(checkout):
+    """The jar that was built in a checkout, or None."""
+    return _newest(os.path.join(checkout, "spark-rdma-shuffle", "dist", "target"), "spark-rdma-shuffle-")
 
 
 def jobs_jar(root):
@@ -175,13 +179,14 @@ class Cluster:
 class Generator:
     """SparkJobs serve, submitted with the properties of one side."""
 
-    def __init__(self, name, url, root, work, properties, extra=None, jar=True):
-        """url: a master URL; extra: properties on top of COMMON and the side's own; jar: give the plugin's by --jars.
+    def __init__(self, name, url, root, work, properties, extra=None, jar=True, plugin=None):
+        """url: a master URL; extra: properties on top of COMMON and the side's own; jar: give the plugin's by --jars;
+        plugin: that jar, else the root's.
 
         A property whose value is None is left out."""
         every = {**COMMON, **(extra or {}), **properties}
         self.name, self.properties = name, {key: value for key, value in every.items() if value is not None}
-        argv = self.argv(url, root, jar)
+        argv = self.argv(url, root, jar, plugin)
         os.makedirs(work, exist_ok=True)
         self.command = " ".join(argv)
         self._process = Process(f"spark generator {name}", argv, os.path.join(work, f"generator-{name}.log"),
@@ -189,11 +194,11 @@ class Generator:
                                                  SPARK_LOCAL_DIRS=os.path.join(work, f"driver-{name}")), lines=True)
         self.hello = None
 
-    def argv(self, url, root, jar=True):
+    def argv(self, url, root, jar=True, plugin=None):
         argv = [os.path.join(home(), "bin", "spark-submit"), "--master", url,
                 "--class", "org.verbena.ohb.spark.SparkJobs"]
         if jar and {"spark.plugins", "spark.shuffle.manager"} & set(self.properties):
-            path = plugin_jar(root)
+            path = plugin or plugin_jar(root)
             if not path or not os.path.isfile(path):
                 raise Failed("the Spark plugin is not built: run ./verbena build")
             argv += ["--jars", path]

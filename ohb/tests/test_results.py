@@ -6,6 +6,7 @@ import os
 import socket
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 from driver import plan, plot, report, schema
@@ -184,3 +185,48 @@ class CoreLines(unittest.TestCase):
     def test_rates_are_better_when_higher_and_times_when_lower(self):
         self.assertEqual([core.better(unit) for unit in ("GB/s", "msg/s", "ns", "us")],
                          ["higher", "higher", "lower", "lower"])
+
+
+class Against(unittest.TestCase):
+    """Two checkouts of which each prints what it measured and who ran when."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.now, self.before = self._checkout("now", 90), self._checkout("before", 100)
+
+    def _checkout(self, name, ours):
+        path = os.path.join(self.folder.name, name)
+        program = os.path.join(path, ".verbena", "build", "release", "vbn-perf")
+        os.makedirs(os.path.dirname(program))
+        line = json.dumps({**CoreLines.LINE, "ours": ours, "raw": 1})
+        with open(program, "w") as file:
+            file.write(f"#!/bin/sh\necho {name} >>'{self.folder.name}/order'\necho '{line}'\n")
+        os.chmod(program, 0o755)
+        return path
+
+    def _measured(self, row="core"):
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("VERBENA_NATIVE_BIN", None)
+            rows = [plan.against(row, self.before) for row in plan.select(row)]
+            return Runner(self.now, self.now, os.path.join(self.now, "result.json"), True, 2).run(rows)
+
+    def test_the_other_checkout_takes_the_stock_side_and_the_order_changes(self):
+        run = self._measured()["runs"][0]
+        self.assertEqual((run["status"], run["sides"]["a"]["name"]), ("complete", "before"), run["notes"])
+        values = {(block["side"], value) for block in run["blocks"] for value in block["metrics"].values()}
+        self.assertEqual(values, {("a", 100), ("b", 90)})
+        with open(os.path.join(self.folder.name, "order")) as file:
+            order = file.read().split()
+        half = len(order) // 2
+        self.assertEqual(order, ["before", "now"] * (half // 2) + ["now", "before"] * (half // 2))
+
+    def test_a_checkout_that_is_not_built_and_a_row_without_versions_are_skipped_with_the_reason(self):
+        os.unlink(core.built_program(self.before))
+        self.assertIn("not built", self._measured()["runs"][0]["notes"][0])
+        self.assertIn("no two versions", self._measured("aa.echo")["runs"][0]["notes"][0])
+
+    def test_the_result_does_not_name_its_folder(self):
+        self._measured()
+        with open(os.path.join(self.now, "result.json")) as file:
+            self.assertNotIn(self.folder.name, file.read())
