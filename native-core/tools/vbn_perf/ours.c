@@ -109,9 +109,8 @@ static void await_replies(side_t *side, uint64_t replies)
     }
 }
 
-void open_side(side_t *side, const char *transport)
+static void open_context(side_t *side, const char *transport)
 {
-    shared_t *s = side->shared;
     vbn_config_t *config;
     uint8_t job_key[VBN_JOB_KEY_BYTES] = {7}; /* both processes are ours and end with us */
     check(vbn_config_create(&config), "vbn_config_create");
@@ -122,15 +121,19 @@ void open_side(side_t *side, const char *transport)
     check(vbn_open(config, &side->context), "vbn_open");
     vbn_config_destroy(config);
     check(vbn_worker_create(side->context, &side->worker), "vbn_worker_create");
-    for (size_t i = 0; i < WINDOW; i++) {
-        side->ops[i] = (vbn_op_t){.done = op_done, .user = side};
-        side->free_ops[side->free_count++] = &side->ops[i];
-    }
+}
+
+static void add_handlers(side_t *side)
+{
     check(vbn_am_handler(side->worker, ID_ECHO, on_echo, side), "handler");
     check(vbn_am_handler(side->worker, ID_COUNT, on_count, side), "handler");
     check(vbn_am_handler(side->worker, ID_PULL, on_pull, side), "handler");
     check(vbn_am_handler(side->worker, ID_HEAP, on_heap, side), "handler");
     check(vbn_am_handler(side->worker, ID_REPLY, on_reply, side), "handler");
+}
+
+static void make_data(side_t *side)
+{
     check(vbn_mem_alloc(side->context, REGION, VBN_BACKING_MEMFD, NULL, &side->memory), "vbn_mem_alloc");
     side->buffer = vbn_mem_address(side->memory);
     for (size_t i = 0; i < REGION; i += 8) { /* half of each word is noise: packed, it takes about two thirds */
@@ -141,9 +144,20 @@ void open_side(side_t *side, const char *transport)
     if (side->heap == NULL)
         fail("no heap");
     memset(side->heap, 0x5a, REGION);
-    if (side->rank == 1)
-        serve_tags(side);
+}
+
+void open_side(side_t *side, const char *transport)
+{
+    shared_t *s = side->shared;
+    open_context(side, transport);
+    for (size_t i = 0; i < WINDOW; i++) {
+        side->ops[i] = (vbn_op_t){.done = op_done, .user = side};
+        side->free_ops[side->free_count++] = &side->ops[i];
+    }
+    add_handlers(side);
+    make_data(side);
     if (side->rank == 1) {
+        serve_tags(side);
         s->key_length = sizeof(s->key);
         check(vbn_key_export(side->memory, 0, REGION, VBN_ACCESS_READ | VBN_ACCESS_WRITE, s->key, &s->key_length),
               "vbn_key_export");
