@@ -37,6 +37,27 @@ function(vbn_install_pc)
     endforeach()
 endfunction()
 
+# The installed libvbn.a is one object in which all but vbn_* is local, so that no function of a program can meet an inner one of
+# the same name. Sanitizers want their objects as they are.
+function(vbn_hide_inner_names)
+    if(VBN_SANITIZE OR NOT CMAKE_OBJCOPY)
+        return()
+    endif()
+    set(folder "${CMAKE_INSTALL_LIBDIR}")
+    if(NOT IS_ABSOLUTE "${folder}")
+        set(folder "\${CMAKE_INSTALL_PREFIX}/${folder}")
+    endif()
+    install(CODE "
+        set(archive \"\$ENV{DESTDIR}${folder}/$<TARGET_FILE_NAME:vbn>\")
+        set(object \"\${archive}.o\")
+        execute_process(COMMAND \"${CMAKE_C_COMPILER}\" -r -nostdlib -o \"\${object}\"
+                                -Wl,--whole-archive \"\${archive}\" -Wl,--no-whole-archive COMMAND_ERROR_IS_FATAL ANY)
+        execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --wildcard \"--keep-global-symbol=vbn_*\" \"\${object}\" COMMAND_ERROR_IS_FATAL ANY)
+        file(REMOVE \"\${archive}\")
+        execute_process(COMMAND \"${CMAKE_AR}\" qcs \"\${archive}\" \"\${object}\" COMMAND_ERROR_IS_FATAL ANY)
+        file(REMOVE \"\${object}\")")
+endfunction()
+
 # find_package(vbn): targets vbn::vbn (shared) and vbn::vbn_static, each in an export of its own, as each may be missing.
 function(vbn_install_package)
     set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/vbn)
@@ -45,6 +66,7 @@ function(vbn_install_package)
         "$<INSTALL_INTERFACE:OpenSSL::SSL;OpenSSL::Crypto;lz4;zstd;Threads::Threads;${CMAKE_DL_LIBS}>")
     install(TARGETS vbn EXPORT vbnStatic ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
             INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    vbn_hide_inner_names()
     set(libraries vbn)
     set(exports vbnStatic)
     if(TARGET vbn_shared)

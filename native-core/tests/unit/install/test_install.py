@@ -131,6 +131,13 @@ class InstalledTree(unittest.TestCase):
             installed = self.prefix / "share/doc/vbn/examples" / path.name
             self.assertEqual(installed.read_text(), path.read_text())
 
+    @unittest.skipIf(cached("VBN_SANITIZE"), "sanitizers want their objects as they are")
+    def test_the_static_library_defines_no_name_that_a_program_may_have(self):
+        lines = call("nm", "--defined-only", "--extern-only", self.libraries / "libvbn.a").splitlines()
+        names = {line.split()[2] for line in lines if len(line.split()) == 3}
+        self.assertIn("vbn_open", names)
+        self.assertEqual({name for name in names if not name.startswith("vbn_")}, set())
+
     def test_no_installed_text_names_the_place_where_it_was_built(self):
         for path in [*self.prefix.rglob("*.pc"), *self.prefix.rglob("*.cmake")]:
             text = path.read_text()
