@@ -515,7 +515,7 @@ void link_arq_close(vbn_peer_t *peer, list_link_t *parked)
     if (!arq->told)
         tell_end(peer);
     wheel_cancel(&peer->engine->wheel, &arq->timer);
-    link_datagram_drop_held(arq);
+    link_kept_drop_held(arq);
     peer->arq = NULL;
     for (list_link_t *link; (link = list_pop(&arq->parked)) != NULL;)
         list_append(parked, link);

@@ -126,19 +126,19 @@ bool link_life_lost(vbn_peer_t *peer, uint64_t now);
  * has been answering for link.peer_timeout since. */
 bool link_life_missed(const link_arq_t *arq, uint32_t sent_us);
 
-/* link_datagram.c: the receiver's side. */
+/* link_kept_rx.c: the receiver's side. */
 
-void link_datagram_rx(link_lane_t *lane, const void *header, uint32_t header_bytes, const void *payload,
-                      uint32_t payload_bytes);
+void link_kept_rx(link_lane_t *lane, const void *header, uint32_t header_bytes, const void *payload,
+                  uint32_t payload_bytes);
 /* The transport has let go of a packet: CLOSE may have waited for it. The peer may have ended afterwards. */
-void link_datagram_let_go(vbn_peer_t *peer);
+void link_kept_let_go(vbn_peer_t *peer);
 /* Writes what the peer must know of held packets; returns the bytes. */
-uint32_t link_datagram_sack(const vbn_peer_t *peer, uint8_t *bytes);
-void link_datagram_drop_held(link_arq_t *arq);
+uint32_t link_kept_sack(const vbn_peer_t *peer, uint8_t *bytes);
+void link_kept_drop_held(link_arq_t *arq);
 /* Where the payload of a packet that is about to come should be written; NULL: nowhere special. */
-void *link_datagram_sink(link_lane_t *lane, const link_header_t *header, const void *upper, uint32_t upper_bytes,
-                         uint32_t payload_bytes);
+void *link_kept_sink(link_lane_t *lane, const link_header_t *header, const void *upper, uint32_t upper_bytes,
+                     uint32_t payload_bytes);
 /* The lane's packet has come, or will not. true: it was written to its place. */
-bool link_datagram_placed(link_lane_t *lane);
+bool link_kept_placed(link_lane_t *lane);
 
 #endif

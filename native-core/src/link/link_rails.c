@@ -142,7 +142,7 @@ void link_rails_unlink(link_lane_t *lane)
     lane->next = NULL;
     if (lane->dropping)
         stop_dropping(lane);
-    (void)link_datagram_placed(lane);
+    (void)link_kept_placed(lane);
     if (peer->arq != NULL && peer->arq->heard_over == lane)
         peer->arq->heard_over = NULL;
     if (peer->arq != NULL && peer->arq->close_over == lane)

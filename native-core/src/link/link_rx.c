@@ -74,7 +74,7 @@ static COLD void rx_any(link_lane_t *lane, const uint8_t *bytes, uint32_t header
 {
     link_header_t header;
     if (lane->kept) {
-        link_datagram_rx(lane, bytes, header_bytes, payload, payload_bytes);
+        link_kept_rx(lane, bytes, header_bytes, payload, payload_bytes);
         return;
     }
     if (lane->peer != NULL && lane->peer->state == PEER_ENDING)
@@ -137,8 +137,8 @@ static void *on_sink(tl_ep_t *ep, const void *header_bytes, uint32_t header_leng
         header.type != LINK_DATA || lane->peer == NULL || lane->peer->state == PEER_ENDING)
         return NULL;
     if (lane->kept)
-        return link_datagram_sink(lane, &header, (const uint8_t *)header_bytes + LINK_HEADER_BYTES,
-                                  header_length - LINK_HEADER_BYTES, payload_bytes);
+        return link_kept_sink(lane, &header, (const uint8_t *)header_bytes + LINK_HEADER_BYTES,
+                              header_length - LINK_HEADER_BYTES, payload_bytes);
     if (!header_fits(lane, &header) || header.sequence != lane->peer->rx_next)
         return NULL;
     return engine->params.upcalls.sink(engine->params.upcalls.arg, lane->peer,
@@ -170,7 +170,7 @@ static void on_tx_done(tl_ep_t *ep, void *cookie, vbn_status_t status)
     if (node->peer->arq != NULL) {
         vbn_peer_t *peer = node->peer;
         link_arq_tx_done(node);
-        link_datagram_let_go(peer);
+        link_kept_let_go(peer);
         return;
     }
     list_remove(&node->link);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * link_datagram.c - the receiver's side of reliability in software: duplicates dropped, early packets held, acks.
+ * link_kept_rx.c - the receiver's side of packets that their sender keeps until they are acknowledged, over datagrams and
+ * over connections that resume: duplicates dropped, early packets held, acks.
  *
  * An ack goes at once when a packet came early or twice, when the sender asks, and after ACK_EVERY packets; else with the
  * next packet or after ACK_DELAY_NS. Nothing that arrives over datagrams ends a peer except a proved peer's CLOSE: a wrong
@@ -69,7 +70,7 @@ static link_held_t *take_held(vbn_peer_t *peer)
     return held;
 }
 
-void link_datagram_drop_held(link_arq_t *arq)
+void link_kept_drop_held(link_arq_t *arq)
 {
     for (uint32_t i = 0; arq->held != NULL && i < LINK_HELD_MAX; i++)
         free(arq->held[i]);
@@ -78,7 +79,7 @@ void link_datagram_drop_held(link_arq_t *arq)
     arq->held_count = 0;
 }
 
-uint32_t link_datagram_sack(const vbn_peer_t *peer, uint8_t *bytes)
+uint32_t link_kept_sack(const vbn_peer_t *peer, uint8_t *bytes)
 {
     const link_arq_t *arq = peer->arq;
     uint32_t words = 0, found = 0;
@@ -182,7 +183,7 @@ static void rx_close(link_lane_t *lane, const link_header_t *header)
         take_close(lane);
 }
 
-void link_datagram_let_go(vbn_peer_t *peer)
+void link_kept_let_go(vbn_peer_t *peer)
 {
     link_lane_t *lane = peer->arq != NULL ? peer->arq->close_over : NULL;
     if (lane == NULL || !alive(peer) || in_use(peer))
@@ -307,12 +308,12 @@ static bool is_proved(const link_lane_t *lane)
     return peer != NULL && peer->state != PEER_ENDING && lane->state == LANE_PROVED && peer->arq != NULL;
 }
 
-void *link_datagram_sink(link_lane_t *lane, const link_header_t *header, const void *upper, uint32_t upper_bytes,
-                         uint32_t payload_bytes)
+void *link_kept_sink(link_lane_t *lane, const link_header_t *header, const void *upper, uint32_t upper_bytes,
+                     uint32_t payload_bytes)
 {
     vbn_peer_t *peer = lane->peer;
     const link_upcalls_t *up = &lane->engine->params.upcalls;
-    (void)link_datagram_placed(lane);
+    (void)link_kept_placed(lane);
     if (!is_proved(lane) || header->connection != lane->local_connection || upper_bytes > LINK_UPPER_HEADER_MAX)
         return NULL;
     uint32_t ahead = header->sequence - peer->rx_next;
@@ -324,7 +325,7 @@ void *link_datagram_sink(link_lane_t *lane, const link_header_t *header, const v
     return place;
 }
 
-bool link_datagram_placed(link_lane_t *lane)
+bool link_kept_placed(link_lane_t *lane)
 {
     bool placed = lane->placing;
     lane->placing = false;
@@ -333,12 +334,12 @@ bool link_datagram_placed(link_lane_t *lane)
     return placed;
 }
 
-void link_datagram_rx(link_lane_t *lane, const void *bytes, uint32_t length, const void *payload,
-                      uint32_t payload_bytes)
+void link_kept_rx(link_lane_t *lane, const void *bytes, uint32_t length, const void *payload,
+                  uint32_t payload_bytes)
 {
     link_header_t header;
     const uint8_t *body = (const uint8_t *)bytes + LINK_HEADER_BYTES;
-    bool placed = link_datagram_placed(lane);
+    bool placed = link_kept_placed(lane);
     if (!link_header_decode(bytes, length, &header) || (header.type >= LINK_HELLO && payload_bytes > 0)) {
         count_bad(lane);
         return;
