@@ -358,7 +358,7 @@ struct proto_engine {
     proto_handler_t handlers[VBN_AM_IDS];
 };
 
-/* ---- engine.c */
+/* ---- peer.c */
 void proto_peer_init(const vbn_peer_t *peer, proto_peer_t *p);
 vbn_status_t proto_refuse_peer(const vbn_peer_t *peer);
 vbn_status_t proto_refuse_fork(void); /* records and returns VBN_ERR_FORKED */
@@ -537,7 +537,6 @@ bool fetch_begin(proto_op_t *op, const proto_place_t *place);
 vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned stages);
 
 /* ---- tag_credit.c */
-void tag_peer_up(proto_engine_t *engine, proto_peer_t *p);
 void tag_credit_end(proto_engine_t *engine, proto_peer_t *p); /* the peer is down */
 /* Messages of a lost peer that cost so much more may wait for their receives. */
 bool tag_may_stay(const proto_engine_t *engine, uint64_t bytes);

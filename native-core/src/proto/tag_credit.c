@@ -68,12 +68,6 @@ static void give_back(vbn_peer_t *peer, bool starved)
     (void)proto_send_header(peer, &header); /* a failure means that the peer is lost */
 }
 
-void tag_peer_up(proto_engine_t *engine, proto_peer_t *p)
-{
-    p->tag_credit = p->tag_open = PROTO_TAG_FIRST;
-    engine->peer_count++;
-}
-
 void tag_credit_end(proto_engine_t *engine, proto_peer_t *p)
 {
     engine->peer_count--;
