@@ -135,7 +135,8 @@ VBN_API void vbn_worker_destroy(vbn_worker_t *worker);
 VBN_API unsigned vbn_progress(vbn_worker_t *worker);
 /* Before sleeping on vbn_event_fd: VBN_OK = may sleep, the fd becomes readable when there is work; VBN_BUSY =
  * call vbn_progress first. The poll loop: progress until 0 -> arm -> if OK poll(fd) -> progress. While messages have
- * been arriving at short intervals, vbn_arm polls for up to 50 us first and yields the processor between polls. */
+ * been arriving at short intervals, vbn_arm polls for up to progress.spin first and yields the processor between polls;
+ * with progress.spin=0 it does neither, as the event loop of another library wants. */
 VBN_API vbn_status_t vbn_arm(vbn_worker_t *worker);
 VBN_API int vbn_event_fd(const vbn_worker_t *worker);
 /* Wakes a thread sleeping on the worker's event fd. Any thread. */

@@ -28,8 +28,11 @@ static bool something_waits(const link_engine_t *engine)
 
 bool link_wait_look(link_engine_t *engine)
 {
-    uint64_t now = os_now_ns(), end = now + WAIT_LOOK_NS, before;
-    if (!link_wait_pays(&engine->wait, now) || !can_look(engine))
+    uint64_t look = engine->params.settings->progress_spin;
+    if (look == 0)
+        return false;
+    uint64_t now = os_now_ns(), end = now + look, before;
+    if (!link_wait_pays(&engine->wait, now, look) || !can_look(engine))
         return false;
     do {
         if (something_waits(engine)) {

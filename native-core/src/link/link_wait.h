@@ -5,15 +5,16 @@
  * Credit grows with each look that found something and with each sleep that ended soon, and shrinks more with each look in
  * vain: a worker whose messages are far apart hardly ever looks on, one whose look never helps once in WAIT_PRICE sleeps.
  * Between two looks the processor is given away. Who gets it may keep it for milliseconds, where a sleeper would have been
- * woken at once: then looking on is given up for WAIT_LOST sleeps. */
+ * woken at once: then looking on is given up for WAIT_LOST sleeps.
+ *
+ * How long a look takes is progress.spin: by default 50 us, about what sleeping and waking take. With 0 there is none. */
 #ifndef VBN_LINK_WAIT_H
 #define VBN_LINK_WAIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WAIT_LOOK_NS UINT64_C(50000)   /* how long: about what sleeping and waking take */
-#define WAIT_SHORT_NS UINT64_C(100000) /* after a shorter sleep it might have paid */
+#define WAIT_SHORT 2u /* after a sleep shorter than so many looks, one might have paid */
 #define WAIT_GONE_NS UINT64_C(300000)  /* the processor was away for longer */
 #define WAIT_START 8
 #define WAIT_MAX 16
@@ -40,10 +41,10 @@ static inline void link_wait_lost(link_wait_t *wait)
     wait->credit = WAIT_START - WAIT_LOST;
 }
 
-/* The worker has nothing to do. true: look on before sleeping. */
-static inline bool link_wait_pays(link_wait_t *wait, uint64_t now_ns)
+/* The worker has nothing to do. true: look on, for look_ns at most, before sleeping. */
+static inline bool link_wait_pays(link_wait_t *wait, uint64_t now_ns, uint64_t look_ns)
 {
-    if (wait->slept_ns != 0 && now_ns - wait->slept_ns < WAIT_SHORT_NS)
+    if (wait->slept_ns != 0 && now_ns - wait->slept_ns < WAIT_SHORT * look_ns)
         link_wait_found(wait);
     wait->slept_ns = 0;
     return wait->credit >= WAIT_START;

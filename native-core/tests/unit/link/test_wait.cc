@@ -8,7 +8,7 @@ extern "C" {
 
 namespace {
 
-constexpr uint64_t kSoon = 20000, kLate = 5000000;
+constexpr uint64_t kLook = 50000, kSoon = 20000, kLate = 5000000;
 
 struct Worker {
     link_wait_t wait = {};
@@ -16,15 +16,15 @@ struct Worker {
     unsigned looks = 0, sleeps = 0;
     /* One wait of a worker whose message comes after so long; it is seen by looking on when helps. */
     void message_after(uint64_t ns, bool helps) {
-        if (link_wait_pays(&wait, now)) {
+        if (link_wait_pays(&wait, now, kLook)) {
             looks++;
-            if (helps && ns < WAIT_LOOK_NS) {
+            if (helps && ns < kLook) {
                 link_wait_found(&wait);
                 now += ns;
                 return;
             }
             link_wait_in_vain(&wait);
-            now += WAIT_LOOK_NS;
+            now += kLook;
         }
         sleeps++;
         wait.slept_ns = now;

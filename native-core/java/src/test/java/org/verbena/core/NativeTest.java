@@ -158,7 +158,7 @@ class NativeTest {
             VbnContext context = fixture.context(new VbnConfig().jobKey(Fixture.jobKey(1)).set("tl.tcp.port", "4711"));
             assertEquals("4711", context.setting("tl.tcp.port"));
             assertThrows(VbnException.class, () -> context.setting("no.such"));
-            assertEquals(20_000, context.settingNumber("progress.spin"));
+            assertEquals(50_000, context.settingNumber("progress.spin"));
             assertThrows(VbnException.class, () -> context.settingNumber("no.such"));
             assertThrows(VbnException.class, () -> context.settingNumber("tl.enable"), "a text");
             for (VbnSetting setting : VbnSetting.values()) {
