@@ -63,7 +63,7 @@ void amo_copy(vbn_key_t *key, proto_op_t *op)
         *amo->before = before;
 }
 
-vbn_status_t amo_send(proto_op_t *op)
+vbn_status_t amo_start(proto_op_t *op)
 {
     const proto_stream_t *s = &op->stream;
     op->state = OP_RUNNING;
@@ -74,11 +74,22 @@ vbn_status_t amo_send(proto_op_t *op)
     return status;
 }
 
-void amo_answer(proto_op_t *op, vbn_status_t status, uint64_t before)
+bool amo_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header)
 {
+    if (op->state != OP_RUNNING || header->last != 1)
+        return false;
     if (status == VBN_OK && op->stream.amo.before != NULL)
-        *op->stream.amo.before = before;
+        *op->stream.amo.before = header->length;
     op_complete(op, status, status == VBN_OK ? op->stream.length : 0);
+    return true;
+}
+
+void amo_on_end(proto_op_t *op)
+{
+    vbn_peer_t *peer = op->stream.peer;
+    fence_leave(op);
+    if (peer != NULL)
+        flush_advance(peer);
 }
 
 static vbn_status_t check_arguments(vbn_atomic_kind_t kind, unsigned width, uint64_t operand, uint64_t compare)

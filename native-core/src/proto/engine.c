@@ -11,51 +11,13 @@
 static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_op_t *op = op_find(engine, peer, header->op);
-    vbn_status_t status = (vbn_status_t)-(int)header->code;
     if (op == NULL) {
         proto_blame(engine, peer, "the peer answered an operation that is not pending");
         return;
     }
-    proto_stream_t *s = &op->stream;
-    if (op->kind == OP_PUT && op->state == OP_ENDING && status == VBN_OK && header->last == 1) {
-        (void)rma_start_put(op); /* a failure means that the peer is lost */
-        return;
-    }
-    if (op->kind == OP_KEY && status < 0 && header->last == 1) {
-        op_complete(op, status, 0);
-        return;
-    }
-    if (op->kind == OP_PUT && op->state != OP_WAITING && op->state != OP_ENDING) {
-        rma_put_answer(op, status, header->last == 1);
-        return;
-    }
-    bool valid = header->last == 1;
-    if (op->kind == OP_GET && status == VBN_ERR_LIMIT && valid && op->code != 0 && s->moved == 0) {
-        rma_get_refused(op);
-        return;
-    }
-    if (op->kind == OP_ATOMIC && op->state == OP_RUNNING && valid) {
-        amo_answer(op, status, header->length);
-        return;
-    }
-    if (op->kind == OP_SYNC && valid && header->length == 0) {
-        op_finish(op, status, status == VBN_OK ? s->length : 0);
-        return;
-    }
-    if (op->kind == OP_LARGE) /* dropped or refused before it was pulled, or all of it was pulled */
-        valid = valid && (op->state == OP_WAITING || op->state == OP_COPYING || s->moved == s->length) &&
-                (header->length == 0 ||
-                 ((op->state == OP_RUNNING || op->direct.offered) && header->length == s->length));
-    else /* a get or pull that failed, a get of nothing, or a pull whose data was put to its place */
-        valid = valid && (op->kind == OP_GET || (op->kind == OP_PULL && op->state != OP_NATIVE)) &&
-                (status < 0 || s->length == 0 ||
-                 (op->kind == OP_PULL && op->direct.put && s->moved == 0 && header->length == s->length));
-    if (!valid)
+    bool (*on_status)(proto_op_t *, vbn_status_t, const proto_header_t *) = op_kind(op)->on_status;
+    if (on_status == NULL || !on_status(op, (vbn_status_t)-(int)header->code, header))
         proto_blame(engine, peer, "the peer sent an answer that does not fit the operation");
-    else if (op->kind == OP_LARGE)
-        op_finish(op, status, header->length);
-    else
-        op_complete(op, status, status < 0 ? s->moved : s->length);
 }
 
 static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
@@ -233,7 +195,7 @@ static bool engine_quiet(void *arg, vbn_peer_t *peer)
     list_for_each(pos, &p->ops)
     {
         const proto_op_t *op = container_of(pos, proto_op_t, link);
-        if (op->kind == OP_LARGE || op->kind == OP_PUT || op->kind == OP_ATOMIC)
+        if (!op_kind(op)->quiet)
             return false;
     }
     return list_empty(&p->streams);
@@ -269,6 +231,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     proto_engine_t *engine = calloc(1, sizeof(*engine));
     if (engine == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for the protocol engine");
+    engine->kinds = PROTO_KINDS;
     engine->log = params->log;
     engine->fork_generation = os_fork_generation();
     engine->counters = params->counters;
@@ -370,9 +333,17 @@ static unsigned run_copies(proto_engine_t *engine)
     return chunks;
 }
 
+static void go_on(proto_stream_t *s)
+{
+    if (s->kind == STREAM_NATIVE)
+        native_run(s);
+    else
+        stream_pump(s);
+}
+
 static COLD unsigned run_active(proto_engine_t *engine)
 {
-    return run_list(&engine->active, stream_pump) + run_copies(engine);
+    return run_list(&engine->active, go_on) + run_copies(engine);
 }
 
 unsigned proto_progress(proto_engine_t *engine)

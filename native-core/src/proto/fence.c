@@ -38,9 +38,9 @@ static void release(proto_peer_t *p)
         if (p->unsent > 0 && p->unsent_epoch != op->stream.epoch)
             break;
         list_remove(&op->stream.active);
-        if (op->kind != OP_GET)
+        if (op_kind(op)->writes)
             fence_enter(op);
-        vbn_status_t status = rma_send(op);
+        vbn_status_t status = op_start(op);
         if (status < 0)
             op_complete(op, status, 0);
     }

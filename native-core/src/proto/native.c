@@ -43,6 +43,15 @@ static void told(vbn_op_t *op, vbn_status_t status, size_t length)
     free(ask);
 }
 
+/* No device serves the key. */
+bool key_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header)
+{
+    if (status >= 0 || header->last != 1)
+        return false;
+    op_complete(op, status, 0);
+    return true;
+}
+
 static void ask_owner(vbn_key_t *key, unsigned device, uint32_t connection)
 {
     if (key->ask != NULL)
@@ -112,6 +121,8 @@ void native_rx_tell(proto_engine_t *engine, vbn_peer_t *peer, const proto_header
 
 void native_free(proto_op_t *op)
 {
+    if (op->stream.kind != STREAM_NATIVE)
+        return;
     mpool_put(&op->stream.engine->natives, op->stream.native);
     op->stream.native = NULL;
 }
@@ -233,7 +244,7 @@ static void begin_again(proto_op_t *op)
         s->target = native.target;
         status = pull_ask(op, 0);
     } else if (op->kind == OP_GET) {
-        status = rma_send(op);
+        status = op_start(op);
     } else if ((status = handle_new(&s->engine->ops, op, &op->handle)) == VBN_OK) {
         const proto_header_t header = {.type = PROTO_LANE_END, .op = op->handle, .target = native.connections[0]};
         status = proto_send_header(s->peer, &header);

@@ -57,42 +57,30 @@ vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const
             return err_add(status, "too many operations are pending in this worker");
     }
     list_append(&proto_peer_of(peer)->ops, &op->link);
-    if (kind == OP_LARGE)
-        proto_peer_of(peer)->announced++;
     return VBN_OK;
 }
 
 void op_detach(proto_op_t *op)
 {
+    const proto_kind_t *kind = op_kind(op);
     list_remove(&op->link);
     list_remove(&op->order);
     list_remove(&op->stream.active);
     if (op->handle != 0)
         (void)handle_drop(&op->stream.engine->ops, op->handle);
     op->handle = 0;
-    if (op->kind == OP_LARGE || op->kind == OP_PULL)
-        direct_end(op);
-    if (op->state == OP_NATIVE)
-        native_free(op);
-    if (op->kind == OP_LARGE && op->stream.peer != NULL)
-        proto_peer_of(op->stream.peer)->announced--;
-    if (op->stream.peer != NULL && (op->kind == OP_LARGE || op->kind == OP_PUT || op->kind == OP_ATOMIC))
+    if (!kind->quiet && op->stream.peer != NULL)
         link_quiet(op->stream.peer);
-    fence_leave(op);
-    if (op->kind == OP_GET && op->code != 0)
-        rma_get_leave(op);
+    if (kind->on_end != NULL)
+        kind->on_end(op);
 }
 
 void op_complete(proto_op_t *op, vbn_status_t status, uint64_t length)
 {
-    vbn_peer_t *flushes_of = op->kind == OP_PUT || op->kind == OP_ATOMIC ? op->stream.peer : NULL;
     vbn_op_t *user_op = container_of((uint64_t *)op, vbn_op_t, priv);
     vbn_op_func_t done = user_op->done;
     traffic_done(op, status);
     op_detach(op);
-    /* Before done, which may end the peer. */
-    if (flushes_of != NULL)
-        flush_advance(flushes_of);
     (void)op_set_done(user_op, status, length);
     if (done != NULL)
         done(user_op, status, (size_t)length);
@@ -104,12 +92,17 @@ void op_finish(proto_op_t *op, vbn_status_t status, uint64_t length)
     if (op->handle != 0)
         (void)handle_drop(&op->stream.engine->ops, op->handle);
     op->handle = 0;
-    if (op->state == OP_NATIVE)
-        native_free(op);
     op->state = OP_FINISHED;
     op->result = status;
     op->result_length = length;
-    stream_settle(&op->stream);
+    if (op->stream.in_flight == 0)
+        op_complete(op, status, length);
+}
+
+vbn_status_t op_start(proto_op_t *op)
+{
+    vbn_status_t status = handle_new(&op->stream.engine->ops, op, &op->handle);
+    return status == VBN_OK ? op_kind(op)->start(op) : err_add(status, "too many operations are pending in this worker");
 }
 
 proto_op_t *op_find(proto_engine_t *engine, const vbn_peer_t *peer, uint64_t handle)

@@ -312,8 +312,28 @@ typedef struct proto_timing {
     uint64_t start_ns;
 } proto_timing_t;
 
+/* What is particular to a kind of operation; all rows stand in kinds.c. The files below reach what they do not call through
+ * here. NULL: nothing to do. */
+typedef struct proto_kind {
+    /* Sends the first packets of an op that has its handle: see op_start. */
+    vbn_status_t (*start)(proto_op_t *op);
+    /* Carries it out on memory that is mapped here. */
+    void (*copy)(vbn_key_t *key, proto_op_t *op);
+    /* The peer's answer. False, also when NULL: it does not fit, and the peer is blamed. */
+    bool (*on_status)(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
+    /* All of its data has come in packets, or passed by: ends the op. NULL: takes no DATA. */
+    void (*on_data)(proto_op_t *op, vbn_status_t status);
+    /* All of its data is in the link. */
+    void (*on_sent)(proto_op_t *op);
+    /* The op ends and is in no list any more: gives back what it holds. The peer is NULL when it is down. */
+    void (*on_end)(proto_op_t *op);
+    bool quiet;  /* a peer that closes need not wait for its end */
+    bool writes; /* changes the owner's memory: fences and flushes are about it */
+} proto_kind_t;
+
 struct proto_engine {
     link_engine_t *link;
+    const proto_kind_t *kinds; /* by op_kind_t */
     uint64_t fork_generation;
     _Atomic uintptr_t user; /* debug builds: the thread inside a call; 0 = none (proto_use) */
     const log_sink_t *log;
@@ -464,8 +484,17 @@ static inline vbn_status_t op_set_done(vbn_op_t *user_op, vbn_status_t status, u
 void op_complete(proto_op_t *op, vbn_status_t status, uint64_t length);
 /* The result is known; completes as soon as no segment is in flight (P1). */
 void op_finish(proto_op_t *op, vbn_status_t status, uint64_t length);
+static inline const proto_kind_t *op_kind(const proto_op_t *op)
+{
+    return &op->stream.engine->kinds[op->kind];
+}
+/* Gives it a handle and sends its first packets: a kind with `start`. */
+vbn_status_t op_start(proto_op_t *op);
 /* The pending op of this peer with this handle (P2), else NULL. */
 proto_op_t *op_find(proto_engine_t *engine, const vbn_peer_t *peer, uint64_t handle);
+
+/* ---- kinds.c */
+extern const proto_kind_t PROTO_KINDS[];
 
 /* ---- cursor.c */
 void cursor_init(proto_cursor_t *cursor, const struct iovec *iov, size_t count);
@@ -480,7 +509,13 @@ void cursor_scatter(proto_cursor_t *cursor, const void *data, uint64_t length);
 void cursor_gather(proto_cursor_t *cursor, void *data, uint64_t length);
 
 /* ---- stream.c */
-void stream_init(proto_stream_t *stream, proto_engine_t *engine, vbn_peer_t *peer, stream_kind_t kind);
+static inline void stream_init(proto_stream_t *stream, proto_engine_t *engine, vbn_peer_t *peer, stream_kind_t kind)
+{
+    stream->engine = engine;
+    stream->peer = peer;
+    stream->kind = (uint8_t)kind;
+    list_init(&stream->active);
+}
 /* Sends what may be sent now. May free a GET stream or complete an op: do not touch it afterwards. */
 void stream_pump(proto_stream_t *stream);
 /* Ends what has nothing in flight and is finished. As stream_pump. */
@@ -535,6 +570,15 @@ bool fetch_begin(proto_op_t *op, const proto_place_t *place);
 /* ---- pull.c */
 /* Gets the data of an announced message, one way or the other. The op is set up, but for its state. */
 vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned stages);
+/* Rows of kinds.c. */
+bool large_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
+void large_on_end(proto_op_t *op);
+bool pull_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
+void pull_on_data(proto_op_t *op, vbn_status_t status);
+void pull_on_end(proto_op_t *op);
+
+/* ---- tag_send.c: a row of kinds.c */
+bool sync_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
 
 /* ---- tag_credit.c */
 void tag_credit_end(proto_engine_t *engine, proto_peer_t *p); /* the peer is down */
@@ -580,16 +624,17 @@ vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, u
 /* Sends, or queues behind the key's import or a fence, an op that op_begin has set up: VBN_INPROGRESS, or the error after
  * which the op is detached. */
 vbn_status_t rma_submit(vbn_key_t *key, proto_op_t *op);
-/* The op, a get, ends: another one may be sent. */
-void rma_get_leave(proto_op_t *op);
-/* The owner answers too many: the get waits until one of them has ended. */
-void rma_get_refused(proto_op_t *op);
 /* Starts an op that waited for its key. */
 void rma_start(vbn_key_t *key, proto_op_t *op);
-/* Sends an op's first packets. */
-vbn_status_t rma_send(proto_op_t *op);
-void rma_put_answer(proto_op_t *op, vbn_status_t status, bool last);
-vbn_status_t rma_start_put(proto_op_t *op); /* by packets; the op has a handle */
+/* Rows of kinds.c. */
+vbn_status_t put_start(proto_op_t *op); /* by packets */
+bool put_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
+void put_on_end(proto_op_t *op);
+vbn_status_t get_start(proto_op_t *op);
+bool get_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
+void get_on_data(proto_op_t *op, vbn_status_t status);
+void get_on_end(proto_op_t *op);
+void rma_copy(vbn_key_t *key, proto_op_t *op);
 /* ---- native.c */
 /* Lets the devices carry out a get or put; false: it has to go by packets. */
 bool native_start(vbn_key_t *key, proto_op_t *op);
@@ -597,8 +642,9 @@ bool native_start(vbn_key_t *key, proto_op_t *op);
 bool native_begin(proto_op_t *op, const proto_native_t *native);
 void native_pump(proto_stream_t *s);
 void native_run(proto_stream_t *s); /* from engine->active */
-void native_free(proto_op_t *op);   /* OP_NATIVE: what it holds */
+void native_free(proto_op_t *op);   /* what it holds of this way, if anything */
 void native_forget(vbn_key_t *key); /* the key goes */
+bool key_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header); /* a row of kinds.c */
 void native_rx_ask(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void native_rx_tell(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void native_rx_end(vbn_peer_t *peer, const proto_header_t *header);
@@ -627,9 +673,11 @@ uint64_t amo_apply(void *address, unsigned code, uint64_t operand, uint64_t comp
 vbn_status_t amo_check(const vbn_key_t *key, uint64_t offset, unsigned width, unsigned access);
 /* Owner: updates the word that the header names. */
 vbn_status_t amo_execute(proto_engine_t *engine, const proto_header_t *header, uint64_t *before_p);
+/* Rows of kinds.c. */
 void amo_copy(vbn_key_t *key, proto_op_t *op);
-vbn_status_t amo_send(proto_op_t *op);
-void amo_answer(proto_op_t *op, vbn_status_t status, uint64_t before);
+vbn_status_t amo_start(proto_op_t *op);
+bool amo_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
+void amo_on_end(proto_op_t *op);
 void amo_rx(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void key_peer_down(vbn_key_t *key);
 

@@ -70,6 +70,42 @@ void proto_am_drop(vbn_am_remote_t *remote)
     remote_free(remote);
 }
 
+/* Dropped or refused before it was pulled, or all of it was pulled. */
+bool large_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header)
+{
+    const proto_stream_t *s = &op->stream;
+    bool ends = op->state == OP_WAITING || op->state == OP_COPYING || s->moved == s->length;
+    bool all = header->length == s->length && (op->state == OP_RUNNING || op->direct.offered);
+    if (header->last != 1 || !ends || (header->length != 0 && !all))
+        return false;
+    op_finish(op, status, header->length);
+    return true;
+}
+
+void large_on_end(proto_op_t *op)
+{
+    direct_end(op);
+    if (op->stream.peer != NULL)
+        proto_peer_of(op->stream.peer)->announced--;
+}
+
+/* It failed, or its data was put to its place. */
+bool pull_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header)
+{
+    const proto_stream_t *s = &op->stream;
+    bool put = op->direct.put && s->moved == 0 && header->length == s->length;
+    if (header->last != 1 || op->state == OP_NATIVE || (status >= 0 && s->length != 0 && !put))
+        return false;
+    op_complete(op, status, status < 0 ? s->moved : s->length);
+    return true;
+}
+
+void pull_on_end(proto_op_t *op)
+{
+    direct_end(op);
+    native_free(op);
+}
+
 void pull_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_op_t *op = op_find(engine, peer, header->op);
@@ -93,7 +129,7 @@ static proto_op_t *receiver_of(proto_engine_t *engine, const vbn_peer_t *peer, c
                                uint64_t bytes)
 {
     proto_op_t *op = op_find(engine, peer, header->op);
-    if (op == NULL || (op->kind != OP_PULL && op->kind != OP_GET) || op->state != OP_RUNNING)
+    if (op == NULL || op_kind(op)->on_data == NULL || op->state != OP_RUNNING)
         return NULL;
     const proto_stream_t *s = &op->stream;
     if (bytes == 0 || header->offset != s->moved || bytes > s->length - s->moved)
@@ -115,7 +151,7 @@ void *pull_sink_early(proto_engine_t *engine, const vbn_peer_t *peer, const prot
                       uint32_t payload_bytes)
 {
     proto_op_t *op = op_find(engine, peer, header->op);
-    if (op == NULL || (op->kind != OP_PULL && op->kind != OP_GET) || op->state != OP_RUNNING || op->stream.stages != 0 ||
+    if (op == NULL || op_kind(op)->on_data == NULL || op->state != OP_RUNNING || op->stream.stages != 0 ||
         op->stream.status != VBN_OK)
         return NULL;
     const proto_stream_t *s = &op->stream;
@@ -140,10 +176,14 @@ static void arrived(proto_op_t *op, uint64_t bytes)
     counter_add(s->engine->counters, COUNTER_GET_STREAM_BYTES, bytes);
     if (s->moved < s->length)
         return;
-    vbn_status_t status = (vbn_status_t)s->status;
+    op_kind(op)->on_data(op, (vbn_status_t)s->status);
+}
+
+void pull_on_data(proto_op_t *op, vbn_status_t status)
+{
+    const proto_stream_t *s = &op->stream;
     uint64_t length = status == VBN_OK ? s->length : 0;
-    if (op->kind == OP_PULL)
-        proto_send_status(s->peer, s->target, status, true, length);
+    proto_send_status(s->peer, s->target, status, true, length);
     if (status == VBN_ERR_CORRUPT)
         (void)err_set(status, "data of %llu byte%s from peer %016llx was damaged in transit: send it again",
                       (unsigned long long)s->length, plural(s->length), (unsigned long long)link_peer_uid(s->peer));

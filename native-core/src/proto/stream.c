@@ -7,14 +7,6 @@
 
 #define GET_COPIED_MOST 4096u /* answers up to here are copied at once: less than a lease costs, which takes a lock */
 
-void stream_init(proto_stream_t *stream, proto_engine_t *engine, vbn_peer_t *peer, stream_kind_t kind)
-{
-    stream->engine = engine;
-    stream->peer = peer;
-    stream->kind = (uint8_t)kind;
-    list_init(&stream->active);
-}
-
 static bool more_to_send(const proto_stream_t *s)
 {
     if (s->peer == NULL)
@@ -245,16 +237,14 @@ static bool send_segment(proto_stream_t *s)
 void stream_pump(proto_stream_t *s)
 {
     list_remove(&s->active);
-    if (UNLIKELY(s->kind == STREAM_NATIVE)) {
-        native_run(s);
-        return;
-    }
     uint32_t budget = PROTO_PUMP_MAX;
     bool was_sent = s->last_sent;
     while (more_to_send(s) && s->in_flight < s->engine->stream_depth && budget > 0 && send_segment(s))
         budget--;
-    if (s->kind == STREAM_PUT && s->last_sent && !was_sent)
-        fence_leave(container_of(s, proto_op_t, stream));
+    if (s->kind == STREAM_PUT && s->last_sent && !was_sent) {
+        proto_op_t *op = container_of(s, proto_op_t, stream);
+        op_kind(op)->on_sent(op);
+    }
     if (more_to_send(s) && s->in_flight == 0)
         list_append(&s->engine->active, &s->active);
     else

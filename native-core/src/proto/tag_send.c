@@ -10,6 +10,14 @@ static void sync_sent(void *arg, vbn_status_t status)
     stream_settle(&op->stream);
 }
 
+bool sync_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header)
+{
+    if (header->last != 1 || header->length != 0)
+        return false;
+    op_finish(op, status, status == VBN_OK ? op->stream.length : 0);
+    return true;
+}
+
 /* Whole, and the receiver tells when it has matched it. */
 static vbn_status_t send_sync(vbn_peer_t *peer, proto_header_t *header, const struct iovec *iov, size_t count,
                               vbn_op_t *user_op)
