@@ -37,7 +37,7 @@ TEST_F(Settings, DefaultsAreTheTables)
     EXPECT_TRUE(settings.security_same_user);
     EXPECT_EQ(settings.tl_shm_chunk_bytes, 8192u);
     EXPECT_EQ(settings.tl_tcp_connect_timeout, UINT64_C(10000000000));
-    EXPECT_EQ(settings.progress_spin, 20000u);
+    EXPECT_EQ(settings.progress_spin, 50000u);
     EXPECT_STREQ(settings.tl_enable, "self,shm,rc,ud,tcp");
 }
 
@@ -51,7 +51,7 @@ TEST_F(Settings, EveryRowsDefaultIsPrintedInAFormThatIsAccepted)
     }
     EXPECT_EQ(get("tl.shm.chunk_bytes"), "8K");
     EXPECT_EQ(get("tl.tcp.connect_timeout"), "10s");
-    EXPECT_EQ(get("progress.spin"), "20us");
+    EXPECT_EQ(get("progress.spin"), "50us");
     EXPECT_EQ(get("tl.tcp.port"), "0");
     EXPECT_EQ(get("tl.tcp.socket_buffer"), "0");
 }
