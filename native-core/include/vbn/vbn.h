@@ -63,7 +63,9 @@ typedef enum vbn_status {
 VBN_API const char *vbn_status_name(vbn_status_t status);
 
 /* Text of the calling thread's last failure: cause, contexts appended by callers, and the cure where one is
- * known. Valid until the thread's next failing call. Never NULL. */
+ * known. An operation that completes with an error, and a lost peer, are failures of the thread that is inside
+ * vbn_progress: the text says why during `done` and the error function, and after vbn_progress for the last of them.
+ * Valid until the thread's next failure. Never NULL. */
 VBN_API const char *vbn_error_text(void);
 
 /* ------------------------------------------------------------------------------------------ config */

@@ -11,6 +11,7 @@
 
 /* Threading: each thread sees only its own record. Ownership: err_text() lends it until the thread's next failure. */
 static _Thread_local char err_record[ERR_TEXT_BYTES] = "no error";
+static _Thread_local vbn_status_t err_code; /* what the text is about */
 
 const char *vbn_status_name(vbn_status_t status)
 {
@@ -81,6 +82,7 @@ vbn_status_t err_set(vbn_status_t code, const char *format, ...)
     text_append(text, format, args);
     va_end(args);
     memcpy(err_record, text, strlen(text) + 1);
+    err_code = code;
     return code;
 }
 
@@ -116,7 +118,8 @@ vbn_status_t err_sys(int errnum, const char *format, ...)
     va_end(args);
     text_add(text, ": %s%s", strerror_r(errnum, reason, sizeof(reason)), err_cure(errnum));
     memcpy(err_record, text, strlen(text) + 1);
-    return status_of_errno(errnum);
+    err_code = status_of_errno(errnum);
+    return err_code;
 }
 
 vbn_status_t err_add(vbn_status_t code, const char *format, ...)
@@ -129,5 +132,42 @@ vbn_status_t err_add(vbn_status_t code, const char *format, ...)
     text_append(text, format, args);
     va_end(args);
     memcpy(err_record, text, strlen(text) + 1);
+    err_code = code;
     return code;
+}
+
+const char *status_meaning(vbn_status_t status)
+{
+    switch (status) {
+    case VBN_OK: return "done";
+    case VBN_INPROGRESS: return "it completes later";
+    case VBN_BUSY: return "there is work to do first";
+    case VBN_ERR_INVALID: return "an argument is wrong";
+    case VBN_ERR_NO_MEMORY: return "heap, a pool or tmpfs space is exhausted";
+    case VBN_ERR_LIMIT: return "a limit (setting, ulimit, quota) would be exceeded";
+    case VBN_ERR_SETTING: return "a setting is unknown or has a bad value";
+    case VBN_ERR_UNREACHABLE: return "no transport reaches the peer";
+    case VBN_ERR_AUTH: return "the job keys differ";
+    case VBN_ERR_VERSION: return "the protocol versions differ";
+    case VBN_ERR_PEER_LOST: return "the peer died or its connection broke";
+    case VBN_ERR_CLOSED: return "an object was closed while the operation was pending";
+    case VBN_ERR_STALE: return "the memory of the key was freed or revoked, or the handle's object is gone";
+    case VBN_ERR_RANGE: return "the range lies outside the key or memory";
+    case VBN_ERR_ACCESS: return "a right is missing";
+    case VBN_ERR_TRUNCATED: return "the receive buffer is smaller than the message";
+    case VBN_ERR_PROTOCOL: return "something malformed was sent";
+    case VBN_ERR_TIMEOUT: return "no answer came in time";
+    case VBN_ERR_SYSTEM: return "a system call failed";
+    case VBN_ERR_FORKED: return "the object belongs to the parent of a fork";
+    case VBN_ERR_UNSUPPORTED: return "this build or host, or the receiver of the message, cannot do it";
+    case VBN_ERR_CORRUPT: return "the data fails its checks";
+    case VBN_STATUS_LAST: break;
+    }
+    return "a status that this version does not know";
+}
+
+void err_ensure(vbn_status_t code)
+{
+    if (err_code != code)
+        (void)err_set(code, "the operation ended with %s: %s", vbn_status_name(code), status_meaning(code));
 }

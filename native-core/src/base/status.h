@@ -18,6 +18,11 @@ vbn_status_t err_sys(int errnum, const char *format, ...) BASE_PRINTF(2, 3);
 /* Appends "; <context>" to the record and returns code unchanged. */
 vbn_status_t err_add(vbn_status_t code, const char *format, ...) BASE_PRINTF(2, 3);
 const char *err_text(void);
+/* An operation ends with this error long after its call: whoever found the error has recorded it just now, or this records
+ * what the status means. */
+void err_ensure(vbn_status_t code);
+/* What a status means, as a clause. */
+const char *status_meaning(vbn_status_t status);
 /* The end of a noun behind a number: "%zu byte%s", n, plural(n). */
 static inline const char *plural(uint64_t n)
 {

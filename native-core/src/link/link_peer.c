@@ -22,7 +22,9 @@ static void close_expired(wheel_timer_t *timer)
     LOG_PEER_LOST(peer->engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx: link.close_timeout passed with %u packet%s not delivered",
              (unsigned long long)peer->uid, peer->queued + peer->tx_next - peer->tx_acked,
              plural(peer->queued + peer->tx_next - peer->tx_acked));
-    link_peer_end(peer, VBN_ERR_CLOSED, "link.close_timeout passed before all was delivered", false);
+    const char *text = "link.close_timeout passed before all was delivered";
+    (void)err_set(VBN_ERR_CLOSED, "%s", text);
+    link_peer_end(peer, VBN_ERR_CLOSED, text, false);
 }
 
 vbn_status_t link_closing_start(vbn_peer_t *peer)
@@ -263,6 +265,8 @@ void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool
     list_init(&parked);
     engine->depth++;
     forget(peer);
+    if (status != VBN_ERR_CLOSED) /* for all that completes below */
+        (void)err_set(status, "%s", link_lost_text(peer, status_meaning(status)));
     if (peer->uid == engine->uid)
         link_self_end(peer);
     if (peer->arq != NULL)

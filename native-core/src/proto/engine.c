@@ -11,12 +11,15 @@
 static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_op_t *op = op_find(engine, peer, header->op);
+    vbn_status_t status = (vbn_status_t)-(int)header->code;
     if (op == NULL) {
         proto_blame(engine, peer, "the peer answered an operation that is not pending");
         return;
     }
+    if (status < 0 && status != VBN_ERR_LIMIT) /* which users do not see where it only means that a get has to wait */
+        (void)err_set(status, "the peer answered %s: %s", vbn_status_name(status), status_meaning(status));
     bool (*on_status)(proto_op_t *, vbn_status_t, const proto_header_t *) = op_kind(op)->on_status;
-    if (on_status == NULL || !on_status(op, (vbn_status_t)-(int)header->code, header))
+    if (on_status == NULL || !on_status(op, status, header))
         proto_blame(engine, peer, "the peer sent an answer that does not fit the operation");
 }
 

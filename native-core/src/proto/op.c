@@ -82,6 +82,8 @@ void op_complete(proto_op_t *op, vbn_status_t status, uint64_t length)
     traffic_done(op, status);
     op_detach(op);
     (void)op_set_done(user_op, status, length);
+    if (UNLIKELY(status < 0)) /* the user asks for the text in done, or when it finds the op complete */
+        err_ensure(status);
     if (done != NULL)
         done(user_op, status, (size_t)length);
 }

@@ -68,6 +68,18 @@ TEST(Status, SystemErrorsMapToTheMatchingCodeAndNameTheReason)
     EXPECT_STREQ(err_text(), "opening a: No such file or directory");
 }
 
+TEST(Status, AnErrorThatNobodyRecordedIsExplainedAndARecordedOneIsKept)
+{
+    err_set(VBN_ERR_RANGE, "older");
+    err_ensure(VBN_ERR_STALE);
+    EXPECT_NE(std::string(err_text()).find("VBN_ERR_STALE: the memory of the key was freed"), std::string::npos) << err_text();
+    err_set(VBN_ERR_LIMIT, "the very reason");
+    err_ensure(VBN_ERR_LIMIT);
+    EXPECT_STREQ(err_text(), "the very reason");
+    for (int status = VBN_BUSY; status > VBN_STATUS_LAST; status--)
+        EXPECT_STRNE(status_meaning(static_cast<vbn_status_t>(status)), status_meaning(VBN_STATUS_LAST)) << status;
+}
+
 TEST(Status, OneIsNoPlural)
 {
     EXPECT_STREQ(plural(0), "s");

@@ -25,6 +25,7 @@ inline Bytes pattern(size_t length, unsigned seed = 1)
 struct Op {
     vbn_op_t op{};
     int calls = 0;
+    std::string text; /* vbn_error_text() in done */
     static void on_done(vbn_op_t *op, vbn_status_t status, size_t length)
     {
         auto *self = static_cast<Op *>(op->user);
@@ -32,6 +33,7 @@ struct Op {
         EXPECT_EQ(op->complete, 1u);
         EXPECT_EQ(op->status, status);
         EXPECT_EQ(op->length, length);
+        self->text = vbn_error_text();
     }
     Op()
     {

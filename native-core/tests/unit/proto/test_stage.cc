@@ -316,8 +316,8 @@ TEST_P(ProtoStage, damage_ends_send_and_receive_names_the_peer_and_hurts_nothing
             EXPECT_EQ(count(1, "stage.corrupt"), before + hit);
             EXPECT_EQ(got[data.size()], 0xEE);
             if (hit) {
-                EXPECT_NE(std::string(vbn_error_text()).find("from peer 00000000000003e8"), std::string::npos)
-                    << vbn_error_text();
+                EXPECT_NE(pull.text.find("from peer 00000000000003e8"), std::string::npos) << pull.text;
+                EXPECT_NE(send.text.find("VBN_ERR_CORRUPT"), std::string::npos) << send.text;
             }
             EXPECT_EQ(rig_failure(rig, 0), VBN_OK);
             EXPECT_EQ(rig_failure(rig, 1), VBN_OK);
