@@ -6,7 +6,9 @@
  * Only peers that keep packets (peer->arq) have more than one: sequence, window and acks are the peer's, so a packet may
  * take any lane, and what a lane that broke had taken is sent again over the others. R2 peer->lane is ready if any lane is.
  * R3 while a lane is under way to its end (`dropping`) it takes nothing new unless no other can; LANE_DROP is the last
- * packet of its sender over it, and is sent when nothing is under way over it. */
+ * packet of its sender over it, and is sent when nothing is under way over it. R4 while a connection stands packets take no
+ * datagrams, also when it is full: a program that computes acknowledges nothing, so what went by datagrams would be sent
+ * again, and again over the connection. */
 #include "link/link_private.h"
 
 #include <stdlib.h>
@@ -14,8 +16,7 @@
 
 #define REDIAL_NS UINT64_C(50000000)
 #define REDIAL_DOUBLINGS 6u
-#define COST_DATAGRAM (UINT64_C(1) << 48) /* bulk goes over datagrams when no connection can take it */
-#define COST_AGAIN (UINT64_C(1) << 56)    /* and where it was lost, when no other lane can */
+#define COST_AGAIN (UINT64_C(1) << 56) /* a packet goes where it was lost when no other lane can take it */
 
 /* ----------------------------------------------------------------------------------------------- choice */
 
@@ -27,7 +28,19 @@ static bool usable(const link_lane_t *lane)
 
 static bool has_room(const vbn_peer_t *peer, const link_lane_t *lane)
 {
-    return !lane->datagram || peer->arq->pipe < peer->arq->cwnd;
+    if (lane->datagram)
+        return peer->arq->pipe < peer->arq->cwnd;
+    uint32_t most = link_lane_caps(lane)->unread_max;
+    return most == 0 || lane->under_way < most;
+}
+
+/* A connection is there: what it cannot take now waits for it (R4). */
+static bool connected(const vbn_peer_t *peer)
+{
+    for (const link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next)
+        if (lane->hs == NULL && !lane->datagram && !lane->dropping)
+            return true;
+    return false;
 }
 
 link_lane_t *link_rails_first(const vbn_peer_t *peer)
@@ -56,16 +69,16 @@ void link_rails_ask(vbn_peer_t *peer)
 static uint64_t bulk_cost(const link_lane_t *lane, const link_node_t *node)
 {
     const tl_caps_t *caps = link_lane_caps(lane);
-    return ((uint64_t)lane->under_way_bytes + node->payload_bytes) * 1000 / (caps->mbytes_per_s + 1) +
-           (lane->datagram ? COST_DATAGRAM : 0);
+    return ((uint64_t)lane->under_way_bytes + node->payload_bytes) * 1000 / (caps->mbytes_per_s + 1);
 }
 
 static link_lane_t *cheapest(const vbn_peer_t *peer, const link_node_t *node, bool dropping)
 {
     link_lane_t *best = NULL;
     uint64_t best_cost = UINT64_MAX, place = 0;
+    bool stands = connected(peer);
     for (link_lane_t *lane = peer->lane; lane != NULL; lane = lane->next, place++) {
-        if (!usable(lane) || !has_room(peer, lane) || lane->dropping != dropping)
+        if (!usable(lane) || !has_room(peer, lane) || lane->dropping != dropping || (stands && lane->datagram))
             continue;
         uint64_t cost = node->payload_bytes >= peer->arq->bulk_bytes ? bulk_cost(lane, node) : place;
         cost += node->resend.lost && node->resend.lane == lane ? COST_AGAIN : 0;

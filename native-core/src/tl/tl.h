@@ -137,6 +137,7 @@ typedef struct tl_caps {
     uint32_t packet_max;   /* header + payload bytes when READY */
     uint32_t eager_best;   /* payload up to which a message should go whole */
     uint32_t stream_chunk; /* best payload of a bulk packet */
+    uint32_t unread_max;   /* TL_CAP_BREAKS: packets that its program has not acknowledged, at most; 0: any number */
     uint32_t group_max;    /* TL_CAP_GROUPS: bytes of a packet to a group */
     uint32_t traffic;      /* TRAFFIC_AT(way): where its operations are counted */
     /* For the cost model, rough. What the host itself takes is added to latency and bandwidth from its own figures. */

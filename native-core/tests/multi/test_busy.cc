@@ -5,7 +5,6 @@
 // for 120 s under the settings' defaults.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include "pair.h"
 
 using multi::Half;
@@ -244,19 +243,7 @@ TEST_P(BusyOver, a_program_that_computes_loses_nothing)
     EXPECT_EQ(run({GetParam(), GetParam(), {}}, device ? 30 : 6, device ? 8000 : 1500), 0);
 }
 
-namespace {
-
-/* rc and ud together: tests/verbs/test_busy.cc. Beside other programs an emulated machine loses both for seconds. */
-std::vector<const char *> single_ways()
-{
-    std::vector<const char *> all = multi::ways({"shm"});
-    all.erase(std::remove_if(all.begin(), all.end(), [](const char *way) { return std::string(way) == "rc,ud"; }), all.end());
-    return all;
-}
-
-} // namespace
-
-INSTANTIATE_TEST_SUITE_P(Over, BusyOver, testing::ValuesIn(single_ways()),
+INSTANTIATE_TEST_SUITE_P(Over, BusyOver, testing::ValuesIn(multi::ways({"shm"})),
                          [](const auto &each) { return multi::way_name(each.param); });
 
 /* All at the same time: they mostly wait. */

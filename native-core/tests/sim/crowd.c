@@ -158,9 +158,8 @@ crowd_t *crowd_open(const crowd_options_t *options)
                            .late_ppm = options->late_ppm, .later_ppm = options->later_ppm,
                            .later_ns = options->later_ms * NS_PER_MS};
     sim_net_set_fabric(crowd->net, 0, &fabric);
-    fabric.datagram = false;
+    fabric.datagram = options->datagrams2;
     fabric.costly = options->costly;
-    fabric.busy_ppm = options->busy2_ppm;
     sim_net_set_fabric(crowd->net, 1, &fabric);
     sim_net_set_tap(crowd->net, on_packet, crowd);
     for (unsigned i = 0; i < crowd->count; i++)

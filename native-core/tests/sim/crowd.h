@@ -24,8 +24,8 @@ typedef struct crowd_options {
     uint64_t keepalive_ms, peer_timeout_ms; /* 0: default */
     uint64_t resume_ms;                     /* link.resume_timeout */
     bool two_nets;                          /* a second transport, over connections */
+    bool datagrams2;                        /* it is over datagrams, too */
     bool costly;                            /* the second one is: peers are promoted to it */
-    uint32_t busy2_ppm;                     /* sends that the second one does not take at once */
     unsigned rails, promote_after, promoted_max; /* 0: default */
 } crowd_options_t;
 

@@ -135,7 +135,7 @@ TEST(Rails, a_net_that_is_silent_is_left_for_the_other) {
 TEST(Rails, a_lane_over_datagrams_that_is_silent_is_left_for_the_other) {
     crowd_options_t options = rails(8, 2);
     options.connections = false; /* the first net */
-    options.busy2_ppm = 500000;  /* so that the datagrams carry something */
+    options.datagrams2 = true;
     Crowd crowd(options);
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     for (int i = 0; i < 20; i++) {

@@ -73,6 +73,33 @@ TEST(VerbsBusy, a_program_that_computes_loses_nothing_and_is_left_in_peace)
     });
 }
 
+/* What a connection has in flight fits into the peer's receives, and nothing goes by datagrams while it stands: neither its
+ * device nor the link sends anything twice. */
+TEST(VerbsBusy, a_burst_to_a_program_that_computes_is_sent_once)
+{
+    each_way([](const char *way) {
+        short_times();
+        multi::Pair pair(way);
+        Traffic traffic(pair);
+        traffic.burst(40);
+        MUST(!promotes(way) || pair.until([&] { return counted(pair.a, "link.lanes_added") == 1; }));
+        traffic.burst(40);
+        bool connected = std::strcmp(way, "ud") != 0;
+        uint64_t again = counted(pair.a, "link.retransmits"), datagrams = connected ? counted(pair.a, "ud.tx.packets") : 0;
+        for (unsigned i = 0; i < 600; i++)
+            traffic.send();
+        alone(pair, std::chrono::milliseconds(2500));
+        MUST(fabric_counts.rnr_naks == 0);
+        MUST(!connected || counted(pair.a, "link.retransmits") == again);
+        MUST(!connected || counted(pair.a, "ud.tx.packets") - datagrams <= 10); /* questions */
+        traffic.all_arrive();
+        MUST(!connected || counted(pair.a, "link.retransmits") == again);
+        nothing_lost(pair.a);
+        nothing_lost(pair.b);
+        pair.close();
+    });
+}
+
 TEST(VerbsBusy, an_idle_program_that_computes_is_not_lost)
 {
     each_way([](const char *way) {
