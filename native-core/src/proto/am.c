@@ -2,6 +2,7 @@
  * am.c - active messages: sending them whole or announcing them, and handing them to handlers. */
 #include "link/link_fast.h"
 #include "proto/traffic.h"
+#include "proto/ways/way.h"
 
 vbn_status_t proto_am_handler(proto_engine_t *engine, unsigned id, vbn_am_func_t func, void *arg)
 {
@@ -102,9 +103,9 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const 
     if (engine->packing && (header.stages & STAGE_COMPRESS) == 0 && cost_limits(engine, peer)->packing_pays)
         header.stages |= STAGE_LZ4;
     op->stream.stages = (uint8_t)header.stages;
-    direct_offer(op, &header);
-    if (!op->direct.offered)
-        fetch_offer(op, &header);
+    for (unsigned way = WAY_NONE + 1; header.stages == 0 && op->stream.way == WAY_NONE && way < WAYS; way++)
+        if (engine->ways[way].offer != NULL && engine->ways[way].offer(op, &header))
+            op->stream.way = (uint8_t)way;
     status = proto_send_header(peer, &header);
     if (status < 0) {
         op_detach(op);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * engine.c - the protocol engine: opening and closing, dispatch of packets, end of peers. */
 #include "link/link_fast.h"
-#include "proto/proto_private.h"
+#include "proto/ways/way.h"
 
 #include <stdlib.h>
 
@@ -23,6 +23,54 @@ static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
         proto_blame(engine, peer, "the peer sent an answer that does not fit the operation");
 }
 
+static void rx_unhandled(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    (void)peer;
+    (void)header;
+    counter_add(engine->counters, COUNTER_AM_UNHANDLED, 1); /* engine_rx found no handler */
+}
+
+static void rx_rts_device(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    device_read_told(peer, header);
+    am_rx_rts(engine, peer, header);
+}
+
+static void rx_tag_rts_device(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    device_read_told(peer, header);
+    tag_rx_announced(engine, peer, header);
+}
+
+/* What comes in is for whom: all types that the decoder knows. */
+static void (*const RX[PROTO_TYPE_END])(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header) = {
+    [PROTO_AM] = rx_unhandled,
+    [PROTO_RTS] = am_rx_rts,
+    [PROTO_RTS_AT] = am_rx_rts,
+    [PROTO_RTS_DEVICE] = rx_rts_device,
+    [PROTO_TAG] = tag_rx_message,
+    [PROTO_TAG_RTS] = tag_rx_announced,
+    [PROTO_TAG_RTS_AT] = tag_rx_announced,
+    [PROTO_TAG_RTS_DEVICE] = rx_tag_rts_device,
+    [PROTO_TAG_CREDIT_BACK] = tag_rx_credit,
+    [PROTO_PULL] = packets_rx_pull,
+    [PROTO_PULL_AT] = process_copy_rx_pull,
+    [PROTO_HELPED] = process_copy_rx_helped,
+    [PROTO_PULL_PUT] = mapped_write_rx_pull,
+    [PROTO_DATA] = packets_rx_data,
+    [PROTO_DATA_STAGED] = packets_rx_staged,
+    [PROTO_STATUS] = rx_status,
+    [PROTO_GET] = rma_rx_get,
+    [PROTO_GET_BLOCKS] = rma_rx_get,
+    [PROTO_PUT] = rma_rx_put,
+    [PROTO_PUT_SIGNAL] = rma_rx_put,
+    [PROTO_PUT_BLOCKS] = rma_rx_put_blocks,
+    [PROTO_ATOMIC] = amo_rx,
+    [PROTO_KEY_ASK] = device_rx_ask,
+    [PROTO_KEY_TELL] = device_rx_tell,
+    [PROTO_LANE_END] = device_rx_lane_end,
+};
+
 static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
                         const void *payload, uint32_t payload_bytes)
 {
@@ -33,75 +81,9 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
         proto_blame(engine, peer, err_text());
         return;
     }
-    switch (header.type) {
-    case PROTO_AM:
-        counter_add(engine->counters, COUNTER_AM_UNHANDLED, 1); /* engine_rx found no handler */
-        break;
-    case PROTO_RTS:
-    case PROTO_RTS_AT:
-        am_rx_rts(engine, peer, &header);
-        break;
-    case PROTO_PULL:
-        pull_rx_pull(engine, peer, &header);
-        break;
-    case PROTO_DATA:
-        pull_rx_data(engine, peer, &header, payload, payload_bytes);
-        break;
-    case PROTO_DATA_STAGED:
-        pull_rx_staged(engine, peer, &header, payload, payload_bytes);
-        break;
-    case PROTO_STATUS:
-        rx_status(engine, peer, &header);
-        break;
-    case PROTO_GET:
-    case PROTO_GET_BLOCKS:
-        rma_rx_get(engine, peer, &header);
-        break;
-    case PROTO_PUT_BLOCKS:
-        rma_rx_put_blocks(engine, peer, &header, payload);
-        break;
-    case PROTO_PUT:
-    case PROTO_PUT_SIGNAL:
-        rma_rx_put(engine, peer, &header, payload);
-        break;
-    case PROTO_ATOMIC:
-        amo_rx(engine, peer, &header);
-        break;
-    case PROTO_TAG:
-        tag_rx_message(engine, peer, &header, payload, payload_bytes);
-        break;
-    case PROTO_TAG_RTS:
-    case PROTO_TAG_RTS_AT:
-        tag_rx_announced(engine, peer, &header);
-        break;
-    case PROTO_TAG_CREDIT_BACK:
-        tag_rx_credit(engine, peer, &header);
-        break;
-    case PROTO_PULL_PUT:
-        put_rx_pull(engine, peer, &header);
-        break;
-    case PROTO_PULL_AT:
-        direct_rx_pull(engine, peer, &header);
-        break;
-    case PROTO_HELPED:
-        direct_rx_helped(engine, peer, &header);
-        break;
-    case PROTO_KEY_ASK:
-        native_rx_ask(engine, peer, &header);
-        break;
-    case PROTO_KEY_TELL:
-        native_rx_tell(engine, peer, &header);
-        break;
-    case PROTO_LANE_END:
-        native_rx_end(peer, &header);
-        break;
-    case PROTO_RTS_DEVICE:
-    case PROTO_TAG_RTS_DEVICE:
-        fetch_rx(engine, peer, &header);
-        break;
-    case PROTO_TYPE_END:
-        break; /* the decoder refuses it */
-    }
+    header.payload = payload;
+    header.payload_bytes = payload_bytes;
+    RX[header.type](engine, peer, &header);
 }
 
 /* Small messages are recognised by one comparison; everything else is decoded field by field. */
@@ -148,10 +130,11 @@ static void *engine_sink(void *arg, vbn_peer_t *peer, const void *bytes, uint32_
     proto_peer_t *p = proto_peer_of(peer);
     if (p->deaf || proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK)
         return NULL; /* rx will blame */
+    header.payload_bytes = payload_bytes;
     if (early) /* a put's place may depend on a fence */
-        return header.type == PROTO_DATA ? pull_sink_early(engine, peer, &header, payload_bytes) : NULL;
+        return header.type == PROTO_DATA ? packets_sink_early(engine, peer, &header) : NULL;
     if (header.type == PROTO_DATA || (header.type == PROTO_DATA_STAGED && header.code == STAGE_PLAIN))
-        return pull_sink_data(engine, peer, &header, payload_bytes);
+        return packets_sink(engine, peer, &header);
     if (header.type == PROTO_PUT || header.type == PROTO_PUT_SIGNAL)
         return rma_sink_put(engine, peer, &header);
     return NULL;
@@ -235,6 +218,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     if (engine == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for the protocol engine");
     engine->kinds = PROTO_KINDS;
+    engine->ways = PROTO_WAYS;
     engine->log = params->log;
     engine->fork_generation = os_fork_generation();
     engine->counters = params->counters;
@@ -258,7 +242,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     handle_table_init(&engine->ops, PROTO_MAX_OPS);
     mpool_init(&engine->segments, sizeof(proto_segment_t), 64, 0);
     mpool_init(&engine->get_streams, sizeof(proto_get_stream_t), 64, 0);
-    mpool_init(&engine->natives, sizeof(proto_native_t), 64, 0);
+    mpool_init(&engine->devices, sizeof(proto_device_t), 64, 0);
     mpool_init(&engine->remotes, sizeof(vbn_am_remote_t), 64, 0);
     const mpool_source_t slabs = mem_slab_source(engine->memory);
     mpool_init_from(&engine->gathered, sizeof(proto_gathered_t) + whole_most, 4, 0, &slabs);
@@ -302,7 +286,7 @@ void proto_engine_close(proto_engine_t *engine)
     handle_table_free(&engine->ops);
     mpool_free(&engine->segments);
     mpool_free(&engine->get_streams);
-    mpool_free(&engine->natives);
+    mpool_free(&engine->devices);
     mpool_free(&engine->remotes);
     mpool_free(&engine->gathered);
     mpool_free(&engine->flush_parts);
@@ -332,14 +316,14 @@ static unsigned run_copies(proto_engine_t *engine)
 {
     unsigned chunks = 0;
     for (list_link_t *link; chunks < PROTO_COPY_CHUNKS && (link = list_pop(&engine->copying)) != NULL; chunks++)
-        direct_run(container_of(link, proto_stream_t, active));
+        way_run(container_of(link, proto_op_t, stream.active));
     return chunks;
 }
 
 static void go_on(proto_stream_t *s)
 {
-    if (s->kind == STREAM_NATIVE)
-        native_run(s);
+    if (s->kind == STREAM_DEVICE)
+        way_run(container_of(s, proto_op_t, stream));
     else
         stream_pump(s);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * key.c - keys of other workers' memory. Where the transport can map (same host), the memory is mapped once in the
  * background and operations issued meanwhile wait; when mapping fails they go by packets, logged once per key. */
-#include "proto/proto_private.h"
+#include "proto/ways/way.h"
 
 #include <stdlib.h>
 
@@ -88,7 +88,7 @@ void proto_key_release(vbn_key_t *key)
         *key->released_p = true;
     if (key->request != NULL)
         key->request->key = NULL;
-    native_forget(key);
+    device_forget(key);
     list_link_t todo;
     list_init(&todo);
     while (!list_empty(&key->waiting))
@@ -123,6 +123,6 @@ void key_peer_down(vbn_key_t *key)
     if (key->request != NULL)
         key->request->key = NULL;
     key->request = NULL;
-    native_forget(key);
+    device_forget(key);
     list_remove(&key->waiting);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kinds.c - the table of operation kinds: what is particular to each. A new kind is a row here and a value of op_kind_t. */
-#include "proto/proto_private.h"
+#include "proto/ways/way.h"
 
 const proto_kind_t PROTO_KINDS[] = {
     /* an eager message: the link's call-back ends it */
@@ -8,7 +8,7 @@ const proto_kind_t PROTO_KINDS[] = {
     /* a rendezvous message, at its sender */
     [OP_LARGE] = {.on_status = large_on_status, .on_end = large_on_end},
     /* the same at its receiver, and a tagged receive that has got one */
-    [OP_PULL] = {.on_status = pull_on_status, .on_data = pull_on_data, .on_end = pull_on_end, .quiet = true},
+    [OP_PULL] = {.on_status = pull_on_status, .on_data = pull_on_data, .quiet = true},
     [OP_GET] = {.start = get_start, .copy = rma_copy, .on_status = get_on_status, .on_data = get_on_data,
                 .on_end = get_on_end, .quiet = true},
     [OP_PUT] = {.start = put_start, .copy = rma_copy, .on_status = put_on_status, .on_sent = fence_leave,

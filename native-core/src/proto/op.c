@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "proto/traffic.h"
+#include "proto/ways/way.h"
 
 vbn_status_t op_check_list(const vbn_op_t *op, const struct iovec *iov, size_t count, uint64_t *total_p)
 {
@@ -71,6 +72,7 @@ void op_detach(proto_op_t *op)
     op->handle = 0;
     if (!kind->quiet && op->stream.peer != NULL)
         link_quiet(op->stream.peer);
+    way_set(op, WAY_NONE);
     if (kind->on_end != NULL)
         kind->on_end(op);
 }

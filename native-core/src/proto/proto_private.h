@@ -49,16 +49,16 @@ typedef struct proto_amo {
     uint64_t *before; /* the user's, NULL when the old value is not wanted */
 } proto_amo_t;
 
-typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT, STREAM_NATIVE } stream_kind_t;
+typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT, STREAM_DEVICE } stream_kind_t;
 
-/* What a get, put or pull that devices carry out needs besides: see native.c. */
-typedef struct proto_native {
+/* What a get, put or pull that devices carry out needs besides: see ways/device.c. */
+typedef struct proto_device {
     uint64_t target; /* OP_PULL: the stream's */
     uint64_t addresses[LINK_DEVICES]; /* of the first byte, at each of the owner's devices */
     uint32_t keys[LINK_DEVICES];
     uint32_t connections[LINK_DEVICES];
     unsigned count; /* of devices; a put has one, and its connection is the only one that is used */
-} proto_native_t;
+} proto_device_t;
 
 /* A transfer in segments. Sending: PULL (answers a pull) and PUT are part of an op, GET (answers a get) stands alone.
  * Receiving ops use peer, cursor, length and moved only. */
@@ -77,7 +77,7 @@ typedef struct proto_stream {
             uint64_t key_offset; /* of the first byte in the key's range */
             union {
                 uint64_t target;        /* handle of the op at the other side; PUT: our own */
-                proto_native_t *native; /* NATIVE */
+                proto_device_t *device; /* DEVICE */
             };
         };
         struct { /* OP_RECEIVE */
@@ -93,18 +93,19 @@ typedef struct proto_stream {
     uint8_t kind;
     bool last_sent;
     uint8_t stages; /* OP_LARGE: offered, then those to use; OP_PULL: those to use */
+    uint8_t way;    /* of ops, way_t: whose `end` gives back what it holds */
     uint32_t epoch; /* ops: value of engine->fence_epoch when it was issued */
 } proto_stream_t;
 
 typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH, OP_ATOMIC, OP_RECEIVE, OP_SYNC, OP_KEY } op_kind_t;
-/* COPYING: without packets, see direct.c. NATIVE: by devices, ENDING: that failed, see native.c. */
+/* COPYING: ways/process_copy.c. WRITING: ways/mapped_write.c. DEVICE: by devices, ENDING: that failed, see ways/device.c. */
 typedef enum op_state {
     OP_WAITING,
     OP_PROBING,
     OP_RUNNING,
     OP_COPYING,
-    OP_PUTTING,
-    OP_NATIVE,
+    OP_WRITING,
+    OP_DEVICE,
     OP_ENDING,
     OP_FINISHED
 } op_state_t;
@@ -119,7 +120,7 @@ typedef struct proto_direct {
     uint32_t tag;    /* of the claim */
     uint32_t chunks; /* OP_PULL: next one when copying alone; OP_LARGE: written for the receiver */
     uint8_t slot;    /* 1 + index of the claim, 0 = copying alone; a put always has one */
-    uint8_t turn;    /* chunks copied, see direct_again */
+    uint8_t turn;    /* chunks copied, see copying_again */
     bool offered;    /* OP_LARGE */
     bool heard;      /* OP_PULL: HELPED came */
     bool unhelped;   /* it said that the helper could not write */
@@ -194,7 +195,7 @@ typedef struct proto_peer {
     uint32_t stream_count;
     uint32_t gets; /* of ours that the owner is answering, by packets */
     uint32_t claim_tag;    /* of the last transfer that both sides copied */
-    bool no_direct;        /* direct.c or fetch.c failed once: packets */
+    bool no_direct;        /* a way without packets failed once: packets */
     uint32_t unsent;       /* puts and atomics not wholly handed to the link; all of one epoch */
     uint32_t unsent_epoch; /* that epoch */
     uint32_t tag_credit;   /* bytes of whole tagged messages that we may still send */
@@ -255,7 +256,7 @@ struct vbn_tag_message {
     uint8_t data[];
 };
 
-typedef struct key_ask key_ask_t; /* native.c */
+typedef struct key_ask key_ask_t; /* ways/device.c */
 
 /* A running link_import. Outlives its key, because its answer may come late or never. */
 typedef struct key_request {
@@ -277,7 +278,7 @@ struct vbn_key {
         uint32_t key;
         uint32_t connection; /* for which the rest holds; 0: not asked yet */
         bool known;
-    } native[LINK_DEVICES];
+    } device[LINK_DEVICES];
     bool *released_p;       /* set while waiting ops are started: told when a callback releases the key */
     list_link_t waiting;    /* proto_stream_t.active of ops issued while the import runs */
 };
@@ -292,7 +293,7 @@ typedef struct proto_handler {
 #define COST_WHOLE_MOST 16384u    /* and at most this */
 
 #define COST_DIRECT_LEAST (8u << 10) /* shorter messages never go past the packets: finding their memory takes as long */
-#define COST_HELP_LEAST (64u << 10) /* two chunks (direct.c) */
+#define COST_HELP_LEAST (64u << 10) /* two chunks (ways/process_copy.c) */
 
 /* What the model says of transports with these caps, in bytes of data. */
 typedef struct cost_limit {
@@ -311,6 +312,8 @@ typedef struct proto_timing {
     traffic_cell_t *cell;
     uint64_t start_ns;
 } proto_timing_t;
+
+typedef struct proto_way proto_way_t; /* ways/way.h */
 
 /* What is particular to a kind of operation; all rows stand in kinds.c. The files below reach what they do not call through
  * here. NULL: nothing to do. */
@@ -334,6 +337,7 @@ typedef struct proto_kind {
 struct proto_engine {
     link_engine_t *link;
     const proto_kind_t *kinds; /* by op_kind_t */
+    const proto_way_t *ways;   /* by way_t */
     uint64_t fork_generation;
     _Atomic uintptr_t user; /* debug builds: the thread inside a call; 0 = none (proto_use) */
     const log_sink_t *log;
@@ -352,7 +356,7 @@ struct proto_engine {
     handle_table_t ops;
     mpool_t segments;
     mpool_t get_streams;
-    mpool_t natives; /* proto_native_t */
+    mpool_t devices; /* proto_device_t */
     mpool_t remotes;
     mpool_t gathered; /* small messages of many pieces, copied together */
     mpool_t flush_parts;
@@ -541,33 +545,7 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *header, const s
 /* Checks an announcement against what a peer may do; blames it. */
 bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 
-/* ---- direct.c */
-/* Adds to an announcement where the data lies, when the receiver could use it. */
-void direct_offer(proto_op_t *op, proto_header_t *header);
-/* Hands out a claim of ours for the op, a pull: as the header says it. False: none is free. */
-bool direct_claim(proto_op_t *op, const tl_direct_t *direct, uint64_t *claim_p);
-/* Starts to copy an announced message from there; false: it has to come by packets. */
-bool direct_begin(proto_op_t *op, const proto_place_t *place);
-void direct_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
-/* ---- put.c */
-/* Receiver: lets the sender put the data, when that is possible and cheaper than packets; false: it is not. */
-bool put_begin(proto_op_t *op);
-void put_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
-void put_run(proto_op_t *op);
-void direct_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
-/* The next chunk of a transfer. May complete the op. */
-void direct_run(proto_stream_t *stream);
-/* The transfer has more to copy: it goes on next, but lets others go first from time to time. */
-void direct_again(proto_op_t *op);
-/* The op ends: lets go of what it holds. */
-void direct_end(proto_op_t *op);
-/* ---- fetch.c */
-/* Adds to an announcement where the receiver's device reads the data, if it can. */
-void fetch_offer(proto_op_t *op, proto_header_t *header);
-void fetch_rx(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
-/* Starts to read an announced message from there; false: it has to come by packets. */
-bool fetch_begin(proto_op_t *op, const proto_place_t *place);
-/* ---- pull.c */
+/* ---- pull.c: announced messages */
 /* Gets the data of an announced message, one way or the other. The op is set up, but for its state. */
 vbn_status_t pull_start(proto_op_t *op, const proto_place_t *place, unsigned stages);
 /* Rows of kinds.c. */
@@ -575,7 +553,6 @@ bool large_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *
 void large_on_end(proto_op_t *op);
 bool pull_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
 void pull_on_data(proto_op_t *op, vbn_status_t status);
-void pull_on_end(proto_op_t *op);
 
 /* ---- tag_send.c: a row of kinds.c */
 bool sync_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
@@ -593,29 +570,17 @@ void tag_credit_starved(vbn_peer_t *peer);
 void tag_rx_credit(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 
 /* ---- tag_recv.c */
-void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
-                    uint32_t payload_bytes);
+void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void tag_peer_down(proto_engine_t *engine, proto_peer_t *p);
 void tag_open(proto_engine_t *engine);
 void tag_close(proto_engine_t *engine);
 
-/* ---- am.c, pull.c, rma.c, flush.c, key.c: packets and events of each */
+/* ---- am.c, rma*.c, flush.c, key.c: packets and events of each */
 void am_rx_rts(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
-void pull_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
-void pull_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
-                  uint32_t payload_bytes);
-void *pull_sink_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, uint32_t payload_bytes);
-/* The same for a segment before which others are missing. */
-void *pull_sink_early(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header,
-                      uint32_t payload_bytes);
-/* Asks the sender for the data of op, which op_begin or tag_recv.c has set up: target, length. */
-vbn_status_t pull_ask(proto_op_t *op, unsigned stages);
-void pull_rx_staged(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
-                    uint32_t payload_bytes);
 void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
-void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload);
-void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload);
+void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void *rma_sink_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 /* The put segment that was being written is over, one way or the other. */
 void rma_sink_end(proto_peer_t *p);
@@ -635,19 +600,6 @@ bool get_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *he
 void get_on_data(proto_op_t *op, vbn_status_t status);
 void get_on_end(proto_op_t *op);
 void rma_copy(vbn_key_t *key, proto_op_t *op);
-/* ---- native.c */
-/* Lets the devices carry out a get or put; false: it has to go by packets. */
-bool native_start(vbn_key_t *key, proto_op_t *op);
-/* The same for any op, with what the owner has told; false: there is no heap. */
-bool native_begin(proto_op_t *op, const proto_native_t *native);
-void native_pump(proto_stream_t *s);
-void native_run(proto_stream_t *s); /* from engine->active */
-void native_free(proto_op_t *op);   /* what it holds of this way, if anything */
-void native_forget(vbn_key_t *key); /* the key goes */
-bool key_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header); /* a row of kinds.c */
-void native_rx_ask(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
-void native_rx_tell(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
-void native_rx_end(vbn_peer_t *peer, const proto_header_t *header);
 /* Starts flushes whose puts are done. */
 void flush_advance(vbn_peer_t *peer);
 /* ---- fence.c */

@@ -146,6 +146,8 @@ typedef struct proto_header {
     proto_place_t place; /* [TAG_]RTS_AT, [TAG_]RTS_DEVICE; PULL_AT: its address; PULL_PUT: all but that */
     const uint8_t *user;     /* points into the decoded bytes; for encode: the bytes to copy */
     uint32_t user_bytes;
+    uint32_t payload_bytes; /* received ones only, as payload */
+    const void *payload;
 } proto_header_t;
 
 /* The prefix of PROTO_AM as a little-endian number. */

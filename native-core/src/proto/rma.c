@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rma.c - put and get, at the side that issues them: by a copy where the memory is mapped here, by devices where they can
- * (native.c), else by packets (rma_get.c, rma_put.c). */
+ * (ways/device.c), else by packets (rma_get.c, rma_put.c). */
 #include "proto/traffic.h"
 
 /* ------------------------------------------------------------------------------- memory that is mapped here */

@@ -77,7 +77,6 @@ void get_on_data(proto_op_t *op, vbn_status_t status)
 
 void get_on_end(proto_op_t *op)
 {
-    native_free(op);
     if (op->code == 0)
         return;
     op->code = 0;

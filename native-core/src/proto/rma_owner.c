@@ -71,7 +71,7 @@ static vbn_status_t apply_signal(proto_engine_t *engine, const proto_header_t *h
     return amo_execute(engine, &word, &before);
 }
 
-void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload)
+void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_peer_t *p = proto_peer_of(peer);
     bool signals = header->type == PROTO_PUT_SIGNAL;
@@ -82,9 +82,9 @@ void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
     vbn_status_t status = mem_reach(&engine->reach, header->key, header->offset, header->length, VBN_ACCESS_WRITE,
                                     &address, &mem);
     if (status == VBN_OK) {
-        bool placed = p->sink_mem != NULL && payload == p->sink_address;
+        bool placed = p->sink_mem != NULL && header->payload == p->sink_address;
         if (!probe && !placed && header->length > 0)
-            bytes_copy_bulk(address, payload, (size_t)header->length);
+            bytes_copy_bulk(address, header->payload, (size_t)header->length);
         mem_leave(mem);
         if (signals)
             status = apply_signal(engine, header);
@@ -94,7 +94,7 @@ void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
         proto_send_status(peer, header->op, status, last, status == VBN_OK ? header->length : 0);
 }
 
-void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload)
+void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     void *address;
     vbn_mem_t *mem;
@@ -104,7 +104,7 @@ void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_hea
     if (status == VBN_OK) {
         char *to = address;
         for (uint64_t done = 0; done < header->length; done += header->block, to += header->stride)
-            memcpy(to, (const char *)payload + done, (size_t)header->block);
+            memcpy(to, (const char *)header->payload + done, (size_t)header->block);
         mem_leave(mem);
     }
     if (last || status != VBN_OK)

@@ -60,7 +60,6 @@ bool put_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *he
 void put_on_end(proto_op_t *op)
 {
     vbn_peer_t *peer = op->stream.peer;
-    native_free(op);
     fence_leave(op);
     if (peer != NULL)
         flush_advance(peer);

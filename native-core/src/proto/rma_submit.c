@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rma_submit.c - what puts, gets and atomics have in common: checks of the call, and how one that is not done at once starts:
  * behind a fence, behind the import of its key, by devices, by packets. */
-#include "proto/proto_private.h"
+#include "proto/ways/way.h"
 
 vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, unsigned access)
 {
@@ -57,7 +57,7 @@ vbn_status_t rma_submit(vbn_key_t *key, proto_op_t *op)
         fence_enter(op);
     if (key->request != NULL && op->signal.key == 0)
         list_append(&key->waiting, &op->stream.active);
-    else if (!native_start(key, op))
+    else if (!device_start(key, op))
         status = op_start(op);
     if (status < 0) {
         op_detach(op);

@@ -175,9 +175,10 @@ static void no_room(vbn_peer_t *peer)
     link_fail(peer, VBN_ERR_NO_MEMORY, "no heap for a tagged message that no receive waits for; post receives earlier");
 }
 
-void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header, const void *payload,
-                    uint32_t payload_bytes)
+void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
+    const void *payload = header->payload;
+    uint32_t payload_bytes = header->payload_bytes;
     if (!tag_credit_use(engine, peer, payload_bytes))
         return;
     proto_op_t *op = tag_find_posted(&engine->tags, link_peer_uid(peer), header->tag);

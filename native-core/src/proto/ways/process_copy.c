@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * direct.c - announced messages between processes of one host, without packets: one copy from the sender's memory to the
+ * process_copy.c - announced messages between processes of one host, without packets: one copy from the sender's memory to the
  * receiver's.
  *
  *   sender                                       receiver
@@ -16,16 +16,15 @@
  * chunk was taken, and sends PULL. The first message out of a memory does not wait for its mapping: it is read from the
  * process, or sent in packets.
  *
- * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper, or who puts (put.c), has
+ * D1 the sender's buffer is not given back before STATUS, the receiver's not while the helper, or who writes (mapped_write.c), has
  * a chunk (transports keep that up when the connection ends: tl_ops_t.direct). D2 the receiver completes only after
  * link_present: a process that has the number of a dead peer may have been read. */
-#include "proto/proto_private.h"
+#include "proto/ways/way.h"
 #include "tl/claim.h"
 
 #define CHUNK_MIN (32u << 10)
 #define CHUNK_MAX (256u << 10)
 #define AHEAD 2u /* transfers for which help is requested before the receiver copies them */
-#define TURN 64u /* chunks of a transfer before others go first */
 #define CHUNKS_WANTED 8u /* of a message, so that both sides end at about the same time */
 
 /* Both sides compute the same. */
@@ -48,50 +47,17 @@ static uint64_t chunk_at(uint64_t length, uint32_t index, uint64_t *bytes_p)
     return at;
 }
 
-static bool reach(const proto_op_t *op, tl_direct_t *direct_p)
-{
-    return op->stream.peer != NULL && link_direct(op->stream.peer, direct_p);
-}
-
-static void free_claim(proto_op_t *op)
-{
-    tl_direct_t direct;
-    if (op->kind == OP_PULL && op->direct.slot != 0 && reach(op, &direct))
-        *direct.used &= ~(1u << (op->direct.slot - 1u));
-    op->direct.slot = 0;
-}
-
-void direct_end(proto_op_t *op)
-{
-    proto_direct_t *d = &op->direct;
-    if (d->import != NULL && (op->kind == OP_PULL || d->put))
-        mem_import_release(d->import);
-    else if (d->held != NULL && op->kind == OP_LARGE)
-        mem_unhold(d->held);
-    free_claim(op);
-    *d = (proto_direct_t){0};
-}
-
-void direct_again(proto_op_t *op)
-{
-    list_link_t *copying = &op->stream.engine->copying;
-    if (++op->direct.turn % TURN == 0)
-        list_append(copying, &op->stream.active);
-    else
-        list_prepend(copying, &op->stream.active);
-}
-
 /* ------------------------------------------------------------------------------------------- announcing */
 
-void direct_offer(proto_op_t *op, proto_header_t *header)
+bool process_copy_offer(proto_op_t *op, proto_header_t *header)
 {
     const proto_stream_t *s = &op->stream;
     tl_direct_t direct;
     mem_key_info_t info;
-    bool pays = header->stages == 0 && s->length >= cost_limits(s->engine, s->peer)->direct_from;
+    bool pays = s->length >= cost_limits(s->engine, s->peer)->direct_from;
     const void *data = pays ? cursor_contiguous(&s->cursor, s->length) : NULL;
-    if (data == NULL || !reach(op, &direct))
-        return;
+    if (data == NULL || !copying_reach(op, &direct))
+        return false;
     proto_place_t place = {.address = direct.copies ? (uint64_t)(uintptr_t)data : 0};
     if (mem_hold_range(s->engine->memory, data, (size_t)s->length, &info, &op->direct.held)) {
         place.key = info.key_handle;
@@ -101,10 +67,11 @@ void direct_offer(proto_op_t *op, proto_header_t *header)
         place.memory_bytes = info.mem_bytes;
     }
     if (place.address == 0 && place.key == 0)
-        return;
+        return false;
     op->direct.offered = true;
     header->type = header->type == PROTO_RTS ? PROTO_RTS_AT : PROTO_TAG_RTS_AT;
     header->place = place;
+    return true;
 }
 
 /* --------------------------------------------------------------------------------------------- helping */
@@ -124,7 +91,7 @@ static void help(proto_op_t *op)
     uint32_t total = (uint32_t)chunk_count(s->length);
     tl_direct_t direct;
     uint64_t bytes;
-    _Atomic uint64_t *word = reach(op, &direct) && direct.copies ? &direct.theirs[d->slot - 1] : NULL;
+    _Atomic uint64_t *word = copying_reach(op, &direct) && direct.copies ? &direct.theirs[d->slot - 1] : NULL;
     uint32_t index = word != NULL && d->chunks < total ? claim_back(word, d->tag, total) : CLAIM_NONE;
     if (index == CLAIM_NONE) {
         help_end(op, VBN_OK);
@@ -138,15 +105,15 @@ static void help(proto_op_t *op)
     if (status == VBN_OK)
         counter_add(s->engine->counters, COUNTER_COPY_WRITTEN_BYTES, bytes);
     if (status == VBN_OK && more)
-        direct_again(op);
+        copying_again(op);
     else
         help_end(op, status);
 }
 
-void direct_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+void process_copy_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_op_t *op = op_find(engine, peer, header->op);
-    if (op == NULL || op->kind != OP_LARGE || op->state != OP_WAITING || !op->direct.offered ||
+    if (op == NULL || op->kind != OP_LARGE || op->state != OP_WAITING || op->stream.way != WAY_PROCESS_COPY ||
         chunk_count(op->stream.length) > CLAIM_CHUNKS_MAX) {
         proto_blame(engine, peer, "the peer sent a PULL_AT without an RTS_AT, or for a message that is already pulled");
         return;
@@ -180,30 +147,13 @@ static bool choose_source(proto_op_t *op, const proto_place_t *place, const tl_d
     return s->key != 0 || s->key_offset != 0;
 }
 
-bool direct_claim(proto_op_t *op, const tl_direct_t *direct, uint64_t *claim_p)
-{
-    proto_peer_t *p = proto_peer_of(op->stream.peer);
-    unsigned slot = 0;
-    while (slot < TL_CLAIMS && (*direct->used & 1u << slot) != 0)
-        slot++;
-    if (slot == TL_CLAIMS)
-        return false;
-    *direct->used |= 1u << slot;
-    p->claim_tag = (p->claim_tag + 1) & CLAIM_TAG_MASK;
-    op->direct.slot = (uint8_t)(slot + 1);
-    op->direct.tag = p->claim_tag;
-    claim_open(&direct->ours[slot], p->claim_tag);
-    *claim_p = slot | (uint64_t)p->claim_tag << PROTO_CLAIM_TAG;
-    return true;
-}
-
 /* Without a free claim, or where help does not pay, the receiver copies alone. */
 static void ask_for_help(proto_op_t *op, const tl_direct_t *direct)
 {
     proto_stream_t *s = &op->stream;
     proto_header_t header = {.type = PROTO_PULL_AT, .op = s->target, .target = op->handle};
     if (s->length < cost_limits(s->engine, s->peer)->help_from || !direct->copies ||
-        chunk_count(s->length) > CLAIM_CHUNKS_MAX || !direct_claim(op, direct, &header.claim))
+        chunk_count(s->length) > CLAIM_CHUNKS_MAX || !copying_claim(op, direct, &header.claim))
         return;
     header.place.address = (uint64_t)(uintptr_t)cursor_contiguous(&s->cursor, s->length);
     (void)proto_send_header(s->peer, &header); /* a failure means that the peer is lost */
@@ -217,36 +167,28 @@ static void ask_ahead(proto_engine_t *engine)
         proto_op_t *op = container_of(link, proto_op_t, stream.active);
         tl_direct_t direct;
         if (op->kind == OP_PULL && op->direct.slot == 0 && op->direct.chunks == 0 && !op->direct.unhelped &&
-            reach(op, &direct))
+            copying_reach(op, &direct))
             ask_for_help(op, &direct);
         if (++looked == AHEAD)
             return;
     }
 }
 
-bool direct_begin(proto_op_t *op, const proto_place_t *place)
+vbn_status_t process_copy_begin(proto_op_t *op, const proto_place_t *place)
 {
     proto_stream_t *s = &op->stream;
     tl_direct_t direct;
     if ((place->address == 0 && place->key == 0) || place->devices[0] != 0 || proto_peer_of(s->peer)->no_direct ||
-        cursor_contiguous(&s->cursor, s->length) == NULL || !reach(op, &direct) || !choose_source(op, place, &direct))
-        return false;
+        cursor_contiguous(&s->cursor, s->length) == NULL || !copying_reach(op, &direct) || !choose_source(op, place, &direct))
+        return VBN_ERR_UNSUPPORTED;
+    way_set(op, WAY_PROCESS_COPY);
     op->state = OP_COPYING;
     list_append(&s->engine->copying, &s->active);
     if (*direct.used == 0)
         ask_for_help(op, &direct);
     else
         ask_ahead(s->engine);
-    return true;
-}
-
-/* The data comes by packets after all. */
-static void pull_instead(proto_op_t *op)
-{
-    proto_stream_t *s = &op->stream;
-    direct_end(op);
-    s->moved = 0;
-    (void)pull_ask(op, 0); /* a failure means that the peer is lost */
+    return VBN_OK;
 }
 
 static void finish(proto_op_t *op)
@@ -268,9 +210,9 @@ static void settle(proto_op_t *op, const tl_direct_t *direct)
     if (taken > 0 && !d->heard)
         return; /* HELPED comes */
     if (d->failed) {
-        pull_instead(op);
+        (void)packets_instead(op); /* a failure means that the peer is lost */
     } else if (taken > 0 && d->unhelped) {
-        free_claim(op);
+        copying_unclaim(op);
         d->chunks = taken < total ? total - taken : 0;
         list_append(&s->engine->copying, &s->active);
     } else {
@@ -314,7 +256,7 @@ static void receive(proto_op_t *op)
     uint64_t total = chunk_count(s->length);
     tl_direct_t direct;
     uint32_t index = CLAIM_NONE;
-    if (!reach(op, &direct))
+    if (!copying_reach(op, &direct))
         return; /* the end of the peer ends the op */
     if (d->slot == 0 && d->chunks == 0 && !d->unhelped)
         ask_for_help(op, &direct); /* its turn: others have given their claims back */
@@ -327,7 +269,7 @@ static void receive(proto_op_t *op)
     else if (copy_chunk(op, index) != VBN_OK)
         cannot_read(op, &direct);
     else
-        direct_again(op);
+        copying_again(op);
     if (index == 0)
         ask_ahead(s->engine);
 }
@@ -339,7 +281,7 @@ static bool all_helped(const proto_op_t *op, const tl_direct_t *direct)
     return claim_back_of(word) == chunk_count(op->stream.length);
 }
 
-void direct_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+void process_copy_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_op_t *op = op_find(engine, peer, header->op);
     tl_direct_t direct;
@@ -349,19 +291,27 @@ void direct_rx_helped(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
     }
     op->direct.heard = true;
     op->direct.unhelped = header->code != 0;
-    if (reach(op, &direct) && (list_empty(&op->stream.active) || all_helped(op, &direct))) {
+    if (copying_reach(op, &direct) && (list_empty(&op->stream.active) || all_helped(op, &direct))) {
         list_remove(&op->stream.active);
         settle(op, &direct); /* it waited for this, or never had its turn: its claim goes to the next */
     }
 }
 
-void direct_run(proto_stream_t *stream)
+void process_copy_run(proto_op_t *op)
 {
-    proto_op_t *op = container_of(stream, proto_op_t, stream);
     if (op->kind == OP_PULL)
         receive(op);
-    else if (op->state == OP_PUTTING)
-        put_run(op);
     else
         help(op);
+}
+
+void process_copy_end(proto_op_t *op)
+{
+    if (op->kind == OP_PULL && op->direct.import != NULL)
+        mem_import_release(op->direct.import);
+    else if (op->kind == OP_LARGE && op->direct.held != NULL)
+        mem_unhold(op->direct.held);
+    if (op->kind == OP_PULL)
+        copying_unclaim(op);
+    op->direct = (proto_direct_t){0};
 }

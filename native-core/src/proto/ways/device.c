@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * native.c - gets, puts and pulls (fetch.c) that the devices of both sides carry out, without the owner's processor.
+ * device.c - gets, puts and pulls (device_read.c) that the devices of both sides carry out, without the owner's processor.
  *
  *   importer                                              owner
  *   KEY_ASK: key, connection                      --->    registers the key's memory with its device (mem/expose.h)
@@ -7,15 +7,15 @@
  *   reads and writes by the device, pieces of a megabyte, up to proto.stream_depth at once
  *
  * Until the answer is there, and wherever else something is missing, operations go by packets. For pulls the announcement is
- * the answer. What it says holds for that connection. When it breaks, whatever of an operation was done already, all of it is done again by packets; for a put
- * only when the owner has answered LANE_END: from then on nothing that comes late can overwrite later data. A key that was
+ * the answer. What it says holds for that connection. When it breaks, whatever of an
+ * operation was done already, all of it is done again by packets; for a put only when the owner has answered LANE_END: from then on nothing that comes late can overwrite later data. A key that was
  * revoked breaks the connection, and the packets then say VBN_ERR_STALE.
  *
  * Order: a put counts as not sent until it is done (fence_enter), so what comes after a fence waits for it; and nothing goes
  * this way while packets from before a fence are not answered. A put's signal is a packet, sent when the data is there. */
 #include <stdlib.h>
 
-#include "proto/proto_private.h"
+#include "proto/ways/way.h"
 
 #define PIECE_MOST (UINT64_C(1) << 30)  /* offered to the device, which takes as much as it likes */
 #define PIECE_LEAST (UINT64_C(64) << 10) /* of a transfer over several connections */
@@ -27,7 +27,7 @@ struct key_ask {
     vbn_op_t op;
     vbn_key_t *key; /* NULL: nobody waits any more */
     uint32_t connection;
-    unsigned device; /* where in key->native the answer belongs */
+    unsigned device; /* where in key->device the answer belongs */
 };
 
 static void told(vbn_op_t *op, vbn_status_t status, size_t length)
@@ -37,8 +37,8 @@ static void told(vbn_op_t *op, vbn_status_t status, size_t length)
     (void)length;
     if (key != NULL) {
         key->ask = NULL;
-        key->native[ask->device].connection = ask->connection; /* not asked again as long as it lives */
-        key->native[ask->device].known = status == VBN_OK;
+        key->device[ask->device].connection = ask->connection; /* not asked again as long as it lives */
+        key->device[ask->device].known = status == VBN_OK;
     }
     free(ask);
 }
@@ -75,14 +75,14 @@ static void ask_owner(vbn_key_t *key, unsigned device, uint32_t connection)
     free(ask);
 }
 
-void native_forget(vbn_key_t *key)
+void device_forget(vbn_key_t *key)
 {
     if (key->ask != NULL)
         key->ask->key = NULL;
     key->ask = NULL;
 }
 
-void native_rx_ask(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+void device_rx_ask(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     mem_exposed_t exposed;
     vbn_status_t status = link_expose(peer, (uint32_t)header->target, header->key, &exposed);
@@ -97,7 +97,7 @@ void native_rx_ask(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_
     (void)proto_send_header(peer, &answer); /* a failure means that the peer is lost */
 }
 
-void native_rx_tell(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+void device_rx_tell(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_op_t *op = op_find(engine, peer, header->op);
     if (op == NULL || op->kind != OP_KEY) {
@@ -111,20 +111,25 @@ void native_rx_tell(proto_engine_t *engine, vbn_peer_t *peer, const proto_header
         return;
     }
     if (key != NULL) {
-        key->native[ask->device].address = header->offset;
-        key->native[ask->device].key = (uint32_t)header->key;
+        key->device[ask->device].address = header->offset;
+        key->device[ask->device].key = (uint32_t)header->key;
     }
     op_complete(op, VBN_OK, 0);
 }
 
 /* ----------------------------------------------------------------------------------------- operations */
 
-void native_free(proto_op_t *op)
+/* An announcement offers memory that is held; all else has a record of its own. */
+void device_end(proto_op_t *op)
 {
-    if (op->stream.kind != STREAM_NATIVE)
+    if (op->kind != OP_LARGE) {
+        mpool_put(&op->stream.engine->devices, op->stream.device);
+        op->stream.device = NULL;
         return;
-    mpool_put(&op->stream.engine->natives, op->stream.native);
-    op->stream.native = NULL;
+    }
+    if (op->direct.held != NULL)
+        mem_unhold(op->direct.held);
+    op->direct = (proto_direct_t){0};
 }
 
 static void later(proto_stream_t *s)
@@ -138,12 +143,12 @@ static void finish(proto_op_t *op)
 {
     proto_stream_t *s = &op->stream;
     if (op->kind == OP_PULL)
-        proto_send_status(s->peer, s->native->target, VBN_OK, true, s->length);
+        proto_send_status(s->peer, s->device->target, VBN_OK, true, s->length);
     if (op->kind != OP_PUT || op->signal.key == 0) {
         op_complete(op, VBN_OK, s->length);
         return;
     }
-    native_free(op);
+    way_set(op, WAY_PACKETS);
     s->kind = STREAM_PUT;
     op->state = OP_RUNNING;
     vbn_status_t status = handle_new(&s->engine->ops, op, &op->handle);
@@ -153,6 +158,8 @@ static void finish(proto_op_t *op)
     else
         op_complete(op, status, 0);
 }
+
+static void pump(proto_stream_t *s);
 
 static void piece_done(void *arg, vbn_status_t status)
 {
@@ -170,7 +177,7 @@ static void piece_done(void *arg, vbn_status_t status)
     if (s->status != VBN_OK && s->in_flight == 0)
         later(s); /* begun again, or the peer's end ends it */
     else if (s->status == VBN_OK && s->moved < s->length)
-        native_pump(s);
+        pump(s);
     else if (s->status == VBN_OK && s->in_flight == 0)
         finish(op);
 }
@@ -186,11 +193,11 @@ static uint64_t piece_bytes(const proto_stream_t *s, unsigned connections)
 
 static bool send_piece(proto_stream_t *s)
 {
-    const proto_native_t *native = s->native;
+    const proto_device_t *device = s->device;
     bool write = container_of(s, const proto_op_t, stream)->kind == OP_PUT;
-    link_way_t way = {.connection = native->connections[0], .all = 1};
+    link_way_t way = {.connection = device->connections[0], .all = 1};
     if (!write)
-        way = link_native_way(s->peer, native->connections, native->count);
+        way = link_native_way(s->peer, device->connections, device->count);
     proto_segment_t *segment = mpool_get(&s->engine->segments);
     proto_cursor_t cursor = s->cursor;
     uint32_t taken = 0;
@@ -198,8 +205,8 @@ static bool send_piece(proto_stream_t *s)
         return false;
     segment->stream = s;
     (void)cursor_cut(&cursor, piece_bytes(s, way.all), segment->iov, &segment->iov_count);
-    const link_access_t access = {.write = write, .key = native->keys[way.device],
-                                  .remote = native->addresses[way.device] + s->moved, .iov = segment->iov,
+    const link_access_t access = {.write = write, .key = device->keys[way.device],
+                                  .remote = device->addresses[way.device] + s->moved, .iov = segment->iov,
                                   .iov_count = segment->iov_count, .done = piece_done, .arg = segment};
     vbn_status_t status = link_access(s->peer, way.connection, &access, &taken);
     if (status == VBN_INPROGRESS) {
@@ -215,7 +222,7 @@ static bool send_piece(proto_stream_t *s)
     return false;
 }
 
-void native_pump(proto_stream_t *s)
+static void pump(proto_stream_t *s)
 {
     bool sent = false;
     while (s->status == VBN_OK && s->moved < s->length && s->in_flight < s->engine->stream_depth && send_piece(s))
@@ -230,8 +237,8 @@ void native_pump(proto_stream_t *s)
 static void begin_again(proto_op_t *op)
 {
     proto_stream_t *s = &op->stream;
-    const proto_native_t native = *s->native;
-    native_free(op);
+    const proto_device_t device = *s->device;
+    way_set(op, WAY_PACKETS);
     counter_add(s->engine->counters, COUNTER_NATIVE_REDONE, 1);
     s->kind = op->kind == OP_PUT ? STREAM_PUT : STREAM_PULL;
     s->cursor.index = 0;
@@ -241,61 +248,63 @@ static void begin_again(proto_op_t *op)
     op->state = OP_ENDING;
     vbn_status_t status = VBN_OK;
     if (op->kind == OP_PULL) {
-        s->target = native.target;
-        status = pull_ask(op, 0);
+        s->target = device.target;
+        status = packets_instead(op);
     } else if (op->kind == OP_GET) {
         status = op_start(op);
     } else if ((status = handle_new(&s->engine->ops, op, &op->handle)) == VBN_OK) {
-        const proto_header_t header = {.type = PROTO_LANE_END, .op = op->handle, .target = native.connections[0]};
+        const proto_header_t header = {.type = PROTO_LANE_END, .op = op->handle, .target = device.connections[0]};
         status = proto_send_header(s->peer, &header);
     }
     if (status < 0)
         op_complete(op, status, 0);
 }
 
-void native_run(proto_stream_t *s)
-{
-    if (s->status != VBN_OK && s->in_flight == 0)
-        begin_again(container_of(s, proto_op_t, stream));
-    else
-        native_pump(s);
-}
-
-bool native_begin(proto_op_t *op, const proto_native_t *native)
+void device_run(proto_op_t *op)
 {
     proto_stream_t *s = &op->stream;
-    proto_native_t *kept = mpool_get(&s->engine->natives);
+    if (s->status != VBN_OK && s->in_flight == 0)
+        begin_again(op);
+    else
+        pump(s);
+}
+
+bool device_begin(proto_op_t *op, const proto_device_t *device)
+{
+    proto_stream_t *s = &op->stream;
+    proto_device_t *kept = mpool_get(&s->engine->devices);
     if (kept == NULL)
         return false;
-    *kept = *native;
-    s->native = kept;
-    s->kind = STREAM_NATIVE;
-    op->state = OP_NATIVE;
-    native_pump(s);
+    way_set(op, WAY_DEVICE);
+    *kept = *device;
+    s->device = kept;
+    s->kind = STREAM_DEVICE;
+    op->state = OP_DEVICE;
+    pump(s);
     return true;
 }
 
 /* Adds what the owner has told of this connection, or asks it. */
-static void add_device(vbn_key_t *key, uint64_t offset, unsigned device, uint32_t connection, proto_native_t *native)
+static void add_device(vbn_key_t *key, uint64_t offset, unsigned at, uint32_t connection, proto_device_t *device)
 {
     unsigned i = 0;
-    while (i < LINK_DEVICES && key->native[i].connection != connection)
+    while (i < LINK_DEVICES && key->device[i].connection != connection)
         i++;
     if (i == LINK_DEVICES) {
-        ask_owner(key, device, connection);
+        ask_owner(key, at, connection);
         return;
     }
-    if (!key->native[i].known)
+    if (!key->device[i].known)
         return;
-    native->addresses[native->count] = key->native[i].address + offset;
-    native->keys[native->count] = key->native[i].key;
-    native->connections[native->count++] = connection;
+    device->addresses[device->count] = key->device[i].address + offset;
+    device->keys[device->count] = key->device[i].key;
+    device->connections[device->count++] = connection;
 }
 
-bool native_start(vbn_key_t *key, proto_op_t *op)
+bool device_start(vbn_key_t *key, proto_op_t *op)
 {
     const proto_stream_t *s = &op->stream;
-    proto_native_t native = {0};
+    proto_device_t device = {0};
     uint32_t connections[LINK_DEVICES];
     if (s->length == 0 || op->kind == OP_ATOMIC || key->info.by_packets || !cursor_is_list(&s->cursor))
         return false;
@@ -303,14 +312,15 @@ bool native_start(vbn_key_t *key, proto_op_t *op)
     if (count == 0 && s->length >= cost_limits(s->engine, s->peer)->native_from)
         link_promote(s->peer);
     for (unsigned i = 0; i < count && (i == 0 || op->kind == OP_GET); i++)
-        add_device(key, s->key_offset, i, connections[i], &native);
-    return native.count > 0 && fence_allows_copy(proto_peer_of(s->peer), s->epoch) && native_begin(op, &native);
+        add_device(key, s->key_offset, i, connections[i], &device);
+    return device.count > 0 && fence_allows_copy(proto_peer_of(s->peer), s->epoch) && device_begin(op, &device);
 }
 
 /* ------------------------------------------------------------------------------ a connection that broke */
 
-void native_rx_end(vbn_peer_t *peer, const proto_header_t *header)
+void device_rx_lane_end(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
+    (void)engine;
     link_native_end(peer, (uint32_t)header->target);
     proto_send_status(peer, header->op, VBN_OK, true, 0); /* last: nothing comes over it any more */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * put.c - announced messages that the sender writes to their place: for receive buffers in memory of vbn_mem_alloc that
+ * mapped_write.c - announced messages that the sender writes to their place: for receive buffers in memory of vbn_mem_alloc that
  * their owner has exported for writing, where the receiver can neither map nor read the sender's data.
  *
  *   sender                                         receiver
@@ -12,11 +12,11 @@
  *   has not: maps it for later, and answers as if it were PULL
  *
  * Each chunk is taken from the claim (tl/claim.h) before it is written: a receive that ends with its peer closes the
- * claim and waits for the chunk that is being written (D1 in direct.c), so nothing is written afterwards. The key is
+ * claim and waits for the chunk that is being written (D1 in process_copy.c), so nothing is written afterwards. The key is
  * one that the user has exported: a receive gives nobody rights that he did not have. The mapping is kept by keep.c.
  * The sender's op is complete when the last byte is copied; STATUS goes behind the copies, so whoever sees it sees them
  * (the ring's release and acquire). */
-#include "proto/proto_private.h"
+#include "proto/ways/way.h"
 #include "tl/claim.h"
 
 #define CHUNK (256u << 10) /* copied before other peers get their turn */
@@ -34,27 +34,29 @@ static uint64_t chunk_count(uint64_t length)
     return (length + CHUNK - 1) / CHUNK;
 }
 
-bool put_begin(proto_op_t *op)
+vbn_status_t mapped_write_begin(proto_op_t *op, const proto_place_t *place)
 {
     const proto_stream_t *s = &op->stream;
     mem_key_info_t info;
     tl_direct_t direct;
     uint64_t claim;
+    (void)place;
     const void *to = cursor_contiguous(&s->cursor, s->length);
     if (to == NULL || !pays(s->engine, link_caps(s->peer), s->length) ||
         !link_direct(s->peer, &direct) || !mem_find_writable(s->engine->memory, to, (size_t)s->length, &info) ||
-        !direct_claim(op, &direct, &claim))
-        return false;
+        !copying_claim(op, &direct, &claim))
+        return VBN_ERR_UNSUPPORTED;
     proto_header_t header = {.type = PROTO_PULL_PUT, .op = s->target, .target = op->handle, .claim = claim};
     header.place = (proto_place_t){.key = info.key_handle, .offset = info.offset, .owner = info.owner_id,
                                    .memory = info.mem_handle, .memory_bytes = info.mem_bytes};
+    way_set(op, WAY_MAPPED_WRITE);
     op->state = OP_RUNNING;
     op->direct.put = true;
     (void)proto_send_header(s->peer, &header); /* a failure means that the peer is lost */
-    return true;
+    return VBN_OK;
 }
 
-void put_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+void mapped_write_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     const proto_place_t *place = &header->place;
     proto_op_t *op = op_find(engine, peer, header->op);
@@ -66,7 +68,7 @@ void put_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t 
     const mem_key_info_t info = {.key_handle = place->key, .owner_id = place->owner, .mem_handle = place->memory,
                                  .mem_bytes = place->memory_bytes, .length = place->memory_bytes,
                                  .access = VBN_ACCESS_READ | VBN_ACCESS_WRITE};
-    direct_end(op); /* what the announcement offered is not used */
+    way_set(op, WAY_PACKETS); /* what the announcement offered is not used */
     op->stream.stages = 0;
     op->stream.target = header->target;
     op->state = OP_RUNNING;
@@ -80,7 +82,8 @@ void put_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t 
         stream_pump(&op->stream);
         return;
     }
-    op->state = OP_PUTTING;
+    way_set(op, WAY_MAPPED_WRITE);
+    op->state = OP_WRITING;
     op->direct.import = import;
     op->direct.put = true;
     op->direct.slot = (uint8_t)(1 + (header->claim & PROTO_CLAIM_SLOT));
@@ -89,7 +92,7 @@ void put_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t 
     list_append(&engine->copying, &op->stream.active);
 }
 
-void put_run(proto_op_t *op)
+void mapped_write_run(proto_op_t *op)
 {
     proto_stream_t *s = &op->stream;
     uint64_t left = s->length - s->moved, bytes = left < CHUNK ? left : CHUNK;
@@ -104,9 +107,18 @@ void put_run(proto_op_t *op)
     s->moved += bytes;
     counter_add(s->engine->counters, COUNTER_PUT_MAPPED_BYTES, bytes);
     if (s->moved < s->length) {
-        direct_again(op);
+        copying_again(op);
         return;
     }
     proto_send_status(s->peer, s->target, VBN_OK, true, s->length);
     op_complete(op, VBN_OK, s->length);
+}
+
+void mapped_write_end(proto_op_t *op)
+{
+    if (op->kind == OP_PULL)
+        copying_unclaim(op);
+    else if (op->direct.import != NULL)
+        mem_import_release(op->direct.import);
+    op->direct = (proto_direct_t){0};
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fetch.c - announced messages that the receiver's device reads out of the sender's memory, without the sender's processor.
+ * device_read.c - announced messages that the receiver's device reads out of the sender's memory, without the sender's processor.
  *
  *   sender                                          receiver
- *   RTS_DEVICE: address of the data, key    --->    reads over the connections that share these devices (native.c)
+ *   RTS_DEVICE: address of the data, key    --->    reads over the connections that share these devices (device.c)
  *   and a connection of each device         <---    STATUS; or PULL, when something is missing there or breaks
  *
  * For data in one piece that lies in memory of vbn_mem_alloc. The sender holds it until its op ends, and its device serves
  * all of that memory for reading from then on, as a mapping of it does (mem/expose.h). An announcement that names no
  * device says that the data comes by packets, and that a connection for devices would pay. */
-#include "proto/proto_private.h"
+#include "proto/ways/way.h"
 
 /* Tells where the devices serve the data; false: none does. */
 static bool serve(const proto_op_t *op, const mem_key_info_t *info, proto_place_t *place)
@@ -41,44 +41,42 @@ static bool pays(const proto_stream_t *s)
     return true;
 }
 
-void fetch_offer(proto_op_t *op, proto_header_t *header)
+bool device_read_offer(proto_op_t *op, proto_header_t *header)
 {
     const proto_stream_t *s = &op->stream;
     mem_key_info_t info;
-    bool may = header->stages == 0 && s->length > 0 && link_native_possible(s->peer) && !proto_peer_of(s->peer)->no_direct;
+    bool may = s->length > 0 && link_native_possible(s->peer) && !proto_peer_of(s->peer)->no_direct;
     const void *data = may ? cursor_contiguous(&s->cursor, s->length) : NULL;
     if (data == NULL || !mem_hold_range(s->engine->memory, data, (size_t)s->length, &info, &op->direct.held))
-        return;
+        return false;
     op->direct.offered = serve(op, &info, &header->place);
     if (!op->direct.offered) {
         mem_unhold(op->direct.held);
         op->direct.held = NULL;
         if (!pays(s))
-            return;
+            return false;
     }
     header->type = header->type == PROTO_RTS ? PROTO_RTS_DEVICE : PROTO_TAG_RTS_DEVICE;
+    return true;
 }
 
-void fetch_rx(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+void device_read_told(vbn_peer_t *peer, const proto_header_t *header)
 {
     if (header->place.devices[0] == 0)
         link_promote(peer); /* the side that dialled has to know */
-    if (header->type == PROTO_RTS_DEVICE)
-        am_rx_rts(engine, peer, header);
-    else
-        tag_rx_announced(engine, peer, header);
 }
 
-bool fetch_begin(proto_op_t *op, const proto_place_t *place)
+vbn_status_t device_read_begin(proto_op_t *op, const proto_place_t *place)
 {
     const proto_stream_t *s = &op->stream;
-    proto_native_t native = {.target = s->target};
+    proto_device_t device = {.target = s->target};
     for (unsigned i = 0; i < LINK_DEVICES && place->devices[i] != 0; i++) {
-        native.addresses[i] = place->address;
-        native.keys[i] = (uint32_t)(place->devices[i] >> 32);
-        native.connections[i] = (uint32_t)place->devices[i];
-        native.count++;
+        device.addresses[i] = place->address;
+        device.keys[i] = (uint32_t)(place->devices[i] >> 32);
+        device.connections[i] = (uint32_t)place->devices[i];
+        device.count++;
     }
-    return native.count > 0 && cursor_is_list(&s->cursor) &&
-           link_native_way(s->peer, native.connections, native.count).lasts && native_begin(op, &native);
+    bool may = device.count > 0 && cursor_is_list(&s->cursor) &&
+               link_native_way(s->peer, device.connections, device.count).lasts;
+    return may && device_begin(op, &device) ? VBN_OK : VBN_ERR_UNSUPPORTED;
 }

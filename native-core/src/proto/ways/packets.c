@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * packets.c - announced messages by packets: the receiver sends PULL, the sender streams (stream.c); and DATA segments, of pulls
+ * and gets alike. The way that is always possible, and that others fall back to. */
+#include "base/crc32c.h"
+#include "proto/ways/way.h"
+
+vbn_status_t packets_begin(proto_op_t *op, const proto_place_t *place)
+{
+    proto_header_t header = {.type = PROTO_PULL, .op = op->stream.target, .target = op->handle,
+                             .stages = op->stream.stages};
+    (void)place;
+    way_set(op, WAY_PACKETS);
+    op->state = OP_RUNNING;
+    return proto_send_header(op->stream.peer, &header);
+}
+
+vbn_status_t packets_instead(proto_op_t *op)
+{
+    op->stream.moved = 0;
+    return packets_begin(op, NULL);
+}
+
+void packets_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_op_t *op = op_find(engine, peer, header->op);
+    if (op == NULL || op->kind != OP_LARGE || (op->state != OP_WAITING && op->state != OP_COPYING) ||
+        op->stream.length == 0) {
+        proto_blame(engine, peer, "the peer sent a PULL without an RTS, or a second one");
+        return;
+    }
+    if ((header->stages & ~(unsigned)op->stream.stages) != 0) {
+        proto_blame(engine, peer, "the peer asked for stages that were not offered");
+        return;
+    }
+    op->state = OP_RUNNING;
+    op->stream.stages = (uint8_t)header->stages;
+    op->stream.target = header->target;
+    stream_pump(&op->stream);
+}
+
+/* The receiving op of a segment of `bytes` plain bytes, when it is exactly the next one (P3), in a form agreed upon. */
+static proto_op_t *receiver_of(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header,
+                               uint64_t bytes)
+{
+    proto_op_t *op = op_find(engine, peer, header->op);
+    if (op == NULL || op_kind(op)->on_data == NULL || op->state != OP_RUNNING)
+        return NULL;
+    const proto_stream_t *s = &op->stream;
+    if (bytes == 0 || header->offset != s->moved || bytes > s->length - s->moved)
+        return NULL;
+    if (header->type == PROTO_DATA)
+        return (s->stages & STAGE_CHECKSUM) == 0 ? op : NULL;
+    if (s->stages == 0 || (header->code != STAGE_PLAIN && header->code != stage_form_of(s->stages)))
+        return NULL;
+    return op;
+}
+
+void *packets_sink(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_op_t *op = receiver_of(engine, peer, header, header->payload_bytes);
+    return op == NULL || op->stream.status != VBN_OK ? NULL : cursor_contiguous(&op->stream.cursor, header->payload_bytes);
+}
+
+void *packets_sink_early(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_op_t *op = op_find(engine, peer, header->op);
+    if (op == NULL || op_kind(op)->on_data == NULL || op->state != OP_RUNNING || op->stream.stages != 0 ||
+        op->stream.status != VBN_OK)
+        return NULL;
+    const proto_stream_t *s = &op->stream;
+    uint64_t skip = header->offset - s->moved, bytes = header->payload_bytes;
+    if (header->offset < s->moved || skip > s->length - s->moved || bytes > s->length - s->moved - skip)
+        return NULL;
+    return cursor_contiguous_at(&s->cursor, skip, bytes);
+}
+
+/* Copies a segment to its place, unless the transport has put it there (the sink's address). */
+static void place(proto_stream_t *s, const void *payload, uint32_t bytes)
+{
+    bool placed = payload == cursor_contiguous(&s->cursor, bytes);
+    cursor_scatter(&s->cursor, placed ? NULL : payload, bytes);
+}
+
+/* So many more plain bytes have arrived, or passed by; ends the operation with the last ones. */
+static void arrived(proto_op_t *op, uint64_t bytes)
+{
+    proto_stream_t *s = &op->stream;
+    s->moved += bytes;
+    counter_add(s->engine->counters, COUNTER_GET_STREAM_BYTES, bytes);
+    if (s->moved < s->length)
+        return;
+    op_kind(op)->on_data(op, (vbn_status_t)s->status);
+}
+
+void packets_rx_data(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_op_t *op = receiver_of(engine, peer, header, header->payload_bytes);
+    if (op == NULL) {
+        proto_blame(engine, peer, "the peer sent a segment that no operation waits for");
+        return;
+    }
+    proto_stream_t *s = &op->stream;
+    place(s, header->payload, header->payload_bytes);
+    arrived(op, header->payload_bytes);
+}
+
+/* Unpacks a chunk to its place, at once or by way of a bounce buffer. False: it is damaged, or there is no heap
+ * (status). */
+static bool unpack(proto_engine_t *engine, proto_stream_t *s, const proto_header_t *header)
+{
+    uint32_t plain = (uint32_t)header->length;
+    void *to = cursor_contiguous(&s->cursor, plain);
+    void *bounce = to == NULL ? mpool_get(&engine->bounces) : NULL;
+    if (to == NULL && bounce == NULL) {
+        s->status = VBN_ERR_NO_MEMORY;
+        return false;
+    }
+    void *out = to != NULL ? to : bounce;
+    bool good = stage_unpack(&engine->box, (stage_form_t)header->code, header->payload, header->payload_bytes, out, plain) &&
+                ((s->stages & STAGE_CHECKSUM) == 0 || crc32c(0, out, plain) == header->check);
+    if (good)
+        cursor_scatter(&s->cursor, bounce, plain); /* NULL: is there already */
+    if (bounce != NULL)
+        mpool_put(&engine->bounces, bounce);
+    return good;
+}
+
+void packets_rx_staged(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_op_t *op = receiver_of(engine, peer, header, header->length);
+    if (op == NULL) {
+        proto_blame(engine, peer, "the peer sent a segment that no operation waits for");
+        return;
+    }
+    proto_stream_t *s = &op->stream;
+    bool good = true;
+    if (s->status != VBN_OK) {
+        /* Damaged before: the rest only passes by. */
+    } else if (header->code != STAGE_PLAIN) {
+        good = unpack(engine, s, header);
+    } else {
+        good = (s->stages & STAGE_CHECKSUM) == 0 || crc32c(0, header->payload, header->payload_bytes) == header->check;
+        if (good)
+            place(s, header->payload, header->payload_bytes);
+    }
+    if (!good && s->status == VBN_OK) {
+        s->status = VBN_ERR_CORRUPT;
+        counter_add(engine->counters, COUNTER_STAGE_CORRUPT, 1);
+    }
+    arrived(op, header->length);
+}
