@@ -212,6 +212,30 @@ static void engine_peer_down(void *arg, vbn_peer_t *peer, vbn_status_t status)
     end_ops(p, status);
 }
 
+static void open_pools(proto_engine_t *engine, uint64_t whole_most)
+{
+    mpool_init(&engine->segments, sizeof(proto_segment_t), 64, 0);
+    mpool_init(&engine->get_streams, sizeof(proto_get_stream_t), 64, 0);
+    mpool_init(&engine->devices, sizeof(proto_device_t), 64, 0);
+    mpool_init(&engine->remotes, sizeof(vbn_am_remote_t), 64, 0);
+    const mpool_source_t slabs = mem_slab_source(engine->memory);
+    mpool_init_from(&engine->gathered, sizeof(proto_gathered_t) + whole_most, 4, 0, &slabs);
+    mpool_init_from(&engine->bounces, PROTO_BOUNCE_BYTES, 4, 0, &slabs);
+    mpool_init(&engine->flush_parts, sizeof(flush_part_t), 16, 0);
+}
+
+/* What the settings ask for all announced messages. */
+static void choose_stages(proto_engine_t *engine, const settings_t *settings)
+{
+    static const unsigned COMPRESS[] = {[SETTING_PROTO_COMPRESS_AUTO] = 0, [SETTING_PROTO_COMPRESS_OFF] = 0,
+                                        [SETTING_PROTO_COMPRESS_LZ4] = STAGE_LZ4,
+                                        [SETTING_PROTO_COMPRESS_ZSTD] = STAGE_ZSTD};
+    engine->packing = settings->proto_compress == SETTING_PROTO_COMPRESS_AUTO;
+    engine->stages = COMPRESS[settings->proto_compress];
+    if (settings->proto_checksum)
+        engine->stages |= STAGE_CHECKSUM;
+}
+
 vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **engine_p)
 {
     proto_engine_t *engine = calloc(1, sizeof(*engine));
@@ -228,26 +252,13 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     engine->am_small_max = params->settings->proto_am_small_max;
     uint64_t whole_most = engine->am_small_max == 0 ? COST_WHOLE_MOST : engine->am_small_max;
     engine->short_max = whole_most < LINK_SHORT_MAX ? whole_most : LINK_SHORT_MAX;
-    static const unsigned COMPRESS[] = {[SETTING_PROTO_COMPRESS_AUTO] = 0, [SETTING_PROTO_COMPRESS_OFF] = 0,
-                                        [SETTING_PROTO_COMPRESS_LZ4] = STAGE_LZ4,
-                                        [SETTING_PROTO_COMPRESS_ZSTD] = STAGE_ZSTD};
-    engine->packing = params->settings->proto_compress == SETTING_PROTO_COMPRESS_AUTO;
-    engine->stages = COMPRESS[params->settings->proto_compress];
-    if (params->settings->proto_checksum)
-        engine->stages |= STAGE_CHECKSUM;
+    choose_stages(engine, params->settings);
     engine->short_end = 0; /* the first operation is timed */
     engine->stream_depth = (uint32_t)params->settings->proto_stream_depth;
     engine->max_incoming = (uint32_t)params->settings->proto_max_incoming;
     engine->tag_budget = params->settings->proto_tag_unexpected;
     handle_table_init(&engine->ops, PROTO_MAX_OPS);
-    mpool_init(&engine->segments, sizeof(proto_segment_t), 64, 0);
-    mpool_init(&engine->get_streams, sizeof(proto_get_stream_t), 64, 0);
-    mpool_init(&engine->devices, sizeof(proto_device_t), 64, 0);
-    mpool_init(&engine->remotes, sizeof(vbn_am_remote_t), 64, 0);
-    const mpool_source_t slabs = mem_slab_source(engine->memory);
-    mpool_init_from(&engine->gathered, sizeof(proto_gathered_t) + whole_most, 4, 0, &slabs);
-    mpool_init_from(&engine->bounces, PROTO_BOUNCE_BYTES, 4, 0, &slabs);
-    mpool_init(&engine->flush_parts, sizeof(flush_part_t), 16, 0);
+    open_pools(engine, whole_most);
     tag_open(engine);
     list_init(&engine->peers);
     list_init(&engine->unflushed);

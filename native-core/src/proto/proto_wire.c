@@ -168,6 +168,23 @@ static vbn_status_t check_direct(const proto_header_t *h)
 }
 
 /* What a code, flag or payload may be for each type. */
+static bool is_probe(const proto_header_t *h)
+{
+    return h->type == PROTO_PUT && (h->code & PROTO_PUT_PROBE) != 0;
+}
+
+/* PUT and PUT_SIGNAL. */
+static vbn_status_t check_put(const proto_header_t *h, uint32_t payload_bytes)
+{
+    if (h->type == PROTO_PUT && h->code > PROTO_PUT_LAST && h->code != PROTO_PUT_PROBE)
+        return bad("put flags");
+    if (!is_probe(h) && payload_bytes != h->length)
+        return bad("put length");
+    if (h->type == PROTO_PUT_SIGNAL && h->code != VBN_ATOMIC_ADD && h->code != VBN_ATOMIC_SWAP)
+        return bad("signal operation");
+    return VBN_OK;
+}
+
 static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_bytes)
 {
     bool carries_user = h->type == PROTO_AM || h->type == PROTO_RTS || h->type == PROTO_RTS_AT ||
@@ -178,8 +195,6 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
         return bad("message id");
     if (h->type == PROTO_STATUS && (h->code >= (unsigned)-VBN_STATUS_LAST || h->last > 1))
         return bad("status code");
-    if (h->type == PROTO_PUT && h->code > (PROTO_PUT_LAST | PROTO_PUT_PROBE))
-        return bad("put flags");
     bool no_code = h->type == PROTO_PULL || h->type == PROTO_DATA || h->type == PROTO_GET ||
                    (h->type >= PROTO_TAG && h->type != PROTO_PUT_BLOCKS && h->type != PROTO_DATA_STAGED &&
                     h->type != PROTO_RTS_AT && h->type != PROTO_HELPED && h->type != PROTO_RTS_DEVICE);
@@ -188,15 +203,8 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
         return bad("reserved code");
     if (h->type != PROTO_STATUS && h->last != 0)
         return bad("reserved field");
-    bool probe = h->type == PROTO_PUT && (h->code & PROTO_PUT_PROBE) != 0;
-    if (probe && (h->code & PROTO_PUT_LAST) != 0)
-        return bad("put flags");
-    if (h->type == PROTO_PUT && !probe && payload_bytes != h->length)
-        return bad("put length");
-    if (h->type == PROTO_PUT_SIGNAL && payload_bytes != h->length)
-        return bad("put length");
-    if (h->type == PROTO_PUT_SIGNAL && h->code != VBN_ATOMIC_ADD && h->code != VBN_ATOMIC_SWAP)
-        return bad("signal operation");
+    if ((h->type == PROTO_PUT || h->type == PROTO_PUT_SIGNAL) && check_put(h, payload_bytes) != VBN_OK)
+        return VBN_ERR_PROTOCOL;
     if ((h->type == PROTO_PUT_BLOCKS || h->type == PROTO_GET_BLOCKS) && check_blocks(h, payload_bytes) != VBN_OK)
         return VBN_ERR_PROTOCOL;
     if (h->type == PROTO_ATOMIC && check_atomic(h) != VBN_OK)
@@ -207,7 +215,7 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
         return VBN_ERR_PROTOCOL;
     bool carries_data = h->type == PROTO_AM || h->type == PROTO_DATA || h->type == PROTO_PUT_SIGNAL ||
                         h->type == PROTO_TAG || h->type == PROTO_PUT_BLOCKS || h->type == PROTO_DATA_STAGED ||
-                        (h->type == PROTO_PUT && !probe);
+                        (h->type == PROTO_PUT && !is_probe(h));
     if (!carries_data && payload_bytes != 0)
         return bad("payload where none belongs");
     return VBN_OK;

@@ -186,14 +186,12 @@ static uint32_t encode_segment(const proto_stream_t *s, const proto_segment_t *s
     return proto_encode(&header, buffer);
 }
 
-/* Sends one segment; false when nothing more can be sent now. */
-static bool send_segment(proto_stream_t *s)
+/* NULL: no heap. */
+static proto_segment_t *segment_new(proto_stream_t *s)
 {
-    uint8_t frame[LINK_FRAME_MAX];
-    uint64_t bytes;
     proto_segment_t *segment = mpool_get(&s->engine->segments);
     if (segment == NULL)
-        return false; /* heap exhausted: tried again from proto_progress or the next done */
+        return NULL;
     segment->stream = s;
     segment->lease.mem = NULL;
     segment->bounce = NULL;
@@ -202,8 +200,19 @@ static bool send_segment(proto_stream_t *s)
     segment->form = STAGE_PLAIN;
     if (needs_bounce(s) && (segment->bounce = mpool_get(&s->engine->bounces)) == NULL) {
         segment_free(s->engine, segment);
-        return false;
+        return NULL;
     }
+    return segment;
+}
+
+/* Sends one segment; false when nothing more can be sent now. */
+static bool send_segment(proto_stream_t *s)
+{
+    uint8_t frame[LINK_FRAME_MAX];
+    uint64_t bytes;
+    proto_segment_t *segment = segment_new(s);
+    if (segment == NULL)
+        return false; /* tried again from proto_progress or the next done */
     vbn_status_t status = cut_segment(s, segment, &bytes);
     if (status != VBN_OK) {
         s->status = status;
