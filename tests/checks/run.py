@@ -84,6 +84,7 @@ def main():
         "a README in each source folder": lambda: check_readmes(root, files),
         "shell scripts": lambda: check_shell(root, files),
         "layers": lambda: run_script(root, "check_layers.py"),
+        "files that call each other": lambda: run_script(root, "check_circles.py"),
         "file and function budgets": lambda: run_script(root, "check_budgets.py"),
         "settings table": lambda: run_script(root, "check_settings.py"),
         "settings page": lambda: check_settings_page(root),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the two generators and the three checkers, each run as a program on files made here."""
+"""Tests of the generators and the checkers, each run as a program on files made here."""
 import pathlib
 import re
 import subprocess
@@ -159,6 +159,26 @@ class Checkers(ToolTest):
     def test_layers_refuses_an_empty_tree(self):
         self.expect("check_layers.py", 1, "is this the repository?")
 
+    def test_circles_finds_files_that_call_each_other_also_by_headers_and_tables(self):
+        def both(up):
+            self.put("native-core/src/proto/low.c", '#include "x.h"\nint low(int x)\n{\n    return ' + up + ";\n}\n")
+            self.put("native-core/src/proto/ways/high.c", "const row_t ROWS[] = {high};\n"
+                     "int high(int x)\n{\n    return low(x);\n}\n")
+
+        self.put("native-core/src/proto/x.h", "static inline int inlined(int x)\n{\n    return high(x);\n}\n"
+                 "#define WRITTEN(x) \\\n    (x)->row = ROWS\n")
+        for harmless in ("x", "x->high", "/* high */ x", '"high"[x]', "table[x].high(x)"):
+            with self.subTest(harmless):
+                both(harmless)
+                self.expect("check_circles.py", 0, "proto 1 of 2 files")
+        for circle in ("high(x)", "inlined(x)", "WRITTEN(x)", "ROWS[x].f(x)"):
+            with self.subTest(circle):
+                both(circle)
+                self.expect("check_circles.py", 1, "proto: 2 files call each other, at most 1 may: low.c ways/high.c")
+
+    def test_circles_refuses_an_empty_tree(self):
+        self.expect("check_circles.py", 1, "is this the repository?")
+
     def test_settings_finds_rows_that_nobody_reads(self):
         self.put("native-core/config/settings.yaml", GOOD)
         self.put("native-core/src/base/a.c", "settings->a_b;\n")
@@ -176,6 +196,11 @@ class Checkers(ToolTest):
         self.expect("check_budgets.py", 1, "f has 81 lines")
         self.put("native-core/a.c", "/* x */\n" * 1001)
         self.expect("check_budgets.py", 1, "1001 lines, at most 1000")
+        self.put("native-core/a.c", "")
+        self.put("native-core/src/proto/ways/a.c", function(40))
+        self.expect("check_budgets.py", 0, "1 functions")
+        self.put("native-core/src/proto/ways/a.c", function(41))
+        self.expect("check_budgets.py", 1, "f has 41 lines, at most 40")
 
     def test_budgets_measures_java_methods_and_nothing_else(self):
         self.put("native-core/a.c", "int x;\n")
