@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fails when a file of the core includes a header of a layer above its own, or a binding one of the core's insides.
 
-Usage: check_layers.py REPOSITORY. Order, lowest first: base mem tl link proto api jni. A binding (jni) stands on vbn.h; of
+Usage: check_layers.py REPOSITORY. Order, lowest first: base mem tl link proto fast api jni. A binding (jni) stands on vbn.h; of
 the core's own headers it may use those of base.
 """
 import pathlib
 import re
 import sys
 
-LAYERS = ["base", "mem", "tl", "link", "proto", "api", "jni"]
+LAYERS = ["base", "mem", "tl", "link", "proto", "fast", "api", "jni"]
 BINDINGS = {"jni"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 

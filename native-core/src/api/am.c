@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * am.c - public active-message calls. */
 #include "api/api_private.h"
-#include "proto/proto.h"
+#include "fast/fast.h"
 
 vbn_status_t vbn_am_handler(vbn_worker_t *worker, unsigned id, vbn_am_func_t func, void *arg)
 {
@@ -15,7 +15,7 @@ vbn_status_t vbn_am_send(vbn_peer_t *peer, unsigned id, const void *header, size
                          const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op)
 {
     API_BY_ONE_THREAD(proto_engine_of_peer(peer));
-    return proto_am_send(peer, id, header, header_length, iov, count, flags, op);
+    return fast_am_send(peer, id, header, header_length, iov, count, flags, op);
 }
 
 vbn_status_t vbn_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, size_t count, vbn_op_t *op)

@@ -4,19 +4,21 @@
 
 #include "api/api_private.h"
 #include "base/os.h"
+#include "fast/fast.h"
 
 static vbn_status_t open_engines(vbn_worker_t *worker)
 {
     vbn_context_t *context = worker->context;
     const vbn_config_t *config = &context->config;
     proto_params_t proto = {.settings = &config->settings, .log = &config->log, .counters = worker->counters,
-                            .memory = context->memory, .host = &context->host};
+                            .memory = context->memory, .host = &context->host, .short_max = FAST_DATA_MAX};
     link_params_t link = {.settings = &config->settings, .log = &config->log, .counters = worker->counters,
                           .memory = context->memory, .job_key = config->has_key ? config->job_key : NULL};
     vbn_status_t status = proto_engine_open(&proto, &worker->proto);
     if (status < 0)
         return status;
     proto_link_upcalls(worker->proto, &link);
+    link.upcalls.fast = &fast_lane;
     status = link_engine_open(&link, &worker->link);
     if (status < 0) {
         proto_engine_close(worker->proto);

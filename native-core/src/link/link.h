@@ -27,6 +27,13 @@ typedef struct link_engine link_engine_t;
 #define LINK_UPPER_HEADER_MAX (TL_HEADER_MAX - LINK_HEADER_BYTES)
 #define LINK_FRAME_MAX TL_HEADER_MAX /* bytes of a link_packet_t's frame */
 
+/* A fast lane over one transport, given by the layers above (src/fast): short packets go past link_send and upcalls.rx,
+ * in the way that link_peer_head_t and link_lane_head_t allow. The link itself knows no transport that has one. */
+typedef struct link_fast {
+    const tl_ops_t *transport;
+    unsigned (*progress)(tl_iface_t *iface); /* in place of transport->progress */
+} link_fast_t;
+
 typedef struct link_upcalls {
     void *arg; /* passed to all: the protocol engine */
     /* One packet of an authenticated peer, in order; pointers valid during the call (payload may be sink's). */
@@ -45,8 +52,7 @@ typedef struct link_upcalls {
      * (an announced message that is not pulled yet); link_quiet says when that may have changed. link_send works meanwhile.
      * NULL = never. */
     bool (*quiet)(void *arg, vbn_peer_t *peer);
-    /* Optional: progress of the transport shm with rx built in, see link_fast.h. */
-    unsigned (*progress_shm)(tl_iface_t *iface);
+    const link_fast_t *fast; /* optional */
 } link_upcalls_t;
 
 typedef struct link_params {
@@ -102,11 +108,11 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg);
 /* True when link_flush would have nothing to wait for. Then the next packet passes link_send, also a short one. */
 bool link_flush_idle(vbn_peer_t *peer);
 
-/* The first fields of every peer, for what must not cost a call: queries of the layer above, and link_fast.h. The first
+/* The first fields of every peer, for what must not cost a call: queries of the layer above, and src/fast. The first
  * cache line is what a short message needs. */
 #define LINK_PEER_HEAD                                                                                                  \
     void *upper_engine;          /* upcalls.arg of the peer's engine */                                                 \
-    struct shm_ep *clear;        /* over shm: its endpoint while short packets may pass link_send by, else NULL (P0) */ \
+    tl_ep_t *clear;              /* its endpoint while the fast lane may send over it, else NULL (P0) */                \
     uint64_t fork_generation;    /* of the engine */                                                                    \
     uint64_t data_word;          /* bytes 0 to 7 of our DATA packets; set with clear */                                 \
     uint32_t tx_next, rx_next;   /* sequence numbers: the next one to send, and the one expected */                     \
@@ -118,6 +124,19 @@ bool link_flush_idle(vbn_peer_t *peer);
 typedef struct link_peer_head {
     LINK_PEER_HEAD
 } link_peer_head_t;
+
+/* The first fields of every lane, what a tl_ep_t.owner points to. */
+#define LINK_LANE_HEAD                                                                                    \
+    vbn_peer_t *peer; /* NULL until proved for accepted lanes */                                          \
+    uint64_t rx_word; /* bytes 0 to 7 of the peer's DATA packets */                                       \
+    uint32_t rx_room; /* packets with fewer bytes of upper header may go straight up; 0: none may */      \
+    uint32_t local_connection; /* what the peer calls it in its packets */
+typedef struct link_lane_head {
+    LINK_LANE_HEAD
+} link_lane_head_t;
+
+/* Any packet, with all checks: what the fast lane does not take itself. */
+void link_rx_other(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload, uint32_t payload_bytes);
 
 static inline void *link_peer_upper_engine(const vbn_peer_t *peer)
 {

@@ -89,8 +89,9 @@ static vbn_status_t open_transport(link_engine_t *engine, const tl_ops_t *ops, u
     (void)snprintf(transport->name, sizeof(transport->name), device == 0 ? "%.5s" : "%.5s.%u", ops->name, device % 10);
     if (device > 0 && engine->rails <= device)
         engine->rails = device + 1;
-    transport->progress = ops == &tl_shm_ops && params.upcalls.rx != NULL && engine->params.upcalls.progress_shm != NULL
-                              ? engine->params.upcalls.progress_shm : ops->progress;
+    const link_fast_t *fast = engine->params.upcalls.fast;
+    transport->fast = fast != NULL && fast->transport == ops;
+    transport->progress = transport->fast ? fast->progress : ops->progress;
     engine->transport_count++;
     int fd = engine->epoll_fd >= 0 ? ops->event_fd(transport->iface) : -1;
     return fd >= 0 ? watch(engine, fd) : VBN_OK;

@@ -27,7 +27,6 @@
 #include "link/link_address.h"
 #include "link/link_arq.h"
 #include "link/link_auth.h"
-#include "link/link_fast.h"
 #include "link/link_select.h"
 #include "link/link_wait.h"
 
@@ -44,7 +43,8 @@ typedef struct link_transport {
     const tl_ops_t *ops;
     tl_iface_t *iface;
     char name[LINK_TRANSPORT_NAME + 1]; /* as in addresses: of the transport; of its further devices "rc.1" ... */
-    unsigned (*progress)(tl_iface_t *iface); /* ops->progress, or upcalls.progress_shm */
+    unsigned (*progress)(tl_iface_t *iface); /* ops->progress, or the fast lane's */
+    bool fast; /* the layers above have a fast lane over it */
     tl_caps_t opening; /* its capabilities, with packets that every transport takes: another one may win (P5) */
 } link_transport_t;
 

@@ -21,7 +21,7 @@ static bool header_fits(const link_lane_t *lane, const link_header_t *header)
 }
 
 /* A DATA packet, with all checks. The upcall comes last: the peer may be gone after it. */
-static COLD void rx_data(link_lane_t *lane, const uint8_t *header, uint32_t header_bytes, const void *payload,
+static void rx_data(link_lane_t *lane, const uint8_t *header, uint32_t header_bytes, const void *payload,
                          uint32_t payload_bytes)
 {
     vbn_peer_t *peer = lane->peer;
@@ -105,21 +105,15 @@ COLD void link_rx_other(tl_ep_t *ep, const void *header, uint32_t header_bytes, 
     rx_any(ep->owner, header, header_bytes, payload, payload_bytes);
 }
 
-/* For link_rx_with, where a packet comes over any transport. */
-static void upper_rx(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, const void *payload,
-                     uint32_t payload_bytes)
-{
-    peer->seen = true;
-    peer->engine->params.upcalls.rx(arg, peer, header, header_bytes, payload, payload_bytes);
-}
-
+/* Once a lane has brought a packet that was right, the next DATA packets are recognised by their first word. */
 static void on_rx(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload, uint32_t payload_bytes)
 {
-    const link_lane_t *lane = ep->owner;
-    if (UNLIKELY(lane->peer == NULL || lane->peer->state >= PEER_ENDING)) /* the transport self has a second lane */
-        link_rx_other(ep, header, header_bytes, payload, payload_bytes);
+    link_lane_t *lane = ep->owner;
+    if (LIKELY(header_bytes - LINK_HEADER_BYTES < lane->rx_room) && LIKELY(le_get_u64(header) == lane->rx_word) &&
+        LIKELY(lane->peer->state < PEER_ENDING)) /* the transport self has a second lane */
+        rx_data(lane, header, header_bytes, payload, payload_bytes);
     else
-        link_rx_with(ep, header, header_bytes, payload, payload_bytes, upper_rx);
+        rx_any(lane, header, header_bytes, payload, payload_bytes);
 }
 
 void link_peer_listen(vbn_peer_t *peer)

@@ -125,20 +125,14 @@ static __attribute__((noinline)) vbn_status_t enqueue(vbn_peer_t *peer, const li
     return VBN_INPROGRESS;
 }
 
-/* Called with nothing queued, the lane ready and packets not kept (P0). */
+/* Opens the fast lane. Called with nothing queued, the lane ready and packets not kept (P0). */
 static void make_clear(vbn_peer_t *peer)
 {
     const link_lane_t *lane = peer->lane;
-    if (peer->state != PEER_READY || link_lane_ops(lane) != &tl_shm_ops || !fifo_empty(&peer->flushes))
+    if (peer->state != PEER_READY || !peer->engine->transports[lane->transport].fast || !fifo_empty(&peer->flushes))
         return;
     peer->data_word = LINK_DATA_WORD(lane->remote_connection);
-    peer->clear = (struct shm_ep *)lane->ep;
-}
-
-bool link_short_more(vbn_peer_t *peer)
-{
-    return peer->clear != NULL && os_fork_generation_now() == peer->fork_generation &&
-           shm_short_open(peer->clear, peer->window - (peer->tx_next - peer->tx_acked));
+    peer->clear = lane->ep;
 }
 
 vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *packet)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * am.c - active messages: sending them whole or announcing them, and handing them to handlers. */
-#include "link/link_fast.h"
 #include "proto/traffic.h"
 #include "proto/ways/way.h"
 
@@ -127,9 +126,8 @@ vbn_status_t am_stages(const proto_engine_t *engine, unsigned flags, unsigned *s
     return VBN_OK;
 }
 
-static __attribute__((noinline)) vbn_status_t send_any(vbn_peer_t *peer, unsigned id, const void *header,
-                                                       size_t header_length, const struct iovec *iov, size_t count,
-                                                       unsigned flags, vbn_op_t *op)
+vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
+                           const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op)
 {
     uint64_t total = 0;
     vbn_status_t status = proto_check_peer(peer);
@@ -161,71 +159,6 @@ static __attribute__((noinline)) vbn_status_t send_any(vbn_peer_t *peer, unsigne
     status = count > PROTO_SEGMENT_IOV ? send_gathered(engine, peer, &packet, op)
                                        : send_whole(engine, peer, &packet, op);
     return traffic_end(engine, peer, TRAFFIC_AM, total, op, status);
-}
-
-/* A short message has gone over shm. */
-static ALWAYS_INLINE vbn_status_t short_done(vbn_peer_t *peer, vbn_op_t *op, size_t length)
-{
-    traffic_short(proto_engine_of(peer), TRAFFIC_AT(TRAFFIC_SHM), TRAFFIC_AM, length);
-    return op_set_done(op, VBN_OK, length);
-}
-
-static COLD vbn_status_t short_tell(vbn_peer_t *peer, vbn_op_t *op, size_t length)
-{
-    link_short_tell(peer);
-    return short_done(peer, op, length);
-}
-
-/* One buffer without a header, which may be too long for the short way, or find no room there. */
-static __attribute__((noinline)) vbn_status_t send_one(vbn_peer_t *peer, unsigned id, const struct iovec *iov,
-                                                       vbn_op_t *op)
-{
-    link_short_t sent = LINK_SHORT_NO;
-    if (peer != NULL && op != NULL && iov != NULL && iov->iov_base != NULL &&
-        iov->iov_len < proto_engine_of(peer)->short_end && link_short_more(peer))
-        sent = link_send_short(peer, PROTO_AM_WORD(id, 0), iov->iov_base, iov->iov_len);
-    if (sent == LINK_SHORT_NO)
-        return send_any(peer, id, NULL, 0, iov, 1, 0, op);
-    return sent == LINK_SHORT_SENT ? short_done(peer, op, iov->iov_len) : short_tell(peer, op, iov->iov_len);
-}
-
-/* Takes no call on its way into the ring: nothing but the bytes is copied. The order of the conditions keeps the compiler
- * from computing several before it branches. */
-static ALWAYS_INLINE vbn_status_t put_short(vbn_peer_t *peer, unsigned id, const struct iovec *iov, size_t length,
-                                            vbn_op_t *op)
-{
-    if (UNLIKELY(peer == NULL) || UNLIKELY(length >= proto_engine_of(peer)->short_end) || UNLIKELY(op == NULL))
-        return send_one(peer, id, iov, op);
-    const void *data = iov->iov_base;
-    if (UNLIKELY(data == NULL))
-        return send_one(peer, id, iov, op);
-    link_short_t sent = link_send_short(peer, PROTO_AM_WORD(id, 0), data, length);
-    if (LIKELY(sent == LINK_SHORT_SENT))
-        return short_done(peer, op, length);
-    return sent == LINK_SHORT_TELL ? short_tell(peer, op, length) : send_one(peer, id, iov, op);
-}
-
-static __attribute__((noinline)) vbn_status_t send_short(vbn_peer_t *peer, unsigned id, const struct iovec *iov,
-                                                         vbn_op_t *op)
-{
-    return put_short(peer, id, iov, iov->iov_len, op);
-}
-
-/* The most frequent length is known to the compiler here. */
-static __attribute__((noinline)) vbn_status_t send_word(vbn_peer_t *peer, unsigned id, const struct iovec *iov,
-                                                        vbn_op_t *op)
-{
-    if (UNLIKELY(iov == NULL))
-        return send_one(peer, id, iov, op);
-    return LIKELY(iov->iov_len == 8) ? put_short(peer, id, iov, 8, op) : send_short(peer, id, iov, op);
-}
-
-vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
-                           const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op)
-{
-    if (LIKELY((header_length | (count ^ 1) | flags | (id & ~(VBN_AM_IDS - 1u))) == 0))
-        return send_word(peer, id, iov, op);
-    return send_any(peer, id, header, header_length, iov, count, flags, op);
 }
 
 bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)

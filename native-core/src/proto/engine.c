@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * engine.c - the protocol engine: opening and closing, dispatch of packets, end of peers. */
-#include "link/link_fast.h"
 #include "proto/ways/way.h"
 
 #include <stdlib.h>
@@ -27,7 +26,7 @@ static void rx_unhandled(proto_engine_t *engine, vbn_peer_t *peer, const proto_h
 {
     (void)peer;
     (void)header;
-    counter_add(engine->counters, COUNTER_AM_UNHANDLED, 1); /* engine_rx found no handler */
+    counter_add(engine->counters, COUNTER_AM_UNHANDLED, 1); /* proto_rx found no handler */
 }
 
 static void rx_rts_device(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
@@ -87,8 +86,8 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
 }
 
 /* Small messages are recognised by one comparison; everything else is decoded field by field. */
-static ALWAYS_INLINE void rx_packet(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
-                                    const void *payload, uint32_t payload_bytes)
+NO_CANARY void proto_rx(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, const void *payload,
+                        uint32_t payload_bytes)
 {
     proto_engine_t *engine = arg;
     unsigned id;
@@ -102,24 +101,6 @@ static ALWAYS_INLINE void rx_packet(void *arg, vbn_peer_t *peer, const void *byt
                                       .data = payload,
                                       .length = payload_bytes};
     engine->handlers[id].func(engine->handlers[id].arg, &message);
-}
-
-static NO_CANARY void engine_rx(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
-                                const void *payload, uint32_t payload_bytes)
-{
-    rx_packet(arg, peer, bytes, header_bytes, payload, payload_bytes);
-}
-
-static ALWAYS_INLINE void rx_short(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload,
-                                   uint32_t payload_bytes)
-{
-    link_rx_with(ep, header, header_bytes, payload, payload_bytes, rx_packet);
-}
-
-/* From the ring to the handler in one function. */
-static NO_CANARY unsigned engine_progress_shm(tl_iface_t *iface)
-{
-    return shm_progress_with((shm_iface_t *)iface, rx_short);
 }
 
 static void *engine_sink(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, uint32_t payload_bytes,
@@ -251,7 +232,7 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
     engine->host = params->host != NULL ? *params->host : MODEL_HOST_DEFAULT;
     engine->am_small_max = params->settings->proto_am_small_max;
     uint64_t whole_most = engine->am_small_max == 0 ? COST_WHOLE_MOST : engine->am_small_max;
-    engine->short_max = whole_most < LINK_SHORT_MAX ? whole_most : LINK_SHORT_MAX;
+    engine->short_max = whole_most < params->short_max ? whole_most : params->short_max;
     choose_stages(engine, params->settings);
     engine->short_end = 0; /* the first operation is timed */
     engine->stream_depth = (uint32_t)params->settings->proto_stream_depth;
@@ -273,10 +254,9 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
 void proto_link_upcalls(proto_engine_t *engine, link_params_t *params)
 {
     params->upper_bytes = sizeof(proto_peer_t);
-    params->upcalls = (link_upcalls_t){.arg = engine, .rx = engine_rx, .sink = engine_sink,
+    params->upcalls = (link_upcalls_t){.arg = engine, .rx = proto_rx, .sink = engine_sink,
                                        .write_begin = engine_write_begin, .write_end = engine_write_end,
-                                       .peer_down = engine_peer_down, .quiet = engine_quiet,
-                                       .progress_shm = engine_progress_shm};
+                                       .peer_down = engine_peer_down, .quiet = engine_quiet};
 }
 
 void proto_attach(proto_engine_t *engine, link_engine_t *link)

@@ -33,11 +33,15 @@ typedef struct proto_params {
     counters_t *counters;
     mem_registry_t *memory;
     const model_host_t *host; /* copied; NULL: built-in costs */
+    uint64_t short_max;       /* data that the fast lane takes; 0: there is none */
 } proto_params_t;
 
 vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **engine_p);
 /* Fills upcalls and upper_bytes of the parameters for link_engine_open. */
 void proto_link_upcalls(proto_engine_t *engine, link_params_t *params);
+/* link_upcalls_t.rx; arg: the engine. */
+void proto_rx(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, const void *payload,
+              uint32_t payload_bytes);
 void proto_attach(proto_engine_t *engine, link_engine_t *link);
 /* After link_engine_close (which has ended all operations through peer_down). Messages still waiting to be pulled and
  * keys not released become invalid. */

@@ -347,8 +347,8 @@ struct proto_engine {
     model_host_t host;
     uint64_t am_small_max; /* the setting; 0: the cost model chooses */
     cost_limit_t limits[COST_LIMITS];
-    uint64_t short_max; /* data that link_send_short may carry */
-    uint64_t short_end; /* short_max + 1; 0 = the next operation is to be timed and takes no short way */
+    uint64_t short_max; /* data that the fast lane takes */
+    uint64_t short_end; /* short_max + 1; 0 = the next operation is to be timed, and is not for the fast lane */
     proto_timing_t timing;
     uint32_t stream_depth;
     uint32_t max_incoming;
@@ -421,7 +421,7 @@ static inline void proto_unflushed(const vbn_peer_t *peer)
     if (UNLIKELY(list_empty(&p->unflushed)))
         list_append(&proto_engine_of(peer)->unflushed, &p->unflushed);
 }
-/* Every packet but short ones of link_send_short, which works only when one has passed here (link_flush_idle). */
+/* Every packet but those of the fast lane, which is open only when one has passed here (link_flush_idle). */
 static inline vbn_status_t proto_link_send(vbn_peer_t *peer, const link_packet_t *packet)
 {
     proto_unflushed(peer);

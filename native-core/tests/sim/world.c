@@ -80,7 +80,8 @@ static bool open_node(world_t *world, unsigned index)
         mem_alloc(node->memory, NODES_MAX * SLOT_BYTES, VBN_BACKING_MEMFD, NULL, &node->region) < 0)
         return false;
     model_host_t host = pinned_model();
-    proto_params_t proto = {&node->settings, &node->log, &node->counters, node->memory, &host};
+    proto_params_t proto = {.settings = &node->settings, .log = &node->log, .counters = &node->counters,
+                            .memory = node->memory, .host = &host};
     link_params_t link = {.settings = &node->settings, .log = &node->log, .counters = &node->counters,
                           .memory = node->memory, .job_key = key, .clock = sim_net_clock(world->net),
                           .network = world->net, .uid = FIRST_UID + index};

@@ -217,7 +217,7 @@ void shm_ep_check_ready(shm_ep_t *ep);
 vbn_status_t shm_send(tl_ep_t *ep, const tl_packet_t *packet);
 void shm_ep_kick(shm_ep_t *ep); /* tells a polling peer that its socket has something */
 void shm_ep_wake(shm_ep_t *ep);
-/* Lets at most `most` packets pass by shm_tx_short. False: none can. */
+/* Lets src/fast put at most `most` packets into the ring (tx.limit). False: none. */
 bool shm_short_open(shm_ep_t *ep, uint32_t most);
 /* The statistics of short packets are brought up to date here: now and then, and at the end. */
 void shm_count_short(shm_ep_t *ep);
@@ -274,10 +274,12 @@ bool shm_present(tl_ep_t *ep);
 bool shm_settled(tl_ep_t *ep);
 void shm_direct_close(shm_ep_t *ep); /* waits until that is over */
 
-/* shm_progress.c; all but the last four: the rare parts of shm_fast.h */
+/* shm_progress.c */
 void shm_deliver(shm_ep_t *ep, const shm_frame_t *frame);
 void shm_publish(shm_ep_t *ep); /* gives consumed slots back, wakes a producer that waits for them */
-unsigned shm_poll_rest(shm_ep_t *ep, unsigned count); /* more than frames in slots; count: taken in this turn */
+/* The ring's next frame, whatever it is; when there is none, what else is due. count: frames taken in this turn; returns
+ * it, one higher when there was a frame. */
+unsigned shm_poll_rest(shm_ep_t *ep, unsigned count);
 unsigned shm_poll_sockets(shm_iface_t *iface);
 unsigned shm_tidy(shm_iface_t *iface);
 void shm_wake_up(shm_iface_t *iface); /* progress after shm_arm */
@@ -289,5 +291,32 @@ bool shm_barrier_register(void);
  * before. False: the order is not known, and the flags must be taken back. */
 bool shm_order(shm_iface_t *iface, bool needed);
 bool shm_barrier(void); /* every thread of registered processes has passed a full fence */
+
+/* A turn of progress, around its look at the rings. False: it is called from an upcall, there is no turn. */
+static ALWAYS_INLINE bool shm_turn_begin(shm_iface_t *iface)
+{
+    if (UNLIKELY(iface->in_progress))
+        return false;
+    iface->in_progress = true;
+    if (UNLIKELY(iface->armed))
+        shm_wake_up(iface);
+    if (UNLIKELY(iface->hot != iface->ring_count))
+        shm_rings_ask_bell(iface);
+    return true;
+}
+
+/* Returns how many events it handled. */
+static ALWAYS_INLINE unsigned shm_turn_end(shm_iface_t *iface)
+{
+    unsigned count = 0;
+    if (UNLIKELY(iface->clock_in == 0))
+        count += shm_poll_sockets(iface);
+    else
+        iface->clock_in--;
+    iface->in_progress = false;
+    if (UNLIKELY(iface->untidy))
+        count += shm_tidy(iface);
+    return count;
+}
 
 #endif

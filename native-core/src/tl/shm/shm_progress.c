@@ -3,7 +3,7 @@
  *
  * Rings are polled at every call, sockets only when something says so (an opening pair, a KICK, a wake-up) and every
  * 100 us: a look at the sockets costs a system call, a look at an empty ring one cached load. */
-#include "tl/shm/shm_fast.h"
+#include "tl/shm/shm_private.h"
 
 #include <linux/membarrier.h>
 #include <string.h>
@@ -54,12 +54,13 @@ void shm_deliver(shm_ep_t *ep, const shm_frame_t *frame)
 {
     const tl_upcalls_t *up = &shm_ep_iface(ep)->params.upcalls;
     _Alignas(16) uint8_t copy[SHM_HEADER_MAX];
-    bytes_copy(copy, frame->header, frame->header_bytes);
-    const void *payload = frame->payload;
+    bool in_slot = frame->kind == SHM_INLINE;
+    bytes_copy(copy, frame->header, frame->header_bytes + (in_slot ? frame->payload_bytes : 0));
+    const void *payload = in_slot ? copy + frame->header_bytes : frame->payload;
     void *place = NULL;
     counter_add(shm_ep_iface(ep)->params.counters, COUNTER_SHM_RX_PACKETS, 1);
     counter_add(shm_ep_iface(ep)->params.counters, COUNTER_SHM_RX_BYTES, frame->header_bytes + frame->payload_bytes);
-    if (up->sink != NULL)
+    if (up->sink != NULL && !in_slot)
         place = up->sink(&ep->super, copy, frame->header_bytes, frame->payload_bytes);
     if (place != NULL && !ep->gone && tl_write_begin(up, &ep->super, place)) {
         bytes_copy_bulk(place, frame->payload, frame->payload_bytes);
@@ -70,7 +71,7 @@ void shm_deliver(shm_ep_t *ep, const shm_frame_t *frame)
         up->rx(&ep->super, copy, frame->header_bytes, payload, frame->payload_bytes);
 }
 
-/* A frame that is not in its slot alone, or that ends something. False when the endpoint is no longer readable. */
+/* The next frame. False: there is none, or the endpoint is no longer readable. */
 static COLD bool take_frame(shm_ep_t *ep)
 {
     shm_frame_t frame;
@@ -116,9 +117,8 @@ static void unblock(shm_ep_t *ep)
 
 COLD unsigned shm_poll_rest(shm_ep_t *ep, unsigned count)
 {
-    bool rest = true;
-    while (rest && ep->rx_open && count < SHM_FRAMES_PER_POLL && take_frame(ep))
-        count += 1 + shm_take_slots(ep, &rest, shm_ep_iface(ep)->params.upcalls.rx);
+    if (ep->rx_open && count < SHM_FRAMES_PER_POLL && take_frame(ep))
+        return count + 1;
     if (ep->hup && ep->rx_open && count < SHM_FRAMES_PER_POLL) /* found empty */
         shm_ep_fail(ep, VBN_ERR_PEER_LOST, "same-host peer closed its socket: it ended or disconnected");
     if (ep->blocked && ep->tx_open)
@@ -239,10 +239,26 @@ COLD void shm_wake_up(shm_iface_t *iface)
     shm_attend(iface);
 }
 
-NO_CANARY unsigned shm_progress(tl_iface_t *tl_iface)
+static unsigned poll_ring(shm_ep_t *ep)
+{
+    unsigned count = 0, before;
+    do {
+        before = count;
+        count = shm_poll_rest(ep, count);
+    } while (count != before);
+    return count;
+}
+
+unsigned shm_progress(tl_iface_t *tl_iface)
 {
     shm_iface_t *iface = (shm_iface_t *)tl_iface;
-    return shm_progress_with(iface, iface->params.upcalls.rx);
+    unsigned count = 0;
+    if (!shm_turn_begin(iface))
+        return 0;
+    for (uint32_t i = 0; i < iface->hot; i++)
+        if (iface->rings[i] != NULL)
+            count += poll_ring(iface->rings[i]);
+    return count + shm_turn_end(iface);
 }
 
 /* True when this endpoint has something to do after its flags were set. */

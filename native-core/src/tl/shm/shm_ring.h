@@ -122,9 +122,9 @@ typedef struct shm_tx {
     shm_geometry_t geometry;
     uint32_t mask; /* slots - 1 */
     uint32_t position;
-    uint32_t limit;   /* of position, for shm_tx_short; never behind it */
+    uint32_t limit;   /* of position, for src/fast; never behind it */
     uint32_t counted; /* as position, without the short packets that the statistics do not know yet */
-    uint64_t short_bytes; /* payload of those */
+    uint64_t short_bytes; /* header and data of those */
     uint32_t data_position; /* lines used so far, skipped ones too */
     uint32_t consumed; /* last checked value of the consumer's */
     uint32_t data_consumed;
@@ -241,7 +241,7 @@ static inline void shm_tx_publish(shm_tx_t *tx, uint32_t header_bytes, uint32_t 
     tx->position++;
     uint64_t word = shm_slot_word(tx->position, header_bytes, payload_bytes, kind);
     if (tx->light)
-        atomic_set_release(&slot->word, word); /* pairs with the acquire in shm_rx_peek */
+        atomic_set_release(&slot->word, word); /* pairs with the acquire in shm_rx_peek and src/fast */
     else
         atomic_set_seq(&slot->word, word); /* and with the seq_cst store of tell */
 }
@@ -377,30 +377,6 @@ static inline int shm_rx_peek(const shm_rx_t *rx, shm_frame_t *frame)
     if (frame->kind == SHM_KICK || frame->kind == SHM_GROW)
         return frame->header_bytes == 0 && frame->payload_bytes == 0 ? 1 : -1;
     return shm_rx_find(rx, slot, frame) || shm_rx_find_part(rx, frame) ? 1 : -1;
-}
-
-/* When the next frame lies in its slot alone: copies header and payload to `copy`, steps over it, and returns 0. Else
- * nothing has changed; -1: nothing has come; 1: a frame of another kind, or nonsense. */
-static ALWAYS_INLINE int shm_rx_slot(shm_rx_t *rx, uint8_t copy[SHM_SLOT_DATA], uint32_t *header_bytes_p,
-                                     uint32_t *payload_bytes_p)
-{
-    uint32_t next = rx->position + 1;
-    const shm_slot_t *slot = &rx->slots[rx->position & rx->mask];
-    uint64_t word = atomic_get_acquire(&slot->word); /* pairs with shm_tx_publish and shm_tx_short */
-    uint32_t header = (uint32_t)(word >> 16) & 0xfff;
-    uint64_t rest = word >> 28; /* payload bytes, and the kind: 0 when inline */
-    if ((uint16_t)word != (uint16_t)next)
-        return -1;
-    if (UNLIKELY(header + rest > SHM_SLOT_FIRST_LINE)) { /* constant sizes: a few vector moves */
-        if (UNLIKELY(header + rest > SHM_SLOT_DATA))
-            return 1;
-        memcpy(copy + SHM_SLOT_FIRST_LINE, slot->data + SHM_SLOT_FIRST_LINE, SHM_SLOT_DATA - SHM_SLOT_FIRST_LINE);
-    }
-    memcpy(copy, slot->data, SHM_SLOT_FIRST_LINE);
-    rx->position = next;
-    *header_bytes_p = header;
-    *payload_bytes_p = (uint32_t)rest;
-    return 0;
 }
 
 static inline bool shm_rx_unpublished(const shm_rx_t *rx)

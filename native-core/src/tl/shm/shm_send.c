@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shm_send.c - sending: through the peer's ring, or over the socket while the pair is opening. No allocation; a system
  * call only while opening and when the peer sleeps. */
-#include "tl/shm/shm_fast.h"
+#include "tl/shm/shm_private.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ void shm_count_short(shm_ep_t *ep)
     counters_t *counters = shm_ep_iface(ep)->params.counters;
     uint32_t packets = tx->position - tx->counted;
     counter_add(counters, COUNTER_SHM_TX_PACKETS, packets);
-    counter_add(counters, COUNTER_SHM_TX_BYTES, (uint64_t)packets * SHM_SHORT_HEADER + tx->short_bytes);
+    counter_add(counters, COUNTER_SHM_TX_BYTES, tx->short_bytes);
     tx->counted = tx->position;
     tx->short_bytes = 0;
 }

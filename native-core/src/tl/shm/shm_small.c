@@ -213,7 +213,8 @@ void shm_small_frame(shm_ep_t *ep, shm_frame_t *frame)
         return;
     }
     uint8_t *packet = ep->parts;
-    shm_frame_t whole = {.header = packet, .header_bytes = frame->header_bytes, .payload = packet + frame->header_bytes,
+    shm_frame_t whole = {.kind = SHM_LAST, .header = packet, .header_bytes = frame->header_bytes,
+                         .payload = packet + frame->header_bytes,
                          .payload_bytes = ep->parts_bytes - frame->header_bytes};
     ep->parts = NULL;
     ep->parts_bytes = 0;

@@ -46,7 +46,8 @@ static void set_up(rig_t *rig, const rig_options_t *options)
 static void open_engine(rig_t *rig, int i)
 {
     counters_t *counters = &(rig->first != NULL ? rig->first : rig)->counters[i];
-    proto_params_t params = {&rig->settings, &rig->log, counters, rig->memory[i], &rig->options.host};
+    proto_params_t params = {.settings = &rig->settings, .log = &rig->log, .counters = counters,
+                             .memory = rig->memory[i], .host = &rig->options.host};
     if (proto_engine_open(&params, &rig->proto[i]) != VBN_OK)
         abort();
     rig->link[i] = (link_engine_t){.rig = rig};

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/link_fast.h"
-
 uint8_t *rig_flatten(const link_packet_t *p)
 {
     uint8_t *data = malloc(p->payload_bytes + 1u);
@@ -40,23 +38,6 @@ vbn_status_t link_send(vbn_peer_t *peer, const link_packet_t *p)
         packet->payload = rig_flatten(p);
     list_append(&peer->inbox, &packet->link);
     return packet->late ? VBN_INPROGRESS : VBN_OK;
-}
-
-/* The short way is that of shared memory, which nobody has here (link_peer_head_t.clear is NULL). */
-bool link_short_more(vbn_peer_t *peer)
-{
-    (void)peer;
-    return false;
-}
-
-void link_rx_other(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload, uint32_t payload_bytes)
-{
-    (void)ep;
-    (void)header;
-    (void)header_bytes;
-    (void)payload;
-    (void)payload_bytes;
-    abort();
 }
 
 static void look(const vbn_peer_t *peer)

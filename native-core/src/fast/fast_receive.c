@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fast_receive.c - the way of a short message in, from its slot in the ring to its handler, in this order.
+ *
+ *   fast_progress  a turn over the rings that are polled now, in place of tl_shm_ops.progress
+ *   take_ring      one ring, until it is empty                  other frames, room again, the end: shm_poll_rest
+ *   from_slot      copies a packet out of its slot
+ *   take_packet    the link's header: the next packet expected  other: link_rx_other
+ *   take_message   the message's header: id and handler         other: proto_rx
+ *
+ * All of it is one function for the compiler, so that a message costs no call but its handler's. */
+#include "fast/fast.h"
+#include "proto/proto_private.h"
+#include "tl/shm/shm_private.h"
+
+static unsigned fast_progress(tl_iface_t *tl_iface);
+static unsigned take_ring(shm_ep_t *ep);
+static unsigned take_slots(shm_ep_t *ep, bool *rest);
+static int from_slot(shm_rx_t *rx, uint8_t copy[SHM_SLOT_DATA], uint32_t *header_bytes_p, uint32_t *payload_bytes_p);
+static void take_packet(shm_ep_t *ep, const uint8_t *bytes, uint32_t header_bytes, uint32_t payload_bytes);
+static void take_message(link_peer_head_t *p, const uint8_t *bytes, uint32_t header_bytes, const uint8_t *payload,
+                         uint32_t payload_bytes);
+
+const link_fast_t fast_lane = {.transport = &tl_shm_ops, .progress = fast_progress};
+
+static NO_CANARY unsigned fast_progress(tl_iface_t *tl_iface)
+{
+    shm_iface_t *iface = (shm_iface_t *)tl_iface;
+    unsigned count = 0;
+    if (UNLIKELY(!shm_turn_begin(iface)))
+        return 0;
+    for (uint32_t i = 0; i < iface->hot; i++)
+        if (LIKELY(iface->rings[i] != NULL))
+            count += take_ring(iface->rings[i]);
+    return count + shm_turn_end(iface);
+}
+
+/* Frames in slots are taken here, what else there is one at a time in between. */
+static ALWAYS_INLINE unsigned take_ring(shm_ep_t *ep)
+{
+    unsigned count = 0, before;
+    do {
+        bool rest;
+        count += take_slots(ep, &rest);
+        if (LIKELY(!rest && !ep->blocked))
+            return count;
+        before = count;
+        count = shm_poll_rest(ep, count);
+    } while (count != before);
+    return count;
+}
+
+/* Returns how many it took; *rest: there is more to look at. */
+static ALWAYS_INLINE unsigned take_slots(shm_ep_t *ep, bool *rest)
+{
+    _Alignas(16) uint8_t copy[SHM_SLOT_DATA];
+    shm_rx_t *rx = &ep->rx;
+    unsigned count = 0;
+    uint32_t bytes = 0;
+    int found = 1;
+    while (LIKELY(ep->rx_quick)) {
+        uint32_t header_bytes, payload_bytes;
+        if (UNLIKELY(rx->position == rx->due)) {
+            shm_publish(ep);
+            if (count >= SHM_FRAMES_PER_POLL)
+                break;
+        }
+        found = from_slot(rx, copy, &header_bytes, &payload_bytes);
+        if (found != 0)
+            break;
+        count++;
+        bytes += header_bytes + payload_bytes;
+        take_packet(ep, copy, header_bytes, payload_bytes);
+    }
+    if (count > 0) {
+        counters_t *counters = shm_ep_iface(ep)->params.counters;
+        counter_add(counters, COUNTER_SHM_RX_PACKETS, count);
+        counter_add(counters, COUNTER_SHM_RX_BYTES, bytes);
+    }
+    *rest = found >= 0;
+    return count;
+}
+
+/* The ring's part, as shm_rx_peek and shm_rx_consume. When the next frame lies in its slot alone: copies header and
+ * payload to `copy`, steps over it, and returns 0. Else nothing has changed; -1: nothing has come; 1: a frame of another
+ * kind, or nonsense. The slot's word is loaded once and checked, the bytes are looked at in the copy only. */
+static ALWAYS_INLINE int from_slot(shm_rx_t *rx, uint8_t copy[SHM_SLOT_DATA], uint32_t *header_bytes_p,
+                                   uint32_t *payload_bytes_p)
+{
+    uint32_t next = rx->position + 1;
+    const shm_slot_t *slot = &rx->slots[rx->position & rx->mask];
+    uint64_t word = atomic_get_acquire(&slot->word); /* pairs with shm_tx_publish and to_slot (fast_send.c) */
+    uint32_t header = (uint32_t)(word >> 16) & 0xfff;
+    uint64_t rest = word >> 28; /* payload bytes, and the kind: 0 when inline */
+    if ((uint16_t)word != (uint16_t)next)
+        return -1;
+    if (UNLIKELY(header + rest > SHM_SLOT_FIRST_LINE)) { /* constant sizes: a few vector moves */
+        if (UNLIKELY(header + rest > SHM_SLOT_DATA))
+            return 1;
+        memcpy(copy + SHM_SLOT_FIRST_LINE, slot->data + SHM_SLOT_FIRST_LINE, SHM_SLOT_DATA - SHM_SLOT_FIRST_LINE);
+    }
+    memcpy(copy, slot->data, SHM_SLOT_FIRST_LINE);
+    rx->position = next;
+    *header_bytes_p = header;
+    *payload_bytes_p = (uint32_t)rest;
+    return 0;
+}
+
+/* Takes an ack that says something new, when nothing waits for it. */
+static ALWAYS_INLINE bool take_ack(link_peer_head_t *p, uint32_t ack)
+{
+    if (p->clear == NULL || ack - p->tx_acked > p->tx_next - p->tx_acked)
+        return false;
+    p->tx_acked = ack;
+    return true;
+}
+
+/* The link's part: the next DATA packet of a peer that owes us no ack and for whose ack nothing waits goes up at once.
+ * rx_room is 0 where link_rx.c wants to see every packet. */
+static ALWAYS_INLINE void take_packet(shm_ep_t *ep, const uint8_t *bytes, uint32_t header_bytes, uint32_t payload_bytes)
+{
+    const link_lane_head_t *lane = ep->super.owner;
+    uint32_t upper_bytes = header_bytes - LINK_HEADER_BYTES;
+    link_peer_head_t *p = (link_peer_head_t *)lane->peer;
+    if (UNLIKELY(upper_bytes >= lane->rx_room) || UNLIKELY(le_get_u64(bytes) != lane->rx_word)) {
+        link_rx_other(&ep->super, bytes, header_bytes, bytes + header_bytes, payload_bytes);
+        return;
+    }
+    uint64_t numbers = le_get_u64(bytes + 8);
+    uint32_t sequence = (uint32_t)numbers;
+    uint32_t ack = (uint32_t)(numbers >> 32);
+    if (UNLIKELY(sequence != p->rx_next) || UNLIKELY(sequence - p->rx_acked >= p->owed_most) ||
+        UNLIKELY(ack != p->tx_acked && !take_ack(p, ack))) {
+        link_rx_other(&ep->super, bytes, header_bytes, bytes + header_bytes, payload_bytes);
+        return;
+    }
+    p->rx_next = sequence + 1;
+    take_message(p, bytes + LINK_HEADER_BYTES, upper_bytes, bytes + header_bytes, payload_bytes);
+}
+
+/* The protocol's part: an eager active message is recognised by one comparison. The handler may end the peer, so nothing
+ * is looked at behind it. */
+static ALWAYS_INLINE void take_message(link_peer_head_t *p, const uint8_t *bytes, uint32_t header_bytes,
+                                       const uint8_t *payload, uint32_t payload_bytes)
+{
+    const proto_engine_t *engine = p->upper_engine;
+    unsigned id;
+    if (UNLIKELY(!proto_is_am(bytes, header_bytes, &id) || engine->handlers[id].func == NULL)) {
+        proto_rx(p->upper_engine, (vbn_peer_t *)p, bytes, header_bytes, payload, payload_bytes);
+        return;
+    }
+    const vbn_am_message_t message = {.peer = (vbn_peer_t *)p,
+                                      .header = bytes + PROTO_PREFIX_BYTES,
+                                      .header_length = header_bytes - PROTO_PREFIX_BYTES,
+                                      .data = payload,
+                                      .length = payload_bytes};
+    engine->handlers[id].func(engine->handlers[id].arg, &message);
+}
