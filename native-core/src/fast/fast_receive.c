@@ -2,7 +2,7 @@
  * fast_receive.c - the way of a short message in, from its slot in the ring to its handler, in this order.
  *
  *   fast_progress  a turn over the rings that are polled now, in place of tl_shm_ops.progress
- *   take_ring      one ring, until it is empty                  other frames, room again, the end: shm_poll_rest
+ *   take_ring      one ring, until it is empty                  other frames, room again, the end: take_rest
  *   from_slot      copies a packet out of its slot
  *   take_packet    the link's header: the next packet expected  other: link_rx_other
  *   take_message   the message's header: id and handler         other: proto_rx
@@ -14,6 +14,7 @@
 
 static unsigned fast_progress(tl_iface_t *tl_iface);
 static unsigned take_ring(shm_ep_t *ep);
+static unsigned take_rest(shm_ep_t *ep, unsigned count);
 static unsigned take_slots(shm_ep_t *ep, bool *rest);
 static int from_slot(shm_rx_t *rx, uint8_t copy[SHM_SLOT_DATA], uint32_t *header_bytes_p, uint32_t *payload_bytes_p);
 static void take_packet(shm_ep_t *ep, const uint8_t *bytes, uint32_t header_bytes, uint32_t payload_bytes);
@@ -31,21 +32,28 @@ static NO_CANARY unsigned fast_progress(tl_iface_t *tl_iface)
     for (uint32_t i = 0; i < iface->hot; i++)
         if (LIKELY(iface->rings[i] != NULL))
             count += take_ring(iface->rings[i]);
-    return count + shm_turn_end(iface);
+    return shm_turn_end(iface, count);
 }
 
-/* Frames in slots are taken here, what else there is one at a time in between. */
 static ALWAYS_INLINE unsigned take_ring(shm_ep_t *ep)
 {
-    unsigned count = 0, before;
-    do {
-        bool rest;
-        count += take_slots(ep, &rest);
-        if (LIKELY(!rest && !ep->blocked))
-            return count;
+    bool rest;
+    unsigned count = take_slots(ep, &rest);
+    return UNLIKELY(rest || ep->blocked) ? take_rest(ep, count) : count;
+}
+
+/* Other frames, one at a time, and those in slots behind each. */
+static COLD unsigned take_rest(shm_ep_t *ep, unsigned count)
+{
+    unsigned before;
+    bool rest = true;
+    while (rest || ep->blocked) {
         before = count;
         count = shm_poll_rest(ep, count);
-    } while (count != before);
+        if (count == before)
+            break;
+        count += take_slots(ep, &rest);
+    }
     return count;
 }
 

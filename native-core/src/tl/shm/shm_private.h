@@ -305,10 +305,9 @@ static ALWAYS_INLINE bool shm_turn_begin(shm_iface_t *iface)
     return true;
 }
 
-/* Returns how many events it handled. */
-static ALWAYS_INLINE unsigned shm_turn_end(shm_iface_t *iface)
+/* count: frames of this turn. Returns it with the other events that were handled. */
+static ALWAYS_INLINE unsigned shm_turn_end(shm_iface_t *iface, unsigned count)
 {
-    unsigned count = 0;
     if (UNLIKELY(iface->clock_in == 0))
         count += shm_poll_sockets(iface);
     else

@@ -258,7 +258,7 @@ unsigned shm_progress(tl_iface_t *tl_iface)
     for (uint32_t i = 0; i < iface->hot; i++)
         if (iface->rings[i] != NULL)
             count += poll_ring(iface->rings[i]);
-    return count + shm_turn_end(iface);
+    return shm_turn_end(iface, count);
 }
 
 /* True when this endpoint has something to do after its flags were set. */
