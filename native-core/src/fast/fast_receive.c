@@ -2,7 +2,7 @@
  * fast_receive.c - the way of a short message in, from its slot in the ring to its handler, in this order.
  *
  *   fast_progress  a turn over the rings that are polled now, in place of tl_shm_ops.progress
- *   take_ring      one ring, until it is empty                  other frames, room again, the end: take_rest
+ *   take_ring      one ring, until it is empty                  other frames, room again, its end: take_rest
  *   from_slot      copies a packet out of its slot
  *   take_packet    the link's header: the next packet expected  other: link_rx_other
  *   take_message   the message's header: id and handler         other: proto_rx
@@ -89,8 +89,8 @@ static ALWAYS_INLINE unsigned take_slots(shm_ep_t *ep, bool *rest)
 }
 
 /* The ring's part, as shm_rx_peek and shm_rx_consume. When the next frame lies in its slot alone: copies header and
- * payload to `copy`, steps over it, and returns 0. Else nothing has changed; -1: nothing has come; 1: a frame of another
- * kind, or nonsense. The slot's word is loaded once and checked, the bytes are looked at in the copy only. */
+ * payload to `copy`, steps over it, and returns 0. Else nothing has changed; -1: nothing has come; 1: a frame of
+ * another kind, or nonsense. The slot's word is loaded once and checked, the bytes are looked at in the copy only. */
 static ALWAYS_INLINE int from_slot(shm_rx_t *rx, uint8_t copy[SHM_SLOT_DATA], uint32_t *header_bytes_p,
                                    uint32_t *payload_bytes_p)
 {
@@ -145,8 +145,8 @@ static ALWAYS_INLINE void take_packet(shm_ep_t *ep, const uint8_t *bytes, uint32
     take_message(p, bytes + LINK_HEADER_BYTES, upper_bytes, bytes + header_bytes, payload_bytes);
 }
 
-/* The protocol's part: an eager active message is recognised by one comparison. The handler may end the peer, so nothing
- * is looked at behind it. */
+/* The protocol's part: an eager active message is recognised by one comparison. The handler may end the peer, so
+ * nothing is looked at behind it. */
 static ALWAYS_INLINE void take_message(link_peer_head_t *p, const uint8_t *bytes, uint32_t header_bytes,
                                        const uint8_t *payload, uint32_t payload_bytes)
 {

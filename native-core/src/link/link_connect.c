@@ -50,7 +50,7 @@ static int choose(link_engine_t *engine, const link_address_t *address, char *te
     ask_transports(engine, address, candidates);
     bool to_self = address->uid == engine->uid;
     for (unsigned i = 0; i < count; i++) {
-        bool is_self = strcmp(candidates[i].name, "self") == 0;
+        bool is_self = engine->transports[i].self;
         if (is_self == to_self)
             continue;
         candidates[i].status = VBN_ERR_UNREACHABLE;

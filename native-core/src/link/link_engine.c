@@ -86,6 +86,7 @@ static vbn_status_t open_transport(link_engine_t *engine, const tl_ops_t *ops, u
     if (status < 0)
         return status;
     transport->ops = ops;
+    transport->self = (ops->caps(transport->iface)->flags & TL_CAP_SELF) != 0;
     (void)snprintf(transport->name, sizeof(transport->name), device == 0 ? "%.5s" : "%.5s.%u", ops->name, device % 10);
     if (device > 0 && engine->rails <= device)
         engine->rails = device + 1;
@@ -135,20 +136,20 @@ static vbn_status_t open_transports(link_engine_t *engine, const tl_ops_t *const
                 status = open_devices(engine, table[i], &attempt);
     if (status < 0)
         return status;
-    bool only_self = engine->transport_count == 1 && strcmp(engine->transports[0].ops->name, "self") == 0;
+    bool only_self = engine->transport_count == 1 && engine->transports[0].self;
     if (attempt.failed < 0 && (engine->transport_count == 0 || only_self))
         return err_set(attempt.failed, "no transport of tl.enable=%s can be opened: %s", list, attempt.text);
     return VBN_OK;
 }
 
-/* P5. The transport self is no other one's choice. */
+/* P5. A worker's transport to itself is no other one's choice. */
 static void find_opening_caps(link_engine_t *engine)
 {
     tl_caps_t least = {.packet_max = UINT32_MAX, .eager_best = UINT32_MAX, .stream_chunk = UINT32_MAX};
     for (unsigned i = 0; i < engine->transport_count; i++) {
         link_transport_t *t = &engine->transports[i];
         t->opening = *t->ops->caps(t->iface);
-        if (strcmp(t->name, "self") == 0)
+        if (t->self)
             continue;
         least.packet_max = t->opening.packet_max < least.packet_max ? t->opening.packet_max : least.packet_max;
         least.eager_best = t->opening.eager_best < least.eager_best ? t->opening.eager_best : least.eager_best;
@@ -156,7 +157,7 @@ static void find_opening_caps(link_engine_t *engine)
     }
     for (unsigned i = 0; i < engine->transport_count; i++) {
         link_transport_t *t = &engine->transports[i];
-        if (strcmp(t->name, "self") == 0)
+        if (t->self)
             continue;
         t->opening.packet_max = least.packet_max;
         t->opening.eager_best = least.eager_best;

@@ -45,6 +45,7 @@ typedef struct link_transport {
     char name[LINK_TRANSPORT_NAME + 1]; /* as in addresses: of the transport; of its further devices "rc.1" ... */
     unsigned (*progress)(tl_iface_t *iface); /* ops->progress, or the fast lane's */
     bool fast; /* the layers above have a fast lane over it */
+    bool self; /* TL_CAP_SELF */
     tl_caps_t opening; /* its capabilities, with packets that every transport takes: another one may win (P5) */
 } link_transport_t;
 

@@ -36,7 +36,7 @@ static int choose(const link_lane_t *lane, const link_address_t *address, unsign
         unsigned at = (lane->transport + i) % engine->transport_count;
         const link_transport_t *t = &engine->transports[at];
         const link_section_t *section = link_address_find(address, t->name);
-        if (section != NULL && strcmp(t->name, "self") != 0 && (lane->hs->nobody & 1u << at) == 0 &&
+        if (section != NULL && !t->self && (lane->hs->nobody & 1u << at) == 0 &&
             (t->ops->caps(t->iface)->flags & without) == 0 &&
             t->ops->reachable(t->iface, section->bytes, section->length, reason, sizeof(reason)) == VBN_OK)
             return (int)at;

@@ -3,8 +3,6 @@
  * comes from outside and is checked before use; what is wrong ends that peer only. */
 #include "link/link_private.h"
 
-#include <string.h>
-
 #define STRANGERS_MAX 4096u /* lanes over datagrams whose peer has not proved the key */
 
 static void bad_packet(link_lane_t *lane, const char *text)
@@ -110,7 +108,7 @@ static void on_rx(tl_ep_t *ep, const void *header, uint32_t header_bytes, const 
 {
     link_lane_t *lane = ep->owner;
     if (LIKELY(header_bytes - LINK_HEADER_BYTES < lane->rx_room) && LIKELY(le_get_u64(header) == lane->rx_word) &&
-        LIKELY(lane->peer->state < PEER_ENDING)) /* the transport self has a second lane */
+        LIKELY(lane->peer->state < PEER_ENDING)) /* a worker's second lane to itself */
         rx_data(lane, header, header_bytes, payload, payload_bytes);
     else
         rx_any(lane, header, header_bytes, payload, payload_bytes);
@@ -195,7 +193,7 @@ static void on_ready(tl_ep_t *ep)
 static void on_ep_error(tl_ep_t *ep, vbn_status_t status, const char *text)
 {
     link_lane_t *lane = ep->owner;
-    if (lane->peer != NULL && lane->peer->arq == NULL && lane->peer->lane != lane) { /* the transport self's second endpoint */
+    if (lane->peer != NULL && lane->peer->arq == NULL && lane->peer->lane != lane) { /* a worker's second endpoint to itself */
         link_lane_free(lane, VBN_CLOSE_NOW);
         return;
     }
@@ -233,7 +231,7 @@ static void on_accepted(void *arg, tl_ep_t *ep)
     lane->stranger = lane->datagram;
     engine->strangers += lane->stranger;
     list_append(&engine->lanes, &lane->link);
-    if (strcmp(engine->transports[transport].ops->name, "self") == 0)
+    if (engine->transports[transport].self)
         link_self_accept(lane);
 }
 

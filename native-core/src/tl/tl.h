@@ -130,6 +130,7 @@ enum {
     TL_CAP_NATIVE = 1u << 6, /* expose(), access() and ring() work: devices read and write the peers' memory */
     TL_CAP_GROUPS = 1u << 7, /* join(), leave() and cast() work: packets to many at once, unreliable */
     TL_CAP_TLS = 1u << 8,    /* what connections carry is encrypted by TLS 1.3 */
+    TL_CAP_SELF = 1u << 9,   /* reaches its own worker, which no other transport does, and nobody else */
 };
 
 typedef struct tl_caps {
