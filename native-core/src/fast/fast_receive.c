@@ -126,11 +126,11 @@ static ALWAYS_INLINE bool take_ack(link_peer_head_t *p, uint32_t ack)
  * rx_room is 0 where link_rx.c wants to see every packet. */
 static ALWAYS_INLINE void take_packet(shm_ep_t *ep, const uint8_t *bytes, uint32_t header_bytes, uint32_t payload_bytes)
 {
-    const link_lane_head_t *lane = ep->super.owner;
+    const link_lane_head_t *lane = ep->base.owner;
     uint32_t upper_bytes = header_bytes - LINK_HEADER_BYTES;
     link_peer_head_t *p = (link_peer_head_t *)lane->peer;
     if (UNLIKELY(upper_bytes >= lane->rx_room) || UNLIKELY(le_get_u64(bytes) != lane->rx_word)) {
-        link_rx_other(&ep->super, bytes, header_bytes, bytes + header_bytes, payload_bytes);
+        link_rx_other(&ep->base, bytes, header_bytes, bytes + header_bytes, payload_bytes);
         return;
     }
     uint64_t numbers = le_get_u64(bytes + 8);
@@ -138,7 +138,7 @@ static ALWAYS_INLINE void take_packet(shm_ep_t *ep, const uint8_t *bytes, uint32
     uint32_t ack = (uint32_t)(numbers >> 32);
     if (UNLIKELY(sequence != p->rx_next) || UNLIKELY(sequence - p->rx_acked >= p->owed_most) ||
         UNLIKELY(ack != p->tx_acked && !take_ack(p, ack))) {
-        link_rx_other(&ep->super, bytes, header_bytes, bytes + header_bytes, payload_bytes);
+        link_rx_other(&ep->base, bytes, header_bytes, bytes + header_bytes, payload_bytes);
         return;
     }
     p->rx_next = sequence + 1;

@@ -20,7 +20,7 @@
 #define SELF_PACKETS_PER_POLL 64u
 
 typedef struct self_iface {
-    tl_iface_t super;
+    tl_iface_t base;
     tl_params_t params;
     tl_caps_t caps;
     mpool_t packets;
@@ -32,7 +32,7 @@ typedef struct self_iface {
 } self_iface_t;
 
 typedef struct self_ep {
-    tl_ep_t super;
+    tl_ep_t base;
     list_link_t link;
     struct self_ep *other; /* NULL once it is gone */
     bool accepted_told;    /* or not necessary */
@@ -62,7 +62,7 @@ static vbn_status_t self_open(const tl_params_t *params, tl_iface_t **iface_p)
     self_iface_t *iface = calloc(1, sizeof(*iface));
     if (iface == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for the self interface");
-    iface->super.ops = &tl_self_ops;
+    iface->base.ops = &tl_self_ops;
     iface->params = *params;
     iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_MAP | TL_CAP_COPIES | TL_CAP_SELF,
                               .packet_max = SELF_PACKET_MAX,
@@ -74,7 +74,7 @@ static vbn_status_t self_open(const tl_params_t *params, tl_iface_t **iface_p)
     list_init(&iface->queue);
     list_init(&iface->eps);
     list_init(&iface->dead);
-    *iface_p = &iface->super;
+    *iface_p = &iface->base;
     return VBN_OK;
 }
 
@@ -137,8 +137,8 @@ static self_ep_t *new_ep(self_iface_t *iface, void *owner)
     self_ep_t *ep = calloc(1, sizeof(*ep));
     if (ep == NULL)
         return NULL;
-    ep->super.iface = &iface->super;
-    ep->super.owner = owner;
+    ep->base.iface = &iface->base;
+    ep->base.owner = owner;
     list_append(&iface->eps, &ep->link);
     return ep;
 }
@@ -164,7 +164,7 @@ static vbn_status_t self_connect(tl_iface_t *tl_iface, const void *address, size
     far->other = near;
     near->accepted_told = true;
     iface->pending++; /* accepted(far) */
-    *ep_p = &near->super;
+    *ep_p = &near->base;
     return VBN_OK;
 }
 
@@ -268,11 +268,11 @@ static void deliver(self_iface_t *iface, self_packet_t *packet)
     if (from != NULL)
         from->queued--;
     if (packet->to != NULL) /* endpoints live until the end of progress, also when an upcall disconnects them */
-        up->rx(&packet->to->super, packet->bytes, packet->header_bytes,
+        up->rx(&packet->to->base, packet->bytes, packet->header_bytes,
                packet->bytes + payload_at(packet->header_bytes), packet->payload_bytes);
     if (from != NULL && !from->gone && from->blocked && from->queued <= SELF_QUEUE_MAX / 2) {
         from->blocked = false;
-        up->tx_ready(&from->super);
+        up->tx_ready(&from->base);
     }
     mpool_put(&iface->packets, packet);
 }
@@ -282,10 +282,10 @@ static bool tell_one(self_iface_t *iface, self_ep_t *ep)
     const tl_upcalls_t *up = &iface->params.upcalls;
     if (!ep->accepted_told) {
         ep->accepted_told = true;
-        up->accepted(up->arg, &ep->super);
+        up->accepted(up->arg, &ep->base);
     } else if (ep->tell_ready) {
         ep->tell_ready = false;
-        up->ready(&ep->super);
+        up->ready(&ep->base);
     } else {
         return false;
     }
@@ -317,7 +317,7 @@ static unsigned tell_lost(self_iface_t *iface)
         if (!ep->tell_lost)
             continue;
         ep->tell_lost = false;
-        iface->params.upcalls.ep_error(&ep->super, VBN_ERR_PEER_LOST, "the worker's other end was closed");
+        iface->params.upcalls.ep_error(&ep->base, VBN_ERR_PEER_LOST, "the worker's other end was closed");
         count++;
         link = iface->eps.next;
     }

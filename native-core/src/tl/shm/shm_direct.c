@@ -154,6 +154,6 @@ bool shm_settled(tl_ep_t *tl_ep)
 
 void shm_direct_close(shm_ep_t *ep)
 {
-    while (!shm_settled(&ep->super))
+    while (!shm_settled(&ep->base))
         (void)nanosleep(&(struct timespec){.tv_nsec = CLOSE_STEP_NS}, NULL);
 }

@@ -17,7 +17,7 @@ shm_ep_t *shm_ep_new(shm_iface_t *iface, int fd)
         (void)err_set(VBN_ERR_NO_MEMORY, "no heap for a shm endpoint");
         return NULL;
     }
-    ep->super.iface = &iface->super;
+    ep->base.iface = &iface->base;
     ep->fd = fd;
     ep->bell_index = SHM_BELL_NONE;
     ep->source = mem_new_source(iface->params.memory);
@@ -87,17 +87,17 @@ vbn_status_t shm_connect(tl_iface_t *tl_iface, const void *address, size_t lengt
         os_own_close(fd);
         return VBN_ERR_NO_MEMORY;
     }
-    ep->super.owner = owner;
+    ep->base.owner = owner;
     struct sockaddr_un un;
     socklen_t bytes = shm_address_sockaddr(&a, &un);
     status = dial(iface, ep, &un, bytes);
     if (status == VBN_BUSY)
         status = keep_target(ep, &un, bytes);
     if (status != VBN_OK) {
-        shm_disconnect(&ep->super, VBN_CLOSE_NOW, 0);
+        shm_disconnect(&ep->base, VBN_CLOSE_NOW, 0);
         return status;
     }
-    *ep_p = &ep->super;
+    *ep_p = &ep->base;
     return VBN_OK;
 }
 
@@ -155,7 +155,7 @@ void shm_ep_check_ready(shm_ep_t *ep)
         return;
     ep->ready = true;
     shm_ep_iface(ep)->opening--;
-    shm_ep_iface(ep)->params.upcalls.ready(&ep->super);
+    shm_ep_iface(ep)->params.upcalls.ready(&ep->base);
     if (!ep->gone)
         shm_import_ask_more(ep);
 }

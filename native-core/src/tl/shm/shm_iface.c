@@ -78,7 +78,7 @@ static vbn_status_t shm_open_iface(const tl_params_t *params, tl_iface_t **iface
     shm_iface_t *iface = calloc(1, sizeof(*iface));
     if (iface == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for the shm interface");
-    iface->super.ops = &tl_shm_ops;
+    iface->base.ops = &tl_shm_ops;
     iface->params = *params;
     iface->listen_fd = -1;
     iface->reserve_fd = -1;
@@ -97,12 +97,12 @@ static vbn_status_t shm_open_iface(const tl_params_t *params, tl_iface_t **iface
     if (status == VBN_OK)
         status = shm_listen_open(iface);
     if (status != VBN_OK) {
-        shm_close(&iface->super);
+        shm_close(&iface->base);
         return status;
     }
     iface->barrier = shm_barrier_register();
     iface->grows = os_can_populate(); /* else a ring's memory cannot be had later without SIGBUS where there is none */
-    *iface_p = &iface->super;
+    *iface_p = &iface->base;
     return VBN_OK;
 }
 

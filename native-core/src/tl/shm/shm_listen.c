@@ -113,11 +113,11 @@ void shm_listen_accept(shm_iface_t *iface)
         if (ep == NULL || shm_ep_watch(ep) != VBN_OK) {
             LOG_PEER_LOST(iface->params.log, VBN_LOG_ERROR, 0, "connection of a same-host peer dropped: %s", err_text());
             if (ep != NULL)
-                shm_disconnect(&ep->super, VBN_CLOSE_NOW, 0);
+                shm_disconnect(&ep->base, VBN_CLOSE_NOW, 0);
             else
                 os_own_close(fd);
             continue;
         }
-        iface->params.upcalls.accepted(iface->params.upcalls.arg, &ep->super);
+        iface->params.upcalls.accepted(iface->params.upcalls.arg, &ep->base);
     }
 }

@@ -75,7 +75,7 @@ typedef struct shm_cut {
 } shm_cut_t;
 
 typedef struct shm_iface {
-    tl_iface_t super;
+    tl_iface_t base;
     tl_params_t params;
     tl_caps_t caps;
     shm_address_t address;
@@ -120,7 +120,7 @@ typedef struct shm_iface {
 } shm_iface_t;
 
 typedef struct shm_ep {
-    tl_ep_t super;
+    tl_ep_t base;
     list_link_t link;
     list_link_t failed_link;
     int fd;
@@ -191,7 +191,7 @@ static inline void shm_attend(shm_iface_t *iface)
 
 static inline shm_iface_t *shm_ep_iface(const shm_ep_t *ep)
 {
-    return (shm_iface_t *)ep->super.iface;
+    return (shm_iface_t *)ep->base.iface;
 }
 
 /* shm_listen.c */

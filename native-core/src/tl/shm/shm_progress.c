@@ -61,14 +61,14 @@ void shm_deliver(shm_ep_t *ep, const shm_frame_t *frame)
     counter_add(shm_ep_iface(ep)->params.counters, COUNTER_SHM_RX_PACKETS, 1);
     counter_add(shm_ep_iface(ep)->params.counters, COUNTER_SHM_RX_BYTES, frame->header_bytes + frame->payload_bytes);
     if (up->sink != NULL && !in_slot)
-        place = up->sink(&ep->super, copy, frame->header_bytes, frame->payload_bytes);
-    if (place != NULL && !ep->gone && tl_write_begin(up, &ep->super, place)) {
+        place = up->sink(&ep->base, copy, frame->header_bytes, frame->payload_bytes);
+    if (place != NULL && !ep->gone && tl_write_begin(up, &ep->base, place)) {
         bytes_copy_bulk(place, frame->payload, frame->payload_bytes);
-        tl_write_end(up, &ep->super, place);
+        tl_write_end(up, &ep->base, place);
         payload = place;
     }
     if (!ep->gone)
-        up->rx(&ep->super, copy, frame->header_bytes, payload, frame->payload_bytes);
+        up->rx(&ep->base, copy, frame->header_bytes, payload, frame->payload_bytes);
 }
 
 /* The next frame. False: there is none, or the endpoint is no longer readable. */
@@ -112,7 +112,7 @@ static void unblock(shm_ep_t *ep)
     if (!shm_tx_slot_free(&ep->tx) || !shm_tx_data_free(&ep->tx))
         return;
     ep->blocked = false;
-    shm_ep_iface(ep)->params.upcalls.tx_ready(&ep->super);
+    shm_ep_iface(ep)->params.upcalls.tx_ready(&ep->base);
 }
 
 COLD unsigned shm_poll_rest(shm_ep_t *ep, unsigned count)
@@ -199,7 +199,7 @@ static unsigned report_failed(shm_iface_t *iface)
         (void)err_set(ep->error, "%s", text);
         shm_import_end(ep, ep->error, true);
         if (!ep->gone)
-            iface->params.upcalls.ep_error(&ep->super, ep->error, text);
+            iface->params.upcalls.ep_error(&ep->base, ep->error, text);
     }
     return count;
 }

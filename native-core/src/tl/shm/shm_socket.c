@@ -123,7 +123,7 @@ void shm_outbox_flush(shm_ep_t *ep)
     shm_ep_want_out(ep, false);
     if (ep->blocked && !ep->tx_open) {
         ep->blocked = false;
-        shm_ep_iface(ep)->params.upcalls.tx_ready(&ep->super);
+        shm_ep_iface(ep)->params.upcalls.tx_ready(&ep->base);
     }
 }
 
@@ -146,7 +146,7 @@ static void packet_in(shm_ep_t *ep, const shm_incoming_t *in, size_t bytes)
         shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer sent a malformed packet on its socket");
         return;
     }
-    shm_ep_iface(ep)->params.upcalls.rx(&ep->super, in->packet, header_bytes, in->packet + header_bytes,
+    shm_ep_iface(ep)->params.upcalls.rx(&ep->base, in->packet, header_bytes, in->packet + header_bytes,
                                         (uint32_t)packet_bytes - header_bytes);
 }
 

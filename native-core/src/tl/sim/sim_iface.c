@@ -15,7 +15,7 @@
 static void add_news(sim_ep_t *ep)
 {
     if (list_empty(&ep->link) && !ep->gone)
-        list_append(&((sim_iface_t *)ep->super.iface)->news, &ep->link);
+        list_append(&((sim_iface_t *)ep->base.iface)->news, &ep->link);
 }
 
 void sim_ep_fail(sim_ep_t *ep, sim_failure_t why)
@@ -42,8 +42,8 @@ static sim_ep_t *new_ep(sim_iface_t *iface, void *owner, uint64_t remote_uid, ui
     sim_ep_t *ep = calloc(1, sizeof(*ep));
     if (ep == NULL)
         return NULL;
-    ep->super.iface = &iface->super;
-    ep->super.owner = owner;
+    ep->base.iface = &iface->base;
+    ep->base.owner = owner;
     ep->id = iface->net->next_ep++;
     ep->remote_uid = remote_uid;
     ep->remote_ep = remote_ep;
@@ -61,7 +61,7 @@ static sim_ep_t *new_ep(sim_iface_t *iface, void *owner, uint64_t remote_uid, ui
 
 static void free_ep(sim_ep_t *ep)
 {
-    sim_net_t *net = ((sim_iface_t *)ep->super.iface)->net;
+    sim_net_t *net = ((sim_iface_t *)ep->base.iface)->net;
     for (list_link_t *link; (link = list_pop(&ep->tx)) != NULL;)
         sim_packet_free(net, container_of(link, sim_packet_t, link));
     free(ep);
@@ -86,7 +86,7 @@ static vbn_status_t open_on(const tl_params_t *params, const tl_ops_t *ops, unsi
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a simulated interface");
     const sim_fabric_t *config = &net->fabrics[fabric];
     uint32_t payload = config->packet_max - TL_HEADER_MAX;
-    iface->super.ops = ops;
+    iface->base.ops = ops;
     iface->params = *params;
     iface->net = net;
     iface->fabric = fabric;
@@ -104,7 +104,7 @@ static vbn_status_t open_on(const tl_params_t *params, const tl_ops_t *ops, unsi
         free(iface);
         return status;
     }
-    *iface_p = &iface->super;
+    *iface_p = &iface->base;
     return VBN_OK;
 }
 
@@ -192,7 +192,7 @@ static vbn_status_t sim_connect(tl_iface_t *iface, const void *address, size_t l
     sim_ep_t *ep = new_ep((sim_iface_t *)iface, owner, uid, 0);
     if (ep == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a sim endpoint");
-    *ep_p = &ep->super;
+    *ep_p = &ep->base;
     return VBN_OK;
 }
 
@@ -285,7 +285,7 @@ static void launch_first(sim_iface_t *iface, sim_ep_t *ep)
     packet->iov = NULL;
     sim_net_launch(iface->net, ep, packet);
     if (cookie != NULL)
-        iface->params.upcalls.tx_done(&ep->super, cookie, VBN_OK);
+        iface->params.upcalls.tx_done(&ep->base, cookie, VBN_OK);
 }
 
 /* FLUSH on a reliable fabric: what was taken is delivered before the end. Datagrams end without a word. */
@@ -334,7 +334,7 @@ static sim_ep_t *receiver(sim_iface_t *iface, const sim_packet_t *packet)
         return NULL;
     ep = new_ep(iface, NULL, packet->from_uid, packet->from_ep);
     if (ep != NULL)
-        up->accepted(up->arg, &ep->super);
+        up->accepted(up->arg, &ep->base);
     return ep;
 }
 
@@ -355,10 +355,10 @@ static void deliver(sim_iface_t *iface, sim_packet_t *packet)
     sim_ep_t *ep = receiver(iface, packet);
     if (ep != NULL && !ep->gone && ep->failed == FAILED_NOT) {
         if (packet->kind == SIM_DATA)
-            iface->params.upcalls.rx(&ep->super, packet->bytes, packet->header_bytes,
+            iface->params.upcalls.rx(&ep->base, packet->bytes, packet->header_bytes,
                                      packet->bytes + sim_payload_at(packet->header_bytes), packet->payload_bytes);
         else if (packet->kind == SIM_ALIVE)
-            iface->params.upcalls.alive(&ep->super);
+            iface->params.upcalls.alive(&ep->base);
         else
             sim_ep_fail(ep, packet->kind == SIM_FIN ? FAILED_CLOSED : FAILED_BROKEN);
     }
@@ -371,13 +371,13 @@ static void tell(sim_iface_t *iface, sim_ep_t *ep)
     const tl_upcalls_t *up = &iface->params.upcalls;
     if (ep->failed != FAILED_NOT) {
         if (!ep->told)
-            up->ep_error(&ep->super, VBN_ERR_PEER_LOST, failure_text(ep));
+            up->ep_error(&ep->base, VBN_ERR_PEER_LOST, failure_text(ep));
         ep->told = true;
         return;
     }
     if (ep->tell_ready) {
         ep->tell_ready = false;
-        up->ready(&ep->super);
+        up->ready(&ep->base);
     }
     while (!ep->gone && ep->failed == FAILED_NOT && !list_empty(&ep->tx) &&
            container_of(ep->tx.next, sim_packet_t, link)->due_ns <= iface->net->now_ns)
@@ -389,7 +389,7 @@ static void tell(sim_iface_t *iface, sim_ep_t *ep)
         return;
     }
     ep->blocked = false;
-    up->tx_ready(&ep->super);
+    up->tx_ready(&ep->base);
 }
 
 static unsigned sim_progress(tl_iface_t *tl_iface)

@@ -140,7 +140,7 @@ sim_packet_t *sim_packet_new(sim_net_t *net, const sim_ep_t *ep, uint32_t header
     sim_packet_t *packet = calloc(1, (bytes + 15) & ~(size_t)15);
     if (packet == NULL)
         return NULL;
-    const sim_iface_t *iface = (const sim_iface_t *)ep->super.iface;
+    const sim_iface_t *iface = (const sim_iface_t *)ep->base.iface;
     packet->from_uid = iface->params.worker_uid;
     packet->to_uid = ep->remote_uid;
     packet->from_ep = ep->id;
@@ -218,7 +218,7 @@ static sim_verdict_t judge(sim_net_t *net, sim_packet_t *packet)
 
 static void break_connection(sim_net_t *net, sim_ep_t *ep)
 {
-    if (!net->fabrics[((sim_iface_t *)ep->super.iface)->fabric].datagram)
+    if (!net->fabrics[((sim_iface_t *)ep->base.iface)->fabric].datagram)
         sim_net_notify(net, ep, SIM_BROKEN, false);
     sim_ep_fail(ep, FAILED_BROKEN);
 }

@@ -33,7 +33,7 @@ typedef struct sim_packet {
 } sim_packet_t;
 
 typedef struct sim_iface {
-    tl_iface_t super;
+    tl_iface_t base;
     tl_params_t params;
     tl_caps_t caps;
     sim_net_t *net;
@@ -48,7 +48,7 @@ typedef struct sim_iface {
 } sim_iface_t;
 
 typedef struct sim_ep {
-    tl_ep_t super;
+    tl_ep_t base;
     list_link_t link; /* in iface->news or ->dead */
     list_link_t tx; /* sim_packet_t */
     uint64_t id;

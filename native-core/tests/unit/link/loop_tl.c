@@ -22,7 +22,7 @@ typedef struct loop_done {
 } loop_done_t;
 
 typedef struct loop_ep {
-    tl_ep_t super;
+    tl_ep_t base;
     struct loop_ep *other;
     list_link_t link;
     list_link_t inbox; /* loop_packet_t */
@@ -31,7 +31,7 @@ typedef struct loop_ep {
 } loop_ep_t;
 
 typedef struct loop_iface {
-    tl_iface_t super;
+    tl_iface_t base;
     tl_params_t params;
     list_link_t eps;
     list_link_t link;
@@ -63,11 +63,11 @@ static vbn_status_t open_as(const tl_ops_t *ops, const tl_params_t *params, tl_i
     loop_iface_t *iface = calloc(1, sizeof(*iface));
     if (iface == NULL)
         return VBN_ERR_NO_MEMORY;
-    iface->super.ops = ops;
+    iface->base.ops = ops;
     iface->params = *params;
     list_init(&iface->eps);
     list_append(&ifaces, &iface->link);
-    *iface_p = &iface->super;
+    *iface_p = &iface->base;
     return VBN_OK;
 }
 
@@ -89,9 +89,9 @@ static void clear_ep(loop_ep_t *ep)
         free(container_of(link, loop_done_t, link));
 }
 
-static void loop_close(tl_iface_t *super)
+static void loop_close(tl_iface_t *base)
 {
-    loop_iface_t *iface = (loop_iface_t *)super;
+    loop_iface_t *iface = (loop_iface_t *)base;
     for (list_link_t *link; (link = list_pop(&iface->eps)) != NULL;) {
         loop_ep_t *ep = container_of(link, loop_ep_t, link);
         clear_ep(ep);
@@ -105,14 +105,14 @@ static void loop_close(tl_iface_t *super)
     free(iface);
 }
 
-static const tl_caps_t *loop_caps(const tl_iface_t *super)
+static const tl_caps_t *loop_caps(const tl_iface_t *base)
 {
-    return super->ops == &loop2_ops ? &caps2 : &caps;
+    return base->ops == &loop2_ops ? &caps2 : &caps;
 }
 
-static vbn_status_t loop_address(const tl_iface_t *super, void *buffer, size_t *length_p)
+static vbn_status_t loop_address(const tl_iface_t *base, void *buffer, size_t *length_p)
 {
-    memcpy(buffer, &((const loop_iface_t *)super)->params.worker_uid, 8);
+    memcpy(buffer, &((const loop_iface_t *)base)->params.worker_uid, 8);
     *length_p = 8;
     return VBN_OK;
 }
@@ -121,16 +121,16 @@ static loop_iface_t *find(const tl_ops_t *ops, const void *address)
 {
     list_for_each(link, &ifaces) {
         loop_iface_t *iface = container_of(link, loop_iface_t, link);
-        if (iface->super.ops == ops && memcmp(&iface->params.worker_uid, address, 8) == 0)
+        if (iface->base.ops == ops && memcmp(&iface->params.worker_uid, address, 8) == 0)
             return iface;
     }
     return NULL;
 }
 
-static vbn_status_t loop_reachable(const tl_iface_t *super, const void *address, size_t length, char *reason,
+static vbn_status_t loop_reachable(const tl_iface_t *base, const void *address, size_t length, char *reason,
                                    size_t capacity)
 {
-    bool there = length == 8 && find(super->ops, address) != NULL;
+    bool there = length == 8 && find(base->ops, address) != NULL;
     snprintf(reason, capacity, there ? "same process" : "nobody there");
     return there ? VBN_OK : VBN_ERR_UNREACHABLE;
 }
@@ -140,25 +140,25 @@ static loop_ep_t *new_ep(loop_iface_t *iface, void *owner)
     loop_ep_t *ep = calloc(1, sizeof(*ep));
     if (ep == NULL)
         abort();
-    ep->super.iface = &iface->super;
-    ep->super.owner = owner;
+    ep->base.iface = &iface->base;
+    ep->base.owner = owner;
     list_init(&ep->inbox);
     list_init(&ep->done);
     list_append(&iface->eps, &ep->link);
     return ep;
 }
 
-static vbn_status_t loop_connect(tl_iface_t *super, const void *address, size_t length, void *owner, tl_ep_t **ep_p)
+static vbn_status_t loop_connect(tl_iface_t *base, const void *address, size_t length, void *owner, tl_ep_t **ep_p)
 {
-    loop_iface_t *to = length == 8 ? find(super->ops, address) : NULL;
+    loop_iface_t *to = length == 8 ? find(base->ops, address) : NULL;
     if (to == NULL)
         return err_set(VBN_ERR_UNREACHABLE, "nobody there");
-    loop_ep_t *near = new_ep((loop_iface_t *)super, owner);
+    loop_ep_t *near = new_ep((loop_iface_t *)base, owner);
     loop_ep_t *far = new_ep(to, NULL);
     near->other = far;
     far->other = near;
     far->tell_accepted = true;
-    *ep_p = &near->super;
+    *ep_p = &near->base;
     return VBN_OK;
 }
 
@@ -168,9 +168,9 @@ static vbn_status_t loop_trust(tl_ep_t *ep)
     return VBN_OK;
 }
 
-static void loop_disconnect(tl_ep_t *super, vbn_close_mode_t mode, uint64_t timeout_ns)
+static void loop_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
 {
-    loop_ep_t *ep = (loop_ep_t *)super;
+    loop_ep_t *ep = (loop_ep_t *)base;
     (void)timeout_ns;
     loop_control.waits += loop_control.unsettled;
     ep->gone = true;
@@ -185,19 +185,19 @@ static void loop_disconnect(tl_ep_t *super, vbn_close_mode_t mode, uint64_t time
     ep->other = NULL;
 }
 
-static bool loop_settled(tl_ep_t *super)
+static bool loop_settled(tl_ep_t *base)
 {
-    (void)super;
+    (void)base;
     return !loop_control.unsettled;
 }
 
-static vbn_status_t loop_send(tl_ep_t *super, const tl_packet_t *packet)
+static vbn_status_t loop_send(tl_ep_t *base, const tl_packet_t *packet)
 {
-    loop_ep_t *ep = (loop_ep_t *)super;
+    loop_ep_t *ep = (loop_ep_t *)base;
     uint32_t header_bytes = packet->header_bytes;
     if (ep->other == NULL)
         return err_set(VBN_ERR_PEER_LOST, "the other end is gone");
-    if (header_bytes + packet->payload_bytes > loop_caps(super->iface)->packet_max)
+    if (header_bytes + packet->payload_bytes > loop_caps(base->iface)->packet_max)
         return err_set(VBN_ERR_INVALID, "packet of %u + %u bytes", header_bytes, packet->payload_bytes);
     if (ep->blocked || lucky(loop_control.busy_1_of)) {
         ep->blocked = true;
@@ -207,7 +207,7 @@ static vbn_status_t loop_send(tl_ep_t *super, const tl_packet_t *packet)
     if (copy == NULL)
         abort();
     memcpy(copy->bytes, packet->header, header_bytes);
-    if (loop_control.dies == super->iface->ops ||
+    if (loop_control.dies == base->iface->ops ||
         (loop_control.packet != NULL && !loop_control.packet(loop_control.arg, copy->bytes, &header_bytes))) {
         free(copy);
         ep->lost = ep->other->lost = true;
@@ -236,7 +236,7 @@ static vbn_status_t loop_send(tl_ep_t *super, const tl_packet_t *packet)
 static void deliver(const tl_upcalls_t *up, loop_ep_t *ep)
 {
     loop_packet_t *packet = container_of(list_pop(&ep->inbox), loop_packet_t, link);
-    up->rx(&ep->super, packet->bytes, packet->header_bytes, packet->bytes + packet->header_bytes,
+    up->rx(&ep->base, packet->bytes, packet->header_bytes, packet->bytes + packet->header_bytes,
            packet->payload_bytes);
     free(packet);
 }
@@ -248,32 +248,32 @@ static unsigned step(const tl_upcalls_t *up, loop_ep_t *ep)
         return 0;
     if (ep->tell_accepted) {
         ep->tell_accepted = false;
-        up->accepted(up->arg, &ep->super);
+        up->accepted(up->arg, &ep->base);
     } else if (!list_empty(&ep->done)) {
         loop_done_t *done = container_of(list_pop(&ep->done), loop_done_t, link);
         void *cookie = done->cookie;
         free(done);
-        up->tx_done(&ep->super, cookie, VBN_OK);
+        up->tx_done(&ep->base, cookie, VBN_OK);
     } else if (ep->trusted && !ep->ready && ep->other != NULL && ep->other->trusted) {
         ep->ready = true;
-        up->ready(&ep->super);
+        up->ready(&ep->base);
     } else if (ep->blocked && !ep->lost) {
         ep->blocked = false;
-        up->tx_ready(&ep->super);
+        up->tx_ready(&ep->base);
     } else if (!list_empty(&ep->inbox)) {
         deliver(up, ep);
     } else if (ep->lost) {
         ep->told_lost = true;
-        up->ep_error(&ep->super, VBN_ERR_PEER_LOST, "the other end is gone");
+        up->ep_error(&ep->base, VBN_ERR_PEER_LOST, "the other end is gone");
     } else {
         return 0;
     }
     return 1;
 }
 
-static unsigned loop_progress(tl_iface_t *super)
+static unsigned loop_progress(tl_iface_t *base)
 {
-    loop_iface_t *iface = (loop_iface_t *)super;
+    loop_iface_t *iface = (loop_iface_t *)base;
     unsigned events = 0;
     for (list_link_t *link = iface->eps.next; link != &iface->eps; link = link->next)
         for (uint64_t turns = loop_control.seed != 0 ? loop_random() % 3 : 4; turns > 0; turns--)
@@ -281,9 +281,9 @@ static unsigned loop_progress(tl_iface_t *super)
     return events;
 }
 
-static vbn_status_t loop_arm(tl_iface_t *super)
+static vbn_status_t loop_arm(tl_iface_t *base)
 {
-    loop_iface_t *iface = (loop_iface_t *)super;
+    loop_iface_t *iface = (loop_iface_t *)base;
     list_for_each(link, &iface->eps) {
         loop_ep_t *ep = container_of(link, loop_ep_t, link);
         bool to_tell = ep->trusted && !ep->ready && ep->other != NULL && ep->other->trusted;
@@ -294,9 +294,9 @@ static vbn_status_t loop_arm(tl_iface_t *super)
     return VBN_OK;
 }
 
-static int loop_event_fd(const tl_iface_t *super)
+static int loop_event_fd(const tl_iface_t *base)
 {
-    (void)super;
+    (void)base;
     return -1;
 }
 
