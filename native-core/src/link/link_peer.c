@@ -232,36 +232,36 @@ static void to_ending(vbn_peer_t *peer)
     list_append(&peer->engine->ending, &peer->work);
 }
 
-void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted)
+/* Keeps why the peer ends, the first reason; a loss is counted and logged. */
+static void note_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted)
 {
     link_engine_t *engine = peer->engine;
     char words[LINK_EXPLAIN_BYTES + 512];
-    if (peer->state == PEER_LOST)
+    if (peer->state == PEER_ENDING)
         return;
     if (counted && peer->tx_next > 0) {
         loss_text(peer, text, words, sizeof(words));
         text = words;
     }
-    if (peer->state == PEER_ENDING) { /* the first reason counts */
-        status = (vbn_status_t)peer->lost_status;
-        counted = false;
-    } else if (text != NULL) { /* one may be there: why the connection broke that could not be resumed */
+    if (text != NULL) /* one may be there: why the connection broke that could not be resumed */
         link_set_lost_text(peer, text);
-    }
     if (peer->state == PEER_CLOSING)
         peer->seen = false; /* the user has let go of it */
     peer->lost_status = (int8_t)status;
     if (counted) {
         counter_add(engine->params.counters, COUNTER_PEERS_LOST, 1);
-        LOG_PEER_LOST(engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx lost: %s", (unsigned long long)peer->uid, text);
+        LOG_PEER_LOST(engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx lost: %s",
+                      (unsigned long long)peer->uid, text);
     }
-    if (!engine->shut && link_still_copied(peer)) {
-        to_ending(peer);
-        return;
-    }
+}
+
+/* Everything pending completes with status, then upper layer and user are told. */
+static void take_down(vbn_peer_t *peer, vbn_status_t status)
+{
+    link_engine_t *engine = peer->engine;
     list_link_t parked;
-    /* A connection still carries the word of the end. */
-    vbn_close_mode_t mode = peer->arq != NULL && peer->lane != NULL && !peer->lane->datagram ? VBN_CLOSE_FLUSH : VBN_CLOSE_NOW;
+    /* A connection still carries the CLOSE packet. */
+    bool flush = peer->arq != NULL && peer->lane != NULL && !peer->lane->datagram;
     list_init(&parked);
     engine->depth++;
     forget(peer);
@@ -271,7 +271,7 @@ void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool
         link_self_end(peer);
     if (peer->arq != NULL)
         link_arq_close(peer, &parked);
-    link_rails_free(peer, mode);
+    link_rails_free(peer, flush ? VBN_CLOSE_FLUSH : VBN_CLOSE_NOW);
     finish_list(peer, &parked, VBN_OK);
     finish_list(peer, &peer->inflight, status);
     finish_list(peer, &peer->queue, status);
@@ -283,6 +283,17 @@ void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool
         engine->params.upcalls.peer_down(engine->params.upcalls.arg, peer, status);
     tell_user(peer, status);
     engine->depth--;
+}
+
+void link_peer_end(vbn_peer_t *peer, vbn_status_t status, const char *text, bool counted)
+{
+    if (peer->state == PEER_LOST)
+        return;
+    note_end(peer, status, text, counted);
+    if (!peer->engine->shut && link_still_copied(peer))
+        to_ending(peer);
+    else
+        take_down(peer, (vbn_status_t)peer->lost_status);
 }
 
 void link_peer_end_later(vbn_peer_t *peer, vbn_status_t status, const char *text)

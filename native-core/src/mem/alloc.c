@@ -177,44 +177,59 @@ fail:
     return status;
 }
 
-vbn_status_t mem_open(mem_registry_t *registry, const char *path, vbn_mem_t **mem_p)
+/* Opens and checks a memory file. */
+static vbn_status_t open_file(const char *path, mem_file_header_t *header_p, int *fd_p)
 {
-    if (path == NULL || path[0] == '\0' || strlen(path) >= 4096)
-        return err_set(VBN_ERR_INVALID, "mem_open needs the path of a memory file");
-    vbn_status_t status = mem_check_fork(registry);
-    if (status == VBN_OK)
-        status = mem_file_check_directory(path);
-    if (status != VBN_OK)
-        return status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
         return err_set(VBN_ERR_STALE, "%s does not exist: its owner has freed it, or never made it", path);
     if (fd < 0)
         return err_sys(errno, "cannot open memory file %s", path);
-    mem_file_header_t header;
-    status = mem_file_check(fd, path, &header);
-    vbn_mem_t *mem = NULL;
-    if (status == VBN_OK) {
-        mem = mem_new(registry, path, (size_t)header.user_bytes, os_page_bytes());
-        if (mem == NULL)
-            status = err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
-    }
+    vbn_status_t status = mem_file_check(fd, path, header_p);
+    if (status == VBN_OK)
+        *fd_p = fd;
+    else
+        close(fd);
+    return status;
+}
+
+/* Maps the file whose header was checked, for reading. */
+static vbn_status_t map_file(vbn_mem_t *mem, const char *path, const mem_file_header_t *checked)
+{
+    void *map;
+    vbn_status_t status = os_map(mem->fd, mem->map_bytes, false, &map);
+    if (status != VBN_OK)
+        return status;
+    mem->map = map;
+    const mem_file_header_t *header = map;
+    /* Acquire pairs with the release in mem_file_revoke: the file may have been revoked since the check. */
+    if (atomic_get_acquire(&header->state) != MEM_FILE_LIVE || header->generation != checked->generation)
+        return err_set(VBN_ERR_STALE, "%s was freed by its owner while it was being opened", path);
+    return VBN_OK;
+}
+
+vbn_status_t mem_open(mem_registry_t *registry, const char *path, vbn_mem_t **mem_p)
+{
+    if (path == NULL || path[0] == '\0' || strlen(path) >= 4096)
+        return err_set(VBN_ERR_INVALID, "mem_open needs the path of a memory file");
+    mem_file_header_t header = {0};
+    int fd = -1;
+    vbn_status_t status = mem_check_fork(registry);
+    if (status == VBN_OK)
+        status = mem_file_check_directory(path);
+    if (status == VBN_OK)
+        status = open_file(path, &header, &fd);
+    if (status != VBN_OK)
+        return status;
+    vbn_mem_t *mem = mem_new(registry, path, (size_t)header.user_bytes, os_page_bytes());
     if (mem == NULL) {
         close(fd);
-        return status;
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
     }
     mem->fd = fd;
     mem->opened = true;
     mem->access = VBN_ACCESS_READ;
-    void *map;
-    status = os_map(fd, mem->map_bytes, false, &map);
-    if (status == VBN_OK) {
-        mem->map = map;
-        const mem_file_header_t *mapped = map;
-        /* Acquire pairs with the release in mem_file_revoke: the file may have been revoked since the check. */
-        if (atomic_get_acquire(&mapped->state) != MEM_FILE_LIVE || mapped->generation != header.generation)
-            status = err_set(VBN_ERR_STALE, "%s was freed by its owner while it was being opened", path);
-    }
+    status = map_file(mem, path, &header);
     if (status == VBN_OK)
         status = mem_publish(mem);
     if (status != VBN_OK) {

@@ -208,60 +208,56 @@ struct Kind {
 };
 
 /* 64 KiB and more go by a device where there is one, by a mapping, or in many packets. */
-inline const std::vector<Kind> &kinds()
-{
-    static const std::vector<Kind> KINDS = {
-        {"am of 8 bytes", [](Reuse &r) { r.message(r.ours(), 8, 1, 0); }},
-        {"am of 2000 bytes", [](Reuse &r) { r.message(r.heap.data(), 2000, 1, 0); }},
-        {"am in place of 4000 bytes", [](Reuse &r) { r.message(r.ours(), 4000, 1, 0); }},
-        {"am of 40 pieces", [](Reuse &r) { r.message(r.heap.data(), 4000, 1, 0, 40); }},
-        {"am that waits for credits", [](Reuse &r) { r.crowded(600); }},
-        {"announced am", [](Reuse &r) { r.message(r.heap.data(), REUSE_BYTES, 2, 0); }},
-        {"announced am out of the core's memory", [](Reuse &r) { r.message(r.ours(), REUSE_BYTES, 2, 0); }},
-        {"announced am with LZ4", [](Reuse &r) { r.message(r.heap.data(), REUSE_BYTES, 2, VBN_SEND_LZ4); }},
-        {"announced am with a checksum", [](Reuse &r) { r.message(r.heap.data(), 100, 2, VBN_SEND_CHECKSUM); }},
-        {"announced am that is dropped", [](Reuse &r) { r.message(r.heap.data(), 100, 1, VBN_AM_PULL); }},
-        {"pull", [](Reuse &r) { r.pull(r.heap.data(), REUSE_BYTES); }},
-        {"pull into the core's memory", [](Reuse &r) { r.pull(r.ours(), REUSE_BYTES); }},
-        {"tagged send", [](Reuse &r) { r.tag_send(r.heap.data(), 64, 0); }},
-        {"tagged send of 2000 bytes", [](Reuse &r) { r.tag_send(r.heap.data(), 2000, 0); }},
-        {"synchronous tagged send", [](Reuse &r) { r.tag_send(r.heap.data(), 2000, VBN_TAG_SYNC); }},
-        {"announced tagged send", [](Reuse &r) { r.tag_send(r.ours(), REUSE_BYTES, 0); }},
-        {"tagged receive", [](Reuse &r) { r.tag_receive(r.heap.data(), 64, false); }},
-        {"tagged receive of announced data", [](Reuse &r) { r.tag_receive(r.ours(), REUSE_BYTES, false); }},
-        {"probed receive", [](Reuse &r) { r.tag_receive(r.heap.data(), 64, true); }},
-        {"probed receive of announced data", [](Reuse &r) { r.tag_receive(r.heap.data(), REUSE_BYTES, true); }},
-        {"cancelled receive", [](Reuse &r) { r.tag_cancel(); }},
-        {"get", [](Reuse &r) { r.get(0, r.ours(), REUSE_BYTES); }},
-        {"get by packets", [](Reuse &r) { r.get(1, r.heap.data(), REUSE_BYTES); }},
-        {"get of blocks", [](Reuse &r) { r.blocks(0, true); }},
-        {"get of blocks by packets", [](Reuse &r) { r.blocks(1, true); }},
-        {"packed get", [](Reuse &r) { r.packed(0, true); }},
-        {"packed get by packets", [](Reuse &r) { r.packed(1, true); }},
-        {"put", [](Reuse &r) { r.put(0, r.ours(), REUSE_BYTES - 64); }},
-        {"put by packets", [](Reuse &r) { r.put(1, r.heap.data(), REUSE_BYTES - 64); }},
-        {"put of blocks", [](Reuse &r) { r.blocks(0, false); }},
-        {"put of blocks by packets", [](Reuse &r) { r.blocks(1, false); }},
-        {"packed put", [](Reuse &r) { r.packed(0, false); }},
-        {"packed put by packets", [](Reuse &r) { r.packed(1, false); }},
-        {"put with a signal", [](Reuse &r) { r.signal(0, 100000); }},
-        {"put with a signal by packets", [](Reuse &r) { r.signal(1, 300); }},
-        {"atomic", [](Reuse &r) { r.atomic(0); }},
-        {"atomic by packets", [](Reuse &r) { r.atomic(1); }},
-        {"refused get", [](Reuse &r) { r.refused(true, 100); }},
-        {"refused put", [](Reuse &r) { r.refused(false, 100); }},
-        {"refused large put", [](Reuse &r) { r.refused(false, REUSE_BYTES); }},
-        {"flush", [](Reuse &r) { r.flush(false); }},
-        {"flush of all", [](Reuse &r) { r.flush(true); }},
-    };
-    return KINDS;
-}
+inline const Kind KINDS[] = {
+    {"am of 8 bytes", [](Reuse &r) { r.message(r.ours(), 8, 1, 0); }},
+    {"am of 2000 bytes", [](Reuse &r) { r.message(r.heap.data(), 2000, 1, 0); }},
+    {"am in place of 4000 bytes", [](Reuse &r) { r.message(r.ours(), 4000, 1, 0); }},
+    {"am of 40 pieces", [](Reuse &r) { r.message(r.heap.data(), 4000, 1, 0, 40); }},
+    {"am that waits for credits", [](Reuse &r) { r.crowded(600); }},
+    {"announced am", [](Reuse &r) { r.message(r.heap.data(), REUSE_BYTES, 2, 0); }},
+    {"announced am out of the core's memory", [](Reuse &r) { r.message(r.ours(), REUSE_BYTES, 2, 0); }},
+    {"announced am with LZ4", [](Reuse &r) { r.message(r.heap.data(), REUSE_BYTES, 2, VBN_SEND_LZ4); }},
+    {"announced am with a checksum", [](Reuse &r) { r.message(r.heap.data(), 100, 2, VBN_SEND_CHECKSUM); }},
+    {"announced am that is dropped", [](Reuse &r) { r.message(r.heap.data(), 100, 1, VBN_AM_PULL); }},
+    {"pull", [](Reuse &r) { r.pull(r.heap.data(), REUSE_BYTES); }},
+    {"pull into the core's memory", [](Reuse &r) { r.pull(r.ours(), REUSE_BYTES); }},
+    {"tagged send", [](Reuse &r) { r.tag_send(r.heap.data(), 64, 0); }},
+    {"tagged send of 2000 bytes", [](Reuse &r) { r.tag_send(r.heap.data(), 2000, 0); }},
+    {"synchronous tagged send", [](Reuse &r) { r.tag_send(r.heap.data(), 2000, VBN_TAG_SYNC); }},
+    {"announced tagged send", [](Reuse &r) { r.tag_send(r.ours(), REUSE_BYTES, 0); }},
+    {"tagged receive", [](Reuse &r) { r.tag_receive(r.heap.data(), 64, false); }},
+    {"tagged receive of announced data", [](Reuse &r) { r.tag_receive(r.ours(), REUSE_BYTES, false); }},
+    {"probed receive", [](Reuse &r) { r.tag_receive(r.heap.data(), 64, true); }},
+    {"probed receive of announced data", [](Reuse &r) { r.tag_receive(r.heap.data(), REUSE_BYTES, true); }},
+    {"cancelled receive", [](Reuse &r) { r.tag_cancel(); }},
+    {"get", [](Reuse &r) { r.get(0, r.ours(), REUSE_BYTES); }},
+    {"get by packets", [](Reuse &r) { r.get(1, r.heap.data(), REUSE_BYTES); }},
+    {"get of blocks", [](Reuse &r) { r.blocks(0, true); }},
+    {"get of blocks by packets", [](Reuse &r) { r.blocks(1, true); }},
+    {"packed get", [](Reuse &r) { r.packed(0, true); }},
+    {"packed get by packets", [](Reuse &r) { r.packed(1, true); }},
+    {"put", [](Reuse &r) { r.put(0, r.ours(), REUSE_BYTES - 64); }},
+    {"put by packets", [](Reuse &r) { r.put(1, r.heap.data(), REUSE_BYTES - 64); }},
+    {"put of blocks", [](Reuse &r) { r.blocks(0, false); }},
+    {"put of blocks by packets", [](Reuse &r) { r.blocks(1, false); }},
+    {"packed put", [](Reuse &r) { r.packed(0, false); }},
+    {"packed put by packets", [](Reuse &r) { r.packed(1, false); }},
+    {"put with a signal", [](Reuse &r) { r.signal(0, 100000); }},
+    {"put with a signal by packets", [](Reuse &r) { r.signal(1, 300); }},
+    {"atomic", [](Reuse &r) { r.atomic(0); }},
+    {"atomic by packets", [](Reuse &r) { r.atomic(1); }},
+    {"refused get", [](Reuse &r) { r.refused(true, 100); }},
+    {"refused put", [](Reuse &r) { r.refused(false, 100); }},
+    {"refused large put", [](Reuse &r) { r.refused(false, REUSE_BYTES); }},
+    {"flush", [](Reuse &r) { r.flush(false); }},
+    {"flush of all", [](Reuse &r) { r.flush(true); }},
+};
 
 /* Every kind after every kind, with one op. */
 inline void reuse_all(Reuse &r)
 {
-    for (const Kind &first : kinds())
-        for (const Kind &second : kinds())
+    for (const Kind &first : KINDS)
+        for (const Kind &second : KINDS)
             for (const Kind *kind : {&first, &second}) {
                 r.doing = kind->name;
                 kind->run(r);
