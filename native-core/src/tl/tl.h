@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tl.h - what a transport is: packets to one remote interface, and nothing else. With TL_CAP_RELIABLE and TL_CAP_ORDERED
- * each arrives once, in order, or the endpoint fails. Without them (datagrams) packets may be lost, duplicated or
- * reordered, a peer's end is not noticed, and a late packet may create an accepted endpoint: the link copes with all that.
+ * tl.h - what a transport is: packets to one remote interface, and nothing else. With TL_CAP_RELIABLE each
+ * arrives once, in order, or the endpoint fails. Without it (datagrams) packets may be lost, duplicated or reordered, a
+ * peer's end is not noticed, and a late packet may create an accepted endpoint: the link copes with all that.
  * Message semantics, order across lanes, credits, authentication live above.
  *
  * An interface (tl_iface_t) belongs to one worker thread; so do its endpoints. Upcalls run inside progress() (and
@@ -121,16 +121,15 @@ typedef struct tl_params {
 } tl_params_t;
 
 enum {
-    TL_CAP_RELIABLE = 1u << 0,
-    TL_CAP_ORDERED = 1u << 1,
-    TL_CAP_MAP = 1u << 2,    /* import() works: same-host memory can be mapped */
-    TL_CAP_COPIES = 1u << 3, /* send() never says VBN_INPROGRESS: it has copied what it took */
-    TL_CAP_BREAKS = 1u << 4, /* a connection may break while both workers live */
-    TL_CAP_COSTLY = 1u << 5, /* connections take what a device is short of: peers start elsewhere and are promoted */
-    TL_CAP_NATIVE = 1u << 6, /* expose(), access() and ring() work: devices read and write the peers' memory */
-    TL_CAP_GROUPS = 1u << 7, /* join(), leave() and cast() work: packets to many at once, unreliable */
-    TL_CAP_TLS = 1u << 8,    /* what connections carry is encrypted by TLS 1.3 */
-    TL_CAP_SELF = 1u << 9,   /* reaches its own worker, which no other transport does, and nobody else */
+    TL_CAP_RELIABLE = 1u << 0, /* each packet once and in order, or the endpoint fails */
+    TL_CAP_MAP = 1u << 1,      /* import() works: same-host memory can be mapped */
+    TL_CAP_COPIES = 1u << 2,   /* send() never says VBN_INPROGRESS: it has copied what it took */
+    TL_CAP_BREAKS = 1u << 3,   /* a connection may break while both workers live */
+    TL_CAP_COSTLY = 1u << 4,   /* connections take what a device is short of: peers start elsewhere and are promoted */
+    TL_CAP_NATIVE = 1u << 5,   /* expose(), access() and ring() work: devices read and write the peers' memory */
+    TL_CAP_GROUPS = 1u << 6,   /* join(), leave() and cast() work: packets to many at once, unreliable */
+    TL_CAP_TLS = 1u << 7,      /* what connections carry is encrypted by TLS 1.3 */
+    TL_CAP_SELF = 1u << 8,     /* reaches its own worker, which no other transport does, and nobody else */
 };
 
 typedef struct tl_caps {

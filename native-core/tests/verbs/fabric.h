@@ -50,7 +50,7 @@ typedef struct fabric_counts {
     uint64_t bad_memory; /* requests outside of registered memory, here */
     uint64_t refused;    /* one-sided requests that the other side's device refused */
     uint64_t served; /* registrations alive that let the other side in */
-    uint64_t reads, writes, atomics; /* carried out */
+    uint64_t reads, writes; /* carried out */
     uint64_t asked; /* writes of nothing, carried out */
     uint64_t most_reads; /* of a queue pair, posted and not done */
     uint64_t hasty;      /* connections destroyed while a receive of their SRQ might be in hand */

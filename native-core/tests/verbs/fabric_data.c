@@ -262,29 +262,11 @@ static enum ibv_wc_status refuse(fabric_qp_t *to)
     return IBV_WC_REM_ACCESS_ERR;
 }
 
-static enum ibv_wc_status do_atomic(const fabric_qp_t *qp, const fabric_request_t *request, fabric_qp_t *to)
-{
-    const struct ibv_send_wr *wr = &request->wr;
-    uint8_t *at = remote_memory(to, wr->wr.atomic.rkey, wr->wr.atomic.remote_addr, 8, IBV_ACCESS_REMOTE_ATOMIC);
-    uint64_t before, after;
-    if (at == NULL || wr->wr.atomic.remote_addr % 8 != 0)
-        return refuse(to);
-    fabric_counts.atomics++;
-    memcpy(&before, at, 8);
-    after = wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? before + wr->wr.atomic.compare_add
-            : before == wr->wr.atomic.compare_add     ? wr->wr.atomic.swap
-                                                      : before;
-    memcpy(at, &after, 8);
-    return scatter(qp, request, (const uint8_t *)&before) ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR;
-}
-
 static enum ibv_wc_status one_sided(const fabric_qp_t *qp, const fabric_request_t *request, fabric_qp_t *to,
                                     const uint8_t *bytes, uint32_t length)
 {
     bool reads = request->wr.opcode == IBV_WR_RDMA_READ;
     int access = reads ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
-    if (request->wr.opcode != IBV_WR_RDMA_WRITE && !reads)
-        return do_atomic(qp, request, to);
     if (length == 0 && !reads) { /* names no memory */
         fabric_counts.asked += (to->access & access) != 0;
         return (to->access & access) != 0 ? IBV_WC_SUCCESS : refuse(to);
@@ -516,22 +498,6 @@ static void wr_read(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address)
     remote(qp, IBV_WR_RDMA_READ, rkey, address);
 }
 
-static void wr_add(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, uint64_t add)
-{
-    begin(qp, IBV_WR_ATOMIC_FETCH_AND_ADD);
-    struct ibv_send_wr *wr = &of(qp)->building->wr;
-    wr->wr.atomic.rkey = rkey;
-    wr->wr.atomic.remote_addr = address;
-    wr->wr.atomic.compare_add = add;
-}
-
-static void wr_swap(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, uint64_t compare, uint64_t swap)
-{
-    wr_add(qp, rkey, address, compare);
-    of(qp)->building->wr.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
-    of(qp)->building->wr.wr.atomic.swap = swap;
-}
-
 static void set_address(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
     struct ibv_send_wr *wr = &of(qp)->building->wr;
@@ -579,8 +545,6 @@ void fabric_wr_calls(struct ibv_qp_ex *qp)
     qp->wr_send = wr_send;
     qp->wr_rdma_write = wr_write;
     qp->wr_rdma_read = wr_read;
-    qp->wr_atomic_fetch_add = wr_add;
-    qp->wr_atomic_cmp_swp = wr_swap;
     qp->wr_set_ud_addr = set_address;
     qp->wr_set_sge_list = set_list;
     qp->wr_set_inline_data = set_inline;

@@ -7,7 +7,7 @@
 
 #include "fabric_private.h"
 
-#define REMOTE (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
+#define REMOTE (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
 
 static struct ibv_pd *alloc_pd(struct ibv_context *context)
 {

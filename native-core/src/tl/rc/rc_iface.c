@@ -18,7 +18,7 @@
 
 static void fill_caps(rc_iface_t *iface)
 {
-    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_BREAKS | TL_CAP_COSTLY | TL_CAP_NATIVE,
+    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_BREAKS | TL_CAP_COSTLY | TL_CAP_NATIVE,
                               .packet_max = RC_PAYLOAD + TL_HEADER_MAX, .eager_best = RC_PAYLOAD,
                               .stream_chunk = RC_PAYLOAD - RC_HEADERS, .unread_max = VERBS_DEPTH,
                               .traffic = TRAFFIC_AT(TRAFFIC_RC), .latency_ns = 1500,

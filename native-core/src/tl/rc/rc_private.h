@@ -166,7 +166,7 @@ void rc_qp_close(rc_ep_t *ep);
 void rc_qp_limit_reads(rc_ep_t *ep); /* sets reads_most from remote_reads */
 /* As rdma_cm says, with the time-outs, rights and limits of our own. */
 vbn_status_t rc_qp_change(rc_ep_t *ep, struct ibv_qp_attr *attr, int mask);
-unsigned rc_qp_serves(const rc_iface_t *iface); /* reads and atomics of a peer at a time */
+unsigned rc_qp_serves(const rc_iface_t *iface); /* reads of a peer at a time */
 void rc_qp_last_receive(rc_iface_t *iface, const struct ibv_qp *qp); /* the device's word that it holds none any more */
 void rc_qp_drained_look(rc_iface_t *iface, uint64_t now);
 

@@ -3,7 +3,7 @@
  *
  * Signal: a datagram by which two endpoints find each other; 72 bytes, then header and payload of the packet it carries.
  *    0 u8 version (2)  1 u8 flags  2 u16 header bytes  4 u16 payload bytes
- *    6 u16 reads and atomics that the sender serves at a time; 0 only without a queue pair
+ *    6 u16 reads that the sender serves at a time; 0 only without a queue pair
  *    8 u64 sender's endpoint       16 u64 receiver's endpoint, 0: not known yet
  *   24 u32 number of the packet, 0: none   28 u32 last packet received   32 u32 queue pair, 0: none yet   36 u32 first PSN
  *   40 address of the sender's datagram queue pair, padded to 32

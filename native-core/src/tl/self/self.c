@@ -64,7 +64,7 @@ static vbn_status_t self_open(const tl_params_t *params, tl_iface_t **iface_p)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for the self interface");
     iface->base.ops = &tl_self_ops;
     iface->params = *params;
-    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_MAP | TL_CAP_COPIES | TL_CAP_SELF,
+    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_MAP | TL_CAP_COPIES | TL_CAP_SELF,
                               .packet_max = SELF_PACKET_MAX,
                               .traffic = TRAFFIC_AT(TRAFFIC_SELF),
                               .eager_best = SELF_PAYLOAD_MAX, .stream_chunk = SELF_PAYLOAD_MAX, .latency_ns = 50,

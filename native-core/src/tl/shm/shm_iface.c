@@ -25,7 +25,7 @@ static vbn_status_t check_settings(shm_iface_t *iface)
                        SHM_SLOTS_MIN, SHM_SLOTS_MAX);
     uint32_t chunk_bytes = (uint32_t)s->tl_shm_chunk_bytes;
     iface->geometry = (shm_geometry_t){.slots = slots, .chunks = (uint32_t)s->tl_shm_chunks};
-    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_MAP | TL_CAP_COPIES,
+    iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_MAP | TL_CAP_COPIES,
                               .packet_max = chunk_bytes + TL_HEADER_MAX,
                               .traffic = TRAFFIC_AT(TRAFFIC_SHM),
                               .eager_best = chunk_bytes,

@@ -49,8 +49,6 @@ sim_net_t *sim_net_open(uint64_t seed);
 void sim_net_close(sim_net_t *net);
 /* Before interfaces open for datagram, costly and packet_max; the rest at any time. */
 void sim_net_set_fabric(sim_net_t *net, unsigned fabric, const sim_fabric_t *config);
-/* One direction of one pair gets values of its own (not datagram, packet_max, inbox_max). false: no heap. */
-bool sim_net_set_pair(sim_net_t *net, unsigned fabric, uint64_t from_uid, uint64_t to_uid, const sim_fabric_t *config);
 /* Partition: nothing passes between the two, either way, on this fabric until healed (cut = false). Datagrams are lost,
  * packets of reliable fabrics wait. false: no heap. */
 bool sim_net_cut(sim_net_t *net, unsigned fabric, uint64_t a_uid, uint64_t b_uid, bool cut);
@@ -67,8 +65,6 @@ uint64_t sim_net_random(sim_net_t *net);
 /* Moves the clock to the next arrival and puts what arrives then into inboxes (progress delivers it). false: nothing
  * arrives until limit_ns; the clock is at limit_ns then. */
 bool sim_net_step(sim_net_t *net, uint64_t limit_ns);
-/* Packets on their way or in inboxes. */
-size_t sim_net_pending(const sim_net_t *net);
 
 extern const tl_ops_t tl_sim_ops;  /* "sim", fabric 0 */
 extern const tl_ops_t tl_sim2_ops; /* "sim2", fabric 1 */

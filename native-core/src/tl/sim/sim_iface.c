@@ -61,9 +61,8 @@ static sim_ep_t *new_ep(sim_iface_t *iface, void *owner, uint64_t remote_uid, ui
 
 static void free_ep(sim_ep_t *ep)
 {
-    sim_net_t *net = ((sim_iface_t *)ep->base.iface)->net;
     for (list_link_t *link; (link = list_pop(&ep->tx)) != NULL;)
-        sim_packet_free(net, container_of(link, sim_packet_t, link));
+        sim_packet_free(container_of(link, sim_packet_t, link));
     free(ep);
 }
 
@@ -90,7 +89,7 @@ static vbn_status_t open_on(const tl_params_t *params, const tl_ops_t *ops, unsi
     iface->params = *params;
     iface->net = net;
     iface->fabric = fabric;
-    unsigned flags = config->datagram ? 0 : TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_BREAKS;
+    unsigned flags = config->datagram ? 0 : TL_CAP_RELIABLE | TL_CAP_BREAKS;
     iface->caps = (tl_caps_t){.flags = flags | (config->costly ? TL_CAP_COSTLY : 0),
                               .packet_max = config->packet_max, .eager_best = payload < 8192 ? payload : 8192,
                               .stream_chunk = payload, .latency_ns = (uint32_t)config->delay_ns, .mbytes_per_s = 1000};
@@ -133,7 +132,7 @@ static void sim_close(tl_iface_t *tl_iface)
         free_ep(ep);
     free_all(&iface->dead);
     for (list_link_t *link; (link = list_pop(&iface->inbox)) != NULL;)
-        sim_packet_free(net, container_of(link, sim_packet_t, link));
+        sim_packet_free(container_of(link, sim_packet_t, link));
     map_free(&iface->by_id);
     map_free(&iface->by_remote);
     free(iface);
@@ -228,7 +227,7 @@ static vbn_status_t sim_send(tl_ep_t *tl_ep, const tl_packet_t *packet)
     sim_ep_t *ep = (sim_ep_t *)tl_ep;
     sim_iface_t *iface = (sim_iface_t *)tl_ep->iface;
     sim_net_t *net = iface->net;
-    const sim_fabric_t *config = sim_net_config(net, iface->fabric, iface->params.worker_uid, ep->remote_uid);
+    const sim_fabric_t *config = &net->fabrics[iface->fabric];
     if (ep->failed != FAILED_NOT)
         return err_set(VBN_ERR_PEER_LOST, "%s", failure_text(ep));
     if (packet->header_bytes > TL_HEADER_MAX || packet->payload_bytes > iface->caps.packet_max - packet->header_bytes)
@@ -239,7 +238,7 @@ static vbn_status_t sim_send(tl_ep_t *tl_ep, const tl_packet_t *packet)
         add_news(ep);
         return VBN_BUSY;
     }
-    sim_packet_t *copy = sim_packet_new(net, ep, packet->header_bytes, packet->payload_bytes);
+    sim_packet_t *copy = sim_packet_new(ep, packet->header_bytes, packet->payload_bytes);
     if (copy == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a simulated packet");
     memcpy(copy->bytes, packet->header, packet->header_bytes);
@@ -269,7 +268,7 @@ static void sim_probe(tl_ep_t *tl_ep)
     sim_iface_t *iface = (sim_iface_t *)tl_ep->iface;
     if ((iface->caps.flags & TL_CAP_RELIABLE) != 0 || ep->failed != FAILED_NOT || ep->remote_ep == 0)
         return;
-    sim_packet_t *packet = sim_packet_new(iface->net, ep, 0, 0);
+    sim_packet_t *packet = sim_packet_new(ep, 0, 0);
     if (packet == NULL)
         return;
     packet->kind = SIM_ASK;
@@ -343,7 +342,7 @@ static void wake(sim_iface_t *iface, sim_packet_t *packet)
     sim_ep_t *ep = map_get(&iface->by_id, packet->to_ep);
     if (ep != NULL)
         add_news(ep);
-    sim_packet_free(iface->net, packet);
+    sim_packet_free(packet);
 }
 
 static void deliver(sim_iface_t *iface, sim_packet_t *packet)
@@ -362,7 +361,7 @@ static void deliver(sim_iface_t *iface, sim_packet_t *packet)
         else
             sim_ep_fail(ep, packet->kind == SIM_FIN ? FAILED_CLOSED : FAILED_BROKEN);
     }
-    sim_packet_free(iface->net, packet);
+    sim_packet_free(packet);
 }
 
 /* Everything one endpoint has to tell; it may go in any upcall. */

@@ -38,11 +38,6 @@ uint64_t sim_net_now_ns(const sim_net_t *net)
     return net->now_ns;
 }
 
-size_t sim_net_pending(const sim_net_t *net)
-{
-    return net->pending;
-}
-
 /* ----------------------------------------------------------------------------------------------- heap */
 
 static bool earlier(const sim_packet_t *a, const sim_packet_t *b)
@@ -110,22 +105,6 @@ static sim_pair_t *make_pair(sim_net_t *net, unsigned fabric, uint64_t from_uid,
     return pair;
 }
 
-bool sim_net_set_pair(sim_net_t *net, unsigned fabric, uint64_t from_uid, uint64_t to_uid, const sim_fabric_t *config)
-{
-    sim_pair_t *pair = make_pair(net, fabric, from_uid, to_uid);
-    if (pair == NULL)
-        return false;
-    pair->own = true;
-    pair->config = *config;
-    return true;
-}
-
-const sim_fabric_t *sim_net_config(const sim_net_t *net, unsigned fabric, uint64_t from_uid, uint64_t to_uid)
-{
-    const sim_pair_t *pair = find_pair(net, fabric, from_uid, to_uid);
-    return pair != NULL && pair->own ? &pair->config : &net->fabrics[fabric];
-}
-
 static bool is_cut(const sim_net_t *net, const sim_packet_t *packet)
 {
     const sim_pair_t *pair = find_pair(net, packet->fabric, packet->from_uid, packet->to_uid);
@@ -134,7 +113,7 @@ static bool is_cut(const sim_net_t *net, const sim_packet_t *packet)
 
 /* ---------------------------------------------------------------------------------------------- packets */
 
-sim_packet_t *sim_packet_new(sim_net_t *net, const sim_ep_t *ep, uint32_t header_bytes, uint32_t payload_bytes)
+sim_packet_t *sim_packet_new(const sim_ep_t *ep, uint32_t header_bytes, uint32_t payload_bytes)
 {
     size_t bytes = sizeof(sim_packet_t) + sim_payload_at(header_bytes) + payload_bytes;
     sim_packet_t *packet = calloc(1, (bytes + 15) & ~(size_t)15);
@@ -149,14 +128,12 @@ sim_packet_t *sim_packet_new(sim_net_t *net, const sim_ep_t *ep, uint32_t header
     packet->header_bytes = header_bytes;
     packet->payload_bytes = payload_bytes;
     list_init(&packet->link);
-    net->pending++;
     return packet;
 }
 
-void sim_packet_free(sim_net_t *net, sim_packet_t *packet)
+void sim_packet_free(sim_packet_t *packet)
 {
     list_remove(&packet->link);
-    net->pending--;
     free(packet);
 }
 
@@ -164,12 +141,12 @@ static void push_or_lose(sim_net_t *net, sim_packet_t *packet)
 {
     packet->serial = net->next_serial++;
     if (!heap_push(net, packet))
-        sim_packet_free(net, packet);
+        sim_packet_free(packet);
 }
 
 void sim_net_wake(sim_net_t *net, sim_ep_t *ep, uint64_t due_ns)
 {
-    sim_packet_t *packet = sim_packet_new(net, ep, 0, 0);
+    sim_packet_t *packet = sim_packet_new(ep, 0, 0);
     if (packet == NULL)
         return;
     packet->kind = SIM_WAKE;
@@ -195,7 +172,6 @@ static void duplicate(sim_net_t *net, const sim_fabric_t *config, const sim_pack
         return;
     memcpy(copy, packet, bytes);
     list_init(&copy->link);
-    net->pending++;
     copy->due_ns = due(net, config, true);
     push_or_lose(net, copy);
 }
@@ -225,8 +201,8 @@ static void break_connection(sim_net_t *net, sim_ep_t *ep)
 
 void sim_net_launch(sim_net_t *net, sim_ep_t *ep, sim_packet_t *packet)
 {
-    const sim_fabric_t *config = sim_net_config(net, packet->fabric, packet->from_uid, packet->to_uid);
-    bool datagram = net->fabrics[packet->fabric].datagram;
+    const sim_fabric_t *config = &net->fabrics[packet->fabric];
+    bool datagram = config->datagram;
     packet->first = !ep->launched;
     packet->to_ep = ep->remote_ep;
     ep->launched = true;
@@ -235,7 +211,7 @@ void sim_net_launch(sim_net_t *net, sim_ep_t *ep, sim_packet_t *packet)
         break_connection(net, ep);
     bool lost = datagram && sim_net_lucky(net, config->loss_ppm);
     if (verdict == SIM_DROP || lost || (verdict == SIM_KILL && sim_net_random(net) % 2 == 0)) {
-        sim_packet_free(net, packet);
+        sim_packet_free(packet);
         return;
     }
     packet->due_ns = due(net, config, datagram);
@@ -251,11 +227,11 @@ void sim_net_launch(sim_net_t *net, sim_ep_t *ep, sim_packet_t *packet)
 
 void sim_net_notify(sim_net_t *net, sim_ep_t *ep, sim_kind_t kind, bool ordered)
 {
-    sim_packet_t *packet = sim_packet_new(net, ep, 0, 0);
+    sim_packet_t *packet = sim_packet_new(ep, 0, 0);
     if (packet == NULL)
         return;
     packet->kind = (uint8_t)kind;
-    packet->due_ns = due(net, sim_net_config(net, packet->fabric, packet->from_uid, packet->to_uid), false);
+    packet->due_ns = due(net, &net->fabrics[packet->fabric], false);
     if (ordered && packet->due_ns < ep->last_due_ns)
         packet->due_ns = ep->last_due_ns;
     push_or_lose(net, packet);
@@ -274,8 +250,8 @@ static void bounce(sim_net_t *net, const sim_packet_t *packet)
 static void answer(sim_net_t *net, sim_iface_t *iface, sim_packet_t *packet)
 {
     sim_ep_t *ep = map_get(&iface->by_id, packet->to_ep);
-    sim_packet_t *word = ep != NULL && ep->remote_ep == packet->from_ep ? sim_packet_new(net, ep, 0, 0) : NULL;
-    sim_packet_free(net, packet);
+    sim_packet_t *word = ep != NULL && ep->remote_ep == packet->from_ep ? sim_packet_new(ep, 0, 0) : NULL;
+    sim_packet_free(packet);
     if (word == NULL)
         return;
     word->kind = SIM_ALIVE;
@@ -298,7 +274,7 @@ static void arrive(sim_net_t *net, sim_packet_t *packet)
     bool asks = packet->kind == SIM_ASK; /* there is room for it, as there is for those who listen for nothing else */
     bool no_room = !asks && most > 0 && iface != NULL && iface->inbox_count >= most;
     if (iface == NULL || (datagram && !wake && (is_cut(net, packet) || no_room))) {
-        sim_packet_free(net, packet);
+        sim_packet_free(packet);
         return;
     }
     if (asks) {

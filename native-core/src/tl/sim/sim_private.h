@@ -67,8 +67,6 @@ typedef struct sim_pair {
     uint64_t from_uid, to_uid;
     unsigned fabric;
     bool cut;
-    bool own; /* config counts */
-    sim_fabric_t config;
 } sim_pair_t;
 
 struct sim_net {
@@ -83,7 +81,6 @@ struct sim_net {
     list_link_t held; /* packets of reliable fabrics that met a partition, in order */
     sim_packet_t **heap;
     size_t heap_count, heap_capacity;
-    size_t pending;
     sim_tap_func_t tap;
     void *tap_arg;
 };
@@ -94,7 +91,6 @@ static inline uint32_t sim_payload_at(uint32_t header_bytes)
 }
 
 /* sim_net.c */
-const sim_fabric_t *sim_net_config(const sim_net_t *net, unsigned fabric, uint64_t from_uid, uint64_t to_uid);
 bool sim_net_lucky(sim_net_t *net, uint32_t ppm);
 /* Takes the packet over: it is lost, doubled, delayed as the fabric says. ep: its sender, may fail by it. */
 void sim_net_launch(sim_net_t *net, sim_ep_t *ep, sim_packet_t *packet);
@@ -102,8 +98,8 @@ void sim_net_launch(sim_net_t *net, sim_ep_t *ep, sim_packet_t *packet);
 void sim_net_notify(sim_net_t *net, sim_ep_t *ep, sim_kind_t kind, bool ordered);
 /* A SIM_WAKE for the endpoint at that time. */
 void sim_net_wake(sim_net_t *net, sim_ep_t *ep, uint64_t due_ns);
-void sim_packet_free(sim_net_t *net, sim_packet_t *packet);
-sim_packet_t *sim_packet_new(sim_net_t *net, const sim_ep_t *ep, uint32_t header_bytes, uint32_t payload_bytes);
+void sim_packet_free(sim_packet_t *packet);
+sim_packet_t *sim_packet_new(const sim_ep_t *ep, uint32_t header_bytes, uint32_t payload_bytes);
 
 /* sim_iface.c */
 /* The endpoint is broken: told by the next progress. */

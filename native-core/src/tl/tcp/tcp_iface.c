@@ -32,7 +32,7 @@ static void init_fields(tcp_iface_t *iface, const tl_params_t *params)
     list_init(&iface->watched);
     list_init(&iface->gone);
     mpool_init(&iface->tx_pool, sizeof(tcp_tx_t), 16, 0);
-    iface->caps.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED | TL_CAP_BREAKS;
+    iface->caps.flags = TL_CAP_RELIABLE | TL_CAP_BREAKS;
     iface->caps.packet_max = chunk + TL_HEADER_MAX;
     iface->caps.traffic = TRAFFIC_AT(TRAFFIC_TCP);
     iface->caps.eager_best = TCP_DIRECT_MIN < chunk ? TCP_DIRECT_MIN : chunk;

@@ -403,7 +403,7 @@ vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t byte
     errno = 0;
     if (port->iwarp && (access & IBV_ACCESS_LOCAL_WRITE) != 0)
         access |= IBV_ACCESS_REMOTE_WRITE; /* iWARP answers a read by a write to the reader's memory */
-    if ((access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) == 0)
+    if ((access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)) == 0)
         access |= (unsigned)IBV_ACCESS_RELAXED_ORDERING;
     *mr_p = port->api->register_memory(port->pd, address, bytes, (uintptr_t)address, access);
     if (*mr_p != NULL)

@@ -22,8 +22,7 @@
 #define VERBS_INLINE 128u   /* asked for; devices grant what they like */
 #define VERBS_SMALL 640u    /* bytes of a small buffer */
 #define VERBS_LARGE_DATAGRAM 4160u /* bytes of a buffer for any datagram */
-#define VERBS_SEND_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ | \
-                        IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+#define VERBS_SEND_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ)
 
 typedef struct verbs_sq verbs_sq_t;
 

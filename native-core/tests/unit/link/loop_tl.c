@@ -39,9 +39,9 @@ typedef struct loop_iface {
 
 loop_control_t loop_control;
 static list_link_t ifaces = {&ifaces, &ifaces};
-static const tl_caps_t caps2 = {.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED, .packet_max = 2048, .eager_best = 1024,
+static const tl_caps_t caps2 = {.flags = TL_CAP_RELIABLE, .packet_max = 2048, .eager_best = 1024,
                                 .stream_chunk = 1024, .latency_ns = 100, .mbytes_per_s = 1000};
-static const tl_caps_t caps = {.flags = TL_CAP_RELIABLE | TL_CAP_ORDERED, .packet_max = 65536, .eager_best = 8192,
+static const tl_caps_t caps = {.flags = TL_CAP_RELIABLE, .packet_max = 65536, .eager_best = 8192,
                                .stream_chunk = 32768, .latency_ns = 100, .mbytes_per_s = 1000};
 
 uint64_t loop_random(void)
