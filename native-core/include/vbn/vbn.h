@@ -131,7 +131,8 @@ VBN_API vbn_status_t vbn_setting(const vbn_context_t *context, const char *key, 
 /* ------------------------------------------------------------------------------------------ worker */
 
 VBN_API vbn_status_t vbn_worker_create(vbn_context_t *context, vbn_worker_t **worker_p);
-/* Closes peers (as VBN_CLOSE_NOW: pending ops complete with VBN_ERR_CLOSED) and frees the worker. */
+/* Closes peers (as VBN_CLOSE_NOW: pending ops complete with VBN_ERR_CLOSED) and frees the worker. A peer that was given
+ * to vbn_disconnect(VBN_CLOSE_FLUSH) before, and to which everything has been sent, sees an orderly end and no loss. */
 VBN_API void vbn_worker_destroy(vbn_worker_t *worker);
 /* Advances all communication of the worker without blocking; returns the number of events handled (0: none). */
 VBN_API unsigned vbn_progress(vbn_worker_t *worker);
@@ -169,10 +170,10 @@ typedef enum vbn_close_mode {
  * Exception: VBN_CLOSE_FLUSH does not end a connection that the other side opened; messages of that side still arrive.
  * For a peer that is known from its messages only, the call ends the connection. */
 VBN_API void vbn_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode);
-/* Sets the function for peers that this worker knows from their messages only (vbn_am_message.peer, never given to
- * vbn_connect). vbn_progress calls it once when such a peer is lost or closes. The peer's handle may be used from the
- * first message until this function returns. A server that keeps handles sets this function before its message
- * handlers. */
+/* Sets the function for peers that opened the connection (vbn_am_message.peer, never given to vbn_connect here).
+ * vbn_progress calls it once when such a peer is lost or closes, also one that has sent no message and only put or got
+ * memory. The peer's handle may be used from its first message until this function returns. A server that keeps handles
+ * sets this function before its message handlers. */
 VBN_API void vbn_worker_set_peer_lost(vbn_worker_t *worker, vbn_peer_error_func_t func, void *arg);
 /* User pointer of a peer, e.g. the session object a server hangs on it; NULL at first. */
 VBN_API void vbn_peer_set_user(vbn_peer_t *peer, void *user);

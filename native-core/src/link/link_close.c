@@ -24,6 +24,16 @@ static void say_close(vbn_peer_t *peer)
     link_lane_ops(lane)->send(lane->ep, &packet); /* lost: the peer sees the end itself */
 }
 
+void link_close_announced(vbn_peer_t *peer)
+{
+    bool announced = peer->state == PEER_CLOSING || peer->left;
+    if (!announced || peer->arq != NULL || peer->lane == NULL || peer->lane->hs != NULL || peer->lane->blocked ||
+        !list_empty(&peer->queue) || !list_empty(&peer->inflight) || peer->uid == peer->engine->uid || link_still_copied(peer))
+        return;
+    say_close(peer); /* transports that need no arq deliver in order, so all that was sent arrives before it */
+    link_rails_free(peer, VBN_CLOSE_FLUSH);
+}
+
 static bool delivered(vbn_peer_t *peer)
 {
     const link_upcalls_t *up = &peer->engine->params.upcalls;
@@ -127,6 +137,7 @@ void link_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode)
     bool held = peer->refs > 0;
     if (held && --peer->refs > 0)
         return;
+    peer->left = held && mode == VBN_CLOSE_FLUSH;
     peer->error_func = NULL;
     peer->seen = false; /* the user knows it again from its next message on */
     link_peer_listen(peer);

@@ -152,6 +152,7 @@ static vbn_peer_t *reuse(link_engine_t *engine, uint64_t uid, vbn_peer_error_fun
         peer->state = peer->arq != NULL || peer->lane->hs == NULL ? PEER_READY : PEER_OPENING;
     }
     peer->refs++;
+    peer->left = false;
     if (error_func != NULL) {
         peer->error_func = error_func;
         peer->error_arg = arg;

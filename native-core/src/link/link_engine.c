@@ -255,6 +255,7 @@ void link_engine_close(link_engine_t *engine)
         peer->refs = 0;
         peer->error_func = NULL;
         peer->seen = false;
+        link_close_announced(peer);
         link_peer_end(peer, VBN_ERR_CLOSED, "the worker was closed", false);
     }
     for (list_link_t *link; (link = list_pop(&engine->ending)) != NULL;) {

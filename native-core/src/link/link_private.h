@@ -155,7 +155,8 @@ struct vbn_peer {
     uint8_t transport;
     uint8_t state; /* link_peer_state_t */
     bool accepted : 1;    /* the lane in use was opened by the other side */
-    bool seen : 1;        /* the upper layer got a packet of it */
+    bool seen : 1;        /* the upper layer got a packet of it, or its connection became ready and it was the one to open it */
+    bool left : 1;        /* the last reference was dropped by VBN_CLOSE_FLUSH */
     bool one_sided : 1;   /* link_promote was called */
     bool ack_due : 1;     /* an ACK found the transport busy */
     bool ask_ack : 1;     /* an ACK_NOW request has to be sent when the queue is empty */
@@ -417,6 +418,8 @@ void link_flush_complete(vbn_peer_t *peer);
 /* The peer's next packet is looked at in full: its state, or who knows the peer, has changed. */
 void link_peer_listen(vbn_peer_t *peer);
 void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine);
+/* The worker is destroyed: a peer that was closed gracefully before, and to which all is sent, is told so. Best effort. */
+void link_close_announced(vbn_peer_t *peer);
 unsigned link_close_progress(link_engine_t *engine, bool happened); /* happened: a new round over the closing peers */
 
 #endif

@@ -351,6 +351,7 @@ void link_lane_check_ready(link_lane_t *lane)
     }
     if (peer->state == PEER_OPENING)
         peer->state = PEER_READY;
+    peer->seen = peer->seen || peer->accepted; /* it may use memory here without a message */
     if (lane->datagram && lane->initiator)
         link_send_ack(peer, 0); /* shows the responder that WELCOME arrived */
     if (peer->arq != NULL && peer->arq->resume_until_ns != 0) {
