@@ -401,6 +401,15 @@ VBN_API vbn_status_t vbn_key_export(vbn_mem_t *mem, size_t offset, size_t length
                                     size_t *length_p);
 /* Makes a received blob usable towards the peer that owns the memory. */
 VBN_API vbn_status_t vbn_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p);
+/* The same, with an operation that completes when it is decided whether the memory is mapped here (for windows that are
+ * reached by loads and stores). *key_p is valid as soon as the call has returned >= 0; operations on it may be issued at
+ * once. The op's length: bytes of the key's range when it is mapped (vbn_key_pointer gives its address), 0 when it is
+ * reached by packets or a device: over the network, user memory, or a mapping that the host refused (the log says why).
+ * VBN_OK: decided already. Errors in completion: VBN_ERR_STALE the owner has freed or revoked the memory (not noticed
+ * where nothing is mapped: operations say so then), VBN_ERR_PEER_LOST, VBN_ERR_CLOSED the key was released or the peer
+ * disconnected before. The key stays the caller's to release in all these cases, not when the call itself fails. Worker's
+ * thread. */
+VBN_API vbn_status_t vbn_key_import_op(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p, vbn_op_t *op);
 VBN_API void vbn_key_release(vbn_key_t *key);
 /* Local address of the key's range when it is mapped here (same host), else NULL. Plain loads (and stores, with
  * VBN_ACCESS_WRITE) on it are one-sided operations. Valid until vbn_key_release. */

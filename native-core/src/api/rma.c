@@ -5,7 +5,15 @@
 vbn_status_t vbn_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p)
 {
     API_BY_ONE_THREAD(proto_engine_of_peer(peer));
-    return proto_key_import(peer, blob, length, key_p);
+    return proto_key_import(peer, blob, length, key_p, NULL);
+}
+
+vbn_status_t vbn_key_import_op(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p, vbn_op_t *op)
+{
+    API_BY_ONE_THREAD(proto_engine_of_peer(peer));
+    if (op == NULL)
+        return err_set(VBN_ERR_INVALID, "no operation given; vbn_key_import needs none");
+    return proto_key_import(peer, blob, length, key_p, op);
 }
 
 void vbn_key_release(vbn_key_t *key)

@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  * key.c - keys of other workers' memory. Where the transport can map (same host), the memory is mapped once in the
- * background and operations issued meanwhile wait; when mapping fails they go by packets, logged once per key. */
+ * background and operations issued meanwhile wait; when mapping fails they go by packets, logged once per key. An operation
+ * may wait for the decision (OP_IMPORT): it is listed with its peer, whose end completes it, and with its key. */
 #include "proto/ways/way.h"
 
 #include <stdlib.h>
+
+/* What the operation that waits for the decision is told. Memory that is not mapped is reached by packets, which is no error
+ * unless the peer ends (then it is not ready, or its transport says so) or has freed the memory. */
+static vbn_status_t decided(const vbn_key_t *key, vbn_status_t status)
+{
+    bool error = status == VBN_ERR_STALE || status == VBN_ERR_PEER_LOST || status == VBN_ERR_CLOSED;
+    return error || !link_ready(key->peer) ? status : VBN_OK;
+}
+
+static uint64_t mapped_bytes(const vbn_key_t *key)
+{
+    return key->address != NULL ? key->info.length : 0;
+}
 
 /* The import's answer: at once from link_import, later from progress, or never when the peer is lost before. */
 static void import_done(void *arg, vbn_status_t status, mem_import_t *import)
@@ -28,6 +42,10 @@ static void import_done(void *arg, vbn_status_t status, mem_import_t *import)
     /* A callback may release the key: then its other waiting ops are ended already. */
     bool released = false;
     key->released_p = &released;
+    proto_op_t *waits = key->decision;
+    key->decision = NULL;
+    if (waits != NULL)
+        op_complete(waits, decided(key, status), mapped_bytes(key));
     while (!released && !list_empty(&key->waiting))
         rma_start(key, container_of(list_pop(&key->waiting), proto_op_t, stream.active));
     if (!released)
@@ -52,7 +70,20 @@ static vbn_status_t start_import(vbn_key_t *key)
     return status == VBN_ERR_UNSUPPORTED ? VBN_OK : status;
 }
 
-vbn_status_t proto_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p)
+/* The key as far as it is decided: VBN_OK, or VBN_INPROGRESS when user_op (not NULL) has to wait. */
+static vbn_status_t wait_for_decision(vbn_key_t *key, vbn_op_t *user_op)
+{
+    if (user_op == NULL)
+        return VBN_OK;
+    if (key->request == NULL)
+        return op_set_done(user_op, VBN_OK, mapped_bytes(key));
+    key->decision = op_prepare(user_op, key->engine, OP_IMPORT, NULL, 0, 0);
+    key->decision->stream.peer = key->peer;
+    list_append(&proto_peer_of(key->peer)->ops, &key->decision->link);
+    return VBN_INPROGRESS;
+}
+
+vbn_status_t proto_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p, vbn_op_t *user_op)
 {
     mem_key_info_t info;
     vbn_status_t status = proto_check_peer(peer);
@@ -76,7 +107,7 @@ vbn_status_t proto_key_import(vbn_peer_t *peer, const void *blob, size_t length,
     }
     list_append(&proto_peer_of(peer)->keys, &key->link);
     *key_p = key;
-    return VBN_OK;
+    return wait_for_decision(key, user_op);
 }
 
 void proto_key_release(vbn_key_t *key)
@@ -91,6 +122,8 @@ void proto_key_release(vbn_key_t *key)
     device_forget(key);
     list_link_t todo;
     list_init(&todo);
+    if (key->decision != NULL)
+        list_append(&todo, &key->decision->stream.active);
     while (!list_empty(&key->waiting))
         list_append(&todo, list_pop(&key->waiting));
     if (key->import != NULL)
@@ -123,6 +156,7 @@ void key_peer_down(vbn_key_t *key)
     if (key->request != NULL)
         key->request->key = NULL;
     key->request = NULL;
+    key->decision = NULL;
     device_forget(key);
     list_remove(&key->waiting);
 }

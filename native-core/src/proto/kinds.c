@@ -22,4 +22,6 @@ const proto_kind_t PROTO_KINDS[] = {
     [OP_SYNC] = {.on_status = sync_on_status, .quiet = true},
     /* KEY_ASK */
     [OP_KEY] = {.on_status = key_on_status, .quiet = true},
+    /* vbn_key_import with an operation: the decision about the mapping ends it */
+    [OP_IMPORT] = {.quiet = true},
 };

@@ -57,7 +57,8 @@ vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, si
                            const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op);
 vbn_status_t proto_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, size_t count, vbn_op_t *op);
 void proto_am_drop(vbn_am_remote_t *remote);
-vbn_status_t proto_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p);
+/* user_op may be NULL: nobody waits for the decision. */
+vbn_status_t proto_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p, vbn_op_t *user_op);
 void proto_key_release(vbn_key_t *key);
 void *proto_key_pointer(const vbn_key_t *key);
 /* The mapping that holds the key's range, with a reference taken; NULL, and nothing written, when it is not mapped here. */

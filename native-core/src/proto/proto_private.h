@@ -97,7 +97,19 @@ typedef struct proto_stream {
     uint32_t epoch; /* ops: value of engine->fence_epoch when it was issued */
 } proto_stream_t;
 
-typedef enum op_kind { OP_SMALL, OP_LARGE, OP_PULL, OP_GET, OP_PUT, OP_FLUSH, OP_ATOMIC, OP_RECEIVE, OP_SYNC, OP_KEY } op_kind_t;
+typedef enum op_kind {
+    OP_SMALL,
+    OP_LARGE,
+    OP_PULL,
+    OP_GET,
+    OP_PUT,
+    OP_FLUSH,
+    OP_ATOMIC,
+    OP_RECEIVE,
+    OP_SYNC,
+    OP_KEY,
+    OP_IMPORT
+} op_kind_t;
 /* COPYING: ways/process_copy.c. WRITING: ways/mapped_write.c. DEVICE: by devices, ENDING: that failed, see ways/device.c. */
 typedef enum op_state {
     OP_WAITING,
@@ -270,6 +282,7 @@ struct vbn_key {
     vbn_peer_t *peer; /* NULL when down */
     mem_key_info_t info;
     key_request_t *request; /* while the import is running */
+    proto_op_t *decision;   /* OP_IMPORT: waits for its end, else NULL */
     mem_import_t *import;   /* mapped here, else NULL */
     uint8_t *address;       /* of the range */
     key_ask_t *ask;         /* while the owner is being asked how its device serves it, else NULL */

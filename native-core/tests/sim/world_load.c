@@ -234,7 +234,7 @@ void world_transfer(node_t *node, vbn_peer_t *peer, unsigned other, uint32_t len
     if (mem_key_export(owner->region, (size_t)node->index * SLOT_BYTES, SLOT_BYTES, VBN_ACCESS_READ | VBN_ACCESS_WRITE,
                        blob, &bytes) < 0)
         world_violated(node->world, "no key: %s", err_text());
-    if (proto_key_import(peer, blob, bytes, &task->key) < 0) {
+    if (proto_key_import(peer, blob, bytes, &task->key, NULL) < 0) {
         task->key = NULL;
         end_task(task);
         return;

@@ -306,7 +306,7 @@ vbn_key_t *rig_import(rig_t *rig, int side, vbn_mem_t *mem, size_t offset, size_
     vbn_key_t *key = NULL;
     if (mem_key_export(mem, offset, length, access, blob, &bytes) != VBN_OK)
         return NULL;
-    return proto_key_import(&rig->peer[side], blob, bytes, &key) == VBN_OK ? key : NULL;
+    return proto_key_import(&rig->peer[side], blob, bytes, &key, NULL) == VBN_OK ? key : NULL;
 }
 
 void rig_imports_answer(rig_t *rig)
