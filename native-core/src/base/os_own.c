@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * os_own.c - Linux implementation of os_own.h: a set of descriptors, a bit for each number. fork() waits for the lock, so
- * that the child finds the set whole, with every descriptor that was opened for it. */
+ * that the child finds the set whole, with every descriptor that was opened for it. The child, which may be that of a
+ * program with threads, calls nothing but the kernel. */
 #include "base/os_own.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define BITS 64
+#define DEVICES 16u /* different ones */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf: nothing else is locked under it */
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
@@ -27,11 +33,94 @@ static void in_parent(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* ------------------------------------------------------------------------------------- what devices have mapped */
+
+typedef struct device {
+    dev_t file_system;
+    ino_t inode;
+} device_t;
+
+typedef struct devices {
+    device_t each[DEVICES];
+    unsigned count;
+} devices_t;
+
+static bool is_among(const devices_t *devices, dev_t file_system, ino_t inode)
+{
+    for (unsigned i = 0; i < devices->count; i++)
+        if (devices->each[i].file_system == file_system && devices->each[i].inode == inode)
+            return true;
+    return false;
+}
+
+static void note_device(devices_t *devices, int fd)
+{
+    struct stat file;
+    if (fstat(fd, &file) < 0 || !S_ISCHR(file.st_mode) || devices->count == DEVICES ||
+        is_among(devices, file.st_dev, file.st_ino))
+        return;
+    devices->each[devices->count++] = (device_t){file.st_dev, file.st_ino};
+}
+
+/* A line of /proc/self/maps, read by the character: START-END RIGHTS OFFSET MAJOR:MINOR INODE PATH */
+enum { START, END, RIGHTS, OFFSET, MAJOR, MINOR, INODE, PATH, FIELDS };
+
+typedef struct line {
+    uint64_t field[FIELDS];
+    unsigned at;
+} line_t;
+
+static void take_character(line_t *line, char c)
+{
+    if (line->at == PATH || line->at == RIGHTS) {
+        line->at += line->at == RIGHTS && c == ' ';
+        return;
+    }
+    uint64_t digit = c >= '0' && c <= '9' ? (uint64_t)(c - '0') : c >= 'a' && c <= 'f' ? (uint64_t)(c - 'a') + 10 : 16;
+    if (digit < 16)
+        line->field[line->at] = line->field[line->at] * (line->at == INODE ? 10 : 16) + digit;
+    else
+        line->at++;
+}
+
+static void unmap_if_among(const devices_t *devices, const line_t *line)
+{
+    const uint64_t *field = line->field;
+    if (is_among(devices, makedev((unsigned)field[MAJOR], (unsigned)field[MINOR]), (ino_t)field[INODE]))
+        (void)munmap((void *)(uintptr_t)field[START], (size_t)(field[END] - field[START])); /* NOLINT: an address as text */
+}
+
+static void unmap(const devices_t *devices)
+{
+    char bytes[1024];
+    line_t line = {.at = START};
+    int fd = devices->count > 0 ? open("/proc/self/maps", O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return;
+    for (ssize_t count; (count = read(fd, bytes, sizeof(bytes))) > 0 || (count < 0 && errno == EINTR);)
+        for (ssize_t i = 0; i < count; i++) {
+            if (bytes[i] != '\n') {
+                take_character(&line, bytes[i]);
+                continue;
+            }
+            unmap_if_among(devices, &line);
+            line = (line_t){.at = START};
+        }
+    close(fd);
+}
+
+/* ---------------------------------------------------------------------------------------------------- fork */
+
 static void in_child(void)
 {
+    devices_t devices = {.count = 0};
     for (int i = 0; i < word_count; i++)
-        for (; words[i] != 0; words[i] &= words[i] - 1)
-            close(i * BITS + __builtin_ctzll(words[i]));
+        for (; words[i] != 0; words[i] &= words[i] - 1) {
+            int fd = i * BITS + __builtin_ctzll(words[i]);
+            note_device(&devices, fd);
+            close(fd);
+        }
+    unmap(&devices);
     pthread_mutex_unlock(&lock);
 }
 

@@ -2,7 +2,8 @@
  * os_own.h - descriptors that belong to this process alone: a child after fork() loses them at once. A child that kept a
  * copy of a connection would keep it open after its parent's death, and the peer would notice that only when the child
  * has ended; one that kept a listening socket would let others dial a process that is gone. (A child of vfork() or
- * posix_spawn() loses them by O_CLOEXEC.) Any thread. */
+ * posix_spawn() loses them by O_CLOEXEC.) What is mapped of a device among them keeps it open, too, so the child loses that
+ * as well, whoever mapped it. Any thread. */
 #ifndef VBN_BASE_OS_OWN_H
 #define VBN_BASE_OS_OWN_H
 

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
-#include <algorithm>
-
 #include "launch.h"
 
 using multi::Node;
@@ -14,16 +12,6 @@ using multi::Shared;
 namespace {
 
 class ForkOver : public testing::TestWithParam<const char *> {};
-class KilledOver : public ForkOver {};
-
-/* Not rc alone: the queues that a device's driver has mapped hold its file open in the child, and so the queue pair, whose
- * device goes on answering (docs/verbs.md). */
-std::vector<const char *> ways_that_tell()
-{
-    std::vector<const char *> all = multi::ways({"tcp", "shm"});
-    all.erase(std::remove_if(all.begin(), all.end(), [](const char *way) { return std::string(way) == "rc"; }), all.end());
-    return all;
-}
 
 constexpr int CHILD = multi::MAX - 1; /* index in stage[]: the child's number */
 
@@ -77,7 +65,7 @@ void expect_noticed(const char *way, int code, const std::function<void(Node &, 
     EXPECT_EQ(codes[1], code);
 }
 
-TEST_P(KilledOver, a_killed_process_is_noticed_and_cannot_be_dialled_although_its_child_lives)
+TEST_P(ForkOver, a_killed_process_is_noticed_and_cannot_be_dialled_although_its_child_lives)
 {
     expect_noticed(
         GetParam(), -SIGKILL,
@@ -116,8 +104,6 @@ TEST_P(ForkOver, a_closed_connection_ends_although_a_child_has_a_copy_of_it)
         [](Node &, Shared &) {});
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, KilledOver, testing::ValuesIn(ways_that_tell()),
-                         [](const auto &way) { return multi::way_name(way.param); });
 INSTANTIATE_TEST_SUITE_P(Ways, ForkOver, testing::ValuesIn(multi::ways({"tcp", "shm"})),
                          [](const auto &way) { return multi::way_name(way.param); });
 

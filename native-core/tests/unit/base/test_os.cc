@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -165,6 +166,17 @@ TEST(Os, NonblockingDescriptorReturnsAtOnce)
     EXPECT_LT(os_reopen_readonly(-1, ends), 0);
 }
 
+/* Mapped memory shown with this path. */
+unsigned mappings(const char *path)
+{
+    std::ifstream maps("/proc/self/maps");
+    std::string line;
+    unsigned count = 0;
+    while (std::getline(maps, line))
+        count += line.find(path) != std::string::npos;
+    return count;
+}
+
 /* Runs func in a child and returns its exit code. */
 template <typename F> int in_child(F func)
 {
@@ -230,6 +242,31 @@ TEST(Os, AChildLosesWhatBelongsToTheParentAlone)
     os_own_close(own);
     EXPECT_EQ(sockets(), before);
     EXPECT_FALSE(os_own_forget(own));
+}
+
+/* As an RDMA device's, whose mappings keep its file open, and so its queues. */
+TEST(Os, a_child_of_fork_has_nothing_mapped_of_the_devices_that_are_its_parents_own)
+{
+    constexpr size_t BYTES = 3 * 4096;
+    int own = open("/dev/zero", O_RDWR | O_CLOEXEC), other = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(own, 0);
+    ASSERT_GE(other, 0);
+    unsigned before = mappings("/dev/zero");
+    auto *first = static_cast<uint8_t *>(mmap(nullptr, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, own, 0));
+    auto *second = static_cast<uint8_t *>(mmap(nullptr, BYTES, PROT_READ, MAP_PRIVATE, own, 0));
+    auto *kept = static_cast<uint8_t *>(mmap(nullptr, BYTES, PROT_READ, MAP_PRIVATE, other, 0));
+    ASSERT_TRUE(first != MAP_FAILED && second != MAP_FAILED && kept != MAP_FAILED);
+    first[BYTES - 1] = 1;
+    ASSERT_GT(mappings("/dev/zero"), before);
+    EXPECT_EQ(in_child([] { return mappings("/dev/zero") > 0 ? 0 : 1; }), 0); /* nobody's own yet */
+    ASSERT_TRUE(os_own_keep(own));
+    EXPECT_EQ(in_child([=] { return mappings("/dev/zero") == 0 && kept[1] == 'E' ? 0 : 1; }), 0);
+    EXPECT_EQ(first[BYTES - 1], 1);
+    EXPECT_TRUE(os_own_forget(own));
+    for (auto *at : {first, second, kept})
+        munmap(at, BYTES);
+    close(own);
+    close(other);
 }
 
 TEST(Os, AForkBesideThreadsThatOpenDescriptorsLeavesTheChildNone)
