@@ -5,7 +5,7 @@
 
 #include "perf.h"
 
-enum { ID_ECHO = 1, ID_COUNT = 2, ID_PULL = 3, ID_REPLY = 4, ID_HEAP = 5 };
+enum { ID_ECHO = 1, ID_COUNT = 2, ID_PULL = 3, ID_REPLY = 4, ID_HEAP = 5, ID_PIECES = 6 };
 
 vbn_op_t *take_op(side_t *side)
 {
@@ -129,6 +129,7 @@ static void add_handlers(side_t *side)
     check(vbn_am_handler(side->worker, ID_COUNT, on_count, side), "handler");
     check(vbn_am_handler(side->worker, ID_PULL, on_pull, side), "handler");
     check(vbn_am_handler(side->worker, ID_HEAP, on_heap, side), "handler");
+    check(vbn_am_handler(side->worker, ID_PIECES, on_pull, side), "handler");
     check(vbn_am_handler(side->worker, ID_REPLY, on_reply, side), "handler");
 }
 
@@ -243,6 +244,24 @@ double heap_bandwidth(side_t *side, size_t size, uint64_t count)
     double start = now();
     for (uint64_t i = 0; i < count; i++)
         send_message(side, side->peer, ID_HEAP, NULL, 0, size);
+    drain(side);
+    return (double)(size * count) / (now() - start) * 1e-6;
+}
+
+/* Two pieces of private memory into memory that the receiver has exported: only the sender can copy them at once. */
+double pieces_bandwidth(side_t *side, size_t size, uint64_t count)
+{
+    double start = now();
+    for (uint64_t i = 0; i < count; i++) {
+        vbn_op_t *op = take_op(side);
+        struct iovec *iov = side->pieces[op - side->ops];
+        iov[0] = (struct iovec){side->heap, size / 2};
+        iov[1] = (struct iovec){side->heap + size / 2, size - size / 2};
+        vbn_status_t status = vbn_am_send(side->peer, ID_PIECES, NULL, 0, iov, 2, VBN_AM_PULL | side->stages, op);
+        check(status, "vbn_am_send");
+        if (status == VBN_OK)
+            give_op(side, op);
+    }
     drain(side);
     return (double)(size * count) / (now() - start) * 1e-6;
 }

@@ -73,6 +73,7 @@ typedef struct side {
     vbn_op_t ops[WINDOW];
     vbn_op_t *free_ops[WINDOW];
     struct iovec iov[WINDOW];
+    struct iovec pieces[WINDOW][2];
     vbn_op_t tag_op; /* the server's receive */
     vbn_tag_info_t tag_info;
     struct iovec tag_iov;
@@ -110,7 +111,8 @@ double am_rate(side_t *side, size_t size, uint64_t count);
 double get_bandwidth(side_t *side, size_t size, uint64_t count);
 double put_bandwidth(side_t *side, size_t size, uint64_t count);
 double pull_bandwidth(side_t *side, size_t size, uint64_t count);
-double heap_bandwidth(side_t *side, size_t size, uint64_t count); /* the same from and to memory of our own */
+double heap_bandwidth(side_t *side, size_t size, uint64_t count);
+double pieces_bandwidth(side_t *side, size_t size, uint64_t count); /* the same from and to memory of our own */
 vbn_op_t *take_op(side_t *side); /* one of WINDOW whose completion gives it back; waits for it */
 void give_op(side_t *side, vbn_op_t *op);
 void drain(side_t *side); /* until all are complete */

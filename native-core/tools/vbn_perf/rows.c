@@ -36,6 +36,8 @@ static const row_t ROWS[] = {
      64e6},
     {"core.pull.private.bandwidth", "bandwidth", "MB/s", heap_bandwidth, memcpy_bandwidth, socket_out,
      "65536,1048576,16777216", 0, 256e6},
+    {"core.pull.pieces.bandwidth", "bandwidth", "MB/s", pieces_bandwidth, memcpy_bandwidth, socket_out, "65536,1048576", 0,
+     256e6},
     {"core.crowd.latency", "one-way latency", "ns", crowd_latency, crowd_futex, crowd_futex, "8", 4000, 0},
     {"core.ucx.am.latency", "one-way latency", "ns", am_latency, rival_latency, rival_latency, "8,1024", 100000, 0},
     {"core.ucx.am.rate", "message rate", "M/s", am_rate, rival_rate, rival_rate, "8", 1000000, 0},
