@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * am.c - active messages: sending them whole or announcing them, and handing them to handlers. */
+#include "proto/am.h"
 #include "proto/traffic.h"
 #include "proto/ways/way.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * amo.c - atomic updates of one word of remote memory: by the processor's own atomics where the memory is mapped, else
  * by a packet that the owner executes with the same atomics, so both ways see each other's updates. */
+#include "proto/rma.h"
 #include "proto/traffic.h"
 
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "atomics that work between processes");

@@ -3,7 +3,7 @@
  * callbacks makes of it. */
 #include <string.h>
 
-#include "proto/proto_private.h"
+#include "proto/op.h"
 
 void cursor_init(proto_cursor_t *cursor, const struct iovec *iov, size_t count)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * engine.c - the protocol engine: opening and closing, dispatch of packets, end of peers. */
+#include "proto/am.h"
+#include "proto/rma.h"
+#include "proto/tag.h"
 #include "proto/ways/way.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * fence.c - order between one-sided operations to a peer. A fence only counts; operations issued after it
  *   - wait in peer->fenced until the puts and atomics before it are wholly in the link, which keeps the order, and
  *   - go by packets, also to mapped memory, until the owner has answered those. */
-#include "proto/proto_private.h"
+#include "proto/rma.h"
 
 vbn_status_t proto_fence(proto_engine_t *engine)
 {

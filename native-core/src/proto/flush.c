@@ -2,7 +2,7 @@
  * flush.c - a flush waits for the puts and atomics before it (they are answered by the owner), then for the link's
  * flush. A flush of all is one of each peer that something has been sent to since it was last seen to have nothing
  * outstanding (P6), and is done when the last of them is. Peers that are idle cost it nothing. */
-#include "proto/proto_private.h"
+#include "proto/rma.h"
 
 static void flush_done(void *arg, vbn_status_t status)
 {

@@ -2,6 +2,7 @@
  * key.c - keys of other workers' memory. Where the transport can map (same host), the memory is mapped once in the
  * background and operations issued meanwhile wait; when mapping fails they go by packets, logged once per key. An operation
  * may wait for the decision (OP_IMPORT): it is listed with its peer, whose end completes it, and with its key. */
+#include "proto/rma.h"
 #include "proto/ways/way.h"
 
 #include <stdlib.h>

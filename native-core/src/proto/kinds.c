@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kinds.c - the table of operation kinds: what is particular to each. A new kind is a row here and a value of op_kind_t. */
+#include "proto/am.h"
+#include "proto/rma.h"
+#include "proto/tag.h"
 #include "proto/ways/way.h"
 
-const proto_kind_t PROTO_KINDS[] = {
+const proto_kind_t PROTO_KINDS[OP_KINDS] = {
     /* an eager message: the link's call-back ends it */
     [OP_SMALL] = {.quiet = true},
     /* a rendezvous message, at its sender */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pull.c - announced messages: the receiver takes or drops them, and what their operations do with answers. How their data
  * moves is a matter of the ways. */
+#include "proto/am.h"
 #include "proto/ways/way.h"
 
 static void remote_free(vbn_am_remote_t *remote)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rma.c - put and get, at the side that issues them: by a copy where the memory is mapped here, by devices where they can
  * (ways/device.c), else by packets (rma_get.c, rma_put.c). */
+#include "proto/rma.h"
 #include "proto/traffic.h"
 
 /* ------------------------------------------------------------------------------- memory that is mapped here */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rma_get.c - gets by packets, at the side that issues them: GET, then DATA (packets) or STATUS. The owner answers so many at a
  * time, the others wait here. */
-#include "proto/proto_private.h"
+#include "proto/rma.h"
 
 static vbn_status_t send_get(proto_op_t *op)
 {

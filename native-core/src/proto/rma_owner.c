@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rma_owner.c - gets and puts by packets, at the owner of the memory, which checks each packet. */
-#include "proto/proto_private.h"
+#include "proto/rma.h"
 
 /* Bytes from the first to the last one of blocks; the decoder has checked that it can be computed. */
 static uint64_t span_of(const proto_header_t *header)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rma_put.c - puts by packets, at the side that issues them: a probe while the link is not ready, segments, their answers. */
-#include "proto/proto_private.h"
+#include "proto/rma.h"
 
 /* Before the link is ready its packet size is not known for sure: a large put asks first, which waits for it. */
 vbn_status_t put_start(proto_op_t *op)

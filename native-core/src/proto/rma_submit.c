@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rma_submit.c - what puts, gets and atomics have in common: checks of the call, and how one that is not done at once starts:
  * behind a fence, behind the import of its key, by devices, by packets. */
+#include "proto/rma.h"
 #include "proto/ways/way.h"
 
 vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, unsigned access)

@@ -2,7 +2,7 @@
  * stage_send.c - the sender's side of a message's stages: cuts chunks, takes their checksum, compresses them.
  * Compression ends for a message whose first chunk does not become much smaller. */
 #include "base/crc32c.h"
-#include "proto/proto_private.h"
+#include "proto/op.h"
 
 static uint32_t checksum(const proto_segment_t *segment)
 {

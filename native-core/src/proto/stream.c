@@ -3,7 +3,7 @@
  * the source memory directly; only data that is not a list of buffers is copied (packed) on its way. */
 #include <string.h>
 
-#include "proto/proto_private.h"
+#include "proto/op.h"
 
 #define GET_COPIED_MOST 4096u /* answers up to here are copied at once: less than a lease costs, which takes a lock */
 

@@ -13,7 +13,7 @@
  * T1 first credits + tag_extra + orphan_bytes <= proto.tag_unexpected, while the first credits take at most half of it. T2 a
  * peer sends no more than tag_open: both sides count the same bytes. T3 no credit is ever taken back that the peer has, so
  * nothing on the wire can break T2. */
-#include "proto/proto_private.h"
+#include "proto/tag.h"
 
 #define SHARE 8u /* of what is left free */
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tag_match.c - matching of tagged messages and receives. */
-#include "proto/tag_match.h"
+#include "proto/tag.h"
 
 #include <stdlib.h>
-
-#include "proto/proto_private.h"
 
 #define FIRST_CAPACITY 64u
 

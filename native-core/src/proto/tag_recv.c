@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/proto_private.h"
+#include "proto/am.h"
+#include "proto/tag.h"
 
 static void fill_info(vbn_tag_info_t *info, vbn_peer_t *peer, uint64_t source, uint64_t tag, uint64_t length)
 {

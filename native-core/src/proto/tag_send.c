@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tag_send.c - tagged messages, sender's side: whole while there is credit for them (tag_credit.c), else announced. */
+#include "proto/am.h"
+#include "proto/tag.h"
 #include "proto/traffic.h"
 
 static void sync_sent(void *arg, vbn_status_t status)

@@ -4,7 +4,7 @@
 #ifndef VBN_PROTO_TRAFFIC_H
 #define VBN_PROTO_TRAFFIC_H
 
-#include "proto/proto_private.h"
+#include "proto/op.h"
 
 #define TRAFFIC_SAMPLE 256u /* a power of two */
 

@@ -3,7 +3,8 @@
  * thread to another between calls. */
 #include <stdlib.h>
 
-#include "proto/proto_private.h"
+#include "proto/am.h"
+#include "proto/rma.h"
 
 proto_engine_t *proto_engine_of_peer(const vbn_peer_t *peer)
 {

@@ -15,6 +15,7 @@
  * this way while packets from before a fence are not answered. A put's signal is a packet, sent when the data is there. */
 #include <stdlib.h>
 
+#include "proto/rma.h"
 #include "proto/ways/way.h"
 
 #define PIECE_MOST (UINT64_C(1) << 30)  /* offered to the device, which takes as much as it likes */

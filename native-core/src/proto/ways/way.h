@@ -4,7 +4,7 @@
 #ifndef VBN_PROTO_WAYS_WAY_H
 #define VBN_PROTO_WAYS_WAY_H
 
-#include "proto/proto_private.h"
+#include "proto/op.h"
 
 typedef enum way {
     WAY_NONE,

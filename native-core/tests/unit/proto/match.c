@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "proto/proto_private.h"
+#include "proto/tag.h"
 
 struct match {
     tag_match_t tags;

@@ -5,7 +5,8 @@
 
 #include "rig.h"
 
-#include "proto/proto_private.h"
+#include "proto/rma.h"
+#include "proto/tag.h"
 #include "rig_devices.h"
 #include "tl/claim.h"
 
