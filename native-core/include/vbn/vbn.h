@@ -162,6 +162,17 @@ typedef void (*vbn_peer_error_func_t)(void *arg, vbn_peer_t *peer, vbn_status_t 
  * Each successful call needs one vbn_disconnect. */
 VBN_API vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length,
                                  vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p);
+#define VBN_CONNECT_ON_USE 1u /* do not dial before the peer is used */
+/* vbn_connect with flags (0: the same). With VBN_CONNECT_ON_USE a new peer is an object without a connection: 448 bytes,
+ * the text of vbn_explain and the address (0.6 to 1 KiB together), no descriptor, no timer, no packet. The first message, put, get, atomic or import of
+ * memory that can be mapped dials, and waits as after vbn_connect; so does vbn_connect of the same address. When the peer
+ * connects to this worker before, its connection is taken: its messages have this handle as sender, and tagged receives
+ * from the handle match them. A peer without a connection cannot be lost: nobody watches it, and error_func is called
+ * only after dialling has failed or a connection was lost. vbn_flush has nothing to wait for, vbn_disconnect ends it at
+ * once in both modes (receives posted from it complete with VBN_ERR_CLOSED), vbn_explain says "not connected" and
+ * vbn_peer_transport is NULL. Errors: as vbn_connect, VBN_ERR_UNREACHABLE when no transport reaches the address now. */
+VBN_API vbn_status_t vbn_connect_flags(vbn_worker_t *worker, const void *blob, size_t length, unsigned flags,
+                                       vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p);
 typedef enum vbn_close_mode {
     VBN_CLOSE_FLUSH, /* graceful: a background flush delivers everything sent, within link.close_timeout */
     VBN_CLOSE_NOW    /* pending operations complete with VBN_ERR_CLOSED */
@@ -187,7 +198,7 @@ VBN_API size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 
 /* Name of the transport that carries the peer's packets now ("self", "shm", "tcp", "rc", "ud", as in tl.enable);
  * static. While the peer connects: the transport that is being tried. NULL when the peer has none (lost, closed,
- * reconnecting). */
+ * reconnecting, not connected yet with VBN_CONNECT_ON_USE). */
 VBN_API const char *vbn_peer_transport(const vbn_peer_t *peer);
 
 typedef enum vbn_call { VBN_CALL_AM, VBN_CALL_TAG, VBN_CALL_PUT, VBN_CALL_GET, VBN_CALL_ATOMIC } vbn_call_t;

@@ -2,13 +2,22 @@
  * peer.c - public peer calls. */
 #include "api/api_private.h"
 
-vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length, vbn_peer_error_func_t error_func,
-                         void *arg, vbn_peer_t **peer_p)
+vbn_status_t vbn_connect_flags(vbn_worker_t *worker, const void *blob, size_t length, unsigned flags,
+                               vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p)
 {
     API_BY_ONE_THREAD(worker == NULL ? NULL : worker->proto);
     if (worker == NULL || blob == NULL || peer_p == NULL)
         return err_set(VBN_ERR_INVALID, "connect needs a worker, an address and a place for the peer");
-    return link_connect(worker->link, blob, length, error_func, arg, peer_p);
+    if ((flags & ~VBN_CONNECT_ON_USE) != 0)
+        return err_set(VBN_ERR_INVALID, "flags 0x%x; connect knows VBN_CONNECT_ON_USE", flags);
+    return flags == 0 ? link_connect(worker->link, blob, length, error_func, arg, peer_p)
+                      : link_connect_on_use(worker->link, blob, length, error_func, arg, peer_p);
+}
+
+vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length, vbn_peer_error_func_t error_func,
+                         void *arg, vbn_peer_t **peer_p)
+{
+    return vbn_connect_flags(worker, blob, length, 0, error_func, arg, peer_p);
 }
 
 void vbn_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode)

@@ -81,6 +81,10 @@ vbn_status_t link_engine_address(link_engine_t *engine, void *blob, size_t *leng
 
 vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length, vbn_peer_error_func_t error_func,
                           void *arg, vbn_peer_t **peer_p);
+/* The same, without dialling: a new peer stays dormant until the first link_send or link_import, or until the peer itself
+ * connects. Nothing is acknowledged or ends meanwhile. */
+vbn_status_t link_connect_on_use(link_engine_t *engine, const void *blob, size_t length, vbn_peer_error_func_t error_func,
+                                 void *arg, vbn_peer_t **peer_p);
 void link_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode);
 /* Called once for each lost peer that sent a message or opened the connection, and that no link_connect refers to; the
  * handle ends with the call. func may be NULL. */

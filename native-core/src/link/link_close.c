@@ -150,7 +150,7 @@ void link_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode)
     }
     if (peer->state == PEER_ENDING || peer->state == PEER_CLOSING)
         return;
-    if (mode == VBN_CLOSE_NOW)
+    if (mode == VBN_CLOSE_NOW || peer->dormant)
         link_peer_end_later(peer, VBN_ERR_CLOSED, "closed by this side");
     else if (!held || !peer->accepted)
         close_gently(peer);

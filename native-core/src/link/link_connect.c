@@ -160,37 +160,84 @@ static vbn_peer_t *reuse(link_engine_t *engine, uint64_t uid, vbn_peer_error_fun
     return peer;
 }
 
-vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length, vbn_peer_error_func_t error_func,
-                          void *arg, vbn_peer_t **peer_p)
+void link_connect_now(vbn_peer_t *peer)
 {
     link_address_t address;
+    link_blob_t blob = link_peer_blob(peer);
+    peer->dormant = false;
+    vbn_status_t status = link_address_decode(blob.bytes, blob.length, &address);
+    if (status >= 0)
+        status = link_dial(peer->engine, &address, peer->transport, peer);
+    if (status >= 0)
+        status = link_redial_keep(peer->lane, &blob);
+    if (status < 0)
+        link_fail(peer, status, err_text());
+}
+
+/* A peer of this address that has neither lane nor descriptor; the transport is the one that it will be dialled over. */
+static vbn_status_t make_peer(link_engine_t *engine, const link_address_t *address, const link_blob_t *blob, bool keep,
+                              vbn_peer_t **peer_p)
+{
     char text[LINK_EXPLAIN_BYTES];
+    int transport = choose(engine, address, text, sizeof(text));
+    if (transport < 0)
+        return err_set(VBN_ERR_UNREACHABLE, "no transport reaches the peer (tl.enable=%s): %s",
+                       engine->params.settings->tl_enable, text);
+    keep = keep || engine->params.settings->link_resume_timeout > 0 || engine->rails > 1 || engine->has_costly;
+    vbn_status_t status = link_peer_new(engine, address->uid, text, keep ? blob : NULL, peer_p);
+    if (status < 0)
+        return status;
+    (*peer_p)->refs = 1;
+    (*peer_p)->transport = (uint8_t)transport;
+    (*peer_p)->head.caps = &engine->transports[transport].opening;
+    return VBN_OK;
+}
+
+static vbn_status_t dial_peer(vbn_peer_t *peer, const link_address_t *address, const link_blob_t *blob)
+{
+    vbn_status_t status = link_dial(peer->engine, address, peer->transport, peer);
+    if (status >= 0)
+        status = link_redial_keep(peer->lane, blob);
+    return status < 0 ? give_up(peer->engine, peer, status) : VBN_OK;
+}
+
+static vbn_status_t get_peer(link_engine_t *engine, const link_blob_t *blob, bool on_use, vbn_peer_error_func_t error_func,
+                             void *arg, vbn_peer_t **peer_p)
+{
+    link_address_t address;
     vbn_status_t status = link_fork_check(engine);
     if (status >= 0)
-        status = link_address_decode(blob, length, &address);
+        status = link_address_decode(blob->bytes, blob->length, &address);
     if (status < 0)
         return status;
     vbn_peer_t *peer = reuse(engine, address.uid, error_func, arg);
     if (peer != NULL) {
+        if (peer->dormant && !on_use)
+            link_connect_now(peer);
         *peer_p = peer;
         return VBN_OK;
     }
-    int transport = choose(engine, &address, text, sizeof(text));
-    if (transport < 0)
-        return err_set(VBN_ERR_UNREACHABLE, "no transport reaches the peer (tl.enable=%s): %s",
-                       engine->params.settings->tl_enable, text);
-    bool again = engine->params.settings->link_resume_timeout > 0 || engine->rails > 1 || engine->has_costly;
-    status = link_peer_new(engine, address.uid, text, again ? &(link_blob_t){blob, length} : NULL, &peer);
+    on_use = on_use && address.uid != engine->uid; /* this worker itself is always there */
+    status = make_peer(engine, &address, blob, on_use, &peer);
     if (status < 0)
         return status;
-    peer->refs = 1;
     peer->error_func = error_func;
     peer->error_arg = arg;
-    status = link_dial(engine, &address, (unsigned)transport, peer);
+    peer->dormant = on_use;
+    status = on_use ? VBN_OK : dial_peer(peer, &address, blob);
     if (status >= 0)
-        status = link_redial_keep(peer->lane, &(link_blob_t){blob, length});
-    if (status < 0)
-        return give_up(engine, peer, status);
-    *peer_p = peer;
-    return VBN_OK;
+        *peer_p = peer;
+    return status;
+}
+
+vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length, vbn_peer_error_func_t error_func,
+                          void *arg, vbn_peer_t **peer_p)
+{
+    return get_peer(engine, &(link_blob_t){blob, length}, false, error_func, arg, peer_p);
+}
+
+vbn_status_t link_connect_on_use(link_engine_t *engine, const void *blob, size_t length, vbn_peer_error_func_t error_func,
+                                 void *arg, vbn_peer_t **peer_p)
+{
+    return get_peer(engine, &(link_blob_t){blob, length}, true, error_func, arg, peer_p);
 }

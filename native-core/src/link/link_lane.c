@@ -185,6 +185,7 @@ void link_lane_bind(link_lane_t *lane, vbn_peer_t *peer, uint64_t epoch)
     link_lane_stranger_gone(lane);
     lane->peer = peer;
     peer->lane = lane;
+    peer->dormant = false;
     peer->clear = NULL;
     peer->transport = lane->transport;
     peer->head.caps = link_lane_shown_caps(lane);

@@ -22,9 +22,8 @@ static void close_expired(wheel_timer_t *timer)
     LOG_PEER_LOST(peer->engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx: link.close_timeout passed with %u packet%s not delivered",
              (unsigned long long)peer->uid, peer->queued + peer->tx_next - peer->tx_acked,
              plural(peer->queued + peer->tx_next - peer->tx_acked));
-    const char *text = "link.close_timeout passed before all was delivered";
-    (void)err_set(VBN_ERR_CLOSED, "%s", text);
-    link_peer_end(peer, VBN_ERR_CLOSED, text, false);
+    (void)err_set(VBN_ERR_CLOSED, "link.close_timeout passed before all was delivered");
+    link_peer_end(peer, VBN_ERR_CLOSED, "link.close_timeout passed before all was delivered", false);
 }
 
 vbn_status_t link_closing_start(vbn_peer_t *peer)
@@ -89,10 +88,16 @@ static void write_tail(vbn_peer_t *peer, const char *why, const link_blob_t *add
     peer->dials = true;
 }
 
-vbn_status_t link_peer_address(const vbn_peer_t *peer, link_address_t *address)
+link_blob_t link_peer_blob(const vbn_peer_t *peer)
 {
     const uint8_t *at = tail(peer) + peer->why_bytes;
-    return link_address_decode(at + 2, le_get_u16(at), address);
+    return (link_blob_t){at + 2, le_get_u16(at)};
+}
+
+vbn_status_t link_peer_address(const vbn_peer_t *peer, link_address_t *address)
+{
+    link_blob_t blob = link_peer_blob(peer);
+    return link_address_decode(blob.bytes, blob.length, address);
 }
 
 vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, const char *why, const link_blob_t *address,
@@ -146,6 +151,7 @@ static void forget(vbn_peer_t *peer)
     link_closing_stop(peer);
     list_remove(&peer->work);
     peer->state = PEER_LOST;
+    peer->dormant = false;
     peer->clear = NULL;
 }
 
@@ -226,6 +232,7 @@ static void to_ending(vbn_peer_t *peer)
         map_remove(&peer->engine->peers, peer->uid);
     link_closing_stop(peer);
     peer->state = PEER_ENDING;
+    peer->dormant = false;
     peer->clear = NULL;
     link_peer_listen(peer);
     list_remove(&peer->work);
@@ -384,6 +391,8 @@ vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import
             return err_set(VBN_ERR_NO_MEMORY, "no memory for an import request");
         }
         fifo_append(&extra->imports, &call->link);
+        if (peer->dormant)
+            link_connect_now(peer);
         return VBN_INPROGRESS;
     }
     vbn_status_t status = import_start(call);
@@ -427,7 +436,9 @@ size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
     unsigned lanes = link_rails_count(peer, -1);
     const char *tls = peer->lane != NULL && (link_lane_caps(peer->lane)->flags & TL_CAP_TLS) != 0 ? ", TLS 1.3" : "";
     int length;
-    if (peer->state == PEER_LOST && link_lost_text(peer, NULL) != NULL)
+    if (peer->dormant)
+        length = snprintf(text, capacity, "%s (not connected: the first operation dials, or the peer does)", why);
+    else if (peer->state == PEER_LOST && link_lost_text(peer, NULL) != NULL)
         length = snprintf(text, capacity, "%s (lost: %s)", why, link_lost_text(peer, NULL));
     else if (lanes > 1)
         length = snprintf(text, capacity, "%s (%s%s, %u lanes, the first over %s)", why, names[peer->state], tls, lanes,

@@ -13,7 +13,9 @@
  * (credits and room aside) and no flush waits. P1 a peer in the map is not
  * LOST. P2 lane->hs exists until the lane is ready. P3 a node is in exactly one
  * of: the pool, peer->queue, peer->inflight, peer->flushes. P4 tx_acked <= tx_next <= tx_acked + window (mod 2^32).
- * P5 what is queued before READY fits every transport: peers that dial show capabilities with the smallest packets. */
+ * P5 what is queued before READY fits every transport: peers that dial show capabilities with the smallest packets.
+ * P6 a dormant peer has neither lane nor node, and nothing of it can break: link_connect_now, the peer's own connection
+ * (link_lane_bind) and its end are the only ways out. */
 #ifndef VBN_LINK_PRIVATE_H
 #define VBN_LINK_PRIVATE_H
 
@@ -154,6 +156,7 @@ struct vbn_peer {
     int8_t lost_status;
     uint8_t transport;
     uint8_t state; /* link_peer_state_t */
+    bool dormant : 1;     /* OPENING without a lane: dialled by the first packet, or taken by the peer's own connection (P6) */
     bool accepted : 1;    /* the lane in use was opened by the other side */
     bool seen : 1;        /* the upper layer got a packet of it, or its connection became ready and it was the one to open it */
     bool left : 1;        /* the last reference was dropped by VBN_CLOSE_FLUSH */
@@ -255,6 +258,7 @@ vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, const char *why,
                            vbn_peer_t **peer_p);
 /* What link_peer_new was given, decoded: where to dial again. Only if peer->dials. */
 vbn_status_t link_peer_address(const vbn_peer_t *peer, link_address_t *address);
+link_blob_t link_peer_blob(const vbn_peer_t *peer); /* the same, not decoded */
 link_extra_t *link_extra(vbn_peer_t *peer); /* NULL: no memory */
 /* Why the peer was lost, or why its connection broke that is being resumed; `otherwise` when nothing is known. */
 const char *link_lost_text(const vbn_peer_t *peer, const char *otherwise);
@@ -334,6 +338,8 @@ void link_lane_check_ready(link_lane_t *lane);
 /* ----------------------------------------------------------------------------------- link_connect.c */
 
 vbn_status_t link_dial(link_engine_t *engine, const link_address_t *address, unsigned transport, vbn_peer_t *peer);
+/* Dials a dormant peer. A failure ends it, not before the next progress. */
+void link_connect_now(vbn_peer_t *peer);
 /* One lane more to a peer that is ready. */
 vbn_status_t link_dial_more(vbn_peer_t *peer, const link_address_t *address, unsigned transport);
 /* The transport self has two endpoints per connection: what arrives at the second belongs to the same peer. */

@@ -122,6 +122,8 @@ static __attribute__((noinline)) vbn_status_t enqueue(vbn_peer_t *peer, const li
     list_append(&peer->queue, &node->link);
     peer->queued++;
     peer->clear = NULL;
+    if (UNLIKELY(peer->dormant))
+        link_connect_now(peer);
     return VBN_INPROGRESS;
 }
 

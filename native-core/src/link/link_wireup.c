@@ -152,6 +152,8 @@ static vbn_peer_t *choose_peer(link_lane_t *lane)
     link_engine_t *engine = lane->engine;
     const link_offer_t *remote = &lane->hs->remote;
     vbn_peer_t *peer = map_get(&engine->peers, remote->uid);
+    if (peer != NULL && peer->dormant)
+        return peer;
     const link_lane_t *own = peer != NULL && peer->arq == NULL && peer->lane->initiator ? peer->lane : NULL;
     if (own != NULL && (own->state == LANE_WAIT_OTHER || own->state == LANE_WAIT_AGAIN))
         return peer;
