@@ -50,7 +50,7 @@ def run(guest, command):
 
 class ProgramsTest(unittest.TestCase):
     def test_programs_that_know_transports_pass_over_rdma(self):
-        with vm.one(cpus=2, seconds=900) as guest:
+        with vm.one(cpus=2, seconds=shared.RUN_SECONDS) as guest:
             listing = guest.run(f"cd {BUILD} && for p in {' '.join(programs())}; do ./$p {FILTER} --gtest_list_tests "
                                 "2>/dev/null | grep -q '^  ' && echo ran:$p; done", 120).output
             chosen = re.findall(r"^ran:(\w+)", listing, re.M)

@@ -13,6 +13,8 @@ import vm  # noqa: E402  (needs the path above)
 from driver import procs  # noqa: E402, F401
 from vm import errors  # noqa: E402
 
+RUN_SECONDS = 1800  # they end by themselves then; a whole run takes 8 minutes, and more beside others
+
 _STACK = contextlib.ExitStack()
 _UP = {}
 atexit.register(_STACK.close)
@@ -27,7 +29,7 @@ def one():
     """A guest that earlier tests may have used; a new one when they ended it."""
     need_packages()
     if "one" not in _UP or not _UP["one"].alive():
-        _UP["one"] = _STACK.enter_context(vm.one())
+        _UP["one"] = _STACK.enter_context(vm.one(seconds=RUN_SECONDS))
     return _UP["one"]
 
 
@@ -35,7 +37,7 @@ def pair():
     """Two guests on two rails, as one(); whole again after what a test did to them."""
     need_packages()
     if "pair" not in _UP:
-        _UP["pair"] = _STACK.enter_context(vm.pair(rails=2))
+        _UP["pair"] = _STACK.enter_context(vm.pair(seconds=RUN_SECONDS, rails=2))
     for guest in _UP["pair"]:
         if not guest.alive():
             guest.reboot()

@@ -317,11 +317,11 @@ struct Victim {
 
 void survivor(Shared &shared, const char *transport, int moment)
 {
+    Bytes data = pattern(16 << 20, 1), got(16 << 20); /* takes seconds in an emulated machine: not of the wire-up's time */
     Node node(shared, 0, 2, transport);
     vbn_am_remote_t *remote = nullptr;
     MUST(vbn_am_handler(node.worker, 3, Victim::keep, &remote) == VBN_OK);
     node.connect_all(shared);
-    Bytes data = pattern(16 << 20, 1), got(16 << 20);
     iovec iov{data.data(), data.size()}, to{got.data(), got.size()};
     vbn_op_t large{}, pull{};
     unsigned seed = 1;
@@ -346,11 +346,11 @@ void survivor(Shared &shared, const char *transport, int moment)
 
 void victim(Shared &shared, const char *transport)
 {
+    Bytes data = pattern(16 << 20, 2);
     Node node(shared, 1, 2, transport);
     vbn_am_remote_t *remote = nullptr;
     MUST(vbn_am_handler(node.worker, 3, Victim::keep, &remote) == VBN_OK);
     node.connect_all(shared);
-    Bytes data = pattern(16 << 20, 2);
     iovec iov{data.data(), data.size()};
     vbn_op_t op{};
     unsigned seed = 2;
