@@ -248,8 +248,9 @@ static vbn_status_t want(const settings_t *settings, unsigned index, struct ibv_
     return parse(entry, wanted);
 }
 
-/* The kernel destroys a process's queue pairs when the last copy of its descriptor is closed: a child after fork() must have
- * none, or peers would take a dead process for a living one. Without memory for that nothing else is wrong. */
+/* The kernel destroys a process's queue pairs when the last copy of its descriptor is closed and nothing is mapped of it: a
+ * child after fork() must have neither, or peers would take a dead process for a living one. Without memory for that nothing
+ * else is wrong. */
 static void keep_own(const struct ibv_context *context)
 {
     if (context->cmd_fd >= 0)
