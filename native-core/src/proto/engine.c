@@ -112,6 +112,9 @@ static void *engine_sink(void *arg, vbn_peer_t *peer, const void *bytes, uint32_
     proto_engine_t *engine = arg;
     proto_header_t header;
     proto_peer_t *p = proto_peer_of(peer);
+    unsigned id;
+    if (proto_is_am(bytes, header_bytes, &id)) /* a message that came eagerly has no place yet */
+        return NULL;
     if (p->deaf || proto_decode(bytes, header_bytes, payload_bytes, &header) != VBN_OK)
         return NULL; /* rx will blame */
     header.payload_bytes = payload_bytes;
