@@ -26,8 +26,11 @@ static const char counter_text[] =
 #define COUNTER(id, name, help) name "\0"
 #include "base/counters.def"
 #undef COUNTER
-    "other\0self\0shm\0tcp\0rc\0ud\0" /* traffic_way_t */
-    "am\0tag\0put\0get\0atomic\0" /* traffic_class_t */;
+#define TRAFFIC_WAY(id, name) name "\0"
+#include "base/traffic.def"
+#define TRAFFIC_CLASS(id, name) name "\0"
+#include "base/traffic.def"
+    ;
 
 #define NAMES_BYTES ((sizeof(counter_text) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)
 #define PAGE_BYTES (sizeof(stats_header_t) + NAMES_BYTES + STATS_ROWS * ROW_BYTES)

@@ -16,13 +16,15 @@ typedef enum counter_id {
     COUNTER_COUNT
 } counter_id_t;
 
-typedef enum traffic_way { TRAFFIC_OTHER, TRAFFIC_SELF, TRAFFIC_SHM, TRAFFIC_TCP, TRAFFIC_RC, TRAFFIC_UD, TRAFFIC_WAYS } traffic_way_t;
+typedef enum traffic_way {
+#define TRAFFIC_WAY(id, name) TRAFFIC_##id,
+#include "base/traffic.def"
+    TRAFFIC_WAYS
+} traffic_way_t;
+
 typedef enum traffic_class {
-    TRAFFIC_AM,
-    TRAFFIC_TAG,
-    TRAFFIC_PUT,
-    TRAFFIC_GET,
-    TRAFFIC_ATOMIC,
+#define TRAFFIC_CLASS(id, name) TRAFFIC_##id,
+#include "base/traffic.def"
     TRAFFIC_CLASSES
 } traffic_class_t;
 
