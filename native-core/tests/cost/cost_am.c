@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cost_am.c - sends 8-byte active messages over shared memory between two workers of one thread, for tools that count
+ * cost_am.c - sends active messages over shared memory between two workers of one thread, for tools that count
  * what one send and its receipt cost. Everything is set up and warm before cost_round() is entered for the first time.
- * Usage: cost_am rounds batch: each round sends `batch` messages, then receives them. */
+ * Usage: cost_am rounds batch [bytes]: each round sends `batch` messages of `bytes` (8), then receives them. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -98,14 +98,15 @@ static void warm(pair_t *pair, vbn_op_t *op, const struct iovec *iov)
 
 int main(int argc, char **argv)
 {
-    unsigned long rounds = argc == 3 ? strtoul(argv[1], NULL, 10) : 0;
-    static uint64_t data = 42;
-    const struct iovec iov = {&data, sizeof(data)};
+    static uint8_t data[4096];
+    unsigned long rounds = argc >= 3 ? strtoul(argv[1], NULL, 10) : 0;
+    unsigned long bytes = argc >= 4 ? strtoul(argv[3], NULL, 10) : 8;
+    const struct iovec iov = {data, bytes};
     vbn_context_t *contexts[2];
-    pair_t pair = {.batch = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 0};
+    pair_t pair = {.batch = argc >= 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 0};
     vbn_op_t op = {0};
-    if (rounds == 0 || pair.batch == 0 || pair.batch > 32) {
-        fprintf(stderr, "usage: cost_am rounds batch (1 to 32)\n");
+    if (rounds == 0 || pair.batch == 0 || pair.batch > 32 || bytes == 0 || bytes > sizeof(data)) {
+        fprintf(stderr, "usage: cost_am rounds batch (1 to 32) [bytes (1 to %zu)]\n", sizeof(data));
         return 2;
     }
     pair.sender = open_worker(&contexts[0]);

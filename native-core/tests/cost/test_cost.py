@@ -13,6 +13,9 @@ import unittest
 # Instructions of an 8-byte active message over shared memory, from vbn_am_send to the end of its handler, with the
 # progress calls between them: in a stream (16 sends, then progress until all have come), and each alone.
 STREAM, ALONE = 220, 445
+# The same of a length that does not fit a slot, and goes through the general ways of protocol, link and ring. It is short, because
+# copies of longer ones take other instructions on each processor.
+LONGER, LONGER_STREAM, LONGER_ALONE = 200, 1310, 1550
 MESSAGES = 3200
 # Instructions of a turn of progress with so many idle peers over shared memory, looks at clock and sockets included, which
 # are many here: callgrind is slow, and they go by time.
@@ -65,11 +68,11 @@ def calls(out, function):
 
 @unittest.skipUnless(shutil.which("valgrind"), "valgrind is not installed: apt install valgrind")
 class Cost(unittest.TestCase):
-    def check(self, name, batch, budget):
-        count, text = instructions("cost_am", MESSAGES // batch, batch)
+    def check(self, name, batch, budget, size=8):
+        count, text = instructions("cost_am", MESSAGES // batch, batch, size)
         self.assertIn(f"messages {MESSAGES}", text)
         count /= MESSAGES
-        print(f"8-byte active message over shm, send and receive, {name}: {count:.1f} instructions, at most {budget}")
+        print(f"{size}-byte active message over shm, send and receive, {name}: {count:.1f} instructions, at most {budget}")
         self.assertGreater(count, 50, "nothing was counted")
         self.assertLessEqual(count, budget)
 
@@ -78,6 +81,10 @@ class Cost(unittest.TestCase):
 
     def test_an_8_byte_message_alone_over_shared_memory_keeps_its_budget(self):
         self.check("alone", 1, ALONE)
+
+    def test_a_message_that_fits_no_slot_keeps_its_budget(self):
+        self.check("in a stream", 16, LONGER_STREAM, LONGER)
+        self.check("alone", 1, LONGER_ALONE, LONGER)
 
     def test_a_turn_of_progress_does_not_grow_with_the_idle_peers(self):
         for peers, budget in IDLE:
