@@ -107,8 +107,9 @@ COLD void link_rx_other(tl_ep_t *ep, const void *header, uint32_t header_bytes, 
 static void on_rx(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload, uint32_t payload_bytes)
 {
     link_lane_t *lane = ep->owner;
+    const vbn_peer_t *peer = lane->peer;
     if (LIKELY(header_bytes - LINK_HEADER_BYTES < lane->rx_room) && LIKELY(le_get_u64(header) == lane->rx_word) &&
-        LIKELY(lane->peer->state < PEER_ENDING)) /* a worker's second lane to itself */
+        LIKELY(peer != NULL && peer->state < PEER_ENDING)) /* a worker has a second lane to itself */
         rx_data(lane, header, header_bytes, payload, payload_bytes);
     else
         rx_any(lane, header, header_bytes, payload, payload_bytes);
