@@ -28,3 +28,4 @@ const proto_kind_t PROTO_KINDS[OP_KINDS] = {
     /* vbn_key_import with an operation: the decision about the mapping ends it */
     [OP_IMPORT] = {.quiet = true},
 };
+_Static_assert(OP_KINDS == 11, "each kind has a row");
