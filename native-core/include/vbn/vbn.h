@@ -163,7 +163,7 @@ typedef void (*vbn_peer_error_func_t)(void *arg, vbn_peer_t *peer, vbn_status_t 
 VBN_API vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length,
                                  vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p);
 #define VBN_CONNECT_ON_USE 1u /* do not dial before the peer is used */
-/* vbn_connect with flags (0: the same). With VBN_CONNECT_ON_USE a new peer is an object without a connection: 448 bytes,
+/* vbn_connect with flags (0: the same). With VBN_CONNECT_ON_USE a new peer is an object without a connection: 464 bytes,
  * the text of vbn_explain and the address (0.6 to 1 KiB together), no descriptor, no timer, no packet. The first message, put, get, atomic or import of
  * memory that can be mapped dials, and waits as after vbn_connect; so does vbn_connect of the same address. When the peer
  * connects to this worker before, its connection is taken: its messages have this handle as sender, and tagged receives
@@ -196,6 +196,19 @@ VBN_API uint64_t vbn_peer_uid(const vbn_peer_t *peer);
  * when capacity > 0. */
 VBN_API size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 
+/* Bytes of data that wait here for the peer, for senders that stop before they have queued too much: the lengths of its
+ * messages (eager ones that found no credit or room, rendezvous ones until the peer has pulled them) and puts whose
+ * operations are not complete. What a transport took at once is not counted, nor are headers, gets and atomics. O(1), 0
+ * after a loss. Worker's thread. */
+VBN_API uint64_t vbn_peer_queued(const vbn_peer_t *peer);
+/* queued: bytes, as vbn_peer_queued. Runs on the worker's thread inside vbn_progress; may send, set another mark and
+ * disconnect the peer. */
+typedef void (*vbn_low_mark_func_t)(void *arg, vbn_peer_t *peer, uint64_t queued);
+/* Calls func each time that the queued bytes have fallen to `bytes` or below after they were above (now or later): once,
+ * from vbn_progress, unless they have risen again before that. One mark per peer: a new one replaces the one before, func
+ * NULL removes it. vbn_disconnect (of any reference) and the loss of the peer remove it without a call: the error function
+ * tells of a loss. Errors: VBN_ERR_PEER_LOST, VBN_ERR_NO_MEMORY (a mark takes some 200 bytes). Worker's thread. */
+VBN_API vbn_status_t vbn_peer_set_low_mark(vbn_peer_t *peer, uint64_t bytes, vbn_low_mark_func_t func, void *arg);
 /* Name of the transport that carries the peer's packets now ("self", "shm", "tcp", "rc", "ud", as in tl.enable);
  * static. While the peer connects: the transport that is being tried. NULL when the peer has none (lost, closed,
  * reconnecting, not connected yet with VBN_CONNECT_ON_USE). */

@@ -23,8 +23,21 @@ vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length, 
 void vbn_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode)
 {
     API_BY_ONE_THREAD(proto_engine_of_peer(peer));
-    if (peer != NULL)
-        link_disconnect(peer, mode);
+    if (peer == NULL)
+        return;
+    proto_forget_low_mark(peer);
+    link_disconnect(peer, mode);
+}
+
+uint64_t vbn_peer_queued(const vbn_peer_t *peer)
+{
+    return proto_queued(peer);
+}
+
+vbn_status_t vbn_peer_set_low_mark(vbn_peer_t *peer, uint64_t bytes, vbn_low_mark_func_t func, void *arg)
+{
+    API_BY_ONE_THREAD(proto_engine_of_peer(peer));
+    return proto_set_low_mark(peer, bytes, func, arg);
 }
 
 void vbn_peer_set_user(vbn_peer_t *peer, void *user)

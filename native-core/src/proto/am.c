@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * am.c - active messages: sending them whole or announcing them, and handing them to handlers. */
 #include "proto/am.h"
+#include "proto/backlog.h"
 #include "proto/traffic.h"
 #include "proto/ways/way.h"
 
@@ -19,9 +20,10 @@ static void small_done(void *arg, vbn_status_t status)
 }
 
 /* Not listed with the peer: the link promises exactly one done. */
-static vbn_status_t wait_for_link(proto_engine_t *engine, const link_packet_t *packet, vbn_op_t *user_op)
+static vbn_status_t wait_for_link(proto_engine_t *engine, vbn_peer_t *peer, const link_packet_t *packet, vbn_op_t *user_op)
 {
-    (void)op_prepare(user_op, engine, OP_SMALL, NULL, 0, packet->payload_bytes);
+    op_prepare(user_op, engine, OP_SMALL, NULL, 0, packet->payload_bytes)->stream.peer = peer;
+    backlog_add(proto_peer_of(peer), packet->payload_bytes);
     return VBN_INPROGRESS;
 }
 
@@ -33,14 +35,15 @@ static inline vbn_status_t send_whole(proto_engine_t *engine, vbn_peer_t *peer, 
     vbn_status_t status = proto_link_send(peer, packet);
     if (__builtin_expect(status == VBN_OK, 1))
         return op_set_done(user_op, VBN_OK, packet->payload_bytes);
-    return status < 0 ? status : wait_for_link(engine, packet, user_op);
+    return status < 0 ? status : wait_for_link(engine, peer, packet, user_op);
 }
 
 static void gathered_done(void *arg, vbn_status_t status)
 {
     (void)status; /* the op completed when the data was copied; a lost peer is told by peer_down */
     proto_gathered_t *gathered = arg;
-    mpool_put(&gathered->engine->gathered, gathered);
+    backlog_sub(proto_peer_of(gathered->peer), gathered->iov.iov_len);
+    mpool_put(&proto_engine_of(gathered->peer)->gathered, gathered);
 }
 
 /* More pieces than a packet takes: copied together, so the op is complete at once. */
@@ -52,14 +55,16 @@ static vbn_status_t send_gathered(proto_engine_t *engine, vbn_peer_t *peer, link
         return VBN_ERR_NO_MEMORY;
     cursor_init(&cursor, packet->iov, packet->iov_count);
     cursor_gather(&cursor, gathered->data, packet->payload_bytes);
-    gathered->engine = engine;
+    gathered->peer = peer;
     gathered->iov = (struct iovec){gathered->data, packet->payload_bytes};
     packet->iov = &gathered->iov;
     packet->iov_count = 1;
     packet->done = gathered_done;
     packet->arg = gathered;
     vbn_status_t status = proto_link_send(peer, packet);
-    if (status != VBN_INPROGRESS)
+    if (status == VBN_INPROGRESS)
+        backlog_add(proto_peer_of(peer), packet->payload_bytes);
+    else
         mpool_put(&engine->gathered, gathered);
     return status < 0 ? status : op_set_done(user_op, VBN_OK, packet->payload_bytes);
 }

@@ -7,7 +7,7 @@
 
 /* A small message of many pieces, copied together. */
 typedef struct proto_gathered {
-    proto_engine_t *engine;
+    vbn_peer_t *peer;
     struct iovec iov;
     uint8_t data[];
 } proto_gathered_t;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * engine.c - the protocol engine: opening and closing, dispatch of packets, end of peers. */
 #include "proto/am.h"
+#include "proto/backlog.h"
 #include "proto/rma.h"
 #include "proto/tag.h"
 #include "proto/ways/way.h"
@@ -186,6 +187,7 @@ static void engine_peer_down(void *arg, vbn_peer_t *peer, vbn_status_t status)
     p->deaf = true;
     list_remove(&p->link);
     list_remove(&p->unflushed);
+    backlog_peer_down(p);
     rma_sink_end(p);
     while ((link = list_pop(&p->remotes)) != NULL)
         container_of(link, vbn_am_remote_t, link)->peer = NULL;
@@ -323,6 +325,8 @@ static void go_on(proto_stream_t *s)
 {
     if (s->kind == STREAM_DEVICE)
         way_run(container_of(s, proto_op_t, stream));
+    else if (s->kind == STREAM_LOW_MARK)
+        backlog_tell(s);
     else
         stream_pump(s);
 }

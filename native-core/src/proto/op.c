@@ -2,6 +2,7 @@
  * op.c - life of an operation inside the caller's vbn_op_t. */
 #include <string.h>
 
+#include "proto/backlog.h"
 #include "proto/traffic.h"
 #include "proto/ways/way.h"
 
@@ -58,6 +59,8 @@ vbn_status_t op_begin(vbn_op_t *user_op, vbn_peer_t *peer, op_kind_t kind, const
             return err_add(status, "too many operations are pending in this worker");
     }
     list_append(&proto_peer_of(peer)->ops, &op->link);
+    if (op_kind(op)->sends)
+        backlog_add(proto_peer_of(peer), length);
     return VBN_OK;
 }
 
@@ -70,6 +73,8 @@ void op_detach(proto_op_t *op)
     if (op->handle != 0)
         (void)handle_drop(&op->stream.engine->ops, op->handle);
     op->handle = 0;
+    if (kind->sends && op->stream.peer != NULL)
+        backlog_sub(proto_peer_of(op->stream.peer), op->stream.length);
     if (!kind->quiet && op->stream.peer != NULL)
         link_quiet(op->stream.peer);
     way_set(op, WAY_NONE);

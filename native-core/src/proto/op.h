@@ -37,7 +37,7 @@ typedef struct proto_amo {
     uint64_t *before; /* the user's, NULL when the old value is not wanted */
 } proto_amo_t;
 
-typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT, STREAM_DEVICE } stream_kind_t;
+typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT, STREAM_DEVICE, STREAM_LOW_MARK } stream_kind_t;
 
 /* What a get, put or pull that devices carry out needs besides: see ways/device.c. */
 typedef struct proto_device {
@@ -194,6 +194,7 @@ typedef struct proto_kind {
     void (*on_end)(proto_op_t *op);
     bool quiet;  /* a peer that closes need not wait for its end */
     bool writes; /* changes the owner's memory: fences and flushes are about it */
+    bool sends;  /* its data counts as queued towards the peer until it ends (backlog.c) */
 } proto_kind_t;
 
 /* ---- op.c */

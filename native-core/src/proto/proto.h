@@ -82,6 +82,9 @@ vbn_status_t proto_tag_mrecv(vbn_tag_message_t *message, const struct iovec *iov
 vbn_status_t proto_tag_cancel(vbn_op_t *op);
 vbn_status_t proto_fence(proto_engine_t *engine);
 vbn_status_t proto_flush(vbn_peer_t *peer, vbn_op_t *op);
+uint64_t proto_queued(const vbn_peer_t *peer);
+void proto_forget_low_mark(const vbn_peer_t *peer); /* of vbn_disconnect */
+vbn_status_t proto_set_low_mark(vbn_peer_t *peer, uint64_t bytes, vbn_low_mark_func_t func, void *arg);
 size_t proto_explain_call(const vbn_peer_t *peer, vbn_call_t call, size_t size, char *buffer, size_t capacity);
 vbn_status_t proto_flush_all(proto_engine_t *engine, vbn_op_t *op);
 

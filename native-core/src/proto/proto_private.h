@@ -22,6 +22,7 @@
 typedef struct proto_op proto_op_t;     /* op.h */
 typedef struct proto_kind proto_kind_t; /* op.h */
 typedef struct proto_way proto_way_t;   /* ways/way.h */
+typedef struct proto_low_mark proto_low_mark_t; /* backlog.h */
 
 /* Per peer, inside the link's peer object; zero until proto_peer_of was called once. */
 typedef struct proto_peer {
@@ -38,6 +39,8 @@ typedef struct proto_peer {
     list_link_t unflushed; /* in engine->unflushed (P6) */
     vbn_mem_t *sink_mem; /* referenced: of a put segment that the transport is writing, a step at a time, else NULL */
     void *sink_address;
+    uint64_t queued;       /* bytes of operations that send, from op_begin to their end (backlog.c) */
+    proto_low_mark_t *low; /* NULL: nobody wants to know */
     uint32_t incoming;  /* announced by the peer and not yet pulled or dropped */
     uint32_t announced; /* by us: OP_LARGE not complete */
     uint32_t stream_count;
