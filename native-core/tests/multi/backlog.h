@@ -115,6 +115,8 @@ inline void a_writer_goes_on_when_it_is_told(const char *transports, size_t size
 
 inline void a_lost_peer_is_not_told_of(const char *transports, size_t size)
 {
+    setenv("VBN_LINK_KEEPALIVE", "100ms", 1); /* how the loss is noticed over datagrams */
+    setenv("VBN_LINK_PEER_TIMEOUT", "1s", 1);
     Writer w(transports, size);
     w.mark(10 * size);
     w.fill(40 * size);

@@ -97,8 +97,8 @@ class Node {
         MUST(vbn_config_create(&config) == VBN_OK);
         MUST(vbn_config_set(config, "tl.enable", transport) == VBN_OK);
         MUST(vbn_config_set(config, "tl.tcp.interface", "127.0.0.1") == VBN_OK);
-        MUST(vbn_config_set(config, "link.keepalive", "2s") == VBN_OK); /* how a killed peer is noticed over datagrams */
-        MUST(vbn_config_set(config, "link.peer_timeout", "8s") == VBN_OK);
+        set_default(config, "link.keepalive", "VBN_LINK_KEEPALIVE", "2s"); /* how a killed peer is noticed over datagrams */
+        set_default(config, "link.peer_timeout", "VBN_LINK_PEER_TIMEOUT", "8s");
         MUST(vbn_config_set_job_key(config, key) == VBN_OK);
         MUST(vbn_open(config, &context) == VBN_OK);
         vbn_config_destroy(config);
@@ -109,6 +109,11 @@ class Node {
         for (int i = 0; i < count; i++)
             while (shared.ready[i] == 0)
                 usleep(100);
+    }
+    /* What a test has put into the environment counts. */
+    static void set_default(vbn_config_t *config, const char *key, const char *variable, const char *value)
+    {
+        MUST(getenv(variable) != nullptr || vbn_config_set(config, key, value) == VBN_OK);
     }
     void connect(Shared &shared, int to)
     {

@@ -433,6 +433,8 @@ void stands_still(int rank, Shared &shared, const char *transport)
 {
     multi::Node node(shared, rank, 2, transport);
     unsigned messages = 0;
+    int64_t limit_ns = 0;
+    MUST(vbn_setting(node.context, "link.peer_timeout", nullptr, 0, &limit_ns) == VBN_OK && limit_ns == 50000000);
     MUST(vbn_am_handler(
              node.worker, 1, [](void *arg, const vbn_am_message_t *) { (*static_cast<unsigned *>(arg))++; },
              &messages) == VBN_OK);
@@ -448,6 +450,7 @@ void stands_still(int rank, Shared &shared, const char *transport)
             raise(SIGSTOP);
         }
     }
+    MUST(node.lost[1 - rank] == VBN_OK);
     node.barrier(shared, 200);
     node.close();
 }
@@ -459,7 +462,6 @@ void continues_after_standing_still(const char *transport)
     ASSERT_NE(static_cast<void *>(shared), MAP_FAILED);
     setenv("VBN_LINK_KEEPALIVE", "20ms", 1);
     setenv("VBN_LINK_PEER_TIMEOUT", "50ms", 1);
-    setenv("VBN_LINK_WIREUP_TIMEOUT", "200ms", 1);
     pid_t pids[2];
     for (int rank = 0; rank < 2; rank++) {
         pids[rank] = fork();
@@ -469,7 +471,7 @@ void continues_after_standing_still(const char *transport)
             _exit(0);
         }
     }
-    for (const char *name : {"VBN_LINK_KEEPALIVE", "VBN_LINK_PEER_TIMEOUT", "VBN_LINK_WIREUP_TIMEOUT"})
+    for (const char *name : {"VBN_LINK_KEEPALIVE", "VBN_LINK_PEER_TIMEOUT"})
         unsetenv(name);
     int status = 0;
     ASSERT_EQ(waitpid(pids[1], &status, WUNTRACED), pids[1]);
