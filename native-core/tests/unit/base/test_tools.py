@@ -190,10 +190,10 @@ class Checkers(ToolTest):
         def function(lines):
             return "static int f(int x)\n{\n" + "    x++;\n" * lines + "}\n"
 
-        self.put("native-core/a.c", function(80) + function(3))
+        self.put("native-core/a.c", function(40) + function(3))
         self.expect("check_budgets.py", 0, "1 C files, 2 functions")
-        self.put("native-core/a.c", function(81))
-        self.expect("check_budgets.py", 1, "f has 81 lines")
+        self.put("native-core/a.c", function(41))
+        self.expect("check_budgets.py", 1, "f has 41 lines")
         self.put("native-core/a.c", "/* x */\n" * 1001)
         self.expect("check_budgets.py", 1, "1001 lines, at most 1000")
         self.put("native-core/a.c", "")
