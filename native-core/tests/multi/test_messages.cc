@@ -90,14 +90,20 @@ struct Sender {
     std::vector<Bytes> data;
     std::vector<vbn_op_t> ops;
     std::vector<iovec> iov;
-    void send_all(vbn_peer_t *peer, unsigned seed)
+    unsigned seed = 0;
+    /* Before there is a connection: takes seconds in an emulated machine. */
+    void make(unsigned seed_)
     {
-        size_t n = sizeof(SIZES) / sizeof(SIZES[0]);
-        ops.assign(n, vbn_op_t{});
-        iov.resize(n);
-        for (size_t i = 0; i < n; i++) {
-            data.push_back(pattern(SIZES[i], seed + static_cast<unsigned>(i)));
-            iov[i] = {data[i].data(), SIZES[i]};
+        seed = seed_;
+        for (size_t size : SIZES)
+            data.push_back(pattern(size, seed_ + static_cast<unsigned>(data.size())));
+    }
+    void send_all(vbn_peer_t *peer)
+    {
+        ops.assign(data.size(), vbn_op_t{});
+        iov.resize(data.size());
+        for (size_t i = 0; i < data.size(); i++) {
+            iov[i] = {data[i].data(), data[i].size()};
             unsigned id = seed + static_cast<unsigned>(i);
             MUST(vbn_am_send(peer, 3, &id, sizeof(id), &iov[i], 1, 0, &ops[i]) >= 0);
         }
@@ -134,14 +140,17 @@ class Processes : public ::testing::TestWithParam<const char *> {};
 
 void all_to_all(int rank, Shared &shared, int count, const char *transport)
 {
+    std::vector<Sender> senders(static_cast<size_t>(count));
+    for (int i = 0; i < count; i++)
+        if (i != rank)
+            senders[static_cast<size_t>(i)].make(static_cast<unsigned>(rank * 100 + i));
     Node node(shared, rank, count, transport);
     Receiver receiver;
     MUST(vbn_am_handler(node.worker, 3, Receiver::handle, &receiver) == VBN_OK);
     node.connect_all(shared);
-    std::vector<Sender> senders(static_cast<size_t>(count));
     for (int i = 0; i < count; i++)
         if (i != rank)
-            senders[static_cast<size_t>(i)].send_all(node.peers[i], static_cast<unsigned>(rank * 100 + i));
+            senders[static_cast<size_t>(i)].send_all(node.peers[i]);
     size_t others = static_cast<size_t>(count - 1);
     node.until([&] {
         for (auto &sender : senders)
