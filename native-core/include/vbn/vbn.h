@@ -198,7 +198,8 @@ VBN_API size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 
 /* Bytes of data that wait here for the peer, for senders that stop before they have queued too much: the lengths of its
  * messages (eager ones that found no credit or room, rendezvous ones until the peer has pulled them) and puts whose
- * operations are not complete. What a transport took at once is not counted, nor are headers, gets and atomics. O(1), 0
+ * operations are not complete. Not counted: what a transport took at once, headers, gets, atomics, and messages of up to
+ * 296 bytes, header included, that are copied where packets are kept until acknowledged (rc, ud, link.resume_timeout, link.rails). O(1), 0
  * after a loss. Worker's thread. */
 VBN_API uint64_t vbn_peer_queued(const vbn_peer_t *peer);
 /* queued: bytes, as vbn_peer_queued. Runs on the worker's thread inside vbn_progress; may send, set another mark and
