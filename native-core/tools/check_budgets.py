@@ -82,11 +82,10 @@ def check(paths, lengths_of, limit, errors):
         lines = text.count("\n")
         if lines > FILE:
             errors.append(f"{path}: {lines} lines, at most {FILE} are allowed")
-        most = 80 if "src/proto/" in path.as_posix() and limit == C_FUNCTION else limit  # until they are split
         for name, length in lengths_of(text):
             count += 1
-            if length > most:
-                errors.append(f"{path}: {name} has {length} lines, at most {most} are allowed")
+            if length > limit:
+                errors.append(f"{path}: {name} has {length} lines, at most {limit} are allowed")
     return count
 
 
