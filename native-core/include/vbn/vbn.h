@@ -295,7 +295,8 @@ VBN_API vbn_status_t vbn_am_handler(vbn_worker_t *worker, unsigned id, vbn_am_fu
 VBN_API vbn_status_t vbn_am_send(vbn_peer_t *peer, unsigned id, const void *header, size_t header_length,
                                  const struct iovec *iov, size_t count, unsigned flags, vbn_op_t *op);
 /* Pulls the whole remote data into iov (total capacity >= its length, else VBN_ERR_TRUNCATED and the data can
- * still be pulled or dropped). Ends the remote handle when it returns >= 0. */
+ * still be pulled or dropped). Ends the remote handle when it returns >= 0. iov entries and their memory stay untouched
+ * until completion. */
 VBN_API vbn_status_t vbn_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, size_t count, vbn_op_t *op);
 VBN_API void vbn_am_drop(vbn_am_remote_t *remote);
 
@@ -449,7 +450,7 @@ VBN_API void vbn_key_unmap(vbn_mapping_t *mapping);
 /* --------------------------------------------------------------------------------------- one-sided */
 
 /* Reads sum(iov) bytes at `offset` of the key's range into iov; writes them for put. A put is complete when the
- * data is visible at the owner. */
+ * data is visible at the owner. iov entries and their memory stay untouched until completion. */
 VBN_API vbn_status_t vbn_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
 VBN_API vbn_status_t vbn_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
 
