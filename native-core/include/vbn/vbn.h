@@ -163,14 +163,15 @@ typedef void (*vbn_peer_error_func_t)(void *arg, vbn_peer_t *peer, vbn_status_t 
 VBN_API vbn_status_t vbn_connect(vbn_worker_t *worker, const void *blob, size_t length,
                                  vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p);
 #define VBN_CONNECT_ON_USE 1u /* do not dial before the peer is used */
-/* vbn_connect with flags (0: the same). With VBN_CONNECT_ON_USE a new peer is an object without a connection: 464 bytes,
- * the text of vbn_explain and the address (0.6 to 1 KiB together), no descriptor, no timer, no packet. The first message, put, get, atomic or import of
- * memory that can be mapped dials, and waits as after vbn_connect; so does vbn_connect of the same address. When the peer
- * connects to this worker before, its connection is taken: its messages have this handle as sender, and tagged receives
- * from the handle match them. A peer without a connection cannot be lost: nobody watches it, and error_func is called
- * only after dialling has failed or a connection was lost. vbn_flush has nothing to wait for, vbn_disconnect ends it at
- * once in both modes (receives posted from it complete with VBN_ERR_CLOSED), vbn_explain says "not connected" and
- * vbn_peer_transport is NULL. Errors: as vbn_connect, VBN_ERR_UNREACHABLE when no transport reaches the address now. */
+/* vbn_connect with flags (0: the same). With VBN_CONNECT_ON_USE a new peer is an object without a connection: 464
+ * bytes, the text of vbn_explain and the address (0.6 to 1 KiB together), no descriptor, no timer, no packet. The
+ * first message, put, get, atomic or import of memory that can be mapped dials, and waits as after vbn_connect; so
+ * does vbn_connect of the same address. When the peer connects to this worker before, its connection is taken: its
+ * messages have this handle as sender, and tagged receives from the handle match them. A peer without a connection
+ * cannot be lost: nobody watches it, and error_func is called only after dialling has failed or a connection was lost.
+ * vbn_flush has nothing to wait for, vbn_disconnect ends it at once in both modes (receives posted from it complete
+ * with VBN_ERR_CLOSED), vbn_explain says "not connected" and vbn_peer_transport is NULL. Errors: as vbn_connect,
+ * VBN_ERR_UNREACHABLE when no transport reaches the address now. */
 VBN_API vbn_status_t vbn_connect_flags(vbn_worker_t *worker, const void *blob, size_t length, unsigned flags,
                                        vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p);
 typedef enum vbn_close_mode {
@@ -196,19 +197,20 @@ VBN_API uint64_t vbn_peer_uid(const vbn_peer_t *peer);
  * when capacity > 0. */
 VBN_API size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 
-/* Bytes of data that wait here for the peer, for senders that stop before they have queued too much: the lengths of its
- * messages (eager ones that found no credit or room, rendezvous ones until the peer has pulled them) and puts whose
- * operations are not complete. Not counted: what a transport took at once, headers, gets, atomics, and messages of up to
- * 296 bytes, header included, that are copied where packets are kept until acknowledged (rc, ud, link.resume_timeout, link.rails). O(1), 0
- * after a loss. Worker's thread. */
+/* Bytes of data that wait here for the peer, for senders that stop before they have queued too much: the lengths of
+ * its messages (eager ones that found no credit or room, rendezvous ones until the peer has pulled them) and puts
+ * whose operations are not complete. Not counted: what a transport took at once, headers, gets, atomics, and messages
+ * of up to 296 bytes, header included, that are copied where packets are kept until acknowledged (rc, ud,
+ * link.resume_timeout, link.rails). O(1), 0 after a loss. Worker's thread. */
 VBN_API uint64_t vbn_peer_queued(const vbn_peer_t *peer);
 /* queued: bytes, as vbn_peer_queued. Runs on the worker's thread inside vbn_progress; may send, set another mark and
  * disconnect the peer. */
 typedef void (*vbn_low_mark_func_t)(void *arg, vbn_peer_t *peer, uint64_t queued);
-/* Calls func each time that the queued bytes have fallen to `bytes` or below after they were above (now or later): once,
- * from vbn_progress, unless they have risen again before that. One mark per peer: a new one replaces the one before, func
- * NULL removes it. vbn_disconnect (of any reference) and the loss of the peer remove it without a call: the error function
- * tells of a loss. Errors: VBN_ERR_PEER_LOST, VBN_ERR_NO_MEMORY (a mark takes some 200 bytes). Worker's thread. */
+/* Calls func each time that the queued bytes have fallen to `bytes` or below after they were above (now or later):
+ * once, from vbn_progress, unless they have risen again before that. One mark per peer: a new one replaces the one
+ * before, func NULL removes it. vbn_disconnect (of any reference) and the loss of the peer remove it without a call:
+ * the error function tells of a loss. Errors: VBN_ERR_PEER_LOST, VBN_ERR_NO_MEMORY (a mark takes some 200 bytes).
+ * Worker's thread. */
 VBN_API vbn_status_t vbn_peer_set_low_mark(vbn_peer_t *peer, uint64_t bytes, vbn_low_mark_func_t func, void *arg);
 /* Name of the transport that carries the peer's packets now ("self", "shm", "tcp", "rc", "ud", as in tl.enable);
  * static. While the peer connects: the transport that is being tried. NULL when the peer has none (lost, closed,
@@ -427,15 +429,16 @@ VBN_API vbn_status_t vbn_key_export(vbn_mem_t *mem, size_t offset, size_t length
                                     size_t *length_p);
 /* Makes a received blob usable towards the peer that owns the memory. */
 VBN_API vbn_status_t vbn_key_import(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p);
-/* The same, with an operation that completes when it is decided whether the memory is mapped here (for windows that are
- * reached by loads and stores). *key_p is valid as soon as the call has returned >= 0; operations on it may be issued at
- * once. The op's length: bytes of the key's range when it is mapped (vbn_key_pointer gives its address), 0 when it is
- * reached by packets or a device: over the network, user memory, or a mapping that the host refused (the log says why).
- * VBN_OK: decided already. Errors in completion: VBN_ERR_STALE the owner has freed or revoked the memory (not noticed
- * where nothing is mapped: operations say so then), VBN_ERR_PEER_LOST, VBN_ERR_CLOSED the key was released or the peer
- * disconnected before. The key stays the caller's to release in all these cases, not when the call itself fails. Worker's
- * thread. */
-VBN_API vbn_status_t vbn_key_import_op(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p, vbn_op_t *op);
+/* The same, with an operation that completes when it is decided whether the memory is mapped here (for windows that
+ * are reached by loads and stores). *key_p is valid as soon as the call has returned >= 0; operations on it may be
+ * issued at once. The op's length: bytes of the key's range when it is mapped (vbn_key_pointer gives its address), 0
+ * when it is reached by packets or a device: over the network, user memory, or a mapping that the host refused (the
+ * log says why). VBN_OK: decided already. Errors in completion: VBN_ERR_STALE the owner has freed or revoked the
+ * memory (not noticed where nothing is mapped: operations say so then), the status of a lost peer,
+ * VBN_ERR_CLOSED the key was released or the peer disconnected before. The key stays the caller's to release in all these cases, not when the
+ * call itself fails. Worker's thread. */
+VBN_API vbn_status_t vbn_key_import_op(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p,
+                                       vbn_op_t *op);
 VBN_API void vbn_key_release(vbn_key_t *key);
 /* Local address of the key's range when it is mapped here (same host), else NULL. Plain loads (and stores, with
  * VBN_ACCESS_WRITE) on it are one-sided operations. Valid until vbn_key_release. */
