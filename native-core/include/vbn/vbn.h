@@ -435,8 +435,8 @@ VBN_API vbn_status_t vbn_key_import(vbn_peer_t *peer, const void *blob, size_t l
  * when it is reached by packets or a device: over the network, user memory, or a mapping that the host refused (the
  * log says why). VBN_OK: decided already. Errors in completion: VBN_ERR_STALE the owner has freed or revoked the
  * memory (not noticed where nothing is mapped: operations say so then), the status of a lost peer,
- * VBN_ERR_CLOSED the key was released or the peer disconnected before. The key stays the caller's to release in all these cases, not when the
- * call itself fails. Worker's thread. */
+ * VBN_ERR_CLOSED the key was released or the peer disconnected before. The key stays the caller's to release in all
+ * these cases, not when the call itself fails. Worker's thread. */
 VBN_API vbn_status_t vbn_key_import_op(vbn_peer_t *peer, const void *blob, size_t length, vbn_key_t **key_p,
                                        vbn_op_t *op);
 VBN_API void vbn_key_release(vbn_key_t *key);
