@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <string>
@@ -109,8 +110,12 @@ TEST_F(ShmHot, PacketsWhoseBitAnotherPeerTookAwayArriveAllTheSame)
 TEST_F(ShmHot, BitsThatMeanNothingAreHarmless)
 {
     side_write_bell(hub.get(), ~UINT64_C(0));
-    drive(hub.get(), nullptr, 10);
-    EXPECT_EQ(side_hot_rings(hub.get()), kPeers) << "all are looked at";
+    unsigned most = 0; // a turn may come so late that rings become cold again
+    for (int turn = 0; turn < 10; turn++) {
+        (void)side_progress(hub.get());
+        most = std::max(most, side_hot_rings(hub.get()));
+    }
+    EXPECT_EQ(most, kPeers) << "all are looked at";
     ASSERT_EQ(lane_send(near[3], 8, 1), VBN_OK);
     ASSERT_TRUE(drive_rx(hub.get(), nullptr, far[3], 1));
 }
