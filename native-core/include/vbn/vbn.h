@@ -350,7 +350,7 @@ typedef struct vbn_tag_info {
  * rendezvous messages wait at the peer already). */
 VBN_API vbn_status_t vbn_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
                                   vbn_op_t *op);
-/* Receives one message into iov (untouched until completion).
+/* Receives one message into iov. The list and its memory stay, and the user leaves them alone, until completion.
  *   from   only from this peer; NULL = from any
  *   mask   the bits of tag that count; UINT64_MAX = exactly this tag
  *   info   NULL, or where sender, tag and length are written before completion; valid until then

@@ -100,19 +100,21 @@ static COLD bool take_frame(shm_ep_t *ep)
     return ep->rx_open;
 }
 
-static void unblock(shm_ep_t *ep)
+/* There is room again? What waited goes out in the upcall, and operations may complete: an event. */
+static bool unblock(shm_ep_t *ep)
 {
     vbn_status_t status = shm_tx_refresh(&ep->tx);
     if (status != VBN_OK) {
         shm_ep_fail(ep, status, err_text());
-        return;
+        return false;
     }
     if (ep->tx.small && !shm_small_unblock(ep))
-        return;
+        return false;
     if (!shm_tx_slot_free(&ep->tx) || !shm_tx_data_free(&ep->tx))
-        return;
+        return false;
     ep->blocked = false;
     shm_ep_iface(ep)->params.upcalls.tx_ready(&ep->base);
+    return true;
 }
 
 COLD unsigned shm_poll_rest(shm_ep_t *ep, unsigned count)
@@ -121,8 +123,8 @@ COLD unsigned shm_poll_rest(shm_ep_t *ep, unsigned count)
         return count + 1;
     if (ep->hup && ep->rx_open && count < SHM_FRAMES_PER_POLL) /* found empty */
         shm_ep_fail(ep, VBN_ERR_PEER_LOST, "same-host peer closed its socket: it ended or disconnected");
-    if (ep->blocked && ep->tx_open)
-        unblock(ep);
+    if (ep->blocked && ep->tx_open && unblock(ep))
+        count++;
     return count;
 }
 
