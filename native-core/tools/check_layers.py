@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails when a file of the core includes a header of a layer above its own, or a binding one of the core's insides.
+"""Fails when a file of the core includes a header of a layer above its own, or a binding or component one of the core's insides.
 
 Usage: check_layers.py REPOSITORY. Order, lowest first: base mem tl link proto fast api jni. A binding (jni) stands on vbn.h; of
-the core's own headers it may use those of base.
+the core's own headers it may use those of base, and so may a component in C outside the core (memcached-rdma), whose own
+folders have an order, too.
 """
 import pathlib
 import re
@@ -11,6 +12,8 @@ import sys
 
 LAYERS = ["base", "mem", "tl", "link", "proto", "fast", "api", "jni"]
 BINDINGS = {"jni"}
+COMPONENTS = {"memcached-rdma": {"util": {"util"}, "store": {"util", "store"}, "proto": {"util", "proto"},
+                                "server": {"util", "store", "proto", "server"}}}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -33,6 +36,20 @@ def wrong_includes(layer, path):
             yield f'{path}: {layer} includes "{name}"; a binding uses vbn/vbn.h: what it lacks is added there'
 
 
+def component_includes(root):
+    """Yields (file, the folders whose headers it may include) for each C file of the components outside the core."""
+    for component, folders in COMPONENTS.items():
+        for folder, allowed in folders.items():
+            for path in sorted((root / component / folder).rglob("*.[ch]")):
+                yield path, allowed | {"base", "vbn"}
+
+
+def wrong_component_includes(path, allowed):
+    for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
+        if name.split("/")[0] not in allowed:
+            yield f'{path}: "{name}" is in none of {", ".join(sorted(allowed))}; include it as "folder/file.h"'
+
+
 def main():
     if len(sys.argv) != 2:
         print(__doc__.strip(), file=sys.stderr)
@@ -40,9 +57,11 @@ def main():
     core = pathlib.Path(sys.argv[1]) / "native-core"
     all_files = list(files(core))
     errors = [error for layer, path in all_files for error in wrong_includes(layer, path)]
+    others = list(component_includes(core.parent))
+    errors += [error for path, allowed in others for error in wrong_component_includes(path, allowed)]
     for error in errors:
         print(error, file=sys.stderr)
-    print(f"layers: {len(all_files)} files, {len(errors)} wrong includes")
+    print(f"layers: {len(all_files) + len(others)} files, {len(errors)} wrong includes")
     if not all_files:
         print(f"no C files below {core}: is this the repository?", file=sys.stderr)
     return 1 if errors or not all_files else 0

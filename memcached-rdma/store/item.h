@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * item.h - one item as it lies in a segment, and its checksum.
+ *
+ *   | header 40 B | key | value | up to the next multiple of 32 B
+ *
+ * Items are write-once: after an index entry refers to an item, its bytes never change (I2), but for three atomic words that
+ * the checksum leaves out: expiry, access and heat. Lengths stay valid for as long as the segment holds items, so that a
+ * segment can be walked from its start, also over items that are dead or were never completed. */
+#ifndef MC_STORE_ITEM_H
+#define MC_STORE_ITEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/atomics.h"
+
+#define ITEM_UNIT 32u        /* bytes; an item's offset in its segment is a multiple of it */
+#define ITEM_STALE 1u        /* marks: invalidated by a client, still served with a hint */
+
+#define HEAT_FETCHED 1u      /* heat: somebody has read the item */
+#define HEAT_WON 2u          /* heat: a client was told to renew the item */
+#define HEAT_COUNT_SHIFT 8   /* heat: the upper byte counts reads, halved when the item is moved */
+#define HEAT_COUNT_MAX 255u
+
+typedef struct item {
+    uint32_t generation;      /* of the segment when the item was written */
+    uint8_t key_bytes;
+    uint8_t marks;            /* ITEM_* */
+    _Atomic uint16_t heat;    /* HEAT_*; outside the checksum */
+    uint32_t client_flags;
+    uint32_t value_bytes;
+    _Atomic uint32_t expiry;  /* second of the store's clock, 0: never; outside the checksum */
+    _Atomic uint32_t access;  /* second of the last read; outside the checksum */
+    uint64_t cas;
+    uint32_t created;         /* second of the store's clock */
+    uint32_t crc;
+    char data[];              /* key, value */
+} item_t;
+
+_Static_assert(sizeof(item_t) == 40, "the item header is part of the layout that readers know");
+
+static inline size_t item_bytes(size_t key_bytes, size_t value_bytes)
+{
+    return (sizeof(item_t) + key_bytes + value_bytes + ITEM_UNIT - 1) / ITEM_UNIT * ITEM_UNIT;
+}
+
+static inline size_t item_size(const item_t *item)
+{
+    return item_bytes(item->key_bytes, item->value_bytes);
+}
+
+static inline char *item_value(item_t *item)
+{
+    return item->data + item->key_bytes;
+}
+
+/* Checksum of key and value, to be completed by item_seal once the header is final; needs no lock. */
+uint32_t item_data_crc(const item_t *item, uint32_t seed);
+/* The whole checksum: seed and data_crc as above, `segment` is the number of the segment that holds the item. */
+uint32_t item_crc(const item_t *item, uint32_t data_crc, uint32_t segment);
+/* True when the item is what item_crc was computed of. */
+bool item_is_whole(const item_t *item, uint32_t seed, uint32_t segment);
+/* Counts one more read, at second `now`. */
+void item_heat(item_t *item, uint32_t now);
+
+#endif
