@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * store.h - the items of a server: what every protocol and every carrier calls.
+ *
+ * A store is cut into shards by the hash of the key; each shard has its own lock, memory, index and counters, and nothing
+ * is shared between shards. Every call may be made by any thread. Nothing waits for I/O inside a call.
+ * Times are seconds of the store's clock, which begins at STORE_CLOCK_START; 0 as expiry means never. */
+#ifndef MC_STORE_STORE_H
+#define MC_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_KEY_MAX 250u
+#define STORE_CLOCK_START 2u /* so that second 1 is always past */
+#define STORE_EXPIRED 1u     /* an expiry that has passed whenever it is given */
+#define STORE_TTL_BUCKETS 8u
+
+typedef enum store_status {
+    STORE_OK = 0,
+    STORE_NOT_FOUND,
+    STORE_EXISTS,      /* the item has another CAS id than the one compared */
+    STORE_NOT_STORED,  /* the mode's condition does not hold */
+    STORE_TOO_LARGE,
+    STORE_NO_MEMORY,
+    STORE_NON_NUMERIC
+} store_status_t;
+
+/* Where memory comes from. get returns page-aligned zeroed bytes, or NULL; put gets back what get wrote to *handle_p. */
+typedef struct store_source {
+    void *(*get)(void *arg, size_t bytes, void **handle_p);
+    void (*put)(void *arg, void *handle);
+    void *arg;
+} store_source_t;
+
+typedef struct store_config {
+    size_t bytes;            /* items, index and headers together (-m) */
+    size_t item_max;         /* key, value and header of the largest item (-I) */
+    unsigned shards;         /* at most so many; fewer where an item would not fit */
+    bool evict;              /* false: STORE_NO_MEMORY when full (-M) */
+    store_source_t source;
+    uint32_t (*now)(void *arg); /* the clock */
+    void *now_arg;
+} store_config_t;
+
+typedef struct store store_t;
+struct shard; /* shard.h, item.h, segment.h: for the store's own files */
+struct item;
+struct segment;
+
+store_status_t store_open(const store_config_t *config, store_t **store_p);
+void store_close(store_t *store);
+uint32_t store_now(const store_t *store);
+
+typedef struct store_key {
+    const char *bytes;
+    size_t length; /* 1 to STORE_KEY_MAX */
+} store_key_t;
+
+/* ------------------------------------------------------------------------------------------- read */
+
+/* Keeps the bytes of a value in place outside the lock. Short-lived: nothing may wait while one is held. */
+typedef struct store_pin_s {
+    struct shard *shard; /* NULL: no pin */
+    struct segment *segment;
+} store_pin_t;
+
+/* An item as a visitor sees it. The pointers are valid during the visit, the value's longer when it is pinned. */
+typedef struct store_hit {
+    const char *key, *value;
+    uint32_t key_bytes, value_bytes;
+    uint32_t client_flags;
+    uint64_t cas;
+    uint32_t expiry;        /* before this call's touch */
+    uint32_t touched;       /* after it */
+    uint32_t access;        /* last read before this one; creation when there was none */
+    uint32_t now;
+    size_t size;            /* bytes taken in its segment */
+    unsigned ttl;           /* TTL bucket of its segment */
+    bool fetched;           /* somebody had read it before */
+    bool stale, won_before; /* marked stale; somebody was told to renew it, before this call */
+    bool win;               /* this caller is told to renew it */
+    bool created;           /* by this call (vivify) */
+    store_pin_t place;      /* for store_pin */
+} store_hit_t;
+
+typedef void (*store_visit_t)(void *arg, const store_hit_t *hit);
+
+typedef struct store_get_s {
+    bool touch, vivify, recache;
+    bool quiet;                          /* does not count as a read of the item */
+    bool uncounted;                      /* not in the statistics either */
+    uint32_t expiry;                     /* touch: the new one */
+    uint32_t vivify_expiry;              /* vivify: creates an empty item when there is none */
+    uint32_t recache_before;             /* recache: the first reader of an item that expires before is told to renew it */
+} store_get_t;
+
+/* Finds an item and calls visit (may be NULL) under the shard's lock: it must be short. how NULL: a plain read. */
+store_status_t store_get(store_t *store, store_key_t key, const store_get_t *how, store_visit_t visit, void *arg);
+/* In a visit: keeps the value in place until store_unpin. */
+void store_pin(const store_hit_t *hit, store_pin_t *pin);
+void store_unpin(store_pin_t *pin);
+
+/* ------------------------------------------------------------------------------------------ write */
+
+/* Space for a new item. The caller fills the value, then commits or abandons it. */
+typedef struct store_draft {
+    char *value;
+    uint32_t value_bytes;
+    uint32_t expiry;
+    uint64_t hash;
+    struct item *item;
+    store_pin_t pin;
+} store_draft_t;
+
+typedef enum store_mode { STORE_SET, STORE_ADD, STORE_REPLACE, STORE_APPEND, STORE_PREPEND, STORE_CAS } store_mode_t;
+
+typedef struct store_put_s {
+    store_mode_t mode;
+    uint32_t client_flags;
+    uint64_t compare; /* 0: nothing; of STORE_CAS, APPEND and PREPEND the CAS id that the item must have */
+    bool invalidate;  /* STORE_CAS: an older CAS id stores the item too, marked stale and with its old expiry */
+} store_put_t;
+
+/* STORE_TOO_LARGE, STORE_NO_MEMORY: nothing was reserved. */
+store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, uint32_t expiry, store_draft_t *draft);
+/* cas_p: NULL, or where the new CAS id goes. The draft is used up, whatever the status. */
+store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64_t *cas_p);
+void store_abandon(store_draft_t *draft);
+
+typedef struct store_delete_s {
+    bool has_compare;
+    bool stale;      /* marks the item instead, with a new CAS id */
+    bool has_expiry; /* with stale: another expiry */
+    uint64_t compare;
+    uint32_t expiry;
+} store_delete_t;
+
+/* how NULL: a plain delete. */
+store_status_t store_delete(store_t *store, store_key_t key, const store_delete_t *how);
+/* Removes an item without counting a delete: what a failed set leaves nothing of. */
+void store_drop(store_t *store, store_key_t key);
+
+typedef struct store_delta_s {
+    bool decrement, has_compare, touch, vivify;
+    uint64_t delta, compare, initial;
+    uint32_t expiry;        /* touch */
+    uint32_t vivify_expiry;
+} store_delta_t;
+
+typedef struct store_number {
+    uint64_t value, cas;
+    uint32_t expiry, now;
+} store_number_t;
+
+store_status_t store_delta(store_t *store, store_key_t key, const store_delta_t *how, store_number_t *number_p);
+
+/* ------------------------------------------------------------------------------------ whole store */
+
+/* Hides every item that exists now (at 0) or that is older than second `at` when it comes. */
+void store_flush(store_t *store, uint32_t at);
+/* Drops what has expired as a whole; to be called about once a second. */
+void store_tick(store_t *store);
+/* Another limit; what is above it is evicted as writes come. False: too large to be addressed, or too small. */
+bool store_limit(store_t *store, size_t bytes);
+
+#define STORE_COUNTERS(X)                                                                                              \
+    X(cmd_get) X(cmd_set) X(cmd_touch) X(get_hits) X(get_misses) X(get_expired) X(get_flushed) X(delete_misses)         \
+    X(delete_hits) X(incr_misses) X(incr_hits) X(decr_misses) X(decr_hits) X(cas_misses) X(cas_hits) X(cas_badval)      \
+    X(touch_hits) X(touch_misses) X(store_too_large) X(store_no_memory) X(total_items) X(expired_unfetched)             \
+    X(evicted_unfetched) X(evictions) X(reclaimed) X(moved) X(segments_dropped) X(segments_reclaimed)
+
+#define STORE_FIELD(name) uint64_t name;
+typedef struct store_counters {
+    STORE_COUNTERS(STORE_FIELD)
+} store_counters_t;
+#undef STORE_FIELD
+
+typedef struct store_ttl_stats {
+    uint64_t items, bytes;       /* live */
+    uint64_t segments;
+    uint32_t age;                /* seconds since the oldest segment began */
+} store_ttl_stats_t;
+
+typedef struct store_stats_s {
+    store_counters_t counters;
+    uint64_t items, bytes;       /* live items, bytes that they take with headers */
+    uint64_t limit_bytes, memory_bytes; /* memory_bytes: taken from the source */
+    uint64_t index_bytes, buckets, overflow_buckets;
+    uint64_t segments_used, segments_free, segments_limit, segment_bytes;
+    unsigned shards;
+    store_ttl_stats_t ttl[STORE_TTL_BUCKETS];
+} store_stats_t;
+
+void store_stats(store_t *store, store_stats_t *stats);
+/* Counters start again from 0. */
+void store_stats_reset(store_t *store);
+/* Upper end of a TTL bucket, seconds; 0: never expires. */
+uint32_t store_ttl_range(unsigned bucket);
+/* Counts live items by size: sizes[i] of those that take up to (i + 1) * 32 bytes, the last also the larger ones. */
+void store_sizes(store_t *store, uint64_t *sizes, size_t count);
+/* Checks every live item and every count, with all locks; NULL, or what is wrong. For tests. */
+const char *store_check(store_t *store);
+
+#endif
