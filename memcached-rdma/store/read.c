@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * read.c - finding items: get, touch, and what the meta commands add (vivify, recache, stale). */
+#include <string.h>
+
+#include "store/shard.h"
+
+static void count_get(shard_t *shard, const store_get_t *how, bool hit)
+{
+    store_counters_t *counters = &shard->counters;
+    if (how->uncounted)
+        return;
+    counters->cmd_get++;
+    counters->cmd_touch += how->touch;
+    counters->touch_hits += how->touch && hit;
+    counters->touch_misses += how->touch && !hit;
+    counters->get_hits += hit;
+    counters->get_misses += !hit;
+}
+
+/* Creates the empty item that a miss was asked to leave. */
+static found_t vivify(shard_t *shard, uint64_t hash, store_key_t key, uint32_t expiry)
+{
+    found_t found = {0};
+    segment_t *segment;
+    item_t *item = shard_space(shard, key.length, 0, expiry, NULL, &segment);
+    if (item == NULL)
+        return found;
+    memcpy(item->data, key.bytes, key.length);
+    item->cas = shard_cas(shard);
+    shard_seal_item(shard, item, segment, item_data_crc(item, shard->store->crc_seed));
+    if (shard_link(shard, hash, item, segment, NULL) != STORE_OK)
+        return found;
+    shard->counters.total_items++;
+    found.slot = index_find(&shard->index, hash, key.bytes, key.length, &found.item, &found.segment);
+    return found;
+}
+
+static store_hit_t describe(const found_t *found, uint32_t now)
+{
+    item_t *item = found->item;
+    uint32_t heat = atomic_get_relaxed(&item->heat);
+    return (store_hit_t){.key = item->data, .key_bytes = item->key_bytes, .value = item_value(item),
+                         .value_bytes = item->value_bytes, .client_flags = item->client_flags, .cas = item->cas,
+                         .expiry = atomic_get_relaxed(&item->expiry), .access = atomic_get_relaxed(&item->access),
+                         .now = now, .size = item_size(item), .ttl = found->segment->ttl,
+                         .fetched = (heat & HEAT_FETCHED) != 0, .won_before = (heat & HEAT_WON) != 0,
+                         .stale = (item->marks & ITEM_STALE) != 0};
+}
+
+/* Whether this reader is the one that is told to renew the item. */
+static bool wins(const store_hit_t *hit, const store_get_t *how)
+{
+    if (hit->created)
+        return true;
+    if (hit->won_before)
+        return false;
+    return hit->stale || (how->recache && hit->expiry != 0 && hit->expiry < how->recache_before);
+}
+
+static void visit_item(shard_t *shard, uint64_t hash, found_t *found, const store_get_t *how, bool created,
+                       store_visit_t visit, void *arg)
+{
+    uint32_t now = store_now(shard->store);
+    store_hit_t hit = describe(found, now);
+    hit.created = created;
+    hit.win = wins(&hit, how);
+    hit.touched = how->touch ? how->expiry : hit.expiry;
+    if (how->touch && !created)
+        shard_touch(shard, hash, found, how->expiry);
+    if (!how->quiet && !created)
+        item_heat(found->item, now);
+    if (hit.win)
+        atomic_set_relaxed(&found->item->heat, (uint16_t)(atomic_get_relaxed(&found->item->heat) | HEAT_WON));
+    hit.key = found->item->data; /* a touch may have moved it */
+    hit.value = item_value(found->item);
+    hit.place = (store_pin_t){.shard = shard, .segment = found->segment};
+    if (visit != NULL)
+        visit(arg, &hit);
+}
+
+store_status_t store_get(store_t *store, store_key_t key, const store_get_t *how, store_visit_t visit, void *arg)
+{
+    static const store_get_t plain;
+    uint64_t hash = index_hash(store->seed, key.bytes, key.length);
+    shard_t *shard = shard_of(store, hash);
+    bool created = false;
+    if (how == NULL)
+        how = &plain;
+    pthread_mutex_lock(&shard->lock);
+    store_counters_t *counters = &shard->counters;
+    found_t found = shard_find(shard, hash, key.bytes, key.length, &counters->get_expired, &counters->get_flushed);
+    count_get(shard, how, found.slot != NULL);
+    if (found.slot == NULL && how->vivify) {
+        found = vivify(shard, hash, key, how->vivify_expiry);
+        created = found.slot != NULL;
+    }
+    if (found.slot != NULL)
+        visit_item(shard, hash, &found, how, created, visit, arg);
+    else if (how->vivify)
+        counters->store_no_memory++;
+    pthread_mutex_unlock(&shard->lock);
+    if (found.slot != NULL)
+        return STORE_OK;
+    return how->vivify ? STORE_NO_MEMORY : STORE_NOT_FOUND;
+}
+
+void store_pin(const store_hit_t *hit, store_pin_t *pin)
+{
+    *pin = hit->place;
+    shard_pin(pin->segment);
+}
+
+void store_unpin(store_pin_t *pin)
+{
+    if (pin->shard == NULL)
+        return;
+    pthread_mutex_lock(&pin->shard->lock);
+    shard_unpin(pin->shard, pin->segment);
+    pthread_mutex_unlock(&pin->shard->lock);
+    pin->shard = NULL;
+}
