@@ -27,3 +27,19 @@ bool number_u64(const char *text, size_t length, uint64_t *value_p)
     *value_p = value;
     return true;
 }
+
+bool number_i64(const char *text, size_t length, int64_t *value_p)
+{
+    uint64_t value;
+    size_t at = 0;
+    while (at < length && is_blank(text[at]))
+        at++;
+    bool negative = at < length && text[at] == '-';
+    if (negative && (at + 1 == length || text[at + 1] < '0' || text[at + 1] > '9'))
+        return false;
+    at += negative;
+    if (!number_u64(text + at, length - at, &value) || value > (uint64_t)INT64_MAX)
+        return false;
+    *value_p = negative ? -(int64_t)value : (int64_t)value;
+    return true;
+}

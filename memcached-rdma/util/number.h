@@ -10,5 +10,7 @@
 /* Reads an unsigned decimal number that fills the text, but for blanks before and anything after a blank. A plus sign is
  * allowed, a minus sign is not. False: not a number, or too large; nothing is written. */
 bool number_u64(const char *text, size_t length, uint64_t *value_p);
+/* The same with a minus sign allowed. */
+bool number_i64(const char *text, size_t length, int64_t *value_p);
 
 #endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * meta.h - the meta commands mg, ms, md, ma, me, mn. */
+#ifndef MC_PROTO_META_H
+#define MC_PROTO_META_H
+
+#include "proto/request.h"
+
+/* Parses what follows the name of a meta command (request->rest); kind is set. */
+void meta_parse(request_t *request);
+/* Decodes base64. Returns the length, 0 when it is malformed or longer than `capacity`. */
+size_t base64_decode(const char *text, size_t length, char *bytes, size_t capacity);
+
+#endif

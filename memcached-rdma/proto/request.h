@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * request.h - one command of a client, as every protocol gives it to the server. Texts point into the bytes that were parsed. */
+#ifndef MC_PROTO_REQUEST_H
+#define MC_PROTO_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KEY_MAX 250u
+#define OPAQUE_MAX 31u
+#define LINE_MAX_BYTES 2048u    /* of a command line, except one that is a list of keys */
+#define VALUE_MAX 2147483645u   /* bytes that a command may announce */
+#define META_FLAGS_MAX 24u
+
+typedef struct text {
+    const char *at;
+    size_t length;
+} text_t;
+
+typedef enum request_kind {
+    REQUEST_ERROR,  /* `error` is the answer */
+    REQUEST_GET,    /* get gets gat gats */
+    REQUEST_PUT,    /* set add replace append prepend cas: a value follows */
+    REQUEST_DELETE,
+    REQUEST_DELTA,  /* incr decr */
+    REQUEST_TOUCH,
+    REQUEST_META_GET,
+    REQUEST_META_PUT, /* a value follows */
+    REQUEST_META_DELETE,
+    REQUEST_META_DELTA,
+    REQUEST_META_NOOP,
+    REQUEST_META_DEBUG,
+    REQUEST_FLUSH,
+    REQUEST_STATS,
+    REQUEST_VERSION,
+    REQUEST_VERBOSITY,
+    REQUEST_MEMORY, /* cache_memlimit */
+    REQUEST_SHUTDOWN,
+    REQUEST_QUIT,
+    REQUEST_ABSENT  /* memcached has the command, this server does not have it yet */
+} request_kind_t;
+
+typedef enum put_mode { PUT_SET, PUT_ADD, PUT_REPLACE, PUT_APPEND, PUT_PREPEND, PUT_CAS } put_mode_t;
+
+typedef struct meta_flag {
+    char name;
+    text_t token; /* what follows the name */
+} meta_flag_t;
+
+typedef struct meta {
+    meta_flag_t flags[META_FLAGS_MAX]; /* in the order of the request: answers follow it */
+    unsigned count;
+    char key[KEY_MAX]; /* the decoded key of flag b; the request's key points here then */
+    text_t shown_key;  /* as the client wrote it */
+    bool binary, value, quiet, no_update, stale; /* flags b v q u I */
+    bool has_compare, has_ttl, has_vivify, has_recache;
+    uint64_t compare, initial, delta;
+    int32_t ttl, vivify, recache; /* seconds, as the client wrote them */
+    char mode;                    /* flag M, 0: none */
+} meta_t;
+
+typedef struct request {
+    request_kind_t kind;
+    text_t command;    /* its name */
+    text_t key;
+    text_t rest;       /* get: all keys; stats: arguments, otherwise what follows the name */
+    const char *error; /* one line, without its end */
+    bool noreply;
+    bool swallow;      /* with an error: the value of `value_bytes` follows, and is not a command */
+    bool cas;          /* get: with CAS ids */
+    bool touch;        /* get: with another expiry */
+    bool decrement;
+    put_mode_t mode;
+    uint32_t client_flags;
+    int32_t exptime;   /* seconds, as the client wrote them */
+    bool has_exptime;  /* flush_all */
+    uint64_t number;   /* delta, CAS id to compare, megabytes */
+    size_t value_bytes;
+    meta_t meta;       /* of REQUEST_META_* only */
+} request_t;
+
+static inline bool request_has_value(const request_t *request)
+{
+    return request->kind == REQUEST_PUT || request->kind == REQUEST_META_PUT;
+}
+
+static inline bool text_is(text_t text, const char *word)
+{
+    size_t i = 0;
+    while (i < text.length && word[i] != '\0' && text.at[i] == word[i])
+        i++;
+    return i == text.length && word[i] == '\0';
+}
+
+#endif
