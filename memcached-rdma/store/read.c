@@ -9,12 +9,12 @@ static void count_get(shard_t *shard, const store_get_t *how, bool hit)
     store_counters_t *counters = &shard->counters;
     if (how->uncounted)
         return;
-    counters->cmd_get++;
     counters->cmd_touch += how->touch;
     counters->touch_hits += how->touch && hit;
     counters->touch_misses += how->touch && !hit;
-    counters->get_hits += hit;
-    counters->get_misses += !hit;
+    counters->cmd_get += !how->touch_only;
+    counters->get_hits += !how->touch_only && hit;
+    counters->get_misses += !how->touch_only && !hit;
 }
 
 /* Creates the empty item that a miss was asked to leave. */
@@ -108,6 +108,11 @@ void store_pin(const store_hit_t *hit, store_pin_t *pin)
 {
     *pin = hit->place;
     shard_pin(pin->segment);
+}
+
+void store_pin_undo(const store_hit_t *hit)
+{
+    hit->place.segment->pins--;
 }
 
 void store_unpin(store_pin_t *pin)

@@ -90,6 +90,7 @@ typedef struct store_get_s {
     bool touch, vivify, recache;
     bool quiet;                          /* does not count as a read of the item */
     bool uncounted;                      /* not in the statistics either */
+    bool touch_only;                     /* counted as a touch, not as a get */
     uint32_t expiry;                     /* touch: the new one */
     uint32_t vivify_expiry;              /* vivify: creates an empty item when there is none */
     uint32_t recache_before;             /* recache: the first reader of an item that expires before is told to renew it */
@@ -100,6 +101,8 @@ store_status_t store_get(store_t *store, store_key_t key, const store_get_t *how
 /* In a visit: keeps the value in place until store_unpin. */
 void store_pin(const store_hit_t *hit, store_pin_t *pin);
 void store_unpin(store_pin_t *pin);
+/* In the visit that pinned it: takes the pin back. */
+void store_pin_undo(const store_hit_t *hit);
 
 /* ------------------------------------------------------------------------------------------ write */
 
@@ -151,6 +154,7 @@ typedef struct store_delta_s {
 typedef struct store_number {
     uint64_t value, cas;
     uint32_t expiry, now;
+    bool created; /* by this call (vivify) */
 } store_number_t;
 
 store_status_t store_delta(store_t *store, store_key_t key, const store_delta_t *how, store_number_t *number_p);

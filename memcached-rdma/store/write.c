@@ -285,6 +285,7 @@ store_status_t store_delta(store_t *store, store_key_t key, const store_delta_t 
         count_delta(shard, how->decrement, false);
         if (how->vivify) {
             number->value = how->initial;
+            number->created = true;
             number->expiry = how->vivify_expiry;
             status = write_number(shard, hash, key, &found, how->vivify_expiry, number);
         }

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * server.h - the server: settings, store, workers, and what counts for all of it.
+ *
+ * Threads: the main thread accepts connections and keeps house once a second; each worker owns its connections and runs their
+ * commands to completion on the store, whose shards have locks. A worker's epoll set is where the event fd of its core worker
+ * (vbn_event_fd) joins when requests come over the core as well. */
+#ifndef MC_SERVER_SERVER_H
+#define MC_SERVER_SERVER_H
+
+#include <pthread.h>
+
+#include "base/atomics.h"
+#include "base/list.h"
+#include "store/store.h"
+#include "vbn/vbn.h"
+
+#define MC_VERSION "1.6.18" /* of memcached, whose protocol and statistics these are */
+#define LISTENERS_MAX 32u
+#define WORKERS_MAX 64u
+#define EXPTIME_RELATIVE_MAX (60 * 60 * 24 * 30) /* seconds; a larger exptime is a moment, in Unix time */
+
+typedef struct settings {
+    int port;                 /* 0: no TCP; -1: any free one */
+    const char *listen[LISTENERS_MAX];
+    unsigned listen_count;
+    const char *socket_path;  /* NULL: no Unix socket */
+    unsigned socket_mask;
+    const char *user, *pid_file;
+    bool daemon, lock_memory, core_dumps;
+    size_t memory_bytes;
+    bool evict, cas, flush_enabled, dump_enabled, shutdown_enabled, track_sizes;
+    size_t item_max;
+    unsigned connections_max;
+    unsigned threads, requests_per_event, backlog;
+    int verbosity;
+    double growth_factor;     /* accepted, no effect */
+    unsigned chunk_bytes;     /* accepted, no effect */
+} settings_t;
+
+/* Counted by one thread, read by any. */
+#define WORKER_COUNTERS(X) X(bytes_read) X(bytes_written) X(cmd_meta) X(cmd_flush) X(conn_yields) X(conns) X(oom)
+#define WORKER_FIELD(name) _Atomic uint64_t name;
+typedef struct worker_counters {
+    WORKER_COUNTERS(WORKER_FIELD)
+} worker_counters_t;
+#undef WORKER_FIELD
+
+static inline void count(_Atomic uint64_t *counter, uint64_t more)
+{
+    atomic_set_relaxed(counter, atomic_get_relaxed(counter) + more);
+}
+
+typedef struct server server_t;
+
+typedef struct worker {
+    server_t *server;
+    pthread_t thread;
+    int epoll, wake;        /* wake: eventfd, new connections or the end */
+    pthread_mutex_t lock;   /* of `fresh` and `conns`, which `stats conns` reads too */
+    list_link_t fresh;      /* accepted, not yet in the epoll set */
+    list_link_t conns;
+    unsigned number;
+    worker_counters_t counters;
+    char *buffers;          /* spare read buffers, linked by their first word */
+    _Atomic bool stop;
+} worker_t;
+
+struct server {
+    settings_t settings;
+    store_t *store;
+    vbn_context_t *context;  /* NULL: memory is private */
+    uint64_t started_ns;
+    int64_t started_unix;    /* wall clock at second 0 of the store's clock */
+    worker_t workers[WORKERS_MAX];
+    unsigned worker_count;
+    int listeners[LISTENERS_MAX];
+    char *listener_names[LISTENERS_MAX]; /* as stats conns shows them */
+    unsigned listener_count;
+    int stop;                /* eventfd: the server ends */
+    _Atomic uint64_t connections, connections_total, connections_rejected;
+    _Atomic int verbosity;
+    _Atomic bool sizes_enabled;
+    _Atomic uint64_t memory_limit;
+};
+
+/* ------------------------------------------------------------------------------------------ clock.c */
+
+void clock_start(server_t *server);
+uint32_t clock_now(void *server);
+/* A client's exptime as a second of the store's clock; 0: never. */
+uint32_t clock_expiry(const server_t *server, int32_t exptime);
+uint32_t clock_uptime(const server_t *server);
+
+/* ----------------------------------------------------------------------------------------- memory.c */
+
+/* Memory for the store: of the core where it can be had, else private memory, and one line says why. */
+store_source_t memory_source(server_t *server);
+void memory_close(server_t *server);
+
+/* ----------------------------------------------------------------------------------------- listen.c */
+
+/* Opens the sockets of the settings; false: one line on stderr says which could not be opened and why. */
+bool listen_open(server_t *server);
+void listen_close(server_t *server);
+/* Accepts and keeps house until the server stops. */
+void listen_run(server_t *server);
+
+/* ----------------------------------------------------------------------------------------- worker.c */
+
+bool worker_start(server_t *server, unsigned number);
+void worker_stop(worker_t *worker);
+/* Hands an accepted socket to a worker; false: no memory, the socket is the caller's. Any thread. */
+bool worker_give(worker_t *worker, int fd, const char *address, const char *listener);
+
+/* -------------------------------------------------------------------------------------------- log.c */
+
+/* A line on stderr when the verbosity is at least this. Any thread. */
+void log_line(const server_t *server, int verbosity, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif
