@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec.c - the commands of the text protocol. */
+#include "server/exec.h"
+
+#include <sys/eventfd.h>
+
+#include "proto/text.h"
+
+#define MEMORY_LEAST_MB 8u
+
+store_key_t exec_key(text_t key)
+{
+    return (store_key_t){.bytes = key.at, .length = key.length};
+}
+
+static void answer(exec_t *exec, const request_t *request, const char *line)
+{
+    if (!request->noreply)
+        reply_line(exec->reply, line);
+}
+
+/* -------------------------------------------------------------------------------------------- get */
+
+void exec_value(exec_t *exec, const store_hit_t *hit)
+{
+    store_pin_t pin;
+    if (hit->value_bytes <= COPIED_VALUE_MAX) {
+        reply_bytes(exec->reply, hit->value, hit->value_bytes);
+    } else {
+        store_pin(hit, &pin);
+        if (!reply_piece(exec->reply, hit->value, hit->value_bytes, pin.shard, pin.segment))
+            store_pin_undo(hit); /* no memory: the reply has failed, the connection ends */
+    }
+    reply_bytes(exec->reply, "\r\n", 2);
+}
+
+void exec_piece_done(reply_piece_t *piece)
+{
+    store_pin_t pin = {.shard = piece->owner[0], .segment = piece->owner[1]};
+    store_unpin(&pin);
+}
+
+typedef struct get_visit {
+    exec_t *exec;
+    bool cas;
+} get_visit_t;
+
+static void show_value(void *arg, const store_hit_t *hit)
+{
+    const get_visit_t *visit = arg;
+    reply_t *reply = visit->exec->reply;
+    reply_bytes(reply, "VALUE ", 6);
+    reply_bytes(reply, hit->key, hit->key_bytes);
+    reply_bytes(reply, " ", 1);
+    reply_number(reply, hit->client_flags);
+    reply_bytes(reply, " ", 1);
+    reply_number(reply, hit->value_bytes);
+    if (visit->cas) {
+        reply_bytes(reply, " ", 1);
+        reply_number(reply, visit->exec->server->settings.cas ? hit->cas : 0);
+    }
+    reply_bytes(reply, "\r\n", 2);
+    exec_value(visit->exec, hit);
+}
+
+static bool keys_fit(text_t keys)
+{
+    for (;;) {
+        text_t key = text_word(&keys);
+        if (key.length == 0)
+            return true;
+        if (key.length > KEY_MAX)
+            return false;
+    }
+}
+
+static bool exec_get(exec_t *exec, request_t *request)
+{
+    get_visit_t visit = {.exec = exec, .cas = request->cas};
+    store_get_t how = {.touch = request->touch};
+    if (request->touch)
+        how.expiry = clock_expiry(exec->server, request->exptime);
+    if (!keys_fit(request->rest)) {
+        reply_line(exec->reply, "CLIENT_ERROR bad command line format");
+        return true;
+    }
+    for (;;) {
+        text_t key = text_word(&request->rest);
+        if (key.length == 0)
+            break;
+        (void)store_get(exec->server->store, exec_key(key), &how, show_value, &visit);
+        if (exec->reply->pending > REPLY_PENDING_MAX)
+            return false;
+    }
+    reply_line(exec->reply, "END");
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ values */
+
+bool exec_begin(exec_t *exec, const request_t *request, store_draft_t *draft)
+{
+    int32_t exptime = request->kind == REQUEST_META_PUT ? request->meta.ttl : request->exptime;
+    bool drops = request->kind == REQUEST_META_PUT ? request->mode == PUT_SET || request->mode == PUT_CAS
+                                                   : request->mode == PUT_SET;
+    store_status_t status = store_begin(exec->server->store, exec_key(request->key), request->value_bytes,
+                                        clock_expiry(exec->server, exptime), draft);
+    if (status == STORE_OK)
+        return true;
+    answer(exec, request, status == STORE_TOO_LARGE ? "SERVER_ERROR object too large for cache"
+                                                    : "SERVER_ERROR out of memory storing object");
+    if (drops) /* the old value must not stand for the new one */
+        store_drop(exec->server->store, exec_key(request->key));
+    return false;
+}
+
+static store_mode_t store_mode(put_mode_t mode)
+{
+    switch (mode) {
+    case PUT_ADD: return STORE_ADD;
+    case PUT_REPLACE: return STORE_REPLACE;
+    case PUT_APPEND: return STORE_APPEND;
+    case PUT_PREPEND: return STORE_PREPEND;
+    case PUT_CAS: return STORE_CAS;
+    default: return STORE_SET;
+    }
+}
+
+static const char *stored_line(store_status_t status)
+{
+    switch (status) {
+    case STORE_OK: return "STORED";
+    case STORE_EXISTS: return "EXISTS";
+    case STORE_NOT_FOUND: return "NOT_FOUND";
+    case STORE_NO_MEMORY: return "SERVER_ERROR out of memory storing object";
+    default: return "NOT_STORED"; /* what an append made too large, too */
+    }
+}
+
+void exec_commit(exec_t *exec, const request_t *request, store_draft_t *draft)
+{
+    bool meta = request->kind == REQUEST_META_PUT;
+    uint64_t cas;
+    store_put_t put = {.mode = store_mode(request->mode), .client_flags = request->client_flags,
+                       .compare = meta ? request->meta.compare : request->number,
+                       .invalidate = meta && request->meta.stale};
+    store_status_t status = store_commit(draft, &put, &cas);
+    if (meta)
+        exec_meta_stored(exec, request, status, cas);
+    else
+        answer(exec, request, stored_line(status));
+}
+
+void exec_bad_value(exec_t *exec, const request_t *request, store_draft_t *draft)
+{
+    store_abandon(draft);
+    answer(exec, request, "CLIENT_ERROR bad data chunk");
+}
+
+/* ------------------------------------------------------------------------------------------ others */
+
+static void exec_delete(exec_t *exec, const request_t *request)
+{
+    store_status_t status = store_delete(exec->server->store, exec_key(request->key), NULL);
+    answer(exec, request, status == STORE_OK ? "DELETED" : "NOT_FOUND");
+}
+
+static void exec_touch(exec_t *exec, const request_t *request)
+{
+    store_get_t how = {.touch = true, .touch_only = true, .expiry = clock_expiry(exec->server, request->exptime)};
+    store_status_t status = store_get(exec->server->store, exec_key(request->key), &how, NULL, NULL);
+    answer(exec, request, status == STORE_OK ? "TOUCHED" : "NOT_FOUND");
+}
+
+static void exec_delta(exec_t *exec, const request_t *request)
+{
+    store_delta_t how = {.decrement = request->decrement, .delta = request->number};
+    store_number_t number;
+    switch (store_delta(exec->server->store, exec_key(request->key), &how, &number)) {
+    case STORE_OK:
+        if (!request->noreply) {
+            reply_number(exec->reply, number.value);
+            reply_bytes(exec->reply, "\r\n", 2);
+        }
+        break;
+    case STORE_NON_NUMERIC:
+        answer(exec, request, "CLIENT_ERROR cannot increment or decrement non-numeric value");
+        break;
+    case STORE_NO_MEMORY: answer(exec, request, "SERVER_ERROR out of memory"); break;
+    default: answer(exec, request, "NOT_FOUND");
+    }
+}
+
+static void exec_flush(exec_t *exec, const request_t *request)
+{
+    server_t *server = exec->server;
+    if (!server->settings.flush_enabled) {
+        answer(exec, request, "CLIENT_ERROR flush_all not allowed");
+        return;
+    }
+    count(&exec->counters->cmd_flush, 1);
+    bool later = request->has_exptime && request->exptime > 0;
+    store_flush(server->store, later ? clock_expiry(server, request->exptime) : 0);
+    answer(exec, request, "OK");
+}
+
+static void exec_memory(exec_t *exec, const request_t *request)
+{
+    server_t *server = exec->server;
+    uint64_t bytes = request->number << 20;
+    if (request->number < MEMORY_LEAST_MB) {
+        answer(exec, request, "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m");
+    } else if (bytes >> 20 != request->number || !store_limit(server->store, bytes)) {
+        answer(exec, request, "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust");
+    } else {
+        atomic_set_relaxed(&server->memory_limit, bytes);
+        answer(exec, request, "OK");
+    }
+}
+
+static void exec_shutdown(exec_t *exec)
+{
+    server_t *server = exec->server;
+    if (!server->settings.shutdown_enabled) {
+        reply_line(exec->reply, "ERROR: shutdown not enabled");
+        return;
+    }
+    exec->close = true;
+    (void)eventfd_write(server->stop, 1);
+}
+
+static void exec_absent(exec_t *exec, const request_t *request)
+{
+    reply_string(exec->reply, "SERVER_ERROR ");
+    reply_bytes(exec->reply, request->command.at, request->command.length);
+    reply_line(exec->reply, " is not there yet: see docs/memcached.md of Verbena");
+}
+
+static bool is_meta(request_kind_t kind)
+{
+    return kind >= REQUEST_META_GET && kind <= REQUEST_META_DEBUG;
+}
+
+bool exec_request(exec_t *exec, request_t *request)
+{
+    if (is_meta(request->kind)) {
+        count(&exec->counters->cmd_meta, 1);
+        exec_meta(exec, request);
+        return true;
+    }
+    switch (request->kind) {
+    case REQUEST_GET: return exec_get(exec, request);
+    case REQUEST_ERROR: answer(exec, request, request->error); break;
+    case REQUEST_DELETE: exec_delete(exec, request); break;
+    case REQUEST_DELTA: exec_delta(exec, request); break;
+    case REQUEST_TOUCH: exec_touch(exec, request); break;
+    case REQUEST_FLUSH: exec_flush(exec, request); break;
+    case REQUEST_STATS: exec_stats(exec, request->rest); break;
+    case REQUEST_VERSION: reply_line(exec->reply, "VERSION " MC_VERSION); break;
+    case REQUEST_VERBOSITY:
+        atomic_set_relaxed(&exec->server->verbosity, request->number > 2 ? 2 : (int)request->number);
+        answer(exec, request, "OK");
+        break;
+    case REQUEST_MEMORY: exec_memory(exec, request); break;
+    case REQUEST_SHUTDOWN: exec_shutdown(exec); break;
+    case REQUEST_QUIT: exec->close = true; break;
+    default: exec_absent(exec, request);
+    }
+    return true;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec.h - commands on the store: requests in, answers out. Knows no sockets, so that every carrier can call it. */
+#ifndef MC_SERVER_EXEC_H
+#define MC_SERVER_EXEC_H
+
+#include "proto/reply.h"
+#include "proto/request.h"
+#include "server/server.h"
+
+#define COPIED_VALUE_MAX 4096u      /* bytes; a larger value is sent from where it is */
+#define REPLY_PENDING_MAX (256u << 10) /* bytes; then the answers are sent before the next key or command */
+
+typedef struct exec {
+    server_t *server;
+    worker_counters_t *counters;
+    reply_t *reply;
+    bool close; /* the connection ends when the answers have been sent */
+} exec_t;
+
+/* A request without a value. False: a get that is not finished, because much waits to be sent; call again with the same
+ * request, whose `rest` has moved on. */
+bool exec_request(exec_t *exec, request_t *request);
+/* A request with a value. True: fill the draft, then commit or abandon it. False: answered already; the value and its end
+ * are to be thrown away. */
+bool exec_begin(exec_t *exec, const request_t *request, store_draft_t *draft);
+void exec_commit(exec_t *exec, const request_t *request, store_draft_t *draft);
+/* The value did not end where it should: abandons the draft. */
+void exec_bad_value(exec_t *exec, const request_t *request, store_draft_t *draft);
+/* A piece of a reply has been sent. */
+void exec_piece_done(reply_piece_t *piece);
+
+/* ---------------------------------------------------------------------- between the files of exec */
+
+store_key_t exec_key(text_t key);
+/* Adds a value and its end, copied or in place. */
+void exec_value(exec_t *exec, const store_hit_t *hit);
+void exec_meta(exec_t *exec, const request_t *request);
+void exec_meta_stored(exec_t *exec, const request_t *request, store_status_t status, uint64_t cas);
+void exec_stats(exec_t *exec, text_t arguments);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec_meta.c - the meta commands on the store. Answers carry their flags in the order of the request. */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/exec.h"
+
+/* What an answer's flags are filled from. */
+typedef struct shown {
+    const store_hit_t *hit; /* of mg */
+    uint64_t cas;
+    uint32_t expiry, now;
+    bool has_cas, has_ttl;  /* the command returns flags c, t */
+} shown_t;
+
+static void add_flag(reply_t *reply, char name, uint64_t number)
+{
+    char head[2] = {' ', name};
+    reply_bytes(reply, head, 2);
+    reply_number(reply, number);
+}
+
+static void add_ttl(reply_t *reply, uint32_t expiry, uint32_t now)
+{
+    if (expiry == 0)
+        reply_bytes(reply, " t-1", 4);
+    else
+        add_flag(reply, 't', (uint32_t)(expiry - now));
+}
+
+static void add_text(reply_t *reply, char name, text_t text)
+{
+    char head[2] = {' ', name};
+    reply_bytes(reply, head, 2);
+    reply_bytes(reply, text.at, text.length);
+}
+
+/* Flags that only an item can fill. */
+static void add_hit_flag(reply_t *reply, char name, const store_hit_t *hit)
+{
+    switch (name) {
+    case 's': add_flag(reply, name, hit->value_bytes); break;
+    case 'f': add_flag(reply, name, hit->client_flags); break;
+    case 'l': add_flag(reply, name, hit->now - hit->access); break;
+    case 'h': add_flag(reply, name, hit->fetched); break;
+    default: break;
+    }
+}
+
+static void add_flags(reply_t *reply, const request_t *request, const shown_t *shown)
+{
+    uint32_t expiry = shown->expiry;
+    for (unsigned i = 0; i < request->meta.count; i++) {
+        const meta_flag_t *flag = &request->meta.flags[i];
+        switch (flag->name) {
+        case 'O': add_text(reply, 'O', flag->token); break;
+        case 'k':
+            add_text(reply, 'k', request->meta.shown_key);
+            if (request->meta.binary) /* only beside a key */
+                reply_bytes(reply, " b", 2);
+            break;
+        case 'c':
+            if (shown->has_cas)
+                add_flag(reply, 'c', shown->cas);
+            break;
+        case 't':
+            if (shown->has_ttl)
+                add_ttl(reply, expiry, shown->now);
+            break;
+        case 'T': /* what follows it shows the new expiry */
+            expiry = shown->hit != NULL ? shown->hit->touched : expiry;
+            break;
+        default:
+            if (shown->hit != NULL)
+                add_hit_flag(reply, flag->name, shown->hit);
+        }
+    }
+}
+
+static uint64_t shown_cas(const exec_t *exec, uint64_t cas)
+{
+    return exec->server->settings.cas ? cas : 0;
+}
+
+/* An answer of a code and the flags that do not need an item. */
+static void answer_code(exec_t *exec, const request_t *request, const char *code, const shown_t *shown)
+{
+    static const shown_t none;
+    reply_string(exec->reply, code);
+    add_flags(exec->reply, request, shown == NULL ? &none : shown);
+    reply_bytes(exec->reply, "\r\n", 2);
+}
+
+/* --------------------------------------------------------------------------------------------- mg */
+
+typedef struct meta_visit {
+    exec_t *exec;
+    const request_t *request;
+} meta_visit_t;
+
+static void show_hit(void *arg, const store_hit_t *hit)
+{
+    const meta_visit_t *visit = arg;
+    exec_t *exec = visit->exec;
+    reply_t *reply = exec->reply;
+    shown_t shown = {.hit = hit, .cas = shown_cas(exec, hit->cas), .expiry = hit->expiry, .now = hit->now,
+                     .has_cas = true, .has_ttl = true};
+    reply_string(reply, visit->request->meta.value ? "VA " : "HD");
+    if (visit->request->meta.value)
+        reply_number(reply, hit->value_bytes);
+    add_flags(reply, visit->request, &shown);
+    if (hit->won_before)
+        reply_bytes(reply, " Z", 2);
+    if (hit->stale)
+        reply_bytes(reply, " X", 2);
+    if (hit->win)
+        reply_bytes(reply, " W", 2);
+    reply_bytes(reply, "\r\n", 2);
+    if (visit->request->meta.value)
+        exec_value(exec, hit);
+}
+
+static void meta_get(exec_t *exec, const request_t *request)
+{
+    const meta_t *meta = &request->meta;
+    const server_t *server = exec->server;
+    meta_visit_t visit = {.exec = exec, .request = request};
+    store_get_t how = {.touch = meta->has_ttl, .vivify = meta->has_vivify, .recache = meta->has_recache,
+                       .quiet = meta->no_update, .expiry = clock_expiry(server, meta->ttl),
+                       .vivify_expiry = clock_expiry(server, meta->vivify),
+                       .recache_before = clock_expiry(server, meta->recache)};
+    store_status_t status = store_get(exec->server->store, exec_key(request->key), &how, show_hit, &visit);
+    if (status == STORE_NO_MEMORY)
+        reply_line(exec->reply, "SERVER_ERROR out of memory writing get response");
+    else if (status != STORE_OK && !meta->quiet)
+        answer_code(exec, request, "EN", NULL);
+}
+
+static void show_debug(void *arg, const store_hit_t *hit)
+{
+    exec_t *exec = arg;
+    reply_t *reply = exec->reply;
+    char expiry[16] = "-1";
+    if (hit->expiry != 0)
+        (void)snprintf(expiry, sizeof(expiry), "%u", hit->expiry - hit->now);
+    reply_string(reply, "ME ");
+    reply_bytes(reply, hit->key, hit->key_bytes);
+    reply_format(reply, " exp=%s la=%u cas=%llu fetch=%s cls=%u size=%zu\r\n", expiry, hit->now - hit->access,
+                 (unsigned long long)shown_cas(exec, hit->cas), hit->fetched ? "yes" : "no", hit->ttl + 1, hit->size);
+}
+
+static void meta_debug(exec_t *exec, const request_t *request)
+{
+    store_get_t how = {.quiet = true, .uncounted = true};
+    if (store_get(exec->server->store, exec_key(request->key), &how, show_debug, exec) != STORE_OK)
+        reply_line(exec->reply, "EN");
+}
+
+/* ------------------------------------------------------------------------------------- ms, md, ma */
+
+static const char *code_of(store_status_t status)
+{
+    switch (status) {
+    case STORE_OK: return "HD";
+    case STORE_EXISTS: return "EX";
+    case STORE_NOT_FOUND: return "NF";
+    default: return "NS";
+    }
+}
+
+void exec_meta_stored(exec_t *exec, const request_t *request, store_status_t status, uint64_t cas)
+{
+    shown_t shown = {.cas = shown_cas(exec, cas), .has_cas = true};
+    count(&exec->counters->cmd_meta, 1);
+    if (status == STORE_NO_MEMORY)
+        reply_line(exec->reply, "SERVER_ERROR out of memory storing object");
+    else if (status != STORE_OK || !request->meta.quiet)
+        answer_code(exec, request, code_of(status), &shown);
+}
+
+static void meta_delete(exec_t *exec, const request_t *request)
+{
+    const meta_t *meta = &request->meta;
+    store_delete_t how = {.has_compare = meta->has_compare, .compare = meta->compare, .stale = meta->stale,
+                          .has_expiry = meta->has_ttl, .expiry = clock_expiry(exec->server, meta->ttl)};
+    store_status_t status = store_delete(exec->server->store, exec_key(request->key), &how);
+    if (status != STORE_OK || !meta->quiet)
+        answer_code(exec, request, code_of(status), NULL);
+}
+
+static void show_number(exec_t *exec, const request_t *request, const store_number_t *number)
+{
+    char digits[24];
+    shown_t shown = {.cas = shown_cas(exec, number->cas), .expiry = number->expiry, .now = number->now, .has_cas = true,
+                     .has_ttl = true};
+    int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number->value);
+    if (!request->meta.value) {
+        answer_code(exec, request, "HD", &shown);
+        return;
+    }
+    reply_format(exec->reply, "VA %d", length);
+    add_flags(exec->reply, request, &shown);
+    reply_bytes(exec->reply, "\r\n", 2);
+    reply_line(exec->reply, digits);
+}
+
+static void meta_delta(exec_t *exec, const request_t *request)
+{
+    const meta_t *meta = &request->meta;
+    const server_t *server = exec->server;
+    store_delta_t how = {.decrement = request->decrement, .has_compare = meta->has_compare, .compare = meta->compare,
+                         .delta = meta->delta, .initial = meta->initial, .touch = meta->has_ttl,
+                         .expiry = clock_expiry(server, meta->ttl), .vivify = meta->has_vivify,
+                         .vivify_expiry = clock_expiry(server, meta->vivify)};
+    store_number_t number;
+    store_status_t status = store_delta(exec->server->store, exec_key(request->key), &how, &number);
+    if (status == STORE_NON_NUMERIC)
+        reply_line(exec->reply, "CLIENT_ERROR cannot increment or decrement non-numeric value");
+    else if (status == STORE_NO_MEMORY)
+        reply_line(exec->reply, "SERVER_ERROR out of memory");
+    else if (status != STORE_OK)
+        answer_code(exec, request, code_of(status), NULL);
+    else if (!meta->quiet || number.created)
+        show_number(exec, request, &number);
+}
+
+void exec_meta(exec_t *exec, const request_t *request)
+{
+    switch (request->kind) {
+    case REQUEST_META_GET: meta_get(exec, request); break;
+    case REQUEST_META_DELETE: meta_delete(exec, request); break;
+    case REQUEST_META_DELTA: meta_delta(exec, request); break;
+    case REQUEST_META_DEBUG: meta_debug(exec, request); break;
+    default: reply_line(exec->reply, "MN");
+    }
+}
