@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stats.c - the stats command: which group, and the groups about items. */
+#include "server/stats.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/text.h"
+
+#define SIZES 2048u /* classes of 32 bytes */
+
+void stats_u64(reply_t *reply, const char *name, uint64_t value)
+{
+    reply_format(reply, "STAT %s %llu\r\n", name, (unsigned long long)value);
+}
+
+void stats_text(reply_t *reply, const char *name, const char *value)
+{
+    reply_format(reply, "STAT %s %s\r\n", name, value);
+}
+
+void stats_zero(reply_t *reply, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        stats_u64(reply, *names, 0);
+}
+
+/* ------------------------------------------------------------------------------- items and slabs */
+
+/* What memcached calls a slab class is a TTL bucket here: number 1 never expires. */
+static void class_u64(reply_t *reply, const char *group, unsigned bucket, const char *name, uint64_t value)
+{
+    reply_format(reply, "STAT %s%u:%s %llu\r\n", group, bucket + 1, name, (unsigned long long)value);
+}
+
+void stats_items(exec_t *exec)
+{
+    static const char *const zeros[] = {
+        "evicted", "evicted_nonzero", "evicted_time", "outofmemory", "tailrepairs", "reclaimed", "expired_unfetched",
+        "evicted_unfetched", "evicted_active", "crawler_reclaimed", "crawler_items_checked", "lrutail_reflocked",
+        "moves_to_cold", "moves_to_warm", "moves_within_lru", "direct_reclaims", "hits_to_hot", "hits_to_warm",
+        "hits_to_cold", "hits_to_temp", NULL};
+    store_stats_t stats;
+    store_stats(exec->server->store, &stats);
+    for (unsigned b = 0; b < STORE_TTL_BUCKETS; b++) {
+        const store_ttl_stats_t *ttl = &stats.ttl[b];
+        if (ttl->items == 0)
+            continue;
+        class_u64(exec->reply, "items:", b, "number", ttl->items);
+        class_u64(exec->reply, "items:", b, "number_hot", 0);
+        class_u64(exec->reply, "items:", b, "number_warm", 0);
+        class_u64(exec->reply, "items:", b, "number_cold", 0);
+        class_u64(exec->reply, "items:", b, "age_hot", 0);
+        class_u64(exec->reply, "items:", b, "age_warm", 0);
+        class_u64(exec->reply, "items:", b, "age", ttl->age);
+        class_u64(exec->reply, "items:", b, "mem_requested", ttl->bytes);
+        for (const char *const *name = zeros; *name != NULL; name++)
+            class_u64(exec->reply, "items:", b, *name, 0);
+    }
+}
+
+void stats_slabs(exec_t *exec)
+{
+    static const char *const zeros[] = {"get_hits", "cmd_set", "delete_hits", "incr_hits", "decr_hits", "cas_hits",
+                                        "cas_badval", "touch_hits", NULL};
+    store_stats_t stats;
+    unsigned active = 0;
+    store_stats(exec->server->store, &stats);
+    uint64_t chunks_per_page = stats.segment_bytes / 32;
+    for (unsigned b = 0; b < STORE_TTL_BUCKETS; b++) {
+        const store_ttl_stats_t *ttl = &stats.ttl[b];
+        if (ttl->segments == 0)
+            continue;
+        active++;
+        uint64_t used = ttl->bytes / 32;
+        class_u64(exec->reply, "", b, "chunk_size", 32);
+        class_u64(exec->reply, "", b, "chunks_per_page", chunks_per_page);
+        class_u64(exec->reply, "", b, "total_pages", ttl->segments);
+        class_u64(exec->reply, "", b, "total_chunks", ttl->segments * chunks_per_page);
+        class_u64(exec->reply, "", b, "used_chunks", used);
+        class_u64(exec->reply, "", b, "free_chunks", ttl->segments * chunks_per_page - used);
+        class_u64(exec->reply, "", b, "free_chunks_end", 0);
+        for (const char *const *name = zeros; *name != NULL; name++)
+            class_u64(exec->reply, "", b, *name, 0);
+    }
+    stats_u64(exec->reply, "active_slabs", active);
+    stats_u64(exec->reply, "total_malloced", stats.memory_bytes);
+}
+
+void stats_sizes(exec_t *exec)
+{
+    uint64_t sizes[SIZES];
+    char name[16];
+    if (!atomic_get_relaxed(&exec->server->sizes_enabled)) {
+        stats_text(exec->reply, "sizes_status", "disabled");
+        return;
+    }
+    store_sizes(exec->server->store, sizes, SIZES);
+    for (unsigned i = 0; i < SIZES; i++)
+        if (sizes[i] > 0) {
+            (void)snprintf(name, sizeof(name), "%u", (i + 1) * 32);
+            stats_u64(exec->reply, name, sizes[i]);
+        }
+}
+
+/* ---------------------------------------------------------------------------------------- verbena */
+
+void stats_verbena(exec_t *exec)
+{
+    reply_t *reply = exec->reply;
+    store_stats_t stats;
+    store_stats(exec->server->store, &stats);
+    stats_text(reply, "memory", exec->server->context != NULL ? "shareable" : "private");
+    stats_u64(reply, "shards", stats.shards);
+    stats_u64(reply, "memory_bytes", stats.memory_bytes);
+    stats_u64(reply, "segment_bytes", stats.segment_bytes);
+    stats_u64(reply, "segments_limit", stats.segments_limit);
+    stats_u64(reply, "segments_used", stats.segments_used);
+    stats_u64(reply, "segments_free", stats.segments_free);
+    stats_u64(reply, "segments_dropped", stats.counters.segments_dropped);
+    stats_u64(reply, "segments_reclaimed", stats.counters.segments_reclaimed);
+    stats_u64(reply, "items_moved", stats.counters.moved);
+    stats_u64(reply, "index_bytes", stats.index_bytes);
+    stats_u64(reply, "index_buckets", stats.buckets);
+    stats_u64(reply, "index_overflow_buckets", stats.overflow_buckets);
+    for (unsigned b = 0; b < STORE_TTL_BUCKETS; b++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "ttl_to_%u_segments", store_ttl_range(b));
+        stats_u64(reply, b == 0 ? "ttl_never_segments" : name, stats.ttl[b].segments);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- command */
+
+static void stats_detail(exec_t *exec, text_t argument)
+{
+    if (text_is(argument, "on") || text_is(argument, "off") || text_is(argument, "dump"))
+        reply_line(exec->reply, "SERVER_ERROR stats detail is not there yet: see docs/memcached.md of Verbena");
+    else
+        reply_line(exec->reply, "CLIENT_ERROR usage: stats detail on|off|dump");
+}
+
+typedef struct group {
+    const char *name;
+    void (*show)(exec_t *exec);
+} group_t;
+
+static bool stats_group(exec_t *exec, text_t name)
+{
+    static const group_t groups[] = {{"", stats_general},   {"settings", stats_settings}, {"items", stats_items},
+                                     {"slabs", stats_slabs}, {"sizes", stats_sizes},       {"conns", stats_conns},
+                                     {"verbena", stats_verbena}};
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+        if (text_is(name, groups[i].name)) {
+            groups[i].show(exec);
+            reply_line(exec->reply, "END");
+            return true;
+        }
+    return false;
+}
+
+/* Enables or disables stats sizes. */
+static bool stats_switch(exec_t *exec, text_t name)
+{
+    bool on = text_is(name, "sizes_enable");
+    if (!on && !text_is(name, "sizes_disable"))
+        return false;
+    atomic_set_relaxed(&exec->server->sizes_enabled, on);
+    stats_text(exec->reply, "sizes_status", on ? "enabled" : "disabled");
+    return true;
+}
+
+void exec_stats(exec_t *exec, text_t arguments)
+{
+    text_t name = text_word(&arguments);
+    if (stats_group(exec, name) || stats_switch(exec, name))
+        return;
+    if (text_is(name, "reset")) {
+        store_stats_reset(exec->server->store);
+        reply_line(exec->reply, "RESET");
+    } else if (text_is(name, "detail")) {
+        stats_detail(exec, text_word(&arguments));
+    } else if (text_is(name, "cachedump") || text_is(name, "extstore")) {
+        reply_string(exec->reply, "SERVER_ERROR stats ");
+        reply_bytes(exec->reply, name.at, name.length);
+        reply_line(exec->reply, " is not there yet: see docs/memcached.md of Verbena");
+    } else {
+        reply_line(exec->reply, "ERROR");
+    }
+}

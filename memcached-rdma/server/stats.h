@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stats.h - lines of the stats command. */
+#ifndef MC_SERVER_STATS_H
+#define MC_SERVER_STATS_H
+
+#include "server/exec.h"
+
+void stats_u64(reply_t *reply, const char *name, uint64_t value);
+void stats_text(reply_t *reply, const char *name, const char *value);
+/* Names that memcached reports and that have no meaning here: 0. The list ends with NULL. */
+void stats_zero(reply_t *reply, const char *const *names);
+
+void stats_general(exec_t *exec);
+void stats_settings(exec_t *exec);
+void stats_items(exec_t *exec);
+void stats_slabs(exec_t *exec);
+void stats_sizes(exec_t *exec);
+void stats_verbena(exec_t *exec);
+void stats_conns(exec_t *exec); /* conns.c */
+
+#endif

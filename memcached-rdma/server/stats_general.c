@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stats_general.c - `stats` and `stats settings`: memcached's names in memcached's order. */
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/stats.h"
+
+typedef struct sums {
+#define SUM(name) uint64_t name;
+    WORKER_COUNTERS(SUM)
+#undef SUM
+} sums_t;
+
+static sums_t sum_workers(server_t *server)
+{
+    sums_t sums = {0};
+    for (unsigned i = 0; i < server->worker_count; i++) {
+        worker_counters_t *counters = &server->workers[i].counters;
+#define ADD(name) sums.name += atomic_get_relaxed(&counters->name);
+        WORKER_COUNTERS(ADD)
+#undef ADD
+    }
+    return sums;
+}
+
+static void show_time(reply_t *reply, const char *name, const struct timeval *time)
+{
+    reply_format(reply, "STAT %s %ld.%06ld\r\n", name, (long)time->tv_sec, (long)time->tv_usec);
+}
+
+static void show_process(exec_t *exec)
+{
+    static const char *const zeros[] = {"response_obj_oom", "response_obj_count", "response_obj_bytes", "read_buf_count",
+                                        "read_buf_bytes", "read_buf_bytes_free", "read_buf_oom", NULL};
+    server_t *server = exec->server;
+    reply_t *reply = exec->reply;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    stats_u64(reply, "pid", (uint64_t)getpid());
+    stats_u64(reply, "uptime", clock_uptime(server));
+    stats_u64(reply, "time", (uint64_t)time(NULL));
+    stats_text(reply, "version", MC_VERSION);
+    stats_text(reply, "libevent", "none");
+    stats_u64(reply, "pointer_size", 8 * sizeof(void *));
+    show_time(reply, "rusage_user", &usage.ru_utime);
+    show_time(reply, "rusage_system", &usage.ru_stime);
+    stats_u64(reply, "max_connections", server->settings.connections_max);
+    stats_u64(reply, "curr_connections", atomic_get_relaxed(&server->connections));
+    stats_u64(reply, "total_connections", atomic_get_relaxed(&server->connections_total));
+    stats_u64(reply, "rejected_connections", atomic_get_relaxed(&server->connections_rejected));
+    stats_u64(reply, "connection_structures", atomic_get_relaxed(&server->connections));
+    stats_zero(reply, zeros);
+    stats_u64(reply, "reserved_fds", 5 * server->worker_count);
+}
+
+static void show_commands(reply_t *reply, const store_counters_t *c, const sums_t *sums)
+{
+    stats_u64(reply, "cmd_get", c->cmd_get);
+    stats_u64(reply, "cmd_set", c->cmd_set);
+    stats_u64(reply, "cmd_flush", sums->cmd_flush);
+    stats_u64(reply, "cmd_touch", c->cmd_touch);
+    stats_u64(reply, "cmd_meta", sums->cmd_meta);
+    stats_u64(reply, "get_hits", c->get_hits);
+    stats_u64(reply, "get_misses", c->get_misses);
+    stats_u64(reply, "get_expired", c->get_expired);
+    stats_u64(reply, "get_flushed", c->get_flushed);
+    stats_u64(reply, "delete_misses", c->delete_misses);
+    stats_u64(reply, "delete_hits", c->delete_hits);
+    stats_u64(reply, "incr_misses", c->incr_misses);
+    stats_u64(reply, "incr_hits", c->incr_hits);
+    stats_u64(reply, "decr_misses", c->decr_misses);
+    stats_u64(reply, "decr_hits", c->decr_hits);
+    stats_u64(reply, "cas_misses", c->cas_misses);
+    stats_u64(reply, "cas_hits", c->cas_hits);
+    stats_u64(reply, "cas_badval", c->cas_badval);
+    stats_u64(reply, "touch_hits", c->touch_hits);
+    stats_u64(reply, "touch_misses", c->touch_misses);
+    stats_u64(reply, "store_too_large", c->store_too_large);
+    stats_u64(reply, "store_no_memory", c->store_no_memory);
+}
+
+static unsigned log2_of(uint64_t value)
+{
+    unsigned bits = 0;
+    while (value > 1) {
+        value >>= 1;
+        bits++;
+    }
+    return bits;
+}
+
+static void show_server(exec_t *exec, const store_stats_t *stats, const sums_t *sums)
+{
+    static const char *const zeros[] = {
+        "hash_is_expanding", "slab_reassign_rescues", "slab_reassign_chunk_rescues", "slab_reassign_evictions_nomem",
+        "slab_reassign_inline_reclaim", "slab_reassign_busy_items", "slab_reassign_busy_deletes", "slab_reassign_running",
+        "slabs_moved", "lru_crawler_running", "lru_crawler_starts", "lru_maintainer_juggles", NULL};
+    static const char *const logs[] = {"log_worker_dropped", "log_worker_written", "log_watcher_skipped",
+                                       "log_watcher_sent", "log_watchers", "unexpected_napi_ids",
+                                       "round_robin_fallback", NULL};
+    reply_t *reply = exec->reply;
+    stats_u64(reply, "auth_cmds", 0);
+    stats_u64(reply, "auth_errors", 0);
+    stats_u64(reply, "bytes_read", sums->bytes_read);
+    stats_u64(reply, "bytes_written", sums->bytes_written);
+    stats_u64(reply, "limit_maxbytes", atomic_get_relaxed(&exec->server->memory_limit));
+    stats_u64(reply, "accepting_conns", 1);
+    stats_u64(reply, "listen_disabled_num", 0);
+    stats_u64(reply, "time_in_listen_disabled_us", 0);
+    stats_u64(reply, "threads", exec->server->worker_count);
+    stats_u64(reply, "conn_yields", sums->conn_yields);
+    stats_u64(reply, "hash_power_level", log2_of(stats->buckets));
+    stats_u64(reply, "hash_bytes", stats->index_bytes);
+    stats_zero(reply, zeros);
+    stats_u64(reply, "malloc_fails", sums->oom);
+    stats_zero(reply, logs);
+}
+
+void stats_general(exec_t *exec)
+{
+    static const char *const ends[] = {"crawler_reclaimed", "crawler_items_checked", "lrutail_reflocked", "moves_to_cold",
+                                       "moves_to_warm", "moves_within_lru", "direct_reclaims", "lru_bumps_dropped", NULL};
+    reply_t *reply = exec->reply;
+    store_stats_t stats;
+    sums_t sums = sum_workers(exec->server);
+    store_stats(exec->server->store, &stats);
+    show_process(exec);
+    show_commands(reply, &stats.counters, &sums);
+    show_server(exec, &stats, &sums);
+    stats_u64(reply, "bytes", stats.bytes);
+    stats_u64(reply, "curr_items", stats.items);
+    stats_u64(reply, "total_items", stats.counters.total_items);
+    stats_u64(reply, "slab_global_page_pool", stats.segments_free);
+    stats_u64(reply, "expired_unfetched", stats.counters.expired_unfetched);
+    stats_u64(reply, "evicted_unfetched", stats.counters.evicted_unfetched);
+    stats_u64(reply, "evicted_active", 0);
+    stats_u64(reply, "evictions", stats.counters.evictions);
+    stats_u64(reply, "reclaimed", stats.counters.reclaimed);
+    stats_zero(reply, ends);
+}
+
+/* --------------------------------------------------------------------------------------- settings */
+
+static void show_limits(reply_t *reply, const settings_t *s, const server_t *server)
+{
+    stats_u64(reply, "maxbytes", atomic_get_relaxed(&server->memory_limit));
+    stats_u64(reply, "maxconns", s->connections_max);
+    reply_format(reply, "STAT tcpport %d\r\n", s->port);
+    stats_u64(reply, "udpport", 0);
+    stats_text(reply, "inter", s->listen_count == 0 ? "NULL" : s->listen[0]);
+    stats_u64(reply, "verbosity", (uint64_t)atomic_get_relaxed(&server->verbosity));
+    stats_u64(reply, "oldest", 0);
+    stats_text(reply, "evictions", s->evict ? "on" : "off");
+    stats_text(reply, "domain_socket", s->socket_path == NULL ? "NULL" : s->socket_path);
+    reply_format(reply, "STAT umask %o\r\n", s->socket_mask);
+    stats_text(reply, "shutdown_command", s->shutdown_enabled ? "yes" : "no");
+    reply_format(reply, "STAT growth_factor %.2f\r\n", s->growth_factor);
+    stats_u64(reply, "chunk_size", s->chunk_bytes);
+    stats_u64(reply, "num_threads", s->threads);
+    stats_u64(reply, "num_threads_per_udp", s->threads);
+    stats_text(reply, "stat_key_prefix", ":");
+    stats_text(reply, "detail_enabled", "no");
+    stats_u64(reply, "reqs_per_event", s->requests_per_event);
+    stats_text(reply, "cas_enabled", s->cas ? "yes" : "no");
+    stats_u64(reply, "tcp_backlog", s->backlog);
+    stats_text(reply, "binding_protocol", "auto-negotiate");
+    stats_text(reply, "auth_enabled_sasl", "no");
+    stats_text(reply, "auth_enabled_ascii", "no");
+    stats_u64(reply, "item_size_max", s->item_max);
+    stats_text(reply, "maxconns_fast", "yes");
+}
+
+typedef struct fixed {
+    const char *name, *value;
+} fixed_t;
+
+static void show_fixed(reply_t *reply, const fixed_t *fixed, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        stats_text(reply, fixed[i].name, fixed[i].value);
+}
+
+void stats_settings(exec_t *exec)
+{
+    static const fixed_t before[] = {
+        {"hashpower_init", "0"}, {"slab_reassign", "no"}, {"slab_automove", "0"}, {"slab_automove_ratio", "0.80"},
+        {"slab_automove_window", "30"}, {"slab_chunk_max", "524288"}, {"lru_crawler", "no"}, {"lru_crawler_sleep", "100"},
+        {"lru_crawler_tocrawl", "0"}, {"tail_repair_time", "0"}};
+    static const fixed_t after[] = {
+        {"hash_algorithm", "verbena"}, {"lru_maintainer_thread", "no"}, {"lru_segmented", "no"}, {"hot_lru_pct", "20"},
+        {"warm_lru_pct", "40"}, {"hot_max_factor", "0.20"}, {"warm_max_factor", "2.00"}, {"temp_lru", "no"},
+        {"temporary_ttl", "61"}, {"idle_timeout", "0"}, {"watcher_logbuf_size", "262144"},
+        {"worker_logbuf_size", "65536"}, {"read_buf_mem_limit", "0"}};
+    static const fixed_t rest[] = {
+        {"inline_ascii_response", "no"}, {"ext_item_size", "512"}, {"ext_item_age", "4294967295"}, {"ext_low_ttl", "0"},
+        {"ext_recache_rate", "2000"}, {"ext_wbuf_size", "4194304"}, {"ext_compact_under", "0"}, {"ext_drop_under", "0"},
+        {"ext_max_sleep", "1000000"}, {"ext_max_frag", "0.80"}, {"slab_automove_freeratio", "0.010"},
+        {"ext_drop_unread", "no"}, {"ssl_enabled", "no"}, {"ssl_chain_cert", "(null)"}, {"ssl_key", "(null)"},
+        {"ssl_verify_mode", "0"}, {"ssl_keyformat", "1"}, {"ssl_ciphers", "NULL"}, {"ssl_ca_cert", "NULL"},
+        {"ssl_wbuf_size", "16384"}, {"ssl_session_cache", "no"}, {"ssl_kernel_tls", "no"}, {"ssl_min_version", "tlsv1.2"},
+        {"num_napi_ids", "(null)"}, {"memory_file", "(null)"}};
+    const settings_t *settings = &exec->server->settings;
+    show_limits(exec->reply, settings, exec->server);
+    show_fixed(exec->reply, before, sizeof(before) / sizeof(before[0]));
+    stats_text(exec->reply, "flush_enabled", settings->flush_enabled ? "yes" : "no");
+    stats_text(exec->reply, "dump_enabled", settings->dump_enabled ? "yes" : "no");
+    show_fixed(exec->reply, after, sizeof(after) / sizeof(after[0]));
+    stats_text(exec->reply, "track_sizes", atomic_get_relaxed(&exec->server->sizes_enabled) ? "yes" : "no");
+    show_fixed(exec->reply, rest, sizeof(rest) / sizeof(rest[0]));
+}
