@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * conn.c - reading commands and values, sending answers. */
+#include "server/conn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "proto/text.h"
+
+#define IOV_MOST 64
+#define KEYS_LINE_MAX (8u << 20) /* bytes of a list of keys */
+#define BINARY_MAGIC 0x80
+
+conn_t *conn_open(worker_t *worker, int fd, const char *address, const char *listener)
+{
+    conn_t *conn = calloc(1, sizeof(*conn));
+    if (conn == NULL)
+        return NULL;
+    list_init(&conn->link);
+    conn->worker = worker;
+    conn->fd = fd;
+    memcpy(conn->address, address, strnlen(address, ADDRESS_BYTES - 1));
+    memcpy(conn->listener, listener, strnlen(listener, ADDRESS_BYTES - 1));
+    return conn;
+}
+
+static exec_t exec_of(conn_t *conn)
+{
+    return (exec_t){.server = conn->worker->server, .counters = &conn->worker->counters, .reply = &conn->reply};
+}
+
+/* ---------------------------------------------------------------------------------------- buffers */
+
+static void drop_input(conn_t *conn)
+{
+    if (conn->in == NULL)
+        return;
+    if (conn->in_capacity == CONN_BUFFER)
+        buffer_put(conn->worker, conn->in);
+    else
+        free(conn->in);
+    conn->in = NULL;
+    conn->in_at = conn->in_end = conn->in_capacity = 0;
+}
+
+/* Makes place behind what is buffered; false: no memory, or a line that is too long. */
+static bool make_place(conn_t *conn)
+{
+    if (conn->in == NULL) {
+        conn->in = buffer_get(conn->worker);
+        conn->in_capacity = CONN_BUFFER;
+        conn->in_at = conn->in_end = 0;
+        return conn->in != NULL;
+    }
+    if (conn->in_at > 0) {
+        memmove(conn->in, conn->in + conn->in_at, conn->in_end - conn->in_at);
+        conn->in_end -= conn->in_at;
+        conn->in_at = 0;
+    }
+    if (conn->in_end < conn->in_capacity)
+        return true;
+    if (conn->in_capacity >= KEYS_LINE_MAX)
+        return false;
+    char *larger = malloc(conn->in_capacity * 2);
+    if (larger == NULL)
+        return false;
+    size_t length = conn->in_end, capacity = conn->in_capacity * 2;
+    memcpy(larger, conn->in, length);
+    drop_input(conn);
+    conn->in = larger;
+    conn->in_end = length;
+    conn->in_capacity = capacity;
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------- sending */
+
+/* Sends what is pending. True: nothing is left. */
+static bool flush(conn_t *conn)
+{
+    struct iovec iov[IOV_MOST];
+    while (conn->reply.pending > 0) {
+        struct msghdr message = {.msg_iov = iov};
+        message.msg_iovlen = (size_t)reply_iov(&conn->reply, iov, IOV_MOST);
+        ssize_t sent = sendmsg(conn->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            reply_own(&conn->reply, exec_piece_done); /* pins are not held while a client is slow */
+            if (conn->reply.failed)
+                conn->state = CONN_CLOSED;
+            return false;
+        }
+        if (sent <= 0) {
+            conn->state = CONN_CLOSED;
+            return false;
+        }
+        count(&conn->worker->counters.bytes_written, (uint64_t)sent);
+        reply_sent(&conn->reply, (size_t)sent, exec_piece_done);
+    }
+    if (conn->reply.capacity > CONN_BUFFER)
+        reply_free(&conn->reply);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ values */
+
+static void end_value(conn_t *conn, const request_t *request)
+{
+    exec_t exec = exec_of(conn);
+    if (conn->value_end[0] == '\r' && conn->value_end[1] == '\n')
+        exec_commit(&exec, request, &conn->draft);
+    else
+        exec_bad_value(&exec, request, &conn->draft);
+    conn->state = CONN_COMMAND;
+}
+
+/* Takes bytes of the value and its end; returns how many. */
+static size_t take_value(conn_t *conn, const char *bytes, size_t length)
+{
+    size_t value = conn->draft.value_bytes, taken = 0;
+    if (conn->value_done < value) {
+        taken = value - conn->value_done < length ? value - conn->value_done : length;
+        memcpy(conn->draft.value + conn->value_done, bytes, taken);
+        conn->value_done += taken;
+    }
+    while (taken < length && conn->value_done >= value && conn->value_done < value + 2)
+        conn->value_end[conn->value_done++ - value] = bytes[taken++];
+    return taken;
+}
+
+static bool value_is_complete(const conn_t *conn)
+{
+    return conn->value_done == (size_t)conn->draft.value_bytes + 2;
+}
+
+/* A value whose command line is `line`: takes what is buffered, and remembers the line when more has to come. */
+static void begin_value(conn_t *conn, const request_t *request, const char *line, size_t line_bytes)
+{
+    exec_t exec = exec_of(conn);
+    if (!exec_begin(&exec, request, &conn->draft)) {
+        conn->state = CONN_SWALLOW;
+        conn->swallow = request->value_bytes + 2;
+        return;
+    }
+    conn->value_done = 0;
+    conn->in_at += take_value(conn, conn->in + conn->in_at, conn->in_end - conn->in_at);
+    if (value_is_complete(conn)) {
+        end_value(conn, request);
+        return;
+    }
+    conn->line = malloc(line_bytes);
+    if (conn->line == NULL) {
+        store_abandon(&conn->draft);
+        conn->state = CONN_CLOSED;
+        count(&conn->worker->counters.oom, 1);
+        return;
+    }
+    memcpy(conn->line, line, line_bytes);
+    conn->line_bytes = line_bytes;
+    conn->state = CONN_VALUE;
+}
+
+/* The value is complete: the command again, from the copy of its line. */
+static void finish_value(conn_t *conn)
+{
+    request_t request;
+    text_parse(conn->line, conn->line_bytes, &request);
+    end_value(conn, &request);
+    free(conn->line);
+    conn->line = NULL;
+}
+
+/* --------------------------------------------------------------------------------------- commands */
+
+static void refuse_binary(conn_t *conn)
+{
+    log_line(conn->worker->server, 0, "client %s speaks the binary protocol, which is not there yet; closed", conn->address);
+    conn->state = CONN_CLOSED;
+}
+
+/* One command line, from in_at on, of so many bytes with its end. */
+static void run_line(conn_t *conn, size_t bytes)
+{
+    request_t request;
+    exec_t exec = exec_of(conn);
+    const char *line = conn->in + conn->in_at;
+    size_t length = text_line(line, bytes);
+    text_parse(line, length, &request);
+    log_line(conn->worker->server, 2, "<%d %.*s", conn->fd, length > 200 ? 200 : (int)length, line);
+    if (request_has_value(&request)) {
+        conn->in_at += bytes;
+        begin_value(conn, &request, line, length);
+        return;
+    }
+    if (conn->keys_done > 0) {
+        size_t before = (size_t)(request.rest.at - line);
+        request.rest.length -= conn->keys_done - before;
+        request.rest.at = line + conn->keys_done;
+    }
+    bool done = exec_request(&exec, &request);
+    conn->keys_done = done ? 0 : (size_t)(request.rest.at - line);
+    conn->in_at += done ? bytes : 0;
+    if (request.kind == REQUEST_ERROR && request.swallow) {
+        conn->state = CONN_SWALLOW;
+        conn->swallow = request.value_bytes + 2;
+    }
+    if (exec.close) {
+        (void)flush(conn);
+        conn->state = CONN_CLOSED;
+    }
+}
+
+/* Whether a line without an end yet may still become a command. */
+static bool may_continue(conn_t *conn)
+{
+    const char *at = conn->in + conn->in_at;
+    size_t length = conn->in_end - conn->in_at;
+    return length <= LINE_MAX_BYTES || text_is_long_get(at, length);
+}
+
+/* Handles what is buffered, as far as it goes. */
+static void run_input(conn_t *conn)
+{
+    while (conn->state != CONN_CLOSED && !conn->blocked && conn->in_at < conn->in_end) {
+        char *at = conn->in + conn->in_at;
+        size_t length = conn->in_end - conn->in_at;
+        if (conn->state == CONN_SWALLOW) {
+            size_t step = conn->swallow < length ? conn->swallow : length;
+            conn->in_at += step;
+            conn->swallow -= step;
+            conn->state = conn->swallow > 0 ? CONN_SWALLOW : CONN_COMMAND;
+        } else if (conn->state == CONN_VALUE) {
+            conn->in_at += take_value(conn, at, length);
+            if (value_is_complete(conn))
+                finish_value(conn);
+        } else {
+            const char *end = memchr(at, '\n', length);
+            if ((unsigned char)*at == BINARY_MAGIC) {
+                refuse_binary(conn);
+            } else if (end == NULL) {
+                if (!may_continue(conn))
+                    conn->state = CONN_CLOSED;
+                return;
+            } else {
+                run_line(conn, (size_t)(end - at) + 1);
+            }
+        }
+        if (conn->reply.failed)
+            conn->state = CONN_CLOSED;
+        if (conn->reply.pending > REPLY_PENDING_MAX && conn->state != CONN_CLOSED)
+            conn->blocked = !flush(conn);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- reading */
+
+/* Reads: a value that is on its way into its draft, what follows it into the buffer. 0: nothing there, or the end. */
+static ssize_t read_some(conn_t *conn)
+{
+    struct iovec iov[2];
+    struct msghdr message = {.msg_iov = iov};
+    size_t value = 0;
+    ssize_t got;
+    if (!make_place(conn)) {
+        conn->state = CONN_CLOSED;
+        return 0;
+    }
+    if (conn->state == CONN_VALUE && conn->value_done < conn->draft.value_bytes && conn->in_at == conn->in_end) {
+        value = conn->draft.value_bytes - conn->value_done;
+        iov[message.msg_iovlen++] = (struct iovec){.iov_base = conn->draft.value + conn->value_done, .iov_len = value};
+    }
+    iov[message.msg_iovlen++] =
+        (struct iovec){.iov_base = conn->in + conn->in_end, .iov_len = conn->in_capacity - conn->in_end};
+    do {
+        got = recvmsg(conn->fd, &message, MSG_DONTWAIT);
+    } while (got < 0 && errno == EINTR);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK))
+        conn->state = CONN_CLOSED;
+    if (got <= 0)
+        return 0;
+    count(&conn->worker->counters.bytes_read, (uint64_t)got);
+    size_t direct = (size_t)got < value ? (size_t)got : value;
+    conn->value_done += direct;
+    conn->in_end += (size_t)got - direct;
+    return got;
+}
+
+static void want(conn_t *conn, bool writing)
+{
+    if (conn->writing == writing)
+        return;
+    struct epoll_event event = {.events = writing ? EPOLLOUT : EPOLLIN, .data.ptr = conn};
+    conn->writing = writing;
+    if (epoll_ctl(conn->worker->epoll, EPOLL_CTL_MOD, conn->fd, &event) != 0)
+        conn->state = CONN_CLOSED;
+}
+
+bool conn_ready(conn_t *conn, uint32_t events)
+{
+    atomic_set_relaxed(&conn->last_second, store_now(conn->worker->server->store));
+    if (conn->writing) {
+        if ((events & (EPOLLERR | EPOLLHUP)) != 0)
+            return false;
+        conn->blocked = !flush(conn);
+        if (conn->blocked)
+            return conn->state != CONN_CLOSED;
+    } else if (read_some(conn) == 0) {
+        if (conn->in_at == conn->in_end)
+            drop_input(conn);
+        return conn->state != CONN_CLOSED;
+    }
+    run_input(conn);
+    if (conn->in != NULL && conn->in_at == conn->in_end)
+        drop_input(conn);
+    if (conn->state != CONN_CLOSED && !conn->blocked)
+        conn->blocked = !flush(conn);
+    if (conn->state != CONN_CLOSED)
+        want(conn, conn->blocked);
+    return conn->state != CONN_CLOSED;
+}
+
+static void free_piece(reply_piece_t *piece)
+{
+    exec_piece_done(piece);
+}
+
+void conn_close(conn_t *conn)
+{
+    if (conn->draft.pin.shard != NULL)
+        store_abandon(&conn->draft);
+    reply_own(&conn->reply, free_piece);
+    reply_free(&conn->reply);
+    drop_input(conn);
+    free(conn->line);
+    (void)close(conn->fd);
+    free(conn);
+}

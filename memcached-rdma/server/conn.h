@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * conn.h - one client on a socket. All of it belongs to the worker's thread, but for what `stats conns` reads: addresses,
+ * which do not change, and `last_second`.
+ *
+ * A connection that waits for its next command holds no buffer. */
+#ifndef MC_SERVER_CONN_H
+#define MC_SERVER_CONN_H
+
+#include "server/exec.h"
+
+#define CONN_BUFFER (16u << 10) /* bytes of a read buffer; only long lists of keys and cut-off lines need more */
+#define ADDRESS_BYTES 128
+
+typedef enum conn_state {
+    CONN_COMMAND, /* between commands, or within a command line */
+    CONN_VALUE,   /* a value is read into its draft */
+    CONN_SWALLOW, /* bytes are thrown away */
+    CONN_CLOSED
+} conn_state_t;
+
+typedef struct conn {
+    list_link_t link;      /* in the worker's `conns` or `fresh` */
+    worker_t *worker;
+    int fd;
+    uint8_t state;         /* conn_state_t */
+    bool writing;          /* the epoll set asks for EPOLLOUT, and nothing is read */
+    bool blocked;          /* answers wait to be sent; commands in the buffer wait for them */
+    char *in;              /* NULL: nothing is buffered */
+    size_t in_capacity, in_at, in_end;
+    size_t keys_done;      /* of a list of keys at in_at that is answered in portions: bytes of it */
+    char *line;            /* of the command whose value is read, a copy */
+    size_t line_bytes;
+    store_draft_t draft;
+    size_t value_done;     /* bytes of the value and its end that have come */
+    char value_end[2];
+    size_t swallow;        /* bytes to throw away */
+    reply_t reply;
+    _Atomic uint32_t last_second;
+    char address[ADDRESS_BYTES], listener[ADDRESS_BYTES];
+} conn_t;
+
+conn_t *conn_open(worker_t *worker, int fd, const char *address, const char *listener);
+/* The socket is ready; events as epoll_wait gives them. False: the connection is to be closed. */
+bool conn_ready(conn_t *conn, uint32_t events);
+void conn_close(conn_t *conn);
+
+/* Read buffers of a worker. */
+char *buffer_get(worker_t *worker);
+void buffer_put(worker_t *worker, char *buffer);
+
+#endif

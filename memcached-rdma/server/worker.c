@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * worker.c - the thread that owns connections: epoll, one turn for each socket that is ready, no waiting anywhere else. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "server/conn.h"
+
+#define EVENTS_MOST 64
+
+/* ---------------------------------------------------------------------------------------- buffers */
+
+char *buffer_get(worker_t *worker)
+{
+    char *buffer = worker->buffers;
+    if (buffer == NULL)
+        return malloc(CONN_BUFFER);
+    memcpy(&worker->buffers, buffer, sizeof(char *));
+    return buffer;
+}
+
+void buffer_put(worker_t *worker, char *buffer)
+{
+    memcpy(buffer, &worker->buffers, sizeof(char *));
+    worker->buffers = buffer;
+}
+
+/* As many as can be needed at once stay: one, since a turn ends before the next begins. Others held cut-off lines. */
+static void trim_buffers(worker_t *worker)
+{
+    while (worker->buffers != NULL) {
+        char *next;
+        memcpy(&next, worker->buffers, sizeof(char *));
+        if (next == NULL)
+            return;
+        free(worker->buffers);
+        worker->buffers = next;
+    }
+}
+
+/* ------------------------------------------------------------------------------------ connections */
+
+bool worker_give(worker_t *worker, int fd, const char *address, const char *listener)
+{
+    conn_t *conn = conn_open(worker, fd, address, listener);
+    if (conn == NULL)
+        return false;
+    pthread_mutex_lock(&worker->lock);
+    list_append(&worker->fresh, &conn->link);
+    pthread_mutex_unlock(&worker->lock);
+    (void)eventfd_write(worker->wake, 1);
+    return true;
+}
+
+static void end_conn(worker_t *worker, conn_t *conn)
+{
+    server_t *server = worker->server;
+    pthread_mutex_lock(&worker->lock);
+    list_remove(&conn->link);
+    pthread_mutex_unlock(&worker->lock);
+    log_line(server, 2, "<%d connection closed", conn->fd);
+    conn_close(conn);
+    (void)atomic_fetch_sub_explicit(&server->connections, 1, memory_order_relaxed);
+}
+
+static void take_fresh(worker_t *worker)
+{
+    for (;;) {
+        pthread_mutex_lock(&worker->lock);
+        list_link_t *link = list_pop(&worker->fresh);
+        if (link != NULL)
+            list_append(&worker->conns, link);
+        pthread_mutex_unlock(&worker->lock);
+        if (link == NULL)
+            return;
+        conn_t *conn = container_of(link, conn_t, link);
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = conn};
+        if (epoll_ctl(worker->epoll, EPOLL_CTL_ADD, conn->fd, &event) != 0)
+            end_conn(worker, conn);
+    }
+}
+
+static void run(worker_t *worker)
+{
+    struct epoll_event events[EVENTS_MOST];
+    while (!atomic_get_acquire(&worker->stop)) { /* pairs with worker_stop */
+        int ready = epoll_wait(worker->epoll, events, EVENTS_MOST, -1);
+        for (int i = 0; i < ready; i++) {
+            eventfd_t value;
+            conn_t *conn = events[i].data.ptr;
+            if (conn == NULL) {
+                (void)eventfd_read(worker->wake, &value);
+                take_fresh(worker);
+            } else if (!conn_ready(conn, events[i].events)) {
+                end_conn(worker, conn);
+            }
+        }
+        trim_buffers(worker);
+    }
+}
+
+static void *main_of(void *arg)
+{
+    worker_t *worker = arg;
+    run(worker);
+    while (!list_empty(&worker->conns))
+        end_conn(worker, container_of(worker->conns.next, conn_t, link));
+    take_fresh(worker);
+    while (!list_empty(&worker->conns))
+        end_conn(worker, container_of(worker->conns.next, conn_t, link));
+    free(worker->buffers);
+    return NULL;
+}
+
+bool worker_start(server_t *server, unsigned number)
+{
+    worker_t *worker = &server->workers[number];
+    *worker = (worker_t){.server = server, .number = number};
+    pthread_mutex_init(&worker->lock, NULL);
+    list_init(&worker->fresh);
+    list_init(&worker->conns);
+    worker->epoll = epoll_create1(EPOLL_CLOEXEC);
+    worker->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+    bool ok = worker->epoll >= 0 && worker->wake >= 0 &&
+              epoll_ctl(worker->epoll, EPOLL_CTL_ADD, worker->wake, &event) == 0;
+    int error = ok ? pthread_create(&worker->thread, NULL, main_of, worker) : errno;
+    if (error == 0)
+        return true;
+    log_line(server, 0, "worker thread %u cannot be started: %s; use a smaller -t", number, strerror(error));
+    return false;
+}
+
+void worker_stop(worker_t *worker)
+{
+    atomic_set_release(&worker->stop, true); /* pairs with run */
+    (void)eventfd_write(worker->wake, 1);
+    (void)pthread_join(worker->thread, NULL);
+    (void)close(worker->epoll);
+    (void)close(worker->wake);
+    pthread_mutex_destroy(&worker->lock);
+}
