@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * main.c - start and end of the server. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "server/options.h"
+#include "server/server.h"
+
+#define OTHER_DESCRIPTORS 256u /* besides those of clients */
+
+static bool fail(const char *what, const char *cure)
+{
+    fprintf(stderr, "verbena-memcached: %s: %s; %s\n", what, strerror(errno), cure);
+    return false;
+}
+
+static bool set_limits(const settings_t *settings)
+{
+    struct rlimit limit;
+    rlim_t wanted = settings->connections_max + OTHER_DESCRIPTORS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
+        limit.rlim_cur = wanted;
+        if (limit.rlim_max < wanted)
+            limit.rlim_max = wanted;
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+            return fail("cannot raise the number of descriptors for -c", "start as root, raise ulimit -n, or lower -c");
+    }
+    if (settings->core_dumps) {
+        limit = (struct rlimit){.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+        if (setrlimit(RLIMIT_CORE, &limit) != 0)
+            return fail("cannot raise the core file limit", "leave -r out or start as root");
+    }
+    if (settings->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+        return fail("cannot lock memory", "raise ulimit -l or leave -k out");
+    return true;
+}
+
+static bool drop_root(const settings_t *settings)
+{
+    if (geteuid() != 0)
+        return true;
+    errno = 0;
+    if (settings->user == NULL || *settings->user == '\0') {
+        fprintf(stderr, "verbena-memcached: can't run as root without the -u switch\n");
+        return false;
+    }
+    const struct passwd *user = getpwnam(settings->user);
+    if (user == NULL) {
+        fprintf(stderr, "verbena-memcached: can't find the user %s to switch to\n", settings->user);
+        return false;
+    }
+    if (user->pw_uid == 0)
+        return true;
+    if (setgroups(0, NULL) != 0 || setgid(user->pw_gid) != 0 || setuid(user->pw_uid) != 0)
+        return fail("cannot become the user of -u", "start as root");
+    return true;
+}
+
+/* Goes to the background. The parent ends here. */
+static bool become_daemon(const settings_t *settings)
+{
+    pid_t child = fork();
+    if (child < 0)
+        return fail("cannot fork", "see ulimit -u");
+    if (child > 0)
+        _exit(0);
+    if (setsid() < 0)
+        return fail("setsid", "this should not happen");
+    (void)signal(SIGHUP, SIG_IGN);
+    if (!settings->core_dumps && chdir("/") != 0)
+        return fail("cannot change to /", "start without -d");
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || settings->verbosity > 0)
+        return true;
+    return dup2(null, 0) >= 0 && dup2(null, 1) >= 0 && dup2(null, 2) >= 0;
+}
+
+static void write_pid(const settings_t *settings)
+{
+    FILE *file = settings->pid_file == NULL ? NULL : fopen(settings->pid_file, "w");
+    if (file == NULL) {
+        if (settings->pid_file != NULL)
+            (void)fail("cannot write the file of -P", "the server runs without it");
+        return;
+    }
+    fprintf(file, "%ld\n", (long)getpid());
+    (void)fclose(file);
+}
+
+/* Signals come by a descriptor of the main thread. */
+static void block_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGUSR1);
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+static bool open_store(server_t *server)
+{
+    const settings_t *settings = &server->settings;
+    store_config_t config = {.bytes = settings->memory_bytes, .item_max = settings->item_max,
+                             .shards = settings->threads, .evict = settings->evict, .source = memory_source(server),
+                             .now = clock_now, .now_arg = server};
+    store_status_t status = store_open(&config, &server->store);
+    if (status == STORE_OK)
+        return true;
+    log_line(server, 0, "cannot open a store of %zu MiB: %s", settings->memory_bytes >> 20,
+             status == STORE_TOO_LARGE ? "more than references can address; lower -m" : "no memory; lower -m");
+    return false;
+}
+
+static bool serve(server_t *server)
+{
+    unsigned started = 0;
+    server->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    bool ready = listen_open(server);
+    while (ready && started < server->settings.threads) {
+        ready = worker_start(server, started);
+        started += ready;
+        server->worker_count = started;
+    }
+    if (ready) {
+        write_pid(&server->settings);
+        atomic_set_relaxed(&server->connections_total, server->listener_count);
+        listen_run(server);
+        if (server->settings.pid_file != NULL)
+            (void)unlink(server->settings.pid_file);
+    }
+    for (unsigned i = 0; i < started; i++)
+        worker_stop(&server->workers[i]);
+    listen_close(server);
+    (void)close(server->stop);
+    return ready;
+}
+
+static bool run(server_t *server)
+{
+    if (!open_store(server)) {
+        memory_close(server);
+        return false;
+    }
+    bool served = serve(server);
+    store_close(server->store);
+    memory_close(server);
+    return served;
+}
+
+int main(int argc, char **argv)
+{
+    static server_t server;
+    options_result_t result = options_read(argc, argv, &server.settings);
+    if (result != OPTIONS_RUN)
+        return result == OPTIONS_DONE ? 0 : 64;
+    const settings_t *settings = &server.settings;
+    atomic_set_relaxed(&server.verbosity, settings->verbosity);
+    atomic_set_relaxed(&server.sizes_enabled, settings->track_sizes);
+    atomic_set_relaxed(&server.memory_limit, settings->memory_bytes);
+    if (!set_limits(settings) || !drop_root(settings) || (settings->daemon && !become_daemon(settings)))
+        return 71;
+    block_signals();
+    clock_start(&server);
+    return run(&server) ? 0 : 71;
+}
