@@ -54,6 +54,20 @@ size_t base64_decode(const char *text, size_t length, char *bytes, size_t capaci
     return count;
 }
 
+size_t base64_encode(const char *bytes, size_t length, char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t count = 0;
+    for (size_t at = 0; at < length; at += 3) {
+        uint32_t group = 0;
+        for (size_t i = 0; i < 3; i++)
+            group = group << 8 | (at + i < length ? (unsigned char)bytes[at + i] : 0u);
+        for (size_t i = 0; i < 4; i++)
+            text[count++] = at + i <= length ? digits[group >> (18 - 6 * i) & 63] : '=';
+    }
+    return count;
+}
+
 /* ------------------------------------------------------------------------------------------ flags */
 
 static const char *take_seconds(text_t token, int32_t *seconds_p, bool *has_p)

@@ -102,9 +102,28 @@ static bool flush(conn_t *conn)
         count(&conn->worker->counters.bytes_written, (uint64_t)sent);
         reply_sent(&conn->reply, (size_t)sent, exec_piece_done);
     }
-    if (conn->reply.capacity > CONN_BUFFER)
-        reply_free(&conn->reply);
     return true;
+}
+
+/* Between commands a connection holds no buffer for answers either: the worker has a spare one. */
+static void take_reply(conn_t *conn)
+{
+    if (conn->reply.bytes != NULL)
+        return;
+    conn->reply = conn->worker->reply;
+    conn->worker->reply = (reply_t){0};
+}
+
+static void leave_reply(conn_t *conn)
+{
+    if (conn->reply.pending > 0)
+        return;
+    if (conn->worker->reply.bytes != NULL || conn->reply.capacity > CONN_BUFFER || conn->reply.failed) {
+        reply_free(&conn->reply);
+        return;
+    }
+    conn->worker->reply = conn->reply;
+    conn->reply = (reply_t){0};
 }
 
 /* ------------------------------------------------------------------------------------------ values */
@@ -314,11 +333,13 @@ bool conn_ready(conn_t *conn, uint32_t events)
             drop_input(conn);
         return conn->state != CONN_CLOSED;
     }
+    take_reply(conn);
     run_input(conn);
     if (conn->in != NULL && conn->in_at == conn->in_end)
         drop_input(conn);
     if (conn->state != CONN_CLOSED && !conn->blocked)
         conn->blocked = !flush(conn);
+    leave_reply(conn);
     if (conn->state != CONN_CLOSED)
         want(conn, conn->blocked);
     return conn->state != CONN_CLOSED;

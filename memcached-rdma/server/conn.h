@@ -2,7 +2,7 @@
  * conn.h - one client on a socket. All of it belongs to the worker's thread, but for what `stats conns` reads: addresses,
  * which do not change, and `last_second`.
  *
- * A connection that waits for its next command holds no buffer. */
+ * A connection that waits for its next command holds no buffer, neither for input nor for answers. */
 #ifndef MC_SERVER_CONN_H
 #define MC_SERVER_CONN_H
 

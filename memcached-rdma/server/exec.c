@@ -143,7 +143,7 @@ void exec_commit(exec_t *exec, const request_t *request, store_draft_t *draft)
     uint64_t cas;
     store_put_t put = {.mode = store_mode(request->mode), .client_flags = request->client_flags,
                        .compare = meta ? request->meta.compare : request->number,
-                       .invalidate = meta && request->meta.stale};
+                       .invalidate = meta && request->meta.stale, .binary_key = meta && request->meta.binary};
     store_status_t status = store_commit(draft, &put, &cas);
     if (meta)
         exec_meta_stored(exec, request, status, cas);
@@ -167,7 +167,7 @@ static void exec_delete(exec_t *exec, const request_t *request)
 
 static void exec_touch(exec_t *exec, const request_t *request)
 {
-    store_get_t how = {.touch = true, .touch_only = true, .expiry = clock_expiry(exec->server, request->exptime)};
+    store_get_t how = {.touch = true, .expiry = clock_expiry(exec->server, request->exptime)};
     store_status_t status = store_get(exec->server->store, exec_key(request->key), &how, NULL, NULL);
     answer(exec, request, status == STORE_OK ? "TOUCHED" : "NOT_FOUND");
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/meta.h"
 #include "server/exec.h"
 
 /* What an answer's flags are filled from. */
@@ -10,6 +11,8 @@ typedef struct shown {
     const store_hit_t *hit; /* of mg */
     uint64_t cas;
     uint32_t expiry, now;
+    uint32_t touched, vivified; /* what flags T (of mg) and N (of a new item) set, from where they stand on */
+    bool created;
     bool has_cas, has_ttl;  /* the command returns flags c, t */
 } shown_t;
 
@@ -47,6 +50,21 @@ static void add_hit_flag(reply_t *reply, char name, const store_hit_t *hit)
     }
 }
 
+/* The key as the client gave it, or, of an item, as it was stored. */
+static void add_key(reply_t *reply, const request_t *request, const store_hit_t *hit)
+{
+    char encoded[BASE64_KEY_MAX];
+    text_t key = request->meta.shown_key;
+    bool binary = hit == NULL ? request->meta.binary : hit->binary_key;
+    if (hit != NULL)
+        key = (text_t){.at = hit->key, .length = hit->key_bytes};
+    if (hit != NULL && binary)
+        key = (text_t){.at = encoded, .length = base64_encode(hit->key, hit->key_bytes, encoded)};
+    add_text(reply, 'k', key);
+    if (binary)
+        reply_bytes(reply, " b", 2);
+}
+
 static void add_flags(reply_t *reply, const request_t *request, const shown_t *shown)
 {
     uint32_t expiry = shown->expiry;
@@ -54,11 +72,7 @@ static void add_flags(reply_t *reply, const request_t *request, const shown_t *s
         const meta_flag_t *flag = &request->meta.flags[i];
         switch (flag->name) {
         case 'O': add_text(reply, 'O', flag->token); break;
-        case 'k':
-            add_text(reply, 'k', request->meta.shown_key);
-            if (request->meta.binary) /* only beside a key */
-                reply_bytes(reply, " b", 2);
-            break;
+        case 'k': add_key(reply, request, shown->hit); break;
         case 'c':
             if (shown->has_cas)
                 add_flag(reply, 'c', shown->cas);
@@ -67,9 +81,8 @@ static void add_flags(reply_t *reply, const request_t *request, const shown_t *s
             if (shown->has_ttl)
                 add_ttl(reply, expiry, shown->now);
             break;
-        case 'T': /* what follows it shows the new expiry */
-            expiry = shown->hit != NULL ? shown->hit->touched : expiry;
-            break;
+        case 'T': expiry = shown->hit != NULL ? shown->touched : expiry; break;
+        case 'N': expiry = shown->created ? shown->vivified : expiry; break;
         default:
             if (shown->hit != NULL)
                 add_hit_flag(reply, flag->name, shown->hit);
@@ -96,6 +109,7 @@ static void answer_code(exec_t *exec, const request_t *request, const char *code
 typedef struct meta_visit {
     exec_t *exec;
     const request_t *request;
+    uint32_t touched, vivified;
 } meta_visit_t;
 
 static void show_hit(void *arg, const store_hit_t *hit)
@@ -103,8 +117,9 @@ static void show_hit(void *arg, const store_hit_t *hit)
     const meta_visit_t *visit = arg;
     exec_t *exec = visit->exec;
     reply_t *reply = exec->reply;
-    shown_t shown = {.hit = hit, .cas = shown_cas(exec, hit->cas), .expiry = hit->expiry, .now = hit->now,
-                     .has_cas = true, .has_ttl = true};
+    shown_t shown = {.hit = hit, .cas = shown_cas(exec, hit->cas), .now = hit->now,
+                     .expiry = hit->created ? 0 : hit->expiry, .touched = visit->touched,
+                     .vivified = visit->vivified, .created = hit->created, .has_cas = true, .has_ttl = true};
     reply_string(reply, visit->request->meta.value ? "VA " : "HD");
     if (visit->request->meta.value)
         reply_number(reply, hit->value_bytes);
@@ -120,14 +135,26 @@ static void show_hit(void *arg, const store_hit_t *hit)
         exec_value(exec, hit);
 }
 
+/* Whether a flag stands before T; flags act in their order. */
+static bool before_ttl(const meta_t *meta, char name)
+{
+    bool seen = false;
+    for (unsigned i = 0; i < meta->count && meta->flags[i].name != 'T'; i++)
+        seen = seen || meta->flags[i].name == name;
+    return seen;
+}
+
 static void meta_get(exec_t *exec, const request_t *request)
 {
     const meta_t *meta = &request->meta;
     const server_t *server = exec->server;
-    meta_visit_t visit = {.exec = exec, .request = request};
+    meta_visit_t visit = {.exec = exec, .request = request, .touched = clock_expiry(server, meta->ttl),
+                          .vivified = clock_expiry(server, meta->vivify)};
     store_get_t how = {.touch = meta->has_ttl, .vivify = meta->has_vivify, .recache = meta->has_recache,
-                       .quiet = meta->no_update, .expiry = clock_expiry(server, meta->ttl),
-                       .vivify_expiry = clock_expiry(server, meta->vivify),
+                       .quiet = meta->no_update, .meta = true, .binary_key = meta->binary, .expiry = visit.touched,
+                       .vivify_expiry = meta->has_ttl && before_ttl(meta, 'N') ? visit.touched
+                                                                              : visit.vivified,
+                       .recache_touched = !before_ttl(meta, 'R'),
                        .recache_before = clock_expiry(server, meta->recache)};
     store_status_t status = store_get(exec->server->store, exec_key(request->key), &how, show_hit, &visit);
     if (status == STORE_NO_MEMORY)
@@ -142,7 +169,7 @@ static void show_debug(void *arg, const store_hit_t *hit)
     reply_t *reply = exec->reply;
     char expiry[16] = "-1";
     if (hit->expiry != 0)
-        (void)snprintf(expiry, sizeof(expiry), "%u", hit->expiry - hit->now);
+        (void)snprintf(expiry, sizeof(expiry), "%d", (int)(hit->now - hit->expiry)); /* as memcached shows it */
     reply_string(reply, "ME ");
     reply_bytes(reply, hit->key, hit->key_bytes);
     reply_format(reply, " exp=%s la=%u cas=%llu fetch=%s cls=%u size=%zu\r\n", expiry, hit->now - hit->access,
@@ -191,8 +218,9 @@ static void meta_delete(exec_t *exec, const request_t *request)
 static void show_number(exec_t *exec, const request_t *request, const store_number_t *number)
 {
     char digits[24];
-    shown_t shown = {.cas = shown_cas(exec, number->cas), .expiry = number->expiry, .now = number->now, .has_cas = true,
-                     .has_ttl = true};
+    shown_t shown = {.cas = shown_cas(exec, number->cas), .now = number->now, .has_cas = true,
+                     .has_ttl = true, .created = number->created, .vivified = number->expiry,
+                     .expiry = number->created ? 0 : number->expiry};
     int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number->value);
     if (!request->meta.value) {
         answer_code(exec, request, "HD", &shown);
@@ -211,7 +239,7 @@ static void meta_delta(exec_t *exec, const request_t *request)
     store_delta_t how = {.decrement = request->decrement, .has_compare = meta->has_compare, .compare = meta->compare,
                          .delta = meta->delta, .initial = meta->initial, .touch = meta->has_ttl,
                          .expiry = clock_expiry(server, meta->ttl), .vivify = meta->has_vivify,
-                         .vivify_expiry = clock_expiry(server, meta->vivify)};
+                         .vivify_expiry = clock_expiry(server, meta->vivify), .binary_key = meta->binary};
     store_number_t number;
     store_status_t status = store_delta(exec->server->store, exec_key(request->key), &how, &number);
     if (status == STORE_NON_NUMERIC)

@@ -11,6 +11,7 @@
 
 #include "base/atomics.h"
 #include "base/list.h"
+#include "proto/reply.h"
 #include "store/store.h"
 #include "vbn/vbn.h"
 
@@ -62,6 +63,7 @@ typedef struct worker {
     unsigned number;
     worker_counters_t counters;
     char *buffers;          /* spare read buffers, linked by their first word */
+    reply_t reply;          /* a spare one, for the next connection that answers */
     _Atomic bool stop;
 } worker_t;
 

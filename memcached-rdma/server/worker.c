@@ -112,6 +112,7 @@ static void *main_of(void *arg)
     while (!list_empty(&worker->conns))
         end_conn(worker, container_of(worker->conns.next, conn_t, link));
     free(worker->buffers);
+    reply_free(&worker->reply);
     return NULL;
 }
 

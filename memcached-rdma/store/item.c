@@ -29,12 +29,12 @@ bool item_is_whole(const item_t *item, uint32_t seed, uint32_t segment)
     return item->crc == item_crc(item, item_data_crc(item, seed), segment);
 }
 
-void item_heat(item_t *item, uint32_t now)
+void item_heat(item_t *item, uint32_t now, bool fetched)
 {
     uint32_t heat = atomic_get_relaxed(&item->heat);
     uint32_t count = heat >> HEAT_COUNT_SHIFT;
     if (count < HEAT_COUNT_MAX)
         heat += 1u << HEAT_COUNT_SHIFT;
-    atomic_set_relaxed(&item->heat, (uint16_t)(heat | HEAT_FETCHED));
+    atomic_set_relaxed(&item->heat, (uint16_t)(heat | (fetched ? HEAT_FETCHED : 0)));
     atomic_set_relaxed(&item->access, now);
 }

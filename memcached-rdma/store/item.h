@@ -16,6 +16,7 @@
 
 #define ITEM_UNIT 32u        /* bytes; an item's offset in its segment is a multiple of it */
 #define ITEM_STALE 1u        /* marks: invalidated by a client, still served with a hint */
+#define ITEM_BINARY_KEY 2u   /* marks: the key was given in base64 */
 
 #define HEAT_FETCHED 1u      /* heat: somebody has read the item */
 #define HEAT_WON 2u          /* heat: a client was told to renew the item */
@@ -60,7 +61,7 @@ uint32_t item_data_crc(const item_t *item, uint32_t seed);
 uint32_t item_crc(const item_t *item, uint32_t data_crc, uint32_t segment);
 /* True when the item is what item_crc was computed of. */
 bool item_is_whole(const item_t *item, uint32_t seed, uint32_t segment);
-/* Counts one more read, at second `now`. */
-void item_heat(item_t *item, uint32_t now);
+/* Counts one more use, at second `now`; fetched: its value was read. */
+void item_heat(item_t *item, uint32_t now, bool fetched);
 
 #endif

@@ -9,23 +9,25 @@ static void count_get(shard_t *shard, const store_get_t *how, bool hit)
     store_counters_t *counters = &shard->counters;
     if (how->uncounted)
         return;
-    counters->cmd_touch += how->touch;
-    counters->touch_hits += how->touch && hit;
-    counters->touch_misses += how->touch && !hit;
-    counters->cmd_get += !how->touch_only;
-    counters->get_hits += !how->touch_only && hit;
-    counters->get_misses += !how->touch_only && !hit;
+    bool touch = how->touch && (hit || !how->meta);
+    counters->cmd_touch += touch;
+    counters->touch_hits += touch && hit;
+    counters->touch_misses += touch && !hit;
+    counters->cmd_get += !touch;
+    counters->get_hits += !touch && hit;
+    counters->get_misses += !touch && !hit;
 }
 
 /* Creates the empty item that a miss was asked to leave. */
-static found_t vivify(shard_t *shard, uint64_t hash, store_key_t key, uint32_t expiry)
+static found_t vivify(shard_t *shard, uint64_t hash, store_key_t key, const store_get_t *how)
 {
     found_t found = {0};
     segment_t *segment;
-    item_t *item = shard_space(shard, key.length, 0, expiry, NULL, &segment);
+    item_t *item = shard_space(shard, key.length, 0, how->vivify_expiry, NULL, &segment);
     if (item == NULL)
         return found;
     memcpy(item->data, key.bytes, key.length);
+    item->marks = how->binary_key ? ITEM_BINARY_KEY : 0;
     item->cas = shard_cas(shard);
     shard_seal_item(shard, item, segment, item_data_crc(item, shard->store->crc_seed));
     if (shard_link(shard, hash, item, segment, NULL) != STORE_OK)
@@ -44,7 +46,8 @@ static store_hit_t describe(const found_t *found, uint32_t now)
                          .expiry = atomic_get_relaxed(&item->expiry), .access = atomic_get_relaxed(&item->access),
                          .now = now, .size = item_size(item), .ttl = found->segment->ttl,
                          .fetched = (heat & HEAT_FETCHED) != 0, .won_before = (heat & HEAT_WON) != 0,
-                         .stale = (item->marks & ITEM_STALE) != 0};
+                         .stale = (item->marks & ITEM_STALE) != 0,
+                         .binary_key = (item->marks & ITEM_BINARY_KEY) != 0};
 }
 
 /* Whether this reader is the one that is told to renew the item. */
@@ -52,9 +55,10 @@ static bool wins(const store_hit_t *hit, const store_get_t *how)
 {
     if (hit->created)
         return true;
-    if (hit->won_before)
+    if (hit->won_before || !how->meta)
         return false;
-    return hit->stale || (how->recache && hit->expiry != 0 && hit->expiry < how->recache_before);
+    uint32_t expiry = how->touch && how->recache_touched ? how->expiry : hit->expiry;
+    return hit->stale || (how->recache && expiry != 0 && expiry < how->recache_before);
 }
 
 static void visit_item(shard_t *shard, uint64_t hash, found_t *found, const store_get_t *how, bool created,
@@ -67,8 +71,8 @@ static void visit_item(shard_t *shard, uint64_t hash, found_t *found, const stor
     hit.touched = how->touch ? how->expiry : hit.expiry;
     if (how->touch && !created)
         shard_touch(shard, hash, found, how->expiry);
-    if (!how->quiet && !created)
-        item_heat(found->item, now);
+    if (!how->quiet)
+        item_heat(found->item, now, true);
     if (hit.win)
         atomic_set_relaxed(&found->item->heat, (uint16_t)(atomic_get_relaxed(&found->item->heat) | HEAT_WON));
     hit.key = found->item->data; /* a touch may have moved it */
@@ -89,11 +93,11 @@ store_status_t store_get(store_t *store, store_key_t key, const store_get_t *how
     pthread_mutex_lock(&shard->lock);
     store_counters_t *counters = &shard->counters;
     found_t found = shard_find(shard, hash, key.bytes, key.length, &counters->get_expired, &counters->get_flushed);
-    count_get(shard, how, found.slot != NULL);
     if (found.slot == NULL && how->vivify) {
-        found = vivify(shard, hash, key, how->vivify_expiry);
+        found = vivify(shard, hash, key, how);
         created = found.slot != NULL;
     }
+    count_get(shard, how, found.slot != NULL);
     if (found.slot != NULL)
         visit_item(shard, hash, &found, how, created, visit, arg);
     else if (how->vivify)

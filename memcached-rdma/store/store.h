@@ -79,6 +79,7 @@ typedef struct store_hit {
     unsigned ttl;           /* TTL bucket of its segment */
     bool fetched;           /* somebody had read it before */
     bool stale, won_before; /* marked stale; somebody was told to renew it, before this call */
+    bool binary_key;        /* as it was stored */
     bool win;               /* this caller is told to renew it */
     bool created;           /* by this call (vivify) */
     store_pin_t place;      /* for store_pin */
@@ -88,9 +89,12 @@ typedef void (*store_visit_t)(void *arg, const store_hit_t *hit);
 
 typedef struct store_get_s {
     bool touch, vivify, recache;
+    bool recache_touched;                /* recache looks at the new expiry, not at the one before the touch */
     bool quiet;                          /* does not count as a read of the item */
     bool uncounted;                      /* not in the statistics either */
-    bool touch_only;                     /* counted as a touch, not as a get */
+    bool meta;                           /* as mg: one reader of a stale item is told to renew it; a touch that misses
+                                          * counts as a get */
+    bool binary_key;                     /* vivify: as of store_put_t */
     uint32_t expiry;                     /* touch: the new one */
     uint32_t vivify_expiry;              /* vivify: creates an empty item when there is none */
     uint32_t recache_before;             /* recache: the first reader of an item that expires before is told to renew it */
@@ -122,6 +126,7 @@ typedef struct store_put_s {
     store_mode_t mode;
     uint32_t client_flags;
     uint64_t compare; /* 0: nothing; of STORE_CAS, APPEND and PREPEND the CAS id that the item must have */
+    bool binary_key;  /* the key may hold any bytes: readers are shown it in base64 */
     bool invalidate;  /* STORE_CAS: an older CAS id stores the item too, marked stale and with its old expiry */
 } store_put_t;
 
@@ -145,7 +150,7 @@ store_status_t store_delete(store_t *store, store_key_t key, const store_delete_
 void store_drop(store_t *store, store_key_t key);
 
 typedef struct store_delta_s {
-    bool decrement, has_compare, touch, vivify;
+    bool decrement, has_compare, touch, vivify, binary_key;
     uint64_t delta, compare, initial;
     uint32_t expiry;        /* touch */
     uint32_t vivify_expiry;

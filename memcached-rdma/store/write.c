@@ -75,6 +75,7 @@ static store_status_t join(shard_t *shard, const store_draft_t *draft, found_t *
         memcpy(item_value(item), first->data + first->key_bytes, first->value_bytes);
         memcpy(item_value(item) + first->value_bytes, second->data + second->key_bytes, second->value_bytes);
         item->client_flags = old->client_flags;
+        item->marks = old->marks & ITEM_BINARY_KEY;
         item->cas = cas;
         status = publish(shard, draft->hash, item, segment, found, item_data_crc(item, shard->store->crc_seed));
     } else {
@@ -111,7 +112,7 @@ static store_status_t permitted(shard_t *shard, const store_put_t *put, const fo
     case STORE_ADD:
         if (found->slot == NULL)
             return STORE_OK;
-        item_heat(found->item, store_now(shard->store));
+        item_heat(found->item, store_now(shard->store), false);
         return STORE_NOT_STORED;
     case STORE_REPLACE: return found->slot != NULL ? STORE_OK : STORE_NOT_STORED;
     case STORE_CAS: return compare(shard, put, found, stale_p);
@@ -146,6 +147,7 @@ store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64
         status = join(shard, draft, &found, put->mode == STORE_APPEND, cas);
     } else if (status == STORE_OK) {
         item->client_flags = put->client_flags;
+        item->marks = put->binary_key ? ITEM_BINARY_KEY : 0;
         item->cas = cas;
         if (stale)
             inherit(item, found.item);
@@ -214,7 +216,7 @@ void store_drop(store_t *store, store_key_t key)
 /* ------------------------------------------------------------------------------------- arithmetic */
 
 /* Writes a number in place of an item (or as a new one, slot NULL), at least as long as the old value: padded with blanks. */
-static store_status_t write_number(shard_t *shard, uint64_t hash, store_key_t key, found_t *found, uint32_t expiry,
+static store_status_t write_number(shard_t *shard, uint64_t hash, store_key_t key, found_t *found, bool binary_key,
                                    store_number_t *number)
 {
     char digits[24];
@@ -225,14 +227,18 @@ static store_status_t write_number(shard_t *shard, uint64_t hash, store_key_t ke
     if (old_segment != NULL)
         shard_pin(old_segment); /* S3 */
     store_status_t status = STORE_NO_MEMORY;
-    item_t *item = shard_space(shard, key.length, bytes, expiry, NULL, &segment);
+    item_t *item = shard_space(shard, key.length, bytes, number->expiry, NULL, &segment);
     if (item != NULL) {
         memcpy(item->data, key.bytes, key.length);
         memset(item_value(item), ' ', bytes);
         memcpy(item_value(item), digits, length);
+        item->marks = binary_key ? ITEM_BINARY_KEY : 0;
         if (found->slot != NULL) {
             item->client_flags = found->item->client_flags;
-            atomic_set_relaxed(&item->heat, atomic_get_relaxed(&found->item->heat));
+            if (bytes == found->item->value_bytes) { /* a longer one is another item to its readers, as in memcached */
+                item->marks = found->item->marks;
+                atomic_set_relaxed(&item->heat, atomic_get_relaxed(&found->item->heat));
+            }
         }
         item->cas = number->cas = shard_cas(shard);
         status = publish(shard, hash, item, segment, found, item_data_crc(item, shard->store->crc_seed));
@@ -268,7 +274,7 @@ static store_status_t delta_found(shard_t *shard, uint64_t hash, store_key_t key
         number->value = value + how->delta;
     number->expiry = how->touch ? how->expiry : atomic_get_relaxed(&found->item->expiry);
     count_delta(shard, how->decrement, true);
-    return write_number(shard, hash, key, found, number->expiry, number);
+    return write_number(shard, hash, key, found, false, number);
 }
 
 store_status_t store_delta(store_t *store, store_key_t key, const store_delta_t *how, store_number_t *number)
@@ -287,7 +293,7 @@ store_status_t store_delta(store_t *store, store_key_t key, const store_delta_t 
             number->value = how->initial;
             number->created = true;
             number->expiry = how->vivify_expiry;
-            status = write_number(shard, hash, key, &found, how->vivify_expiry, number);
+            status = write_number(shard, hash, key, &found, how->binary_key, number);
         }
     }
     pthread_mutex_unlock(&shard->lock);

@@ -75,7 +75,11 @@ protected:
         if (status != STORE_OK)
             return status;
         memcpy(draft.value, value.data(), value.size());
-        store_put_t how = {mode, 7, compare, invalidate};
+        store_put_t how = {};
+        how.mode = mode;
+        how.client_flags = 7;
+        how.compare = compare;
+        how.invalidate = invalidate;
         return store_commit(&draft, &how, nullptr);
     }
     bool read(const std::string &name, Seen *seen, const store_get_t *how = nullptr)
@@ -146,10 +150,14 @@ TEST_F(StoreTest, AnOlderIdStoresAStaleItemWhereThatIsAsked)
     read("k", &seen);
     write("k", "2");
     EXPECT_EQ(write("k", "3", STORE_CAS, 0, seen.hit.cas, true), STORE_OK);
+    store_get_t how = {};
     ASSERT_TRUE(read("k", &seen));
+    EXPECT_FALSE(seen.hit.win); // who does not ask for it is not told
+    how.meta = true;
+    ASSERT_TRUE(read("k", &seen, &how));
     EXPECT_TRUE(seen.hit.stale);
     EXPECT_TRUE(seen.hit.win);
-    ASSERT_TRUE(read("k", &seen));
+    ASSERT_TRUE(read("k", &seen, &how));
     EXPECT_FALSE(seen.hit.win);
     EXPECT_TRUE(seen.hit.won_before);
 }
