@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers for the tests: ours and Debian's memcached, each on a free port of loopback, gone when the test ends."""
+import ctypes
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+BUILD = pathlib.Path(os.environ.get("VERBENA_MEMCACHED_BUILD", "."))
+STARTUP_SECONDS = 60
+ANSWER_SECONDS = 60
+PR_SET_PDEATHSIG = 1
+
+
+def _end_with_the_test():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """A running server; ours, or with stock=True Debian's. unix: also name of a socket file, then there is no TCP."""
+
+    def __init__(self, *flags, stock=False, unix=None):
+        self.port = 0 if unix else free_port()
+        self.unix = unix
+        program = shutil.which("memcached") if stock else str(BUILD / "verbena-memcached")
+        where = ["-s", unix] if unix else ["-l", "127.0.0.1", "-p", str(self.port)]
+        user = ["-u", "root"] if os.geteuid() == 0 else []
+        self.process = subprocess.Popen([program, *where, *user, *flags], stderr=subprocess.PIPE,
+                                        preexec_fn=_end_with_the_test)
+        self._await()
+
+    def _await(self):
+        end = time.monotonic() + STARTUP_SECONDS
+        while True:
+            try:
+                self.connect().close()
+                return
+            except OSError:
+                if self.process.poll() is not None:
+                    raise RuntimeError(self.process.stderr.read().decode()) from None
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+
+    def connect(self):
+        connection = socket.socket(socket.AF_UNIX if self.unix else socket.AF_INET)
+        connection.settimeout(ANSWER_SECONDS)
+        try:
+            connection.connect(self.unix if self.unix else ("127.0.0.1", self.port))
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+    def ask(self, data):
+        """All that the server answers to these bytes on a connection of their own."""
+        with self.connect() as connection:
+            return ask_and_close(connection, data)
+
+    def stats(self, group=""):
+        lines = self.ask(b"stats " + group.encode() + b"\r\n").decode().splitlines()
+        return dict(line.split(" ", 2)[1:] for line in lines if line.startswith("STAT "))
+
+    def resident(self):
+        """Bytes of memory that the process has of its own."""
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) * 1024
+        return 0
+
+    def stop(self):
+        """Ends the server; returns its status and what it wrote to stderr."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        _, text = self.process.communicate(timeout=STARTUP_SECONDS)
+        return self.process.returncode, text.decode()
+
+
+def ask_and_close(connection, data):
+    """Sends everything while reading, ends the sending side, reads to the end."""
+    answer = []
+    connection.setblocking(True)
+    sent = 0
+    while sent < len(data):
+        sent += connection.send(data[sent:sent + 65536])
+        connection.setblocking(False)
+        try:
+            while chunk := connection.recv(1 << 20):
+                answer.append(chunk)
+        except BlockingIOError:
+            pass
+        except ConnectionError:
+            return b"".join(answer)
+        connection.setblocking(True)
+    connection.settimeout(ANSWER_SECONDS)
+    try:
+        connection.shutdown(socket.SHUT_WR)
+        while chunk := connection.recv(1 << 20):
+            answer.append(chunk)
+    except (ConnectionError, OSError) as error:
+        if isinstance(error, TimeoutError):
+            raise
+    return b"".join(answer)
+
+
+def wait_for(condition, what):
+    """Waits until the condition holds."""
+    end = time.monotonic() + ANSWER_SECONDS
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"did not come: {what}")
+        time.sleep(0.01)
