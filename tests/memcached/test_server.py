@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server itself: command line, limits, slow and broken clients, a full memory, many connections."""
+import os
+import random
+import socket
+import struct
+import subprocess
+import threading
+import unittest
+
+import shared
+
+PROGRAM = shared.BUILD / "verbena-memcached"
+FULL = bool(os.environ.get("VERBENA_TEST_FULL"))
+IDLE = 10000 if FULL else 1000
+IDLE_BYTES_MAX = 3000 # of the server's own memory per idle connection, also with sanitizers
+
+
+def command(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+class CommandLineTest(unittest.TestCase):
+    def test_help_names_what_is_there_and_nothing_else(self):
+        text = command("-h").stdout
+        for word in ("unix-socket", "--memory-limit", "max-item-size", "maxconns_fast"):
+            self.assertIn(word, text)
+        for word in ("sasl", "ext_path", "enable-ssl", "udp-port"):
+            self.assertNotIn(word, text)
+        self.assertEqual(command("-V").stdout, "memcached 1.6.18\n")
+
+    def test_what_is_wrong_is_named_with_the_nearest_right_word(self):
+        for arguments, text in ((["--memory-limt=5"], "did you mean --memory-limit"),
+                                (["-o", "maxcons_fast"], "did you mean maxconns_fast"),
+                                (["-m", "much"], "-m 'much': give a number from 1"),
+                                (["-I", "5"], "give a size from 1k to 1024m"),
+                                (["-I", "64m"], "an item may take half of the memory"),
+                                (["-p"], "-p needs a value"),
+                                (["word"], "unexpected word 'word'")):
+            with self.subTest(arguments):
+                result = command(*arguments)
+                self.assertEqual(result.returncode, 64)
+                self.assertIn(text, result.stderr)
+
+    def test_what_is_not_there_yet_says_so(self):
+        for arguments in (["-S"], ["-Z"], ["-Y", "file"], ["-e", "file"], ["-U", "11211"], ["-L"], ["-B", "binary"],
+                          ["-o", "ext_path=/x:1G"], ["-o", "idle_timeout=5"], ["-o", "verbena_key=x"]):
+            with self.subTest(arguments):
+                result = command(*arguments)
+                self.assertEqual(result.returncode, 64)
+                self.assertIn("not there yet", result.stderr)
+
+    def test_a_port_in_use_is_an_error_with_its_cause(self):
+        with socket.socket() as busy:
+            busy.bind(("127.0.0.1", 0))
+            busy.listen()
+            user = ["-u", "root"] if os.geteuid() == 0 else []
+            result = command("-l", "127.0.0.1", "-p", str(busy.getsockname()[1]), *user)
+        self.assertEqual(result.returncode, 71)
+        self.assertIn("Address already in use", result.stderr)
+
+
+class ServerCase(unittest.TestCase):
+    def start(self, *flags):
+        server = shared.Server(*flags)
+        self.addCleanup(self.end, server)
+        return server
+
+    def end(self, server):
+        status, text = server.stop()
+        self.assertEqual((status, text), (0, ""))
+
+
+class LimitsTest(ServerCase):
+    def test_a_full_memory_evicts_and_stays_within_its_limit(self):
+        server = self.start("-m", "16", "-t", "2")
+        with server.connect() as client:
+            for i in range(0, 60000, 100):
+                client.sendall(b"".join(b"set key%d 0 0 1000 noreply\r\n%s\r\n" % (j, b"v" * 1000) for j in range(i, i + 100)))
+            answer = shared.ask_and_close(client, b"get key59999\r\n")
+        self.assertIn(b"VALUE key59999 0 1000", answer)
+        stats = server.stats()
+        self.assertGreater(int(stats["evictions"]), 40000)
+        self.assertLess(int(stats["bytes"]), 16 << 20)
+        self.assertGreater(int(stats["bytes"]), 12 << 20)
+
+    def test_without_eviction_a_full_memory_is_an_error(self):
+        server = self.start("-m", "8", "-M", "-t", "1")
+        store = b"".join(b"set key%d 0 0 1000\r\n%s\r\n" % (i, b"v" * 1000) for i in range(12000))
+        answers = server.ask(store).split(b"\r\n")[:-1]
+        self.assertEqual(set(answers), {b"STORED", b"SERVER_ERROR out of memory storing object"})
+        stored = answers.index(b"SERVER_ERROR out of memory storing object")
+        self.assertGreater(stored, 5000)
+        self.assertIn(b"VALUE key0 0 1000", server.ask(b"get key0\r\n"))
+
+    def test_items_up_to_the_limit_of_the_command_line(self):
+        server = self.start("-m", "256", "-I", "64m", "-t", "2")
+        value = bytes(range(256)) * (240 << 10) # 60 MiB
+        for name in (b"a", b"b", b"c", b"d", b"e", b"f"):
+            answer = server.ask(b"set %s 0 0 %d\r\n%s\r\nget %s\r\n" % (name, len(value), value, name))
+            self.assertTrue(answer == b"STORED\r\nVALUE %s 0 %d\r\n%s\r\nEND\r\n" % (name, len(value), value), answer[:80])
+
+    def test_connections_above_the_limit_are_refused_with_a_line(self):
+        server = self.start("-c", "5")
+        shared.wait_for(lambda: server.stats()["curr_connections"] == "1", "the end of earlier connections")
+        clients = [server.connect() for _ in range(5)]
+        for client in clients:
+            client.sendall(b"mn\r\n")
+            self.assertEqual(client.recv(100), b"MN\r\n")
+        with server.connect() as refused:
+            self.assertEqual(refused.recv(100), b"ERROR Too many open connections\r\n")
+        for client in clients:
+            client.close()
+        shared.wait_for(lambda: server.ask(b"mn\r\n") == b"MN\r\n", "a free place")
+        self.assertGreater(int(server.stats()["rejected_connections"]), 0)
+
+    def test_idle_connections_take_little_memory(self):
+        server = self.start("-c", str(IDLE + 100))
+        before = server.resident()
+        clients = [server.connect() for _ in range(IDLE)]
+        for client in clients:
+            client.sendall(b"get nothing\r\n")
+        for client in clients:
+            self.assertEqual(client.recv(100), b"END\r\n")
+        per_client = (server.resident() - before) / IDLE
+        for client in clients:
+            client.close()
+        print(f"{per_client:.0f} bytes per idle connection", flush=True)
+        self.assertLess(per_client, IDLE_BYTES_MAX)
+
+    def test_flush_and_shutdown_follow_their_flags(self):
+        server = self.start("-F", "-C")
+        self.assertEqual(server.ask(b"flush_all\r\nshutdown\r\nset a 0 0 1\r\nx\r\ngets a\r\n"),
+                         b"CLIENT_ERROR flush_all not allowed\r\nERROR: shutdown not enabled\r\nSTORED\r\nVALUE a 0 1 0\r\nx\r\nEND\r\n")
+        other = shared.Server("-A")
+        other.ask(b"shutdown\r\n")
+        self.assertEqual(other.process.wait(60), 0)
+        self.assertEqual(other.stop(), (0, ""))
+
+
+class ClientsTest(ServerCase):
+    def test_a_slow_reader_gets_every_byte(self):
+        server = self.start("-m", "64")
+        value = random.Random(1).randbytes(900000)
+        server.ask(b"set big 0 0 %d\r\n%s\r\n" % (len(value), value))
+        with server.connect() as client:
+            keys = b" ".join([b"big"] * 40)
+            sender = threading.Thread(target=client.sendall, args=((b"get " + keys + b"\r\n") * 2 + b"mn\r\n",))
+            sender.start()
+            one = b"VALUE big 0 %d\r\n%s\r\n" % (len(value), value)
+            wanted = (one * 40 + b"END\r\n") * 2 + b"MN\r\n"
+            got = bytearray()
+            while len(got) < len(wanted):
+                got += client.recv(65536)
+            sender.join()
+        self.assertTrue(got == wanted)
+
+    def test_commands_cut_anywhere_are_the_same_commands(self):
+        server = self.start()
+        stream = (b"set a 1 0 10\r\n0123456789\r\nget a b\r\nms b 3 c\r\nxyz\r\nmg b v\r\nincr a 1\r\nset big 0 0 9000\r\n" +
+                  b"v" * 9000 + b"\r\nget big\r\nset toolarge 0 0 2000000\r\n" + b"w" * 2000000 + b"\r\nmn\r\n")
+        whole = server.ask(b"flush_all\r\n" + stream)
+        for seed in range(8):
+            cut = random.Random(seed)
+            with server.connect() as client:
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                at = 0
+                data = b"flush_all\r\n" + stream
+                while at < len(data):
+                    step = cut.choice([1, 2, 3, 7, 100]) if at < 9300 or at > len(data) - 50 else 100000
+                    client.sendall(data[at:at + step])
+                    at += step
+                self.assertEqual(self.without_cas(shared.ask_and_close(client, b"")), self.without_cas(whole), f"seed {seed}")
+
+    @staticmethod
+    def without_cas(answer):
+        return b"\r\n".join(b"HD" if line.startswith(b"HD c") else line for line in answer.split(b"\r\n"))
+
+    def test_clients_that_break_off_anywhere_leave_nothing_behind(self):
+        server = self.start("-m", "8", "-t", "2")
+        stream = b"set a 0 0 20\r\n01234567890123456789\r\nget a\r\nset big 0 0 500000\r\n" + b"v" * 500000 + b"\r\nget big\r\n"
+        cuts = [*range(0, 70), 1000, 16384, 100000, len(stream) - 20, len(stream) - 1, len(stream)]
+        for cut in cuts:
+            for reset in (False, True):
+                with server.connect() as client:
+                    if reset:
+                        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    client.sendall(stream[:cut])
+        shared.wait_for(lambda: server.stats()["curr_connections"] == "1", "the end of all connections")
+        # No pin is left: everything can be overwritten several times.
+        answers = server.ask(b"".join(b"set k%d 0 0 300000\r\n%s\r\n" % (i, b"v" * 300000) for i in range(100)))
+        self.assertEqual(answers, b"STORED\r\n" * 100)
+
+    def test_stats_conns_lists_listeners_and_clients(self):
+        server = self.start()
+        with server.connect() as client:
+            client.sendall(b"mn\r\n")
+            client.recv(10)
+            conns = server.stats("conns")
+        self.assertEqual(len([name for name in conns if name.endswith(":listen_addr")]), 2)
+        self.assertIn(f"tcp:127.0.0.1:{server.port}", [conns[name] for name in conns if name.endswith(":addr")])
+
+    def test_the_binary_protocol_is_refused_with_a_line_in_the_log(self):
+        server = shared.Server()
+        with server.connect() as client:
+            client.sendall(b"\x80" + bytes(23))
+            self.assertEqual(client.recv(100), b"")
+        status, text = server.stop()
+        self.assertEqual(status, 0)
+        self.assertIn("binary protocol, which is not there yet", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
