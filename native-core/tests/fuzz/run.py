@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the libFuzzer targets of a build: a fixed number of runs from a fixed seed, or for some time.
 
-usage: run.py --build FOLDER --state FOLDER (--runs N | --seconds S) [TARGET ...]
+usage: run.py --build FOLDER --state FOLDER [--source FOLDER] (--runs N | --seconds S) [TARGET ...]
+--source has the targets and their corpora: this folder, or another component's.
 Prints what each target ran and ends with "N passed, M failed". With --seconds, what was learned is kept in the state
 folder and used the next time. Input that fails is kept there too: add it to corpus/TARGET with the repair.
 """
@@ -18,8 +19,8 @@ INPUT_MAX = 1024
 GRACE_SECONDS = 120
 
 
-def targets(build, wanted):
-    known = {path.stem.removeprefix("fuzz_"): build / path.stem for path in sorted(HERE.glob("fuzz_*.c"))}
+def targets(source, build, wanted):
+    known = {path.stem.removeprefix("fuzz_"): build / path.stem for path in sorted(source.glob("fuzz_*.c"))}
     strange = [name for name in wanted if name not in known]
     if strange:
         sys.exit(f"fuzz: no target {strange[0]} (there are: {' '.join(known)})")
@@ -29,7 +30,7 @@ def targets(build, wanted):
 def command(name, binary, state, learned, arguments):
     limit = [f"-runs={arguments.runs}", "-seed=1"] if arguments.runs else [f"-max_total_time={arguments.seconds}"]
     return [str(binary), *limit, f"-max_len={INPUT_MAX}", "-timeout=20", "-rss_limit_mb=2048", "-detect_leaks=0",
-            "-print_final_stats=1", f"-artifact_prefix={state}/", str(learned), str(HERE / "corpus" / name)]
+            "-print_final_stats=1", f"-artifact_prefix={state}/", str(learned), str(arguments.source / "corpus" / name)]
 
 
 def run(name, binary, arguments):
@@ -56,13 +57,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--state", type=pathlib.Path, required=True)
+    parser.add_argument("--source", type=pathlib.Path, default=HERE)
     parser.add_argument("--runs", type=int)
     parser.add_argument("--seconds", type=int, help="for each target")
     parser.add_argument("target", nargs="*")
     arguments = parser.parse_args()
     if bool(arguments.runs) == bool(arguments.seconds):
         parser.error("give --runs or --seconds")
-    results = [run(name, binary, arguments) for name, binary in targets(arguments.build, arguments.target).items()]
+    results = [run(name, binary, arguments) for name, binary in targets(arguments.source, arguments.build, arguments.target).items()]
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1
 
