@@ -161,7 +161,8 @@ void reply_own(reply_t *reply, void (*done)(reply_piece_t *piece))
     for (unsigned i = reply->first; i <= reply->piece_count; i++) {
         bool last = i == reply->piece_count;
         size_t end = last ? reply->length : reply->pieces[i].at;
-        reply_bytes(&own, reply->bytes + at, end - at);
+        if (end > at)
+            reply_bytes(&own, reply->bytes + at, end - at);
         at = end;
         if (last)
             break;
