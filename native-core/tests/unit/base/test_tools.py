@@ -156,6 +156,15 @@ class Checkers(ToolTest):
         self.put("native-core/jni/b.c", '#include "mem/mem.h"\n')
         self.expect("check_layers.py", 1, "a binding uses vbn/vbn.h")
 
+    def test_layers_lets_a_component_include_base_and_its_own_lower_folders(self):
+        self.put("native-core/src/base/map.h", "")
+        self.put("memcached-rdma/store/item.c", '#include "base/map.h"\n#include "util/number.h"\n#include "store/item.h"\n')
+        self.expect("check_layers.py", 0, "0 wrong includes")
+        self.put("memcached-rdma/store/item.c", '#include "link/link.h"\n')
+        self.expect("check_layers.py", 1, '"link/link.h" is in none of base, store, util, vbn')
+        self.put("memcached-rdma/store/item.c", '#include "server/server.h"\n')
+        self.expect("check_layers.py", 1, "is in none of")
+
     def test_layers_refuses_an_empty_tree(self):
         self.expect("check_layers.py", 1, "is this the repository?")
 
