@@ -4,7 +4,7 @@ import dataclasses
 import os
 
 from driver import schema
-from sides import core, fetch, hosts, spark, verbs
+from sides import core, fetch, hosts, memcached, spark, verbs
 
 PAIRS, QUICK_PAIRS = 9, 3
 SPARK_STOCK = "the same Apache Spark with its own shuffle"
@@ -14,7 +14,7 @@ SPARK_STOCK = "the same Apache Spark with its own shuffle"
 class Row:
     """One row. kind chooses the runner; hold is the ratio we promise for 'metric' (a warning, never a failure)."""
     name: str
-    kind: str  # echo, core, verbs, fetch, spark, tpch
+    kind: str  # echo, core, verbs, fetch, memcached, spark, tpch
     title: str
     stock: str
     params: dict
@@ -104,6 +104,8 @@ ROWS = (
         "perftest on the same device, in the same boot", {"scale": 0.05}, {"scale": 0.02}, metric="ratio"),
     Row("verbs.fetch", "fetch", "blocks of 1 MiB by the Spark plugin's fetch client over rc in a guest",
         "ib_read_bw on the same device, in the same boot", {}, metric="ratio"),
+    Row("memcached", "memcached", "get and set of 100 bytes over sockets, one connection and 50",
+        "Debian's memcached with the same flags", {"scale": 1.0}, {"scale": 0.1}, metric="ratio"),
     *_default(),
     Row("spark.tpch", "tpch", "all 22 TPC-H queries over Parquet, each a row of its own, and their sum", SPARK_STOCK,
         {"scale": 1.0}, {"scale": 0.1}, hold=0.9, metric="executor_cpu_ms"),
@@ -182,6 +184,8 @@ def missing(row, root):
         return reason
     if row.kind == "verbs" and (reason := verbs.missing(root)):
         return reason
+    if row.kind == "memcached":
+        return memcached.missing(root)
     if row.kind == "fetch" and core.program(root) and (reason := fetch.missing(root)):
         return reason
     if row.kind in ("core", "verbs", "fetch"):

@@ -8,7 +8,7 @@ import time
 from driver import blocks, noise, plan, schema, tpch
 from driver.procs import Failed, Killed
 from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
-from sides import core, fetch, spark, verbs
+from sides import core, fetch, memcached, spark, verbs
 
 UNITS = {"wall_ms": "ms", "cpu_ms": "ms", "executor_cpu_ms": "ms", "task_cpu_ms": "ms"}
 CORE_SECONDS = 600  # the core row repeats its program at most this long to reach its pairs
@@ -59,9 +59,10 @@ class Runner:
             return
         spark.note(f"{row.name}: {row.title}")
         try:
-            runners = {"core": self._core, "verbs": self._verbs, "fetch": self._fetch, "tpch": self._tpch}
+            runners = {"core": self._core, "verbs": self._verbs, "fetch": self._fetch, "memcached": self._memcached,
+                       "tpch": self._tpch}
             runners.get(row.kind, self._pairs)(row, params, entry, part)
-            entry["verified"] = row.kind not in ("core", "verbs", "fetch")  # vbn-perf reports no checksums
+            entry["verified"] = row.kind not in ("core", "verbs", "fetch", "memcached")  # vbn-perf reports no checksums
         except Failed as failure:
             entry["status"] = "failed"
             entry["notes"].append(str(failure))
@@ -149,6 +150,10 @@ class Runner:
     def _fetch(self, row, _params, entry, part):
         with fetch.guest(self.root) as guest:
             self._perf(row, entry, part, lambda _index: fetch.pairs(guest, self.root))
+
+    def _memcached(self, row, params, entry, part):
+        with memcached.servers() as found:
+            self._perf(row, entry, part, lambda index: memcached.pairs(found, params["scale"], index))
 
     def _perf(self, row, entry, part, pairs, seconds=CORE_SECONDS):
         """Blocks of vbn-perf; pairs(index) gives each of its cells once. No new pair is begun after so many seconds."""

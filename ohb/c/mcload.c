@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcload.c - one thread that asks a memcached server over sockets, one request in flight on each connection.
+ *
+ * usage: mcload ADDRESS get|set SIZE CONNECTIONS OPS     ADDRESS: tcp:PORT (of 127.0.0.1) or unix:PATH
+ * Prints one line of JSON: ops, seconds, p50_us of a request (one connection) and ops per second. Every answer's length is
+ * checked; a wrong one ends the program with status 1. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEYS 1000u
+#define BUFFER (64u << 10)
+#define EVENTS 64
+#define SIZE_MOST 32768u
+
+typedef struct client {
+    int fd;
+    size_t left; /* bytes of the answer that have not come */
+} client_t;
+
+typedef struct load {
+    const char *address;
+    int sets;
+    unsigned size, connections;
+    unsigned long ops, sent, done;
+    unsigned key;
+    char request[BUFFER], answer[BUFFER], value[BUFFER];
+} load_t;
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "mcload: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static int connect_to(const char *address)
+{
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    int one = 1, status, fd;
+    if (strncmp(address, "unix:", 5) == 0) {
+        if (strlen(address + 5) >= sizeof(local.sun_path))
+            fail("path too long");
+        memcpy(local.sun_path, address + 5, strlen(address + 5));
+        fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        status = connect(fd, (struct sockaddr *)&local, sizeof(local));
+    } else {
+        in.sin_port = htons((unsigned short)atoi(address + 4));
+        in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        fd = socket(AF_INET, SOCK_STREAM, 0);
+        status = connect(fd, (struct sockaddr *)&in, sizeof(in));
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    }
+    if (fd < 0 || status != 0)
+        fail(address);
+    return fd;
+}
+
+/* The next request; returns its length, and that of its answer. */
+static size_t next_request(load_t *load, int sets, size_t *answer_p)
+{
+    char *at = load->request;
+    unsigned key = load->key++ % KEYS;
+    if (!sets) {
+        *answer_p = strlen("VALUE key-000000000000 0 ") + (size_t)snprintf(NULL, 0, "%u", load->size) + 2 + load->size +
+                    strlen("\r\nEND\r\n");
+        return (size_t)sprintf(at, "get key-%012u\r\n", key);
+    }
+    *answer_p = strlen("STORED\r\n");
+    size_t length = (size_t)sprintf(at, "set key-%012u 0 0 %u\r\n", key, load->size);
+    memcpy(at + length, load->value, load->size);
+    memcpy(at + length + load->size, "\r\n", 2);
+    return length + load->size + 2;
+}
+
+static void send_all(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
+        if (sent <= 0)
+            fail("send");
+        bytes += sent;
+        length -= (size_t)sent;
+    }
+}
+
+static void ask(load_t *load, client_t *client, int sets)
+{
+    size_t length = next_request(load, sets, &client->left);
+    load->sent++;
+    send_all(client->fd, load->request, length);
+}
+
+/* Takes what has come of an answer; 1: it is complete. */
+static int take(load_t *load, client_t *client)
+{
+    ssize_t got = recv(client->fd, load->answer, BUFFER, 0);
+    if (got <= 0)
+        fail("recv");
+    if ((size_t)got > client->left) {
+        fprintf(stderr, "mcload: an answer is longer than it should be: %.60s\n", load->answer);
+        exit(1);
+    }
+    client->left -= (size_t)got;
+    return client->left == 0;
+}
+
+static void fill(load_t *load)
+{
+    client_t client = {.fd = connect_to(load->address)};
+    memset(load->value, 'v', load->size);
+    for (unsigned i = 0; i < KEYS; i++) {
+        ask(load, &client, 1);
+        while (!take(load, &client))
+            ;
+    }
+    load->sent = 0;
+    (void)close(client.fd);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* One connection: the time of every request. */
+static double run_one(load_t *load)
+{
+    client_t client = {.fd = connect_to(load->address)};
+    double *times = calloc(load->ops, sizeof(*times));
+    if (times == NULL)
+        fail("memory");
+    for (unsigned long i = 0; i < load->ops; i++) {
+        double start = now();
+        ask(load, &client, load->sets);
+        while (!take(load, &client))
+            ;
+        times[i] = now() - start;
+        load->done++;
+    }
+    qsort(times, load->ops, sizeof(*times), by_value);
+    double median = times[load->ops / 2];
+    free(times);
+    (void)close(client.fd);
+    return median;
+}
+
+static void run_many(load_t *load)
+{
+    struct epoll_event events[EVENTS];
+    client_t *clients = calloc(load->connections, sizeof(*clients));
+    int epoll = epoll_create1(0);
+    if (clients == NULL || epoll < 0)
+        fail("epoll");
+    for (unsigned i = 0; i < load->connections; i++) {
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = &clients[i]};
+        clients[i].fd = connect_to(load->address);
+        if (epoll_ctl(epoll, EPOLL_CTL_ADD, clients[i].fd, &event) != 0)
+            fail("epoll_ctl");
+        ask(load, &clients[i], load->sets);
+    }
+    while (load->done < load->ops) {
+        int ready = epoll_wait(epoll, events, EVENTS, -1);
+        for (int i = 0; i < ready; i++) {
+            client_t *client = events[i].data.ptr;
+            if (!take(load, client))
+                continue;
+            load->done++;
+            if (load->sent < load->ops + load->connections)
+                ask(load, client, load->sets);
+        }
+    }
+    for (unsigned i = 0; i < load->connections; i++)
+        (void)close(clients[i].fd);
+    (void)close(epoll);
+    free(clients);
+}
+
+int main(int argc, char **argv)
+{
+    static load_t load;
+    if (argc != 6) {
+        fprintf(stderr, "usage: mcload tcp:PORT|unix:PATH get|set SIZE CONNECTIONS OPS\n");
+        return 2;
+    }
+    load.address = argv[1];
+    load.sets = strcmp(argv[2], "set") == 0;
+    load.size = (unsigned)atoi(argv[3]);
+    load.connections = (unsigned)atoi(argv[4]);
+    load.ops = strtoul(argv[5], NULL, 10);
+    if (load.size == 0 || load.size > SIZE_MOST || load.connections == 0 || load.ops == 0)
+        return 2;
+    fill(&load);
+    double start = now(), median = 0;
+    if (load.connections == 1)
+        median = run_one(&load);
+    else
+        run_many(&load);
+    double seconds = now() - start;
+    printf("{\"ops\": %lu, \"seconds\": %.6f, \"p50_us\": %.3f, \"rate\": %.1f}\n", load.done, seconds, median * 1e6,
+           (double)load.done / seconds);
+    return 0;
+}

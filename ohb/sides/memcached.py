@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row memcached: Debian's memcached and ours with the same flags, both running, asked by mcload in turns."""
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+from driver.procs import Failed, Process
+from sides import core
+
+THREADS = 4
+SIZE = 100
+LATENCY_OPS, RATE_OPS, CONNECTIONS = 40000, 200000, 50
+STARTUP_SECONDS = 60
+LIMIT = 300
+
+
+def _program(name):
+    path = os.path.join(os.environ.get("VERBENA_MEMCACHED_BIN", ""), name)
+    return path if os.access(path, os.X_OK) else None
+
+
+def missing(_root):
+    """What the row lacks here, or None."""
+    if not _program("verbena-memcached") or not _program("mcload"):
+        return "the memcached server is not built: run ./verbena build memcached"
+    return None if shutil.which("memcached") else "the stock side is missing: apt-get install memcached"
+
+
+class Server:
+    """One running server, on TCP or on a Unix socket."""
+
+    def __init__(self, program, transport, folder, name):
+        if transport == "unix":
+            where, self.address = ["-s", f"{folder}/{name}.sock"], f"unix:{folder}/{name}.sock"
+        else:
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                port = probe.getsockname()[1]
+            where, self.address = ["-l", "127.0.0.1", "-p", str(port)], f"tcp:{port}"
+        user = ["-u", "root"] if os.geteuid() == 0 else []
+        self._process = Process(name, [program, *where, *user, "-t", str(THREADS), "-m", "256"], f"{folder}/{name}.log")
+        self._await()
+
+    def pin(self, cpu):
+        """All threads of the server on one processor."""
+        for thread in os.listdir(f"/proc/{self._process.pid}/task"):
+            os.sched_setaffinity(int(thread), {cpu})
+
+    def _await(self):
+        end = time.monotonic() + STARTUP_SECONDS
+        unix = self.address.startswith("unix:")
+        where = self.address[5:] if unix else ("127.0.0.1", int(self.address[4:]))
+        while True:
+            with socket.socket(socket.AF_UNIX if unix else socket.AF_INET) as probe:
+                try:
+                    return probe.connect(where)
+                except OSError as error:
+                    if time.monotonic() > end or not self._process.alive():
+                        raise Failed(f"{self._process.name} does not answer: {error}") from None
+            time.sleep(0.05)
+
+    def ask(self, operation, size, connections, ops, cpu):
+        """What mcload measures on this processor."""
+        command = [_program("mcload"), self.address, operation, str(size), str(connections), str(ops)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False,
+                                preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+        if result.returncode != 0:
+            raise Failed(f"mcload failed: {result.stderr.strip()}")
+        return json.loads(result.stdout)
+
+    def stop(self):
+        self._process.stop()
+
+
+@contextlib.contextmanager
+def servers():
+    """Both servers on both transports: {transport: (stock, ours)}."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        found = {}
+        for transport in ("tcp", "unix"):
+            sides = []
+            for name, program in (("stock", shutil.which("memcached")), ("ours", _program("verbena-memcached"))):
+                server = Server(program, transport, folder, f"{name}-{transport}")
+                stack.callback(server.stop)
+                sides.append(server)
+            found[transport] = tuple(sides)
+        yield found
+
+
+def _placements():
+    """[(label, processor of the generator, processor of the server)]: two, and one for both."""
+    places = [(label, *map(int, cpus.split(","))) for label, cpus in core.placements()]
+    return [place for place in places if place[1] != place[2]] + [("one-cpu", places[0][1], places[0][1])]
+
+
+def pairs(found, scale, index):
+    """Every cell once: stock and ours, one after the other; which comes first changes with the pair."""
+    cells = []
+    for transport, sides in found.items():
+        for label, generator, processor in _placements():
+            for server in sides:
+                server.pin(processor)
+            for operation, connections, ops, metric, unit in (
+                    ("get", 1, LATENCY_OPS, "p50_us", "us"), ("set", 1, LATENCY_OPS, "p50_us", "us"),
+                    ("get", CONNECTIONS, RATE_OPS, "rate", "ops/s"), ("set", CONNECTIONS, RATE_OPS, "rate", "ops/s")):
+                order = (0, 1) if index % 2 == 0 else (1, 0)
+                got = {side: sides[side].ask(operation, SIZE, connections, max(1000, int(ops * scale)), generator)[metric]
+                       for side in order}
+                name = "latency" if connections == 1 else f"rate{connections}"
+                cells.append({"row": f"memcached.{operation}", "transport": transport, "size": SIZE, "metric": name,
+                              "unit": unit, "raw": got[0], "ours": got[1], "placement": label})
+    return cells
