@@ -88,27 +88,25 @@ class Server:
 def ask_and_close(connection, data):
     """Sends everything while reading, ends the sending side, reads to the end."""
     answer = []
-    connection.setblocking(True)
     sent = 0
-    while sent < len(data):
-        sent += connection.send(data[sent:sent + 65536])
-        connection.setblocking(False)
-        try:
-            while chunk := connection.recv(1 << 20):
-                answer.append(chunk)
-        except BlockingIOError:
-            pass
-        except ConnectionError:
-            return b"".join(answer)
-        connection.setblocking(True)
-    connection.settimeout(ANSWER_SECONDS)
     try:
+        while sent < len(data):
+            connection.settimeout(ANSWER_SECONDS)
+            sent += connection.send(data[sent:sent + 65536])
+            connection.setblocking(False)
+            try:
+                while chunk := connection.recv(1 << 20):
+                    answer.append(chunk)
+            except BlockingIOError:
+                pass
+        connection.settimeout(ANSWER_SECONDS)
         connection.shutdown(socket.SHUT_WR)
         while chunk := connection.recv(1 << 20):
             answer.append(chunk)
-    except (ConnectionError, OSError) as error:
-        if isinstance(error, TimeoutError):
-            raise
+    except TimeoutError:
+        raise
+    except OSError:
+        pass # the server has ended the connection
     return b"".join(answer)
 
 
