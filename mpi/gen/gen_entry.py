@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the entry points of libmpi_abi: argument checks, int forms of large functions, functions not written yet.
+
+usage: gen_entry.py FOLDER   writes FOLDER/{entry_<chapter>.c,mpi_impl.h,exports.map}
+       gen_entry.py --remaining   prints how many functions are not written yet, chapter by chapter
+
+The sources in mpi/mpi define mpi_NAME for each function that is written, always in its large form (and mpi_NAME_c beside
+mpi_NAME where the table says twin: own). Which are written is read from those sources: nobody has to list them.
+"""
+import sys
+
+import tables
+
+EXTRA = {"Psend_init_c": "Psend_init", "Precv_init_c": "Precv_init"}  # names of the stub library, same functions
+NULL_RETURN = {"int": None, "double": "0.0"}
+WIDE_ARRAYS = {"COUNTS": "MPI_Count", "DISPLS": "MPI_Aint"}
+
+
+def is_written(function, large, written):
+    name = function.name + ("_c" if large and function.own_twin else "")
+    return name in written
+
+
+def first(function, kind):
+    return next((parameter.name for parameter in function.parameters if parameter.kind == kind), None)
+
+
+def checks(function):
+    """C expressions, each MPI_SUCCESS or an error class, in the order of the parameters; communicators come first."""
+    comm = first(function, "COMM")
+    result = [] if function.early else ["check_ready()"]
+    ordered = sorted(function.parameters, key=lambda parameter: parameter.check != "comm")
+    for parameter in ordered:
+        check = parameter.check
+        if not check or (check in ("rank", "source", "root") and comm is None):
+            continue
+        if check in ("count", "datatype") and function.chapter == "coll":
+            continue  # not significant at every rank: the collective looks at what it uses
+        context = f"{comm}, " if check in ("rank", "source", "root") else ""
+        result.append(f'check_{check}({context}{parameter.name}, "{parameter.name}")')
+    return result
+
+
+def length_of(function, rule):
+    if rule in ("comm", "in", "out"):
+        return f"entry_length_{rule}({first(function, 'COMM')})"
+    if rule == "root":
+        return f"entry_length_root({first(function, 'COMM')}, {first(function, 'ROOT')})"
+    return f"(MPI_Count){rule}"
+
+
+class Call:
+    """How one form calls mpi_NAME: the arguments, what must be prepared and what follows."""
+
+    def __init__(self, function, large):
+        self.before, self.after, self.arguments, self.ends = [], [], [], []
+        for parameter in function.parameters:
+            if parameter.small is None and not large and not function.own_twin:
+                raise ValueError(f"{function.name}: {parameter.name} has no int form; the row needs twin: own")
+            if (parameter.large if large else parameter.small) not in (None, "..."):
+                self.add(function, parameter, large or function.own_twin)
+
+    def add(self, function, parameter, plain):
+        name = parameter.name
+        if plain or not parameter.widened or parameter.kind in ("COUNT", "AINT_COUNT"):
+            self.arguments.append(name)
+        elif parameter.kind in WIDE_ARRAYS:
+            self.before.append(f"    entry_wide_t {name}_w = {{0}};")
+            self.before.append(f"    if (rc == MPI_SUCCESS)\n        rc = entry_widen(&{name}_w, {name}, "
+                               f"{length_of(function, parameter.rule)});")
+            self.arguments.append(f"(const {WIDE_ARRAYS[parameter.kind]} *){name}_w.values")
+            self.ends.append(f"    entry_narrow_end(&{name}_w);")
+        elif parameter.kind in ("COUNT_OUT", "COUNT_INOUT"):
+            start = f"rc == MPI_SUCCESS ? *{name} : 0" if parameter.kind == "COUNT_INOUT" else "0"
+            self.before.append(f"    MPI_Count {name}_w = {start};")
+            self.arguments.append(f"&{name}_w")
+            self.after.append(f"        *{name} = entry_narrow({name}_w);")
+        else:  # types of equal size: MPI_Aint and MPI_Count
+            target = parameter.large.replace(name, "").replace("[]", "*").strip()
+            self.arguments.append(f"({target}){name}")
+
+
+def body(function, name, large):
+    comm = first(function, "COMM")
+    call = Call(function, large)
+    suffix = "_c" if large and function.own_twin else ""
+    conditions = checks(function)
+    lines = ["    int rc = MPI_SUCCESS;"]
+    for condition in conditions:
+        lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = {condition};")
+    lines += call.before
+    lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = mpi_{function.name}{suffix}({', '.join(call.arguments)});")
+    if call.after:
+        lines += ["    if (rc == MPI_SUCCESS) {", *call.after, "    }"]
+    lines += call.ends
+    raised = f'err_raise({comm or "MPI_COMM_NULL"}, "MPI_{name}", rc)'
+    if function.chapter == "tool":
+        raised = "rc" # tools get codes, no handler is called
+    lines.append(f"    return rc == MPI_SUCCESS ? rc : {raised};")
+    return "\n".join(lines)
+
+
+def unwritten(function, name):
+    lines = [f"    (void)({parameter.name});" for parameter in function.parameters if parameter.small != "..."]
+    if function.returns == "int":
+        raised = "err_unsupported_tool" if function.chapter == "tool" else "err_unsupported"
+        lines.append(f'    return {raised}("MPI_{name}");')
+    else:
+        lines += [f'    (void)err_unsupported("MPI_{name}");', f"    return ({function.returns})0;"]
+    return "\n".join(lines)
+
+
+def unwritten_parameters(function, large):
+    return [p for p in function.parameters if (p.large if large else p.small) is not None]
+
+
+def entry(function, name, large, written):
+    declaration = function.declaration("PMPI_", large)
+    if not is_written(function, large, written):
+        shown = type("Shown", (), {**vars(function), "parameters": unwritten_parameters(function, large)})
+        text = unwritten(shown, name)
+    elif function.returns != "int":
+        arguments = ", ".join(parameter.name for parameter in function.parameters)
+        text = f"    return mpi_{function.name}({arguments});"
+    else:
+        text = body(function, name, large)
+    alias = declaration.replace("PMPI_", "MPI_", 1)
+    return f"{declaration}\n{{\n{text}\n}}\n{alias} __attribute__((weak, alias(\"PMPI_{name}\")));\n"
+
+
+def extra_entries(functions):
+    for name, target in EXTRA.items():
+        function = next(one for one in functions if one.name == target)
+        declaration = function.declaration("PMPI_", True).replace(target, name, 1)
+        yield f"{declaration} __attribute__((alias(\"PMPI_{target}\")));\n" \
+              f"{declaration.replace('PMPI_', 'MPI_', 1)} __attribute__((weak, alias(\"PMPI_{target}\")));\n"
+
+
+def write_entries(folder, functions, written):
+    for chapter in sorted({function.chapter for function in functions}):
+        rows = [function for function in functions if function.chapter == chapter]
+        parts = [tables.generated(f"Entry points of the chapter {chapter}: check the arguments, call mpi_NAME, raise errors."),
+                 '#include "entry/check.h"\n#include "err/err.h"\n#include "mpi_impl.h"\n']
+        parts += [entry(function, name, large, written) for function in rows for name, large in function.forms()]
+        if chapter == "p2p":
+            parts += extra_entries(functions)
+        tables.update(f"{folder}/entry_{chapter}.c", "\n".join(parts))
+
+
+def write_prototypes(folder, functions):
+    lines = [tables.generated("Prototypes of what mpi/mpi implements; internals never call MPI_* functions."),
+             "#ifndef VERBENA_MPI_IMPL_H\n#define VERBENA_MPI_IMPL_H\n\n#include <mpi.h>\n"]
+    for function in functions:
+        forms = [False, True] if function.own_twin else [True]
+        for large in forms:
+            declaration = function.declaration("mpi_", large)
+            lines.append(declaration if function.own_twin else declaration.replace("_c(", "(", 1)
+                         if function.has_large else declaration)
+            lines[-1] += ";"
+    tables.update(f"{folder}/mpi_impl.h", "\n".join(lines) + "\n\n#endif\n")
+
+
+def remaining(functions, written):
+    """Prints, chapter by chapter, how many exported functions are not written yet."""
+    total = left = 0
+    for chapter in dict.fromkeys(function.chapter for function in functions):
+        forms = [(function, large) for function in functions if function.chapter == chapter
+                 for _, large in function.forms()]
+        missing = sum(not is_written(function, large, written) for function, large in forms)
+        total, left = total + len(forms), left + missing
+        print(f"  {chapter:<9} {len(forms) - missing:4} of {len(forms):4} written")
+    print(f"MPI functions: {total - left} of {total} written, {left} remain")
+
+
+def main():
+    functions = tables.functions()
+    written = tables.written()
+    unknown = written - {name for function in functions for name, _ in function.forms()}
+    if unknown:
+        sys.exit(f"gen_entry.py: mpi/mpi defines mpi_{sorted(unknown)[0]}, but functions.yaml has no such function")
+    if sys.argv[1] != "--remaining":
+        write_entries(sys.argv[1], functions, written)
+        write_prototypes(sys.argv[1], functions)
+        tables.update(f"{sys.argv[1]}/exports.map", "{ global: MPI_*; PMPI_*; local: *; };\n")
+    remaining(functions, written)
+
+
+if __name__ == "__main__":
+    main()
