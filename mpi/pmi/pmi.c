@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pmi.c - which launcher started this process; values of any length; the node map.
+ */
+#include "pmi/pmi.h"
+
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Launchers whose steps have several tasks and which told us nothing we understand. */
+static const struct {
+    const char *variable;
+    const char *name;
+    const char *cure;
+} others[] = {
+    {"PMIX_NAMESPACE", "a PMIx launcher", "with Slurm start it by srun --mpi=pmi2; else by Verbena's mpiexec"},
+    {"PMI_PORT", "a launcher that wants a PMI connection by TCP", "start it by Verbena's mpiexec or by mpiexec.hydra"},
+    {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpiexec", "start it by Verbena's mpiexec"},
+    {"SLURM_STEP_NUM_TASKS", "Slurm without PMI", "start it by srun --mpi=pmi2"},
+};
+
+static int wrong_launcher(pmi_t *pmi)
+{
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        const char *value = getenv(others[i].variable);
+        if (value == NULL || strcmp(value, "1") == 0)
+            continue;
+        snprintf(pmi->error, sizeof(pmi->error),
+                 "this process was started by %s (%s is set),\nwhich does not speak PMI-1 with it: its ranks would be singletons;\n%s",
+                 others[i].name, others[i].variable, others[i].cure);
+        return -1;
+    }
+    return 0;
+}
+
+int pmi_open(pmi_t *pmi)
+{
+    const char *fd = getenv("PMI_FD");
+    memset(pmi, 0, sizeof(*pmi));
+    pmi->fd = -1;
+    if (fd != NULL)
+        return pmi1_open(pmi, atoi(fd));
+    if (wrong_launcher(pmi) != 0)
+        return -1;
+    return pmi_singleton_open(pmi);
+}
+
+int pmi_close(pmi_t *pmi)
+{
+    return pmi->ops->close(pmi);
+}
+
+int pmi_fence(pmi_t *pmi)
+{
+    struct pollfd entry = {.fd = pmi->fd, .events = POLLIN};
+    int done;
+    if (pmi->ops->fence_start(pmi) != 0)
+        return -1;
+    while ((done = pmi->ops->fence_test(pmi)) == 0)
+        (void)poll(&entry, 1, -1);
+    return done < 0 ? -1 : 0;
+}
+
+/* The text is cut into values KEY-0, KEY-1, ...; the first begins with the length of all and a point. */
+int pmi_put_bytes(pmi_t *pmi, const char *key, const void *bytes, size_t length)
+{
+    char text[8192];
+    char name[64];
+    char value[1024];
+    const int head = snprintf(text, sizeof(text), "%zu.", (length * 8 + 5) / 6);
+    const size_t piece = (pmi->value_max < sizeof(value) ? pmi->value_max : sizeof(value)) - 1;
+    if (pmi_encode(text + head, sizeof(text) - (size_t)head, bytes, length) == SIZE_MAX) {
+        snprintf(pmi->error, sizeof(pmi->error), "put %s: %zu bytes are too many for the launcher", key, length);
+        return -1;
+    }
+    size_t left = strlen(text);
+    for (size_t i = 0, at = 0; left > 0; i++) {
+        const size_t now = left < piece ? left : piece;
+        memcpy(value, text + at, now);
+        value[now] = 0;
+        snprintf(name, sizeof(name), "%s-%zu", key, i);
+        if (pmi->ops->put(pmi, name, value) != 0)
+            return -1;
+        at += now;
+        left -= now;
+    }
+    return 0;
+}
+
+int pmi_get_bytes(pmi_t *pmi, const char *key, void *bytes, size_t *length_p)
+{
+    char text[8192] = "";
+    char name[64];
+    size_t used = 0;
+    size_t wanted = 0;
+    for (size_t i = 0; i == 0 || used < wanted; i++) {
+        snprintf(name, sizeof(name), "%s-%zu", key, i);
+        if (pmi->ops->get(pmi, name, text + used, sizeof(text) - used) != 0)
+            return -1;
+        const size_t before = used;
+        used += strlen(text + used);
+        const char *point = strchr(text, '.');
+        wanted = point == NULL ? SIZE_MAX : (size_t)(point + 1 - text) + strtoul(text, NULL, 10);
+        if (used == before || wanted >= sizeof(text))
+            break;
+    }
+    const char *point = strchr(text, '.');
+    const size_t length = point == NULL || used != wanted ? SIZE_MAX : pmi_decode(bytes, *length_p, point + 1);
+    if (length == SIZE_MAX) {
+        snprintf(pmi->error, sizeof(pmi->error), "get %s: the launcher's value is not what was put", key);
+        return -1;
+    }
+    *length_p = length;
+    return 0;
+}
+
+/* "(vector,(first_node,nodes,ranks_per_node),...)": ranks fill the blocks in order, the vector repeats. Calls of this walk
+ * at most `size` blocks. */
+static int node_of(const char *mapping, int rank, int size)
+{
+    int at = 0;
+    while (at < size) {
+        const char *block = strchr(mapping + 1, '(');
+        if (block == NULL || at > rank)
+            return -1;
+        for (; block != NULL; block = strchr(block + 1, '(')) {
+            int first;
+            int nodes;
+            int each;
+            if (sscanf(block, "(%d,%d,%d)", &first, &nodes, &each) != 3 || nodes < 1 || each < 1)
+                return -1;
+            if (rank - at < nodes * each)
+                return first + (rank - at) / each;
+            at += nodes * each;
+        }
+    }
+    return -1;
+}
+
+int pmi_mapping_local(const char *mapping, int rank, int size)
+{
+    const char *start = strstr(mapping, "(vector");
+    int count = 0;
+    if (start == NULL)
+        return 0;
+    const int mine = node_of(start, rank, size);
+    for (int i = 0; mine >= 0 && i < size; i++)
+        count += node_of(start, i, size) == mine;
+    return count;
+}
