@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * process.c - the map of processes and first contact.
+ *
+ * An address comes from the launcher's key-value space when a rank is named for the first time. Who dials says which rank
+ * it is by an active message, which comes before every later message (R3). When both sides dial at once, the core keeps
+ * one connection, so a peer stands for one process whoever dialled.
+ */
+#include "rt/rt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct hello {
+    uint32_t rank;
+    uint32_t size; /* of the job, as a check */
+} hello_t;
+
+static void on_lost(void *arg, vbn_peer_t *peer, vbn_status_t status, const char *text)
+{
+    (void)arg, (void)status, (void)text; /* operations on the peer say why */
+    rt_process_t *process = vbn_peer_user(peer);
+    if (process != NULL)
+        process->lost = 1;
+}
+
+static void on_hello(void *arg, const vbn_am_message_t *message)
+{
+    (void)arg;
+    const hello_t *hello = message->header;
+    if (message->remote != NULL)
+        vbn_am_drop(message->remote);
+    if (message->header_length != sizeof(*hello) || hello->rank >= (uint32_t)rt.size || hello->size != (uint32_t)rt.size)
+        return; /* not of this job: its messages have no rank, no receive takes them */
+    rt_process_t *process = rt_process((int)hello->rank);
+    if (process == NULL)
+        return;
+    if (process->peer == NULL)
+        process->peer = message->peer;
+    process->uid = vbn_peer_uid(message->peer);
+    vbn_peer_set_user(message->peer, process);
+}
+
+int rt_processes_open(void)
+{
+    const size_t pages = ((size_t)rt.size + RT_PAGE - 1) / RT_PAGE;
+    rt.pages = calloc(pages, sizeof(*rt.pages));
+    if (rt.pages == NULL)
+        return rt_fail("map of %d processes: no memory left", rt.size);
+    vbn_worker_set_peer_lost(rt.worker, on_lost, NULL);
+    return vbn_am_handler(rt.worker, RT_AM_HELLO, on_hello, NULL) == VBN_OK ? 0 : rt_fail("%s", vbn_error_text());
+}
+
+void rt_processes_close(void)
+{
+    for (int i = 0; rt.pages != NULL && i * RT_PAGE < rt.size; i++)
+        free(rt.pages[i]);
+    free(rt.pages);
+    rt.pages = NULL;
+}
+
+rt_process_t *rt_process(int rank)
+{
+    rt_process_t **page = &rt.pages[rank / RT_PAGE];
+    if (*page == NULL) {
+        *page = calloc(RT_PAGE, sizeof(**page));
+        if (*page == NULL) {
+            (void)rt_fail("map of processes: no memory left");
+            return NULL;
+        }
+        for (int i = 0; i < RT_PAGE; i++)
+            (*page)[i].rank = rank / RT_PAGE * RT_PAGE + i;
+    }
+    return &(*page)[rank % RT_PAGE];
+}
+
+static int address_of(int rank, void *address, size_t *length_p)
+{
+    char key[32];
+    if (rank == rt.rank) {
+        if (vbn_worker_address(rt.worker, address, length_p) != VBN_OK)
+            return rt_fail("own address: %s", vbn_error_text());
+        return 0;
+    }
+    snprintf(key, sizeof(key), "vbn-a%d", rank);
+    if (pmi_get_bytes(&rt.pmi, key, address, length_p) != 0)
+        return rt_fail("address of rank %d: %s", rank, rt.pmi.error);
+    return 0;
+}
+
+static void free_op(vbn_op_t *op, vbn_status_t status, size_t length)
+{
+    (void)status, (void)length; /* a loss is the next operation's error, too */
+    free(op);
+}
+
+/* The op waits for the connection and frees itself. */
+static int say_hello(rt_process_t *process)
+{
+    const hello_t hello = {.rank = (uint32_t)rt.rank, .size = (uint32_t)rt.size};
+    vbn_op_t *op = calloc(1, sizeof(*op));
+    if (op == NULL)
+        return rt_fail("first message to rank %d: no memory left", process->rank);
+    op->done = free_op;
+    const vbn_status_t status = vbn_am_send(process->peer, RT_AM_HELLO, &hello, sizeof(hello), NULL, 0, 0, op);
+    if (status != VBN_INPROGRESS)
+        free(op);
+    return status >= 0 ? 0 : rt_fail("first message to rank %d: %s", process->rank, vbn_error_text());
+}
+
+static int dial(rt_process_t *process)
+{
+    unsigned char address[VBN_ADDRESS_MAX];
+    size_t length = sizeof(address);
+    vbn_peer_t *peer;
+    if (address_of(process->rank, address, &length) != 0)
+        return -1;
+    if (vbn_connect(rt.worker, address, length, on_lost, NULL, &peer) != VBN_OK)
+        return rt_fail("connection to rank %d: %s", process->rank, vbn_error_text());
+    process->peer = peer;
+    process->uid = vbn_peer_uid(peer);
+    vbn_peer_set_user(peer, process);
+    return process->rank == rt.rank ? 0 : say_hello(process);
+}
+
+vbn_peer_t *rt_peer(int rank)
+{
+    rt_process_t *process = rt_process(rank);
+    if (process == NULL || (process->peer == NULL && dial(process) != 0))
+        return NULL;
+    return process->peer;
+}
+
+int rt_rank_of(const vbn_peer_t *peer, uint64_t uid)
+{
+    const rt_process_t *process = peer == NULL ? NULL : vbn_peer_user(peer);
+    if (process != NULL)
+        return process->rank;
+    for (int page = 0; page * RT_PAGE < rt.size; page++)
+        for (int i = 0; rt.pages[page] != NULL && i < RT_PAGE; i++)
+            if (rt.pages[page][i].uid == uid)
+                return rt.pages[page][i].rank;
+    return -1;
+}

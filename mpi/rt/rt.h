@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rt.h - the one runtime of this process, for MPI and later OpenSHMEM: one context, one worker, the map of processes.
+ *
+ * R1 One thread at a time is inside the runtime (MPI_THREAD_SERIALIZED at most); its callers see to that.
+ * R2 Nothing moves outside rt_progress and rt_wait_step.
+ * R3 The side that dials sends "rank r of this job" first, so vbn_peer_user of the sender of any later message is its
+ *    rt_process_t.
+ * Failures return a negative vbn_status_t or -1 with a text in rt.error: what failed: cause; cure.
+ */
+#ifndef VERBENA_RT_H
+#define VERBENA_RT_H
+
+#include <vbn/vbn.h>
+
+#include "pmi/pmi.h"
+
+#define RT_AM_HELLO 0 /* ids of active messages */
+
+typedef struct rt_process {
+    vbn_peer_t *peer; /* NULL: no contact yet */
+    uint64_t uid;     /* of its worker, once there was contact */
+    int rank;         /* in the job */
+    int lost;         /* its connection ended */
+} rt_process_t;
+
+#define RT_PAGE 64 /* processes of one page of the map; pages are made at first contact */
+
+typedef struct rt {
+    vbn_context_t *context;
+    vbn_worker_t *worker;
+    int rank;
+    int size;
+    int users;          /* of rt_acquire */
+    int oversubscribed; /* more ranks on this node than processors they may use */
+    int64_t spin_ns;    /* how long a wait polls before it sleeps */
+    rt_process_t **pages;
+    pmi_t pmi;
+    char error[1024];
+} rt_t;
+
+extern rt_t rt;
+
+/* Opens the runtime, or takes one more reference. Collective over the job the first time. */
+int rt_acquire(void);
+/* Drops a reference. The last one is collective: waits until every rank is here and everything sent has arrived. */
+int rt_release(void);
+/* Ends the whole job with this exit code; does not return. */
+void rt_abort(int code) __attribute__((noreturn));
+/* Sets rt.error; returns -1. */
+int rt_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The peer of a rank of the job; dials at first contact. NULL: failed. */
+vbn_peer_t *rt_peer(int rank);
+rt_process_t *rt_process(int rank);
+/* The rank of a message's sender: by its peer, or by uid where the peer is lost already. -1: unknown. */
+int rt_rank_of(const vbn_peer_t *peer, uint64_t uid);
+int rt_processes_open(void);
+void rt_processes_close(void);
+
+/* An ordered set of ranks of the job: a range (stride 1), a stride, or a table. 0 bytes per rank unless it is a table. */
+typedef struct rt_group {
+    int refs;
+    int size;
+    int rank; /* of this process in it, -1: not a member */
+    int first;
+    int stride;
+    int *table; /* NULL: regular; else world ranks by rank */
+    int *index; /* NULL: regular; else ranks sorted by their world rank */
+} rt_group_t;
+
+/* Copies the list; finds out by itself whether it is regular. NULL: no memory left. */
+rt_group_t *rt_group_create(const int *world_ranks, int size);
+rt_group_t *rt_group_range(int first, int stride, int size);
+void rt_group_release(rt_group_t *group);
+/* The rank in the group of a rank of the job; -1: not a member. */
+int rt_group_find(const rt_group_t *group, int world_rank);
+
+static inline int rt_group_world(const rt_group_t *group, int rank)
+{
+    return group->table == NULL ? group->first + rank * group->stride : group->table[rank];
+}
+
+/* A wait: while (!condition) rt_wait_step(&wait); polls for a while, then sleeps until something arrives. */
+typedef struct rt_wait {
+    int64_t until; /* when polling ends; 0: the first idle step decides */
+    unsigned yields;
+    int fd; /* a further descriptor that ends a sleep, -1: none */
+} rt_wait_t;
+
+#define RT_WAIT ((rt_wait_t){.fd = -1})
+
+void rt_wait_step(rt_wait_t *wait);
+
+static inline void rt_progress(void)
+{
+    (void)vbn_progress(rt.worker);
+}
+
+#endif
