@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * grp.c - messages of collectives.
+ */
+#include "grp/grp.h"
+
+#include <stdio.h>
+
+#define STEP_BITS 8
+
+static char error_text[2048]; /* R1: one thread at a time */
+
+const char *grp_error(void)
+{
+    return error_text;
+}
+
+uint64_t grp_tag(const grp_t *grp, unsigned step)
+{
+    return grp->base | (uint32_t)(grp->number << STEP_BITS | step);
+}
+
+static void keep_error(grp_op_t *op, const char *what, int rank, const char *cause)
+{
+    if (op->status < 0)
+        snprintf(error_text, sizeof(error_text), "%s rank %d: %s", what, rank, cause);
+}
+
+static vbn_peer_t *peer_of(const grp_t *grp, grp_op_t *op, int rank)
+{
+    vbn_peer_t *peer = rt_peer(rt_group_world(grp->ranks, rank));
+    op->op.complete = 0;
+    if (peer == NULL) {
+        op->status = VBN_ERR_UNREACHABLE;
+        keep_error(op, "message with", rank, rt.error);
+    }
+    return peer;
+}
+
+void grp_isend(grp_t *grp, grp_op_t *op, int to, unsigned step, const void *buffer, size_t length)
+{
+    vbn_peer_t *peer = peer_of(grp, op, to);
+    if (peer == NULL)
+        return;
+    op->piece = (struct iovec){.iov_base = (void *)(uintptr_t)buffer, .iov_len = length};
+    op->status = vbn_tag_send(peer, grp_tag(grp, step), &op->piece, 1, 0, &op->op);
+    keep_error(op, "send to", to, vbn_error_text());
+}
+
+void grp_irecv(grp_t *grp, grp_op_t *op, int from, unsigned step, void *buffer, size_t length)
+{
+    vbn_peer_t *peer = peer_of(grp, op, from);
+    if (peer == NULL)
+        return;
+    op->piece = (struct iovec){.iov_base = buffer, .iov_len = length};
+    op->status = vbn_tag_recv(rt.worker, peer, grp_tag(grp, step), UINT64_MAX, &op->piece, 1, NULL, &op->op);
+    keep_error(op, "receive from", from, vbn_error_text());
+}
+
+int grp_wait(grp_op_t *op)
+{
+    rt_wait_t wait = RT_WAIT;
+    if (op->status != VBN_INPROGRESS)
+        return op->status;
+    while (op->op.complete == 0)
+        rt_wait_step(&wait);
+    if (op->op.status < 0)
+        snprintf(error_text, sizeof(error_text), "%s", vbn_status_name((vbn_status_t)op->op.status));
+    return op->op.status;
+}
+
+int grp_send(grp_t *grp, int to, unsigned step, const void *buffer, size_t length)
+{
+    grp_op_t op = {0};
+    grp_isend(grp, &op, to, step, buffer, length);
+    return grp_wait(&op);
+}
+
+int grp_recv(grp_t *grp, int from, unsigned step, void *buffer, size_t length)
+{
+    grp_op_t op = {0};
+    grp_irecv(grp, &op, from, step, buffer, length);
+    return grp_wait(&op);
+}
+
+int grp_sendrecv(grp_t *grp, int to, const void *out, size_t out_length, int from, void *in, size_t in_length,
+                 unsigned step)
+{
+    grp_op_t receive = {0};
+    grp_op_t send = {0};
+    grp_irecv(grp, &receive, from, step, in, in_length);
+    grp_isend(grp, &send, to, step, out, out_length);
+    const int sent = grp_wait(&send);
+    const int received = grp_wait(&receive);
+    return sent < 0 ? sent : received;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * grp.h - collectives on bytes over an ordered set of ranks, for communicators and later teams. Blocking; one file per
+ * family. Every rank of the set calls the same function with fitting arguments, in the same order.
+ *
+ * G1 A message of a collective has the tag base | number of the collective | step, so that neither user messages nor the
+ *    collective before it can be taken for it.
+ * G2 Functions return 0 or a negative vbn_status_t, with the text in grp_error(). After a failure the set is unusable.
+ * G3 Reductions combine in the order of the ranks: in = the lower ranks, inout = the higher ones.
+ */
+#ifndef VERBENA_GRP_H
+#define VERBENA_GRP_H
+
+#include "rt/rt.h"
+
+typedef struct grp {
+    const rt_group_t *ranks;
+    uint64_t base;   /* upper 32 bits of the tags */
+    uint32_t number; /* of collectives so far */
+} grp_t;
+
+/* inout becomes in OP inout, for `count` elements. */
+typedef struct grp_reduce {
+    void (*apply)(const struct grp_reduce *reduce, const void *in, void *inout, size_t count);
+    void *arg;
+    size_t element; /* bytes */
+    int commutes;
+} grp_reduce_t;
+
+int grp_barrier(grp_t *grp);
+int grp_bcast(grp_t *grp, void *buffer, size_t length, int root);
+/* inout: this rank's elements; at the root the result. Its contents elsewhere are undefined afterwards. */
+int grp_reduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce, int root);
+int grp_allreduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce);
+/* result: of the ranks up to this one; exclusive: of those before it (at rank 0 left as it was). */
+int grp_scan(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int exclusive);
+
+/* Where the block of rank i lies: at base + offset(i), length(i) bytes. */
+typedef struct grp_blocks {
+    void *base;
+    size_t (*offset)(const struct grp_blocks *blocks, int rank);
+    size_t (*length)(const struct grp_blocks *blocks, int rank);
+    const void *lengths; /* for the two functions */
+    const void *offsets;
+    size_t unit;
+} grp_blocks_t;
+
+static inline void *grp_block(const grp_blocks_t *blocks, int rank)
+{
+    return (char *)blocks->base + blocks->offset(blocks, rank);
+}
+
+/* mine NULL: this rank's block is in place already. blocks matters at the root only. */
+int grp_gather(grp_t *grp, const void *mine, size_t length, const grp_blocks_t *blocks, int root);
+int grp_scatter(grp_t *grp, const grp_blocks_t *blocks, void *mine, size_t length, int root);
+/* This rank's block is in place. */
+int grp_allgather(grp_t *grp, const grp_blocks_t *blocks);
+int grp_alltoall(grp_t *grp, const grp_blocks_t *send, const grp_blocks_t *receive);
+
+/* Messages of collectives: number the steps from 0 to 255. */
+uint64_t grp_tag(const grp_t *grp, unsigned step);
+int grp_send(grp_t *grp, int to, unsigned step, const void *buffer, size_t length);
+int grp_recv(grp_t *grp, int from, unsigned step, void *buffer, size_t length);
+int grp_sendrecv(grp_t *grp, int to, const void *out, size_t out_length, int from, void *in, size_t in_length,
+                 unsigned step);
+/* Non-blocking; the operation (zeroed before its first use) is ended by grp_wait, which returns its status. */
+typedef struct grp_op {
+    vbn_op_t op;
+    struct iovec piece;
+    int status; /* of the call */
+} grp_op_t;
+void grp_isend(grp_t *grp, grp_op_t *op, int to, unsigned step, const void *buffer, size_t length);
+void grp_irecv(grp_t *grp, grp_op_t *op, int from, unsigned step, void *buffer, size_t length);
+int grp_wait(grp_op_t *op);
+const char *grp_error(void);
+
+static inline int grp_rank(const grp_t *grp)
+{
+    return grp->ranks->rank;
+}
+
+static inline int grp_size(const grp_t *grp)
+{
+    return grp->ranks->size;
+}
+
+#endif
