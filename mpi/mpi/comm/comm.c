@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * comm.c - making and ending communicators; what is asked of them without a message.
+ */
+#include "comm/comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err/err.h"
+#include "err/handler.h"
+#include "mpi_impl.h"
+
+mpi_comm_t comm_world;
+mpi_comm_t comm_self;
+
+static void set_up(mpi_comm_t *comm, rt_group_t *ranks, uint32_t context, const char *name)
+{
+    comm->obj.kind = OBJ_COMM;
+    comm->obj.refs = 1;
+    comm->obj.handler = MPI_ERRORS_ARE_FATAL;
+    comm->context = context;
+    comm->ranks = ranks;
+    comm->grp = (grp_t){.ranks = ranks, .base = comm_tag(comm, COMM_TAG_COLL, 0)};
+    snprintf(comm->name, sizeof(comm->name), "%s", name);
+}
+
+static obj_t *object_of(MPI_Comm comm)
+{
+    mpi_comm_t *found = comm_of(comm);
+    return found == NULL ? NULL : &found->obj;
+}
+
+int comm_open(void)
+{
+    rt_group_t *world = rt_group_range(0, 1, rt.size);
+    rt_group_t *self = rt_group_range(rt.rank, 1, 1);
+    if (world == NULL || self == NULL)
+        return err_set(MPI_ERR_NO_MEM, "MPI_COMM_WORLD: no memory left");
+    set_up(&comm_world, world, 0, "MPI_COMM_WORLD");
+    set_up(&comm_self, self, 1, "MPI_COMM_SELF");
+    err_comm_object = object_of;
+    return MPI_SUCCESS;
+}
+
+static void end(mpi_comm_t *comm)
+{
+    err_handler_release(comm->obj.handler);
+    rt_group_release(comm->ranks);
+    comm->obj.kind = OBJ_DEAD;
+}
+
+void comm_close(void)
+{
+    end(&comm_world);
+    end(&comm_self);
+}
+
+void comm_release(mpi_comm_t *comm)
+{
+    if (--comm->obj.refs > 0)
+        return;
+    comm_context_give(comm->context);
+    end(comm);
+    free(comm);
+}
+
+int comm_create(mpi_comm_t *parent, rt_group_t *ranks, MPI_Comm *comm_p)
+{
+    uint32_t context;
+    mpi_comm_t *comm = calloc(1, sizeof(*comm));
+    int rc = comm_context_take(parent, &context);
+    if (rc == MPI_SUCCESS && (comm == NULL || ranks == NULL))
+        rc = err_set(MPI_ERR_NO_MEM, "communicator: no memory left");
+    if (rc != MPI_SUCCESS || ranks->rank < 0) {
+        if (rc == MPI_SUCCESS)
+            comm_context_give(context);
+        rt_group_release(ranks);
+        free(comm);
+        *comm_p = MPI_COMM_NULL;
+        return rc;
+    }
+    set_up(comm, ranks, context, "");
+    comm->obj.handler = parent->obj.handler;
+    err_handler_keep(comm->obj.handler);
+    *comm_p = (MPI_Comm)comm;
+    return MPI_SUCCESS;
+}
+
+int mpi_Comm_rank(MPI_Comm comm, int *rank)
+{
+    *rank = comm_of(comm)->ranks->rank;
+    return MPI_SUCCESS;
+}
+
+int mpi_Comm_size(MPI_Comm comm, int *size)
+{
+    *size = comm_of(comm)->ranks->size;
+    return MPI_SUCCESS;
+}
+
+int mpi_Comm_test_inter(MPI_Comm comm, int *flag)
+{
+    (void)comm;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+int mpi_Comm_remote_size(MPI_Comm comm, int *size)
+{
+    (void)comm, (void)size;
+    return err_set(MPI_ERR_COMM, "comm is an intracommunicator: it has no remote group");
+}
+
+int mpi_Comm_get_parent(MPI_Comm *parent)
+{
+    *parent = MPI_COMM_NULL; /* nobody is spawned yet */
+    return MPI_SUCCESS;
+}
+
+int mpi_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
+{
+    *resultlen = snprintf(comm_name, MPI_MAX_OBJECT_NAME, "%s", comm_of(comm)->name);
+    return MPI_SUCCESS;
+}
+
+int mpi_Comm_set_name(MPI_Comm comm, const char *comm_name)
+{
+    if (comm_name == NULL || strlen(comm_name) >= MPI_MAX_OBJECT_NAME)
+        return err_set(MPI_ERR_ARG, "comm_name is NULL or longer than %d bytes", MPI_MAX_OBJECT_NAME - 1);
+    strcpy(comm_of(comm)->name, comm_name);
+    return MPI_SUCCESS;
+}
+
+int mpi_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
+{
+    mpi_comm_t *found = comm_of(comm);
+    if (!err_handler_is_valid(errhandler))
+        return err_set(MPI_ERR_ERRHANDLER, "errhandler is not an error handler");
+    err_handler_keep(errhandler);
+    err_handler_release(found->obj.handler);
+    found->obj.handler = errhandler;
+    return MPI_SUCCESS;
+}
+
+int mpi_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
+{
+    *errhandler = comm_of(comm)->obj.handler;
+    err_handler_keep(*errhandler);
+    return MPI_SUCCESS;
+}
+
+int mpi_Comm_call_errhandler(MPI_Comm comm, int errorcode)
+{
+    (void)err_raise(comm, "MPI_Comm_call_errhandler", errorcode);
+    return MPI_SUCCESS;
+}
+
+static int same_members(const rt_group_t *a, const rt_group_t *b)
+{
+    for (int i = 0; i < a->size; i++)
+        if (rt_group_find(b, rt_group_world(a, i)) < 0)
+            return 0;
+    return 1;
+}
+
+static int same_order(const rt_group_t *a, const rt_group_t *b)
+{
+    for (int i = 0; i < a->size; i++)
+        if (rt_group_world(a, i) != rt_group_world(b, i))
+            return 0;
+    return 1;
+}
+
+int mpi_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
+{
+    const rt_group_t *a = comm_of(comm1)->ranks;
+    const rt_group_t *b = comm_of(comm2)->ranks;
+    if (comm1 == comm2)
+        *result = MPI_IDENT;
+    else if (a->size != b->size || !same_members(a, b))
+        *result = MPI_UNEQUAL;
+    else
+        *result = same_order(a, b) ? MPI_CONGRUENT : MPI_SIMILAR;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * err.c - the text of the last error, and what error handlers do.
+ */
+#include "err/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err/handler.h"
+#include "mpi_impl.h"
+#include "rt/rt.h"
+
+obj_state_t obj_state;
+obj_t *(*err_comm_object)(MPI_Comm comm);
+
+static _Thread_local struct {
+    int class;
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_Comm comm; /* NULL: the one of the call */
+} last;
+
+int err_set(int class, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(last.text, sizeof(last.text), format, arguments);
+    va_end(arguments);
+    last.class = class;
+    return class;
+}
+
+int err_core(vbn_status_t status, const char *what, const char *text)
+{
+    int class = MPI_ERR_OTHER;
+    switch (status) {
+    case VBN_ERR_TRUNCATED: class = MPI_ERR_TRUNCATE; break;
+    case VBN_ERR_NO_MEMORY: class = MPI_ERR_NO_MEM; break;
+    case VBN_ERR_INVALID: class = MPI_ERR_INTERN; break;
+    case VBN_ERR_PEER_LOST:
+    case VBN_ERR_UNREACHABLE:
+    case VBN_ERR_CLOSED: class = MPI_ERR_PROC_ABORTED; break;
+    default: break;
+    }
+    return err_set(class, "%s: %s", what, text);
+}
+
+void err_on(MPI_Comm comm)
+{
+    last.comm = comm;
+}
+
+static const char *class_text(int code)
+{
+    for (const err_text_t *entry = err_texts; entry->text != NULL; entry++)
+        if (entry->code == code)
+            return entry->text;
+    return NULL;
+}
+
+static void print_fatal(const char *function, int code)
+{
+    const char *text = class_text(code);
+    const char *detail = last.class == code ? last.text : "";
+    if (rt.users > 0)
+        fprintf(stderr, "rank %d of %d, ", rt.rank, rt.size);
+    fprintf(stderr, "%s: %s%s%s; the job ends (MPI_ERRORS_ARE_FATAL)\n", function, text == NULL ? "unknown error" : text,
+            detail[0] == 0 ? "" : ": ", detail);
+}
+
+int err_raise(MPI_Comm comm, const char *function, int code)
+{
+    const MPI_Comm on = last.comm != NULL ? last.comm : comm;
+    last.comm = NULL;
+    obj_t *object = err_comm_object == NULL || obj_state != OBJ_READY ? NULL : err_comm_object(on);
+    if (object == NULL && obj_state == OBJ_READY && err_comm_object != NULL)
+        object = err_comm_object(MPI_COMM_SELF);
+    const MPI_Errhandler handler = object == NULL ? MPI_ERRORS_ARE_FATAL : object->handler;
+    if (handler == MPI_ERRORS_RETURN)
+        return code;
+    if (!obj_is_predefined(handler)) {
+        MPI_Comm shown = object == err_comm_object(on) ? on : MPI_COMM_SELF;
+        ((err_handler_t *)handler)->function(&shown, &code);
+        return code;
+    }
+    print_fatal(function, code);
+    rt_abort(code < 256 ? code : MPI_ERR_OTHER);
+}
+
+int err_unsupported(const char *function)
+{
+    return err_raise(MPI_COMM_NULL, function, err_set(MPI_ERR_UNSUPPORTED_OPERATION,
+                     "%s is not written yet in this version of Verbena; docs/mpi.md lists what is there", function));
+}
+
+int err_unsupported_tool(const char *function)
+{
+    return err_set(MPI_ERR_UNSUPPORTED_OPERATION,
+                   "%s is not written yet in this version of Verbena; docs/mpi.md lists what is there", function);
+}
+
+int mpi_Error_class(int errorcode, int *errorclass)
+{
+    *errorclass = class_text(errorcode) == NULL ? MPI_ERR_UNKNOWN : errorcode;
+    return MPI_SUCCESS;
+}
+
+int mpi_Error_string(int errorcode, char *string, int *resultlen)
+{
+    const char *text = class_text(errorcode);
+    const int with_detail = last.class == errorcode && last.text[0] != 0 && errorcode != MPI_SUCCESS;
+    if (text == NULL)
+        return err_set(MPI_ERR_ARG, "errorcode %d is no error code of MPI", errorcode);
+    const int length = snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s", text, with_detail ? ": " : "",
+                                with_detail ? last.text : "");
+    *resultlen = length < MPI_MAX_ERROR_STRING ? length : MPI_MAX_ERROR_STRING - 1;
+    return MPI_SUCCESS;
+}

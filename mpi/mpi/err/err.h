@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * err.h - errors. A function of mpi/mpi returns MPI_SUCCESS or err_set(class, text); its entry point calls err_raise,
+ * which calls the error handler and gives the code that the user sees: always a class.
+ * MPI_Error_string of the class that the thread met last adds the text of that error.
+ */
+#ifndef VERBENA_MPI_ERR_H
+#define VERBENA_MPI_ERR_H
+
+#include <stddef.h>
+
+#include <vbn/vbn.h>
+
+#include "obj/obj.h"
+
+typedef struct err_text {
+    int code;
+    const char *text;
+} err_text_t;
+
+extern const err_text_t err_texts[]; /* generated; the last one has no text */
+
+/* Keeps the text and returns the class. */
+int err_set(int class, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+/* The class of a failure of the core, with its text. */
+int err_core(vbn_status_t status, const char *what, const char *text) __attribute__((cold));
+/* For errors of requests: the handler of this communicator is called, until the next err_raise. */
+void err_on(MPI_Comm comm);
+/* Calls the error handler of comm, else of MPI_COMM_SELF. */
+int err_raise(MPI_Comm comm, const char *function, int code) __attribute__((cold));
+int err_unsupported(const char *function) __attribute__((cold));
+/* Tools get the code; no handler is called. */
+int err_unsupported_tool(const char *function) __attribute__((cold));
+
+/* Set by comm/comm.c, which err does not know: the object behind a handle, NULL when it is not valid. */
+extern obj_t *(*err_comm_object)(MPI_Comm comm);
+
+#endif

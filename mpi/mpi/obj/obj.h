@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * obj.h - what all MPI objects have in common. A handle is the address of its object, or a predefined constant below
+ * 0x1000, which a heap address never is.
+ */
+#ifndef VERBENA_MPI_OBJ_H
+#define VERBENA_MPI_OBJ_H
+
+#include <stdint.h>
+
+#include <mpi.h>
+
+typedef enum obj_kind {
+    OBJ_DEAD = 0, /* freed: whoever still uses the handle gets an error, as long as the memory is not used again */
+    OBJ_COMM = 0x434f4d4d,
+    OBJ_REQUEST = 0x52455155,
+    OBJ_GROUP = 0x47524f55,
+    OBJ_ERRHANDLER = 0x45525248,
+    OBJ_MESSAGE = 0x4d455353,
+    OBJ_OP = 0x4f504f50
+} obj_kind_t;
+
+typedef struct obj {
+    uint32_t kind;
+    int refs;
+    MPI_Errhandler handler; /* of communicators, later windows and files */
+} obj_t;
+
+typedef enum obj_state { OBJ_BEFORE_INIT, OBJ_READY, OBJ_FINALIZED } obj_state_t;
+
+extern obj_state_t obj_state; /* of the world model */
+
+static inline int obj_is_predefined(const void *handle)
+{
+    return (uintptr_t)handle < 0x1000;
+}
+
+static inline int obj_is(const void *handle, obj_kind_t kind)
+{
+    return !obj_is_predefined(handle) && ((const obj_t *)handle)->kind == (uint32_t)kind;
+}
+
+#endif
