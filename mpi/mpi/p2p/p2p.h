@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * p2p.h - point-to-point messages. A request embeds the core's operation and comes from a pool: no allocation per message.
+ *
+ * P1 A request that is not complete stays where it is and keeps its communicator.
+ * P2 A complete request says so by op.complete; its status is made when the user asks.
+ */
+#ifndef VERBENA_MPI_P2P_H
+#define VERBENA_MPI_P2P_H
+
+#include "comm/comm.h"
+
+typedef enum p2p_kind {
+    P2P_SEND,
+    P2P_RECV,
+    P2P_NOTHING /* to or from MPI_PROC_NULL */
+} p2p_kind_t;
+
+typedef enum p2p_mode { P2P_STANDARD, P2P_SYNCHRONOUS, P2P_BUFFERED, P2P_READY } p2p_mode_t;
+
+/* What a call asks for; kept for persistent requests. */
+typedef struct p2p_call {
+    p2p_kind_t kind;
+    p2p_mode_t mode;
+    void *buffer;
+    size_t length; /* bytes */
+    int rank;      /* other side, in comm; may be MPI_ANY_SOURCE, MPI_PROC_NULL */
+    int tag;
+    mpi_comm_t *comm;
+} p2p_call_t;
+
+typedef struct p2p_request {
+    obj_t obj;
+    p2p_call_t call;
+    int persistent;
+    int active; /* only a persistent request can be inactive */
+    int cancelled;
+    struct iovec piece;
+    vbn_tag_info_t info;
+    vbn_op_t op;
+    struct p2p_request *next; /* in the pool */
+} p2p_request_t;
+
+/* Starts the operation; the request is active afterwards, whatever comes of it: a failure ends it. */
+int p2p_start(p2p_request_t *request);
+/* A request for this call, not started; started. */
+int p2p_prepare(const p2p_call_t *call, p2p_request_t **request_p);
+int p2p_begin(const p2p_call_t *call, p2p_request_t **request_p);
+/* Begins it and waits for it. */
+int p2p_do(const p2p_call_t *call, MPI_Status *status);
+
+/* Writes the status (NULL: none wanted) of a complete request and gives it back, or makes a persistent one inactive.
+ * Returns its error class. */
+int p2p_end(p2p_request_t *request, MPI_Status *status);
+void p2p_wait(p2p_request_t *request);
+void p2p_give(p2p_request_t *request);
+/* MPI_SUCCESS, with NULL for MPI_REQUEST_NULL; MPI_ERR_REQUEST. */
+int p2p_find(MPI_Request handle, p2p_request_t **request_p);
+
+static inline int p2p_is_complete(const p2p_request_t *request)
+{
+    return request == NULL || !request->active || request->op.complete != 0;
+}
+
+static inline MPI_Request p2p_handle(p2p_request_t *request)
+{
+    return (MPI_Request)request;
+}
+
+/* Receives `piece` from a message that a probe has taken out. */
+int p2p_receive_taken(p2p_request_t *request, vbn_tag_message_t *message);
+
+void p2p_status_of(MPI_Status *status, const mpi_comm_t *comm, const vbn_tag_info_t *info);
+void p2p_status_empty(MPI_Status *status, int source);
+void p2p_status_set_bytes(MPI_Status *status, size_t bytes);
+size_t p2p_status_bytes(const MPI_Status *status);
+
+/* Buffered sends: copies out of the attached buffer's quota. */
+int p2p_buffered(const p2p_call_t *call);
+void p2p_buffers_close(void);
+/* Frees pooled requests. */
+void p2p_close(void);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * request.c - the pool of requests; starting and ending an operation.
+ */
+#include "p2p/p2p.h"
+
+#include <stdlib.h>
+
+#include "err/err.h"
+
+static p2p_request_t *pool;
+
+static p2p_request_t *take(void)
+{
+    p2p_request_t *request = pool;
+    if (request != NULL) {
+        pool = request->next;
+    } else {
+        request = calloc(1, sizeof(*request)); /* the op is zeroed once */
+        if (request == NULL)
+            return NULL;
+    }
+    request->obj.kind = OBJ_REQUEST;
+    request->persistent = 0;
+    request->active = 0;
+    return request;
+}
+
+void p2p_give(p2p_request_t *request)
+{
+    if (request->call.comm->obj.refs > 0)
+        comm_release(request->call.comm);
+    request->obj.kind = OBJ_DEAD;
+    request->next = pool;
+    pool = request;
+}
+
+void p2p_close(void)
+{
+    while (pool != NULL) {
+        p2p_request_t *next = pool->next;
+        free(pool);
+        pool = next;
+    }
+}
+
+/* The call returned this; what is complete at once has no callback. */
+static int started(p2p_request_t *request, vbn_status_t status, const char *what)
+{
+    request->active = 1;
+    request->op.complete = status != VBN_INPROGRESS;
+    request->op.status = status;
+    if (status >= 0)
+        return MPI_SUCCESS;
+    return err_core(status, what, vbn_error_text());
+}
+
+static int start_send(p2p_request_t *request)
+{
+    const p2p_call_t *call = &request->call;
+    vbn_peer_t *peer = rt_peer(rt_group_world(call->comm->ranks, call->rank));
+    if (peer == NULL)
+        return err_set(MPI_ERR_PROC_ABORTED, "send to rank %d: %s", call->rank, rt.error);
+    const unsigned flags = call->mode == P2P_SYNCHRONOUS ? VBN_TAG_SYNC : 0;
+    const uint64_t tag = comm_tag(call->comm, COMM_TAG_P2P, (uint32_t)call->tag);
+    return started(request, vbn_tag_send(peer, tag, &request->piece, 1, flags, &request->op), "send");
+}
+
+static int start_receive(p2p_request_t *request)
+{
+    const p2p_call_t *call = &request->call;
+    vbn_peer_t *peer = NULL;
+    if (call->rank != MPI_ANY_SOURCE) {
+        peer = rt_peer(rt_group_world(call->comm->ranks, call->rank));
+        if (peer == NULL)
+            return err_set(MPI_ERR_PROC_ABORTED, "receive from rank %d: %s", call->rank, rt.error);
+    }
+    const uint32_t tag = call->tag == MPI_ANY_TAG ? 0 : (uint32_t)call->tag;
+    const uint64_t mask = call->tag == MPI_ANY_TAG ? COMM_ANY_TAG_MASK : UINT64_MAX;
+    const vbn_status_t status = vbn_tag_recv(rt.worker, peer, comm_tag(call->comm, COMM_TAG_P2P, tag), mask,
+                                             &request->piece, 1, &request->info, &request->op);
+    return started(request, status, "receive");
+}
+
+int p2p_start(p2p_request_t *request)
+{
+    int rc = MPI_SUCCESS;
+    request->cancelled = 0;
+    request->piece = (struct iovec){.iov_base = request->call.buffer, .iov_len = request->call.length};
+    request->active = 1;
+    request->op.complete = 1;
+    request->op.status = VBN_OK;
+    if (request->call.rank == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    if (request->call.kind == P2P_SEND)
+        rc = request->call.mode == P2P_BUFFERED ? p2p_buffered(&request->call) : start_send(request);
+    else if (request->call.kind == P2P_RECV)
+        rc = start_receive(request);
+    if (rc != MPI_SUCCESS && !request->persistent)
+        request->op.status = request->op.status < 0 ? request->op.status : VBN_ERR_UNREACHABLE;
+    return rc;
+}
+
+static p2p_request_t *make(const p2p_call_t *call)
+{
+    p2p_request_t *request = take();
+    if (request == NULL)
+        return NULL;
+    request->call = *call;
+    call->comm->obj.refs++;
+    return request;
+}
+
+int p2p_prepare(const p2p_call_t *call, p2p_request_t **request_p)
+{
+    *request_p = make(call);
+    return *request_p != NULL ? MPI_SUCCESS : err_set(MPI_ERR_NO_MEM, "request: no memory left");
+}
+
+int p2p_begin(const p2p_call_t *call, p2p_request_t **request_p)
+{
+    int rc = p2p_prepare(call, request_p);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = p2p_start(*request_p);
+    /* A receive that failed at once has taken its message: the error belongs to the wait. */
+    if (rc == MPI_ERR_TRUNCATE && (*request_p)->call.kind == P2P_RECV)
+        return MPI_SUCCESS;
+    if (rc != MPI_SUCCESS) {
+        p2p_give(*request_p);
+        *request_p = NULL;
+    }
+    return rc;
+}
+
+void p2p_wait(p2p_request_t *request)
+{
+    rt_wait_t wait = RT_WAIT;
+    while (!p2p_is_complete(request))
+        rt_wait_step(&wait);
+}
+
+static int error_of(const p2p_request_t *request)
+{
+    const vbn_status_t status = (vbn_status_t)request->op.status;
+    if (status >= 0 || request->cancelled)
+        return MPI_SUCCESS;
+    if (status == VBN_ERR_TRUNCATED)
+        return err_set(MPI_ERR_TRUNCATE, "message with tag %u has %zu bytes, the receive buffer %zu",
+                       (unsigned)request->info.tag, request->info.length, request->call.length);
+    return err_core(status, request->call.kind == P2P_SEND ? "send" : "receive", vbn_status_name(status));
+}
+
+int p2p_end(p2p_request_t *request, MPI_Status *status)
+{
+    if (!request->active) { /* an inactive persistent one: the empty status */
+        p2p_status_empty(status, MPI_ANY_SOURCE);
+        return MPI_SUCCESS;
+    }
+    const int rc = error_of(request);
+    if (request->call.rank == MPI_PROC_NULL)
+        p2p_status_empty(status, MPI_PROC_NULL);
+    else if (request->call.kind == P2P_RECV && !request->cancelled)
+        p2p_status_of(status, request->call.comm, &request->info);
+    else
+        p2p_status_empty(status, MPI_ANY_SOURCE);
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_internal[2] = request->cancelled;
+    if (rc != MPI_SUCCESS)
+        err_on(comm_handle(request->call.comm));
+    if (request->persistent)
+        request->active = 0;
+    else
+        p2p_give(request);
+    return rc;
+}
+
+int p2p_do(const p2p_call_t *call, MPI_Status *status)
+{
+    p2p_request_t *request;
+    const int rc = p2p_begin(call, &request);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    p2p_wait(request);
+    return p2p_end(request, status);
+}
+
+int p2p_receive_taken(p2p_request_t *request, vbn_tag_message_t *message)
+{
+    request->piece = (struct iovec){.iov_base = request->call.buffer, .iov_len = request->call.length};
+    request->cancelled = 0;
+    return started(request, vbn_tag_mrecv(message, &request->piece, 1, &request->info, &request->op), "receive");
+}
+
+int p2p_find(MPI_Request handle, p2p_request_t **request_p)
+{
+    *request_p = NULL;
+    if (handle == MPI_REQUEST_NULL)
+        return MPI_SUCCESS;
+    if (!obj_is(handle, OBJ_REQUEST))
+        return err_set(MPI_ERR_REQUEST, "request %p is none, or was freed", (void *)handle);
+    *request_p = (p2p_request_t *)handle;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * status.c - what a status says. MPI_internal: 0 and 1 hold the number of bytes, 2 whether the operation was cancelled.
+ */
+#include "p2p/p2p.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "dt/dt.h"
+#include "err/err.h"
+#include "mpi_impl.h"
+
+void p2p_status_set_bytes(MPI_Status *status, size_t bytes)
+{
+    const uint64_t value = bytes;
+    memcpy(status->MPI_internal, &value, sizeof(value));
+}
+
+size_t p2p_status_bytes(const MPI_Status *status)
+{
+    uint64_t value;
+    memcpy(&value, status->MPI_internal, sizeof(value));
+    return value;
+}
+
+/* MPI_ERROR is written only by the calls that return several statuses. */
+void p2p_status_empty(MPI_Status *status, int source)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    status->MPI_SOURCE = source;
+    status->MPI_TAG = MPI_ANY_TAG;
+    status->MPI_internal[2] = 0;
+    p2p_status_set_bytes(status, 0);
+}
+
+void p2p_status_of(MPI_Status *status, const mpi_comm_t *comm, const vbn_tag_info_t *info)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    const int world = rt_rank_of(info->peer, info->source);
+    status->MPI_SOURCE = world < 0 ? MPI_ANY_SOURCE : rt_group_find(comm->ranks, world);
+    status->MPI_TAG = (int)(uint32_t)info->tag;
+    status->MPI_internal[2] = 0;
+    p2p_status_set_bytes(status, info->length);
+}
+
+int mpi_Get_count(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
+{
+    const size_t extent = dt_find(datatype)->extent;
+    const size_t bytes = p2p_status_bytes(status);
+    *count = bytes % extent != 0 ? MPI_UNDEFINED : (MPI_Count)(bytes / extent);
+    return MPI_SUCCESS;
+}
+
+/* A pair has two elements. */
+int mpi_Get_elements(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
+{
+    const int rc = mpi_Get_count(status, datatype, count);
+    if (*count != MPI_UNDEFINED && dt_find(datatype)->class == DT_PAIR)
+        *count *= 2;
+    return rc;
+}
+
+int mpi_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
+{
+    return mpi_Get_elements(status, datatype, count);
+}
+
+int mpi_Test_cancelled(const MPI_Status *status, int *flag)
+{
+    *flag = status->MPI_internal[2] != 0;
+    return MPI_SUCCESS;
+}
+
+int mpi_Status_get_source(const MPI_Status *status, int *source)
+{
+    *source = status->MPI_SOURCE;
+    return MPI_SUCCESS;
+}
+
+int mpi_Status_get_tag(const MPI_Status *status, int *tag)
+{
+    *tag = status->MPI_TAG;
+    return MPI_SUCCESS;
+}
+
+int mpi_Status_get_error(const MPI_Status *status, int *error)
+{
+    *error = status->MPI_ERROR;
+    return MPI_SUCCESS;
+}
+
+int mpi_Status_set_source(MPI_Status *status, int source)
+{
+    status->MPI_SOURCE = source;
+    return MPI_SUCCESS;
+}
+
+int mpi_Status_set_tag(MPI_Status *status, int tag)
+{
+    status->MPI_TAG = tag;
+    return MPI_SUCCESS;
+}
+
+int mpi_Status_set_error(MPI_Status *status, int error)
+{
+    status->MPI_ERROR = error;
+    return MPI_SUCCESS;
+}
+
+int mpi_Status_set_cancelled(MPI_Status *status, int flag)
+{
+    status->MPI_internal[2] = flag != 0;
+    return MPI_SUCCESS;
+}
+
+int mpi_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
+{
+    size_t bytes;
+    const MPI_Count pairs = dt_find(datatype)->class == DT_PAIR ? count / 2 : count;
+    const int rc = dt_bytes(pairs, datatype, &bytes);
+    if (rc == MPI_SUCCESS)
+        p2p_status_set_bytes(status, bytes);
+    return rc;
+}
