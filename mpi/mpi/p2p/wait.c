@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * wait.c - completing requests: wait and test for one, any, some, all; start, cancel, free.
+ */
+#include <sched.h>
+
+#include "err/err.h"
+#include "mpi_impl.h"
+#include "p2p/p2p.h"
+
+/* One look at the network; a rank that shares its processor lets others run when there was nothing. */
+static void look(void)
+{
+    if (vbn_progress(rt.worker) == 0 && rt.oversubscribed)
+        (void)sched_yield();
+}
+
+static int check_all(int count, const MPI_Request *requests)
+{
+    p2p_request_t *request;
+    int rc = count > 0 && requests == NULL ? err_set(MPI_ERR_ARG, "array_of_requests is NULL") : MPI_SUCCESS;
+    for (int i = 0; i < count && rc == MPI_SUCCESS; i++)
+        rc = p2p_find(requests[i], &request);
+    return rc;
+}
+
+static int is_active(MPI_Request handle)
+{
+    const p2p_request_t *request = (const p2p_request_t *)handle;
+    return handle != MPI_REQUEST_NULL && request->active;
+}
+
+/* Ends a complete request; the handle of one that is not persistent becomes MPI_REQUEST_NULL. */
+static int finish(MPI_Request *handle, MPI_Status *status)
+{
+    p2p_request_t *request = (p2p_request_t *)*handle;
+    if (*handle == MPI_REQUEST_NULL) {
+        p2p_status_empty(status, MPI_ANY_SOURCE);
+        return MPI_SUCCESS;
+    }
+    if (!request->persistent)
+        *handle = MPI_REQUEST_NULL;
+    return p2p_end(request, status);
+}
+
+static MPI_Request *first_complete(int count, MPI_Request *requests, int *active_p)
+{
+    *active_p = 0;
+    for (int i = 0; i < count; i++) {
+        if (!is_active(requests[i]))
+            continue;
+        *active_p = 1;
+        if (p2p_is_complete((p2p_request_t *)requests[i]))
+            return &requests[i];
+    }
+    return NULL;
+}
+
+int mpi_Wait(MPI_Request *request, MPI_Status *status)
+{
+    p2p_request_t *found;
+    const int rc = p2p_find(*request, &found);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    p2p_wait(found);
+    return finish(request, status);
+}
+
+int mpi_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    p2p_request_t *found;
+    const int rc = p2p_find(*request, &found);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (!p2p_is_complete(found))
+        look();
+    *flag = p2p_is_complete(found);
+    return *flag ? finish(request, status) : MPI_SUCCESS;
+}
+
+/* All are complete; each status says how its request ended. */
+static int finish_all(int count, MPI_Request *requests, MPI_Status *statuses)
+{
+    int failed = 0;
+    for (int i = 0; i < count; i++) {
+        MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+        const int rc = finish(&requests[i], status);
+        failed = failed || rc != MPI_SUCCESS;
+        if (status != MPI_STATUS_IGNORE)
+            status->MPI_ERROR = rc;
+    }
+    return failed ? err_set(MPI_ERR_IN_STATUS, "the statuses say which requests failed") : MPI_SUCCESS;
+}
+
+int mpi_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses)
+{
+    const int rc = check_all(count, array_of_requests);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    for (int i = 0; i < count; i++)
+        if (is_active(array_of_requests[i]))
+            p2p_wait((p2p_request_t *)array_of_requests[i]);
+    return finish_all(count, array_of_requests, array_of_statuses);
+}
+
+static int all_complete(int count, const MPI_Request *requests)
+{
+    for (int i = 0; i < count; i++)
+        if (is_active(requests[i]) && !p2p_is_complete((p2p_request_t *)requests[i]))
+            return 0;
+    return 1;
+}
+
+int mpi_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
+{
+    const int rc = check_all(count, array_of_requests);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (!all_complete(count, array_of_requests))
+        look();
+    *flag = all_complete(count, array_of_requests);
+    return *flag ? finish_all(count, array_of_requests, array_of_statuses) : MPI_SUCCESS;
+}
+
+static int take_any(MPI_Request *complete, MPI_Request *requests, int *index, MPI_Status *status)
+{
+    if (complete == NULL) { /* none is active */
+        *index = MPI_UNDEFINED;
+        p2p_status_empty(status, MPI_ANY_SOURCE);
+        return MPI_SUCCESS;
+    }
+    *index = (int)(complete - requests);
+    return finish(complete, status);
+}
+
+int mpi_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status)
+{
+    rt_wait_t wait = RT_WAIT;
+    MPI_Request *complete;
+    int active;
+    const int rc = check_all(count, array_of_requests);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    while ((complete = first_complete(count, array_of_requests, &active)) == NULL && active)
+        rt_wait_step(&wait);
+    return take_any(complete, array_of_requests, indx, status);
+}
+
+int mpi_Testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status)
+{
+    int active;
+    const int rc = check_all(count, array_of_requests);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (first_complete(count, array_of_requests, &active) == NULL && active)
+        look();
+    MPI_Request *complete = first_complete(count, array_of_requests, &active);
+    *flag = complete != NULL || !active;
+    if (*flag)
+        return take_any(complete, array_of_requests, indx, status);
+    *indx = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+static int take_some(int count, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses)
+{
+    int failed = 0;
+    *outcount = 0;
+    for (int i = 0; i < count; i++) {
+        if (!is_active(requests[i]) || !p2p_is_complete((p2p_request_t *)requests[i]))
+            continue;
+        MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[*outcount];
+        const int rc = finish(&requests[i], status);
+        failed = failed || rc != MPI_SUCCESS;
+        if (status != MPI_STATUS_IGNORE)
+            status->MPI_ERROR = rc;
+        indices[(*outcount)++] = i;
+    }
+    return failed ? err_set(MPI_ERR_IN_STATUS, "the statuses say which requests failed") : MPI_SUCCESS;
+}
+
+int mpi_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                 MPI_Status *array_of_statuses)
+{
+    rt_wait_t wait = RT_WAIT;
+    int active;
+    const int rc = check_all(incount, array_of_requests);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    while (first_complete(incount, array_of_requests, &active) == NULL && active)
+        rt_wait_step(&wait);
+    if (!active) {
+        *outcount = MPI_UNDEFINED;
+        return MPI_SUCCESS;
+    }
+    return take_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+}
+
+int mpi_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                 MPI_Status *array_of_statuses)
+{
+    int active;
+    const int rc = check_all(incount, array_of_requests);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (first_complete(incount, array_of_requests, &active) == NULL && active)
+        look();
+    (void)first_complete(incount, array_of_requests, &active);
+    if (!active) {
+        *outcount = MPI_UNDEFINED;
+        return MPI_SUCCESS;
+    }
+    return take_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+}
+
+int mpi_Start(MPI_Request *request)
+{
+    p2p_request_t *found;
+    const int rc = p2p_find(*request, &found);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (found == NULL || !found->persistent || found->active)
+        return err_set(MPI_ERR_REQUEST, "request is not an inactive persistent one");
+    return p2p_start(found);
+}
+
+int mpi_Startall(int count, MPI_Request array_of_requests[])
+{
+    int rc = check_all(count, array_of_requests);
+    for (int i = 0; i < count && rc == MPI_SUCCESS; i++)
+        rc = mpi_Start(&array_of_requests[i]);
+    return rc;
+}
+
+int mpi_Cancel(MPI_Request *request)
+{
+    p2p_request_t *found;
+    const int rc = p2p_find(*request, &found);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (found == NULL || !found->active)
+        return err_set(MPI_ERR_REQUEST, "request is not active");
+    if (found->call.kind != P2P_RECV || p2p_is_complete(found) || vbn_tag_cancel(&found->op) != VBN_OK)
+        return MPI_SUCCESS; /* too late, or a send: it completes as usual */
+    found->cancelled = 1;
+    found->op.complete = 1;
+    found->op.status = VBN_OK;
+    return MPI_SUCCESS;
+}
+
+static void free_later(vbn_op_t *op, vbn_status_t status, size_t length)
+{
+    (void)status, (void)length;
+    p2p_request_t *request = op->user;
+    op->done = NULL;
+    p2p_give(request);
+}
+
+/* An operation under way goes on and frees its request at its end. */
+int mpi_Request_free(MPI_Request *request)
+{
+    p2p_request_t *found;
+    const int rc = p2p_find(*request, &found);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (found == NULL)
+        return err_set(MPI_ERR_REQUEST, "request is MPI_REQUEST_NULL");
+    *request = MPI_REQUEST_NULL;
+    if (p2p_is_complete(found)) {
+        p2p_give(found);
+        return MPI_SUCCESS;
+    }
+    found->op.user = found;
+    found->op.done = free_later;
+    return MPI_SUCCESS;
+}
+
+int mpi_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    p2p_request_t *found;
+    const int rc = p2p_find(request, &found);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (!p2p_is_complete(found))
+        look();
+    *flag = p2p_is_complete(found);
+    if (!*flag)
+        return MPI_SUCCESS;
+    if (found == NULL || !found->active || found->call.kind != P2P_RECV)
+        p2p_status_empty(status, MPI_ANY_SOURCE);
+    else if (found->call.rank == MPI_PROC_NULL)
+        p2p_status_empty(status, MPI_PROC_NULL);
+    else
+        p2p_status_of(status, found->call.comm, &found->info);
+    return MPI_SUCCESS;
+}
