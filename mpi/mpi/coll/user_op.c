@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * user_op.c - operations: the predefined ones by their kernels, those of users by their functions.
+ */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "coll/coll.h"
+#include "err/err.h"
+#include "mpi_impl.h"
+#include "op/op.h"
+
+typedef struct user_op {
+    obj_t obj;
+    MPI_User_function *small;
+    MPI_User_function_c *large;
+    int commutes;
+} user_op_t;
+
+static int is_predefined(MPI_Op op)
+{
+    return (uintptr_t)op > OP_FIRST && (uintptr_t)op < OP_FIRST + OP_NAMED;
+}
+
+int coll_op_is_valid(MPI_Op op)
+{
+    return is_predefined(op) || obj_is(op, OBJ_OP);
+}
+
+static void apply_kernel(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
+{
+    const coll_reduction_t *reduction = reduce->arg;
+    op_find(reduction->op, reduction->type)(in, inout, count);
+}
+
+/* The int form is called in pieces that an int can count. */
+static void apply_user(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
+{
+    coll_reduction_t *reduction = reduce->arg;
+    const user_op_t *op = (const user_op_t *)reduction->op;
+    char *from = (char *)(uintptr_t)in;
+    char *to = inout;
+    if (op->large != NULL) {
+        MPI_Count length = (MPI_Count)count;
+        op->large(from, to, &length, &reduction->type);
+        return;
+    }
+    while (count > 0) {
+        int length = count < INT_MAX ? (int)count : INT_MAX;
+        op->small(from, to, &length, &reduction->type);
+        from += (size_t)length * reduce->element;
+        to += (size_t)length * reduce->element;
+        count -= (size_t)length;
+    }
+}
+
+int coll_reduction(coll_reduction_t *reduction, MPI_Op op, MPI_Datatype type)
+{
+    const dt_named_t *named = dt_find(type);
+    if (named == NULL)
+        return err_set(MPI_ERR_TYPE, "datatype %p is none", (void *)type);
+    *reduction = (coll_reduction_t){.op = op, .type = type};
+    reduction->reduce.arg = reduction;
+    reduction->reduce.element = named->extent;
+    reduction->reduce.commutes = is_predefined(op) || ((const user_op_t *)op)->commutes;
+    reduction->reduce.apply = is_predefined(op) ? apply_kernel : apply_user;
+    if (is_predefined(op) && op_find(op, type) == NULL)
+        return err_set(MPI_ERR_OP, "op 0x%x does not take elements of %s", (unsigned)(uintptr_t)op, named->name);
+    return MPI_SUCCESS;
+}
+
+static int create(MPI_User_function *small, MPI_User_function_c *large, int commute, MPI_Op *op)
+{
+    user_op_t *made = calloc(1, sizeof(*made));
+    if (small == NULL && large == NULL) {
+        free(made);
+        return err_set(MPI_ERR_ARG, "user_fn is NULL");
+    }
+    if (made == NULL)
+        return err_set(MPI_ERR_NO_MEM, "operation: no memory left");
+    *made = (user_op_t){.obj = {.kind = OBJ_OP, .refs = 1}, .small = small, .large = large, .commutes = commute};
+    *op = (MPI_Op)made;
+    return MPI_SUCCESS;
+}
+
+int mpi_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
+{
+    return create(user_fn, NULL, commute, op);
+}
+
+int mpi_Op_create_c(MPI_User_function_c *user_fn, int commute, MPI_Op *op)
+{
+    return create(NULL, user_fn, commute, op);
+}
+
+int mpi_Op_free(MPI_Op *op)
+{
+    if (!obj_is(*op, OBJ_OP))
+        return err_set(MPI_ERR_OP, "op %p was not made by the program", (void *)*op);
+    ((user_op_t *)*op)->obj.kind = OBJ_DEAD;
+    free(*op);
+    *op = MPI_OP_NULL;
+    return MPI_SUCCESS;
+}
+
+int mpi_Op_commutative(MPI_Op op, int *commute)
+{
+    *commute = is_predefined(op) ? op != MPI_REPLACE && op != MPI_NO_OP : ((const user_op_t *)op)->commutes;
+    return MPI_SUCCESS;
+}
+
+int mpi_Reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op)
+{
+    coll_reduction_t reduction;
+    size_t bytes;
+    int rc = coll_reduction(&reduction, op, datatype);
+    if (rc == MPI_SUCCESS)
+        rc = dt_bytes(count, datatype, &bytes);
+    if (rc == MPI_SUCCESS && count > 0)
+        reduction.reduce.apply(&reduction.reduce, inbuf, inoutbuf, (size_t)count);
+    return rc;
+}
