@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * check.h - the checks that the generated entry points make of their arguments. Each is MPI_SUCCESS, or an error class with
+ * a text that names argument, value and what is allowed. And what int forms need to call large ones.
+ */
+#ifndef VERBENA_MPI_CHECK_H
+#define VERBENA_MPI_CHECK_H
+
+#include "coll/coll.h"
+#include "comm/comm.h"
+#include "dt/dt.h"
+#include "err/err.h"
+
+#define CHECK_LIKELY(condition) __builtin_expect(!!(condition), 1)
+
+/* The unlikely halves, with their texts. */
+int check_not_ready(void);
+int check_bad_comm(const char *name);
+int check_bad_count(MPI_Count count, const char *name);
+int check_bad_datatype(MPI_Datatype type, const char *name);
+int check_bad_rank(int class, int rank, int size, const char *name);
+int check_bad_tag(int tag, const char *name);
+int check_bad_op(const char *name);
+int check_null(const char *name);
+
+static inline int check_ready(void)
+{
+    return CHECK_LIKELY(obj_state == OBJ_READY) ? MPI_SUCCESS : check_not_ready();
+}
+
+static inline int check_comm(MPI_Comm comm, const char *name)
+{
+    return CHECK_LIKELY(comm_of(comm) != NULL) ? MPI_SUCCESS : check_bad_comm(name);
+}
+
+static inline int check_count(MPI_Count count, const char *name)
+{
+    return CHECK_LIKELY(count >= 0) ? MPI_SUCCESS : check_bad_count(count, name);
+}
+
+static inline int check_datatype(MPI_Datatype type, const char *name)
+{
+    return CHECK_LIKELY(dt_find(type) != NULL) ? MPI_SUCCESS : check_bad_datatype(type, name);
+}
+
+/* comm was checked before. */
+static inline int check_rank(MPI_Comm comm, int rank, const char *name)
+{
+    const int size = comm_of(comm)->ranks->size;
+    return CHECK_LIKELY((unsigned)rank < (unsigned)size) || rank == MPI_PROC_NULL
+               ? MPI_SUCCESS
+               : check_bad_rank(MPI_ERR_RANK, rank, size, name);
+}
+
+static inline int check_source(MPI_Comm comm, int rank, const char *name)
+{
+    return rank == MPI_ANY_SOURCE ? MPI_SUCCESS : check_rank(comm, rank, name);
+}
+
+static inline int check_root(MPI_Comm comm, int rank, const char *name)
+{
+    const int size = comm_of(comm)->ranks->size;
+    return CHECK_LIKELY((unsigned)rank < (unsigned)size) ? MPI_SUCCESS : check_bad_rank(MPI_ERR_ROOT, rank, size, name);
+}
+
+static inline int check_tag(int tag, const char *name)
+{
+    return CHECK_LIKELY(tag >= 0) ? MPI_SUCCESS : check_bad_tag(tag, name);
+}
+
+static inline int check_recv_tag(int tag, const char *name)
+{
+    return CHECK_LIKELY(tag >= 0 || tag == MPI_ANY_TAG) ? MPI_SUCCESS : check_bad_tag(tag, name);
+}
+
+static inline int check_op(MPI_Op op, const char *name)
+{
+    return CHECK_LIKELY(coll_op_is_valid(op)) ? MPI_SUCCESS : check_bad_op(name);
+}
+
+static inline int check_out(const void *pointer, const char *name)
+{
+    return CHECK_LIKELY(pointer != NULL) ? MPI_SUCCESS : check_null(name);
+}
+
+/* An array of int as one of MPI_Count; up to ENTRY_NEAR elements without memory of the heap. */
+#define ENTRY_NEAR 16
+typedef struct entry_wide {
+    MPI_Count *values; /* NULL: the array was NULL or does not count here */
+    MPI_Count near[ENTRY_NEAR];
+} entry_wide_t;
+
+int entry_widen(entry_wide_t *wide, const int *values, MPI_Count length);
+void entry_narrow_end(entry_wide_t *wide);
+
+/* MPI_UNDEFINED when an int cannot hold it. */
+int entry_narrow(MPI_Count value);
+
+static inline MPI_Count entry_length_comm(MPI_Comm comm)
+{
+    const mpi_comm_t *found = comm_of(comm);
+    return found == NULL ? 0 : found->ranks->size;
+}
+
+static inline MPI_Count entry_length_root(MPI_Comm comm, int root)
+{
+    const mpi_comm_t *found = comm_of(comm);
+    return found == NULL || found->ranks->rank != root ? 0 : found->ranks->size;
+}
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * init.c - the world model: MPI_Init to MPI_Finalize, abort.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "comm/comm.h"
+#include "err/err.h"
+#include "mpi_impl.h"
+#include "p2p/p2p.h"
+
+static int thread_level;
+
+/* Calls of several threads at once are not served yet, so the most that is provided is MPI_THREAD_SERIALIZED. */
+int mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    (void)argc, (void)argv;
+    if (obj_state != OBJ_BEFORE_INIT)
+        return err_set(MPI_ERR_OTHER, "MPI was initialised before; that can be done once");
+    if (rt_acquire() != 0)
+        return err_set(MPI_ERR_OTHER, "cannot start: %s", rt.error);
+    const int rc = comm_open();
+    if (rc != MPI_SUCCESS)
+        return rc;
+    thread_level = required < MPI_THREAD_SERIALIZED ? required : MPI_THREAD_SERIALIZED;
+    obj_state = OBJ_READY;
+    *provided = thread_level;
+    return MPI_SUCCESS;
+}
+
+int mpi_Init(int *argc, char ***argv)
+{
+    int provided;
+    return mpi_Init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
+}
+
+int mpi_Initialized(int *flag)
+{
+    *flag = obj_state != OBJ_BEFORE_INIT;
+    return MPI_SUCCESS;
+}
+
+int mpi_Finalized(int *flag)
+{
+    *flag = obj_state == OBJ_FINALIZED;
+    return MPI_SUCCESS;
+}
+
+int mpi_Query_thread(int *provided)
+{
+    *provided = thread_level;
+    return MPI_SUCCESS;
+}
+
+int mpi_Is_thread_main(int *flag)
+{
+    *flag = 1; /* below MPI_THREAD_SERIALIZED no other thread may call */
+    return MPI_SUCCESS;
+}
+
+int mpi_Finalize(void)
+{
+    p2p_buffers_close();
+    const int rc = rt_release();
+    if (rc != 0)
+        return err_set(MPI_ERR_OTHER, "%s", rt.error);
+    comm_close();
+    p2p_close();
+    obj_state = OBJ_FINALIZED;
+    return MPI_SUCCESS;
+}
+
+int mpi_Abort(MPI_Comm comm, int errorcode)
+{
+    (void)comm;
+    fprintf(stderr, "rank %d of %d called MPI_Abort with code %d\n", rt.rank, rt.size, errorcode);
+    rt_abort(errorcode);
+}
