@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * options.c - the command line of mpiexec.
+ */
+#include "launch/launch.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_RANKS 65536
+
+static const char usage[] =
+    "usage: mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...\n"
+    "  -n, -np N          ranks of this program (1)\n"
+    "  -env NAME VALUE    a variable for the ranks of this program\n"
+    "  -genv NAME VALUE   a variable for all ranks\n"
+    "  -wdir FOLDER       where they run\n"
+    "  -l                 each line of output begins with its rank\n"
+    "  -host NAMES        this host only, so far: localhost, or its own name\n"
+    "  -x NAME, --oversubscribe, --allow-run-as-root   taken and not needed: variables are inherited, ranks may be\n"
+    "                     more than processors, root may run programs\n";
+
+__attribute__((noreturn, format(printf, 1, 2))) static void refuse(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("mpiexec: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputs("; mpiexec --help lists the options\n", stderr);
+    va_end(arguments);
+    exit(2);
+}
+
+static int number_of(const char *option, const char *text)
+{
+    char *end;
+    const long value = strtol(text, &end, 10);
+    if (*text == 0 || *end != 0 || value < 1 || value > MOST_RANKS)
+        refuse("%s %s: not a number of ranks from 1 to %d", option, text, MOST_RANKS);
+    return (int)value;
+}
+
+/* Names of this host, separated by commas. */
+static void check_hosts(const char *names)
+{
+    char own[HOST_NAME_MAX + 1] = "";
+    char copy[1024];
+    (void)gethostname(own, sizeof(own) - 1);
+    snprintf(copy, sizeof(copy), "%s", names);
+    for (char *name = strtok(copy, ","); name != NULL; name = strtok(NULL, ",")) {
+        name[strcspn(name, ":")] = 0;
+        if (strcmp(name, "localhost") != 0 && strcmp(name, "127.0.0.1") != 0 && strcmp(name, own) != 0)
+            refuse("-host %s: ranks on other hosts are not written yet; mpiexec.hydra of MPICH can start them", name);
+    }
+}
+
+typedef struct words {
+    char **at;
+    char **end;
+} words_t;
+
+static const char *value_of(words_t *words, const char *option)
+{
+    if (words->at == words->end || strcmp(*words->at, ":") == 0)
+        refuse("%s needs a value", option);
+    return *words->at++;
+}
+
+static void add_variable(launch_part_t *part, const char *name, const char *value)
+{
+    part->environment = realloc(part->environment, sizeof(char *) * 2 * (size_t)(part->environment_count + 1));
+    if (part->environment == NULL)
+        refuse("no memory left");
+    part->environment[2 * part->environment_count] = name;
+    part->environment[2 * part->environment_count + 1] = value;
+    part->environment_count++;
+}
+
+static int is_one_of(const char *word, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(word, *names) == 0)
+            return 1;
+    return 0;
+}
+
+/* Takes one option; 0: the word is none. */
+static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
+{
+    static const char *const count[] = {"-n", "-np", "--np", NULL};
+    static const char *const folder[] = {"-wdir", "--wdir", NULL};
+    static const char *const hosts[] = {"-host", "--host", "-hosts", NULL};
+    static const char *const needless[] = {"--oversubscribe", "--allow-run-as-root", NULL};
+    const char *word = *words->at;
+    if (word[0] != '-')
+        return 0;
+    words->at++;
+    if (is_one_of(word, count)) {
+        part->ranks = number_of(word, value_of(words, word));
+    } else if (is_one_of(word, folder)) {
+        part->folder = value_of(words, word);
+    } else if (is_one_of(word, hosts)) {
+        check_hosts(value_of(words, word));
+    } else if (strcmp(word, "-env") == 0 || strcmp(word, "-genv") == 0) {
+        const char *name = value_of(words, word);
+        const char *value = value_of(words, word);
+        if (word[1] == 'g') /* all ranks inherit it, whatever part comes before */
+            (void)setenv(name, value, 1);
+        else
+            add_variable(part, name, value);
+    } else if (strcmp(word, "-x") == 0) {
+        (void)value_of(words, word);
+    } else if (strcmp(word, "-l") == 0) {
+        job->labels = 1;
+    } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        fputs(usage, stdout);
+        exit(0);
+    } else if (strcmp(word, "--version") == 0) {
+        puts("mpiexec of Verbena 0.1.0");
+        exit(0);
+    } else if (!is_one_of(word, needless)) {
+        refuse("unknown option %s", word);
+    }
+    return 1;
+}
+
+static void parse_part(launch_job_t *job, words_t *words)
+{
+    launch_part_t *part = &job->parts[job->part_count++];
+    part->ranks = 1;
+    while (words->at < words->end && take_option(job, part, words))
+        ;
+    if (words->at == words->end || strcmp(*words->at, ":") == 0)
+        refuse("no program is named");
+    part->arguments = words->at;
+    while (words->at < words->end && strcmp(*words->at, ":") != 0)
+        words->at++;
+    if (words->at < words->end)
+        *words->at++ = NULL; /* the colon ends the arguments, as the end of argv does */
+    job->size += part->ranks;
+}
+
+void launch_parse(launch_job_t *job, int argc, char **argv)
+{
+    words_t words = {.at = argv + 1, .end = argv + argc};
+    job->parts = calloc((size_t)argc + 1, sizeof(*job->parts));
+    if (job->parts == NULL)
+        refuse("no memory left");
+    do
+        parse_part(job, &words);
+    while (words.at < words.end);
+    if (job->size > MOST_RANKS)
+        refuse("%d ranks: at most %d", job->size, MOST_RANKS);
+}
