@@ -31,7 +31,7 @@ static void on_hello(void *arg, const vbn_am_message_t *message)
         vbn_am_drop(message->remote);
     if (message->header_length != sizeof(*hello) || hello->rank >= (uint32_t)rt.size || hello->size != (uint32_t)rt.size)
         return; /* not of this job: its messages have no rank, no receive takes them */
-    rt_process_t *process = rt_process((int)hello->rank);
+    rt_process_t *process = rt_process_at((int)hello->rank);
     if (process == NULL)
         return;
     if (process->peer == NULL)
@@ -58,7 +58,7 @@ void rt_processes_close(void)
     rt.pages = NULL;
 }
 
-rt_process_t *rt_process(int rank)
+rt_process_t *rt_process_at(int rank)
 {
     rt_process_t **page = &rt.pages[rank / RT_PAGE];
     if (*page == NULL) {
@@ -124,7 +124,7 @@ static int dial(rt_process_t *process)
 
 vbn_peer_t *rt_peer(int rank)
 {
-    rt_process_t *process = rt_process(rank);
+    rt_process_t *process = rt_process_at(rank);
     if (process == NULL || (process->peer == NULL && dial(process) != 0))
         return NULL;
     return process->peer;

@@ -51,7 +51,7 @@ int rt_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The peer of a rank of the job; dials at first contact. NULL: failed. */
 vbn_peer_t *rt_peer(int rank);
-rt_process_t *rt_process(int rank);
+rt_process_t *rt_process_at(int rank);
 /* The rank of a message's sender: by its peer, or by uid where the peer is lost already. -1: unknown. */
 int rt_rank_of(const vbn_peer_t *peer, uint64_t uid);
 int rt_processes_open(void);
