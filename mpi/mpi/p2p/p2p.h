@@ -17,6 +17,11 @@ typedef enum p2p_kind {
 
 typedef enum p2p_mode { P2P_STANDARD, P2P_SYNCHRONOUS, P2P_BUFFERED, P2P_READY } p2p_mode_t;
 
+/* A blocking standard send of at most so many bytes is copied and never waits for its receive: programs rely on it. */
+#define P2P_COPY_MOST 4096
+/* Copied sends that are under way at a time; beyond it they wait. */
+#define P2P_COPIES_MOST 1024
+
 /* What a call asks for; kept for persistent requests. */
 typedef struct p2p_call {
     p2p_kind_t kind;
@@ -37,6 +42,7 @@ typedef struct p2p_request {
     struct iovec piece;
     vbn_tag_info_t info;
     vbn_op_t op;
+    char *copy; /* of a small blocking send's data, P2P_COPY_MOST bytes; NULL: none was needed yet */
     struct p2p_request *next; /* in the pool */
 } p2p_request_t;
 
@@ -53,6 +59,8 @@ int p2p_do(const p2p_call_t *call, MPI_Status *status);
 int p2p_end(p2p_request_t *request, MPI_Status *status);
 void p2p_wait(p2p_request_t *request);
 void p2p_give(p2p_request_t *request);
+/* The operation goes on without the user and gives its request back at its end. */
+void p2p_detach(p2p_request_t *request);
 /* MPI_SUCCESS, with NULL for MPI_REQUEST_NULL; MPI_ERR_REQUEST. */
 int p2p_find(MPI_Request handle, p2p_request_t **request_p);
 

@@ -4,6 +4,7 @@
 #include "p2p/p2p.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "err/err.h"
 
@@ -38,6 +39,7 @@ void p2p_close(void)
 {
     while (pool != NULL) {
         p2p_request_t *next = pool->next;
+        free(pool->copy);
         free(pool);
         pool = next;
     }
@@ -174,9 +176,62 @@ int p2p_end(p2p_request_t *request, MPI_Status *status)
     return rc;
 }
 
+static int detached; /* operations that go on without a user */
+
+static void end_detached(vbn_op_t *op, vbn_status_t status, size_t length)
+{
+    (void)status, (void)length; /* the loss of a peer shows in the next call */
+    p2p_request_t *request = op->user;
+    op->done = NULL;
+    detached--;
+    p2p_give(request);
+}
+
+void p2p_detach(p2p_request_t *request)
+{
+    request->op.user = request;
+    request->op.done = end_detached;
+    detached++;
+}
+
+static int is_copied(const p2p_call_t *call)
+{
+    return call->kind == P2P_SEND && call->mode == P2P_STANDARD && call->length <= P2P_COPY_MOST &&
+           call->rank != MPI_PROC_NULL;
+}
+
+/* The core sends most small messages at once, but some by rendezvous, when it has no credit: nobody waits for these. */
+static int send_copied(const p2p_call_t *call)
+{
+    p2p_request_t *request;
+    int rc = p2p_prepare(call, &request);
+    if (rc == MPI_SUCCESS && request->copy == NULL && (request->copy = malloc(P2P_COPY_MOST)) == NULL)
+        rc = err_set(MPI_ERR_NO_MEM, "copy of a message: no memory left");
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (call->length > 0)
+        memcpy(request->copy, call->buffer, call->length);
+    request->call.buffer = request->copy;
+    rc = p2p_start(request);
+    if (rc != MPI_SUCCESS) {
+        p2p_give(request);
+        return rc;
+    }
+    if (!p2p_is_complete(request))
+        rt_progress();
+    if (!p2p_is_complete(request) && detached < P2P_COPIES_MOST) {
+        p2p_detach(request);
+        return MPI_SUCCESS;
+    }
+    p2p_wait(request);
+    return p2p_end(request, MPI_STATUS_IGNORE);
+}
+
 int p2p_do(const p2p_call_t *call, MPI_Status *status)
 {
     p2p_request_t *request;
+    if (is_copied(call))
+        return send_copied(call);
     const int rc = p2p_begin(call, &request);
     if (rc != MPI_SUCCESS)
         return rc;

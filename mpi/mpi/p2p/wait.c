@@ -247,14 +247,6 @@ int mpi_Cancel(MPI_Request *request)
     return MPI_SUCCESS;
 }
 
-static void free_later(vbn_op_t *op, vbn_status_t status, size_t length)
-{
-    (void)status, (void)length;
-    p2p_request_t *request = op->user;
-    op->done = NULL;
-    p2p_give(request);
-}
-
 /* An operation under way goes on and frees its request at its end. */
 int mpi_Request_free(MPI_Request *request)
 {
@@ -269,8 +261,7 @@ int mpi_Request_free(MPI_Request *request)
         p2p_give(found);
         return MPI_SUCCESS;
     }
-    found->op.user = found;
-    found->op.done = free_later;
+    p2p_detach(found);
     return MPI_SUCCESS;
 }
 
