@@ -127,7 +127,8 @@ static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
     return 1;
 }
 
-static void parse_part(launch_job_t *job, words_t *words)
+/* Whether another part follows. */
+static int parse_part(launch_job_t *job, words_t *words)
 {
     launch_part_t *part = &job->parts[job->part_count++];
     part->ranks = 1;
@@ -138,9 +139,11 @@ static void parse_part(launch_job_t *job, words_t *words)
     part->arguments = words->at;
     while (words->at < words->end && strcmp(*words->at, ":") != 0)
         words->at++;
-    if (words->at < words->end)
-        *words->at++ = NULL; /* the colon ends the arguments, as the end of argv does */
     job->size += part->ranks;
+    if (words->at == words->end)
+        return 0;
+    *words->at++ = NULL; /* the colon ends the arguments, as the end of argv does */
+    return 1;
 }
 
 void launch_parse(launch_job_t *job, int argc, char **argv)
@@ -149,9 +152,8 @@ void launch_parse(launch_job_t *job, int argc, char **argv)
     job->parts = calloc((size_t)argc + 1, sizeof(*job->parts));
     if (job->parts == NULL)
         refuse("no memory left");
-    do
-        parse_part(job, &words);
-    while (words.at < words.end);
+    while (parse_part(job, &words))
+        ;
     if (job->size > MOST_RANKS)
         refuse("%d ranks: at most %d", job->size, MOST_RANKS);
 }
