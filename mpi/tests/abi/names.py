@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the exported names of libmpi_abi.so.1: every function of the tables, MPI_ weak and PMPI_, and nothing else.
+
+usage: names.py LIB   LIB: the folder of the libraries
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "gen"))
+import tables  # noqa: E402
+
+EXTRA = {"Psend_init_c", "Precv_init_c"}  # of the stub library
+
+
+def exported(library):
+    listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+    return {line.split()[2]: line.split()[1] for line in listing.splitlines()}
+
+
+def main():
+    library = pathlib.Path(sys.argv[1]) / "libmpi_abi.so.1"
+    dynamic = subprocess.run(["readelf", "-d", library], check=True, capture_output=True, text=True).stdout
+    names = {name for function in tables.functions() for name, _ in function.forms()}
+    found = exported(library)
+    wanted = {prefix + name for name in names | EXTRA for prefix in ("MPI_", "PMPI_")}
+    problems = [f"not exported: {name}" for name in sorted(wanted - set(found))]
+    problems += [f"exported, but no function of MPI: {name}" for name in sorted(set(found) - wanted)]
+    problems += [f"{name} is not weak" for name, kind in sorted(found.items()) if name.startswith("MPI_") and kind != "W"]
+    if len(names) != 662:
+        problems.append(f"the table has {len(names)} functions, MPI 5.0 has 662")
+    if re.search(r"SONAME.*\[libmpi_abi\.so\.1\]", dynamic) is None:
+        problems.append("soname is not libmpi_abi.so.1")
+    for problem in problems:
+        print(problem)
+    print(f"{len(names)} functions, {len(found)} names exported, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

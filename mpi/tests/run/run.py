@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the test programs of this folder under mpiexec, and tests mpiexec itself.
+
+usage: run.py BUILD [NAME ...]   BUILD: the build folder of mpi/. Ends with "N passed, N failed".
+
+A program's first comment says with how many ranks it runs. Each run has a time-out; every process of it ends with it.
+"""
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+LIMIT = 120  # seconds of one run, far more than it takes
+TCP = {"VBN_TL_ENABLE": "self,tcp", "VBN_TL_TCP_INTERFACE": "lo"}
+
+
+def launch(build, *words, environment=None, **options):
+    """Runs mpiexec in a session of its own; gives (status, stdout, stderr)."""
+    process = subprocess.Popen([build / "bin/mpiexec", *map(str, words)], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, stdin=options.pop("stdin", subprocess.DEVNULL), text=True,
+                               env={**os.environ, **(environment or {})}, start_new_session=True, **options)
+    try:
+        out, err = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        return 124, out, err + f"\nno end within {LIMIT} s"
+    return process.returncode, out, err
+
+
+def rules():
+    """Yields (name, ranks, over tcp) of each program that tests a rule."""
+    for path in sorted(HERE.glob("*.c")):
+        found = re.search(r"^ \* ranks: ([\d ]+)(tcp)?$", path.read_text(), re.MULTILINE)
+        if not found:
+            continue
+        ranks = [int(word) for word in found.group(1).split()]
+        for count in ranks:
+            yield path.stem, count, False
+        if found.group(2):
+            yield path.stem, ranks[-1], True
+
+
+def run_rule(build, name, count, tcp):
+    status, out, err = launch(build, "-n", count, build / "tests" / name, environment=TCP if tcp else None)
+    return [] if status == 0 else [f"status {status}", *(out + err).splitlines()[-12:]]
+
+
+def expect(condition, *shown):
+    return [] if condition else ["not as expected:", *(line for text in shown for line in str(text).splitlines())]
+
+
+def dies(build, way, call, status, words):
+    """The whole job ends, says which rank ended it and how, and has the exit code of that."""
+    found, out, err = launch(build, "-n", 4, build / "tests/dies", way, call)
+    return expect(found == status and all(word in err for word in words), found, out, err)
+
+
+def death_tests():
+    host = socket.gethostname()
+    for way, status, words in (("kill", 137, [f"rank 1 on {host}", "signal 9", "Killed"]),
+                               ("segv", 139, ["rank 1", "signal 11"]),
+                               ("exit", 3, ["rank 1", "exit code 3"]),
+                               ("leave", 1, ["rank 1", "without MPI_Finalize"]),
+                               ("abort", 7, ["rank 1 of 4", "MPI_Abort", "code 7"])):
+        for call in ("barrier", "bcast", "receive", "allreduce") if way == "kill" else ("allreduce",):
+            yield f"death {way} in {call}", lambda build, a=(way, call, status, words): dies(build, *a)
+
+
+def nothing_is_left(build):
+    """Killed itself, mpiexec leaves no rank behind."""
+    process = subprocess.Popen([build / "bin/mpiexec", "-n", "3", "sleep", "1000"], start_new_session=True)
+    pids = []
+    while len(pids) < 3:
+        listing = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(process.pid)], capture_output=True, text=True)
+        pids = [int(line.split()[0]) for line in listing.stdout.splitlines() if line.split()[1] == "sleep"]
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + LIMIT
+    while any(pathlib.Path(f"/proc/{pid}/cmdline").is_file() and
+              pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids):
+        if time.monotonic() > deadline:
+            return [f"still there: {pids}"]
+        time.sleep(0.01)
+    return []
+
+
+def terminated(build):
+    """A signal to mpiexec ends the job, and mpiexec with 128 and its number."""
+    process = subprocess.Popen([build / "bin/mpiexec", "-n", "2", "sh", "-c", "echo up; sleep 1000"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = [process.stdout.readline() for _ in range(2)]
+    process.terminate()
+    _, err = process.communicate(timeout=LIMIT)
+    return expect(process.returncode == 143 and lines == ["up\n"] * 2 and "signal 15" in err, process.returncode, err)
+
+
+def options(build):
+    status, out, err = launch(build, "-genv", "ALL", "every where", "-n", 1, "-env", "MINE", "one", "sh", "-c",
+                              "echo $PMI_RANK $PMI_SIZE $ALL $MINE", ":", "-n", 2, "-wdir", "/", "sh", "-c",
+                              "echo $PMI_RANK $PMI_SIZE $ALL $MINE $PWD")
+    wanted = {"0 3 every where one", "1 3 every where /", "2 3 every where /"}
+    return expect(status == 0 and set(out.splitlines()) == wanted, status, out, err)
+
+
+def labels(build):
+    _, out, err = launch(build, "-n", 3, "-l", "sh", "-c", "echo a; printf b")
+    lines = sorted(re.findall(r"\[\d\] (?:a\n|b)", out))
+    return expect(lines == ["[0] a\n", "[0] b", "[1] a\n", "[1] b", "[2] a\n", "[2] b"], out, err)
+
+
+def whole_lines(build):
+    """Long lines of several ranks do not mix, and none is lost."""
+    _, out, err = launch(build, "-n", 4, "sh", "-c",
+                         "i=0; while [ $i -lt 300 ]; do printf %0200d $PMI_RANK; echo; i=$((i+1)); done")
+    lines = out.splitlines()
+    return expect(len(lines) == 1200 and {line.lstrip("0") or "0" for line in lines} == {"0", "1", "2", "3"} and
+                  {len(line) for line in lines} == {200}, len(lines), err)
+
+
+def standard_input(build):
+    status, out, err = launch(build, "-n", 2, "sh", "-c", "wc -c", stdin=open(__file__, encoding="utf-8"))
+    counts = sorted(int(line) for line in out.split())
+    return expect(status == 0 and counts == [0, pathlib.Path(__file__).stat().st_size], status, out, err)
+
+
+def bad_options(build):
+    for words, text in ((["-n", "0", "true"], "-n 0"), (["-n", "x", "true"], "-n x"), (["-n"], "needs a value"),
+                        ([], "no program"), (["-frob", "true"], "-frob"), (["true", ":"], "no program"),
+                        (["-host", "elsewhere", "true"], "elsewhere")):
+        status, _, err = launch(build, *words)
+        if status != 2 or text not in err or len(err.splitlines()) != 1:
+            return [f"{words}: status {status}", err]
+    status, _, err = launch(build, "-n", 2, "/nonexistent/program")
+    return expect(status == 127 and "cannot run /nonexistent/program" in err, status, err)
+
+
+def wrong_launcher(build):
+    """A launcher that we do not understand is an error, never as many singletons as it has ranks."""
+    result = subprocess.run([build / "tests/nobody"], capture_output=True, text=True, timeout=LIMIT,
+                            env={**os.environ, "OMPI_COMM_WORLD_SIZE": "2"})
+    lines = result.stderr.splitlines()
+    return expect(result.returncode != 0 and len(lines) == 3 and "Open MPI" in lines[0], result.returncode, lines)
+
+
+def singleton(build):
+    result = subprocess.run([build / "tests/nobody"], capture_output=True, text=True, timeout=LIMIT)
+    return expect(result.returncode == 0, result.returncode, result.stderr)
+
+
+def fatal(build):
+    """An error that nobody handles names function and argument, and ends the job."""
+    status, _, err = launch(build, "-n", 2, build / "tests/fatal")
+    return expect(status != 0 and "MPI_Send" in err and "dest is 99" in err and "of 2" in err, status, err)
+
+
+def compiler_wrapper(build):
+    source = HERE.parents[1] / "examples/ring.c"
+    binary = build / "tests/ring"
+    made = subprocess.run([build / "bin/mpicc", "-Wall", "-Werror", source, "-o", binary], capture_output=True, text=True)
+    status, out, err = launch(build, "-n", 4, binary)
+    shown = subprocess.run([build / "bin/mpicxx", "-show"], capture_output=True, text=True).stdout
+    return expect(made.returncode == 0 and status == 0 and "4 ranks, the token is 6" in out and "-lmpi_abi" in shown,
+                  made.stderr, status, out, err, shown)
+
+
+def no_lasting_files(build):
+    before = set(os.listdir("/dev/shm"))
+    launch(build, "-n", 4, build / "tests/moves")
+    return expect(set(os.listdir("/dev/shm")) <= before, set(os.listdir("/dev/shm")) - before)
+
+
+def cases():
+    for name, count, tcp in rules():
+        yield f"{name} n={count}{' tcp' if tcp else ''}", lambda build, a=(name, count, tcp): run_rule(build, *a)
+    yield from death_tests()
+    for test in (nothing_is_left, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
+                 singleton, fatal, compiler_wrapper, no_lasting_files):
+        yield f"mpiexec {test.__name__}", test
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    wanted = sys.argv[2:]
+    passed = failed = 0
+    for name, test in cases():
+        if wanted and not any(word in name for word in wanted):
+            continue
+        problems = test(build)
+        passed, failed = passed + (not problems), failed + bool(problems)
+        print(f"{'FAIL' if problems else 'ok  '} {name}", flush=True)
+        for line in problems:
+            print(f"    {line}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

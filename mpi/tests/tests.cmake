@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Own programs (one per rule), programs generated from the tables, unit tests.
+set(TESTS ${CMAKE_CURRENT_SOURCE_DIR}/tests)
+
+# What a user's program sees: mpi.h and libmpi_abi only.
+function(mpi_program name source)
+    add_executable(run_${name} ${source})
+    add_dependencies(run_${name} mpi_generated)
+    set_target_properties(run_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_include_directories(run_${name} PRIVATE ${INC} ${TESTS}/run)
+    target_compile_options(run_${name} PRIVATE -Wall -Wextra)
+    target_link_libraries(run_${name} PRIVATE mpi_abi)
+endfunction()
+
+file(GLOB programs CONFIGURE_DEPENDS ${TESTS}/run/*.c)
+foreach(program ${programs})
+    get_filename_component(name ${program} NAME_WE)
+    mpi_program(${name} ${program})
+endforeach()
+
+foreach(kind values links calls)
+    add_custom_command(
+        OUTPUT ${GEN}/${kind}.c
+        COMMAND ${Python3_EXECUTABLE} ${TESTS}/abi/values.py ${kind} ${GEN}/${kind}.c
+        COMMAND ${CMAKE_COMMAND} -E touch ${GEN}/${kind}.c
+        DEPENDS ${GEN}/stamp ${TESTS}/abi/values.py VERBATIM)
+    mpi_program(abi_${kind} ${GEN}/${kind}.c)
+    add_test(NAME abi_${kind} COMMAND run_abi_${kind})
+endforeach()
+add_test(NAME abi_names COMMAND ${Python3_EXECUTABLE} ${TESTS}/abi/names.py ${LIB})
+
+find_package(GTest QUIET)
+if(GTest_FOUND)
+    file(GLOB units CONFIGURE_DEPENDS ${TESTS}/unit/*.cc)
+    add_executable(mpi_unit ${units})
+    add_dependencies(mpi_unit mpi_generated)
+    target_include_directories(mpi_unit PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${INC}
+                               ${CMAKE_CURRENT_SOURCE_DIR}/../native-core/include)
+    target_compile_options(mpi_unit PRIVATE ${VBN_CXX_WARNINGS})
+    target_link_libraries(mpi_unit PRIVATE vbnrt GTest::gtest_main Threads::Threads)
+    add_test(NAME unit COMMAND mpi_unit)
+endif()
