@@ -4,7 +4,7 @@
 
 Usage: check_layers.py REPOSITORY. Order, lowest first: base mem tl link proto fast api jni. A binding (jni) stands on vbn.h; of
 the core's own headers it may use those of base, and so may a component in C outside the core (memcached-rdma), whose own
-folders have an order, too.
+folders have an order, too. Order of mpi/: MPI_LAYERS; it stands on vbn.h alone.
 """
 import pathlib
 import re
@@ -14,6 +14,7 @@ LAYERS = ["base", "mem", "tl", "link", "proto", "fast", "api", "jni"]
 BINDINGS = {"jni"}
 COMPONENTS = {"memcached-rdma": {"util": {"util"}, "store": {"util", "store"}, "proto": {"util", "proto"},
                                 "server": {"util", "store", "proto", "server"}}}
+MPI_LAYERS = ["pmi", "rt", "op", "grp", "obj", "err", "dt", "comm", "p2p", "coll", "instance", "entry"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -48,6 +49,20 @@ def wrong_component_includes(path, allowed):
     for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
         if name.split("/")[0] not in allowed:
             yield f'{path}: "{name}" is in none of {", ".join(sorted(allowed))}; include it as "folder/file.h"'
+def mpi_files(mpi):
+    """Yields (layer, file): the runtime's folders lie in mpi/, the chapters in mpi/mpi/."""
+    for layer in MPI_LAYERS:
+        for path in sorted([*(mpi / layer).glob("*.[ch]"), *(mpi / "mpi" / layer).glob("*.[ch]")]):
+            yield layer, path
+
+
+def wrong_mpi_includes(layer, path):
+    for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
+        first = name.split("/")[0]
+        if first in MPI_LAYERS and MPI_LAYERS.index(first) > MPI_LAYERS.index(layer):
+            yield f'{path}: {layer} includes "{name}" of the higher layer {first}'
+        elif first in LAYERS or first == "..":
+            yield f'{path}: {layer} includes "{name}"; mpi/ uses vbn/vbn.h: what it lacks is added there'
 
 
 def main():
@@ -59,9 +74,11 @@ def main():
     errors = [error for layer, path in all_files for error in wrong_includes(layer, path)]
     others = list(component_includes(core.parent))
     errors += [error for path, allowed in others for error in wrong_component_includes(path, allowed)]
+    mpi = list(mpi_files(core.parent / "mpi"))
+    errors += [error for layer, path in mpi for error in wrong_mpi_includes(layer, path)]
     for error in errors:
         print(error, file=sys.stderr)
-    print(f"layers: {len(all_files) + len(others)} files, {len(errors)} wrong includes")
+    print(f"layers: {len(all_files) + len(others) + len(mpi)} files, {len(errors)} wrong includes")
     if not all_files:
         print(f"no C files below {core}: is this the repository?", file=sys.stderr)
     return 1 if errors or not all_files else 0

@@ -38,6 +38,28 @@ class SettingsPageTest(unittest.TestCase):
         self.assertIn("settings.yaml:1", run.check_settings_page(self.root)[0])
 
 
+class MpiLayersTest(unittest.TestCase):
+    def check(self, layer, include):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("native-core/src/base/a.c", ""), (f"mpi/{layer}/a.c", f'#include "{include}"\n')):
+                path = pathlib.Path(folder) / name
+                path.parent.mkdir(parents=True)
+                path.write_text(text)
+            return subprocess.run([sys.executable, ROOT / "native-core/tools/check_layers.py", folder],
+                                  capture_output=True, text=True)
+
+    def test_an_include_upwards_is_told(self):
+        done = self.check("rt", "comm/comm.h")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("rt includes \"comm/comm.h\" of the higher layer comm", done.stderr)
+
+    def test_a_header_inside_the_core_is_told(self):
+        self.assertIn("mpi/ uses vbn/vbn.h", self.check("mpi/p2p", "base/list.h").stderr)
+
+    def test_an_include_downwards_is_right(self):
+        self.assertEqual(self.check("mpi/comm", "grp/grp.h").returncode, 0)
+
+
 class LostPeersTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -35,7 +35,8 @@ def main():
         problems.append("soname is not libmpi_abi.so.1")
     for problem in problems:
         print(problem)
-    print(f"{len(names)} functions, {len(found)} names exported, {len(problems)} problems")
+    print(f"{len(wanted)} names wanted, {len(problems)} problems")
+    print(f"{int(not problems)} passed, {int(bool(problems))} failed")
     return 1 if problems else 0
 
 

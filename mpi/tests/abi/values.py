@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes C programs that check mpi.h and the library against the tables.
 
-usage: values.py values OUTPUT   static asserts on the value of every constant, for any mpi.h of the standard ABI
+usage: values.py values OUTPUT   a program that compares the value of every constant, for any mpi.h of the standard ABI
        values.py links OUTPUT    a program that takes the address of every function, MPI_ and PMPI_, with its prototype
        values.py calls OUTPUT    a program that calls every function that is not written: each refuses with a text
 """
@@ -23,7 +23,7 @@ def constants():
 
 
 def values():
-    """MPI_T_cvar_handle and the like are pointers, and enumerations may be unsigned: all are compared as long."""
+    """Handles are pointers and enumerations may be unsigned: all are compared as long."""
     lines = ["#include <mpi.h>\n#include <stdio.h>\n#include <stddef.h>",
              "_Static_assert(sizeof(MPI_Status) == 32 && offsetof(MPI_Status, MPI_ERROR) == 8, \"MPI_Status\");",
              "_Static_assert(sizeof(MPI_Aint) == 8 && sizeof(MPI_Count) == 8 && sizeof(MPI_Offset) == 8, \"integers\");",
@@ -32,7 +32,7 @@ def values():
              "int main(void)\n{"]
     found = list(constants())
     lines += [f"    SAME({name}, {value}L);" for name, value in found]
-    lines += [f'    printf("%d of {len(found)} constants differ\\n", wrong);', "    return wrong != 0;\n}"]
+    lines += [f'    printf("%d of {len(found)} constants differ\\n%d passed, %d failed\\n", wrong, !wrong, !!wrong);', "    return wrong != 0;\n}"]
     return lines
 
 
@@ -54,7 +54,7 @@ def links():
                 count += 1
     return ["#include <mpi.h>\n#include <stdio.h>", *(row for row in rows if row[0] != " "),
             "int main(void)\n{\n    int missing = 0;", *(row for row in rows if row[0] == " "),
-            f'    printf("%d of {count} functions missing\\n", missing);', "    return missing != 0;\n}"]
+            f'    printf("%d of {count} functions missing\\n%d passed, %d failed\\n", missing, !missing, !!missing);', "    return missing != 0;\n}"]
 
 
 def calls():
@@ -75,7 +75,7 @@ def calls():
             shown = [p for p in function.parameters if (p.large if large else p.small) not in (None, "...")]
             lines.append(f'    judge("MPI_{name}", MPI_{name}({", ".join("0" for _ in shown)}));')
             count += 1
-    lines += [f'    printf("%d of {count} functions that are not written say something else\\n", wrong);',
+    lines += [f'    printf("%d of {count} say something else\\n%d passed, %d failed\\n", wrong, !wrong, !!wrong);',
               "    MPI_Finalize();\n    return wrong != 0;\n}"]
     return lines
 
