@@ -74,6 +74,14 @@ static vbn_status_t configure(vbn_config_t *config)
     return status;
 }
 
+/* Lines of the core, with the rank they come from. When all leave, peers go one by one: that is no news. */
+static void on_log(void *arg, const vbn_log_record_t *record)
+{
+    (void)arg;
+    if (!(rt.leaving && record->category == VBN_LOG_PEER_LOST))
+        fprintf(stderr, "rank %d of %d: %s\n", rt.rank, rt.size, record->text);
+}
+
 static int open_core(void)
 {
     uint8_t key[VBN_JOB_KEY_BYTES];
@@ -83,6 +91,7 @@ static int open_core(void)
     vbn_status_t status = vbn_config_create(&config);
     if (status != VBN_OK)
         return rt_fail("%s", vbn_error_text());
+    vbn_config_set_log(config, on_log, NULL);
     if ((status = configure(config)) == VBN_OK && (status = vbn_config_set_job_key(config, key)) == VBN_OK &&
         (status = vbn_open(config, &rt.context)) == VBN_OK)
         status = vbn_worker_create(rt.context, &rt.worker);
@@ -153,6 +162,7 @@ static int leave_together(void)
     const vbn_status_t status = vbn_flush_all(rt.worker, &op);
     while (status == VBN_INPROGRESS && op.complete == 0)
         rt_wait_step(&wait);
+    rt.leaving = 1; /* everything sent by this rank has arrived */
     if (rt.pmi.ops->fence_start(&rt.pmi) != 0)
         return rt_fail("end of the job: %s", rt.pmi.error);
     wait.fd = rt.pmi.fd;

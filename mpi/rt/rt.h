@@ -31,6 +31,7 @@ typedef struct rt {
     int rank;
     int size;
     int users;          /* of rt_acquire */
+    int leaving;        /* in the last rt_release: nothing of this rank is under way */
     int oversubscribed; /* more ranks on this node than processors they may use */
     int64_t spin_ns;    /* how long a wait polls before it sleeps */
     rt_process_t **pages;

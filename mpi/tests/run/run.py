@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the test programs of this folder under mpiexec, and tests mpiexec itself.
 
-usage: run.py BUILD [NAME ...]   BUILD: the build folder of mpi/. Ends with "N passed, N failed".
+usage: run.py BUILD [NAME ...]   BUILD: the build folder of mpi/. Ends with "N passed, N failed, N skipped".
 
 A program's first comment says with how many ranks it runs. Each run has a time-out; every process of it ends with it.
 """
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -171,6 +172,24 @@ def compiler_wrapper(build):
                   made.stderr, status, out, err, shown)
 
 
+def ends_quietly(build):
+    """Ranks that leave one after the other are no news to those that stay."""
+    outs = [launch(build, "-n", 4, build / "tests/many") for _ in range(10)]
+    return expect(all(one == (0, "", "") for one in outs), *outs)
+
+
+def hydra(build):
+    """MPICH's launcher starts our programs by its own PMI-1; two fake nodes, too. None: it is not installed."""
+    program = shutil.which("mpiexec.hydra")
+    if program is None:
+        return None
+    for options in (["-n", "3"], ["-launcher", "fork", "-hosts", "127.0.0.1,127.0.0.2", "-ppn", "2", "-n", "4"]):
+        result = subprocess.run([program, *options, build / "tests/moves"], capture_output=True, text=True, timeout=LIMIT)
+        if result.returncode != 0:
+            return [f"{options}: status {result.returncode}", result.stdout, result.stderr]
+    return []
+
+
 def no_lasting_files(build):
     before = set(os.listdir("/dev/shm"))
     launch(build, "-n", 4, build / "tests/moves")
@@ -182,23 +201,28 @@ def cases():
         yield f"{name} n={count}{' tcp' if tcp else ''}", lambda build, a=(name, count, tcp): run_rule(build, *a)
     yield from death_tests()
     for test in (nothing_is_left, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
-                 singleton, fatal, compiler_wrapper, no_lasting_files):
+                 singleton, fatal, compiler_wrapper, ends_quietly, hydra,
+                 no_lasting_files):
         yield f"mpiexec {test.__name__}", test
 
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     wanted = sys.argv[2:]
-    passed = failed = 0
+    passed = failed = skipped = 0
     for name, test in cases():
         if wanted and not any(word in name for word in wanted):
             continue
         problems = test(build)
+        if problems is None:
+            skipped += 1
+            print(f"skip {name}: not installed here", flush=True)
+            continue
         passed, failed = passed + (not problems), failed + bool(problems)
         print(f"{'FAIL' if problems else 'ok  '} {name}", flush=True)
         for line in problems:
             print(f"    {line}", flush=True)
-    print(f"{passed} passed, {failed} failed")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
 
