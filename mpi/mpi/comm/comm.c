@@ -9,6 +9,7 @@
 
 #include "err/err.h"
 #include "err/handler.h"
+#include "group/group.h"
 #include "mpi_impl.h"
 
 mpi_comm_t comm_world;
@@ -156,31 +157,9 @@ int mpi_Comm_call_errhandler(MPI_Comm comm, int errorcode)
     return MPI_SUCCESS;
 }
 
-static int same_members(const rt_group_t *a, const rt_group_t *b)
-{
-    for (int i = 0; i < a->size; i++)
-        if (rt_group_find(b, rt_group_world(a, i)) < 0)
-            return 0;
-    return 1;
-}
-
-static int same_order(const rt_group_t *a, const rt_group_t *b)
-{
-    for (int i = 0; i < a->size; i++)
-        if (rt_group_world(a, i) != rt_group_world(b, i))
-            return 0;
-    return 1;
-}
-
 int mpi_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
 {
-    const rt_group_t *a = comm_of(comm1)->ranks;
-    const rt_group_t *b = comm_of(comm2)->ranks;
-    if (comm1 == comm2)
-        *result = MPI_IDENT;
-    else if (a->size != b->size || !same_members(a, b))
-        *result = MPI_UNEQUAL;
-    else
-        *result = same_order(a, b) ? MPI_CONGRUENT : MPI_SIMILAR;
+    const int groups = group_compare(comm_of(comm1)->ranks, comm_of(comm2)->ranks);
+    *result = comm1 == comm2 ? MPI_IDENT : groups == MPI_IDENT ? MPI_CONGRUENT : groups;
     return MPI_SUCCESS;
 }
