@@ -10,6 +10,7 @@
 #include "err/err.h"
 #include "err/handler.h"
 #include "group/group.h"
+#include "info/info.h"
 #include "mpi_impl.h"
 
 mpi_comm_t comm_world;
@@ -22,6 +23,8 @@ static void set_up(mpi_comm_t *comm, rt_group_t *ranks, uint32_t context, const 
     comm->obj.handler = MPI_ERRORS_ARE_FATAL;
     comm->context = context;
     comm->ranks = ranks;
+    comm->attrs = NULL;
+    comm->info = MPI_INFO_NULL;
     comm->grp = (grp_t){.ranks = ranks, .base = comm_tag(comm, COMM_TAG_COLL, 0)};
     snprintf(comm->name, sizeof(comm->name), "%s", name);
 }
@@ -48,6 +51,8 @@ static void end(mpi_comm_t *comm)
 {
     err_handler_release(comm->obj.handler);
     rt_group_release(comm->ranks);
+    if (comm->info != MPI_INFO_NULL)
+        info_destroy((mpi_info_t *)comm->info);
     comm->obj.kind = OBJ_DEAD;
 }
 
@@ -162,4 +167,22 @@ int mpi_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
     const int groups = group_compare(comm_of(comm1)->ranks, comm_of(comm2)->ranks);
     *result = comm1 == comm2 ? MPI_IDENT : groups == MPI_IDENT ? MPI_CONGRUENT : groups;
     return MPI_SUCCESS;
+}
+
+int mpi_Comm_set_info(MPI_Comm comm, MPI_Info info)
+{
+    mpi_comm_t *found = comm_of(comm);
+    MPI_Info copy;
+    const int rc = info_copy(info, &copy);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (found->info != MPI_INFO_NULL)
+        info_destroy((mpi_info_t *)found->info);
+    found->info = copy;
+    return MPI_SUCCESS;
+}
+
+int mpi_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
+{
+    return info_copy(comm_of(comm)->info, info_used);
 }

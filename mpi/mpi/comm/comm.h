@@ -19,6 +19,8 @@ typedef struct mpi_comm {
     rt_group_t *ranks;
     grp_t grp; /* its collectives */
     char name[MPI_MAX_OBJECT_NAME];
+    struct attr *attrs; /* attr.h */
+    MPI_Info info;      /* hints that the program set; MPI_INFO_NULL: none */
 } mpi_comm_t;
 
 extern mpi_comm_t comm_world;

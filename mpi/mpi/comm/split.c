@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * split.c - communicators out of communicators: dup, split, free.
  */
-#include "comm/comm.h"
+#include "comm/attr.h"
 
 #include <stdlib.h>
 
@@ -12,7 +12,19 @@ int mpi_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
     mpi_comm_t *parent = comm_of(comm);
     parent->ranks->refs++;
-    return comm_create(parent, parent->ranks, newcomm);
+    int rc = comm_create(parent, parent->ranks, newcomm);
+    if (rc == MPI_SUCCESS && (rc = attr_copy(parent, comm_of(*newcomm))) != MPI_SUCCESS) {
+        (void)attr_delete_all(comm_of(*newcomm));
+        comm_release(comm_of(*newcomm));
+        *newcomm = MPI_COMM_NULL;
+    }
+    return rc;
+}
+
+int mpi_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
+{
+    const int rc = mpi_Comm_dup(comm, newcomm);
+    return rc != MPI_SUCCESS ? rc : mpi_Comm_set_info(*newcomm, info);
 }
 
 int mpi_Comm_free(MPI_Comm *comm)
@@ -20,6 +32,11 @@ int mpi_Comm_free(MPI_Comm *comm)
     if (obj_is_predefined(*comm) || comm_of(*comm) == NULL)
         return err_set(MPI_ERR_COMM, "comm is %s: only communicators that the program has made can be freed",
                        comm_of(*comm) == NULL ? "not a communicator" : comm_of(*comm)->name);
+    const int rc = attr_delete_all(comm_of(*comm));
+    if (rc != MPI_SUCCESS) {
+        err_on(*comm);
+        return rc;
+    }
     comm_release(comm_of(*comm));
     *comm = MPI_COMM_NULL;
     return MPI_SUCCESS;

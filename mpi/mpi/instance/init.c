@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "comm/comm.h"
+#include "comm/attr.h"
 #include "err/err.h"
 #include "mpi_impl.h"
 #include "p2p/p2p.h"
@@ -60,8 +60,13 @@ int mpi_Is_thread_main(int *flag)
 
 int mpi_Finalize(void)
 {
+    int rc = attr_delete_all(&comm_self); /* before anything ends: programs hang their own end on it */
+    if (rc == MPI_SUCCESS)
+        rc = attr_delete_all(&comm_world);
+    if (rc != MPI_SUCCESS)
+        return rc;
     p2p_buffers_close();
-    const int rc = rt_release();
+    rc = rt_release();
     if (rc != 0)
         return err_set(MPI_ERR_OTHER, "%s", rt.error);
     comm_close();

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * info.h - info objects: keys and values in the order in which they were set.
+ */
+#ifndef VERBENA_MPI_INFO_H
+#define VERBENA_MPI_INFO_H
+
+#include "obj/obj.h"
+
+typedef struct info_pair {
+    char *key;
+    char *value;
+} info_pair_t;
+
+typedef struct mpi_info {
+    obj_t obj;
+    int count;
+    int room;
+    info_pair_t *pairs;
+} mpi_info_t;
+
+/* NULL: no memory left. */
+mpi_info_t *info_create(void);
+void info_destroy(mpi_info_t *info);
+/* Copies both; what the key had is replaced. -1: no memory left. */
+int info_put(mpi_info_t *info, const char *key, const char *value);
+/* A copy of the info behind a handle (MPI_INFO_NULL: an empty one). */
+int info_copy(MPI_Info handle, MPI_Info *copy);
+
+#endif
