@@ -192,6 +192,8 @@ int main(int argc, char **argv)
     const int code = launch_run(&job);
     launch_pmi_free(&job);
     free(job.ranks);
+    for (int i = 0; i < job.part_count; i++)
+        free(job.parts[i].environment);
     free(job.parts);
     return code;
 }

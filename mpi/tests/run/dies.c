@@ -13,8 +13,10 @@ static void end(const char *way)
 {
     if (strcmp(way, "kill") == 0)
         raise(SIGKILL);
-    if (strcmp(way, "segv") == 0)
+    if (strcmp(way, "segv") == 0) {
+        signal(SIGSEGV, SIG_DFL); /* sanitizers have a handler */
         raise(SIGSEGV);
+    }
     if (strcmp(way, "exit") == 0)
         _exit(3);
     if (strcmp(way, "leave") == 0)
