@@ -24,10 +24,12 @@ static int note(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+static int refusals = 1;
+
 static int refuse(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm, (void)key, (void)value, (void)extra;
-    return MPI_ERR_OTHER;
+    return refusals-- > 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
 /* Called by MPI_Finalize: MPI still works. */
@@ -86,6 +88,8 @@ static void test(void)
     CHECK(class_of(MPI_Comm_free(&dup)) == MPI_ERR_OTHER);
     MPI_Comm_get_attr(dup, keys[3], &value, &flag);
     CHECK(flag); /* what could not be deleted stays, and so does the communicator */
+    MPI_Comm_free(&dup);
+    CHECK(dup == MPI_COMM_NULL);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_the_end, &keys[2], NULL);
     MPI_Comm_set_attr(MPI_COMM_SELF, keys[2], (void *)5);
     MPI_Comm_free_keyval(&keys[2]);
