@@ -120,7 +120,7 @@ def entry(function, name, large, written):
     if not is_written(function, large, written):
         shown = type("Shown", (), {**vars(function), "parameters": unwritten_parameters(function, large)})
         text = unwritten(shown, name)
-    elif function.returns != "int":
+    elif function.returns != "int" or function.name.endswith("_toint"): # they give values, not error codes
         arguments = ", ".join(parameter.name for parameter in function.parameters)
         text = f"    return mpi_{function.name}({arguments});"
     else:
@@ -140,7 +140,7 @@ def extra_entries(functions):
 def write_entries(folder, functions, written):
     for chapter in sorted({function.chapter for function in functions}):
         rows = [function for function in functions if function.chapter == chapter]
-        parts = [tables.generated(f"Entry points of the chapter {chapter}: check the arguments, call mpi_NAME, raise errors."),
+        parts = [tables.generated(f"Entry points of the chapter {chapter}: check arguments, call mpi_NAME, raise errors."),
                  '#include "entry/check.h"\n#include "err/err.h"\n#include "mpi_impl.h"\n']
         parts += [entry(function, name, large, written) for function in rows for name, large in function.forms()]
         if chapter == "p2p":

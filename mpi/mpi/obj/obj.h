@@ -24,11 +24,17 @@ typedef struct obj {
     uint32_t kind;
     int refs;
     MPI_Errhandler handler; /* of communicators, later windows and files */
+    int number;             /* for Fortran: obj_to_int; 0: nobody has asked */
 } obj_t;
 
 typedef enum obj_state { OBJ_BEFORE_INIT, OBJ_READY, OBJ_FINALIZED } obj_state_t;
 
 extern obj_state_t obj_state; /* of the world model */
+
+/* The integer of a handle: the value of a predefined one, else a number above those; and back. A number that stands for
+ * nothing gives what is NULL for the type. The same handle always has the same number. */
+int obj_to_int(const void *handle);
+void *obj_from_int(int number, const void *null);
 
 static inline int obj_is_predefined(const void *handle)
 {
