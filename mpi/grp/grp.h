@@ -2,8 +2,8 @@
  * grp.h - collectives on bytes over an ordered set of ranks, for communicators and later teams. Blocking; one file per
  * family. Every rank of the set calls the same function with fitting arguments, in the same order.
  *
- * G1 A message of a collective has the tag base | number of the collective | step, so that neither user messages nor the
- *    collective before it can be taken for it.
+ * G1 A message of a collective has the tag base | number of the collective | step, so that neither user messages
+ *    nor the collective before it can be taken for it.
  * G2 Functions return 0 or a negative vbn_status_t, with the text in grp_error(). After a failure the set is unusable.
  * G3 Reductions combine in the order of the ranks: in = the lower ranks, inout = the higher ones.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * launch.h - mpiexec: starts the ranks of a job on this host, serves PMI-1 to them, forwards their output line by line, and
- * ends the job when a rank ends abnormally.
+ * launch.h - mpiexec: starts the ranks of a job on this host, serves PMI-1 to them, forwards their output line by
+ * line, and ends the job when a rank ends abnormally.
  *
  * One poll loop over the ranks' sockets and pipes and a signalfd (SIGCHLD, SIGINT, SIGTERM); nothing blocks in it.
  */
@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #define LAUNCH_PEER_LOST 58 /* MPI_ERR_PROC_ABORTED: exit code of a rank that ends because it lost another one */
-#define LAUNCH_LINE 8192 /* longest line of PMI, and of output that is kept together */
+#define LAUNCH_LINE 8192    /* longest line of PMI, and of output that is kept together */
 
 /* One part of the command line between colons. */
 typedef struct launch_part {
@@ -32,7 +32,7 @@ typedef struct launch_stream {
 typedef struct launch_rank {
     pid_t pid; /* 0: it has ended */
     int part;
-    int pmi; /* our end of its PMI socket, -1: closed */
+    int pmi;         /* our end of its PMI socket, -1: closed */
     int initialized; /* it has said cmd=init, and not yet cmd=finalize */
     int in_barrier;
     size_t line_length;
@@ -52,11 +52,11 @@ typedef struct launch_job {
     int labels; /* -l: each line begins with its rank */
     int key_fd;
     int running;
-    int waiting;   /* ranks in the barrier */
-    int code;      /* exit code of the job */
-    int ending;    /* the rest was killed */
+    int waiting;    /* ranks in the barrier */
+    int code;       /* exit code of the job */
+    int ending;     /* the rest was killed */
     int complained; /* a rank ended because it lost another one */
-    int signals;   /* signalfd */
+    int signals;    /* signalfd */
     launch_rank_t *ranks;
     launch_pair_t *pairs; /* the key-value space, by key */
     size_t pair_count;

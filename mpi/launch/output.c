@@ -51,8 +51,8 @@ void launch_output_read(const launch_job_t *job, int rank, launch_stream_t *stre
         }
         stream->length += (size_t)n;
         char *end;
-        while (stream->length > 0 && ((end = memchr(stream->line, '\n', stream->length)) != NULL ||
-                                      stream->length == sizeof(stream->line))) {
+        while (stream->length > 0 &&
+               ((end = memchr(stream->line, '\n', stream->length)) != NULL || stream->length == sizeof(stream->line))) {
             const size_t length = end == NULL ? stream->length : (size_t)(end + 1 - stream->line);
             put_out(job, rank, stream, length);
             drop(stream, length);

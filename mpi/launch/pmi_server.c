@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pmi_server.c - the launcher's side of PMI-1: one answer line for each request; the barrier answers all ranks at once. A
- * rank that says something else ends the job.
+ * pmi_server.c - the launcher's side of PMI-1: one answer line for each request; the barrier answers all ranks at
+ * once. A rank that says something else ends the job.
  */
 #include "launch/launch.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * start.c - starting the ranks. Each gets the socket of PMI-1, the descriptor with the job key, pipes for its output; rank
- * 0 has our stdin. A rank ends with us, however we end.
+ * start.c - starting the ranks. Each gets the socket of PMI-1, the descriptor with the job key, pipes for its
+ * output; rank 0 has our stdin. A rank ends with us, however we end.
  */
 #include "launch/launch.h"
 

@@ -28,7 +28,8 @@ static int wrong_launcher(pmi_t *pmi)
         if (value == NULL || strcmp(value, "1") == 0)
             continue;
         snprintf(pmi->error, sizeof(pmi->error),
-                 "this process was started by %s (%s is set),\nwhich does not speak PMI-1 with it: its ranks would be singletons;\n%s",
+                 "this process was started by %s (%s is set),\nwhich does not speak PMI-1 with it: its ranks would be "
+                 "singletons;\n%s",
                  others[i].name, others[i].variable, others[i].cure);
         return -1;
     }
@@ -116,8 +117,8 @@ int pmi_get_bytes(pmi_t *pmi, const char *key, void *bytes, size_t *length_p)
     return 0;
 }
 
-/* "(vector,(first_node,nodes,ranks_per_node),...)": ranks fill the blocks in order, the vector repeats. Calls of this walk
- * at most `size` blocks. */
+/* "(vector,(first_node,nodes,ranks_per_node),...)": ranks fill the blocks in order, the vector repeats. Calls of this
+ * walk at most `size` blocks. */
 static int node_of(const char *mapping, int rank, int size)
 {
     int at = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pmi.h - what the launcher tells a process: rank, size, who shares its node, and a key-value space of the job.
  *
- * pmi_open looks for a launcher in the environment: PMI_FD -> PMI-1; nothing -> a singleton. A launcher that is there but
- * not understood is an error, never N singletons.
- * Failures return -1 and leave a text "what failed: cause; cure" in pmi->error. One thread at a time.
+ * pmi_open looks for a launcher in the environment: PMI_FD -> PMI-1; nothing -> a singleton. A launcher that is
+ * there but not understood is an error, never N singletons. Failures return -1 and leave a text "what failed:
+ * cause; cure" in pmi->error. One thread at a time.
  */
 #ifndef VERBENA_PMI_H
 #define VERBENA_PMI_H
@@ -26,14 +26,14 @@ struct pmi {
     const pmi_ops_t *ops;
     int rank;
     int size;
-    int local_size;    /* ranks of this node, this one included */
-    int universe;      /* -1: unknown */
+    int local_size; /* ranks of this node, this one included */
+    int universe;   /* -1: unknown */
     int appnum;
-    int fd;            /* of the launcher's socket, -1: none */
-    size_t value_max;  /* bytes of a value, its end included */
-    char job[256];     /* name of the key-value space */
+    int fd;           /* of the launcher's socket, -1: none */
+    size_t value_max; /* bytes of a value, its end included */
+    char job[256];    /* name of the key-value space */
     char error[512];
-    char line[8192];   /* what has been read and not used yet */
+    char line[8192]; /* what has been read and not used yet */
     size_t line_length;
 };
 
@@ -50,7 +50,8 @@ int pmi_fence(pmi_t *pmi);
 /* Number of ranks on the node of `rank`, from the value of PMI_process_mapping; 0: the value is malformed. */
 int pmi_mapping_local(const char *mapping, int rank, int size);
 
-/* Base64 without padding to spaces; returns the length of the text, or of the bytes. SIZE_MAX: not base64, or no room. */
+/* Base64 without padding to spaces; returns the length of the text, or of the bytes. SIZE_MAX: not base64, or no
+ * room. */
 size_t pmi_encode(char *text, size_t capacity, const void *bytes, size_t length);
 size_t pmi_decode(void *bytes, size_t capacity, const char *text);
 

@@ -54,8 +54,8 @@ static int take(pmi_t *pmi, char *answer, size_t capacity, int wait)
         }
         if (pmi->line_length == sizeof(pmi->line))
             return fail(pmi, "answer", "line too long");
-        const ssize_t n = recv(pmi->fd, pmi->line + pmi->line_length, sizeof(pmi->line) - pmi->line_length,
-                               wait ? 0 : MSG_DONTWAIT);
+        const ssize_t n =
+            recv(pmi->fd, pmi->line + pmi->line_length, sizeof(pmi->line) - pmi->line_length, wait ? 0 : MSG_DONTWAIT);
         if (n == 0)
             return fail(pmi, "answer", "connection closed");
         if (n < 0 && errno == EAGAIN && !wait)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * process.c - the map of processes and first contact.
  *
- * An address comes from the launcher's key-value space when a rank is named for the first time. Who dials says which rank
- * it is by an active message, which comes before every later message (R3). When both sides dial at once, the core keeps
- * one connection, so a peer stands for one process whoever dialled.
+ * An address comes from the launcher's key-value space when a rank is named for the first time. Who dials says
+ * which rank it is by an active message, which comes before every later message (R3). When both sides dial at once,
+ * the core keeps one connection, so a peer stands for one process whoever dialled.
  */
 #include "rt/rt.h"
 
@@ -29,7 +29,8 @@ static void on_hello(void *arg, const vbn_am_message_t *message)
     const hello_t *hello = message->header;
     if (message->remote != NULL)
         vbn_am_drop(message->remote);
-    if (message->header_length != sizeof(*hello) || hello->rank >= (uint32_t)rt.size || hello->size != (uint32_t)rt.size)
+    if (message->header_length != sizeof(*hello) || hello->rank >= (uint32_t)rt.size ||
+        hello->size != (uint32_t)rt.size)
         return; /* not of this job: its messages have no rank, no receive takes them */
     rt_process_t *process = rt_process_at((int)hello->rank);
     if (process == NULL)

@@ -63,7 +63,8 @@ static vbn_status_t prefer(vbn_config_t *config, const char *variable, const cha
     return getenv(variable) != NULL ? VBN_OK : vbn_config_set(config, key, value);
 }
 
-/* A rank that computes answers nobody: its peers wait for it as long as they may. On one node devices are not needed. */
+/* A rank that computes answers nobody: its peers wait for it as long as they may. On one node devices are not
+ * needed. */
 static vbn_status_t configure(vbn_config_t *config)
 {
     vbn_status_t status = prefer(config, "VBN_LINK_WIREUP_TIMEOUT", "link.wireup_timeout", "10min");

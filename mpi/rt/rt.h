@@ -58,7 +58,8 @@ int rt_rank_of(const vbn_peer_t *peer, uint64_t uid);
 int rt_processes_open(void);
 void rt_processes_close(void);
 
-/* An ordered set of ranks of the job: a range (stride 1), a stride, or a table. 0 bytes per rank unless it is a table. */
+/* An ordered set of ranks of the job: a range (stride 1), a stride, or a table. 0 bytes per rank unless it is a
+ * table. */
 typedef struct rt_group {
     int refs;
     int size;

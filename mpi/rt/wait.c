@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * wait.c - how a rank waits: it polls while a processor is its own, then sleeps on the worker's event fd. More ranks than
- * processors do not poll: each step that finds nothing gives the processor away, a few times, then sleeps.
+ * wait.c - how a rank waits: it polls while a processor is its own, then sleeps on the worker's event fd. More
+ * ranks than processors do not poll: each step that finds nothing gives the processor away, a few times, then
+ * sleeps.
  */
 #include "rt/rt.h"
 
@@ -8,8 +9,8 @@
 #include <sched.h>
 #include <time.h>
 
-#define POLLS 32  /* calls of vbn_progress between two looks at the clock */
-#define YIELDS 4  /* of an oversubscribed rank before it sleeps */
+#define POLLS 32 /* calls of vbn_progress between two looks at the clock */
+#define YIELDS 4 /* of an oversubscribed rank before it sleeps */
 
 static int64_t now_ns(void)
 {

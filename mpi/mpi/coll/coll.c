@@ -43,8 +43,12 @@ int coll_varying(grp_blocks_t *blocks, const void *base, const MPI_Count *counts
         return rc;
     if (counts == NULL || displs == NULL)
         return err_set(MPI_ERR_ARG, "the array of counts or of displacements is NULL");
-    *blocks = (grp_blocks_t){.base = (void *)(uintptr_t)base, .offset = varying_offset, .length = varying_length,
-                             .lengths = counts, .offsets = displs, .unit = dt_find(type)->extent};
+    *blocks = (grp_blocks_t){.base = (void *)(uintptr_t)base,
+                             .offset = varying_offset,
+                             .length = varying_length,
+                             .lengths = counts,
+                             .offsets = displs,
+                             .unit = dt_find(type)->extent};
     for (int i = 0; i < size && rc == MPI_SUCCESS; i++)
         rc = dt_bytes(counts[i], type, &ignored);
     return rc;

@@ -9,7 +9,8 @@
 
 /* Blocks of equal length side by side. */
 int coll_equal(grp_blocks_t *blocks, const void *base, MPI_Count count, MPI_Datatype type);
-/* Blocks of counts[i] elements at displs[i] elements; NULL displs: side by side is not meant, the array must be there. */
+/* Blocks of counts[i] elements at displs[i] elements; NULL displs: side by side is not meant, the array must be
+ * there. */
 int coll_varying(grp_blocks_t *blocks, const void *base, const MPI_Count *counts, const MPI_Aint *displs, int size,
                  MPI_Datatype type);
 /* A reduction with op on elements of type. */

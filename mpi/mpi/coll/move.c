@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * move.c - collectives that move data: barrier, bcast, gather(v), scatter(v), allgather(v), alltoall(v). Arguments that do
- * not count at a rank (other than the root, MPI_IN_PLACE) are not looked at there.
+ * move.c - collectives that move data: barrier, bcast, gather(v), scatter(v), allgather(v), alltoall(v). Arguments
+ * that do not count at a rank (other than the root, MPI_IN_PLACE) are not looked at there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +49,8 @@ int mpi_Gatherv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
 {
     grp_blocks_t blocks = {0};
     const rt_group_t *ranks = comm_of(comm)->ranks;
-    const int rc = ranks->rank == root ? coll_varying(&blocks, recvbuf, recvcounts, displs, ranks->size, recvtype)
-                                       : MPI_SUCCESS;
+    const int rc =
+        ranks->rank == root ? coll_varying(&blocks, recvbuf, recvcounts, displs, ranks->size, recvtype) : MPI_SUCCESS;
     return rc != MPI_SUCCESS ? rc : gather(sendbuf, sendcount, sendtype, &blocks, root, comm_of(comm));
 }
 
@@ -81,8 +81,8 @@ int mpi_Scatterv(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Ai
 {
     grp_blocks_t blocks = {0};
     const rt_group_t *ranks = comm_of(comm)->ranks;
-    const int rc = ranks->rank == root ? coll_varying(&blocks, sendbuf, sendcounts, displs, ranks->size, sendtype)
-                                       : MPI_SUCCESS;
+    const int rc =
+        ranks->rank == root ? coll_varying(&blocks, sendbuf, sendcounts, displs, ranks->size, sendtype) : MPI_SUCCESS;
     return rc != MPI_SUCCESS ? rc : scatter(&blocks, recvbuf, recvcount, recvtype, root, comm_of(comm));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * context.c - context ids: each process has a bitmap of free ones; the first id that is free at every rank of the parent is
- * taken. That is one reduction over the parent, however many communicators come of it.
+ * context.c - context ids: each process has a bitmap of free ones; the first id that is free at every rank of the
+ * parent is taken. That is one reduction over the parent, however many communicators come of it.
  */
 #include "comm/comm.h"
 #include "err/err.h"

@@ -46,7 +46,8 @@ int mpi_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *exten
 int mpi_Type_get_true_extent(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
 {
     *true_lb = 0;
-    *true_extent = (MPI_Count)(dt_find(datatype)->class == DT_PAIR ? dt_find(datatype)->size : dt_find(datatype)->extent);
+    *true_extent =
+        (MPI_Count)(dt_find(datatype)->class == DT_PAIR ? dt_find(datatype)->size : dt_find(datatype)->extent);
     return MPI_SUCCESS;
 }
 

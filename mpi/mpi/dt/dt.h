@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dt.h - datatypes. So far the predefined ones, whose elements lie side by side; derived ones will add a program of pieces
- * to the same functions.
+ * dt.h - datatypes. So far the predefined ones, whose elements lie side by side; derived ones will add a program of
+ * pieces to the same functions.
  */
 #ifndef VERBENA_MPI_DT_H
 #define VERBENA_MPI_DT_H

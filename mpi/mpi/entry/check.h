@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * check.h - the checks that the generated entry points make of their arguments. Each is MPI_SUCCESS, or an error class with
- * a text that names argument, value and what is allowed. And what int forms need to call large ones.
+ * check.h - the checks that the generated entry points make of their arguments. Each is MPI_SUCCESS, or an error
+ * class with a text that names argument, value and what is allowed. And what int forms need to call large ones.
  */
 #ifndef VERBENA_MPI_CHECK_H
 #define VERBENA_MPI_CHECK_H

@@ -65,8 +65,8 @@ static void print_fatal(const char *function, int code)
     const char *detail = last.class == code ? last.text : "";
     if (rt.users > 0)
         fprintf(stderr, "rank %d of %d, ", rt.rank, rt.size);
-    fprintf(stderr, "%s: %s%s%s; the job ends (MPI_ERRORS_ARE_FATAL)\n", function, text == NULL ? "unknown error" : text,
-            detail[0] == 0 ? "" : ": ", detail);
+    fprintf(stderr, "%s: %s%s%s; the job ends (MPI_ERRORS_ARE_FATAL)\n", function,
+            text == NULL ? "unknown error" : text, detail[0] == 0 ? "" : ": ", detail);
 }
 
 int err_raise(MPI_Comm comm, const char *function, int code)
@@ -90,8 +90,10 @@ int err_raise(MPI_Comm comm, const char *function, int code)
 
 int err_unsupported(const char *function)
 {
-    return err_raise(MPI_COMM_NULL, function, err_set(MPI_ERR_UNSUPPORTED_OPERATION,
-                     "%s is not written yet in this version of Verbena; docs/mpi.md lists what is there", function));
+    return err_raise(MPI_COMM_NULL, function,
+                     err_set(MPI_ERR_UNSUPPORTED_OPERATION,
+                             "%s is not written yet in this version of Verbena; docs/mpi.md lists what is there",
+                             function));
 }
 
 int err_unsupported_tool(const char *function)
@@ -112,8 +114,8 @@ int mpi_Error_string(int errorcode, char *string, int *resultlen)
     const int with_detail = last.class == errorcode && last.text[0] != 0 && errorcode != MPI_SUCCESS;
     if (text == NULL)
         return err_set(MPI_ERR_ARG, "errorcode %d is no error code of MPI", errorcode);
-    const int length = snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s", text, with_detail ? ": " : "",
-                                with_detail ? last.text : "");
+    const int length =
+        snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s", text, with_detail ? ": " : "", with_detail ? last.text : "");
     *resultlen = length < MPI_MAX_ERROR_STRING ? length : MPI_MAX_ERROR_STRING - 1;
     return MPI_SUCCESS;
 }

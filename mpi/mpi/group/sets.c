@@ -139,7 +139,8 @@ static int expand(const rt_group_t *ranks, int n, int ranges[][3], list_t *list)
             return err_set(MPI_ERR_ARG, "ranges[%d] has the stride 0", i);
         for (long at = ranges[i][0]; stride > 0 ? at <= ranges[i][1] : at >= ranges[i][1]; at += stride) {
             if (at < 0 || at >= ranks->size || list->count == ranks->size)
-                return err_set(MPI_ERR_RANK, "ranges[%d] names rank %ld, which the group has not or which came before", i, at);
+                return err_set(MPI_ERR_RANK, "ranges[%d] names rank %ld, which the group has not or which came before",
+                               i, at);
             list->ranks[list->count++] = (int)at;
         }
     }

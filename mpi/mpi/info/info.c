@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * info.c - info objects. MPI_INFO_ENV describes the start of this process; it is made when it is asked for and only read.
+ * info.c - info objects. MPI_INFO_ENV describes the start of this process; it is made when it is asked for and only
+ * read.
  */
 #include "info/info.h"
 

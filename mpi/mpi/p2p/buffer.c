@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * buffer.c - buffered sends. The message is copied into memory of the heap; the attached buffer is the quota that limits
- * these copies, each counted with MPI_BSEND_OVERHEAD, as the standard has it.
+ * buffer.c - buffered sends. The message is copied into memory of the heap; the attached buffer is the quota that
+ * limits these copies, each counted with MPI_BSEND_OVERHEAD, as the standard has it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +47,10 @@ int p2p_buffered(const p2p_call_t *call)
     if (quota.used + charged > quota.size)
         rt_progress(); /* what has been sent meanwhile gives its part back */
     if (quota.used + charged > quota.size)
-        return err_set(MPI_ERR_BUFFER, "buffered send of %zu bytes: %zu of %zu bytes of the attached buffer are used; "
-                       "attach a larger one by MPI_Buffer_attach", call->length, quota.used, quota.size);
+        return err_set(MPI_ERR_BUFFER,
+                       "buffered send of %zu bytes: %zu of %zu bytes of the attached buffer are used; "
+                       "attach a larger one by MPI_Buffer_attach",
+                       call->length, quota.used, quota.size);
     copy_t *copy = calloc(1, sizeof(*copy) + call->length);
     if (copy == NULL)
         return err_set(MPI_ERR_NO_MEM, "buffered send of %zu bytes: no memory left", call->length);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * p2p.h - point-to-point messages. A request embeds the core's operation and comes from a pool: no allocation per message.
+ * p2p.h - point-to-point messages. A request embeds the core's operation and comes from a pool: no allocation per
+ * message.
  *
  * P1 A request that is not complete stays where it is and keeps its communicator.
  * P2 A complete request says so by op.complete; its status is made when the user asks.
@@ -42,7 +43,7 @@ typedef struct p2p_request {
     struct iovec piece;
     vbn_tag_info_t info;
     vbn_op_t op;
-    char *copy; /* of a small blocking send's data, P2P_COPY_MOST bytes; NULL: none was needed yet */
+    char *copy;               /* of a small blocking send's data, P2P_COPY_MOST bytes; NULL: none was needed yet */
     struct p2p_request *next; /* in the pool */
 } p2p_request_t;
 

@@ -13,8 +13,8 @@
 static int describe(p2p_call_t *call, p2p_kind_t kind, p2p_mode_t mode, const void *buf, MPI_Count count,
                     MPI_Datatype datatype, int rank, int tag, MPI_Comm comm)
 {
-    *call = (p2p_call_t){.kind = kind, .mode = mode, .buffer = (void *)(uintptr_t)buf, .rank = rank, .tag = tag,
-                         .comm = comm_of(comm)};
+    *call = (p2p_call_t){
+        .kind = kind, .mode = mode, .buffer = (void *)(uintptr_t)buf, .rank = rank, .tag = tag, .comm = comm_of(comm)};
     return dt_bytes(count, datatype, &call->length);
 }
 

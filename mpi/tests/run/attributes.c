@@ -81,7 +81,7 @@ static void test(void)
     CHECK(class_of(MPI_Comm_get_attr(dup, kept, &value, &flag)) == MPI_ERR_KEYVAL);
     MPI_Comm_free(&dup);
     CHECK(deletions == 2 && deleted[0] == 12 && deleted[1] == 20); /* the last one set first */
-    MPI_Comm_set_attr(MPI_COMM_WORLD, keys[1], (void *)30L); /* replaces: deletes what was there */
+    MPI_Comm_set_attr(MPI_COMM_WORLD, keys[1], (void *)30L);       /* replaces: deletes what was there */
     CHECK(deletions == 3 && deleted[2] == 11);
     MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &dup);
     MPI_Comm_set_attr(dup, keys[3], NULL);

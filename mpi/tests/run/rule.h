@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rule.h - what the test programs share. Each program tests one rule of the standard; it ends with 0 when the rule holds.
- * Its first comment says with how many ranks it runs, and "tcp" when also over TCP: "ranks: 1 2 4 tcp".
+ * rule.h - what the test programs share. Each program tests one rule of the standard; it ends with 0 when the rule
+ * holds. Its first comment says with how many ranks it runs, and "tcp" when also over TCP: "ranks: 1 2 4 tcp".
  */
 #ifndef RULE_H
 #define RULE_H
@@ -14,7 +14,7 @@
 static int rank;
 static int size;
 
-#define CHECK(condition)                                                                                              \
+#define CHECK(condition)                                                                                               \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
             fprintf(stderr, "rank %d of %d, %s:%d: not true: %s\n", rank, size, __FILE__, __LINE__, #condition);       \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * user_op.c - an operation that does not commute is applied in the order of the ranks; of equal values MINLOC takes the first.
+ * user_op.c - an operation that does not commute is applied in the order of the ranks; of equal values MINLOC takes
+ * the first.
  * ranks: 1 2 3 4 5
  */
 #include "rule.h"

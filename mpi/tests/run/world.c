@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHECK(condition)                                                                                              \
+#define CHECK(condition)                                                                                               \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
             fprintf(stderr, "world.c:%d: not true: %s\n", __LINE__, #condition);                                       \

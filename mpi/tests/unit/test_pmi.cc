@@ -50,13 +50,14 @@ TEST(Mapping, CountsTheRanksOfANode)
 
 TEST(Mapping, RefusesMalformedOnes)
 {
-    for (const char *text : {"", "vector", "(vector", "(vector)", "(vector,(0,0,1))", "(vector,(0,1,-1))", "(vector,(a,b,c))"})
+    for (const char *text :
+         {"", "vector", "(vector", "(vector)", "(vector,(0,0,1))", "(vector,(0,1,-1))", "(vector,(a,b,c))"})
         EXPECT_EQ(pmi_mapping_local(text, 0, 2), 0) << text;
 }
 
 // Answers each line that the client sends with the next line of the script, then closes.
 class Launcher {
-  public:
+public:
     explicit Launcher(std::vector<std::string> script) : script_(std::move(script))
     {
         EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds_), 0);
@@ -75,7 +76,7 @@ class Launcher {
     }
     int open(pmi_t *pmi) { return pmi_open(pmi); }
 
-  private:
+private:
     void serve()
     {
         char byte;
