@@ -151,3 +151,9 @@ int pmi_mapping_local(const char *mapping, int rank, int size)
         count += node_of(start, i, size) == mine;
     return count;
 }
+
+int pmi_mapping_node(const char *mapping, int rank, int size)
+{
+    const char *start = strstr(mapping, "(vector");
+    return start == NULL ? -1 : node_of(start, rank, size);
+}

@@ -27,6 +27,7 @@ struct pmi {
     int rank;
     int size;
     int local_size; /* ranks of this node, this one included */
+    int node;     /* number of this node, equal for ranks of one node */
     int universe;   /* -1: unknown */
     int appnum;
     int fd;           /* of the launcher's socket, -1: none */
@@ -49,6 +50,8 @@ int pmi_fence(pmi_t *pmi);
 
 /* Number of ranks on the node of `rank`, from the value of PMI_process_mapping; 0: the value is malformed. */
 int pmi_mapping_local(const char *mapping, int rank, int size);
+/* Number of the node of `rank`; -1: the value is malformed. */
+int pmi_mapping_node(const char *mapping, int rank, int size);
 
 /* Base64 without padding to spaces; returns the length of the text, or of the bytes. SIZE_MAX: not base64, or no
  * room. */

@@ -187,8 +187,10 @@ int pmi1_open(pmi_t *pmi, int fd)
     pmi->size = atoi(size);
     if (hello(pmi) != 0)
         return -1;
-    if (get(pmi, "PMI_process_mapping", mapping, sizeof(mapping)) == 0)
+    if (get(pmi, "PMI_process_mapping", mapping, sizeof(mapping)) == 0) {
         pmi->local_size = pmi_mapping_local(mapping, pmi->rank, pmi->size);
+        pmi->node = pmi->local_size > 0 ? pmi_mapping_node(mapping, pmi->rank, pmi->size) : 0;
+    }
     if (pmi->local_size == 0) /* no map: as if all were here; transports find out by themselves */
         pmi->local_size = pmi->size;
     pmi->error[0] = 0;

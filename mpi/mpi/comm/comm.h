@@ -11,6 +11,7 @@
 
 #define COMM_TAG_P2P 1u
 #define COMM_TAG_COLL 2u
+#define COMM_TAG_CONTROL 3u
 #define COMM_ANY_TAG_MASK 0xffffffff00000000u
 
 typedef struct mpi_comm {
@@ -51,10 +52,11 @@ int comm_open(void);
 void comm_close(void);
 /* Keeps the communicator for a request; the last one who lets go ends it. */
 void comm_release(mpi_comm_t *comm);
-/* A communicator of these ranks, which the call takes over also when it fails. collective over `parent`. */
-int comm_create(mpi_comm_t *parent, rt_group_t *ranks, MPI_Comm *comm_p);
-/* An id that is free at every rank of parent. */
-int comm_context_take(mpi_comm_t *parent, uint32_t *context_p);
+/* A communicator of these ranks, which the call takes over also when it fails; its error handler is that of parent.
+ * Collective over grp. */
+int comm_create(mpi_comm_t *parent, grp_t *grp, rt_group_t *ranks, MPI_Comm *comm_p);
+/* An id that is free at every rank of the set. */
+int comm_context_take(grp_t *grp, uint32_t *context_p);
 void comm_context_give(uint32_t context);
 
 #endif

@@ -20,13 +20,13 @@ static void or_words(const grp_reduce_t *reduce, const void *in, void *inout, si
         to[i] |= from[i];
 }
 
-int comm_context_take(mpi_comm_t *parent, uint32_t *context_p)
+int comm_context_take(grp_t *grp, uint32_t *context_p)
 {
     const grp_reduce_t reduce = {.apply = or_words, .element = sizeof(uint64_t), .commutes = 1};
     uint64_t used[WORDS];
     taken[0] |= 3; /* MPI_COMM_WORLD and MPI_COMM_SELF */
     memcpy(used, taken, sizeof(used));
-    const int rc = grp_allreduce(&parent->grp, used, WORDS, &reduce);
+    const int rc = grp_allreduce(grp, used, WORDS, &reduce);
     if (rc < 0)
         return err_core((vbn_status_t)rc, "context id of a new communicator", grp_error());
     for (uint32_t i = 0; i < WORDS; i++) {

@@ -14,20 +14,40 @@ int mpi_Comm_group(MPI_Comm comm, MPI_Group *group)
     return group_make(ranks, group);
 }
 
+/* The group behind a handle, whose ranks must all be in comm; counted once more for the caller. */
+static int members(MPI_Group group, const mpi_comm_t *parent, rt_group_t **ranks_p)
+{
+    const int rc = group_find(group, "group", ranks_p);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    for (int i = 0; i < (*ranks_p)->size; i++)
+        if (rt_group_find(parent->ranks, rt_group_world(*ranks_p, i)) < 0)
+            return err_set(MPI_ERR_GROUP, "rank %d of the group is not in comm", i);
+    (*ranks_p)->refs++;
+    return MPI_SUCCESS;
+}
+
 /* Every rank of comm calls; those that are not in the group get MPI_COMM_NULL. */
 int mpi_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 {
     mpi_comm_t *parent = comm_of(comm);
     rt_group_t *ranks;
-    const int rc = group_find(group, "group", &ranks);
+    const int rc = members(group, parent, &ranks);
+    return rc != MPI_SUCCESS ? rc : comm_create(parent, &parent->grp, ranks, newcomm);
+}
+
+/* Only the ranks of the group call. Their messages have the user's tag, so that calls of several threads do not mix. */
+int mpi_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
+{
+    mpi_comm_t *parent = comm_of(comm);
+    rt_group_t *ranks;
+    const int rc = members(group, parent, &ranks);
     if (rc != MPI_SUCCESS)
         return rc;
-    for (int i = 0; i < ranks->size; i++)
-        if (rt_group_find(parent->ranks, rt_group_world(ranks, i)) < 0)
-            return err_set(MPI_ERR_GROUP, "rank %d of the group is not in comm", i);
-    if (ranks->size == 0) /* its empty group is not counted */
-        ranks = rt_group_range(0, 1, 0);
-    else
-        ranks->refs++;
-    return comm_create(parent, ranks, newcomm);
+    grp_t grp = {.ranks = ranks, .base = comm_tag(parent, COMM_TAG_CONTROL, 0), .number = (uint32_t)tag};
+    if (ranks->rank >= 0)
+        return comm_create(parent, &grp, ranks, newcomm);
+    rt_group_release(ranks);
+    *newcomm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
 }

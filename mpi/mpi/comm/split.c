@@ -4,6 +4,7 @@
 #include "comm/attr.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "err/err.h"
 #include "mpi_impl.h"
@@ -12,7 +13,7 @@ int mpi_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
     mpi_comm_t *parent = comm_of(comm);
     parent->ranks->refs++;
-    int rc = comm_create(parent, parent->ranks, newcomm);
+    int rc = comm_create(parent, &parent->grp, parent->ranks, newcomm);
     if (rc == MPI_SUCCESS && (rc = attr_copy(parent, comm_of(*newcomm))) != MPI_SUCCESS) {
         (void)attr_delete_all(comm_of(*newcomm));
         comm_release(comm_of(*newcomm));
@@ -106,5 +107,31 @@ int mpi_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
     }
     rt_group_t *group = group_of_color(parent, entries, color);
     free(entries);
-    return comm_create(parent, group, newcomm);
+    return comm_create(parent, &parent->grp, group, newcomm);
+}
+
+/* The one resource that the guided types know is the node's memory. */
+static int wants_node(MPI_Info info)
+{
+    char resource[MPI_MAX_INFO_VAL];
+    int room = sizeof(resource);
+    int found = 0;
+    if (info == MPI_INFO_NULL || mpi_Info_get_string(info, "mpi_hw_resource_type", &room, resource, &found) != 0)
+        return 0;
+    return found && strcmp(resource, "mpi_shared_memory") == 0;
+}
+
+/* By node, as the launcher tells. */
+int mpi_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm)
+{
+    int color = MPI_UNDEFINED;
+    switch (split_type) {
+    case MPI_COMM_TYPE_SHARED: color = rt.pmi.node; break;
+    case MPI_COMM_TYPE_HW_GUIDED:
+    case MPI_COMM_TYPE_RESOURCE_GUIDED: color = wants_node(info) ? rt.pmi.node : MPI_UNDEFINED; break;
+    case MPI_COMM_TYPE_HW_UNGUIDED: /* a node has no parts that we know of */
+    case MPI_UNDEFINED: break;
+    default: return err_set(MPI_ERR_ARG, "split_type %d is none", split_type);
+    }
+    return mpi_Comm_split(comm, color, key, newcomm);
 }

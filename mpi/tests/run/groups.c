@@ -74,6 +74,30 @@ static void communicator(MPI_Group world)
     MPI_Group_free(&group);
 }
 
+/* Only the members call; by node all ranks of mpiexec are together. */
+static void members_only(MPI_Group world)
+{
+    int ranges[1][3] = {{0, size - 1, 2}};
+    int sum = -1;
+    MPI_Group even;
+    MPI_Comm comm;
+    MPI_Group_range_incl(world, 1, ranges, &even);
+    if (rank % 2 == 0) {
+        MPI_Comm_create_group(MPI_COMM_WORLD, even, 0x7fffffff, &comm);
+        const int one = 1;
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+        CHECK(sum == (size + 1) / 2);
+        MPI_Comm_free(&comm);
+    }
+    MPI_Group_free(&even);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);
+    MPI_Comm_size(comm, &sum);
+    CHECK(sum == size);
+    MPI_Comm_free(&comm);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_UNDEFINED, 0, MPI_INFO_NULL, &comm);
+    CHECK(comm == MPI_COMM_NULL);
+}
+
 static void test(void)
 {
     MPI_Group world;
@@ -83,6 +107,7 @@ static void test(void)
     CHECK(count_of(world) == size);
     sets(world);
     communicator(world);
+    members_only(world);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     CHECK(class_of(MPI_Group_incl(world, 2, twice, &group)) == MPI_ERR_RANK);
     CHECK(class_of(MPI_Group_size(MPI_GROUP_NULL, twice)) == MPI_ERR_GROUP);

@@ -21,4 +21,9 @@ static void test(void)
     CHECK(value == 9 && status.MPI_SOURCE == 0);
     MPI_Sendrecv(&rank, 1, MPI_INT, rank, 4, &value, 1, MPI_INT, rank, 4, MPI_COMM_WORLD, &status);
     CHECK(value == rank && status.MPI_SOURCE == rank);
+    MPI_Status_set_tag(&status, MPI_ANY_TAG); /* a status of one's own may hold any value */
+    MPI_Status_set_source(&status, MPI_ANY_SOURCE);
+    MPI_Status_set_elements(&status, MPI_INT, 9);
+    MPI_Get_count(&status, MPI_INT, &count);
+    CHECK(status.MPI_TAG == MPI_ANY_TAG && status.MPI_SOURCE == MPI_ANY_SOURCE && count == 9);
 }

@@ -48,6 +48,15 @@ TEST(Mapping, CountsTheRanksOfANode)
     EXPECT_EQ(pmi_mapping_local("(vector,(0,1,3),(1,1,1))", 3, 4), 1);
 }
 
+TEST(Mapping, NumbersTheNodes)
+{
+    const int nodes[] = {0, 0, 1, 1, 0, 0, 1, 1};
+    for (int rank = 0; rank < 8; rank++)
+        EXPECT_EQ(pmi_mapping_node("(vector,(0,2,2))", rank, 8), nodes[rank]);
+    EXPECT_EQ(pmi_mapping_node("(vector,(5,1,1))", 0, 1), 5);
+    EXPECT_EQ(pmi_mapping_node("nonsense", 0, 1), -1);
+}
+
 TEST(Mapping, RefusesMalformedOnes)
 {
     for (const char *text :
