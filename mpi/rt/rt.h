@@ -84,9 +84,10 @@ static inline int rt_group_world(const rt_group_t *group, int rank)
 
 /* A wait: while (!condition) rt_wait_step(&wait); polls for a while, then sleeps until something arrives. */
 typedef struct rt_wait {
-    int64_t until; /* when polling ends; 0: the first idle step decides */
-    unsigned yields;
-    int fd; /* a further descriptor that ends a sleep, -1: none */
+    int64_t until;  /* when polling ends; 0: not decided yet */
+    unsigned polls; /* without an event */
+    int armed;      /* the next step sleeps */
+    int fd;         /* a further descriptor that ends a sleep, -1: none */
 } rt_wait_t;
 
 #define RT_WAIT ((rt_wait_t){.fd = -1})

@@ -9,8 +9,8 @@
 #include <sched.h>
 #include <time.h>
 
-#define POLLS 32 /* calls of vbn_progress between two looks at the clock */
-#define YIELDS 4 /* of an oversubscribed rank before it sleeps */
+#define POLLS 32u /* calls of vbn_progress between two looks at the clock */
+#define YIELDS 4u /* of an oversubscribed rank before it sleeps */
 
 static int64_t now_ns(void)
 {
@@ -19,36 +19,34 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* The worker looks itself for a while where answers came soon lately (vbn_arm). */
-static void sleep_until_work(const rt_wait_t *wait)
+static int is_idle_for_long(rt_wait_t *wait)
 {
-    struct pollfd entries[2] = {{.fd = vbn_event_fd(rt.worker), .events = POLLIN}, {.fd = wait->fd, .events = POLLIN}};
-    if (vbn_arm(rt.worker) == VBN_OK)
-        (void)poll(entries, wait->fd < 0 ? 1 : 2, -1);
+    if (rt.oversubscribed) {
+        (void)sched_yield();
+        return ++wait->polls > YIELDS;
+    }
+    if (++wait->polls % POLLS != 0)
+        return 0;
+    const int64_t now = now_ns();
+    if (wait->until == 0)
+        wait->until = now + rt.spin_ns;
+    return now >= wait->until;
 }
 
+/* What is waited for may come about inside vbn_progress without being counted, and inside vbn_arm: so the caller looks
+ * once more between arming and sleeping. */
 void rt_wait_step(rt_wait_t *wait)
 {
-    for (int i = 0; i < POLLS; i++) {
-        if (vbn_progress(rt.worker) != 0) {
-            wait->until = 0;
-            wait->yields = 0;
-            return;
-        }
-        if (rt.oversubscribed)
-            break;
+    struct pollfd entries[2] = {{.fd = vbn_event_fd(rt.worker), .events = POLLIN}, {.fd = wait->fd, .events = POLLIN}};
+    if (wait->armed) {
+        wait->armed = 0;
+        (void)poll(entries, wait->fd < 0 ? 1 : 2, -1);
     }
-    if (rt.oversubscribed && wait->yields < YIELDS) {
-        wait->yields++;
-        (void)sched_yield();
+    if (vbn_progress(rt.worker) != 0) {
+        wait->until = 0;
+        wait->polls = 0;
         return;
     }
-    if (!rt.oversubscribed) {
-        const int64_t now = now_ns();
-        if (wait->until == 0)
-            wait->until = now + rt.spin_ns;
-        if (now < wait->until)
-            return;
-    }
-    sleep_until_work(wait);
+    if (is_idle_for_long(wait))
+        wait->armed = vbn_arm(rt.worker) == VBN_OK;
 }
