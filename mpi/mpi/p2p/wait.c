@@ -264,23 +264,3 @@ int mpi_Request_free(MPI_Request *request)
     p2p_detach(found);
     return MPI_SUCCESS;
 }
-
-int mpi_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
-{
-    p2p_request_t *found;
-    const int rc = p2p_find(request, &found);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    if (!p2p_is_complete(found))
-        look();
-    *flag = p2p_is_complete(found);
-    if (!*flag)
-        return MPI_SUCCESS;
-    if (found == NULL || !found->active || found->call.kind != P2P_RECV)
-        p2p_status_empty(status, MPI_ANY_SOURCE);
-    else if (found->call.rank == MPI_PROC_NULL)
-        p2p_status_empty(status, MPI_PROC_NULL);
-    else
-        p2p_status_of(status, found->call.comm, &found->info);
-    return MPI_SUCCESS;
-}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * inspect.c - looking at requests without ending them: the statuses that a test would give, for one, any, some, all.
+ */
+#include <sched.h>
+
+#include "err/err.h"
+#include "mpi_impl.h"
+#include "p2p/p2p.h"
+
+static void look(void)
+{
+    if (vbn_progress(rt.worker) == 0 && rt.oversubscribed)
+        (void)sched_yield();
+}
+
+/* Of a complete request, or of MPI_REQUEST_NULL. */
+static void status_of(const p2p_request_t *request, MPI_Status *status)
+{
+    if (request == NULL || !request->active || request->call.kind != P2P_RECV || request->cancelled)
+        p2p_status_empty(status, MPI_ANY_SOURCE);
+    else if (request->call.rank == MPI_PROC_NULL)
+        p2p_status_empty(status, MPI_PROC_NULL);
+    else
+        p2p_status_of(status, request->call.comm, &request->info);
+    if (status != MPI_STATUS_IGNORE && request != NULL)
+        status->MPI_internal[2] = request->active && request->cancelled;
+}
+
+static int check_all(int count, const MPI_Request *requests)
+{
+    p2p_request_t *request;
+    int rc = count > 0 && requests == NULL ? err_set(MPI_ERR_ARG, "array_of_requests is NULL") : MPI_SUCCESS;
+    for (int i = 0; i < count && rc == MPI_SUCCESS; i++)
+        rc = p2p_find(requests[i], &request);
+    return rc;
+}
+
+static const p2p_request_t *request_of(MPI_Request handle)
+{
+    return handle == MPI_REQUEST_NULL ? NULL : (const p2p_request_t *)handle;
+}
+
+static int is_active(MPI_Request handle)
+{
+    const p2p_request_t *request = request_of(handle);
+    return request != NULL && request->active;
+}
+
+int mpi_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    const int rc = check_all(1, &request);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (!p2p_is_complete(request_of(request)))
+        look();
+    *flag = p2p_is_complete(request_of(request));
+    if (*flag)
+        status_of(request_of(request), status);
+    return MPI_SUCCESS;
+}
+
+int mpi_Request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag,
+                               MPI_Status *array_of_statuses)
+{
+    const int rc = check_all(count, array_of_requests);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    look();
+    *flag = 1;
+    for (int i = 0; i < count; i++)
+        *flag = *flag && p2p_is_complete(request_of(array_of_requests[i]));
+    for (int i = 0; *flag && array_of_statuses != MPI_STATUSES_IGNORE && i < count; i++)
+        status_of(request_of(array_of_requests[i]), &array_of_statuses[i]);
+    return MPI_SUCCESS;
+}
+
+int mpi_Request_get_status_any(int count, const MPI_Request array_of_requests[], int *indx, int *flag,
+                               MPI_Status *status)
+{
+    int active = 0;
+    const int rc = check_all(count, array_of_requests);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    look();
+    *flag = 0;
+    *indx = MPI_UNDEFINED;
+    for (int i = 0; i < count && !*flag; i++) {
+        const int is = is_active(array_of_requests[i]);
+        active = active || is;
+        if (is && p2p_is_complete(request_of(array_of_requests[i]))) {
+            *flag = 1;
+            *indx = i;
+            status_of(request_of(array_of_requests[i]), status);
+        }
+    }
+    if (!active) {
+        *flag = 1;
+        p2p_status_empty(status, MPI_ANY_SOURCE);
+    }
+    return MPI_SUCCESS;
+}
+
+int mpi_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int *outcount,
+                                int array_of_indices[], MPI_Status *array_of_statuses)
+{
+    int active = 0;
+    int found = 0;
+    const int rc = check_all(incount, array_of_requests);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    look();
+    for (int i = 0; i < incount; i++) {
+        if (!is_active(array_of_requests[i]))
+            continue;
+        active = 1;
+        if (!p2p_is_complete(request_of(array_of_requests[i])))
+            continue;
+        if (array_of_statuses != MPI_STATUSES_IGNORE)
+            status_of(request_of(array_of_requests[i]), &array_of_statuses[found]);
+        array_of_indices[found++] = i;
+    }
+    *outcount = active ? found : MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
