@@ -33,8 +33,8 @@ static int is_idle_for_long(rt_wait_t *wait)
     return now >= wait->until;
 }
 
-/* What is waited for may come about inside vbn_progress without being counted, and inside vbn_arm: so the caller looks
- * once more between arming and sleeping. */
+/* A send may complete inside a vbn_progress that returns 0 (it was announced, and its receive has fetched it): so the
+ * caller looks once more between arming and sleeping. */
 void rt_wait_step(rt_wait_t *wait)
 {
     struct pollfd entries[2] = {{.fd = vbn_event_fd(rt.worker), .events = POLLIN}, {.fd = wait->fd, .events = POLLIN}};
