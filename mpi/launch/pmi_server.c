@@ -3,6 +3,7 @@
  * once. A rank that says something else ends the job.
  */
 #include "launch/launch.h"
+#include "pmi/pmi1_line.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -28,23 +29,6 @@ __attribute__((format(printf, 3, 4))) static void answer(launch_job_t *job, int 
         return;
     fprintf(stderr, "mpiexec: rank %d does not read its answers\n", rank);
     launch_end(job, 1);
-}
-
-static int field(const char *line, const char *key, char *value, size_t capacity)
-{
-    const size_t length = strlen(key);
-    for (const char *at = line; at != NULL; at = strchr(at, ' ')) {
-        at += strspn(at, " ");
-        if (strncmp(at, key, length) == 0 && at[length] == '=') {
-            const size_t n = strcspn(at + length + 1, " ");
-            if (n >= capacity)
-                return -1;
-            memcpy(value, at + length + 1, n);
-            value[n] = 0;
-            return 0;
-        }
-    }
-    return -1;
 }
 
 /* Where the key is, or would be; the space is sorted. */
@@ -95,7 +79,7 @@ static void on_put(launch_job_t *job, int rank, const char *line)
 {
     char key[KEY_MAX];
     char value[VALUE_MAX];
-    const int rc = field(line, "key", key, sizeof(key)) != 0 || field(line, "value", value, sizeof(value)) != 0
+    const int rc = pmi1_field(line, "key", key, sizeof(key)) != 0 || pmi1_field(line, "value", value, sizeof(value)) != 0
                        ? -1
                        : put(job, key, value);
     answer(job, rank, "cmd=put_result rc=%d msg=%s\n", rc, rc == 0 ? "success" : "key_or_value_too_long_or_put_twice");
@@ -105,7 +89,7 @@ static void on_get(launch_job_t *job, int rank, const char *line)
 {
     char key[KEY_MAX];
     int found = 0;
-    if (field(line, "key", key, sizeof(key)) != 0) {
+    if (pmi1_field(line, "key", key, sizeof(key)) != 0) {
         answer(job, rank, "cmd=get_result rc=-1 msg=no_key\n");
         return;
     }
@@ -137,7 +121,7 @@ static void on_barrier(launch_job_t *job, int rank)
 static void on_abort(launch_job_t *job, const char *line)
 {
     char code[16] = "1";
-    (void)field(line, "exitcode", code, sizeof(code));
+    (void)pmi1_field(line, "exitcode", code, sizeof(code));
     if (atoi(code) == LAUNCH_PEER_LOST) /* a death that is about to be seen is the cause, not this rank */
         launch_wait_for_death(job);
     launch_end(job, atoi(code) & 255 ? atoi(code) & 255 : 1);
@@ -146,7 +130,7 @@ static void on_abort(launch_job_t *job, const char *line)
 static void on_line(launch_job_t *job, int rank, const char *line)
 {
     char command[64] = "";
-    (void)field(line, "cmd", command, sizeof(command));
+    (void)pmi1_field(line, "cmd", command, sizeof(command));
     if (strcmp(command, "init") == 0) {
         job->ranks[rank].initialized = 1;
         answer(job, rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");

@@ -2,6 +2,7 @@
  * pmi1.c - PMI-1: lines "cmd=NAME key=value ...\n" on an inherited socket, one answer line for each request.
  */
 #include "pmi/pmi.h"
+#include "pmi/pmi1_line.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -66,33 +67,15 @@ static int take(pmi_t *pmi, char *answer, size_t capacity, int wait)
     }
 }
 
-/* The text after " key=" up to the next space, copied to value. */
-static int field(const char *line, const char *key, char *value, size_t capacity)
-{
-    const size_t length = strlen(key);
-    for (const char *at = line; at != NULL; at = strchr(at, ' ')) {
-        at += strspn(at, " ");
-        if (strncmp(at, key, length) == 0 && at[length] == '=') {
-            const size_t n = strcspn(at + length + 1, " ");
-            if (n >= capacity)
-                return -1;
-            memcpy(value, at + length + 1, n);
-            value[n] = 0;
-            return 0;
-        }
-    }
-    return -1;
-}
-
 /* Sends nothing; reads the answer `cmd` of the request before and checks that its rc, if any, is 0. */
 static int answer_of(pmi_t *pmi, const char *command, char *line, size_t capacity)
 {
     char text[256];
     if (take(pmi, line, capacity, 1) < 0)
         return -1;
-    if (field(line, "cmd", text, sizeof(text)) != 0 || strcmp(text, command) != 0)
+    if (pmi1_field(line, "cmd", text, sizeof(text)) != 0 || strcmp(text, command) != 0)
         return fail(pmi, command, "unexpected answer");
-    if (field(line, "rc", text, sizeof(text)) == 0 && strcmp(text, "0") != 0)
+    if (pmi1_field(line, "rc", text, sizeof(text)) == 0 && strcmp(text, "0") != 0)
         return fail(pmi, command, "refused by the launcher");
     return 0;
 }
@@ -111,7 +94,7 @@ static int get(pmi_t *pmi, const char *key, char *value, size_t capacity)
     if (ask(pmi, "cmd=get kvsname=%s key=%s\n", pmi->job, key) != 0 ||
         answer_of(pmi, "get_result", line, sizeof(line)) != 0)
         return -1;
-    return field(line, "value", value, capacity) == 0 ? 0 : fail(pmi, key, "no value in the answer");
+    return pmi1_field(line, "value", value, capacity) == 0 ? 0 : fail(pmi, key, "no value in the answer");
 }
 
 static int fence_start(pmi_t *pmi)
@@ -150,7 +133,7 @@ static int number(pmi_t *pmi, const char *request, const char *command, const ch
     char text[32];
     if (ask(pmi, "cmd=%s\n", request) != 0 || answer_of(pmi, command, line, sizeof(line)) != 0)
         return -1;
-    if (field(line, key, text, sizeof(text)) != 0)
+    if (pmi1_field(line, key, text, sizeof(text)) != 0)
         return fail(pmi, request, "no value in the answer");
     *value_p = atoi(text);
     return 0;
@@ -171,7 +154,7 @@ static int hello(pmi_t *pmi)
     pmi->value_max = (size_t)value_max;
     if (ask(pmi, "cmd=get_my_kvsname\n") != 0 || answer_of(pmi, "my_kvsname", line, sizeof(line)) != 0)
         return -1;
-    return field(line, "kvsname", pmi->job, sizeof(pmi->job)) == 0 ? 0 : fail(pmi, "get_my_kvsname", "no name");
+    return pmi1_field(line, "kvsname", pmi->job, sizeof(pmi->job)) == 0 ? 0 : fail(pmi, "get_my_kvsname", "no name");
 }
 
 int pmi1_open(pmi_t *pmi, int fd)

@@ -26,29 +26,14 @@ static void status_of(const p2p_request_t *request, MPI_Status *status)
         status->MPI_internal[2] = request->active && request->cancelled;
 }
 
-static int check_all(int count, const MPI_Request *requests)
-{
-    p2p_request_t *request;
-    int rc = count > 0 && requests == NULL ? err_set(MPI_ERR_ARG, "array_of_requests is NULL") : MPI_SUCCESS;
-    for (int i = 0; i < count && rc == MPI_SUCCESS; i++)
-        rc = p2p_find(requests[i], &request);
-    return rc;
-}
-
 static const p2p_request_t *request_of(MPI_Request handle)
 {
     return handle == MPI_REQUEST_NULL ? NULL : (const p2p_request_t *)handle;
 }
 
-static int is_active(MPI_Request handle)
-{
-    const p2p_request_t *request = request_of(handle);
-    return request != NULL && request->active;
-}
-
 int mpi_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
-    const int rc = check_all(1, &request);
+    const int rc = p2p_check_all(1, &request);
     if (rc != MPI_SUCCESS)
         return rc;
     if (!p2p_is_complete(request_of(request)))
@@ -62,7 +47,7 @@ int mpi_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 int mpi_Request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag,
                                MPI_Status *array_of_statuses)
 {
-    const int rc = check_all(count, array_of_requests);
+    const int rc = p2p_check_all(count, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
     look();
@@ -78,14 +63,14 @@ int mpi_Request_get_status_any(int count, const MPI_Request array_of_requests[],
                                MPI_Status *status)
 {
     int active = 0;
-    const int rc = check_all(count, array_of_requests);
+    const int rc = p2p_check_all(count, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
     look();
     *flag = 0;
     *indx = MPI_UNDEFINED;
     for (int i = 0; i < count && !*flag; i++) {
-        const int is = is_active(array_of_requests[i]);
+        const int is = p2p_is_active(array_of_requests[i]);
         active = active || is;
         if (is && p2p_is_complete(request_of(array_of_requests[i]))) {
             *flag = 1;
@@ -105,12 +90,12 @@ int mpi_Request_get_status_some(int incount, const MPI_Request array_of_requests
 {
     int active = 0;
     int found = 0;
-    const int rc = check_all(incount, array_of_requests);
+    const int rc = p2p_check_all(incount, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
     look();
     for (int i = 0; i < incount; i++) {
-        if (!is_active(array_of_requests[i]))
+        if (!p2p_is_active(array_of_requests[i]))
             continue;
         active = 1;
         if (!p2p_is_complete(request_of(array_of_requests[i])))

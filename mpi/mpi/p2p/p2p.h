@@ -64,6 +64,14 @@ void p2p_give(p2p_request_t *request);
 void p2p_detach(p2p_request_t *request);
 /* MPI_SUCCESS, with NULL for MPI_REQUEST_NULL; MPI_ERR_REQUEST. */
 int p2p_find(MPI_Request handle, p2p_request_t **request_p);
+/* The same of each; MPI_ERR_ARG for no array. */
+int p2p_check_all(int count, const MPI_Request *requests);
+
+/* A handle that p2p_check_all has accepted: neither null nor a persistent one that was not started. */
+static inline int p2p_is_active(MPI_Request handle)
+{
+    return handle != MPI_REQUEST_NULL && ((const p2p_request_t *)handle)->active;
+}
 
 static inline int p2p_is_complete(const p2p_request_t *request)
 {

@@ -14,21 +14,6 @@ static void look(void)
         (void)sched_yield();
 }
 
-static int check_all(int count, const MPI_Request *requests)
-{
-    p2p_request_t *request;
-    int rc = count > 0 && requests == NULL ? err_set(MPI_ERR_ARG, "array_of_requests is NULL") : MPI_SUCCESS;
-    for (int i = 0; i < count && rc == MPI_SUCCESS; i++)
-        rc = p2p_find(requests[i], &request);
-    return rc;
-}
-
-static int is_active(MPI_Request handle)
-{
-    const p2p_request_t *request = (const p2p_request_t *)handle;
-    return handle != MPI_REQUEST_NULL && request->active;
-}
-
 /* Ends a complete request; the handle of one that is not persistent becomes MPI_REQUEST_NULL. */
 static int finish(MPI_Request *handle, MPI_Status *status)
 {
@@ -46,7 +31,7 @@ static MPI_Request *first_complete(int count, MPI_Request *requests, int *active
 {
     *active_p = 0;
     for (int i = 0; i < count; i++) {
-        if (!is_active(requests[i]))
+        if (!p2p_is_active(requests[i]))
             continue;
         *active_p = 1;
         if (p2p_is_complete((p2p_request_t *)requests[i]))
@@ -93,11 +78,11 @@ static int finish_all(int count, MPI_Request *requests, MPI_Status *statuses)
 
 int mpi_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses)
 {
-    const int rc = check_all(count, array_of_requests);
+    const int rc = p2p_check_all(count, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
     for (int i = 0; i < count; i++)
-        if (is_active(array_of_requests[i]))
+        if (p2p_is_active(array_of_requests[i]))
             p2p_wait((p2p_request_t *)array_of_requests[i]);
     return finish_all(count, array_of_requests, array_of_statuses);
 }
@@ -105,14 +90,14 @@ int mpi_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of
 static int all_complete(int count, const MPI_Request *requests)
 {
     for (int i = 0; i < count; i++)
-        if (is_active(requests[i]) && !p2p_is_complete((p2p_request_t *)requests[i]))
+        if (p2p_is_active(requests[i]) && !p2p_is_complete((p2p_request_t *)requests[i]))
             return 0;
     return 1;
 }
 
 int mpi_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
 {
-    const int rc = check_all(count, array_of_requests);
+    const int rc = p2p_check_all(count, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
     if (!all_complete(count, array_of_requests))
@@ -137,7 +122,7 @@ int mpi_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Statu
     rt_wait_t wait = RT_WAIT;
     MPI_Request *complete;
     int active;
-    const int rc = check_all(count, array_of_requests);
+    const int rc = p2p_check_all(count, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
     while ((complete = first_complete(count, array_of_requests, &active)) == NULL && active)
@@ -148,7 +133,7 @@ int mpi_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Statu
 int mpi_Testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status)
 {
     int active;
-    const int rc = check_all(count, array_of_requests);
+    const int rc = p2p_check_all(count, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
     if (first_complete(count, array_of_requests, &active) == NULL && active)
@@ -166,7 +151,7 @@ static int take_some(int count, MPI_Request *requests, int *outcount, int *indic
     int failed = 0;
     *outcount = 0;
     for (int i = 0; i < count; i++) {
-        if (!is_active(requests[i]) || !p2p_is_complete((p2p_request_t *)requests[i]))
+        if (!p2p_is_active(requests[i]) || !p2p_is_complete((p2p_request_t *)requests[i]))
             continue;
         MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[*outcount];
         const int rc = finish(&requests[i], status);
@@ -183,7 +168,7 @@ int mpi_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, in
 {
     rt_wait_t wait = RT_WAIT;
     int active;
-    const int rc = check_all(incount, array_of_requests);
+    const int rc = p2p_check_all(incount, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
     while (first_complete(incount, array_of_requests, &active) == NULL && active)
@@ -199,7 +184,7 @@ int mpi_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, in
                  MPI_Status *array_of_statuses)
 {
     int active;
-    const int rc = check_all(incount, array_of_requests);
+    const int rc = p2p_check_all(incount, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
     if (first_complete(incount, array_of_requests, &active) == NULL && active)
@@ -225,7 +210,7 @@ int mpi_Start(MPI_Request *request)
 
 int mpi_Startall(int count, MPI_Request array_of_requests[])
 {
-    int rc = check_all(count, array_of_requests);
+    int rc = p2p_check_all(count, array_of_requests);
     for (int i = 0; i < count && rc == MPI_SUCCESS; i++)
         rc = mpi_Start(&array_of_requests[i]);
     return rc;
