@@ -78,9 +78,9 @@ typedef struct store_hit {
     size_t size;            /* bytes taken in its segment */
     unsigned ttl;           /* TTL bucket of its segment */
     bool fetched;           /* somebody had read it before */
-    bool stale, won_before; /* marked stale; somebody was told to renew it, before this call */
+    bool stale, won_before; /* marked stale; an earlier reader has won the right to renew it */
     bool binary_key;        /* as it was stored */
-    bool win;               /* this caller is told to renew it */
+    bool win;               /* this caller wins the right to renew it */
     bool created;           /* by this call (vivify) */
     store_pin_t place;      /* for store_pin */
 } store_hit_t;
@@ -92,12 +92,12 @@ typedef struct store_get_s {
     bool recache_touched;                /* recache looks at the new expiry, not at the one before the touch */
     bool quiet;                          /* does not count as a read of the item */
     bool uncounted;                      /* not in the statistics either */
-    bool meta;                           /* as mg: one reader of a stale item is told to renew it; a touch that misses
+    bool meta;                           /* as mg: one reader of a stale item wins the right to renew it; a touch that misses
                                           * counts as a get */
     bool binary_key;                     /* vivify: as of store_put_t */
     uint32_t expiry;                     /* touch: the new one */
     uint32_t vivify_expiry;              /* vivify: creates an empty item when there is none */
-    uint32_t recache_before;             /* recache: the first reader of an item that expires before is told to renew it */
+    uint32_t recache_before;             /* recache: the first reader of an item that expires before wins the right to renew it */
 } store_get_t;
 
 /* Finds an item and calls visit (may be NULL) under the shard's lock: it must be short. how NULL: a plain read. */

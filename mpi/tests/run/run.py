@@ -78,7 +78,11 @@ def nothing_is_left(build):
     """Killed itself, mpiexec leaves no rank behind."""
     process = subprocess.Popen([build / "bin/mpiexec", "-n", "3", "sleep", "1000"], start_new_session=True)
     pids = []
+    deadline = time.monotonic() + LIMIT
     while len(pids) < 3:
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            return [f"mpiexec started {len(pids)} of 3 ranks; its status: {process.poll()}"]
         listing = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(process.pid)], capture_output=True, text=True)
         pids = [int(line.split()[0]) for line in listing.stdout.splitlines() if line.split()[1] == "sleep"]
         time.sleep(0.01)

@@ -424,7 +424,7 @@ void link_flush_complete(vbn_peer_t *peer);
 /* The peer's next packet is looked at in full: its state, or who knows the peer, has changed. */
 void link_peer_listen(vbn_peer_t *peer);
 void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine);
-/* The worker is destroyed: a peer that was closed gracefully before, and to which all is sent, is told so. Best effort. */
+/* The worker is destroyed: sends CLOSE to a peer that was closed gracefully before and has been sent everything. Best effort. */
 void link_close_announced(vbn_peer_t *peer);
 unsigned link_close_progress(link_engine_t *engine, bool happened); /* happened: a new round over the closing peers */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * backlog.h - bytes queued towards a peer; a user is told when they are few. See backlog.c. */
+ * backlog.h - bytes queued towards a peer, and the low-mark call-back of the user. See backlog.c. */
 #ifndef VBN_PROTO_BACKLOG_H
 #define VBN_PROTO_BACKLOG_H
 
 #include "proto/op.h"
 
-/* A user who is told when few bytes are queued. */
+/* The low-mark call-back of a peer. */
 struct proto_low_mark {
-    proto_stream_t stream; /* STREAM_LOW_MARK, in engine->active when the user is to be told */
+    proto_stream_t stream; /* STREAM_LOW_MARK, in engine->active when the call-back is due */
     uint64_t bytes;
     vbn_low_mark_func_t func;
     void *arg;

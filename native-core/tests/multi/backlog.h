@@ -95,7 +95,7 @@ inline void the_mark_is_told_of_once_each_time(const char *transports, size_t si
     w.pair.close();
 }
 
-/* A writer that goes on when it is told: all arrives, and never more than the mark and what it writes at a time waits. */
+/* A writer that continues at each call-back: all arrives, and never more than the mark and what it writes at a time waits. */
 inline void a_writer_goes_on_when_it_is_told(const char *transports, size_t size)
 {
     Writer w(transports, size);
@@ -144,7 +144,7 @@ inline void disconnect_removes_the_mark(const char *transports, size_t size)
     }
 }
 
-/* The mark is due, and its peer or it goes before the user is told. */
+/* The call-back is due, and its peer or the mark goes before it runs. */
 inline void the_callback_may_end_the_peer(const char *transports, size_t size)
 {
     Writer w(transports, size);

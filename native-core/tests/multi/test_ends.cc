@@ -74,16 +74,22 @@ void settle(Pair &pair)
     MUST(pair.finish(vbn_flush(pair.a.peer, &op), op) == VBN_OK);
 }
 
+/* Closes gracefully and ends at once. */
+void leave(Half &half)
+{
+    vbn_disconnect(half.peer, VBN_CLOSE_FLUSH);
+    half.peer = nullptr;
+    vbn_worker_destroy(half.worker);
+    half.worker = nullptr;
+}
+
 TEST_P(Ends, a_worker_destroyed_right_after_a_graceful_close_has_left_orderly)
 {
     run([](Pair &pair) {
         vbn_worker_set_peer_lost(pair.b.worker, Half::on_lost, &pair.b);
         MUST(pair.a.connect(pair.b) == VBN_OK && pair.send(100) == VBN_OK);
         settle(pair);
-        vbn_disconnect(pair.a.peer, VBN_CLOSE_FLUSH);
-        pair.a.peer = nullptr;
-        vbn_worker_destroy(pair.a.worker);
-        pair.a.worker = nullptr;
+        leave(pair.a);
         until_lost(pair.b);
         expect_orderly(pair.b);
     });
@@ -100,10 +106,7 @@ TEST_P(Ends, what_was_sent_just_before_arrives_before_the_close)
         vbn_op_t ops[2] = {};
         for (vbn_op_t &op : ops)
             MUST(vbn_am_send(pair.a.peer, 1, nullptr, 0, &iov, 1, 0, &op) >= 0);
-        vbn_disconnect(pair.a.peer, VBN_CLOSE_FLUSH);
-        pair.a.peer = nullptr;
-        vbn_worker_destroy(pair.a.worker);
-        pair.a.worker = nullptr;
+        leave(pair.a);
         until_lost(pair.b);
         MUST(pair.b.messages == 3);
         expect_orderly(pair.b);
@@ -117,10 +120,7 @@ TEST_P(Ends, a_side_that_did_not_open_the_connection_leaves_orderly_too)
         MUST(pair.a.connect(pair.b) == VBN_OK && pair.send(100) == VBN_OK);
         MUST(pair.b.connect(pair.a) == VBN_OK);
         settle(pair);
-        vbn_disconnect(pair.b.peer, VBN_CLOSE_FLUSH);
-        pair.b.peer = nullptr;
-        vbn_worker_destroy(pair.b.worker);
-        pair.b.worker = nullptr;
+        leave(pair.b);
         until_lost(pair.a);
         expect_orderly(pair.a);
     });

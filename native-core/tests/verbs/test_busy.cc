@@ -48,15 +48,21 @@ void nothing_lost(const multi::Half &half)
         MUST(counted(half, none) == 0);
 }
 
+/* 80 messages, so that a peer that may be promoted is. */
+void earn_lanes(multi::Pair &pair, Traffic &traffic, const char *way)
+{
+    traffic.burst(40);
+    MUST(!promotes(way) || pair.until([&] { return counted(pair.a, "link.lanes_added") == 1; }));
+    traffic.burst(40);
+}
+
 TEST(VerbsBusy, a_program_that_computes_loses_nothing_and_is_left_in_peace)
 {
     each_way([](const char *way) {
         short_times();
         multi::Pair pair(way);
         Traffic traffic(pair);
-        traffic.burst(40);
-        MUST(!promotes(way) || pair.until([&] { return counted(pair.a, "link.lanes_added") == 1; }));
-        traffic.burst(40);
+        earn_lanes(pair, traffic, way);
         for (unsigned i = 0; i < 200; i++)
             traffic.send();
         alone(pair, std::chrono::milliseconds(1500));
@@ -81,9 +87,7 @@ TEST(VerbsBusy, a_burst_to_a_program_that_computes_is_sent_once)
         short_times();
         multi::Pair pair(way);
         Traffic traffic(pair);
-        traffic.burst(40);
-        MUST(!promotes(way) || pair.until([&] { return counted(pair.a, "link.lanes_added") == 1; }));
-        traffic.burst(40);
+        earn_lanes(pair, traffic, way);
         bool connected = std::strcmp(way, "ud") != 0;
         uint64_t again = counted(pair.a, "link.retransmits"), datagrams = connected ? counted(pair.a, "ud.tx.packets") : 0;
         for (unsigned i = 0; i < 600; i++)
