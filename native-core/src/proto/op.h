@@ -121,7 +121,7 @@ typedef struct proto_direct {
     };
     uint32_t tag;    /* of the claim */
     uint32_t chunks; /* OP_PULL: next one when copying alone; OP_LARGE: written for the receiver */
-    uint8_t slot;    /* 1 + index of the claim, 0 = copying alone; a put always has one */
+    uint8_t slot;    /* 1 + index of the claim, 0 = copying alone */
     uint8_t turn;    /* chunks copied, see copying_again */
     bool offered;    /* OP_LARGE */
     bool heard;      /* OP_PULL: HELPED came */

@@ -42,7 +42,7 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_TAG_RTS_AT] = {9, {AT(op), AT(length), AT(tag), PLACE}},
     [PROTO_PULL_AT] = {4, {AT(op), AT(target), AT(place.address), AT(claim)}},
     [PROTO_HELPED] = {2, {AT(op), AT(length)}},
-    [PROTO_PULL_PUT] = {8, {AT(op), AT(target), PLACE_IN_MEMORY, AT(claim)}},
+    [PROTO_PULL_PUT] = {7, {AT(op), AT(target), PLACE_IN_MEMORY}},
     [PROTO_KEY_ASK] = {3, {AT(op), AT(target), AT(key)}},
     [PROTO_KEY_TELL] = {3, {AT(op), AT(key), AT(offset)}},
     [PROTO_LANE_END] = {2, {AT(op), AT(target)}},
@@ -153,8 +153,7 @@ static vbn_status_t check_direct(const proto_header_t *h)
         return check_place(h);
     if (h->type == PROTO_RTS_DEVICE || h->type == PROTO_TAG_RTS_DEVICE)
         return check_device(h);
-    if ((h->type == PROTO_PULL_AT && (h->place.address == 0 || h->place.address > UINT64_MAX / 2)) ||
-        ((h->type == PROTO_PULL_AT || h->type == PROTO_PULL_PUT) && !is_claim(h->claim)))
+    if (h->type == PROTO_PULL_AT && (!is_claim(h->claim) || h->place.address == 0 || h->place.address > UINT64_MAX / 2))
         return bad("claim or address");
     if ((h->type == PROTO_KEY_ASK || h->type == PROTO_LANE_END) && (h->target == 0 || h->target > UINT32_MAX))
         return bad("connection");

@@ -32,9 +32,8 @@
  *   PULL_AT  op, target, address, claim                                     the receiver copies by itself; the sender
  *                                                                           may copy chunks of this claim to address
  *   HELPED   op, length                                                     the sender has; code: or why not
- *   PULL_PUT op, target, key, offset, owner, memory, memory_bytes, claim    as PULL; the sender may put the data into
- *                                                                           this memory, chunks of this claim, and
- *                                                                           answer STATUS, instead of DATA
+ *   PULL_PUT op, target, key, offset, owner, memory, memory_bytes           as PULL; the sender may put the data into this
+ *                                                                           memory and answer STATUS, instead of DATA
  *   KEY_ASK  op, target, key                                                how does the device that serves connection `target`
  *                                                                           serve this key?
  *   KEY_TELL op, key, offset                                                so: with this key (32 bits), the range at this
@@ -138,7 +137,7 @@ typedef struct proto_header {
     };
     union {
         uint64_t signal_value;
-        uint64_t claim; /* PULL_AT, PULL_PUT */
+        uint64_t claim; /* PULL_AT */
     };
     uint64_t key;
     uint64_t offset;

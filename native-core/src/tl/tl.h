@@ -26,6 +26,7 @@
 #include "base/settings.h"
 #include "mem/expose.h"
 #include "mem/lease.h"
+#include "tl/guard.h"
 
 #define TL_SIGNAL_MAX 512     /* bytes of header + payload while OPENING */
 #define TL_HEADER_MAX 320     /* bytes of packet header */
@@ -157,6 +158,7 @@ typedef struct tl_direct {
     _Atomic uint64_t *ours;    /* TL_CLAIMS words shared with the peer (claim.h), handed out here */
     uint32_t *used;            /* bit per claim of ours that is handed out: the caller sets and clears it */
     _Atomic uint64_t *theirs;  /* handed out by the peer; it may write anything into them, and into ours */
+    guard_t guard;             /* entered before memory of the peer is written in place, which is not copied by copy() */
 } tl_direct_t;
 
 typedef void (*tl_import_func_t)(void *arg, vbn_status_t status, mem_import_t *import);

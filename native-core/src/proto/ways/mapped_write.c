@@ -4,20 +4,18 @@
  *
  *   sender                                         receiver
  *   RTS                                    --->
- *                                          <---    PULL_PUT: key and place of the receive buffer, claim
+ *                                          <---    PULL_PUT: key and place of the receive buffer
  *   has the memory mapped:
- *     copies, a chunk of the claim per progress
- *     call, then
+ *     copies, a chunk per progress call, then
  *   STATUS                                 --->    complete
  *   has not: maps it for later, and answers as if it were PULL
  *
- * Each chunk is taken from the claim (tl/claim.h) before it is written: a receive that ends with its peer closes the
- * claim and waits for the chunk that is being written (D1 in process_copy.c), so nothing is written afterwards. The key is
- * one that the user has exported: a receive gives nobody rights that he did not have. The mapping is kept by keep.c.
- * The sender's op is complete when the last byte is copied; STATUS goes behind the copies, so whoever sees it sees them
- * (the ring's release and acquire). */
+ * Each chunk is written inside the connection's guard (tl/guard.h): a receive that ends with its peer shuts it and waits for
+ * the chunk that is being written (D1 in process_copy.c), so nothing is written afterwards. The key is one that the user has
+ * exported: a receive gives nobody rights that he did not have. The mapping is kept by keep.c. The sender's op is complete
+ * when the last byte is copied; STATUS goes behind the copies, so whoever sees it sees them (the ring's release and
+ * acquire). */
 #include "proto/ways/way.h"
-#include "tl/claim.h"
 
 #define CHUNK (256u << 10) /* copied before other peers get their turn */
 
@@ -29,24 +27,17 @@ static bool pays(const proto_engine_t *engine, const tl_caps_t *caps, uint64_t l
     return path.map && model_best(&model, length)->way == MODEL_PUT;
 }
 
-static uint64_t chunk_count(uint64_t length)
-{
-    return (length + CHUNK - 1) / CHUNK;
-}
-
 vbn_status_t mapped_write_begin(proto_op_t *op, const proto_place_t *place)
 {
     const proto_stream_t *s = &op->stream;
     mem_key_info_t info;
     tl_direct_t direct;
-    uint64_t claim;
     (void)place;
     const void *to = cursor_contiguous(&s->cursor, s->length);
     if (to == NULL || !pays(s->engine, link_caps(s->peer), s->length) ||
-        !link_direct(s->peer, &direct) || !mem_find_writable(s->engine->memory, to, (size_t)s->length, &info) ||
-        !copying_claim(op, &direct, &claim))
+        !link_direct(s->peer, &direct) || !mem_find_writable(s->engine->memory, to, (size_t)s->length, &info))
         return VBN_ERR_UNSUPPORTED;
-    proto_header_t header = {.type = PROTO_PULL_PUT, .op = s->target, .target = op->handle, .claim = claim};
+    proto_header_t header = {.type = PROTO_PULL_PUT, .op = s->target, .target = op->handle};
     header.place = (proto_place_t){.key = info.key_handle, .offset = info.offset, .owner = info.owner_id,
                                    .memory = info.mem_handle, .memory_bytes = info.mem_bytes};
     way_set(op, WAY_MAPPED_WRITE);
@@ -74,8 +65,7 @@ void mapped_write_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_
     op->state = OP_RUNNING;
     tl_direct_t direct;
     bool near = link_direct(peer, &direct);
-    bool countable = chunk_count(op->stream.length) <= CLAIM_CHUNKS_MAX;
-    mem_import_t *import = near && countable ? keep_find(&engine->keep, direct.source, &info) : NULL;
+    mem_import_t *import = near ? keep_find(&engine->keep, direct.source, &info) : NULL;
     if (import == NULL) {
         if (near)
             keep_want(&engine->keep, engine->link, peer, direct.source, &info);
@@ -86,8 +76,6 @@ void mapped_write_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_
     op->state = OP_WRITING;
     op->direct.import = import;
     op->direct.put = true;
-    op->direct.slot = (uint8_t)(1 + (header->claim & PROTO_CLAIM_SLOT));
-    op->direct.tag = (uint32_t)(header->claim >> PROTO_CLAIM_TAG);
     op->stream.key_offset = place->offset;
     list_append(&engine->copying, &op->stream.active);
 }
@@ -97,13 +85,11 @@ void mapped_write_run(proto_op_t *op)
     proto_stream_t *s = &op->stream;
     uint64_t left = s->length - s->moved, bytes = left < CHUNK ? left : CHUNK;
     uint8_t *to = (uint8_t *)mem_import_address(op->direct.import) + s->key_offset + s->moved;
-    uint32_t tag = op->direct.tag, total = (uint32_t)chunk_count(s->length);
     tl_direct_t direct;
-    _Atomic uint64_t *word = link_direct(s->peer, &direct) ? &direct.theirs[op->direct.slot - 1] : NULL;
-    if (word == NULL || claim_back(word, tag, total) == CLAIM_NONE)
+    if (!link_direct(s->peer, &direct) || !guard_enter(&direct.guard))
         return; /* the receive has ended with its peer, which ends this op */
     cursor_gather(&s->cursor, to, bytes);
-    (void)claim_release(word, tag, total);
+    guard_leave(&direct.guard);
     s->moved += bytes;
     counter_add(s->engine->counters, COUNTER_PUT_MAPPED_BYTES, bytes);
     if (s->moved < s->length) {
@@ -116,9 +102,7 @@ void mapped_write_run(proto_op_t *op)
 
 void mapped_write_end(proto_op_t *op)
 {
-    if (op->kind == OP_PULL)
-        copying_unclaim(op);
-    else if (op->direct.import != NULL)
+    if (op->direct.import != NULL)
         mem_import_release(op->direct.import);
     op->direct = (proto_direct_t){0};
 }

@@ -88,7 +88,8 @@ bool shm_direct(tl_ep_t *tl_ep, tl_direct_t *direct_p)
     if (!ep->ready || ep->gone || ep->broken)
         return false;
     *direct_p = (tl_direct_t){.copies = ep->copies, .source = ep->source, .ours = ep->rx.control->claims,
-                               .used = &ep->claims_used, .theirs = ep->tx.control->claims};
+                               .used = &ep->claims_used, .theirs = ep->tx.control->claims,
+                               .guard = {.writing = &ep->tx.control->writing, .shut = &ep->tx.control->shut}};
     return true;
 }
 
@@ -132,17 +133,20 @@ bool shm_present(tl_ep_t *tl_ep)
     return !ep->gone && !ep->broken && !hung_up(ep);
 }
 
-/* A helper that has taken a chunk writes into our memory: it is waited for, unless it ended. It needs some 20 us; one
- * that is stopped in the middle of its system call is given up after a second. */
+/* A helper that has taken a chunk writes into our memory, and so does a peer that has mapped it: they are waited for, unless
+ * they ended. They need some 20 us; one that is stopped in the middle is given up after a second. */
 bool shm_settled(tl_ep_t *tl_ep)
 {
     shm_ep_t *ep = (shm_ep_t *)tl_ep;
-    bool busy = false;
+    shm_ring_control_t *control = ep->rx.control;
+    if (control == NULL)
+        return true;
+    bool busy = !guard_shut(&(guard_t){.writing = &control->writing, .shut = &control->shut});
     for (unsigned i = 0; i < TL_CLAIMS; i++) {
         if ((ep->claims_used & 1u << i) == 0)
             continue;
-        (void)claim_close(&ep->rx.control->claims[i]);
-        busy = busy || (atomic_get_acquire(&ep->rx.control->claims[i]) & CLAIM_BUSY) != 0; /* pairs with claim_release */
+        (void)claim_close(&control->claims[i]);
+        busy = busy || (atomic_get_acquire(&control->claims[i]) & CLAIM_BUSY) != 0; /* pairs with claim_release */
     }
     if (!busy || ep->gone || hung_up(ep))
         return true;

@@ -6,10 +6,12 @@
  *   0     constants       written before the ring is handed over; the producer copies and checks them once
  *   128   tell            consumer: how it must be told of a packet (SHM_ASLEEP, SHM_COLD, SHM_FENCE); producer clears it and
  *                         then tells; otherwise untouched, so the producer's look at it after each packet hits its own cache
+ *   132   shut            consumer: its memory is no longer written in place by the producer (tl/guard.h)
  *   256   consumed        consumer -> producer, published every quarter ring and before the consumer sleeps: when the
  *                         producer finds the ring full, enough is unread in it for the next publication to come
  *   264   grown           consumer: answer to GROW, see below
  *   384   waiting         producer sets it before it sleeps for room, consumer clears it and then wakes
+ *   448   writing         producer: it writes into the consumer's memory just now (tl/guard.h)
  *   512   claims          words of transfers that both sides copy (tl/claim.h), handed out by the consumer
  *   640   slots           128 B each: 8-byte word, 120 B data; word and the first 56 B share a cache line
  *   ...   data            chunks * stride bytes, used in turn in lines of 64 bytes: what does not fit its slot. A packet lies
@@ -50,7 +52,7 @@
 #include "base/status.h"
 
 #define SHM_RING_MAGIC 0x474e5256u /* "VRNG" */
-#define SHM_RING_VERSION 6u
+#define SHM_RING_VERSION 7u
 #define SHM_RING_CONTROL 640u
 #define SHM_RING_CLAIMS 16u
 #define SHM_SLOT_DATA 120u
@@ -99,12 +101,15 @@ typedef struct shm_ring_control {
     uint32_t small;          /* 1: begins small */
     uint8_t pad0[104];
     _Atomic uint32_t tell;
-    uint8_t pad1[124];
+    _Atomic uint32_t shut;
+    uint8_t pad1[120];
     _Atomic uint64_t consumed; /* slots in the low, lines of data in the high 32 bits; both count up and wrap */
     _Atomic uint32_t grown; /* valid for who reads behind a `consumed` that answers GROW */
     uint8_t pad2[116];
     _Atomic uint32_t waiting;
-    uint8_t pad3[124];
+    uint8_t pad3[60];
+    _Atomic uint32_t writing;
+    uint8_t pad4[60];
     _Atomic uint64_t claims[SHM_RING_CLAIMS];
 } shm_ring_control_t;
 

@@ -412,6 +412,11 @@ void rig_scribble_claims(rig_t *rig, uint64_t value)
         atomic_set_relaxed(&rig->claims[i / TL_CLAIMS][i % TL_CLAIMS], value);
 }
 
+void rig_shut(rig_t *rig, int side)
+{
+    (void)guard_shut(&(guard_t){.writing = &rig->writing[side], .shut = &rig->shut[side]});
+}
+
 bool rig_op_pending(const vbn_op_t *op)
 {
     const proto_op_t *own = (const proto_op_t *)op->priv;

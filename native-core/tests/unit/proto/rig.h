@@ -84,6 +84,7 @@ void rig_tick(rig_t *rig, unsigned ms); /* moves the timers of both sides on */
 /* The claim functions in plain types: word is 64 bits; what as named in claim.h. */
 uint32_t rig_claim(uint64_t *word, const char *what, uint32_t tag, uint32_t total);
 void rig_scribble_claims(rig_t *rig, uint64_t value);   /* as a hostile peer could */
+void rig_shut(rig_t *rig, int side); /* lets nobody write into this side's memory any more, as its transport does */
 bool rig_op_pending(const vbn_op_t *op); /* an engine still has it */
 uint64_t rig_key_handle(const vbn_key_t *key); /* as a lying peer could guess it */
 typedef struct proto_engine proto_engine_t;

@@ -76,6 +76,7 @@ struct rig {
     bool ready;
     _Atomic uint64_t claims[2][TL_CLAIMS];
     uint32_t claims_used[2];
+    _Atomic uint32_t writing[2], shut[2]; /* guards of each side's memory */
     int copies_left[2];
     bool absent;
     bool hidden;

@@ -455,6 +455,18 @@ uint32_t lane_claim_back(lane_t *lane, unsigned slot, uint32_t tag, uint32_t tot
     return claim_back(&direct_of(lane).theirs[slot], tag, total);
 }
 
+bool lane_enter(lane_t *lane)
+{
+    tl_direct_t direct = direct_of(lane);
+    return guard_enter(&direct.guard);
+}
+
+void lane_leave(lane_t *lane)
+{
+    tl_direct_t direct = direct_of(lane);
+    guard_leave(&direct.guard);
+}
+
 bool lane_settled(lane_t *lane)
 {
     return tl_shm_ops.settled(lane->ep);

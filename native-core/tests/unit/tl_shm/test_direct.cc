@@ -154,6 +154,43 @@ TEST_F(ShmDirect, settled_says_whether_a_helper_is_writing_here_and_lets_none_be
     EXPECT_TRUE(lane_settled(near)) << "who let go writes no more";
 }
 
+TEST_F(ShmDirect, settled_says_whether_the_peer_writes_into_mapped_memory_and_lets_it_in_no_more)
+{
+    connect();
+    ASSERT_TRUE(lane_enter(far));
+    EXPECT_FALSE(lane_settled(near));
+    EXPECT_TRUE(lane_settled(far)) << "nobody writes there";
+    lane_leave(far);
+    EXPECT_TRUE(lane_settled(near));
+    EXPECT_FALSE(lane_enter(far));
+    EXPECT_TRUE(lane_settled(near)) << "who is turned away is not inside";
+    EXPECT_FALSE(lane_enter(near)) << "the other direction is shut by its own owner";
+}
+
+TEST_F(ShmDirect, disconnect_waits_for_a_peer_that_writes_into_mapped_memory)
+{
+    connect();
+    ASSERT_TRUE(lane_enter(far));
+    std::atomic<bool> written{false};
+    std::thread writer([&] {
+        usleep(50000);
+        written = true;
+        lane_leave(far);
+    });
+    lane_disconnect(near);
+    EXPECT_TRUE(written);
+    writer.join();
+    EXPECT_FALSE(lane_enter(far));
+}
+
+TEST_F(ShmDirect, a_peer_that_never_leaves_is_waited_for_a_second_at_most)
+{
+    connect();
+    ASSERT_TRUE(lane_enter(far));
+    lane_disconnect(near); /* returns */
+    EXPECT_FALSE(lane_enter(far));
+}
+
 TEST_F(ShmDirect, disconnect_waits_for_a_helper_that_is_writing_here)
 {
     connect();
