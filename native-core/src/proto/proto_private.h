@@ -68,7 +68,7 @@ typedef struct proto_handler {
 
 #define COST_LIMITS 4u            /* kinds of transports whose limit is remembered */
 #define COST_WHOLE_LEAST 4096u    /* the model lets at least this go whole, so that users can count on it */
-#define COST_WHOLE_MOST 16384u    /* and at most this */
+#define COST_WHOLE_MOST 65536u    /* and at most this */
 
 #define COST_DIRECT_LEAST (8u << 10) /* shorter messages never go past the packets: finding their memory takes as long */
 #define COST_HELP_LEAST (64u << 10) /* two chunks (ways/process_copy.c) */

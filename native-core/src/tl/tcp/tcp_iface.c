@@ -35,7 +35,7 @@ static void init_fields(tcp_iface_t *iface, const tl_params_t *params)
     iface->caps.flags = TL_CAP_RELIABLE | TL_CAP_BREAKS;
     iface->caps.packet_max = chunk + TL_HEADER_MAX;
     iface->caps.traffic = TRAFFIC_AT(TRAFFIC_TCP);
-    iface->caps.eager_best = TCP_DIRECT_MIN < chunk ? TCP_DIRECT_MIN : chunk;
+    iface->caps.eager_best = TCP_EAGER_BEST < chunk ? TCP_EAGER_BEST : chunk;
     iface->caps.stream_chunk = chunk;
     iface->caps.latency_ns = 10000;
     iface->caps.mbytes_per_s = HOST_MBYTES_PER_S;

@@ -34,6 +34,7 @@ _Static_assert(TCP_ADDRESS_BYTES_MAX <= TL_ADDRESS_MAX, "address fits");
 #define TCP_RX_BYTES (64u << 10)     /* receive buffer of a trusted endpoint that has something in it */
 #define TCP_RX_OPENING_BYTES 1024u   /* of an untrusted one: one signalling frame and the start of the next */
 #define TCP_RX_AHEAD_BYTES 1024u     /* read behind a large payload: the next packet's header, little of its payload */
+#define TCP_EAGER_BEST (64u << 10)   /* so much goes whole where the model agrees: an announcement costs a round trip */
 #define TCP_DIRECT_MIN (31u << 10)   /* payloads from here on are received in place (sink) when not yet buffered */
 #define TCP_RX_PACKETS 64u           /* packets one endpoint may deliver per progress() */
 #define TCP_RX_READS 16u             /* system calls one endpoint may make per progress() */
