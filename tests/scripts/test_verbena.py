@@ -136,10 +136,25 @@ class StressTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             return script(folder, f"{self.PARTS}\nBUSY_COUNT=1\ncmd_test {words} || true").communicate(timeout=60)[0]
 
+    def _parts(self, words):
+        return sorted(line for line in self._output(words).split("\n") if line.startswith(("core ", "java ")))
+
     def test_under_stress_java_runs_with_the_costs_of_both_slower_hosts_and_the_core_with_all(self):
-        self.assertEqual(self._output("core java").split("\n")[:2], ["core near  ", "java near "])
-        self.assertEqual(self._output("core java --stress").split("\n")[:3],
-                         ["core near  long", "java far -far", "java slow -slow"])
+        self.assertEqual(self._parts("core java"), ["core near  ", "java near "])
+        self.assertEqual(self._parts("core java --stress"), ["core near  long", "java far -far", "java slow -slow"])
+
+    def test_parts_that_start_daemons_run_beside_those_that_compute(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output, _ = script(folder, """
+                ensure_packages() { :; }
+                await() { for _ in $(seq 600); do [ ! -e "$STATE/$1" ] || return 0; sleep 0.1; done; return 1; }
+                test_core() { touch "$STATE/core"; await java; suite core echo '2 passed, 0 failed'; }
+                test_java() { touch "$STATE/java"; await core; suite java echo '3 passed, 1 failed'; }
+                cmd_test core java; echo "status $?" """).communicate(timeout=120)
+        self.assertIn("verbena: java run beside core\n", output)
+        self.assertRegex(output, r"(?m)^verbena: core +2 passed +0 failed")
+        self.assertRegex(output, r"(?m)^verbena: java +3 passed +1 failed")
+        self.assertIn("5 passed, 1 failed, 0 skipped\n", output)
 
     def _busy(self, folder, rest):
         """A script beside two busy processes, and these."""
