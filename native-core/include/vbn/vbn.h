@@ -288,6 +288,11 @@ VBN_API vbn_status_t vbn_am_handler(vbn_worker_t *worker, unsigned id, vbn_am_fu
 #define VBN_SEND_ZSTD 8u
 #define VBN_SEND_STAGES (VBN_SEND_CHECKSUM | VBN_SEND_LZ4 | VBN_SEND_ZSTD)
 
+/* Gives the receiver no right to the memory that the data lies in. Without the flag the receiver of a rendezvous message
+ * out of memory of vbn_mem_alloc may map all of that memory, or read it through its device. With it the data travels by
+ * packets, or by the kernel's copy where the kernel allows the receiver to read this process anyway. */
+#define VBN_SEND_PRIVATE 16u
+
 #define VBN_AM_PULL 1u /* always rendezvous, also when the data would fit into an eager packet */
 
 /* Sends header (copied, at most VBN_AM_HEADER_MAX) and the concatenation of iov[0..count-1]. Data of up to 4 KiB

@@ -5,6 +5,8 @@
 #include "proto/traffic.h"
 #include "proto/ways/way.h"
 
+#define FLAGS (VBN_AM_PULL | VBN_SEND_STAGES | VBN_SEND_PRIVATE)
+
 vbn_status_t proto_am_handler(proto_engine_t *engine, unsigned id, vbn_am_func_t func, void *arg)
 {
     if (id >= VBN_AM_IDS)
@@ -91,7 +93,7 @@ vbn_status_t am_send_whole(proto_engine_t *engine, vbn_peer_t *peer, const proto
 }
 
 vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const struct iovec *iov, size_t count,
-                         vbn_op_t *user_op)
+                         unsigned flags, vbn_op_t *user_op)
 {
     proto_op_t *op = op_of(user_op);
     uint32_t limit = proto_engine_of(peer)->max_incoming;
@@ -105,6 +107,7 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const 
     proto_engine_t *engine = op->stream.engine;
     proto_header_t header = *message;
     header.op = op->handle;
+    op->direct.secret = (flags & VBN_SEND_PRIVATE) != 0;
     if (engine->packing && (header.stages & STAGE_COMPRESS) == 0 && cost_limits(engine, peer)->packing_pays)
         header.stages |= STAGE_LZ4;
     op->stream.stages = (uint8_t)header.stages;
@@ -142,9 +145,9 @@ vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, si
     if (status != VBN_OK)
         return status;
     if (id >= VBN_AM_IDS || header_length > VBN_AM_HEADER_MAX || (header_length > 0 && header == NULL) ||
-        (flags & ~(VBN_AM_PULL | VBN_SEND_STAGES)) != 0)
+        (flags & ~FLAGS) != 0)
         return err_set(VBN_ERR_INVALID, "message id %u, header of %zu bytes, flags 0x%x; at most %d, %d and 0x%x", id,
-                       header_length, flags, VBN_AM_IDS - 1, VBN_AM_HEADER_MAX, VBN_AM_PULL | VBN_SEND_STAGES);
+                       header_length, flags, VBN_AM_IDS - 1, VBN_AM_HEADER_MAX, FLAGS);
     proto_engine_t *engine = proto_engine_of(peer);
     unsigned stages = 0;
     status = am_stages(engine, flags, &stages);
@@ -155,7 +158,7 @@ vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, si
         counter_add(engine->counters, COUNTER_AM_LARGE, 1);
         proto_header_t message = {.type = PROTO_RTS, .code = id, .length = total, .user = header,
                                   .user_bytes = (uint32_t)header_length, .stages = stages};
-        status = am_announce(peer, &message, iov, count, op);
+        status = am_announce(peer, &message, iov, count, flags, op);
         return traffic_end(engine, peer, TRAFFIC_AM, total, op, status);
     }
     uint8_t frame[LINK_HEADER_BYTES + PROTO_PREFIX_BYTES + VBN_AM_HEADER_MAX];

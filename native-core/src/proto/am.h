@@ -32,9 +32,9 @@ vbn_status_t am_send_packet(vbn_peer_t *peer, const proto_header_t *header, cons
 /* The same for an op that ends when the data has left. */
 vbn_status_t am_send_whole(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header,
                            const struct iovec *iov, size_t count, vbn_op_t *user_op);
-/* Sends header, of an RTS type, for data that the receiver will pull. */
+/* Sends header, of an RTS type, for data that the receiver will pull. flags: of the call; VBN_SEND_PRIVATE counts. */
 vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *header, const struct iovec *iov, size_t count,
-                         vbn_op_t *user_op);
+                         unsigned flags, vbn_op_t *user_op);
 /* Checks an announcement against what a peer may do; blames it. */
 bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 

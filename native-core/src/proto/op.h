@@ -124,6 +124,7 @@ typedef struct proto_direct {
     uint8_t slot;    /* 1 + index of the claim, 0 = copying alone */
     uint8_t turn;    /* chunks copied, see copying_again */
     bool offered;    /* OP_LARGE */
+    bool secret;     /* OP_LARGE: the memory of the data is not offered (VBN_SEND_PRIVATE) */
     bool heard;      /* OP_PULL: HELPED came */
     bool unhelped;   /* it said that the helper could not write */
     bool failed;     /* OP_PULL: we cannot read; the data is to come by packets */

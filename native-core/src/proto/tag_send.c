@@ -46,7 +46,7 @@ vbn_status_t proto_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *
     vbn_status_t status = proto_check_peer(peer);
     if (status == VBN_OK)
         status = op_check(user_op, iov, count, &total);
-    if (status == VBN_OK && (flags & ~(VBN_TAG_SYNC | VBN_SEND_STAGES)) != 0)
+    if (status == VBN_OK && (flags & ~(VBN_TAG_SYNC | VBN_SEND_STAGES | VBN_SEND_PRIVATE)) != 0)
         status = err_set(VBN_ERR_INVALID, "flags 0x%x; a tagged send knows VBN_TAG_SYNC and VBN_SEND_*", flags);
     if (status != VBN_OK)
         return status;
@@ -67,7 +67,7 @@ vbn_status_t proto_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *
         header.code = whole ? PROTO_TAG_STARVED : 0;
         header.stages = stages;
         counter_add(engine->counters, COUNTER_TAG_LARGE, 1);
-        status = am_announce(peer, &header, iov, count, user_op);
+        status = am_announce(peer, &header, iov, count, flags, user_op);
         return traffic_end(engine, peer, TRAFFIC_TAG, total, user_op, status);
     }
     status = sync ? send_sync(peer, &header, iov, count, user_op) :

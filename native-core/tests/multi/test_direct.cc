@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <fstream>
 #include <string>
 
 #include "launch.h"
@@ -71,13 +72,13 @@ size_t size_of(uint64_t round)
     return sizes[round % 10];
 }
 
-void send_one(Node &node, uint8_t *data, uint64_t round, size_t size)
+void send_one(Node &node, uint8_t *data, uint64_t round, size_t size, unsigned flags = 0)
 {
     for (size_t i = 0; i < size; i++)
         data[i] = byte_of(round, i);
     iovec iov{data, size};
     vbn_op_t op{};
-    vbn_status_t status = vbn_am_send(node.peers[1], 1, nullptr, 0, &iov, 1, VBN_AM_PULL, &op);
+    vbn_status_t status = vbn_am_send(node.peers[1], 1, nullptr, 0, &iov, 1, VBN_AM_PULL | flags, &op);
     MUST(status >= 0);
     node.until([&] { return op.complete == 1; });
     MUST(op.status == VBN_OK && op.length == size);
@@ -109,7 +110,23 @@ struct Case {
     const char *name;
     bool memory; /* the sender's data lies in memory of the core */
     int forbidden; /* rank that may not copy, -1 none, 2 both */
+    unsigned flags = 0;
+
+    bool mapped() const
+    {
+        return memory && flags == 0;
+    }
 };
+
+/* Memory of vbn_mem_alloc is mapped here. */
+bool maps_memory()
+{
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);)
+        if (line.find("memfd:vbn-mem") != std::string::npos)
+            return true;
+    return false;
+}
 
 void exchange(int rank, Shared &shared, const Case &c)
 {
@@ -125,7 +142,7 @@ void exchange(int rank, Shared &shared, const Case &c)
         MUST(vbn_mem_alloc(node.context, ROOM + 64, VBN_BACKING_MEMFD, nullptr, &mem) == VBN_OK);
         uint8_t *base = c.memory ? static_cast<uint8_t *>(vbn_mem_address(mem)) : heap.data();
         for (uint64_t round = 0; round < ROUNDS; round++)
-            send_one(node, base + round % 37, round, size_of(round));
+            send_one(node, base + round % 37, round, size_of(round), c.flags);
         node.barrier(shared, 1);
         MUST(vbn_mem_free(mem) == VBN_OK);
         MUST((c.forbidden != 0 && c.forbidden != 2 && copies_here()) || counter(node, "copy.written.bytes") == 0);
@@ -134,11 +151,12 @@ void exchange(int rank, Shared &shared, const Case &c)
         node.until([&] { return puller.pulled == ROUNDS; });
         uint64_t streamed = counter(node, "get.stream.bytes"), mapped = counter(node, "get.mapped.bytes");
         uint64_t read = counter(node, "copy.read.bytes");
-        MUST(c.memory ? mapped > 0 : mapped == 0);
+        MUST(c.mapped() ? mapped > 0 : mapped == 0);
+        MUST(c.mapped() == maps_memory());
         if (c.forbidden == -1 && copies_here())
-            MUST(streamed < 8192 * ROUNDS && (c.memory || read > 0));
+            MUST(streamed < 8192 * ROUNDS && (c.mapped() || read > 0));
         else
-            MUST(read == 0 && (c.memory || streamed == puller.bytes));
+            MUST(read == 0 && (c.mapped() || streamed == puller.bytes));
         node.barrier(shared, 1);
     }
     node.close();
@@ -158,7 +176,9 @@ TEST_P(Direct, messages_of_all_sizes_and_alignments_arrive)
 INSTANTIATE_TEST_SUITE_P(Ways, Direct,
                          ::testing::Values(Case{"heap", false, -1}, Case{"memory", true, -1},
                                            Case{"sender_may_not", false, 0}, Case{"receiver_may_not", false, 1},
-                                           Case{"nobody_may", false, 2}, Case{"nobody_may_but_memory", true, 2}),
+                                           Case{"nobody_may", false, 2}, Case{"nobody_may_but_memory", true, 2},
+                                           Case{"private_memory", true, -1, VBN_SEND_PRIVATE},
+                                           Case{"private_memory_nobody_may", true, 2, VBN_SEND_PRIVATE}),
                          [](const auto &each) { return std::string(each.param.name); });
 
 /* The receiver needs nothing of a sender that computes. */

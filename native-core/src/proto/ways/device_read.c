@@ -45,7 +45,7 @@ bool device_read_offer(proto_op_t *op, proto_header_t *header)
 {
     const proto_stream_t *s = &op->stream;
     mem_key_info_t info;
-    bool may = s->length > 0 && link_native_possible(s->peer) && !proto_peer_of(s->peer)->no_direct;
+    bool may = !op->direct.secret && s->length > 0 && link_native_possible(s->peer) && !proto_peer_of(s->peer)->no_direct;
     const void *data = may ? cursor_contiguous(&s->cursor, s->length) : NULL;
     if (data == NULL || !mem_hold_range(s->engine->memory, data, (size_t)s->length, &info, &op->direct.held))
         return false;

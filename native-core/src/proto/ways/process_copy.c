@@ -59,7 +59,7 @@ bool process_copy_offer(proto_op_t *op, proto_header_t *header)
     if (data == NULL || !copying_reach(op, &direct))
         return false;
     proto_place_t place = {.address = direct.copies ? (uint64_t)(uintptr_t)data : 0};
-    if (mem_hold_range(s->engine->memory, data, (size_t)s->length, &info, &op->direct.held)) {
+    if (!op->direct.secret && mem_hold_range(s->engine->memory, data, (size_t)s->length, &info, &op->direct.held)) {
         place.key = info.key_handle;
         place.offset = info.offset;
         place.owner = info.owner_id;
