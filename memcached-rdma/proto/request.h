@@ -38,6 +38,7 @@ typedef enum request_kind {
     REQUEST_MEMORY, /* cache_memlimit */
     REQUEST_SHUTDOWN,
     REQUEST_QUIT,
+    REQUEST_HELLO,  /* a client asks for messages; its hello is the key */
     REQUEST_ABSENT  /* memcached has the command, this server does not have it yet */
 } request_kind_t;
 

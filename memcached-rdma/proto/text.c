@@ -179,6 +179,12 @@ static void parse_meta(request_t *request, const text_t *words, unsigned count)
     meta_parse(request);
 }
 
+static void parse_hello(request_t *request, const text_t *words, unsigned count)
+{
+    (void)count;
+    (void)take_key(request, words[1]);
+}
+
 #define ANY WORDS_MAX
 static const command_t commands[] = {
     {"get", 2, ANY, REQUEST_GET, parse_get, PUT_SET},
@@ -209,6 +215,7 @@ static const command_t commands[] = {
     {"cache_memlimit", 2, 3, REQUEST_MEMORY, parse_memory, PUT_SET},
     {"shutdown", 1, 2, REQUEST_SHUTDOWN, parse_nothing, PUT_SET},
     {"quit", 1, ANY, REQUEST_QUIT, parse_nothing, PUT_SET},
+    {"vbn1", 2, 2, REQUEST_HELLO, parse_hello, PUT_SET},
     {"watch", 1, ANY, REQUEST_ABSENT, parse_nothing, PUT_SET},
     {"lru", 2, ANY, REQUEST_ABSENT, parse_nothing, PUT_SET},
     {"lru_crawler", 2, ANY, REQUEST_ABSENT, parse_nothing, PUT_SET},
