@@ -30,7 +30,8 @@ conn_t *conn_open(worker_t *worker, int fd, const char *address, const char *lis
 
 static exec_t exec_of(conn_t *conn)
 {
-    return (exec_t){.server = conn->worker->server, .counters = &conn->worker->counters, .reply = &conn->reply};
+    return (exec_t){.server = conn->worker->server, .counters = &conn->worker->counters, .reply = &conn->reply,
+                    .native = conn->worker->native};
 }
 
 /* ---------------------------------------------------------------------------------------- buffers */

@@ -5,13 +5,10 @@
 #include <sys/eventfd.h>
 
 #include "proto/text.h"
+#include "server/native.h"
+#include "server/perform.h"
 
 #define MEMORY_LEAST_MB 8u
-
-store_key_t exec_key(text_t key)
-{
-    return (store_key_t){.bytes = key.at, .length = key.length};
-}
 
 static void answer(exec_t *exec, const request_t *request, const char *line)
 {
@@ -77,9 +74,7 @@ static bool keys_fit(text_t keys)
 static bool exec_get(exec_t *exec, request_t *request)
 {
     get_visit_t visit = {.exec = exec, .cas = request->cas};
-    store_get_t how = {.touch = request->touch};
-    if (request->touch)
-        how.expiry = clock_expiry(exec->server, request->exptime);
+    perform_expiry_t expiry = perform_expiry(exec->server, request);
     if (!keys_fit(request->rest)) {
         reply_line(exec->reply, "CLIENT_ERROR bad command line format");
         return true;
@@ -88,7 +83,7 @@ static bool exec_get(exec_t *exec, request_t *request)
         text_t key = text_word(&request->rest);
         if (key.length == 0)
             break;
-        (void)store_get(exec->server->store, exec_key(key), &how, show_value, &visit);
+        (void)perform_get(exec->server, request, expiry, key, show_value, &visit);
         if (exec->reply->pending > REPLY_PENDING_MAX)
             return false;
     }
@@ -100,30 +95,11 @@ static bool exec_get(exec_t *exec, request_t *request)
 
 bool exec_begin(exec_t *exec, const request_t *request, store_draft_t *draft)
 {
-    int32_t exptime = request->kind == REQUEST_META_PUT ? request->meta.ttl : request->exptime;
-    bool drops = request->kind == REQUEST_META_PUT ? request->mode == PUT_SET || request->mode == PUT_CAS
-                                                   : request->mode == PUT_SET;
-    store_status_t status = store_begin(exec->server->store, exec_key(request->key), request->value_bytes,
-                                        clock_expiry(exec->server, exptime), draft);
-    if (status == STORE_OK)
-        return true;
-    answer(exec, request, status == STORE_TOO_LARGE ? "SERVER_ERROR object too large for cache"
-                                                    : "SERVER_ERROR out of memory storing object");
-    if (drops) /* the old value must not stand for the new one */
-        store_drop(exec->server->store, exec_key(request->key));
-    return false;
-}
-
-static store_mode_t store_mode(put_mode_t mode)
-{
-    switch (mode) {
-    case PUT_ADD: return STORE_ADD;
-    case PUT_REPLACE: return STORE_REPLACE;
-    case PUT_APPEND: return STORE_APPEND;
-    case PUT_PREPEND: return STORE_PREPEND;
-    case PUT_CAS: return STORE_CAS;
-    default: return STORE_SET;
-    }
+    store_status_t status = perform_begin(exec->server, request, draft);
+    if (status != STORE_OK)
+        answer(exec, request, status == STORE_TOO_LARGE ? "SERVER_ERROR object too large for cache"
+                                                        : "SERVER_ERROR out of memory storing object");
+    return status == STORE_OK;
 }
 
 static const char *stored_line(store_status_t status)
@@ -139,13 +115,9 @@ static const char *stored_line(store_status_t status)
 
 void exec_commit(exec_t *exec, const request_t *request, store_draft_t *draft)
 {
-    bool meta = request->kind == REQUEST_META_PUT;
     uint64_t cas;
-    store_put_t put = {.mode = store_mode(request->mode), .client_flags = request->client_flags,
-                       .compare = meta ? request->meta.compare : request->number,
-                       .invalidate = meta && request->meta.stale, .binary_key = meta && request->meta.binary};
-    store_status_t status = store_commit(draft, &put, &cas);
-    if (meta)
+    store_status_t status = perform_commit(request, draft, &cas);
+    if (request->kind == REQUEST_META_PUT)
         exec_meta_stored(exec, request, status, cas);
     else
         answer(exec, request, stored_line(status));
@@ -159,24 +131,10 @@ void exec_bad_value(exec_t *exec, const request_t *request, store_draft_t *draft
 
 /* ------------------------------------------------------------------------------------------ others */
 
-static void exec_delete(exec_t *exec, const request_t *request)
-{
-    store_status_t status = store_delete(exec->server->store, exec_key(request->key), NULL);
-    answer(exec, request, status == STORE_OK ? "DELETED" : "NOT_FOUND");
-}
-
-static void exec_touch(exec_t *exec, const request_t *request)
-{
-    store_get_t how = {.touch = true, .expiry = clock_expiry(exec->server, request->exptime)};
-    store_status_t status = store_get(exec->server->store, exec_key(request->key), &how, NULL, NULL);
-    answer(exec, request, status == STORE_OK ? "TOUCHED" : "NOT_FOUND");
-}
-
 static void exec_delta(exec_t *exec, const request_t *request)
 {
-    store_delta_t how = {.decrement = request->decrement, .delta = request->number};
     store_number_t number;
-    switch (store_delta(exec->server->store, exec_key(request->key), &how, &number)) {
+    switch (perform_delta(exec->server, request, &number)) {
     case STORE_OK:
         if (!request->noreply) {
             reply_number(exec->reply, number.value);
@@ -251,9 +209,13 @@ bool exec_request(exec_t *exec, request_t *request)
     switch (request->kind) {
     case REQUEST_GET: return exec_get(exec, request);
     case REQUEST_ERROR: answer(exec, request, request->error); break;
-    case REQUEST_DELETE: exec_delete(exec, request); break;
+    case REQUEST_DELETE:
+        answer(exec, request, perform_delete(exec->server, request) == STORE_OK ? "DELETED" : "NOT_FOUND");
+        break;
     case REQUEST_DELTA: exec_delta(exec, request); break;
-    case REQUEST_TOUCH: exec_touch(exec, request); break;
+    case REQUEST_TOUCH:
+        answer(exec, request, perform_touch(exec->server, request) == STORE_OK ? "TOUCHED" : "NOT_FOUND");
+        break;
     case REQUEST_FLUSH: exec_flush(exec, request); break;
     case REQUEST_STATS: exec_stats(exec, request->rest); break;
     case REQUEST_VERSION: reply_line(exec->reply, "VERSION " MC_VERSION); break;
@@ -263,6 +225,7 @@ bool exec_request(exec_t *exec, request_t *request)
         break;
     case REQUEST_MEMORY: exec_memory(exec, request); break;
     case REQUEST_SHUTDOWN: exec_shutdown(exec); break;
+    case REQUEST_HELLO: native_hello(exec, request); break;
     case REQUEST_QUIT: exec->close = true; break;
     default: exec_absent(exec, request);
     }

@@ -14,6 +14,7 @@ typedef struct exec {
     server_t *server;
     worker_counters_t *counters;
     reply_t *reply;
+    native_t *native; /* of the thread; NULL: no messages */
     bool close; /* the connection ends when the answers have been sent */
 } exec_t;
 
@@ -31,7 +32,6 @@ void exec_piece_done(reply_piece_t *piece);
 
 /* ---------------------------------------------------------------------- between the files of exec */
 
-store_key_t exec_key(text_t key);
 /* Adds a value and its end, copied or in place. */
 void exec_value(exec_t *exec, const store_hit_t *hit);
 void exec_meta(exec_t *exec, const request_t *request);

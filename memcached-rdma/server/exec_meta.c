@@ -5,6 +5,7 @@
 
 #include "proto/meta.h"
 #include "server/exec.h"
+#include "server/perform.h"
 
 /* What an answer's flags are filled from. */
 typedef struct shown {
@@ -135,31 +136,14 @@ static void show_hit(void *arg, const store_hit_t *hit)
         exec_value(exec, hit);
 }
 
-/* Whether a flag stands before T; flags act in their order. */
-static bool before_ttl(const meta_t *meta, char name)
-{
-    bool seen = false;
-    for (unsigned i = 0; i < meta->count && meta->flags[i].name != 'T'; i++)
-        seen = seen || meta->flags[i].name == name;
-    return seen;
-}
-
 static void meta_get(exec_t *exec, const request_t *request)
 {
-    const meta_t *meta = &request->meta;
-    const server_t *server = exec->server;
-    meta_visit_t visit = {.exec = exec, .request = request, .touched = clock_expiry(server, meta->ttl),
-                          .vivified = clock_expiry(server, meta->vivify)};
-    store_get_t how = {.touch = meta->has_ttl, .vivify = meta->has_vivify, .recache = meta->has_recache,
-                       .quiet = meta->no_update, .meta = true, .binary_key = meta->binary, .expiry = visit.touched,
-                       .vivify_expiry = meta->has_ttl && before_ttl(meta, 'N') ? visit.touched
-                                                                              : visit.vivified,
-                       .recache_touched = !before_ttl(meta, 'R'),
-                       .recache_before = clock_expiry(server, meta->recache)};
-    store_status_t status = store_get(exec->server->store, exec_key(request->key), &how, show_hit, &visit);
+    perform_expiry_t expiry = perform_expiry(exec->server, request);
+    meta_visit_t visit = {.exec = exec, .request = request, .touched = expiry.touch, .vivified = expiry.vivify};
+    store_status_t status = perform_get(exec->server, request, expiry, request->key, show_hit, &visit);
     if (status == STORE_NO_MEMORY)
         reply_line(exec->reply, "SERVER_ERROR out of memory writing get response");
-    else if (status != STORE_OK && !meta->quiet)
+    else if (status != STORE_OK && !request->meta.quiet)
         answer_code(exec, request, "EN", NULL);
 }
 
@@ -179,7 +163,7 @@ static void show_debug(void *arg, const store_hit_t *hit)
 static void meta_debug(exec_t *exec, const request_t *request)
 {
     store_get_t how = {.quiet = true, .uncounted = true};
-    if (store_get(exec->server->store, exec_key(request->key), &how, show_debug, exec) != STORE_OK)
+    if (store_get(exec->server->store, perform_key(request->key), &how, show_debug, exec) != STORE_OK)
         reply_line(exec->reply, "EN");
 }
 
@@ -207,11 +191,8 @@ void exec_meta_stored(exec_t *exec, const request_t *request, store_status_t sta
 
 static void meta_delete(exec_t *exec, const request_t *request)
 {
-    const meta_t *meta = &request->meta;
-    store_delete_t how = {.has_compare = meta->has_compare, .compare = meta->compare, .stale = meta->stale,
-                          .has_expiry = meta->has_ttl, .expiry = clock_expiry(exec->server, meta->ttl)};
-    store_status_t status = store_delete(exec->server->store, exec_key(request->key), &how);
-    if (status != STORE_OK || !meta->quiet)
+    store_status_t status = perform_delete(exec->server, request);
+    if (status != STORE_OK || !request->meta.quiet)
         answer_code(exec, request, code_of(status), NULL);
 }
 
@@ -234,21 +215,15 @@ static void show_number(exec_t *exec, const request_t *request, const store_numb
 
 static void meta_delta(exec_t *exec, const request_t *request)
 {
-    const meta_t *meta = &request->meta;
-    const server_t *server = exec->server;
-    store_delta_t how = {.decrement = request->decrement, .has_compare = meta->has_compare, .compare = meta->compare,
-                         .delta = meta->delta, .initial = meta->initial, .touch = meta->has_ttl,
-                         .expiry = clock_expiry(server, meta->ttl), .vivify = meta->has_vivify,
-                         .vivify_expiry = clock_expiry(server, meta->vivify), .binary_key = meta->binary};
     store_number_t number;
-    store_status_t status = store_delta(exec->server->store, exec_key(request->key), &how, &number);
+    store_status_t status = perform_delta(exec->server, request, &number);
     if (status == STORE_NON_NUMERIC)
         reply_line(exec->reply, "CLIENT_ERROR cannot increment or decrement non-numeric value");
     else if (status == STORE_NO_MEMORY)
         reply_line(exec->reply, "SERVER_ERROR out of memory");
     else if (status != STORE_OK)
         answer_code(exec, request, code_of(status), NULL);
-    else if (!meta->quiet || number.created)
+    else if (!request->meta.quiet || number.created)
         show_number(exec, request, &number);
 }
 

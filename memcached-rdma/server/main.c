@@ -126,8 +126,7 @@ static bool open_store(server_t *server)
 static bool serve(server_t *server)
 {
     unsigned started = 0;
-    server->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    bool ready = listen_open(server);
+    bool ready = true;
     while (ready && started < server->settings.threads) {
         ready = worker_start(server, started);
         started += ready;
@@ -142,20 +141,17 @@ static bool serve(server_t *server)
     }
     for (unsigned i = 0; i < started; i++)
         worker_stop(&server->workers[i]);
-    listen_close(server);
-    (void)close(server->stop);
     return ready;
 }
 
 static bool run(server_t *server)
 {
-    if (!open_store(server)) {
-        memory_close(server);
-        return false;
-    }
-    bool served = serve(server);
+    server->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    bool served = listen_open(server) && open_store(server) && serve(server); /* the port names the default key */
     store_close(server->store);
     memory_close(server);
+    listen_close(server);
+    (void)close(server->stop);
     return served;
 }
 

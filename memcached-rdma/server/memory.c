@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory.c - shareable memory of the core for the store. The context's key is random and known to nobody: no process can
- * join it, and nothing of it is given away here. */
+ * memory.c - the context of the core: its key and settings, and shareable memory for the store. Without a key that clients
+ * could know the context's key is random: no process can join it. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/os.h"
 #include "server/server.h"
+#include "util/key_file.h"
 
 static void *get_shareable(void *arg, size_t bytes, void **handle_p)
 {
@@ -60,22 +63,109 @@ static void relay_log(void *arg, const vbn_log_record_t *record)
     log_line(arg, record->level <= VBN_LOG_WARN ? 1 : 2, "core: %s", record->text);
 }
 
+/* ---------------------------------------------------------------------------------------- settings */
+
+/* Settings of ours where the environment says nothing: clients of other users (the key decides who takes part), and small
+ * rings, since clients are many. */
+static const struct preset {
+    const char *key, *value, *environment;
+} presets[] = {{"security.same_user", "false", "VBN_SECURITY_SAME_USER"}, {"tl.shm.ring_slots", "32", "VBN_TL_SHM_RING_SLOTS"},
+               {"tl.shm.chunks", "4", "VBN_TL_SHM_CHUNKS"},               {"tl.shm.chunk_bytes", "4K", "VBN_TL_SHM_CHUNK_BYTES"},
+               {"link.promoted_max", "256", "VBN_LINK_PROMOTED_MAX"}};
+
+/* "key=value:key=value". */
+static vbn_status_t set_all(vbn_config_t *config, const char *settings)
+{
+    char *copy = strdup(settings), *rest = NULL;
+    vbn_status_t status = copy == NULL ? VBN_ERR_NO_MEMORY : VBN_OK;
+    for (char *word = copy == NULL ? NULL : strtok_r(copy, ":", &rest); word != NULL && status == VBN_OK;
+         word = strtok_r(NULL, ":", &rest)) {
+        char *value = strchr(word, '=');
+        if (value != NULL)
+            *value++ = '\0';
+        status = vbn_config_set(config, word, value == NULL ? "" : value);
+    }
+    free(copy);
+    return status;
+}
+
+bool memory_check_settings(const char *settings)
+{
+    vbn_config_t *config;
+    if (vbn_config_create(&config) != VBN_OK)
+        return false;
+    bool right = set_all(config, settings) == VBN_OK;
+    vbn_config_destroy(config);
+    return right;
+}
+
+static bool configure(const server_t *server, vbn_config_t *config)
+{
+    const settings_t *settings = &server->settings;
+    vbn_status_t status = VBN_OK;
+    for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]) && status == VBN_OK; i++)
+        if (getenv(presets[i].environment) == NULL)
+            status = vbn_config_set(config, presets[i].key, presets[i].value);
+    if (status == VBN_OK && settings->no_auth)
+        status = vbn_config_set(config, "security.auth", "none");
+    if (status == VBN_OK && settings->core != NULL)
+        status = set_all(config, settings->core);
+    return status == VBN_OK;
+}
+
+/* ------------------------------------------------------------------------------------------- the key */
+
+/* The key that clients know; false: there is none, server->no_messages says why. */
+static bool find_key(server_t *server, uint8_t key[VBN_JOB_KEY_BYTES])
+{
+    const settings_t *settings = &server->settings;
+    char path[512], error[KEY_FILE_ERROR];
+    bool named = settings->key_file != NULL;
+    if (named)
+        (void)snprintf(path, sizeof(path), "%s", settings->key_file);
+    else if (!key_file_default(settings->port, settings->socket_path, path, sizeof(path))) {
+        (void)snprintf(server->no_messages, sizeof(server->no_messages),
+                       "XDG_RUNTIME_DIR is not set; start the server with -o verbena_key=FILE");
+        return false;
+    }
+    if (key_file_make(path, error) && key_file_read(path, key, error))
+        return true;
+    (void)snprintf(server->no_messages, sizeof(server->no_messages), "%s", error);
+    if (named)
+        log_line(server, 0, "sockets only, no messages: %s", error);
+    return false;
+}
+
+/* -------------------------------------------------------------------------------------- the context */
+
 /* False: the core cannot be opened here; its error text says why. */
 static bool open_context(server_t *server)
 {
     uint8_t key[VBN_JOB_KEY_BYTES];
     vbn_config_t *config;
+    char transports[128] = "";
     if (vbn_config_create(&config) != VBN_OK)
         return false;
-    os_random(key, sizeof(key));
+    bool known = server->settings.no_auth || find_key(server, key);
+    if (!known)
+        os_random(key, sizeof(key));
     vbn_config_set_log(config, relay_log, server);
-    bool opened = vbn_config_set_job_key(config, key) == VBN_OK && vbn_open(config, &server->context) == VBN_OK;
+    bool opened = configure(server, config) &&
+                  (server->settings.no_auth || vbn_config_set_job_key(config, key) == VBN_OK) &&
+                  vbn_open(config, &server->context) == VBN_OK;
     vbn_config_destroy(config);
+    explicit_bzero(key, sizeof(key));
+    server->messages = opened && known;
+    if (opened && vbn_setting(server->context, "tl.enable", transports, sizeof(transports), NULL) == VBN_OK)
+        server->devices = strstr(transports, "rc") != NULL || strstr(transports, "ud") != NULL;
+    if (!opened)
+        (void)snprintf(server->no_messages, sizeof(server->no_messages), "%s", vbn_error_text());
     return opened;
 }
 
 store_source_t memory_source(server_t *server)
 {
+    server->instance = os_random_u64();
     if (open_context(server))
         return (store_source_t){.get = get_shareable, .put = put_shareable, .arg = server};
     log_line(server, 0, "items are in private memory, which nobody can read one-sided: %s", vbn_error_text());

@@ -71,6 +71,10 @@ static const char help_text[] =
     "-o, --extended            comma separated list of extended options\n"
     "   - maxconns_fast:       immediately close new connections after limit (default: enabled)\n"
     "   - track_sizes:         enable dynamic reports for 'stats sizes' command.\n"
+    "   - verbena_key:         file with the key of clients by messages (default: below $XDG_RUNTIME_DIR)\n"
+    "   - verbena_auth=none:   clients by messages prove no key\n"
+    "   - verbena_core:        settings of the native core, key=value:key=value\n"
+    "   - verbena_lease:       ms that a client by messages has to take its answer (default: 1000)\n"
     "   Words that tune slabs, the LRU and the hash table are accepted and have no effect.\n"
     "What is not there yet: docs/memcached.md of Verbena.\n";
 
@@ -244,7 +248,7 @@ options_result_t options_read(int argc, char **argv, settings_t *settings)
 {
     *settings = (settings_t){.port = 11211, .socket_mask = 0700, .memory_bytes = 64 * MIB, .evict = true, .cas = true,
                              .flush_enabled = true, .dump_enabled = true, .item_max = MIB, .connections_max = 1024,
-                             .threads = 4, .requests_per_event = 20, .backlog = 1024, .growth_factor = 1.25,
+                             .threads = 4, .lease_ms = 1000, .requests_per_event = 20, .backlog = 1024, .growth_factor = 1.25,
                              .chunk_bytes = 48};
     int flag;
     bool good = true;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * options_words.c - the words of -o. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/options.h"
 
 #define WORD_MOST 32u
 #define NEAR 3u /* letters to change */
+#define LEASE_LEAST_MS 100u
+#define LEASE_MOST_MS 60000u
 
 typedef enum effect { WORKS, NO_EFFECT, ABSENT } effect_t;
 
@@ -34,9 +37,9 @@ static const word_t words[] = {
     {"ext_compact_under", ABSENT}, {"ext_drop_under", ABSENT}, {"ext_max_frag", ABSENT}, {"ext_max_sleep", ABSENT},
     {"ssl_chain_cert", ABSENT}, {"ssl_key", ABSENT}, {"ssl_keyformat", ABSENT}, {"ssl_verify_mode", ABSENT},
     {"ssl_ciphers", ABSENT}, {"ssl_ca_cert", ABSENT}, {"ssl_wbuf_size", ABSENT}, {"ssl_session_cache", ABSENT},
-    {"ssl_kernel_tls", ABSENT}, {"ssl_min_version", ABSENT}, {"verbena_key", ABSENT}, {"verbena_auth", ABSENT},
-    {"verbena_core", ABSENT}, {"verbena_onesided", ABSENT}, {"verbena_max_item_direct", ABSENT},
-    {"verbena_lease", ABSENT}, {"verbena_segment", ABSENT}};
+    {"ssl_kernel_tls", ABSENT}, {"ssl_min_version", ABSENT}, {"verbena_key", WORKS}, {"verbena_auth", WORKS},
+    {"verbena_core", WORKS}, {"verbena_onesided", ABSENT}, {"verbena_max_item_direct", ABSENT},
+    {"verbena_lease", WORKS}, {"verbena_segment", ABSENT}};
 #define WORDS (sizeof(words) / sizeof(words[0]))
 
 /* Letters to insert, delete or replace; words longer than WORD_MOST are far from everything. */
@@ -86,6 +89,44 @@ static void unknown(const char *word)
     fprintf(stderr, "\n");
 }
 
+static bool wrong_value(const char *word, const char *value, const char *cure)
+{
+    fprintf(stderr, "verbena-memcached: -o %s=%s: %s\n", word, value, cure);
+    return false;
+}
+
+/* verbena_*: requests through the core. */
+static bool take_verbena(settings_t *settings, const char *word, const char *value)
+{
+    char *end;
+    if (value == NULL || *value == '\0')
+        return wrong_value(word, "", "give a value");
+    if (strcmp(word, "verbena_key") == 0) {
+        settings->key_file = value;
+    } else if (strcmp(word, "verbena_auth") == 0) {
+        settings->no_auth = strcmp(value, "none") == 0;
+        return settings->no_auth || wrong_value(word, value, "give none, or leave the word out: clients prove the key");
+    } else if (strcmp(word, "verbena_core") == 0) {
+        settings->core = value;
+        return memory_check_settings(value) || wrong_value(word, value, vbn_error_text());
+    } else {
+        unsigned long lease = strtoul(value, &end, 10);
+        if (*end != '\0' || lease < LEASE_LEAST_MS || lease > LEASE_MOST_MS)
+            return wrong_value(word, value, "give 100 to 60000 milliseconds");
+        settings->lease_ms = (unsigned)lease;
+    }
+    return true;
+}
+
+static bool take_word(settings_t *settings, const char *word, const char *value)
+{
+    if (strncmp(word, "verbena_", 8) == 0)
+        return take_verbena(settings, word, value);
+    if (strcmp(word, "track_sizes") == 0)
+        settings->track_sizes = true;
+    return true;
+}
+
 bool options_word(settings_t *settings, const char *word, const char *value)
 {
     for (size_t i = 0; i < WORDS; i++) {
@@ -98,9 +139,7 @@ bool options_word(settings_t *settings, const char *word, const char *value)
         if (words[i].effect == NO_EFFECT)
             fprintf(stderr, "verbena-memcached: -o %s%s%s is accepted, no effect\n", word, value == NULL ? "" : "=",
                     value == NULL ? "" : value);
-        else if (strcmp(word, "track_sizes") == 0)
-            settings->track_sizes = true;
-        return true;
+        return words[i].effect == NO_EFFECT || take_word(settings, word, value);
     }
     unknown(word);
     return false;

@@ -2,8 +2,8 @@
  * server.h - the server: settings, store, workers, and what counts for all of it.
  *
  * Threads: the main thread accepts connections and keeps house once a second; each worker owns its connections and runs their
- * commands to completion on the store, whose shards have locks. A worker's epoll set is where the event fd of its core worker
- * (vbn_event_fd) joins when requests come over the core as well. */
+ * commands to completion on the store, whose shards have locks. The event fd of a worker's core worker (vbn_event_fd) stands in its
+ * epoll set, too: requests through the core (native.h). */
 #ifndef MC_SERVER_SERVER_H
 #define MC_SERVER_SERVER_H
 
@@ -36,10 +36,15 @@ typedef struct settings {
     int verbosity;
     double growth_factor;     /* accepted, no effect */
     unsigned chunk_bytes;     /* accepted, no effect */
+    const char *key_file;     /* verbena_key; NULL: the default one */
+    bool no_auth;             /* verbena_auth=none */
+    const char *core;         /* verbena_core: settings of the core, "key=value:key=value" */
+    unsigned lease_ms;        /* verbena_lease */
 } settings_t;
 
 /* Counted by one thread, read by any. */
-#define WORKER_COUNTERS(X) X(bytes_read) X(bytes_written) X(cmd_meta) X(cmd_flush) X(conn_yields) X(conns) X(oom)
+#define WORKER_COUNTERS(X) X(bytes_read) X(bytes_written) X(cmd_meta) X(cmd_flush) X(conn_yields) X(conns) X(oom)                      \
+    X(hellos) X(messages) X(messages_bad) X(clients_shm) X(clients_tcp) X(clients_rdma) X(leases_ended)
 #define WORKER_FIELD(name) _Atomic uint64_t name;
 typedef struct worker_counters {
     WORKER_COUNTERS(WORKER_FIELD)
@@ -52,6 +57,7 @@ static inline void count(_Atomic uint64_t *counter, uint64_t more)
 }
 
 typedef struct server server_t;
+typedef struct native native_t;
 
 typedef struct worker {
     server_t *server;
@@ -64,6 +70,7 @@ typedef struct worker {
     worker_counters_t counters;
     char *buffers;          /* spare read buffers, linked by their first word */
     reply_t reply;          /* a spare one, for the next connection that answers */
+    native_t *native;       /* requests through the core; NULL: there are none */
     _Atomic bool stop;
 } worker_t;
 
@@ -71,6 +78,10 @@ struct server {
     settings_t settings;
     store_t *store;
     vbn_context_t *context;  /* NULL: memory is private */
+    uint64_t instance;       /* of this start; random */
+    bool messages;           /* clients may send requests through the core */
+    bool devices;            /* the core may use RDMA devices */
+    char no_messages[512];   /* else why not */
     uint64_t started_ns;
     int64_t started_unix;    /* wall clock at second 0 of the store's clock */
     worker_t workers[WORKERS_MAX];
@@ -97,6 +108,8 @@ uint32_t clock_uptime(const server_t *server);
 
 /* Memory for the store: of the core where it can be had, else private memory, and one line says why. */
 store_source_t memory_source(server_t *server);
+/* Tries settings of the core, "key=value:key=value"; false: the core's error text says what is wrong with them. */
+bool memory_check_settings(const char *settings);
 void memory_close(server_t *server);
 
 /* ----------------------------------------------------------------------------------------- listen.c */

@@ -111,6 +111,7 @@ void stats_verbena(exec_t *exec)
     store_stats_t stats;
     store_stats(exec->server->store, &stats);
     stats_text(reply, "memory", exec->server->context != NULL ? "shareable" : "private");
+    stats_messages(exec);
     stats_u64(reply, "shards", stats.shards);
     stats_u64(reply, "memory_bytes", stats.memory_bytes);
     stats_u64(reply, "segment_bytes", stats.segment_bytes);

@@ -141,6 +141,25 @@ void stats_general(exec_t *exec)
     stats_zero(reply, ends);
 }
 
+/* ---------------------------------------------------------------------------------------- messages */
+
+void stats_messages(exec_t *exec)
+{
+    const server_t *server = exec->server;
+    reply_t *reply = exec->reply;
+    sums_t sums = sum_workers(exec->server);
+    stats_text(reply, "messages", server->messages ? "on" : "off");
+    if (!server->messages)
+        stats_text(reply, "messages_off_because", server->no_messages);
+    stats_u64(reply, "messages_hellos", sums.hellos);
+    stats_u64(reply, "messages_clients_shm", sums.clients_shm);
+    stats_u64(reply, "messages_clients_tcp", sums.clients_tcp);
+    stats_u64(reply, "messages_clients_rdma", sums.clients_rdma);
+    stats_u64(reply, "messages_requests", sums.messages);
+    stats_u64(reply, "messages_bad", sums.messages_bad);
+    stats_u64(reply, "messages_leases_ended", sums.leases_ended);
+}
+
 /* --------------------------------------------------------------------------------------- settings */
 
 static void show_limits(reply_t *reply, const settings_t *s, const server_t *server)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "server/conn.h"
+#include "server/native.h"
 
 #define EVENTS_MOST 64
 
@@ -83,21 +84,32 @@ static void take_fresh(worker_t *worker)
     }
 }
 
+static void handle(worker_t *worker, const struct epoll_event *event)
+{
+    eventfd_t value;
+    if (event->data.ptr == worker)
+        return; /* messages: the next turn handles them */
+    if (event->data.ptr == NULL) {
+        (void)eventfd_read(worker->wake, &value);
+        take_fresh(worker);
+        return;
+    }
+    conn_t *conn = event->data.ptr;
+    if (!conn_ready(conn, event->events))
+        end_conn(worker, conn);
+}
+
+/* Messages until there are none, then sockets; sleeps only when the core says that it may. */
 static void run(worker_t *worker)
 {
     struct epoll_event events[EVENTS_MOST];
     while (!atomic_get_acquire(&worker->stop)) { /* pairs with worker_stop */
-        int ready = epoll_wait(worker->epoll, events, EVENTS_MOST, -1);
-        for (int i = 0; i < ready; i++) {
-            eventfd_t value;
-            conn_t *conn = events[i].data.ptr;
-            if (conn == NULL) {
-                (void)eventfd_read(worker->wake, &value);
-                take_fresh(worker);
-            } else if (!conn_ready(conn, events[i].events)) {
-                end_conn(worker, conn);
-            }
-        }
+        int most_ms = worker->native == NULL ? -1 : native_turn(worker->native);
+        if (most_ms == NATIVE_AGAIN)
+            continue;
+        int ready = epoll_wait(worker->epoll, events, EVENTS_MOST, most_ms);
+        for (int i = 0; i < ready; i++)
+            handle(worker, &events[i]);
         trim_buffers(worker);
     }
 }
@@ -105,7 +117,9 @@ static void run(worker_t *worker)
 static void *main_of(void *arg)
 {
     worker_t *worker = arg;
+    worker->native = native_open(worker);
     run(worker);
+    native_close(worker->native);
     while (!list_empty(&worker->conns))
         end_conn(worker, container_of(worker->conns.next, conn_t, link));
     take_fresh(worker);

@@ -44,7 +44,7 @@ class CommandLineTest(unittest.TestCase):
 
     def test_what_is_not_there_yet_says_so(self):
         for arguments in (["-S"], ["-Z"], ["-Y", "file"], ["-e", "file"], ["-U", "11211"], ["-L"], ["-B", "binary"],
-                          ["-o", "ext_path=/x:1G"], ["-o", "idle_timeout=5"], ["-o", "verbena_key=x"]):
+                          ["-o", "ext_path=/x:1G"], ["-o", "idle_timeout=5"], ["-o", "verbena_segment=1m"]):
             with self.subTest(arguments):
                 result = command(*arguments)
                 self.assertEqual(result.returncode, 64)

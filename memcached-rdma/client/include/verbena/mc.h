@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mc.h - client of memcached servers. Where the server is verbena-memcached and both know its key, requests go as messages
+ * through the native core (shared memory, RDMA, TCP); otherwise over sockets, to any memcached 1.6, also after a server was
+ * replaced by another kind in the middle.
+ *
+ * Threading: a handle is used by one thread at a time. There is no thread of the library: requests advance inside its calls.
+ * fork(): a child may use the handle; it gets connections of its own, and requests that were in progress are cancelled there.
+ * Keys: 1 to 250 bytes, no blanks, no control characters. Times: timeouts in ns, exptime as in memcached (seconds; more than
+ * 30 days: Unix time; 0: never; negative: expired). */
+#ifndef VERBENA_MC_H
+#define VERBENA_MC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VMC_API __attribute__((visibility("default")))
+
+typedef enum vmc_status {
+    VMC_OK = 0,
+    VMC_INPROGRESS = 1,          /* not complete yet */
+    VMC_NOT_FOUND = 2,           /* there is no such item */
+    VMC_EXISTS = 3,              /* the item has another CAS id */
+    VMC_NOT_STORED = 4,          /* the condition of add, replace, append or prepend does not hold */
+    VMC_ERR_INVALID = -1,        /* an argument is wrong */
+    VMC_ERR_NO_MEMORY = -2,      /* of this process */
+    VMC_ERR_TIMEOUT = -3,        /* no answer in time; the request may or may not have been carried out */
+    VMC_ERR_SERVER_DEAD = -4,    /* the server cannot be reached, or its connection broke */
+    VMC_ERR_TOO_LARGE = -5,      /* for the server */
+    VMC_ERR_SERVER_MEMORY = -6,  /* the server has no memory for it */
+    VMC_ERR_NON_NUMERIC = -7,    /* incr, decr: the value is no number */
+    VMC_ERR_TRUNCATED = -8,      /* the buffer is too small; length says what is needed, nothing was copied */
+    VMC_ERR_CANCELLED = -9,
+    VMC_ERR_PROTOCOL = -10       /* the server sent something that makes no sense, or knows no meta commands */
+} vmc_status_t;
+
+VMC_API const char *vmc_status_name(vmc_status_t status);
+
+typedef struct vmc vmc_t;
+
+/* config: "SERVER,SERVER;OPTION;OPTION"
+ *   SERVER   host, host:port, [v6]:port or /path/of/socket; then /?WEIGHT where it is not 1
+ *   timeout=MS     of the blocking calls (5000)
+ *   connect=MS     that connecting and each step of it may take; then sockets instead of messages, or failure (3000)
+ *   key=FILE       of the servers (default: $VERBENA_MEMCACHED_KEY, else the default file of each server)
+ *   carrier=auto|messages|sockets   messages: fail where they are not possible (auto)
+ * NULL on failure: error_p (may be NULL) gets a static text or one valid until the thread's next vmc_open. Opens no connection. */
+VMC_API vmc_t *vmc_open(const char *config, const char **error_p);
+/* Cancels what is in progress. */
+VMC_API void vmc_close(vmc_t *mc);
+
+/* ----------------------------------------------------------------------------------------- blocking */
+
+typedef struct vmc_value {
+    size_t length;   /* of the value, also when it was truncated */
+    uint32_t flags;  /* of the client that stored it */
+    uint64_t cas;
+} vmc_value_t;
+
+/* value may be NULL. */
+VMC_API vmc_status_t vmc_get(vmc_t *mc, const char *key, size_t key_length, void *buffer, size_t capacity,
+                             vmc_value_t *value);
+/* Gets and sets another exptime. */
+VMC_API vmc_status_t vmc_gat(vmc_t *mc, const char *key, size_t key_length, int32_t exptime, void *buffer, size_t capacity,
+                             vmc_value_t *value);
+typedef struct vmc_key {
+    const char *bytes;
+    size_t length;
+} vmc_key_t;
+/* Called for each item found, in any order; bytes are valid during the call. It must not use the handle. */
+typedef void (*vmc_found_t)(void *arg, size_t index, const void *bytes, const vmc_value_t *value);
+/* Gets many keys in as few requests as servers allow. The first error of any server is returned; what others have was
+ * found all the same. */
+VMC_API vmc_status_t vmc_mget(vmc_t *mc, const vmc_key_t *keys, size_t count, vmc_found_t found, void *arg);
+VMC_API vmc_status_t vmc_set(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length, int32_t exptime,
+                             uint32_t flags);
+VMC_API vmc_status_t vmc_add(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length, int32_t exptime,
+                             uint32_t flags);
+VMC_API vmc_status_t vmc_replace(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
+                                 int32_t exptime, uint32_t flags);
+VMC_API vmc_status_t vmc_append(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length);
+VMC_API vmc_status_t vmc_prepend(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length);
+VMC_API vmc_status_t vmc_cas(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length, int32_t exptime,
+                             uint32_t flags, uint64_t cas);
+VMC_API vmc_status_t vmc_delete(vmc_t *mc, const char *key, size_t key_length);
+/* result may be NULL. incr wraps at 2^64, decr stops at 0. */
+VMC_API vmc_status_t vmc_incr(vmc_t *mc, const char *key, size_t key_length, uint64_t delta, uint64_t *result);
+VMC_API vmc_status_t vmc_decr(vmc_t *mc, const char *key, size_t key_length, uint64_t delta, uint64_t *result);
+VMC_API vmc_status_t vmc_touch(vmc_t *mc, const char *key, size_t key_length, int32_t exptime);
+
+/* ------------------------------------------------------------------------------------- non-blocking */
+
+/* A request, in memory of the caller, which stays put until it is complete. Any content before the first use. */
+typedef struct vmc_req {
+    vmc_status_t status;   /* VMC_INPROGRESS until it is complete */
+    uint32_t flags;        /* get */
+    size_t length;         /* get: of the value */
+    uint64_t cas;          /* get; of what a set has stored */
+    void *user;            /* the caller's */
+    void *priv;            /* the library's */
+} vmc_req_t;
+
+/* Return VMC_INPROGRESS, or an error without effect. Key, value and buffer belong to the library until the request is
+ * complete. Requests of one handle for one key are carried out in their order. */
+VMC_API vmc_status_t vmc_iset(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
+                              int32_t exptime, uint32_t flags, vmc_req_t *req);
+VMC_API vmc_status_t vmc_iget(vmc_t *mc, const char *key, size_t key_length, void *buffer, size_t capacity, vmc_req_t *req);
+/* The same, but when they return, key and value may be reused; the buffer of a get may not. */
+VMC_API vmc_status_t vmc_bset(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
+                              int32_t exptime, uint32_t flags, vmc_req_t *req);
+VMC_API vmc_status_t vmc_bget(vmc_t *mc, const char *key, size_t key_length, void *buffer, size_t capacity, vmc_req_t *req);
+/* Advances everything; returns the request's status, VMC_INPROGRESS when it is not complete. */
+VMC_API vmc_status_t vmc_test(vmc_t *mc, vmc_req_t *req);
+/* Waits for the request; after timeout_ns it ends with VMC_ERR_TIMEOUT, and its late answer is thrown away. */
+VMC_API vmc_status_t vmc_wait(vmc_t *mc, vmc_req_t *req, uint64_t timeout_ns);
+/* Waits for all of them, together as long; returns VMC_OK, or the first error (not VMC_NOT_FOUND and the like). */
+VMC_API vmc_status_t vmc_wait_all(vmc_t *mc, vmc_req_t *const *reqs, size_t count, uint64_t timeout_ns);
+/* Ends a request that is not complete with VMC_ERR_CANCELLED; its memory is the caller's again. */
+VMC_API void vmc_cancel(vmc_t *mc, vmc_req_t *req);
+/* Advances everything without waiting. */
+VMC_API void vmc_progress(vmc_t *mc);
+
+/* ------------------------------------------------------------------------------------------- insight */
+
+/* Index, in the list of vmc_open, of the server that a key belongs to (ketama, as libmemcached with KETAMA_WEIGHTED);
+ * negative: the key is invalid. */
+VMC_API int vmc_server_of(const vmc_t *mc, const char *key, size_t key_length);
+/* Writes one line: which server the key belongs to, how it is reached, and why. Returns the length of the full text. */
+VMC_API size_t vmc_explain(vmc_t *mc, const char *key, size_t key_length, char *text, size_t capacity);
+/* Requests that got an answer by messages, by sockets; answers that came too late. */
+typedef struct vmc_counts {
+    uint64_t messages, sockets, late, connects;
+} vmc_counts_t;
+VMC_API void vmc_counts(const vmc_t *mc, vmc_counts_t *counts);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call.c - requests that come as messages: the value is fetched into the new item, the answer is sent from where it lies. */
+#include "server/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "server/perform.h"
+
+#define LIST_PENDING_MAX (1u << 20) /* bytes of one answer to a list of keys; the client asks again for the others */
+#define LEASE_NS_PER_BYTE 16u       /* longer leases for large values: 64 MB/s */
+#define SPARE_MAX 64u               /* calls kept by a worker */
+#define REPLY_KEPT (64u << 10)      /* bytes of a kept call's buffer */
+
+/* ------------------------------------------------------------------------------------- life of calls */
+
+static call_t *call_get(native_t *native, session_t *session)
+{
+    list_link_t *link = list_pop(&native->spare);
+    call_t *call = link != NULL ? container_of(link, call_t, link) : calloc(1, sizeof(*call));
+    if (call == NULL)
+        return NULL;
+    native->spare_count -= link != NULL;
+    list_init(&call->link);
+    call->native = native;
+    call->session = session;
+    call->answer = (message_answer_t){.code = MESSAGE_OK};
+    session->calls++;
+    return call;
+}
+
+void call_free(call_t *call)
+{
+    reply_free(&call->reply);
+    free(call);
+}
+
+/* The end of a call: gives back everything it holds. */
+static void call_put(call_t *call)
+{
+    native_t *native = call->native;
+    list_remove(&call->link);
+    reply_sent(&call->reply, call->reply.pending, exec_piece_done); /* ends the pins */
+    free(call->more);
+    free(call->data);
+    call->more = NULL;
+    call->data = NULL;
+    session_put_call(call->session);
+    if (native->spare_count >= SPARE_MAX || call->reply.capacity > REPLY_KEPT || call->reply.failed) {
+        call_free(call);
+        return;
+    }
+    native->spare_count++;
+    list_prepend(&native->spare, &call->link);
+}
+
+/* The call waits for its operation, at most for the lease (N1). */
+static void call_wait(call_t *call, uint64_t bytes)
+{
+    native_t *native = call->native;
+    uint64_t now = os_now_ns();
+    uint64_t lease = (uint64_t)native->worker->server->settings.lease_ms * 1000000 + bytes * LEASE_NS_PER_BYTE;
+    call->deadline_ns = now + lease;
+    list_append(&native->waiting, &call->link);
+}
+
+/* ---------------------------------------------------------------------------------------- answering */
+
+static void on_sent(vbn_op_t *op, vbn_status_t status, size_t length)
+{
+    (void)status; /* a failure means that the client is gone */
+    (void)length;
+    call_put(container_of(op, call_t, op));
+}
+
+/* The data of the answer as a list; NULL: no memory. */
+static struct iovec *data_of(call_t *call, int *count_p)
+{
+    unsigned most = 2 * call->reply.piece_count + 1;
+    struct iovec *iov = call->iov;
+    if (most > CALL_PIECES)
+        iov = call->more = malloc(most * sizeof(*iov));
+    if (iov != NULL)
+        *count_p = reply_iov(&call->reply, iov, (int)most);
+    return iov;
+}
+
+static void call_answer(call_t *call)
+{
+    uint8_t header[MESSAGE_HEAD];
+    int count = 0;
+    const struct iovec *iov = call->reply.failed ? NULL : data_of(call, &count);
+    if (iov == NULL)
+        call->answer.code = MESSAGE_NO_MEMORY;
+    call->answer.id = call->message.id;
+    message_answer_encode(&call->answer, header);
+    call->op.done = on_sent;
+    vbn_status_t status = VBN_ERR_PEER_LOST;
+    if (call->session->peer != NULL)
+        status = vbn_am_send(call->session->peer, MESSAGE_ANSWER, header, sizeof(header), iov, (size_t)count,
+                             VBN_SEND_PRIVATE, &call->op);
+    if (status == VBN_INPROGRESS)
+        call_wait(call, call->reply.pending);
+    else
+        call_put(call);
+}
+
+static uint8_t code_of(store_status_t status)
+{
+    switch (status) {
+    case STORE_OK: return MESSAGE_OK;
+    case STORE_NOT_FOUND: return MESSAGE_NOT_FOUND;
+    case STORE_EXISTS: return MESSAGE_EXISTS;
+    case STORE_TOO_LARGE: return MESSAGE_TOO_LARGE;
+    case STORE_NO_MEMORY: return MESSAGE_NO_MEMORY;
+    case STORE_NON_NUMERIC: return MESSAGE_NON_NUMERIC;
+    default: return MESSAGE_NOT_STORED;
+    }
+}
+
+static void answer_code(call_t *call, uint8_t code)
+{
+    call->answer.code = code;
+    call_answer(call);
+}
+
+static uint64_t shown_cas(const call_t *call, uint64_t cas)
+{
+    return call->native->worker->server->settings.cas ? cas : 0;
+}
+
+static uint32_t ttl_of(uint32_t expiry, uint32_t now)
+{
+    return expiry == 0 ? MESSAGE_FOREVER : expiry > now ? expiry - now : 0;
+}
+
+/* --------------------------------------------------------------------------------------------- get */
+
+static void add_value(call_t *call, const store_hit_t *hit)
+{
+    store_pin_t pin;
+    if (hit->value_bytes <= COPIED_VALUE_MAX) {
+        reply_bytes(&call->reply, hit->value, hit->value_bytes);
+        return;
+    }
+    store_pin(hit, &pin);
+    if (!reply_piece(&call->reply, hit->value, hit->value_bytes, pin.shard, pin.segment))
+        store_pin_undo(hit); /* no memory: the answer says so */
+}
+
+static void show_value(void *arg, const store_hit_t *hit)
+{
+    call_t *call = arg;
+    call->answer.client_flags = hit->client_flags;
+    call->answer.cas = shown_cas(call, hit->cas);
+    call->answer.ttl = ttl_of(hit->touched, hit->now);
+    add_value(call, hit);
+}
+
+static void run_get(call_t *call, const request_t *request)
+{
+    const server_t *server = call->native->worker->server;
+    store_status_t status = perform_get(server, request, perform_expiry(server, request), request->key, show_value, call);
+    answer_code(call, code_of(status));
+}
+
+/* An entry of a list's answer; answer.number counts the keys that are done. */
+static void show_entry(void *arg, const store_hit_t *hit)
+{
+    call_t *call = arg;
+    uint8_t head[MESSAGE_ENTRY];
+    message_entry_t entry = {.index = (uint32_t)call->answer.number, .client_flags = hit->client_flags,
+                             .cas = shown_cas(call, hit->cas), .value_bytes = hit->value_bytes,
+                             .ttl = ttl_of(hit->touched, hit->now)};
+    message_entry_encode(&entry, head);
+    reply_bytes(&call->reply, head, sizeof(head));
+    add_value(call, hit);
+}
+
+static bool list_is_whole(text_t keys, uint64_t count)
+{
+    text_t key;
+    while (message_next_key(&keys, &key))
+        count--;
+    return count == 0 && keys.length == 0;
+}
+
+static void run_list(call_t *call, const request_t *request, text_t keys)
+{
+    const server_t *server = call->native->worker->server;
+    perform_expiry_t expiry = perform_expiry(server, request);
+    text_t key;
+    if (!list_is_whole(keys, call->message.number)) {
+        answer_code(call, MESSAGE_INVALID);
+        return;
+    }
+    while (call->reply.pending < LIST_PENDING_MAX && message_next_key(&keys, &key)) {
+        (void)perform_get(server, request, expiry, key, show_entry, call);
+        call->answer.number++;
+    }
+    call_answer(call);
+}
+
+/* ------------------------------------------------------------------------------------------ others */
+
+static void commit(call_t *call, const request_t *request, store_draft_t *draft)
+{
+    uint64_t cas;
+    store_status_t status = perform_commit(request, draft, &cas);
+    call->answer.cas = shown_cas(call, cas);
+    answer_code(call, code_of(status));
+}
+
+static void run_put(call_t *call, const request_t *request, const char *value)
+{
+    store_draft_t draft;
+    store_status_t status = perform_begin(call->native->worker->server, request, &draft);
+    if (status != STORE_OK) {
+        answer_code(call, code_of(status));
+        return;
+    }
+    if (request->value_bytes > 0)
+        memcpy(draft.value, value, request->value_bytes);
+    commit(call, request, &draft);
+}
+
+static void run_delta(call_t *call, const request_t *request)
+{
+    store_number_t number;
+    store_status_t status = perform_delta(call->native->worker->server, request, &number);
+    call->answer.number = number.value;
+    call->answer.cas = shown_cas(call, number.cas);
+    answer_code(call, code_of(status));
+}
+
+/* A request all of whose data is here. */
+static void run(call_t *call, const char *key, const char *data, size_t length)
+{
+    request_t request;
+    const server_t *server = call->native->worker->server;
+    const message_request_t *message = &call->message;
+    if ((message->flags & MESSAGE_KEY_IN_DATA) != 0 && length >= message->key_bytes) {
+        key = data;
+        data += message->key_bytes;
+        length -= message->key_bytes;
+    }
+    bool has_key = message->op != MESSAGE_GET_LIST && message->op != MESSAGE_NOOP;
+    if ((key == NULL && has_key) || !message_to_request(message, key, length, &request)) {
+        answer_code(call, MESSAGE_INVALID);
+        return;
+    }
+    switch (message->op) {
+    case MESSAGE_NOOP: call_answer(call); break;
+    case MESSAGE_GET: run_get(call, &request); break;
+    case MESSAGE_GET_LIST: run_list(call, &request, (text_t){.at = data, .length = length}); break;
+    case MESSAGE_PUT: run_put(call, &request, data); break;
+    case MESSAGE_DELETE: answer_code(call, code_of(perform_delete(server, &request))); break;
+    case MESSAGE_DELTA: run_delta(call, &request); break;
+    default: answer_code(call, code_of(perform_touch(server, &request)));
+    }
+}
+
+/* ---------------------------------------------------------------------------------- announced values */
+
+/* The value is in its item, or the client is gone. */
+static void on_value(vbn_op_t *op, vbn_status_t status, size_t length)
+{
+    call_t *call = container_of(op, call_t, op);
+    request_t request;
+    (void)length;
+    list_remove(&call->link);
+    const char *key = call->draft.value - call->message.key_bytes; /* an item has its key in front of its value */
+    if (status == VBN_OK && message_to_request(&call->message, key, call->draft.value_bytes, &request)) {
+        commit(call, &request, &call->draft);
+        return;
+    }
+    store_abandon(&call->draft);
+    answer_code(call, MESSAGE_INVALID);
+}
+
+/* Key and value are in call->data. */
+static void on_data(vbn_op_t *op, vbn_status_t status, size_t length)
+{
+    call_t *call = container_of(op, call_t, op);
+    (void)length;
+    list_remove(&call->link);
+    if (status == VBN_OK)
+        run(call, NULL, call->data, call->data_bytes);
+    else
+        answer_code(call, MESSAGE_INVALID);
+}
+
+static void pull(call_t *call, vbn_am_remote_t *remote, void *to, size_t bytes, vbn_op_func_t done)
+{
+    call->iov[0] = (struct iovec){.iov_base = to, .iov_len = bytes};
+    call->op.done = done;
+    vbn_status_t status = vbn_am_pull(remote, call->iov, 1, &call->op);
+    if (status == VBN_INPROGRESS) {
+        call_wait(call, bytes);
+        return;
+    }
+    if (status < 0)
+        vbn_am_drop(remote);
+    done(&call->op, status, bytes);
+}
+
+/* A long key stands in front of its value, and says where the value goes: both are fetched to the heap first. */
+static void fetch_data(call_t *call, const vbn_am_message_t *message)
+{
+    bool fits = message->length <= call->native->worker->server->settings.item_max + KEY_MAX;
+    call->data = fits ? malloc(message->length) : NULL;
+    call->data_bytes = message->length;
+    if (call->data != NULL) {
+        pull(call, message->remote, call->data, message->length, on_data);
+        return;
+    }
+    vbn_am_drop(message->remote);
+    answer_code(call, fits ? MESSAGE_NO_MEMORY : MESSAGE_TOO_LARGE);
+}
+
+static void fetch(call_t *call, const char *key, const vbn_am_message_t *message)
+{
+    request_t request;
+    bool puts = call->message.op == MESSAGE_PUT;
+    uint8_t code = MESSAGE_INVALID;
+    if (puts && key == NULL) {
+        fetch_data(call, message);
+        return;
+    }
+    if (puts && message_to_request(&call->message, key, message->length, &request)) {
+        store_status_t status = perform_begin(call->native->worker->server, &request, &call->draft);
+        if (status == STORE_OK) {
+            pull(call, message->remote, call->draft.value, message->length, on_value);
+            return;
+        }
+        code = code_of(status);
+    }
+    vbn_am_drop(message->remote);
+    answer_code(call, code);
+}
+
+/* ------------------------------------------------------------------------------------------ arrival */
+
+static void refuse(native_t *native, const vbn_am_message_t *message)
+{
+    count(&native->worker->counters.messages_bad, 1);
+    if (message->remote != NULL)
+        vbn_am_drop(message->remote);
+}
+
+void call_on_message(void *arg, const vbn_am_message_t *message)
+{
+    native_t *native = arg;
+    message_request_t request;
+    const char *key;
+    session_t *session = session_of(native, message->peer);
+    count(&native->worker->counters.messages, 1);
+    if (session == NULL || !message_request_decode(message->header, message->header_length, &request, &key)) {
+        refuse(native, message);
+        return;
+    }
+    call_t *call = call_get(native, session);
+    if (call == NULL) {
+        count(&native->worker->counters.oom, 1);
+        refuse(native, message);
+        return;
+    }
+    call->message = request;
+    if (message->remote != NULL)
+        fetch(call, key, message);
+    else
+        run(call, key, message->data, message->length);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * native.c - the core worker of a thread: its turns, sessions, leases. */
+#include "server/native.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/os.h"
+#include "server/call.h"
+
+#define PROGRESS_MOST 64u            /* rounds before sockets get their turn */
+#define CHECK_NS 50000000u           /* between two looks at leases */
+#define SOCKETS_NS 50000u            /* sockets are looked at so often while messages keep coming */
+
+/* ---------------------------------------------------------------------------------------- sessions */
+
+static _Atomic uint64_t *counter_of(worker_counters_t *counters, const vbn_peer_t *peer)
+{
+    const char *name = vbn_peer_transport(peer);
+    if (name != NULL && strcmp(name, "shm") == 0)
+        return &counters->clients_shm;
+    if (name != NULL && strcmp(name, "tcp") == 0)
+        return &counters->clients_tcp;
+    return &counters->clients_rdma;
+}
+
+session_t *session_of(native_t *native, vbn_peer_t *peer)
+{
+    session_t *session = vbn_peer_user(peer);
+    if (session != NULL)
+        return session;
+    session = calloc(1, sizeof(*session));
+    if (session == NULL)
+        return NULL;
+    *session = (session_t){.peer = peer, .counter = counter_of(&native->worker->counters, peer)};
+    list_append(&native->sessions, &session->link);
+    count(session->counter, 1);
+    vbn_peer_set_user(peer, session);
+    return session;
+}
+
+/* The peer must not be used any more (N2). */
+static void session_end(session_t *session)
+{
+    count(session->counter, (uint64_t)-1);
+    session->peer = NULL;
+    if (session->calls > 0)
+        return;
+    list_remove(&session->link);
+    free(session);
+}
+
+void session_put_call(session_t *session)
+{
+    session->calls--;
+    if (session->peer != NULL || session->calls > 0)
+        return;
+    list_remove(&session->link);
+    free(session);
+}
+
+static void on_lost(void *arg, vbn_peer_t *peer, vbn_status_t status, const char *text)
+{
+    native_t *native = arg;
+    session_t *session = vbn_peer_user(peer);
+    (void)status;
+    if (session == NULL)
+        return;
+    log_line(native->worker->server, 2, "a client by messages is gone: %s", text);
+    vbn_peer_set_user(peer, NULL);
+    session_end(session);
+}
+
+/* ------------------------------------------------------------------------------------------ leases */
+
+static void end_lease(native_t *native, session_t *session)
+{
+    vbn_peer_t *peer = session->peer;
+    count(&native->worker->counters.leases_ended, 1);
+    log_line(native->worker->server, 1, "a client by messages did not take its answer in time; disconnected");
+    vbn_peer_set_user(peer, NULL);
+    session_end(session);
+    vbn_disconnect(peer, VBN_CLOSE_NOW); /* its operations end, in this call or in vbn_progress */
+}
+
+static void check_leases(native_t *native, uint64_t now)
+{
+    session_t *late;
+    do {
+        late = NULL;
+        list_for_each(link, &native->waiting)
+        {
+            const call_t *call = container_of(link, call_t, link);
+            if (call->deadline_ns <= now && call->session->peer != NULL) {
+                late = call->session;
+                break;
+            }
+        }
+        if (late != NULL)
+            end_lease(native, late);
+    } while (late != NULL);
+}
+
+/* -------------------------------------------------------------------------------------------- turns */
+
+int native_turn(native_t *native)
+{
+    unsigned rounds = 0;
+    uint64_t now = 0;
+    while (rounds < PROGRESS_MOST && vbn_progress(native->core) > 0)
+        rounds++;
+    if (!list_empty(&native->waiting)) {
+        now = os_now_ns();
+        if (now >= native->next_check_ns) {
+            native->next_check_ns = now + CHECK_NS;
+            check_leases(native, now);
+        }
+    }
+    if (rounds < PROGRESS_MOST && vbn_arm(native->core) == VBN_OK) {
+        native->sockets_ns = 0;
+        return list_empty(&native->waiting) ? -1 : (int)(CHECK_NS / 1000000);
+    }
+    now = os_now_ns();
+    if (now - native->sockets_ns < SOCKETS_NS)
+        return NATIVE_AGAIN;
+    native->sockets_ns = now;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------- start and end */
+
+static bool join_epoll(native_t *native)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = native->worker};
+    return epoll_ctl(native->worker->epoll, EPOLL_CTL_ADD, vbn_event_fd(native->core), &event) == 0;
+}
+
+native_t *native_open(worker_t *worker)
+{
+    server_t *server = worker->server;
+    if (!server->messages)
+        return NULL;
+    native_t *native = calloc(1, sizeof(*native));
+    if (native == NULL)
+        return NULL;
+    native->worker = worker;
+    list_init(&native->sessions);
+    list_init(&native->waiting);
+    list_init(&native->spare);
+    if (vbn_worker_create(server->context, &native->core) != VBN_OK) {
+        log_line(server, 0, "thread %u serves sockets only: %s", worker->number, vbn_error_text());
+        free(native);
+        return NULL;
+    }
+    vbn_worker_set_peer_lost(native->core, on_lost, native);
+    if (join_epoll(native) && vbn_am_handler(native->core, MESSAGE_REQUEST, call_on_message, native) == VBN_OK)
+        return native;
+    log_line(server, 0, "thread %u serves sockets only: its events cannot be waited for", worker->number);
+    native_close(native);
+    return NULL;
+}
+
+void native_close(native_t *native)
+{
+    if (native == NULL)
+        return;
+    list_for_each(link, &native->sessions)
+        container_of(link, session_t, link)->peer = NULL;
+    vbn_worker_set_peer_lost(native->core, NULL, NULL);
+    vbn_worker_destroy(native->core); /* every operation ends, and its call */
+    for (list_link_t *link = list_pop(&native->sessions); link != NULL; link = list_pop(&native->sessions))
+        free(container_of(link, session_t, link));
+    for (list_link_t *link = list_pop(&native->spare); link != NULL; link = list_pop(&native->spare))
+        call_free(container_of(link, call_t, link));
+    free(native);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * native.h - requests through the core: one core worker for each worker thread, in that thread's epoll set. All of it belongs to
+ * that thread.
+ *
+ * N1 A call (call.h) holds pins or a draft only until its operation is done, or until its client's lease ends: a client that
+ * does not take its answer, or does not let its value be fetched, within the lease is disconnected, which ends the operation.
+ * N2 A session ends when its peer is lost or disconnected; its memory goes with its last call. */
+#ifndef MC_SERVER_NATIVE_H
+#define MC_SERVER_NATIVE_H
+
+#include "server/exec.h"
+
+/* A client, from its first request on. */
+typedef struct session {
+    list_link_t link;           /* in native->sessions */
+    vbn_peer_t *peer;           /* NULL: lost or disconnected */
+    unsigned calls;             /* that wait for an operation */
+    _Atomic uint64_t *counter;  /* of clients by transport */
+} session_t;
+
+struct native {
+    worker_t *worker;
+    vbn_worker_t *core;
+    list_link_t sessions;
+    list_link_t waiting;        /* calls whose operation is not done */
+    list_link_t spare;          /* calls */
+    unsigned spare_count;
+    uint64_t next_check_ns;     /* of leases */
+    uint64_t sockets_ns;        /* when sockets were last looked at */
+};
+
+/* On the worker's thread. NULL: there are no messages; a line on stderr says why unless that is wanted. */
+native_t *native_open(worker_t *worker);
+void native_close(native_t *native);
+/* Handles what has come. Returns how long epoll_wait may sleep, in ms: 0 not at all, -1 until something comes; or
+ * NATIVE_AGAIN: there is more, and sockets need not be looked at yet. */
+#define NATIVE_AGAIN (-2)
+int native_turn(native_t *native);
+/* Answers a hello line; the client goes on by messages to this thread. */
+void native_hello(exec_t *exec, const request_t *request);
+
+/* For call.c: the session of a peer, NULL: no memory; and the end of one of its calls. */
+session_t *session_of(native_t *native, vbn_peer_t *peer);
+void session_put_call(session_t *session);
+
+#endif

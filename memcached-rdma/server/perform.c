@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * perform.c - requests on the store: which call, with which options. */
+#include "server/perform.h"
+
+store_key_t perform_key(text_t key)
+{
+    return (store_key_t){.bytes = key.at, .length = key.length};
+}
+
+/* --------------------------------------------------------------------------------------------- get */
+
+/* Whether a flag stands before T; flags act in their order. */
+static bool before_ttl(const meta_t *meta, char name)
+{
+    bool seen = false;
+    for (unsigned i = 0; i < meta->count && meta->flags[i].name != 'T'; i++)
+        seen = seen || meta->flags[i].name == name;
+    return seen;
+}
+
+perform_expiry_t perform_expiry(const server_t *server, const request_t *request)
+{
+    perform_expiry_t expiry = {0};
+    if (request->kind == REQUEST_GET) {
+        expiry.touch = request->touch ? clock_expiry(server, request->exptime) : 0;
+        return expiry;
+    }
+    expiry.touch = clock_expiry(server, request->meta.ttl);
+    expiry.vivify = clock_expiry(server, request->meta.vivify);
+    return expiry;
+}
+
+static store_get_t meta_get(const server_t *server, const meta_t *meta, perform_expiry_t expiry)
+{
+    return (store_get_t){.touch = meta->has_ttl, .vivify = meta->has_vivify, .recache = meta->has_recache,
+                         .quiet = meta->no_update, .meta = true, .binary_key = meta->binary, .expiry = expiry.touch,
+                         .vivify_expiry = meta->has_ttl && before_ttl(meta, 'N') ? expiry.touch : expiry.vivify,
+                         .recache_touched = !before_ttl(meta, 'R'),
+                         .recache_before = clock_expiry(server, meta->recache)};
+}
+
+store_status_t perform_get(const server_t *server, const request_t *request, perform_expiry_t expiry, text_t key,
+                           store_visit_t visit, void *arg)
+{
+    store_get_t how = {.touch = request->touch, .expiry = expiry.touch};
+    if (request->kind == REQUEST_META_GET)
+        how = meta_get(server, &request->meta, expiry);
+    return store_get(server->store, perform_key(key), &how, visit, arg);
+}
+
+store_status_t perform_touch(const server_t *server, const request_t *request)
+{
+    store_get_t how = {.touch = true, .expiry = clock_expiry(server, request->exptime)};
+    return store_get(server->store, perform_key(request->key), &how, NULL, NULL);
+}
+
+/* ------------------------------------------------------------------------------------------ values */
+
+store_status_t perform_begin(const server_t *server, const request_t *request, store_draft_t *draft)
+{
+    bool meta = request->kind == REQUEST_META_PUT;
+    int32_t exptime = meta ? request->meta.ttl : request->exptime;
+    store_status_t status = store_begin(server->store, perform_key(request->key), request->value_bytes,
+                                        clock_expiry(server, exptime), draft);
+    if (status != STORE_OK && (request->mode == PUT_SET || (meta && request->mode == PUT_CAS)))
+        store_drop(server->store, perform_key(request->key));
+    return status;
+}
+
+static store_mode_t store_mode(put_mode_t mode)
+{
+    switch (mode) {
+    case PUT_ADD: return STORE_ADD;
+    case PUT_REPLACE: return STORE_REPLACE;
+    case PUT_APPEND: return STORE_APPEND;
+    case PUT_PREPEND: return STORE_PREPEND;
+    case PUT_CAS: return STORE_CAS;
+    default: return STORE_SET;
+    }
+}
+
+store_status_t perform_commit(const request_t *request, store_draft_t *draft, uint64_t *cas_p)
+{
+    bool meta = request->kind == REQUEST_META_PUT;
+    store_put_t put = {.mode = store_mode(request->mode), .client_flags = request->client_flags,
+                       .compare = meta ? request->meta.compare : request->number,
+                       .invalidate = meta && request->meta.stale, .binary_key = meta && request->meta.binary};
+    return store_commit(draft, &put, cas_p);
+}
+
+/* ------------------------------------------------------------------------------------------ others */
+
+store_status_t perform_delete(const server_t *server, const request_t *request)
+{
+    const meta_t *meta = &request->meta;
+    if (request->kind != REQUEST_META_DELETE)
+        return store_delete(server->store, perform_key(request->key), NULL);
+    store_delete_t how = {.has_compare = meta->has_compare, .compare = meta->compare, .stale = meta->stale,
+                          .has_expiry = meta->has_ttl, .expiry = clock_expiry(server, meta->ttl)};
+    return store_delete(server->store, perform_key(request->key), &how);
+}
+
+store_status_t perform_delta(const server_t *server, const request_t *request, store_number_t *number)
+{
+    const meta_t *meta = &request->meta;
+    store_delta_t how = {.decrement = request->decrement, .delta = request->number};
+    if (request->kind == REQUEST_META_DELTA)
+        how = (store_delta_t){.decrement = request->decrement, .has_compare = meta->has_compare, .compare = meta->compare,
+                              .delta = meta->delta, .initial = meta->initial, .touch = meta->has_ttl,
+                              .expiry = clock_expiry(server, meta->ttl), .vivify = meta->has_vivify,
+                              .vivify_expiry = clock_expiry(server, meta->vivify), .binary_key = meta->binary};
+    return store_delta(server->store, perform_key(request->key), &how, number);
+}
