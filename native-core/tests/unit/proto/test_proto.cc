@@ -128,7 +128,7 @@ TEST_P(Proto, wrong_arguments_are_refused_without_effect)
     EXPECT_EQ(proto_am_send(peer, 5, header, 193, nullptr, 0, 0, &op.op), VBN_ERR_INVALID);
     EXPECT_EQ(proto_am_send(peer, 5, nullptr, 0, &iov, 1, 0, &op.op), VBN_ERR_INVALID);
     EXPECT_EQ(proto_am_send(peer, 5, nullptr, 0, nullptr, 1, 0, &op.op), VBN_ERR_INVALID);
-    EXPECT_EQ(proto_am_send(peer, 5, nullptr, 0, nullptr, 0, 16, &op.op), VBN_ERR_INVALID);
+    EXPECT_EQ(proto_am_send(peer, 5, nullptr, 0, nullptr, 0, 1u << 31, &op.op), VBN_ERR_INVALID);
     EXPECT_EQ(proto_am_send(peer, 5, nullptr, 0, nullptr, 0, 0, nullptr), VBN_ERR_INVALID);
     EXPECT_EQ(rig_handler(rig, 0, 64, nullptr, nullptr), VBN_ERR_INVALID);
     EXPECT_FALSE(rig_deliver(rig, 1));

@@ -274,8 +274,8 @@ TEST_P(ProtoStage, two_compressors_and_unknown_flags_are_refused)
     unsigned both = VBN_SEND_LZ4 | VBN_SEND_ZSTD;
     EXPECT_EQ(proto_am_send(peer, 5, nullptr, 0, nullptr, 0, both, &op.op), VBN_ERR_INVALID);
     EXPECT_EQ(proto_tag_send(peer, 5, nullptr, 0, both, &op.op), VBN_ERR_INVALID);
-    EXPECT_EQ(proto_am_send(peer, 5, nullptr, 0, nullptr, 0, 16, &op.op), VBN_ERR_INVALID);
-    EXPECT_EQ(proto_tag_send(peer, 5, nullptr, 0, 16, &op.op), VBN_ERR_INVALID);
+    EXPECT_EQ(proto_am_send(peer, 5, nullptr, 0, nullptr, 0, 1u << 31, &op.op), VBN_ERR_INVALID);
+    EXPECT_EQ(proto_tag_send(peer, 5, nullptr, 0, 1u << 31, &op.op), VBN_ERR_INVALID);
     EXPECT_FALSE(rig_deliver(rig, 1));
 }
 
