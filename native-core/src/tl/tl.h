@@ -158,7 +158,8 @@ typedef struct tl_direct {
     _Atomic uint64_t *ours;    /* TL_CLAIMS words shared with the peer (claim.h), handed out here */
     uint32_t *used;            /* bit per claim of ours that is handed out: the caller sets and clears it */
     _Atomic uint64_t *theirs;  /* handed out by the peer; it may write anything into them, and into ours */
-    guard_t guard;             /* entered before memory of the peer is written in place, which is not copied by copy() */
+    guard_t guard;             /* entered before memory of the peer is written in place, other than by copy() */
+    bool *lent;                /* the caller sets it before the peer is asked to write so */
 } tl_direct_t;
 
 typedef void (*tl_import_func_t)(void *arg, vbn_status_t status, mem_import_t *import);

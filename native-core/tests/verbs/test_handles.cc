@@ -169,6 +169,7 @@ TEST_P(VerbsHandlesThreads, a_worker_closed_while_hosts_are_being_asked_leaves_n
 TEST_P(VerbsHandlesThreads, an_address_that_changes_while_hosts_are_being_asked_is_used_from_then_on)
 {
     in_fabric(2, [] {
+        setenv("VBN_LINK_WIREUP_TIMEOUT", "5s", 1); /* how long the old address is tried */
         Near pair(GetParam());
         Far far(GetParam());
         fabric_set_neighbour(1, FABRIC_HELD);

@@ -40,6 +40,7 @@ vbn_status_t mapped_write_begin(proto_op_t *op, const proto_place_t *place)
     proto_header_t header = {.type = PROTO_PULL_PUT, .op = s->target, .target = op->handle};
     header.place = (proto_place_t){.key = info.key_handle, .offset = info.offset, .owner = info.owner_id,
                                    .memory = info.mem_handle, .memory_bytes = info.mem_bytes};
+    *direct.lent = true;
     way_set(op, WAY_MAPPED_WRITE);
     op->state = OP_RUNNING;
     op->direct.put = true;

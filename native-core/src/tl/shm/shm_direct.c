@@ -89,6 +89,7 @@ bool shm_direct(tl_ep_t *tl_ep, tl_direct_t *direct_p)
         return false;
     *direct_p = (tl_direct_t){.copies = ep->copies, .source = ep->source, .ours = ep->rx.control->claims,
                                .used = &ep->claims_used, .theirs = ep->tx.control->claims,
+                               .lent = &ep->lent,
                                .guard = {.writing = &ep->tx.control->writing, .shut = &ep->tx.control->shut}};
     return true;
 }
@@ -141,7 +142,7 @@ bool shm_settled(tl_ep_t *tl_ep)
     shm_ring_control_t *control = ep->rx.control;
     if (control == NULL)
         return true;
-    bool busy = !guard_shut(&(guard_t){.writing = &control->writing, .shut = &control->shut});
+    bool busy = ep->lent && !guard_shut(&(guard_t){.writing = &control->writing, .shut = &control->shut});
     for (unsigned i = 0; i < TL_CLAIMS; i++) {
         if ((ep->claims_used & 1u << i) == 0)
             continue;

@@ -175,6 +175,7 @@ typedef struct shm_ep {
     uint32_t next_ask;
     uint64_t source; /* of what is mapped for this connection */
     uint32_t claims_used; /* of the claims in rx */
+    bool lent; /* the peer may write into our memory, inside the guard in rx */
     uint64_t settle_ns; /* a helper that copies when its claim is closed has until then; 0: none was met */
     bool copies;        /* the peer's memory can be read and written directly */
     pid_t process;      /* of the peer, as the kernel says */

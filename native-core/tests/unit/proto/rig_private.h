@@ -77,6 +77,7 @@ struct rig {
     _Atomic uint64_t claims[2][TL_CLAIMS];
     uint32_t claims_used[2];
     _Atomic uint32_t writing[2], shut[2]; /* guards of each side's memory */
+    bool lent[2];
     int copies_left[2];
     bool absent;
     bool hidden;

@@ -455,6 +455,11 @@ uint32_t lane_claim_back(lane_t *lane, unsigned slot, uint32_t tag, uint32_t tot
     return claim_back(&direct_of(lane).theirs[slot], tag, total);
 }
 
+void lane_lend(lane_t *lane)
+{
+    *direct_of(lane).lent = true;
+}
+
 bool lane_enter(lane_t *lane)
 {
     tl_direct_t direct = direct_of(lane);

@@ -95,6 +95,7 @@ bool lane_present(lane_t *lane);
 void lane_claim_open(lane_t *lane, unsigned slot, uint32_t tag);           /* one of ours, marked as used */
 uint32_t lane_claim_back(lane_t *lane, unsigned slot, uint32_t tag, uint32_t total); /* one of the peer's */
 void lane_claim_release(lane_t *lane, unsigned slot, uint32_t tag);
+void lane_lend(lane_t *lane);
 bool lane_enter(lane_t *lane); /* the guard of the peer's memory */
 void lane_leave(lane_t *lane);
 bool lane_settled(lane_t *lane);
