@@ -99,6 +99,7 @@ typedef struct vmc_req {
     uint32_t flags;        /* get */
     size_t length;         /* get: of the value */
     uint64_t cas;          /* get; of what a set has stored */
+    uint64_t number;       /* incr, decr: the new value */
     void *user;            /* the caller's */
     void *priv;            /* the library's */
 } vmc_req_t;
@@ -134,7 +135,7 @@ VMC_API size_t vmc_explain(vmc_t *mc, const char *key, size_t key_length, char *
 typedef struct vmc_counts {
     uint64_t messages, sockets, late, connects;
 } vmc_counts_t;
-VMC_API void vmc_counts(const vmc_t *mc, vmc_counts_t *counts);
+VMC_API void vmc_get_counts(const vmc_t *mc, vmc_counts_t *counts);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call.c - life of calls: numbers, requests that end, also before their answers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "client/mc.h"
+
+#define CALLS_MAX 65536u
+#define SPARE_FIRST 64u
+
+/* ------------------------------------------------------------------------------------------ numbers */
+
+/* A number whose low half finds the call; the high half changes with each use (C3). */
+static bool give_number(vmc_t *mc, call_t *call)
+{
+    if (mc->call_count == mc->call_capacity) {
+        uint32_t capacity = mc->call_capacity == 0 ? SPARE_FIRST : mc->call_capacity * 2;
+        call_t **grown = capacity > CALLS_MAX ? NULL : realloc(mc->calls, capacity * sizeof(*grown));
+        if (grown == NULL)
+            return false;
+        mc->calls = grown;
+        mc->call_capacity = capacity;
+    }
+    call->id = mc->call_count;
+    mc->calls[mc->call_count++] = call;
+    return true;
+}
+
+call_t *call_of(const vmc_t *mc, uint32_t id)
+{
+    uint32_t at = id & (CALLS_MAX - 1);
+    call_t *call = at < mc->call_count ? mc->calls[at] : NULL;
+    return call != NULL && call->id == id && call->flying ? call : NULL;
+}
+
+call_t *call_new(vmc_t *mc, mc_server_t *server, vmc_req_t *req)
+{
+    list_link_t *link = list_pop(&mc->spare);
+    call_t *call = link != NULL ? container_of(link, call_t, link) : calloc(1, sizeof(*call));
+    if (call == NULL)
+        return NULL;
+    if (link == NULL && !give_number(mc, call)) {
+        free(call);
+        return NULL;
+    }
+    list_init(&call->link);
+    call->id += CALLS_MAX;
+    call->server = server;
+    call->req = req;
+    call->announced = call->queued = call->flying = false;
+    call->result = VMC_OK;
+    call->answer = (message_answer_t){0};
+    call->list_done = 0;
+    return call;
+}
+
+static void call_drop_if_over(call_t *call)
+{
+    if (call->sending || call->pulling || call->queued || call->flying)
+        return;
+    free(call->list_data);
+    call->list_data = NULL;
+    list_append(&call->server->mc->spare, &call->link);
+}
+
+void call_op_done(call_t *call)
+{
+    call_drop_if_over(call);
+}
+
+static void leave_lists(call_t *call)
+{
+    list_remove(&call->link);
+    if (call->flying)
+        call->server->flying_count--;
+    if (call->announced)
+        call->server->announced--;
+    call->announced = false;
+    call->queued = call->flying = false;
+}
+
+void call_sent(call_t *call)
+{
+    list_remove(&call->link);
+    call->queued = false;
+    call->flying = true;
+    call->server->flying_count++;
+    list_append(&call->server->flying, &call->link);
+}
+
+void call_again(call_t *call)
+{
+    leave_lists(call);
+    call->id += CALLS_MAX;
+    call->queued = true;
+    list_prepend(&call->server->queue, &call->link);
+}
+
+/* -------------------------------------------------------------------------------------------- ends */
+
+void call_end_early(vmc_req_t *req, vmc_status_t status)
+{
+    if (req == NULL)
+        return;
+    req->status = status;
+    req->priv = NULL;
+}
+
+void call_end(call_t *call, vmc_status_t status)
+{
+    vmc_req_t *req = call->req;
+    leave_lists(call);
+    if (req != NULL) {
+        req->length = call->ask.value_bytes;
+        req->flags = call->answer.client_flags;
+        req->cas = call->answer.cas;
+        req->number = call->answer.number;
+        call_end_early(req, status);
+        call->req = NULL;
+    }
+    call_drop_if_over(call);
+}
+
+void calls_fail(mc_server_t *server, vmc_status_t status, bool queued)
+{
+    while (!list_empty(&server->flying))
+        call_end(container_of(server->flying.next, call_t, link), status);
+    while (queued && !list_empty(&server->queue))
+        call_end(container_of(server->queue.next, call_t, link), status);
+}
+
+/* The core uses the caller's memory: of a value that is being fetched, or that is written to a buffer. */
+static bool uses_memory(const call_t *call)
+{
+    bool value = call->sending && call->ask.value_bytes > 0 && call->ask.value != call->copy;
+    return value || (call->pulling && call->ask.kind == CALL_GET);
+}
+
+/* Ends a request before its answer (C1, C2). */
+static void end_request(vmc_t *mc, vmc_req_t *req, vmc_status_t status)
+{
+    call_t *call = req->priv;
+    if (call->queued) {
+        call_end(call, status);
+        return;
+    }
+    call->req = NULL;
+    call_end_early(req, status);
+    if (uses_memory(call)) {
+        server_break(call->server, "a request that the core was carrying out ended early");
+        while (call->sending || call->pulling)
+            (void)wait_progress(mc, false);
+    } else if (call->server->state == SERVER_MESSAGES) {
+        call_end(call, status); /* on a socket it keeps its place in the order of answers */
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- starts */
+
+static void enqueue(call_t *call)
+{
+    call->queued = true;
+    list_append(&call->server->queue, &call->link);
+    server_pump(call->server);
+}
+
+vmc_status_t call_start(vmc_t *mc, const ask_t *ask, vmc_req_t *req, bool copy)
+{
+    handle_check(mc);
+    *req = (vmc_req_t){.status = VMC_ERR_INVALID, .user = req->user};
+    if (!message_key_valid(ask->key, ask->key_bytes) || ask->value_bytes > VALUE_MAX ||
+        (ask->value_bytes > 0 && ask->value == NULL))
+        return VMC_ERR_INVALID;
+    call_t *call = call_new(mc, ring_find(mc, ask->key, ask->key_bytes), req);
+    if (call == NULL)
+        return req->status = VMC_ERR_NO_MEMORY;
+    call->ask = *ask;
+    memcpy(call->key, ask->key, ask->key_bytes);
+    call->ask.key = call->key;
+    if (copy && ask->value_bytes > 0 && ask->value_bytes <= CALL_COPY) {
+        memcpy(call->copy, ask->value, ask->value_bytes);
+        call->ask.value = call->copy;
+    }
+    req->status = VMC_INPROGRESS;
+    req->priv = call;
+    enqueue(call);
+    return VMC_INPROGRESS;
+}
+
+call_t *call_start_list(vmc_t *mc, mc_server_t *server, const key_list_t *list, vmc_req_t *req)
+{
+    *req = (vmc_req_t){.status = VMC_INPROGRESS};
+    call_t *call = call_new(mc, server, req);
+    if (call == NULL)
+        return NULL;
+    call->ask = (ask_t){.kind = CALL_LIST, .list = *list};
+    req->priv = call;
+    enqueue(call);
+    return call;
+}
+
+/* ---------------------------------------------------------------------------------- test, wait, cancel */
+
+vmc_status_t vmc_test(vmc_t *mc, vmc_req_t *req)
+{
+    handle_check(mc);
+    if (req->status == VMC_INPROGRESS)
+        (void)wait_progress(mc, true);
+    return req->status;
+}
+
+void vmc_cancel(vmc_t *mc, vmc_req_t *req)
+{
+    handle_check(mc);
+    if (req->status == VMC_INPROGRESS)
+        end_request(mc, req, VMC_ERR_CANCELLED);
+}
+
+static vmc_status_t wait_until(vmc_t *mc, vmc_req_t *req, uint64_t end_ns)
+{
+    handle_check(mc);
+    if (req->status == VMC_INPROGRESS)
+        wait_for(mc, req, end_ns);
+    if (req->status == VMC_INPROGRESS)
+        end_request(mc, req, VMC_ERR_TIMEOUT);
+    return req->status;
+}
+
+static uint64_t end_of(uint64_t timeout_ns)
+{
+    uint64_t now = os_now_ns();
+    return timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns;
+}
+
+vmc_status_t vmc_wait(vmc_t *mc, vmc_req_t *req, uint64_t timeout_ns)
+{
+    return req->status == VMC_INPROGRESS ? wait_until(mc, req, end_of(timeout_ns)) : req->status;
+}
+
+vmc_status_t vmc_wait_all(vmc_t *mc, vmc_req_t *const *reqs, size_t count, uint64_t timeout_ns)
+{
+    uint64_t end = end_of(timeout_ns);
+    vmc_status_t first = VMC_OK;
+    for (size_t i = 0; i < count; i++) {
+        vmc_status_t status = wait_until(mc, reqs[i], end);
+        if (status < 0 && first == VMC_OK)
+            first = status;
+    }
+    return first;
+}
+
+void vmc_progress(vmc_t *mc)
+{
+    handle_check(mc);
+    (void)wait_progress(mc, true);
+}
