@@ -300,7 +300,7 @@ TEST_P(ProtoTag, wrong_arguments_are_refused_without_effect)
     iovec bad{nullptr, 4};
     EXPECT_EQ(proto_tag_send(nullptr, 1, nullptr, 0, 0, &op.op), VBN_ERR_INVALID);
     EXPECT_EQ(proto_tag_send(rig_peer(rig, 0), 1, &bad, 1, 0, &op.op), VBN_ERR_INVALID);
-    EXPECT_EQ(proto_tag_send(rig_peer(rig, 0), 1, nullptr, 0, 16, &op.op), VBN_ERR_INVALID);
+    EXPECT_EQ(proto_tag_send(rig_peer(rig, 0), 1, nullptr, 0, 1u << 31, &op.op), VBN_ERR_INVALID);
     EXPECT_EQ(proto_tag_send(rig_peer(rig, 0), 1, nullptr, 0, 0, nullptr), VBN_ERR_INVALID);
     EXPECT_EQ(proto_tag_recv(engine(), nullptr, 1, 1, &bad, 1, nullptr, &op.op), VBN_ERR_INVALID);
     EXPECT_EQ(proto_tag_recv(engine(), rig_peer(rig, 0), 1, 1, nullptr, 0, nullptr, &op.op), VBN_ERR_INVALID);
