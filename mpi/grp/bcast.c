@@ -1,35 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bcast.c - barrier by dissemination, broadcast by a binomial tree.
  */
-#include "grp/grp.h"
+#include "grp/steps.h"
+
+void steps_barrier(sched_t *sched)
+{
+    const int size = sched_size(sched);
+    const int rank = sched_rank(sched);
+    for (int distance = 1; distance < size; distance *= 2) {
+        sched_recv(sched, (rank - distance + size) % size, NULL, 0);
+        sched_send(sched, (rank + distance) % size, NULL, 0);
+        sched_wait(sched, 0);
+    }
+}
+
+void steps_bcast(sched_t *sched, void *buffer, size_t length, int root)
+{
+    const int size = sched_size(sched);
+    const int place = (sched_rank(sched) - root + size) % size; /* in the tree; the root is 0 */
+    int bit = 1;
+    while (bit < size && (place & bit) == 0)
+        bit *= 2;
+    if (bit < size) {
+        sched_recv(sched, (place - bit + root) % size, buffer, length);
+        sched_wait(sched, 0);
+    }
+    for (bit /= 2; bit > 0; bit /= 2)
+        if (place + bit < size)
+            sched_send(sched, (place + bit + root) % size, buffer, length);
+}
 
 int grp_barrier(grp_t *grp)
 {
-    const int size = grp_size(grp);
-    const int rank = grp_rank(grp);
-    unsigned step = 0;
-    int rc = 0;
-    for (int distance = 1; distance < size && rc >= 0; distance *= 2, step++)
-        rc = grp_sendrecv(grp, (rank + distance) % size, NULL, 0, (rank - distance + size) % size, NULL, 0, step);
-    grp->number++;
-    return rc < 0 ? rc : 0;
+    sched_t *sched = sched_open(grp);
+    if (sched != NULL)
+        steps_barrier(sched);
+    return sched_run(sched);
 }
 
 int grp_bcast(grp_t *grp, void *buffer, size_t length, int root)
 {
-    const int size = grp_size(grp);
-    const int place = (grp_rank(grp) - root + size) % size; /* in the tree; the root is 0 */
-    int bit = 1;
-    int rc = 0;
-    for (; bit < size; bit *= 2) {
-        if (place & bit) {
-            rc = grp_recv(grp, (place - bit + root) % size, 0, buffer, length);
-            break;
-        }
-    }
-    for (bit /= 2; bit > 0 && rc >= 0; bit /= 2)
-        if (place + bit < size)
-            rc = grp_send(grp, (place + bit + root) % size, 0, buffer, length);
-    grp->number++;
-    return rc < 0 ? rc : 0;
+    sched_t *sched = sched_open(grp);
+    if (sched != NULL)
+        steps_bcast(sched, buffer, length, root);
+    return sched_run(sched);
 }

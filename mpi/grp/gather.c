@@ -1,124 +1,133 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gather.c - gather and scatter, the root with all at once; allgather round a ring; alltoall pairwise, in windows.
+ * gather.c - gather and scatter, the root with all at once; allgather round a ring; alltoall pairwise, in windows;
+ * exchange with neighbours.
  */
-#include "grp/grp.h"
+#include "grp/steps.h"
 
-#include <stdlib.h>
-#include <string.h>
+#define WINDOW 32 /* messages in each direction that a rank has in flight */
 
-#define WINDOW 32 /* messages of a rank that are under way at a time */
-
-static int worse(int rc, int other)
+static int too_long(void *arg)
 {
-    return rc < 0 ? rc : other < 0 ? other : 0;
+    (void)arg;
+    return VBN_ERR_TRUNCATED;
 }
 
-/* The root's side: one message with every other rank, WINDOW at a time. */
-static int with_all(grp_t *grp, const grp_blocks_t *blocks, int gathers)
+void steps_own(sched_t *sched, void *to, size_t room, const void *from, size_t length)
 {
-    const int size = grp_size(grp);
-    const int rank = grp_rank(grp);
-    grp_op_t *ops = calloc(WINDOW, sizeof(*ops));
-    int rc = ops == NULL ? VBN_ERR_NO_MEMORY : 0;
-    for (int first = 1; first < size && rc == 0; first += WINDOW) {
-        const int end = first + WINDOW < size ? first + WINDOW : size;
-        for (int i = first; i < end; i++) {
-            const int other = (rank + i) % size;
-            const size_t length = blocks->length(blocks, other);
-            if (gathers)
-                grp_irecv(grp, &ops[i - first], other, 0, grp_block(blocks, other), length);
-            else
-                grp_isend(grp, &ops[i - first], other, 0, grp_block(blocks, other), length);
-        }
-        for (int i = first; i < end; i++)
-            rc = worse(rc, grp_wait(&ops[i - first]));
+    if (length > room)
+        sched_call(sched, too_long, NULL);
+    else
+        sched_copy(sched, to, from, length);
+}
+
+void steps_gather(sched_t *sched, const void *mine, size_t length, const grp_blocks_t *blocks, int root)
+{
+    const int size = sched_size(sched);
+    if (sched_rank(sched) != root) {
+        sched_send(sched, root, mine, length);
+        return;
     }
-    free(ops);
-    return rc;
+    if (mine != NULL)
+        steps_own(sched, grp_block(blocks, root), blocks->length(blocks, root), mine, length);
+    for (int i = 1; i < size; i++) {
+        const int other = (root + i) % size;
+        sched_recv(sched, other, grp_block(blocks, other), blocks->length(blocks, other));
+        if (i >= WINDOW)
+            sched_wait(sched, WINDOW - 1);
+    }
+    sched_wait(sched, 0);
+}
+
+void steps_scatter(sched_t *sched, const grp_blocks_t *blocks, void *mine, size_t length, int root)
+{
+    const int size = sched_size(sched);
+    if (sched_rank(sched) != root) {
+        sched_recv(sched, root, mine, length);
+        sched_wait(sched, 0);
+        return;
+    }
+    for (int i = 1; i < size; i++) {
+        const int other = (root + i) % size;
+        sched_send(sched, other, grp_block(blocks, other), blocks->length(blocks, other));
+        if (i >= WINDOW)
+            sched_wait(sched, WINDOW - 1);
+    }
+    if (mine != NULL)
+        steps_own(sched, mine, length, grp_block(blocks, root), blocks->length(blocks, root));
+}
+
+/* In step i everybody passes on the block that it got in the step before. */
+void steps_allgather(sched_t *sched, const grp_blocks_t *blocks)
+{
+    const int size = sched_size(sched);
+    const int rank = sched_rank(sched);
+    for (int i = 0; i + 1 < size; i++) {
+        const int out = (rank - i + size) % size;
+        const int in = (rank - i - 1 + size) % size;
+        sched_recv(sched, (rank - 1 + size) % size, grp_block(blocks, in), blocks->length(blocks, in));
+        sched_send(sched, (rank + 1) % size, grp_block(blocks, out), blocks->length(blocks, out));
+        sched_wait(sched, 0);
+    }
+}
+
+void steps_alltoall(sched_t *sched, const grp_blocks_t *send, const grp_blocks_t *receive)
+{
+    const int size = sched_size(sched);
+    const int rank = sched_rank(sched);
+    for (int i = 1; i < size; i++) {
+        const int from = (rank - i + size) % size;
+        const int to = (rank + i) % size;
+        sched_recv(sched, from, grp_block(receive, from), receive->length(receive, from));
+        sched_send(sched, to, grp_block(send, to), send->length(send, to));
+        if (i >= WINDOW)
+            sched_wait(sched, 2 * (WINDOW - 1));
+    }
+    steps_own(sched, grp_block(receive, rank), receive->length(receive, rank), grp_block(send, rank),
+              send->length(send, rank));
+    sched_wait(sched, 0);
+}
+
+void steps_neighbors(sched_t *sched, const steps_edges_t *out, const steps_edges_t *in, int paired)
+{
+    for (int i = 0; i < in->count; i++) {
+        const int edge = paired ? i ^ 1 : i;
+        if (in->ranks[edge] >= 0)
+            sched_recv(sched, in->ranks[edge], grp_block(in->blocks, edge), in->blocks->length(in->blocks, edge));
+    }
+    for (int edge = 0; edge < out->count; edge++)
+        if (out->ranks[edge] >= 0)
+            sched_send(sched, out->ranks[edge], grp_block(out->blocks, edge), out->blocks->length(out->blocks, edge));
+    sched_wait(sched, 0);
 }
 
 int grp_gather(grp_t *grp, const void *mine, size_t length, const grp_blocks_t *blocks, int root)
 {
-    int rc;
-    if (grp_rank(grp) != root) {
-        rc = grp_send(grp, root, 0, mine, length);
-    } else {
-        const size_t room = blocks->length(blocks, root);
-        if (mine != NULL && length > 0)
-            memcpy(grp_block(blocks, root), mine, length < room ? length : room);
-        rc = mine != NULL && length > room ? VBN_ERR_TRUNCATED : with_all(grp, blocks, 1);
-    }
-    grp->number++;
-    return rc < 0 ? rc : 0;
+    sched_t *sched = sched_open(grp);
+    if (sched != NULL)
+        steps_gather(sched, mine, length, blocks, root);
+    return sched_run(sched);
 }
 
 int grp_scatter(grp_t *grp, const grp_blocks_t *blocks, void *mine, size_t length, int root)
 {
-    int rc;
-    if (grp_rank(grp) != root) {
-        rc = grp_recv(grp, root, 0, mine, length);
-    } else {
-        const size_t own = blocks->length(blocks, root);
-        rc = with_all(grp, blocks, 0);
-        if (mine != NULL && own > length)
-            rc = worse(rc, VBN_ERR_TRUNCATED);
-        else if (mine != NULL && own > 0)
-            memcpy(mine, grp_block(blocks, root), own);
-    }
-    grp->number++;
-    return rc < 0 ? rc : 0;
+    sched_t *sched = sched_open(grp);
+    if (sched != NULL)
+        steps_scatter(sched, blocks, mine, length, root);
+    return sched_run(sched);
 }
 
-/* In step i everybody passes on the block that it got in the step before. */
 int grp_allgather(grp_t *grp, const grp_blocks_t *blocks)
 {
-    const int size = grp_size(grp);
-    const int rank = grp_rank(grp);
-    int rc = 0;
-    for (int i = 0; i + 1 < size && rc >= 0; i++) {
-        const int out = (rank - i + size) % size;
-        const int in = (rank - i - 1 + size) % size;
-        rc = grp_sendrecv(grp, (rank + 1) % size, grp_block(blocks, out), blocks->length(blocks, out),
-                          (rank - 1 + size) % size, grp_block(blocks, in), blocks->length(blocks, in), 0);
-    }
-    grp->number++;
-    return rc < 0 ? rc : 0;
-}
-
-static int exchange(grp_t *grp, const grp_blocks_t *send, const grp_blocks_t *receive, grp_op_t *ops)
-{
-    const int size = grp_size(grp);
-    const int rank = grp_rank(grp);
-    int rc = 0;
-    for (int first = 1; first < size && rc == 0; first += WINDOW) {
-        const int end = first + WINDOW < size ? first + WINDOW : size;
-        for (int i = first; i < end; i++) {
-            const int from = (rank - i + size) % size;
-            grp_irecv(grp, &ops[i - first], from, 0, grp_block(receive, from), receive->length(receive, from));
-        }
-        for (int i = first; i < end; i++) {
-            const int to = (rank + i) % size;
-            grp_isend(grp, &ops[WINDOW + i - first], to, 0, grp_block(send, to), send->length(send, to));
-        }
-        for (int i = first; i < end; i++)
-            rc = worse(worse(rc, grp_wait(&ops[WINDOW + i - first])), grp_wait(&ops[i - first]));
-    }
-    return rc;
+    sched_t *sched = sched_open(grp);
+    if (sched != NULL)
+        steps_allgather(sched, blocks);
+    return sched_run(sched);
 }
 
 int grp_alltoall(grp_t *grp, const grp_blocks_t *send, const grp_blocks_t *receive)
 {
-    const int rank = grp_rank(grp);
-    const size_t own = send->length(send, rank);
-    if (own > receive->length(receive, rank))
-        return VBN_ERR_TRUNCATED;
-    grp_op_t *ops = calloc(2 * WINDOW, sizeof(*ops));
-    if (ops == NULL)
-        return VBN_ERR_NO_MEMORY;
-    const int rc = exchange(grp, send, receive, ops);
-    if (own > 0)
-        memcpy(grp_block(receive, rank), grp_block(send, rank), own);
-    free(ops);
-    grp->number++;
-    return rc < 0 ? rc : 0;
+    sched_t *sched = sched_open(grp);
+    if (sched != NULL)
+        steps_alltoall(sched, send, receive);
+    return sched_run(sched);
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #define STEP_BITS 8
+#define NUMBER_MASK 0x7fffffu
+#define KEPT 0x80000000u
 
 static char error_text[2048]; /* R1: one thread at a time */
 
@@ -16,7 +18,18 @@ const char *grp_error(void)
 
 uint64_t grp_tag(const grp_t *grp, unsigned step)
 {
-    return grp->base | (uint32_t)(grp->number << STEP_BITS | step);
+    return grp->base | (grp->number & NUMBER_MASK) << STEP_BITS | step;
+}
+
+uint64_t grp_kept_tag(const grp_t *grp, uint32_t number)
+{
+    return grp->base | KEPT | (number & NUMBER_MASK) << STEP_BITS;
+}
+
+int grp_fail(int status, const char *text)
+{
+    snprintf(error_text, sizeof(error_text), "%s", text);
+    return status;
 }
 
 static void keep_error(grp_op_t *op, const char *what, int rank, const char *cause)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * grp.h - collectives on bytes over an ordered set of ranks, for communicators and later teams. Blocking; one file per
- * family. Every rank of the set calls the same function with fitting arguments, in the same order.
+ * grp.h - collectives on bytes over an ordered set of ranks, for communicators and later teams: the blocking calls.
+ * Every rank of the set calls the same function with fitting arguments, in the same order. How each is done says
+ * steps.h; all forms share that.
  *
  * G1 A message of a collective has the tag base | number of the collective | step, so that neither user messages
- *    nor the collective before it can be taken for it.
+ *    nor another collective can be taken for it. Numbers of 23 bits: so many may be pending at a time.
  * G2 Functions return 0 or a negative vbn_status_t, with the text in grp_error(). After a failure the set is unusable.
  * G3 Reductions combine in the order of the ranks: in = the lower ranks, inout = the higher ones.
  */
@@ -16,11 +17,12 @@ typedef struct grp {
     const rt_group_t *ranks;
     uint64_t base;   /* upper 32 bits of the tags */
     uint32_t number; /* of collectives so far */
+    uint32_t kept;   /* of those that are started several times */
 } grp_t;
 
 /* inout becomes in OP inout, for `count` elements. */
-typedef struct grp_reduce {
-    void (*apply)(const struct grp_reduce *reduce, const void *in, void *inout, size_t count);
+typedef struct grp_reduction {
+    void (*apply)(const struct grp_reduction *reduce, const void *in, void *inout, size_t count);
     void *arg;
     size_t element; /* bytes */
     int commutes;
@@ -58,6 +60,8 @@ int grp_alltoall(grp_t *grp, const grp_blocks_t *send, const grp_blocks_t *recei
 
 /* Messages of collectives: number the steps from 0 to 255. */
 uint64_t grp_tag(const grp_t *grp, unsigned step);
+/* The tag of a collective that is started several times. */
+uint64_t grp_kept_tag(const grp_t *grp, uint32_t number);
 int grp_send(grp_t *grp, int to, unsigned step, const void *buffer, size_t length);
 int grp_recv(grp_t *grp, int from, unsigned step, void *buffer, size_t length);
 int grp_sendrecv(grp_t *grp, int to, const void *out, size_t out_length, int from, void *in, size_t in_length,
@@ -72,6 +76,8 @@ void grp_isend(grp_t *grp, grp_op_t *op, int to, unsigned step, const void *buff
 void grp_irecv(grp_t *grp, grp_op_t *op, int from, unsigned step, void *buffer, size_t length);
 int grp_wait(grp_op_t *op);
 const char *grp_error(void);
+/* Sets the text; returns the status. */
+int grp_fail(int status, const char *text);
 
 static inline int grp_rank(const grp_t *grp)
 {
