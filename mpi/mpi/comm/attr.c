@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "err/err.h"
+#include "err/user.h"
 #include "mpi_impl.h"
 
 #define FIRST_KEY 1000 /* above the predefined ones */
@@ -128,13 +129,12 @@ static int *predefined(int keyval)
     static int io = MPI_ANY_SOURCE; /* every rank can read and write files */
     static int host = MPI_PROC_NULL;
     static int global;
-    static int last_code = MPI_ERR_LASTCODE;
     switch (keyval) {
     case MPI_TAG_UB: return &tag_ub;
     case MPI_IO: return &io;
     case MPI_HOST: return &host;
     case MPI_WTIME_IS_GLOBAL: return &global;
-    case MPI_LASTUSEDCODE: return &last_code;
+    case MPI_LASTUSEDCODE: return &err_last_used;
     case MPI_APPNUM: return &rt.pmi.appnum;
     case MPI_UNIVERSE_SIZE: return rt.pmi.universe > 0 ? &rt.pmi.universe : NULL;
     default: return NULL;

@@ -15,6 +15,7 @@
 
 mpi_comm_t comm_world;
 mpi_comm_t comm_self;
+void (*comm_buffer_end)(struct comm_buffer *buffer);
 
 static void set_up(mpi_comm_t *comm, rt_group_t *ranks, uint32_t context, const char *name)
 {
@@ -25,6 +26,7 @@ static void set_up(mpi_comm_t *comm, rt_group_t *ranks, uint32_t context, const 
     comm->ranks = ranks;
     comm->attrs = NULL;
     comm->info = MPI_INFO_NULL;
+    comm->buffer = NULL;
     comm->grp = (grp_t){.ranks = ranks, .base = comm_tag(comm, COMM_TAG_COLL, 0)};
     snprintf(comm->name, sizeof(comm->name), "%s", name);
 }
@@ -53,6 +55,8 @@ static void end(mpi_comm_t *comm)
     rt_group_release(comm->ranks);
     if (comm->info != MPI_INFO_NULL)
         info_destroy((mpi_info_t *)comm->info);
+    if (comm->buffer != NULL)
+        comm_buffer_end(comm->buffer);
     comm->obj.kind = OBJ_DEAD;
 }
 

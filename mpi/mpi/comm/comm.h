@@ -22,7 +22,11 @@ typedef struct mpi_comm {
     char name[MPI_MAX_OBJECT_NAME];
     struct attr *attrs; /* attr.h */
     MPI_Info info;      /* hints that the program set; MPI_INFO_NULL: none */
+    struct comm_buffer *buffer; /* attached for buffered sends (p2p/buffer.c); NULL: none */
 } mpi_comm_t;
+
+/* Set by p2p, which comm does not know: the communicator ends, its buffer lives as long as messages use it. */
+extern void (*comm_buffer_end)(struct comm_buffer *buffer);
 
 extern mpi_comm_t comm_world;
 extern mpi_comm_t comm_self;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "err/handler.h"
+#include "err/user.h"
 #include "mpi_impl.h"
 #include "rt/rt.h"
 
@@ -56,7 +57,12 @@ static const char *class_text(int code)
     for (const err_text_t *entry = err_texts; entry->text != NULL; entry++)
         if (entry->code == code)
             return entry->text;
-    return NULL;
+    return err_user_text(code);
+}
+
+int err_is_predefined(int value)
+{
+    return class_text(value) != NULL && err_user_text(value) == NULL;
 }
 
 static void print_fatal(const char *function, int code)
@@ -104,7 +110,7 @@ int err_unsupported_tool(const char *function)
 
 int mpi_Error_class(int errorcode, int *errorclass)
 {
-    *errorclass = class_text(errorcode) == NULL ? MPI_ERR_UNKNOWN : errorcode;
+    *errorclass = err_is_predefined(errorcode) ? errorcode : err_user_class(errorcode);
     return MPI_SUCCESS;
 }
 

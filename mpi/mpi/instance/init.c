@@ -6,6 +6,7 @@
 
 #include "comm/attr.h"
 #include "err/err.h"
+#include "err/user.h"
 #include "mpi_impl.h"
 #include "p2p/p2p.h"
 
@@ -22,6 +23,7 @@ int mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
     const int rc = comm_open();
     if (rc != MPI_SUCCESS)
         return rc;
+    p2p_buffers_open();
     thread_level = required < MPI_THREAD_SERIALIZED ? required : MPI_THREAD_SERIALIZED;
     obj_state = OBJ_READY;
     *provided = thread_level;
@@ -71,6 +73,7 @@ int mpi_Finalize(void)
         return err_set(MPI_ERR_OTHER, "%s", rt.error);
     comm_close();
     p2p_close();
+    err_user_close();
     obj_state = OBJ_FINALIZED;
     return MPI_SUCCESS;
 }

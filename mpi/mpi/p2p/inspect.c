@@ -13,22 +13,18 @@ static void look(void)
         (void)sched_yield();
 }
 
-/* Of a complete request, or of MPI_REQUEST_NULL. */
-static void status_of(const p2p_request_t *request, MPI_Status *status)
+/* Of a complete request, or of MPI_REQUEST_NULL. An error that it met is told when it ends. */
+static void status_of(p2p_request_t *request, MPI_Status *status)
 {
-    if (request == NULL || !request->active || request->call.kind != P2P_RECV || request->cancelled)
+    if (request == NULL)
         p2p_status_empty(status, MPI_ANY_SOURCE);
-    else if (request->call.rank == MPI_PROC_NULL)
-        p2p_status_empty(status, MPI_PROC_NULL);
     else
-        p2p_status_of(status, request->call.comm, &request->info);
-    if (status != MPI_STATUS_IGNORE && request != NULL)
-        status->MPI_internal[2] = request->active && request->cancelled;
+        (void)p2p_describe(request, status);
 }
 
-static const p2p_request_t *request_of(MPI_Request handle)
+static p2p_request_t *request_of(MPI_Request handle)
 {
-    return handle == MPI_REQUEST_NULL ? NULL : (const p2p_request_t *)handle;
+    return handle == MPI_REQUEST_NULL ? NULL : (p2p_request_t *)handle;
 }
 
 int mpi_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)

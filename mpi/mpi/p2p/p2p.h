@@ -4,6 +4,8 @@
  *
  * P1 A request that is not complete stays where it is and keeps its communicator.
  * P2 A complete request says so by op.complete; its status is made when the user asks.
+ * P3 What is not one message of the core (general requests, both halves of a sendrecv, flushes) is a task: op is not the
+ *    core's, p2p_task_done completes it.
  */
 #ifndef VERBENA_MPI_P2P_H
 #define VERBENA_MPI_P2P_H
@@ -13,7 +15,7 @@
 typedef enum p2p_kind {
     P2P_SEND,
     P2P_RECV,
-    P2P_NOTHING /* to or from MPI_PROC_NULL */
+    P2P_TASK /* not one message of the core: p2p_task_t */
 } p2p_kind_t;
 
 typedef enum p2p_mode { P2P_STANDARD, P2P_SYNCHRONOUS, P2P_BUFFERED, P2P_READY } p2p_mode_t;
@@ -34,9 +36,22 @@ typedef struct p2p_call {
     mpi_comm_t *comm;
 } p2p_call_t;
 
+struct p2p_request;
+
+/* What the request of a task does where others have a message. */
+typedef struct p2p_task {
+    /* Writes the status of the complete request and returns its error class; may be called several times. */
+    int (*query)(struct p2p_request *request, MPI_Status *status);
+    /* At the end of the request: frees its state; returns an error class. */
+    int (*end)(struct p2p_request *request);
+    int (*cancel)(struct p2p_request *request); /* NULL: it completes as usual */
+} p2p_task_t;
+
 typedef struct p2p_request {
     obj_t obj;
     p2p_call_t call;
+    const p2p_task_t *task; /* kind P2P_TASK only */
+    void *state;            /* the task's */
     int persistent;
     int active; /* only a persistent request can be inactive */
     int cancelled;
@@ -55,6 +70,13 @@ int p2p_begin(const p2p_call_t *call, p2p_request_t **request_p);
 /* Begins it and waits for it. */
 int p2p_do(const p2p_call_t *call, MPI_Status *status);
 
+/* A started request of a task, on this communicator (for its error handler). */
+int p2p_task_begin(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p);
+/* The task is complete. A request that the user has freed ends here. */
+void p2p_task_done(p2p_request_t *request);
+
+/* Writes the status (NULL: none wanted) that p2p_end will give; returns its error class. */
+int p2p_describe(p2p_request_t *request, MPI_Status *status);
 /* Writes the status (NULL: none wanted) of a complete request and gives it back, or makes a persistent one inactive.
  * Returns its error class. */
 int p2p_end(p2p_request_t *request, MPI_Status *status);
@@ -93,6 +115,7 @@ size_t p2p_status_bytes(const MPI_Status *status);
 
 /* Buffered sends: copies out of the attached buffer's quota. */
 int p2p_buffered(const p2p_call_t *call);
+void p2p_buffers_open(void);
 void p2p_buffers_close(void);
 /* Frees pooled requests. */
 void p2p_close(void);

@@ -134,6 +134,29 @@ int p2p_begin(const p2p_call_t *call, p2p_request_t **request_p)
     return rc;
 }
 
+int p2p_task_begin(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p)
+{
+    const p2p_call_t call = {.kind = P2P_TASK, .rank = MPI_ANY_SOURCE, .comm = comm};
+    const int rc = p2p_prepare(&call, request_p);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    (*request_p)->task = task;
+    (*request_p)->state = state;
+    (*request_p)->active = 1;
+    (*request_p)->cancelled = 0;
+    (*request_p)->op.complete = 0;
+    (*request_p)->op.status = VBN_OK;
+    return MPI_SUCCESS;
+}
+
+void p2p_task_done(p2p_request_t *request)
+{
+    vbn_op_t *op = &request->op;
+    op->complete = 1;
+    if (op->done != NULL)
+        op->done(op, VBN_OK, 0);
+}
+
 void p2p_wait(p2p_request_t *request)
 {
     rt_wait_t wait = RT_WAIT;
@@ -152,13 +175,14 @@ static int error_of(const p2p_request_t *request)
     return err_core(status, request->call.kind == P2P_SEND ? "send" : "receive", vbn_status_name(status));
 }
 
-int p2p_end(p2p_request_t *request, MPI_Status *status)
+int p2p_describe(p2p_request_t *request, MPI_Status *status)
 {
     if (!request->active) { /* an inactive persistent one: the empty status */
         p2p_status_empty(status, MPI_ANY_SOURCE);
         return MPI_SUCCESS;
     }
-    const int rc = error_of(request);
+    if (request->call.kind == P2P_TASK)
+        return request->task->query(request, status);
     if (request->call.rank == MPI_PROC_NULL)
         p2p_status_empty(status, MPI_PROC_NULL);
     else if (request->call.kind == P2P_RECV && !request->cancelled)
@@ -167,6 +191,16 @@ int p2p_end(p2p_request_t *request, MPI_Status *status)
         p2p_status_empty(status, MPI_ANY_SOURCE);
     if (status != MPI_STATUS_IGNORE)
         status->MPI_internal[2] = request->cancelled;
+    return error_of(request);
+}
+
+int p2p_end(p2p_request_t *request, MPI_Status *status)
+{
+    int rc = p2p_describe(request, status);
+    if (request->active && request->call.kind == P2P_TASK) {
+        const int ended = request->task->end(request);
+        rc = rc != MPI_SUCCESS ? rc : ended;
+    }
     if (rc != MPI_SUCCESS)
         err_on(comm_handle(request->call.comm));
     if (request->persistent)
@@ -184,6 +218,8 @@ static void end_detached(vbn_op_t *op, vbn_status_t status, size_t length)
     p2p_request_t *request = op->user;
     op->done = NULL;
     detached--;
+    if (request->call.kind == P2P_TASK)
+        (void)request->task->end(request);
     p2p_give(request);
 }
 

@@ -224,6 +224,8 @@ int mpi_Cancel(MPI_Request *request)
         return rc;
     if (found == NULL || !found->active)
         return err_set(MPI_ERR_REQUEST, "request is not active");
+    if (found->call.kind == P2P_TASK)
+        return found->task->cancel == NULL ? MPI_SUCCESS : found->task->cancel(found);
     if (found->call.kind != P2P_RECV || p2p_is_complete(found) || vbn_tag_cancel(&found->op) != VBN_OK)
         return MPI_SUCCESS; /* too late, or a send: it completes as usual */
     found->cancelled = 1;
@@ -242,10 +244,11 @@ int mpi_Request_free(MPI_Request *request)
     if (found == NULL)
         return err_set(MPI_ERR_REQUEST, "request is MPI_REQUEST_NULL");
     *request = MPI_REQUEST_NULL;
-    if (p2p_is_complete(found)) {
-        p2p_give(found);
+    if (!p2p_is_complete(found)) {
+        p2p_detach(found);
         return MPI_SUCCESS;
     }
-    p2p_detach(found);
-    return MPI_SUCCESS;
+    const int ended = found->active && found->call.kind == P2P_TASK ? found->task->end(found) : MPI_SUCCESS;
+    p2p_give(found);
+    return ended;
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * user.h - error classes and codes that the program adds.
+ */
+#ifndef VERBENA_MPI_ERR_USER_H
+#define VERBENA_MPI_ERR_USER_H
+
+extern int err_last_used; /* MPI_LASTUSEDCODE */
+
+/* MPI_ERR_UNKNOWN: the program has not added this code. */
+int err_user_class(int value);
+/* NULL: the program has not added this code; empty: it has added no text. */
+const char *err_user_text(int value);
+/* Whether the value is an error class of the standard (err.c). */
+int err_is_predefined(int value);
+void err_user_close(void);
+
+#endif

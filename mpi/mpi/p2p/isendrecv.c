@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * isendrecv.c - a send and a receive as one request, complete when both are.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "err/err.h"
+#include "mpi_impl.h"
+#include "p2p/p2p.h"
+
+typedef struct pair {
+    p2p_request_t *receive;
+    p2p_request_t *send;
+    int left;   /* halves that are not complete, and one while the pair is made */
+    void *copy; /* of the data to send, where the receive replaces it */
+} pair_t;
+
+static int query(p2p_request_t *request, MPI_Status *status)
+{
+    const pair_t *pair = request->state;
+    const int sent = p2p_describe(pair->send, MPI_STATUS_IGNORE);
+    const int received = p2p_describe(pair->receive, status);
+    return received != MPI_SUCCESS ? received : sent;
+}
+
+static int end(p2p_request_t *request)
+{
+    pair_t *pair = request->state;
+    (void)p2p_end(pair->send, MPI_STATUS_IGNORE); /* query has told their errors */
+    (void)p2p_end(pair->receive, MPI_STATUS_IGNORE);
+    free(pair->copy);
+    free(pair);
+    return MPI_SUCCESS;
+}
+
+static const p2p_task_t pair_task = {.query = query, .end = end};
+
+static void less_one(p2p_request_t *request)
+{
+    pair_t *pair = request->state;
+    if (--pair->left == 0)
+        p2p_task_done(request);
+}
+
+static void half_done(vbn_op_t *op, vbn_status_t status, size_t length)
+{
+    (void)status, (void)length; /* the half keeps them */
+    op->done = NULL;
+    less_one(op->user);
+}
+
+static void watch(p2p_request_t *half, p2p_request_t *request)
+{
+    if (p2p_is_complete(half))
+        return;
+    half->op.user = request;
+    half->op.done = half_done;
+    ((pair_t *)request->state)->left++;
+}
+
+/* The receive is under way and the send has failed: the receive must not write to the buffer later. */
+static void take_back(MPI_Request receive)
+{
+    p2p_request_t *request = (p2p_request_t *)receive;
+    (void)mpi_Cancel(&receive);
+    p2p_wait(request);
+    (void)p2p_end(request, MPI_STATUS_IGNORE);
+}
+
+/* Takes the halves' place over also when it fails. */
+static int join(MPI_Request receive, MPI_Request send, void *copy, mpi_comm_t *comm, MPI_Request *request_p)
+{
+    p2p_request_t *request;
+    pair_t *pair = malloc(sizeof(*pair));
+    int rc = pair == NULL ? err_set(MPI_ERR_NO_MEM, "request: no memory left") : MPI_SUCCESS;
+    if (rc == MPI_SUCCESS)
+        rc = p2p_task_begin(&pair_task, pair, comm, &request);
+    if (rc != MPI_SUCCESS) {
+        free(pair);
+        take_back(receive);
+        p2p_wait((p2p_request_t *)send);
+        (void)p2p_end((p2p_request_t *)send, MPI_STATUS_IGNORE);
+        return rc;
+    }
+    *pair = (pair_t){.receive = (p2p_request_t *)receive, .send = (p2p_request_t *)send, .left = 1, .copy = copy};
+    watch(pair->receive, request);
+    watch(pair->send, request);
+    less_one(request);
+    *request_p = p2p_handle(request);
+    return MPI_SUCCESS;
+}
+
+static int begin(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+                 MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, void *copy,
+                 MPI_Request *request)
+{
+    MPI_Request receive;
+    MPI_Request send;
+    int rc = mpi_Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &receive);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = mpi_Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send);
+    if (rc == MPI_SUCCESS)
+        return join(receive, send, copy, comm_of(comm), request);
+    take_back(receive);
+    return rc;
+}
+
+int mpi_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+                  MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                  MPI_Request *request)
+{
+    return begin(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, NULL,
+                 request);
+}
+
+/* Where the elements lie, gaps included: so the copy has the same datatype, whatever that is. */
+static int span(MPI_Count count, MPI_Datatype type, MPI_Count *low_p, MPI_Count *length_p)
+{
+    MPI_Count lb;
+    MPI_Count extent;
+    MPI_Count true_extent;
+    int rc = mpi_Type_get_extent(type, &lb, &extent);
+    if (rc == MPI_SUCCESS)
+        rc = mpi_Type_get_true_extent(type, low_p, &true_extent);
+    if (rc != MPI_SUCCESS || count == 0) {
+        *length_p = 0;
+        return rc;
+    }
+    const MPI_Count last = (count - 1) * extent;
+    *low_p += last < 0 ? last : 0;
+    *length_p = true_extent + (last < 0 ? -last : last);
+    return MPI_SUCCESS;
+}
+
+int mpi_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                          int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    MPI_Count low;
+    MPI_Count length;
+    int rc = span(count, datatype, &low, &length);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    char *copy = malloc(length > 0 ? (size_t)length : 1);
+    if (copy == NULL)
+        return err_set(MPI_ERR_NO_MEM, "copy of %lld bytes: no memory left", (long long)length);
+    if (length > 0)
+        memcpy(copy, (char *)buf + low, (size_t)length);
+    const void *origin = (const void *)((uintptr_t)copy - (uintptr_t)low);
+    rc = begin(length > 0 ? origin : copy, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, comm,
+               copy, request);
+    if (rc != MPI_SUCCESS)
+        free(copy);
+    return rc;
+}
