@@ -7,6 +7,7 @@ usage: gen_entry.py FOLDER   writes FOLDER/{entry_<chapter>.c,mpi_impl.h,exports
 
 The sources in mpi/mpi define mpi_NAME for each function that is written, always in its large form (and mpi_NAME_c beside
 mpi_NAME where the table says twin: own). Which are written is read from those sources: nobody has to list them.
+A collective's form for intercommunicators is mpi_inter_NAME; its entry point chooses by the communicator.
 """
 import sys
 
@@ -26,7 +27,14 @@ def first(function, kind):
     return next((parameter.name for parameter in function.parameters if parameter.kind == kind), None)
 
 
-def checks(function):
+def check_of_groups(function, comm, inter):
+    """Whether the communicator may have two groups."""
+    if comm is None or not (function.intra or function.chapter == "coll") or function.name in inter:
+        return []
+    return [f'check_intra{"" if function.intra else "_so_far"}({comm}, "{comm}")']
+
+
+def checks(function, inter):
     """C expressions, each MPI_SUCCESS or an error class, in the order of the parameters; communicators come first."""
     comm = first(function, "COMM")
     result = [] if function.early else ["check_ready()"]
@@ -39,11 +47,13 @@ def checks(function):
             continue  # not significant at every rank: the collective looks at what it uses
         context = f"{comm}, " if check in ("rank", "source", "root") else ""
         result.append(f'check_{check}({context}{parameter.name}, "{parameter.name}")')
+        if parameter.name == comm:
+            result += check_of_groups(function, comm, inter)
     return result
 
 
 def length_of(function, rule):
-    if rule in ("comm", "in", "out"):
+    if rule in ("comm", "local", "in", "out"):
         return f"entry_length_{rule}({first(function, 'COMM')})"
     if rule == "root":
         return f"entry_length_root({first(function, 'COMM')}, {first(function, 'ROOT')})"
@@ -81,16 +91,24 @@ class Call:
             self.arguments.append(f"({target}){name}")
 
 
-def body(function, name, large):
+def call_of(function, suffix, arguments, comm, inter):
+    call = f"mpi_{function.name}{suffix}({arguments})"
+    if function.name not in inter:
+        return call
+    return f"comm_is_inter(comm_of({comm})) ? mpi_inter_{function.name}({arguments}) : {call}"
+
+
+def body(function, name, large, inter):
     comm = first(function, "COMM")
     call = Call(function, large)
     suffix = "_c" if large and function.own_twin else ""
-    conditions = checks(function)
+    conditions = checks(function, inter)
     lines = ["    int rc = MPI_SUCCESS;"]
     for condition in conditions:
         lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = {condition};")
     lines += call.before
-    lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = mpi_{function.name}{suffix}({', '.join(call.arguments)});")
+    lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = "
+                 f"{call_of(function, suffix, ', '.join(call.arguments), comm, inter)};")
     if call.after:
         lines += ["    if (rc == MPI_SUCCESS) {", *call.after, "    }"]
     lines += call.ends
@@ -115,7 +133,7 @@ def unwritten_parameters(function, large):
     return [p for p in function.parameters if (p.large if large else p.small) is not None]
 
 
-def entry(function, name, large, written):
+def entry(function, name, large, written, inter):
     declaration = function.declaration("PMPI_", large)
     if not is_written(function, large, written):
         shown = type("Shown", (), {**vars(function), "parameters": unwritten_parameters(function, large)})
@@ -124,7 +142,7 @@ def entry(function, name, large, written):
         arguments = ", ".join(parameter.name for parameter in function.parameters)
         text = f"    return mpi_{function.name}({arguments});"
     else:
-        text = body(function, name, large)
+        text = body(function, name, large, inter)
     alias = declaration.replace("PMPI_", "MPI_", 1)
     return f"{declaration}\n{{\n{text}\n}}\n{alias} __attribute__((weak, alias(\"PMPI_{name}\")));\n"
 
@@ -137,18 +155,18 @@ def extra_entries(functions):
               f"{declaration.replace('PMPI_', 'MPI_', 1)} __attribute__((weak, alias(\"PMPI_{target}\")));\n"
 
 
-def write_entries(folder, functions, written):
+def write_entries(folder, functions, written, inter):
     for chapter in sorted({function.chapter for function in functions}):
         rows = [function for function in functions if function.chapter == chapter]
         parts = [tables.generated(f"Entry points of the chapter {chapter}: check arguments, call mpi_NAME, raise errors."),
                  '#include "entry/check.h"\n#include "err/err.h"\n#include "mpi_impl.h"\n']
-        parts += [entry(function, name, large, written) for function in rows for name, large in function.forms()]
+        parts += [entry(function, name, large, written, inter) for function in rows for name, large in function.forms()]
         if chapter == "p2p":
             parts += extra_entries(functions)
         tables.update(f"{folder}/entry_{chapter}.c", "\n".join(parts))
 
 
-def write_prototypes(folder, functions):
+def write_prototypes(folder, functions, inter):
     lines = [tables.generated("Prototypes of what mpi/mpi implements; internals never call MPI_* functions."),
              "#ifndef VERBENA_MPI_IMPL_H\n#define VERBENA_MPI_IMPL_H\n\n#include <mpi.h>\n"]
     for function in functions:
@@ -158,6 +176,8 @@ def write_prototypes(folder, functions):
             lines.append(declaration if function.own_twin else declaration.replace("_c(", "(", 1)
                          if function.has_large else declaration)
             lines[-1] += ";"
+            if function.name in inter:
+                lines.append(lines[-1].replace("mpi_", "mpi_inter_", 1))
     tables.update(f"{folder}/mpi_impl.h", "\n".join(lines) + "\n\n#endif\n")
 
 
@@ -176,12 +196,13 @@ def remaining(functions, written):
 def main():
     functions = tables.functions()
     written = tables.written()
+    inter = tables.written(tables.INTER_DEFINITION)
     unknown = written - {name for function in functions for name, _ in function.forms()}
     if unknown:
         sys.exit(f"gen_entry.py: mpi/mpi defines mpi_{sorted(unknown)[0]}, but functions.yaml has no such function")
     if sys.argv[1] != "--remaining":
-        write_entries(sys.argv[1], functions, written)
-        write_prototypes(sys.argv[1], functions)
+        write_entries(sys.argv[1], functions, written, inter)
+        write_prototypes(sys.argv[1], functions, inter)
         tables.update(f"{sys.argv[1]}/exports.map", "{ global: MPI_*; PMPI_*; local: *; };\n")
     remaining(functions, written)
 

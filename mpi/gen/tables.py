@@ -10,6 +10,8 @@ API = pathlib.Path(__file__).resolve().parents[1] / "api"
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "mpi"
 # What the sources of mpi/mpi define for the function NAME of the standard: a function mpi_NAME at the start of a line.
 DEFINITION = re.compile(r"^(?:int|double|MPI_\w+) mpi_([A-Z]\w*)\(", re.MULTILINE)
+# Its form for intercommunicators, where a collective has one of its own.
+INTER_DEFINITION = re.compile(r"^int mpi_inter_([A-Z]\w*)\(", re.MULTILINE)
 
 
 def load(name):
@@ -40,6 +42,7 @@ class Function:
     own_twin: bool  # both forms are written by hand
     early: bool
     deprecated: str
+    intra: bool  # takes no intercommunicators
     parameters: list = field(default_factory=list)
 
     def declaration(self, prefix, large):
@@ -76,15 +79,15 @@ def functions():
             parameters = [make_parameter(kinds, name, text) for name, text in (row.get("args") or {}).items()]
             result.append(Function(row["name"], chapter, row.get("returns", "int"), row.get("large", False),
                                    row.get("twin") == "own", row.get("early", False),
-                                   str(row.get("deprecated", "")), parameters))
+                                   str(row.get("deprecated", "")), row.get("intra", False), parameters))
     return result
 
 
-def written(folder=SOURCES):
+def written(pattern=DEFINITION):
     """Names of the functions that mpi/mpi implements."""
     names = set()
-    for path in sorted(folder.rglob("*.c")):
-        names.update(DEFINITION.findall(path.read_text(encoding="utf-8")))
+    for path in sorted(SOURCES.rglob("*.c")):
+        names.update(pattern.findall(path.read_text(encoding="utf-8")))
     return names
 
 

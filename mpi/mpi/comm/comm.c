@@ -17,17 +17,19 @@ mpi_comm_t comm_world;
 mpi_comm_t comm_self;
 void (*comm_buffer_end)(struct comm_buffer *buffer);
 
-static void set_up(mpi_comm_t *comm, rt_group_t *ranks, uint32_t context, const char *name)
+static void set_up(mpi_comm_t *comm, rt_group_t *ranks, rt_group_t *peers, uint32_t context, const char *name)
 {
     comm->obj.kind = OBJ_COMM;
     comm->obj.refs = 1;
     comm->obj.handler = MPI_ERRORS_ARE_FATAL;
     comm->context = context;
     comm->ranks = ranks;
+    comm->peers = peers;
     comm->attrs = NULL;
     comm->info = MPI_INFO_NULL;
     comm->buffer = NULL;
     comm->grp = (grp_t){.ranks = ranks, .base = comm_tag(comm, COMM_TAG_COLL, 0)};
+    comm->between = (grp_t){.ranks = peers, .base = comm_tag(comm, COMM_TAG_CONTROL, 0)};
     snprintf(comm->name, sizeof(comm->name), "%s", name);
 }
 
@@ -43,8 +45,8 @@ int comm_open(void)
     rt_group_t *self = rt_group_range(rt.rank, 1, 1);
     if (world == NULL || self == NULL)
         return err_set(MPI_ERR_NO_MEM, "MPI_COMM_WORLD: no memory left");
-    set_up(&comm_world, world, 0, "MPI_COMM_WORLD");
-    set_up(&comm_self, self, 1, "MPI_COMM_SELF");
+    set_up(&comm_world, world, world, 0, "MPI_COMM_WORLD");
+    set_up(&comm_self, self, self, 1, "MPI_COMM_SELF");
     err_comm_object = object_of;
     return MPI_SUCCESS;
 }
@@ -52,6 +54,8 @@ int comm_open(void)
 static void end(mpi_comm_t *comm)
 {
     err_handler_release(comm->obj.handler);
+    if (comm_is_inter(comm))
+        rt_group_release(comm->peers);
     rt_group_release(comm->ranks);
     if (comm->info != MPI_INFO_NULL)
         info_destroy((mpi_info_t *)comm->info);
@@ -77,20 +81,34 @@ void comm_release(mpi_comm_t *comm)
 
 int comm_create(mpi_comm_t *parent, grp_t *grp, rt_group_t *ranks, MPI_Comm *comm_p)
 {
+    const comm_bridge_t bridge = {.local = grp};
+    return comm_create_over(parent, &bridge, ranks, ranks, comm_p);
+}
+
+static void let_go(rt_group_t *ranks, rt_group_t *peers)
+{
+    if (peers != ranks)
+        rt_group_release(peers);
+    rt_group_release(ranks);
+}
+
+int comm_create_over(mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, rt_group_t *peers,
+                     MPI_Comm *comm_p)
+{
     uint32_t context;
     mpi_comm_t *comm = calloc(1, sizeof(*comm));
-    int rc = comm_context_take(grp, &context);
-    if (rc == MPI_SUCCESS && (comm == NULL || ranks == NULL))
+    int rc = comm_context_take(bridge, &context);
+    *comm_p = MPI_COMM_NULL;
+    if (rc == MPI_SUCCESS && (comm == NULL || ranks == NULL || peers == NULL))
         rc = err_set(MPI_ERR_NO_MEM, "communicator: no memory left");
-    if (rc != MPI_SUCCESS || ranks->rank < 0) {
+    if (rc != MPI_SUCCESS || ranks->rank < 0 || peers->size == 0) {
         if (rc == MPI_SUCCESS)
             comm_context_give(context);
-        rt_group_release(ranks);
+        let_go(ranks, peers);
         free(comm);
-        *comm_p = MPI_COMM_NULL;
         return rc;
     }
-    set_up(comm, ranks, context, "");
+    set_up(comm, ranks, peers, context, "");
     comm->obj.handler = parent->obj.handler;
     err_handler_keep(comm->obj.handler);
     *comm_p = (MPI_Comm)comm;
@@ -111,8 +129,7 @@ int mpi_Comm_size(MPI_Comm comm, int *size)
 
 int mpi_Comm_test_inter(MPI_Comm comm, int *flag)
 {
-    (void)comm;
-    *flag = 0;
+    *flag = comm_is_inter(comm_of(comm));
     return MPI_SUCCESS;
 }
 
@@ -125,8 +142,10 @@ int mpi_Topo_test(MPI_Comm comm, int *status)
 
 int mpi_Comm_remote_size(MPI_Comm comm, int *size)
 {
-    (void)comm, (void)size;
-    return err_set(MPI_ERR_COMM, "comm is an intracommunicator: it has no remote group");
+    if (!comm_is_inter(comm_of(comm)))
+        return err_set(MPI_ERR_COMM, "comm is an intracommunicator: it has no remote group");
+    *size = comm_of(comm)->peers->size;
+    return MPI_SUCCESS;
 }
 
 int mpi_Comm_get_parent(MPI_Comm *parent)
@@ -175,8 +194,15 @@ int mpi_Comm_call_errhandler(MPI_Comm comm, int errorcode)
 
 int mpi_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
 {
-    const int groups = group_compare(comm_of(comm1)->ranks, comm_of(comm2)->ranks);
-    *result = comm1 == comm2 ? MPI_IDENT : groups == MPI_IDENT ? MPI_CONGRUENT : groups;
+    const mpi_comm_t *a = comm_of(comm1);
+    const mpi_comm_t *b = comm_of(comm2);
+    const int locals = group_compare(a->ranks, b->ranks);
+    const int remotes = group_compare(a->peers, b->peers);
+    const int groups = locals == MPI_UNEQUAL || (locals == MPI_SIMILAR && remotes != MPI_UNEQUAL) ? locals : remotes;
+    *result = a == b                                     ? MPI_IDENT
+              : comm_is_inter(a) != comm_is_inter(b)     ? MPI_UNEQUAL
+              : groups == MPI_IDENT                      ? MPI_CONGRUENT
+                                                         : groups;
     return MPI_SUCCESS;
 }
 

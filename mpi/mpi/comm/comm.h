@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * comm.h - communicators: a group of ranks and a context id. So far intracommunicators.
+ * comm.h - communicators: a group of ranks and a context id. An intercommunicator has a second group, the remote one:
+ * its messages go there, and both groups use the same context id.
  *
  * Tag of a message: 4 bits kind, 24 bits context id, 4 bits zero, 32 bits MPI tag (or number and step of a collective).
  */
@@ -17,8 +18,10 @@
 typedef struct mpi_comm {
     obj_t obj;
     uint32_t context;
-    rt_group_t *ranks;
-    grp_t grp; /* its collectives */
+    rt_group_t *ranks; /* the local group */
+    rt_group_t *peers; /* whom ranks of messages name: the remote group; of an intracommunicator `ranks`, counted once */
+    grp_t grp;         /* its collectives; of an intercommunicator those of the local group */
+    grp_t between;     /* of an intercommunicator: what both groups exchange in collectives, by ranks of the remote one */
     char name[MPI_MAX_OBJECT_NAME];
     struct attr *attrs; /* attr.h */
     MPI_Info info;      /* hints that the program set; MPI_INFO_NULL: none */
@@ -41,6 +44,11 @@ static inline mpi_comm_t *comm_of(MPI_Comm comm)
     return obj_is(comm, OBJ_COMM) ? (mpi_comm_t *)comm : NULL;
 }
 
+static inline int comm_is_inter(const mpi_comm_t *comm)
+{
+    return comm->peers != comm->ranks;
+}
+
 static inline uint64_t comm_tag(const mpi_comm_t *comm, unsigned kind, uint32_t tag)
 {
     return (uint64_t)kind << 60 | (uint64_t)comm->context << 36 | tag;
@@ -56,11 +64,24 @@ int comm_open(void);
 void comm_close(void);
 /* Keeps the communicator for a request; the last one who lets go ends it. */
 void comm_release(mpi_comm_t *comm);
-/* A communicator of these ranks, which the call takes over also when it fails; its error handler is that of parent.
- * Collective over grp. */
+/* Two groups that agree on something; a leader of each speaks with the other. Of one group between is NULL. */
+typedef struct comm_bridge {
+    grp_t *local;
+    grp_t *between;    /* the leaders' messages */
+    int leader;        /* in local */
+    int remote_leader; /* in between; counts at the leader */
+} comm_bridge_t;
+
+/* An intracommunicator of these ranks, which the call takes over also when it fails; its error handler is that of
+ * parent. Collective over grp. */
 int comm_create(mpi_comm_t *parent, grp_t *grp, rt_group_t *ranks, MPI_Comm *comm_p);
-/* An id that is free at every rank of the set. */
-int comm_context_take(grp_t *grp, uint32_t *context_p);
+/* The same, collective over both sides of the bridge; peers, taken over too: the remote group, or ranks again. */
+int comm_create_over(mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, rt_group_t *peers,
+                     MPI_Comm *comm_p);
+/* An id that is free at every rank of both sides. */
+int comm_context_take(const comm_bridge_t *bridge, uint32_t *context_p);
 void comm_context_give(uint32_t context);
+/* Every rank of each side gets what the leader of the other side has. */
+int comm_exchange(const comm_bridge_t *bridge, const void *mine, size_t length, void *theirs, size_t their_length);
 
 #endif

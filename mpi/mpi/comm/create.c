@@ -3,6 +3,7 @@
  */
 #include "comm/comm.h"
 
+#include "comm/inter.h"
 #include "err/err.h"
 #include "group/group.h"
 #include "mpi_impl.h"
@@ -12,6 +13,15 @@ int mpi_Comm_group(MPI_Comm comm, MPI_Group *group)
     rt_group_t *ranks = comm_of(comm)->ranks;
     ranks->refs++;
     return group_make(ranks, group);
+}
+
+int mpi_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
+{
+    mpi_comm_t *found = comm_of(comm);
+    if (!comm_is_inter(found))
+        return err_set(MPI_ERR_COMM, "comm is an intracommunicator: it has no remote group");
+    found->peers->refs++;
+    return group_make(found->peers, group);
 }
 
 /* The group behind a handle, whose ranks must all be in comm; counted once more for the caller. */
@@ -27,13 +37,17 @@ static int members(MPI_Group group, const mpi_comm_t *parent, rt_group_t **ranks
     return MPI_SUCCESS;
 }
 
-/* Every rank of comm calls; those that are not in the group get MPI_COMM_NULL. */
+/* Every rank of comm calls; those that are not in the group get MPI_COMM_NULL, as do all of an intercommunicator when a
+ * side of the new one is empty. */
 int mpi_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 {
     mpi_comm_t *parent = comm_of(comm);
     rt_group_t *ranks;
     const int rc = members(group, parent, &ranks);
-    return rc != MPI_SUCCESS ? rc : comm_create(parent, &parent->grp, ranks, newcomm);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return comm_is_inter(parent) ? inter_create(parent, ranks, newcomm)
+                                 : comm_create(parent, &parent->grp, ranks, newcomm);
 }
 
 /* Only the ranks of the group call. Their messages have the user's tag, so that calls of several threads do not mix. */

@@ -6,14 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/inter.h"
 #include "err/err.h"
 #include "mpi_impl.h"
+
+static int copy(mpi_comm_t *parent, MPI_Comm *newcomm)
+{
+    parent->ranks->refs++;
+    if (!comm_is_inter(parent))
+        return comm_create(parent, &parent->grp, parent->ranks, newcomm);
+    const comm_bridge_t bridge = inter_bridge(parent);
+    parent->peers->refs++;
+    return comm_create_over(parent, &bridge, parent->ranks, parent->peers, newcomm);
+}
 
 int mpi_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
     mpi_comm_t *parent = comm_of(comm);
-    parent->ranks->refs++;
-    int rc = comm_create(parent, &parent->grp, parent->ranks, newcomm);
+    int rc = copy(parent, newcomm);
     if (rc == MPI_SUCCESS && (rc = attr_copy(parent, comm_of(*newcomm))) != MPI_SUCCESS) {
         (void)attr_delete_all(comm_of(*newcomm));
         comm_release(comm_of(*newcomm));
@@ -43,16 +53,10 @@ int mpi_Comm_free(MPI_Comm *comm)
     return MPI_SUCCESS;
 }
 
-typedef struct entry {
-    int color;
-    int key;
-    int rank;
-} entry_t;
-
 static int by_key(const void *a, const void *b)
 {
-    const entry_t *left = a;
-    const entry_t *right = b;
+    const split_entry_t *left = a;
+    const split_entry_t *right = b;
     if (left->key != right->key)
         return left->key < right->key ? -1 : 1;
     return left->rank - right->rank;
@@ -69,10 +73,9 @@ static size_t entry_length(const grp_blocks_t *blocks, int rank)
     return blocks->unit;
 }
 
-/* Those of my colour by key, equal keys by rank; NULL: no memory left. */
-static rt_group_t *group_of_color(const mpi_comm_t *parent, entry_t *entries, int color)
+rt_group_t *split_group(const rt_group_t *parent, split_entry_t *entries, int color)
 {
-    const int size = parent->ranks->size;
+    const int size = parent->size;
     int *members = malloc((size_t)size * sizeof(*members));
     int count = 0;
     if (members == NULL)
@@ -82,30 +85,41 @@ static rt_group_t *group_of_color(const mpi_comm_t *parent, entry_t *entries, in
             entries[count++] = entries[i];
     qsort(entries, (size_t)count, sizeof(*entries), by_key);
     for (int i = 0; i < count; i++)
-        members[i] = rt_group_world(parent->ranks, entries[i].rank);
+        members[i] = rt_group_world(parent, entries[i].rank);
     rt_group_t *group = rt_group_create(members, color == MPI_UNDEFINED ? 0 : count);
     free(members);
     return group;
 }
 
-int mpi_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
+/* What each rank of the local group has asked for. */
+static int split_entries(mpi_comm_t *parent, const split_entry_t *mine, split_entry_t **entries_p)
 {
-    mpi_comm_t *parent = comm_of(comm);
-    const int rank = parent->ranks->rank;
-    if (color < 0 && color != MPI_UNDEFINED)
-        return err_set(MPI_ERR_ARG, "color %d is negative and not MPI_UNDEFINED", color);
-    entry_t *entries = calloc((size_t)parent->ranks->size, sizeof(*entries));
+    split_entry_t *entries = calloc((size_t)parent->ranks->size, sizeof(*entries));
     if (entries == NULL)
         return err_set(MPI_ERR_NO_MEM, "split of a communicator: no memory left");
     const grp_blocks_t blocks = {
-        .base = entries, .offset = entry_offset, .length = entry_length, .unit = sizeof(entry_t)};
-    entries[rank] = (entry_t){.color = color, .key = key, .rank = rank};
+        .base = entries, .offset = entry_offset, .length = entry_length, .unit = sizeof(split_entry_t)};
+    entries[mine->rank] = *mine;
     const int rc = grp_allgather(&parent->grp, &blocks);
     if (rc < 0) {
         free(entries);
         return err_core((vbn_status_t)rc, "split of a communicator", grp_error());
     }
-    rt_group_t *group = group_of_color(parent, entries, color);
+    *entries_p = entries;
+    return MPI_SUCCESS;
+}
+
+int mpi_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
+{
+    mpi_comm_t *parent = comm_of(comm);
+    if (color < 0 && color != MPI_UNDEFINED)
+        return err_set(MPI_ERR_ARG, "color %d is negative and not MPI_UNDEFINED", color);
+    const split_entry_t mine = {.color = color, .key = key, .rank = parent->ranks->rank};
+    split_entry_t *entries = NULL;
+    const int rc = split_entries(parent, &mine, &entries);
+    if (rc != MPI_SUCCESS || comm_is_inter(parent))
+        return rc != MPI_SUCCESS ? rc : inter_split(parent, entries, color, newcomm);
+    rt_group_t *group = split_group(parent->ranks, entries, color);
     free(entries);
     return comm_create(parent, &parent->grp, group, newcomm);
 }

@@ -47,6 +47,18 @@ int check_null(const char *name)
     return err_set(MPI_ERR_ARG, "%s is NULL", name);
 }
 
+int check_is_inter(const char *name)
+{
+    return err_set(MPI_ERR_COMM, "%s is an intercommunicator; the function takes intracommunicators only", name);
+}
+
+int check_is_inter_so_far(const char *name)
+{
+    return err_set(MPI_ERR_UNSUPPORTED_OPERATION,
+                   "%s is an intercommunicator, for which the function is not written yet; docs/mpi.md lists what is there",
+                   name);
+}
+
 int entry_widen(entry_wide_t *wide, const int *values, MPI_Count length)
 {
     if (values == NULL || length == 0)

@@ -21,6 +21,8 @@ int check_bad_rank(int class, int rank, int size, const char *name);
 int check_bad_tag(int tag, const char *name);
 int check_bad_op(const char *name);
 int check_null(const char *name);
+int check_is_inter(const char *name);
+int check_is_inter_so_far(const char *name);
 
 static inline int check_ready(void)
 {
@@ -45,7 +47,7 @@ static inline int check_datatype(MPI_Datatype type, const char *name)
 /* comm was checked before. */
 static inline int check_rank(MPI_Comm comm, int rank, const char *name)
 {
-    const int size = comm_of(comm)->ranks->size;
+    const int size = comm_of(comm)->peers->size;
     return CHECK_LIKELY((unsigned)rank < (unsigned)size) || rank == MPI_PROC_NULL
                ? MPI_SUCCESS
                : check_bad_rank(MPI_ERR_RANK, rank, size, name);
@@ -58,8 +60,23 @@ static inline int check_source(MPI_Comm comm, int rank, const char *name)
 
 static inline int check_root(MPI_Comm comm, int rank, const char *name)
 {
-    const int size = comm_of(comm)->ranks->size;
-    return CHECK_LIKELY((unsigned)rank < (unsigned)size) ? MPI_SUCCESS : check_bad_rank(MPI_ERR_ROOT, rank, size, name);
+    const mpi_comm_t *found = comm_of(comm);
+    if (CHECK_LIKELY((unsigned)rank < (unsigned)found->peers->size))
+        return MPI_SUCCESS;
+    return comm_is_inter(found) && (rank == MPI_ROOT || rank == MPI_PROC_NULL)
+               ? MPI_SUCCESS
+               : check_bad_rank(MPI_ERR_ROOT, rank, found->peers->size, name);
+}
+
+static inline int check_intra(MPI_Comm comm, const char *name)
+{
+    return CHECK_LIKELY(!comm_is_inter(comm_of(comm))) ? MPI_SUCCESS : check_is_inter(name);
+}
+
+/* Of collectives that have no form for intercommunicators so far. */
+static inline int check_intra_so_far(MPI_Comm comm, const char *name)
+{
+    return CHECK_LIKELY(!comm_is_inter(comm_of(comm))) ? MPI_SUCCESS : check_is_inter_so_far(name);
 }
 
 static inline int check_tag(int tag, const char *name)
@@ -98,13 +115,21 @@ int entry_narrow(MPI_Count value);
 static inline MPI_Count entry_length_comm(MPI_Comm comm)
 {
     const mpi_comm_t *found = comm_of(comm);
+    return found == NULL ? 0 : found->peers->size;
+}
+
+static inline MPI_Count entry_length_local(MPI_Comm comm)
+{
+    const mpi_comm_t *found = comm_of(comm);
     return found == NULL ? 0 : found->ranks->size;
 }
 
 static inline MPI_Count entry_length_root(MPI_Comm comm, int root)
 {
     const mpi_comm_t *found = comm_of(comm);
-    return found == NULL || found->ranks->rank != root ? 0 : found->ranks->size;
+    if (found == NULL)
+        return 0;
+    return root == (comm_is_inter(found) ? MPI_ROOT : found->ranks->rank) ? found->peers->size : 0;
 }
 
 #endif

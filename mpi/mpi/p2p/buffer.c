@@ -113,7 +113,7 @@ int p2p_buffered(const p2p_call_t *call)
     int rc = find_room(quota, call, charged);
     if (rc != MPI_SUCCESS)
         return rc;
-    vbn_peer_t *peer = rt_peer(rt_group_world(call->comm->ranks, call->rank));
+    vbn_peer_t *peer = rt_peer(rt_group_world(call->comm->peers, call->rank));
     if (peer == NULL)
         return err_set(MPI_ERR_PROC_ABORTED, "send to rank %d: %s", call->rank, rt.error);
     copy_t *copy = calloc(1, sizeof(*copy) + call->length);

@@ -59,7 +59,7 @@ static int started(p2p_request_t *request, vbn_status_t status, const char *what
 static int start_send(p2p_request_t *request)
 {
     const p2p_call_t *call = &request->call;
-    vbn_peer_t *peer = rt_peer(rt_group_world(call->comm->ranks, call->rank));
+    vbn_peer_t *peer = rt_peer(rt_group_world(call->comm->peers, call->rank));
     if (peer == NULL)
         return err_set(MPI_ERR_PROC_ABORTED, "send to rank %d: %s", call->rank, rt.error);
     const unsigned flags = call->mode == P2P_SYNCHRONOUS ? VBN_TAG_SYNC : 0;
@@ -72,7 +72,7 @@ static int start_receive(p2p_request_t *request)
     const p2p_call_t *call = &request->call;
     vbn_peer_t *peer = NULL;
     if (call->rank != MPI_ANY_SOURCE) {
-        peer = rt_peer(rt_group_world(call->comm->ranks, call->rank));
+        peer = rt_peer(rt_group_world(call->comm->peers, call->rank));
         if (peer == NULL)
             return err_set(MPI_ERR_PROC_ABORTED, "receive from rank %d: %s", call->rank, rt.error);
     }

@@ -40,7 +40,7 @@ void p2p_status_of(MPI_Status *status, const mpi_comm_t *comm, const vbn_tag_inf
     if (status == MPI_STATUS_IGNORE)
         return;
     const int world = rt_rank_of(info->peer, info->source);
-    status->MPI_SOURCE = world < 0 ? MPI_ANY_SOURCE : rt_group_find(comm->ranks, world);
+    status->MPI_SOURCE = world < 0 ? MPI_ANY_SOURCE : rt_group_find(comm->peers, world);
     status->MPI_TAG = (int)(uint32_t)info->tag;
     status->MPI_internal[2] = 0;
     p2p_status_set_bytes(status, info->length);

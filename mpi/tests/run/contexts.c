@@ -4,6 +4,28 @@
  */
 #include "rule.h"
 
+#define MANY 4200 /* more than one agreement on an id looks at */
+
+/* All are there at once, and a message on the last one is on no other. */
+static void many(void)
+{
+    static MPI_Comm comms[MANY];
+    int value = 0;
+    for (int i = 0; i < MANY; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    if (rank == 0)
+        for (int i = 1; i < size; i++)
+            for (int j = MANY - 1; j >= 0; j -= 100)
+                MPI_Send(&j, 1, MPI_INT, i, 0, comms[j]);
+    else
+        for (int j = MANY - 1; j >= 0; j -= 100) {
+            MPI_Recv(&value, 1, MPI_INT, 0, 0, comms[j], MPI_STATUS_IGNORE);
+            CHECK(value == j);
+        }
+    for (int i = 0; i < MANY; i++)
+        MPI_Comm_free(&comms[i]);
+}
+
 static void test(void)
 {
     MPI_Comm dup;
@@ -33,4 +55,5 @@ static void test(void)
         MPI_Comm_dup(MPI_COMM_SELF, &dup);
         MPI_Comm_free(&dup);
     }
+    many();
 }
