@@ -7,7 +7,9 @@ usage: gen_entry.py FOLDER   writes FOLDER/{entry_<chapter>.c,mpi_impl.h,exports
 
 The sources in mpi/mpi define mpi_NAME for each function that is written, always in its large form (and mpi_NAME_c beside
 mpi_NAME where the table says twin: own). Which are written is read from those sources: nobody has to list them.
-A collective's form for intercommunicators is mpi_inter_NAME; its entry point chooses by the communicator.
+Of a collective there is one function, coll_NAME: it adds the collective's steps to a schedule. NAME, INAME and NAME_init are
+what happens to the schedule then. Its form for intercommunicators is mpi_inter_NAME; the entry point chooses by the
+communicator.
 """
 import sys
 
@@ -18,9 +20,14 @@ NULL_RETURN = {"int": None, "double": "0.0"}
 WIDE_ARRAYS = {"COUNTS": "MPI_Count", "DISPLS": "MPI_Aint"}
 
 
+# What an entry point does with the schedule of a collective, and whether it is kept.
+FORMS = {"": ("coll_run(&coll, {})", 0), "I": ("coll_begin(&coll, {}, request)", 0),
+         "_init": ("coll_keep(&coll, {}, info, request)", 1)}
+
+
 def is_written(function, large, written):
     name = function.name + ("_c" if large and function.own_twin else "")
-    return name in written
+    return name in written or function.collective is not None
 
 
 def first(function, kind):
@@ -91,8 +98,18 @@ class Call:
             self.arguments.append(f"({target}){name}")
 
 
+def collective_call(function, arguments, comm):
+    name, form = function.collective
+    use, kept = FORMS[form]
+    own = [one for one in arguments.split(", ") if one not in ("info", "request")]
+    return (f"(rc = coll_open(&coll, {comm}, {kept})) != MPI_SUCCESS ? rc\n            : " +
+            use.format(f"coll_{name}(&coll, {', '.join(own)})"))
+
+
 def call_of(function, suffix, arguments, comm, inter):
     call = f"mpi_{function.name}{suffix}({arguments})"
+    if function.collective:
+        call = collective_call(function, arguments, comm)
     if function.name not in inter:
         return call
     return f"comm_is_inter(comm_of({comm})) ? mpi_inter_{function.name}({arguments}) : {call}"
@@ -104,6 +121,8 @@ def body(function, name, large, inter):
     suffix = "_c" if large and function.own_twin else ""
     conditions = checks(function, inter)
     lines = ["    int rc = MPI_SUCCESS;"]
+    if function.collective:
+        lines.append("    coll_t coll;")
     for condition in conditions:
         lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = {condition};")
     lines += call.before
@@ -168,7 +187,7 @@ def write_entries(folder, functions, written, inter):
 
 def write_prototypes(folder, functions, inter):
     lines = [tables.generated("Prototypes of what mpi/mpi implements; internals never call MPI_* functions."),
-             "#ifndef VERBENA_MPI_IMPL_H\n#define VERBENA_MPI_IMPL_H\n\n#include <mpi.h>\n"]
+             "#ifndef VERBENA_MPI_IMPL_H\n#define VERBENA_MPI_IMPL_H\n\n#include <mpi.h>\n\nstruct coll;\n"]
     for function in functions:
         forms = [False, True] if function.own_twin else [True]
         for large in forms:
@@ -176,8 +195,10 @@ def write_prototypes(folder, functions, inter):
             lines.append(declaration if function.own_twin else declaration.replace("_c(", "(", 1)
                          if function.has_large else declaration)
             lines[-1] += ";"
+            if function.collective and function.collective[1] == "":
+                lines.append(lines[-1].replace("mpi_", "coll_", 1).replace("(", "(struct coll *coll, ", 1))
             if function.name in inter:
-                lines.append(lines[-1].replace("mpi_", "mpi_inter_", 1))
+                lines.append(function.declaration("mpi_inter_", large).replace("_c(", "(", 1) + ";")
     tables.update(f"{folder}/mpi_impl.h", "\n".join(lines) + "\n\n#endif\n")
 
 

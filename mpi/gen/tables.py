@@ -10,6 +10,8 @@ API = pathlib.Path(__file__).resolve().parents[1] / "api"
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "mpi"
 # What the sources of mpi/mpi define for the function NAME of the standard: a function mpi_NAME at the start of a line.
 DEFINITION = re.compile(r"^(?:int|double|MPI_\w+) mpi_([A-Z]\w*)\(", re.MULTILINE)
+# Of a collective in all forms: the function that adds its steps to a schedule.
+COLLECTIVE_DEFINITION = re.compile(r"^int coll_([A-Z]\w*)\(", re.MULTILINE)
 # Its form for intercommunicators, where a collective has one of its own.
 INTER_DEFINITION = re.compile(r"^int mpi_inter_([A-Z]\w*)\(", re.MULTILINE)
 
@@ -43,6 +45,7 @@ class Function:
     early: bool
     deprecated: str
     intra: bool  # takes no intercommunicators
+    collective: tuple = None  # (NAME, form) where mpi/mpi has coll_NAME: the form is "", "I" or "_init"
     parameters: list = field(default_factory=list)
 
     def declaration(self, prefix, large):
@@ -71,7 +74,18 @@ def make_parameter(kinds, name, text):
     return Parameter(name, kind, rule or "", small, large, row.get("check", ""))
 
 
+def form_of(name, collectives):
+    """(NAME, form) of a collective that is made of coll_NAME; None: it is not."""
+    forms = {name: ""}
+    if name[0] == "I":
+        forms[name[1:].capitalize()] = "I"
+    if name.endswith("_init"):
+        forms[name[:-len("_init")]] = "_init"
+    return next(((base, form) for base, form in forms.items() if base in collectives), None)
+
+
 def functions():
+    collectives = written(COLLECTIVE_DEFINITION)
     kinds = load("kinds.yaml")
     result = []
     for chapter, rows in load("functions.yaml").items():
@@ -79,7 +93,8 @@ def functions():
             parameters = [make_parameter(kinds, name, text) for name, text in (row.get("args") or {}).items()]
             result.append(Function(row["name"], chapter, row.get("returns", "int"), row.get("large", False),
                                    row.get("twin") == "own", row.get("early", False),
-                                   str(row.get("deprecated", "")), row.get("intra", False), parameters))
+                                   str(row.get("deprecated", "")), row.get("intra", False),
+                                   form_of(row["name"], collectives), parameters))
     return result
 
 

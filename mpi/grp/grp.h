@@ -48,7 +48,7 @@ typedef struct grp_blocks {
 
 static inline void *grp_block(const grp_blocks_t *blocks, int rank)
 {
-    return (char *)blocks->base + blocks->offset(blocks, rank);
+    return (void *)((uintptr_t)blocks->base + blocks->offset(blocks, rank));
 }
 
 /* mine NULL: this rank's block is in place already. blocks matters at the root only. */

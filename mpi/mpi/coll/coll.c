@@ -1,57 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * coll.c - arguments of collectives.
+ * coll.c - the forms of a collective: its schedule is run, or becomes a request.
  */
 #include "coll/coll.h"
 
-#include <string.h>
-
 #include "err/err.h"
+#include "p2p/p2p.h"
 
-static size_t equal_offset(const grp_blocks_t *blocks, int rank)
+int coll_open(coll_t *coll, MPI_Comm comm, int kept)
 {
-    return (size_t)rank * blocks->unit;
-}
-
-static size_t equal_length(const grp_blocks_t *blocks, int rank)
-{
-    (void)rank;
-    return blocks->unit;
-}
-
-int coll_equal(grp_blocks_t *blocks, const void *base, MPI_Count count, MPI_Datatype type)
-{
-    *blocks = (grp_blocks_t){.base = (void *)(uintptr_t)base, .offset = equal_offset, .length = equal_length};
-    return dt_bytes(count, type, &blocks->unit);
-}
-
-static size_t varying_offset(const grp_blocks_t *blocks, int rank)
-{
-    return (size_t)((const MPI_Aint *)blocks->offsets)[rank] * blocks->unit;
-}
-
-static size_t varying_length(const grp_blocks_t *blocks, int rank)
-{
-    return (size_t)((const MPI_Count *)blocks->lengths)[rank] * blocks->unit;
-}
-
-int coll_varying(grp_blocks_t *blocks, const void *base, const MPI_Count *counts, const MPI_Aint *displs, int size,
-                 MPI_Datatype type)
-{
-    size_t ignored;
-    int rc = dt_bytes(0, type, &ignored);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    if (counts == NULL || displs == NULL)
-        return err_set(MPI_ERR_ARG, "the array of counts or of displacements is NULL");
-    *blocks = (grp_blocks_t){.base = (void *)(uintptr_t)base,
-                             .offset = varying_offset,
-                             .length = varying_length,
-                             .lengths = counts,
-                             .offsets = displs,
-                             .unit = dt_find(type)->extent};
-    for (int i = 0; i < size && rc == MPI_SUCCESS; i++)
-        rc = dt_bytes(counts[i], type, &ignored);
-    return rc;
+    coll->comm = comm_of(comm);
+    coll->sched = kept ? sched_open_kept(&coll->comm->grp) : sched_open(&coll->comm->grp);
+    return coll->sched != NULL ? MPI_SUCCESS : err_set(MPI_ERR_NO_MEM, "collective: no memory left");
 }
 
 int coll_result(int status)
@@ -59,8 +18,86 @@ int coll_result(int status)
     return status >= 0 ? MPI_SUCCESS : err_core((vbn_status_t)status, "collective", grp_error());
 }
 
-void coll_in_place(const void *sendbuf, void *recvbuf, size_t bytes)
+int coll_run(coll_t *coll, int rc)
 {
-    if (sendbuf != MPI_IN_PLACE && bytes > 0)
-        memcpy(recvbuf, sendbuf, bytes);
+    if (rc == MPI_SUCCESS)
+        return coll_result(sched_run(coll->sched));
+    sched_release(coll->sched);
+    return rc;
+}
+
+static void on_done(sched_t *sched)
+{
+    p2p_task_done(sched->user);
+}
+
+static int query(p2p_request_t *request, MPI_Status *status)
+{
+    const sched_t *sched = request->state;
+    p2p_status_empty(status, MPI_ANY_SOURCE);
+    return sched->status >= 0 ? MPI_SUCCESS
+                              : err_core((vbn_status_t)sched->status, "collective", sched->error);
+}
+
+static int end(p2p_request_t *request)
+{
+    sched_release(request->state);
+    return MPI_SUCCESS;
+}
+
+static int cancel(p2p_request_t *request)
+{
+    (void)request;
+    return err_set(MPI_ERR_REQUEST, "request is one of a collective, which cannot be cancelled");
+}
+
+/* What fails later is the request's error. */
+static int start(p2p_request_t *request)
+{
+    sched_t *sched = request->state;
+    const int status = sched_start(sched);
+    if (status == 0)
+        return MPI_SUCCESS;
+    request->active = 0;
+    return err_core((vbn_status_t)status, "collective", sched->error);
+}
+
+static const p2p_task_t collective_task = {.query = query, .end = end, .cancel = cancel, .start = start};
+
+static int become_request(coll_t *coll, int rc, int kept, p2p_request_t **request_p)
+{
+    if (rc == MPI_SUCCESS)
+        rc = kept ? p2p_task_prepare(&collective_task, coll->sched, coll->comm, request_p)
+                  : p2p_task_begin(&collective_task, coll->sched, coll->comm, request_p);
+    if (rc != MPI_SUCCESS) {
+        sched_release(coll->sched);
+        return rc;
+    }
+    coll->sched->done = on_done;
+    coll->sched->user = *request_p;
+    return MPI_SUCCESS;
+}
+
+int coll_begin(coll_t *coll, int rc, MPI_Request *request)
+{
+    p2p_request_t *made;
+    rc = become_request(coll, rc, 0, &made);
+    if (rc == MPI_SUCCESS && (rc = start(made)) != MPI_SUCCESS) {
+        sched_release(coll->sched);
+        p2p_give(made);
+    }
+    if (rc == MPI_SUCCESS)
+        *request = p2p_handle(made);
+    return rc;
+}
+
+int coll_keep(coll_t *coll, int rc, MPI_Info info, MPI_Request *request)
+{
+    p2p_request_t *made;
+    if (rc == MPI_SUCCESS && info != MPI_INFO_NULL && info != MPI_INFO_ENV && !obj_is(info, OBJ_INFO))
+        rc = err_set(MPI_ERR_INFO, "info is not an info object");
+    rc = become_request(coll, rc, 1, &made);
+    if (rc == MPI_SUCCESS)
+        *request = p2p_handle(made);
+    return rc;
 }

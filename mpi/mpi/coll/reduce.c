@@ -1,127 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0
  * reduce.c - collectives that compute: reduce, allreduce, reduce_scatter(_block), scan, exscan.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "coll/coll.h"
 #include "err/err.h"
 #include "mpi_impl.h"
 
-static int prepare(coll_reduction_t *reduction, MPI_Op op, MPI_Count count, MPI_Datatype type, size_t *bytes_p)
+static int prepare(coll_t *coll, MPI_Op op, MPI_Count count, MPI_Datatype type, const grp_reduce_t **reduce_p,
+                   size_t *bytes_p)
 {
-    const int rc = coll_reduction(reduction, op, type);
+    const int rc = coll_reduction(coll, op, type, reduce_p);
     return rc != MPI_SUCCESS ? rc : dt_bytes(count, type, bytes_p);
 }
 
-/* A place for this rank's elements where the caller has none to spare. */
-static int borrow(void **place_p, size_t bytes)
+int coll_Allreduce(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm)
 {
-    *place_p = malloc(bytes > 0 ? bytes : 1);
-    return *place_p != NULL ? MPI_SUCCESS : err_set(MPI_ERR_NO_MEM, "reduction of %zu bytes: no memory left", bytes);
-}
-
-int mpi_Allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    coll_reduction_t reduction;
+    const grp_reduce_t *reduce;
     size_t bytes;
-    const int rc = prepare(&reduction, op, count, datatype, &bytes);
+    const int rc = prepare(coll, op, count, datatype, &reduce, &bytes);
+    (void)comm;
     if (rc != MPI_SUCCESS)
         return rc;
-    coll_in_place(sendbuf, recvbuf, bytes);
-    return coll_result(grp_allreduce(&comm_of(comm)->grp, recvbuf, (size_t)count, &reduction.reduce));
+    if (sendbuf != MPI_IN_PLACE)
+        sched_copy(coll->sched, recvbuf, sendbuf, bytes);
+    steps_allreduce(coll->sched, recvbuf, (size_t)count, reduce);
+    return MPI_SUCCESS;
 }
 
-int mpi_Reduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
-               MPI_Comm comm)
+int coll_Reduce(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                int root, MPI_Comm comm)
 {
-    coll_reduction_t reduction;
+    const grp_reduce_t *reduce;
     size_t bytes;
     void *place = recvbuf;
-    const int is_root = comm_of(comm)->ranks->rank == root;
-    int rc = prepare(&reduction, op, count, datatype, &bytes);
-    if (rc == MPI_SUCCESS && !is_root)
-        rc = borrow(&place, bytes);
+    int rc = prepare(coll, op, count, datatype, &reduce, &bytes);
+    (void)comm;
+    if (rc == MPI_SUCCESS && !coll_is_root(coll, root))
+        rc = sendbuf == MPI_IN_PLACE
+                 ? err_set(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE at a rank that is not the root")
+                 : coll_memory(coll, bytes, &place);
     if (rc != MPI_SUCCESS)
         return rc;
-    coll_in_place(sendbuf, place, bytes);
-    rc = coll_result(grp_reduce(&comm_of(comm)->grp, place, (size_t)count, &reduction.reduce, root));
-    if (!is_root)
-        free(place);
-    return rc;
+    if (sendbuf != MPI_IN_PLACE)
+        sched_copy(coll->sched, place, sendbuf, bytes);
+    steps_reduce(coll->sched, place, (size_t)count, reduce, root);
+    return MPI_SUCCESS;
 }
 
-static int scan(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+static int scan(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                 int exclusive)
 {
-    coll_reduction_t reduction;
+    const grp_reduce_t *reduce;
     size_t bytes;
-    const int rc = prepare(&reduction, op, count, datatype, &bytes);
+    const int rc = prepare(coll, op, count, datatype, &reduce, &bytes);
     if (rc != MPI_SUCCESS)
         return rc;
     const void *mine = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
-    return coll_result(grp_scan(&comm_of(comm)->grp, mine, recvbuf, (size_t)count, &reduction.reduce, exclusive));
+    steps_scan(coll->sched, mine, recvbuf, (size_t)count, reduce, exclusive);
+    return MPI_SUCCESS;
 }
 
-int mpi_Scan(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+int coll_Scan(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+              MPI_Comm comm)
 {
-    return scan(sendbuf, recvbuf, count, datatype, op, comm, 0);
+    (void)comm;
+    return scan(coll, sendbuf, recvbuf, count, datatype, op, 0);
 }
 
-int mpi_Exscan(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+int coll_Exscan(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                MPI_Comm comm)
 {
-    return scan(sendbuf, recvbuf, count, datatype, op, comm, 1);
+    (void)comm;
+    return scan(coll, sendbuf, recvbuf, count, datatype, op, 1);
 }
 
-/* Reduced at rank 0, then scattered. */
-static int reduce_and_scatter(const void *sendbuf, void *recvbuf, MPI_Count total, const grp_blocks_t *wanted,
-                              MPI_Datatype datatype, MPI_Op op, mpi_comm_t *comm)
+/* Reduced at rank 0, then scattered: rank i gets counts[i] elements, or `each` where there is no array. */
+static int reduce_scatter(coll_t *coll, const void *sendbuf, void *recvbuf, const MPI_Count *counts, MPI_Count each,
+                          MPI_Datatype datatype, MPI_Op op)
 {
-    coll_reduction_t reduction;
+    const grp_reduce_t *reduce;
+    coll_parts_t parts;
+    coll_part_t mine;
     size_t bytes;
-    void *place = NULL;
-    grp_blocks_t blocks = *wanted;
-    int rc = prepare(&reduction, op, total, datatype, &bytes);
-    if (rc == MPI_SUCCESS)
-        rc = borrow(&place, bytes);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    coll_in_place(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, place, bytes);
-    blocks.base = place;
-    rc = grp_reduce(&comm->grp, place, (size_t)total, &reduction.reduce, 0);
-    if (rc >= 0)
-        rc = grp_scatter(&comm->grp, &blocks, recvbuf, blocks.length(&blocks, comm->ranks->rank), 0);
-    free(place);
-    return coll_result(rc);
-}
-
-int mpi_Reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op,
-                             MPI_Comm comm)
-{
-    grp_blocks_t blocks;
-    const int rc = coll_equal(&blocks, NULL, recvcount, datatype);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    return reduce_and_scatter(sendbuf, recvbuf, recvcount * comm_of(comm)->ranks->size, &blocks, datatype, op,
-                              comm_of(comm));
-}
-
-int mpi_Reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype,
-                       MPI_Op op, MPI_Comm comm)
-{
-    const int size = comm_of(comm)->ranks->size;
-    grp_blocks_t blocks;
+    void *place;
     MPI_Count total = 0;
-    MPI_Aint *displs = malloc((size_t)size * sizeof(*displs));
-    if (displs == NULL)
-        return err_set(MPI_ERR_NO_MEM, "reduce_scatter: no memory left");
-    for (int i = 0; i < size && recvcounts != NULL; i++) {
-        displs[i] = (MPI_Aint)total;
-        total += recvcounts[i];
-    }
-    int rc = coll_varying(&blocks, NULL, recvcounts, displs, size, datatype);
+    for (int i = 0; i < coll_size(coll); i++)
+        total += counts == NULL ? each : counts[i];
+    int rc = prepare(coll, op, total, datatype, &reduce, &bytes);
     if (rc == MPI_SUCCESS)
-        rc = reduce_and_scatter(sendbuf, recvbuf, total, &blocks, datatype, op, comm_of(comm));
-    free(displs);
-    return rc;
+        rc = coll_memory(coll, bytes, &place);
+    if (rc == MPI_SUCCESS)
+        rc = coll_consecutive(coll, &parts, coll_size(coll), place, counts, each, datatype);
+    if (rc == MPI_SUCCESS)
+        rc = coll_part(&mine, recvbuf, counts == NULL ? each : counts[sched_rank(coll->sched)], datatype);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    sched_copy(coll->sched, place, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, bytes);
+    steps_reduce(coll->sched, place, (size_t)total, reduce, 0);
+    steps_scatter(coll->sched, &parts.blocks, mine.at, mine.length, 0);
+    return MPI_SUCCESS;
+}
+
+int coll_Reduce_scatter_block(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count recvcount,
+                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    (void)comm;
+    if (recvcount < 0 || recvcount > PTRDIFF_MAX / coll_size(coll))
+        return err_set(MPI_ERR_COUNT, "recvcount %lld is negative or too large", (long long)recvcount);
+    return reduce_scatter(coll, sendbuf, recvbuf, NULL, recvcount, datatype, op);
+}
+
+int coll_Reduce_scatter(coll_t *coll, const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[],
+                        MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    (void)comm;
+    if (recvcounts == NULL)
+        return err_set(MPI_ERR_ARG, "recvcounts is NULL");
+    return reduce_scatter(coll, sendbuf, recvbuf, recvcounts, 0, datatype, op);
 }

@@ -16,6 +16,13 @@ typedef struct user_op {
     int commutes;
 } user_op_t;
 
+/* A reduction with op on elements of type. */
+typedef struct reduction {
+    grp_reduce_t reduce;
+    MPI_Op op;
+    MPI_Datatype type;
+} reduction_t;
+
 static int is_predefined(MPI_Op op)
 {
     return (uintptr_t)op > OP_FIRST && (uintptr_t)op < OP_FIRST + OP_NAMED;
@@ -28,14 +35,14 @@ int coll_op_is_valid(MPI_Op op)
 
 static void apply_kernel(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
 {
-    const coll_reduction_t *reduction = reduce->arg;
+    const reduction_t *reduction = reduce->arg;
     op_find(reduction->op, reduction->type)(in, inout, count);
 }
 
 /* The int form is called in pieces that an int can count. */
 static void apply_user(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
 {
-    coll_reduction_t *reduction = reduce->arg;
+    reduction_t *reduction = reduce->arg;
     const user_op_t *op = (const user_op_t *)reduction->op;
     char *from = (char *)(uintptr_t)in;
     char *to = inout;
@@ -53,18 +60,44 @@ static void apply_user(const grp_reduce_t *reduce, const void *in, void *inout, 
     }
 }
 
-int coll_reduction(coll_reduction_t *reduction, MPI_Op op, MPI_Datatype type)
+static int describe(reduction_t *reduction, MPI_Op op, MPI_Datatype type)
 {
     const dt_named_t *named = dt_find(type);
     if (named == NULL)
         return err_set(MPI_ERR_TYPE, "datatype %p is none", (void *)type);
-    *reduction = (coll_reduction_t){.op = op, .type = type};
+    *reduction = (reduction_t){.op = op, .type = type};
     reduction->reduce.arg = reduction;
     reduction->reduce.element = named->extent;
     reduction->reduce.commutes = is_predefined(op) || ((const user_op_t *)op)->commutes;
     reduction->reduce.apply = is_predefined(op) ? apply_kernel : apply_user;
     if (is_predefined(op) && op_find(op, type) == NULL)
         return err_set(MPI_ERR_OP, "op 0x%x does not take elements of %s", (unsigned)(uintptr_t)op, named->name);
+    return MPI_SUCCESS;
+}
+
+/* The program may free an operation that collectives still use. */
+static void release(void *arg)
+{
+    user_op_t *op = arg;
+    if (--op->obj.refs > 0)
+        return;
+    op->obj.kind = OBJ_DEAD;
+    free(op);
+}
+
+int coll_reduction(coll_t *coll, MPI_Op op, MPI_Datatype type, const grp_reduce_t **reduce_p)
+{
+    void *memory;
+    int rc = coll_memory(coll, sizeof(reduction_t), &memory);
+    if (rc == MPI_SUCCESS)
+        rc = describe(memory, op, type);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (!is_predefined(op)) {
+        ((user_op_t *)op)->obj.refs++;
+        sched_at_end(coll->sched, release, op);
+    }
+    *reduce_p = &((reduction_t *)memory)->reduce;
     return MPI_SUCCESS;
 }
 
@@ -96,8 +129,7 @@ int mpi_Op_free(MPI_Op *op)
 {
     if (!obj_is(*op, OBJ_OP))
         return err_set(MPI_ERR_OP, "op %p was not made by the program", (void *)*op);
-    ((user_op_t *)*op)->obj.kind = OBJ_DEAD;
-    free(*op);
+    release(*op);
     *op = MPI_OP_NULL;
     return MPI_SUCCESS;
 }
@@ -110,9 +142,9 @@ int mpi_Op_commutative(MPI_Op op, int *commute)
 
 int mpi_Reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op)
 {
-    coll_reduction_t reduction;
+    reduction_t reduction;
     size_t bytes;
-    int rc = coll_reduction(&reduction, op, datatype);
+    int rc = describe(&reduction, op, datatype);
     if (rc == MPI_SUCCESS)
         rc = dt_bytes(count, datatype, &bytes);
     if (rc == MPI_SUCCESS && count > 0)

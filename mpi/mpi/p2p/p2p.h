@@ -4,8 +4,8 @@
  *
  * P1 A request that is not complete stays where it is and keeps its communicator.
  * P2 A complete request says so by op.complete; its status is made when the user asks.
- * P3 What is not one message of the core (general requests, both halves of a sendrecv, flushes) is a task: op is not the
- *    core's, p2p_task_done completes it.
+ * P3 What is not one message of the core (general requests, both halves of a sendrecv, flushes, collectives) is a task:
+ *    op is not the core's, p2p_task_done completes it.
  */
 #ifndef VERBENA_MPI_P2P_H
 #define VERBENA_MPI_P2P_H
@@ -42,9 +42,10 @@ struct p2p_request;
 typedef struct p2p_task {
     /* Writes the status of the complete request and returns its error class; may be called several times. */
     int (*query)(struct p2p_request *request, MPI_Status *status);
-    /* At the end of the request: frees its state; returns an error class. */
+    /* At the end of the request: frees its state; returns an error class. Of a persistent one: when it is freed. */
     int (*end)(struct p2p_request *request);
     int (*cancel)(struct p2p_request *request); /* NULL: it completes as usual */
+    int (*start)(struct p2p_request *request);  /* of a persistent one */
 } p2p_task_t;
 
 typedef struct p2p_request {
@@ -72,6 +73,8 @@ int p2p_do(const p2p_call_t *call, MPI_Status *status);
 
 /* A started request of a task, on this communicator (for its error handler). */
 int p2p_task_begin(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p);
+/* A persistent one, not started. */
+int p2p_task_prepare(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p);
 /* The task is complete. A request that the user has freed ends here. */
 void p2p_task_done(p2p_request_t *request);
 

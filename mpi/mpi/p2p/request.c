@@ -89,8 +89,10 @@ int p2p_start(p2p_request_t *request)
     request->cancelled = 0;
     request->piece = (struct iovec){.iov_base = request->call.buffer, .iov_len = request->call.length};
     request->active = 1;
-    request->op.complete = 1;
+    request->op.complete = request->call.kind != P2P_TASK;
     request->op.status = VBN_OK;
+    if (request->call.kind == P2P_TASK)
+        return request->task->start(request);
     if (request->call.rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
     if (request->call.kind == P2P_SEND)
@@ -134,7 +136,7 @@ int p2p_begin(const p2p_call_t *call, p2p_request_t **request_p)
     return rc;
 }
 
-int p2p_task_begin(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p)
+int p2p_task_prepare(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p)
 {
     const p2p_call_t call = {.kind = P2P_TASK, .rank = MPI_ANY_SOURCE, .comm = comm};
     const int rc = p2p_prepare(&call, request_p);
@@ -142,8 +144,18 @@ int p2p_task_begin(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_re
         return rc;
     (*request_p)->task = task;
     (*request_p)->state = state;
-    (*request_p)->active = 1;
+    (*request_p)->persistent = 1;
     (*request_p)->cancelled = 0;
+    return MPI_SUCCESS;
+}
+
+int p2p_task_begin(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p)
+{
+    const int rc = p2p_task_prepare(task, state, comm, request_p);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    (*request_p)->persistent = 0;
+    (*request_p)->active = 1;
     (*request_p)->op.complete = 0;
     (*request_p)->op.status = VBN_OK;
     return MPI_SUCCESS;
@@ -197,7 +209,7 @@ int p2p_describe(p2p_request_t *request, MPI_Status *status)
 int p2p_end(p2p_request_t *request, MPI_Status *status)
 {
     int rc = p2p_describe(request, status);
-    if (request->active && request->call.kind == P2P_TASK) {
+    if (request->active && !request->persistent && request->call.kind == P2P_TASK) {
         const int ended = request->task->end(request);
         rc = rc != MPI_SUCCESS ? rc : ended;
     }

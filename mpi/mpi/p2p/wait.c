@@ -248,7 +248,8 @@ int mpi_Request_free(MPI_Request *request)
         p2p_detach(found);
         return MPI_SUCCESS;
     }
-    const int ended = found->active && found->call.kind == P2P_TASK ? found->task->end(found) : MPI_SUCCESS;
+    const int is_task = (found->active || found->persistent) && found->call.kind == P2P_TASK;
+    const int ended = is_task ? found->task->end(found) : MPI_SUCCESS;
     p2p_give(found);
     return ended;
 }

@@ -70,7 +70,7 @@ def calls():
     for function in tables.functions():
         for name, large in function.forms():
             own = name if function.own_twin else function.name
-            if own in written or function.returns != "int":
+            if own in written or function.collective or function.returns != "int":
                 continue
             shown = [p for p in function.parameters if (p.large if large else p.small) not in (None, "...")]
             lines.append(f'    judge("MPI_{name}", MPI_{name}({", ".join("0" for _ in shown)}));')
