@@ -156,7 +156,8 @@ int mpi_Comm_get_parent(MPI_Comm *parent)
 
 int mpi_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
 {
-    *resultlen = snprintf(comm_name, MPI_MAX_OBJECT_NAME, "%s", comm_of(comm)->name);
+    const char *name = comm == MPI_COMM_NULL ? "MPI_COMM_NULL" : comm_of(comm)->name;
+    *resultlen = snprintf(comm_name, MPI_MAX_OBJECT_NAME, "%s", name);
     return MPI_SUCCESS;
 }
 
@@ -171,8 +172,9 @@ int mpi_Comm_set_name(MPI_Comm comm, const char *comm_name)
 int mpi_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
 {
     mpi_comm_t *found = comm_of(comm);
-    if (!err_handler_is_valid(errhandler))
-        return err_set(MPI_ERR_ERRHANDLER, "errhandler is not an error handler");
+    const int rc = err_handler_check(errhandler);
+    if (rc != MPI_SUCCESS)
+        return rc;
     err_handler_keep(errhandler);
     err_handler_release(found->obj.handler);
     found->obj.handler = errhandler;

@@ -13,6 +13,7 @@
 #define COMM_TAG_P2P 1u
 #define COMM_TAG_COLL 2u
 #define COMM_TAG_CONTROL 3u
+#define COMM_TAG_GROUPS 4u /* of groups without a communicator */
 #define COMM_ANY_TAG_MASK 0xffffffff00000000u
 
 typedef struct mpi_comm {

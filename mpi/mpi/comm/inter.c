@@ -56,8 +56,7 @@ static int swap_groups(const comm_bridge_t *bridge, const rt_group_t *ranks, rt_
     return rc;
 }
 
-/* The peers of the new intercommunicator come from the other side. Takes ranks over. */
-static int create(mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, MPI_Comm *newcomm)
+int inter_create_over(mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, MPI_Comm *newcomm)
 {
     rt_group_t *peers = NULL;
     int rc = swap_groups(bridge, ranks, &peers);
@@ -74,7 +73,7 @@ static int create(mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *r
 int inter_create(mpi_comm_t *parent, rt_group_t *ranks, MPI_Comm *newcomm)
 {
     const comm_bridge_t bridge = inter_bridge(parent);
-    return create(parent, &bridge, ranks, newcomm);
+    return inter_create_over(parent, &bridge, ranks, newcomm);
 }
 
 /* What the leader alone gives: its own arguments are looked at before anybody else waits for it. */
@@ -107,7 +106,7 @@ int mpi_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_co
             .ranks = peer->peers, .base = comm_tag(peer, COMM_TAG_CONTROL, 0), .number = (uint32_t)tag};
     }
     local->ranks->refs++;
-    return create(local, &bridge, local->ranks, newintercomm);
+    return inter_create_over(local, &bridge, local->ranks, newintercomm);
 }
 
 /* NULL: no memory left. */

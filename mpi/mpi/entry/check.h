@@ -34,6 +34,11 @@ static inline int check_comm(MPI_Comm comm, const char *name)
     return CHECK_LIKELY(comm_of(comm) != NULL) ? MPI_SUCCESS : check_bad_comm(name);
 }
 
+static inline int check_comm_or_null(MPI_Comm comm, const char *name)
+{
+    return comm == MPI_COMM_NULL ? MPI_SUCCESS : check_comm(comm, name);
+}
+
 static inline int check_count(MPI_Count count, const char *name)
 {
     return CHECK_LIKELY(count >= 0) ? MPI_SUCCESS : check_bad_count(count, name);

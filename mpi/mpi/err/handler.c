@@ -8,10 +8,11 @@
 #include "err/err.h"
 #include "mpi_impl.h"
 
-int err_handler_is_valid(MPI_Errhandler handler)
+int err_handler_check(MPI_Errhandler handler)
 {
-    return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN || handler == MPI_ERRORS_ABORT ||
-           obj_is(handler, OBJ_ERRHANDLER);
+    const int is_one = handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN || handler == MPI_ERRORS_ABORT ||
+                       obj_is(handler, OBJ_ERRHANDLER);
+    return is_one ? MPI_SUCCESS : err_set(MPI_ERR_ERRHANDLER, "errhandler is not an error handler");
 }
 
 void err_handler_keep(MPI_Errhandler handler)
@@ -44,8 +45,9 @@ int mpi_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,
 
 int mpi_Errhandler_free(MPI_Errhandler *errhandler)
 {
-    if (!err_handler_is_valid(*errhandler))
-        return err_set(MPI_ERR_ERRHANDLER, "errhandler is not an error handler");
+    const int rc = err_handler_check(*errhandler);
+    if (rc != MPI_SUCCESS)
+        return rc;
     err_handler_release(*errhandler);
     *errhandler = MPI_ERRHANDLER_NULL;
     return MPI_SUCCESS;

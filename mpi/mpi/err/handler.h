@@ -11,7 +11,8 @@ typedef struct err_handler {
     MPI_Comm_errhandler_function *function;
 } err_handler_t;
 
-int err_handler_is_valid(MPI_Errhandler handler);
+/* MPI_SUCCESS or MPI_ERR_ERRHANDLER. */
+int err_handler_check(MPI_Errhandler handler);
 void err_handler_keep(MPI_Errhandler handler);
 void err_handler_release(MPI_Errhandler handler);
 

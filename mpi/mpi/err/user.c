@@ -90,11 +90,13 @@ int mpi_Add_error_string(int errorcode, const char *string)
     return MPI_SUCCESS;
 }
 
-static void drop(code_t *code)
+/* A text goes first: MPI_Remove_error_string. */
+static int drop(code_t *code, int value)
 {
+    if (code->text != NULL)
+        return err_set(MPI_ERR_OTHER, "error code %d has a text; remove it before", value);
     code->class = 0;
-    free(code->text);
-    code->text = NULL;
+    return MPI_SUCCESS;
 }
 
 int mpi_Remove_error_class(int errorclass)
@@ -104,8 +106,7 @@ int mpi_Remove_error_class(int errorclass)
         return err_set(MPI_ERR_ARG, "errorclass %d was not added by the program", errorclass);
     if (code->codes > 0)
         return err_set(MPI_ERR_OTHER, "errorclass %d has %d error codes; remove them before", errorclass, code->codes);
-    drop(code);
-    return MPI_SUCCESS;
+    return drop(code, errorclass);
 }
 
 int mpi_Remove_error_code(int errorcode)
@@ -114,10 +115,10 @@ int mpi_Remove_error_code(int errorcode)
     if (code == NULL || code->class == errorcode)
         return err_set(MPI_ERR_ARG, "errorcode %d was not added by the program by MPI_Add_error_code", errorcode);
     code_t *class = find(code->class);
-    if (class != NULL)
+    const int rc = drop(code, errorcode);
+    if (rc == MPI_SUCCESS && class != NULL)
         class->codes--;
-    drop(code);
-    return MPI_SUCCESS;
+    return rc;
 }
 
 int mpi_Remove_error_string(int errorcode)

@@ -41,6 +41,7 @@ static void removes(int class, int code, int other)
     CHECK(MPI_Remove_error_code(class) != MPI_SUCCESS);  /* it is a class */
     CHECK(MPI_Remove_error_class(MPI_ERR_IO) != MPI_SUCCESS);
     CHECK(MPI_Remove_error_string(other) != MPI_SUCCESS);
+    CHECK(MPI_Remove_error_code(code) != MPI_SUCCESS); /* it has a text */
     MPI_Remove_error_string(code);
     CHECK(strcmp(text_of(code), "") == 0);
     CHECK(MPI_Remove_error_code(code) == MPI_SUCCESS && MPI_Remove_error_class(class) == MPI_SUCCESS);

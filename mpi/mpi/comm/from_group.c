@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * from_group.c - communicators of groups alone, without a communicator that they come of. Calls that are under way at a
+ * time are told apart by their string tags.
+ */
+#include <string.h>
+
+#include "comm/inter.h"
+#include "err/err.h"
+#include "err/handler.h"
+#include "group/group.h"
+#include "info/info.h"
+#include "mpi_impl.h"
+
+#define TAG_STRING_MOST 1024 /* MPI_MAX_STRINGTAG_LEN, its end included */
+
+/* What both calls take besides their groups. */
+typedef struct wishes {
+    const char *tag;
+    MPI_Info info;
+    MPI_Errhandler handler;
+} wishes_t;
+
+static int check(const wishes_t *wishes)
+{
+    const int rc = err_handler_check(wishes->handler);
+    if (rc == MPI_SUCCESS && (wishes->tag == NULL || strnlen(wishes->tag, TAG_STRING_MOST) == TAG_STRING_MOST))
+        return err_set(MPI_ERR_ARG, "stringtag is NULL or longer than %d bytes", TAG_STRING_MOST - 1);
+    return rc;
+}
+
+/* FNV-1a. The number of a tag's messages has room for 24 bits of it. */
+static uint32_t number_of(const char *tag)
+{
+    uint32_t hash = 2166136261u;
+    for (const char *at = tag; *at != 0; at++)
+        hash = (hash ^ (unsigned char)*at) * 16777619u;
+    return (hash ^ hash >> 24) & 0xffffff;
+}
+
+/* Messages of the group, apart from those of all communicators. */
+static grp_t messages(rt_group_t *ranks, const wishes_t *wishes)
+{
+    return (grp_t){
+        .ranks = ranks, .base = comm_tag(&comm_world, COMM_TAG_GROUPS, 0), .number = number_of(wishes->tag)};
+}
+
+static int give(const wishes_t *wishes, MPI_Comm made)
+{
+    const int rc = mpi_Comm_set_errhandler(made, wishes->handler);
+    return rc != MPI_SUCCESS || wishes->info == MPI_INFO_NULL ? rc : mpi_Comm_set_info(made, wishes->info);
+}
+
+/* The group behind a handle, counted once more; this process is in it. */
+static int own_group(MPI_Group group, const char *name, rt_group_t **ranks_p)
+{
+    const int rc = group_find(group, name, ranks_p);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if ((*ranks_p)->size > 0 && (*ranks_p)->rank < 0)
+        return err_set(MPI_ERR_GROUP, "%s does not hold this process", name);
+    (*ranks_p)->refs++;
+    return MPI_SUCCESS;
+}
+
+int mpi_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler,
+                               MPI_Comm *newcomm)
+{
+    const wishes_t wishes = {.tag = stringtag, .info = info, .handler = errhandler};
+    rt_group_t *ranks;
+    int rc = check(&wishes);
+    if (rc == MPI_SUCCESS)
+        rc = own_group(group, "group", &ranks);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *newcomm = MPI_COMM_NULL;
+    if (ranks->size == 0) {
+        rt_group_release(ranks);
+        return MPI_SUCCESS;
+    }
+    grp_t grp = messages(ranks, &wishes);
+    rc = comm_create(&comm_self, &grp, ranks, newcomm);
+    return rc != MPI_SUCCESS ? rc : give(&wishes, *newcomm);
+}
+
+static int check_leader(int leader, const rt_group_t *ranks, const char *name)
+{
+    return leader >= 0 && leader < ranks->size
+               ? MPI_SUCCESS
+               : err_set(MPI_ERR_RANK, "%s is %d, but its group has %d ranks", name, leader, ranks->size);
+}
+
+int mpi_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader,
+                                     const char *stringtag, MPI_Info info, MPI_Errhandler errhandler,
+                                     MPI_Comm *newintercomm)
+{
+    const wishes_t wishes = {.tag = stringtag, .info = info, .handler = errhandler};
+    rt_group_t *ranks;
+    rt_group_t *peers;
+    int rc = check(&wishes);
+    if (rc == MPI_SUCCESS)
+        rc = group_find(remote_group, "remote_group", &peers);
+    if (rc == MPI_SUCCESS)
+        rc = check_leader(remote_leader, peers, "remote_leader");
+    if (rc == MPI_SUCCESS)
+        rc = own_group(local_group, "local_group", &ranks);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = check_leader(local_leader, ranks, "local_leader");
+    if (rc != MPI_SUCCESS) {
+        rt_group_release(ranks);
+        return rc;
+    }
+    grp_t local = messages(ranks, &wishes);
+    grp_t between = messages(peers, &wishes);
+    const comm_bridge_t bridge = {
+        .local = &local, .between = &between, .leader = local_leader, .remote_leader = remote_leader};
+    rc = inter_create_over(&comm_self, &bridge, ranks, newintercomm);
+    return rc != MPI_SUCCESS ? rc : give(&wishes, *newintercomm);
+}
