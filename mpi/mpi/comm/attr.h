@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * attr.h - attributes of communicators: values that programs and libraries hang on them.
+ * attr.h - attributes of communicators.
  */
-#ifndef VERBENA_MPI_ATTR_H
-#define VERBENA_MPI_ATTR_H
+#ifndef VERBENA_MPI_COMM_ATTR_H
+#define VERBENA_MPI_COMM_ATTR_H
 
 #include "comm/comm.h"
-
-/* One value; the list of a communicator is in the order in which they were set, the last one first. */
-typedef struct attr {
-    struct attr *next;
-    int keyval;
-    void *value;
-} attr_t;
 
 /* Copies what the keys' copy functions let through; the first that fails ends it with its code. */
 int attr_copy(const mpi_comm_t *from, mpi_comm_t *to);
