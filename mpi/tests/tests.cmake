@@ -32,9 +32,9 @@ add_test(NAME abi_names COMMAND ${Python3_EXECUTABLE} ${TESTS}/abi/names.py ${LI
 find_package(GTest QUIET)
 if(GTest_FOUND)
     file(GLOB units CONFIGURE_DEPENDS ${TESTS}/unit/*.cc)
-    add_executable(mpi_unit ${units})
+    add_executable(mpi_unit ${units} $<TARGET_OBJECTS:mpi_objects>)
     add_dependencies(mpi_unit mpi_generated)
-    target_include_directories(mpi_unit PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${INC}
+    target_include_directories(mpi_unit PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/mpi ${INC}
                                ${CMAKE_CURRENT_SOURCE_DIR}/../native-core/include)
     target_compile_options(mpi_unit PRIVATE ${VBN_CXX_WARNINGS})
     target_link_libraries(mpi_unit PRIVATE vbnrt GTest::gtest_main Threads::Threads)
