@@ -41,13 +41,15 @@ def check_of_groups(function, comm, inter):
     return [f'check_intra{"" if function.intra else "_so_far"}({comm}, "{comm}")']
 
 
-def checks(function, inter):
+def checks(function, inter, large):
     """C expressions, each MPI_SUCCESS or an error class, in the order of the parameters; communicators come first."""
     comm = first(function, "COMM")
     result = [] if function.early else ["check_ready()"]
     ordered = sorted(function.parameters, key=lambda parameter: parameter.check != "comm")
     for parameter in ordered:
         check = parameter.check
+        if (parameter.large if large else parameter.small) is None: # this form has no such argument
+            continue
         if not check or (check in ("rank", "source", "root") and comm is None):
             continue
         if check in ("count", "datatype") and function.chapter == "coll":
@@ -119,7 +121,7 @@ def body(function, name, large, inter):
     comm = first(function, "COMM")
     call = Call(function, large)
     suffix = "_c" if large and function.own_twin else ""
-    conditions = checks(function, inter)
+    conditions = checks(function, inter, large)
     lines = ["    int rc = MPI_SUCCESS;"]
     if function.collective:
         lines.append("    coll_t coll;")
@@ -128,6 +130,8 @@ def body(function, name, large, inter):
     lines += call.before
     lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = "
                  f"{call_of(function, suffix, ', '.join(call.arguments), comm, inter)};")
+    if function.chapter == "dt" and function.has_large and not large and first(function, "DATATYPE_OUT"):
+        call.after.append(f"        dt_note_small(*{first(function, 'DATATYPE_OUT')});")
     if call.after:
         lines += ["    if (rc == MPI_SUCCESS) {", *call.after, "    }"]
     lines += call.ends

@@ -16,18 +16,66 @@ def identifier(name):
     return name.replace("MPI_", "").lower()
 
 
+def basic_of(types, ctype):
+    """The entry of the first number type of this C type: what an element of a pair is."""
+    return next(row["value"] - FIRST_TYPE for row in types
+                if row.get("c") == ctype and row["class"] in ("int", "float"))
+
+
+def plain_row(row):
+    """A number or several of them (complex: two); their bytes are one run."""
+    at, ctype = row["value"] - FIRST_TYPE, row["c"]
+    parts = row.get("parts", 2 if row["class"] == "complex" else 1)
+    external = row.get("external", f"sizeof({ctype})")
+    items = f"(dt_sig_item_t[]){{{{.basic = {at:#04x}, .count = 1}}}}"
+    return f"""DT_ROW({at:#04x}, "{row["name"]}", {ctype}, DT_{row["class"].upper()}), .external = {external},
+        .unit = sizeof({ctype}) / {parts}, .size = sizeof({ctype}),
+        .node = &(dt_node_t)DT_RUN(sizeof({ctype})),
+        .sig = &(dt_sig_t){{.elements = 1, .bytes = sizeof({ctype}), .external = {external}, .n = 1,
+                           .items = {items}}}}},"""
+
+
+def pair_row(types, row):
+    """Two elements; a gap between them makes two runs of them."""
+    at, value, index = row["value"] - FIRST_TYPE, row["c"], row["index"]
+    element = f"struct {{ {value} a; {index} b; }}"
+    name = f"pair_{at:02x}_t"
+    items = f"{{.basic = {basic_of(types, value):#04x}, .count = 1}}, {{.basic = {basic_of(types, index):#04x}, .count = 1}}"
+    external = " + ".join(str(next(one for one in types if one["value"] - FIRST_TYPE == basic_of(types, ctype))
+                              .get("external", f"sizeof({ctype})")) for ctype in (value, index))
+    return f"typedef {element} {name};", f"""DT_ROW({at:#04x}, "{row["name"]}", {name}, DT_PAIR),
+        .size = sizeof({value}) + sizeof({index}),
+        .node = &(dt_node_t)DT_PAIR_NODE({name}, {value}, {index}),
+        .sig = &(dt_sig_t){{.elements = 2, .bytes = sizeof({value}) + sizeof({index}), .external = {external}, .n = 2,
+                           .items = (dt_sig_item_t[]){{{items}}}}}}},"""
+
+
+TABLE_HEAD = """#include "dt/dt.h"
+
+#include <wchar.h>
+
+#define DT_ROW(at, name_, ctype, class_)                                                                               \
+    [at] = {.name = name_, .extent = sizeof(ctype), .align = _Alignof(ctype), .kind = class_, .committed = 1,         \
+            .is_fixed = 1, .basic = (MPI_Datatype)(DT_FIRST + at)
+#define DT_RUN(bytes_)                                                                                                 \
+    {.shape = DT_RUNS, .bytes = bytes_, .pieces = 1, .high = bytes_, .count = 1, .length = bytes_}
+#define DT_PAIR_NODE(pair, value, index)                                                                               \
+    {.shape = offsetof(pair, b) == sizeof(value) ? DT_RUNS : DT_LIST, .bytes = sizeof(value) + sizeof(index),          \
+     .pieces = offsetof(pair, b) == sizeof(value) ? 1 : 2, .high = offsetof(pair, b) + sizeof(index),                  \
+     .count = offsetof(pair, b) == sizeof(value) ? 1 : 2, .length = sizeof(value) + sizeof(index),                     \
+     .entries = (dt_entry_t[]){{.offset = 0, .start = 0},                                                              \
+                               {.offset = offsetof(pair, b), .start = sizeof(value)},                                  \
+                               {.start = sizeof(value) + sizeof(index)}}}
+
+"""
+
+
 def datatype_table(types):
-    rows = []
-    for row in types:
-        if "same" in row or row["class"] == "none":
-            continue
-        ctype, index = row["c"], row.get("index")
-        element = f"struct {{ {ctype} a; {index} b; }}" if index else ctype
-        size = f"sizeof({ctype}) + sizeof({index})" if index else f"sizeof({ctype})"
-        rows.append(f'    [{row["value"] - FIRST_TYPE:#04x}] = {{"{row["name"]}", {size}, sizeof({element}), '
-                    f'DT_{row["class"].upper()}}},')
-    return tables.generated("The predefined datatypes.") + '#include "dt/dt.h"\n\n#include <wchar.h>\n\n' \
-        "const dt_named_t dt_named[DT_NAMED] = {\n" + "\n".join(rows) + "\n};\n"
+    known = [row for row in types if "same" not in row and row["class"] != "none"]
+    pairs = [pair_row(known, row) for row in known if "index" in row]
+    rows = [plain_row(row) for row in known if "index" not in row] + [row for _, row in pairs]
+    return tables.generated("The predefined datatypes.") + TABLE_HEAD + "\n".join(name for name, _ in pairs) + \
+        "\n\ndt_type_t dt_predefined[DT_NAMED] = {\n    " + "\n    ".join(rows) + "\n};\n"
 
 
 def loop_kernel(name, ctype, does):

@@ -36,7 +36,7 @@ int coll_op_is_valid(MPI_Op op)
 static void apply_kernel(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
 {
     const reduction_t *reduction = reduce->arg;
-    op_find(reduction->op, reduction->type)(in, inout, count);
+    op_find(reduction->op, dt_find(reduction->type)->basic)(in, inout, count);
 }
 
 /* The int form is called in pieces that an int can count. */
@@ -62,16 +62,17 @@ static void apply_user(const grp_reduce_t *reduce, const void *in, void *inout, 
 
 static int describe(reduction_t *reduction, MPI_Op op, MPI_Datatype type)
 {
-    const dt_named_t *named = dt_find(type);
-    if (named == NULL)
-        return err_set(MPI_ERR_TYPE, "datatype %p is none", (void *)type);
+    dt_type_t *found;
+    const int rc = dt_usable(type, &found);
+    if (rc != MPI_SUCCESS)
+        return rc;
     *reduction = (reduction_t){.op = op, .type = type};
     reduction->reduce.arg = reduction;
-    reduction->reduce.element = named->extent;
+    reduction->reduce.element = found->extent;
     reduction->reduce.commutes = is_predefined(op) || ((const user_op_t *)op)->commutes;
     reduction->reduce.apply = is_predefined(op) ? apply_kernel : apply_user;
-    if (is_predefined(op) && op_find(op, type) == NULL)
-        return err_set(MPI_ERR_OP, "op 0x%x does not take elements of %s", (unsigned)(uintptr_t)op, named->name);
+    if (is_predefined(op) && (found->basic == NULL || op_find(op, found->basic) == NULL))
+        return err_set(MPI_ERR_OP, "op 0x%x does not take elements of %s", (unsigned)(uintptr_t)op, dt_name(found));
     return MPI_SUCCESS;
 }
 

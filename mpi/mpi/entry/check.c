@@ -24,7 +24,7 @@ int check_bad_count(MPI_Count count, const char *name)
 
 int check_bad_datatype(MPI_Datatype type, const char *name)
 {
-    return err_set(MPI_ERR_TYPE, "%s (%p) is not a datatype; derived ones are not written yet", name, (void *)type);
+    return err_set(MPI_ERR_TYPE, "%s (%p) is not a datatype (MPI_DATATYPE_NULL, or freed)", name, (void *)type);
 }
 
 int check_bad_rank(int class, int rank, int size, const char *name)

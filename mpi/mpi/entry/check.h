@@ -7,6 +7,7 @@
 
 #include "coll/coll.h"
 #include "comm/comm.h"
+#include "dt/contents.h"
 #include "dt/dt.h"
 #include "err/err.h"
 

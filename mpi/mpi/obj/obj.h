@@ -17,7 +17,8 @@ typedef enum obj_kind {
     OBJ_ERRHANDLER = 0x45525248,
     OBJ_MESSAGE = 0x4d455353,
     OBJ_OP = 0x4f504f50,
-    OBJ_INFO = 0x494e464f
+    OBJ_INFO = 0x494e464f,
+    OBJ_DATATYPE = 0x54595045
 } obj_kind_t;
 
 typedef struct obj {

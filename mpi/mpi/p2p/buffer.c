@@ -84,14 +84,14 @@ static int find_room(const quota_t *quota, const p2p_call_t *call, size_t charge
         return err_set(MPI_ERR_BUFFER,
                        "buffered send of %zu bytes: no buffer is attached; attach one by MPI_Buffer_attach or "
                        "MPI_Comm_attach_buffer",
-                       call->length);
+                       call->data.bytes);
     if (charged > quota->size - quota->used)
         rt_progress(); /* what has been sent meanwhile gives its part back */
     if (charged > quota->size - quota->used)
         return err_set(MPI_ERR_BUFFER,
                        "buffered send of %zu bytes: %zu of %zu bytes of the attached buffer are used; "
                        "attach a larger one by MPI_Buffer_attach",
-                       call->length, quota->used, quota->size);
+                       call->data.bytes, quota->used, quota->size);
     return MPI_SUCCESS;
 }
 
@@ -108,7 +108,7 @@ static void begin(copy_t *copy, quota_t *quota, size_t charged)
 
 int p2p_buffered(const p2p_call_t *call)
 {
-    const size_t charged = call->length + MPI_BSEND_OVERHEAD;
+    const size_t charged = call->data.bytes + MPI_BSEND_OVERHEAD;
     quota_t *quota = call->comm->buffer != NULL ? call->comm->buffer : of_process;
     int rc = find_room(quota, call, charged);
     if (rc != MPI_SUCCESS)
@@ -116,12 +116,11 @@ int p2p_buffered(const p2p_call_t *call)
     vbn_peer_t *peer = rt_peer(rt_group_world(call->comm->peers, call->rank));
     if (peer == NULL)
         return err_set(MPI_ERR_PROC_ABORTED, "send to rank %d: %s", call->rank, rt.error);
-    copy_t *copy = calloc(1, sizeof(*copy) + call->length);
+    copy_t *copy = calloc(1, sizeof(*copy) + call->data.bytes);
     if (copy == NULL)
-        return err_set(MPI_ERR_NO_MEM, "buffered send of %zu bytes: no memory left", call->length);
-    if (call->length > 0)
-        memcpy(copy->bytes, call->buffer, call->length);
-    copy->piece = (struct iovec){.iov_base = copy->bytes, .iov_len = call->length};
+        return err_set(MPI_ERR_NO_MEM, "buffered send of %zu bytes: no memory left", call->data.bytes);
+    dt_pack(&call->data, 0, copy->bytes, call->data.bytes);
+    copy->piece = (struct iovec){.iov_base = copy->bytes, .iov_len = call->data.bytes};
     begin(copy, quota, charged);
     const uint64_t tag = comm_tag(call->comm, COMM_TAG_P2P, (uint32_t)call->tag);
     const vbn_status_t status = vbn_tag_send(peer, tag, &copy->piece, 1, 0, &copy->op);

@@ -6,11 +6,13 @@
  * P2 A complete request says so by op.complete; its status is made when the user asks.
  * P3 What is not one message of the core (general requests, both halves of a sendrecv, flushes, collectives) is a task:
  *    op is not the core's, p2p_task_done completes it.
+ * P4 A request of a datatype with gaps keeps the type, which the program may free meanwhile.
  */
 #ifndef VERBENA_MPI_P2P_H
 #define VERBENA_MPI_P2P_H
 
 #include "comm/comm.h"
+#include "dt/data.h"
 
 typedef enum p2p_kind {
     P2P_SEND,
@@ -29,8 +31,7 @@ typedef enum p2p_mode { P2P_STANDARD, P2P_SYNCHRONOUS, P2P_BUFFERED, P2P_READY }
 typedef struct p2p_call {
     p2p_kind_t kind;
     p2p_mode_t mode;
-    void *buffer;
-    size_t length; /* bytes */
+    dt_data_t data;
     int rank;      /* other side, in comm; may be MPI_ANY_SOURCE, MPI_PROC_NULL */
     int tag;
     mpi_comm_t *comm;
@@ -56,10 +57,11 @@ typedef struct p2p_request {
     int persistent;
     int active; /* only a persistent request can be inactive */
     int cancelled;
-    struct iovec piece;
+    struct iovec piece; /* of data that is one piece */
     vbn_tag_info_t info;
     vbn_op_t op;
     char *copy;               /* of a small blocking send's data, P2P_COPY_MOST bytes; NULL: none was needed yet */
+    dt_io_t *io;              /* of data that is not one piece; NULL: none was needed yet */
     struct p2p_request *next; /* in the pool */
 } p2p_request_t;
 

@@ -119,9 +119,9 @@ int mpi_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mess
 int mpi_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request)
 {
     message_t *found = (message_t *)*message;
-    p2p_call_t call = {.kind = P2P_RECV, .buffer = buf, .tag = MPI_ANY_TAG};
+    p2p_call_t call = {.kind = P2P_RECV, .tag = MPI_ANY_TAG};
     p2p_request_t *made;
-    int rc = dt_bytes(count, datatype, &call.length);
+    int rc = dt_describe(&call.data, buf, count, datatype);
     if (rc == MPI_SUCCESS && *message != MPI_MESSAGE_NO_PROC && !obj_is(*message, OBJ_MESSAGE))
         rc = err_set(MPI_ERR_REQUEST, "message %p is none", (void *)*message);
     if (rc != MPI_SUCCESS)

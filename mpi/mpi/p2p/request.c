@@ -26,8 +26,16 @@ static p2p_request_t *take(void)
     return request;
 }
 
+static void let_go_of_type(p2p_request_t *request)
+{
+    if (request->call.data.type != NULL)
+        dt_release(request->call.data.type);
+    request->call.data.type = NULL;
+}
+
 void p2p_give(p2p_request_t *request)
 {
+    let_go_of_type(request);
     if (request->call.comm->obj.refs > 0)
         comm_release(request->call.comm);
     request->obj.kind = OBJ_DEAD;
@@ -40,9 +48,21 @@ void p2p_close(void)
     while (pool != NULL) {
         p2p_request_t *next = pool->next;
         free(pool->copy);
+        free(pool->io);
         free(pool);
         pool = next;
     }
+}
+
+/* The arguments (iov, count) for the core. */
+static const struct iovec *pieces_of(p2p_request_t *request, size_t *count_p)
+{
+    const dt_data_t *data = &request->call.data;
+    if (data->type != NULL)
+        return dt_io_begin(request->io, data, count_p);
+    request->piece = (struct iovec){.iov_base = data->base, .iov_len = data->bytes};
+    *count_p = 1;
+    return &request->piece;
 }
 
 /* The call returned this; what is complete at once has no callback. */
@@ -64,7 +84,9 @@ static int start_send(p2p_request_t *request)
         return err_set(MPI_ERR_PROC_ABORTED, "send to rank %d: %s", call->rank, rt.error);
     const unsigned flags = call->mode == P2P_SYNCHRONOUS ? VBN_TAG_SYNC : 0;
     const uint64_t tag = comm_tag(call->comm, COMM_TAG_P2P, (uint32_t)call->tag);
-    return started(request, vbn_tag_send(peer, tag, &request->piece, 1, flags, &request->op), "send");
+    size_t count;
+    const struct iovec *pieces = pieces_of(request, &count);
+    return started(request, vbn_tag_send(peer, tag, pieces, count, flags, &request->op), "send");
 }
 
 static int start_receive(p2p_request_t *request)
@@ -78,8 +100,10 @@ static int start_receive(p2p_request_t *request)
     }
     const uint32_t tag = call->tag == MPI_ANY_TAG ? 0 : (uint32_t)call->tag;
     const uint64_t mask = call->tag == MPI_ANY_TAG ? COMM_ANY_TAG_MASK : UINT64_MAX;
-    const vbn_status_t status = vbn_tag_recv(rt.worker, peer, comm_tag(call->comm, COMM_TAG_P2P, tag), mask,
-                                             &request->piece, 1, &request->info, &request->op);
+    size_t count;
+    const struct iovec *pieces = pieces_of(request, &count);
+    const vbn_status_t status = vbn_tag_recv(rt.worker, peer, comm_tag(call->comm, COMM_TAG_P2P, tag), mask, pieces,
+                                             count, &request->info, &request->op);
     return started(request, status, "receive");
 }
 
@@ -87,7 +111,6 @@ int p2p_start(p2p_request_t *request)
 {
     int rc = MPI_SUCCESS;
     request->cancelled = 0;
-    request->piece = (struct iovec){.iov_base = request->call.buffer, .iov_len = request->call.length};
     request->active = 1;
     request->op.complete = request->call.kind != P2P_TASK;
     request->op.status = VBN_OK;
@@ -109,8 +132,15 @@ static p2p_request_t *make(const p2p_call_t *call)
     p2p_request_t *request = take();
     if (request == NULL)
         return NULL;
+    if (call->data.type != NULL && request->io == NULL && (request->io = malloc(sizeof(*request->io))) == NULL) {
+        request->next = pool;
+        pool = request;
+        return NULL;
+    }
     request->call = *call;
     call->comm->obj.refs++;
+    if (call->data.type != NULL)
+        dt_keep(call->data.type);
     return request;
 }
 
@@ -183,7 +213,7 @@ static int error_of(const p2p_request_t *request)
         return MPI_SUCCESS;
     if (status == VBN_ERR_TRUNCATED)
         return err_set(MPI_ERR_TRUNCATE, "message with tag %u has %zu bytes, the receive buffer %zu",
-                       (unsigned)request->info.tag, request->info.length, request->call.length);
+                       (unsigned)request->info.tag, request->info.length, request->call.data.bytes);
     return err_core(status, request->call.kind == P2P_SEND ? "send" : "receive", vbn_status_name(status));
 }
 
@@ -244,7 +274,7 @@ void p2p_detach(p2p_request_t *request)
 
 static int is_copied(const p2p_call_t *call)
 {
-    return call->kind == P2P_SEND && call->mode == P2P_STANDARD && call->length <= P2P_COPY_MOST &&
+    return call->kind == P2P_SEND && call->mode == P2P_STANDARD && call->data.bytes <= P2P_COPY_MOST &&
            call->rank != MPI_PROC_NULL;
 }
 
@@ -257,9 +287,9 @@ static int send_copied(const p2p_call_t *call)
         rc = err_set(MPI_ERR_NO_MEM, "copy of a message: no memory left");
     if (rc != MPI_SUCCESS)
         return rc;
-    if (call->length > 0)
-        memcpy(request->copy, call->buffer, call->length);
-    request->call.buffer = request->copy;
+    dt_pack(&call->data, 0, request->copy, call->data.bytes);
+    let_go_of_type(request);
+    request->call.data.base = request->copy;
     rc = p2p_start(request);
     if (rc != MPI_SUCCESS) {
         p2p_give(request);
@@ -289,9 +319,10 @@ int p2p_do(const p2p_call_t *call, MPI_Status *status)
 
 int p2p_receive_taken(p2p_request_t *request, vbn_tag_message_t *message)
 {
-    request->piece = (struct iovec){.iov_base = request->call.buffer, .iov_len = request->call.length};
+    size_t count;
+    const struct iovec *pieces = pieces_of(request, &count);
     request->cancelled = 0;
-    return started(request, vbn_tag_mrecv(message, &request->piece, 1, &request->info, &request->op), "receive");
+    return started(request, vbn_tag_mrecv(message, pieces, count, &request->info, &request->op), "receive");
 }
 
 int p2p_find(MPI_Request handle, p2p_request_t **request_p)

@@ -13,9 +13,8 @@
 static int describe(p2p_call_t *call, p2p_kind_t kind, p2p_mode_t mode, const void *buf, MPI_Count count,
                     MPI_Datatype datatype, int rank, int tag, MPI_Comm comm)
 {
-    *call = (p2p_call_t){
-        .kind = kind, .mode = mode, .buffer = (void *)(uintptr_t)buf, .rank = rank, .tag = tag, .comm = comm_of(comm)};
-    return dt_bytes(count, datatype, &call->length);
+    *call = (p2p_call_t){.kind = kind, .mode = mode, .rank = rank, .tag = tag, .comm = comm_of(comm)};
+    return dt_describe(&call->data, buf, count, datatype);
 }
 
 static int blocking(p2p_kind_t kind, p2p_mode_t mode, const void *buf, MPI_Count count, MPI_Datatype datatype, int rank,
@@ -160,16 +159,15 @@ int mpi_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype
 int mpi_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
                          int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    size_t length;
-    int rc = dt_bytes(count, datatype, &length);
+    dt_data_t data;
+    int rc = dt_describe(&data, buf, count, datatype);
     if (rc != MPI_SUCCESS)
         return rc;
-    void *copy = malloc(length > 0 ? length : 1);
+    void *copy = malloc(data.bytes > 0 ? data.bytes : 1);
     if (copy == NULL)
-        return err_set(MPI_ERR_NO_MEM, "copy of %zu bytes: no memory left", length);
-    if (length > 0)
-        memcpy(copy, buf, length);
-    rc = mpi_Sendrecv(copy, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, comm, status);
+        return err_set(MPI_ERR_NO_MEM, "copy of %zu bytes: no memory left", data.bytes);
+    dt_pack(&data, 0, copy, data.bytes);
+    rc = mpi_Sendrecv(copy, (MPI_Count)data.bytes, MPI_BYTE, dest, sendtag, buf, count, datatype, source, recvtag, comm, status);
     free(copy);
     return rc;
 }

@@ -48,19 +48,20 @@ void p2p_status_of(MPI_Status *status, const mpi_comm_t *comm, const vbn_tag_inf
 
 int mpi_Get_count(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
 {
-    const size_t extent = dt_find(datatype)->extent;
+    const size_t size = dt_find(datatype)->size;
     const size_t bytes = p2p_status_bytes(status);
-    *count = bytes % extent != 0 ? MPI_UNDEFINED : (MPI_Count)(bytes / extent);
+    if (size == 0)
+        *count = bytes == 0 ? 0 : MPI_UNDEFINED;
+    else
+        *count = bytes % size != 0 ? MPI_UNDEFINED : (MPI_Count)(bytes / size);
     return MPI_SUCCESS;
 }
 
-/* A pair has two elements. */
 int mpi_Get_elements(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
 {
-    const int rc = mpi_Get_count(status, datatype, count);
-    if (*count != MPI_UNDEFINED && dt_find(datatype)->class == DT_PAIR)
-        *count *= 2;
-    return rc;
+    const MPI_Count found = dt_sig_elements(dt_find(datatype)->sig, p2p_status_bytes(status));
+    *count = found < 0 ? MPI_UNDEFINED : found;
+    return MPI_SUCCESS;
 }
 
 int mpi_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
@@ -118,10 +119,10 @@ int mpi_Status_set_cancelled(MPI_Status *status, int flag)
 
 int mpi_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
 {
-    size_t bytes;
-    const MPI_Count pairs = dt_find(datatype)->class == DT_PAIR ? count / 2 : count;
-    const int rc = dt_bytes(pairs, datatype, &bytes);
-    if (rc == MPI_SUCCESS)
-        p2p_status_set_bytes(status, bytes);
-    return rc;
+    const MPI_Count bytes = count < 0 ? -1 : dt_sig_bytes(dt_find(datatype)->sig, (size_t)count);
+    if (bytes < 0)
+        return err_set(MPI_ERR_COUNT, "%s cannot have %lld basic elements", dt_name(dt_find(datatype)),
+                       (long long)count);
+    p2p_status_set_bytes(status, (size_t)bytes);
+    return MPI_SUCCESS;
 }

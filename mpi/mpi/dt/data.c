@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * data.c - packing, unpacking, lists of pieces: what is done with the runs that a walk finds.
+ */
+#include "dt/data.h"
+
+#include <string.h>
+
+#include "err/err.h"
+
+typedef struct packer {
+    dt_sink_t sink;
+    char *packed;
+} packer_t;
+
+#define COPY_RUNS(bytes)                                                                                               \
+    for (size_t i = 0; i < count; i++, memory += stride, packer->packed += (bytes))
+
+/* The compiler makes one load and one store of a memcpy of few bytes whose number it knows. */
+static void pack_runs(dt_sink_t *sink, char *memory, size_t length, MPI_Aint stride, size_t count)
+{
+    packer_t *packer = (packer_t *)sink;
+    switch (length) {
+    case 4: COPY_RUNS(4) memcpy(packer->packed, memory, 4); break;
+    case 8: COPY_RUNS(8) memcpy(packer->packed, memory, 8); break;
+    case 16: COPY_RUNS(16) memcpy(packer->packed, memory, 16); break;
+    default: COPY_RUNS(length) memcpy(packer->packed, memory, length); break;
+    }
+}
+
+static void unpack_runs(dt_sink_t *sink, char *memory, size_t length, MPI_Aint stride, size_t count)
+{
+    packer_t *packer = (packer_t *)sink;
+    switch (length) {
+    case 4: COPY_RUNS(4) memcpy(memory, packer->packed, 4); break;
+    case 8: COPY_RUNS(8) memcpy(memory, packer->packed, 8); break;
+    case 16: COPY_RUNS(16) memcpy(memory, packer->packed, 16); break;
+    default: COPY_RUNS(length) memcpy(memory, packer->packed, length); break;
+    }
+}
+
+/* All elements as one node, which lives as long as the call. */
+static dt_node_t whole_of(const dt_data_t *data)
+{
+    dt_node_t *node = data->type->node;
+    if (data->count == 1)
+        return *node;
+    if (dt_node_is_run(node))
+        return (dt_node_t){.shape = DT_RUNS, .offset = node->offset, .count = data->count, .length = node->length,
+                           .stride = (MPI_Aint)data->type->extent};
+    return (dt_node_t){
+        .shape = DT_LOOP, .count = data->count, .stride = (MPI_Aint)data->type->extent, .child = node};
+}
+
+static void move(const dt_data_t *data, size_t from, size_t length, dt_sink_t *sink)
+{
+    const dt_node_t whole = whole_of(data);
+    dt_node_walk(&whole, (uintptr_t)data->base, from, from + length, sink);
+}
+
+void dt_pack(const dt_data_t *data, size_t from, void *packed, size_t length)
+{
+    packer_t packer = {.sink.take = pack_runs, .packed = packed};
+    if (length == 0)
+        return;
+    if (data->type == NULL)
+        memcpy(packed, (const char *)data->base + from, length);
+    else
+        move(data, from, length, &packer.sink);
+}
+
+void dt_unpack(const dt_data_t *data, size_t from, const void *packed, size_t length)
+{
+    packer_t packer = {.sink.take = unpack_runs, .packed = (char *)(uintptr_t)packed};
+    if (length == 0)
+        return;
+    if (data->type == NULL)
+        memcpy((char *)data->base + from, packed, length);
+    else
+        move(data, from, length, &packer.sink);
+}
+
+/* Whether all elements are one piece of memory. */
+static int is_piece(const dt_type_t *type, size_t count)
+{
+    return type->size == 0 || count == 0 ||
+           (dt_node_is_run(type->node) && (count == 1 || type->size == type->extent));
+}
+
+int dt_describe(dt_data_t *data, const void *buffer, MPI_Count count, MPI_Datatype handle)
+{
+    dt_type_t *type;
+    const int rc = dt_usable(handle, &type);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (count < 0)
+        return err_set(MPI_ERR_COUNT, "count %lld is negative", (long long)count);
+    *data = (dt_data_t){.base = (void *)(uintptr_t)buffer, .type = type, .count = (size_t)count};
+    if (__builtin_mul_overflow((size_t)count, type->size, &data->bytes) || data->bytes > PTRDIFF_MAX)
+        return err_set(MPI_ERR_COUNT, "count %lld of %s is more than an address space", (long long)count,
+                       dt_name(type));
+    if (is_piece(type, (size_t)count)) {
+        data->base = data->bytes == 0 ? data->base : (void *)((uintptr_t)buffer + (uintptr_t)type->node->offset);
+        data->type = NULL;
+    }
+    return MPI_SUCCESS;
+}
+
+typedef struct lister {
+    dt_sink_t sink;
+    struct iovec *list;
+    size_t count;
+} lister_t;
+
+static void list_runs(dt_sink_t *sink, char *memory, size_t length, MPI_Aint stride, size_t count)
+{
+    lister_t *lister = (lister_t *)sink;
+    for (size_t i = 0; i < count; i++, memory += stride)
+        lister->list[lister->count++] = (struct iovec){.iov_base = memory, .iov_len = length};
+}
+
+static void pack_part(void *arg, size_t offset, void *buffer, size_t length)
+{
+    dt_pack(&((const dt_io_t *)arg)->data, offset, buffer, length);
+}
+
+static void unpack_part(void *arg, size_t offset, const void *buffer, size_t length)
+{
+    dt_unpack(&((const dt_io_t *)arg)->data, offset, buffer, length);
+}
+
+const struct iovec *dt_io_begin(dt_io_t *io, const dt_data_t *data, size_t *count_p)
+{
+    size_t pieces;
+    io->data = *data;
+    if (!__builtin_mul_overflow(data->count, data->type->node->pieces, &pieces) && pieces <= DT_LIST_MOST) {
+        lister_t lister = {.sink.take = list_runs, .list = io->list};
+        move(data, 0, data->bytes, &lister.sink);
+        *count_p = lister.count;
+        return io->list;
+    }
+    io->pack = (vbn_pack_t){.pack = pack_part, .unpack = unpack_part, .arg = io, .length = data->bytes};
+    *count_p = VBN_PACK;
+    return vbn_packed(&io->pack);
+}

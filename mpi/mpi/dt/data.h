@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * data.h - elements of a datatype in a user's buffer: as one piece of memory where they are that, else packed and
+ * unpacked, from any byte of the packed form on.
+ */
+#ifndef VERBENA_MPI_DT_DATA_H
+#define VERBENA_MPI_DT_DATA_H
+
+#include <vbn/vbn.h>
+
+#include "dt/dt.h"
+
+typedef struct dt_data {
+    void *base;      /* one piece: its first byte; else the user's buffer */
+    size_t bytes;    /* packed */
+    dt_type_t *type; /* NULL: one piece */
+    size_t count;
+} dt_data_t;
+
+/* MPI_SUCCESS, or an error of count or type. The type is not kept. */
+int dt_describe(dt_data_t *data, const void *buffer, MPI_Count count, MPI_Datatype handle);
+
+/* Copies bytes [from, from + length) of the packed form. */
+void dt_pack(const dt_data_t *data, size_t from, void *packed, size_t length);
+void dt_unpack(const dt_data_t *data, size_t from, const void *packed, size_t length);
+
+/* Up to so many pieces go to the core as a list, more by callbacks. */
+#define DT_LIST_MOST 16
+
+/* How the core is told of data that is not one piece. It stays where it is until the operation ends; the type is kept
+ * by the caller. */
+typedef struct dt_io {
+    dt_data_t data;
+    vbn_pack_t pack;
+    struct iovec list[DT_LIST_MOST];
+} dt_io_t;
+
+/* Gives the arguments (iov, count) of a call of the core. */
+const struct iovec *dt_io_begin(dt_io_t *io, const dt_data_t *data, size_t *count_p);
+
+#endif
