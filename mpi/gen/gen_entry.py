@@ -8,8 +8,7 @@ usage: gen_entry.py FOLDER   writes FOLDER/{entry_<chapter>.c,mpi_impl.h,exports
 The sources in mpi/mpi define mpi_NAME for each function that is written, always in its large form (and mpi_NAME_c beside
 mpi_NAME where the table says twin: own). Which are written is read from those sources: nobody has to list them.
 Of a collective there is one function, coll_NAME: it adds the collective's steps to a schedule. NAME, INAME and NAME_init are
-what happens to the schedule then. Its form for intercommunicators is mpi_inter_NAME; the entry point chooses by the
-communicator.
+what happens to the schedule then. For intercommunicators it is coll_inter_NAME; the entry point chooses by the communicator.
 """
 import sys
 
@@ -36,7 +35,9 @@ def first(function, kind):
 
 def check_of_groups(function, comm, inter):
     """Whether the communicator may have two groups."""
-    if comm is None or not (function.intra or function.chapter == "coll") or function.name in inter:
+    if comm is None or not (function.intra or function.chapter == "coll"):
+        return []
+    if function.collective and function.collective[0] in inter:
         return []
     return [f'check_intra{"" if function.intra else "_so_far"}({comm}, "{comm}")']
 
@@ -100,21 +101,20 @@ class Call:
             self.arguments.append(f"({target}){name}")
 
 
-def collective_call(function, arguments, comm):
+def collective_call(function, arguments, comm, inter):
     name, form = function.collective
     use, kept = FORMS[form]
-    own = [one for one in arguments.split(", ") if one not in ("info", "request")]
-    return (f"(rc = coll_open(&coll, {comm}, {kept})) != MPI_SUCCESS ? rc\n            : " +
-            use.format(f"coll_{name}(&coll, {', '.join(own)})"))
+    own = ", ".join(["&coll", *(one for one in arguments.split(", ") if one not in ("info", "request"))])
+    steps = f"coll_{name}({own})"
+    if name in inter:
+        steps = f"comm_is_inter(coll.comm) ? coll_inter_{name}({own}) : {steps}"
+    return f"(rc = coll_open(&coll, {comm}, {kept})) != MPI_SUCCESS ? rc : {use.format(steps)}"
 
 
 def call_of(function, suffix, arguments, comm, inter):
-    call = f"mpi_{function.name}{suffix}({arguments})"
     if function.collective:
-        call = collective_call(function, arguments, comm)
-    if function.name not in inter:
-        return call
-    return f"comm_is_inter(comm_of({comm})) ? mpi_inter_{function.name}({arguments}) : {call}"
+        return collective_call(function, arguments, comm, inter)
+    return f"mpi_{function.name}{suffix}({arguments})"
 
 
 def body(function, name, large, inter):
@@ -200,9 +200,9 @@ def write_prototypes(folder, functions, inter):
                          if function.has_large else declaration)
             lines[-1] += ";"
             if function.collective and function.collective[1] == "":
-                lines.append(lines[-1].replace("mpi_", "coll_", 1).replace("(", "(struct coll *coll, ", 1))
-            if function.name in inter:
-                lines.append(function.declaration("mpi_inter_", large).replace("_c(", "(", 1) + ";")
+                lines[-1] = lines[-1].replace("mpi_", "coll_", 1).replace("(", "(struct coll *coll, ", 1)
+                if function.name in inter:
+                    lines.append(lines[-1].replace("coll_", "coll_inter_", 1))
     tables.update(f"{folder}/mpi_impl.h", "\n".join(lines) + "\n\n#endif\n")
 
 

@@ -12,8 +12,8 @@ SOURCES = pathlib.Path(__file__).resolve().parents[1] / "mpi"
 DEFINITION = re.compile(r"^(?:int|double|MPI_\w+) mpi_([A-Z]\w*)\(", re.MULTILINE)
 # Of a collective in all forms: the function that adds its steps to a schedule.
 COLLECTIVE_DEFINITION = re.compile(r"^int coll_([A-Z]\w*)\(", re.MULTILINE)
-# Its form for intercommunicators, where a collective has one of its own.
-INTER_DEFINITION = re.compile(r"^int mpi_inter_([A-Z]\w*)\(", re.MULTILINE)
+# The same for intercommunicators.
+INTER_DEFINITION = re.compile(r"^int coll_inter_([A-Z]\w*)\(", re.MULTILINE)
 
 
 def load(name):

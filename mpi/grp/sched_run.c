@@ -36,7 +36,7 @@ static void ended(sched_op_t *op, vbn_status_t status)
     if (receives && (status == VBN_ERR_TRUNCATED || (status >= 0 && op->info.length != step->length))) {
         const size_t length = op->info.length;
         if (length == notice_length(step->length))
-            fail(sched, VBN_ERR_PROTOCOL, "rank %d of the job has failed, or passed other counts", step->rank);
+            fail(sched, VBN_ERR_PEER_LOST, "rank %d of the job failed in it: it lost a rank, or counts differ", step->rank);
         else
             fail(sched, VBN_ERR_TRUNCATED, "rank %d of the job sent %zu bytes where %zu are expected", step->rank,
                  length, step->length);

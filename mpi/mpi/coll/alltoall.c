@@ -9,10 +9,14 @@ static int exchange(coll_t *coll, int rc, const coll_parts_t *send, const coll_p
 {
     coll_parts_t copies;
     if (rc == MPI_SUCCESS && send == NULL)
-        rc = coll_copies(coll, receive, coll_size(coll), &copies);
-    if (rc == MPI_SUCCESS)
-        steps_alltoall(coll->sched, send == NULL ? &copies.blocks : &send->blocks, &receive->blocks);
-    return rc;
+        rc = coll_copies(coll, receive, &copies);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (send != NULL)
+        coll_pack_all(coll, send);
+    steps_alltoall(coll->sched, send == NULL ? &copies.blocks : &send->blocks, &receive->blocks);
+    coll_unpack_all(coll, receive, COLL_ALL);
+    return MPI_SUCCESS;
 }
 
 int coll_Alltoall(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
@@ -21,10 +25,10 @@ int coll_Alltoall(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Da
     coll_parts_t send;
     coll_parts_t receive;
     const int in_place = sendbuf == MPI_IN_PLACE;
-    int rc = coll_equal(coll, &receive, coll_size(coll), recvbuf, recvcount, recvtype);
+    int rc = coll_consecutive(coll, &receive, coll_size(coll), recvbuf, NULL, recvcount, recvtype);
     (void)comm;
     if (rc == MPI_SUCCESS && !in_place)
-        rc = coll_equal(coll, &send, coll_size(coll), sendbuf, sendcount, sendtype);
+        rc = coll_consecutive(coll, &send, coll_size(coll), sendbuf, NULL, sendcount, sendtype);
     return exchange(coll, rc, in_place ? NULL : &send, &receive);
 }
 

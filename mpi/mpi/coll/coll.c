@@ -8,9 +8,14 @@
 
 int coll_open(coll_t *coll, MPI_Comm comm, int kept)
 {
-    coll->comm = comm_of(comm);
-    coll->sched = kept ? sched_open_kept(&coll->comm->grp) : sched_open(&coll->comm->grp);
-    return coll->sched != NULL ? MPI_SUCCESS : err_set(MPI_ERR_NO_MEM, "collective: no memory left");
+    mpi_comm_t *found = comm_of(comm);
+    grp_t *numbers = comm_is_inter(found) ? &found->between : &found->grp; /* both groups count alike */
+    coll->comm = found;
+    coll->sched = kept ? sched_open_kept(numbers) : sched_open(numbers);
+    if (coll->sched == NULL)
+        return err_set(MPI_ERR_NO_MEM, "collective: no memory left");
+    coll->sched->ranks = found->ranks;
+    return MPI_SUCCESS;
 }
 
 int coll_result(int status)

@@ -11,11 +11,11 @@
 #define VERBENA_MPI_COLL_H
 
 #include "comm/comm.h"
-#include "dt/dt.h"
+#include "dt/data.h"
 #include "grp/steps.h"
 
 typedef struct coll {
-    sched_t *sched;
+    sched_t *sched; /* on the local group */
     mpi_comm_t *comm;
 } coll_t;
 
@@ -31,36 +31,72 @@ int coll_result(int status);
 /* Memory of the schedule; MPI_ERR_NO_MEM. */
 int coll_memory(coll_t *coll, size_t length, void **memory_p);
 
-/* Elements that one message moves. */
+/* Elements that one message moves: in the user's buffer where they are one piece of memory, else packed in memory of the
+ * schedule, to and from which steps copy them. */
 typedef struct coll_part {
     void *at;
     size_t length; /* bytes */
+    dt_data_t data;
 } coll_part_t;
 
 /* One part for each rank or edge. */
 typedef struct coll_parts {
     grp_blocks_t blocks; /* the parts, for steps */
     coll_part_t *part;
+    int n;
 } coll_parts_t;
 
-int coll_part(coll_part_t *part, const void *buffer, MPI_Count count, MPI_Datatype type);
-/* Of equal length, side by side. */
-int coll_equal(coll_t *coll, coll_parts_t *parts, int n, const void *base, MPI_Count count, MPI_Datatype type);
-/* counts[i] elements at displs[i] elements. */
-int coll_varying(coll_t *coll, coll_parts_t *parts, int n, const void *base, const MPI_Count *counts,
-                 const MPI_Aint *displs, MPI_Datatype type);
+int coll_part(coll_t *coll, coll_part_t *part, const void *buffer, MPI_Count count, MPI_Datatype type);
 /* counts[i] elements (each, without an array) side by side. */
 int coll_consecutive(coll_t *coll, coll_parts_t *parts, int n, const void *base, const MPI_Count *counts,
                      MPI_Count each, MPI_Datatype type);
+/* counts[i] elements at displs[i] elements. */
+int coll_varying(coll_t *coll, coll_parts_t *parts, int n, const void *base, const MPI_Count *counts,
+                 const MPI_Aint *displs, MPI_Datatype type);
 /* counts[i] elements of types[i] at displs[i] bytes. */
 int coll_mixed(coll_t *coll, coll_parts_t *parts, int n, const void *base, const MPI_Count *counts,
                const MPI_Aint *displs, const MPI_Datatype *types);
 /* Copies of them in memory of the schedule, and the steps that make these. */
-int coll_copies(coll_t *coll, const coll_parts_t *parts, int n, coll_parts_t *copies);
+int coll_copies(coll_t *coll, const coll_parts_t *parts, coll_parts_t *copies);
+/* Steps that copy what is not one piece: before messages that leave; after messages in flight, which they wait for. */
+void coll_pack(coll_t *coll, const coll_part_t *part);
+void coll_unpack(coll_t *coll, const coll_part_t *part);
+#define COLL_ALL (-1) /* of a number that is left out: none */
+void coll_pack_all(coll_t *coll, const coll_parts_t *parts);
+void coll_unpack_all(coll_t *coll, const coll_parts_t *parts, int but);
+/* A step: elements of the type from one buffer to the other. */
+void coll_copy_elements(coll_t *coll, void *to, const void *from, MPI_Count count, MPI_Datatype type);
+/* The program may free the type meanwhile. */
+void coll_keep_type(coll_t *coll, MPI_Datatype type);
 
-/* A reduction with op on elements of type, for steps of the schedule. */
-int coll_reduction(coll_t *coll, MPI_Op op, MPI_Datatype type, const grp_reduce_t **reduce_p);
+/* Elements that are reduced. Predefined and plain types are reduced where they lie; of others there are copies in memory
+ * of the schedule that look like the user's buffers, gaps and all, and travel as one element. */
+typedef struct coll_values {
+    const grp_reduce_t *reduce;
+    size_t n; /* elements of reduce */
+    size_t bytes;
+    size_t shift; /* from a place to what the user's functions call the buffer */
+    int dense;    /* reduced where they lie */
+    MPI_Count count;
+    MPI_Datatype type;
+} coll_values_t;
+
+int coll_values(coll_t *coll, coll_values_t *values, MPI_Op op, MPI_Count count, MPI_Datatype type);
+/* A place that holds the elements of `from` when the steps get there: `to` if they can be reduced there (NULL: not). */
+int coll_values_take(coll_t *coll, const coll_values_t *values, const void *from, void *to, void **place_p);
+/* A place without elements, under the same conditions. */
+int coll_values_room(coll_t *coll, const coll_values_t *values, void *to, void **place_p);
+/* Waits for messages; then the elements are in the user's buffer. */
+void coll_values_give(coll_t *coll, const coll_values_t *values, const void *place, void *to);
 int coll_op_is_valid(MPI_Op op);
+/* As grp_reduce_t of one element of dense values, or of all of others. Lives as long as the schedule. */
+int coll_reduction(coll_t *coll, coll_values_t *values, MPI_Op op);
+
+/* Steps: values at the first rank, of which rank i gets counts[i] elements (each, without an array). */
+int coll_scatter_values(coll_t *coll, const coll_values_t *values, const void *place, void *recvbuf,
+                        const MPI_Count *counts, MPI_Count each);
+/* The sum of the counts of all ranks; an error for negative ones. */
+int coll_total(const coll_t *coll, const MPI_Count *counts, MPI_Count each, MPI_Count *total_p);
 
 static inline int coll_is_root(const coll_t *coll, int root)
 {

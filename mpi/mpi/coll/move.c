@@ -16,20 +16,25 @@ int coll_Barrier(coll_t *coll, MPI_Comm comm)
 int coll_Bcast(coll_t *coll, void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     coll_part_t part;
-    const int rc = coll_part(&part, buffer, count, datatype);
+    const int rc = coll_part(coll, &part, buffer, count, datatype);
     (void)comm;
-    if (rc == MPI_SUCCESS)
-        steps_bcast(coll->sched, part.at, part.length, root);
-    return rc;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (coll_is_root(coll, root))
+        coll_pack(coll, &part);
+    steps_bcast(coll->sched, part.at, part.length, root);
+    if (!coll_is_root(coll, root))
+        coll_unpack(coll, &part);
+    return MPI_SUCCESS;
 }
 
 /* This rank's side of what has one part at each rank and all at the root; in place it is there already. */
-static int own_part(const coll_t *coll, coll_part_t *mine, const void *buffer, MPI_Count count, MPI_Datatype type,
+static int own_part(coll_t *coll, coll_part_t *mine, const void *buffer, MPI_Count count, MPI_Datatype type,
                     int root, const char *name)
 {
     *mine = (coll_part_t){0};
     if (buffer != MPI_IN_PLACE)
-        return coll_part(mine, buffer, count, type);
+        return coll_part(coll, mine, buffer, count, type);
     return coll_is_root(coll, root)
                ? MPI_SUCCESS
                : err_set(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE at a rank that is not the root", name);
@@ -40,9 +45,12 @@ static int gather(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Da
 {
     coll_part_t mine;
     const int rc = own_part(coll, &mine, sendbuf, sendcount, sendtype, root, "sendbuf");
-    if (rc == MPI_SUCCESS)
-        steps_gather(coll->sched, mine.at, mine.length, &parts->blocks, root);
-    return rc;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    coll_pack(coll, &mine);
+    steps_gather(coll->sched, mine.at, mine.length, &parts->blocks, root);
+    coll_unpack_all(coll, parts, sendbuf == MPI_IN_PLACE ? root : COLL_ALL);
+    return MPI_SUCCESS;
 }
 
 int coll_Gather(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
@@ -50,7 +58,7 @@ int coll_Gather(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Data
 {
     coll_parts_t parts = {0};
     const int rc = coll_is_root(coll, root)
-                       ? coll_equal(coll, &parts, coll_size(coll), recvbuf, recvcount, recvtype)
+                       ? coll_consecutive(coll, &parts, coll_size(coll), recvbuf, NULL, recvcount, recvtype)
                        : MPI_SUCCESS;
     (void)comm;
     return rc != MPI_SUCCESS ? rc : gather(coll, sendbuf, sendcount, sendtype, &parts, root);
@@ -72,9 +80,12 @@ static int scatter(coll_t *coll, const coll_parts_t *parts, void *recvbuf, MPI_C
 {
     coll_part_t mine;
     const int rc = own_part(coll, &mine, recvbuf, recvcount, recvtype, root, "recvbuf");
-    if (rc == MPI_SUCCESS)
-        steps_scatter(coll->sched, &parts->blocks, mine.at, mine.length, root);
-    return rc;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    coll_pack_all(coll, parts);
+    steps_scatter(coll->sched, &parts->blocks, mine.at, mine.length, root);
+    coll_unpack(coll, &mine);
+    return MPI_SUCCESS;
 }
 
 int coll_Scatter(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
@@ -82,7 +93,7 @@ int coll_Scatter(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Dat
 {
     coll_parts_t parts = {0};
     const int rc = coll_is_root(coll, root)
-                       ? coll_equal(coll, &parts, coll_size(coll), sendbuf, sendcount, sendtype)
+                       ? coll_consecutive(coll, &parts, coll_size(coll), sendbuf, NULL, sendcount, sendtype)
                        : MPI_SUCCESS;
     (void)comm;
     return rc != MPI_SUCCESS ? rc : scatter(coll, &parts, recvbuf, recvcount, recvtype, root);
@@ -107,12 +118,14 @@ static int allgather(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI
     const coll_part_t *place = &parts->part[sched_rank(coll->sched)];
     coll_part_t mine;
     const int in_place = sendbuf == MPI_IN_PLACE;
-    const int rc = in_place ? MPI_SUCCESS : coll_part(&mine, sendbuf, sendcount, sendtype);
+    const int rc = in_place ? MPI_SUCCESS : coll_part(coll, &mine, sendbuf, sendcount, sendtype);
     if (rc != MPI_SUCCESS)
         return rc;
+    coll_pack(coll, in_place ? place : &mine);
     if (!in_place)
         steps_own(coll->sched, place->at, place->length, mine.at, mine.length);
     steps_allgather(coll->sched, &parts->blocks);
+    coll_unpack_all(coll, parts, in_place ? sched_rank(coll->sched) : COLL_ALL);
     return MPI_SUCCESS;
 }
 
@@ -120,7 +133,7 @@ int coll_Allgather(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_D
                    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     coll_parts_t parts;
-    const int rc = coll_equal(coll, &parts, coll_size(coll), recvbuf, recvcount, recvtype);
+    const int rc = coll_consecutive(coll, &parts, coll_size(coll), recvbuf, NULL, recvcount, recvtype);
     (void)comm;
     return rc != MPI_SUCCESS ? rc : allgather(coll, sendbuf, sendcount, sendtype, &parts);
 }

@@ -5,58 +5,60 @@
 #include "err/err.h"
 #include "mpi_impl.h"
 
-static int prepare(coll_t *coll, MPI_Op op, MPI_Count count, MPI_Datatype type, const grp_reduce_t **reduce_p,
-                   size_t *bytes_p)
-{
-    const int rc = coll_reduction(coll, op, type, reduce_p);
-    return rc != MPI_SUCCESS ? rc : dt_bytes(count, type, bytes_p);
-}
-
 int coll_Allreduce(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                    MPI_Comm comm)
 {
-    const grp_reduce_t *reduce;
-    size_t bytes;
-    const int rc = prepare(coll, op, count, datatype, &reduce, &bytes);
+    coll_values_t values;
+    void *place;
+    int rc = coll_values(coll, &values, op, count, datatype);
     (void)comm;
+    if (rc == MPI_SUCCESS)
+        rc = coll_values_take(coll, &values, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf, &place);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (sendbuf != MPI_IN_PLACE)
-        sched_copy(coll->sched, recvbuf, sendbuf, bytes);
-    steps_allreduce(coll->sched, recvbuf, (size_t)count, reduce);
+    steps_allreduce(coll->sched, place, values.n, values.reduce);
+    coll_values_give(coll, &values, place, recvbuf);
     return MPI_SUCCESS;
 }
 
 int coll_Reduce(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                 int root, MPI_Comm comm)
 {
-    const grp_reduce_t *reduce;
-    size_t bytes;
-    void *place = recvbuf;
-    int rc = prepare(coll, op, count, datatype, &reduce, &bytes);
+    const int is_root = coll_is_root(coll, root);
+    coll_values_t values;
+    void *place;
+    int rc = coll_values(coll, &values, op, count, datatype);
     (void)comm;
-    if (rc == MPI_SUCCESS && !coll_is_root(coll, root))
-        rc = sendbuf == MPI_IN_PLACE
-                 ? err_set(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE at a rank that is not the root")
-                 : coll_memory(coll, bytes, &place);
+    if (rc == MPI_SUCCESS && !is_root && sendbuf == MPI_IN_PLACE)
+        rc = err_set(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE at a rank that is not the root");
+    if (rc == MPI_SUCCESS)
+        rc = coll_values_take(coll, &values, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, is_root ? recvbuf : NULL,
+                              &place);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (sendbuf != MPI_IN_PLACE)
-        sched_copy(coll->sched, place, sendbuf, bytes);
-    steps_reduce(coll->sched, place, (size_t)count, reduce, root);
+    steps_reduce(coll->sched, place, values.n, values.reduce, root);
+    if (is_root)
+        coll_values_give(coll, &values, place, recvbuf);
     return MPI_SUCCESS;
 }
 
 static int scan(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                 int exclusive)
 {
-    const grp_reduce_t *reduce;
-    size_t bytes;
-    const int rc = prepare(coll, op, count, datatype, &reduce, &bytes);
+    const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+    coll_values_t values;
+    void *mine = NULL;
+    void *result = recvbuf;
+    int rc = coll_values(coll, &values, op, count, datatype);
+    if (rc == MPI_SUCCESS && !values.dense)
+        rc = coll_values_take(coll, &values, from, NULL, &mine);
+    if (rc == MPI_SUCCESS)
+        rc = coll_values_room(coll, &values, recvbuf, &result);
     if (rc != MPI_SUCCESS)
         return rc;
-    const void *mine = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
-    steps_scan(coll->sched, mine, recvbuf, (size_t)count, reduce, exclusive);
+    steps_scan(coll->sched, values.dense ? from : mine, result, values.n, values.reduce, exclusive);
+    if (!exclusive || sched_rank(coll->sched) > 0)
+        coll_values_give(coll, &values, result, recvbuf);
     return MPI_SUCCESS;
 }
 
@@ -74,39 +76,58 @@ int coll_Exscan(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count coun
     return scan(coll, sendbuf, recvbuf, count, datatype, op, 1);
 }
 
-/* Reduced at rank 0, then scattered: rank i gets counts[i] elements, or `each` where there is no array. */
+int coll_scatter_values(coll_t *coll, const coll_values_t *values, const void *place, void *recvbuf,
+                        const MPI_Count *counts, MPI_Count each)
+{
+    const int rank = sched_rank(coll->sched);
+    coll_parts_t parts = {0};
+    coll_part_t mine;
+    int rc = rank != 0 ? MPI_SUCCESS
+                       : coll_consecutive(coll, &parts, coll_size(coll), (const char *)place + values->shift, counts,
+                                          each, values->type);
+    if (rc == MPI_SUCCESS)
+        rc = coll_part(coll, &mine, recvbuf, counts == NULL ? each : counts[rank], values->type);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    coll_pack_all(coll, &parts);
+    steps_scatter(coll->sched, &parts.blocks, mine.at, mine.length, 0);
+    coll_unpack(coll, &mine);
+    return MPI_SUCCESS;
+}
+
+int coll_total(const coll_t *coll, const MPI_Count *counts, MPI_Count each, MPI_Count *total_p)
+{
+    *total_p = 0;
+    for (int i = 0; i < coll_size(coll); i++) {
+        const MPI_Count count = counts == NULL ? each : counts[i];
+        if (count < 0 || __builtin_add_overflow(*total_p, count, total_p))
+            return err_set(MPI_ERR_COUNT, "count %lld is negative or too large", (long long)count);
+    }
+    return MPI_SUCCESS;
+}
+
+/* Reduced at rank 0, then scattered. */
 static int reduce_scatter(coll_t *coll, const void *sendbuf, void *recvbuf, const MPI_Count *counts, MPI_Count each,
                           MPI_Datatype datatype, MPI_Op op)
 {
-    const grp_reduce_t *reduce;
-    coll_parts_t parts;
-    coll_part_t mine;
-    size_t bytes;
+    coll_values_t values;
+    MPI_Count total;
     void *place;
-    MPI_Count total = 0;
-    for (int i = 0; i < coll_size(coll); i++)
-        total += counts == NULL ? each : counts[i];
-    int rc = prepare(coll, op, total, datatype, &reduce, &bytes);
+    int rc = coll_total(coll, counts, each, &total);
     if (rc == MPI_SUCCESS)
-        rc = coll_memory(coll, bytes, &place);
+        rc = coll_values(coll, &values, op, total, datatype);
     if (rc == MPI_SUCCESS)
-        rc = coll_consecutive(coll, &parts, coll_size(coll), place, counts, each, datatype);
-    if (rc == MPI_SUCCESS)
-        rc = coll_part(&mine, recvbuf, counts == NULL ? each : counts[sched_rank(coll->sched)], datatype);
+        rc = coll_values_take(coll, &values, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, NULL, &place);
     if (rc != MPI_SUCCESS)
         return rc;
-    sched_copy(coll->sched, place, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, bytes);
-    steps_reduce(coll->sched, place, (size_t)total, reduce, 0);
-    steps_scatter(coll->sched, &parts.blocks, mine.at, mine.length, 0);
-    return MPI_SUCCESS;
+    steps_reduce(coll->sched, place, values.n, values.reduce, 0);
+    return coll_scatter_values(coll, &values, place, recvbuf, counts, each);
 }
 
 int coll_Reduce_scatter_block(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count recvcount,
                               MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     (void)comm;
-    if (recvcount < 0 || recvcount > PTRDIFF_MAX / coll_size(coll))
-        return err_set(MPI_ERR_COUNT, "recvcount %lld is negative or too large", (long long)recvcount);
     return reduce_scatter(coll, sendbuf, recvbuf, NULL, recvcount, datatype, op);
 }
 

@@ -21,6 +21,8 @@ typedef struct reduction {
     grp_reduce_t reduce;
     MPI_Op op;
     MPI_Datatype type;
+    size_t count; /* of elements that travel as one; 0: each by itself */
+    size_t shift; /* coll_values_t */
 } reduction_t;
 
 static int is_predefined(MPI_Op op)
@@ -40,24 +42,29 @@ static void apply_kernel(const grp_reduce_t *reduce, const void *in, void *inout
 }
 
 /* The int form is called in pieces that an int can count. */
-static void apply_user(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
+static void call_user(reduction_t *reduction, char *in, char *inout, size_t count)
 {
-    reduction_t *reduction = reduce->arg;
     const user_op_t *op = (const user_op_t *)reduction->op;
-    char *from = (char *)(uintptr_t)in;
-    char *to = inout;
+    const size_t extent = dt_find(reduction->type)->extent;
     if (op->large != NULL) {
         MPI_Count length = (MPI_Count)count;
-        op->large(from, to, &length, &reduction->type);
+        op->large(in, inout, &length, &reduction->type);
         return;
     }
     while (count > 0) {
         int length = count < INT_MAX ? (int)count : INT_MAX;
-        op->small(from, to, &length, &reduction->type);
-        from += (size_t)length * reduce->element;
-        to += (size_t)length * reduce->element;
+        op->small(in, inout, &length, &reduction->type);
+        in += (size_t)length * extent;
+        inout += (size_t)length * extent;
         count -= (size_t)length;
     }
+}
+
+static void apply_user(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
+{
+    reduction_t *reduction = reduce->arg;
+    char *from = (char *)(uintptr_t)in + reduction->shift;
+    call_user(reduction, from, (char *)inout + reduction->shift, reduction->count > 0 ? reduction->count : count);
 }
 
 static int describe(reduction_t *reduction, MPI_Op op, MPI_Datatype type)
@@ -86,19 +93,25 @@ static void release(void *arg)
     free(op);
 }
 
-int coll_reduction(coll_t *coll, MPI_Op op, MPI_Datatype type, const grp_reduce_t **reduce_p)
+int coll_reduction(coll_t *coll, coll_values_t *values, MPI_Op op)
 {
     void *memory;
     int rc = coll_memory(coll, sizeof(reduction_t), &memory);
     if (rc == MPI_SUCCESS)
-        rc = describe(memory, op, type);
+        rc = describe(memory, op, values->type);
     if (rc != MPI_SUCCESS)
         return rc;
+    reduction_t *reduction = memory;
+    if (!values->dense) {
+        reduction->count = (size_t)values->count;
+        reduction->shift = values->shift;
+        reduction->reduce.element = values->bytes;
+    }
     if (!is_predefined(op)) {
         ((user_op_t *)op)->obj.refs++;
         sched_at_end(coll->sched, release, op);
     }
-    *reduce_p = &((reduction_t *)memory)->reduce;
+    values->reduce = &reduction->reduce;
     return MPI_SUCCESS;
 }
 
@@ -144,10 +157,10 @@ int mpi_Op_commutative(MPI_Op op, int *commute)
 int mpi_Reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op)
 {
     reduction_t reduction;
-    size_t bytes;
+    dt_data_t checked;
     int rc = describe(&reduction, op, datatype);
     if (rc == MPI_SUCCESS)
-        rc = dt_bytes(count, datatype, &bytes);
+        rc = dt_describe(&checked, inbuf, count, datatype);
     if (rc == MPI_SUCCESS && count > 0)
         reduction.reduce.apply(&reduction.reduce, inbuf, inoutbuf, (size_t)count);
     return rc;

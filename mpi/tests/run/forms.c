@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * forms.c - each collective gives the same result in its blocking, non-blocking and persistent form, each start of the
- * last with the data of that time.
+ * last with the data of that time; also with elements that have gaps, which stay as they are.
  * ranks: 1 2 3 4 5 tcp
  */
 #include "rule.h"
@@ -10,6 +10,9 @@
 static int n;    /* elements of a block */
 static int root;
 static int seed; /* of the data */
+static int step; /* ints from one element to the next */
+static MPI_Datatype type;
+static MPI_Op add;
 static int *out;
 static int *in;
 static int *own; /* one block */
@@ -24,6 +27,7 @@ static MPI_Datatype types[64];
         fill_data();                                                                                                   \
         MPI_##BLOCKING(__VA_ARGS__);                                                                                   \
         check();                                                                                                       \
+        check_gaps();                                                                                                  \
         fill_data();                                                                                                   \
         MPI_I##NONBLOCKING(__VA_ARGS__, &request);                                                                     \
         MPI_Wait(&request, MPI_STATUS_IGNORE);                                                                         \
@@ -34,6 +38,7 @@ static MPI_Datatype types[64];
             MPI_Start(&request);                                                                                       \
             MPI_Wait(&request, MPI_STATUS_IGNORE);                                                                     \
             check();                                                                                                   \
+            check_gaps();                                                                                              \
         }                                                                                                              \
         MPI_Request_free(&request);                                                                                    \
     } while (0)
@@ -50,31 +55,38 @@ static void fill_all(void)
     seed++;
     for (int to = 0; to < size; to++)
         for (int i = 0; i < n; i++)
-            out[to * n + i] = element(rank, to, i);
+            out[(to * n + i) * step] = element(rank, to, i);
     for (int i = 0; i < n; i++)
-        own[i] = element(rank, 0, i);
-    for (int i = 0; i < n * size; i++)
+        own[i * step] = element(rank, 0, i);
+    for (int i = 0; i < step * n * size; i++)
         in[i] = -1;
+}
+
+/* What lies between the elements of the result. */
+static void check_gaps(void)
+{
+    for (int i = 0; step > 1 && i < n * size; i++)
+        CHECK(in[i * step + 1] == -1);
 }
 
 static void fill_root(void)
 {
     fill_all();
     for (int i = 0; rank == root && i < n; i++)
-        in[i] = element(root, 0, i);
+        in[i * step] = element(root, 0, i);
 }
 
 static void check_root(void)
 {
     for (int i = 0; i < n; i++)
-        CHECK(in[i] == element(root, 0, i));
+        CHECK(in[i * step] == element(root, 0, i));
 }
 
 static void check_gathered(void)
 {
     for (int from = 0; from < size; from++)
         for (int i = 0; i < n; i++)
-            CHECK(in[from * n + i] == element(from, 0, i));
+            CHECK(in[(from * n + i) * step] == element(from, 0, i));
 }
 
 static void check_gathered_at_root(void)
@@ -86,14 +98,14 @@ static void check_gathered_at_root(void)
 static void check_scattered(void)
 {
     for (int i = 0; i < n; i++)
-        CHECK(in[i] == element(root, rank, i));
+        CHECK(in[i * step] == element(root, rank, i));
 }
 
 static void check_exchanged(void)
 {
     for (int from = 0; from < size; from++)
         for (int i = 0; i < n; i++)
-            CHECK(in[from * n + i] == element(from, rank, i));
+            CHECK(in[(from * n + i) * step] == element(from, rank, i));
 }
 
 static int sum(int ranks, int to, int i)
@@ -107,7 +119,7 @@ static int sum(int ranks, int to, int i)
 static void check_sum(void)
 {
     for (int i = 0; i < n; i++)
-        CHECK(in[i] == sum(size, 0, i));
+        CHECK(in[i * step] == sum(size, 0, i));
 }
 
 static void check_sum_at_root(void)
@@ -119,19 +131,19 @@ static void check_sum_at_root(void)
 static void check_scan(void)
 {
     for (int i = 0; i < n; i++)
-        CHECK(in[i] == sum(rank + 1, 0, i));
+        CHECK(in[i * step] == sum(rank + 1, 0, i));
 }
 
 static void check_exscan(void)
 {
     for (int i = 0; i < n; i++)
-        CHECK(in[i] == (rank == 0 ? -1 : sum(rank, 0, i)));
+        CHECK(in[i * step] == (rank == 0 ? -1 : sum(rank, 0, i)));
 }
 
 static void check_block_of_sum(void)
 {
     for (int i = 0; i < n; i++)
-        CHECK(in[i] == sum(size, rank, i));
+        CHECK(in[i * step] == sum(size, rank, i));
 }
 
 static void nothing(void)
@@ -141,19 +153,19 @@ static void nothing(void)
 static void moves(void)
 {
     const MPI_Comm world = MPI_COMM_WORLD;
-    EACH_FORM(nothing, nothing, Barrier, barrier, world);
-    EACH_FORM(fill_root, check_root, Bcast, bcast, in, n, MPI_INT, root, world);
-    EACH_FORM(fill_all, check_gathered_at_root, Gather, gather, own, n, MPI_INT, in, n, MPI_INT, root, world);
-    EACH_FORM(fill_all, check_gathered_at_root, Gatherv, gatherv, own, n, MPI_INT, in, counts, displs, MPI_INT, root,
+    EACH_FORM(fill_all, nothing, Barrier, barrier, world);
+    EACH_FORM(fill_root, check_root, Bcast, bcast, in, n, type, root, world);
+    EACH_FORM(fill_all, check_gathered_at_root, Gather, gather, own, n, type, in, n, type, root, world);
+    EACH_FORM(fill_all, check_gathered_at_root, Gatherv, gatherv, own, n, type, in, counts, displs, type, root,
               world);
-    EACH_FORM(fill_all, check_scattered, Scatter, scatter, out, n, MPI_INT, in, n, MPI_INT, root, world);
-    EACH_FORM(fill_all, check_scattered, Scatterv, scatterv, out, counts, displs, MPI_INT, in, n, MPI_INT, root,
+    EACH_FORM(fill_all, check_scattered, Scatter, scatter, out, n, type, in, n, type, root, world);
+    EACH_FORM(fill_all, check_scattered, Scatterv, scatterv, out, counts, displs, type, in, n, type, root,
               world);
-    EACH_FORM(fill_all, check_gathered, Allgather, allgather, own, n, MPI_INT, in, n, MPI_INT, world);
-    EACH_FORM(fill_all, check_gathered, Allgatherv, allgatherv, own, n, MPI_INT, in, counts, displs, MPI_INT, world);
-    EACH_FORM(fill_all, check_exchanged, Alltoall, alltoall, out, n, MPI_INT, in, n, MPI_INT, world);
-    EACH_FORM(fill_all, check_exchanged, Alltoallv, alltoallv, out, counts, displs, MPI_INT, in, counts, displs,
-              MPI_INT, world);
+    EACH_FORM(fill_all, check_gathered, Allgather, allgather, own, n, type, in, n, type, world);
+    EACH_FORM(fill_all, check_gathered, Allgatherv, allgatherv, own, n, type, in, counts, displs, type, world);
+    EACH_FORM(fill_all, check_exchanged, Alltoall, alltoall, out, n, type, in, n, type, world);
+    EACH_FORM(fill_all, check_exchanged, Alltoallv, alltoallv, out, counts, displs, type, in, counts, displs,
+              type, world);
     EACH_FORM(fill_all, check_exchanged, Alltoallw, alltoallw, out, counts, bytes, types, in, counts, bytes, types,
               world);
 }
@@ -161,34 +173,58 @@ static void moves(void)
 static void reductions(void)
 {
     const MPI_Comm world = MPI_COMM_WORLD;
-    EACH_FORM(fill_all, check_sum_at_root, Reduce, reduce, own, in, n, MPI_INT, MPI_SUM, root, world);
-    EACH_FORM(fill_all, check_sum, Allreduce, allreduce, own, in, n, MPI_INT, MPI_SUM, world);
-    EACH_FORM(fill_all, check_scan, Scan, scan, own, in, n, MPI_INT, MPI_SUM, world);
-    EACH_FORM(fill_all, check_exscan, Exscan, exscan, own, in, n, MPI_INT, MPI_SUM, world);
-    EACH_FORM(fill_all, check_block_of_sum, Reduce_scatter, reduce_scatter, out, in, counts, MPI_INT, MPI_SUM, world);
-    EACH_FORM(fill_all, check_block_of_sum, Reduce_scatter_block, reduce_scatter_block, out, in, n, MPI_INT, MPI_SUM,
+    EACH_FORM(fill_all, check_sum_at_root, Reduce, reduce, own, in, n, type, add, root, world);
+    EACH_FORM(fill_all, check_sum, Allreduce, allreduce, own, in, n, type, add, world);
+    EACH_FORM(fill_all, check_scan, Scan, scan, own, in, n, type, add, world);
+    EACH_FORM(fill_all, check_exscan, Exscan, exscan, own, in, n, type, add, world);
+    EACH_FORM(fill_all, check_block_of_sum, Reduce_scatter, reduce_scatter, out, in, counts, type, add, world);
+    EACH_FORM(fill_all, check_block_of_sum, Reduce_scatter_block, reduce_scatter_block, out, in, n, type, add,
               world);
 }
 
-static void test(void)
+static void add_elements(void *from, void *to, int *length, MPI_Datatype *used)
+{
+    CHECK(*used == type);
+    for (int i = 0; i < *length; i++)
+        ((int *)to)[i * step] += ((int *)from)[i * step];
+}
+
+static void all_lengths(void)
 {
     const int lengths[] = {0, 1, 7, MOST};
-    out = malloc((size_t)(size * MOST) * sizeof(int));
-    in = malloc((size_t)(size * MOST) * sizeof(int));
-    own = malloc(MOST * sizeof(int));
     for (int k = 0; k < 4; k++) {
         n = lengths[k];
         for (int i = 0; i < size; i++) {
             counts[i] = n;
             displs[i] = i * n;
-            bytes[i] = i * n * (int)sizeof(int);
-            types[i] = MPI_INT;
+            bytes[i] = i * n * step * (int)sizeof(int);
+            types[i] = type;
         }
         for (root = 0; root < size; root++)
             moves();
         root = size - 1;
         reductions();
     }
+}
+
+static void test(void)
+{
+    MPI_Datatype gaps;
+    out = calloc((size_t)(2 * size * MOST), sizeof(int));
+    in = calloc((size_t)(2 * size * MOST), sizeof(int));
+    own = calloc(2 * MOST, sizeof(int));
+    step = 1;
+    type = MPI_INT;
+    add = MPI_SUM;
+    all_lengths();
+    step = 2;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gaps);
+    MPI_Type_commit(&gaps);
+    type = gaps;
+    MPI_Op_create(add_elements, 1, &add);
+    all_lengths();
+    MPI_Op_free(&add);
+    MPI_Type_free(&gaps);
     free(out);
     free(in);
     free(own);

@@ -63,6 +63,10 @@ def dies(build, way, call, status, words):
     return expect(found == status and all(word in err for word in words), found, out, err)
 
 
+COLLECTIVES = ("Ibarrier", "Ibcast", "Igather", "Iscatter", "Iallgather", "Ialltoall", "Ialltoallv", "Ireduce",
+               "Iallreduce", "Iscan", "Iexscan", "Ireduce_scatter_block")
+
+
 def death_tests():
     host = socket.gethostname()
     for way, status, words in (("kill", 137, [f"rank 1 on {host}", "signal 9", "Killed"]),
@@ -70,7 +74,7 @@ def death_tests():
                                ("exit", 3, ["rank 1", "exit code 3"]),
                                ("leave", 1, ["rank 1", "without MPI_Finalize"]),
                                ("abort", 7, ["rank 1 of 4", "MPI_Abort", "code 7"])):
-        for call in ("barrier", "bcast", "receive", "allreduce") if way == "kill" else ("allreduce",):
+        for call in ("barrier", "bcast", "receive", "allreduce", *COLLECTIVES) if way == "kill" else ("allreduce",):
             yield f"death {way} in {call}", lambda build, a=(way, call, status, words): dies(build, *a)
 
 

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * values.c - elements that are reduced: where, and how they get there and back.
+ */
+#include "coll/coll.h"
+#include "err/err.h"
+
+/* The bytes from the first to the last one of all elements, and where the first element's address lies from there. */
+static int span_of(const dt_type_t *type, size_t count, size_t *bytes_p, size_t *shift_p)
+{
+    const MPI_Aint extent = (MPI_Aint)type->extent;
+    const size_t step = extent < 0 ? (size_t)-extent : (size_t)extent;
+    size_t between;
+    *bytes_p = 0;
+    *shift_p = 0;
+    if (count == 0)
+        return 0;
+    if (__builtin_mul_overflow(count - 1, step, &between) ||
+        __builtin_add_overflow(between, (size_t)(type->node->high - type->node->low), bytes_p) || *bytes_p > PTRDIFF_MAX)
+        return -1;
+    *shift_p = (extent < 0 ? between : 0) - (size_t)type->node->low;
+    return 0;
+}
+
+int coll_values(coll_t *coll, coll_values_t *values, MPI_Op op, MPI_Count count, MPI_Datatype type)
+{
+    dt_type_t *found;
+    dt_data_t checked;
+    int rc = dt_describe(&checked, NULL, count, type);
+    if (rc == MPI_SUCCESS)
+        rc = dt_usable(type, &found);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *values = (coll_values_t){.count = count, .type = type, .dense = found->is_fixed || dt_is_plain(found)};
+    if (values->dense) {
+        values->n = (size_t)count;
+        rc = dt_bytes(count, type, &values->bytes);
+    } else {
+        values->n = count > 0;
+        if (span_of(found, (size_t)count, &values->bytes, &values->shift) != 0)
+            rc = err_set(MPI_ERR_COUNT, "count %lld of %s is more than an address space", (long long)count,
+                         dt_name(found));
+    }
+    if (rc != MPI_SUCCESS)
+        return rc;
+    coll_keep_type(coll, type);
+    return coll_reduction(coll, values, op);
+}
+
+int coll_values_room(coll_t *coll, const coll_values_t *values, void *to, void **place_p)
+{
+    *place_p = to;
+    return values->dense && to != NULL ? MPI_SUCCESS : coll_memory(coll, values->bytes, place_p);
+}
+
+int coll_values_take(coll_t *coll, const coll_values_t *values, const void *from, void *to, void **place_p)
+{
+    const int rc = coll_values_room(coll, values, to, place_p);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (values->dense)
+        sched_copy(coll->sched, *place_p, from, values->bytes);
+    else
+        coll_copy_elements(coll, (char *)*place_p + values->shift, from, values->count, values->type);
+    return MPI_SUCCESS;
+}
+
+void coll_values_give(coll_t *coll, const coll_values_t *values, const void *place, void *to)
+{
+    sched_wait(coll->sched, 0);
+    if (values->dense)
+        sched_copy(coll->sched, to, place, values->bytes);
+    else
+        coll_copy_elements(coll, to, (const char *)place + values->shift, values->count, values->type);
+}
