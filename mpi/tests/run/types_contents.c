@@ -30,8 +30,9 @@ static void small_forms(void)
     CHECK(combiner_of(type, 2, 1, 1) == MPI_COMBINER_HVECTOR && ints[0] == 4 && ints[1] == 1 && aints[0] == 100);
     MPI_Type_free(&vector); /* what is got of a type is a handle of its own */
     MPI_Type_free(&type);
-    CHECK(combiner_of(types[0], 3, 0, 1) == MPI_COMBINER_VECTOR);
-    MPI_Type_free(&types[0]);
+    vector = types[0];
+    CHECK(combiner_of(vector, 3, 0, 1) == MPI_COMBINER_VECTOR);
+    CHECK(MPI_Type_free(&vector) == MPI_SUCCESS);
     const int lengths[] = {2, 1};
     MPI_Type_create_struct(2, lengths, (const MPI_Aint[]){0, 16}, (const MPI_Datatype[]){MPI_CHAR, MPI_DOUBLE}, &type);
     CHECK(combiner_of(type, 3, 2, 2) == MPI_COMBINER_STRUCT);
