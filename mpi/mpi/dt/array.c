@@ -157,8 +157,7 @@ static void check_grid(dt_draft_t *draft, int size, int rank, int ndims, const i
         if (psizes[i] < 1 || __builtin_mul_overflow(processes, psizes[i], &processes))
             draft->rc = err_set(MPI_ERR_ARG, "dimension %d of the grid has %d processes", i, psizes[i]);
     if (draft->rc == MPI_SUCCESS && (processes != size || rank < 0 || rank >= size))
-        draft->rc = err_set(MPI_ERR_ARG, "rank %d of %d in a grid of %lld processes", rank, size,
-                            (long long)processes);
+        draft->rc = err_set(MPI_ERR_ARG, "rank %d of %d in a grid of %lld processes", rank, size, (long long)processes);
 }
 
 /* Where a rank is in dimension i of the grid, whose ranks are in row-major order. */
@@ -195,8 +194,7 @@ int mpi_Type_create_darray(int size, int rank, int ndims, const MPI_Count array_
                                                         : block_of(&draft, at, gsize, array_of_distribs[at],
                                                                    array_of_dargs[at], array_of_psizes[at]);
         if (draft.rc == MPI_SUCCESS)
-            choose_share(&draft, &array, gsize, block, array_of_psizes[at],
-                         place_in(array_of_psizes, ndims, at, rank));
+            choose_share(&draft, &array, gsize, block, array_of_psizes[at], place_in(array_of_psizes, ndims, at, rank));
     }
     end(&draft, &array, dt_find(oldtype));
     return dt_draft_end(&draft, MPI_COMBINER_DARRAY, arguments, 6, &oldtype, 1, newtype);

@@ -21,8 +21,8 @@ static dt_contents_t *allocate(size_t n_values, size_t n_types)
     return NULL;
 }
 
-int dt_contents_create(int combiner, const dt_argument_t *arguments, size_t n, const MPI_Datatype *types, size_t n_types,
-                       dt_contents_t **contents_p)
+int dt_contents_create(int combiner, const dt_argument_t *arguments, size_t n, const MPI_Datatype *types,
+                       size_t n_types, dt_contents_t **contents_p)
 {
     size_t total = 0;
     for (size_t i = 0; i < n; i++)
@@ -133,8 +133,7 @@ int mpi_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_C
     MPI_Count counts[3];
     count_all(contents, counts);
     if (contents == NULL)
-        return err_set(MPI_ERR_TYPE, "%s is a predefined datatype, which no call has made",
-                       dt_name(dt_find(datatype)));
+        return err_set(MPI_ERR_TYPE, "%s is a predefined datatype, which no call has made", dt_name(dt_find(datatype)));
     if (max_integers < counts[0] || max_addresses < counts[1] || max_large_counts < counts[2] ||
         max_datatypes < (MPI_Count)contents->n_types)
         return err_set(MPI_ERR_ARG, "an array is shorter than MPI_Type_get_envelope says");

@@ -37,8 +37,8 @@ typedef struct dt_contents {
 } dt_contents_t;
 
 /* Copies the arguments and keeps the types. MPI_SUCCESS or MPI_ERR_NO_MEM. */
-int dt_contents_create(int combiner, const dt_argument_t *arguments, size_t n, const MPI_Datatype *types, size_t n_types,
-                       dt_contents_t **contents_p);
+int dt_contents_create(int combiner, const dt_argument_t *arguments, size_t n, const MPI_Datatype *types,
+                       size_t n_types, dt_contents_t **contents_p);
 void dt_contents_destroy(dt_contents_t *contents);
 /* The type was made by the int form: the int form of its entry point says so. */
 void dt_note_small(MPI_Datatype type);

@@ -12,8 +12,7 @@ typedef struct packer {
     char *packed;
 } packer_t;
 
-#define COPY_RUNS(bytes)                                                                                               \
-    for (size_t i = 0; i < count; i++, memory += stride, packer->packed += (bytes))
+#define COPY_RUNS(bytes) for (size_t i = 0; i < count; i++, memory += stride, packer->packed += (bytes))
 
 /* The compiler makes one load and one store of a memcpy of few bytes whose number it knows. */
 static void pack_runs(dt_sink_t *sink, char *memory, size_t length, MPI_Aint stride, size_t count)
@@ -45,10 +44,12 @@ static dt_node_t whole_of(const dt_data_t *data)
     if (data->count == 1)
         return *node;
     if (dt_node_is_run(node))
-        return (dt_node_t){.shape = DT_RUNS, .offset = node->offset, .count = data->count, .length = node->length,
+        return (dt_node_t){.shape = DT_RUNS,
+                           .offset = node->offset,
+                           .count = data->count,
+                           .length = node->length,
                            .stride = (MPI_Aint)data->type->extent};
-    return (dt_node_t){
-        .shape = DT_LOOP, .count = data->count, .stride = (MPI_Aint)data->type->extent, .child = node};
+    return (dt_node_t){.shape = DT_LOOP, .count = data->count, .stride = (MPI_Aint)data->type->extent, .child = node};
 }
 
 static void move(const dt_data_t *data, size_t from, size_t length, dt_sink_t *sink)
@@ -82,8 +83,7 @@ void dt_unpack(const dt_data_t *data, size_t from, const void *packed, size_t le
 /* Whether all elements are one piece of memory. */
 static int is_piece(const dt_type_t *type, size_t count)
 {
-    return type->size == 0 || count == 0 ||
-           (dt_node_is_run(type->node) && (count == 1 || type->size == type->extent));
+    return type->size == 0 || count == 0 || (dt_node_is_run(type->node) && (count == 1 || type->size == type->extent));
 }
 
 int dt_describe(dt_data_t *data, const void *buffer, MPI_Count count, MPI_Datatype handle)

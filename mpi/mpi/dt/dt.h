@@ -39,21 +39,21 @@ typedef struct dt_32 {
 } dt_32_t;
 
 typedef struct dt_type {
-    obj_t obj;        /* refs: handles and users; of derived types */
+    obj_t obj; /* refs: handles and users; of derived types */
     int handles;
     const char *name; /* of a predefined type; NULL: no such type; "": derived */
     char *given;      /* by MPI_Type_set_name; NULL: none */
     size_t size;      /* bytes of data of an element */
     size_t extent;    /* from one element to the next, modulo 2^64: it may be negative */
     MPI_Aint lb;
-    int sticky;       /* the bounds were set by hand and hold for what is made of the type */
-    size_t align;     /* of the basic elements, bytes */
+    int sticky;   /* the bounds were set by hand and hold for what is made of the type */
+    size_t align; /* of the basic elements, bytes */
     dt_class_t kind;
     MPI_Datatype basic; /* the predefined type whose operations take it; NULL: none does */
-    size_t external;  /* of predefined types but pairs: bytes in external32, */
-    size_t unit;      /* and bytes of each number in an element */
+    size_t external;    /* of predefined types but pairs: bytes in external32, */
+    size_t unit;        /* and bytes of each number in an element */
     int committed;
-    int is_fixed;     /* predefined, named or not: cannot be freed */
+    int is_fixed; /* predefined, named or not: cannot be freed */
     dt_node_t *node;
     dt_sig_t *sig;
     struct dt_contents *contents; /* contents.h; NULL: named */

@@ -102,12 +102,12 @@ int mpi_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
     static const struct {
         int typeclass;
         MPI_Datatype type;
-    } sized[] = {{MPI_TYPECLASS_REAL, MPI_REAL2},       {MPI_TYPECLASS_REAL, MPI_REAL4},
-                 {MPI_TYPECLASS_REAL, MPI_REAL8},       {MPI_TYPECLASS_REAL, MPI_REAL16},
-                 {MPI_TYPECLASS_COMPLEX, MPI_COMPLEX4}, {MPI_TYPECLASS_COMPLEX, MPI_COMPLEX8},
+    } sized[] = {{MPI_TYPECLASS_REAL, MPI_REAL2},        {MPI_TYPECLASS_REAL, MPI_REAL4},
+                 {MPI_TYPECLASS_REAL, MPI_REAL8},        {MPI_TYPECLASS_REAL, MPI_REAL16},
+                 {MPI_TYPECLASS_COMPLEX, MPI_COMPLEX4},  {MPI_TYPECLASS_COMPLEX, MPI_COMPLEX8},
                  {MPI_TYPECLASS_COMPLEX, MPI_COMPLEX16}, {MPI_TYPECLASS_COMPLEX, MPI_COMPLEX32},
-                 {MPI_TYPECLASS_INTEGER, MPI_INTEGER1}, {MPI_TYPECLASS_INTEGER, MPI_INTEGER2},
-                 {MPI_TYPECLASS_INTEGER, MPI_INTEGER4}, {MPI_TYPECLASS_INTEGER, MPI_INTEGER8},
+                 {MPI_TYPECLASS_INTEGER, MPI_INTEGER1},  {MPI_TYPECLASS_INTEGER, MPI_INTEGER2},
+                 {MPI_TYPECLASS_INTEGER, MPI_INTEGER4},  {MPI_TYPECLASS_INTEGER, MPI_INTEGER8},
                  {MPI_TYPECLASS_INTEGER, MPI_INTEGER16}};
     for (size_t i = 0; i < COUNT(sized); i++)
         if (sized[i].typeclass == typeclass && dt_find(sized[i].type)->size == (size_t)size) {
@@ -121,14 +121,10 @@ int mpi_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
 int mpi_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type)
 {
     static const MPI_Datatype pairs[][3] = {
-        {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
-        {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
-        {MPI_LONG, MPI_INT, MPI_LONG_INT},
-        {MPI_INT, MPI_INT, MPI_2INT},
-        {MPI_SHORT, MPI_INT, MPI_SHORT_INT},
-        {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
-        {MPI_REAL, MPI_REAL, MPI_2REAL},
-        {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
+        {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},      {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
+        {MPI_LONG, MPI_INT, MPI_LONG_INT},        {MPI_INT, MPI_INT, MPI_2INT},
+        {MPI_SHORT, MPI_INT, MPI_SHORT_INT},      {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
+        {MPI_REAL, MPI_REAL, MPI_2REAL},          {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
         {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
     };
     *pair_type = MPI_DATATYPE_NULL;

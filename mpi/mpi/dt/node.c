@@ -64,7 +64,11 @@ static int spread(dt_node_t *made, MPI_Aint low, MPI_Aint high)
 
 static int give_runs(size_t count, size_t length, MPI_Aint stride, MPI_Aint offset, dt_node_t **node_p)
 {
-    dt_node_t made = {.shape = DT_RUNS, .pieces = count, .offset = offset, .count = count, .length = length,
+    dt_node_t made = {.shape = DT_RUNS,
+                      .pieces = count,
+                      .offset = offset,
+                      .count = count,
+                      .length = length,
                       .stride = count == 1 ? 0 : stride};
     if (count > PTRDIFF_MAX || __builtin_mul_overflow(count, length, &made.bytes) || made.bytes > PTRDIFF_MAX)
         return too_large();
@@ -184,8 +188,13 @@ static int give_list(list_t *list, dt_node_t **node_p)
     dt_entry_t *fitting = realloc(list->entries, size);
     if (fitting != NULL)
         list->entries = fitting;
-    dt_node_t made = {.shape = DT_LIST, .bytes = list->bytes, .pieces = list->pieces, .low = list->low,
-                      .high = list->high, .count = list->count, .entries = list->entries};
+    dt_node_t made = {.shape = DT_LIST,
+                      .bytes = list->bytes,
+                      .pieces = list->pieces,
+                      .low = list->low,
+                      .high = list->high,
+                      .count = list->count,
+                      .entries = list->entries};
     const int rc = give(&made, node_p);
     if (rc != MPI_SUCCESS)
         return rc;

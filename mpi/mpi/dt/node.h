@@ -29,9 +29,9 @@ typedef struct dt_entry {
 typedef struct dt_node {
     int refs; /* 0: predefined, never freed */
     dt_shape_t shape;
-    size_t bytes;    /* of the packed form */
-    size_t pieces;   /* runs; SIZE_MAX: that many or more */
-    MPI_Aint low;    /* the first byte, and the one after the last */
+    size_t bytes;  /* of the packed form */
+    size_t pieces; /* runs; SIZE_MAX: that many or more */
+    MPI_Aint low;  /* the first byte, and the one after the last */
     MPI_Aint high;
     MPI_Aint offset; /* of the first run or child */
     size_t count;    /* of runs, repetitions or entries */

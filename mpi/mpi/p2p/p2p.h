@@ -32,7 +32,7 @@ typedef struct p2p_call {
     p2p_kind_t kind;
     p2p_mode_t mode;
     dt_data_t data;
-    int rank;      /* other side, in comm; may be MPI_ANY_SOURCE, MPI_PROC_NULL */
+    int rank; /* other side, in comm; may be MPI_ANY_SOURCE, MPI_PROC_NULL */
     int tag;
     mpi_comm_t *comm;
 } p2p_call_t;

@@ -167,7 +167,8 @@ int mpi_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int 
     if (copy == NULL)
         return err_set(MPI_ERR_NO_MEM, "copy of %zu bytes: no memory left", data.bytes);
     dt_pack(&data, 0, copy, data.bytes);
-    rc = mpi_Sendrecv(copy, (MPI_Count)data.bytes, MPI_BYTE, dest, sendtag, buf, count, datatype, source, recvtag, comm, status);
+    rc = mpi_Sendrecv(copy, (MPI_Count)data.bytes, MPI_BYTE, dest, sendtag, buf, count, datatype, source, recvtag, comm,
+                      status);
     free(copy);
     return rc;
 }

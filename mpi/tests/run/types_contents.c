@@ -59,7 +59,8 @@ static void large_forms(void)
     MPI_Datatype type;
     MPI_Count n[4];
     int combiner;
-    MPI_Type_create_hindexed_c(2, (const MPI_Count[]){1, 2}, (const MPI_Count[]){0, (MPI_Count)1 << 40}, MPI_INT, &type);
+    MPI_Type_create_hindexed_c(2, (const MPI_Count[]){1, 2}, (const MPI_Count[]){0, (MPI_Count)1 << 40}, MPI_INT,
+                               &type);
     MPI_Type_get_envelope_c(type, &n[0], &n[1], &n[2], &n[3], &combiner);
     CHECK(combiner == MPI_COMBINER_HINDEXED && n[0] == 0 && n[1] == 0 && n[2] == 5 && n[3] == 1);
     MPI_Type_get_contents_c(type, 32, 32, 32, 32, ints, aints, counts, types);

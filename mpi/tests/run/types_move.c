@@ -49,9 +49,7 @@ static void send_one(int mode, const void *buffer, int count, MPI_Datatype type)
     case 0: MPI_Send(buffer, count, type, 1, 5, MPI_COMM_WORLD); break;
     case 1: MPI_Ssend(buffer, count, type, 1, 5, MPI_COMM_WORLD); break;
     case 2: MPI_Bsend(buffer, count, type, 1, 5, MPI_COMM_WORLD); break;
-    default:
-        MPI_Isend(buffer, count, type, 1, 5, MPI_COMM_WORLD, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    default: MPI_Isend(buffer, count, type, 1, 5, MPI_COMM_WORLD, &request); MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
 }
 

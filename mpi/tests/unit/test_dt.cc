@@ -25,8 +25,7 @@ int mpi_Type_commit(MPI_Datatype *);
 int mpi_Type_free(MPI_Datatype *);
 }
 
-namespace
-{
+namespace {
 struct Element {
     MPI_Aint at;
     size_t size;
@@ -85,8 +84,7 @@ Map join(const std::vector<Copy> &copies)
     return made;
 }
 
-class Random
-{
+class Random {
 public:
     explicit Random(unsigned seed) : engine(seed) {}
     MPI_Count from(MPI_Count low, MPI_Count high) { return low + (MPI_Count)(engine() % (unsigned)(high - low + 1)); }
@@ -94,8 +92,8 @@ public:
     // A type of random constructors, a few levels deep.
     Type type(int depth)
     {
-        static const MPI_Datatype basics[] = {MPI_CHAR, MPI_SHORT, MPI_INT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_DOUBLE_INT,
-                                              MPI_SHORT_INT};
+        static const MPI_Datatype basics[] = {MPI_CHAR,        MPI_SHORT,      MPI_INT,      MPI_DOUBLE,
+                                              MPI_LONG_DOUBLE, MPI_DOUBLE_INT, MPI_SHORT_INT};
         if (depth == 0) {
             const MPI_Datatype handle = basics[from(0, 6)];
             Type made = basic(handle);
@@ -155,8 +153,9 @@ private:
         const MPI_Count count = from(0, 4), length = from(0, 3), stride = from(-6, 6) * (elements ? 1 : 5);
         for (MPI_Count i = 0; i < count; i++)
             repeat(copies, old.map, (MPI_Aint)(i * stride) * unit, length);
-        EXPECT_EQ((elements ? mpi_Type_vector : mpi_Type_create_hvector)(count, length, stride, old.handle, &made.handle),
-                  MPI_SUCCESS);
+        EXPECT_EQ(
+            (elements ? mpi_Type_vector : mpi_Type_create_hvector)(count, length, stride, old.handle, &made.handle),
+            MPI_SUCCESS);
         made.map = join(copies);
         return made;
     }
@@ -399,9 +398,8 @@ TEST(Datatype, DarraysOfAGridCoverTheArrayOnce)
     const int kinds[][3] = {{MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE},
                             {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK},
                             {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC}};
-    const int dargs[][3] = {{MPI_DISTRIBUTE_DFLT_DARG, 2, MPI_DISTRIBUTE_DFLT_DARG},
-                            {3, MPI_DISTRIBUTE_DFLT_DARG, 6},
-                            {2, 2, 4}};
+    const int dargs[][3] = {
+        {MPI_DISTRIBUTE_DFLT_DARG, 2, MPI_DISTRIBUTE_DFLT_DARG}, {3, MPI_DISTRIBUTE_DFLT_DARG, 6}, {2, 2, 4}};
     for (int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN})
         for (int k = 0; k < 3; k++) {
             int owner[210];
@@ -412,9 +410,9 @@ TEST(Datatype, DarraysOfAGridCoverTheArrayOnce)
                 for (int d = 0; d < 3; d++) {
                     const int g = (int)gsizes[d], p = psizes[d];
                     const int dflt = kinds[k][d] == MPI_DISTRIBUTE_CYCLIC ? 1 : (g + p - 1) / p;
-                    const int block = kinds[k][d] == MPI_DISTRIBUTE_NONE              ? g
+                    const int block = kinds[k][d] == MPI_DISTRIBUTE_NONE        ? g
                                       : dargs[k][d] == MPI_DISTRIBUTE_DFLT_DARG ? dflt
-                                                                                      : dargs[k][d];
+                                                                                : dargs[k][d];
                     rank = rank * p + c[d] / block % p;
                 }
                 owner[i] = rank;
