@@ -55,7 +55,7 @@ void grp_isend(grp_t *grp, grp_op_t *op, int to, unsigned step, const void *buff
     if (peer == NULL)
         return;
     op->piece = (struct iovec){.iov_base = (void *)(uintptr_t)buffer, .iov_len = length};
-    op->status = vbn_tag_send(peer, grp_tag(grp, step), &op->piece, 1, 0, &op->op);
+    op->status = rt_tag_send(peer, grp_tag(grp, step), &op->piece, 1, 0, &op->op);
     keep_error(op, "send to", to, vbn_error_text());
 }
 

@@ -160,6 +160,8 @@ static int leave_together(void)
     vbn_op_t op = {0};
     rt_wait_t wait = RT_WAIT;
     int done;
+    while (rt.deferred != NULL)
+        rt_wait_step(&wait);
     const vbn_status_t status = vbn_flush_all(rt.worker, &op);
     while (status == VBN_INPROGRESS && op.complete == 0)
         rt_wait_step(&wait);

@@ -5,6 +5,7 @@
  * R2 Nothing moves outside rt_progress and rt_wait_step.
  * R3 The side that dials sends "rank r of this job" first, so vbn_peer_user of the sender of any later message is its
  *    rt_process_t.
+ * R4 Tagged messages go by rt_tag_send: VBN_ERR_LIMIT reaches nobody.
  * Failures return a negative vbn_status_t or -1 with a text in rt.error: what failed: cause; cure.
  */
 #ifndef VERBENA_RT_H
@@ -35,6 +36,7 @@ typedef struct rt {
     int oversubscribed; /* more ranks on this node than processors they may use */
     int64_t spin_ns;    /* how long a wait polls before it sleeps */
     rt_process_t **pages;
+    struct rt_queue *deferred; /* defer.c; NULL: every message went to the core at once */
     pmi_t pmi;
     char error[1024];
 } rt_t;
@@ -94,9 +96,33 @@ typedef struct rt_wait {
 
 void rt_wait_step(rt_wait_t *wait);
 
-static inline void rt_progress(void)
+/* For the functions below: puts the message behind those that wait; sends it unless some wait for that peer; sends those
+ * that wait as far as the core takes them, and says how many it took. */
+vbn_status_t rt_defer(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
+                      vbn_op_t *op);
+vbn_status_t rt_send_in_order(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
+                              vbn_op_t *op);
+unsigned rt_send_deferred(void);
+
+/* vbn_tag_send, but what exceeds a limit of the core goes later, in order: it is never the caller's error. */
+static inline vbn_status_t rt_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count,
+                                       unsigned flags, vbn_op_t *op)
 {
-    (void)vbn_progress(rt.worker);
+    if (__builtin_expect(rt.deferred != NULL, 0))
+        return rt_send_in_order(peer, tag, iov, count, flags, op);
+    const vbn_status_t status = vbn_tag_send(peer, tag, iov, count, flags, op);
+    return __builtin_expect(status == VBN_ERR_LIMIT, 0) ? rt_defer(peer, tag, iov, count, flags, op) : status;
 }
+
+/* How many events there were. */
+static inline unsigned rt_progress(void)
+{
+    const unsigned events = vbn_progress(rt.worker);
+    return __builtin_expect(rt.deferred != NULL, 0) ? events + rt_send_deferred() : events;
+}
+
+/* One look at the network by a call that does not wait; a rank that shares its processor lets others run when there was
+ * nothing. */
+void rt_look(void);
 
 #endif

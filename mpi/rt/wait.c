@@ -42,11 +42,17 @@ void rt_wait_step(rt_wait_t *wait)
         wait->armed = 0;
         (void)poll(entries, wait->fd < 0 ? 1 : 2, -1);
     }
-    if (vbn_progress(rt.worker) != 0) {
+    if (rt_progress() != 0) {
         wait->until = 0;
         wait->polls = 0;
         return;
     }
     if (is_idle_for_long(wait))
         wait->armed = vbn_arm(rt.worker) == VBN_OK;
+}
+
+void rt_look(void)
+{
+    if (rt_progress() == 0 && rt.oversubscribed)
+        (void)sched_yield();
 }

@@ -86,7 +86,7 @@ static int find_room(const quota_t *quota, const p2p_call_t *call, size_t charge
                        "MPI_Comm_attach_buffer",
                        call->data.bytes);
     if (charged > quota->size - quota->used)
-        rt_progress(); /* what has been sent meanwhile gives its part back */
+        (void)rt_progress(); /* what has been sent meanwhile gives its part back */
     if (charged > quota->size - quota->used)
         return err_set(MPI_ERR_BUFFER,
                        "buffered send of %zu bytes: %zu of %zu bytes of the attached buffer are used; "
@@ -123,7 +123,7 @@ int p2p_buffered(const p2p_call_t *call)
     copy->piece = (struct iovec){.iov_base = copy->bytes, .iov_len = call->data.bytes};
     begin(copy, quota, charged);
     const uint64_t tag = comm_tag(call->comm, COMM_TAG_P2P, (uint32_t)call->tag);
-    const vbn_status_t status = vbn_tag_send(peer, tag, &copy->piece, 1, 0, &copy->op);
+    const vbn_status_t status = rt_tag_send(peer, tag, &copy->piece, 1, 0, &copy->op);
     rc = status < 0 ? err_core(status, "buffered send", vbn_error_text()) : MPI_SUCCESS;
     if (status != VBN_INPROGRESS)
         sent(&copy->op, status, 0);

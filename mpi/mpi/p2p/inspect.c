@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * inspect.c - looking at requests without ending them: the statuses that a test would give, for one, any, some, all.
  */
-#include <sched.h>
-
 #include "err/err.h"
 #include "mpi_impl.h"
 #include "p2p/p2p.h"
-
-static void look(void)
-{
-    if (vbn_progress(rt.worker) == 0 && rt.oversubscribed)
-        (void)sched_yield();
-}
 
 /* Of a complete request, or of MPI_REQUEST_NULL. An error that it met is told when it ends. */
 static void status_of(p2p_request_t *request, MPI_Status *status)
@@ -33,7 +25,7 @@ int mpi_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     if (rc != MPI_SUCCESS)
         return rc;
     if (!p2p_is_complete(request_of(request)))
-        look();
+        rt_look();
     *flag = p2p_is_complete(request_of(request));
     if (*flag)
         status_of(request_of(request), status);
@@ -46,7 +38,7 @@ int mpi_Request_get_status_all(int count, const MPI_Request array_of_requests[],
     const int rc = p2p_check_all(count, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
-    look();
+    rt_look();
     *flag = 1;
     for (int i = 0; i < count; i++)
         *flag = *flag && p2p_is_complete(request_of(array_of_requests[i]));
@@ -62,7 +54,7 @@ int mpi_Request_get_status_any(int count, const MPI_Request array_of_requests[],
     const int rc = p2p_check_all(count, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
-    look();
+    rt_look();
     *flag = 0;
     *indx = MPI_UNDEFINED;
     for (int i = 0; i < count && !*flag; i++) {
@@ -89,7 +81,7 @@ int mpi_Request_get_status_some(int incount, const MPI_Request array_of_requests
     const int rc = p2p_check_all(incount, array_of_requests);
     if (rc != MPI_SUCCESS)
         return rc;
-    look();
+    rt_look();
     for (int i = 0; i < incount; i++) {
         if (!p2p_is_active(array_of_requests[i]))
             continue;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * probe.c - looking for messages: probe, and matched probe, which takes the message out for one receive.
  */
-#include <sched.h>
 #include <stdlib.h>
 
 #include "dt/dt.h"
@@ -34,8 +33,7 @@ static int find_after_look(int source, int tag, mpi_comm_t *comm, vbn_tag_info_t
     const int found = find(source, tag, comm, info, message_p);
     if (found != 0)
         return found;
-    if (vbn_progress(rt.worker) == 0 && rt.oversubscribed)
-        (void)sched_yield();
+    rt_look();
     return find(source, tag, comm, info, message_p);
 }
 

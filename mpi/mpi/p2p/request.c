@@ -86,7 +86,7 @@ static int start_send(p2p_request_t *request)
     const uint64_t tag = comm_tag(call->comm, COMM_TAG_P2P, (uint32_t)call->tag);
     size_t count;
     const struct iovec *pieces = pieces_of(request, &count);
-    return started(request, vbn_tag_send(peer, tag, pieces, count, flags, &request->op), "send");
+    return started(request, rt_tag_send(peer, tag, pieces, count, flags, &request->op), "send");
 }
 
 static int start_receive(p2p_request_t *request)
@@ -296,7 +296,7 @@ static int send_copied(const p2p_call_t *call)
         return rc;
     }
     if (!p2p_is_complete(request))
-        rt_progress();
+        (void)rt_progress();
     if (!p2p_is_complete(request) && detached < P2P_COPIES_MOST) {
         p2p_detach(request);
         return MPI_SUCCESS;

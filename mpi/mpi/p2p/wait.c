@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wait.c - completing requests: wait and test for one, any, some, all; start, cancel, free.
  */
-#include <sched.h>
-
 #include "err/err.h"
 #include "mpi_impl.h"
 #include "p2p/p2p.h"
-
-/* One look at the network; a rank that shares its processor lets others run when there was nothing. */
-static void look(void)
-{
-    if (vbn_progress(rt.worker) == 0 && rt.oversubscribed)
-        (void)sched_yield();
-}
 
 /* Ends a complete request; the handle of one that is not persistent becomes MPI_REQUEST_NULL. */
 static int finish(MPI_Request *handle, MPI_Status *status)
@@ -57,7 +48,7 @@ int mpi_Test(MPI_Request *request, int *flag, MPI_Status *status)
     if (rc != MPI_SUCCESS)
         return rc;
     if (!p2p_is_complete(found))
-        look();
+        rt_look();
     *flag = p2p_is_complete(found);
     return *flag ? finish(request, status) : MPI_SUCCESS;
 }
@@ -101,7 +92,7 @@ int mpi_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Statu
     if (rc != MPI_SUCCESS)
         return rc;
     if (!all_complete(count, array_of_requests))
-        look();
+        rt_look();
     *flag = all_complete(count, array_of_requests);
     return *flag ? finish_all(count, array_of_requests, array_of_statuses) : MPI_SUCCESS;
 }
@@ -137,7 +128,7 @@ int mpi_Testany(int count, MPI_Request array_of_requests[], int *indx, int *flag
     if (rc != MPI_SUCCESS)
         return rc;
     if (first_complete(count, array_of_requests, &active) == NULL && active)
-        look();
+        rt_look();
     MPI_Request *complete = first_complete(count, array_of_requests, &active);
     *flag = complete != NULL || !active;
     if (*flag)
@@ -188,7 +179,7 @@ int mpi_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, in
     if (rc != MPI_SUCCESS)
         return rc;
     if (first_complete(incount, array_of_requests, &active) == NULL && active)
-        look();
+        rt_look();
     (void)first_complete(incount, array_of_requests, &active);
     if (!active) {
         *outcount = MPI_UNDEFINED;
