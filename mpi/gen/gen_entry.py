@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the entry points of libmpi_abi: argument checks, int forms of large functions, functions not written yet.
+"""Writes the entry points of libmpi_abi: argument checks, int forms of large functions, entering
+the runtime, functions not written yet.
 
 usage: gen_entry.py FOLDER   writes FOLDER/{entry_<chapter>.c,mpi_impl.h,exports.map}
        gen_entry.py --remaining   prints how many functions are not written yet, chapter by chapter
@@ -16,6 +17,13 @@ import tables
 
 EXTRA = {"Psend_init_c": "Psend_init", "Precv_init_c": "Precv_init"}  # names of the stub library, same functions
 NULL_RETURN = {"int": None, "double": "0.0"}
+# Read what no call changes, or end the job: they do not wait for the thread that is inside the runtime.
+UNLOCKED = {"Abort", "Comm_rank", "Comm_remote_size", "Comm_size", "Comm_test_inter", "Error_class", "Finalized",
+            "Get_address", "Get_count", "Get_elements", "Get_elements_x", "Get_library_version", "Get_processor_name",
+            "Get_version", "Group_rank", "Group_size", "Initialized", "Is_thread_main", "Query_thread",
+            "Status_get_error", "Status_get_source", "Status_get_tag", "Status_set_cancelled", "Status_set_elements",
+            "Status_set_elements_x", "Status_set_error", "Status_set_source", "Status_set_tag", "Test_cancelled",
+            "Type_get_extent", "Type_get_extent_x", "Type_size", "Type_size_x"}
 WIDE_ARRAYS = {"COUNTS": "MPI_Count", "DISPLS": "MPI_Aint"}
 
 
@@ -128,8 +136,11 @@ def body(function, name, large, inter):
     for condition in conditions:
         lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = {condition};")
     lines += call.before
-    lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = "
-                 f"{call_of(function, suffix, ', '.join(call.arguments), comm, inter)};")
+    target = call_of(function, suffix, ", ".join(call.arguments), comm, inter)
+    if function.name in UNLOCKED:
+        lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = {target};")
+    else:
+        lines.append(f"    if (rc == MPI_SUCCESS) {{\n        rt_enter();\n        rc = {target};\n        rt_leave();\n    }}")
     if function.chapter == "dt" and function.has_large and not large and first(function, "DATATYPE_OUT"):
         call.after.append(f"        dt_note_small(*{first(function, 'DATATYPE_OUT')});")
     if call.after:

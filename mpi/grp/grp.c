@@ -74,6 +74,7 @@ int grp_wait(grp_op_t *op)
     rt_wait_t wait = RT_WAIT;
     if (op->status != VBN_INPROGRESS)
         return op->status;
+    wait.op = &op->op;
     while (op->op.complete == 0)
         rt_wait_step(&wait);
     if (op->op.status < 0)

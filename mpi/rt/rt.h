@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rt.h - the one runtime of this process, for MPI and later OpenSHMEM: one context, one worker, the map of processes.
  *
- * R1 One thread at a time is inside the runtime (MPI_THREAD_SERIALIZED at most); its callers see to that.
+ * R1 One thread at a time is inside the runtime, between rt_enter and rt_leave (threads.h).
  * R2 Nothing moves outside rt_progress and rt_wait_step.
  * R3 The side that dials sends "rank r of this job" first, so vbn_peer_user of the sender of any later message is its
  *    rt_process_t.
@@ -36,6 +36,7 @@ typedef struct rt {
     int oversubscribed; /* more ranks on this node than processors they may use */
     int64_t spin_ns;    /* how long a wait polls before it sleeps */
     rt_process_t **pages;
+    unsigned events;           /* so far: whoever waits for several things looks again when it has changed */
     struct rt_queue *deferred; /* defer.c; NULL: every message went to the core at once */
     pmi_t pmi;
     char error[1024];
@@ -90,6 +91,7 @@ typedef struct rt_wait {
     unsigned polls; /* without an event */
     int armed;      /* the next step sleeps */
     int fd;         /* a further descriptor that ends a sleep, -1: none */
+    const vbn_op_t *op; /* the wait is over when this is complete; NULL: the caller has to look after each event */
 } rt_wait_t;
 
 #define RT_WAIT ((rt_wait_t){.fd = -1})
@@ -117,8 +119,11 @@ static inline vbn_status_t rt_tag_send(vbn_peer_t *peer, uint64_t tag, const str
 /* How many events there were. */
 static inline unsigned rt_progress(void)
 {
-    const unsigned events = vbn_progress(rt.worker);
-    return __builtin_expect(rt.deferred != NULL, 0) ? events + rt_send_deferred() : events;
+    unsigned events = vbn_progress(rt.worker);
+    if (__builtin_expect(rt.deferred != NULL, 0))
+        events += rt_send_deferred();
+    rt.events += events;
+    return events;
 }
 
 /* One look at the network by a call that does not wait; a rank that shares its processor lets others run when there was

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wait.c - how a rank waits: it polls while a processor is its own, then sleeps on the worker's event fd. More
  * ranks than processors do not poll: each step that finds nothing gives the processor away, a few times, then
- * sleeps.
+ * sleeps. Of several waiting threads one does so, the others sleep (threads.h).
  */
 #include "rt/rt.h"
 
 #include <poll.h>
 #include <sched.h>
 #include <time.h>
+
+#include "rt/shared.h"
 
 #define POLLS 32u /* calls of vbn_progress between two looks at the clock */
 #define YIELDS 4u /* of an oversubscribed rank before it sleeps */
@@ -33,14 +35,27 @@ static int is_idle_for_long(rt_wait_t *wait)
     return now >= wait->until;
 }
 
-/* A send may complete inside a vbn_progress that returns 0 (it was announced, and its receive has fetched it): so the
- * caller looks once more between arming and sleeping. */
-void rt_wait_step(rt_wait_t *wait)
+/* With MPI_THREAD_MULTIPLE others may enter meanwhile; who does wakes this thread when it leaves. */
+static void sleep_on_event(const rt_wait_t *wait)
 {
     struct pollfd entries[2] = {{.fd = vbn_event_fd(rt.worker), .events = POLLIN}, {.fd = wait->fd, .events = POLLIN}};
+    const int depth = rt_shared.depth;
+    if (rt_gate.shared)
+        rt_unlock();
+    (void)poll(entries, wait->fd < 0 ? 1 : 2, -1);
+    if (!rt_gate.shared)
+        return;
+    rt_lock();
+    rt_shared.depth = depth;
+}
+
+/* A send may complete inside a vbn_progress that returns 0 (it was announced, and its receive has fetched it): so the
+ * caller looks once more between arming and sleeping. */
+static void drive(rt_wait_t *wait)
+{
     if (wait->armed) {
         wait->armed = 0;
-        (void)poll(entries, wait->fd < 0 ? 1 : 2, -1);
+        sleep_on_event(wait);
     }
     if (rt_progress() != 0) {
         wait->until = 0;
@@ -49,6 +64,27 @@ void rt_wait_step(rt_wait_t *wait)
     }
     if (is_idle_for_long(wait))
         wait->armed = vbn_arm(rt.worker) == VBN_OK;
+}
+
+static void wait_with_others(rt_wait_t *wait)
+{
+    if (rt_shared.driver != NULL && rt_shared.driver != rt_self()) {
+        rt_sleep_until_told(wait);
+        return;
+    }
+    rt_shared.driver = rt_self();
+    drive(wait);
+    rt_shared.armed = wait->armed;
+    rt_tell_sleepers(wait->armed);
+    rt_let_in();
+}
+
+void rt_wait_step(rt_wait_t *wait)
+{
+    if (rt_gate.shared)
+        wait_with_others(wait);
+    else
+        drive(wait);
 }
 
 void rt_look(void)

@@ -10,6 +10,7 @@
 #include "dt/contents.h"
 #include "dt/dt.h"
 #include "err/err.h"
+#include "rt/threads.h"
 
 #define CHECK_LIKELY(condition) __builtin_expect(!!(condition), 1)
 

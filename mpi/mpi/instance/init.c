@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * init.c - the world model: MPI_Init to MPI_Finalize, abort.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,10 +10,20 @@
 #include "err/user.h"
 #include "mpi_impl.h"
 #include "p2p/p2p.h"
+#include "rt/threads.h"
 
 static int thread_level;
+static pthread_t main_thread;
 
-/* Calls of several threads at once are not served yet, so the most that is provided is MPI_THREAD_SERIALIZED. */
+/* The lowest level that is at least the required one. */
+static int level_for(int required)
+{
+    return required <= MPI_THREAD_SINGLE      ? MPI_THREAD_SINGLE
+           : required <= MPI_THREAD_FUNNELED   ? MPI_THREAD_FUNNELED
+           : required <= MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED
+                                               : MPI_THREAD_MULTIPLE;
+}
+
 int mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     (void)argc, (void)argv;
@@ -24,7 +35,10 @@ int mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
     if (rc != MPI_SUCCESS)
         return rc;
     p2p_buffers_open();
-    thread_level = required < MPI_THREAD_SERIALIZED ? required : MPI_THREAD_SERIALIZED;
+    thread_level = level_for(required);
+    main_thread = pthread_self();
+    if (rt_threads_open(thread_level == MPI_THREAD_MULTIPLE) != 0)
+        return err_set(MPI_ERR_OTHER, "cannot start: %s", rt.error);
     obj_state = OBJ_READY;
     *provided = thread_level;
     return MPI_SUCCESS;
@@ -56,7 +70,7 @@ int mpi_Query_thread(int *provided)
 
 int mpi_Is_thread_main(int *flag)
 {
-    *flag = 1; /* below MPI_THREAD_SERIALIZED no other thread may call */
+    *flag = pthread_equal(pthread_self(), main_thread);
     return MPI_SUCCESS;
 }
 
@@ -67,6 +81,7 @@ int mpi_Finalize(void)
         rc = attr_delete_all(&comm_world);
     if (rc != MPI_SUCCESS)
         return rc;
+    rt_threads_close();
     p2p_buffers_close();
     rc = rt_release();
     if (rc != 0)

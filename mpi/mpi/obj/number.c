@@ -5,17 +5,15 @@
 #include <stdlib.h>
 
 #include "obj/obj.h"
+#include "rt/threads.h"
 
 #define FIRST 0x1000
 
 static void **numbered;
 static int count;
 
-int obj_to_int(const void *handle)
+static int number_of(obj_t *object)
 {
-    obj_t *object = (obj_t *)(uintptr_t)handle;
-    if (obj_is_predefined(handle))
-        return (int)(uintptr_t)handle;
     if (object->number != 0 && numbered[object->number - FIRST] == object)
         return object->number;
     void **more = realloc(numbered, (size_t)(count + 1) * sizeof(*more));
@@ -27,11 +25,22 @@ int obj_to_int(const void *handle)
     return object->number;
 }
 
+int obj_to_int(const void *handle)
+{
+    if (obj_is_predefined(handle))
+        return (int)(uintptr_t)handle;
+    rt_enter();
+    const int number = number_of((obj_t *)(uintptr_t)handle);
+    rt_leave();
+    return number;
+}
+
 void *obj_from_int(int number, const void *null)
 {
     if (number >= 0 && number < FIRST)
         return (void *)(uintptr_t)number;
-    if (number < FIRST || number - FIRST >= count)
-        return (void *)(uintptr_t)null;
-    return numbered[number - FIRST];
+    rt_enter();
+    void *found = number < FIRST || number - FIRST >= count ? (void *)(uintptr_t)null : numbered[number - FIRST];
+    rt_leave();
+    return found;
 }

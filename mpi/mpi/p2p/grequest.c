@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * grequest.c - general requests: the program completes them, its functions say what their status is.
+ * grequest.c - general requests: the program completes them, its functions say what their status is. These are called
+ * outside the runtime: they may do what they like, and wait for other threads.
  */
 #include <stdlib.h>
 
 #include "err/err.h"
 #include "mpi_impl.h"
 #include "p2p/p2p.h"
+#include "rt/threads.h"
 
 typedef struct general {
     MPI_Grequest_query_function *query;
@@ -14,8 +16,10 @@ typedef struct general {
     void *extra;
 } general_t;
 
-static int failed(int code, const char *which)
+/* The program's function has returned this. */
+static int back(int code, const char *which)
 {
+    rt_enter();
     return code == MPI_SUCCESS ? code : err_set(code, "the %s function of a general request failed", which);
 }
 
@@ -26,13 +30,20 @@ static int query(p2p_request_t *request, MPI_Status *status)
     MPI_Status unwanted;
     MPI_Status *wanted = status == MPI_STATUS_IGNORE ? &unwanted : status;
     p2p_status_empty(wanted, MPI_ANY_SOURCE);
-    return general->query == NULL ? MPI_SUCCESS : failed(general->query(general->extra, wanted), "query");
+    if (general->query == NULL)
+        return MPI_SUCCESS;
+    rt_leave();
+    return back(general->query(general->extra, wanted), "query");
 }
 
 static int end(p2p_request_t *request)
 {
     general_t *general = request->state;
-    const int rc = general->free == NULL ? MPI_SUCCESS : failed(general->free(general->extra), "free");
+    int rc = MPI_SUCCESS;
+    if (general->free != NULL) {
+        rt_leave();
+        rc = back(general->free(general->extra), "free");
+    }
     free(general);
     return rc;
 }
@@ -41,7 +52,10 @@ static int cancel(p2p_request_t *request)
 {
     const general_t *general = request->state;
     const int complete = p2p_is_complete(request);
-    return general->cancel == NULL ? MPI_SUCCESS : failed(general->cancel(general->extra, complete), "cancel");
+    if (general->cancel == NULL)
+        return MPI_SUCCESS;
+    rt_leave();
+    return back(general->cancel(general->extra, complete), "cancel");
 }
 
 static const p2p_task_t general_task = {.query = query, .end = end, .cancel = cancel};

@@ -195,6 +195,7 @@ void p2p_task_done(p2p_request_t *request)
 {
     vbn_op_t *op = &request->op;
     op->complete = 1;
+    rt.events++;
     if (op->done != NULL)
         op->done(op, VBN_OK, 0);
 }
@@ -202,6 +203,8 @@ void p2p_task_done(p2p_request_t *request)
 void p2p_wait(p2p_request_t *request)
 {
     rt_wait_t wait = RT_WAIT;
+    if (request != NULL)
+        wait.op = &request->op;
     while (!p2p_is_complete(request))
         rt_wait_step(&wait);
 }

@@ -5,6 +5,10 @@
 #ifndef RULE_H
 #define RULE_H
 
+#ifndef RULE_THREADS
+#define RULE_THREADS MPI_THREAD_SINGLE /* the level that the program asks for, and gets */
+#endif
+
 #include <mpi.h>
 
 #include <stdio.h>
@@ -27,9 +31,11 @@ static void test(void);
 /* Errors end the program unless a test asks for codes. */
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
+    int provided;
+    MPI_Init_thread(&argc, &argv, RULE_THREADS, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(provided == RULE_THREADS);
     test();
     MPI_Finalize();
     return 0;

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * keeper.c - a rank that computes answers nobody: first contacts, rendezvous messages and acknowledgements would wait
+ * until its next call. So a thread looks from time to time whether the runtime was entered since; if not, it makes
+ * progress in the rank's place, for a short time: who enters meanwhile waits for it (threads.h, T1).
+ */
+#include "rt/keeper.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rt/shared.h"
+#include "rt/threads.h"
+
+#define LOOK_MS 100       /* between two looks while nothing happens */
+#define BUSY_MS 1         /* between the first ones after something did: a handshake has several steps */
+#define TURN_NS 2000000LL /* the longest time inside */
+
+static struct {
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards stop */
+    pthread_cond_t stopped;
+    int stop;
+    int running;
+    int barrier; /* there is membarrier() */
+} keeper = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* While there is something to do and nobody wants in. */
+static unsigned progress(void)
+{
+    const int64_t end = now_ns() + TURN_NS;
+    unsigned events = 0;
+    unsigned more;
+    do {
+        more = rt_progress();
+        events += more;
+    } while (more > 0 && atomic_load_explicit(&rt_shared.entering, memory_order_relaxed) == 0 && now_ns() < end);
+    return events;
+}
+
+/* Below MPI_THREAD_MULTIPLE. */
+static unsigned look_alone(void)
+{
+    unsigned events = 0;
+    pthread_mutex_lock(&rt_shared.mutex);
+    atomic_store_explicit(&rt_gate.wanted, 1, memory_order_relaxed);
+    if (keeper.barrier)
+        (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    /* acquire: pairs with the release of rt_leave */
+    if ((atomic_load_explicit(&rt_gate.word, memory_order_acquire) & RT_GATE_DEPTH) == 0)
+        events = progress();
+    /* release: pairs with the acquire of rt_enter */
+    atomic_store_explicit(&rt_gate.wanted, !keeper.barrier, memory_order_release);
+    pthread_mutex_unlock(&rt_shared.mutex);
+    return events;
+}
+
+/* A driver makes progress itself. */
+static unsigned look_shared(void)
+{
+    unsigned events = 0;
+    if (!rt_try_lock())
+        return 0;
+    if (rt_shared.driver == NULL)
+        events = progress();
+    rt_unlock();
+    return events;
+}
+
+static unsigned entries(void)
+{
+    return rt_gate.shared ? atomic_load_explicit(&rt_shared.entries, memory_order_relaxed)
+                          : atomic_load_explicit(&rt_gate.word, memory_order_relaxed) / RT_GATE_ENTRY;
+}
+
+/* Sleeps so long; 1: the keeper ends. */
+static int rest(int ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += ms * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&keeper.mutex);
+    while (!keeper.stop && pthread_cond_timedwait(&keeper.stopped, &keeper.mutex, &until) == 0)
+        ;
+    const int stop = keeper.stop;
+    pthread_mutex_unlock(&keeper.mutex);
+    return stop;
+}
+
+static void *keep(void *unused)
+{
+    int pause = LOOK_MS;
+    unsigned seen = entries();
+    (void)unused;
+    while (!rest(pause)) {
+        const unsigned now = entries();
+        const int is_idle = now == seen;
+        seen = now;
+        if (!is_idle)
+            pause = LOOK_MS;
+        else if ((rt_gate.shared ? look_shared() : look_alone()) > 0)
+            pause = BUSY_MS;
+        else
+            pause = pause * 2 < LOOK_MS ? pause * 2 : LOOK_MS;
+    }
+    return NULL;
+}
+
+/* Without membarrier() every entry takes the mutex. */
+static void find_barrier(void)
+{
+#ifdef __SANITIZE_THREAD__
+    keeper.barrier = 0; /* the race detector cannot see a membarrier */
+#else
+    keeper.barrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+#endif
+    atomic_store_explicit(&rt_gate.wanted, !keeper.barrier, memory_order_relaxed);
+}
+
+int rt_keeper_start(void)
+{
+    pthread_condattr_t attributes;
+    sigset_t all;
+    sigset_t before;
+    find_barrier();
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&keeper.stopped, &attributes);
+    pthread_condattr_destroy(&attributes);
+    keeper.stop = 0;
+    sigfillset(&all); /* signals are the program's */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int rc = pthread_create(&keeper.thread, NULL, keep, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    keeper.running = rc == 0;
+    return rc == 0 ? 0 : rt_fail("thread that answers while the program computes: %s", strerror(rc));
+}
+
+void rt_keeper_stop(void)
+{
+    if (!keeper.running)
+        return;
+    pthread_mutex_lock(&keeper.mutex);
+    keeper.stop = 1;
+    pthread_cond_signal(&keeper.stopped);
+    pthread_mutex_unlock(&keeper.mutex);
+    pthread_join(keeper.thread, NULL);
+    pthread_cond_destroy(&keeper.stopped);
+    keeper.running = 0;
+}
