@@ -14,7 +14,7 @@ static vbn_status_t send_message(sched_op_t *op, uint64_t tag)
 {
     if (op->step->peer == NULL)
         return VBN_ERR_UNREACHABLE;
-    return vbn_tag_send(op->step->peer, tag, &op->piece, 1, 0, &op->op);
+    return rt_tag_send(op->step->peer, tag, &op->piece, 1, 0, &op->op);
 }
 
 static vbn_status_t receive_message(sched_op_t *op, uint64_t tag)
