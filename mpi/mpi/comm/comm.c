@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * comm.c - making and ending communicators; what is asked of them without a message.
  */
-#include "comm/comm.h"
+#include "comm/topo.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +28,7 @@ static void set_up(mpi_comm_t *comm, rt_group_t *ranks, rt_group_t *peers, uint3
     comm->attrs = NULL;
     comm->info = MPI_INFO_NULL;
     comm->buffer = NULL;
+    comm->topo = NULL;
     comm->grp = (grp_t){.ranks = ranks, .base = comm_tag(comm, COMM_TAG_COLL, 0)};
     comm->between = (grp_t){.ranks = peers, .base = comm_tag(comm, COMM_TAG_CONTROL, 0)};
     snprintf(comm->name, sizeof(comm->name), "%s", name);
@@ -61,6 +62,7 @@ static void end(mpi_comm_t *comm)
         info_destroy((mpi_info_t *)comm->info);
     if (comm->buffer != NULL)
         comm_buffer_end(comm->buffer);
+    topo_release(comm->topo);
     comm->obj.kind = OBJ_DEAD;
 }
 
@@ -130,13 +132,6 @@ int mpi_Comm_size(MPI_Comm comm, int *size)
 int mpi_Comm_test_inter(MPI_Comm comm, int *flag)
 {
     *flag = comm_is_inter(comm_of(comm));
-    return MPI_SUCCESS;
-}
-
-int mpi_Topo_test(MPI_Comm comm, int *status)
-{
-    (void)comm;
-    *status = MPI_UNDEFINED; /* nothing makes topologies yet */
     return MPI_SUCCESS;
 }
 

@@ -24,6 +24,7 @@ typedef struct mpi_comm {
     grp_t grp;         /* its collectives; of an intercommunicator those of the local group */
     grp_t between;     /* of an intercommunicator: what both groups exchange in collectives, by ranks of the remote one */
     char name[MPI_MAX_OBJECT_NAME];
+    struct topo *topo;  /* topo.h; NULL: none */
     struct attr *attrs; /* attr.h */
     MPI_Info info;      /* hints that the program set; MPI_INFO_NULL: none */
     struct comm_buffer *buffer; /* attached for buffered sends (p2p/buffer.c); NULL: none */

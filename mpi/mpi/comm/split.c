@@ -7,14 +7,25 @@
 #include <string.h>
 
 #include "comm/inter.h"
+#include "comm/topo.h"
 #include "err/err.h"
 #include "mpi_impl.h"
+
+static int copy_intra(mpi_comm_t *parent, MPI_Comm *newcomm)
+{
+    const int rc = comm_create(parent, &parent->grp, parent->ranks, newcomm);
+    if (rc == MPI_SUCCESS && parent->topo != NULL) {
+        parent->topo->refs++;
+        comm_of(*newcomm)->topo = parent->topo;
+    }
+    return rc;
+}
 
 static int copy(mpi_comm_t *parent, MPI_Comm *newcomm)
 {
     parent->ranks->refs++;
     if (!comm_is_inter(parent))
-        return comm_create(parent, &parent->grp, parent->ranks, newcomm);
+        return copy_intra(parent, newcomm);
     const comm_bridge_t bridge = inter_bridge(parent);
     parent->peers->refs++;
     return comm_create_over(parent, &bridge, parent->ranks, parent->peers, newcomm);

@@ -6,7 +6,7 @@
 #define VERBENA_MPI_CHECK_H
 
 #include "coll/coll.h"
-#include "comm/comm.h"
+#include "comm/topo.h"
 #include "dt/contents.h"
 #include "dt/dt.h"
 #include "err/err.h"
@@ -129,6 +129,18 @@ static inline MPI_Count entry_length_local(MPI_Comm comm)
 {
     const mpi_comm_t *found = comm_of(comm);
     return found == NULL ? 0 : found->ranks->size;
+}
+
+static inline MPI_Count entry_length_in(MPI_Comm comm)
+{
+    const mpi_comm_t *found = comm_of(comm);
+    return found == NULL || found->topo == NULL ? 0 : found->topo->in_count;
+}
+
+static inline MPI_Count entry_length_out(MPI_Comm comm)
+{
+    const mpi_comm_t *found = comm_of(comm);
+    return found == NULL || found->topo == NULL ? 0 : found->topo->out_count;
 }
 
 static inline MPI_Count entry_length_root(MPI_Comm comm, int root)
