@@ -56,6 +56,8 @@ int coll_varying(coll_t *coll, coll_parts_t *parts, int n, const void *base, con
 /* counts[i] elements of types[i] at displs[i] bytes. */
 int coll_mixed(coll_t *coll, coll_parts_t *parts, int n, const void *base, const MPI_Count *counts,
                const MPI_Aint *displs, const MPI_Datatype *types);
+/* The same part n times; packing all packs it once. */
+int coll_same(coll_t *coll, coll_parts_t *parts, int n, const coll_part_t *part);
 /* Copies of them in memory of the schedule, and the steps that make these. */
 int coll_copies(coll_t *coll, const coll_parts_t *parts, coll_parts_t *copies);
 /* Steps that copy what is not one piece: before messages that leave; after messages in flight, which they wait for. */

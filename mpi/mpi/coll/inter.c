@@ -177,23 +177,14 @@ static int allgather(coll_t *coll, int rc, const void *sendbuf, MPI_Count sendco
                      const coll_parts_t *receive)
 {
     coll_part_t mine;
-    coll_parts_t send = {.n = remote_size(coll)};
-    void *memory;
+    coll_parts_t send;
     if (rc == MPI_SUCCESS)
         rc = inter_no_place(sendbuf, "sendbuf");
     if (rc == MPI_SUCCESS)
         rc = coll_part(coll, &mine, sendbuf, sendcount, sendtype);
     if (rc == MPI_SUCCESS)
-        rc = coll_memory(coll, (size_t)send.n * sizeof(mine), &memory);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    send.part = memory;
-    for (int i = 0; i < send.n; i++)
-        send.part[i] = mine;
-    coll_pack(coll, &mine);
-    with_all(coll, &send, receive);
-    coll_unpack_all(coll, receive, COLL_ALL);
-    return MPI_SUCCESS;
+        rc = coll_same(coll, &send, remote_size(coll), &mine);
+    return move(coll, rc, &send, receive);
 }
 
 int coll_inter_Allgather(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,

@@ -121,6 +121,18 @@ int coll_mixed(coll_t *coll, coll_parts_t *parts, int n, const void *base, const
     return rc;
 }
 
+/* Each but the first looks like one that is one piece already. */
+int coll_same(coll_t *coll, coll_parts_t *parts, int n, const coll_part_t *part)
+{
+    const int rc = parts_open(coll, parts, n);
+    for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
+        parts->part[i] = *part;
+        if (i > 0)
+            parts->part[i].data.type = NULL;
+    }
+    return rc;
+}
+
 int coll_copies(coll_t *coll, const coll_parts_t *parts, coll_parts_t *copies)
 {
     int rc = parts_open(coll, copies, parts->n);
