@@ -12,28 +12,96 @@ typedef struct packer {
     char *packed;
 } packer_t;
 
-#define COPY_RUNS(bytes) for (size_t i = 0; i < count; i++, memory += stride, packer->packed += (bytes))
+#define SHORT 32 /* bytes of a run that is not worth a call of memcpy */
+
+/* 1 to SHORT bytes: the first and the last half, which may overlap. */
+static inline void copy_short(char *to, const char *from, size_t length)
+{
+    struct {
+        uint64_t words[2];
+    } first, last;
+    if (length >= 16) {
+        memcpy(&first, from, 16);
+        memcpy(&last, from + length - 16, 16);
+        memcpy(to, &first, 16);
+        memcpy(to + length - 16, &last, 16);
+    } else if (length >= 8) {
+        memcpy(&first, from, 8);
+        memcpy(&last, from + length - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + length - 8, &last, 8);
+    } else if (length >= 4) {
+        memcpy(&first, from, 4);
+        memcpy(&last, from + length - 4, 4);
+        memcpy(to, &first, 4);
+        memcpy(to + length - 4, &last, 4);
+    } else {
+        to[0] = from[0];
+        to[length / 2] = from[length / 2];
+        to[length - 1] = from[length - 1];
+    }
+}
+
+static inline void copy_run(char *to, const char *from, size_t length)
+{
+    if (length <= SHORT)
+        copy_short(to, from, length);
+    else
+        memcpy(to, from, length);
+}
 
 /* The compiler makes one load and one store of a memcpy of few bytes whose number it knows. */
+static inline void copy_runs(char *to, MPI_Aint to_stride, const char *from, MPI_Aint from_stride, size_t length,
+                             size_t count)
+{
+#define COPY_RUNS(copy)                                                                                                \
+    for (size_t i = 0; i < count; i++, to += to_stride, from += from_stride)                                           \
+    copy
+    switch (length) {
+    case 4: COPY_RUNS(memcpy(to, from, 4)); break;
+    case 8: COPY_RUNS(memcpy(to, from, 8)); break;
+    case 16: COPY_RUNS(memcpy(to, from, 16)); break;
+    default: COPY_RUNS(copy_run(to, from, length)); break;
+    }
+#undef COPY_RUNS
+}
+
 static void pack_runs(dt_sink_t *sink, char *memory, size_t length, MPI_Aint stride, size_t count)
 {
     packer_t *packer = (packer_t *)sink;
-    switch (length) {
-    case 4: COPY_RUNS(4) memcpy(packer->packed, memory, 4); break;
-    case 8: COPY_RUNS(8) memcpy(packer->packed, memory, 8); break;
-    case 16: COPY_RUNS(16) memcpy(packer->packed, memory, 16); break;
-    default: COPY_RUNS(length) memcpy(packer->packed, memory, length); break;
-    }
+    copy_runs(packer->packed, (MPI_Aint)length, memory, stride, length, count);
+    packer->packed += length * count;
 }
 
 static void unpack_runs(dt_sink_t *sink, char *memory, size_t length, MPI_Aint stride, size_t count)
 {
     packer_t *packer = (packer_t *)sink;
-    switch (length) {
-    case 4: COPY_RUNS(4) memcpy(memory, packer->packed, 4); break;
-    case 8: COPY_RUNS(8) memcpy(memory, packer->packed, 8); break;
-    case 16: COPY_RUNS(16) memcpy(memory, packer->packed, 16); break;
-    default: COPY_RUNS(length) memcpy(memory, packer->packed, length); break;
+    copy_runs(memory, stride, packer->packed, (MPI_Aint)length, length, count);
+    packer->packed += length * count;
+}
+
+static inline char *place_of(uintptr_t base, const dt_entry_t *entry)
+{
+    return (char *)(base + (uintptr_t)entry->offset);
+}
+
+static void pack_list(dt_sink_t *sink, uintptr_t base, const dt_entry_t *entries, size_t count)
+{
+    packer_t *packer = (packer_t *)sink;
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = entries[i + 1].start - entries[i].start;
+        copy_run(packer->packed, place_of(base, &entries[i]), length);
+        packer->packed += length;
+    }
+}
+
+static void unpack_list(dt_sink_t *sink, uintptr_t base, const dt_entry_t *entries, size_t count)
+{
+    packer_t *packer = (packer_t *)sink;
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = entries[i + 1].start - entries[i].start;
+        copy_run(place_of(base, &entries[i]), packer->packed, length);
+        packer->packed += length;
     }
 }
 
@@ -60,7 +128,7 @@ static void move(const dt_data_t *data, size_t from, size_t length, dt_sink_t *s
 
 void dt_pack(const dt_data_t *data, size_t from, void *packed, size_t length)
 {
-    packer_t packer = {.sink.take = pack_runs, .packed = packed};
+    packer_t packer = {.sink = {.take = pack_runs, .take_list = pack_list}, .packed = packed};
     if (length == 0)
         return;
     if (data->type == NULL)
@@ -71,7 +139,7 @@ void dt_pack(const dt_data_t *data, size_t from, void *packed, size_t length)
 
 void dt_unpack(const dt_data_t *data, size_t from, const void *packed, size_t length)
 {
-    packer_t packer = {.sink.take = unpack_runs, .packed = (char *)(uintptr_t)packed};
+    packer_t packer = {.sink = {.take = unpack_runs, .take_list = unpack_list}, .packed = (char *)(uintptr_t)packed};
     if (length == 0)
         return;
     if (data->type == NULL)
@@ -118,6 +186,12 @@ static void list_runs(dt_sink_t *sink, char *memory, size_t length, MPI_Aint str
         lister->list[lister->count++] = (struct iovec){.iov_base = memory, .iov_len = length};
 }
 
+static void list_list(dt_sink_t *sink, uintptr_t base, const dt_entry_t *entries, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        list_runs(sink, place_of(base, &entries[i]), entries[i + 1].start - entries[i].start, 0, 1);
+}
+
 static void pack_part(void *arg, size_t offset, void *buffer, size_t length)
 {
     dt_pack(&((const dt_io_t *)arg)->data, offset, buffer, length);
@@ -133,7 +207,7 @@ const struct iovec *dt_io_begin(dt_io_t *io, const dt_data_t *data, size_t *coun
     size_t pieces;
     io->data = *data;
     if (!__builtin_mul_overflow(data->count, data->type->node->pieces, &pieces) && pieces <= DT_LIST_MOST) {
-        lister_t lister = {.sink.take = list_runs, .list = io->list};
+        lister_t lister = {.sink = {.take = list_runs, .take_list = list_list}, .list = io->list};
         move(data, 0, data->bytes, &lister.sink);
         *count_p = lister.count;
         return io->list;

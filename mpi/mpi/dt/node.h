@@ -61,9 +61,12 @@ static inline int dt_node_is_run(const dt_node_t *node)
     return node->shape == DT_RUNS && node->count <= 1;
 }
 
-/* Who is told of runs, in the order of the packed form: `count` runs of `length` bytes, `stride` apart. */
+/* Who is told of runs, in the order of the packed form. */
 typedef struct dt_sink {
+    /* `count` runs of `length` bytes, `stride` apart. */
     void (*take)(struct dt_sink *sink, char *at, size_t length, MPI_Aint stride, size_t count);
+    /* Entries that are runs, whole; entries[count] ends the last one. */
+    void (*take_list)(struct dt_sink *sink, uintptr_t base, const dt_entry_t *entries, size_t count);
 } dt_sink_t;
 
 /* Tells the sink of the bytes [from, to) of the packed form of a node at base. */

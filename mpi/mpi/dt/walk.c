@@ -60,10 +60,26 @@ static size_t find_entry(const dt_node_t *node, size_t byte)
     return low;
 }
 
+/* Entries in a row that are runs and end before `to`. The end of the list starts there or later. */
+static size_t whole_runs(const dt_entry_t *entry, size_t to)
+{
+    size_t count = 0;
+    while (entry[count].start < to && entry[count].node == NULL && entry[count + 1].start <= to)
+        count++;
+    return count;
+}
+
 static void walk_list(const dt_node_t *node, uintptr_t base, size_t from, size_t to, dt_sink_t *sink)
 {
-    for (size_t i = find_entry(node, from); from < to; i++) {
-        const dt_entry_t *entry = &node->entries[i];
+    const dt_entry_t *entry = &node->entries[from == 0 ? 0 : find_entry(node, from)];
+    while (from < to) {
+        const size_t whole = from == entry->start ? whole_runs(entry, to) : 0;
+        if (whole > 0) {
+            sink->take_list(sink, base, entry, whole);
+            entry += whole;
+            from = entry->start;
+            continue;
+        }
         const size_t end = least(to, entry[1].start);
         const uintptr_t at = base + (uintptr_t)entry->offset;
         if (entry->node != NULL)
@@ -71,6 +87,7 @@ static void walk_list(const dt_node_t *node, uintptr_t base, size_t from, size_t
         else
             sink->take(sink, address(at, (MPI_Aint)(from - entry->start)), end - from, 0, 1);
         from = end;
+        entry++;
     }
 }
 
