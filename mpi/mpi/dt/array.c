@@ -182,6 +182,8 @@ int mpi_Type_create_darray(int size, int rank, int ndims, const MPI_Count array_
                                        {.kind = DT_INTEGER, .n = n, .ints = array_of_dargs},
                                        {.kind = DT_INTEGER, .n = n, .ints = array_of_psizes},
                                        {.kind = DT_INTEGER, .n = 1, .ints = &order}};
+    if (array_of_gsizes == NULL || array_of_distribs == NULL || array_of_dargs == NULL || array_of_psizes == NULL)
+        draft.rc = err_set(MPI_ERR_ARG, "an array of %d elements is NULL", ndims);
     if (draft.rc == MPI_SUCCESS)
         check_grid(&draft, size, rank, ndims, array_of_psizes);
     begin(&draft, &array, dt_find(oldtype));
