@@ -2,7 +2,6 @@
  * isendrecv.c - a send and a receive as one request, complete when both are.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "err/err.h"
 #include "mpi_impl.h"
@@ -114,41 +113,20 @@ int mpi_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtyp
                  request);
 }
 
-/* Where the elements lie, gaps included: so the copy has the same datatype, whatever that is. */
-static int span(MPI_Count count, MPI_Datatype type, MPI_Count *low_p, MPI_Count *length_p)
-{
-    MPI_Count lb;
-    MPI_Count extent;
-    MPI_Count true_extent;
-    int rc = mpi_Type_get_extent(type, &lb, &extent);
-    if (rc == MPI_SUCCESS)
-        rc = mpi_Type_get_true_extent(type, low_p, &true_extent);
-    if (rc != MPI_SUCCESS || count == 0) {
-        *length_p = 0;
-        return rc;
-    }
-    const MPI_Count last = (count - 1) * extent;
-    *low_p += last < 0 ? last : 0;
-    *length_p = true_extent + (last < 0 ? -last : last);
-    return MPI_SUCCESS;
-}
-
+/* What is sent is a packed copy: only the elements are read, whatever lies between them. */
 int mpi_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
                           int recvtag, MPI_Comm comm, MPI_Request *request)
 {
-    MPI_Count low;
-    MPI_Count length;
-    int rc = span(count, datatype, &low, &length);
+    dt_data_t data;
+    int rc = dt_describe(&data, buf, count, datatype);
     if (rc != MPI_SUCCESS)
         return rc;
-    char *copy = malloc(length > 0 ? (size_t)length : 1);
+    char *copy = malloc(data.bytes > 0 ? data.bytes : 1);
     if (copy == NULL)
-        return err_set(MPI_ERR_NO_MEM, "copy of %lld bytes: no memory left", (long long)length);
-    if (length > 0)
-        memcpy(copy, (char *)buf + low, (size_t)length);
-    const void *origin = (const void *)((uintptr_t)copy - (uintptr_t)low);
-    rc = begin(length > 0 ? origin : copy, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, comm,
-               copy, request);
+        return err_set(MPI_ERR_NO_MEM, "copy of %zu bytes: no memory left", data.bytes);
+    dt_pack(&data, 0, copy, data.bytes);
+    rc = begin(copy, (MPI_Count)data.bytes, MPI_BYTE, dest, sendtag, buf, count, datatype, source, recvtag, comm, copy,
+               request);
     if (rc != MPI_SUCCESS)
         free(copy);
     return rc;
