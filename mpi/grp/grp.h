@@ -26,6 +26,7 @@ typedef struct grp_reduction {
     void *arg;
     size_t element; /* bytes */
     int commutes;
+    int foreign; /* apply calls a function of the program: a thread of the program does that, outside the runtime */
 } grp_reduce_t;
 
 int grp_barrier(grp_t *grp);

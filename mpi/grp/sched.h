@@ -14,7 +14,9 @@
  *    the receiver does not expect, and it neither copies, reduces nor calls. So every rank comes to its end, with an
  *    error, whoever was lost.
  * S3 Steps begin in sched_start and in completions, that is inside vbn_progress. done() may free the schedule.
- * S4 A schedule that is kept has a tag of its own: a start of it may overlap with others, and with the next start of
+ * S4 A reduction by a function of the program (grp_reduce_t.foreign) holds the schedule until a thread of the program has
+ *    called it by rt_progress, never the keeper, and never inside vbn_progress.
+ * S5 A schedule that is kept has a tag of its own: a start of it may overlap with others, and with the next start of
  *    it at other ranks, as messages of two ranks are matched in order.
  */
 #ifndef VERBENA_SCHED_H
@@ -73,6 +75,8 @@ typedef struct sched {
     struct sched_piece *memory; /* of sched_memory and sched_at_end */
     int status;                  /* first failure; while steps are added: no memory left */
     int complete;                /* of the last start */
+    int held;                    /* S4 */
+    rt_later_t later;            /* S4 */
     void (*done)(struct sched *sched);
     void *user;         /* of done */
     struct sched *next; /* in the pool */

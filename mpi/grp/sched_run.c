@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "grp/sched.h"
+#include "rt/threads.h"
 
 /* The first failure is the schedule's. */
 __attribute__((cold, format(printf, 3, 4))) static void fail(sched_t *sched, int status, const char *format, ...)
@@ -87,8 +88,33 @@ static void perform(sched_t *sched, const sched_step_t *step)
         fail(sched, status, "at this rank: %s", vbn_status_name((vbn_status_t)status));
 }
 
+static void advance(sched_t *sched);
+
+static void call_program(void *arg)
+{
+    sched_t *sched = arg;
+    const sched_step_t *step = &sched->steps[sched->at];
+    if (sched->status == 0) {
+        rt_leave();
+        step->reduce->apply(step->reduce, step->from, step->to, step->length);
+        rt_enter();
+    }
+    sched->held = 0;
+    sched->at++;
+    advance(sched);
+}
+
+static void hold(sched_t *sched)
+{
+    sched->held = 1;
+    sched->later = (rt_later_t){.call = call_program, .arg = sched};
+    rt_call_later(&sched->later);
+}
+
 static void advance(sched_t *sched)
 {
+    if (sched->held)
+        return;
     for (; sched->at < sched->count; sched->at++) {
         const sched_step_t *step = &sched->steps[sched->at];
         if (step->kind == SCHED_WAIT) {
@@ -96,6 +122,9 @@ static void advance(sched_t *sched)
                 return;
         } else if (step->kind == SCHED_SEND || step->kind == SCHED_RECV) {
             begin_message(sched, step);
+        } else if (step->kind == SCHED_REDUCE && step->reduce->foreign) {
+            hold(sched);
+            return;
         } else {
             perform(sched, step);
         }

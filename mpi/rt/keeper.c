@@ -43,10 +43,12 @@ static unsigned progress(void)
     const int64_t end = now_ns() + TURN_NS;
     unsigned events = 0;
     unsigned more;
+    rt.keeping = 1;
     do {
         more = rt_progress();
         events += more;
     } while (more > 0 && atomic_load_explicit(&rt_shared.entering, memory_order_relaxed) == 0 && now_ns() < end);
+    rt.keeping = 0;
     return events;
 }
 

@@ -24,6 +24,13 @@ typedef struct rt_process {
     int lost;         /* its connection ended */
 } rt_process_t;
 
+/* A call that waits for a thread of the program (rt_call_later). */
+typedef struct rt_later {
+    struct rt_later *next;
+    void (*call)(void *arg);
+    void *arg;
+} rt_later_t;
+
 #define RT_PAGE 64 /* processes of one page of the map; pages are made at first contact */
 
 typedef struct rt {
@@ -37,6 +44,8 @@ typedef struct rt {
     int64_t spin_ns;    /* how long a wait polls before it sleeps */
     rt_process_t **pages;
     unsigned events;           /* so far: whoever waits for several things looks again when it has changed */
+    rt_later_t *later;         /* in the order of rt_call_later */
+    int keeping;               /* the keeper is inside */
     struct rt_queue *deferred; /* defer.c; NULL: every message went to the core at once */
     pmi_t pmi;
     char error[1024];
@@ -106,6 +115,11 @@ vbn_status_t rt_send_in_order(vbn_peer_t *peer, uint64_t tag, const struct iovec
                               vbn_op_t *op);
 unsigned rt_send_deferred(void);
 
+/* Calls it from rt_progress, on a thread of the program, outside vbn_progress: it may leave the runtime and enter again.
+ * later stays where it is until then. */
+void rt_call_later(rt_later_t *later);
+unsigned rt_run_later(void);
+
 /* vbn_tag_send, but what exceeds a limit of the core goes later, in order: it is never the caller's error. */
 static inline vbn_status_t rt_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count,
                                        unsigned flags, vbn_op_t *op)
@@ -122,6 +136,8 @@ static inline unsigned rt_progress(void)
     unsigned events = vbn_progress(rt.worker);
     if (__builtin_expect(rt.deferred != NULL, 0))
         events += rt_send_deferred();
+    if (__builtin_expect(rt.later != NULL, 0) && !rt.keeping)
+        events += rt_run_later();
     rt.events += events;
     return events;
 }

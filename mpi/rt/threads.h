@@ -9,8 +9,9 @@
  *    vbn_progress, lets others in between, and leaves the mutex while it sleeps on the event fd. Other waiting threads
  *    sleep until the driver finds their operation complete, or hands the drive to them when it leaves.
  * T3 Who leaves a worker that the driver has armed wakes it.
- * T4 A user's function that is called inside (an operation, an attribute's copy) may call local functions: entering
- *    again by the same thread is counted.
+ * T4 Functions of the program are called outside, so that they may wait for other threads (as those of Python do). Entering
+ *    again by the same thread is counted all the same.
+ * T5 The keeper calls no function of the program: these wait in rt.later for a thread of the program.
  */
 #ifndef VERBENA_RT_THREADS_H
 #define VERBENA_RT_THREADS_H

@@ -74,7 +74,10 @@ static void wait_with_others(rt_wait_t *wait)
     }
     rt_shared.driver = rt_self();
     drive(wait);
-    rt_shared.armed = wait->armed;
+    if (rt_shared.driver == rt_self())
+        rt_shared.armed = wait->armed;
+    else
+        wait->armed = 0; /* it has left in between, and lost the drive (T4) */
     rt_tell_sleepers(wait->armed);
     rt_let_in();
 }

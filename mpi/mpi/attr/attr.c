@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * attr.c - attribute keys and values. A key lives as long as values of it exist, also when the program has freed it.
+ * Functions of the program are called outside the runtime.
  */
 #include "attr/attr.h"
 
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 
 #include "err/err.h"
+#include "rt/threads.h"
 
 #define FIRST_KEY 1000 /* above the predefined ones */
 
@@ -78,7 +80,9 @@ static int delete_at(const attr_owner_t *owner, attr_t **at)
     attr_t *attr = *at;
     const attr_key_t key = *key_of(attr->keyval); /* the function may make keys, which moves them */
     if (key.delete != NULL) {
+        rt_leave();
         const int rc = owner->family->delete (key.delete, owner->object, attr->keyval, attr->value, key.extra);
+        rt_enter();
         if (rc != MPI_SUCCESS)
             return err_set(rc, "the delete function of attribute key %d failed", attr->keyval);
     }
@@ -138,8 +142,10 @@ static int copy_one(const attr_owner_t *from, const attr_owner_t *to, const attr
     if (key.copy == NULL)
         return MPI_SUCCESS;
     if (key.copy != ATTR_COPY) {
+        rt_leave();
         const int rc =
             from->family->copy(key.copy, from->object, attr->keyval, key.extra, attr->value, &value, &wanted);
+        rt_enter();
         if (rc != MPI_SUCCESS)
             return err_set(rc, "the copy function of attribute key %d failed", attr->keyval);
     }

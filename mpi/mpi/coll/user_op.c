@@ -77,6 +77,7 @@ static int describe(reduction_t *reduction, MPI_Op op, MPI_Datatype type)
     reduction->reduce.arg = reduction;
     reduction->reduce.element = found->extent;
     reduction->reduce.commutes = is_predefined(op) || ((const user_op_t *)op)->commutes;
+    reduction->reduce.foreign = !is_predefined(op);
     reduction->reduce.apply = is_predefined(op) ? apply_kernel : apply_user;
     if (is_predefined(op) && (found->basic == NULL || op_find(op, found->basic) == NULL))
         return err_set(MPI_ERR_OP, "op 0x%x does not take elements of %s", (unsigned)(uintptr_t)op, dt_name(found));

@@ -199,7 +199,7 @@ void multiply(const grp_reduce_t *, const void *in, void *inout, size_t count)
         b[i] = product(a[i], b[i]);
 }
 
-const grp_reduce_t ordered = {multiply, nullptr, sizeof(Matrix), 0};
+const grp_reduce_t ordered = {multiply, nullptr, sizeof(Matrix), 0, 0};
 
 Matrix matrix(int rank, size_t i)
 {
