@@ -17,20 +17,27 @@ mpi_comm_t comm_world;
 mpi_comm_t comm_self;
 void (*comm_buffer_end)(struct comm_buffer *buffer);
 
+#define NO_CONTEXT UINT32_MAX /* not yet */
+
+void comm_give_context(mpi_comm_t *comm, uint32_t context)
+{
+    comm->context = context;
+    comm->grp = (grp_t){.ranks = comm->ranks, .base = comm_tag(comm, COMM_TAG_COLL, 0)};
+    comm->between = (grp_t){.ranks = comm->peers, .base = comm_tag(comm, COMM_TAG_CONTROL, 0)};
+}
+
 static void set_up(mpi_comm_t *comm, rt_group_t *ranks, rt_group_t *peers, uint32_t context, const char *name)
 {
     comm->obj.kind = OBJ_COMM;
     comm->obj.refs = 1;
     comm->obj.handler = MPI_ERRORS_ARE_FATAL;
-    comm->context = context;
     comm->ranks = ranks;
     comm->peers = peers;
     comm->attrs = NULL;
     comm->info = MPI_INFO_NULL;
     comm->buffer = NULL;
     comm->topo = NULL;
-    comm->grp = (grp_t){.ranks = ranks, .base = comm_tag(comm, COMM_TAG_COLL, 0)};
-    comm->between = (grp_t){.ranks = peers, .base = comm_tag(comm, COMM_TAG_CONTROL, 0)};
+    comm_give_context(comm, context);
     snprintf(comm->name, sizeof(comm->name), "%s", name);
 }
 
@@ -76,7 +83,8 @@ void comm_release(mpi_comm_t *comm)
 {
     if (--comm->obj.refs > 0)
         return;
-    comm_context_give(comm->context);
+    if (comm->context != NO_CONTEXT)
+        comm_context_give(comm->context);
     end(comm);
     free(comm);
 }
@@ -114,6 +122,20 @@ int comm_create_over(mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t
     comm->obj.handler = parent->obj.handler;
     err_handler_keep(comm->obj.handler);
     *comm_p = (MPI_Comm)comm;
+    return MPI_SUCCESS;
+}
+
+int comm_prepare(mpi_comm_t *parent, rt_group_t *ranks, rt_group_t *peers, mpi_comm_t **comm_p)
+{
+    mpi_comm_t *comm = calloc(1, sizeof(*comm));
+    if (comm == NULL) {
+        let_go(ranks, peers);
+        return err_set(MPI_ERR_NO_MEM, "communicator: no memory left");
+    }
+    set_up(comm, ranks, peers, NO_CONTEXT, "");
+    comm->obj.handler = parent->obj.handler;
+    err_handler_keep(comm->obj.handler);
+    *comm_p = comm;
     return MPI_SUCCESS;
 }
 

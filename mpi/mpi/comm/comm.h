@@ -80,6 +80,30 @@ int comm_create(mpi_comm_t *parent, grp_t *grp, rt_group_t *ranks, MPI_Comm *com
 /* The same, collective over both sides of the bridge; peers, taken over too: the remote group, or ranks again. */
 int comm_create_over(mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, rt_group_t *peers,
                      MPI_Comm *comm_p);
+/* The same without a context id; comm_give_context makes it usable. Takes the groups
+ * over; no messages. */
+int comm_prepare(mpi_comm_t *parent, rt_group_t *ranks, rt_group_t *peers, mpi_comm_t **comm_p);
+void comm_give_context(mpi_comm_t *comm, uint32_t context);
+
+/* How an id is found in steps, for calls that do not block: ask, OR of the words over all ranks, choose, OR of failed over
+ * all ranks, is_ours; if not, again from ask on. */
+#define COMM_CONTEXT_WORDS 64u /* of one reduction: the bitmap of 4,096 ids is one message */
+typedef struct comm_context {
+    uint64_t words[COMM_CONTEXT_WORDS + 1];
+    uint64_t failed;  /* 0: every rank has reserved it */
+    int64_t context;  /* -1: none is free in this part of the bitmap */
+    uint32_t base;    /* of this part */
+    uint32_t attempt;
+    int mine; /* reserved here */
+} comm_context_t;
+void comm_context_ask(comm_context_t *ask, const grp_t *parent);
+void comm_context_choose(comm_context_t *ask);
+int comm_context_is_ours(comm_context_t *ask);
+/* MPI_SUCCESS, or the error that there are no more. */
+int comm_context_are_used_up(const comm_context_t *ask);
+void comm_context_or(const grp_reduce_t *reduce, const void *in, void *inout, size_t count);
+/* +1 and -1 around calls that do not block: others confirm their ids meanwhile. */
+void comm_context_begin(int change);
 /* An id that is free at every rank of both sides. */
 int comm_context_take(const comm_bridge_t *bridge, uint32_t *context_p);
 void comm_context_give(uint32_t context);

@@ -9,12 +9,15 @@
 
 #include <string.h>
 
-#define WORDS 64u                 /* of one reduction: the bitmap of 4,096 ids is one message */
+#define WORDS COMM_CONTEXT_WORDS
 #define ALL_WORDS ((1u << 24) / 64) /* ids have 24 bits; pages of the bitmap are made when they are used */
 
+#define CONFIRM (1ull << 63)      /* in the last word: an id is ours when every rank could reserve it */
+
+static int asking; /* without blocking */
 static uint64_t taken[ALL_WORDS]; /* the first two ids are always: MPI_COMM_WORLD and MPI_COMM_SELF */
 
-static void or_words(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
+void comm_context_or(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
 {
     const uint64_t *from = in;
     uint64_t *to = inout;
@@ -26,7 +29,7 @@ static void or_words(const grp_reduce_t *reduce, const void *in, void *inout, si
 /* words: what any rank of both sides has. */
 static int agree(const comm_bridge_t *bridge, uint64_t *words, size_t count)
 {
-    const grp_reduce_t reduce = {.apply = or_words, .element = sizeof(uint64_t), .commutes = 1};
+    const grp_reduce_t reduce = {.apply = comm_context_or, .element = sizeof(uint64_t), .commutes = 1};
     uint64_t theirs[WORDS + 1];
     const int status = grp_allreduce(bridge->local, words, count, &reduce);
     if (status < 0)
@@ -35,7 +38,7 @@ static int agree(const comm_bridge_t *bridge, uint64_t *words, size_t count)
         return MPI_SUCCESS;
     const int rc = comm_exchange(bridge, words, count * sizeof(*words), theirs, count * sizeof(*words));
     if (rc == MPI_SUCCESS)
-        or_words(&reduce, theirs, words, count);
+        comm_context_or(&reduce, theirs, words, count);
     return rc;
 }
 
@@ -58,43 +61,66 @@ static int reserve(uint32_t context)
     return 1;
 }
 
-/* Another thread may have taken the id since: then every rank looks for another one. 1: it is ours, 0: not. */
-static int confirm(const comm_bridge_t *bridge, uint32_t context, int *rc_p)
+void comm_context_begin(int change)
 {
-    const int mine = reserve(context);
-    uint64_t failed = !mine;
-    *rc_p = rt_gate.shared ? agree(bridge, &failed, 1) : MPI_SUCCESS;
-    if (*rc_p == MPI_SUCCESS && !failed)
+    asking += change;
+}
+
+void comm_context_ask(comm_context_t *ask, const grp_t *parent)
+{
+    taken[0] |= 3;
+    memcpy(ask->words, &taken[ask->base], WORDS * sizeof(*ask->words));
+    ask->words[WORDS] = (parent->base >> 36 & 0xffffff) | (rt_gate.shared || asking ? CONFIRM : 0);
+}
+
+/* Threads, and calls that do not block, that make communicators at the same time begin at different places: what every
+ * rank has said of its parent says where, and how often it failed. */
+void comm_context_choose(comm_context_t *ask)
+{
+    const uint32_t start =
+        (ask->words[WORDS] & CONFIRM) != 0 ? (uint32_t)ask->words[WORDS] * 61 + ask->attempt++ * 769 : 0;
+    ask->context = first_free(ask->words, ask->base, start);
+    ask->mine = ask->context >= 0 && reserve((uint32_t)ask->context);
+    ask->failed = !ask->mine;
+}
+
+int comm_context_is_ours(comm_context_t *ask)
+{
+    if (ask->failed == 0)
         return 1;
-    if (mine)
-        comm_context_give(context);
+    if (ask->mine)
+        comm_context_give((uint32_t)ask->context);
+    if (ask->context < 0) /* at every rank alike */
+        ask->base += WORDS;
     return 0;
 }
 
-/* Threads that make communicators at the same time begin at different places: what every rank has said of its parent
- * says where, and how often it failed. */
+int comm_context_are_used_up(const comm_context_t *ask)
+{
+    return ask->base < ALL_WORDS ? MPI_SUCCESS
+                                 : err_set(MPI_ERR_OTHER,
+                                           "context id: %u communicators exist; free those that are not needed",
+                                           ALL_WORDS * 64);
+}
+
 int comm_context_take(const comm_bridge_t *bridge, uint32_t *context_p)
 {
-    uint64_t words[WORDS + 1];
-    uint32_t attempt = 0;
-    taken[0] |= 3;
-    for (uint32_t base = 0; base < ALL_WORDS;) {
-        int rc;
-        memcpy(words, &taken[base], WORDS * sizeof(*words));
-        words[WORDS] = bridge->local->base >> 36 & 0xffffff;
-        if ((rc = agree(bridge, words, WORDS + 1)) != MPI_SUCCESS)
+    comm_context_t ask = {0};
+    int rc;
+    do {
+        comm_context_ask(&ask, bridge->local);
+        rc = agree(bridge, ask.words, WORDS + 1);
+        if (rc != MPI_SUCCESS)
             return rc;
-        const uint32_t start = rt_gate.shared ? (uint32_t)words[WORDS] * 61 + attempt++ * 769 : 0;
-        const int64_t context = first_free(words, base, start);
-        if (context < 0) {
-            base += WORDS;
-            continue;
-        }
-        *context_p = (uint32_t)context;
-        if (confirm(bridge, *context_p, &rc) || rc != MPI_SUCCESS)
-            return rc;
-    }
-    return err_set(MPI_ERR_OTHER, "context id: %u communicators exist; free those that are not needed", ALL_WORDS * 64);
+        comm_context_choose(&ask);
+        if ((ask.words[WORDS] & CONFIRM) != 0)
+            rc = agree(bridge, &ask.failed, 1);
+        if (rc != MPI_SUCCESS || comm_context_is_ours(&ask))
+            break;
+        rc = comm_context_are_used_up(&ask);
+    } while (rc == MPI_SUCCESS);
+    *context_p = (uint32_t)ask.context;
+    return rc;
 }
 
 void comm_context_give(uint32_t context)

@@ -105,6 +105,12 @@ static void copies(MPI_Comm inter)
     MPI_Comm_compare(inter, local, &result);
     CHECK(result == MPI_UNEQUAL);
     MPI_Comm_free(&copy);
+    MPI_Request request;
+    MPI_Comm_idup(inter, &copy, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    looks_right(copy, mine, theirs);
+    messages(copy);
+    MPI_Comm_free(&copy);
 }
 
 /* The last of each side only. */
