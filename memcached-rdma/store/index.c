@@ -101,6 +101,7 @@ static bool add_chunk(item_index_t *index, chunk_list_t *chunks, index_take_t ta
         return false;
     memset(segment->base, 0, index->pool->segment_bytes);
     chunks->segments[chunks->count++] = segment;
+    published_add_chunk(&index->pool->part, chunks == &index->overflow, segment->number);
     return true;
 }
 
@@ -109,11 +110,22 @@ static segment_t *take_plain(void *arg)
     return segment_take(arg, SEGMENT_INDEX);
 }
 
+/* For readers; release: the new bucket was filled before (I6). */
+static void store_split(const item_index_t *index)
+{
+    published_shard_t *shard = index->pool->part.shard;
+    if (shard != NULL)
+        atomic_set_release(&shard->split, (uint64_t)index->level << 32 | index->split);
+}
+
 store_status_t index_open(item_index_t *index, segment_pool_t *pool, uint64_t seed)
 {
     *index = (item_index_t){.pool = pool, .seed = seed, .per_chunk = (uint32_t)(pool->segment_bytes / sizeof(bucket_t))};
     while (1u << index->level < index->per_chunk)
         index->level++;
+    if (pool->part.shard != NULL)
+        pool->part.shard->per_chunk = index->per_chunk;
+    store_split(index);
     return add_chunk(index, &index->main, take_plain, pool) ? STORE_OK : STORE_NO_MEMORY;
 }
 
@@ -301,6 +313,7 @@ static void publish_split(item_index_t *index)
         index->split = 0;
         index->level++;
     }
+    store_split(index);
 }
 
 static void split_bucket(item_index_t *index)

@@ -30,9 +30,20 @@ static size_t memory_bytes(const segment_pool_t *pool)
     return table_bytes(pool) + pool->per_memory * pool->segment_bytes;
 }
 
-store_status_t segment_pool_open(segment_pool_t *pool, const store_source_t *source, size_t bytes, size_t run_bytes)
+static void publish_sizes(const segment_pool_t *pool)
 {
-    *pool = (segment_pool_t){.source = *source, .segment_bytes = segment_bytes_for(bytes)};
+    published_shard_t *shard = pool->part.shard;
+    if (shard == NULL)
+        return;
+    shard->per_memory = pool->per_memory;
+    shard->table_bytes = (uint32_t)table_bytes(pool);
+    shard->segment_bytes = (uint32_t)pool->segment_bytes;
+}
+
+store_status_t segment_pool_open(segment_pool_t *pool, const store_source_t *source, const published_part_t *part, size_t bytes,
+                                 size_t run_bytes)
+{
+    *pool = (segment_pool_t){.source = *source, .part = *part, .segment_bytes = segment_bytes_for(bytes)};
     size_t memory = MEMORY_BYTES < bytes ? MEMORY_BYTES : bytes;
     size_t run = (run_bytes + pool->segment_bytes - 1) / pool->segment_bytes;
     pool->per_memory = (uint32_t)(memory / pool->segment_bytes);
@@ -40,6 +51,7 @@ store_status_t segment_pool_open(segment_pool_t *pool, const store_source_t *sou
         pool->per_memory = (uint32_t)(2 * run);
     pool->memory_limit = SEGMENT_NUMBERS / pool->per_memory;
     list_init(&pool->free);
+    publish_sizes(pool);
     for (unsigned i = 0; i < OCTILES; i++)
         list_init(&pool->sealed[i]);
     if (!segment_pool_limit(pool, bytes))
@@ -98,6 +110,7 @@ bool segment_pool_grow(segment_pool_t *pool)
     for (uint32_t i = 0; i < pool->per_memory; i++)
         add_segment(pool, memory, i);
     pool->memory_count++;
+    published_add_memory(&pool->part, memory->handle);
     return true;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/atomics.h"
 #include "base/list.h"
+#include "store/published.h"
 #include "store/store.h"
 
 #define SEGMENT_NUMBERS (1u << 20) /* a reference has 20 bits for the segment */
@@ -62,12 +63,14 @@ typedef struct segment_pool {
     uint32_t limit;        /* segments that may be in use */
     uint32_t used;         /* not free */
     uint32_t free_count;
+    published_part_t part; /* what readers see */
     list_link_t free;
     list_link_t sealed[OCTILES]; /* by bytes that are not dead, eighths of the segment; within one the oldest first */
 } segment_pool_t;
 
-/* bytes: what the shard may use. run_bytes: the largest item with its header. */
-store_status_t segment_pool_open(segment_pool_t *pool, const store_source_t *source, size_t bytes, size_t run_bytes);
+/* bytes: what the shard may use. run_bytes: the largest item with its header. part: its tables for readers. */
+store_status_t segment_pool_open(segment_pool_t *pool, const store_source_t *source, const published_part_t *part, size_t bytes,
+                                 size_t run_bytes);
 void segment_pool_close(segment_pool_t *pool);
 /* Bytes of a segment in a shard of so many bytes: 1 MiB, less where there would be under 64 of them. */
 size_t segment_bytes_for(size_t shard_bytes);

@@ -9,7 +9,10 @@ store_status_t shard_open(shard_t *shard, store_t *store, const store_config_t *
     *shard = (shard_t){.store = store, .next_cas = number + 1};
     pthread_mutex_init(&shard->lock, NULL);
     size_t run_bytes = config->item_max + sizeof(item_t);
-    store_status_t status = segment_pool_open(&shard->pool, &config->source, bytes, run_bytes);
+    published_part_t part = {.page = store->page, .source = &store->page_source};
+    if (store->page != NULL)
+        part.shard = (published_shard_t *)(void *)((char *)store->page + store->page->shards_at) + number;
+    store_status_t status = segment_pool_open(&shard->pool, &config->source, &part, bytes, run_bytes);
     return status == STORE_OK ? index_open(&shard->index, &shard->pool, store->seed) : status;
 }
 

@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "store/index.h"
+#include "store/published.h"
 
 #define RESERVE 1u
 
@@ -42,6 +43,9 @@ struct store {
     unsigned shard_bits;
     bool evict;
     shard_t *shards;
+    published_t *page;  /* NULL: nobody reads without the lock */
+    void *page_handle;
+    store_source_t page_source;
 };
 
 static inline shard_t *shard_of(const store_t *store, uint64_t hash)

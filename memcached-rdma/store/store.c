@@ -23,6 +23,7 @@ static void close_shards(store_t *store, unsigned opened)
 {
     for (unsigned i = 0; i < opened; i++)
         shard_close(&store->shards[i]);
+    published_close(store);
     free(store->shards);
     free(store);
 }
@@ -42,7 +43,9 @@ store_status_t store_open(const store_config_t *config, store_t **store_p)
     while (1u << store->shard_bits < store->shard_count)
         store->shard_bits++;
     store->shards = calloc(store->shard_count, sizeof(*store->shards));
-    store_status_t status = store->shards == NULL ? STORE_NO_MEMORY : STORE_OK;
+    store_status_t status = store->shards == NULL || !published_open(store, config) ? STORE_NO_MEMORY : STORE_OK;
+    if (status != STORE_OK)
+        close_shards(store, 0);
     for (unsigned i = 0; i < store->shard_count && status == STORE_OK; i++) {
         status = shard_open(&store->shards[i], store, config, config->bytes / store->shard_count, i);
         if (status != STORE_OK)
@@ -57,6 +60,11 @@ void store_close(store_t *store)
 {
     if (store != NULL)
         close_shards(store, store->shard_count);
+}
+
+void *store_page(const store_t *store)
+{
+    return store->page_handle;
 }
 
 uint32_t store_now(const store_t *store)
@@ -76,6 +84,8 @@ void store_flush(store_t *store, uint32_t at)
 
 void store_tick(store_t *store)
 {
+    if (store->page != NULL)
+        atomic_set_relaxed(&store->page->clock, store_now(store));
     for (unsigned i = 0; i < store->shard_count; i++) {
         shard_t *shard = &store->shards[i];
         unsigned dropped;

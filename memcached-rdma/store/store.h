@@ -15,6 +15,7 @@
 #define STORE_CLOCK_START 2u /* so that second 1 is always past */
 #define STORE_EXPIRED 1u     /* an expiry that has passed whenever it is given */
 #define STORE_TTL_BUCKETS 8u
+#define STORE_KEY_BLOB 128u
 
 typedef enum store_status {
     STORE_OK = 0,
@@ -30,6 +31,8 @@ typedef enum store_status {
 typedef struct store_source {
     void *(*get)(void *arg, size_t bytes, void **handle_p);
     void (*put)(void *arg, void *handle);
+    /* NULL, or: writes what lets other processes read the memory, at most STORE_KEY_BLOB bytes; returns the length, 0: nothing. */
+    size_t (*key)(void *arg, void *handle, uint8_t *blob);
     void *arg;
 } store_source_t;
 
@@ -41,6 +44,8 @@ typedef struct store_config {
     store_source_t source;
     uint32_t (*now)(void *arg); /* the clock */
     void *now_arg;
+    uint64_t started_ns;     /* CLOCK_MONOTONIC at second STORE_CLOCK_START, for readers in other processes */
+    bool cas_shown;          /* readers are shown CAS ids */
 } store_config_t;
 
 typedef struct store store_t;
@@ -48,9 +53,12 @@ struct shard; /* shard.h, item.h, segment.h: for the store's own files */
 struct item;
 struct segment;
 
+/* The calling thread has to live as long as the store: readers in other processes look whether it does. */
 store_status_t store_open(const store_config_t *config, store_t **store_p);
 void store_close(store_t *store);
 uint32_t store_now(const store_t *store);
+/* The memory of the published page (published.h), as the source gave it; NULL: there is none. */
+void *store_page(const store_t *store);
 
 typedef struct store_key {
     const char *bytes;

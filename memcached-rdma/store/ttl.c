@@ -34,6 +34,27 @@ bool item_flushed(const shard_t *shard, const item_t *item, uint32_t now)
            (shard->flush_next != 0 && shard->flush_next <= now && item->created < shard->flush_next);
 }
 
+/* Readers hide from now on what is flushed (I4). What hides more is written first. */
+static void publish_flush(const shard_t *shard)
+{
+    published_shard_t *part = shard->pool.part.shard;
+    if (part == NULL)
+        return;
+    atomic_set_release(&part->flush_cas, shard->flush_cas);
+    atomic_set_release(&part->flush_time, shard->flush_time);
+    atomic_set_release(&part->flush_next, shard->flush_next);
+}
+
+static void flush_all(shard_t *shard)
+{
+    shard->flush_cas = shard->next_cas;
+    publish_flush(shard);
+    (void)shard_seal_open(shard);
+    for (uint32_t m = 0; m < shard->pool.memory_count; m++) /* all of it goes by ttl_drop */
+        for (uint32_t i = 0; i < shard->pool.per_memory; i++)
+            shard->pool.memories[m].segments[i].drop = 0;
+}
+
 /* A later flush does not bring back what an earlier one has hidden. */
 void shard_flush(shard_t *shard, uint32_t at, uint32_t now)
 {
@@ -41,12 +62,9 @@ void shard_flush(shard_t *shard, uint32_t at, uint32_t now)
         shard->flush_time = shard->flush_next - 1;
     shard->flush_next = at > now ? at : 0;
     if (shard->flush_next != 0)
-        return;
-    shard->flush_cas = shard->next_cas;
-    (void)shard_seal_open(shard);
-    for (uint32_t m = 0; m < shard->pool.memory_count; m++) /* all of it goes by ttl_drop */
-        for (uint32_t i = 0; i < shard->pool.per_memory; i++)
-            shard->pool.memories[m].segments[i].drop = 0;
+        publish_flush(shard);
+    else
+        flush_all(shard);
 }
 
 static bool may_drop(const segment_t *segment, uint32_t now)

@@ -52,7 +52,7 @@ protected:
         config.item_max = item_max;
         config.shards = shards;
         config.evict = evict;
-        config.source = {get, put, this};
+        config.source = {get, put, nullptr, this};
         config.now = clock;
         config.now_arg = this;
         ASSERT_EQ(store_open(&config, &store), STORE_OK);

@@ -104,7 +104,7 @@ TEST(StoreThreads, ThreadsReadOnlyWholeValuesWhileOthersWriteAndEvict)
     config.item_max = 128 << 10;
     config.shards = 2;
     config.evict = true;
-    config.source = {get_memory, put_memory, nullptr};
+    config.source = {get_memory, put_memory, nullptr, nullptr};
     config.now = clock_now;
     store_t *store;
     ASSERT_EQ(store_open(&config, &store), STORE_OK);
