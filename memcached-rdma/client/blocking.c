@@ -19,7 +19,8 @@ static vmc_status_t get(vmc_t *mc, ask_t *ask, void *buffer, size_t capacity, vm
     ask->kind = CALL_GET;
     ask->buffer = buffer;
     ask->capacity = capacity;
-    vmc_status_t status = run(mc, ask, &req);
+    handle_check(mc);
+    vmc_status_t status = onesided_get(mc, ask, &req) ? req.status : run(mc, ask, &req);
     if (value != NULL)
         *value = (vmc_value_t){.length = req.length, .flags = req.flags, .cas = req.cas};
     return status;
@@ -41,7 +42,8 @@ vmc_status_t vmc_gat(vmc_t *mc, const char *key, size_t key_length, int32_t expt
 vmc_status_t vmc_iget(vmc_t *mc, const char *key, size_t key_length, void *buffer, size_t capacity, vmc_req_t *req)
 {
     ask_t ask = {.kind = CALL_GET, .key = key, .key_bytes = key_length, .buffer = buffer, .capacity = capacity};
-    return call_start(mc, &ask, req, false);
+    handle_check(mc);
+    return onesided_get(mc, &ask, req) ? req->status : call_start(mc, &ask, req, false);
 }
 
 vmc_status_t vmc_bget(vmc_t *mc, const char *key, size_t key_length, void *buffer, size_t capacity, vmc_req_t *req)

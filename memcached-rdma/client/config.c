@@ -120,6 +120,10 @@ static bool set_option(vmc_t *mc, char *word, const char **error_p)
     *value++ = '\0';
     if (strcmp(word, "carrier") == 0)
         return set_carrier(mc, value, error_p);
+    if (strcmp(word, "onesided") == 0) {
+        mc->onesided_off = strcmp(value, "off") == 0;
+        return mc->onesided_off || strcmp(value, "on") == 0 || fail(error_p, "onesided", value, "give on or off");
+    }
     if (strcmp(word, "key") == 0) {
         free(mc->key_file);
         mc->key_file = strdup(value);
@@ -127,7 +131,7 @@ static bool set_option(vmc_t *mc, char *word, const char **error_p)
     }
     bool connects = strcmp(word, "connect") == 0;
     if (!connects && strcmp(word, "timeout") != 0)
-        return fail(error_p, "option", word, "there are timeout, connect, key and carrier");
+        return fail(error_p, "option", word, "there are timeout, connect, key, carrier and onesided");
     if (!read_number(value, 1, MS_MAX, &ms))
         return fail(error_p, word, value, "give milliseconds, from 1 to 86400000");
     *(connects ? &mc->connect_ns : &mc->timeout_ns) = ms * NS_PER_MS;

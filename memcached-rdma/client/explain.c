@@ -39,7 +39,8 @@ static void describe(const mc_server_t *server, char *text, size_t capacity)
     switch (server->state) {
     case SERVER_MESSAGES:
         (void)vbn_explain(server->peer, core, sizeof(core));
-        (void)snprintf(text, capacity, "messages through the core; %s", core);
+        (void)snprintf(text, capacity, "%smessages through the core (%s); %s",
+                       onesided_reads(server) ? "one-sided gets, else " : "", server->why, core);
         break;
     case SERVER_SOCKET: (void)snprintf(text, capacity, "%s socket; no messages: %s", server->port == 0 ? "Unix" : "TCP", server->why); break;
     case SERVER_NONE:

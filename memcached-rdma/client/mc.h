@@ -21,6 +21,7 @@
 #define PLAIN_NS (600 * 1000 * NS_PER_MS) /* a server without messages is not asked again so soon */
 
 typedef struct mc_server mc_server_t;
+typedef struct onesided onesided_t;
 
 /* --------------------------------------------------------------------------------------------- calls */
 
@@ -111,6 +112,7 @@ struct mc_server {
     hello_server_t hello;
     net_t *net;
     vbn_peer_t *peer;
+    onesided_t *onesided;  /* NULL: nothing is read one-sided */
     list_link_t queue, flying;
     unsigned flying_count, announced; /* announced: of those that fly */
     stream_t in, out;
@@ -131,6 +133,7 @@ struct vmc {
     unsigned ring_count;
     uint64_t timeout_ns, connect_ns;
     carrier_t carrier;
+    bool onesided_off;     /* onesided=off */
     char *key_file;
     list_link_t nets;
     call_t **calls;        /* by the low half of their number */
@@ -198,6 +201,13 @@ void message_send(call_t *call);
 /* Asks for an answer, which brings the server to SERVER_MESSAGES. False: no memory. */
 bool message_knock(mc_server_t *server);
 void message_lost(void *server, vbn_peer_t *peer, vbn_status_t status, const char *text);
+/* ---- onesided.c */
+/* The server lets this client read: with the key of its page. */
+void onesided_open(mc_server_t *server, const void *key, size_t key_bytes);
+void onesided_close(mc_server_t *server, bool forked);
+bool onesided_reads(const mc_server_t *server);
+/* True: the get is done, the request is filled. False: it is to be asked for. */
+bool onesided_get(vmc_t *mc, const ask_t *ask, vmc_req_t *req);
 /* ---- socket.c */
 /* Writes the request to the server's stream; false: no memory. */
 bool socket_write(call_t *call);

@@ -2,6 +2,7 @@
  * message.c - requests and answers as messages of the core. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/os.h"
 #include "client/mc.h"
@@ -111,7 +112,7 @@ bool message_knock(mc_server_t *server)
     call_t *call = call_new(server->mc, server, NULL);
     if (call == NULL)
         return false;
-    call->ask = (ask_t){.kind = CALL_NOOP};
+    call->ask = (ask_t){.kind = CALL_NOOP, .number = geteuid()};
     message_send(call);
     return true;
 }
@@ -227,6 +228,19 @@ static void take_entries(call_t *call, const vbn_am_message_t *message)
     finish(call, VMC_ERR_NO_MEMORY);
 }
 
+/* The first answer: what the server allows. */
+static void take_knock(mc_server_t *server, const message_answer_t *answer, const vbn_am_message_t *message)
+{
+    static const char *const whys[MESSAGE_READS] = {"", "gets are one-sided", "one-sided reads are off at the server",
+                                                    "one-sided reads are for the server's own user"};
+    server_say(server, "%s", answer->number < MESSAGE_READS ? whys[answer->number] : "");
+    if (server->mc->onesided_off)
+        server_say(server, "onesided=off");
+    else if (answer->number == MESSAGE_READS_ALLOWED && message->data != NULL && message->length <= VBN_KEY_MAX)
+        onesided_open(server, message->data, message->length);
+    server_joined(server);
+}
+
 static void on_answer(void *arg, const vbn_am_message_t *message)
 {
     net_t *net = arg;
@@ -247,10 +261,10 @@ static void on_answer(void *arg, const vbn_am_message_t *message)
     } else {
         bool knocked = call->ask.kind == CALL_NOOP;
         mc_server_t *server = call->server;
-        drop(message);
         finish(call, status_of(answer.code));
         if (knocked)
-            server_joined(server);
+            take_knock(server, &answer, message);
+        drop(message);
     }
 }
 

@@ -43,6 +43,7 @@ void server_close(mc_server_t *server, bool forked)
         (void)close(server->fd);
     server->fd = -1;
     vbn_peer_t *peer = server->peer;
+    onesided_close(server, forked);
     server->peer = NULL;
     server->net = NULL;
     if (peer != NULL && !forked)
@@ -158,7 +159,6 @@ void join_socket(mc_server_t *server)
 void server_joined(mc_server_t *server)
 {
     enter_state(server, SERVER_MESSAGES);
-    server_say(server, "messages");
     server_pump(server);
 }
 

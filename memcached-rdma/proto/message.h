@@ -70,6 +70,9 @@ typedef struct message_answer {
     uint64_t cas, number;
 } message_answer_t;
 
+/* The number of a noop's answer: whether the client may read one-sided. Its own number is the client's user id. */
+enum { MESSAGE_READS_ALLOWED = 1, /* data: the key of the published page */ MESSAGE_READS_OFF, MESSAGE_READS_USER, MESSAGE_READS };
+
 typedef struct message_entry {
     uint32_t index, client_flags;
     uint64_t cas;

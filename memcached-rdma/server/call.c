@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/os.h"
 #include "server/perform.h"
@@ -97,9 +98,9 @@ static void call_answer(call_t *call)
     message_answer_encode(&call->answer, header);
     call->op.done = on_sent;
     vbn_status_t status = VBN_ERR_PEER_LOST;
+    unsigned flags = call->session->reads ? 0 : VBN_SEND_PRIVATE;
     if (call->session->peer != NULL)
-        status = vbn_am_send(call->session->peer, MESSAGE_ANSWER, header, sizeof(header), iov, (size_t)count,
-                             VBN_SEND_PRIVATE, &call->op);
+        status = vbn_am_send(call->session->peer, MESSAGE_ANSWER, header, sizeof(header), iov, (size_t)count, flags, &call->op);
     if (status == VBN_INPROGRESS)
         call_wait(call, call->reply.pending);
     else
@@ -234,6 +235,26 @@ static void run_delta(call_t *call, const request_t *request)
     answer_code(call, code_of(status));
 }
 
+/* The first request of a client: may it read one-sided? It has proved the key, so its user id is taken as it says it. */
+static void run_noop(call_t *call)
+{
+    const server_t *server = call->native->worker->server;
+    uint8_t key[VBN_KEY_MAX];
+    size_t bytes = 0;
+    bool same_user = call->message.number == geteuid();
+    if (server->settings.onesided != ONESIDED_OFF)
+        bytes = memory_page_key(server, key);
+    call->answer.number = bytes == 0 ? MESSAGE_READS_OFF : MESSAGE_READS_USER;
+    if (bytes > 0 && (same_user || server->settings.onesided == ONESIDED_ON)) {
+        call->answer.number = MESSAGE_READS_ALLOWED;
+        reply_bytes(&call->reply, key, bytes);
+        if (!call->session->reads)
+            count(&call->native->worker->counters.readers, 1);
+        call->session->reads = true;
+    }
+    call_answer(call);
+}
+
 /* A request all of whose data is here. */
 static void run(call_t *call, const char *key, const char *data, size_t length)
 {
@@ -251,7 +272,7 @@ static void run(call_t *call, const char *key, const char *data, size_t length)
         return;
     }
     switch (message->op) {
-    case MESSAGE_NOOP: call_answer(call); break;
+    case MESSAGE_NOOP: run_noop(call); break;
     case MESSAGE_GET: run_get(call, &request); break;
     case MESSAGE_GET_LIST: run_list(call, &request, (text_t){.at = data, .length = length}); break;
     case MESSAGE_PUT: run_put(call, &request, data); break;

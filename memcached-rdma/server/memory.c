@@ -29,6 +29,23 @@ static void put_shareable(void *arg, void *handle)
     (void)vbn_mem_free(handle);
 }
 
+static size_t export_key(void *arg, void *handle, uint8_t *blob)
+{
+    size_t length = STORE_KEY_BLOB;
+    (void)arg;
+    _Static_assert(STORE_KEY_BLOB >= VBN_KEY_MAX, "a key fits its place in the page");
+    return vbn_key_export(handle, 0, vbn_mem_size(handle), VBN_ACCESS_READ, blob, &length) == VBN_OK ? length : 0;
+}
+
+size_t memory_page_key(const server_t *server, uint8_t key[VBN_KEY_MAX])
+{
+    size_t length = VBN_KEY_MAX;
+    void *page = store_page(server->store);
+    if (page == NULL || vbn_key_export(page, 0, vbn_mem_size(page), VBN_ACCESS_READ, key, &length) != VBN_OK)
+        return 0;
+    return length;
+}
+
 typedef struct private_memory {
     void *address;
     size_t bytes;
@@ -167,7 +184,8 @@ store_source_t memory_source(server_t *server)
 {
     server->instance = os_random_u64();
     if (open_context(server))
-        return (store_source_t){.get = get_shareable, .put = put_shareable, .arg = server};
+        return (store_source_t){.get = get_shareable, .put = put_shareable, .arg = server,
+                                .key = server->messages && server->settings.onesided != ONESIDED_OFF ? export_key : NULL};
     log_line(server, 0, "items are in private memory, which nobody can read one-sided: %s", vbn_error_text());
     return (store_source_t){.get = get_private, .put = put_private, .arg = server};
 }

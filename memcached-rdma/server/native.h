@@ -15,6 +15,7 @@ typedef struct session {
     list_link_t link;           /* in native->sessions */
     vbn_peer_t *peer;           /* NULL: lost or disconnected */
     unsigned calls;             /* that wait for an operation */
+    bool reads;                 /* it may read one-sided, so answers need not hide the memory of items */
     _Atomic uint64_t *counter;  /* of clients by transport */
 } session_t;
 

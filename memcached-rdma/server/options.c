@@ -74,6 +74,7 @@ static const char help_text[] =
     "   - verbena_key:         file with the key of clients by messages (default: below $XDG_RUNTIME_DIR)\n"
     "   - verbena_auth=none:   clients by messages prove no key\n"
     "   - verbena_core:        settings of the native core, key=value:key=value\n"
+    "   - verbena_onesided:    on or off: clients by messages may read items directly (default: of this user)\n"
     "   - verbena_lease:       ms that a client by messages has to take its answer (default: 1000)\n"
     "   Words that tune slabs, the LRU and the hash table are accepted and have no effect.\n"
     "What is not there yet: docs/memcached.md of Verbena.\n";

@@ -38,7 +38,7 @@ static const word_t words[] = {
     {"ssl_chain_cert", ABSENT}, {"ssl_key", ABSENT}, {"ssl_keyformat", ABSENT}, {"ssl_verify_mode", ABSENT},
     {"ssl_ciphers", ABSENT}, {"ssl_ca_cert", ABSENT}, {"ssl_wbuf_size", ABSENT}, {"ssl_session_cache", ABSENT},
     {"ssl_kernel_tls", ABSENT}, {"ssl_min_version", ABSENT}, {"verbena_key", WORKS}, {"verbena_auth", WORKS},
-    {"verbena_core", WORKS}, {"verbena_onesided", ABSENT}, {"verbena_max_item_direct", ABSENT},
+    {"verbena_core", WORKS}, {"verbena_onesided", WORKS}, {"verbena_max_item_direct", ABSENT},
     {"verbena_lease", WORKS}, {"verbena_segment", ABSENT}};
 #define WORDS (sizeof(words) / sizeof(words[0]))
 
@@ -106,6 +106,11 @@ static bool take_verbena(settings_t *settings, const char *word, const char *val
     } else if (strcmp(word, "verbena_auth") == 0) {
         settings->no_auth = strcmp(value, "none") == 0;
         return settings->no_auth || wrong_value(word, value, "give none, or leave the word out: clients prove the key");
+    } else if (strcmp(word, "verbena_onesided") == 0) {
+        bool on = strcmp(value, "on") == 0;
+        settings->onesided = on ? ONESIDED_ON : ONESIDED_OFF;
+        return on || strcmp(value, "off") == 0 ||
+               wrong_value(word, value, "give on, off, or leave the word out: for clients of the server's user");
     } else if (strcmp(word, "verbena_core") == 0) {
         settings->core = value;
         return memory_check_settings(value) || wrong_value(word, value, vbn_error_text());

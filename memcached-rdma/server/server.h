@@ -20,6 +20,9 @@
 #define WORKERS_MAX 64u
 #define EXPTIME_RELATIVE_MAX (60 * 60 * 24 * 30) /* seconds; a larger exptime is a moment, in Unix time */
 
+/* Which clients by message may read one-sided: those of the server's user, all, none. */
+typedef enum onesided { ONESIDED_USER, ONESIDED_ON, ONESIDED_OFF } onesided_t;
+
 typedef struct settings {
     int port;                 /* 0: no TCP; -1: any free one */
     const char *listen[LISTENERS_MAX];
@@ -40,11 +43,12 @@ typedef struct settings {
     bool no_auth;             /* verbena_auth=none */
     const char *core;         /* verbena_core: settings of the core, "key=value:key=value" */
     unsigned lease_ms;        /* verbena_lease */
+    onesided_t onesided;      /* verbena_onesided */
 } settings_t;
 
 /* Counted by one thread, read by any. */
 #define WORKER_COUNTERS(X) X(bytes_read) X(bytes_written) X(cmd_meta) X(cmd_flush) X(conn_yields) X(conns) X(oom)                      \
-    X(hellos) X(messages) X(messages_bad) X(clients_shm) X(clients_tcp) X(clients_rdma) X(leases_ended)
+    X(hellos) X(messages) X(messages_bad) X(clients_shm) X(clients_tcp) X(clients_rdma) X(leases_ended) X(readers)
 #define WORKER_FIELD(name) _Atomic uint64_t name;
 typedef struct worker_counters {
     WORKER_COUNTERS(WORKER_FIELD)
@@ -108,6 +112,8 @@ uint32_t clock_uptime(const server_t *server);
 
 /* Memory for the store: of the core where it can be had, else private memory, and one line says why. */
 store_source_t memory_source(server_t *server);
+/* The key of the store's published page; returns its length, 0: there is no such page. */
+size_t memory_page_key(const server_t *server, uint8_t key[VBN_KEY_MAX]);
 /* Tries settings of the core, "key=value:key=value"; false: the core's error text says what is wrong with them. */
 bool memory_check_settings(const char *settings);
 void memory_close(server_t *server);

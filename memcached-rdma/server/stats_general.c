@@ -156,6 +156,7 @@ void stats_messages(exec_t *exec)
     stats_u64(reply, "messages_clients_tcp", sums.clients_tcp);
     stats_u64(reply, "messages_clients_rdma", sums.clients_rdma);
     stats_u64(reply, "messages_requests", sums.messages);
+    stats_u64(reply, "messages_readers", sums.readers);
     stats_u64(reply, "messages_bad", sums.messages_bad);
     stats_u64(reply, "messages_leases_ended", sums.leases_ended);
 }

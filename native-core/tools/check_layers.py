@@ -13,7 +13,8 @@ import sys
 LAYERS = ["base", "mem", "tl", "link", "proto", "fast", "api", "jni"]
 BINDINGS = {"jni"}
 COMPONENTS = {"memcached-rdma": {"util": {"util"}, "store": {"util", "store"}, "proto": {"util", "proto"},
-                                "server": {"util", "store", "proto", "server"}}}
+                                 "server": {"util", "store", "proto", "server"},
+                                 "client": {"util", "proto", "store", "client", "verbena"}}}
 MPI_LAYERS = ["pmi", "rt", "op", "grp", "obj", "err", "info", "attr", "dt", "group", "comm", "topo", "p2p", "coll", "instance", "entry"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 

@@ -25,7 +25,7 @@ TEST(Replaced, a_client_goes_on_over_sockets_when_debian_s_memcached_takes_the_p
     Server ours(OURS);
     Client client(ours.name());
     ASSERT_EQ(client.set("k", "of ours"), VMC_OK);
-    EXPECT_NE(client.explain().find("messages through the core; shm"), std::string::npos) << client.explain();
+    EXPECT_NE(client.explain().find("messages through the core (gets are one-sided); shm"), std::string::npos) << client.explain();
     ours.end(SIGKILL);
     EXPECT_EQ(client.get("k"), "(VMC_ERR_SERVER_DEAD)");
     Server stock(STOCK, {}, ours.port());
@@ -155,7 +155,7 @@ TEST_P(Stopped, a_child_of_fork_has_connections_of_its_own)
     EXPECT_EQ(client.get("of_child"), "c");
 }
 
-INSTANTIATE_TEST_SUITE_P(Carriers, Stopped, ::testing::Values(";carrier=messages", ";carrier=sockets"),
+INSTANTIATE_TEST_SUITE_P(Carriers, Stopped, ::testing::Values(";carrier=messages;onesided=off", ";carrier=sockets"),
                          [](const auto &each) { return std::string(each.index == 0 ? "messages" : "sockets"); });
 
 /* A process that runs `body` with a client of its own. */

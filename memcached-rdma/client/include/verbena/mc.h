@@ -47,6 +47,7 @@ typedef struct vmc vmc_t;
  *   connect=MS     that connecting and each step of it may take; then sockets instead of messages, or failure (3000)
  *   key=FILE       of the servers (default: $VERBENA_MEMCACHED_KEY, else the default file of each server)
  *   carrier=auto|messages|sockets   messages: fail where they are not possible (auto)
+ *   onesided=on|off   gets read the server's memory where it allows that (on)
  * NULL on failure: error_p (may be NULL) gets a static text or one valid until the thread's next vmc_open. Opens no connection. */
 VMC_API vmc_t *vmc_open(const char *config, const char **error_p);
 /* Cancels what is in progress. */
@@ -104,7 +105,7 @@ typedef struct vmc_req {
     void *priv;            /* the library's */
 } vmc_req_t;
 
-/* Return VMC_INPROGRESS, or an error without effect. Key, value and buffer belong to the library until the request is
+/* Return VMC_INPROGRESS; or how it ended, where that is known at once: an error without effect, or a get that was one-sided. Key, value and buffer belong to the library until the request is
  * complete. Requests of one handle for one key are carried out in their order. */
 VMC_API vmc_status_t vmc_iset(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
                               int32_t exptime, uint32_t flags, vmc_req_t *req);
@@ -131,9 +132,9 @@ VMC_API void vmc_progress(vmc_t *mc);
 VMC_API int vmc_server_of(const vmc_t *mc, const char *key, size_t key_length);
 /* Writes one line: which server the key belongs to, how it is reached, and why. Returns the length of the full text. */
 VMC_API size_t vmc_explain(vmc_t *mc, const char *key, size_t key_length, char *text, size_t capacity);
-/* Requests that got an answer by messages, by sockets; answers that came too late. */
+/* Requests that got an answer by messages, by sockets; gets that needed none; answers that came too late. */
 typedef struct vmc_counts {
-    uint64_t messages, sockets, late, connects;
+    uint64_t messages, sockets, onesided, late, connects;
 } vmc_counts_t;
 VMC_API void vmc_get_counts(const vmc_t *mc, vmc_counts_t *counts);
 
