@@ -57,7 +57,7 @@ function(mc_add_client_tests)
     target_link_libraries(mc_client_tests PRIVATE GTest::gtest GTest::gtest_main m)
     add_dependencies(mc_client_tests verbena-memcached)
     add_test(NAME mc_client COMMAND mc_client_tests)
-    set_tests_properties(mc_client PROPERTIES TIMEOUT 300 LABELS "client")
+    set_tests_properties(mc_client PROPERTIES TIMEOUT 900 LABELS "client")
 endfunction()
 
 # tests/fuzz/<name>.c -> <name>, all of it instrumented.

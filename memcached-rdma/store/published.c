@@ -2,7 +2,6 @@
  * published.c - making the page, and adding to its tables. */
 #include "store/published.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "store/shard.h"
@@ -82,6 +81,7 @@ void published_close(store_t *store)
 {
     if (store->page == NULL)
         return;
+    (void)pthread_mutex_trylock(&store->page->alive); /* takes it over when the thread that held it has ended */
     (void)pthread_mutex_unlock(&store->page->alive);
     store->page_source.put(store->page_source.arg, store->page_handle);
 }

@@ -183,7 +183,7 @@ static reader_status_t read_item(const view_t *view, index_slot_t *slot, uint64_
     if (fits && header.value_bytes > 0)
         memcpy(wanted->buffer, item->data + header.key_bytes, header.value_bytes);
     bool shown = is_shown(view, &header, expiry);
-    atomic_thread_fence(memory_order_acquire); /* all bytes were read before the words below */
+    atomic_acquire_fence(); /* all bytes were read before the words below */
     if (!shown || atomic_get_relaxed(word) != generation || atomic_get_relaxed(slot) != entry)
         return READER_ASK;
     *wanted->item = (reader_item_t){.value_bytes = header.value_bytes, .client_flags = header.client_flags,

@@ -104,7 +104,7 @@ ROWS = (
         "perftest on the same device, in the same boot", {"scale": 0.05}, {"scale": 0.02}, metric="ratio"),
     Row("verbs.fetch", "fetch", "blocks of 1 MiB by the Spark plugin's fetch client over rc in a guest",
         "ib_read_bw on the same device, in the same boot", {}, metric="ratio"),
-    Row("memcached", "memcached", "get and set of 100 bytes over sockets, one connection and 50",
+    Row("memcached", "memcached", "get and set of 100 bytes: sockets, one connection and 50; messages; one-sided",
         "Debian's memcached with the same flags", {"scale": 1.0}, {"scale": 0.1}, metric="ratio"),
     *_default(),
     Row("spark.tpch", "tpch", "all 22 TPC-H queries over Parquet, each a row of its own, and their sum", SPARK_STOCK,

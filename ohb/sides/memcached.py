@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The row memcached: Debian's memcached and ours with the same flags, both running, asked by mcload in turns."""
+"""The row memcached: Debian's memcached and ours with the same flags, both running, asked in turns: by mcload over sockets, ours also
+by mcnative, by messages and one-sided, where the stock side is stock memcached over TCP."""
 import contextlib
 import json
 import os
@@ -15,6 +16,7 @@ from sides import core
 THREADS = 4
 SIZE = 100
 LATENCY_OPS, RATE_OPS, CONNECTIONS = 40000, 200000, 50
+NATIVE = (("messages", "get", "onesided=off"), ("messages", "set", "onesided=off"), ("onesided", "get", "onesided=on"))
 STARTUP_SECONDS = 60
 LIMIT = 300
 
@@ -26,7 +28,7 @@ def _program(name):
 
 def missing(_root):
     """What the row lacks here, or None."""
-    if not _program("verbena-memcached") or not _program("mcload"):
+    if not all(map(_program, ("verbena-memcached", "mcload", "mcnative"))):
         return "the memcached server is not built: run ./verbena build memcached"
     return None if shutil.which("memcached") else "the stock side is missing: apt-get install memcached"
 
@@ -43,6 +45,9 @@ class Server:
                 port = probe.getsockname()[1]
             where, self.address = ["-l", "127.0.0.1", "-p", str(port)], f"tcp:{port}"
         user = ["-u", "root"] if os.geteuid() == 0 else []
+        self.key = f"{folder}/{name}.key"
+        if name.startswith("ours"):
+            where += ["-o", f"verbena_key={self.key}"]
         self._process = Process(name, [program, *where, *user, "-t", str(THREADS), "-m", "256"], f"{folder}/{name}.log")
         self._await()
 
@@ -71,6 +76,16 @@ class Server:
                                 preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
         if result.returncode != 0:
             raise Failed(f"mcload failed: {result.stderr.strip()}")
+        return json.loads(result.stdout)
+
+    def ask_native(self, operation, size, ops, cpu, option):
+        """What mcnative measures on this processor: through the core."""
+        config = f"127.0.0.1:{self.address[4:]};carrier=messages;key={self.key};{option}"
+        command = [_program("mcnative"), config, operation, str(size), str(ops)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False,
+                                preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+        if result.returncode != 0:
+            raise Failed(f"mcnative failed: {result.stderr.strip()}")
         return json.loads(result.stdout)
 
     def stop(self):
@@ -114,4 +129,23 @@ def pairs(found, scale, index):
                 name = "latency" if connections == 1 else f"rate{connections}"
                 cells.append({"row": f"memcached.{operation}", "transport": transport, "size": SIZE, "metric": name,
                               "unit": unit, "raw": got[0], "ours": got[1], "placement": label})
+    return cells + _native_pairs(found["tcp"], scale, index)
+
+
+def _native_pairs(sides, scale, index):
+    """Ours through the core, stock over TCP."""
+    stock, ours = sides
+    cells = []
+    ops = max(1000, int(LATENCY_OPS * scale))
+    for label, generator, processor in _placements():
+        for server in sides:
+            server.pin(processor)
+        for transport, operation, option in NATIVE:
+            got = {}
+            for side in ("raw", "ours") if index % 2 == 0 else ("ours", "raw"):
+                measured = (stock.ask(operation, SIZE, 1, ops, generator) if side == "raw"
+                            else ours.ask_native(operation, SIZE, ops, generator, option))
+                got[side] = measured["p50_us"]
+            cells.append({"row": f"memcached.{operation}", "transport": transport, "size": SIZE, "metric": "latency", "unit": "us",
+                          "placement": label, **got})
     return cells

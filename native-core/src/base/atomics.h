@@ -18,8 +18,10 @@ static inline void atomic_full_fence(void) /* the race detector knows no fences,
     _Atomic uint32_t word = 0;
     (void)atomic_fetch_add_explicit(&word, 1, memory_order_seq_cst);
 }
+#define atomic_acquire_fence() atomic_full_fence()
 #else
 #define atomic_full_fence() atomic_thread_fence(memory_order_seq_cst)
+#define atomic_acquire_fence() atomic_thread_fence(memory_order_acquire)
 #endif
 
 #define CACHE_LINE 64
