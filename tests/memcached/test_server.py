@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The server itself: command line, limits, slow and broken clients, a full memory, many connections."""
+import contextlib
 import os
 import random
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
 import unittest
 
@@ -18,6 +20,14 @@ IDLE_BYTES_MAX = 3000 # of the server's own memory per idle connection, also wit
 
 def command(*arguments):
     return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+@contextlib.contextmanager
+def running(server):
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 class CommandLineTest(unittest.TestCase):
@@ -35,12 +45,33 @@ class CommandLineTest(unittest.TestCase):
                                 (["-m", "much"], "-m 'much': give a number from 1"),
                                 (["-I", "5"], "give a size from 1k to 1024m"),
                                 (["-I", "64m"], "an item may take half of the memory"),
+                                (["-o", "verbena_core=tl.enabel=shm"], "tl.enable"),
+                                (["-o", "verbena_lease=5"], "give 100 to 60000 milliseconds"),
+                                (["-o", "verbena_auth=some"], "give none"),
+                                (["-o", "verbena_onesided=maybe"], "give on, off"),
                                 (["-p"], "-p needs a value"),
                                 (["word"], "unexpected word 'word'")):
             with self.subTest(arguments):
                 result = command(*arguments)
                 self.assertEqual(result.returncode, 64)
                 self.assertIn(text, result.stderr)
+
+    def test_the_key_file_is_made_once_and_one_that_others_read_means_no_messages(self):
+        with tempfile.TemporaryDirectory() as folder:
+            key = f"{folder}/below/server.key"
+            for _ in range(2): # the second start finds it
+                with running(shared.Server("-o", f"verbena_key={key}")) as server:
+                    self.assertEqual(server.stats("verbena")["messages"], "on")
+                self.assertEqual(os.stat(key).st_mode & 0o777, 0o600)
+                self.assertRegex(open(key, encoding="ascii").read(), "^[0-9a-f]{64}\n$")
+            os.chmod(key, 0o644)
+            with running(shared.Server("-o", f"verbena_key={key}")) as server:
+                stats = server.stats("verbena")
+                self.assertEqual(stats["messages"], "off")
+                self.assertIn("others may read or change it", stats["messages_off_because"])
+                hello = server.ask(b"vbn1 AQAAAAAAAAAAAAAAAAAAAA==\r\nvbn1 x\r\nversion\r\n")
+                self.assertIn(b"SERVER_ERROR no messages: key file", hello)
+                self.assertIn(b"CLIENT_ERROR bad hello\r\nVERSION", hello)
 
     def test_what_is_not_there_yet_says_so(self):
         for arguments in (["-S"], ["-Z"], ["-Y", "file"], ["-e", "file"], ["-U", "11211"], ["-L"], ["-B", "binary"],
