@@ -75,5 +75,19 @@ class PymemcacheTest(unittest.TestCase):
             self.assertFalse(os.path.exists(path))
 
 
+class PylibmcTest(unittest.TestCase):
+    """Debian's python3-pylibmc, which is libmemcached in Python; it belongs to Debian's own Python."""
+
+    def test_every_call_works(self):
+        server = shared.Server()
+        try:
+            result = run("/usr/bin/python3", str(HERE / "clients/pylibmc_session.py"), f"127.0.0.1:{server.port}")
+        finally:
+            status, text = server.stop()
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("all steps passed", result.stdout)
+        self.assertEqual((status, text), (0, ""))
+
+
 if __name__ == "__main__":
     unittest.main()

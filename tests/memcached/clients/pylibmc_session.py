@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""usage: pylibmc_session.py HOST:PORT|PATH. What pylibmc (libmemcached underneath) asks a server, with what it must give back."""
+import sys
+
+import pylibmc
+
+
+def equal(got, wanted):
+    if got != wanted:
+        sys.exit(f"got {got!r}, wanted {wanted!r}")
+
+
+def storage(client):
+    equal(client.set("k", "v"), True)
+    equal(client.get("k"), "v")
+    equal(client.get("none"), None)
+    equal(client.add("k", "x"), False)
+    equal(client.replace("k", b"bytes"), True)
+    equal(client.append("k", b"+"), True)
+    equal(client.prepend("k", b"-"), True)
+    equal(client.get("k"), b"-bytes+")
+    equal(client.delete("k"), True)
+    equal(client.delete("k"), False)
+    large = bytes(range(256)) * 3000
+    equal(client.set("large", large), True)
+    equal(client.get("large"), large)
+
+
+def many(client):
+    wanted = {f"m{i}": {"number": i} for i in range(300)}
+    equal(client.set_multi(wanted), [])
+    equal(client.get_multi([f"m{i}" for i in range(400)]), wanted)
+    equal(client.delete_multi(list(wanted)), True)
+
+
+def numbers(client):
+    equal(client.set("n", 10), True)
+    equal(client.incr("n", 5), 15)
+    equal(client.decr("n", 20), 0)
+    equal(client.touch("n", 100), True)
+
+
+def compare(client):
+    client.behaviors["cas"] = True
+    equal(client.set("c", "1"), True)
+    value, cas = client.gets("c")
+    equal(value, "1")
+    equal(client.cas("c", "2", cas), True)
+    equal(client.cas("c", "3", cas), False)
+    equal(client.get("c"), "2")
+
+
+def main():
+    client = pylibmc.Client([sys.argv[1]], behaviors={"tcp_nodelay": True, "ketama": True})
+    for step in (storage, many, numbers, compare):
+        step(client)
+    equal(client.flush_all(), True)
+    equal(client.get("c"), None)
+    equal(len(client.get_stats()), 1)
+    print("all steps passed")
+
+
+main()
