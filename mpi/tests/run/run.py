@@ -6,6 +6,7 @@ usage: run.py BUILD [NAME ...]   BUILD: the build folder of mpi/. Ends with "N p
 
 A program's first comment says with how many ranks it runs. Each run has a time-out; every process of it ends with it.
 """
+import json
 import os
 import pathlib
 import re
@@ -180,6 +181,19 @@ def compiler_wrapper(build):
                   made.stderr, status, out, err, shown)
 
 
+def bench(build):
+    """Each cell of mpi/bench has its line, and content that was looked at."""
+    processors = ",".join(str(sorted(os.sched_getaffinity(0))[place]) for place in (0, -1))
+    for words, count in ((["start"], 1), (["two", processors], 16), (["four"], 2)):
+        ranks = 4 if words == ["four"] else 2
+        status, out, err = launch(build, "-n", ranks, build / "tests/mpibench", *words)
+        cells = [json.loads(line) for line in out.splitlines()]
+        if status != 0 or len(cells) != count or any(cell["value"] <= 0 for cell in cells):
+            return [f"{words}: status {status}", out, err]
+    status, _, err = launch(build, "-n", 3, build / "tests/mpibench", "four")
+    return expect(status == 1 and "wrong number of ranks" in err, status, err)
+
+
 def ends_quietly(build):
     """Ranks that leave one after the other are no news to those that stay."""
     outs = [launch(build, "-n", 4, build / "tests/many") for _ in range(10)]
@@ -209,7 +223,7 @@ def cases():
         yield f"{name} n={count}{' tcp' if tcp else ''}", lambda build, a=(name, count, tcp): run_rule(build, *a)
     yield from death_tests()
     for test in (nothing_is_left, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
-                 singleton, fatal, compiler_wrapper, ends_quietly, hydra,
+                 singleton, fatal, compiler_wrapper, bench, ends_quietly, hydra,
                  no_lasting_files):
         yield f"mpiexec {test.__name__}", test
 
