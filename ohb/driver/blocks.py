@@ -47,7 +47,7 @@ def reduce(blocks):
     for block in blocks:
         pairs.setdefault(block["index"] // 2, {})[block["side"]] = block
     complete = [pair for pair in pairs.values() if len(pair) == 2]
-    names = [name for name in (complete[0]["a"]["metrics"] if complete else {})]
+    names = dict.fromkeys(name for pair in complete for name in pair["a"]["metrics"])  # some rows drop cells of a pair
     result = {}
     for name in names:
         halves = [(pair, pair["a"]["metrics"].get(name), pair["b"]["metrics"].get(name)) for pair in complete]

@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 
-from driver import demo, plan, procs, report, schema
+from driver import demo, plan, procs, report, rivals, schema
 from driver.run import Runner
 
 EXIT_FAILED, EXIT_USAGE, EXIT_KILLED = 1, 2, 130
@@ -37,7 +37,7 @@ def _run(options):
     work = options.work or os.path.join(state, "bench")
     os.makedirs(work, exist_ok=True)
     document = Runner(_root(), work, path, options.quick, options.pairs).run(rows)
-    print(report.table(document))
+    print("\n\n".join(filter(None, (rivals.table(document), report.table(document)))))
     print(f"result: {path}")
     if options.html:
         with open(options.html, "w") as file:

@@ -4,7 +4,7 @@ import dataclasses
 import os
 
 from driver import schema
-from sides import core, fetch, hosts, memcached, spark, verbs
+from sides import core, fetch, hosts, memcached, mpi, spark, verbs
 
 PAIRS, QUICK_PAIRS = 9, 3
 SPARK_STOCK = "the same Apache Spark with its own shuffle"
@@ -14,7 +14,7 @@ SPARK_STOCK = "the same Apache Spark with its own shuffle"
 class Row:
     """One row. kind chooses the runner; hold is the ratio we promise for 'metric' (a warning, never a failure)."""
     name: str
-    kind: str  # echo, core, verbs, fetch, memcached, spark, tpch
+    kind: str  # echo, core, verbs, fetch, memcached, mpi, spark, tpch
     title: str
     stock: str
     params: dict
@@ -106,6 +106,9 @@ ROWS = (
         "ib_read_bw on the same device, in the same boot", {}, metric="ratio"),
     Row("memcached", "memcached", "get and set of 100 bytes: sockets, one connection and 50; messages; one-sided",
         "Debian's memcached with the same flags", {"scale": 1.0}, {"scale": 0.1}, metric="ratio"),
+    Row("mpi", "mpi", "messages and collectives of two ranks, four ranks on two processors, start",
+        "the best of Debian's Open MPI and MPICH, PyPI's mpich and impi-rt", {"limit_s": 900}, {"limit_s": 150},
+        metric=None),
     *_default(),
     Row("spark.tpch", "tpch", "all 22 TPC-H queries over Parquet, each a row of its own, and their sum", SPARK_STOCK,
         {"scale": 1.0}, {"scale": 0.1}, hold=0.9, metric="executor_cpu_ms"),
@@ -186,6 +189,8 @@ def missing(row, root):
         return reason
     if row.kind == "memcached":
         return memcached.missing(root)
+    if row.kind == "mpi":
+        return mpi.missing(root)
     if row.kind == "fetch" and core.program(root) and (reason := fetch.missing(root)):
         return reason
     if row.kind in ("core", "verbs", "fetch"):

@@ -70,8 +70,9 @@ def warnings(document):
 
 def table(document):
     """Text table of all results with warnings under it."""
-    lines = [HEADINGS] + [_cells(*entry) for entry in rows(document)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
+    found = [_cells(*entry) for entry in rows(document) if "peer" not in entry[0]["params"]]  # else: rivals.table
+    lines = [HEADINGS, *found] if found else []
+    widths = [max((len(line[column]) for line in lines), default=0) for column in range(len(HEADINGS))]
     text = ["  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
                       for place, (cell, width) in enumerate(zip(line, widths))) for line in lines]
     return "\n".join(text + warnings(document))

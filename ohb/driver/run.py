@@ -5,7 +5,7 @@ import json
 import os
 import time
 
-from driver import blocks, noise, plan, schema, tpch
+from driver import blocks, noise, plan, rivals, schema, tpch
 from driver.procs import Failed, Killed
 from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
 from sides import core, fetch, memcached, spark, verbs
@@ -50,7 +50,7 @@ class Runner:
 
     def _run_row(self, row, part):
         params = row.parameters(self.quick)
-        entry = self._entry(row, params)
+        entry = self.entry(row, params)
         self.document["runs"].append(entry)
         lacking = plan.missing(row, self.root)
         if lacking:
@@ -60,7 +60,7 @@ class Runner:
         spark.note(f"{row.name}: {row.title}")
         try:
             runners = {"core": self._core, "verbs": self._verbs, "fetch": self._fetch, "memcached": self._memcached,
-                       "tpch": self._tpch}
+                       "mpi": self._mpi, "tpch": self._tpch}
             runners.get(row.kind, self._pairs)(row, params, entry, part)
             entry["verified"] = row.kind not in ("core", "verbs", "fetch", "memcached")  # vbn-perf reports no checksums
         except Failed as failure:
@@ -72,7 +72,8 @@ class Runner:
             entry["notes"].append(f"ended by {killed}")
             raise
 
-    def _entry(self, row, params):
+    def entry(self, row, params):
+        """A run of the document, yet without blocks."""
         where = {"network": row.network} if row.network else {}
         return {"row": row.name, "title": row.title, "stock": row.stock, "control": row.control,
                 "status": "complete", "params": {**params, **where, "pairs": self.pairs}, "started": now(), "sides": {},
@@ -109,7 +110,7 @@ class Runner:
         for name, found in done.items():
             query = plan.query(row, name)
             self.document["runs"].append({
-                **self._entry(query, {**query.params, **params}), "sides": entry["sides"], "blocks": found,
+                **self.entry(query, {**query.params, **params}), "sides": entry["sides"], "blocks": found,
                 "result": describe(blocks.reduce(found)), "verified": True})
 
     def _with_data(self, params):
@@ -154,6 +155,9 @@ class Runner:
     def _memcached(self, row, params, entry, part):
         with memcached.servers() as found:
             self._perf(row, entry, part, lambda index: memcached.pairs(found, params["scale"], index))
+
+    def _mpi(self, row, _params, entry, part):
+        rivals.measure(self, row, entry, part)
 
     def _perf(self, row, entry, part, pairs, seconds=CORE_SECONDS):
         """Blocks of vbn-perf; pairs(index) gives each of its cells once. No new pair is begun after so many seconds."""

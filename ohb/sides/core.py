@@ -121,17 +121,17 @@ def jni_pairs(root, log, scale):
     java = shutil.which(os.path.join(os.environ.get("JAVA_HOME", ""), "bin", "java")) or shutil.which("java")
     if not jar or not java:
         return []
-    bare = {entry["name"]: entry for entry in _json_lines(
+    bare = {entry["name"]: entry for entry in json_lines(
         [program(root), "--self", "--blocks", "1", "--scale", str(scale)], log)}
     command = [java, "-Xmx256m", "-XX:+UseSerialGC", "-cp", jar, "org.verbena.core.bench.JniBench"]
-    ours = {entry["name"].removeprefix("jni."): entry for entry in _json_lines(command, log)}
+    ours = {entry["name"].removeprefix("jni."): entry for entry in json_lines(command, log)}
     return [{"row": "core.jni", "transport": "self", "size": 8, "metric": name, "unit": "ns",
              "ours": ours[name]["value"], "raw": bare[name]["value"]} for name in ours if name in bare]
 
 
-def _json_lines(command, log, timeout=180):
+def json_lines(command, log, timeout=180, environment=None):
     """What a program prints, line by line as JSON, once it has ended well."""
-    process = Process(os.path.basename(command[0]), command, log, lines=True)
+    process = Process(os.path.basename(command[0]), command, log, env=environment, lines=True)
     lines = []
     try:
         while True:

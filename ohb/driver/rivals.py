@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows with several stock sides: each is measured beside ours in pairs of its own, and the best of them counts.
+
+Each stock side gets an entry of its own in the document, named ROW.SIDE, with its blocks; the row's own entry holds, cell
+by cell, the summary of the best one.
+"""
+import dataclasses
+import json
+import time
+
+from driver import blocks, stats
+from driver.procs import Failed
+from sides import mpi, spark
+
+BEST = "best"  # in the place of a stock side's name: the entry of the row itself
+
+
+def measure(runner, row, entry, part):
+    """Rounds of pairs, at least one, until all are done or another one would end after the row's limit."""
+    entry["params"]["peer"] = BEST
+    ours = mpi.Bench(mpi.ours(runner.root), runner.root, runner.work)
+    found = _build(runner, row)
+    start, took = time.monotonic(), 0
+    for number in range(runner.pairs):
+        if number and time.monotonic() - start + took > entry["params"]["limit_s"]:
+            entry["notes"].append(f"{number} of {runner.pairs} pairs: the time was over")
+            break
+        began = time.monotonic()
+        for bench, own in found[number % len(found):] + found[:number % len(found)]:
+            _pair(ours, bench, own, number, part)
+        took = time.monotonic() - began
+        spark.note(f"{row.name}: pair {number + 1} of {runner.pairs} beside {len(found)} libraries, {took:.0f} s")
+    done = [own for _, own in found if own["status"] == "complete"]
+    if not done:
+        raise Failed("every stock library failed: " + "; ".join(note for _, own in found for note in own["notes"]))
+    _conclude(entry, done)
+
+
+def _side(name, version):
+    return {"name": name, "command": "mpi/bench", "settings": {}, "versions": version, "carrier": None}
+
+
+def _build(runner, row):
+    """[(bench, entry)] of the stock sides that are here; the others are in the document as skipped."""
+    found = []
+    for peer in mpi.peers(runner.root):
+        own = runner.entry(dataclasses.replace(row, name=f"{row.name}.{peer.name}", stock=peer.title, metric=None),
+                           {"peer": peer.name})
+        runner.document["runs"].append(own)
+        lacking = peer.missing()
+        if lacking:
+            own["status"] = "skipped"
+            own["notes"].append(lacking)
+            continue
+        own["sides"] = {"a": _side(peer.title, {peer.name: peer.version()}), "b": _side("verbena", {})}
+        found.append((mpi.Bench(peer, runner.root, runner.work), own))
+    return found
+
+
+def _pair(ours, bench, own, number, part):
+    """Both halves one after the other; which comes first changes with the pair. A stock side that fails is out."""
+    if own["status"] != "complete":
+        return
+    halves = []
+    for place in (0, 1):
+        index = 2 * number + place
+        side = blocks.order(number + 1)[index]
+        try:
+            halves.append(blocks.measure((bench if side == "a" else ours).block, side, index, 1 + number))
+        except Failed as failure:
+            if side == "b":
+                raise
+            own["status"] = "failed"
+            own["notes"].append(str(failure))
+            return
+    own["blocks"] += halves
+    for block in halves:
+        part.write(json.dumps({"row": own["row"], **block}) + "\n")
+    part.flush()
+
+
+def _conclude(entry, done):
+    for own in done:
+        own["result"] = {name: {**summary, "unit": mpi.UNITS[name.split(".")[0]], "better": mpi.better(name)}
+                         for name, summary in blocks.reduce(own["blocks"]).items()}
+        own["verified"] = True  # mpi/bench looks at what was delivered
+    best = best_of(done)
+    entry["result"] = {name: own["result"][name] for name, own in best.items()}
+    entry["headline"] = None
+    names = {name: own["params"]["peer"] for name, own in best.items()}
+    versions = {key: value for own in done for key, value in own["sides"]["a"]["versions"].items()}
+    entry["sides"] = {"a": {**_side("the best of the stock libraries, cell by cell", versions), "settings": {"best": names}},
+                      "b": _side("verbena", {})}
+
+
+def best_of(entries):
+    """{cell: the entry of the stock side with the best median}, in the order in which cells are measured."""
+    found = {}
+    for own in entries:
+        for name, summary in own["result"].items():
+            value = summary["a_median"]
+            known = found[name]["result"][name]["a_median"] if name in found else None
+            if value is not None and (known is None or (value < known) == (summary["better"] == "lower")):
+                found[name] = own
+    return {name: found[name] for own in entries for name in own["result"] if name in found}
+
+
+# ------------------------------------------------------------------------------------------------------------ table
+
+def _number(value):
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _ratio(summary):
+    if summary["ratio"] is not None:
+        return f"{summary['ratio']:.2f}"
+    return f"~{summary['ratio_all']:.2f}" if summary.get("ratio_all") else "-"
+
+
+def _verdict(name, entries, best):
+    """Ratio to the library that counts, its spread, and whether the promise is kept."""
+    promised, against = mpi.target(name) or (None, None)
+    own = next((own for own in entries if own["params"]["peer"] == against), best[name])
+    summary = own["result"].get(name) or best[name]["result"][name]
+    spread = f"[{summary['lo']:.2f} .. {summary['hi']:.2f}]" if summary["ratio"] is not None else ""
+    if promised is None:
+        return [own["params"]["peer"], _ratio(summary), spread, "", ""]
+    lower = summary["better"] == "lower"
+    ratio = summary["ratio"] or summary["ratio_all"]
+    held = ratio is not None and (ratio <= promised if lower else ratio >= promised)
+    sign = "<=" if lower else ">="
+    return [own["params"]["peer"], _ratio(summary), spread, f"{sign} {promised:g}", "held" if held else "missed"]
+
+
+def table(document):
+    """Text: each cell with our median, every stock side's and the ratio to it, and what was promised; or empty."""
+    entries = [run for run in document["runs"] if run["params"].get("peer", BEST) != BEST and run["result"]]
+    best = best_of(entries)
+    if not best:
+        return ""
+    lines = [["cell", "unit", "Verbena", *(own["params"]["peer"] for own in entries), "held to", "ratio", "95 %",
+              "target", ""]]
+    for name in sorted(best, key=lambda name: name.rsplit(".", 1)[-1] not in ("near", "far")):
+        values = [block["metrics"][name] for own in entries for block in own["blocks"]
+                  if block["side"] == "b" and name in block["metrics"]]
+        cells = [f"{_number(own['result'][name]['a_median'])} ({_ratio(own['result'][name])})"
+                 if own["result"].get(name, {}).get("a_median") is not None else "-" for own in entries]
+        lines.append([name, best[name]["result"][name]["unit"], _number(stats.median(values)), *cells,
+                      *_verdict(name, entries, best)])
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    text = ["  ".join(cell.ljust(width) if place < 2 else cell.rjust(width)
+                      for place, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines]
+    dropped = sum(len(block["details"]["dropped"]) for own in entries for block in own["blocks"])
+    return "\n".join(text + ["In brackets: ratio Verbena / stock of pairs at equal distance; ~: only noisy pairs. "
+                             f"{dropped} cells left out: their distance changed meanwhile."])

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row mpi: labels, names and targets; what a library's job says; several stock sides and the best of them."""
+import os
+import tempfile
+import unittest
+import unittest.mock
+
+from driver import blocks, plan, report, rivals, schema
+from driver.procs import Failed
+from driver.run import Runner
+from sides import mpi
+
+NOISE = {"idle": 0.0, "steal": 0.0, "foreign": 0.0, "runq": 0.0, "switches": 0.0}
+
+
+class Names(unittest.TestCase):
+    def test_a_cell_is_near_or_far_only_when_both_probes_say_so(self):
+        self.assertEqual([mpi.label(*ways) for ways in ((60, 66), (230, 250), (60, 230), (120, 120), (60, 120))],
+                         ["near", "far", None, None, None])
+
+    def test_names_leave_out_what_a_cell_has_not(self):
+        self.assertEqual([mpi.metric("latency", 8, "near"), mpi.metric("barrier", 0, "far"), mpi.metric("barrier", 0)],
+                         ["latency.8.near", "barrier.far", "barrier"])
+
+    def test_a_target_holds_at_every_distance(self):
+        self.assertEqual(mpi.target("rate.8.near"), mpi.target("rate.8.far"))
+        self.assertEqual(mpi.target("four.barrier"), (1.0, "openmpi"))
+        self.assertIsNone(mpi.target("alltoall.8.near"))
+
+    def test_every_target_is_of_a_known_row_and_library(self):
+        names = {None, *(peer.name for peer in mpi.peers("/nowhere"))}
+        for name, (_, against) in mpi.TARGETS.items():
+            self.assertIn(name.split(".")[0], mpi.UNITS)
+            self.assertIn(against, names)
+
+    def test_rates_are_better_when_higher(self):
+        self.assertEqual([mpi.better(name) for name in ("rate.8.near", "bandwidth.4096.far", "latency.8.near", "launch")],
+                         ["higher", "higher", "lower", "lower"])
+
+
+COMPILER = """#!/bin/sh
+while [ $# -gt 1 ]; do shift; done
+printf '#!/bin/sh\\necho compiled\\n' >"$1" && chmod +x "$1"
+"""
+LAUNCHER = """#!/bin/sh
+if [ "$1" = --version ]; then echo "Some MPI, Version 7.8.9"; exit; fi
+echo "$SECRET" >>"$0.log"
+for word in "$@"; do last=$previous previous=$word; done
+case $4 in
+start) echo '{"row": "init", "size": 0, "unit": "ms", "value": 3, "before": 0, "after": 0}' ;;
+four) echo '{"row": "barrier", "size": 0, "unit": "us", "value": 9, "before": 0, "after": 0}' ;;
+two) echo '{"row": "latency", "size": 8, "unit": "us", "value": 0.5, "before": 60, "after": 61}'
+     echo '{"row": "rate", "size": 8, "unit": "Mmsg/s", "value": 12, "before": 60, "after": 230}' ;;
+esac
+"""
+
+
+def program(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, 0o755)
+    return path
+
+
+class OneLibrary(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        os.makedirs(f"{self.folder}/mpi/bench")
+        program(f"{self.folder}/mpi/bench", "main.c", "")
+
+    def library(self, compiler=COMPILER, launcher=LAUNCHER):
+        return mpi.Library("some", "Some MPI", program(self.folder, "cc", compiler), program(self.folder, "run", launcher),
+                           environment={"SECRET": "of its own"}, cure="install it")
+
+    def test_a_block_has_every_cell_and_counts_those_whose_distance_changed(self):
+        answer = mpi.Bench(self.library(), self.folder, f"{self.folder}/work").block()
+        self.assertEqual(set(answer["metrics"]), {"latency.8.near", "four.barrier", "init", "launch"})
+        self.assertEqual(answer["metrics"]["latency.8.near"], 0.5)
+        self.assertGreater(answer["metrics"]["launch"], 0)
+        self.assertEqual(set(answer["details"]["dropped"]), {"rate.8"})
+        with open(f"{self.folder}/run.log") as log:
+            self.assertEqual(set(log), {"of its own\n"})
+
+    def test_a_job_that_fails_is_named_with_what_it_said(self):
+        broken = self.library(launcher="#!/bin/sh\necho 'no fabric' >&2\nexit 3\n")
+        with self.assertRaisesRegex(Failed, r"(?s)status 3.*no fabric"):
+            mpi.Bench(broken, self.folder, f"{self.folder}/work").block()
+
+    def test_a_compiler_that_fails_is_named_with_what_it_said(self):
+        with self.assertRaisesRegex(Failed, "Some MPI does not compile mpi/bench: no header"):
+            mpi.Bench(self.library(compiler="#!/bin/sh\necho 'no header' >&2\nexit 1\n"), self.folder, self.folder)
+
+    def test_versions_and_what_is_missing_are_said(self):
+        self.assertEqual(self.library().version(), "7.8.9")
+        self.assertIsNone(self.library().missing())
+        self.assertEqual(mpi.Library("some", "Some MPI", "/nowhere/cc", "/bin/sh", cure="install it").missing(),
+                         "Some MPI is not here; install it")
+
+
+class FakeBench:
+    """In the place of mpi.Bench: a library whose figures are known."""
+    SPEED = {"verbena": 1.0, "openmpi": 2.0, "mpich": 4.0}
+
+    def __init__(self, library, _root, _folder):
+        self.library, self.calls = library, 0
+
+    def block(self, _side, seed):
+        self.calls += 1
+        slow = self.SPEED[self.library.name]
+        if slow < 0 and self.calls > 1:
+            raise Failed(f"{self.library.name} crashed")
+        metrics = {"latency.8.near": abs(slow), "rate.8.near": 10 / abs(slow), "init": abs(slow)}
+        if seed > 1:
+            metrics["latency.8.far"] = 3 * abs(slow)
+        return {"metrics": metrics, "details": {"dropped": ["barrier"]}}
+
+
+def library(name, here=True):
+    path = "/bin/true" if here else "/nowhere/mpicc"
+    return mpi.Library(name, f"the library {name}", path, "/bin/true", cure="install it")
+
+
+class SeveralStockSides(unittest.TestCase):
+    def measured(self, pairs=2, **speed):
+        """The document of a run with these libraries, validated, and its entries by name."""
+        sides = [library("openmpi"), library("mpich"), library("impi-rt", here=False)]
+        with tempfile.TemporaryDirectory() as work, unittest.mock.patch.multiple(
+                mpi, Bench=FakeBench, ours=lambda _root: library("verbena"), peers=lambda _root: sides), \
+                unittest.mock.patch.dict(FakeBench.SPEED, speed), \
+                unittest.mock.patch("driver.noise.between", lambda _before, _after: NOISE):
+            document = Runner(work, work, f"{work}/result.json", True, pairs).run(plan.select("mpi"))
+            schema.validate(document)
+        return document, {run["row"]: run for run in document["runs"]}
+
+    def test_the_best_stock_side_of_each_cell_counts(self):
+        document, runs = self.measured()
+        self.assertEqual((document["status"], runs["mpi"]["verified"]), ("complete", True))
+        self.assertEqual(runs["mpi"]["result"]["latency.8.near"]["ratio"], 0.5)
+        self.assertEqual(runs["mpi"]["result"]["rate.8.near"]["ratio"], 2.0)
+        self.assertEqual(runs["mpi.mpich"]["result"]["latency.8.near"]["ratio"], 0.25)
+        self.assertEqual(set(runs["mpi"]["sides"]["a"]["settings"]["best"].values()), {"openmpi"})
+        self.assertEqual([block["side"] for block in runs["mpi.mpich"]["blocks"]], list("abba"))
+
+    def test_a_cell_that_only_a_later_pair_has_is_in_the_result(self):
+        self.assertEqual(self.measured()[1]["mpi"]["result"]["latency.8.far"]["pairs"], 1)
+
+    def test_a_library_that_is_not_here_is_said_and_left_out(self):
+        document, runs = self.measured()
+        self.assertEqual(runs["mpi.impi-rt"]["status"], "skipped")
+        self.assertIn("mpi.impi-rt: skipped: the library impi-rt is not here; install it", report.table(document))
+
+    def test_a_stock_side_that_fails_is_out_and_the_others_go_on(self):
+        document, runs = self.measured(mpich=-4.0)
+        self.assertEqual((runs["mpi.mpich"]["status"], runs["mpi.mpich"]["notes"]), ("failed", ["mpich crashed"]))
+        self.assertEqual((runs["mpi"]["status"], len(runs["mpi.openmpi"]["blocks"])), ("complete", 4))
+        self.assertEqual(document["status"], "failed")
+
+    def test_our_own_failure_fails_the_row(self):
+        _, runs = self.measured(verbena=-1.0)
+        self.assertEqual((runs["mpi"]["status"], runs["mpi"]["notes"]), ("failed", ["verbena crashed"]))
+
+    def test_without_time_there_is_one_pair_and_the_row_says_so(self):
+        row = plan.select("mpi")[0]
+        with unittest.mock.patch.dict(row.quick, limit_s=-1):
+            _, runs = self.measured()
+        self.assertEqual((len(runs["mpi.openmpi"]["blocks"]), runs["mpi"]["notes"]), (2, ["1 of 2 pairs: the time was over"]))
+
+    def test_the_table_shows_all_sides_and_what_was_promised(self):
+        text = rivals.table(self.measured()[0])
+        cells = {line.split()[0]: line for line in text.splitlines()}
+        self.assertIn("2 (0.50)", cells["latency.8.near"])
+        self.assertIn("4 (0.25)", cells["latency.8.near"])
+        self.assertRegex(cells["latency.8.near"], r"openmpi +0\.50 .* <= 0\.95 +held$")
+        self.assertRegex(cells["rate.8.near"], r"openmpi +2\.00 .* >= 1 +held$")
+        self.assertRegex(cells["init"], r"<= 0\.2 +missed$")
+        self.assertIn("8 cells left out", text)
+
+    def test_other_documents_have_no_such_table(self):
+        self.assertEqual(rivals.table({"runs": [{"params": {"scale": 1}, "result": {"ratio": {}}}]}), "")
+
+
+class Reduce(unittest.TestCase):
+    def test_cells_of_later_pairs_count(self):
+        found = blocks.reduce([{"side": side, "index": index, "marked": False, "metrics": metrics} for side, index, metrics in
+                               (("a", 0, {"x": 1}), ("b", 1, {"x": 2}), ("b", 2, {"x": 2, "y": 3}), ("a", 3, {"x": 1, "y": 1}))])
+        self.assertEqual([(name, found[name]["ratio"], found[name]["pairs"]) for name in found], [("x", 2, 2), ("y", 3, 1)])
+
+
+if __name__ == "__main__":
+    unittest.main()
