@@ -455,7 +455,7 @@ TEST_P(Sched, ManyAtOnceDoNotMix)
     }
 }
 
-// S4: a rank that is done with one start may be in the next while others are still in the first.
+// S5: a rank that is done with one start may be in the next while others are still in the first.
 TEST_P(Sched, KeptOnesStartAgainWhileOthersAreNotDone)
 {
     const int size = GetParam();
