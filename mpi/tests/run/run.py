@@ -181,6 +181,21 @@ def compiler_wrapper(build):
                   made.stderr, status, out, err, shown)
 
 
+def examples(build):
+    """What an example computes does not depend on the number of ranks; with one it is computed without a message."""
+    for source in sorted((HERE.parents[1] / "examples").glob("*.c")):
+        if source.stem == "ring":
+            continue
+        binary = build / "tests" / f"example_{source.stem}"
+        made = subprocess.run([build / "bin/mpicc", "-Wall", "-Werror", "-O2", source, "-o", binary], capture_output=True,
+                              text=True)
+        runs = [launch(build, "-n", ranks, binary) for ranks in (1, 2, 3, 4)] if made.returncode == 0 else []
+        results = {out.split("\n")[0] for status, out, _ in runs if status == 0}
+        if len(runs) != 4 or len(results) != 1 or "checksum" not in results.pop():
+            return [f"{source.stem}:", made.stderr, *map(str, runs)]
+    return []
+
+
 def bench(build):
     """Each cell of mpi/bench has its line, and content that was looked at."""
     processors = ",".join(str(sorted(os.sched_getaffinity(0))[place]) for place in (0, -1))
@@ -223,7 +238,7 @@ def cases():
         yield f"{name} n={count}{' tcp' if tcp else ''}", lambda build, a=(name, count, tcp): run_rule(build, *a)
     yield from death_tests()
     for test in (nothing_is_left, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
-                 singleton, fatal, compiler_wrapper, bench, ends_quietly, hydra,
+                 singleton, fatal, compiler_wrapper, examples, bench, ends_quietly, hydra,
                  no_lasting_files):
         yield f"mpiexec {test.__name__}", test
 
