@@ -8,7 +8,7 @@ import unittest.mock
 from driver import blocks, plan, report, rivals, schema
 from driver.procs import Failed
 from driver.run import Runner
-from sides import mpi
+from sides import mpi, mpi_demo
 
 NOISE = {"idle": 0.0, "steal": 0.0, "foreign": 0.0, "runq": 0.0, "switches": 0.0}
 
@@ -98,6 +98,40 @@ class OneLibrary(unittest.TestCase):
         self.assertIsNone(self.library().missing())
         self.assertEqual(mpi.Library("some", "Some MPI", "/nowhere/cc", "/bin/sh", cure="install it").missing(),
                          "Some MPI is not here; install it")
+
+
+EXAMPLES = """#!/bin/sh
+[ -z "$VBN_LOG_LEVEL" ] || echo 'rank 1 of 2: peer 74e6 uses shm: same host 74e6, socket @x; tcp: not needed' >&2
+echo "$2 ranks, sum $SUM"
+echo "seconds $SECONDS_OF_IT"
+"""
+
+
+class Demonstration(unittest.TestCase):
+    def shown(self, **differs):
+        """Lines of the demonstration with two libraries that say what their environment says."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(f"{folder}/mpi/examples")
+            launcher, compiler = program(folder, "run", EXAMPLES), program(folder, "cc", COMPILER)
+            ours, stock = (mpi.Library(name, name.title(), compiler, launcher, environment=environment) for name, environment in
+                           (("verbena", {"SUM": "7", "SECONDS_OF_IT": "0.25"}),
+                            ("stock", {"SUM": "7", "SECONDS_OF_IT": "0.5", **differs})))
+            with unittest.mock.patch.object(mpi, "ours", lambda _root: ours):
+                return mpi_demo.demo(folder, stock, folder)
+
+    def test_both_sides_stand_in_one_line_with_the_ratio_and_what_was_chosen(self):
+        lines = self.shown()
+        self.assertRegex(lines[2], r"^stencil 1024 300 +2 +0\.500 +0\.250 +0\.50 ")
+        self.assertEqual(len(lines), 2 + len(mpi_demo.RUNS) + 2)
+        self.assertEqual(lines[-1], "Verbena chose rank 1: shm: same host")
+
+    def test_another_result_fails_and_both_are_shown(self):
+        with self.assertRaisesRegex(Failed, "the results differ: Verbena: 2 ranks, sum 7; Stock: 2 ranks, sum 8"):
+            self.shown(SUM="8")
+
+    def test_output_without_a_result_fails(self):
+        with self.assertRaisesRegex(Failed, "Stock: stencil printed no result"):
+            self.shown(SECONDS_OF_IT="soon")
 
 
 class FakeBench:
