@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * idup.c - duplicates of communicators without blocking: the context id is found by a schedule, which begins again when
- * another call has taken the id at some rank. Attributes are copied by the call itself.
+ * another call has taken the id at some rank. Attributes and topology are copied by the call
+ * itself.
  */
 #include <stdlib.h>
 
 #include "coll/coll.h"
 #include "comm/attr.h"
+#include "comm/topo.h"
 #include "err/err.h"
 #include "mpi_impl.h"
 #include "p2p/p2p.h"
@@ -120,6 +122,10 @@ static int prepare(mpi_comm_t *parent, mpi_comm_t **made_p)
     if (comm_is_inter(parent))
         parent->peers->refs++;
     int rc = comm_prepare(parent, parent->ranks, parent->peers, made_p);
+    if (rc == MPI_SUCCESS && parent->topo != NULL) {
+        parent->topo->refs++;
+        (*made_p)->topo = parent->topo;
+    }
     if (rc == MPI_SUCCESS && (rc = attr_copy(parent, *made_p)) != MPI_SUCCESS) {
         (void)attr_delete_all(*made_p);
         comm_release(*made_p);

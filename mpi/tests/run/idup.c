@@ -25,6 +25,24 @@ static void all_differ(MPI_Comm *comms, int n)
         CHECK(in[i] == 100 + i);
 }
 
+/* A duplicate has the topology. */
+static void of_ring(void)
+{
+    const int periodic = 1;
+    MPI_Comm ring;
+    MPI_Comm copy;
+    MPI_Request request;
+    int before;
+    int after;
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+    MPI_Comm_idup(ring, &copy, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Cart_shift(copy, 0, 1, &before, &after);
+    CHECK(before == (rank - 1 + size) % size && after == (rank + 1) % size);
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&ring);
+}
+
 static void test(void)
 {
     MPI_Comm comms[MANY];
@@ -58,4 +76,5 @@ static void test(void)
     all_differ(comms, 1);
     MPI_Comm_free(&comms[0]);
     MPI_Comm_free_keyval(&key);
+    of_ring();
 }
