@@ -41,7 +41,7 @@ def _run(options):
     print(f"result: {path}")
     if options.html:
         with open(options.html, "w") as file:
-            file.write(report.page(document, f"ohb {options.row}"))
+            file.write(report.page(document, f"ohb {options.row}", after=rivals.fragment(document)))
         print(f"page: {options.html}")
     if document["status"] == "killed":
         return EXIT_KILLED

@@ -80,7 +80,7 @@ def table(document):
 
 def page(document, title, before="", after=""):
     """A whole HTML page without outside parts; before and after are HTML fragments around the results."""
-    entries = rows(document)
+    entries = [entry for entry in rows(document) if entry[0]["params"].get("peer", "best") == "best"]
     plotted = [(f"{run['row']} {name}", summary["ratio"], summary["lo"], summary["hi"], summary["better"])
                for run, name, summary in entries if summary["ratio"] is not None
                and (name == run.get("headline") or not run.get("headline") or name == "wall_ms")]

@@ -5,11 +5,12 @@ Each stock side gets an entry of its own in the document, named ROW.SIDE, with i
 by cell, the summary of the best one.
 """
 import dataclasses
+import html
 import json
 import time
 
 from driver import blocks, stats
-from driver.procs import Failed
+from driver.procs import Failed, Killed
 from sides import mpi, spark
 
 BEST = "best"  # in the place of a stock side's name: the entry of the row itself
@@ -20,20 +21,32 @@ def measure(runner, row, entry, part):
     entry["params"]["peer"] = BEST
     ours = mpi.Bench(mpi.ours(runner.root), runner.root, runner.work)
     found = _build(runner, row)
+    try:
+        _rounds(runner, row, entry, part, ours, found)
+    except (Failed, Killed) as problem:
+        for _, own in found:
+            if own["status"] == "complete":
+                own["status"] = "killed" if isinstance(problem, Killed) else "failed"
+                own["notes"].append(f"the row ended early: {problem}")
+        raise
+    done = [own for _, own in found if own["status"] == "complete"]
+    if not done:
+        failures = [note for run in runner.document["runs"] if run["status"] == "failed" for note in run["notes"]]
+        raise Failed("every stock library failed: " + "; ".join(failures))
+    _conclude(entry, done)
+
+
+def _rounds(runner, row, entry, part, ours, found):
     start, took = time.monotonic(), 0
     for number in range(runner.pairs):
         if number and time.monotonic() - start + took > entry["params"]["limit_s"]:
             entry["notes"].append(f"{number} of {runner.pairs} pairs: the time was over")
             break
         began = time.monotonic()
-        for bench, own in found[number % len(found):] + found[:number % len(found)]:
+        for bench, own in found[number % max(1, len(found)):] + found[:number % max(1, len(found))]:
             _pair(ours, bench, own, number, part)
         took = time.monotonic() - began
         spark.note(f"{row.name}: pair {number + 1} of {runner.pairs} beside {len(found)} libraries, {took:.0f} s")
-    done = [own for _, own in found if own["status"] == "complete"]
-    if not done:
-        raise Failed("every stock library failed: " + "; ".join(note for _, own in found for note in own["notes"]))
-    _conclude(entry, done)
 
 
 def _side(name, version):
@@ -52,8 +65,12 @@ def _build(runner, row):
             own["status"] = "skipped"
             own["notes"].append(lacking)
             continue
-        own["sides"] = {"a": _side(peer.title, {peer.name: peer.version()}), "b": _side("verbena", {})}
-        found.append((mpi.Bench(peer, runner.root, runner.work), own))
+        try:
+            found.append((mpi.Bench(peer, runner.root, runner.work), own))
+            own["sides"] = {"a": _side(peer.title, {peer.name: peer.version()}), "b": _side("verbena", {})}
+        except Failed as failure:
+            own["status"] = "failed"
+            own["notes"].append(str(failure))
     return found
 
 
@@ -153,3 +170,9 @@ def table(document):
     dropped = sum(len(block["details"]["dropped"]) for own in entries for block in own["blocks"])
     return "\n".join(text + ["In brackets: ratio Verbena / stock of pairs at equal distance; ~: only noisy pairs. "
                              f"{dropped} cells left out: their distance changed meanwhile."])
+
+
+def fragment(document):
+    """The table as a part of a page."""
+    text = table(document)
+    return f"<h2>Beside each library</h2><pre>{html.escape(text)}</pre>" if text else ""

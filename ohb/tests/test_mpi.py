@@ -137,8 +137,11 @@ class Demonstration(unittest.TestCase):
 class FakeBench:
     """In the place of mpi.Bench: a library whose figures are known."""
     SPEED = {"verbena": 1.0, "openmpi": 2.0, "mpich": 4.0}
+    REFUSED = None
 
     def __init__(self, library, _root, _folder):
+        if library.name == self.REFUSED:
+            raise Failed(f"{library.name}: no header")
         self.library, self.calls = library, 0
 
     def block(self, _side, seed):
@@ -195,6 +198,19 @@ class SeveralStockSides(unittest.TestCase):
     def test_our_own_failure_fails_the_row(self):
         _, runs = self.measured(verbena=-1.0)
         self.assertEqual((runs["mpi"]["status"], runs["mpi"]["notes"]), ("failed", ["verbena crashed"]))
+        self.assertEqual((runs["mpi.mpich"]["status"], runs["mpi.mpich"]["notes"]),
+                         ("failed", ["the row ended early: verbena crashed"]))
+
+    def test_the_row_fails_when_every_stock_side_does_and_says_why(self):
+        _, runs = self.measured(mpich=-4.0, openmpi=-2.0)
+        self.assertEqual(runs["mpi"]["status"], "failed")
+        self.assertIn("openmpi crashed; mpich crashed", runs["mpi"]["notes"][0])
+
+    def test_a_stock_side_that_cannot_be_built_is_out(self):
+        with unittest.mock.patch.object(FakeBench, "REFUSED", "openmpi"):
+            _, runs = self.measured()
+        self.assertEqual((runs["mpi.openmpi"]["notes"], runs["mpi"]["status"]), (["openmpi: no header"], "complete"))
+        self.assertEqual(set(runs["mpi"]["sides"]["a"]["settings"]["best"].values()), {"mpich"})
 
     def test_without_time_there_is_one_pair_and_the_row_says_so(self):
         row = plan.select("mpi")[0]
@@ -212,8 +228,16 @@ class SeveralStockSides(unittest.TestCase):
         self.assertRegex(cells["init"], r"<= 0\.2 +missed$")
         self.assertIn("8 cells left out", text)
 
+    def test_the_page_plots_the_best_and_shows_the_table(self):
+        document = self.measured()[0]
+        page = report.page(document, "t", after=rivals.fragment(document))
+        self.assertIn("mpi latency.8.near", page)
+        self.assertNotIn("mpi.mpich latency.8.near", page)
+        self.assertIn("held to", page)
+
     def test_other_documents_have_no_such_table(self):
-        self.assertEqual(rivals.table({"runs": [{"params": {"scale": 1}, "result": {"ratio": {}}}]}), "")
+        other = {"runs": [{"params": {"scale": 1}, "result": {"ratio": {}}}]}
+        self.assertEqual((rivals.table(other), rivals.fragment(other)), ("", ""))
 
 
 class Reduce(unittest.TestCase):
