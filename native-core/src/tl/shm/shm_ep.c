@@ -27,7 +27,7 @@ shm_ep_t *shm_ep_new(shm_iface_t *iface, int fd)
     list_init(&ep->asks_sent);
     list_append(&iface->eps, &ep->link);
     iface->opening++;
-    iface->clock_in = 0;
+    iface->clock.in = 0;
     return ep;
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/list.h"
 #include "base/os_own.h"
+#include "base/seldom.h"
 #include "tl/shm/shm_address.h"
 #include "tl/shm/shm_bell.h"
 #include "tl/shm/shm_ring.h"
@@ -32,8 +33,6 @@
 #define SHM_OUTBOX_MAX 256u         /* answers that wait for the socket; more means the peer does not read */
 #define SHM_SOCKET_POLL_NS 100000u  /* idle sockets are looked at this often while the worker polls */
 #define SHM_LIGHT_RINGS 16u         /* a worker with more has producers fence for good: no membarrier */
-#define SHM_CLOCK_EVERY_MAX 64u     /* progress calls between two looks at the clock */
-#define SHM_CLOCK_GAP_NS 2000u      /* looks that are closer than this become rarer */
 
 enum { SHM_PACKET = 1, SHM_WANT, SHM_RING, SHM_MAPPED, SHM_ASK, SHM_ANSWER, SHM_WAKE, SHM_BELL };
 
@@ -92,13 +91,11 @@ typedef struct shm_iface {
     bool grows; /* rings made here begin small */
     bool attention; /* look at the sockets in the next progress (shm_attend) */
     bool untidy;    /* failed, dead or ring_holes have something */
-    unsigned clock_in; /* progress calls until the next look at the clock; 0 while attention or opening is set */
-    unsigned clock_every;
+    seldom_t clock; /* .in is 0 while attention or opening is set */
     unsigned opening; /* endpoints that are not ready */
     unsigned dialing; /* of them: connect() has to be repeated */
     uint64_t polled_ns;
     uint64_t looked_ns; /* shm_rings_look */
-    uint64_t clocked_ns;
     list_link_t eps;
     list_link_t failed; /* shm_ep_t.failed_link */
     list_link_t dead;   /* shm_ep_t.link */
@@ -187,7 +184,7 @@ typedef struct shm_ep {
 static inline void shm_attend(shm_iface_t *iface)
 {
     iface->attention = true;
-    iface->clock_in = 0;
+    iface->clock.in = 0;
 }
 
 static inline shm_iface_t *shm_ep_iface(const shm_ep_t *ep)
@@ -309,10 +306,10 @@ static ALWAYS_INLINE bool shm_turn_begin(shm_iface_t *iface)
 /* count: frames of this turn. Returns it with the other events that were handled. */
 static ALWAYS_INLINE unsigned shm_turn_end(shm_iface_t *iface, unsigned count)
 {
-    if (UNLIKELY(iface->clock_in == 0))
+    if (UNLIKELY(iface->clock.in == 0))
         count += shm_poll_sockets(iface);
     else
-        iface->clock_in--;
+        iface->clock.in--;
     iface->in_progress = false;
     if (UNLIKELY(iface->untidy))
         count += shm_tidy(iface);

@@ -139,18 +139,10 @@ static void redial(shm_iface_t *iface)
     }
 }
 
-/* A look at the clock costs more than a look at a ring: between two looks lie as many calls as take a few microseconds
- * now, and never many, because the next calls may be far apart. */
 static bool clock_due(shm_iface_t *iface)
 {
     uint64_t now = os_now_ns();
-    bool fast = now - iface->clocked_ns < SHM_CLOCK_GAP_NS;
-    iface->clocked_ns = now;
-    if (!fast)
-        iface->clock_every = 1;
-    else if (iface->clock_every < SHM_CLOCK_EVERY_MAX)
-        iface->clock_every *= 2;
-    iface->clock_in = iface->clock_every;
+    seldom_asked(&iface->clock, now);
     return now - iface->polled_ns >= SHM_SOCKET_POLL_NS;
 }
 
@@ -186,7 +178,7 @@ COLD unsigned shm_poll_sockets(shm_iface_t *iface)
     if (found == EVENTS_PER_POLL)
         shm_attend(iface);
     if (iface->opening > 0)
-        iface->clock_in = 0;
+        iface->clock.in = 0;
     return count;
 }
 

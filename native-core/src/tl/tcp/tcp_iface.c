@@ -236,10 +236,17 @@ static unsigned read_hot(tcp_iface_t *iface)
  * any case, so nobody sleeps on it. */
 static bool may_skip_look(tcp_iface_t *iface)
 {
+    bool alone = iface->ep_count == 0;
     if (!iface->idle)
         return false;
+    if (alone && iface->clock.in > 0) {
+        iface->clock.in--;
+        return true;
+    }
     uint64_t now = os_now_ns();
-    if (now - iface->looked_ns < (iface->ep_count ? LOOK_GAP_NS : LOOK_GAP_ALONE_NS))
+    if (alone)
+        seldom_asked(&iface->clock, now);
+    if (now - iface->looked_ns < (alone ? LOOK_GAP_ALONE_NS : LOOK_GAP_NS))
         return true;
     iface->looked_ns = now;
     return false;

@@ -22,6 +22,7 @@
 #include "base/mpool.h"
 #include "base/os.h"
 #include "base/os_own.h"
+#include "base/seldom.h"
 #include "tl/tcp/tcp_address.h"
 #include "tl/tcp/tcp_frame.h"
 #include "tl/tcp/tcp_route.h"
@@ -152,6 +153,7 @@ struct tcp_iface {
     uint32_t ep_count;
     uint32_t untrusted_count;
     uint64_t looked_ns;
+    seldom_t clock; /* while there is no connection */
     uint64_t timer_ns; /* time the timer is armed for, 0 = not armed */
     uint64_t look_ns;  /* next look at the watched, 0 = none */
     list_link_t eps;
