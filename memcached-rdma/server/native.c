@@ -108,6 +108,9 @@ int native_turn(native_t *native)
 {
     unsigned rounds = 0;
     uint64_t now = 0;
+    if (native->armed && list_empty(&native->waiting))
+        return -1; /* requests on sockets do not call the core, so turns of those cost it nothing */
+    native->armed = false;
     while (rounds < PROGRESS_MOST && vbn_progress(native->core) > 0)
         rounds++;
     if (!list_empty(&native->waiting)) {
@@ -119,6 +122,7 @@ int native_turn(native_t *native)
     }
     if (rounds < PROGRESS_MOST && vbn_arm(native->core) == VBN_OK) {
         native->sockets_ns = 0;
+        native->armed = true;
         return list_empty(&native->waiting) ? -1 : (int)(CHECK_NS / 1000000);
     }
     now = os_now_ns();
@@ -126,6 +130,11 @@ int native_turn(native_t *native)
         return NATIVE_AGAIN;
     native->sockets_ns = now;
     return 0;
+}
+
+void native_wake(native_t *native)
+{
+    native->armed = false;
 }
 
 /* ------------------------------------------------------------------------------------- start and end */

@@ -28,6 +28,7 @@ struct native {
     unsigned spare_count;
     uint64_t next_check_ns;     /* of leases */
     uint64_t sockets_ns;        /* when sockets were last looked at */
+    bool armed;                 /* nothing to do for the core until its descriptor is ready, or it is called */
 };
 
 /* On the worker's thread. NULL: there are no messages; a line on stderr says why unless that is wanted. */
@@ -37,6 +38,8 @@ void native_close(native_t *native);
  * NATIVE_AGAIN: there is more, and sockets need not be looked at yet. */
 #define NATIVE_AGAIN (-2)
 int native_turn(native_t *native);
+/* The core's descriptor is ready. */
+void native_wake(native_t *native);
 /* Answers a hello line; the client goes on by messages to this thread. */
 void native_hello(exec_t *exec, const request_t *request);
 

@@ -87,8 +87,10 @@ static void take_fresh(worker_t *worker)
 static void handle(worker_t *worker, const struct epoll_event *event)
 {
     eventfd_t value;
-    if (event->data.ptr == worker)
-        return; /* messages: the next turn handles them */
+    if (event->data.ptr == worker) { /* messages: the next turn handles them */
+        native_wake(worker->native);
+        return;
+    }
     if (event->data.ptr == NULL) {
         (void)eventfd_read(worker->wake, &value);
         take_fresh(worker);
