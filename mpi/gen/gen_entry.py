@@ -27,9 +27,9 @@ UNLOCKED = {"Abort", "Comm_rank", "Comm_remote_size", "Comm_size", "Comm_test_in
 WIDE_ARRAYS = {"COUNTS": "MPI_Count", "DISPLS": "MPI_Aint"}
 
 
-# What an entry point does with the schedule of a collective, and whether it is kept.
-FORMS = {"": ("coll_run(&coll, {})", 0), "I": ("coll_begin(&coll, {}, request)", 0),
-         "_init": ("coll_keep(&coll, {}, info, request)", 1)}
+# What an entry point does with the schedule of a collective, and its form.
+FORMS = {"": ("coll_run(&coll, {})", "COLL_BLOCKING"), "I": ("coll_begin(&coll, {}, request)", "COLL_NONBLOCKING"),
+         "_init": ("coll_keep(&coll, {}, info, request)", "COLL_PERSISTENT")}
 
 
 def is_written(function, large, written):
@@ -111,12 +111,12 @@ class Call:
 
 def collective_call(function, arguments, comm, inter):
     name, form = function.collective
-    use, kept = FORMS[form]
+    use, counted = FORMS[form]
     own = ", ".join(["&coll", *(one for one in arguments.split(", ") if one not in ("info", "request"))])
     steps = f"coll_{name}({own})"
     if name in inter:
         steps = f"comm_is_inter(coll.comm) ? coll_inter_{name}({own}) : {steps}"
-    return f"(rc = coll_open(&coll, {comm}, {kept})) != MPI_SUCCESS ? rc : {use.format(steps)}"
+    return f"(rc = coll_open(&coll, {comm}, {counted})) != MPI_SUCCESS ? rc : {use.format(steps)}"
 
 
 def call_of(function, suffix, arguments, comm, inter):

@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 #define STEP_BITS 8
-#define NUMBER_MASK 0x7fffffu
+#define NUMBER_MASK 0x3fffffu
+#define STARTED 0x40000000u
 #define KEPT 0x80000000u
 
 static char error_text[2048]; /* R1: one thread at a time */
@@ -19,6 +20,11 @@ const char *grp_error(void)
 uint64_t grp_tag(const grp_t *grp, unsigned step)
 {
     return grp->base | (grp->number & NUMBER_MASK) << STEP_BITS | step;
+}
+
+uint64_t grp_started_tag(const grp_t *grp, uint32_t number)
+{
+    return grp->base | STARTED | (number & NUMBER_MASK) << STEP_BITS;
 }
 
 uint64_t grp_kept_tag(const grp_t *grp, uint32_t number)

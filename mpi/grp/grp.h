@@ -3,8 +3,9 @@
  * Every rank of the set calls the same function with fitting arguments, in the same order. How each is done says
  * steps.h; all forms share that.
  *
- * G1 A message of a collective has the tag base | number of the collective | step, so that neither user messages
- *    nor another collective can be taken for it. Numbers of 23 bits: so many may be pending at a time.
+ * G1 A message of a collective has the tag base | form | number of the collective | step, so that neither user messages
+ *    nor another collective can be taken for it. Each form (blocking, non-blocking, persistent) has numbers of its own.
+ *    Numbers of 22 bits: so many may be pending at a time.
  * G2 Functions return 0 or a negative vbn_status_t, with the text in grp_error(). After a failure the set is unusable.
  * G3 Reductions combine in the order of the ranks: in = the lower ranks, inout = the higher ones.
  */
@@ -16,8 +17,9 @@
 typedef struct grp {
     const rt_group_t *ranks;
     uint64_t base;   /* upper 32 bits of the tags */
-    uint32_t number; /* of collectives so far */
-    uint32_t kept;   /* of those that are started several times */
+    uint32_t number;  /* of collectives so far, without the following ones */
+    uint32_t started; /* of those that the caller waits for later */
+    uint32_t kept;    /* of those that are started several times */
 } grp_t;
 
 /* inout becomes in OP inout, for `count` elements. */
@@ -61,7 +63,8 @@ int grp_alltoall(grp_t *grp, const grp_blocks_t *send, const grp_blocks_t *recei
 
 /* Messages of collectives: number the steps from 0 to 255. */
 uint64_t grp_tag(const grp_t *grp, unsigned step);
-/* The tag of a collective that is started several times. */
+/* The tag of a non-blocking collective; of one that is started several times. */
+uint64_t grp_started_tag(const grp_t *grp, uint32_t number);
 uint64_t grp_kept_tag(const grp_t *grp, uint32_t number);
 int grp_send(grp_t *grp, int to, unsigned step, const void *buffer, size_t length);
 int grp_recv(grp_t *grp, int from, unsigned step, void *buffer, size_t length);

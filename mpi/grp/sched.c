@@ -71,6 +71,11 @@ sched_t *sched_open(grp_t *grp)
     return open_with(grp, tag);
 }
 
+sched_t *sched_open_started(grp_t *grp)
+{
+    return open_with(grp, grp_started_tag(grp, grp->started++));
+}
+
 sched_t *sched_open_kept(grp_t *grp)
 {
     return open_with(grp, grp_kept_tag(grp, grp->kept++));

@@ -83,9 +83,11 @@ typedef struct sched {
     char error[256];
 } sched_t;
 
-/* Takes the next number of the set. kept: it may be started several times, one after the other. NULL: no memory left.
+/* Takes the next number of the set. started: it is waited for later; kept: it may be started several times, one after the
+ * other. NULL: no memory left.
  */
 sched_t *sched_open(grp_t *grp);
+sched_t *sched_open_started(grp_t *grp);
 sched_t *sched_open_kept(grp_t *grp);
 /* Its memory, then the functions of sched_at_end, the last one first. NULL is allowed. */
 void sched_release(sched_t *sched);

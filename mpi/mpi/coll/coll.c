@@ -6,12 +6,22 @@
 #include "err/err.h"
 #include "p2p/p2p.h"
 
-int coll_open(coll_t *coll, MPI_Comm comm, int kept)
+static sched_t *open_form(grp_t *grp, coll_form_t form)
+{
+    switch (form) {
+    case COLL_NONBLOCKING: return sched_open_started(grp);
+    case COLL_PERSISTENT: return sched_open_kept(grp);
+    case COLL_BLOCKING: break;
+    }
+    return sched_open(grp);
+}
+
+int coll_open(coll_t *coll, MPI_Comm comm, coll_form_t form)
 {
     mpi_comm_t *found = comm_of(comm);
     grp_t *numbers = comm_is_inter(found) ? &found->between : &found->grp; /* both groups count alike */
     coll->comm = found;
-    coll->sched = kept ? sched_open_kept(numbers) : sched_open(numbers);
+    coll->sched = open_form(numbers, form);
     if (coll->sched == NULL)
         return err_set(MPI_ERR_NO_MEM, "collective: no memory left");
     coll->sched->ranks = found->ranks;

@@ -2,7 +2,7 @@
  * coll.h - what the collectives of MPI share. A collective is one function, coll_NAME, that adds its steps to a schedule;
  * the generated entry points of NAME, INAME and NAME_init open the schedule before and use it afterwards:
  *
- *     coll_open(&coll, comm, kept)   coll_NAME(&coll, arguments of NAME)   coll_run, coll_begin or coll_keep
+ *     coll_open(&coll, comm, form)   coll_NAME(&coll, arguments of NAME)   coll_run, coll_begin or coll_keep
  *
  * C1 A step looks at the user's buffers when it runs: a persistent collective may be started with new data.
  * C2 What steps refer to lives as long as the schedule (sched_memory, sched_at_end); arrays of the call do not.
@@ -19,8 +19,9 @@ typedef struct coll {
     mpi_comm_t *comm;
 } coll_t;
 
-/* kept: it will be started several times. */
-int coll_open(coll_t *coll, MPI_Comm comm, int kept);
+/* The forms are counted apart, so that ranks may mix them each in an order of its own, as stock libraries let them. */
+typedef enum coll_form { COLL_BLOCKING, COLL_NONBLOCKING, COLL_PERSISTENT } coll_form_t;
+int coll_open(coll_t *coll, MPI_Comm comm, coll_form_t form);
 /* These take over the schedule; rc is what coll_NAME returned, and a failure ends it. The blocking form; a request that
  * is started; a persistent one (no hint in its info is used so far). */
 int coll_run(coll_t *coll, int rc);

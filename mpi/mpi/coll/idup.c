@@ -135,7 +135,7 @@ static int prepare(mpi_comm_t *parent, mpi_comm_t **made_p)
 
 static int begin(idup_t *idup, MPI_Comm comm)
 {
-    int rc = coll_open(&idup->coll, comm, 1);
+    int rc = coll_open(&idup->coll, comm, COLL_PERSISTENT);
     if (rc != MPI_SUCCESS)
         return rc;
     rc = p2p_task_begin(&idup_task, idup, idup->coll.comm, &idup->request);
