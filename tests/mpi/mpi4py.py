@@ -35,7 +35,6 @@ VERSION = "from mpi4py import MPI; print(MPI.Get_library_version())"
 # function is written all of the file runs, without a change here.
 NEEDS = {
     "dynproc": ("Comm_join", None),
-    "environ": ("Get_hw_resource_info", ["testGetHWResourceInfo"]),
     "errhandler": ("Session_init", ["TestErrhandlerFile", "TestErrhandlerSession"]),
     "exceptions": ("Session_init", None),
     "file": ("File_open", None),

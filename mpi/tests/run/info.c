@@ -84,6 +84,25 @@ static void of_a_communicator(MPI_Info hints)
     MPI_Info_free(&copy);
 }
 
+/* Each key names a kind of resource; its value says whether the process is kept to one instance of it. */
+static void of_the_hardware(void)
+{
+    MPI_Info info;
+    char key[MPI_MAX_INFO_KEY];
+    char value[MPI_MAX_INFO_VAL];
+    int count;
+    CHECK(MPI_Get_hw_resource_info(&info) == MPI_SUCCESS && info != MPI_INFO_NULL);
+    CHECK(MPI_Info_get_nkeys(info, &count) == MPI_SUCCESS && count >= 0);
+    for (int i = 0; i < count; i++) {
+        int room = sizeof(value);
+        int flag = 0;
+        MPI_Info_get_nthkey(info, i, key);
+        MPI_Info_get_string(info, key, &room, value, &flag);
+        CHECK(flag && strstr(key, "://") != NULL && (strcmp(value, "true") == 0 || strcmp(value, "false") == 0));
+    }
+    CHECK(MPI_Info_free(&info) == MPI_SUCCESS && info == MPI_INFO_NULL);
+}
+
 static void test(void)
 {
     MPI_Info info = twenty_keys();
@@ -96,5 +115,6 @@ static void test(void)
     MPI_Info_free(&info);
     CHECK(info == MPI_INFO_NULL);
     of_the_library();
+    of_the_hardware();
     of_a_communicator(copy);
 }
