@@ -23,6 +23,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(120)
 class CloseTest {
+    private static final int LARGE = 100_000; // announced over every transport, whatever the costs
+
     @ParameterizedTest
     @ValueSource(strings = {"self,shm", "tcp"})
     void operations_that_pend_when_the_engine_closes_complete_with_closed(String transports) throws Exception {
@@ -34,7 +36,7 @@ class CloseTest {
             List<Fixture.Wait> waits = new ArrayList<>();
             for (int i = 0; i < 100; i++) {
                 Fixture.Wait wait = new Fixture.Wait();
-                engine.send(peer, 1, null, new ByteBuffer[] {Fixture.pattern(50_000, i)}, wait);
+                engine.send(peer, 1, null, new ByteBuffer[] {Fixture.pattern(LARGE, i)}, wait);
                 waits.add(wait);
             }
             Fixture.await("announcements", () -> kept.size() == 100);
@@ -47,7 +49,7 @@ class CloseTest {
             assertFalse(closer.isAlive());
             assertTrue(peer.isLost());
             Fixture.Wait pull = new Fixture.Wait();
-            other.pull(kept.get(0), ByteBuffer.allocateDirect(50_000), pull);
+            other.pull(kept.get(0), ByteBuffer.allocateDirect(LARGE), pull);
             assertEquals(VbnStatus.PEER_LOST, pull.failure().kind());
         }
     }
