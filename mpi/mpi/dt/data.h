@@ -26,8 +26,8 @@ void dt_unpack(const dt_data_t *data, size_t from, const void *packed, size_t le
 /* Up to so many pieces go to the core as a list, more by callbacks. */
 #define DT_LIST_MOST 16
 
-/* How the core is told of data that is not one piece. It stays where it is until the operation ends; the type is kept
- * by the caller. */
+/* The arguments by which a call of the core reads or writes data that is not one piece. The caller leaves them in place
+ * and keeps the type until the operation ends. */
 typedef struct dt_io {
     dt_data_t data;
     vbn_pack_t pack;

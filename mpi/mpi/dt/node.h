@@ -61,7 +61,7 @@ static inline int dt_node_is_run(const dt_node_t *node)
     return node->shape == DT_RUNS && node->count <= 1;
 }
 
-/* Who is told of runs, in the order of the packed form. */
+/* What a walk calls for the runs of bytes that it finds, in the order of the packed form. */
 typedef struct dt_sink {
     /* `count` runs of `length` bytes, `stride` apart. */
     void (*take)(struct dt_sink *sink, char *at, size_t length, MPI_Aint stride, size_t count);

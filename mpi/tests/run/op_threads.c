@@ -82,7 +82,9 @@ static void operations(void)
     for (int i = 0; i < 3; i++) { /* while this rank calls nothing, messages arrive, but the operation waits */
         MPI_Request request;
         MPI_Iallreduce(values, sums, 3, MPI_INT, op, MPI_COMM_WORLD, &request);
+        const int before = calls;
         usleep(250000);
+        CHECK(calls == before);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         CHECK(sums[1] == size);
     }
