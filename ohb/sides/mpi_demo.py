@@ -94,10 +94,11 @@ def demo(root, library, folder):
 
 def main():
     root = os.environ["VERBENA_ROOT"]
-    stock = [peer for peer in mpi.peers(root)[:2] if not peer.missing()]
+    known = mpi.peers(root)[:2]
+    stock = [peer for peer in known if not peer.missing()]
     try:
         if mpi.ours(root).missing() or not stock:
-            raise Failed(mpi.ours(root).missing() or mpi.peers(root)[0].missing())
+            raise Failed(mpi.ours(root).missing() or "; ".join(peer.missing() for peer in known))
         with tempfile.TemporaryDirectory() as folder:
             print("\n".join(demo(root, stock[0], folder)))
     except Failed as failure:
