@@ -17,6 +17,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define CLOCK_EVERY 16u /* turns between two looks at the clock, at most */
+#define AWAY_NS UINT64_C(100000000) /* between two turns: the program does something else */
 #define CLOCK_NEAR_NS UINT64_C(250000) /* timers count in milliseconds */
 #define NODE_BLOCK 32
 
@@ -284,8 +285,10 @@ vbn_status_t link_fork_check(const link_engine_t *engine)
 /* The wheel may not have been advanced for long. */
 void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns)
 {
-    uint64_t now_ms = link_now_ns(engine) / NS_PER_MS;
+    uint64_t now = link_now_ns(engine), now_ms = now / NS_PER_MS;
     uint64_t behind = now_ms > engine->wheel.now_ms ? now_ms - engine->wheel.now_ms : 0;
+    if (engine->wheel.count == 0)
+        engine->looked_ns = now;
     wheel_add(&engine->wheel, timer, behind + (delay_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
@@ -300,6 +303,8 @@ static unsigned run_timers(link_engine_t *engine, bool idle)
     else if (engine->clock_every < CLOCK_EVERY)
         engine->clock_every *= 2;
     engine->clock_skip = 0;
+    engine->away_ns += !engine->slept && now - engine->looked_ns > AWAY_NS ? now - engine->looked_ns : 0;
+    engine->slept = false;
     engine->looked_ns = now;
     return wheel_advance(&engine->wheel, now);
 }
@@ -386,6 +391,7 @@ vbn_status_t link_engine_arm(link_engine_t *engine)
         if (engine->transports[i].ops->arm(engine->transports[i].iface) != VBN_OK)
             return VBN_BUSY;
     engine->clock_every = 1; /* what ends the sleep may be a timer */
+    engine->slept = true;
     engine->wait.slept_ns = os_now_ns();
     return VBN_OK;
 }

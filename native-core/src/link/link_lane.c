@@ -22,10 +22,24 @@ static const char *waiting_for(const link_lane_t *lane)
     return "the transport to become ready";
 }
 
+/* While the program is away it answers no packet of the handshake, so such time says nothing of the peer: once, the time-out
+ * begins again. */
+static bool extend(link_lane_t *lane)
+{
+    link_handshake_t *hs = lane->hs;
+    if (hs->extended || lane->engine->away_ns == hs->away_before)
+        return false;
+    hs->extended = true;
+    link_timer_add(lane->engine, &hs->timer, lane->engine->params.settings->link_wireup_timeout);
+    return true;
+}
+
 static void wireup_expired(wheel_timer_t *timer)
 {
     link_lane_t *lane = container_of(timer, link_handshake_t, timer)->lane;
     char text[512];
+    if (extend(lane))
+        return;
     const char *before = lane->hs->redials > 0 && lane->peer != NULL ? link_lost_text(lane->peer, NULL) : NULL;
     snprintf(text, sizeof(text), "no connection over %s within link.wireup_timeout=%llums, waiting for %s%s%s",
              link_lane_name(lane), (unsigned long long)(lane->engine->params.settings->link_wireup_timeout / 1000000u),
@@ -72,6 +86,7 @@ vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initi
     wheel_timer_init(&hs->retry, link_control_retry);
     wheel_timer_init(&hs->timer, wireup_expired);
     link_timer_add(engine, &hs->timer, engine->params.settings->link_wireup_timeout);
+    hs->away_before = engine->away_ns;
     *lane_p = lane;
     return VBN_OK;
 }

@@ -80,6 +80,8 @@ typedef struct link_handshake {
     uint8_t tries;
     bool control_waits; /* it found the transport busy */
     bool adds; /* the lane joins those of a peer */
+    bool extended; /* link.wireup_timeout began again, as the program was away */
+    uint64_t away_before; /* the engine's away_ns when the timer was added */
     uint8_t control[16 + LINK_CHALLENGE_BYTES];
     uint64_t session; /* the epoch of this lane's WELCOME */
 } link_handshake_t;
@@ -223,7 +225,9 @@ struct link_engine {
     bool closes; /* closing or closing_seen may hold something */
     bool shut; /* link_engine_close: peers end at once */
     unsigned clock_skip, clock_every; /* turns since the last look at the clock; idle ones until the next */
-    uint64_t looked_ns;
+    uint64_t looked_ns; /* at the clock, in the last turn that did, or when the only timer was added */
+    uint64_t away_ns;   /* all time in which the program neither made progress nor slept armed */
+    bool slept;         /* armed since the last look at the clock */
     link_wait_t wait;
     _Atomic uint32_t wakes;
     uint32_t wakes_seen;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_wireup.cc - handshakes that are damaged, end early, cross or are never answered. */
 #include <poll.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <string>
@@ -108,6 +109,31 @@ TEST(LinkWireup, a_peer_whose_connections_all_end_is_lost_after_wireup_timeout) 
     EXPECT_GT(rig_counter(pair.a, "wireup.redials"), 1u);
     expect_clean(pair.a);
     EXPECT_EQ(rig_peers(pair.b), 0u);
+}
+
+/* One side computes for longer than the time-out: whatever it did not answer meanwhile says nothing of its peer. */
+TEST(LinkWireup, a_program_that_computes_after_connect_loses_no_peer) {
+    for (bool dials : {true, false}) {
+        SCOPED_TRACE(dials ? "the side that dials" : "the side that is dialled");
+        rig_seed(26, 0, 0);
+        const rig_options_t impatient = {7, 0, 1000000000};
+        Pair pair(dials ? impatient : kDefault, dials ? kDefault : impatient);
+        rig_t *busy = dials ? pair.a : pair.b, *other = dials ? pair.b : pair.a;
+        vbn_peer_t *peer;
+        ASSERT_EQ(rig_connect(pair.a, pair.b, &peer), VBN_OK);
+        rig_send(pair.a, peer, 100);
+        for (int turns = 0; turns < 100; turns++) { /* the dialled side has a connection of its own to time out */
+            if (!dials && turns < 2) rig_progress(busy);
+            rig_progress(other);
+        }
+        usleep(1500000);
+        ASSERT_TRUE(pair.run_until([&] {
+            return rig_result(pair.b)->received == 1 || rig_result(pair.a)->errors + rig_result(pair.b)->errors > 0;
+        }));
+        EXPECT_EQ(rig_result(pair.b)->received, 1u);
+        EXPECT_EQ(rig_result(pair.a)->errors, 0u) << rig_result(pair.a)->error_text;
+        EXPECT_EQ(rig_counter(pair.a, "wireup.redials"), 0u);
+    }
 }
 
 TEST(LinkWireup, the_next_transport_is_tried_when_a_connection_ends_before_welcome) {
