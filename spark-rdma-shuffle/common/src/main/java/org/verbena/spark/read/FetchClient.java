@@ -25,6 +25,10 @@ import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
 import org.verbena.core.VbnStatus;
+import org.verbena.core.plugin.BufferPool;
+import org.verbena.core.plugin.Grants;
+import org.verbena.core.plugin.LastUse;
+import org.verbena.core.plugin.PullQueue;
 import org.verbena.spark.VerbenaConf;
 import org.verbena.spark.metrics.Traffic;
 

@@ -20,6 +20,8 @@ import org.verbena.core.Stage;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.plugin.BufferPool;
+import org.verbena.core.plugin.LastUse;
 import org.verbena.spark.metrics.Traffic;
 import org.verbena.spark.store.MapOutput;
 import org.verbena.spark.store.SlabStore;

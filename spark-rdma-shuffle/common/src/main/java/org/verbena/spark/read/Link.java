@@ -6,6 +6,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.plugin.PullQueue;
 import org.verbena.spark.metrics.Traffic;
 
 /**

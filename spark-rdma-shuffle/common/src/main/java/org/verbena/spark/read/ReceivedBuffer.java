@@ -7,6 +7,7 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.network.buffer.ManagedBuffer;
+import org.verbena.core.plugin.BufferPool;
 import org.verbena.spark.store.ChunkStream;
 
 /** Counts references as Netty's buffers do: starts with one; the last release of the last slice frees the memory. */

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.plugin.BufferPool;
 import org.verbena.spark.metrics.Traffic;
 
 /**

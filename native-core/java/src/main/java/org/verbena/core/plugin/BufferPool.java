@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Direct buffers that are used again.
-package org.verbena.spark.read;
+package org.verbena.core.plugin;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -11,19 +11,30 @@ import java.util.Map;
  * Sizes from 4 KiB to 16 MiB in steps of a quarter or less; larger ones are not kept. Keeps at most a bound of bytes.
  * Thread safe.
  */
-final class BufferPool {
+public final class BufferPool {
     private static final int MIN = 4 << 10;
     private static final int MAX = 16 << 20;
     private final Map<Integer, ArrayDeque<ByteBuffer>> free = new HashMap<>();
     private final long maxKept;
     private long kept;
 
-    BufferPool(long maxKept) {
+    /**
+     * Makes an empty pool.
+     *
+     * @param maxKept most bytes of buffers that are kept for the next user
+     */
+    public BufferPool(long maxKept) {
         this.maxKept = maxKept;
     }
 
-    /** A buffer with position 0 and limit `bytes`; its content is arbitrary. */
-    ByteBuffer take(int bytes) {
+    /**
+     * Takes a buffer, a kept one or a new one.
+     *
+     * @param bytes its limit; position 0, arbitrary content
+     * @return a direct buffer, to be given back once
+     * @throws OutOfMemoryError when the JVM has no direct memory left (-XX:MaxDirectMemorySize)
+     */
+    public ByteBuffer take(int bytes) {
         ByteBuffer found = bytes > MAX ? null : poll(capacity(bytes));
         if (found == null) {
             found = ByteBuffer.allocateDirect(bytes > MAX ? bytes : capacity(bytes));
@@ -38,8 +49,12 @@ final class BufferPool {
         return found;
     }
 
-    /** Gives a buffer back that nobody uses any more. */
-    synchronized void give(ByteBuffer buffer) {
+    /**
+     * Gives a buffer back that nobody uses any more.
+     *
+     * @param buffer what {@link #take} returned, or a duplicate of it
+     */
+    public synchronized void give(ByteBuffer buffer) {
         int capacity = buffer.capacity();
         if (capacity <= MAX && capacity == capacity(capacity) && kept + capacity <= maxKept) {
             kept += capacity;

@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds how many requests of an executor are outstanding, so that not all others send to it at once (incast).
-package org.verbena.spark.read;
+// Bounds how many requests of a process are outstanding, so that not all others send to it at once (incast).
+package org.verbena.core.plugin;
 
 import java.util.ArrayDeque;
 
 /** Requests beyond the bound start in the order in which they came, when others give their grants back. Thread safe. */
-final class Grants {
+public final class Grants {
     private final ArrayDeque<Runnable> waiting = new ArrayDeque<>();
     private int free;
     private boolean starting;
 
-    /** Lets at most so many be outstanding. */
-    Grants(int most) {
+    /**
+     * Makes a bound.
+     *
+     * @param most requests that may be outstanding at a time
+     */
+    public Grants(int most) {
         free = most;
     }
 
-    /** Runs start when there is a grant for it: now, on this thread, or later on the one that gives a grant back. */
-    void acquire(Runnable start) {
+    /**
+     * Runs a request's start when there is a grant for it: now, on this thread, or later on the one that gives a grant back.
+     *
+     * @param start what begins the request, which takes one grant
+     */
+    public void acquire(Runnable start) {
         synchronized (this) {
             waiting.add(start);
         }
@@ -24,7 +32,7 @@ final class Grants {
     }
 
     /** Gives one grant back. */
-    void release() {
+    public void release() {
         synchronized (this) {
             free++;
         }
@@ -32,7 +40,7 @@ final class Grants {
     }
 
     /** Starts all that wait, and from now on everything at once. */
-    void lift() {
+    public void lift() {
         synchronized (this) {
             free = Integer.MAX_VALUE / 2;
         }
