@@ -11,8 +11,6 @@ import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.util.HexFormat;
 import java.util.Map;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.BlockTransferService;
@@ -23,7 +21,8 @@ import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
-import org.verbena.core.VbnLog;
+import org.verbena.core.plugin.JobKeys;
+import org.verbena.core.plugin.PluginLog;
 import org.verbena.spark.metrics.Numbers;
 import org.verbena.spark.metrics.Traffic;
 import org.verbena.spark.read.FetchClient;
@@ -75,7 +74,7 @@ public final class ShuffleEngine implements AutoCloseable {
      */
     static ShuffleEngine start(SparkEnv env, VerbenaConf settings, SparkShim shim, ShuffleFiles files)
             throws Exception {
-        VbnConfig config = new VbnConfig().jobKey(jobKey(env)).log(ShuffleEngine::log);
+        VbnConfig config = new VbnConfig().jobKey(jobKey(env)).log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug));
         // The address that Spark listens on, not that of the default route.
         String host = env.blockManager().blockManagerId().host();
         config.set("tl.tcp.interface", InetAddress.getByName(host).getHostAddress());
@@ -162,20 +161,7 @@ public final class ShuffleEngine implements AutoCloseable {
         if (secret == null || secret.isEmpty()) {
             throw new IOException("no job key; set spark.plugins=" + VerbenaPlugin.class.getName() + " on the driver");
         }
-        Mac mac = Mac.getInstance("HmacSHA256");
-        mac.init(new SecretKeySpec(secret.getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
-        return mac.doFinal("verbena spark 1".getBytes(StandardCharsets.UTF_8));
-    }
-
-    private static void log(VbnLog.Line line) {
-        // Lost and refused peers are counted, and said once by whoever wanted to reach them.
-        boolean said = line.level() == VbnLog.WARN && line.category() == VbnLog.PEER_LOST;
-        switch (said ? VbnLog.DEBUG : line.level()) {
-            case VbnLog.ERROR -> LOG.error(line.text());
-            case VbnLog.WARN -> LOG.warn(line.text());
-            case VbnLog.INFO -> LOG.info(line.text());
-            default -> LOG.debug(line.text());
-        }
+        return JobKeys.derive(secret.getBytes(StandardCharsets.UTF_8), "verbena spark 1");
     }
 
     /** How many executors of this application share a host, as far as the configuration tells. */
