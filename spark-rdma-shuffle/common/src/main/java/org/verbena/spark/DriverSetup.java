@@ -36,7 +36,7 @@ final class DriverSetup {
             return;
         }
         VerbenaConf settings = new VerbenaConf(conf);
-        CoreSettings.check(settings);
+        settings.checkCore();
         conf.set(PREPARED, "true");
         String reason = reasonToDecline(conf, settings, fromPlugin);
         if (reason != null) {

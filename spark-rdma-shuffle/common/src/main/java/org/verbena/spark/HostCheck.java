@@ -73,7 +73,7 @@ final class HostCheck {
     private VerbenaConf settings() {
         try {
             VerbenaConf settings = new VerbenaConf(conf);
-            CoreSettings.check(settings);
+            settings.checkCore();
             add(Level.OK, "settings: none of spark.verbena.* is wrong");
             return settings;
         } catch (IllegalArgumentException e) {

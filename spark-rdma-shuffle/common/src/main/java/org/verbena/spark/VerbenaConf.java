@@ -3,21 +3,22 @@
 package org.verbena.spark;
 
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.TreeMap;
 import org.apache.spark.SparkConf;
-import org.apache.spark.network.util.JavaUtils;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.plugin.CoreSettings;
+import org.verbena.core.plugin.SettingTable;
 import scala.Tuple2;
 
 /** Immutable; a wrong key or value is an {@link IllegalArgumentException} that says what would be right. */
 public final class VerbenaConf {
+    private static final Logger LOG = LoggerFactory.getLogger(VerbenaConf.class);
     static final String PREFIX = "spark.verbena.";
     /** Set by the driver for the executors; not for users. */
     static final String INTERNAL = PREFIX + "internal.";
     /** Whether map tasks report sizes as if they had compressed; set by the driver. */
     public static final String PLAN_COMPRESSED = INTERNAL + "planCompressed";
-    private static final String CORE = PREFIX + "core.";
     private static final List<String> KEYS = List.of("enabled", "memory", "compress", "transport", "fallback",
         "allowCleartextData", "maxPeers", "chunk");
 
@@ -28,110 +29,41 @@ public final class VerbenaConf {
     private final boolean cleartextAllowed;
     private final int maxPeers;
     private final int chunk;
-    private final Map<String, String> core = new TreeMap<>();
+    private final Map<String, String> core;
 
     /** Reads and checks the settings of a Spark configuration. */
     public VerbenaConf(SparkConf conf) {
+        SettingTable table = new SettingTable(PREFIX, KEYS, key -> conf.get(key, null));
         for (Tuple2<String, String> entry : conf.getAll()) {
-            check(entry._1(), entry._2());
+            if (!entry._1().startsWith(INTERNAL)) {
+                table.check(entry._1(), entry._2());
+            }
         }
-        enabled = bool(conf, "enabled", true);
-        memory = size(conf, "memory", "0", 0, Long.MAX_VALUE);
+        core = table.core();
+        enabled = table.bool("enabled", true);
+        memory = table.size("memory", "0", 0, Long.MAX_VALUE);
         if (memory > 0 && memory < SlabBudget.LEAST) {
-            throw bad("memory", conf.get(PREFIX + "memory"), "at least 8m, or nothing for a share of the host's memory");
+            throw table.bad("memory", conf.get(PREFIX + "memory"),
+                "at least 8m, or nothing for a share of the host's memory");
         }
-        compressAuto = choice(conf, "compress", "auto", "as-spark").equals("auto");
-        fallbackAllowed = choice(conf, "fallback", "allow", "forbid").equals("allow");
-        cleartextAllowed = bool(conf, "allowCleartextData", false);
-        maxPeers = (int) number(conf, "maxPeers", 512, 1, 1 << 22);
-        chunk = (int) size(conf, "chunk", "64k", 4 << 10, 1 << 20);
+        compressAuto = table.choice("compress", "auto", "as-spark").equals("auto");
+        fallbackAllowed = table.choice("fallback", "allow", "forbid").equals("allow");
+        cleartextAllowed = table.bool("allowCleartextData", false);
+        maxPeers = (int) table.number("maxPeers", 512, 1, 1 << 22);
+        chunk = (int) table.size("chunk", "64k", 4 << 10, 1 << 20);
         String transport = conf.get(PREFIX + "transport", "");
         if (!transport.isEmpty()) {
             core.put("tl.enable", transport.contains("self") ? transport : "self," + transport);
         }
     }
 
-    private void check(String key, String value) {
-        if (!key.toLowerCase(Locale.ROOT).startsWith(PREFIX) || key.startsWith(INTERNAL)) {
-            return;
-        }
-        if (key.startsWith(CORE)) {
-            core.put(key.substring(CORE.length()), value);
-            return;
-        }
-        String name = key.substring(PREFIX.length());
-        if (!KEYS.contains(name)) {
-            String nearest = KEYS.stream().min((a, b) -> Integer.compare(distance(a, name), distance(b, name))).get();
-            throw new IllegalArgumentException("unknown setting " + key + "; did you mean " + PREFIX + nearest
-                + "? The settings are " + String.join(", ", KEYS) + " and core.*");
-        }
-    }
-
-    private static int distance(String a, String b) {
-        String left = a.toLowerCase(Locale.ROOT);
-        String right = b.toLowerCase(Locale.ROOT);
-        int[] row = new int[right.length() + 1];
-        for (int j = 0; j <= right.length(); j++) {
-            row[j] = j;
-        }
-        for (int i = 1; i <= left.length(); i++) {
-            int diagonal = row[0];
-            row[0] = i;
-            for (int j = 1; j <= right.length(); j++) {
-                int above = row[j];
-                int change = diagonal + (left.charAt(i - 1) == right.charAt(j - 1) ? 0 : 1);
-                row[j] = Math.min(change, Math.min(above, row[j - 1]) + 1);
-                diagonal = above;
-            }
-        }
-        return row[right.length()];
-    }
-
-    private static IllegalArgumentException bad(String name, String value, String wanted) {
-        return new IllegalArgumentException(PREFIX + name + "=" + value + " is not possible; give " + wanted);
-    }
-
-    private static boolean bool(SparkConf conf, String name, boolean otherwise) {
-        String value = conf.get(PREFIX + name, Boolean.toString(otherwise));
-        if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
-            throw bad(name, value, "true or false");
-        }
-        return Boolean.parseBoolean(value);
-    }
-
-    private static String choice(SparkConf conf, String name, String first, String second) {
-        String value = conf.get(PREFIX + name, first);
-        if (!value.equals(first) && !value.equals(second)) {
-            throw bad(name, value, first + " or " + second);
-        }
-        return value;
-    }
-
-    private static long number(SparkConf conf, String name, long otherwise, long min, long max) {
-        String value = conf.get(PREFIX + name, Long.toString(otherwise));
-        try {
-            long number = Long.parseLong(value);
-            if (number >= min && number <= max) {
-                return number;
-            }
-        } catch (NumberFormatException e) {
-            throw bad(name, value, "a number from " + min + " to " + max);
-        }
-        throw bad(name, value, "a number from " + min + " to " + max);
-    }
-
-    private static long size(SparkConf conf, String name, String otherwise, long min, long max) {
-        String value = conf.get(PREFIX + name, otherwise);
-        long bytes;
-        try {
-            bytes = JavaUtils.byteStringAsBytes(value);
-        } catch (NumberFormatException e) {
-            throw bad(name, value, "a size like 512m or 4g");
-        }
-        if (bytes < min || bytes > max) {
-            throw bad(name, value, "a size from " + min + " to " + max + " bytes");
-        }
-        return bytes;
+    /**
+     * Lets the core check what is meant for it.
+     *
+     * @throws IllegalArgumentException when it does not know a setting or cannot take its value
+     */
+    void checkCore() {
+        CoreSettings.check(core, PREFIX, "transport", LOG::debug);
     }
 
     /** Whether the plugin shall do anything. */

@@ -44,7 +44,7 @@ class VerbenaConfTest {
     }
 
     private static String coreError(String key, String value) {
-        return assertThrows(IllegalArgumentException.class, () -> CoreSettings.check(with(key, value))).getMessage();
+        return assertThrows(IllegalArgumentException.class, () -> with(key, value).checkCore()).getMessage();
     }
 
     @Test
@@ -53,7 +53,7 @@ class VerbenaConfTest {
         assertTrue(coreError("spark.verbena.core.link.window", "many").contains("whole number"));
         assertTrue(coreError("spark.verbena.core.tl.shm.ring_slots", "9").contains("power of two"));
         assertTrue(coreError("spark.verbena.transport", "shm,tpc").contains("known transports"));
-        CoreSettings.check(with("spark.verbena.core.tl.tcp.interface", "an.interface.of.the.executors"));
+        with("spark.verbena.core.tl.tcp.interface", "an.interface.of.the.executors").checkCore();
     }
 
     @Test

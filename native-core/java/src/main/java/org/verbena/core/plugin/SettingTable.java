@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core.plugin;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Reads and checks a plugin's settings in the host system's configuration. What is wrong is an
+ * {@link IllegalArgumentException} that names the key and says what would be right. Not thread safe.
+ */
+public final class SettingTable {
+    private static final String CORE = "core.";
+    private static final Pattern SIZE = Pattern.compile("([0-9]{1,18})([kmgtp]?)b?");
+
+    private final String prefix;
+    private final List<String> names;
+    private final Function<String, String> values;
+    private final Map<String, String> core = new TreeMap<>();
+
+    /**
+     * Makes a table.
+     *
+     * @param prefix what all keys begin with, for example {@code spark.verbena.}
+     * @param names the settings, without prefix
+     * @param values gives the value of a whole key, null when it is not set
+     */
+    public SettingTable(String prefix, List<String> names, Function<String, String> values) {
+        this.prefix = prefix;
+        this.names = List.copyOf(names);
+        this.values = values;
+    }
+
+    /**
+     * Checks the name of one entry of the configuration, and keeps it when it is a setting of the core.
+     *
+     * @param key a whole key; one without the prefix is nobody's business here
+     * @param value its value
+     * @throws IllegalArgumentException when there is no such setting
+     */
+    public void check(String key, String value) {
+        if (!key.toLowerCase(Locale.ROOT).startsWith(prefix)) {
+            return;
+        }
+        String name = key.substring(prefix.length());
+        if (name.startsWith(CORE)) {
+            core.put(name.substring(CORE.length()), value);
+        } else if (!names.contains(name) || !key.startsWith(prefix)) {
+            String nearest = names.stream().min((a, b) -> Integer.compare(distance(a, name), distance(b, name))).get();
+            throw new IllegalArgumentException("unknown setting " + key + "; did you mean " + prefix + nearest
+                + "? The settings are " + String.join(", ", names) + " and core.*");
+        }
+    }
+
+    /** Returns the settings of the core that {@link #check} has met, without prefix; may be changed. */
+    public Map<String, String> core() {
+        return core;
+    }
+
+    /** Edits (inserted, removed and changed characters) between two names, case apart. */
+    private static int distance(String a, String b) {
+        String left = a.toLowerCase(Locale.ROOT);
+        String right = b.toLowerCase(Locale.ROOT);
+        int[] row = new int[right.length() + 1];
+        for (int j = 0; j <= right.length(); j++) {
+            row[j] = j;
+        }
+        for (int i = 1; i <= left.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= right.length(); j++) {
+                int above = row[j];
+                int change = diagonal + (left.charAt(i - 1) == right.charAt(j - 1) ? 0 : 1);
+                row[j] = Math.min(change, Math.min(above, row[j - 1]) + 1);
+                diagonal = above;
+            }
+        }
+        return row[right.length()];
+    }
+
+    /**
+     * Makes the exception for a value that is not possible.
+     *
+     * @param name the setting, without prefix
+     * @param value its value
+     * @param wanted what would be right
+     * @return the exception, to be thrown by the caller
+     */
+    public IllegalArgumentException bad(String name, String value, String wanted) {
+        return new IllegalArgumentException(prefix + name + "=" + value + " is not possible; give " + wanted);
+    }
+
+    /**
+     * Returns a text, or the other one when it is not set.
+     *
+     * @param name the setting, without prefix
+     * @param otherwise its default
+     */
+    public String text(String name, String otherwise) {
+        String value = values.apply(prefix + name);
+        return value == null ? otherwise : value;
+    }
+
+    /**
+     * Returns a switch.
+     *
+     * @param name the setting, without prefix
+     * @param otherwise its default
+     */
+    public boolean bool(String name, boolean otherwise) {
+        String value = text(name, Boolean.toString(otherwise));
+        if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
+            throw bad(name, value, "true or false");
+        }
+        return Boolean.parseBoolean(value);
+    }
+
+    /**
+     * Returns one of several words.
+     *
+     * @param name the setting, without prefix
+     * @param words what is possible, the default first
+     */
+    public String choice(String name, String... words) {
+        String value = text(name, words[0]);
+        if (!List.of(words).contains(value)) {
+            throw bad(name, value, String.join(" or ", words));
+        }
+        return value;
+    }
+
+    /**
+     * Returns a number.
+     *
+     * @param name the setting, without prefix
+     * @param otherwise its default
+     * @param min the least that is possible
+     * @param max the most that is possible
+     */
+    public long number(String name, long otherwise, long min, long max) {
+        String value = text(name, Long.toString(otherwise));
+        try {
+            long number = Long.parseLong(value);
+            if (number >= min && number <= max) {
+                return number;
+            }
+        } catch (NumberFormatException e) {
+            throw bad(name, value, "a number from " + min + " to " + max);
+        }
+        throw bad(name, value, "a number from " + min + " to " + max);
+    }
+
+    /**
+     * Returns a size in bytes: a number with k, m, g, t or p for powers of 1024, and b or not, in either case.
+     *
+     * @param name the setting, without prefix
+     * @param otherwise its default
+     * @param min the least that is possible, in bytes
+     * @param max the most that is possible, in bytes
+     */
+    public long size(String name, String otherwise, long min, long max) {
+        String value = text(name, otherwise);
+        Matcher parts = SIZE.matcher(value.strip().toLowerCase(Locale.ROOT));
+        if (!parts.matches()) {
+            throw bad(name, value, "a size like 512m or 4g");
+        }
+        int shift = parts.group(2).isEmpty() ? 0 : 10 * (1 + "kmgtp".indexOf(parts.group(2)));
+        long number = Long.parseLong(parts.group(1));
+        if (number > Long.MAX_VALUE >> shift || number << shift < min || number << shift > max) {
+            throw bad(name, value, "a size from " + min + " to " + max + " bytes");
+        }
+        return number << shift;
+    }
+}
