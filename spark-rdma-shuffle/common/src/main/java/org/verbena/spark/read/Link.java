@@ -2,33 +2,23 @@
 // The connection to one other executor.
 package org.verbena.spark.read;
 
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnPeer;
 import org.verbena.core.plugin.PullQueue;
+import org.verbena.core.plugin.Remote;
 import org.verbena.spark.metrics.Traffic;
 
-/**
- * Not connected, connecting, up, or down for a while (30 s, doubled with every failure up to 8 min). A connection that
- * nobody uses ends without a pause: the next fetch makes it again. Thread safe.
- */
+/** Says in the log when blocks of the executor come by Spark's transport, and why. Thread safe. */
 final class Link {
     private static final Logger LOG = LoggerFactory.getLogger(Link.class);
-    private static final long FIRST_PAUSE = TimeUnit.SECONDS.toNanos(30);
-    private static final int MAX_DOUBLINGS = 4;
 
     private final String host;
     private final int port;
     private final String executor;
     private final PullQueue pulls = new PullQueue();
-    private VbnPeer peer;
-    private Traffic.Path path = Traffic.Path.TCP;
-    private Traffic.Reason reason = Traffic.Reason.CONNECTING;
-    private boolean connecting;
-    private boolean retired;
-    private int failures;
-    private long downUntil;
+    private final Remote remote = new Remote();
+    private volatile Traffic.Path path = Traffic.Path.TCP;
 
     Link(String host, int port, String executor) {
         this.host = host;
@@ -54,93 +44,61 @@ final class Link {
     }
 
     /** The peer when the link is up, else null. */
-    synchronized VbnPeer peer() {
-        return peer;
+    VbnPeer peer() {
+        return remote.peer();
     }
 
     /** True for one caller, who then has to connect and to call up or down. */
-    synchronized boolean mayConnect() {
-        if (peer != null || connecting || retired || isPaused(System.nanoTime())) {
-            return false;
-        }
-        connecting = true;
-        return true;
-    }
-
-    private boolean isPaused(long now) {
-        return failures > 0 && now - downUntil < 0;
+    boolean mayConnect() {
+        return remote.mayConnect();
     }
 
     /** True when it is no connection, and from now on will not be one: the client may forget it. */
-    synchronized boolean retire(long now) {
-        retired = retired || peer == null && !connecting && !isPaused(now);
-        return retired;
+    boolean retire(long now) {
+        return remote.retire(now);
     }
 
-    synchronized void up(VbnPeer connected, Traffic.Path by) {
-        connecting = false;
-        peer = connected;
+    void up(VbnPeer connected, Traffic.Path by) {
         path = by;
+        remote.up(connected);
     }
 
     /** How blocks come over this link when it is up. */
-    synchronized Traffic.Path path() {
+    Traffic.Path path() {
         return path;
     }
 
     /** Why blocks come by Spark's transport when it is not up. */
-    synchronized Traffic.Reason reason() {
-        return connecting ? Traffic.Reason.CONNECTING : reason;
+    Traffic.Reason reason() {
+        return switch (remote.state()) {
+            case REFUSED -> Traffic.Reason.REFUSED;
+            case DOWN -> Traffic.Reason.DOWN;
+            case UNCONNECTED, CONNECTING, UP -> Traffic.Reason.CONNECTING;
+        };
     }
 
     /** The other executor has no engine, or an unusable one: begins a pause. */
     void refused(String cause) {
-        if (pause(Traffic.Reason.REFUSED)) {
+        if (remote.refused()) {
             LOG.info("blocks of {} come by Spark's transport: it has no Verbena engine ({})", this, cause);
         }
     }
 
     /** The connection failed or was lost: ends the peer and begins a pause. */
     void down(String cause) {
-        if (pause(Traffic.Reason.DOWN)) {
+        if (remote.down()) {
             LOG.warn("blocks of {} come by Spark's transport for now: {}", this, cause);
         }
     }
 
     /** Ends a connection that nobody uses, if it is still this one; or this is how the other side ended it. */
     void release(VbnPeer unused) {
-        synchronized (this) {
-            if (peer != null && peer != unused) {
-                return;
-            }
-            peer = null;
-            connecting = false;
-            reason = Traffic.Reason.CONNECTING;
-        }
-        unused.close();
+        remote.release(unused);
     }
 
     /** This executor is stopping. */
     void ended() {
-        pause(Traffic.Reason.DOWN);
-    }
-
-    /** True for the first pause. */
-    private boolean pause(Traffic.Reason why) {
-        VbnPeer last;
-        boolean first;
-        synchronized (this) {
-            last = peer;
-            peer = null;
-            connecting = false;
-            reason = why;
-            downUntil = System.nanoTime() + (FIRST_PAUSE << Math.min(failures, MAX_DOUBLINGS));
-            first = failures++ == 0;
-        }
-        if (last != null) {
-            last.close();
-        }
-        return first;
+        remote.down();
     }
 
     @Override

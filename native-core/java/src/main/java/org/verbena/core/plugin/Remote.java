@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core.plugin;
+
+import java.util.concurrent.TimeUnit;
+import org.verbena.core.VbnPeer;
+
+/**
+ * The connection to one other process, which a plugin makes on demand and can do without: not connected, connecting, up,
+ * or down for a while (30 s, doubled with every failure up to 8 min). A connection that nobody uses ends without a pause:
+ * the next user makes it again. Whoever gets true from {@link #mayConnect} connects and reports. Thread safe.
+ */
+public final class Remote {
+    /** What stands between a user and the connection. */
+    public enum State {
+        /** Nobody has asked for it, or nobody used it for long. */
+        UNCONNECTED,
+        /** It is being made. */
+        CONNECTING,
+        /** It can be used. */
+        UP,
+        /** The other side has no engine, or an unusable one. */
+        REFUSED,
+        /** It failed, or was lost. */
+        DOWN
+    }
+
+    private static final long FIRST_PAUSE = TimeUnit.SECONDS.toNanos(30);
+    private static final int MAX_DOUBLINGS = 4;
+
+    private VbnPeer peer;
+    private State state = State.UNCONNECTED;
+    private boolean retired;
+    private int failures;
+    private long downUntil;
+
+    /** Makes one that is not connected. */
+    public Remote() {
+    }
+
+    /** Returns the peer when the connection is up, else null. */
+    public synchronized VbnPeer peer() {
+        return peer;
+    }
+
+    /** Returns what stands between a user and the connection. */
+    public synchronized State state() {
+        return state;
+    }
+
+    /**
+     * Asks for the right to connect.
+     *
+     * @return true for one caller, who then has to connect and to call up, refused, down or release
+     */
+    public boolean mayConnect() {
+        return mayConnect(System.nanoTime());
+    }
+
+    synchronized boolean mayConnect(long now) {
+        if (peer != null || state == State.CONNECTING || retired || isPaused(now)) {
+            return false;
+        }
+        state = State.CONNECTING;
+        return true;
+    }
+
+    private boolean isPaused(long now) {
+        return failures > 0 && now - downUntil < 0;
+    }
+
+    /**
+     * Asks whether its owner may forget it.
+     *
+     * @param now a time of System.nanoTime
+     * @return true when it is no connection, and from now on will not be one
+     */
+    public synchronized boolean retire(long now) {
+        retired = retired || peer == null && state != State.CONNECTING && !isPaused(now);
+        return retired;
+    }
+
+    /**
+     * The connection stands.
+     *
+     * @param connected the peer, which is closed when the connection ends
+     */
+    public synchronized void up(VbnPeer connected) {
+        state = State.UP;
+        peer = connected;
+    }
+
+    /**
+     * The other side has no engine, or an unusable one: begins a pause.
+     *
+     * @return true for the first pause
+     */
+    public boolean refused() {
+        return pause(State.REFUSED, System.nanoTime());
+    }
+
+    /**
+     * The connection failed or was lost: ends the peer and begins a pause.
+     *
+     * @return true for the first pause
+     */
+    public boolean down() {
+        return pause(State.DOWN, System.nanoTime());
+    }
+
+    /**
+     * Ends a connection that nobody uses, if it is still this one; or this is how the other side ended it.
+     *
+     * @param unused the peer of that connection
+     */
+    public void release(VbnPeer unused) {
+        synchronized (this) {
+            if (peer != null && peer != unused) {
+                return;
+            }
+            peer = null;
+            state = State.UNCONNECTED;
+        }
+        unused.close();
+    }
+
+    boolean pause(State why, long now) {
+        VbnPeer last;
+        boolean first;
+        synchronized (this) {
+            last = peer;
+            peer = null;
+            state = why;
+            downUntil = now + (FIRST_PAUSE << Math.min(failures, MAX_DOUBLINGS));
+            first = failures++ == 0;
+        }
+        if (last != null) {
+            last.close();
+        }
+        return first;
+    }
+}
