@@ -23,7 +23,14 @@ public final class VbnException extends IOException {
         this.text = text;
     }
 
-    VbnException(VbnStatus status, String text, Throwable cause) {
+    /**
+     * Makes an exception that another one led to.
+     *
+     * @param status what kind of failure
+     * @param text cause and cure
+     * @param cause the other one
+     */
+    public VbnException(VbnStatus status, String text, Throwable cause) {
         super(status.nativeName() + ": " + text, cause);
         this.status = status;
         this.text = text;
@@ -44,8 +51,8 @@ public final class VbnException extends IOException {
         return status.nativeName();
     }
 
-    /** The message without the status name. */
-    String text() {
+    /** Returns the message without the status name. */
+    public String text() {
         return text;
     }
 

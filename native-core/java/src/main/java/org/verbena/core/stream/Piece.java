@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core.stream;
+
+import java.nio.ByteBuffer;
+
+/** Bytes that have arrived, or are being pulled, in a buffer of the pool. Guarded by its stream, but for the bytes. */
+final class Piece {
+    final ByteBuffer buffer;
+    int readAt;
+    int writeAt;
+    /** False while the pull is in flight: nobody touches the buffer. */
+    boolean ready;
+
+    private Piece(ByteBuffer buffer, int length, boolean ready) {
+        this.buffer = buffer;
+        this.writeAt = length;
+        this.ready = ready;
+    }
+
+    static Piece pulled(ByteBuffer buffer) {
+        return new Piece(buffer, buffer.limit(), false);
+    }
+
+    static Piece empty(ByteBuffer buffer) {
+        return new Piece(buffer, 0, true);
+    }
+
+    /** True when so many bytes more can be appended. */
+    boolean hasSpace(int bytes) {
+        return ready && buffer.capacity() - writeAt >= bytes;
+    }
+
+    void append(ByteBuffer data) {
+        int length = data.remaining();
+        buffer.duplicate().clear().position(writeAt).put(data);
+        writeAt += length;
+    }
+
+    /** Copies the first bytes; the reader alone calls it, without the stream's lock. */
+    static int copy(Piece piece, int from, int to, ByteBuffer destination) {
+        int length = Math.min(to - from, destination.remaining());
+        destination.put(piece.buffer.duplicate().clear().limit(from + length).position(from));
+        return length;
+    }
+}
