@@ -7,4 +7,5 @@ module org.verbena.core {
 
     exports org.verbena.core;
     exports org.verbena.core.plugin;
+    exports org.verbena.core.stream;
 }

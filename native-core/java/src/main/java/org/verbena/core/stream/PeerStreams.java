@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core.stream;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.verbena.core.VbnException;
+import org.verbena.core.VbnPeer;
+
+/** The streams of one peer: those that we opened and those that it opened, each with numbers of their opener's. Thread safe. */
+final class PeerStreams {
+    private final VbnPeer peer;
+    private final AtomicInteger nextNumber = new AtomicInteger();
+    private final Map<Integer, VbnStream> opened = new ConcurrentHashMap<>();
+    private final Map<Integer, VbnStream> accepted = new ConcurrentHashMap<>();
+
+    PeerStreams(VbnPeer peer) {
+        this.peer = peer;
+    }
+
+    VbnPeer peer() {
+        return peer;
+    }
+
+    VbnStream open(VbnStreams streams) {
+        while (true) {
+            VbnStream stream = new VbnStream(streams, this, nextNumber.incrementAndGet(), true, 0);
+            if (opened.putIfAbsent(stream.number(), stream) == null) {
+                return stream;
+            }
+        }
+    }
+
+    /** Null when the peer has used the number already, or has too many streams. */
+    VbnStream accept(VbnStreams streams, StreamFrame open, int most) {
+        VbnStream stream = new VbnStream(streams, this, open.stream(), false, open.value());
+        return accepted.size() < most && accepted.putIfAbsent(open.stream(), stream) == null ? stream : null;
+    }
+
+    /** The stream that a frame is for, null when it has been closed. */
+    VbnStream find(StreamFrame frame) {
+        return (frame.isFromOpener() ? accepted : opened).get(frame.stream());
+    }
+
+    void forget(VbnStream stream) {
+        (stream.isOpener() ? opened : accepted).remove(stream.number(), stream);
+    }
+
+    List<VbnStream> all() {
+        List<VbnStream> all = new ArrayList<>(opened.values());
+        all.addAll(accepted.values());
+        return all;
+    }
+
+    void fail(VbnException cause) {
+        all().forEach(stream -> stream.fail(cause));
+    }
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core.stream;
+
+import java.nio.ByteBuffer;
+import org.verbena.core.Message;
+import org.verbena.core.VbnException;
+import org.verbena.core.VbnPeer;
+import org.verbena.core.VbnStatus;
+
+/**
+ * Bytes in order, in both directions, without blocking. One thread at a time reads and one writes; close and all else may
+ * be called from any thread. What is written is copied; the reader's window bounds what is in flight.
+ *
+ * <p>A failure (reset, lost peer, malformed frame) is a {@link VbnException} from then on, for a reader after the bytes that
+ * have arrived.
+ */
+public final class VbnStream implements AutoCloseable {
+    private final VbnStreams streams;
+    private final PeerStreams owner;
+    private final int number;
+    private final boolean opener;
+    private final StreamInput input;
+    private volatile StreamListener listener;
+    // Guarded by this:
+    private Object attachment;
+    private VbnException failure;
+    private long sent;
+    private long allowed;
+    private boolean accepted;
+    private boolean outputEnded;
+    private boolean readerGone;
+    private boolean closed;
+
+    VbnStream(VbnStreams streams, PeerStreams owner, int number, boolean opener, long allowed) {
+        this.streams = streams;
+        this.owner = owner;
+        this.number = number;
+        this.opener = opener;
+        this.allowed = allowed;
+        this.accepted = !opener;
+        this.input = new StreamInput(streams.engine(), streams.pool(), streams.limits().window(), this::changed,
+            this::fail);
+    }
+
+    /** Returns the other side. */
+    public VbnPeer peer() {
+        return owner.peer();
+    }
+
+    /**
+     * Sets who is told of changes; told at once, because something may have changed before.
+     *
+     * @param listener the listener, null for nobody
+     */
+    public void onChange(StreamListener listener) {
+        this.listener = listener;
+        changed();
+    }
+
+    /**
+     * Hangs an object on the stream.
+     *
+     * @param object the object or null
+     */
+    public synchronized void attach(Object object) {
+        attachment = object;
+    }
+
+    /** Returns the object given to {@link #attach}, or null. */
+    public synchronized Object attachment() {
+        return attachment;
+    }
+
+    /** True when the other side has accepted the stream. */
+    public synchronized boolean isAccepted() {
+        return accepted;
+    }
+
+    /** Returns why the stream has failed, null when it has not. */
+    public synchronized VbnException failure() {
+        return failure;
+    }
+
+    /** Returns the bytes written so far. */
+    public synchronized long sent() {
+        return sent;
+    }
+
+    /** Returns the bytes that have arrived so far, or are being pulled. */
+    public long received() {
+        return input.received();
+    }
+
+    /**
+     * Reads what is there.
+     *
+     * @param destination any buffer; its position moves
+     * @return bytes read; 0 when nothing is there yet; -1 at the end of the stream, and after {@link #close}
+     * @throws VbnException when the stream has failed and all that had arrived is read
+     */
+    public int read(ByteBuffer destination) throws VbnException {
+        int count = input.read(destination);
+        if (count > 0) {
+            long credit = input.credit();
+            if (credit > 0) {
+                control(StreamFrame.CREDIT, 0, credit);
+            }
+            return count;
+        }
+        synchronized (this) {
+            if (closed || count < 0) {
+                return -1;
+            }
+            if (failure != null && destination.hasRemaining() && !input.isReadable()) {
+                throw failed();
+            }
+        }
+        return 0;
+    }
+
+    /** True when {@link #read} gives bytes, the end, or a failure. */
+    public boolean isReadable() {
+        synchronized (this) {
+            if (closed || failure != null) {
+                return true;
+            }
+        }
+        return input.isReadable();
+    }
+
+    /**
+     * Writes as much as the other side's window takes. The bytes are copied.
+     *
+     * @param source any buffer; its position moves
+     * @return bytes written, 0 when the window is full or the stream is not yet accepted
+     * @throws VbnException when the stream has failed, or its output was ended
+     */
+    public int write(ByteBuffer source) throws VbnException {
+        int total = 0;
+        while (source.hasRemaining()) {
+            int length;
+            long place;
+            synchronized (this) {
+                checkWritable();
+                length = (int) Math.min(Math.min(source.remaining(), streams.limits().piece()), allowed - sent);
+                place = sent;
+                sent += length;
+            }
+            if (length == 0) {
+                break;
+            }
+            send(place, source, length);
+            total += length;
+        }
+        return total;
+    }
+
+    private void checkWritable() throws VbnException {
+        if (failure != null) {
+            throw failed();
+        }
+        if (readerGone) {
+            throw new VbnException(VbnStatus.PEER_LOST, "write to a stream that the other side has closed");
+        }
+        if (outputEnded) {
+            throw new VbnException(VbnStatus.CLOSED, "write to a stream whose output was ended");
+        }
+    }
+
+    private void send(long place, ByteBuffer source, int length) throws VbnException {
+        ByteBuffer buffer;
+        try {
+            buffer = streams.pool().take(length);
+        } catch (OutOfMemoryError e) {
+            VbnException cause = StreamInput.noMemory(length);
+            fail(cause);
+            throw cause;
+        }
+        int end = source.limit();
+        buffer.put(source.limit(source.position() + length)).flip();
+        source.limit(end);
+        streams.countSent(length);
+        streams.send(peer(), frame(StreamFrame.DATA, 0, place), buffer, (error, bytes) -> {
+            streams.pool().give(buffer);
+            if (error != null) {
+                fail(error);
+            }
+        });
+    }
+
+    /** True when {@link #write} takes bytes or throws. */
+    public synchronized boolean isWritable() {
+        return failure != null || readerGone || outputEnded || allowed > sent;
+    }
+
+    /** Ends the output: the other side reads -1 after what was written. Idempotent. */
+    public void endOutput() {
+        end(0);
+    }
+
+    private void end(int flags) {
+        long total;
+        synchronized (this) {
+            if (failure != null || outputEnded && flags == 0) {
+                return;
+            }
+            outputEnded = true;
+            total = sent;
+        }
+        control(StreamFrame.FIN, flags, total);
+    }
+
+    /** Ends the output and reads no more; what was written before is still delivered. Idempotent. */
+    @Override
+    public void close() {
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+        }
+        end(StreamFrame.FLAG_NO_READ);
+        owner.forget(this);
+        input.close();
+        changed();
+    }
+
+    /** Ends both directions at once; the other side's reads and writes fail. Idempotent. */
+    public void reset() {
+        if (fail(new VbnException(VbnStatus.CLOSED, "the stream was reset here"))) {
+            control(StreamFrame.RESET, 0, StreamFrame.REASON_FAILED);
+        }
+        close();
+    }
+
+    private StreamFrame frame(int type, int flags, long value) {
+        return new StreamFrame(type, flags | (opener ? StreamFrame.FLAG_OPENER : 0), number, value);
+    }
+
+    private void control(int type, int flags, long value) {
+        streams.send(peer(), frame(type, flags, value), null, (error, bytes) -> {
+            if (error != null) {
+                fail(error);
+            }
+        });
+    }
+
+    int number() {
+        return number;
+    }
+
+    boolean isOpener() {
+        return opener;
+    }
+
+    /** Sends the first credit: the stream is accepted here. */
+    void accept() {
+        control(StreamFrame.CREDIT, 0, streams.limits().window());
+    }
+
+    /** A stream that its service did not take: without a frame. */
+    void discard() {
+        synchronized (this) {
+            closed = true;
+        }
+        owner.forget(this);
+        input.close();
+    }
+
+    // ------------------------------------------------------------------------- frames, on the engine's thread
+
+    void handle(StreamFrame frame, Message message) throws VbnException {
+        switch (frame.type()) {
+            case StreamFrame.DATA -> data(frame.value(), message);
+            case StreamFrame.CREDIT -> credit(frame.value());
+            case StreamFrame.FIN -> finished(frame);
+            case StreamFrame.RESET -> fail(new VbnException(VbnStatus.PEER_LOST, StreamFrame.reason(frame.value())));
+            default -> throw new VbnException(VbnStatus.PROTOCOL, "a stream was opened twice");
+        }
+        changed();
+    }
+
+    private void data(long place, Message message) throws VbnException {
+        input.data(place, message);
+        streams.countReceived(message.length(), message.remote() != null);
+    }
+
+    private synchronized void credit(long total) throws VbnException {
+        if (total < allowed) {
+            throw new VbnException(VbnStatus.PROTOCOL, "credit that goes back from " + allowed + " to " + total);
+        }
+        allowed = total;
+        accepted = true;
+    }
+
+    private void finished(StreamFrame frame) throws VbnException {
+        input.end(frame.value());
+        if ((frame.flags() & StreamFrame.FLAG_NO_READ) != 0) {
+            synchronized (this) {
+                accepted = true;
+                readerGone = true;
+            }
+        }
+    }
+
+    /** Protocol violation: the other side learns it. */
+    void violated(VbnException cause) {
+        if (fail(cause)) {
+            control(StreamFrame.RESET, 0, StreamFrame.REASON_PROTOCOL);
+        }
+    }
+
+    /** True when it had not failed before. */
+    boolean fail(VbnException cause) {
+        synchronized (this) {
+            if (failure != null) {
+                return false;
+            }
+            failure = cause;
+        }
+        changed();
+        return true;
+    }
+
+    synchronized void checkFailure() throws VbnException {
+        if (failure != null) {
+            throw failed();
+        }
+    }
+
+    private VbnException failed() {
+        return new VbnException(failure.kind(), "stream to " + peer() + ": " + failure.text(), failure);
+    }
+
+    void changed() {
+        StreamListener told = listener;
+        if (told != null) {
+            told.changed(this);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "stream " + Integer.toUnsignedString(number) + (opener ? " to " : " from ") + peer();
+    }
+}

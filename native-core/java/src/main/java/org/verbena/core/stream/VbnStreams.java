@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core.stream;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import org.verbena.core.Completion;
+import org.verbena.core.Message;
+import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnException;
+import org.verbena.core.VbnPeer;
+import org.verbena.core.VbnStatus;
+import org.verbena.core.plugin.BufferPool;
+
+/**
+ * The byte streams of one engine. Both sides use the same message id. Thread safe. To be closed before the engine.
+ */
+public final class VbnStreams implements AutoCloseable {
+    /** Most bytes of a hello. */
+    public static final int HELLO_MAX = 1024;
+    private static final int SERVICES = 1 << 16;
+
+    private final VbnEngine engine;
+    private final int messageId;
+    private final StreamLimits limits;
+    private final BufferPool pool;
+    private final Map<VbnPeer, PeerStreams> peers = new ConcurrentHashMap<>();
+    private final Map<Integer, StreamService> services = new ConcurrentHashMap<>();
+    private final LongAdder opened = new LongAdder();
+    private final LongAdder accepted = new LongAdder();
+    private final LongAdder refused = new LongAdder();
+    private final LongAdder violations = new LongAdder();
+    private final LongAdder sentBytes = new LongAdder();
+    private final LongAdder receivedBytes = new LongAdder();
+    private final LongAdder pulledBytes = new LongAdder();
+    private volatile boolean closed;
+
+    /**
+     * Starts on an engine that stays the caller's.
+     *
+     * @param engine the engine
+     * @param messageId the id of the streams' messages, 0 to 63, used for nothing else and the same at all peers
+     * @param limits the bounds
+     * @throws IllegalStateException when the engine is closed
+     */
+    public VbnStreams(VbnEngine engine, int messageId, StreamLimits limits) {
+        this.engine = engine;
+        this.messageId = messageId;
+        this.limits = limits;
+        this.pool = new BufferPool(limits.kept());
+        engine.onMessage(messageId, this::receive);
+    }
+
+    /**
+     * Offers a service to peers.
+     *
+     * @param number its number, 0 to 65535
+     * @param service takes the streams; null ends the service, streams that stand go on
+     */
+    public void serve(int number, StreamService service) {
+        checkService(number);
+        if (service == null) {
+            services.remove(number);
+        } else {
+            services.put(number, service);
+        }
+    }
+
+    private static void checkService(int number) {
+        if (number < 0 || number >= SERVICES) {
+            throw new IllegalArgumentException("service " + number + " is not in 0.." + (SERVICES - 1));
+        }
+    }
+
+    /**
+     * Opens a stream. It takes bytes when the other side has accepted it; a refusal is a failure of the stream.
+     *
+     * @param peer the other side
+     * @param service the number of its service
+     * @param hello what the service gets with it, at most {@link #HELLO_MAX} bytes; copied
+     * @return the stream, to be closed
+     */
+    public VbnStream open(VbnPeer peer, int service, byte[] hello) {
+        checkService(service);
+        if (hello.length > HELLO_MAX) {
+            throw new IllegalArgumentException("hello of " + hello.length + " bytes, at most " + HELLO_MAX);
+        }
+        VbnStream stream = of(peer).open(this);
+        ByteBuffer data = ByteBuffer.allocateDirect(2 + hello.length).order(ByteOrder.LITTLE_ENDIAN)
+            .putShort((short) service).put(hello).flip();
+        opened.increment();
+        StreamFrame frame = new StreamFrame(StreamFrame.OPEN, StreamFrame.FLAG_OPENER, stream.number(), limits.window());
+        send(peer, frame, data, (error, bytes) -> {
+            if (error != null) {
+                stream.fail(error);
+            }
+        });
+        if (closed) {
+            stream.fail(ended());
+        }
+        return stream;
+    }
+
+    private PeerStreams of(VbnPeer peer) {
+        PeerStreams known = peers.get(peer);
+        if (known != null) {
+            return known;
+        }
+        PeerStreams added = peers.computeIfAbsent(peer, PeerStreams::new);
+        peer.onLost((lost, cause) -> {
+            PeerStreams gone = peers.remove(lost);
+            if (gone != null) {
+                gone.fail(cause);
+            }
+        });
+        return added;
+    }
+
+    /** Returns the counters by name: streams, bytes, refusals and violations since the start. */
+    public Map<String, Long> counters() {
+        Map<String, Long> all = new LinkedHashMap<>();
+        all.put("stream.opened", opened.sum());
+        all.put("stream.accepted", accepted.sum());
+        all.put("stream.refused", refused.sum());
+        all.put("stream.violations", violations.sum());
+        all.put("stream.open", peers.values().stream().mapToLong(peer -> peer.all().size()).sum());
+        all.put("stream.sent_bytes", sentBytes.sum());
+        all.put("stream.received_bytes", receivedBytes.sum());
+        all.put("stream.pulled_bytes", pulledBytes.sum());
+        return all;
+    }
+
+    /** Fails all streams and takes no more; the engine stays. Idempotent. */
+    @Override
+    public void close() {
+        closed = true;
+        services.clear();
+        peers.values().forEach(peer -> peer.fail(ended()));
+    }
+
+    private static VbnException ended() {
+        return new VbnException(VbnStatus.CLOSED, "the streams of this process have ended");
+    }
+
+    // ------------------------------------------------------------------------------------------ engine's thread
+
+    private void receive(Message message) {
+        VbnStream stream = null;
+        try {
+            StreamFrame frame = StreamFrame.decode(message.header());
+            if (frame.type() == StreamFrame.OPEN) {
+                accept(frame, message);
+                return;
+            }
+            PeerStreams peer = peers.get(message.peer());
+            stream = peer == null ? null : peer.find(frame);
+            if (stream != null) {
+                stream.handle(frame, message);
+                return;
+            }
+        } catch (VbnException e) {
+            violations.increment();
+            if (stream != null) {
+                stream.violated(e);
+            }
+        }
+        drop(message); // of a stream that was closed here, or nonsense
+    }
+
+    private void drop(Message message) {
+        if (message.remote() != null) {
+            engine.drop(message.remote());
+        }
+    }
+
+    private void accept(StreamFrame open, Message message) throws VbnException {
+        int length = (int) Math.min(message.length(), Integer.MAX_VALUE);
+        if (message.remote() != null || length < 2 || length > 2 + HELLO_MAX || !open.isFromOpener()) {
+            throw new VbnException(VbnStatus.PROTOCOL, "malformed opening of a stream: " + length + " bytes");
+        }
+        ByteBuffer data = message.data().order(ByteOrder.LITTLE_ENDIAN);
+        StreamService service = services.get(Short.toUnsignedInt(data.getShort()));
+        VbnStream stream = service == null || closed ? null
+            : of(message.peer()).accept(this, open, limits.streamsPerPeer());
+        if (stream == null) {
+            refuse(open, message.peer());
+            return;
+        }
+        if (takes(service, stream, data)) {
+            accepted.increment();
+            stream.accept();
+        } else {
+            stream.discard();
+            refuse(open, message.peer());
+        }
+    }
+
+    private static boolean takes(StreamService service, VbnStream stream, ByteBuffer hello) {
+        try {
+            return service.accept(stream, hello);
+        } catch (RuntimeException | Error e) {
+            stream.discard();
+            throw e; // the engine logs it
+        }
+    }
+
+    private void refuse(StreamFrame open, VbnPeer peer) {
+        refused.increment();
+        send(peer, new StreamFrame(StreamFrame.RESET, 0, open.stream(), StreamFrame.REASON_REFUSED), null, null);
+    }
+
+    // ------------------------------------------------------------------------------------------- for the streams
+
+    VbnEngine engine() {
+        return engine;
+    }
+
+    StreamLimits limits() {
+        return limits;
+    }
+
+    BufferPool pool() {
+        return pool;
+    }
+
+    void send(VbnPeer peer, StreamFrame frame, ByteBuffer data, Completion done) {
+        engine.send(peer, messageId, frame.encode(), data == null ? null : new ByteBuffer[] {data}, done);
+    }
+
+    void countSent(int bytes) {
+        sentBytes.add(bytes);
+    }
+
+    void countReceived(long bytes, boolean pulled) {
+        receivedBytes.add(bytes);
+        if (pulled) {
+            pulledBytes.add(bytes);
+        }
+    }
+}
