@@ -14,14 +14,15 @@ import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.verbena.core.stream.StreamServer;
 
 /** A second JVM for tests: what it does is in main, what it says are lines on its standard output. */
-final class Child implements AutoCloseable {
+public final class Child implements AutoCloseable {
     private final Process process;
     private final BlockingQueue<String> lines = new ArrayBlockingQueue<>(10_000);
     private final Thread reader;
 
-    Child(List<String> jvmOptions, String... arguments) throws IOException {
+    public Child(List<String> jvmOptions, String... arguments) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(List.of("-Xmx256m", "-cp", System.getProperty("java.class.path")));
@@ -45,7 +46,7 @@ final class Child implements AutoCloseable {
     }
 
     /** Waits for the first line that starts with the word and returns the rest of it. */
-    String expect(String word) throws InterruptedException {
+    public String expect(String word) throws InterruptedException {
         List<String> others = new ArrayList<>();
         for (String line = next(); line != null; line = next()) {
             if (line.startsWith(word)) {
@@ -61,7 +62,7 @@ final class Child implements AutoCloseable {
     }
 
     /** Lets the child end by itself and returns what it has said since. */
-    List<String> finish() throws Exception {
+    public List<String> finish() throws Exception {
         process.getOutputStream().close();
         if (!process.waitFor(Fixture.TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
             throw new AssertionError("the child does not end: " + lines);
@@ -73,7 +74,7 @@ final class Child implements AutoCloseable {
     }
 
     /** SIGKILL. */
-    void kill() throws InterruptedException {
+    public void kill() throws InterruptedException {
         process.destroyForcibly();
         process.waitFor(Fixture.TIMEOUT_SECONDS, TimeUnit.SECONDS);
     }
@@ -90,6 +91,7 @@ final class Child implements AutoCloseable {
             case "serve" -> serve(arguments[1], Integer.parseInt(arguments[2]));
             case "talk" -> talk(arguments[1]);
             case "open" -> open(Path.of(arguments[1]));
+            case "streams" -> StreamServer.main(arguments[1]);
             case "load" -> load();
             case "loaders" -> loaders();
             default -> throw new IllegalArgumentException(arguments[0]);

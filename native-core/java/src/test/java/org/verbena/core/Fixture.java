@@ -12,25 +12,25 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 
 /** Contexts and engines of one test, closed in reverse order, and waits with time-outs. */
-final class Fixture implements AutoCloseable {
-    static final long TIMEOUT_SECONDS = 30;
+public final class Fixture implements AutoCloseable {
+    public static final long TIMEOUT_SECONDS = 60;
     static final int ECHO = 1;
     static final int REPLY = 2;
 
-    final List<String> log = new CopyOnWriteArrayList<>();
+    public final List<String> log = new CopyOnWriteArrayList<>();
     private final List<VbnContext> contexts = new ArrayList<>();
 
-    static byte[] jobKey(int seed) {
+    public static byte[] jobKey(int seed) {
         byte[] key = new byte[32];
         new java.util.Random(seed).nextBytes(key);
         return key;
     }
 
-    VbnContext context(String transports) throws VbnException {
+    public VbnContext context(String transports) throws VbnException {
         return context(new VbnConfig().set("tl.enable", transports).jobKey(jobKey(1)));
     }
 
-    VbnContext context(VbnConfig config) throws VbnException {
+    public VbnContext context(VbnConfig config) throws VbnException {
         VbnContext context = VbnContext.open(config.log(line -> log.add(line.level() + " " + line.text())));
         contexts.add(context);
         return context;
@@ -87,7 +87,7 @@ final class Fixture implements AutoCloseable {
         }
     }
 
-    static <T> T get(CompletableFuture<T> future) throws Exception {
+    public static <T> T get(CompletableFuture<T> future) throws Exception {
         try {
             return future.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
         } catch (TimeoutException e) {
@@ -97,7 +97,7 @@ final class Fixture implements AutoCloseable {
         }
     }
 
-    static void await(String what, BooleanSupplier condition) throws InterruptedException {
+    public static void await(String what, BooleanSupplier condition) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_SECONDS);
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() > deadline) {
@@ -107,7 +107,7 @@ final class Fixture implements AutoCloseable {
         }
     }
 
-    static ByteBuffer pattern(int bytes, int seed) {
+    public static ByteBuffer pattern(int bytes, int seed) {
         ByteBuffer buffer = ByteBuffer.allocateDirect(bytes);
         for (int i = 0; i < bytes; i++) {
             buffer.put(i, (byte) (i * 31 + seed + (i >> 8)));
