@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core.stream;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.verbena.core.Fixture;
+import org.verbena.core.VbnContext;
+import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnException;
+import org.verbena.core.VbnPeer;
+
+/** Frames of a peer that does not keep to the protocol: it sends plain messages with the streams' id. */
+class StreamFrameTest {
+    private static final int SERVICE = 3;
+    private static final StreamLimits LIMITS = new StreamLimits(4096, 4096, 4, 1 << 20);
+
+    private final Fixture fixture = new Fixture();
+    private final CompletableFuture<VbnStream> there = new CompletableFuture<>();
+    private VbnEngine hostile;
+    private VbnStreams streams;
+    private VbnPeer victim;
+
+    @BeforeEach
+    void start() throws Exception {
+        VbnContext context = fixture.context("self,shm");
+        VbnEngine engine = context.startEngine("victim");
+        hostile = context.startEngine("hostile");
+        streams = new VbnStreams(engine, StreamServer.MESSAGE, LIMITS);
+        streams.serve(SERVICE, (stream, hello) -> there.complete(stream) || true);
+        victim = hostile.connect(engine.address(), null);
+    }
+
+    @AfterEach
+    void stop() {
+        streams.close();
+        fixture.close();
+    }
+
+    private void send(ByteBuffer header, int bytes) {
+        hostile.send(victim, StreamServer.MESSAGE, header, new ByteBuffer[] {ByteBuffer.allocateDirect(bytes)}, null);
+    }
+
+    private void send(int type, long value, int bytes) {
+        send(new StreamFrame(type, StreamFrame.FLAG_OPENER, 1, value).encode(), bytes);
+    }
+
+    private VbnStream open() throws Exception {
+        ByteBuffer data = ByteBuffer.allocateDirect(2).order(ByteOrder.LITTLE_ENDIAN).putShort((short) SERVICE).flip();
+        hostile.send(victim, StreamServer.MESSAGE,
+            new StreamFrame(StreamFrame.OPEN, StreamFrame.FLAG_OPENER, 1, 4096).encode(), new ByteBuffer[] {data}, null);
+        return Fixture.get(there);
+    }
+
+    private void expectViolation(int type, long value, int bytes) throws Exception {
+        VbnStream stream = open();
+        send(type, value, bytes);
+        Fixture.await("the stream fails", () -> stream.failure() != null);
+        assertThrows(VbnException.class, () -> stream.write(ByteBuffer.allocate(1)));
+        assertEquals(1, streams.counters().get("stream.violations"));
+        stream.close();
+    }
+
+    @Test
+    void data_beyond_the_window_fails_the_stream() throws Exception {
+        expectViolation(StreamFrame.DATA, 0, LIMITS.window() + 1);
+    }
+
+    @Test
+    void announced_data_beyond_the_window_is_not_pulled() throws Exception {
+        expectViolation(StreamFrame.DATA, 0, 10 << 20);
+        assertEquals(0, streams.counters().get("stream.received_bytes"));
+    }
+
+    @Test
+    void data_at_another_place_fails_the_stream() throws Exception {
+        expectViolation(StreamFrame.DATA, 1, 1);
+    }
+
+    @Test
+    void data_of_no_bytes_fails_the_stream() throws Exception {
+        expectViolation(StreamFrame.DATA, 0, 0);
+    }
+
+    @Test
+    void credit_that_goes_back_fails_the_stream() throws Exception {
+        expectViolation(StreamFrame.CREDIT, 4095, 0);
+    }
+
+    @Test
+    void an_end_at_another_place_fails_the_stream() throws Exception {
+        expectViolation(StreamFrame.FIN, 1, 0);
+    }
+
+    @Test
+    void a_stream_is_opened_once() throws Exception {
+        VbnStream stream = open();
+        open();
+        Fixture.await("the second is refused", () -> streams.counters().get("stream.refused") == 1);
+        assertEquals(null, stream.failure());
+    }
+
+    @Test
+    void what_decodes_encodes_to_the_same_bytes_and_all_else_is_refused() {
+        Random random = new Random(20260101);
+        int good = 0;
+        for (int i = 0; i < 200_000; i++) {
+            byte[] bytes = new byte[random.nextInt(20) == 0 ? random.nextInt(40) : StreamFrame.BYTES];
+            random.nextBytes(bytes);
+            if (bytes.length > 3 && random.nextBoolean()) {
+                bytes[0] = (byte) random.nextInt(7);
+                bytes[1] = (byte) random.nextInt(4);
+                bytes[2] = 0;
+                bytes[3] = 0;
+            }
+            try {
+                assertEquals(ByteBuffer.wrap(bytes), StreamFrame.decode(ByteBuffer.wrap(bytes)).encode());
+                good++;
+            } catch (VbnException e) {
+                assertTrue(e.getMessage().contains("stream frame"), e.getMessage());
+            }
+        }
+        assertTrue(good > 1000, "only " + good + " frames were well formed");
+    }
+
+    @Test
+    void no_sequence_of_frames_stops_the_service() throws Exception {
+        Random random = new Random(4);
+        for (int i = 0; i < 20_000; i++) {
+            byte[] header = new byte[StreamFrame.BYTES];
+            random.nextBytes(header);
+            ByteBuffer frame = ByteBuffer.wrap(header).order(ByteOrder.LITTLE_ENDIAN);
+            if (random.nextInt(4) > 0) {
+                frame = new StreamFrame(1 + random.nextInt(5), random.nextInt(2), random.nextInt(6),
+                    random.nextInt(3) * 2048L).encode();
+            }
+            send(frame, random.nextInt(8) == 0 ? 50_000 : random.nextInt(2000));
+        }
+        long before = streams.counters().get("stream.refused");
+        ByteBuffer strange = ByteBuffer.allocateDirect(2).putShort((short) -1).flip();
+        hostile.send(victim, StreamServer.MESSAGE,
+            new StreamFrame(StreamFrame.OPEN, StreamFrame.FLAG_OPENER, 77, 1).encode(), new ByteBuffer[] {strange}, null);
+        Fixture.await("it still answers", () -> streams.counters().get("stream.refused") > before);
+        assertTrue(fixture.log.stream().noneMatch(line -> line.contains("threw")), fixture.log.toString());
+    }
+}
