@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Site files: one folder for clients and one for each daemon, which differs by its ports and folders."""
+import os
+import xml.sax.saxutils
+
+from .ports import HOST
+
+FILES = ("core-site", "hdfs-site", "yarn-site", "mapred-site")
+LOG4J = """log4j.rootLogger=INFO,stderr
+log4j.appender.stderr=org.apache.log4j.ConsoleAppender
+log4j.appender.stderr.target=System.err
+log4j.appender.stderr.layout=org.apache.log4j.PatternLayout
+log4j.appender.stderr.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
+"""
+
+
+def _property(name, value):
+    escape = xml.sax.saxutils.escape
+    return f"  <property><name>{escape(name)}</name><value>{escape(str(value))}</value></property>"
+
+
+def site(properties):
+    """The text of a site file."""
+    lines = [_property(name, value) for name, value in sorted(properties.items()) if value is not None]
+    return "\n".join(['<?xml version="1.0"?>', "<configuration>", *lines, "</configuration>", ""])
+
+
+def write(folder, properties):
+    """Writes {site: {name: value}} as site files, a log4j.properties and YARN's queue into a folder."""
+    os.makedirs(folder, exist_ok=True)
+    texts = {name + ".xml": site(properties.get(name, {})) for name in FILES}
+    texts["log4j.properties"] = LOG4J
+    texts["capacity-scheduler.xml"] = site({
+        "yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": 100,
+        "yarn.scheduler.capacity.maximum-am-resource-percent": 0.5})
+    for name, text in texts.items():
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(text)
+
+
+def merged(*several):
+    """One {site: {name: value}} out of several; the last one wins."""
+    result = {}
+    for properties in several:
+        for name, values in properties.items():
+            result.setdefault(name, {}).update(values)
+    return result
+
+
+def hdfs(ports, data):
+    """What all daemons and clients of HDFS share."""
+    return {
+        "core-site": {"fs.defaultFS": f"hdfs://{HOST}:{ports['namenode']}",
+                      "hadoop.tmp.dir": os.path.join(data, "tmp"), "ipc.client.connect.max.retries": 3},
+        "hdfs-site": {"dfs.namenode.rpc-address": f"{HOST}:{ports['namenode']}",
+                      "dfs.namenode.http-address": f"{HOST}:{ports['namenode-http']}",
+                      "dfs.namenode.name.dir": f"file://{data}/name",
+                      "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+                      "dfs.namenode.safemode.extension": 0, "dfs.heartbeat.interval": 1, "dfs.replication": 3}}
+
+
+def datanode(number, ports, data):
+    """What is one DataNode's own."""
+    port = ports[f"datanode{number}"]
+    return {"hdfs-site": {"dfs.datanode.data.dir": f"file://{data}/datanode{number}", "dfs.datanode.hostname": HOST,
+                          "dfs.datanode.address": f"{HOST}:{port}",
+                          "dfs.datanode.http.address": f"{HOST}:{ports[f'datanode{number}-http']}",
+                          "dfs.datanode.ipc.address": f"{HOST}:{ports[f'datanode{number}-ipc']}"}}
+
+
+def yarn(ports, data, tasks_path, task_options):
+    """What YARN's daemons, MapReduce and their clients share. tasks_path: the class path of containers."""
+    resource = {name: f"{HOST}:{ports['rm-' + suffix]}" for name, suffix in (
+        ("address", "rpc"), ("scheduler.address", "scheduler"), ("resource-tracker.address", "tracker"),
+        ("admin.address", "admin"), ("webapp.address", "http"))}
+    options = " ".join(task_options)
+    return {
+        "yarn-site": {"yarn.resourcemanager.hostname": HOST, "yarn.nodemanager.aux-services": "mapreduce_shuffle",
+                      **{"yarn.resourcemanager." + name: value for name, value in resource.items()},
+                      "yarn.nodemanager.vmem-check-enabled": "false", "yarn.nodemanager.pmem-check-enabled": "false",
+                      "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
+                      "yarn.scheduler.minimum-allocation-mb": 256, "yarn.nodemanager.resource.memory-mb": 4096,
+                      "yarn.nodemanager.resource.cpu-vcores": 4, "yarn.nodemanager.delete.debug-delay-sec": 0,
+                      "yarn.log-aggregation-enable": "false", "yarn.application.classpath": tasks_path,
+                      "yarn.resourcemanager.connect.max-wait.ms": 30000, "yarn.nm.liveness-monitor.expiry-interval-ms": 20000,
+                      "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 200},
+        "mapred-site": {"mapreduce.framework.name": "yarn", "mapreduce.application.classpath": tasks_path,
+                        "mapreduce.jobhistory.address": f"{HOST}:{ports['history-rpc']}",
+                        "mapreduce.jobhistory.webapp.address": f"{HOST}:{ports['history-http']}",
+                        "mapreduce.jobhistory.admin.address": f"{HOST}:{ports['history-admin']}",
+                        "yarn.app.mapreduce.am.staging-dir": "/tmp/hadoop-yarn/staging",
+                        "yarn.app.mapreduce.am.resource.mb": 768, "yarn.app.mapreduce.am.command-opts": "-Xmx512m " + options,
+                        "mapreduce.map.memory.mb": 1024, "mapreduce.reduce.memory.mb": 1024,
+                        "mapreduce.map.java.opts": "-Xmx600m " + options,
+                        "mapreduce.reduce.java.opts": "-Xmx600m " + options,
+                        "mapreduce.shuffle.port": 0}}
+
+
+def nodemanager(number, ports, local):
+    """What is one NodeManager's own. local: folder of the containers."""
+    return {"yarn-site": {"yarn.nodemanager.address": f"{HOST}:{ports[f'nodemanager{number}']}",
+                          "yarn.nodemanager.localizer.address": f"{HOST}:{ports[f'nodemanager{number}-localizer']}",
+                          "yarn.nodemanager.webapp.address": f"{HOST}:{ports[f'nodemanager{number}-http']}",
+                          "yarn.nodemanager.local-dirs": os.path.join(local, f"nodemanager{number}"),
+                          "yarn.nodemanager.log-dirs": os.path.join(local, f"logs{number}")}}

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong, in words for the user."""
+import collections
+
+
+class Failed(Exception):
+    """The text says what failed, why and what to do."""
+
+
+class PortTaken(Failed):
+    """A daemon ended because another process had taken its port between choosing and binding."""
+
+
+def tail(path, count=15):
+    """The last lines of a log, indented, for an error text."""
+    try:
+        with open(path, errors="replace") as log:
+            return "".join("    " + line for line in collections.deque(log, count)).rstrip()
+    except OSError:
+        return ""

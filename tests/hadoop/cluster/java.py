@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How Hadoop's JVMs are started: class path, options, the classes behind Hadoop's commands."""
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lib"))
+
+import jars  # noqa: E402  (needs the path above)
+
+from .errors import Failed  # noqa: E402
+
+VERSION = "3.4.2"
+POM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "pom.xml")
+# What Hadoop's own start scripts open for Java 17.
+OPENS = [f"--add-opens=java.base/{package}=ALL-UNNAMED"
+         for package in ("java.lang", "java.util", "java.util.concurrent", "java.io", "java.net", "java.nio", "sun.nio.ch")]
+# Tests start many short JVMs: the quick compiler alone, one thread to collect garbage.
+QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+# The classes that bin/hdfs, bin/yarn, bin/mapred and bin/hadoop of a release start.
+COMMANDS = {
+    "hdfs dfs": "org.apache.hadoop.fs.FsShell",
+    "hdfs dfsadmin": "org.apache.hadoop.hdfs.tools.DFSAdmin",
+    "hdfs fsck": "org.apache.hadoop.hdfs.tools.DFSck",
+    "hdfs storagepolicies": "org.apache.hadoop.hdfs.tools.StoragePolicyAdmin",
+    "hdfs balancer": "org.apache.hadoop.hdfs.server.balancer.Balancer",
+    "hdfs getconf": "org.apache.hadoop.hdfs.tools.GetConf",
+    "hdfs debug": "org.apache.hadoop.hdfs.tools.DebugAdmin",
+    "hadoop fs": "org.apache.hadoop.fs.FsShell",
+    "hadoop jar": "org.apache.hadoop.util.RunJar",
+    "hadoop distcp": "org.apache.hadoop.tools.DistCp",
+    "yarn jar": "org.apache.hadoop.util.RunJar",
+    "yarn node": "org.apache.hadoop.yarn.client.cli.NodeCLI",
+    "yarn application": "org.apache.hadoop.yarn.client.cli.ApplicationCLI",
+    "yarn logs": "org.apache.hadoop.yarn.client.cli.LogsCLI",
+    "mapred job": "org.apache.hadoop.mapred.JobClient",
+}
+EXAMPLES = "examples"  # ./verbena hadoop run examples terasort ...: the released examples without looking for their jar
+
+
+def library():
+    """The folder with Hadoop's jars; fetches them the first time."""
+    try:
+        return jars.fetched(f"hadoop-{VERSION}", POM)
+    except jars.NotFetched as error:
+        raise Failed(str(error) + "\nHadoop's jars come from Maven Central: check the network or Maven's settings.xml "
+                     "(proxy, mirror) and repeat") from error
+
+
+def examples_jar():
+    return os.path.join(library(), "hadoop-mapreduce-examples-3.4.2.jar")
+
+
+def class_path(conf, plugin=None):
+    return ":".join([conf, f"{library()}/*", *([plugin] if plugin else [])])
+
+
+def program(words):
+    """(class, arguments) for the words of a command such as 'hdfs dfs -ls /', or those of a class name."""
+    if words and words[0] == EXAMPLES:
+        return "org.apache.hadoop.examples.ExampleDriver", words[1:]
+    name = " ".join(words[:2])
+    if name in COMMANDS:
+        return COMMANDS[name], words[2:]
+    if words and words[0].startswith("org."):
+        return words[0], words[1:]
+    raise Failed(f"'{name}' is not known; known are: {', '.join(COMMANDS)}, {EXAMPLES} NAME, or the name of a class org...")
+
+
+def argv(name, arguments, conf, plugin=None, heap="512m", options=()):
+    java = os.path.join(os.environ["JAVA_HOME"], "bin", "java") if os.environ.get("JAVA_HOME") else "java"
+    return [java, f"-Xmx{heap}", *options, *OPENS, "-cp", class_path(conf, plugin), name, *arguments]
+
+
+def home():
+    """The folder of the Java that is on the path: containers want JAVA_HOME."""
+    found = shutil.which("java")
+    if not found:
+        raise Failed("no java on the path: install a JDK 17 (./verbena build does) or set JAVA_HOME")
+    return os.path.dirname(os.path.dirname(os.path.realpath(found)))
