@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks daemons over HTTP whether they are ready."""
+import json
+import time
+import urllib.request
+
+from .errors import Failed
+from .ports import HOST
+
+LIMIT = 180  # seconds until all daemons are registered, also on a loaded machine
+PAUSE = 0.3
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def ask(port, path):
+    """The JSON that a daemon answers, or None while it does not."""
+    try:
+        with _OPENER.open(f"http://{HOST}:{port}{path}", timeout=10) as answer:
+            return json.load(answer)
+    except (OSError, ValueError):
+        return None
+
+
+def bean(port, name):
+    """A JMX bean of a daemon; empty while it is not there."""
+    answer = ask(port, f"/jmx?qry={name}") or {}
+    return (answer.get("beans") or [{}])[0]
+
+
+def hdfs(ports, datanodes):
+    """None when every DataNode is registered and the NameNode is not in safe mode, else what is missing."""
+    state = bean(ports["namenode-http"], "Hadoop:service=NameNode,name=FSNamesystemState")
+    if not state:
+        return "the NameNode does not answer"
+    live = state.get("NumLiveDataNodes", 0)
+    if live < datanodes:
+        return f"{live} of {datanodes} DataNodes have registered"
+    return None if state.get("FSState") == "Operational" else "the NameNode is in safe mode"
+
+
+def yarn(ports, nodemanagers):
+    """None when every NodeManager is registered and the history server answers, else what is missing."""
+    metrics = (ask(ports["rm-http"], "/ws/v1/cluster/metrics") or {}).get("clusterMetrics")
+    if metrics is None:
+        return "the ResourceManager does not answer"
+    if metrics["activeNodes"] < nodemanagers:
+        return f"{metrics['activeNodes']} of {nodemanagers} NodeManagers have registered"
+    return None if ask(ports["history-http"], "/ws/v1/history/info") else "the JobHistoryServer does not answer"
+
+
+def until(alive, missing, what, work):
+    """Waits until missing() is None. alive() raises when a daemon has ended."""
+    deadline = time.monotonic() + LIMIT
+    while True:
+        alive()
+        lack = missing()
+        if lack is None:
+            return
+        if time.monotonic() > deadline:
+            raise Failed(f"{what} is not up after {LIMIT} s: {lack}; see the logs in {work}/log")
+        time.sleep(PAUSE)

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of ./verbena hadoop: start, stop, status, run, config."""
+import argparse
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from cluster import java, ready  # noqa: E402  (needs the path above)
+from cluster.cluster import Cluster  # noqa: E402
+from cluster.errors import Failed  # noqa: E402
+
+
+def running(work):
+    cluster = Cluster.load(work)
+    if cluster is None or not cluster.running():
+        raise Failed("no Hadoop is running here: ./verbena hadoop start")
+    return cluster
+
+
+def start(options):
+    cluster = Cluster(options.work, nodemanagers=2 if options.yarn else 0, plugin=options.plugin)
+    cluster.start()
+    status(options)
+
+
+def stop(options):
+    cluster = Cluster.load(options.work)
+    if cluster is None:
+        print("verbena: no Hadoop is running here")
+        return
+    cluster.stop()
+    print("verbena: Hadoop is stopped, its data is removed")
+
+
+def status(options):
+    cluster = running(options.work)
+    alive = set(cluster.running())
+    for name in cluster.daemons:
+        state = f"process {cluster.daemons[name][0]}" if name in alive else "ENDED"
+        print(f"  {name:18s} {state:16s} {cluster.log(name)}")
+    lack = ready.hdfs(cluster.ports, sum(name.startswith("datanode") for name in cluster.names()))
+    if lack is None and "resourcemanager" in cluster.daemons:
+        lack = ready.yarn(cluster.ports, sum(name.startswith("nodemanager") for name in cluster.names()))
+    print(f"  HDFS hdfs://127.0.0.1:{cluster.ports['namenode']}, its page http://127.0.0.1:{cluster.ports['namenode-http']}")
+    if "resourcemanager" in cluster.daemons:
+        print(f"  YARN page http://127.0.0.1:{cluster.ports['rm-http']}")
+    print(f"  site files for clients: {cluster.client_conf()}")
+    print(f"  class path: {java.library()}/*" + (f":{options.plugin}" if options.plugin else ""))
+    if lack:
+        raise Failed(lack)
+
+
+def run(options):
+    cluster = running(options.work)
+    if not options.words:
+        raise Failed("run: give a command, such as: run hdfs dfs -ls /")
+    argv = cluster.argv(options.words)
+    os.execvpe(argv[0], argv, cluster.environment())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", required=True, help="folder for data, site files and logs")
+    parser.add_argument("--plugin", help="jar of hadoop-rdma, for daemons, clients and containers")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("start").add_argument("--yarn", action="store_true")
+    commands.add_parser("stop")
+    commands.add_parser("status")
+    commands.add_parser("run").add_argument("words", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    try:
+        {"start": start, "stop": stop, "status": status, "run": run}[options.command](options)
+    except Failed as failure:
+        print(f"verbena: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cluster: real daemons, their end, and what users read when one cannot live."""
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from cluster import conf, java, ports, processes, ready  # noqa: E402  (needs the path above)
+from cluster.cluster import Cluster  # noqa: E402
+from cluster.errors import Failed  # noqa: E402
+
+
+class PiecesTest(unittest.TestCase):
+    def test_free_ports_are_different_and_can_be_bound(self):
+        found = ports.free(40)
+        self.assertEqual(len(set(found)), 40)
+        for port in found:
+            with socket.socket() as probe:
+                probe.bind((ports.HOST, port))
+
+    def test_a_port_that_somebody_has_is_not_free(self):
+        with socket.socket() as taken:
+            taken.bind((ports.HOST, 0))
+            taken.listen()
+            self.assertFalse(ports.is_free(taken.getsockname()[1]))
+
+    def test_site_files_escape_what_xml_would_take_for_its_own(self):
+        self.assertIn("<value>a &lt;&amp;&gt; b</value>", conf.site({"name": "a <&> b"}))
+
+    def test_an_unknown_command_is_named_with_those_that_are_known(self):
+        with self.assertRaisesRegex(Failed, "'hdfs frobnicate' is not known; known are: hdfs dfs"):
+            java.program(["hdfs", "frobnicate"])
+
+    def test_a_process_of_another_start_time_is_not_killed(self):
+        child = subprocess.Popen(["sleep", "60"], start_new_session=True)
+        self.addCleanup(child.kill)
+        processes.kill(child.pid, processes.start_time(child.pid) + 1)
+        self.assertIsNone(child.poll())
+        processes.kill(child.pid, processes.start_time(child.pid))
+        self.assertNotEqual(child.wait(60), 0)
+
+    def test_processes_are_found_by_the_folder_they_work_in(self):
+        with tempfile.TemporaryDirectory() as folder:
+            inner = os.path.join(folder, "container")
+            os.mkdir(inner)
+            child = subprocess.Popen(["sleep", "60"], cwd=inner)
+            self.addCleanup(child.wait)
+            self.addCleanup(child.kill)
+            self.assertEqual([pid for pid, _ in processes.below(folder)], [child.pid])
+
+
+class HdfsTest(unittest.TestCase):
+    """One cluster of a NameNode and a DataNode."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.cluster = Cluster(os.path.join(cls.folder.name, "hadoop"), datanodes=1, quick=True, tied=True)
+        cls.cluster.start()
+        cls.addClassCleanup(cls.cluster.stop)
+
+    def test_a_command_of_another_process_finds_it_and_copies_a_file_in_and_out(self):
+        script = [sys.executable, HERE / "hadoop.py", "--work", self.cluster.work]
+        status = subprocess.run([*script, "status"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(status.returncode, 0, status.stderr)
+        self.assertIn("datanode1", status.stdout)
+        source, copy = (os.path.join(self.folder.name, name) for name in ("in", "out"))
+        pathlib.Path(source).write_bytes(os.urandom(3 << 20))
+        for words in (["-put", source, "/file"], ["-get", "/file", copy]):
+            done = subprocess.run([*script, "run", "hdfs", "dfs", *words], capture_output=True, text=True, timeout=180)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(pathlib.Path(source).read_bytes(), pathlib.Path(copy).read_bytes())
+
+    def test_a_second_start_in_the_same_folder_says_what_to_do(self):
+        with self.assertRaisesRegex(Failed, "a Hadoop is running in .*: end it first"):
+            Cluster(self.cluster.work).start()
+
+    def test_the_end_of_a_daemon_is_seen_and_a_new_one_registers(self):
+        self.cluster.kill("datanode1")
+        pid, started = self.cluster.daemons["datanode1"]
+        processes.end([(pid, started)])
+        with self.assertRaisesRegex(Failed, "the datanode1 has ended; the last lines of its log"):
+            self.cluster.check_alive()
+        self.cluster.launch("datanode1")
+        ready.until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 1), "HDFS", self.cluster.work)
+
+
+class EndTest(unittest.TestCase):
+    def test_a_daemon_that_cannot_live_stops_the_start_and_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            wrong = {"namenode": {"hdfs-site": {"dfs.namenode.http-address": "127.0.0.1:notaport"}}}
+            cluster = Cluster(os.path.join(folder, "hadoop"), datanodes=1, quick=True, tied=True, own=wrong)
+            with self.assertRaisesRegex(Failed, "the namenode has ended; the last lines of its log"):
+                cluster.start()
+            self.assertEqual(cluster.daemons, {})
+            self.assertTrue(os.path.exists(cluster.log("namenode")), "the log is kept for the user")
+
+    def test_without_a_cluster_commands_say_how_to_start_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, HERE / "hadoop.py", "--work", folder, "run", "hdfs", "dfs", "-ls", "/"],
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("no Hadoop is running here: ./verbena hadoop start", done.stderr)
