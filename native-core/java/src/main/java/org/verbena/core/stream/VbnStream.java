@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.core.stream;
 
+import java.io.EOFException;
+import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import org.verbena.core.Message;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
@@ -138,23 +141,64 @@ public final class VbnStream implements AutoCloseable {
     public int write(ByteBuffer source) throws VbnException {
         int total = 0;
         while (source.hasRemaining()) {
-            int length;
-            long place;
-            synchronized (this) {
-                checkWritable();
-                length = (int) Math.min(Math.min(source.remaining(), streams.limits().piece()), allowed - sent);
-                place = sent;
-                sent += length;
-            }
+            int length = writable(source.remaining());
             if (length == 0) {
                 break;
             }
-            send(place, source, length);
+            ByteBuffer buffer = buffer(length);
+            int end = source.limit();
+            buffer.put(source.limit(source.position() + length));
+            source.limit(end);
+            send(buffer.flip());
             total += length;
         }
         return total;
     }
 
+    /**
+     * Writes bytes of a file, read straight into what is sent: at most one message, and what the other side's window takes.
+     *
+     * @param file the file, opened for reading; its position stays
+     * @param position the first byte in the file
+     * @param count most bytes, more than 0
+     * @return bytes written, 0 when the window is full or the stream is not yet accepted
+     * @throws EOFException when the file has nothing at the position
+     * @throws IOException when the file cannot be read; the stream is as before
+     * @throws VbnException when the stream has failed, or its output was ended
+     */
+    public int transferFrom(FileChannel file, long position, int count) throws IOException {
+        int length = writable(count);
+        if (length == 0) {
+            return 0;
+        }
+        ByteBuffer buffer = buffer(length);
+        boolean sending = false;
+        try {
+            int got = 0;
+            while (got >= 0 && buffer.hasRemaining()) {
+                got = file.read(buffer, position + buffer.position());
+            }
+            length = buffer.position();
+            if (length == 0) {
+                throw new EOFException("the file ends before byte " + position + ": it was truncated");
+            }
+            sending = true;
+            send(buffer.flip());
+            return length;
+        } finally {
+            if (!sending) {
+                streams.pool().give(buffer);
+            }
+        }
+    }
+
+    /** How much of so many bytes may be written now, in one message. */
+    private synchronized int writable(int bytes) throws VbnException {
+        checkWritable();
+        return (int) Math.min(Math.min(bytes, streams.limits().piece()), allowed - sent);
+    }
+
+    /** With the lock. */
     private void checkWritable() throws VbnException {
         if (failure != null) {
             throw failed();
@@ -167,19 +211,24 @@ public final class VbnStream implements AutoCloseable {
         }
     }
 
-    private void send(long place, ByteBuffer source, int length) throws VbnException {
-        ByteBuffer buffer;
+    private ByteBuffer buffer(int length) throws VbnException {
         try {
-            buffer = streams.pool().take(length);
+            return streams.pool().take(length);
         } catch (OutOfMemoryError e) {
             VbnException cause = StreamInput.noMemory(length);
             fail(cause);
             throw cause;
         }
-        int end = source.limit();
-        buffer.put(source.limit(source.position() + length)).flip();
-        source.limit(end);
-        streams.countSent(length);
+    }
+
+    /** Sends a buffer of the pool, which is given back when the other side has its bytes. */
+    private void send(ByteBuffer buffer) {
+        long place;
+        synchronized (this) {
+            place = sent;
+            sent += buffer.remaining();
+        }
+        streams.countSent(buffer.remaining());
         streams.send(peer(), frame(StreamFrame.DATA, 0, place), buffer, (error, bytes) -> {
             streams.pool().give(buffer);
             if (error != null) {

@@ -9,12 +9,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.verbena.core.Fixture;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
@@ -113,6 +117,35 @@ class StreamTest {
         }
         assertEquals(length, got.position());
         return got.flip();
+    }
+
+    @Test
+    void bytes_of_a_file_are_sent_from_their_place(@TempDir Path folder) throws Exception {
+        byte[] all = new byte[150_000];
+        Fixture.pattern(all.length, 3).get(all);
+        Path path = Files.write(folder.resolve("file"), all);
+        try (FileChannel file = FileChannel.open(path); BlockingStream stream = open(StreamServer.ECHO)) {
+            stream.awaitAccepted(60_000);
+            CompletableFuture<ByteBuffer> reading = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return readAll(stream, 140_000);
+                } catch (IOException e) {
+                    throw new AssertionError(e);
+                }
+            });
+            for (int at = 10_000; at < all.length;) {
+                at += stream.stream().transferFrom(file, at, all.length - at); // 0 while the window is full
+            }
+            assertThrows(java.io.EOFException.class, () -> untilSent(stream.stream(), file, all.length));
+            stream.endOutput();
+            assertEquals(ByteBuffer.wrap(all, 10_000, 140_000), Fixture.get(reading));
+        }
+    }
+
+    private static void untilSent(VbnStream stream, FileChannel file, long position) throws IOException {
+        while (stream.transferFrom(file, position, 1) == 0) {
+            Thread.onSpinWait();
+        }
     }
 
     @Test
