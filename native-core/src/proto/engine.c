@@ -52,6 +52,7 @@ static void (*const RX[PROTO_TYPE_END])(proto_engine_t *engine, vbn_peer_t *peer
     [PROTO_RTS_AT] = am_rx_rts,
     [PROTO_RTS_DEVICE] = rx_rts_device,
     [PROTO_TAG] = tag_rx_message,
+    [PROTO_TAG_SYNC] = tag_rx_message,
     [PROTO_TAG_RTS] = tag_rx_announced,
     [PROTO_TAG_RTS_AT] = tag_rx_announced,
     [PROTO_TAG_RTS_DEVICE] = rx_tag_rts_device,
@@ -74,7 +75,7 @@ static void (*const RX[PROTO_TYPE_END])(proto_engine_t *engine, vbn_peer_t *peer
     [PROTO_LANE_END] = device_rx_lane_end,
 };
 
-_Static_assert(PROTO_TYPE_END == 26, "each type has a row in RX");
+_Static_assert(PROTO_TYPE_END == 27, "each type has a row in RX");
 
 static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
                         const void *payload, uint32_t payload_bytes)

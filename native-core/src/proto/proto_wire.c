@@ -34,7 +34,8 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
                               AT(signal_value)}},
     [PROTO_PUT_BLOCKS] = {6, {AT(op), AT(key), AT(offset), AT(length), AT(block), AT(stride)}},
     [PROTO_GET_BLOCKS] = {6, {AT(op), AT(key), AT(offset), AT(length), AT(block), AT(stride)}},
-    [PROTO_TAG] = {2, {AT(op), AT(tag)}},
+    [PROTO_TAG] = {1, {AT(tag)}},
+    [PROTO_TAG_SYNC] = {2, {AT(op), AT(tag)}},
     [PROTO_TAG_RTS] = {3, {AT(op), AT(length), AT(tag)}},
     [PROTO_TAG_CREDIT_BACK] = {1, {AT(length)}},
     [PROTO_DATA_STAGED] = {4, {AT(op), AT(offset), AT(length), AT(check)}},
@@ -163,6 +164,8 @@ static vbn_status_t check_direct(const proto_header_t *h)
         return h->place.key == 0 ? bad("place without a key") : check_place(h);
     if (h->type == PROTO_HELPED && h->code >= (unsigned)-VBN_STATUS_LAST)
         return bad("status code");
+    if (h->type == PROTO_TAG_SYNC && h->op == 0)
+        return bad("operation");
     return VBN_OK;
 }
 
@@ -213,8 +216,8 @@ static vbn_status_t check_meaning(const proto_header_t *h, uint32_t payload_byte
     if (h->type >= PROTO_RTS_AT && check_direct(h) != VBN_OK)
         return VBN_ERR_PROTOCOL;
     bool carries_data = h->type == PROTO_AM || h->type == PROTO_DATA || h->type == PROTO_PUT_SIGNAL ||
-                        h->type == PROTO_TAG || h->type == PROTO_PUT_BLOCKS || h->type == PROTO_DATA_STAGED ||
-                        (h->type == PROTO_PUT && !is_probe(h));
+                        h->type == PROTO_TAG || h->type == PROTO_TAG_SYNC || h->type == PROTO_PUT_BLOCKS ||
+                        h->type == PROTO_DATA_STAGED || (h->type == PROTO_PUT && !is_probe(h));
     if (!carries_data && payload_bytes != 0)
         return bad("payload where none belongs");
     return VBN_OK;

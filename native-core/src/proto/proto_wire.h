@@ -20,7 +20,7 @@
  *   PUT      op, key, offset, length; payload = length bytes (PROBE: none)   write, answer with STATUS
  *   ATOMIC   op, key, offset, operand, compare                               update one word; STATUS.length = old value
  *   PUT_SIGNAL  as PUT, then signal_key, signal_offset, signal_value         last segment of a put, then update a word
- *   TAG      op, tag; payload = the data                                     whole tagged message; op 0: no answer wanted
+ *   TAG      tag; payload = the data                                         whole tagged message
  *   TAG_RTS  op, length, tag                                                 tagged message announced; op = sender's handle
  *   TAG_CREDIT_BACK  length                                                  this much more of TAG may be sent
  *   PUT_BLOCKS, GET_BLOCKS  as PUT, GET, then block, stride                  blocks at this distance from each other
@@ -43,6 +43,8 @@
  *                                                                           address: of each the number of a connection (the
  *                                                                           sender's, low 32 bits) and its key; 0: none. None
  *                                                                           at all: they could, over a connection
+ *   TAG_SYNC op, tag; payload = the data                                     as TAG, and the sender's op waits for a STATUS when
+ *                                                                           a receive has taken it
  *
  * op, target, key are handles of 64 bits: index and generation, checked by whoever gave them out. */
 #ifndef VBN_PROTO_PROTO_WIRE_H
@@ -79,6 +81,7 @@ typedef enum proto_type {
     PROTO_LANE_END,
     PROTO_RTS_DEVICE,
     PROTO_TAG_RTS_DEVICE,
+    PROTO_TAG_SYNC,
     PROTO_TYPE_END
 } proto_type_t;
 
@@ -149,8 +152,10 @@ typedef struct proto_header {
     const void *payload;
 } proto_header_t;
 
-/* The prefix of PROTO_AM as a little-endian number. */
+/* The prefix of PROTO_AM as a little-endian number, and that of PROTO_TAG, whose only other word is the tag. */
 #define PROTO_AM_WORD(id, user_bytes) ((uint64_t)PROTO_AM | (uint64_t)(id) << 8 | (uint64_t)(user_bytes) << 16)
+#define PROTO_TAG_WORD ((uint64_t)PROTO_TAG)
+#define PROTO_TAG_BYTES (PROTO_PREFIX_BYTES + 8u)
 
 /* Bytes that encode will write. */
 uint32_t proto_header_bytes(const proto_header_t *header);
@@ -176,6 +181,14 @@ static inline bool proto_is_am(const void *bytes, uint32_t count, unsigned *id_p
     rest = rest >> 8 | rest << 56;
     *id_p = (unsigned)rest;
     return rest < VBN_AM_IDS;
+}
+/* True for a header that proto_decode would take as PROTO_TAG. */
+static inline bool proto_is_tag(const void *bytes, uint32_t count, uint64_t *tag_p)
+{
+    if (count != PROTO_TAG_BYTES || le_get_u64(bytes) != PROTO_TAG_WORD)
+        return false;
+    *tag_p = le_get_u64((const uint8_t *)bytes + PROTO_PREFIX_BYTES);
+    return true;
 }
 /* Decodes bytes from outside. VBN_ERR_PROTOCOL unless every field, length and reserved bit is right;
  * payload_bytes is checked against type and length. */

@@ -20,7 +20,7 @@ bool sync_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *h
     return true;
 }
 
-/* Whole, and the receiver tells when it has matched it. */
+/* Eager, and the receiver answers when it has matched it. */
 static vbn_status_t send_sync(vbn_peer_t *peer, proto_header_t *header, const struct iovec *iov, size_t count,
                               vbn_op_t *user_op)
 {
@@ -28,6 +28,7 @@ static vbn_status_t send_sync(vbn_peer_t *peer, proto_header_t *header, const st
     vbn_status_t status = op_begin(user_op, peer, OP_SYNC, iov, count, header->length, true);
     if (status != VBN_OK)
         return status;
+    header->type = PROTO_TAG_SYNC;
     header->op = op->handle;
     status = am_send_packet(peer, header, iov, count, sync_sent, op);
     if (status < 0) {

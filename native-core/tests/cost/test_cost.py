@@ -69,7 +69,7 @@ def calls(out, function):
 @unittest.skipUnless(shutil.which("valgrind"), "valgrind is not installed: apt install valgrind")
 class Cost(unittest.TestCase):
     def check(self, name, batch, budget, size=8):
-        count, text = instructions("cost_am", MESSAGES // batch, batch, size)
+        count, text = instructions("cost_message", "am", MESSAGES // batch, batch, size)
         self.assertIn(f"messages {MESSAGES}", text)
         count /= MESSAGES
         print(f"{size}-byte active message over shm, send and receive, {name}: {count:.1f} instructions, at most {budget}")

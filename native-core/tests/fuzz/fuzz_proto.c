@@ -307,12 +307,26 @@ static void close_arena(void)
     rig_close(arena.rig);
 }
 
+/* What the fast lane recognises without decoding is what the decoder takes for it. */
+static void recognise(const uint8_t *bytes, uint32_t count, const proto_header_t *header)
+{
+    unsigned id = 0;
+    uint64_t tag = 0;
+    bool is_am = count >= PROTO_PREFIX_BYTES && proto_is_am(bytes, count, &id);
+    bool is_tag = proto_is_tag(bytes, count, &tag);
+    require(is_am == (header != NULL && header->type == PROTO_AM) && (!is_am || id == header->code));
+    require(is_tag == (header != NULL && header->type == PROTO_TAG) && (!is_tag || tag == header->tag));
+}
+
 static void decode_only(const uint8_t *data, size_t size)
 {
     proto_header_t header;
     uint8_t again[LINK_UPPER_HEADER_MAX];
     uint32_t payload_bytes = size > 0 ? data[0] : 0;
-    if (size < 1 || proto_decode(data + 1, (uint32_t)size - 1, payload_bytes, &header) != VBN_OK)
+    bool good = size >= 1 && proto_decode(data + 1, (uint32_t)size - 1, payload_bytes, &header) == VBN_OK;
+    if (size >= 1)
+        recognise(data + 1, (uint32_t)size - 1, good ? &header : NULL);
+    if (!good)
         return;
     require(proto_encode(&header, again) == size - 1 && memcmp(again, data + 1, size - 1) == 0);
 }

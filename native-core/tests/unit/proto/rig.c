@@ -157,7 +157,7 @@ static void deliver(rig_t *rig, int to, const void *header, uint32_t header_byte
     const link_upcalls_t *up = &rig->params[to].upcalls;
     const void *place = payload;
     unsigned type = header_bytes > 0 ? *(const uint8_t *)header : PROTO_TYPE_END; /* the fuzzer sends nothing, too */
-    rig->tags_delivered[to] += type == PROTO_TAG || type == PROTO_TAG_RTS;
+    rig->tags_delivered[to] += type == PROTO_TAG || type == PROTO_TAG_SYNC || type == PROTO_TAG_RTS;
     if (rig->options.use_sink && payload_bytes >= 512) {
         void *sink = up->sink(up->arg, peer, header, header_bytes, payload_bytes, false);
         if (sink != NULL && up->write_begin(up->arg, peer, sink)) {
