@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tag.c - public calls of tagged messages. */
 #include "api/api_private.h"
+#include "fast/fast.h"
 
 static vbn_status_t no_worker(void)
 {
@@ -11,7 +12,7 @@ vbn_status_t vbn_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *io
                           vbn_op_t *op)
 {
     API_BY_ONE_THREAD(proto_engine_of_peer(peer));
-    return proto_tag_send(peer, tag, iov, count, flags, op);
+    return fast_tag_send(peer, tag, iov, count, flags, op);
 }
 
 vbn_status_t vbn_tag_recv(vbn_worker_t *worker, vbn_peer_t *from, uint64_t tag, uint64_t mask, const struct iovec *iov,

@@ -5,9 +5,9 @@
  *   take_ring      one ring, until it is empty                  other frames, room again, its end: take_rest
  *   from_slot      copies a packet out of its slot
  *   take_packet    the link's header: the next packet expected  other: link_rx_other
- *   take_message   the message's header: id and handler         other: proto_rx
+ *   take_message   the message's header: id and handler         other, tagged ones first: proto_rx_other
  *
- * All of it is one function for the compiler, so that a message costs no call but its handler's. */
+ * All of it is one function for the compiler, so that an active message costs no call but its handler's. */
 #include "fast/fast.h"
 #include "proto/proto_private.h"
 #include "tl/shm/shm_private.h"
@@ -152,8 +152,8 @@ static ALWAYS_INLINE void take_message(link_peer_head_t *p, const uint8_t *bytes
 {
     const proto_engine_t *engine = p->upper_engine;
     unsigned id;
-    if (UNLIKELY(!proto_is_am(bytes, header_bytes, &id) || engine->handlers[id].func == NULL)) {
-        proto_rx(p->upper_engine, (vbn_peer_t *)p, bytes, header_bytes, payload, payload_bytes);
+    if (!proto_is_am(bytes, header_bytes, &id) || UNLIKELY(engine->handlers[id].func == NULL)) {
+        proto_rx_other(p->upper_engine, (vbn_peer_t *)p, bytes, header_bytes, payload, payload_bytes);
         return;
     }
     const vbn_am_message_t message = {.peer = (vbn_peer_t *)p,

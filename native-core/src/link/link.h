@@ -113,7 +113,7 @@ vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg);
 bool link_flush_idle(vbn_peer_t *peer);
 
 /* The first fields of every peer, for what must not cost a call: queries of the layer above, and src/fast. The first
- * cache line is what a short message needs. */
+ * cache line is what a short message needs, a tagged one the uid besides. */
 #define LINK_PEER_HEAD                                                                                                  \
     void *upper_engine;          /* upcalls.arg of the peer's engine */                                                 \
     tl_ep_t *clear;              /* its endpoint while the fast lane may send over it, else NULL (P0) */                \
@@ -123,7 +123,8 @@ bool link_flush_idle(vbn_peer_t *peer);
     uint32_t tx_acked, rx_acked; /* all before it is acknowledged: by the peer, and to the peer */                      \
     uint32_t window;             /* most packets unacknowledged */                                                      \
     uint32_t owed_most;          /* a quarter of it: when more are owed, an ACK goes out at once */                     \
-    const tl_caps_t *caps;       /* of the chosen transport; before READY of the likely one, for packets that all take (P5) */
+    const tl_caps_t *caps;       /* of the chosen transport; before READY of the likely one, for packets that all take (P5) */ \
+    uint64_t uid;                /* of the peer's worker */
 #define LINK_PEER_BYTES 208 /* of a peer, without the state of the layer above, which follows */
 typedef struct link_peer_head {
     LINK_PEER_HEAD
@@ -156,6 +157,11 @@ static inline void *link_peer_upper(const vbn_peer_t *peer)
 static inline const tl_caps_t *link_caps(const vbn_peer_t *peer)
 {
     return ((const link_peer_head_t *)peer)->caps;
+}
+
+static inline uint64_t link_peer_uid(const vbn_peer_t *peer)
+{
+    return ((const link_peer_head_t *)peer)->uid;
 }
 
 /* The upper layer may have become quiet towards the peer. */
@@ -205,7 +211,6 @@ void link_native_end(vbn_peer_t *peer, uint32_t connection);
 void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text);
 void link_peer_set_user(vbn_peer_t *peer, void *user);
 void *link_peer_user(const vbn_peer_t *peer);
-uint64_t link_peer_uid(const vbn_peer_t *peer);
 size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 const char *link_peer_transport(const vbn_peer_t *peer); /* static; NULL without a lane */
 

@@ -408,11 +408,6 @@ bool link_ready(const vbn_peer_t *peer)
     return (peer->state == PEER_READY || peer->state == PEER_CLOSING) && peer->lane != NULL && peer->lane->hs == NULL;
 }
 
-uint64_t link_peer_uid(const vbn_peer_t *peer)
-{
-    return peer->uid;
-}
-
 void link_peer_set_user(vbn_peer_t *peer, void *user)
 {
     peer->user = user;

@@ -142,7 +142,6 @@ struct vbn_peer {
     link_engine_t *engine;
     link_lane_t *lane; /* the first and best; NULL when LOST, and while resuming */
     link_arq_t *arq;    /* on lanes that keep packets until acknowledged, else NULL */
-    uint64_t uid;
     uint64_t remote_epoch; /* of the HELLO or WELCOME that made the lane */
     list_link_t queue;     /* nodes that wait for ready, credits or room */
     list_link_t inflight;  /* nodes whose payload the transport uses */

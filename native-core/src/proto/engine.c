@@ -3,7 +3,7 @@
 #include "proto/am.h"
 #include "proto/backlog.h"
 #include "proto/rma.h"
-#include "proto/tag.h"
+#include "proto/tag_posted.h"
 #include "proto/ways/way.h"
 
 #include <stdlib.h>
@@ -92,14 +92,24 @@ static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *by
     RX[header.type](engine, peer, &header);
 }
 
-/* Small messages are recognised by one comparison; everything else is decoded field by field. */
+/* Tagged messages are recognised by one comparison; everything else is decoded field by field. */
+void proto_rx_other(proto_engine_t *engine, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
+                    const void *payload, uint32_t payload_bytes)
+{
+    uint64_t tag;
+    if (UNLIKELY(!proto_is_tag(bytes, header_bytes, &tag)) ||
+        UNLIKELY(!tag_rx_posted(engine, peer, tag, payload, payload_bytes)))
+        rx_any(engine, peer, bytes, header_bytes, payload, payload_bytes);
+}
+
+/* So are small active ones. */
 NO_CANARY void proto_rx(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, const void *payload,
                         uint32_t payload_bytes)
 {
     proto_engine_t *engine = arg;
     unsigned id;
     if (UNLIKELY(!proto_is_am(bytes, header_bytes, &id) || engine->handlers[id].func == NULL)) {
-        rx_any(engine, peer, bytes, header_bytes, payload, payload_bytes);
+        proto_rx_other(engine, peer, bytes, header_bytes, payload, payload_bytes);
         return;
     }
     const vbn_am_message_t message = {.peer = peer,

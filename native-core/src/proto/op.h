@@ -54,7 +54,7 @@ typedef struct proto_stream {
     proto_engine_t *engine;
     vbn_peer_t *peer;   /* NULL when the peer is down */
     list_link_t active; /* in engine->active when it can go on without an event; in key->waiting or peer->fenced before
-                           it starts */
+                           it starts; OP_RECEIVE: in engine->tags.order */
     union {
         proto_cursor_t cursor;
         proto_amo_t amo; /* OP_ATOMIC */
@@ -152,6 +152,7 @@ typedef struct __attribute__((may_alias)) proto_op {
         struct {
             uint64_t source; /* uid, 0 = any */
             vbn_tag_info_t *info;
+            uint32_t in_class; /* while in the table of engine->tags: 1 + index of its class; else 0 */
         } receive; /* OP_RECEIVE */
         proto_direct_t direct; /* OP_PULL, OP_LARGE */
     };

@@ -42,6 +42,9 @@ void proto_link_upcalls(proto_engine_t *engine, link_params_t *params);
 /* link_upcalls_t.rx; arg: the engine. */
 void proto_rx(void *arg, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes, const void *payload,
               uint32_t payload_bytes);
+/* The same, of what is no active message with a handler. */
+void proto_rx_other(proto_engine_t *engine, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
+                    const void *payload, uint32_t payload_bytes);
 void proto_attach(proto_engine_t *engine, link_engine_t *link);
 /* After link_engine_close (which has ended all operations through peer_down). Messages still waiting to be pulled and
  * keys not released become invalid. */

@@ -27,6 +27,28 @@ struct vbn_tag_message {
     uint8_t data[];
 };
 
+/* ---- tag_match.c
+ * A receive with source, tag (within mask) and mask set; from here on messages find it. */
+static inline void tag_post(tag_match_t *match, proto_op_t *op)
+{
+    op->receive.in_class = 0;
+    if (match->fresh == &match->order)
+        match->fresh = &op->stream.active;
+    list_append(&match->order, &op->stream.active);
+}
+static inline void tag_unpost(tag_match_t *match, proto_op_t *op)
+{
+    if (UNLIKELY(op->receive.in_class != 0))
+        tag_unlist(match, op);
+    if (match->fresh == &op->stream.active)
+        match->fresh = op->stream.active.next;
+    list_remove(&op->stream.active);
+}
+static inline bool tag_suits(const proto_op_t *op, uint64_t source, uint64_t tag)
+{
+    return (op->receive.source == source || op->receive.source == 0) && ((op->stream.tag ^ tag) & op->stream.mask) == 0;
+}
+
 /* ---- tag_send.c: a row of kinds.c */
 bool sync_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
 
@@ -36,10 +58,19 @@ void tag_credit_end(proto_engine_t *engine, proto_peer_t *p); /* the peer is dow
 bool tag_may_stay(const proto_engine_t *engine, uint64_t bytes);
 /* A whole message of so many bytes has come; false: the peer had no credit for it, and is blamed. */
 bool tag_credit_use(proto_engine_t *engine, vbn_peer_t *peer, uint32_t bytes);
+static inline bool tag_credit_covers(const proto_peer_t *p, uint32_t bytes)
+{
+    return bytes <= PROTO_TAG_WHOLE_MAX && bytes + PROTO_TAG_COST <= p->tag_open;
+}
+/* Gives back what receives have taken, more or less. starved: the peer announced a message for want of credit. */
+void tag_credit_give_back(vbn_peer_t *peer, bool starved);
 /* A receive has taken it. */
-void tag_credit_taken(vbn_peer_t *peer, uint64_t bytes);
-/* The peer announced a message for want of credit. */
-void tag_credit_starved(vbn_peer_t *peer);
+static inline void tag_credit_taken(vbn_peer_t *peer, proto_peer_t *p, uint64_t bytes)
+{
+    p->tag_taken += (uint32_t)bytes + PROTO_TAG_COST;
+    if (UNLIKELY(p->tag_taken >= (PROTO_TAG_FIRST + p->tag_extra) / 4))
+        tag_credit_give_back(peer, false);
+}
 void tag_rx_credit(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 
 /* ---- tag_recv.c */

@@ -43,8 +43,7 @@ static uint32_t less_of(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Gives back what receives have taken, more or less. */
-static void give_back(vbn_peer_t *peer, bool starved)
+void tag_credit_give_back(vbn_peer_t *peer, bool starved)
 {
     proto_engine_t *engine = proto_engine_of(peer);
     proto_peer_t *p = proto_peer_of(peer);
@@ -83,25 +82,12 @@ bool tag_may_stay(const proto_engine_t *engine, uint64_t bytes)
 bool tag_credit_use(proto_engine_t *engine, vbn_peer_t *peer, uint32_t bytes)
 {
     proto_peer_t *p = proto_peer_of(peer);
-    if (bytes > PROTO_TAG_WHOLE_MAX || bytes + PROTO_TAG_COST > p->tag_open) {
+    if (!tag_credit_covers(p, bytes)) {
         proto_blame(engine, peer, "the peer sent more tagged messages than it had credit for");
         return false;
     }
     p->tag_open -= bytes + PROTO_TAG_COST;
     return true;
-}
-
-void tag_credit_taken(vbn_peer_t *peer, uint64_t bytes)
-{
-    proto_peer_t *p = proto_peer_of(peer);
-    p->tag_taken += (uint32_t)bytes + PROTO_TAG_COST;
-    if (p->tag_taken >= (PROTO_TAG_FIRST + p->tag_extra) / 4)
-        give_back(peer, false);
-}
-
-void tag_credit_starved(vbn_peer_t *peer)
-{
-    give_back(peer, true);
 }
 
 void tag_rx_credit(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/hot.h"
+
 #define FIRST_CAPACITY 64u
 
 /* ------------------------------------------------------------------------------------------ tables */
@@ -16,13 +18,13 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 typedef uint64_t (*hash_func_t)(const list_link_t *link);
 
-static list_link_t *chain_of(const tag_table_t *table, uint64_t hash)
+static inline list_link_t *chain_of(const tag_table_t *table, uint64_t hash)
 {
     return &table->chains[hash & (table->capacity - 1)];
 }
 
 /* Entries of one key stay in one chain and are moved in order, so their order is kept. */
-static vbn_status_t grow(tag_table_t *table, hash_func_t hash_of)
+static COLD vbn_status_t grow(tag_table_t *table, hash_func_t hash_of)
 {
     tag_table_t bigger = {.capacity = table->capacity == 0 ? FIRST_CAPACITY : table->capacity * 2,
                           .count = table->count};
@@ -41,19 +43,20 @@ static vbn_status_t grow(tag_table_t *table, hash_func_t hash_of)
     return VBN_OK;
 }
 
-static vbn_status_t add(tag_table_t *table, list_link_t *link, hash_func_t hash_of)
+/* hash: that of hash_of for this link. */
+static inline vbn_status_t add(tag_table_t *table, list_link_t *link, uint64_t hash, hash_func_t hash_of)
 {
-    if (table->count >= table->capacity) {
+    if (UNLIKELY(table->count >= table->capacity)) {
         vbn_status_t status = grow(table, hash_of);
         if (status != VBN_OK && table->capacity == 0)
             return status; /* else the chains just become longer */
     }
-    list_append(chain_of(table, hash_of(link)), link);
+    list_append(chain_of(table, hash), link);
     table->count++;
     return VBN_OK;
 }
 
-static void take(tag_table_t *table, list_link_t *link)
+static inline void take(tag_table_t *table, list_link_t *link)
 {
     list_remove(link);
     table->count--;
@@ -63,6 +66,8 @@ void tag_match_init(tag_match_t *match)
 {
     *match = (tag_match_t){0};
     list_init(&match->all);
+    list_init(&match->order);
+    match->fresh = &match->order;
 }
 
 void tag_match_free(tag_match_t *match)
@@ -76,9 +81,10 @@ void tag_match_free(tag_match_t *match)
 
 /* ---------------------------------------------------------------------------------- posted receives */
 
-static uint64_t posted_hash(uint64_t mask, uint64_t source, uint64_t tag)
+/* Without the mask: receives that differ in it only share a chain. */
+static inline uint64_t posted_hash(uint64_t mask, uint64_t source, uint64_t tag)
 {
-    return mix(mix(tag & mask, source), mask);
+    return mix(tag & mask, source);
 }
 
 static uint64_t hash_of_op(const list_link_t *link)
@@ -87,53 +93,73 @@ static uint64_t hash_of_op(const list_link_t *link)
     return posted_hash(op->stream.mask, op->receive.source, op->stream.tag);
 }
 
-/* The class of these receives; NULL when there is none and make is false, or no heap. */
-static tag_class_t *class_of(tag_match_t *match, const proto_op_t *op, bool make)
+/* A new class, in place of one without receives where there is one; NULL: no heap. */
+static COLD tag_class_t *class_new(tag_match_t *match, uint64_t mask, bool any)
 {
-    bool any = op->receive.source == 0;
-    tag_class_t *empty = NULL;
-    for (uint32_t i = 0; i < match->class_count; i++) {
-        tag_class_t *class = &match->classes[i];
-        if (class->mask == op->stream.mask && class->any_source == any)
-            return class;
-        if (class->count == 0)
-            empty = class;
-    }
-    if (!make)
-        return NULL;
-    if (empty == NULL) {
-        tag_class_t *classes = realloc(match->classes, (match->class_count + 1) * sizeof(*classes));
-        if (classes == NULL) {
+    tag_class_t *class = match->classes, *end = match->classes + match->class_count;
+    while (class != end && class->count > 0)
+        class++;
+    if (class == end) {
+        class = realloc(match->classes, (match->class_count + 1) * sizeof(*class));
+        if (class == NULL) {
             (void)err_set(VBN_ERR_NO_MEMORY, "no heap for a class of receives");
             return NULL;
         }
-        match->classes = classes;
-        empty = &classes[match->class_count++];
+        match->classes = class;
+        class += match->class_count++;
     }
-    *empty = (tag_class_t){.mask = op->stream.mask, .any_source = any};
-    return empty;
+    *class = (tag_class_t){.mask = mask, .any_source = any};
+    return class;
 }
 
-vbn_status_t tag_post(tag_match_t *match, proto_op_t *op)
+static inline tag_class_t *class_of(tag_match_t *match, uint64_t mask, bool any)
 {
-    tag_class_t *class = class_of(match, op, true);
-    if (class == NULL)
-        return VBN_ERR_NO_MEMORY;
-    vbn_status_t status = add(&match->posted, &op->order, hash_of_op);
-    if (status != VBN_OK)
-        return status;
-    class->count++;
-    op->stream.sequence = match->next_sequence++;
-    return VBN_OK;
+    for (uint32_t i = 0; i < match->class_count; i++)
+        if (match->classes[i].mask == mask && match->classes[i].any_source == any)
+            return &match->classes[i];
+    return class_new(match, mask, any);
 }
 
-void tag_unpost(tag_match_t *match, proto_op_t *op)
+/* Into the table, in the order of posting. False: no heap. */
+static bool list_fresh(tag_match_t *match)
+{
+    for (; match->fresh != &match->order; match->fresh = match->fresh->next) {
+        proto_op_t *op = container_of(match->fresh, proto_op_t, stream.active);
+        tag_class_t *class = class_of(match, op->stream.mask, op->receive.source == 0);
+        if (class == NULL || add(&match->posted, &op->order, hash_of_op(&op->order), hash_of_op) != VBN_OK)
+            return false;
+        class->count++;
+        op->receive.in_class = (uint32_t)(class - match->classes) + 1;
+        op->stream.sequence = match->next_sequence++;
+    }
+    return true;
+}
+
+void tag_unlist(tag_match_t *match, proto_op_t *op)
 {
     take(&match->posted, &op->order);
-    class_of(match, op, false)->count--;
+    match->classes[op->receive.in_class - 1].count--;
+    op->receive.in_class = 0;
 }
 
-static proto_op_t *first_of_class(const tag_match_t *match, const tag_class_t *class, uint64_t source, uint64_t tag)
+/* The first in the order of posting that suits. most: look at so many. *end: there are no more. */
+static inline proto_op_t *first_in_order(const tag_match_t *match, uint64_t source, uint64_t tag, uint64_t most,
+                                         bool *end)
+{
+    *end = false;
+    for (list_link_t *link = match->order.next; link != &match->order; link = link->next) {
+        proto_op_t *op = container_of(link, proto_op_t, stream.active);
+        if (tag_suits(op, source, tag))
+            return op;
+        if (--most == 0)
+            return NULL;
+    }
+    *end = true;
+    return NULL;
+}
+
+static inline proto_op_t *first_of_class(const tag_match_t *match, const tag_class_t *class, uint64_t source,
+                                         uint64_t tag)
 {
     uint64_t wanted = class->any_source ? 0 : source;
     list_link_t *chain = chain_of(&match->posted, posted_hash(class->mask, wanted, tag));
@@ -145,9 +171,14 @@ static proto_op_t *first_of_class(const tag_match_t *match, const tag_class_t *c
     return NULL;
 }
 
-proto_op_t *tag_find_posted(const tag_match_t *match, uint64_t source, uint64_t tag)
+proto_op_t *tag_find_posted(tag_match_t *match, uint64_t source, uint64_t tag)
 {
-    proto_op_t *first = NULL;
+    bool end;
+    proto_op_t *first = first_in_order(match, source, tag, TAG_NEAR, &end);
+    if (first != NULL || end)
+        return first;
+    if (UNLIKELY(!list_fresh(match)))
+        return first_in_order(match, source, tag, UINT64_MAX, &end); /* slow, but right */
     for (uint32_t i = 0; i < match->class_count; i++) {
         const tag_class_t *class = &match->classes[i];
         proto_op_t *op = class->count > 0 ? first_of_class(match, class, source, tag) : NULL;
@@ -179,7 +210,7 @@ vbn_status_t tag_keep(tag_match_t *match, tag_message_t *message)
 {
     static const hash_func_t HASHES[TAG_TABLES] = {hash_by_both, hash_by_tag, hash_by_source};
     for (unsigned i = 0; i < TAG_TABLES; i++) {
-        vbn_status_t status = add(&match->tables[i], &message->in[i], HASHES[i]);
+        vbn_status_t status = add(&match->tables[i], &message->in[i], HASHES[i](&message->in[i]), HASHES[i]);
         if (status == VBN_OK)
             continue;
         while (i-- > 0)

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tag_match.h - who gets which tagged message: posted receives and messages that arrived before their receive.
  *
- *   posted receives        one hash table, keyed by (mask, source or any, tag & mask). Receives with the same mask and
- *                          the same kind of source form a class; an arriving message looks once into the table for each
- *                          class that has receives (usually one to three) and takes the earliest posted of what it finds.
+ *   posted receives        one list in the order of posting: an arriving message takes the first of its TAG_NEAR entries
+ *                          that suits, so receives that are few, or served in order, cost no more than that. And one hash
+ *                          table, keyed by (source or any, tag & mask), for those that a message had to look beyond them
+ *                          for. Receives with the same mask and the same kind of source form a class; the message looks
+ *                          once into the table for each class that has receives (usually one to three) and takes the
+ *                          earliest posted of what it finds.
  *   unexpected messages    three hash tables, by (source, tag), by tag, by source, and one list of all; a receive with an
  *                          exact tag looks into one of the first two, one with a mask walks the messages of its source,
  *                          or all.
  *
  * So exact tags cost the same with one peer or with thousands. Sources are uids of workers, not peers: what a peer sent
- * before it was lost can still be received. One thread, no callbacks. Invariant: no posted receive matches an unexpected
- * message. */
+ * before it was lost can still be received. One thread, no callbacks. Invariants: M1 no posted receive matches an unexpected
+ * message. M2 in `order` those in the table come before those that are not. */
 #ifndef VBN_PROTO_TAG_MATCH_H
 #define VBN_PROTO_TAG_MATCH_H
 
@@ -30,13 +33,17 @@ typedef struct tag_table {
 typedef struct tag_class {
     uint64_t mask;
     bool any_source;
-    uint32_t count; /* posted receives */
+    uint32_t count; /* receives in the table */
 } tag_class_t;
+
+#define TAG_NEAR 8u
 
 enum { TAG_BY_BOTH, TAG_BY_TAG, TAG_BY_SOURCE, TAG_TABLES };
 
 typedef struct tag_match {
-    tag_table_t posted;
+    list_link_t order;  /* proto_op_t.stream.active of posted receives */
+    list_link_t *fresh; /* the first of them that is not in the table; &order: all are */
+    tag_table_t posted; /* proto_op_t.order */
     tag_class_t *classes;
     uint32_t class_count;
     uint64_t next_sequence;
@@ -48,11 +55,10 @@ void tag_match_init(tag_match_t *match);
 /* Forgets everything; the entries are the caller's. */
 void tag_match_free(tag_match_t *match);
 
-/* op: a receive with source, tag (within mask) and mask set. VBN_ERR_NO_MEMORY. */
-vbn_status_t tag_post(tag_match_t *match, proto_op_t *op);
-void tag_unpost(tag_match_t *match, proto_op_t *op);
+/* op: a receive with source, tag (within mask) and mask set. (tag_post, tag_unpost: tag.h) */
+void tag_unlist(tag_match_t *match, proto_op_t *op); /* one in the table leaves it */
 /* The receive that a message from this source gets, still posted; NULL when none. */
-proto_op_t *tag_find_posted(const tag_match_t *match, uint64_t source, uint64_t tag);
+proto_op_t *tag_find_posted(tag_match_t *match, uint64_t source, uint64_t tag);
 
 /* message: source and tag set. VBN_ERR_NO_MEMORY. */
 vbn_status_t tag_keep(tag_match_t *match, tag_message_t *message);

@@ -23,7 +23,7 @@ static vbn_status_t too_long(uint64_t length, uint64_t room, uint64_t tag)
 /* A whole message has been taken (peer not NULL): credit for the sender's next ones, and its answer when it waits. */
 static void taken(vbn_peer_t *peer, uint64_t sender_op, uint64_t length)
 {
-    tag_credit_taken(peer, length);
+    tag_credit_taken(peer, proto_peer_of(peer), length);
     if (sender_op != 0)
         proto_send_status(peer, sender_op, VBN_OK, true, 0);
 }
@@ -128,7 +128,7 @@ vbn_status_t proto_tag_recv(proto_engine_t *engine, vbn_peer_t *from, uint64_t t
     if (status != VBN_OK)
         return status;
     uint64_t source = from != NULL ? link_peer_uid(from) : 0;
-    tag_message_t *message = tag_find_message(&engine->tags, source, tag, mask);
+    tag_message_t *message = list_empty(&engine->tags.all) ? NULL : tag_find_message(&engine->tags, source, tag, mask);
     if (message == NULL && from != NULL && (status = proto_check_peer(from)) != VBN_OK)
         return status;
     proto_op_t *op = prepare(engine, user_op, iov, count, room, info);
@@ -140,9 +140,7 @@ vbn_status_t proto_tag_recv(proto_engine_t *engine, vbn_peer_t *from, uint64_t t
     op->stream.tag = tag & mask;
     op->stream.mask = mask;
     op->stream.peer = from;
-    status = tag_post(&engine->tags, op);
-    if (status != VBN_OK)
-        return status;
+    tag_post(&engine->tags, op);
     list_append(from != NULL ? &proto_peer_of(from)->ops : &engine->receives, &op->link);
     return VBN_INPROGRESS;
 }
@@ -209,7 +207,7 @@ void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_head
     if (!am_may_announce(engine, peer, header))
         return;
     if (header->code == PROTO_TAG_STARVED)
-        tag_credit_starved(peer);
+        tag_credit_give_back(peer, true);
     tag_message_t *message = keep(engine, peer, header, header->length, true);
     if (message == NULL) {
         no_room(peer);

@@ -59,7 +59,8 @@ static void make_peer(rig_t *rig, int i)
 {
     proto_link_upcalls(rig->proto[i], &rig->params[i]);
     rig->peer[i] = (struct vbn_peer){.rig = rig, .side = i};
-    rig->peer[i].head = (link_peer_head_t){.upper_engine = rig->params[i].upcalls.arg, .caps = &rig->caps};
+    rig->peer[i].head = (link_peer_head_t){.upper_engine = rig->params[i].upcalls.arg, .caps = &rig->caps,
+                                           .uid = 1001u - (unsigned)i + UINT64_C(1000000) * rig->number};
     list_init(&rig->peer[i].inbox);
     list_init(&rig->peer[i].flushes);
 }

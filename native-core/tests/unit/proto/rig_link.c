@@ -134,11 +134,6 @@ vbn_status_t link_import(vbn_peer_t *peer, const mem_key_info_t *info, tl_import
     return VBN_INPROGRESS;
 }
 
-uint64_t link_peer_uid(const vbn_peer_t *peer)
-{
-    return 1001u - (unsigned)peer->side + UINT64_C(1000000) * peer->rig->number;
-}
-
 size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
 {
     (void)peer;
