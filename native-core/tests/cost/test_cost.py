@@ -13,6 +13,8 @@ import unittest
 # Instructions of an 8-byte active message over shared memory, from vbn_am_send to the end of its handler, with the
 # progress calls between them: in a stream (16 sends, then progress until all have come), and each alone.
 STREAM, ALONE = 220, 445
+# The same of a tagged message whose receive is posted, and with the posting.
+TAG_STREAM, TAG_ALONE, TAG_POST_STREAM, TAG_POST_ALONE = 320, 540, 540, 760
 # The same of a length that does not fit a slot, and goes through the general ways of protocol, link and ring. It is short, because
 # copies of longer ones take other instructions on each processor.
 LONGER, LONGER_STREAM, LONGER_ALONE = 200, 1310, 1550
@@ -68,11 +70,13 @@ def calls(out, function):
 
 @unittest.skipUnless(shutil.which("valgrind"), "valgrind is not installed: apt install valgrind")
 class Cost(unittest.TestCase):
-    def check(self, name, batch, budget, size=8):
-        count, text = instructions("cost_message", "am", MESSAGES // batch, batch, size)
+    def check(self, name, batch, budget, size=8, kind="am"):
+        what = {"am": "active message", "tag": "tagged message, its receive posted",
+                "post": "tagged message, posting of its receive included"}[kind]
+        count, text = instructions("cost_message", kind, MESSAGES // batch, batch, size)
         self.assertIn(f"messages {MESSAGES}", text)
         count /= MESSAGES
-        print(f"{size}-byte active message over shm, send and receive, {name}: {count:.1f} instructions, at most {budget}")
+        print(f"{size}-byte {what} over shm, send and receive, {name}: {count:.1f} instructions, at most {budget}")
         self.assertGreater(count, 50, "nothing was counted")
         self.assertLessEqual(count, budget)
 
@@ -81,6 +85,14 @@ class Cost(unittest.TestCase):
 
     def test_an_8_byte_message_alone_over_shared_memory_keeps_its_budget(self):
         self.check("alone", 1, ALONE)
+
+    def test_an_8_byte_tagged_message_over_shared_memory_keeps_its_budget(self):
+        self.check("in a stream", 16, TAG_STREAM, kind="tag")
+        self.check("alone", 1, TAG_ALONE, kind="tag")
+
+    def test_posting_the_receive_of_a_tagged_message_keeps_its_budget(self):
+        self.check("in a stream", 16, TAG_POST_STREAM, kind="post")
+        self.check("alone", 1, TAG_POST_ALONE, kind="post")
 
     def test_a_message_that_fits_no_slot_keeps_its_budget(self):
         self.check("in a stream", 16, LONGER_STREAM, LONGER)
