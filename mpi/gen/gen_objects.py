@@ -123,7 +123,7 @@ def op_kernels(types, operations):
                            f'{kernels[key][0]},')
     return tables.generated("Kernels of the predefined operations: inout[i] becomes in[i] OP inout[i].") + \
         '#include "op/op.h"\n\n' + "\n".join(text for _, text in kernels.values()) + \
-        "\nconst op_kernel_t op_kernels[OP_NAMED][OP_TYPES] = {\n" + "\n".join(entries) + "\n};\n"
+        "\nop_kernel_t op_kernels[OP_NAMED][OP_TYPES] = {\n" + "\n".join(entries) + "\n};\n"
 
 
 def error_table(errors):

@@ -39,7 +39,6 @@ NEEDS = {
     "exceptions": ("Session_init", None),
     "file": ("File_open", None),
     "io": ("File_open", None),
-    "mpiabi": ("Abi_get_fortran_info", ["testGetFortranInfo"]),
     "msgspec": ("Win_allocate", ["TestMessageRMA"]),
     "objmodel": ("File_open", ["testSafeFreeCreated"]),
     "p2p_buf_part": ("Psend_init", None),

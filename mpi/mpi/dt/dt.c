@@ -34,11 +34,19 @@ const char *dt_name(const dt_type_t *type)
     return type->given != NULL ? type->given : type->name[0] != 0 ? type->name : "a derived datatype";
 }
 
+int dt_absent(const dt_type_t *type)
+{
+    return err_set(MPI_ERR_TYPE, "%s: the Fortran compiler does not have this type (MPI_Abi_set_fortran_info)",
+                   dt_name(type));
+}
+
 int dt_usable(MPI_Datatype handle, dt_type_t **type_p)
 {
     *type_p = dt_find(handle);
     if (*type_p == NULL)
         return err_set(MPI_ERR_TYPE, "datatype %p is none", (void *)handle);
+    if ((*type_p)->absent)
+        return dt_absent(*type_p);
     if (!(*type_p)->committed)
         return err_set(MPI_ERR_TYPE, "%s is not committed; call MPI_Type_commit", dt_name(*type_p));
     return MPI_SUCCESS;
@@ -123,6 +131,8 @@ int mpi_Type_commit(MPI_Datatype *datatype)
     dt_type_t *type = dt_find(*datatype);
     if (type == NULL)
         return err_set(MPI_ERR_TYPE, "datatype %p is none", (void *)*datatype);
+    if (type->absent)
+        return dt_absent(type);
     type->committed = 1;
     return MPI_SUCCESS;
 }

@@ -54,6 +54,7 @@ typedef struct dt_type {
     size_t unit;        /* and bytes of each number in an element */
     int committed;
     int is_fixed; /* predefined, named or not: cannot be freed */
+    int absent;   /* the Fortran compiler does not have it (fortran.c): its size is MPI_UNDEFINED, nothing else takes it */
     dt_node_t *node;
     dt_sig_t *sig;
     struct dt_contents *contents; /* contents.h; NULL: named */
@@ -87,7 +88,9 @@ static inline int dt_is_plain(const dt_type_t *type)
 void dt_keep(dt_type_t *type);
 void dt_release(dt_type_t *type);
 
-/* MPI_SUCCESS, or an error: no type, or not committed. */
+/* The error that such a type gives. */
+int dt_absent(const dt_type_t *type);
+/* MPI_SUCCESS, or an error: no type, absent, or not committed. */
 int dt_usable(MPI_Datatype handle, dt_type_t **type_p);
 const char *dt_name(const dt_type_t *type);
 

@@ -64,7 +64,7 @@ static int find(int combiner, int p, int r, const kind_t *kinds, size_t n, MPI_D
     size_t i = 0;
     while (made != NULL && (made->combiner != combiner || made->p != p || made->r != r))
         made = made->next;
-    while (i < n && (kinds[i].p < p || kinds[i].r < r))
+    while (i < n && (kinds[i].p < p || kinds[i].r < r || dt_find(kinds[i].type)->absent))
         i++;
     if (i == n)
         return err_set(MPI_ERR_ARG, "no type has precision %d and range %d", p, r);

@@ -112,12 +112,24 @@ static dt_type_t *allocate(const dt_draft_t *draft, MPI_Aint extent)
     return type;
 }
 
+static int check_present(const MPI_Datatype *types, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const dt_type_t *type = dt_find(types[i]);
+        if (type != NULL && type->absent)
+            return dt_absent(type);
+    }
+    return MPI_SUCCESS;
+}
+
 int dt_draft_end(dt_draft_t *draft, int combiner, const dt_argument_t *arguments, size_t n, const MPI_Datatype *types,
                  size_t n_types, MPI_Datatype *newtype)
 {
     dt_contents_t *contents = NULL;
     dt_type_t *type = NULL;
     const MPI_Aint extent = padded(draft);
+    if (draft->rc == MPI_SUCCESS)
+        draft->rc = check_present(types, n_types);
     if (draft->rc == MPI_SUCCESS)
         draft->rc = dt_contents_create(combiner, arguments, n, types, n_types, &contents);
     if (draft->rc == MPI_SUCCESS && (type = allocate(draft, extent)) == NULL)

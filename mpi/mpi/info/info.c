@@ -76,6 +76,12 @@ int info_put(mpi_info_t *info, const char *key, const char *value)
     return 0;
 }
 
+const char *info_value(const mpi_info_t *info, const char *key)
+{
+    const int at = place_of(info, key);
+    return at < 0 ? NULL : info->pairs[at].value;
+}
+
 static int no_memory(void)
 {
     return err_set(MPI_ERR_NO_MEM, "info: no memory left");

@@ -23,6 +23,8 @@ mpi_info_t *info_create(void);
 void info_destroy(mpi_info_t *info);
 /* Copies both; what the key had is replaced. -1: no memory left. */
 int info_put(mpi_info_t *info, const char *key, const char *value);
+/* The value of a key, NULL: there is none. The info keeps it. */
+const char *info_value(const mpi_info_t *info, const char *key);
 /* A copy of the info behind a handle (MPI_INFO_NULL: an empty one). */
 int info_copy(MPI_Info handle, MPI_Info *copy);
 
