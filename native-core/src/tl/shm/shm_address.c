@@ -17,6 +17,7 @@ size_t shm_address_encode(const shm_address_t *address, void *buffer)
     le_put_u32(out + 4, address->uid);
     le_put_u64(out + 8, address->host_id);
     le_put_u64(out + 16, address->netns_id);
+    le_put_u32(out + 24, address->group);
     memcpy(out + SHM_ADDRESS_FIXED, address->name, name_bytes);
     return SHM_ADDRESS_FIXED + name_bytes;
 }
@@ -36,7 +37,8 @@ vbn_status_t shm_address_decode(const void *bytes, size_t length, shm_address_t 
     *address_p = (shm_address_t){.is_path = in[1] == 1,
                                  .uid = le_get_u32(in + 4),
                                  .host_id = le_get_u64(in + 8),
-                                 .netns_id = le_get_u64(in + 16)};
+                                 .netns_id = le_get_u64(in + 16),
+                                 .group = le_get_u32(in + 24)};
     memcpy(address_p->name, in + SHM_ADDRESS_FIXED, name_bytes);
     return VBN_OK;
 }

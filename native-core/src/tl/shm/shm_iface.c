@@ -137,6 +137,8 @@ static vbn_status_t shm_reachable(const tl_iface_t *tl_iface, const void *bytes,
                  (unsigned long long)own->host_id >> 48);
     else if (iface->same_user && a.uid != own->uid)
         snprintf(reason, capacity, "same host, but user %u and here user %u (security.same_user)", a.uid, own->uid);
+    else if (a.group != own->group)
+        snprintf(reason, capacity, "same host, but group %u and here group %u (tl.shm.group)", a.group, own->group);
     else if (!a.is_path && a.netns_id != own->netns_id)
         snprintf(reason, capacity, "same host, other network namespace (set tl.shm.socket_dir to a shared directory)");
     else if (a.is_path && access(a.name, F_OK) != 0)

@@ -29,6 +29,7 @@ static vbn_status_t make_name(shm_iface_t *iface)
     a->uid = (uint32_t)geteuid();
     a->host_id = os_host_id();
     a->netns_id = os_netns_id();
+    a->group = (uint32_t)iface->params.settings->tl_shm_group;
     return VBN_OK;
 }
 

@@ -351,7 +351,7 @@ TEST_F(ShmPair, ADirectoryOfSocketsWorksLikeAbstractNames)
     uint8_t address[256];
     char reason[256];
     size_t length = side_address(b.get(), address);
-    std::string path(reinterpret_cast<char *>(address) + 24, length - 24);
+    std::string path(reinterpret_cast<char *>(address) + 28, length - 28);
     struct stat st;
     ASSERT_EQ(stat(path.c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 0777u, 0600u);
@@ -383,6 +383,36 @@ TEST_F(ShmPair, AddressesOfOtherHostsUsersAndNamespacesAreUnreachable)
     b.reset();
     EXPECT_EQ(lane_connect(a.get(), good, length, true), nullptr);
     EXPECT_NE(std::string(vbn_error_text()).find("ended"), std::string::npos);
+}
+
+TEST_F(ShmPair, AnotherGroupOfTheSameHostIsUnreachable)
+{
+    char directory[] = "/tmp/vbn-shm-XXXXXX";
+    ASSERT_NE(mkdtemp(directory), nullptr);
+    std::string shared = std::string("tl.shm.socket_dir=") + directory;
+    const std::vector<std::vector<std::string>> pairs = {{"tl.shm.group=1", "tl.shm.group=2"},
+                                                         {"tl.shm.group=4294967295", "tl.shm.group=0"},
+                                                         {shared, shared + " tl.shm.group=3"}};
+    for (const std::vector<std::string> &pair : pairs) {
+        uint8_t address[256];
+        char reason[256];
+        open(pair[0].c_str(), pair[1].c_str());
+        size_t length = side_address(b.get(), address);
+        EXPECT_EQ(side_reachable(a.get(), address, length, reason), VBN_ERR_UNREACHABLE) << pair[1];
+        EXPECT_NE(std::string(reason).find("tl.shm.group"), std::string::npos) << reason;
+        EXPECT_EQ(lane_connect(a.get(), address, length, true), nullptr);
+        length = side_address(a.get(), address);
+        EXPECT_EQ(side_reachable(b.get(), address, length, reason), VBN_ERR_UNREACHABLE) << pair[0];
+        a.reset();
+        b.reset();
+    }
+    open("tl.shm.group=7", "tl.shm.group=7");
+    connect();
+    send_all(near, 50, 100, 3);
+    expect_all_right(near, far);
+    a.reset();
+    b.reset();
+    EXPECT_EQ(rmdir(directory), 0);
 }
 
 TEST_F(ShmPair, AMalformedSlotBreaksOnlyThatConnection)
