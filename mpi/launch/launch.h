@@ -1,17 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
- * launch.h - mpiexec: starts the ranks of a job on this host, serves PMI-1 to them, forwards their output line by
- * line, and ends the job when a rank ends abnormally.
+ * launch.h - mpiexec: starts the ranks of a job on its hosts, serves PMI-1 to them, forwards their output line by line,
+ * and ends the job when a rank or a host ends abnormally.
  *
- * One poll loop over the ranks' sockets and pipes and a signalfd (SIGCHLD, SIGINT, SIGTERM); nothing blocks in it.
+ * One poll loop over the ranks' sockets and pipes, the channels of other hosts and a signalfd (SIGCHLD, SIGINT, SIGTERM);
+ * nothing blocks in it. On another host a daemon, the same program, starts the ranks (daemon.c) and has a loop of its own.
  */
 #ifndef VERBENA_LAUNCH_H
 #define VERBENA_LAUNCH_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "launch/channel.h"
 
 #define LAUNCH_PEER_LOST 58 /* MPI_ERR_PROC_ABORTED: exit code of a rank that ends because it lost another one */
 #define LAUNCH_LINE 8192    /* longest line of PMI, and of output that is kept together */
+#define LAUNCH_KEY_BYTES 32
+#define LAUNCH_INPUT 262144 /* most bytes of stdin on their way to a rank 0 elsewhere */
+#define LAUNCH_VERSION "0.1.0"
+
+/* Hosts as the command line names them, in order. */
+typedef struct launch_list {
+    int *hosts; /* entries of job->hosts */
+    int *slots; /* ranks that a host takes in its turn; 0: not said */
+    int count;
+} launch_list_t;
 
 /* One part of the command line between colons. */
 typedef struct launch_part {
@@ -20,7 +34,22 @@ typedef struct launch_part {
     const char *folder;
     const char **environment; /* NAME, VALUE pairs */
     int environment_count;
+    launch_list_t hosts; /* empty: the job's */
 } launch_part_t;
+
+typedef enum launch_way { LAUNCH_CHOOSE, LAUNCH_FORK, LAUNCH_SSH } launch_way_t;
+
+typedef struct launch_host {
+    const char *name;
+    int fake;   /* this host stands for it: a group of its own (tl.shm.group) keeps shared memory apart */
+    int remote; /* behind a channel */
+    int ranks;
+    int running; /* of a remote one */
+    pid_t pid;   /* of the ssh that carries the channel; 0: it has ended */
+    int status;  /* how that ended */
+    int lost;    /* its end was reported */
+    launch_channel_t channel;
+} launch_host_t;
 
 typedef struct launch_stream {
     int fd;     /* of the rank's pipe, -1: it ended */
@@ -30,8 +59,12 @@ typedef struct launch_stream {
 } launch_stream_t;
 
 typedef struct launch_rank {
-    pid_t pid; /* 0: it has ended */
+    pid_t pid; /* 0: it has ended, or runs on a remote host */
+    int number; /* in the job */
     int part;
+    int host;
+    int away;        /* it runs on a remote host */
+    int input;       /* what its stdin is; -1: ours for rank 0, nothing for others */
     int pmi;         /* our end of its PMI socket, -1: closed */
     int initialized; /* it has said cmd=init, and not yet cmd=finalize */
     int in_barrier;
@@ -50,12 +83,25 @@ typedef struct launch_job {
     int part_count;
     int size;
     int labels; /* -l: each line begins with its rank */
+    launch_way_t way;
+    const char *ssh;  /* the program that reaches other hosts */
+    int per_host;     /* -ppn; 0: not said */
+    int fakes;        /* -fake-hosts */
+    launch_list_t list;
+    launch_host_t *hosts;
+    int host_count;
+    char *mapping; /* PMI_process_mapping */
+    int local;     /* ranks that this process starts */
+    int input_ended;
+    size_t input; /* bytes of stdin that a rank 0 elsewhere has not taken yet */
     int key_fd;
+    uint8_t key[LAUNCH_KEY_BYTES];
     int running;
     int waiting;    /* ranks in the barrier */
     int code;       /* exit code of the job */
     int ending;     /* the rest was killed */
-    int complained; /* a rank ended because it lost another one */
+    int64_t complained; /* ns: since when a rank is known to have ended because it lost another one; 0: none is */
+    int64_t ended;      /* ns: since when the rest is being killed */
     int signals;    /* signalfd */
     launch_rank_t *ranks;
     launch_pair_t *pairs; /* the key-value space, by key */
@@ -65,20 +111,60 @@ typedef struct launch_job {
 
 /* Fills parts and options; on bad input prints why and exits with 2. Exits with 0 after --help, --version. */
 void launch_parse(launch_job_t *job, int argc, char **argv);
-/* Starts every rank; 0 or -1 with a message printed. */
+/* The entry of a host's name, made if there is none. -1: no memory left. */
+int launch_host(launch_job_t *job, const char *name);
+/* Adds names of "a,b:4", or of a file with lines "a", "a:4", "a slots=4". NULL, or what is wrong with it. */
+const char *launch_list_names(launch_job_t *job, launch_list_t *list, const char *names);
+const char *launch_list_file(launch_job_t *job, launch_list_t *list, const char *path);
+/* Makes the ranks and gives each a host. NULL, or what is wrong. */
+const char *launch_place(launch_job_t *job);
+
+/* Makes the job key, raises limits. -1 with a message printed. */
+int launch_prepare(launch_job_t *job);
+/* Starts one rank in this process; 0 or -1 with a message printed. */
+int launch_start_rank(launch_job_t *job, launch_rank_t *one);
+/* Starts what every host runs; 0 or -1 with a message printed. */
 int launch_start(launch_job_t *job);
 /* Runs the job to its end; gives its exit code. */
 int launch_run(launch_job_t *job);
 /* Kills what still runs; the job's code is this one unless it has one already. */
 void launch_end(launch_job_t *job, int code);
+/* Stops, then kills the ranks of this process. */
+void launch_kill(const launch_job_t *job, int count);
+void launch_free(launch_job_t *job);
+int64_t launch_now(void);
+/* A signalfd for what mpiexec and daemons handle; -1: none. */
+int launch_signals(void);
 
-/* A rank has lost a peer: waits a moment for the end of the process that it lost, and judges that one first. */
-void launch_wait_for_death(launch_job_t *job);
+/* Other hosts (remote.c): starts the daemon, serves its channel, and its end. */
+int launch_remote_start(launch_job_t *job, int host);
+void launch_remote_serve(launch_job_t *job, int host);
+void launch_remote_reaped(launch_job_t *job, pid_t pid, int status);
+void launch_remote_feed(launch_job_t *job);
+/* What a daemon has to know: -1: no memory left. And it learns that: NULL, or what is wrong with it. */
+int launch_config_put(const launch_job_t *job, int host, launch_bytes_t *bytes);
+const char *launch_config_get(launch_job_t *job, const uint8_t *bytes, size_t length);
+/* Lives on another host, and ends with its channel. */
+int launch_daemon(void);
 
-/* Reads what the rank said by PMI and answers. */
-void launch_pmi_read(launch_job_t *job, int rank);
+/* A rank has lost another one: the job ends soon, by that one's own end if it is seen until then. */
+void launch_complain(launch_job_t *job);
+/* How a rank ended, and whether that ends the job. */
+void launch_judge(launch_job_t *job, int rank, int status);
+
+/* Reads what the rank said by PMI; each whole line goes to on_line. */
+typedef void (*launch_line_t)(launch_job_t *job, launch_rank_t *one, const char *line);
+void launch_pmi_read(launch_job_t *job, launch_rank_t *one, launch_line_t on_line);
+/* Answers one line. */
+void launch_pmi_line(launch_job_t *job, launch_rank_t *one, const char *line);
 void launch_pmi_free(launch_job_t *job);
+
 /* Forwards what has come; whole lines only, unless one is longer than the buffer. */
-void launch_output_read(const launch_job_t *job, int rank, launch_stream_t *stream);
+void launch_output_read(const launch_job_t *job, launch_rank_t *one, launch_stream_t *stream);
+/* The same with bytes from elsewhere. */
+void launch_output_put(const launch_job_t *job, launch_rank_t *one, launch_stream_t *stream, const void *bytes,
+                       size_t length);
+/* The end of a stream: what is left is a line, too. */
+void launch_output_end(const launch_job_t *job, launch_rank_t *one, launch_stream_t *stream);
 
 #endif

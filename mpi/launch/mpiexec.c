@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mpiexec.c - the poll loop: output, PMI, ends of ranks. The exit code is that of the first rank that failed.
+ * mpiexec.c - the poll loop: output, PMI, other hosts, ends of ranks. The exit code is that of the first rank that failed.
  */
 #include "launch/launch.h"
 
@@ -11,7 +11,41 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define DEATH_MS 100       /* between the last word of a process on its connections and its end */
+#define DEATH_REMOTE_MS 300 /* and the news of it from another host */
+#define END_MS 5000        /* that killed ranks on other hosts may take to end */
+
+int64_t launch_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int launch_signals(void)
+{
+    sigset_t handled;
+    sigemptyset(&handled);
+    sigaddset(&handled, SIGCHLD);
+    sigaddset(&handled, SIGINT);
+    sigaddset(&handled, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &handled, NULL);
+    return signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/* Stopped first: nobody sees another one end and complains. */
+void launch_kill(const launch_job_t *job, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (job->ranks[i].pid > 0)
+            (void)kill(job->ranks[i].pid, SIGSTOP);
+    for (int i = 0; i < count; i++)
+        if (job->ranks[i].pid > 0)
+            (void)kill(job->ranks[i].pid, SIGKILL);
+}
 
 void launch_end(launch_job_t *job, int code)
 {
@@ -20,13 +54,17 @@ void launch_end(launch_job_t *job, int code)
     if (job->ending)
         return;
     job->ending = 1;
-    /* Stopped first: nobody sees another one end and complains. */
-    for (int i = 0; i < job->size; i++)
-        if (job->ranks[i].pid > 0)
-            (void)kill(job->ranks[i].pid, SIGSTOP);
-    for (int i = 0; i < job->size; i++)
-        if (job->ranks[i].pid > 0)
-            (void)kill(job->ranks[i].pid, SIGKILL);
+    job->ended = launch_now();
+    for (int i = 0; i < job->host_count; i++)
+        if (job->hosts[i].running > 0)
+            (void)channel_send(&job->hosts[i].channel, FRAME_END, 0, "", 0);
+    launch_kill(job, job->size);
+}
+
+void launch_complain(launch_job_t *job)
+{
+    if (job->complained == 0)
+        job->complained = launch_now();
 }
 
 static int rank_of(const launch_job_t *job, pid_t pid)
@@ -37,18 +75,16 @@ static int rank_of(const launch_job_t *job, pid_t pid)
     return -1;
 }
 
-/* Whether a rank that ended without being told to ends the job. */
-static void judge(launch_job_t *job, int rank, int status)
+void launch_judge(launch_job_t *job, int rank, int status)
 {
-    char host[256] = "";
     const launch_rank_t *one = &job->ranks[rank];
-    (void)gethostname(host, sizeof(host) - 1);
+    const char *host = job->hosts[one->host].name;
     if (WIFSIGNALED(status)) {
         fprintf(stderr, "mpiexec: rank %d on %s ended by signal %d (%s)%s; the job ends\n", rank, host,
                 WTERMSIG(status), strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
         launch_end(job, 128 + WTERMSIG(status));
-    } else if (WEXITSTATUS(status) == LAUNCH_PEER_LOST && !job->complained) {
-        job->complained = 1;
+    } else if (WEXITSTATUS(status) == LAUNCH_PEER_LOST) {
+        launch_complain(job);
     } else if (WEXITSTATUS(status) != 0) {
         fprintf(stderr, "mpiexec: rank %d on %s ended with exit code %d; the job ends\n", rank, host,
                 WEXITSTATUS(status));
@@ -59,11 +95,11 @@ static void judge(launch_job_t *job, int rank, int status)
     }
 }
 
-static void drain(launch_job_t *job, int rank)
+static void drain(launch_job_t *job, launch_rank_t *one)
 {
     for (int i = 0; i < 2; i++)
-        if (job->ranks[rank].streams[i].fd >= 0)
-            launch_output_read(job, rank, &job->ranks[rank].streams[i]);
+        if (one->streams[i].fd >= 0)
+            launch_output_read(job, one, &one->streams[i]);
 }
 
 /* Deaths by signal first: what they caused in other ranks may have been seen already. */
@@ -81,17 +117,18 @@ static void reap(launch_job_t *job)
     const int killed = job->ending;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         const int rank = rank_of(job, pid);
-        if (rank < 0)
+        if (rank < 0) {
             continue;
+        }
         ended[count].rank = rank;
         ended[count++].status = status;
     }
     for (int i = 0; i < count; i++)
-        drain(job, ended[i].rank);
+        drain(job, &job->ranks[ended[i].rank]);
     for (int by_signal = 1; by_signal >= 0; by_signal--)
         for (int i = 0; i < count; i++)
             if (WIFSIGNALED(ended[i].status) == by_signal && !killed && !job->ending)
-                judge(job, ended[i].rank, ended[i].status);
+                launch_judge(job, ended[i].rank, ended[i].status);
     for (int i = 0; i < count; i++)
         job->ranks[ended[i].rank].pid = 0;
     job->running -= count;
@@ -110,90 +147,150 @@ static void on_signal(launch_job_t *job)
     reap(job);
 }
 
-#define DEATH_MS 100 /* between the last word of a process on its connections and its end */
-
-void launch_wait_for_death(launch_job_t *job)
-{
-    struct pollfd entry = {.fd = job->signals, .events = POLLIN};
-    while (!job->ending && poll(&entry, 1, DEATH_MS) > 0)
-        on_signal(job);
-}
-
 typedef struct loop {
-    struct pollfd *entries; /* the signals first, then three of each rank; -1: none */
+    struct pollfd *entries; /* signals, stdin, two of each host, three of each rank; -1: none */
+    nfds_t count;
     launch_job_t *job;
 } loop_t;
 
+static int wants_input(const launch_job_t *job)
+{
+    return job->ranks[0].away && !job->input_ended && job->input < LAUNCH_INPUT;
+}
+
 static void fill(const loop_t *loop)
 {
-    loop->entries[0] = (struct pollfd){.fd = loop->job->signals, .events = POLLIN};
-    for (int i = 0; i < loop->job->size; i++) {
-        const launch_rank_t *one = &loop->job->ranks[i];
-        loop->entries[3 * i + 1] = (struct pollfd){.fd = one->streams[0].fd, .events = POLLIN};
-        loop->entries[3 * i + 2] = (struct pollfd){.fd = one->streams[1].fd, .events = POLLIN};
-        loop->entries[3 * i + 3] = (struct pollfd){.fd = one->pmi, .events = POLLIN};
+    const launch_job_t *job = loop->job;
+    struct pollfd *next = loop->entries;
+    *next++ = (struct pollfd){.fd = job->signals, .events = POLLIN};
+    *next++ = (struct pollfd){.fd = wants_input(job) ? 0 : -1, .events = POLLIN};
+    for (int i = 0; i < job->host_count; i++) {
+        const launch_channel_t *channel = &job->hosts[i].channel;
+        *next++ = (struct pollfd){.fd = channel->in, .events = POLLIN};
+        *next++ = (struct pollfd){.fd = channel_waiting(channel) > 0 ? channel->out : -1, .events = POLLOUT};
+    }
+    for (int i = 0; i < job->size; i++) {
+        const launch_rank_t *one = &job->ranks[i];
+        *next++ = (struct pollfd){.fd = one->streams[0].fd, .events = POLLIN};
+        *next++ = (struct pollfd){.fd = one->streams[1].fd, .events = POLLIN};
+        *next++ = (struct pollfd){.fd = one->pmi, .events = POLLIN};
     }
 }
 
 /* Output before PMI: what a rank wrote before it aborts is shown. */
 static void serve(const loop_t *loop)
 {
-    for (int i = 0; i < loop->job->size; i++) {
-        if (loop->entries[3 * i + 1].revents | loop->entries[3 * i + 2].revents)
-            drain(loop->job, i);
-        if (loop->entries[3 * i + 3].revents && loop->job->ranks[i].pmi >= 0)
-            launch_pmi_read(loop->job, i);
+    launch_job_t *job = loop->job;
+    const struct pollfd *next = loop->entries + 1;
+    next += 1 + 2 * job->host_count;
+    for (int i = 0; i < job->size; i++, next += 3) {
+        launch_rank_t *one = &job->ranks[i];
+        if (next[0].revents | next[1].revents)
+            drain(job, one);
+        if (next[2].revents && one->pmi >= 0)
+            launch_pmi_read(job, one, launch_pmi_line);
     }
+}
+
+/* Milliseconds until something is due without news; -1: nothing is. 0: the job ends now. */
+static int due(const launch_job_t *job)
+{
+    const int64_t since = job->ending ? job->ended : job->complained;
+    const int64_t wait_ms = job->ending ? END_MS : job->local < job->size ? DEATH_REMOTE_MS : DEATH_MS;
+    if (since == 0)
+        return -1;
+    const int64_t left = since / 1000000 + wait_ms - launch_now() / 1000000;
+    return left > 0 ? (int)left : 0;
+}
+
+/* 0: hosts do not answer, and are not waited for any longer. Ranks of this one end by their signal. */
+static int is_worth_waiting(launch_job_t *job)
+{
+    int worth = 0;
+    if (due(job) != 0)
+        return 1;
+    if (!job->ending) {
+        launch_end(job, LAUNCH_PEER_LOST);
+        return 1;
+    }
+    for (int i = 0; i < job->size; i++)
+        worth |= job->ranks[i].pid > 0;
+    for (int i = 0; i < job->host_count && !worth; i++)
+        if (job->hosts[i].running > 0)
+            fprintf(stderr, "mpiexec: host %s does not say that its ranks have ended; look for them there\n",
+                    job->hosts[i].name);
+    job->ended = launch_now();
+    return worth;
 }
 
 /* A program that a rank left behind may hold its pipes open: they are not waited for. */
 int launch_run(launch_job_t *job)
 {
-    const nfds_t count = 3 * (nfds_t)job->size + 1;
-    const loop_t loop = {.entries = calloc(count, sizeof(*loop.entries)), .job = job};
+    const nfds_t count = 3 * (nfds_t)job->size + 2 * (nfds_t)job->host_count + 2;
+    const loop_t loop = {.entries = calloc(count, sizeof(*loop.entries)), .count = count, .job = job};
     if (loop.entries == NULL) {
         fprintf(stderr, "mpiexec: no memory left\n");
         launch_end(job, 1);
         return job->code;
     }
-    while (job->running > 0) {
+    while (job->running > 0 && is_worth_waiting(job)) {
         fill(&loop);
-        if (poll(loop.entries, count, -1) < 0 && errno != EINTR)
+        if (poll(loop.entries, count, due(job)) < 0 && errno != EINTR)
             break;
         serve(&loop);
         on_signal(job);
-        if (job->complained && !job->ending) {
-            launch_wait_for_death(job);
-            launch_end(job, LAUNCH_PEER_LOST);
-        }
     }
     for (int i = 0; i < job->size; i++)
-        drain(job, i);
+        drain(job, &job->ranks[i]);
     free(loop.entries);
     return job->code;
+}
+
+/* Daemons end when they have nothing to say any more, and ssh with them. */
+static void part_with_hosts(launch_job_t *job)
+{
+    struct pollfd entry = {.fd = job->signals, .events = POLLIN};
+    int left = 0;
+    for (int i = 0; i < job->host_count; i++) {
+        channel_close(&job->hosts[i].channel);
+        left += job->hosts[i].pid > 0;
+    }
+    while (left > 0 && poll(&entry, 1, END_MS) > 0) {
+        on_signal(job);
+        left = 0;
+        for (int i = 0; i < job->host_count; i++)
+            left += job->hosts[i].pid > 0;
+    }
+}
+
+void launch_free(launch_job_t *job)
+{
+    launch_pmi_free(job);
+    for (int i = 0; i < job->host_count; i++)
+        free((char *)(uintptr_t)job->hosts[i].name);
+    for (int i = 0; i < job->part_count; i++) {
+        free(job->parts[i].environment);
+        free(job->parts[i].hosts.hosts);
+        free(job->parts[i].hosts.slots);
+    }
+    free(job->hosts);
+    free(job->list.hosts);
+    free(job->list.slots);
+    free(job->mapping);
+    free(job->ranks);
+    free(job->parts);
 }
 
 int main(int argc, char **argv)
 {
     launch_job_t job = {0};
-    sigset_t handled;
     launch_parse(&job, argc, argv);
-    sigemptyset(&handled);
-    sigaddset(&handled, SIGCHLD);
-    sigaddset(&handled, SIGINT);
-    sigaddset(&handled, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &handled, NULL);
-    job.signals = signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (job.signals < 0 || launch_start(&job) != 0) {
-        if (job.ranks != NULL)
-            launch_end(&job, 1);
-        return 1;
-    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    job.signals = launch_signals();
+    if (job.signals < 0 || launch_start(&job) != 0)
+        launch_end(&job, 1);
     const int code = launch_run(&job);
-    launch_pmi_free(&job);
-    free(job.ranks);
-    for (int i = 0; i < job.part_count; i++)
-        free(job.parts[i].environment);
-    free(job.parts);
+    part_with_hosts(&job);
+    launch_free(&job);
     return code;
 }

@@ -156,4 +156,7 @@ void launch_parse(launch_job_t *job, int argc, char **argv)
         ;
     if (job->size > MOST_RANKS)
         refuse("%d ranks: at most %d", job->size, MOST_RANKS);
+    const char *wrong = launch_place(job);
+    if (wrong != NULL)
+        refuse("%s", wrong);
 }

@@ -17,17 +17,22 @@
 #define VALUE_MAX 1024
 
 /* The socket holds far more than the answers to the few requests that a rank has open, so a full one is an error. */
-__attribute__((format(printf, 3, 4))) static void answer(launch_job_t *job, int rank, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void answer(launch_job_t *job, launch_rank_t *one, const char *format, ...)
 {
     char line[LAUNCH_LINE];
     va_list arguments;
     va_start(arguments, format);
     const int length = vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    if (send(job->ranks[rank].pmi, line, (size_t)length, MSG_NOSIGNAL) == length || errno == EPIPE ||
+    launch_host_t *host = &job->hosts[one->host];
+    if (host->remote) { /* the end of the channel is seen by who reads it */
+        (void)channel_send(&host->channel, FRAME_PMI, (uint32_t)one->number, line, (size_t)length);
+        return;
+    }
+    if (send(one->pmi, line, (size_t)length, MSG_NOSIGNAL) == length || errno == EPIPE ||
         errno == ECONNRESET) /* a rank that has ended is seen by its status */
         return;
-    fprintf(stderr, "mpiexec: rank %d does not read its answers\n", rank);
+    fprintf(stderr, "mpiexec: rank %d does not read its answers\n", one->number);
     launch_end(job, 1);
 }
 
@@ -75,46 +80,46 @@ static int put(launch_job_t *job, const char *key, const char *value)
     return 0;
 }
 
-static void on_put(launch_job_t *job, int rank, const char *line)
+static void on_put(launch_job_t *job, launch_rank_t *one, const char *line)
 {
     char key[KEY_MAX];
     char value[VALUE_MAX];
     const int rc = pmi1_field(line, "key", key, sizeof(key)) != 0 || pmi1_field(line, "value", value, sizeof(value)) != 0
                        ? -1
                        : put(job, key, value);
-    answer(job, rank, "cmd=put_result rc=%d msg=%s\n", rc, rc == 0 ? "success" : "key_or_value_too_long_or_put_twice");
+    answer(job, one, "cmd=put_result rc=%d msg=%s\n", rc, rc == 0 ? "success" : "key_or_value_too_long_or_put_twice");
 }
 
-static void on_get(launch_job_t *job, int rank, const char *line)
+static void on_get(launch_job_t *job, launch_rank_t *one, const char *line)
 {
     char key[KEY_MAX];
     int found = 0;
     if (pmi1_field(line, "key", key, sizeof(key)) != 0) {
-        answer(job, rank, "cmd=get_result rc=-1 msg=no_key\n");
+        answer(job, one, "cmd=get_result rc=-1 msg=no_key\n");
         return;
     }
     if (strcmp(key, "PMI_process_mapping") == 0) {
-        answer(job, rank, "cmd=get_result rc=0 msg=success value=(vector,(0,1,%d))\n", job->size);
+        answer(job, one, "cmd=get_result rc=0 msg=success value=%s\n", job->mapping);
         return;
     }
     const size_t at = place_of(job, key, &found);
     if (found)
-        answer(job, rank, "cmd=get_result rc=0 msg=success value=%s\n", job->pairs[at].value);
+        answer(job, one, "cmd=get_result rc=0 msg=success value=%s\n", job->pairs[at].value);
     else
-        answer(job, rank, "cmd=get_result rc=-1 msg=key_%s_not_found value=unknown\n", key);
+        answer(job, one, "cmd=get_result rc=-1 msg=key_%s_not_found value=unknown\n", key);
 }
 
-static void on_barrier(launch_job_t *job, int rank)
+static void on_barrier(launch_job_t *job, launch_rank_t *one)
 {
-    if (job->ranks[rank].in_barrier)
+    if (one->in_barrier)
         return;
-    job->ranks[rank].in_barrier = 1;
+    one->in_barrier = 1;
     if (++job->waiting < job->size)
         return;
     job->waiting = 0;
     for (int i = 0; i < job->size; i++) {
         job->ranks[i].in_barrier = 0;
-        answer(job, i, "cmd=barrier_out\n");
+        answer(job, &job->ranks[i], "cmd=barrier_out\n");
     }
 }
 
@@ -122,39 +127,42 @@ static void on_abort(launch_job_t *job, const char *line)
 {
     char code[16] = "1";
     (void)pmi1_field(line, "exitcode", code, sizeof(code));
-    if (atoi(code) == LAUNCH_PEER_LOST) /* a death that is about to be seen is the cause, not this rank */
-        launch_wait_for_death(job);
+    if (atoi(code) == LAUNCH_PEER_LOST) { /* a death that is about to be seen is the cause, not this rank */
+        launch_complain(job);
+        return;
+    }
     launch_end(job, atoi(code) & 255 ? atoi(code) & 255 : 1);
 }
 
-static void on_line(launch_job_t *job, int rank, const char *line)
+void launch_pmi_line(launch_job_t *job, launch_rank_t *one, const char *line)
 {
     char command[64] = "";
     (void)pmi1_field(line, "cmd", command, sizeof(command));
     if (strcmp(command, "init") == 0) {
-        job->ranks[rank].initialized = 1;
-        answer(job, rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+        one->initialized = 1;
+        answer(job, one, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
     } else if (strcmp(command, "get_maxes") == 0)
-        answer(job, rank, "cmd=maxes kvsname_max=256 keylen_max=%d vallen_max=%d\n", KEY_MAX, VALUE_MAX);
+        answer(job, one, "cmd=maxes kvsname_max=256 keylen_max=%d vallen_max=%d\n", KEY_MAX, VALUE_MAX);
     else if (strcmp(command, "get_appnum") == 0)
-        answer(job, rank, "cmd=appnum appnum=%d\n", job->ranks[rank].part);
+        answer(job, one, "cmd=appnum appnum=%d\n", one->part);
     else if (strcmp(command, "get_universe_size") == 0)
-        answer(job, rank, "cmd=universe_size size=%d\n", job->size);
+        answer(job, one, "cmd=universe_size size=%d\n", job->size);
     else if (strcmp(command, "get_my_kvsname") == 0)
-        answer(job, rank, "cmd=my_kvsname kvsname=verbena-%d\n", (int)getpid());
+        answer(job, one, "cmd=my_kvsname kvsname=verbena-%d\n", (int)getpid());
     else if (strcmp(command, "put") == 0)
-        on_put(job, rank, line);
+        on_put(job, one, line);
     else if (strcmp(command, "get") == 0)
-        on_get(job, rank, line);
+        on_get(job, one, line);
     else if (strcmp(command, "barrier_in") == 0)
-        on_barrier(job, rank);
+        on_barrier(job, one);
     else if (strcmp(command, "abort") == 0)
         on_abort(job, line);
     else if (strcmp(command, "finalize") == 0) {
-        job->ranks[rank].initialized = 0;
-        answer(job, rank, "cmd=finalize_ack rc=0\n");
+        one->initialized = 0;
+        answer(job, one, "cmd=finalize_ack rc=0\n");
     } else {
-        fprintf(stderr, "mpiexec: rank %d asks by PMI for '%s', which PMI-1 of Verbena does not have\n", rank, command);
+        fprintf(stderr, "mpiexec: rank %d asks by PMI for '%s', which PMI-1 of Verbena does not have\n",
+                one->number, command);
         launch_end(job, 1);
     }
 }
@@ -165,9 +173,8 @@ static void close_socket(launch_rank_t *one)
     one->pmi = -1;
 }
 
-void launch_pmi_read(launch_job_t *job, int rank)
+void launch_pmi_read(launch_job_t *job, launch_rank_t *one, launch_line_t on_line)
 {
-    launch_rank_t *one = &job->ranks[rank];
     const ssize_t n = recv(one->pmi, one->line + one->line_length, sizeof(one->line) - one->line_length, 0);
     if (n <= 0) {
         if (n == 0 || (errno != EAGAIN && errno != EINTR))
@@ -178,12 +185,12 @@ void launch_pmi_read(launch_job_t *job, int rank)
     char *end;
     while ((end = memchr(one->line, '\n', one->line_length)) != NULL) {
         *end = 0;
-        on_line(job, rank, one->line);
+        on_line(job, one, one->line);
         one->line_length -= (size_t)(end + 1 - one->line);
         memmove(one->line, end + 1, one->line_length);
     }
     if (one->line_length == sizeof(one->line)) {
-        fprintf(stderr, "mpiexec: rank %d sends a line of PMI longer than %d bytes\n", rank, LAUNCH_LINE);
+        fprintf(stderr, "mpiexec: rank %d sends a line of PMI longer than %d bytes\n", one->number, LAUNCH_LINE);
         launch_end(job, 1);
         close_socket(one);
     }

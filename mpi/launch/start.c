@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * start.c - starting the ranks. Each gets the socket of PMI-1, the descriptor with the job key, pipes for its
+ * start.c - starting the ranks of this host. Each gets the socket of PMI-1, the descriptor with the job key, pipes for its
  * output; rank 0 has our stdin. A rank ends with us, however we end.
  */
 #include "launch/launch.h"
@@ -17,22 +17,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define KEY_BYTES 32
-
 static int failed(const char *what)
 {
     fprintf(stderr, "mpiexec: %s: %s\n", what, strerror(errno));
     return -1;
 }
 
-/* The key of this job, in memory that only the ranks inherit. */
-static int make_key(void)
+/* The key of the job in memory that only the ranks inherit. */
+static int keep_key(launch_job_t *job)
 {
-    unsigned char key[KEY_BYTES];
-    const int fd = memfd_create("verbena-job-key", 0);
-    if (fd < 0 || getrandom(key, sizeof(key), 0) != sizeof(key) || pwrite(fd, key, sizeof(key), 0) != sizeof(key))
-        return failed("job key");
-    return fd;
+    job->key_fd = memfd_create("verbena-job-key", 0);
+    return job->key_fd >= 0 && pwrite(job->key_fd, job->key, sizeof(job->key), 0) == sizeof(job->key) ? 0
+                                                                                                     : failed("job key");
 }
 
 /* A peer over shared memory takes up to three descriptors. */
@@ -43,6 +39,13 @@ static void raise_limits(void)
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
+}
+
+int launch_prepare(launch_job_t *job)
+{
+    raise_limits();
+    (void)unsetenv("PMI_PORT");
+    return keep_key(job);
 }
 
 static void set_number(const char *name, int value)
@@ -67,52 +70,59 @@ static int open_ends(ends_t *ends)
     return 0;
 }
 
-/* In the child. */
-__attribute__((noreturn)) static void become(const launch_job_t *job, int rank, const ends_t *ends, pid_t parent)
+static void set_environment(const launch_job_t *job, const launch_rank_t *one, int pmi)
 {
-    const launch_part_t *part = &job->parts[job->ranks[rank].part];
+    const launch_part_t *part = &job->parts[one->part];
+    set_number("PMI_FD", pmi);
+    set_number("PMI_RANK", one->number);
+    set_number("PMI_SIZE", job->size);
+    set_number("VERBENA_KEY_FD", job->key_fd);
+    set_number("VERBENA_HOST_RANKS", job->local);
+    if (job->hosts[one->host].fake)
+        set_number("VBN_TL_SHM_GROUP", one->host + 1);
+    for (int i = 0; i < part->environment_count; i++)
+        (void)setenv(part->environment[2 * i], part->environment[2 * i + 1], 1);
+}
+
+/* In the child. */
+__attribute__((noreturn)) static void become(const launch_job_t *job, const launch_rank_t *one, const ends_t *ends,
+                                             pid_t parent)
+{
+    const launch_part_t *part = &job->parts[one->part];
+    const char *host = job->hosts[one->host].name;
     sigset_t none;
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGPIPE, SIG_DFL);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
+    const int input = one->input >= 0 ? one->input : one->number == 0 ? 0 : open("/dev/null", O_RDONLY);
+    if (input > 0)
+        (void)dup2(input, 0);
     (void)dup2(ends->pipes[0][1], 1);
     (void)dup2(ends->pipes[1][1], 2);
-    if (rank != 0) {
-        const int nothing = open("/dev/null", O_RDONLY);
-        if (nothing >= 0)
-            (void)dup2(nothing, 0);
-    }
-    const int pmi = dup(ends->socket[1]); /* without close-on-exec */
-    set_number("PMI_FD", pmi);
-    set_number("PMI_RANK", rank);
-    set_number("PMI_SIZE", job->size);
-    set_number("VERBENA_KEY_FD", job->key_fd);
-    for (int i = 0; i < part->environment_count; i++)
-        (void)setenv(part->environment[2 * i], part->environment[2 * i + 1], 1);
+    set_environment(job, one, dup(ends->socket[1])); /* without close-on-exec */
     if (part->folder != NULL && chdir(part->folder) != 0) {
-        fprintf(stderr, "mpiexec: -wdir %s: %s\n", part->folder, strerror(errno));
+        fprintf(stderr, "mpiexec: -wdir %s on %s: %s\n", part->folder, host, strerror(errno));
         _exit(127);
     }
     execvp(part->arguments[0], part->arguments);
-    fprintf(stderr, "mpiexec: cannot run %s: %s\n", part->arguments[0], strerror(errno));
+    fprintf(stderr, "mpiexec: cannot run %s on %s: %s\n", part->arguments[0], host, strerror(errno));
     _exit(127);
 }
 
-static int start_rank(launch_job_t *job, int rank, int part)
+int launch_start_rank(launch_job_t *job, launch_rank_t *one)
 {
-    launch_rank_t *one = &job->ranks[rank];
     const pid_t parent = getpid();
     ends_t ends;
     if (open_ends(&ends) != 0)
         return -1;
-    one->part = part;
     one->pid = fork();
     if (one->pid < 0)
         return failed("fork");
     if (one->pid == 0)
-        become(job, rank, &ends, parent);
+        become(job, one, &ends, parent);
     job->running++;
     one->pmi = ends.socket[0];
     (void)fcntl(one->pmi, F_SETFL, O_NONBLOCK);
@@ -127,17 +137,12 @@ static int start_rank(launch_job_t *job, int rank, int part)
 
 int launch_start(launch_job_t *job)
 {
-    raise_limits();
-    (void)unsetenv("PMI_PORT");
-    job->key_fd = make_key();
-    job->ranks = calloc((size_t)job->size, sizeof(*job->ranks));
-    if (job->key_fd < 0 || job->ranks == NULL)
+    if (getrandom(job->key, sizeof(job->key), 0) != sizeof(job->key))
+        return failed("job key");
+    if (launch_prepare(job) != 0)
         return -1;
     for (int i = 0; i < job->size; i++)
-        job->ranks[i].pmi = job->ranks[i].streams[0].fd = job->ranks[i].streams[1].fd = -1;
-    for (int part = 0, rank = 0; part < job->part_count; part++)
-        for (int i = 0; i < job->parts[part].ranks; i++, rank++)
-            if (start_rank(job, rank, part) != 0)
-                return -1;
+        if (!job->hosts[job->ranks[i].host].remote && launch_start_rank(job, &job->ranks[i]) != 0)
+            return -1;
     return 0;
 }

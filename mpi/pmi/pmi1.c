@@ -161,7 +161,7 @@ int pmi1_open(pmi_t *pmi, int fd)
 {
     const char *rank = getenv("PMI_RANK");
     const char *size = getenv("PMI_SIZE");
-    char mapping[4096];
+    char mapping[4200]; /* mpiexec's longest */
     pmi->ops = &ops;
     pmi->fd = fd;
     if (rank == NULL || size == NULL || atoi(size) < 1 || atoi(rank) < 0 || atoi(rank) >= atoi(size))

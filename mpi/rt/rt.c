@@ -119,7 +119,9 @@ static void choose_waits(void)
 {
     cpu_set_t allowed;
     const int processors = sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-    rt.oversubscribed = rt.pmi.local_size > processors;
+    const char *ranks = getenv("VERBENA_HOST_RANKS"); /* several hosts of the job may be this one */
+    const int here = ranks == NULL ? 0 : atoi(ranks);
+    rt.oversubscribed = (here > rt.pmi.local_size ? here : rt.pmi.local_size) > processors;
     if (vbn_setting(rt.context, "progress.spin", NULL, 0, &rt.spin_ns) != VBN_OK)
         rt.spin_ns = 20000;
 }
