@@ -3,7 +3,6 @@
  */
 #include "launch/launch.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,12 @@ static const char usage[] =
     "  -genv NAME VALUE   a variable for all ranks\n"
     "  -wdir FOLDER       where they run\n"
     "  -l                 each line of output begins with its rank\n"
-    "  -host NAMES        this host only, so far: localhost, or its own name\n"
+    "  -hosts A,B:4       hosts of the job (the number: ranks that a host takes in its turn); -host: of this program\n"
+    "  -f, -hostfile FILE hosts of the job, one a line: A, A:4 or A slots=4\n"
+    "  -ppn N             ranks that each host takes in its turn; without numbers all get the same number\n"
+    "  -launcher WAY      ssh: every host by ssh; fork: this host stands for each, without shared memory between them\n"
+    "  -launcher-exec PROGRAM   instead of ssh (or VERBENA_SSH)\n"
+    "  -fake-hosts N      this host stands for N hosts\n"
     "  -x NAME, --oversubscribe, --allow-run-as-root   taken and not needed: variables are inherited, ranks may be\n"
     "                     more than processors, root may run programs\n";
 
@@ -41,20 +45,6 @@ static int number_of(const char *option, const char *text)
     if (*text == 0 || *end != 0 || value < 1 || value > MOST_RANKS)
         refuse("%s %s: not a number of ranks from 1 to %d", option, text, MOST_RANKS);
     return (int)value;
-}
-
-/* Names of this host, separated by commas. */
-static void check_hosts(const char *names)
-{
-    char own[HOST_NAME_MAX + 1] = "";
-    char copy[1024];
-    (void)gethostname(own, sizeof(own) - 1);
-    snprintf(copy, sizeof(copy), "%s", names);
-    for (char *name = strtok(copy, ","); name != NULL; name = strtok(NULL, ",")) {
-        name[strcspn(name, ":")] = 0;
-        if (strcmp(name, "localhost") != 0 && strcmp(name, "127.0.0.1") != 0 && strcmp(name, own) != 0)
-            refuse("-host %s: ranks on other hosts are not written yet; mpiexec.hydra of MPICH can start them", name);
-    }
 }
 
 typedef struct words {
@@ -87,12 +77,53 @@ static int is_one_of(const char *word, const char *const *names)
     return 0;
 }
 
+static void check(const char *option, const char *wrong)
+{
+    if (wrong != NULL)
+        refuse("%s: %s", option, wrong);
+}
+
+static void choose_way(launch_job_t *job, const char *name)
+{
+    if (strcmp(name, "fork") == 0)
+        job->way = LAUNCH_FORK;
+    else if (strcmp(name, "ssh") == 0)
+        job->way = LAUNCH_SSH;
+    else
+        refuse("-launcher %s: fork and ssh are there", name);
+}
+
+/* Options about hosts. -host belongs to its program; the others to all programs. */
+static int take_host_option(launch_job_t *job, launch_part_t *part, words_t *words, const char *word)
+{
+    static const char *const own[] = {"-host", "--host", "-H", NULL};
+    static const char *const all[] = {"-hosts", "--hosts", NULL};
+    static const char *const file[] = {"-f", "-hostfile", "--hostfile", "-machinefile", "--machinefile", NULL};
+    static const char *const each[] = {"-ppn", "--ppn", "-perhost", "-npernode", "--npernode", NULL};
+    if (is_one_of(word, own))
+        check(word, launch_list_names(job, &part->hosts, value_of(words, word)));
+    else if (is_one_of(word, all))
+        check(word, launch_list_names(job, &job->list, value_of(words, word)));
+    else if (is_one_of(word, file))
+        check(word, launch_list_file(job, &job->list, value_of(words, word)));
+    else if (is_one_of(word, each))
+        job->per_host = number_of(word, value_of(words, word));
+    else if (strcmp(word, "-fake-hosts") == 0)
+        job->fakes = number_of(word, value_of(words, word));
+    else if (strcmp(word, "-launcher") == 0)
+        choose_way(job, value_of(words, word));
+    else if (strcmp(word, "-launcher-exec") == 0)
+        job->ssh = value_of(words, word);
+    else
+        return 0;
+    return 1;
+}
+
 /* Takes one option; 0: the word is none. */
 static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
 {
     static const char *const count[] = {"-n", "-np", "--np", NULL};
     static const char *const folder[] = {"-wdir", "--wdir", NULL};
-    static const char *const hosts[] = {"-host", "--host", "-hosts", NULL};
     static const char *const needless[] = {"--oversubscribe", "--allow-run-as-root", NULL};
     const char *word = *words->at;
     if (word[0] != '-')
@@ -102,8 +133,8 @@ static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
         part->ranks = number_of(word, value_of(words, word));
     } else if (is_one_of(word, folder)) {
         part->folder = value_of(words, word);
-    } else if (is_one_of(word, hosts)) {
-        check_hosts(value_of(words, word));
+    } else if (take_host_option(job, part, words, word)) {
+        return 1;
     } else if (strcmp(word, "-env") == 0 || strcmp(word, "-genv") == 0) {
         const char *name = value_of(words, word);
         const char *value = value_of(words, word);
@@ -119,7 +150,7 @@ static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
         fputs(usage, stdout);
         exit(0);
     } else if (strcmp(word, "--version") == 0) {
-        puts("mpiexec of Verbena 0.1.0");
+        puts("mpiexec of Verbena " LAUNCH_VERSION);
         exit(0);
     } else if (!is_one_of(word, needless)) {
         refuse("unknown option %s", word);
@@ -156,7 +187,9 @@ void launch_parse(launch_job_t *job, int argc, char **argv)
         ;
     if (job->size > MOST_RANKS)
         refuse("%d ranks: at most %d", job->size, MOST_RANKS);
-    const char *wrong = launch_place(job);
-    if (wrong != NULL)
-        refuse("%s", wrong);
+    if (job->fakes > 0 && job->host_count > 0)
+        refuse("-fake-hosts %d: hosts are named, too", job->fakes);
+    if (job->ssh == NULL && (job->ssh = getenv("VERBENA_SSH")) == NULL)
+        job->ssh = "ssh";
+    check("hosts", launch_place(job));
 }

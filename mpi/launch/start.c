@@ -137,6 +137,12 @@ int launch_start_rank(launch_job_t *job, launch_rank_t *one)
 
 int launch_start(launch_job_t *job)
 {
+    for (int i = 0; i < job->host_count; i++)
+        if (job->hosts[i].remote) {
+            fprintf(stderr, "mpiexec: host %s: ranks on other hosts are not written yet; -launcher fork makes it a fake\n",
+                    job->hosts[i].name);
+            return -1;
+        }
     if (getrandom(job->key, sizeof(job->key), 0) != sizeof(job->key))
         return failed("job key");
     if (launch_prepare(job) != 0)
