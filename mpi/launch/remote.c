@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * remote.c - the side of mpiexec for other hosts: ssh starts a daemon there, frames go over its stdin and stdout. Nothing
+ * listens, and the job key travels encrypted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/launch.h"
+
+#define NO_SSH 126 /* exit code of the child that could not become ssh */
+#define NOT_FOUND 127
+#define SSH_FAILED 255
+
+/* What the login shell of the other host runs. */
+static int make_command(char *command, size_t capacity)
+{
+    char path[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    if (length <= 0)
+        return -1;
+    path[length] = 0;
+    if (strchr(path, '\'') != NULL)
+        return -1;
+    return snprintf(command, capacity, "exec '%s' --daemon", path) < (int)capacity ? 0 : -1;
+}
+
+/* In the child. A signal of the terminal is mpiexec's, so it leaves that process group. */
+__attribute__((noreturn)) static void become_ssh(const launch_job_t *job, const char *name, const char *command,
+                                                 const int *ends, pid_t parent)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    (void)dup2(ends[0], 0);
+    (void)dup2(ends[1], 1);
+    execlp(job->ssh, job->ssh, "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30", name, command, (char *)NULL);
+    fprintf(stderr, "mpiexec: cannot run %s: %s; install openssh-client, or name another program by -launcher-exec\n",
+            job->ssh, strerror(errno));
+    _exit(NO_SSH);
+}
+
+static int open_pipes(int to[2], int from[2])
+{
+    if (pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0)
+        return 0;
+    fprintf(stderr, "mpiexec: pipes of a host: %s\n", strerror(errno));
+    return -1;
+}
+
+static int send_config(launch_job_t *job, int host)
+{
+    launch_bytes_t bytes = {0};
+    int rc = launch_config_put(job, host, &bytes);
+    if (rc == 0)
+        (void)channel_send(&job->hosts[host].channel, FRAME_CONFIG, 0, bytes.data, bytes.length);
+    else
+        fprintf(stderr, "mpiexec: host %s: programs and environment are more than %u bytes\n", job->hosts[host].name,
+                CHANNEL_MOST);
+    free(bytes.data);
+    return rc;
+}
+
+int launch_remote_start(launch_job_t *job, int host)
+{
+    launch_host_t *there = &job->hosts[host];
+    const pid_t parent = getpid();
+    char command[PATH_MAX + 64];
+    int to[2];
+    int from[2];
+    if (make_command(command, sizeof(command)) != 0) {
+        fprintf(stderr, "mpiexec: its own path, which other hosts have to run, cannot be read or has a quote in it\n");
+        return -1;
+    }
+    if (open_pipes(to, from) != 0)
+        return -1;
+    there->pid = fork();
+    if (there->pid == 0)
+        become_ssh(job, there->name, command, (const int[]){to[0], from[1]}, parent);
+    close(to[0]);
+    close(from[1]);
+    (void)fcntl(to[1], F_SETFL, O_NONBLOCK);
+    (void)fcntl(from[0], F_SETFL, O_NONBLOCK);
+    there->channel = (launch_channel_t){.in = from[0], .out = to[1]};
+    if (there->pid < 0) {
+        there->pid = 0;
+        fprintf(stderr, "mpiexec: fork: %s\n", strerror(errno));
+        return -1;
+    }
+    there->running = there->ranks;
+    job->running += there->ranks;
+    for (int i = 0; i < job->size; i++)
+        job->ranks[i].away = job->ranks[i].away || job->ranks[i].host == host;
+    return send_config(job, host);
+}
+
+static void say_why(const launch_job_t *job, const launch_host_t *host)
+{
+    const int code = host->pid == 0 && WIFEXITED(host->status) ? WEXITSTATUS(host->status) : -1;
+    fprintf(stderr, "mpiexec: host %s: ", host->name);
+    if (host->channel.greeted)
+        fprintf(stderr, "its daemon, or the connection to it, ended");
+    else if (code == NO_SSH)
+        fprintf(stderr, "%s cannot be run", job->ssh);
+    else if (code == NOT_FOUND)
+        fprintf(stderr, "this mpiexec is not there; install Verbena at the same path on every host");
+    else if (code == SSH_FAILED)
+        fprintf(stderr, "%s cannot log in; 'ssh -o BatchMode=yes %s true' has to work without a question", job->ssh,
+                host->name);
+    else if (code >= 0)
+        fprintf(stderr, "%s ended with exit code %d before the daemon answered", job->ssh, code);
+    else
+        fprintf(stderr, "%s ended before the daemon answered", job->ssh);
+    fprintf(stderr, "; the job ends\n");
+}
+
+/* The host is no part of the job any more. text: what it said; NULL: nothing. */
+static void lose(launch_job_t *job, launch_host_t *host, const char *text)
+{
+    if (host->lost)
+        return;
+    host->lost = 1;
+    const int was_needed = host->running > 0 && !job->ending;
+    if (was_needed && text != NULL)
+        fprintf(stderr, "mpiexec: host %s: %s; the job ends\n", host->name, text);
+    else if (was_needed)
+        say_why(job, host);
+    job->running -= host->running;
+    host->running = 0;
+    channel_close(&host->channel);
+    if (was_needed)
+        launch_end(job, 1);
+}
+
+static uint32_t number_of(const uint8_t *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+static void on_exit_of(launch_job_t *job, launch_rank_t *one, int status)
+{
+    for (int i = 0; i < 2; i++)
+        launch_output_end(job, one, &one->streams[i]);
+    one->away = 0;
+    job->hosts[one->host].running--;
+    job->running--;
+    if (!job->ending)
+        launch_judge(job, one->number, status);
+}
+
+/* -1: not what a daemon says. */
+static int on_frame(launch_job_t *job, launch_host_t *host, const launch_frame_t *frame)
+{
+    char line[LAUNCH_LINE];
+    const int length = frame->length < sizeof(line) ? (int)frame->length : (int)sizeof(line) - 1;
+    snprintf(line, sizeof(line), "%.*s", length, (const char *)frame->payload);
+    if (frame->type == FRAME_FAILED) {
+        lose(job, host, line);
+        return 0;
+    }
+    if (frame->rank >= (uint32_t)job->size)
+        return -1;
+    launch_rank_t *one = &job->ranks[frame->rank];
+    if (&job->hosts[one->host] != host || !one->away)
+        return -1;
+    const size_t number = frame->length == 4 ? number_of(frame->payload) : 0;
+    if (frame->type == FRAME_PMI && frame->length < sizeof(line))
+        launch_pmi_line(job, one, line);
+    else if (frame->type == FRAME_OUT || frame->type == FRAME_ERR)
+        launch_output_put(job, one, &one->streams[frame->type == FRAME_ERR], frame->payload, frame->length);
+    else if (frame->type == FRAME_INPUT && frame->length == 4)
+        job->input -= number < job->input ? number : job->input;
+    else if (frame->type == FRAME_EXIT && frame->length == 4)
+        on_exit_of(job, one, (int)number);
+    else
+        return -1;
+    return 0;
+}
+
+/* Before the daemon has answered, ssh's exit code says what is wrong: it comes with launch_remote_reaped. */
+void launch_remote_serve(launch_job_t *job, int host)
+{
+    launch_host_t *there = &job->hosts[host];
+    launch_frame_t frame;
+    int rc = 0;
+    const int ended = channel_read(&there->channel) != 0;
+    while (!there->lost && (rc = channel_next(&there->channel, &frame)) > 0 && on_frame(job, there, &frame) == 0)
+        ;
+    if (rc != 0)
+        lose(job, there, "what it sends is not what a daemon of Verbena says");
+    else if (ended && (there->channel.greeted || there->pid == 0))
+        lose(job, there, NULL);
+    else if (ended && there->channel.in >= 0) {
+        close(there->channel.in);
+        there->channel.in = -1;
+    } else
+        (void)channel_flush(&there->channel);
+}
+
+void launch_remote_reaped(launch_job_t *job, pid_t pid, int status)
+{
+    for (int i = 0; i < job->host_count; i++) {
+        launch_host_t *host = &job->hosts[i];
+        if (host->pid != pid)
+            continue;
+        host->pid = 0;
+        host->status = status;
+        launch_remote_serve(job, i);
+        lose(job, host, NULL);
+    }
+}
+
+/* Reads our stdin for a rank 0 elsewhere. */
+void launch_remote_feed(launch_job_t *job)
+{
+    char bytes[16384];
+    const ssize_t n = read(0, bytes, sizeof(bytes));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    job->input_ended = n <= 0;
+    job->input += n > 0 ? (size_t)n : 0;
+    (void)channel_send(&job->hosts[job->ranks[0].host].channel, FRAME_INPUT, 0, bytes, n > 0 ? (size_t)n : 0);
+}
