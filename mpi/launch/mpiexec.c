@@ -118,6 +118,7 @@ static void reap(launch_job_t *job)
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         const int rank = rank_of(job, pid);
         if (rank < 0) {
+            launch_remote_reaped(job, pid, status);
             continue;
         }
         ended[count].rank = rank;
@@ -182,7 +183,11 @@ static void serve(const loop_t *loop)
 {
     launch_job_t *job = loop->job;
     const struct pollfd *next = loop->entries + 1;
-    next += 1 + 2 * job->host_count;
+    if (next++->revents && wants_input(job))
+        launch_remote_feed(job);
+    for (int i = 0; i < job->host_count; i++, next += 2)
+        if (next[0].revents | next[1].revents)
+            launch_remote_serve(job, i);
     for (int i = 0; i < job->size; i++, next += 3) {
         launch_rank_t *one = &job->ranks[i];
         if (next[0].revents | next[1].revents)
@@ -284,6 +289,8 @@ void launch_free(launch_job_t *job)
 int main(int argc, char **argv)
 {
     launch_job_t job = {0};
+    if (argc == 2 && strcmp(argv[1], "--daemon") == 0)
+        return launch_daemon();
     launch_parse(&job, argc, argv);
     (void)signal(SIGPIPE, SIG_IGN);
     job.signals = launch_signals();

@@ -135,18 +135,16 @@ int launch_start_rank(launch_job_t *job, launch_rank_t *one)
     return 0;
 }
 
+/* Other hosts first: their daemons start while we start ours. */
 int launch_start(launch_job_t *job)
 {
-    for (int i = 0; i < job->host_count; i++)
-        if (job->hosts[i].remote) {
-            fprintf(stderr, "mpiexec: host %s: ranks on other hosts are not written yet; -launcher fork makes it a fake\n",
-                    job->hosts[i].name);
-            return -1;
-        }
     if (getrandom(job->key, sizeof(job->key), 0) != sizeof(job->key))
         return failed("job key");
     if (launch_prepare(job) != 0)
         return -1;
+    for (int i = 0; i < job->host_count; i++)
+        if (job->hosts[i].remote && job->hosts[i].ranks > 0 && launch_remote_start(job, i) != 0)
+            return -1;
     for (int i = 0; i < job->size; i++)
         if (!job->hosts[job->ranks[i].host].remote && launch_start_rank(job, &job->ranks[i]) != 0)
             return -1;
