@@ -396,6 +396,25 @@ typedef enum vbn_backing {
  * an existing directory of mode 0700 owned by the caller. Any thread. */
 VBN_API vbn_status_t vbn_mem_alloc(vbn_context_t *context, size_t size, vbn_backing_t backing, const char *path,
                                    vbn_mem_t **mem_p);
+/* Shareable memory of `size` bytes (rounded up to pages) without pages: address space for what is committed later, for
+ * several contexts that join it. Peers reach it by keys as memory of vbn_mem_alloc. What is not committed reads as zeros; a
+ * process that touches it allocates the page, and dies of SIGBUS when the host has none left: so commit first, and export
+ * keys of what is committed. Devices serve the ranges of its keys. VBN_ERR_SYSTEM: the address space is too small
+ * (ulimit -v). Any thread. */
+VBN_API vbn_status_t vbn_mem_reserve(vbn_context_t *context, size_t size, vbn_mem_t **mem_p);
+/* Allocates the pages of [offset, offset+length) in bytes of memory that was reserved or joined; pages that are there keep
+ * what they hold. Nothing gives them back before the last of those that share the memory has freed it. VBN_ERR_NO_MEMORY:
+ * the host has not so much (what was allocated until then stays); VBN_ERR_RANGE; VBN_ERR_INVALID: other memory, whose pages
+ * all exist. Any thread. */
+VBN_API vbn_status_t vbn_mem_commit(vbn_mem_t *mem, size_t offset, size_t length);
+/* Makes the whole memory behind a key this context's, too: it can be committed here, keys of it can be exported, messages
+ * out of it are copied once, and vbn_mem_free ends this context's part. The memory lives until all who share it have freed
+ * it, also when its first owner is gone. The key may be released afterwards; its addresses stay those of the memory. Keys
+ * and messages name joined memory by its first owner: a peer that has joined it, too, uses its own mapping and asks nobody.
+ * The key has VBN_ACCESS_READ and VBN_ACCESS_WRITE and is mapped here (vbn_key_pointer); the operation of vbn_key_import_op
+ * says when. VBN_ERR_ACCESS: the key does not allow both; VBN_ERR_UNSUPPORTED: not mapped here, or a named file;
+ * VBN_ERR_INVALID: not decided yet, or shared by this context already; VBN_ERR_LIMIT: no descriptor left. Worker's thread. */
+VBN_API vbn_status_t vbn_mem_join(vbn_key_t *key, vbn_mem_t **mem_p);
 /* Maps a VBN_BACKING_FILE memory of another process of the same user read-only, checking owner, mode, format and
  * generation recorded in the file. VBN_ERR_STALE when its owner has freed it. Any thread. */
 VBN_API vbn_status_t vbn_mem_open(vbn_context_t *context, const char *path, vbn_mem_t **mem_p);

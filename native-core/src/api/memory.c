@@ -10,6 +10,27 @@ vbn_status_t vbn_mem_alloc(vbn_context_t *context, size_t size, vbn_backing_t ba
     return mem_alloc(context->memory, size, backing, path, mem_p);
 }
 
+vbn_status_t vbn_mem_reserve(vbn_context_t *context, size_t size, vbn_mem_t **mem_p)
+{
+    if (context == NULL || mem_p == NULL)
+        return err_set(VBN_ERR_INVALID, "reserving memory needs a context and a place for the handle");
+    return mem_reserve(context->memory, size, mem_p);
+}
+
+vbn_status_t vbn_mem_commit(vbn_mem_t *mem, size_t offset, size_t length)
+{
+    if (mem == NULL)
+        return err_set(VBN_ERR_INVALID, "no memory given to commit");
+    return mem_commit(mem, offset, length);
+}
+
+vbn_status_t vbn_mem_join(vbn_key_t *key, vbn_mem_t **mem_p)
+{
+    if (key == NULL || mem_p == NULL)
+        return err_set(VBN_ERR_INVALID, "joining memory needs a key and a place for the handle");
+    return proto_key_join(key, mem_p);
+}
+
 vbn_status_t vbn_mem_open(vbn_context_t *context, const char *path, vbn_mem_t **mem_p)
 {
     if (context == NULL || path == NULL || mem_p == NULL)

@@ -109,13 +109,12 @@ static vbn_status_t not_allocated(int error, const char *what, size_t size)
     return err_sys(error, "cannot allocate %zu bytes for %s%s", size, what, allocation_cure(error));
 }
 
-/* Allocates every page now: touching a page later must not fail with SIGBUS. */
-static vbn_status_t allocate_file(int fd, const char *what, size_t size)
+vbn_status_t os_allocate(int fd, const char *what, size_t offset, size_t size)
 {
     if (!fits(fd, size))
         return not_allocated(ENOSPC, what, size);
-    for (uint64_t at = 0; at < size;) {
-        uint64_t step = size - at < ALLOCATE_STEP ? size - at : ALLOCATE_STEP;
+    for (uint64_t at = offset, end = offset + size; at < end;) {
+        uint64_t step = end - at < ALLOCATE_STEP ? end - at : ALLOCATE_STEP;
         int error = posix_fallocate(fd, (off_t)at, (off_t)step);
         if (error == EINTR)
             continue;
@@ -188,7 +187,7 @@ static vbn_status_t make_memfd(const char *name, size_t size, size_t allocated, 
     if (allocated < size && ftruncate(fd, (off_t)size) != 0)
         status = err_sys(errno, "cannot make %s %zu bytes long", name, size);
     if (status == VBN_OK)
-        status = allocate_file(fd, name, allocated);
+        status = os_allocate(fd, name, 0, allocated);
     if (status < 0)
         goto fail;
     /* The default mode would let other users reopen a read-only descriptor for writing. */
@@ -229,7 +228,7 @@ vbn_status_t os_create_file(const char *path, size_t size, int *fd_p)
     if (fchmod(fd, 0600) < 0) /* whatever the umask is */
         status = err_sys(errno, "cannot set the mode of %s", path);
     else
-        status = allocate_file(fd, path, size);
+        status = os_allocate(fd, path, 0, size);
     if (status < 0) {
         unlink(path);
         close(fd);

@@ -23,6 +23,8 @@ size_t os_page_bytes(void);
 vbn_status_t os_memfd(const char *name, size_t size, int *fd_p);  /* allocated, sealed against shrink and grow */
 /* As os_memfd, but only the first `allocated` bytes; who uses more calls os_populate first, where os_can_populate(). */
 vbn_status_t os_memfd_begun(const char *name, size_t size, size_t allocated, int *fd_p);
+/* Allocates the pages of [offset, offset + size) of a file now: touching one later must not fail with SIGBUS. */
+vbn_status_t os_allocate(int fd, const char *what, size_t offset, size_t size);
 typedef enum os_pages {
     OS_PAGES_NORMAL,
     OS_PAGES_TRANSPARENT, /* huge ones where the kernel finds some, else normal ones */

@@ -64,6 +64,15 @@ static void log_pages(mem_registry_t *registry, size_t bytes, os_pages_t pages)
                  pages == OS_PAGES_RESERVED ? "reserved" : "transparent", registry->huge_bytes);
 }
 
+vbn_status_t mem_check_available(size_t bytes)
+{
+    uint64_t available = available_bytes();
+    if (bytes <= available)
+        return VBN_OK;
+    return err_set(VBN_ERR_NO_MEMORY, "wanted %zu bytes of shared memory, the host has %llu available: ask for less, or end "
+                   "what else uses memory", bytes, (unsigned long long)available);
+}
+
 /* The kernel's anonymous shared memory has no limit of its own: asking for more than there is ends in the OOM killer
  * instead of an error, so we ask first. Reserved huge pages are not part of what is available. */
 static vbn_status_t make_memfd(mem_registry_t *registry, size_t bytes, int *fd_p)
@@ -75,9 +84,9 @@ static vbn_status_t make_memfd(mem_registry_t *registry, size_t bytes, int *fd_p
         return VBN_OK;
     }
     uint64_t available = available_bytes();
-    if (bytes > available)
-        return err_set(VBN_ERR_NO_MEMORY, "wanted %zu bytes of shared memory, the host has %llu available: ask for less, or end "
-                       "what else uses memory", bytes, (unsigned long long)available);
+    vbn_status_t enough = mem_check_available(bytes);
+    if (enough != VBN_OK)
+        return enough;
     os_pages_t pages = huge && os_transparent_shared() ? OS_PAGES_TRANSPARENT : OS_PAGES_NORMAL;
     vbn_status_t status = os_memfd_pages("vbn-mem", bytes, pages, fd_p);
     if (status == VBN_ERR_NO_MEMORY && available != UINT64_MAX)
@@ -129,6 +138,7 @@ vbn_mem_t *mem_new(mem_registry_t *registry, const char *path, size_t user_bytes
     list_init(&mem->leases);
     list_init(&mem->keys);
     list_init(&mem->exposures);
+    list_init(&mem->shared);
     map_init(&mem->key_by_range);
     mem->path = path != NULL ? strdup(path) : NULL;
     if (path != NULL && mem->path == NULL) {

@@ -11,6 +11,8 @@ typedef struct mem_exposure {
     mem_device_t *device;
     vbn_mem_t *mem;
     void *handle;
+    uint64_t offset; /* of what the device serves of it */
+    uint64_t length;
     unsigned access;
     uint32_t key;
 } mem_exposure_t;
@@ -27,36 +29,40 @@ static void count_bytes(const vbn_mem_t *mem, uint64_t bytes)
     pthread_mutex_unlock(&mem->registry->lock);
 }
 
-/* Lock of exposures held. */
-static mem_exposure_t *find(const vbn_mem_t *mem, const mem_device_t *device, unsigned access)
+/* X2: of shared memory, most of whose pages may not exist, the key's range. Lock of exposures held. */
+static mem_exposure_t *find(const mem_key_rights_t *rights, const mem_device_t *device)
 {
-    list_for_each(link, &mem->exposures)
+    list_for_each(link, &rights->mem->exposures)
     {
         mem_exposure_t *exposure = container_of(link, mem_exposure_t, of_mem);
-        if (exposure->device == device && exposure->access == access)
+        if (exposure->device == device && exposure->access == rights->access && exposure->offset <= rights->offset &&
+            rights->length <= exposure->length && rights->offset - exposure->offset <= exposure->length - rights->length)
             return exposure;
     }
     return NULL;
 }
 
 /* Lock of exposures held. */
-static vbn_status_t make(vbn_mem_t *mem, mem_device_t *device, unsigned access, mem_exposure_t **exposure_p)
+static vbn_status_t make(const mem_key_rights_t *rights, mem_device_t *device, mem_exposure_t **exposure_p)
 {
+    vbn_mem_t *mem = rights->mem;
     mem_exposure_t *exposure = calloc(1, sizeof(*exposure));
     if (exposure == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for an exposed memory");
-    vbn_status_t status = device->add(device->arg, mem_address(mem), mem_size(mem), access, &exposure->handle,
-                                      &exposure->key);
+    exposure->offset = mem->import != NULL ? rights->offset : 0;
+    exposure->length = mem->import != NULL ? rights->length : mem_size(mem);
+    vbn_status_t status = device->add(device->arg, (uint8_t *)mem_address(mem) + exposure->offset, exposure->length,
+                                      rights->access, &exposure->handle, &exposure->key);
     if (status < 0) {
         free(exposure);
         return status;
     }
     exposure->mem = mem;
     exposure->device = device;
-    exposure->access = access;
+    exposure->access = rights->access;
     list_append(&mem->exposures, &exposure->of_mem);
     list_append(&device->exposures, &exposure->of_device);
-    count_bytes(mem, mem_size(mem));
+    count_bytes(mem, exposure->length);
     *exposure_p = exposure;
     return VBN_OK;
 }
@@ -65,7 +71,7 @@ static vbn_status_t make(vbn_mem_t *mem, mem_device_t *device, unsigned access, 
 static void end(mem_exposure_t *exposure)
 {
     exposure->device->remove(exposure->device->arg, exposure->handle);
-    count_bytes(exposure->mem, 0 - (uint64_t)mem_size(exposure->mem));
+    count_bytes(exposure->mem, 0 - exposure->length);
     list_remove(&exposure->of_mem);
     list_remove(&exposure->of_device);
     free(exposure);
@@ -80,9 +86,9 @@ vbn_status_t mem_expose(mem_registry_t *registry, mem_device_t *device, uint64_t
     if (status == VBN_OK && rights.mem->region != NULL)
         status = err_set(VBN_ERR_UNSUPPORTED, "registered user memory is reached by packets only");
     else if (status == VBN_OK)
-        exposure = find(rights.mem, device, rights.access);
+        exposure = find(&rights, device);
     if (status == VBN_OK && exposure == NULL)
-        status = make(rights.mem, device, rights.access, &exposure);
+        status = make(&rights, device, &exposure);
     if (status == VBN_OK)
         *exposed_p = (mem_exposed_t){.address = (uintptr_t)mem_address(rights.mem) + rights.offset,
                                      .key = exposure->key};

@@ -39,10 +39,35 @@ static mem_import_t *find(mem_registry_t *registry, uint64_t source, const mem_k
     return NULL;
 }
 
+/* Lock held. */
+static mem_import_t *take(vbn_mem_t *mem)
+{
+    if (mem->import->references++ == 0)
+        mem->holds++; /* it lends: until the last one gives back */
+    return mem->import;
+}
+
+/* The shared memory that a key names by its first owner's ids. Lock held. */
+static mem_import_t *find_shared(mem_registry_t *registry, const mem_key_info_t *info)
+{
+    list_for_each(link, &registry->shared)
+    {
+        vbn_mem_t *mem = container_of(link, vbn_mem_t, shared);
+        if (mem->owner_id == info->owner_id && mem->owner_handle == info->mem_handle && !mem->revoked &&
+            mem->map_bytes == info->mem_bytes)
+            return take(mem);
+    }
+    return NULL;
+}
+
+/* Of shared memory for reading our own mapping is taken at the peer's word: it spoils nothing but what he sends. Who wants
+ * to write asks for the descriptor first (mem_import_map), as a liar would have others' memory written. */
 mem_import_t *mem_import_find(mem_registry_t *registry, uint64_t source, const mem_key_info_t *info)
 {
     pthread_mutex_lock(&registry->lock);
     mem_import_t *import = find(registry, source, info);
+    if (import == NULL && (info->access & VBN_ACCESS_WRITE) == 0)
+        import = find_shared(registry, info);
     pthread_mutex_unlock(&registry->lock);
     return import;
 }
@@ -83,17 +108,46 @@ static vbn_status_t check_descriptor(int fd, const mem_key_info_t *info, size_t 
     return VBN_OK;
 }
 
+/* Takes over fd when it is kept. */
 static vbn_status_t map_import(mem_import_t *import, const mem_key_info_t *info, int fd)
 {
-    vbn_status_t status = check_descriptor(fd, info, &import->header_bytes);
-    if (status != VBN_OK)
-        return status;
     import->map_bytes = (size_t)info->mem_bytes + import->header_bytes;
     void *map;
-    status = os_map(fd, import->map_bytes, import->writable, &map);
-    if (status == VBN_OK)
-        import->map = map;
-    return status;
+    vbn_status_t status = os_map(fd, import->map_bytes, import->writable, &map);
+    if (status != VBN_OK)
+        return status;
+    import->map = map;
+    if (import->writable && import->header_bytes == 0)
+        import->fd = fd;
+    else
+        close(fd);
+    return VBN_OK;
+}
+
+/* Our own mapping, when the descriptor leads to memory that is shared here. */
+static mem_import_t *find_file(mem_registry_t *registry, int fd)
+{
+    struct stat file;
+    mem_import_t *import = NULL;
+    if (fstat(fd, &file) != 0)
+        return NULL;
+    pthread_mutex_lock(&registry->lock);
+    list_for_each(link, &registry->shared)
+    {
+        vbn_mem_t *mem = container_of(link, vbn_mem_t, shared);
+        if (import == NULL && mem->device == file.st_dev && mem->inode == file.st_ino && !mem->revoked)
+            import = take(mem);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return import;
+}
+
+static void drop(mem_import_t *import)
+{
+    os_unmap(import->map, import->map_bytes);
+    if (import->fd >= 0)
+        close(import->fd);
+    free(import);
 }
 
 /* Inserts import, or gives up for an equal one that another thread made meanwhile. */
@@ -113,8 +167,7 @@ static vbn_status_t publish(mem_registry_t *registry, const mem_key_info_t *info
     }
     pthread_mutex_unlock(&registry->lock);
     if (other != NULL || status != VBN_OK) {
-        os_unmap(import->map, import->map_bytes);
-        free(import);
+        drop(import);
         *import_p = other;
     }
     return status;
@@ -123,17 +176,26 @@ static vbn_status_t publish(mem_registry_t *registry, const mem_key_info_t *info
 vbn_status_t mem_import_map(mem_registry_t *registry, uint64_t source, const mem_key_info_t *info, int fd,
                             mem_import_t **import_p)
 {
-    mem_import_t *import = calloc(1, sizeof(*import));
+    size_t header_bytes = 0;
+    vbn_status_t status = check_descriptor(fd, info, &header_bytes);
+    mem_import_t *import = status == VBN_OK ? find_file(registry, fd) : NULL;
+    if (status != VBN_OK || import != NULL) {
+        close(fd);
+        *import_p = import;
+        return status;
+    }
+    import = calloc(1, sizeof(*import));
     if (import == NULL) {
         close(fd);
         return err_set(VBN_ERR_NO_MEMORY, "no heap for an import");
     }
     *import = (mem_import_t){.registry = registry, .hash = import_hash(source, info), .source = source,
                              .owner_id = info->owner_id, .mem_handle = info->mem_handle,
-                             .mem_bytes = info->mem_bytes, .writable = (info->access & VBN_ACCESS_WRITE) != 0, .references = 1};
-    vbn_status_t status = map_import(import, info, fd);
-    close(fd);
+                             .mem_bytes = info->mem_bytes, .writable = (info->access & VBN_ACCESS_WRITE) != 0, .references = 1,
+                             .header_bytes = header_bytes, .fd = -1};
+    status = map_import(import, info, fd);
     if (status != VBN_OK) {
+        close(fd);
         free(import);
         return status;
     }
@@ -171,11 +233,11 @@ void mem_import_release(mem_import_t *import)
     mem_registry_t *registry = import->registry;
     pthread_mutex_lock(&registry->lock);
     bool last = --import->references == 0;
-    if (last)
+    if (last && import->lender == NULL)
         unlink_import(import);
     pthread_mutex_unlock(&registry->lock);
-    if (!last)
-        return;
-    os_unmap(import->map, import->map_bytes);
-    free(import);
+    if (last && import->lender != NULL)
+        import->last(import);
+    else if (last)
+        drop(import);
 }

@@ -86,8 +86,8 @@ vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsign
     else
         status = key_for(mem, offset, length, access, &key);
     if (status == VBN_OK)
-        info = (mem_key_info_t){.key_handle = key->handle, .owner_id = mem->registry->id,
-                                .mem_handle = mem->handle, .mem_bytes = mem_size(mem), .offset = offset,
+        info = (mem_key_info_t){.key_handle = key->handle, .owner_id = mem->owner_id,
+                                .mem_handle = mem->owner_handle, .mem_bytes = mem_size(mem), .offset = offset,
                                 .length = length, .access = access, .by_packets = mem->region != NULL};
     pthread_mutex_unlock(&mem->registry->lock);
     if (status != VBN_OK)
@@ -124,7 +124,8 @@ vbn_status_t mem_key_rights(mem_registry_t *registry, uint64_t key_handle, mem_k
     pthread_mutex_lock(&registry->lock);
     vbn_status_t status = mem_key_find(registry, key_handle, 0, 0, 0, &key);
     if (status == VBN_OK)
-        *rights_p = (mem_key_rights_t){.mem = key->mem, .offset = key->offset, .access = key->access};
+        *rights_p = (mem_key_rights_t){.mem = key->mem, .offset = key->offset, .length = key->length,
+                                        .access = key->access};
     pthread_mutex_unlock(&registry->lock);
     return status;
 }
@@ -141,7 +142,7 @@ bool mem_hold_range(mem_registry_t *registry, const void *address, size_t length
     }
     mem->holds++;
     *mem_p = mem;
-    *info_p = (mem_key_info_t){.key_handle = key->handle, .owner_id = registry->id, .mem_handle = mem->handle,
+    *info_p = (mem_key_info_t){.key_handle = key->handle, .owner_id = mem->owner_id, .mem_handle = mem->owner_handle,
                                .mem_bytes = mem_size(mem), .length = length, .access = VBN_ACCESS_READ,
                                .offset = (uint64_t)((const uint8_t *)address - (const uint8_t *)mem_address(mem))};
     pthread_mutex_unlock(&registry->lock);
@@ -174,7 +175,7 @@ bool mem_find_writable(mem_registry_t *registry, const void *address, size_t len
         uint64_t offset = (uint64_t)((const uint8_t *)address - (const uint8_t *)mem_address(mem));
         key = writable_key(mem, offset, length);
         if (key != NULL)
-            *info_p = (mem_key_info_t){.key_handle = key->handle, .owner_id = registry->id, .mem_handle = mem->handle,
+            *info_p = (mem_key_info_t){.key_handle = key->handle, .owner_id = mem->owner_id, .mem_handle = mem->owner_handle,
                                        .mem_bytes = mem_size(mem), .offset = offset, .length = length,
                                        .access = key->access};
     }

@@ -13,7 +13,9 @@
  * mem lives and only within its range and rights. I3 an import stays mapped while a reference is held, also after the
  * owner freed or died. I4 memory of the user's own (mem_register) is held by a region of the cache (cache.h) and never
  * mapped by peers; when the kernel reports it gone, its keys are stale. I5 in a child after fork() every call that changes
- * something is VBN_ERR_FORKED and touches no lock. */
+ * something is VBN_ERR_FORKED and touches no lock. I6 of shared memory (mem_reserve, mem_join) only what mem_commit
+ * has allocated exists: I1 holds for that. Its keys name it by its first owner's ids, so that every context that has joined
+ * it finds its own mapping (shared.c). */
 #ifndef VBN_MEM_MEM_H
 #define VBN_MEM_MEM_H
 
@@ -35,6 +37,10 @@ vbn_status_t mem_registry_close(mem_registry_t *registry);
 vbn_status_t mem_alloc(mem_registry_t *registry, size_t size, vbn_backing_t backing, const char *path,
                        vbn_mem_t **mem_p);
 vbn_status_t mem_open(mem_registry_t *registry, const char *path, vbn_mem_t **mem_p);
+vbn_status_t mem_reserve(mem_registry_t *registry, size_t size, vbn_mem_t **mem_p);
+vbn_status_t mem_commit(vbn_mem_t *mem, size_t offset, size_t length);
+/* Reserved or joined: most of its pages may not exist, so a device must not be given all of it. */
+bool mem_is_shared(const vbn_mem_t *mem);
 vbn_status_t mem_register(mem_registry_t *registry, void *address, size_t length, unsigned access, vbn_mem_t **mem_p);
 vbn_status_t mem_invalidate(mem_registry_t *registry, const void *address, size_t length);
 vbn_status_t mem_revoke(vbn_mem_t *mem);
@@ -102,5 +108,7 @@ vbn_status_t mem_import_map(mem_registry_t *registry, uint64_t source, const mem
 void mem_import_hold(mem_import_t *import);
 void *mem_import_address(const mem_import_t *import); /* of the whole memory */
 void mem_import_release(mem_import_t *import);
+/* As vbn_mem_join: of the key that info describes and the import it led to. */
+vbn_status_t mem_join(mem_registry_t *registry, const mem_key_info_t *info, mem_import_t *import, vbn_mem_t **mem_p);
 
 #endif

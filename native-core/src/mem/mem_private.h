@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/atomics.h"
@@ -56,6 +57,7 @@ struct mem_registry {
     handle_table_t memories; /* handle -> vbn_mem_t */
     handle_table_t keys;     /* handle -> mem_key_t */
     itree_t by_address;      /* vbn_mem_t.node */
+    list_link_t shared;      /* vbn_mem_t.shared: reserved and joined memories */
     map_t imports;           /* hash of identity -> chain of mem_import_t */
     size_t import_count;
     uint64_t last_source; /* mem_new_source */
@@ -65,6 +67,14 @@ struct vbn_mem {
     mem_registry_t *registry;
     itree_node_t node; /* user memory's range; lock */
     uint64_t handle;
+    uint64_t owner_id;     /* in keys: registry and handle of the first owner, whose memory it was before it was joined */
+    uint64_t owner_handle;
+    list_link_t shared;    /* registry->shared; lock */
+    mem_import_t *import;  /* reserved, joined: what peers' keys of it lead to (shared.c); else NULL */
+    void (*unmap)(vbn_mem_t *mem); /* the same: ends the mapping and the import */
+    size_t committed;      /* lock; bytes of shared memory that commits of this context have allocated */
+    dev_t device;          /* of the file of shared memory, with inode */
+    ino_t inode;
     char *path;   /* NULL for memfd */
     uint8_t *map; /* whole mapping, header page included */
     size_t map_bytes;
@@ -108,6 +118,9 @@ struct mem_import {
     size_t map_bytes;
     size_t header_bytes;
     size_t references; /* lock */
+    int fd;            /* of a writable memfd, for mem_join; else -1 */
+    vbn_mem_t *lender; /* reserved memory of our own, held while there are references; NULL: a mapping of its own */
+    void (*last)(mem_import_t *import); /* of a lender: the last reference is gone */
 };
 
 static inline uint64_t mem_mix(uint64_t a, uint64_t b)
@@ -121,6 +134,7 @@ static inline uint64_t mem_mix(uint64_t a, uint64_t b)
 typedef struct mem_key_rights {
     vbn_mem_t *mem;
     uint64_t offset;
+    uint64_t length;
     unsigned access;
 } mem_key_rights_t;
 vbn_status_t mem_key_rights(mem_registry_t *registry, uint64_t key_handle, mem_key_rights_t *rights_p);
@@ -138,6 +152,8 @@ vbn_mem_t *mem_find_users_locked(mem_registry_t *registry, const void *address, 
 vbn_status_t mem_check_fork(const mem_registry_t *registry);
 /* A memory without mapping and descriptor, not published; NULL when the heap is exhausted. path may be NULL. */
 vbn_mem_t *mem_new(mem_registry_t *registry, const char *path, size_t user_bytes, size_t header_bytes);
+/* VBN_ERR_NO_MEMORY when the host has not so many bytes left: the kernel would kill somebody. */
+vbn_status_t mem_check_available(size_t bytes);
 /* Adds a complete memory to the registry and gives it its handle. */
 vbn_status_t mem_publish(vbn_mem_t *mem);
 /* Unmaps and closes a memory that is not (or no longer) published; the object goes with its last reference. */

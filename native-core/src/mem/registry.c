@@ -32,6 +32,7 @@ vbn_status_t mem_registry_open(const log_sink_t *log, counters_t *counters, mem_
     handle_table_init(&registry->keys, MEM_MAX_KEYS);
     registry->keys.unguessable = true;
     itree_init(&registry->by_address);
+    list_init(&registry->shared);
     map_init(&registry->imports);
     *registry_p = registry;
     return VBN_OK;
@@ -80,8 +81,9 @@ uint64_t mem_registry_id(const mem_registry_t *registry)
 }
 
 /* A gauge: subtracting wraps back. Lock held. */
-static void count_bytes(const vbn_mem_t *mem, uint64_t bytes)
+static void count_bytes(const vbn_mem_t *mem, uint64_t sign)
 {
+    uint64_t bytes = sign * (mem->import != NULL ? mem->committed : mem_size(mem));
     if (mem->region != NULL)
         counter_add(mem->registry->counters, COUNTER_MEM_REGISTERED_BYTES, bytes);
     else if (!mem->opened)
@@ -96,7 +98,13 @@ vbn_status_t mem_publish(vbn_mem_t *mem)
     if (status == VBN_OK) {
         uintptr_t start = (uintptr_t)mem_address(mem);
         itree_insert(&registry->by_address, &mem->node, start, start + mem_size(mem));
-        count_bytes(mem, mem_size(mem));
+        if (mem->owner_id == 0) {
+            mem->owner_id = registry->id;
+            mem->owner_handle = mem->handle;
+        }
+        if (mem->import != NULL)
+            list_append(&registry->shared, &mem->shared);
+        count_bytes(mem, 1);
     }
     pthread_mutex_unlock(&registry->lock);
     return status;
@@ -106,6 +114,8 @@ void mem_destroy(vbn_mem_t *mem)
 {
     if (mem->region != NULL)
         mem_cache_put(mem->region);
+    else if (mem->unmap != NULL)
+        mem->unmap(mem);
     else if (mem->map != NULL)
         os_unmap(mem->map, mem->map_bytes);
     if (mem->fd >= 0)
@@ -126,7 +136,8 @@ vbn_status_t mem_free(vbn_mem_t *mem)
     pthread_mutex_lock(&registry->lock);
     (void)handle_drop(&registry->memories, mem->handle);
     itree_remove(&registry->by_address, &mem->node);
-    count_bytes(mem, 0 - (uint64_t)mem_size(mem));
+    list_remove(&mem->shared);
+    count_bytes(mem, UINT64_MAX);
     mem->freed = true;
     bool last = mem->holds == 0;
     pthread_mutex_unlock(&registry->lock);

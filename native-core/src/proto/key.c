@@ -145,6 +145,16 @@ mem_import_t *proto_key_map(const vbn_key_t *key, void **address_p, size_t *leng
     return key->import;
 }
 
+vbn_status_t proto_key_join(const vbn_key_t *key, vbn_mem_t **mem_p)
+{
+    if (key->import == NULL && key->request != NULL)
+        return err_set(VBN_ERR_INVALID, "it is not decided yet whether the key's memory is mapped here: wait for the operation of vbn_key_import_op");
+    if (key->import == NULL)
+        return err_set(VBN_ERR_UNSUPPORTED, "the key's memory is not mapped here: only memory of a peer of this host that is "
+                       "reached by shm, and that vbn_mem_alloc or vbn_mem_reserve has made, can be joined");
+    return mem_join(key->engine->memory, &key->info, key->import, mem_p);
+}
+
 void *proto_key_pointer(const vbn_key_t *key)
 {
     return key == NULL ? NULL : key->address;

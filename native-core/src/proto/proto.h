@@ -65,6 +65,7 @@ vbn_status_t proto_key_import(vbn_peer_t *peer, const void *blob, size_t length,
 void proto_key_release(vbn_key_t *key);
 void *proto_key_pointer(const vbn_key_t *key);
 /* The mapping that holds the key's range, with a reference taken; NULL, and nothing written, when it is not mapped here. */
+vbn_status_t proto_key_join(const vbn_key_t *key, vbn_mem_t **mem_p); /* as vbn_mem_join */
 mem_import_t *proto_key_map(const vbn_key_t *key, void **address_p, size_t *length_p);
 vbn_status_t proto_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
 vbn_status_t proto_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);

@@ -49,6 +49,11 @@ bool device_read_offer(proto_op_t *op, proto_header_t *header)
     const void *data = may ? cursor_contiguous(&s->cursor, s->length) : NULL;
     if (data == NULL || !mem_hold_range(s->engine->memory, data, (size_t)s->length, &info, &op->direct.held))
         return false;
+    if (mem_is_shared(op->direct.held)) { /* its key is one of all of it, which no device can serve */
+        mem_unhold(op->direct.held);
+        op->direct.held = NULL;
+        return false;
+    }
     op->direct.offered = serve(op, &info, &header->place);
     if (!op->direct.offered) {
         mem_unhold(op->direct.held);

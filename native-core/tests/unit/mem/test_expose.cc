@@ -67,6 +67,26 @@ TEST_F(Expose, keys_of_the_same_rights_share_a_registration_and_no_right_is_adde
     EXPECT_EQ(bench_counter(owner, "mem.exposed.bytes"), 0u);
 }
 
+TEST_F(Expose, of_reserved_memory_a_device_serves_the_ranges_of_keys)
+{
+    vbn_mem_t *mem = nullptr;
+    ASSERT_EQ(bench_reserve(owner, size_t{1} << 40, &mem), VBN_OK) << vbn_error_text();
+    uint64_t base = reinterpret_cast<uintptr_t>(mem_address(mem));
+    ASSERT_EQ(expose(key(mem, SIZE, SIZE, BOTH)), VBN_OK);
+    uint32_t first = device_key;
+    EXPECT_EQ(address, base + SIZE);
+    EXPECT_EQ(bench_counter(owner, "mem.exposed.bytes"), SIZE);
+    ASSERT_EQ(expose(key(mem, SIZE + 100, 50, BOTH)), VBN_OK); /* inside */
+    EXPECT_EQ(device_key, first);
+    EXPECT_EQ(address, base + SIZE + 100);
+    ASSERT_EQ(expose(key(mem, SIZE + 100, SIZE, BOTH)), VBN_OK); /* beyond its end */
+    EXPECT_NE(device_key, first);
+    EXPECT_EQ(bench_device_serves(device), 2u);
+    EXPECT_EQ(bench_counter(owner, "mem.exposed.bytes"), 2 * SIZE);
+    EXPECT_EQ(mem_free(mem), VBN_OK);
+    EXPECT_EQ(bench_counter(owner, "mem.exposed.bytes"), 0u);
+}
+
 TEST_F(Expose, nothing_is_served_after_a_revoke_or_without_a_key)
 {
     vbn_mem_t *mem = make();

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * shared.c - memory that several contexts of a host own together: reserved by one, joined by others.
+ *
+ * Each of them has a descriptor and one mapping of all of it, and may commit pages. Keys and announcements name it by the
+ * registry and handle of its first owner, so whoever has joined it finds its own mapping. That mapping is an import with
+ * a reference of the memory's (joined), or an import that lends the memory's own mapping (reserved). */
+#include "mem/mem_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
+bool mem_is_shared(const vbn_mem_t *mem)
+{
+    return mem->import != NULL;
+}
+
+/* Nobody uses what was lent any more. */
+static void given_back(mem_import_t *import)
+{
+    mem_unhold(import->lender);
+}
+
+static void unmap_reserved(vbn_mem_t *mem)
+{
+    free(mem->import);
+    os_unmap(mem->map, mem->map_bytes);
+}
+
+static void unmap_joined(vbn_mem_t *mem)
+{
+    mem_import_release(mem->import);
+}
+
+/* The object that keys of peers lead to: our own mapping. */
+static vbn_status_t lend(vbn_mem_t *mem)
+{
+    mem->import = calloc(1, sizeof(*mem->import));
+    if (mem->import == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
+    *mem->import = (mem_import_t){.registry = mem->registry, .writable = true, .map = mem->map,
+                                  .map_bytes = mem->map_bytes, .mem_bytes = mem->map_bytes, .fd = -1, .lender = mem, .last = given_back};
+    mem->unmap = unmap_reserved;
+    return VBN_OK;
+}
+
+static vbn_status_t note_file(vbn_mem_t *mem)
+{
+    struct stat file;
+    if (fstat(mem->fd, &file) != 0)
+        return err_sys(errno, "cannot look at the file of a memory");
+    mem->device = file.st_dev;
+    mem->inode = file.st_ino;
+    return VBN_OK;
+}
+
+static vbn_status_t map_reserved(vbn_mem_t *mem)
+{
+    void *map;
+    vbn_status_t status = os_memfd_begun("vbn-mem", mem->map_bytes, 0, &mem->fd);
+    if (status == VBN_OK)
+        status = os_map(mem->fd, mem->map_bytes, true, &map);
+    if (status != VBN_OK)
+        return status;
+    mem->map = map;
+    status = note_file(mem);
+    return status == VBN_OK ? lend(mem) : status;
+}
+
+vbn_status_t mem_reserve(mem_registry_t *registry, size_t size, vbn_mem_t **mem_p)
+{
+    size_t page = os_page_bytes();
+    vbn_status_t status = mem_check_fork(registry);
+    if (status == VBN_OK && (size == 0 || size > SIZE_MAX / 4))
+        status = err_set(VBN_ERR_INVALID, "memory of %zu bytes; give a size from 1 to %zu", size, SIZE_MAX / 4);
+    if (status != VBN_OK)
+        return status;
+    vbn_mem_t *mem = mem_new(registry, NULL, (size + page - 1) / page * page, 0);
+    if (mem == NULL)
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
+    status = map_reserved(mem);
+    if (status == VBN_OK)
+        status = mem_publish(mem);
+    if (status != VBN_OK) {
+        mem_destroy(mem);
+        return status;
+    }
+    *mem_p = mem;
+    return VBN_OK;
+}
+
+static uint64_t allocated_bytes(const vbn_mem_t *mem)
+{
+    struct stat file;
+    return fstat(mem->fd, &file) == 0 ? (uint64_t)file.st_blocks * 512 : 0;
+}
+
+/* What others allocate at the same moment may be counted here. */
+static void count_committed(vbn_mem_t *mem, uint64_t before, size_t length)
+{
+    uint64_t after = allocated_bytes(mem);
+    uint64_t more = after > before ? after - before : 0;
+    size_t bytes = more < length ? (size_t)more : length;
+    pthread_mutex_lock(&mem->registry->lock);
+    mem->committed += bytes;
+    counter_add(mem->registry->counters, COUNTER_MEM_BYTES, bytes);
+    pthread_mutex_unlock(&mem->registry->lock);
+}
+
+vbn_status_t mem_commit(vbn_mem_t *mem, size_t offset, size_t length)
+{
+    vbn_status_t status = mem_check_fork(mem->registry);
+    if (status != VBN_OK)
+        return status;
+    if (!mem_is_shared(mem))
+        return err_set(VBN_ERR_INVALID, "only memory of vbn_mem_reserve or vbn_mem_join is committed; all pages of other memory exist");
+    if (offset > mem_size(mem) || length > mem_size(mem) - offset)
+        return err_set(VBN_ERR_RANGE, "range %zu + %zu is beyond the memory of %zu bytes", offset, length, mem_size(mem));
+    size_t page = os_page_bytes();
+    size_t start = offset / page * page, end = (offset + length + page - 1) / page * page;
+    if (length == 0)
+        return VBN_OK;
+    status = mem_check_available(end - start);
+    if (status != VBN_OK)
+        return status;
+    uint64_t before = allocated_bytes(mem);
+    status = os_allocate(mem->fd, "shared memory", start, end - start);
+    count_committed(mem, before, end - start);
+    return status;
+}
+
+/* Lock held. */
+static vbn_status_t check_new(mem_registry_t *registry, const mem_import_t *import)
+{
+    list_for_each(link, &registry->shared)
+    {
+        if (container_of(link, vbn_mem_t, shared)->import == import)
+            return err_set(VBN_ERR_INVALID, "this context shares the memory already: use what vbn_mem_reserve or the first "
+                           "vbn_mem_join has given");
+    }
+    return VBN_OK;
+}
+
+static vbn_status_t check_join(const mem_key_info_t *info, const mem_import_t *import)
+{
+    if (info->access != (VBN_ACCESS_READ | VBN_ACCESS_WRITE))
+        return err_set(VBN_ERR_ACCESS, "the key allows access 0x%x; memory is joined by a key that allows VBN_ACCESS_READ and VBN_ACCESS_WRITE",
+                       info->access);
+    if (import->fd < 0 && import->lender == NULL)
+        return err_set(VBN_ERR_UNSUPPORTED, "the key is one of a named file, which cannot be joined: use VBN_BACKING_MEMFD");
+    return VBN_OK;
+}
+
+/* Takes a reference of the import over. */
+static vbn_status_t make_joined(mem_registry_t *registry, const mem_key_info_t *info, mem_import_t *import, vbn_mem_t **mem_p)
+{
+    vbn_mem_t *mem = mem_new(registry, NULL, import->map_bytes, 0);
+    if (mem == NULL) {
+        mem_import_release(import);
+        return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
+    }
+    mem->import = import;
+    mem->unmap = unmap_joined;
+    mem->map = import->map;
+    mem->owner_id = info->owner_id;
+    mem->owner_handle = info->mem_handle;
+    mem->fd = fcntl(import->fd, F_DUPFD_CLOEXEC, 0);
+    vbn_status_t status = mem->fd >= 0 ? note_file(mem) : err_sys(errno, "cannot duplicate the descriptor of a memory");
+    if (status == VBN_OK)
+        status = mem_publish(mem);
+    if (status != VBN_OK) {
+        mem_destroy(mem);
+        return status;
+    }
+    *mem_p = mem;
+    return VBN_OK;
+}
+
+vbn_status_t mem_join(mem_registry_t *registry, const mem_key_info_t *info, mem_import_t *import, vbn_mem_t **mem_p)
+{
+    vbn_status_t status = mem_check_fork(registry);
+    if (status == VBN_OK)
+        status = check_join(info, import);
+    if (status != VBN_OK)
+        return status;
+    pthread_mutex_lock(&registry->lock);
+    status = check_new(registry, import);
+    if (status == VBN_OK)
+        import->references++;
+    pthread_mutex_unlock(&registry->lock);
+    return status == VBN_OK ? make_joined(registry, info, import, mem_p) : status;
+}
