@@ -149,6 +149,10 @@ VBN_API void vbn_worker_wake(vbn_worker_t *worker);
 /* Writes the worker's address blob (versioned, position independent, no secrets) for vbn_connect elsewhere.
  * length_p: in capacity, out length in bytes. VBN_ERR_LIMIT when the buffer is too small. */
 VBN_API vbn_status_t vbn_worker_address(vbn_worker_t *worker, void *blob, size_t *length_p);
+/* Writes the names of the transports that the worker has open, in the order of tl.enable: "self,shm,tcp". One of
+ * tl.enable that is missing here could not be opened (no device; the log says why). Returns the length of the full text;
+ * text is always terminated when capacity > 0. Worker's thread. */
+VBN_API size_t vbn_worker_transports(const vbn_worker_t *worker, char *text, size_t capacity);
 
 /* -------------------------------------------------------------------------------------------- peer */
 

@@ -98,6 +98,13 @@ vbn_status_t vbn_worker_address(vbn_worker_t *worker, void *blob, size_t *length
     return link_engine_address(worker->link, blob, length_p);
 }
 
+size_t vbn_worker_transports(const vbn_worker_t *worker, char *text, size_t capacity)
+{
+    if (capacity > 0)
+        text[0] = '\0';
+    return worker == NULL ? 0 : link_engine_transports(worker->link, text, capacity);
+}
+
 void vbn_worker_set_peer_lost(vbn_worker_t *worker, vbn_peer_error_func_t func, void *arg)
 {
     if (worker != NULL)

@@ -78,6 +78,8 @@ void link_engine_wake(link_engine_t *engine); /* any thread */
 void link_timer_add(link_engine_t *engine, wheel_timer_t *timer, uint64_t delay_ns);
 uint64_t link_engine_uid(const link_engine_t *engine);
 vbn_status_t link_engine_address(link_engine_t *engine, void *blob, size_t *length_p);
+/* As vbn_worker_transports. */
+size_t link_engine_transports(const link_engine_t *engine, char *text, size_t capacity);
 
 vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length, vbn_peer_error_func_t error_func,
                           void *arg, vbn_peer_t **peer_p);

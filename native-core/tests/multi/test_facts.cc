@@ -54,6 +54,29 @@ TEST_P(Transport, a_peer_names_the_transport_that_carries_it) {
 
 INSTANTIATE_TEST_SUITE_P(All, Transport, testing::Values("shm", "tcp"));
 
+TEST(Facts, a_worker_names_the_transports_that_it_has_open) {
+    Pair pair("self,tcp,shm");
+    char text[64] = "", part[6] = "";
+    EXPECT_EQ(vbn_worker_transports(pair.a.worker, text, sizeof(text)), strlen("self,tcp,shm"));
+    EXPECT_STREQ(text, "self,tcp,shm");
+    EXPECT_EQ(vbn_worker_transports(pair.a.worker, part, sizeof(part)), strlen("self,tcp,shm"));
+    EXPECT_STREQ(part, "self,");
+    EXPECT_EQ(vbn_worker_transports(pair.a.worker, nullptr, 0), strlen("self,tcp,shm"));
+    EXPECT_EQ(vbn_worker_transports(nullptr, text, sizeof(text)), 0u);
+    EXPECT_STREQ(text, "");
+    pair.close();
+}
+
+TEST(Facts, a_transport_that_could_not_be_opened_is_not_named) {
+    setenv("VBN_TL_VERBS_DEVICE", "nodevice", 1); /* as where there is none */
+    Pair pair("rc,ud,shm");
+    unsetenv("VBN_TL_VERBS_DEVICE");
+    char text[64] = "";
+    vbn_worker_transports(pair.a.worker, text, sizeof(text));
+    EXPECT_STREQ(text, "shm");
+    pair.close();
+}
+
 TEST(Facts, a_lost_peer_has_no_transport) {
     Pair pair("shm");
     ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);
