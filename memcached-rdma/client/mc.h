@@ -108,6 +108,7 @@ struct mc_server {
     uint64_t retry_ns;     /* no new attempt before */
     uint64_t plain_ns;     /* no hello before: it speaks memcached only */
     bool hello_asked;
+    uint8_t hello_closed;  /* connections in a row that ended before the hello was answered */
     char why[256];         /* this carrier, or why there is none */
     hello_server_t hello;
     net_t *net;

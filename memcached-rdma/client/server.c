@@ -16,6 +16,7 @@
 #include "util/key_file.h"
 
 #define RETRY_NS (100 * NS_PER_MS)           /* after an attempt that failed */
+#define HELLO_TRIES 2u                       /* connections that may end before the hello is answered */
 #define ASK_META "mn\r\n"
 
 void server_say(mc_server_t *server, const char *format, ...)
@@ -62,6 +63,7 @@ void server_break(mc_server_t *server, const char *format, ...)
     (void)vsnprintf(server->why, sizeof(server->why), format, arguments);
     va_end(arguments);
     server_close(server, false);
+    server->hello_closed = 0;
     calls_fail(server, VMC_ERR_SERVER_DEAD, !was_up);
     if (!was_up)
         server->retry_ns = os_now_ns() + RETRY_NS;
@@ -169,6 +171,7 @@ static bool take_hello(mc_server_t *server)
     if (!stream_line(&server->in, &line))
         return false;
     server->hello_asked = false;
+    server->hello_closed = 0;
     server->hello.address_bytes = 0;
     if (line.length > sizeof(HELLO_WORD) && memcmp(line.at, HELLO_WORD " ", sizeof(HELLO_WORD)) == 0) {
         if (!hello_server_decode(line.at + sizeof(HELLO_WORD), line.length - sizeof(HELLO_WORD), &server->hello))
@@ -237,12 +240,23 @@ short server_events(const mc_server_t *server)
     return (short)(POLLIN | (writes ? POLLOUT : 0));
 }
 
+/* Some servers close instead of answering what they do not know; a server that is ending closes, too. Who does it twice in a
+ * row is of the first kind. */
+static void close_at_hello(mc_server_t *server)
+{
+    server_say(server, "the server has closed the connection instead of answering the hello");
+    if (++server->hello_closed < HELLO_TRIES)
+        return;
+    server->hello_closed = 0;
+    server->plain_ns = os_now_ns() + PLAIN_NS;
+    server_say(server, "the server is not verbena-memcached");
+}
+
 static void end_of_stream(mc_server_t *server)
 {
-    if (server->state == SERVER_HELLO && server->hello_asked) { /* some servers close instead of answering what they do not know */
+    if (server->state == SERVER_HELLO && server->hello_asked) {
         server_close(server, false);
-        server->plain_ns = os_now_ns() + PLAIN_NS;
-        server_say(server, "the server is not verbena-memcached");
+        close_at_hello(server);
         server_pump(server);
         return;
     }

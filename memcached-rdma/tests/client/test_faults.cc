@@ -2,6 +2,7 @@
 // test_faults.cc - servers that die, stand still or are replaced by another kind; clients that do; requests that end early; fork.
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include "server.h"
 
@@ -46,6 +47,36 @@ TEST(Replaced, a_restarted_server_is_found_again_and_has_no_old_values)
     set_until_stored(client, "other", "new");
     EXPECT_EQ(client.get("k"), "(VMC_NOT_FOUND)");
     EXPECT_NE(client.explain().find("messages"), std::string::npos) << client.explain();
+}
+
+/* As a server that is killed between the kernel's accept and its answer: the connection ends, nobody listens any more. */
+void end_at_the_hello(int listener)
+{
+    char line[256];
+    int fd = accept(listener, nullptr, nullptr);
+    close(listener);
+    (void)!read(fd, line, sizeof(line));
+    close(fd);
+}
+
+TEST(Replaced, a_server_that_ended_before_its_hello_is_asked_for_messages_again)
+{
+    int port = free_port(), listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
+    ASSERT_EQ(listen(listener, 1), 0);
+    std::thread ending(end_at_the_hello, listener);
+    runtime_folder();
+    Client client("127.0.0.1:" + std::to_string(port) + ";connect=60000;timeout=60000");
+    EXPECT_EQ(client.get("k"), "(VMC_ERR_SERVER_DEAD)");
+    ending.join();
+    Server next(OURS, {}, port);
+    set_until_stored(client, "k", "v");
+    EXPECT_NE(client.explain().find("messages through the core"), std::string::npos) << client.explain();
 }
 
 TEST(Replaced, a_dead_server_is_told_from_a_missing_item)
