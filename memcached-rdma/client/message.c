@@ -232,7 +232,8 @@ static void take_entries(call_t *call, const vbn_am_message_t *message)
 static void take_knock(mc_server_t *server, const message_answer_t *answer, const vbn_am_message_t *message)
 {
     static const char *const whys[MESSAGE_READS] = {"", "gets are one-sided", "one-sided reads are off at the server",
-                                                    "one-sided reads are for the server's own user"};
+                                                    "one-sided reads are for the server's own user",
+                                                    "one-sided reads go over shared memory only"};
     server_say(server, "%s", answer->number < MESSAGE_READS ? whys[answer->number] : "");
     if (server->mc->onesided_off)
         server_say(server, "onesided=off");

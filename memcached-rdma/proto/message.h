@@ -71,7 +71,13 @@ typedef struct message_answer {
 } message_answer_t;
 
 /* The number of a noop's answer: whether the client may read one-sided. Its own number is the client's user id. */
-enum { MESSAGE_READS_ALLOWED = 1, /* data: the key of the published page */ MESSAGE_READS_OFF, MESSAGE_READS_USER, MESSAGE_READS };
+enum {
+    MESSAGE_READS_ALLOWED = 1, /* data: the key of the published page */
+    MESSAGE_READS_OFF,
+    MESSAGE_READS_USER, /* they are for the server's own user */
+    MESSAGE_READS_HOST, /* they go over shared memory, and the client came by another transport */
+    MESSAGE_READS
+};
 
 typedef struct message_entry {
     uint32_t index, client_flags;

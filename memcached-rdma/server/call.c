@@ -241,16 +241,21 @@ static void run_noop(call_t *call)
     const server_t *server = call->native->worker->server;
     uint8_t key[VBN_KEY_MAX];
     size_t bytes = 0;
+    session_t *session = call->session;
     bool same_user = call->message.number == geteuid();
     if (server->settings.onesided != ONESIDED_OFF)
         bytes = memory_page_key(server, key);
     call->answer.number = bytes == 0 ? MESSAGE_READS_OFF : MESSAGE_READS_USER;
     if (bytes > 0 && (same_user || server->settings.onesided == ONESIDED_ON)) {
-        call->answer.number = MESSAGE_READS_ALLOWED;
-        reply_bytes(&call->reply, key, bytes);
-        if (!call->session->reads)
-            count(&call->native->worker->counters.readers, 1);
-        call->session->reads = true;
+        if (session->counter == &call->native->worker->counters.clients_shm) {
+            call->answer.number = MESSAGE_READS_ALLOWED;
+            reply_bytes(&call->reply, key, bytes);
+            if (!session->reads)
+                count(&call->native->worker->counters.readers, 1);
+        } else {
+            call->answer.number = MESSAGE_READS_HOST; /* the device may fetch large values all the same */
+        }
+        session->reads = true;
     }
     call_answer(call);
 }

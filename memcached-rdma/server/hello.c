@@ -29,7 +29,7 @@ void native_hello(exec_t *exec, const request_t *request)
         reply_line(exec->reply, vbn_error_text());
         return;
     }
-    hello.flags = (uint8_t)((server->devices ? HELLO_DEVICES : 0) | (server->settings.no_auth ? HELLO_NO_AUTH : 0));
+    hello.flags = (uint8_t)((native->devices ? HELLO_DEVICES : 0) | (server->settings.no_auth ? HELLO_NO_AUTH : 0));
     count(&exec->counters->hellos, 1);
     log_line(server, 2, "process %u of user %u asks for messages", client.process, client.user);
     reply_string(exec->reply, HELLO_WORD " ");

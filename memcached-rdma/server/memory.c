@@ -160,7 +160,6 @@ static bool open_context(server_t *server)
 {
     uint8_t key[VBN_JOB_KEY_BYTES];
     vbn_config_t *config;
-    char transports[128] = "";
     if (vbn_config_create(&config) != VBN_OK)
         return false;
     bool known = server->settings.no_auth || find_key(server, key);
@@ -173,8 +172,6 @@ static bool open_context(server_t *server)
     vbn_config_destroy(config);
     explicit_bzero(key, sizeof(key));
     server->messages = opened && known;
-    if (opened && vbn_setting(server->context, "tl.enable", transports, sizeof(transports), NULL) == VBN_OK)
-        server->devices = strstr(transports, "rc") != NULL || strstr(transports, "ud") != NULL;
     if (!opened)
         (void)snprintf(server->no_messages, sizeof(server->no_messages), "%s", vbn_error_text());
     return opened;

@@ -9,6 +9,7 @@
 #include "base/os.h"
 #include "server/call.h"
 
+#define EXPLAIN_MAX 512u
 #define PROGRESS_MOST 64u            /* rounds before sockets get their turn */
 #define CHECK_NS 50000000u           /* between two looks at leases */
 #define SOCKETS_NS 50000u            /* sockets are looked at so often while messages keep coming */
@@ -25,6 +26,16 @@ static _Atomic uint64_t *counter_of(worker_counters_t *counters, const vbn_peer_
     return &counters->clients_rdma;
 }
 
+static void log_client(const native_t *native, const vbn_peer_t *peer)
+{
+    char how[EXPLAIN_MAX];
+    const server_t *server = native->worker->server;
+    if (atomic_get_relaxed(&server->verbosity) < 1)
+        return;
+    (void)vbn_explain(peer, how, sizeof(how));
+    log_line(server, 1, "a client by messages over %s", how);
+}
+
 session_t *session_of(native_t *native, vbn_peer_t *peer)
 {
     session_t *session = vbn_peer_user(peer);
@@ -37,6 +48,7 @@ session_t *session_of(native_t *native, vbn_peer_t *peer)
     list_append(&native->sessions, &session->link);
     count(session->counter, 1);
     vbn_peer_set_user(peer, session);
+    log_client(native, peer);
     return session;
 }
 
@@ -145,6 +157,14 @@ static bool join_epoll(native_t *native)
     return epoll_ctl(native->worker->epoll, EPOLL_CTL_ADD, vbn_event_fd(native->core), &event) == 0;
 }
 
+/* What clients can come by: rc and ud are in tl.enable also where no device is. */
+static void find_transports(native_t *native)
+{
+    (void)vbn_worker_transports(native->core, native->transports, sizeof(native->transports));
+    native->devices = strstr(native->transports, "rc") != NULL || strstr(native->transports, "ud") != NULL;
+    log_line(native->worker->server, 1, "thread %u serves messages over %s", native->worker->number, native->transports);
+}
+
 native_t *native_open(worker_t *worker)
 {
     server_t *server = worker->server;
@@ -162,6 +182,7 @@ native_t *native_open(worker_t *worker)
         free(native);
         return NULL;
     }
+    find_transports(native);
     vbn_worker_set_peer_lost(native->core, on_lost, native);
     if (join_epoll(native) && vbn_am_handler(native->core, MESSAGE_REQUEST, call_on_message, native) == VBN_OK)
         return native;

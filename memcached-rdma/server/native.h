@@ -10,6 +10,8 @@
 
 #include "server/exec.h"
 
+#define TRANSPORTS_MAX 64u
+
 /* A client, from its first request on. */
 typedef struct session {
     list_link_t link;           /* in native->sessions */
@@ -28,6 +30,8 @@ struct native {
     unsigned spare_count;
     uint64_t next_check_ns;     /* of leases */
     uint64_t sockets_ns;        /* when sockets were last looked at */
+    bool devices;               /* the core has an RDMA device open */
+    char transports[TRANSPORTS_MAX]; /* that it has open, as tl.enable names them */
     bool armed;                 /* nothing to do for the core until its descriptor is ready, or it is called */
 };
 

@@ -84,7 +84,6 @@ struct server {
     vbn_context_t *context;  /* NULL: memory is private */
     uint64_t instance;       /* of this start; random */
     bool messages;           /* clients may send requests through the core */
-    bool devices;            /* the core may use RDMA devices */
     char no_messages[512];   /* else why not */
     uint64_t started_ns;
     int64_t started_unix;    /* wall clock at second 0 of the store's clock */

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/native.h"
 #include "server/stats.h"
 
 typedef struct sums {
@@ -151,6 +152,8 @@ void stats_messages(exec_t *exec)
     stats_text(reply, "messages", server->messages ? "on" : "off");
     if (!server->messages)
         stats_text(reply, "messages_off_because", server->no_messages);
+    if (exec->native != NULL)
+        stats_text(reply, "messages_transports", exec->native->transports);
     stats_u64(reply, "messages_hellos", sums.hellos);
     stats_u64(reply, "messages_clients_shm", sums.clients_shm);
     stats_u64(reply, "messages_clients_tcp", sums.clients_tcp);

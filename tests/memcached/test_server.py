@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The server itself: command line, limits, slow and broken clients, a full memory, many connections."""
+import base64
 import contextlib
 import os
 import random
@@ -9,6 +10,7 @@ import subprocess
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 import shared
 
@@ -72,6 +74,17 @@ class CommandLineTest(unittest.TestCase):
                 hello = server.ask(b"vbn1 AQAAAAAAAAAAAAAAAAAAAA==\r\nvbn1 x\r\nversion\r\n")
                 self.assertIn(b"SERVER_ERROR no messages: key file", hello)
                 self.assertIn(b"CLIENT_ERROR bad hello\r\nVERSION", hello)
+
+    def test_rdma_is_offered_only_where_a_device_is_open(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for transports, offered in (("self,shm,rc,ud,tcp", "self,shm,tcp"), ("tcp", "tcp")):
+                settings = {"VBN_TL_VERBS_DEVICE": "nodevice", "VBN_TL_ENABLE": transports}
+                with unittest.mock.patch.dict(os.environ, settings), \
+                        running(shared.Server("-o", f"verbena_key={folder}/key")) as server:
+                    self.assertEqual(server.stats("verbena")["messages_transports"], offered)
+                    answer = server.ask(b"vbn1 AQAAAAAAAAAAAAAAAAAAAA==\r\n")
+                    flags = base64.b64decode(answer.split()[1])[1]
+                    self.assertEqual(flags & 1, 0) # proto/hello.h: HELLO_DEVICES
 
     def test_what_is_not_there_yet_says_so(self):
         for arguments in (["-S"], ["-Z"], ["-Y", "file"], ["-e", "file"], ["-U", "11211"], ["-L"], ["-B", "binary"],

@@ -36,6 +36,7 @@ static const char *cure_of(const char *text)
     static const struct cure {
         const char *words, *cure;
     } cures[] = {
+        {"the server has no messages", "what stands in the way is at the server: its log (-v) says the same"},
         {": not connected", "start the server, or give the address that it listens on"},
         {"not verbena-memcached", "start verbena-memcached there in the place of memcached; clients need no change for it"},
         {"XDG_RUNTIME_DIR", "give both sides the same key: server -o verbena_key=FILE, client VERBENA_MEMCACHED_KEY=FILE"},
@@ -59,6 +60,8 @@ static int report(vmc_t *mc)
     printf("%s\n", how);
     if (us >= 0)
         printf("a get takes %.1f us (%d in a row, of a key that is not there)\n", us, ROUNDS);
+    if (strstr(how, "shared memory only); tcp: ") != NULL)
+        printf("better: from the server's host, or between hosts with an RDMA device in both; vbn-info shows what a host has\n");
     const char *cure = counts.messages > 0 ? NULL : cure_of(how);
     if (cure != NULL)
         printf("cure: %s\n", cure);
