@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of mpi/tests/run over each RDMA transport. Run by systems.py.
+
+Ranks of one host take shared memory, so VBN_TL_ENABLE leaves them one transport of the device only; what they send goes
+through the device to itself, as soft-RoCE does it. Hydra of MPICH starts ranks on two hosts, which choose by themselves.
+"""
+import os
+import pathlib
+import re
+import shutil
+import unittest
+
+import shared
+
+BUILD = pathlib.Path(os.environ.get("VERBENA_MPI_BUILD", "."))
+LIMIT = 120
+RULES = (("order", 2), ("any_source", 3), ("moves", 3), ("computes", 2), ("synchronous", 2), ("truncate", 2))
+WAYS = ("rc", "ud")
+
+
+class MpiTest(unittest.TestCase):
+    def setUp(self):
+        self.guest, self.other = shared.pair()
+
+    def launch(self, way, ranks, words):
+        return self.guest.run(f"VBN_TL_ENABLE=self,{way} {BUILD}/bin/mpiexec -n {ranks} {BUILD}/tests/{words}", LIMIT)
+
+    def test_rules_of_the_standard_hold(self):
+        for way in WAYS:
+            for name, ranks in RULES:
+                with self.subTest(f"{name} n={ranks} {way}"):
+                    before = self.guest.counters()["sent_pkts"]
+                    result = self.launch(way, ranks, name)
+                    self.assertEqual((result.status, result.output), (0, ""))
+                    self.assertGreater(self.guest.counters()["sent_pkts"], before + ranks)
+
+    def test_a_killed_rank_ends_the_job_and_is_named(self):
+        for way in WAYS:
+            for call in ("allreduce", "receive"):
+                with self.subTest(f"{call} {way}"):
+                    result = self.launch(way, 3, f"dies kill {call}")
+                    self.assertEqual(result.status, 137, result.output)
+                    self.assertIn("rank 1 on guest-a ended by signal 9", result.output)
+
+    @unittest.skipUnless(shutil.which("mpiexec.hydra"), "no mpiexec.hydra: apt-get install mpich")
+    def test_ranks_on_two_hosts_choose_the_device_by_themselves(self):
+        before = self.other.counters()["sent_pkts"]
+        launcher = self.guest.start(f"cd /tmp && exec mpiexec.hydra -launcher manual -hosts guest-a,guest-b -ppn 2 -n 4 "
+                                    f"{BUILD}/tests/moves", LIMIT)
+        launcher.wait_output("HYDRA_LAUNCH_END")  # it has printed the command for each host
+        commands = re.findall(r"^HYDRA_LAUNCH: (.*)$", launcher.output, re.M)
+        self.assertEqual(len(commands), 2, launcher.output)
+        proxies = [guest.start(f"cd /tmp && exec {command}", LIMIT)
+                   for guest, command in zip((self.guest, self.other), commands)]
+        statuses = [launcher.wait(), *(proxy.wait() for proxy in proxies)]
+        self.assertEqual(statuses, [0, 0, 0], launcher.output + proxies[0].output + proxies[1].output)
+        self.assertGreater(self.other.counters()["sent_pkts"], before + 10)
