@@ -50,6 +50,8 @@ int pmi_open(pmi_t *pmi)
 
 int pmi_close(pmi_t *pmi)
 {
+    free(pmi->mapping);
+    pmi->mapping = NULL;
     return pmi->ops->close(pmi);
 }
 
@@ -156,4 +158,9 @@ int pmi_mapping_node(const char *mapping, int rank, int size)
 {
     const char *start = strstr(mapping, "(vector");
     return start == NULL ? -1 : node_of(start, rank, size);
+}
+
+int pmi_node(const pmi_t *pmi, int rank)
+{
+    return pmi->mapping == NULL ? -1 : pmi_mapping_node(pmi->mapping, rank, pmi->size);
 }

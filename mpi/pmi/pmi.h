@@ -28,6 +28,7 @@ struct pmi {
     int size;
     int local_size; /* ranks of this node, this one included */
     int node;     /* number of this node, equal for ranks of one node */
+    char *mapping;  /* of ranks to nodes, as the launcher says it; NULL: it does not */
     int universe;   /* -1: unknown */
     int appnum;
     int fd;           /* of the launcher's socket, -1: none */
@@ -52,6 +53,8 @@ int pmi_fence(pmi_t *pmi);
 int pmi_mapping_local(const char *mapping, int rank, int size);
 /* Number of the node of `rank`; -1: the value is malformed. */
 int pmi_mapping_node(const char *mapping, int rank, int size);
+/* Number of the node of `rank` of this job; -1: the launcher does not say. */
+int pmi_node(const pmi_t *pmi, int rank);
 
 /* Base64 without padding to spaces; returns the length of the text, or of the bytes. SIZE_MAX: not base64, or no
  * room. */

@@ -174,7 +174,9 @@ int pmi1_open(pmi_t *pmi, int fd)
         pmi->local_size = pmi_mapping_local(mapping, pmi->rank, pmi->size);
         pmi->node = pmi->local_size > 0 ? pmi_mapping_node(mapping, pmi->rank, pmi->size) : 0;
     }
-    if (pmi->local_size == 0) /* no map: as if all were here; transports find out by themselves */
+    if (pmi->local_size > 0)
+        pmi->mapping = strdup(mapping); /* without it no memory is shared */
+    else /* no map: as if all were here; transports find out by themselves */
         pmi->local_size = pmi->size;
     pmi->error[0] = 0;
     return 0;

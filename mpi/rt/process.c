@@ -41,6 +41,14 @@ static void on_hello(void *arg, const vbn_am_message_t *message)
     vbn_peer_set_user(message->peer, process);
 }
 
+/* It was an event: the rank that sleeps looks again. */
+static void on_wake(void *arg, const vbn_am_message_t *message)
+{
+    (void)arg;
+    if (message->remote != NULL)
+        vbn_am_drop(message->remote);
+}
+
 int rt_processes_open(void)
 {
     const size_t pages = ((size_t)rt.size + RT_PAGE - 1) / RT_PAGE;
@@ -48,7 +56,10 @@ int rt_processes_open(void)
     if (rt.pages == NULL)
         return rt_fail("map of %d processes: no memory left", rt.size);
     vbn_worker_set_peer_lost(rt.worker, on_lost, NULL);
-    return vbn_am_handler(rt.worker, RT_AM_HELLO, on_hello, NULL) == VBN_OK ? 0 : rt_fail("%s", vbn_error_text());
+    if (vbn_am_handler(rt.worker, RT_AM_HELLO, on_hello, NULL) == VBN_OK &&
+        vbn_am_handler(rt.worker, RT_AM_WAKE, on_wake, NULL) == VBN_OK)
+        return 0;
+    return rt_fail("%s", vbn_error_text());
 }
 
 void rt_processes_close(void)

@@ -13,6 +13,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "rt/node.h"
+
 #define ABORT_MS 2000 /* that a launcher may take to end the job */
 
 rt_t rt;
@@ -110,9 +112,11 @@ static int publish_address(void)
     if (vbn_worker_address(rt.worker, address, &length) != VBN_OK)
         return rt_fail("own address: %s", vbn_error_text());
     snprintf(key, sizeof(key), "vbn-a%d", rt.rank);
-    if (pmi_put_bytes(&rt.pmi, key, address, length) != 0 || pmi_fence(&rt.pmi) != 0)
+    if (pmi_put_bytes(&rt.pmi, key, address, length) != 0)
         return rt_fail("own address: %s", rt.pmi.error);
-    return 0;
+    if (rt_node_publish() != 0)
+        return -1;
+    return pmi_fence(&rt.pmi) == 0 ? 0 : rt_fail("own address: %s", rt.pmi.error);
 }
 
 static void choose_waits(void)
@@ -130,6 +134,7 @@ static void close_core(void)
 {
     if (rt.worker != NULL)
         vbn_worker_destroy(rt.worker);
+    rt_node_close();
     if (rt.context != NULL)
         (void)vbn_close(rt.context);
     rt.worker = NULL;

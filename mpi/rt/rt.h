@@ -16,6 +16,7 @@
 #include "pmi/pmi.h"
 
 #define RT_AM_HELLO 0 /* ids of active messages */
+#define RT_AM_WAKE 1  /* empty: who sleeps for something in node memory looks again */
 
 typedef struct rt_process {
     vbn_peer_t *peer; /* NULL: no contact yet */
@@ -100,6 +101,8 @@ typedef struct rt_wait {
     unsigned polls; /* without an event */
     int armed;      /* the next step sleeps */
     int fd;         /* a further descriptor that ends a sleep, -1: none */
+    int look_ms;        /* a sleep ends after so long at the latest; 0: only by an event */
+    unsigned yields;    /* of an oversubscribed rank, before it sleeps; 0: the usual number */
     const vbn_op_t *op; /* the wait is over when this is complete; NULL: the caller has to look after each event */
 } rt_wait_t;
 

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 #include "rt/keeper.h"
 #include "rt/rt.h"
@@ -117,6 +118,20 @@ void rt_tell_sleepers(int all)
     }
 }
 
+/* look_ms 0: until it is told. */
+static void sleep_on(rt_sleeper_t *sleeper, int look_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += look_ms * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    int rc = 0;
+    while (!sleeper->told && rc == 0)
+        rc = look_ms == 0 ? pthread_cond_wait(&sleeper->condition, &rt_shared.mutex)
+                          : pthread_cond_clockwait(&sleeper->condition, &rt_shared.mutex, CLOCK_MONOTONIC, &until);
+}
+
 /* Until its operation is complete, or perhaps so, or the drive is handed to this thread. */
 void rt_sleep_until_told(rt_wait_t *wait)
 {
@@ -127,8 +142,7 @@ void rt_sleep_until_told(rt_wait_t *wait)
         at = &(*at)->next;
     *at = &sleeper;
     atomic_store_explicit(&rt_shared.owner, NULL, memory_order_relaxed);
-    while (!sleeper.told)
-        pthread_cond_wait(&sleeper.condition, &rt_shared.mutex);
+    sleep_on(&sleeper, wait->look_ms);
     take();
     rt_shared.depth = depth;
     for (at = &rt_shared.sleepers; *at != &sleeper; at = &(*at)->next)

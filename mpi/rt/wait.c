@@ -25,7 +25,7 @@ static int is_idle_for_long(rt_wait_t *wait)
 {
     if (rt.oversubscribed) {
         (void)sched_yield();
-        return ++wait->polls > YIELDS;
+        return ++wait->polls > (wait->yields > 0 ? wait->yields : YIELDS);
     }
     if (++wait->polls % POLLS != 0)
         return 0;
@@ -42,7 +42,7 @@ static void sleep_on_event(const rt_wait_t *wait)
     const int depth = rt_shared.depth;
     if (rt_gate.shared)
         rt_unlock();
-    (void)poll(entries, wait->fd < 0 ? 1 : 2, -1);
+    (void)poll(entries, wait->fd < 0 ? 1 : 2, wait->look_ms > 0 ? wait->look_ms : -1);
     if (!rt_gate.shared)
         return;
     rt_lock();
