@@ -20,6 +20,10 @@ typedef struct grp {
     uint32_t number;  /* of collectives so far, without the following ones */
     uint32_t started; /* of those that the caller waits for later */
     uint32_t kept;    /* of those that are started several times */
+    int slots;              /* blocking ones may use slots of node memory (node.h) */
+    int node_state;         /* node_set.c */
+    unsigned node_wait;     /* collectives until slots are asked for again */
+    struct node_set *node;  /* its slots; NULL: none */
 } grp_t;
 
 /* inout becomes in OP inout, for `count` elements. */
@@ -60,6 +64,9 @@ int grp_scatter(grp_t *grp, const grp_blocks_t *blocks, void *mine, size_t lengt
 /* This rank's block is in place. */
 int grp_allgather(grp_t *grp, const grp_blocks_t *blocks);
 int grp_alltoall(grp_t *grp, const grp_blocks_t *send, const grp_blocks_t *receive);
+
+/* The set ends; no messages, nobody waits. */
+void grp_end(grp_t *grp);
 
 /* Messages of collectives: number the steps from 0 to 255. */
 uint64_t grp_tag(const grp_t *grp, unsigned step);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * node.h - blocking collectives of ranks that share a node, over slots of its memory (rt/node.h).
+ *
+ * Each rank has NODE_SLOTS slots in its control memory; a set of ranks uses the same number at each of its members. A
+ * collective is one or two phases. In a phase some ranks write their line, and others wait for it and read it. Phases are
+ * numbered without end; phase n uses line n % NODE_LINES, and for more data than a line holds buffer n % NODE_BUFFERS.
+ *
+ * N1 A rank writes a line or a buffer again only when every member has said that it is done with the phase that used it
+ *    before. Most phases tell so themselves: a line of phase n of another rank says that it is done with phase n - 1.
+ * N2 Numbers of a new set begin above those that any of its members has used before, in any slot. So nobody takes an old line
+ *    for a new one, and who still reads a line of an old set finds a number that is high enough.
+ * N3 A slot is free again when all members have left the set; a set that has failed keeps its slot.
+ * N4 Reductions have the order of the schedules (reduce.c): equal calls give the same bits in all forms.
+ * N5 Whether a collective uses slots follows from what all members know alike: the set, the operation, the bytes.
+ * N6 Who waits polls, makes progress in between, then sleeps as rt_wait_step does; before that it says whose line it waits
+ *    for. Who writes a line looks whether somebody sleeps for it. A rank that is lost fails the set at all members.
+ */
+#ifndef VERBENA_GRP_NODE_H
+#define VERBENA_GRP_NODE_H
+
+#include <stdatomic.h>
+
+#include "grp/grp.h"
+#include "rt/node.h"
+
+#define NODE_SLOTS 31u
+#define NODE_LINES 16u
+#define NODE_BUFFERS 4u
+#define NODE_INLINE 48u         /* bytes that a line holds */
+#define NODE_BYTES (8u << 10)   /* of a buffer */
+#define NODE_REDUCE (16u << 10) /* bytes in all that are reduced here */
+#define NODE_FLAT 8             /* up to so many ranks each reads the lines of all; more: one collects */
+
+typedef struct node_line {
+    _Atomic uint64_t phase;
+    uint32_t length;
+    uint32_t unused;
+    unsigned char data[NODE_INLINE];
+} node_line_t;
+
+/* A rank's slot; the rank alone writes it. */
+typedef struct node_slot {
+    _Atomic uint64_t done;   /* phases; N1 */
+    _Atomic uint64_t left;   /* first phase of the last set that the rank has left; N3 */
+    _Atomic uint32_t broken; /* the set has failed at this rank */
+    unsigned char apart[64 - 20];
+    _Atomic uint32_t asleep; /* 1 + rank in the set whose slot it waits for; 0: awake */
+    unsigned char further[64 - 4];
+    node_line_t lines[NODE_LINES];
+    unsigned char page[4096 - 128 - NODE_LINES * 64];
+    unsigned char data[NODE_BUFFERS][NODE_BYTES];
+} node_slot_t;
+
+#define NODE_SLOT_BYTES (64u << 10) /* from one slot to the next */
+
+_Static_assert(sizeof(node_line_t) == 64 && sizeof(node_slot_t) == 4096 + NODE_BUFFERS * NODE_BYTES, "shared layout");
+_Static_assert((NODE_SLOTS + 1) * NODE_SLOT_BYTES == RT_NODE_CONTROL, "slots fill the control memory, but for the first part");
+
+/* A set of ranks on this node. */
+typedef struct node_set {
+    struct node_set *next; /* of those left whose slots are not free yet */
+    unsigned slot;
+    int size;
+    int rank;
+    int status;      /* it has failed */
+    uint64_t first;  /* its first phase */
+    uint64_t phase;  /* the last one that has begun */
+    uint64_t known;  /* every member is done with this one */
+    const int *ranks; /* of the job, by rank in the set */
+    node_slot_t *slots[]; /* by rank; then the table of ranks */
+} node_set_t;
+
+/* Whether this collective of the set goes over slots: 1 or 0; makes them at the first one. Negative: a failure. */
+int node_ready(grp_t *grp);
+
+/* N5. */
+static inline int node_bcast_fits(size_t length)
+{
+    return length <= NODE_BYTES;
+}
+
+/* Each rank of a small set reads what all have: beyond some bytes in sum messages are better. */
+static inline int node_reduce_fits(const grp_t *grp, size_t count, const grp_reduce_t *reduce)
+{
+    const size_t most = NODE_REDUCE / (size_t)(grp_size(grp) < NODE_FLAT ? grp_size(grp) : NODE_FLAT);
+    return !reduce->foreign && count <= most && count * reduce->element <= (most < NODE_BYTES ? most : NODE_BYTES);
+}
+
+int node_barrier(node_set_t *set);
+int node_bcast(node_set_t *set, void *buffer, size_t length, int root);
+int node_reduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root);
+int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
+
+/* ---- phases (node_phase.c) */
+
+/* Begins the next phase. */
+static inline uint64_t node_begin(node_set_t *set)
+{
+    return ++set->phase;
+}
+
+/* Where this rank's data of the phase goes; waits for those that still read what was there. NULL: the set has failed. */
+void *node_room(node_set_t *set, uint64_t phase, size_t length);
+/* The data is there: the others may read. */
+void node_publish(node_set_t *set, uint64_t phase, size_t length);
+/* The data of a rank; waits for it. NULL: the set has failed, or the rank has other data, of which the set's status says. */
+const void *node_data(node_set_t *set, uint64_t phase, int rank, size_t length);
+/* Wakes ranks that sleep until this one has said something. */
+void node_tell(node_set_t *set, int rank);
+void node_tell_all(node_set_t *set);
+/* The status of a set that has failed before, with a text. */
+int node_failed(const node_set_t *set);
+/* This rank has read all. */
+static inline void node_done(node_set_t *set, uint64_t phase)
+{
+    atomic_store_explicit(&set->slots[set->rank]->done, phase, memory_order_release);
+}
+
+#endif
