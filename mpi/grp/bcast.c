@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bcast.c - barrier by dissemination, broadcast by a binomial tree.
  */
+#include "grp/node.h"
 #include "grp/steps.h"
 
 void steps_barrier(sched_t *sched)
@@ -32,6 +33,9 @@ void steps_bcast(sched_t *sched, void *buffer, size_t length, int root)
 
 int grp_barrier(grp_t *grp)
 {
+    const int near = node_ready(grp);
+    if (near != 0)
+        return near < 0 ? near : node_barrier(grp->node);
     sched_t *sched = sched_open(grp);
     if (sched != NULL)
         steps_barrier(sched);
@@ -40,6 +44,9 @@ int grp_barrier(grp_t *grp)
 
 int grp_bcast(grp_t *grp, void *buffer, size_t length, int root)
 {
+    const int near = node_bcast_fits(length) ? node_ready(grp) : 0;
+    if (near != 0)
+        return near < 0 ? near : node_bcast(grp->node, buffer, length, root);
     sched_t *sched = sched_open(grp);
     if (sched != NULL)
         steps_bcast(sched, buffer, length, root);

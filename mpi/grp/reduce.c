@@ -2,6 +2,7 @@
  * reduce.c - reduce by a binomial tree in the order of the ranks; allreduce by recursive doubling, the ranks beyond a
  * power of two folded into their neighbours; scan along the ranks.
  */
+#include "grp/node.h"
 #include "grp/steps.h"
 
 /* This rank's elements while they are reduced. Both buffers change places instead of being copied. */
@@ -138,6 +139,9 @@ void steps_scan(sched_t *sched, const void *mine, void *result, size_t count, co
 
 int grp_reduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce, int root)
 {
+    const int near = node_reduce_fits(grp, count, reduce) ? node_ready(grp) : 0;
+    if (near != 0)
+        return near < 0 ? near : node_reduce(grp->node, inout, inout, count, reduce, root);
     sched_t *sched = sched_open(grp);
     if (sched != NULL)
         steps_reduce(sched, inout, count, reduce, root);
@@ -146,6 +150,9 @@ int grp_reduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce
 
 int grp_allreduce(grp_t *grp, void *inout, size_t count, const grp_reduce_t *reduce)
 {
+    const int near = node_reduce_fits(grp, count, reduce) ? node_ready(grp) : 0;
+    if (near != 0)
+        return near < 0 ? near : node_allreduce(grp->node, inout, inout, count, reduce);
     sched_t *sched = sched_open(grp);
     if (sched != NULL)
         steps_allreduce(sched, inout, count, reduce);

@@ -22,7 +22,7 @@ void (*comm_buffer_end)(struct comm_buffer *buffer);
 void comm_give_context(mpi_comm_t *comm, uint32_t context)
 {
     comm->context = context;
-    comm->grp = (grp_t){.ranks = comm->ranks, .base = comm_tag(comm, COMM_TAG_COLL, 0)};
+    comm->grp = (grp_t){.ranks = comm->ranks, .base = comm_tag(comm, COMM_TAG_COLL, 0), .slots = 1};
     comm->between = (grp_t){.ranks = comm->peers, .base = comm_tag(comm, COMM_TAG_CONTROL, 0)};
 }
 
@@ -61,6 +61,7 @@ int comm_open(void)
 
 static void end(mpi_comm_t *comm)
 {
+    grp_end(&comm->grp);
     err_handler_release(comm->obj.handler);
     if (comm_is_inter(comm))
         rt_group_release(comm->peers);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * node_move.c - barrier and broadcast over slots.
+ */
+#include <string.h>
+
+#include "grp/node.h"
+
+/* The lines of all others have come. */
+static int meet(node_set_t *set, uint64_t phase)
+{
+    for (int i = 1; i < set->size; i++)
+        if (node_data(set, phase, (set->rank + i) % set->size, 0) == NULL)
+            return set->status;
+    set->known = phase - 1;
+    node_done(set, phase);
+    return 0;
+}
+
+static int say(node_set_t *set, uint64_t phase)
+{
+    if (node_room(set, phase, 0) == NULL)
+        return set->status;
+    node_publish(set, phase, 0);
+    return 0;
+}
+
+int node_barrier(node_set_t *set)
+{
+    const uint64_t phase = node_begin(set);
+    if (set->status < 0)
+        return node_failed(set);
+    if (set->size > NODE_FLAT && set->rank == 0)
+        return meet(set, phase) < 0 ? set->status : node_bcast(set, NULL, 0, 0);
+    if (say(set, phase) < 0)
+        return set->status;
+    if (set->size <= NODE_FLAT)
+        return meet(set, phase);
+    node_done(set, phase);
+    return node_bcast(set, NULL, 0, 0);
+}
+
+int node_bcast(node_set_t *set, void *buffer, size_t length, int root)
+{
+    const uint64_t phase = node_begin(set);
+    if (set->status < 0)
+        return node_failed(set);
+    if (set->rank == root) {
+        void *room = node_room(set, phase, length);
+        if (room == NULL)
+            return set->status;
+        memcpy(room, length > 0 ? buffer : "", length);
+        node_publish(set, phase, length);
+        node_done(set, phase);
+        return 0;
+    }
+    const void *data = node_data(set, phase, root, length);
+    if (data == NULL)
+        return set->status;
+    if (length > 0)
+        memcpy(buffer, data, length);
+    node_done(set, phase);
+    node_tell(set, root);
+    return 0;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * node_reduce.c - reduce and allreduce over slots: who needs the result reduces all lines by itself, in the order in which
+ * the schedules of reduce.c combine them (N4).
+ */
+#include <string.h>
+
+#include "grp/node.h"
+
+#define DEPTH 24 /* of a tree of ranks */
+
+/* What is reduced: places of a tree, of which the first `pairs` are two neighbouring ranks and the others one. */
+typedef struct tree {
+    const grp_reduce_t *reduce;
+    const void *const *from; /* by rank */
+    size_t count;
+    size_t length; /* bytes */
+    int places;
+    int pairs;
+} tree_t;
+
+/* R1: one thread at a time, and nobody waits while these are in use. */
+static _Alignas(64) unsigned char scratch[DEPTH][NODE_BYTES];
+
+static void copy_place(const tree_t *tree, int place, void *to)
+{
+    if (place >= tree->pairs) {
+        memcpy(to, tree->from[place + tree->pairs], tree->length);
+        return;
+    }
+    memcpy(to, tree->from[2 * place + 1], tree->length);
+    tree->reduce->apply(tree->reduce, tree->from[2 * place], to, tree->count);
+}
+
+/* Of the places from `first` on, as many as there are of a power of two. */
+static void combine(const tree_t *tree, int first, int power, void *to, int depth)
+{
+    const int half = power / 2;
+    if (power == 1) {
+        copy_place(tree, first, to);
+        return;
+    }
+    if (first + half >= tree->places) {
+        combine(tree, first, half, to, depth);
+        return;
+    }
+    combine(tree, first + half, half, to, depth + 1);
+    const void *lower = scratch[depth];
+    if (half == 1 && first >= tree->pairs)
+        lower = tree->from[first + tree->pairs];
+    else
+        combine(tree, first, half, scratch[depth], depth + 1);
+    tree->reduce->apply(tree->reduce, lower, to, tree->count);
+}
+
+/* As recursive doubling does it: the ranks beyond a power of two are folded into their neighbours. */
+static void like_allreduce(tree_t *tree, int size, void *to)
+{
+    int power = 1;
+    while (power * 2 <= size)
+        power *= 2;
+    tree->places = power;
+    tree->pairs = size - power;
+    combine(tree, 0, power, to, 0);
+}
+
+/* As the binomial tree does it. */
+static void like_reduce(tree_t *tree, int size, void *to)
+{
+    int power = 1;
+    while (power < size)
+        power *= 2;
+    tree->places = size;
+    tree->pairs = 0;
+    combine(tree, 0, power, to, 0);
+}
+
+typedef void (*order_t)(tree_t *tree, int size, void *to);
+
+/* This rank's elements for the others, or for itself. */
+static void *offer(node_set_t *set, uint64_t phase, const void *mine, size_t length)
+{
+    void *room = node_room(set, phase, length);
+    if (room != NULL)
+        memcpy(room, mine, length);
+    return room;
+}
+
+static int collect(node_set_t *set, uint64_t phase, tree_t *tree, void *own, void *to, order_t order)
+{
+    const void *from[set->size];
+    for (int i = 1; i < set->size; i++) {
+        const int rank = (set->rank + i) % set->size;
+        from[rank] = node_data(set, phase, rank, tree->length);
+        if (from[rank] == NULL)
+            return set->status;
+    }
+    from[set->rank] = own;
+    tree->from = from;
+    order(tree, set->size, to);
+    set->known = phase - 1;
+    node_done(set, phase);
+    return 0;
+}
+
+static int reduce_at(node_set_t *set, tree_t *tree, const void *mine, void *result, int root, order_t order)
+{
+    const uint64_t phase = node_begin(set);
+    if (set->status < 0)
+        return node_failed(set);
+    void *own = offer(set, phase, mine, tree->length);
+    if (own == NULL)
+        return set->status;
+    if (set->rank != root) {
+        node_publish(set, phase, tree->length);
+        node_done(set, phase);
+        return 0;
+    }
+    const int status = collect(set, phase, tree, own, result, order);
+    node_tell_all(set);
+    return status;
+}
+
+int node_reduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root)
+{
+    tree_t tree = {.reduce = reduce, .count = count, .length = count * reduce->element};
+    return reduce_at(set, &tree, mine, result, root, like_reduce);
+}
+
+int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
+{
+    tree_t tree = {.reduce = reduce, .count = count, .length = count * reduce->element};
+    if (set->size > NODE_FLAT) {
+        const int status = reduce_at(set, &tree, mine, result, 0, like_allreduce);
+        return status < 0 ? status : node_bcast(set, result, tree.length, 0);
+    }
+    const uint64_t phase = node_begin(set);
+    if (set->status < 0)
+        return node_failed(set);
+    void *own = offer(set, phase, mine, tree.length);
+    if (own == NULL)
+        return set->status;
+    node_publish(set, phase, tree.length);
+    return collect(set, phase, &tree, own, result, like_allreduce);
+}
