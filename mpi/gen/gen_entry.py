@@ -32,6 +32,9 @@ FORMS = {"": ("coll_run(&coll, {})", "COLL_BLOCKING"), "I": ("coll_begin(&coll, 
          "_init": ("coll_keep(&coll, {}, info, request)", "COLL_PERSISTENT")}
 
 
+NEAR = tables.written(tables.NEAR_DEFINITION)  # collectives with a short way for ranks of one node
+
+
 def is_written(function, large, written):
     name = function.name + ("_c" if large and function.own_twin else "")
     return name in written or function.collective is not None
@@ -116,7 +119,8 @@ def collective_call(function, arguments, comm, inter):
     steps = f"coll_{name}({own})"
     if name in inter:
         steps = f"comm_is_inter(coll.comm) ? coll_inter_{name}({own}) : {steps}"
-    return f"(rc = coll_open(&coll, {comm}, {counted})) != MPI_SUCCESS ? rc : {use.format(steps)}"
+    near = f"(rc = coll_near_{name}({arguments})) != COLL_FAR ? rc : " if name in NEAR and form == "" else ""
+    return near + f"(rc = coll_open(&coll, {comm}, {counted})) != MPI_SUCCESS ? rc : {use.format(steps)}"
 
 
 def call_of(function, suffix, arguments, comm, inter):
@@ -212,8 +216,11 @@ def write_prototypes(folder, functions, inter):
             lines[-1] += ";"
             if function.collective and function.collective[1] == "":
                 lines[-1] = lines[-1].replace("mpi_", "coll_", 1).replace("(", "(struct coll *coll, ", 1)
+                steps = lines[-1]
                 if function.name in inter:
-                    lines.append(lines[-1].replace("coll_", "coll_inter_", 1))
+                    lines.append(steps.replace("coll_", "coll_inter_", 1))
+                if function.name in NEAR:
+                    lines.append(steps.replace("struct coll *coll, ", "", 1).replace("coll_", "coll_near_", 1))
     tables.update(f"{folder}/mpi_impl.h", "\n".join(lines) + "\n\n#endif\n")
 
 

@@ -13,6 +13,7 @@ DEFINITION = re.compile(r"^(?:int|double|MPI_\w+) mpi_([A-Z]\w*)\(", re.MULTILIN
 # Of a collective in all forms: the function that adds its steps to a schedule.
 COLLECTIVE_DEFINITION = re.compile(r"^int coll_([A-Z]\w*)\(", re.MULTILINE)
 # The same for intercommunicators.
+NEAR_DEFINITION = re.compile(r"^int coll_near_([A-Z]\w*)\(", re.MULTILINE)
 INTER_DEFINITION = re.compile(r"^int coll_inter_([A-Z]\w*)\(", re.MULTILINE)
 
 

@@ -4,6 +4,9 @@
  *
  *     coll_open(&coll, comm, form)   coll_NAME(&coll, arguments of NAME)   coll_run, coll_begin or coll_keep
  *
+ * The blocking form first asks coll_near_NAME(arguments of NAME) where there is one (near.c): it returns COLL_FAR when it has
+ * done nothing.
+ *
  * C1 A step looks at the user's buffers when it runs: a persistent collective may be started with new data.
  * C2 What steps refer to lives as long as the schedule (sched_memory, sched_at_end); arrays of the call do not.
  */
@@ -18,6 +21,8 @@ typedef struct coll {
     sched_t *sched; /* on the local group */
     mpi_comm_t *comm;
 } coll_t;
+
+#define COLL_FAR (-1) /* no error class is negative */
 
 /* The forms are counted apart, so that ranks may mix them each in an order of its own, as stock libraries let them. */
 typedef enum coll_form { COLL_BLOCKING, COLL_NONBLOCKING, COLL_PERSISTENT } coll_form_t;
