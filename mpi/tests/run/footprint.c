@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * footprint.c - 64 ranks on whatever processors there are; a rank connects to those it talks to only. Rank 0
+ * footprint.c - 64 ranks on whatever processors there are; a rank connects to those it talks to only, and to the first
+ * rank of its node. Rank 0
  * prints what a rank takes: sockets (one for each peer over shared memory) and its share of the memory.
  * ranks: 64 tcp
  */
@@ -37,15 +38,16 @@ static int64_t kibibytes(void)
     return found;
 }
 
-/* The most of any rank. What asks takes part in a reduction itself, after it has looked. */
+/* The most of any rank but the first of the node, to which all others connect to share memory with it. What asks takes part in a reduction itself, after it has looked. */
 static int64_t report(const char *when)
 {
-    const int64_t own[2] = {sockets(), kibibytes()};
+    const int64_t own[2] = {rank == 0 ? 0 : sockets(), kibibytes()};
+    const int64_t first = sockets();
     int64_t most[2];
     MPI_Allreduce(own, most, 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("%d ranks, after %s: at most %lld sockets and %lld KiB a rank\n", size, when, (long long)most[0],
-               (long long)most[1]);
+        printf("%d ranks, after %s: at most %lld sockets (rank 0: %lld) and %lld KiB a rank\n", size, when,
+               (long long)most[0], (long long)first, (long long)most[1]);
     return most[0];
 }
 
