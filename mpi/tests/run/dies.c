@@ -70,6 +70,8 @@ static void blocking(const char *name, int i)
         MPI_Barrier(MPI_COMM_WORLD);
     else if (strcmp(name, "bcast") == 0)
         MPI_Bcast(&sum, 1, MPI_INT, i % 2, MPI_COMM_WORLD);
+    else if (strcmp(name, "reduce") == 0)
+        MPI_Reduce(&i, &sum, 1, MPI_INT, MPI_SUM, i % 2, MPI_COMM_WORLD);
     else
         MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_BOR, MPI_COMM_WORLD);
 }

@@ -75,7 +75,7 @@ def death_tests():
                                ("exit", 3, ["rank 1", "exit code 3"]),
                                ("leave", 1, ["rank 1", "without MPI_Finalize"]),
                                ("abort", 7, ["rank 1 of 4", "MPI_Abort", "code 7"])):
-        for call in ("barrier", "bcast", "receive", "allreduce", *COLLECTIVES) if way == "kill" else ("allreduce",):
+        for call in ("barrier", "bcast", "receive", "reduce", "allreduce", *COLLECTIVES) if way == "kill" else ("allreduce",):
             yield f"death {way} in {call}", lambda build, a=(way, call, status, words): dies(build, *a)
 
 
