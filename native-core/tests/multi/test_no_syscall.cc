@@ -81,12 +81,26 @@ struct Pair {
             (void)vbn_progress(sender.worker);
         }
     }
+    void send_tagged(size_t length)
+    {
+        iovec iov{data, length}, place{data, sizeof(data)};
+        vbn_op_t receive{};
+        MUST(vbn_tag_recv(receiver.worker, nullptr, 1, UINT64_MAX, &place, 1, nullptr, &receive) == VBN_INPROGRESS);
+        MUST(vbn_tag_send(sender.peers[0], 1, &iov, 1, 0, &op) >= 0);
+        for (int turn = 0; receive.complete == 0; turn++) {
+            MUST(turn < 1000000);
+            (void)vbn_progress(receiver.worker);
+            (void)vbn_progress(sender.worker);
+        }
+    }
     void send_all_kinds(int rounds)
     {
         for (int i = 0; i < rounds; i++) {
             send(8, 0);    /* in one cache line */
             send(64, 16);  /* in a slot */
             send(4096, 6); /* in a chunk */
+            send_tagged(8);
+            send_tagged(4096);
         }
     }
 };
@@ -101,7 +115,7 @@ void play(int, Shared &shared)
     }
     pair.send_all_kinds(1000);
     if (calls != 0)
-        std::fprintf(stderr, "%d system calls in 3000 messages\n", static_cast<int>(calls));
+        std::fprintf(stderr, "%d system calls in 5000 messages\n", static_cast<int>(calls));
     if (calls != 0)
         _exit(1);
     syscall(SYS_getppid); /* the counter counts */

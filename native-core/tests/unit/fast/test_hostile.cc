@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -115,6 +116,16 @@ Slot right(const vbn_peer_t *peer, unsigned id)
     return slot;
 }
 
+/* The same as a tagged message. */
+Slot right_tagged(const vbn_peer_t *peer, uint64_t tag)
+{
+    Slot slot = {};
+    slots_link_header(peer, slot.data());
+    slot[16] = 10; /* PROTO_TAG */
+    memcpy(&slot[24], &tag, sizeof(tag));
+    return slot;
+}
+
 struct Lie {
     const char *what;
     uint32_t header_bytes, payload_bytes;
@@ -142,6 +153,64 @@ const Lie LIES[] = {
     {"a message id that there is not", 24, 8, INLINE, 17, 0x80},
     {"a user header that is not there", 24, 8, INLINE, 18, 1},
 };
+
+const Lie TAG_LIES[] = {
+    {"one byte more than a slot has", 32, 89, INLINE, 0, 0},
+    {"no tag", 24, 8, INLINE, 0, 0},
+    {"a word more than a tagged message has", 40, 8, INLINE, 0, 0},
+    {"a code where none belongs", 32, 8, INLINE, 17, 1},
+    {"a user header where none belongs", 32, 0, INLINE, 18, 8},
+    {"a last answer where none belongs", 32, 8, INLINE, 20, 1},
+    {"stages where none belong", 32, 8, INLINE, 22, 1},
+};
+
+/* Waits for every message. */
+struct Receive {
+    uint8_t data[SLOTS_DATA + 1] = {};
+    iovec iov = {data, SLOTS_DATA};
+    vbn_op_t op = {};
+    explicit Receive(const End &end)
+    {
+        EXPECT_EQ(vbn_tag_recv(end.worker, nullptr, 0, 0, &iov, 1, nullptr, &op), VBN_INPROGRESS);
+    }
+};
+
+TEST(FastHostile, a_tagged_slot_that_lies_ends_its_peer_and_reaches_no_receive)
+{
+    for (const Lie &lie : TAG_LIES) {
+        SCOPED_TRACE(lie.what);
+        Three three;
+        Receive receive(three.victim);
+        Slot slot = right_tagged(three.liars_peer, 7);
+        slot[static_cast<size_t>(lie.at)] ^= lie.with;
+        slots_write(three.liars_peer, lie.header_bytes, lie.payload_bytes, lie.kind, slot.data());
+        EXPECT_TRUE(three.until([&] { return !three.victim.lost.empty() && !three.liar.lost.empty(); }));
+        EXPECT_EQ(receive.op.complete, 0u) << "it reached a receive";
+        ASSERT_EQ(three.victim.lost.size(), 1u);
+        EXPECT_EQ(three.victim.lost[0], VBN_ERR_PROTOCOL);
+        EXPECT_TRUE(three.arrives(three.honest, three.honest_peer));
+        EXPECT_EQ(vbn_tag_cancel(&receive.op), VBN_OK);
+    }
+}
+
+TEST(FastHostile, a_right_tagged_slot_is_taken_until_the_credit_of_its_sender_is_used_up)
+{
+    Three three;
+    {
+        Receive receive(three.victim);
+        slots_write(three.liars_peer, 32, 8, INLINE, right_tagged(three.liars_peer, 7).data());
+        EXPECT_TRUE(three.until([&] { return receive.op.complete != 0; }));
+        EXPECT_EQ(receive.op.length, 8u);
+    }
+    for (int i = 0; i < 20 && slots_open(three.liars_peer); i++) { /* no receive: 12 or 13 may wait */
+        slots_write(three.liars_peer, 32, 8, INLINE, right_tagged(three.liars_peer, 7).data());
+        three.turn();
+    }
+    EXPECT_TRUE(three.until([&] { return !three.victim.lost.empty(); }));
+    ASSERT_EQ(three.victim.lost.size(), 1u);
+    EXPECT_EQ(three.victim.lost[0], VBN_ERR_PROTOCOL);
+    EXPECT_TRUE(three.arrives(three.honest, three.honest_peer));
+}
 
 TEST(FastHostile, a_slot_that_lies_ends_its_peer_and_nothing_else)
 {
@@ -178,17 +247,25 @@ TEST(FastHostile, arbitrary_slots_harm_nobody_else)
         SCOPED_TRACE("seed " + std::to_string(seed));
         std::mt19937 random(seed);
         Three three;
+        std::vector<std::unique_ptr<Receive>> receives;
+        for (int i = 0; i < 3; i++)
+            receives.push_back(std::make_unique<Receive>(three.victim));
         for (int i = 0; i < 4 && slots_open(three.liars_peer); i++) {
-            Slot slot = right(three.liars_peer, WORD_ID);
+            bool tagged = random() % 2 != 0;
+            Slot slot = tagged ? right_tagged(three.liars_peer, random()) : right(three.liars_peer, WORD_ID);
             for (int changes = static_cast<int>(random() % 4); changes > 0; changes--)
-                slot[random() % 32] = static_cast<uint8_t>(random());
-            uint32_t header = random() % 2 != 0 ? 24 : random() % 0x1000;
+                slot[random() % 40] = static_cast<uint8_t>(random());
+            uint32_t header = random() % 2 != 0 ? (tagged ? 32 : 24) : random() % 0x1000;
             uint32_t payload = random() % 2 != 0 ? random() % 100 : random() % 0x1000000;
             slots_write(three.liars_peer, header, payload, random() % 2 != 0 ? INLINE : random() % 8, slot.data());
             three.turn();
         }
         EXPECT_TRUE(three.arrives(three.honest, three.honest_peer));
         EXPECT_LE(three.victim.lost.size(), 1u);
+        for (auto &receive : receives) {
+            EXPECT_EQ(receive->data[SLOTS_DATA], 0) << "written behind the buffer";
+            (void)vbn_tag_cancel(&receive->op);
+        }
     }
 }
 
