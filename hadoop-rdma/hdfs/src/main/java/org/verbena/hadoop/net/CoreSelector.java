@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.net;
+
+import java.nio.channels.ClosedSelectorException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.spi.AbstractSelectableChannel;
+import java.nio.channels.spi.AbstractSelectionKey;
+import java.nio.channels.spi.AbstractSelector;
+import java.nio.channels.spi.SelectorProvider;
+import java.util.Collections;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Waits for streams. One thread selects at a time; {@link #wakeup} and changes of the streams come from any. Every select
+ * counts the keys that are ready then, whether or not an earlier one has counted them.
+ */
+final class CoreSelector extends AbstractSelector {
+    private final Set<SelectionKey> keys = ConcurrentHashMap.newKeySet();
+    private final Set<SelectionKey> selected = ConcurrentHashMap.newKeySet();
+    private volatile Thread waiting;
+    private volatile boolean woken;
+
+    CoreSelector(SelectorProvider provider) {
+        super(provider);
+    }
+
+    @Override
+    protected SelectionKey register(AbstractSelectableChannel channel, int ops, Object attachment) {
+        if (!(channel instanceof CoreSocketChannel ours)) {
+            throw new IllegalArgumentException(channel + " is no stream of the core");
+        }
+        Key key = new Key(ours, ops);
+        key.attach(attachment);
+        keys.add(key);
+        ours.watch(this);
+        return key;
+    }
+
+    @Override
+    public Set<SelectionKey> keys() {
+        return Collections.unmodifiableSet(keys);
+    }
+
+    @Override
+    public Set<SelectionKey> selectedKeys() {
+        return selected;
+    }
+
+    @Override
+    public int selectNow() {
+        checkOpen();
+        removeCancelled();
+        return ready();
+    }
+
+    @Override
+    public int select() {
+        return select(0);
+    }
+
+    @Override
+    public int select(long millis) {
+        if (millis < 0) {
+            throw new IllegalArgumentException("a time-out of " + millis + " ms");
+        }
+        checkOpen();
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+        begin();
+        waiting = Thread.currentThread();
+        try {
+            while (true) {
+                removeCancelled();
+                int ready = ready();
+                long left = millis == 0 ? Long.MAX_VALUE : deadline - System.nanoTime();
+                if (ready > 0 || woken || !isOpen() || Thread.currentThread().isInterrupted() || left <= 0) {
+                    return ready;
+                }
+                LockSupport.parkNanos(this, left);
+            }
+        } finally {
+            waiting = null;
+            woken = false;
+            end();
+        }
+    }
+
+    private void checkOpen() {
+        if (!isOpen()) {
+            throw new ClosedSelectorException();
+        }
+    }
+
+    private int ready() {
+        int count = 0;
+        for (SelectionKey key : keys) {
+            if (key.isValid() && key.readyOps() != 0) {
+                selected.add(key);
+                count++;
+            }
+        }
+        return count;
+    }
+
+    private void removeCancelled() {
+        Set<SelectionKey> cancelled = cancelledKeys();
+        synchronized (cancelled) {
+            for (SelectionKey key : cancelled) {
+                keys.remove(key);
+                selected.remove(key);
+                deregister((AbstractSelectionKey) key);
+                ((Key) key).stream.unwatch(this);
+            }
+            cancelled.clear();
+        }
+    }
+
+    /** A stream has changed. */
+    void changed() {
+        LockSupport.unpark(waiting);
+    }
+
+    @Override
+    public Selector wakeup() {
+        woken = true;
+        LockSupport.unpark(waiting);
+        return this;
+    }
+
+    @Override
+    protected void implCloseSelector() {
+        wakeup();
+        keys.forEach(SelectionKey::cancel);
+        removeCancelled();
+    }
+
+    /** A stream and what its user waits for. */
+    private final class Key extends AbstractSelectionKey {
+        private final CoreSocketChannel stream;
+        private volatile int interest;
+
+        Key(CoreSocketChannel stream, int interest) {
+            this.stream = stream;
+            this.interest = interest;
+        }
+
+        @Override
+        public CoreSocketChannel channel() {
+            return stream;
+        }
+
+        @Override
+        public Selector selector() {
+            return CoreSelector.this;
+        }
+
+        @Override
+        public int interestOps() {
+            return interest;
+        }
+
+        @Override
+        public SelectionKey interestOps(int ops) {
+            interest = ops;
+            changed();
+            return this;
+        }
+
+        @Override
+        public int readyOps() {
+            return interest & stream.readyOps();
+        }
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.net;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketAddress;
+import java.net.SocketOption;
+import java.nio.ByteBuffer;
+import java.nio.channels.AlreadyConnectedException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.IllegalBlockingModeException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.SocketChannel;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.verbena.core.VbnException;
+import org.verbena.core.VbnStatus;
+import org.verbena.core.stream.VbnStream;
+
+/**
+ * A stream as a connected socket channel, for {@code SocketInputStream} and {@code SocketOutputStream} of Hadoop, which keep
+ * the time-outs. Non-blocking use only, which is theirs. One thread reads and one writes at a time.
+ */
+public final class CoreSocketChannel extends SocketChannel {
+    private final VbnStream stream;
+    private final InetSocketAddress local;
+    private final InetSocketAddress remote;
+    private final Runnable whenClosed;
+    private final Set<CoreSelector> watching = ConcurrentHashMap.newKeySet();
+
+    /**
+     * Takes a stream that is accepted, whose listener it becomes; close ends it.
+     *
+     * @param stream the stream
+     * @param local what stands for this side in log lines
+     * @param remote what stands for the other side
+     * @param whenClosed run once, at the end
+     */
+    public CoreSocketChannel(VbnStream stream, InetSocketAddress local, InetSocketAddress remote, Runnable whenClosed) {
+        super(CoreSelectorProvider.INSTANCE);
+        this.stream = stream;
+        this.local = local;
+        this.remote = remote;
+        this.whenClosed = whenClosed;
+        stream.onChange(changed -> watching.forEach(CoreSelector::changed));
+    }
+
+    void watch(CoreSelector selector) {
+        watching.add(selector);
+    }
+
+    void unwatch(CoreSelector selector) {
+        watching.remove(selector);
+    }
+
+    /** What would not have to wait now. */
+    int readyOps() {
+        if (!isOpen()) {
+            return SelectionKey.OP_READ | SelectionKey.OP_WRITE;
+        }
+        return (stream.isReadable() ? SelectionKey.OP_READ : 0) | (stream.isWritable() ? SelectionKey.OP_WRITE : 0);
+    }
+
+    private void checkOpen() throws IOException {
+        if (!isOpen()) {
+            throw new ClosedChannelException();
+        }
+        if (isBlocking()) {
+            throw new IllegalBlockingModeException();
+        }
+    }
+
+    /** Hadoop knows the end of a connection by the beginning of this text, and does not suspect the disk then. */
+    private static IOException reset(VbnException cause) {
+        return new IOException("Connection reset: " + cause.getMessage(), cause);
+    }
+
+    @Override
+    public int read(ByteBuffer destination) throws IOException {
+        checkOpen();
+        try {
+            int count = stream.read(destination);
+            if (count < 0) {
+                checkOpen(); // the end of a stream that was closed here is none
+            }
+            return count;
+        } catch (VbnException e) {
+            if (e.kind() == VbnStatus.PEER_LOST) {
+                return -1; // as of a socket whose process has ended; Hadoop knows by its own frames whether that is early
+            }
+            throw reset(e);
+        }
+    }
+
+    @Override
+    public long read(ByteBuffer[] destinations, int offset, int length) throws IOException {
+        long total = 0;
+        for (int i = offset; i < offset + length; i++) {
+            int count = destinations[i].hasRemaining() ? read(destinations[i]) : 0;
+            if (count < 0) {
+                return total == 0 ? -1 : total;
+            }
+            total += count;
+            if (destinations[i].hasRemaining()) {
+                break;
+            }
+        }
+        return total;
+    }
+
+    @Override
+    public int write(ByteBuffer source) throws IOException {
+        checkOpen();
+        try {
+            return stream.write(source);
+        } catch (VbnException e) {
+            throw reset(e);
+        }
+    }
+
+    @Override
+    public long write(ByteBuffer[] sources, int offset, int length) throws IOException {
+        long total = 0;
+        for (int i = offset; i < offset + length; i++) {
+            total += write(sources[i]);
+            if (sources[i].hasRemaining()) {
+                break;
+            }
+        }
+        return total;
+    }
+
+    /**
+     * Writes bytes of a file, without a copy between file and message.
+     *
+     * @param file the file
+     * @param position the first byte
+     * @param count most bytes, more than 0
+     * @return bytes written, 0 when it would have to wait
+     * @throws IOException when the connection has ended, or the file cannot be read or is shorter
+     */
+    public int transferFrom(FileChannel file, long position, int count) throws IOException {
+        checkOpen();
+        try {
+            return stream.transferFrom(file, position, count);
+        } catch (VbnException e) {
+            throw reset(e);
+        }
+    }
+
+    @Override
+    public SocketChannel bind(SocketAddress address) {
+        throw new AlreadyConnectedException();
+    }
+
+    @Override
+    public boolean connect(SocketAddress address) {
+        throw new AlreadyConnectedException();
+    }
+
+    @Override
+    public boolean finishConnect() {
+        return true;
+    }
+
+    @Override
+    public boolean isConnected() {
+        return true;
+    }
+
+    @Override
+    public boolean isConnectionPending() {
+        return false;
+    }
+
+    @Override
+    public SocketChannel shutdownInput() {
+        return this; // what still comes is bounded by the window, and goes with close
+    }
+
+    @Override
+    public SocketChannel shutdownOutput() {
+        stream.endOutput();
+        return this;
+    }
+
+    @Override
+    public Socket socket() {
+        throw new UnsupportedOperationException("a stream has no socket of its own: " + this);
+    }
+
+    @Override
+    public InetSocketAddress getRemoteAddress() {
+        return remote;
+    }
+
+    @Override
+    public InetSocketAddress getLocalAddress() {
+        return local;
+    }
+
+    @Override
+    public <T> SocketChannel setOption(SocketOption<T> name, T value) {
+        throw new UnsupportedOperationException("a stream has no options: " + name);
+    }
+
+    @Override
+    public <T> T getOption(SocketOption<T> name) {
+        throw new UnsupportedOperationException("a stream has no options: " + name);
+    }
+
+    @Override
+    public Set<SocketOption<?>> supportedOptions() {
+        return Set.of();
+    }
+
+    @Override
+    protected void implCloseSelectableChannel() {
+        stream.close();
+        whenClosed.run();
+    }
+
+    @Override
+    protected void implConfigureBlocking(boolean block) {
+        // read and write refuse the blocking mode
+    }
+
+    @Override
+    public String toString() {
+        return "stream of the core, local=" + local + " remote=" + remote;
+    }
+}
