@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.hdfs;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One thread that sends the greeting to whoever connects. An answer fits into the socket's buffer: writing never waits. */
+final class GreetingServer implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(GreetingServer.class);
+    private static final int BACKLOG = 512;
+
+    private final ServerSocket server;
+    private final byte[] greeting;
+
+    /**
+     * Listens.
+     *
+     * @throws IOException when the port is taken, with the cure
+     */
+    GreetingServer(InetSocketAddress at, byte[] address) throws IOException {
+        greeting = Greeting.encode(address);
+        server = new ServerSocket();
+        try {
+            server.setReuseAddress(true);
+            server.bind(at, BACKLOG);
+        } catch (IOException e) {
+            server.close();
+            throw new IOException("cannot listen for greetings on " + at + " (" + e.getMessage() + "): set "
+                + HdfsConf.PREFIX + HdfsConf.PORT_OFFSET + " so that data port + offset is free, the same for all", e);
+        }
+        Thread thread = new Thread(this::run, "verbena-greeting");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void run() {
+        while (!server.isClosed()) {
+            try (Socket client = server.accept()) {
+                client.getOutputStream().write(greeting);
+            } catch (IOException e) {
+                LOG.debug("greeting: {}", e.toString()); // the client went away, or this is the end
+                pauseAfter();
+            }
+        }
+    }
+
+    /** Without file descriptors accept fails at once and again: not more often than this. */
+    private void pauseAfter() {
+        try {
+            Thread.sleep(server.isClosed() ? 0 : 10);
+        } catch (InterruptedException e) {
+            close();
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            server.close();
+        } catch (IOException e) {
+            LOG.debug("greeting: {}", e.toString());
+        }
+    }
+}
