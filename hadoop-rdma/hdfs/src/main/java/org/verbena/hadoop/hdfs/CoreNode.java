@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one engine of this JVM, for a set of settings.
+package org.verbena.hadoop.hdfs;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.security.GeneralSecurityException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.util.ShutdownHookManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnConfig;
+import org.verbena.core.VbnContext;
+import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnException;
+import org.verbena.core.plugin.PluginLog;
+import org.verbena.core.stream.StreamLimits;
+import org.verbena.core.stream.VbnStreams;
+
+/**
+ * Hadoop makes socket factories without number and closes none of them, so this hangs off a static table. The native core
+ * starts when the first DataNode has answered: a client of a cluster without the plugin never loads it. Thread safe.
+ */
+final class CoreNode {
+    private static final Logger LOG = LoggerFactory.getLogger(CoreNode.class);
+    private static final Map<HdfsConf, CoreNode> NODES = new ConcurrentHashMap<>();
+    /** The id of the streams' messages. */
+    private static final int MESSAGE = 40;
+    private static final int HOOK_PRIORITY = 5;
+
+    private final HdfsConf conf;
+    private final Tally tally = new Tally();
+    private final DataNodes dataNodes = new DataNodes(this);
+    private VbnContext context;
+    private VbnEngine engine;
+    private VbnStreams streams;
+    private IOException failure;
+
+    private CoreNode(HdfsConf conf) {
+        this.conf = conf;
+    }
+
+    /** The node of this JVM for some settings. */
+    static CoreNode of(HdfsConf conf) {
+        return NODES.computeIfAbsent(conf, CoreNode::new);
+    }
+
+    HdfsConf conf() {
+        return conf;
+    }
+
+    Tally tally() {
+        return tally;
+    }
+
+    DataNodes dataNodes() {
+        return dataNodes;
+    }
+
+    /**
+     * Starts the core, once.
+     *
+     * @param local the address that it listens on, when none is set
+     * @throws IOException when it does not start: now, and at every later call
+     */
+    synchronized VbnStreams start(InetAddress local) throws IOException {
+        if (failure != null) {
+            throw failure;
+        }
+        if (streams == null) {
+            try {
+                open(local);
+            } catch (IOException | GeneralSecurityException | LinkageError e) {
+                failure = e instanceof IOException known ? known : new IOException(e.toString(), e);
+                throw failure;
+            }
+        }
+        return streams;
+    }
+
+    private void open(InetAddress local) throws IOException, GeneralSecurityException {
+        VbnConfig config = conf.coreConfig().log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug));
+        if (!conf.core().containsKey("tl.tcp.interface")) {
+            config.set("tl.tcp.interface", local.getHostAddress());
+        }
+        context = VbnContext.open(config);
+        try {
+            engine = context.startEngine("verbena-hdfs");
+        } catch (VbnException e) {
+            context.close();
+            throw e;
+        }
+        streams = new VbnStreams(engine, MESSAGE, StreamLimits.DEFAULT);
+        tally.streams(streams);
+        ShutdownHookManager.get().addShutdownHook(this::end, HOOK_PRIORITY);
+    }
+
+    synchronized VbnEngine engine() {
+        return engine;
+    }
+
+    /** The transports that work here, for the log. */
+    synchronized String transports() throws VbnException {
+        return String.join(",", engine.transports()) + " from " + context.setting("tl.tcp.interface");
+    }
+
+    private void end() {
+        LOG.info("Verbena ends: {}", tally.sentence());
+    }
+}

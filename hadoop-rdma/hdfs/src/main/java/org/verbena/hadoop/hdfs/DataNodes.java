@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The DataNodes that this process has to do with, and what is known of their engines.
+package org.verbena.hadoop.hdfs;
+
+import java.io.IOException;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnException;
+import org.verbena.core.VbnPeer;
+import org.verbena.core.plugin.Remote;
+import org.verbena.core.stream.BlockingStream;
+import org.verbena.core.stream.VbnStream;
+import org.verbena.core.stream.VbnStreams;
+import org.verbena.hadoop.net.CoreSocketChannel;
+
+/**
+ * The first connection to a DataNode asks its greeting port and connects the engines, and waits for that a little; then
+ * it, and all while the connection is made, refused or paused, goes by TCP as without us. Thread safe.
+ */
+final class DataNodes {
+    private static final Logger LOG = LoggerFactory.getLogger(DataNodes.class);
+    private static final int GREETING_MILLIS = 5000;
+    private static final int ACCEPT_MILLIS = 10_000;
+    private static final int THREADS = 4;
+
+    /** One DataNode. */
+    private static final class Link {
+        final InetSocketAddress address;
+        final Remote remote = new Remote();
+        volatile CompletableFuture<Void> attempt = CompletableFuture.completedFuture(null);
+        volatile boolean announced;
+
+        Link(InetSocketAddress address) {
+            this.address = address;
+        }
+    }
+
+    private final CoreNode node;
+    private final Map<InetSocketAddress, Link> links = new ConcurrentHashMap<>();
+    private final AtomicInteger nextNumber = new AtomicInteger();
+    private final ExecutorService connecting;
+
+    DataNodes(CoreNode node) {
+        this.node = node;
+        ThreadPoolExecutor pool = new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(), task -> {
+                Thread thread = new Thread(task, "verbena-connect");
+                thread.setDaemon(true);
+                return thread;
+            });
+        pool.allowCoreThreadTimeOut(true);
+        connecting = pool;
+    }
+
+    /**
+     * Opens a stream to a DataNode.
+     *
+     * @param address its data port
+     * @return a connected channel; null: use TCP
+     */
+    CoreSocketChannel open(InetSocketAddress address) {
+        if (address.isUnresolved() || address.getPort() + node.conf().portOffset() > 0xffff) {
+            return null;
+        }
+        Link link = links.computeIfAbsent(address, Link::new);
+        VbnPeer peer = peer(link);
+        if (peer == null) {
+            node.tally().countTcp(switch (link.remote.state()) {
+                case REFUSED -> Tally.Reason.NOT_ANSWERED;
+                case DOWN -> Tally.Reason.DOWN;
+                case UNCONNECTED, CONNECTING, UP -> Tally.Reason.CONNECTING;
+            });
+            return null;
+        }
+        return open(link, peer);
+    }
+
+    /** The peer, waited for if it is being connected; null when there is none. */
+    private VbnPeer peer(Link link) {
+        if (link.remote.peer() == null && link.remote.mayConnect()) {
+            CompletableFuture<Void> attempt = new CompletableFuture<>();
+            link.attempt = attempt;
+            connecting.execute(() -> {
+                try {
+                    connect(link);
+                } finally {
+                    attempt.complete(null);
+                }
+            });
+        }
+        if (link.remote.state() == Remote.State.CONNECTING) {
+            await(link.attempt);
+        }
+        return link.remote.peer();
+    }
+
+    private void await(CompletableFuture<Void> attempt) {
+        try {
+            attempt.get(node.conf().connectWaitMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (TimeoutException | ExecutionException e) {
+            LOG.debug("not yet connected: {}", e.toString());
+        }
+    }
+
+    private void connect(Link link) {
+        byte[] address;
+        try {
+            address = Greeting.ask(
+                new InetSocketAddress(link.address.getAddress(), link.address.getPort() + node.conf().portOffset()),
+                GREETING_MILLIS);
+        } catch (IOException e) {
+            refused(link, "no greeting at port " + (link.address.getPort() + node.conf().portOffset()) + ": " + e.getMessage());
+            return;
+        }
+        try {
+            node.start(localAddressTo(link.address));
+            VbnPeer peer = node.engine().connect(address, (lost, cause) -> down(link, cause.getMessage()));
+            link.remote.up(peer);
+            if (peer.isLost()) {
+                link.remote.down();
+            }
+        } catch (IOException | LinkageError e) {
+            down(link, e.getMessage());
+        }
+    }
+
+    /** The address of this host from which that one is reached: a datagram socket finds it without sending anything. */
+    private static InetAddress localAddressTo(InetSocketAddress address) throws IOException {
+        try (DatagramSocket probe = new DatagramSocket()) {
+            probe.connect(address);
+            return probe.getLocalAddress();
+        }
+    }
+
+    private static void refused(Link link, String cause) {
+        if (link.remote.refused()) {
+            LOG.info("Verbena: {} is reached by TCP: {} (a DataNode there needs hadoop-rdma and its key)", link.address, cause);
+        }
+    }
+
+    private static void down(Link link, String cause) {
+        link.announced = false;
+        if (link.remote.down()) {
+            LOG.warn("Verbena: DataNode {} is reached by TCP for now: {}", link.address, cause);
+        }
+    }
+
+    private CoreSocketChannel open(Link link, VbnPeer peer) {
+        try {
+            VbnStreams streams = node.start(link.address.getAddress());
+            int number = 1 + (nextNumber.incrementAndGet() & 0x7fff);
+            InetSocketAddress local = new InetSocketAddress(localAddressTo(link.address),
+                number == link.address.getPort() ? 0xffff : number);
+            VbnStream stream = streams.open(peer, Hello.SERVICE, Hello.encode(local));
+            if (!accepted(link, stream)) {
+                return null;
+            }
+            node.tally().countCore();
+            announce(link, peer);
+            return new CoreSocketChannel(stream, local, link.address, () -> { });
+        } catch (IOException e) {
+            down(link, e.getMessage());
+            node.tally().countTcp(Tally.Reason.DOWN);
+            return null;
+        }
+    }
+
+    private boolean accepted(Link link, VbnStream stream) {
+        try {
+            new BlockingStream(stream).awaitAccepted(ACCEPT_MILLIS);
+            return true;
+        } catch (IOException e) {
+            stream.reset();
+            if (e instanceof VbnException) {
+                refused(link, e.getMessage());
+            } else {
+                down(link, e.getMessage());
+            }
+            node.tally().countTcp(Tally.Reason.DOWN);
+            return false;
+        }
+    }
+
+    private static void announce(Link link, VbnPeer peer) {
+        if (!link.announced) {
+            link.announced = true;
+            LOG.info("Verbena: DataNode {} is reached by the core: {}", link.address, peer.explain());
+        }
+    }
+}
