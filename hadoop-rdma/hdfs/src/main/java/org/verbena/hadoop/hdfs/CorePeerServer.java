@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.hdfs;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.channels.AsynchronousCloseException;
+import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.hdfs.net.Peer;
+import org.apache.hadoop.hdfs.net.PeerServer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnPeer;
+import org.verbena.core.stream.VbnStream;
+import org.verbena.core.stream.VbnStreams;
+import org.verbena.hadoop.net.CorePeer;
+import org.verbena.hadoop.net.CoreSocketChannel;
+
+/** The streams that clients open, for the DataNode's server of data transfers, as its socket server gives it sockets. */
+final class CorePeerServer implements PeerServer {
+    private static final Logger LOG = LoggerFactory.getLogger(CorePeerServer.class);
+    private static final int WAITING = 256;
+    private static final long ACCEPT_MILLIS = 500;
+    private static final int WINDOW = 1 << 20;
+
+    private final VbnStreams streams;
+    private final InetSocketAddress local;
+    private final BlockingQueue<CoreSocketChannel> accepted = new ArrayBlockingQueue<>(WAITING);
+    private final Set<VbnPeer> known = ConcurrentHashMap.newKeySet();
+    private volatile boolean closed;
+
+    CorePeerServer(VbnStreams streams, InetSocketAddress local) {
+        this.streams = streams;
+        this.local = local;
+        streams.serve(Hello.SERVICE, this::accept);
+    }
+
+    /** Engine's thread. False when too many wait: the client goes by TCP. */
+    private boolean accept(VbnStream stream, ByteBuffer hello) {
+        InetSocketAddress client;
+        try {
+            client = Hello.decode(hello);
+        } catch (IOException e) {
+            LOG.debug("a stream is refused: {}", e.getMessage());
+            return false;
+        }
+        if (known.add(stream.peer())) {
+            stream.peer().onLost((peer, cause) -> known.remove(peer));
+            LOG.info("Verbena: {} sends and reads blocks by the core: {}", client.getAddress().getHostAddress(),
+                stream.peer().explain());
+        }
+        return !closed && accepted.offer(new CoreSocketChannel(stream, local, client, () -> { }));
+    }
+
+    /** Waits half a second at a time, so that its caller sees when the DataNode ends; after close, too. */
+    @Override
+    public Peer accept() throws IOException {
+        try {
+            CoreSocketChannel next = accepted.poll(ACCEPT_MILLIS, TimeUnit.MILLISECONDS);
+            if (next == null) {
+                throw new SocketTimeoutException("no stream was opened");
+            }
+            next.configureBlocking(false);
+            return new CorePeer(next);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AsynchronousCloseException();
+        }
+    }
+
+    @Override
+    public String getListeningString() {
+        return "the core's engine of " + local;
+    }
+
+    @Override
+    public void setReceiveBufferSize(int bytes) {
+        // the window of a stream is the core's
+    }
+
+    @Override
+    public int getReceiveBufferSize() {
+        return WINDOW;
+    }
+
+    @Override
+    public void close() throws IOException {
+        closed = true;
+        streams.serve(Hello.SERVICE, null);
+        for (CoreSocketChannel next = accepted.poll(); next != null; next = accepted.poll()) {
+            next.close();
+        }
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.hdfs;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Map;
+import javax.net.SocketFactory;
+import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.hdfs.server.datanode.XceiverBridge;
+import org.apache.hadoop.metrics2.MetricsCollector;
+import org.apache.hadoop.metrics2.MetricsRecordBuilder;
+import org.apache.hadoop.metrics2.MetricsSource;
+import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
+import org.apache.hadoop.metrics2.lib.Interns;
+import org.apache.hadoop.util.ServicePlugin;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.stream.VbnStreams;
+
+/**
+ * Serves blocks over the core beside the DataNode's data port, by {@code dfs.datanode.plugins}. When it cannot, it says why
+ * in one line and the DataNode works as without it.
+ */
+public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource {
+    private static final Logger LOG = LoggerFactory.getLogger(VerbenaDataNodePlugin.class);
+    private static final String METRICS = "Verbena";
+
+    private CoreNode node;
+    private CorePeerServer server;
+    private GreetingServer greeting;
+
+    /** Hadoop makes it by reflection. */
+    public VerbenaDataNodePlugin() {
+    }
+
+    /** {@inheritDoc} Throws nothing: an exception here would be one line of Hadoop's without a cure. */
+    @Override
+    public void start(Object service) {
+        DataNode dataNode = (DataNode) service;
+        try {
+            HdfsConf conf = HdfsConf.of(dataNode.getConf());
+            if (conf.enabled()) {
+                start(dataNode, conf);
+            } else {
+                LOG.info("Verbena is off ({}{}=false)", HdfsConf.PREFIX, HdfsConf.ENABLED);
+            }
+        } catch (IOException | RuntimeException | LinkageError e) {
+            LOG.warn("Verbena stands aside, blocks go by TCP: {}", e.getMessage() == null ? e.toString() : e.getMessage());
+            stop();
+        }
+    }
+
+    private void start(DataNode dataNode, HdfsConf conf) throws IOException {
+        InetSocketAddress data = dataNode.getXferAddress();
+        InetAddress local = data.getAddress().isAnyLocalAddress() ? InetAddress.getLocalHost() : data.getAddress();
+        node = CoreNode.of(conf);
+        VbnStreams streams = node.start(local);
+        InetSocketAddress shown = new InetSocketAddress(local, data.getPort());
+        server = new CorePeerServer(streams, shown);
+        XceiverBridge.serve(dataNode, server);
+        int port = data.getPort() + conf.portOffset();
+        greeting = new GreetingServer(new InetSocketAddress(data.getAddress(), port), node.engine().address());
+        String hops = XceiverBridge.replaceSocketFactory(dataNode, factory(dataNode)) ? "" : "; to other DataNodes by TCP, "
+            + "because this Hadoop's DataNode has no socket factory";
+        DefaultMetricsSystem.instance().register(METRICS, "HDFS data by the native core", this);
+        LOG.info("Verbena 0.1.0 serves blocks of {} by {}, greeting at port {}, {}{}", shown, node.transports(), port,
+            conf.openToAll() ? "open to all (verbena.hdfs.auth=none)" : "with the key of " + conf.keyFile(), hops);
+    }
+
+    private static SocketFactory factory(DataNode dataNode) {
+        VerbenaSocketFactory factory = new VerbenaSocketFactory();
+        factory.setConf(dataNode.getConf());
+        return factory;
+    }
+
+    @Override
+    public void getMetrics(MetricsCollector collector, boolean all) {
+        MetricsRecordBuilder record = collector.addRecord(METRICS);
+        for (Map.Entry<String, Long> number : node.tally().numbers().entrySet()) {
+            record.addGauge(Interns.info(number.getKey(), number.getKey()), number.getValue());
+        }
+    }
+
+    /** The DataNode ends. */
+    @Override
+    public void stop() {
+        if (greeting != null) {
+            greeting.close();
+            DefaultMetricsSystem.instance().unregisterSource(METRICS);
+        }
+        if (server != null) {
+            try {
+                server.close();
+            } catch (IOException e) {
+                LOG.debug("streams that wait: {}", e.toString());
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        stop();
+    }
+}
