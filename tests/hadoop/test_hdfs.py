@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HDFS by the core on real daemons: two DataNodes with the plugin and one without it, and Hadoop's own clients."""
+import filecmp
+import os
+import pathlib
+import re
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from cluster import ports, processes, ready  # noqa: E402  (needs the path above)
+from cluster.cluster import Cluster  # noqa: E402
+
+LIMIT = 120  # seconds for whatever is waited for
+MIB = 1 << 20
+FACTORY = "hadoop.rpc.socket.factory.class.ClientProtocol"
+BEAN = "Hadoop:service=DataNode,name=Verbena"
+WITH_PLUGIN = ("datanode1", "datanode2")
+
+
+class Daemons(Cluster):
+    """Sets the greeting's port to one that is free on this machine for all DataNodes."""
+
+    def _site(self, name):
+        data = [self.ports[f"datanode{number}"] for number in (1, 2, 3)]
+        offset = next(offset for offset in range(20, 5000)
+                      if all(port + offset not in self.ports.values() and ports.is_free(port + offset) for port in data))
+        site = super()._site(name)
+        site["core-site"]["verbena.hdfs.port.offset"] = offset
+        return site
+
+
+class HdfsByCoreTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.key = cls.new_key("key")
+        properties = {
+            "core-site": {FACTORY: "org.verbena.hadoop.hdfs.VerbenaSocketFactory", "verbena.hdfs.key.file": cls.key,
+                          "verbena.hdfs.connect.wait.ms": 1000 * LIMIT},
+            "hdfs-site": {"dfs.datanode.plugins": "org.verbena.hadoop.hdfs.VerbenaDataNodePlugin",
+                          "dfs.namenode.heartbeat.recheck-interval": 1000, "dfs.client.read.shortcircuit": "false"}}
+        cls.cluster = Daemons(cls.folder / "hadoop", plugin=os.environ["VERBENA_HADOOP_JAR"], properties=properties,
+                              own={"datanode3": {"hdfs-site": {"dfs.datanode.plugins": None}}}, quick=True, tied=True)
+        cls.cluster.start()
+        cls.addClassCleanup(cls.cluster.stop)
+        cls.source = cls.folder / "source"
+        cls.source.write_bytes(os.urandom(20 * MIB + 12345))
+
+    @classmethod
+    def new_key(cls, name):
+        path = cls.folder / name
+        path.write_text(secrets.token_hex(32))
+        path.chmod(0o600)
+        return str(path)
+
+    def setUp(self):
+        for name in WITH_PLUGIN:
+            if name not in self.cluster.running():
+                self.cluster.launch(name)
+        ready.until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 3), "HDFS", self.cluster.work)
+        ready.until(self.cluster.check_alive, lambda: None if all(map(self.counters, WITH_PLUGIN)) else "no plugin yet",
+                    "HDFS", self.cluster.work)
+
+    def dfs(self, *words, fails=False):
+        done = self.cluster.run("hdfs", "dfs", *words)
+        self.assertEqual(done.returncode != 0, fails, f"{words}: {done.stdout}{done.stderr}")
+        return done
+
+    def counters(self, name):
+        return ready.bean(self.cluster.ports[f"{name}-http"], BEAN)
+
+    def moved(self, name):
+        numbers = self.counters(name)
+        return numbers.get("stream.sent_bytes", 0) + numbers.get("stream.received_bytes", 0)
+
+    def assert_same(self, path):
+        copy = self.folder / f"copy-{secrets.token_hex(4)}"
+        done = self.dfs("-get", path, str(copy))
+        self.assertTrue(filecmp.cmp(self.source, copy, shallow=False), "the file that came back differs")
+        copy.unlink()
+        return done
+
+    def wait_for(self, what, condition):
+        deadline = time.monotonic() + LIMIT
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"not within {LIMIT} s: {what}")
+            time.sleep(0.1)
+
+    def assert_healthy(self):
+        self.wait_for("fsck is healthy", lambda: "is HEALTHY" in self.cluster.run("hdfs", "fsck", "/").stdout)
+
+    def test_files_come_back_equal_and_counters_show_by_which_path(self):
+        for name in WITH_PLUGIN:
+            self.kill(name)  # Hadoop answers with numbers that are up to ten seconds old: those of new daemons begin at 0
+        self.setUp()
+        put = self.dfs("-put", str(self.source), "/file")
+        # At least one hop of each pipeline is between processes that both have the plugin.
+        self.wait_for("the file's bytes in the counters",
+                      lambda: sum(map(self.moved, WITH_PLUGIN)) >= self.source.stat().st_size)
+        get = self.assert_same("/file")
+        self.assertRegex(put.stderr, r"Verbena ends: \d+ connections by the core and \d+ by TCP")
+        logs = [pathlib.Path(self.cluster.log(name)).read_text(errors="replace") for name in WITH_PLUGIN]
+        self.assertRegex(put.stderr + get.stderr + "".join(logs), "DataNode .* is reached by the core: shm")
+        for text in logs:
+            self.assertRegex(text, r"Verbena 0\.1\.0 serves blocks of .* greeting at port")
+        self.assertRegex("".join(logs), "sends and reads blocks by the core")
+
+    def test_append_replication_and_checksum_are_as_without_us(self):
+        self.dfs("-put", str(self.source), "/appended")
+        half = self.folder / "half"
+        half.write_bytes(os.urandom(MIB + 7))
+        self.dfs("-appendToFile", str(half), "/appended")
+        ours = self.dfs("-checksum", "/appended").stdout
+        stock = self.dfs("-D", "verbena.hdfs.enabled=false", "-checksum", "/appended").stdout
+        self.assertEqual(ours, stock)
+        self.dfs("-D", "dfs.replication=1", "-put", str(self.source), "/one")
+        self.dfs("-setrep", "-w", "3", "/one")
+        copy = self.folder / "appended"
+        self.dfs("-get", "/appended", str(copy))
+        self.assertEqual(copy.read_bytes(), self.source.read_bytes() + half.read_bytes())
+        self.assert_same("/one")
+        self.assert_healthy()
+
+    def test_a_data_node_without_the_plugin_is_reached_by_tcp_with_one_line(self):
+        done = self.dfs("-D", "dfs.replication=3", "-put", str(self.source), "/mixed")
+        lines = [line for line in done.stderr.splitlines() if "is reached by TCP" in line]
+        log = "".join(pathlib.Path(self.cluster.log(name)).read_text(errors="replace") for name in WITH_PLUGIN)
+        said = re.findall(r"is reached by TCP: no greeting at port", "\n".join(lines) + log)
+        self.assertGreaterEqual(len(said), 1, done.stderr)
+        self.assertLessEqual(len(lines), 1, "one line for a DataNode")
+
+    def test_a_wrong_setting_fails_the_client_with_the_right_name(self):
+        done = self.dfs("-D", "verbena.hdfs.enabeld=true", "-ls", "/", fails=True)
+        self.assertIn("did you mean verbena.hdfs.enabled?", done.stdout + done.stderr)
+
+    def test_without_a_key_or_with_another_one_files_go_by_tcp(self):
+        for file, text in (("", "no cluster key"), (str(self.folder / "absent"), "is not there"),
+                           (self.new_key("other"), "by TCP")):
+            target = f"/key-{secrets.token_hex(4)}"
+            done = self.dfs("-D", f"verbena.hdfs.key.file={file}", "-put", str(self.source), target)
+            self.assertIn(text, done.stderr)
+            self.assert_same(target)
+
+    def test_a_data_node_that_is_killed_while_it_is_written_to_loses_nothing(self):
+        before = self.moved("datanode1")
+        argv = self.cluster.argv(["hdfs", "dfs", "-put", "-", "/killed-in-write"])
+        content = self.source.read_bytes()
+        with subprocess.Popen(argv, env=self.cluster.environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+            reader = threading.Thread(target=client.stderr.read)
+            reader.start()
+            client.stdin.write(content[:10 * MIB])
+            client.stdin.flush()
+            self.wait_for("bytes at datanode1", lambda: self.moved("datanode1") - before > MIB)
+            self.kill("datanode1")
+            client.stdin.write(content[10 * MIB:])
+            client.stdin.close()
+            self.assertEqual(client.wait(LIMIT), 0)
+            reader.join(LIMIT)
+        self.assert_same("/killed-in-write")
+        self.setUp()
+        self.assert_healthy()
+
+    def test_data_nodes_that_are_killed_while_they_are_read_from_are_replaced(self):
+        large = self.folder / "large"
+        large.write_bytes(self.source.read_bytes() * 4)
+        self.dfs("-put", str(large), "/killed-in-read")
+        argv = self.cluster.argv(["hdfs", "dfs", "-cat", "/killed-in-read"])
+        with subprocess.Popen(argv, env=self.cluster.environment(), stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as client:
+            content = client.stdout.read(MIB) # the rest waits behind the pipe and the stream's window
+            for name in WITH_PLUGIN:
+                self.kill(name)
+            content += client.stdout.read()
+            self.assertEqual(client.wait(LIMIT), 0)
+        self.assertTrue(content == large.read_bytes(), "what was read differs")
+
+    def test_a_greeting_port_that_is_taken_is_said_and_blocks_go_by_tcp(self):
+        self.kill("datanode2")
+        log = pathlib.Path(self.cluster.log("datanode2"))
+        length = log.stat().st_size
+        port = self.greeting_port("datanode2")
+        with socket.socket() as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            taken.bind((ports.HOST, port))
+            taken.listen()
+            self.cluster.launch("datanode2")
+            self.wait_for("the line", lambda: "stands aside" in self.new_text(log, length))
+            self.assertIn(f"cannot listen for greetings on /127.0.0.1:{port}", self.new_text(log, length))
+            ready.until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 3), "HDFS", self.cluster.work)
+        self.kill("datanode2")
+
+    @staticmethod
+    def new_text(log, length):
+        text = log.read_text(errors="replace")
+        return text[length:] if len(text) >= length else text
+
+    def greeting_port(self, name):
+        text = pathlib.Path(self.cluster.log(name)).read_text(errors="replace")
+        return int(re.findall(r"greeting at port (\d+)", text)[-1])
+
+    def kill(self, name):
+        process = self.cluster.daemons[name]
+        self.cluster.kill(name)
+        processes.end([process])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
