@@ -12,9 +12,11 @@ import org.slf4j.LoggerFactory;
 final class GreetingServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(GreetingServer.class);
     private static final int BACKLOG = 512;
+    private static final long CLOSE_MILLIS = 10_000;
 
     private final ServerSocket server;
     private final byte[] greeting;
+    private final Thread thread;
 
     /**
      * Listens.
@@ -32,7 +34,7 @@ final class GreetingServer implements AutoCloseable {
             throw new IOException("cannot listen for greetings on " + at + " (" + e.getMessage() + "): set "
                 + HdfsConf.PREFIX + HdfsConf.PORT_OFFSET + " so that data port + offset is free, the same for all", e);
         }
-        Thread thread = new Thread(this::run, "verbena-greeting");
+        thread = new Thread(this::run, "verbena-greeting");
         thread.setDaemon(true);
         thread.start();
     }
@@ -57,12 +59,18 @@ final class GreetingServer implements AutoCloseable {
         }
     }
 
+    /** Ends the thread, too: the kernel keeps the port while one is in accept. */
     @Override
     public void close() {
         try {
             server.close();
+            if (Thread.currentThread() != thread) {
+                thread.join(CLOSE_MILLIS);
+            }
         } catch (IOException e) {
             LOG.debug("greeting: {}", e.toString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.hdfs;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Random;
+import org.apache.hadoop.conf.Configuration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What comes from the network or from files, also mutated. */
+class DecoderTest {
+    private static byte[] decode(byte[] greeting) throws IOException {
+        return Greeting.decode(new DataInputStream(new ByteArrayInputStream(greeting)));
+    }
+
+    @Test
+    void a_greeting_carries_an_address_of_bounded_length() throws Exception {
+        assertArrayEquals(new byte[] {1, 2, 3}, decode(Greeting.encode(new byte[] {1, 2, 3})));
+        assertEquals(1024, decode(Greeting.encode(new byte[1024])).length);
+        assertThrows(IOException.class, () -> Greeting.encode(new byte[1025]));
+        assertThrows(IOException.class, () -> Greeting.encode(new byte[0]));
+    }
+
+    @Test
+    void mutated_greetings_are_refused_or_carry_an_address() throws Exception {
+        Random random = new Random(1);
+        byte[] good = Greeting.encode(new byte[100]);
+        int refused = 0;
+        for (int i = 0; i < 100_000; i++) {
+            byte[] bytes = Arrays.copyOf(good, random.nextInt(good.length + 20));
+            for (int n = random.nextInt(4); n > 0 && bytes.length > 0; n--) {
+                bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
+            }
+            try {
+                assertTrue(decode(bytes).length <= Greeting.MAX_ADDRESS);
+            } catch (IOException e) {
+                refused++;
+            }
+        }
+        assertTrue(refused > 50_000, "most are cut off or damaged: " + refused);
+    }
+
+    @Test
+    void mutated_hellos_are_refused_or_carry_an_address() throws Exception {
+        InetSocketAddress client = new InetSocketAddress("10.1.2.3", 40_000);
+        byte[] good = Hello.encode(client);
+        assertEquals(client, Hello.decode(ByteBuffer.wrap(good)));
+        InetSocketAddress six = new InetSocketAddress(InetAddress.getByName("fe80::1"), 1);
+        assertEquals(six, Hello.decode(ByteBuffer.wrap(Hello.encode(six))));
+        Random random = new Random(2);
+        for (int i = 0; i < 100_000; i++) {
+            byte[] bytes = Arrays.copyOf(good, random.nextInt(24));
+            for (int n = random.nextInt(3); n > 0 && bytes.length > 0; n--) {
+                bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
+            }
+            try {
+                assertEquals(bytes.length, 4 + Hello.decode(ByteBuffer.wrap(bytes)).getAddress().getAddress().length);
+            } catch (IOException e) {
+                assertTrue(e.getMessage().contains("hello"), e.getMessage());
+            }
+        }
+    }
+
+    @Test
+    void who_listens_at_the_port_instead_is_no_data_node() throws Exception {
+        try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            Thread thread = new Thread(() -> {
+                try (Socket client = other.accept()) {
+                    client.getOutputStream().write("SSH-2.0-OpenSSH_9.2\r\n".getBytes(StandardCharsets.US_ASCII));
+                } catch (IOException e) {
+                    Thread.currentThread().interrupt();
+                }
+            });
+            thread.start();
+            InetSocketAddress there = new InetSocketAddress(InetAddress.getLoopbackAddress(), other.getLocalPort());
+            String text = assertThrows(IOException.class, () -> Greeting.ask(there, 60_000)).getMessage();
+            assertTrue(text.contains("something else"), text);
+        }
+    }
+
+    @Test
+    void a_greeting_server_answers_everybody_and_ends() throws Exception {
+        int port;
+        try (ServerSocket probe = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            port = probe.getLocalPort();
+        }
+        InetSocketAddress at = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+        GreetingServer server = new GreetingServer(at, new byte[] {7, 8});
+        try {
+            for (int i = 0; i < 20; i++) {
+                assertArrayEquals(new byte[] {7, 8}, Greeting.ask(at, 60_000));
+            }
+            String text = assertThrows(IOException.class, () -> new GreetingServer(at, new byte[1]).close()).getMessage();
+            assertTrue(text.contains("verbena.hdfs.port.offset"), text);
+        } finally {
+            server.close();
+        }
+        assertThrows(IOException.class, () -> Greeting.ask(at, 60_000));
+    }
+
+    private static HdfsConf conf(String... keysAndValues) {
+        Configuration conf = new Configuration(false);
+        for (int i = 0; i < keysAndValues.length; i += 2) {
+            conf.set(keysAndValues[i], keysAndValues[i + 1]);
+        }
+        return HdfsConf.of(conf);
+    }
+
+    @Test
+    void settings_are_checked_and_those_of_the_shuffle_are_not_ours() {
+        assertEquals(conf(), conf("verbena.shuffle.memory", "1g", "fs.defaultFS", "hdfs://x"));
+        assertEquals("tcp", conf("verbena.core.tl.enable", "tcp").core().get("tl.enable"));
+        String text = assertThrows(IllegalArgumentException.class, () -> conf("verbena.hdfs.port.ofset", "1")).getMessage();
+        assertTrue(text.contains("did you mean verbena.hdfs.port.offset?"), text);
+        assertThrows(IllegalArgumentException.class, () -> conf("verbena.hdfs.auth", "maybe"));
+    }
+
+    @Test
+    void keys_that_cannot_be_used_are_named_with_the_cure(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("key");
+        HdfsConf with = conf("verbena.hdfs.key.file", file.toString());
+        assertTrue(assertThrows(IOException.class, conf()::coreConfig).getMessage().contains("openssl rand -hex 32"));
+        assertTrue(assertThrows(IOException.class, with::coreConfig).getMessage().contains("is not there"));
+        for (String wrong : new String[] {"", "short", "g".repeat(64), "0".repeat(65)}) {
+            Files.writeString(file, wrong);
+            assertTrue(assertThrows(IOException.class, with::coreConfig).getMessage().contains("64 hexadecimal digits"));
+        }
+        Files.writeString(file, "0123456789abcdefABCDEF0123456789".repeat(2) + "\n");
+        with.coreConfig();
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.net;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.IllegalBlockingModeException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.net.SocketInputStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.verbena.core.VbnConfig;
+import org.verbena.core.VbnContext;
+import org.verbena.core.VbnEngine;
+import org.verbena.core.stream.StreamLimits;
+import org.verbena.core.stream.VbnStream;
+import org.verbena.core.stream.VbnStreams;
+
+/** Hadoop's own socket streams on both ends of a stream of the core. */
+class CoreChannelTest {
+    private static final InetSocketAddress HERE = new InetSocketAddress("127.0.0.1", 1);
+    private static final InetSocketAddress THERE = new InetSocketAddress("127.0.0.1", 2);
+
+    private final List<VbnEngine> engines = new ArrayList<>();
+    private VbnContext context;
+    private VbnStreams client;
+    private VbnStreams server;
+    private CoreSocketChannel ours;
+    private CorePeer peer;
+
+    @BeforeEach
+    void start() throws Exception {
+        context = VbnContext.open(new VbnConfig().set("tl.enable", "self,shm").jobKey(new byte[32]));
+        VbnEngine remote = context.startEngine("remote");
+        VbnEngine local = context.startEngine("local");
+        engines.addAll(List.of(remote, local));
+        server = new VbnStreams(remote, 1, StreamLimits.DEFAULT);
+        client = new VbnStreams(local, 1, StreamLimits.DEFAULT);
+        CompletableFuture<VbnStream> accepted = new CompletableFuture<>();
+        server.serve(1, (stream, hello) -> accepted.complete(stream));
+        ours = new CoreSocketChannel(client.open(local.connect(remote.address(), null), 1, new byte[0]), HERE, THERE, () -> { });
+        peer = new CorePeer(new CoreSocketChannel(accepted.get(60, TimeUnit.SECONDS), THERE, HERE, () -> { }));
+        ours.configureBlocking(false);
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        ours.close();
+        peer.close();
+        client.close();
+        server.close();
+        engines.forEach(VbnEngine::close);
+        context.close();
+    }
+
+    private static CompletableFuture<Void> inBackground(IoWork work) {
+        return CompletableFuture.runAsync(() -> {
+            try {
+                work.run();
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        }, task -> new Thread(task, "background").start());
+    }
+
+    /** Work that may throw. */
+    @FunctionalInterface
+    private interface IoWork {
+        void run() throws IOException;
+    }
+
+    /** Hadoop's streams refuse to read nothing, which InputStream.readNBytes does at the end. */
+    private static byte[] readFully(SocketInputStream in, int length) throws IOException {
+        byte[] bytes = new byte[length];
+        new DataInputStream(in).readFully(bytes);
+        return bytes;
+    }
+
+    @Test
+    void bytes_written_by_hadoops_stream_are_read_by_hadoops_stream() throws Exception {
+        byte[] all = new byte[5_000_000];
+        new Random(1).nextBytes(all);
+        CompletableFuture<Void> writing = inBackground(() -> peer.getOutputStream().write(all));
+        try (SocketInputStream in = new SocketInputStream(ours, 60_000)) {
+            assertArrayEquals(all, readFully(in, all.length));
+            writing.get(60, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void a_file_is_sent_in_place_of_sendfile(@TempDir Path folder) throws Exception {
+        byte[] all = new byte[3_000_000];
+        new Random(2).nextBytes(all);
+        LongWritable waited = new LongWritable(-1);
+        try (FileChannel file = FileChannel.open(Files.write(folder.resolve("block"), all))) {
+            CompletableFuture<Void> sending = inBackground(() ->
+                ((CoreOutputStream) peer.getOutputStream()).transferToFully(file, 100, all.length - 100, waited, null));
+            byte[] got = readFully(new SocketInputStream(ours, 60_000), all.length - 100);
+            sending.get(60, TimeUnit.SECONDS);
+            assertEquals(ByteBuffer.wrap(all, 100, all.length - 100), ByteBuffer.wrap(got));
+            assertTrue(waited.get() >= 0);
+            assertThrows(EOFException.class,
+                () -> ((CoreOutputStream) peer.getOutputStream()).transferToFully(file, all.length, 1));
+        }
+    }
+
+    @Test
+    void hadoops_time_outs_work() throws Exception {
+        SocketInputStream in = new SocketInputStream(ours, 30);
+        String text = assertThrows(SocketTimeoutException.class, in::read).getMessage();
+        assertTrue(text.contains("30 millis") && text.contains("stream of the core"), text);
+        peer.setWriteTimeout(30);
+        assertThrows(SocketTimeoutException.class, () -> peer.getOutputStream().write(new byte[4 << 20]));
+    }
+
+    @Test
+    void an_interrupt_ends_the_wait_as_on_a_socket() throws Exception {
+        CompletableFuture<Throwable> end = new CompletableFuture<>();
+        Thread reader = new Thread(() -> {
+            try {
+                end.complete(new AssertionError("read " + new SocketInputStream(ours, 60_000).read()));
+            } catch (IOException e) {
+                end.complete(e);
+            }
+        });
+        reader.start();
+        reader.interrupt();
+        assertTrue(end.get(60, TimeUnit.SECONDS) instanceof InterruptedIOException, String.valueOf(end.get()));
+    }
+
+    @Test
+    void a_close_at_the_other_side_is_the_end_for_readers_and_a_reset_for_writers() throws Exception {
+        peer.close();
+        assertTrue(peer.isClosed());
+        assertEquals(-1, new SocketInputStream(ours, 60_000).read());
+        String text = assertThrows(IOException.class, () -> ours.write(ByteBuffer.allocate(1))).getMessage();
+        assertTrue(text.startsWith("Connection reset"), text);
+    }
+
+    @Test
+    void a_close_on_this_side_wakes_who_waits() throws Exception {
+        CompletableFuture<Throwable> end = new CompletableFuture<>();
+        SocketInputStream in = new SocketInputStream(ours, 0);
+        Thread reader = new Thread(() -> {
+            try {
+                end.complete(new AssertionError("read " + in.read()));
+            } catch (IOException e) {
+                end.complete(e);
+            }
+        });
+        reader.start();
+        ours.close();
+        assertTrue(end.get(60, TimeUnit.SECONDS) instanceof IOException, String.valueOf(end.get()));
+        assertThrows(ClosedChannelException.class, () -> ours.read(ByteBuffer.allocate(1)));
+    }
+
+    @Test
+    void what_a_stream_cannot_do_is_refused() throws Exception {
+        ours.configureBlocking(true);
+        assertThrows(IllegalBlockingModeException.class, () -> ours.read(ByteBuffer.allocate(1)));
+        assertThrows(UnsupportedOperationException.class, () -> ours.provider().openSocketChannel());
+        assertFalse(peer.hasSecureChannel());
+        assertEquals("/127.0.0.1:1", peer.getRemoteAddressString());
+    }
+}
