@@ -207,7 +207,7 @@ class HdfsByCoreTest(unittest.TestCase):
 
     def greeting_port(self, name):
         text = pathlib.Path(self.cluster.log(name)).read_text(errors="replace")
-        return int(re.findall(r"greeting at port (\d+)", text)[-1])
+        return int(re.findall(r", greeting at port (\d+)", text)[-1])
 
     def kill(self, name):
         process = self.cluster.daemons[name]

@@ -39,6 +39,9 @@ final class CoreNode {
 
     private CoreNode(HdfsConf conf) {
         this.conf = conf;
+        if (!ShutdownHookManager.get().isShutdownInProgress()) {
+            ShutdownHookManager.get().addShutdownHook(() -> end(), HOOK_PRIORITY);
+        }
     }
 
     /** The node of this JVM for some settings. */
@@ -93,7 +96,6 @@ final class CoreNode {
         }
         streams = new VbnStreams(engine, MESSAGE, StreamLimits.DEFAULT);
         tally.streams(streams);
-        ShutdownHookManager.get().addShutdownHook(this::end, HOOK_PRIORITY);
     }
 
     synchronized VbnEngine engine() {
@@ -106,6 +108,8 @@ final class CoreNode {
     }
 
     private void end() {
-        LOG.info("Verbena ends: {}", tally.sentence());
+        if (!tally.isEmpty()) {
+            LOG.info("Verbena ends: {}", tally.sentence());
+        }
     }
 }
