@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a map output lies, asked of the stock shuffle handler's own caches; lives here because their key is not public.
+package org.apache.hadoop.mapred;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.util.concurrent.ExecutionException;
+import org.apache.hadoop.io.SecureIOUtils;
+
+/** Thread safe, as the caches are. */
+public final class MapOutputBridge {
+    private final ShuffleChannelHandlerContext context;
+
+    /**
+     * Makes a bridge.
+     *
+     * @param context what the stock handler serves from
+     */
+    public MapOutputBridge(ShuffleChannelHandlerContext context) {
+        this.context = context;
+    }
+
+    /**
+     * The bytes of one reducer in one map output.
+     *
+     * @param file the map output
+     * @param offset first byte
+     * @param partLength bytes as they lie in the file, checksum included
+     * @param rawLength bytes of the records when they are not compressed
+     */
+    public record Segment(File file, long offset, long partLength, long rawLength) {
+    }
+
+    /**
+     * Finds a segment. May read the index file.
+     *
+     * @param job the job's id
+     * @param user the job's user, who has to own the index file when Hadoop's security is on
+     * @param attempt the map attempt's id, checked by the caller: it becomes part of a path
+     * @param reduce the reducer's number
+     * @throws IOException when there is no such map output here
+     */
+    public Segment find(String job, String user, String attempt, int reduce) throws IOException {
+        try {
+            ShuffleHandler.AttemptPathInfo paths =
+                context.pathCache.get(new ShuffleHandler.AttemptPathIdentifier(job, user, attempt));
+            IndexRecord record = context.indexCache.getIndexInformation(attempt, reduce, paths.indexPath, user);
+            return new Segment(new File(paths.dataPath.toString()), record.startOffset, record.partLength, record.rawLength);
+        } catch (ExecutionException e) {
+            throw new IOException("no output of " + attempt + " on this node: " + e.getCause(), e.getCause());
+        }
+    }
+
+    /**
+     * Opens a map output for reading, checking its owner as the stock handler does.
+     *
+     * @param segment what find() gave
+     * @param user the job's user
+     */
+    public RandomAccessFile open(Segment segment, String user) throws IOException {
+        return SecureIOUtils.openForRandomRead(segment.file(), "r", user, null);
+    }
+
+    /** Counts bytes that were served, in the stock handler's metrics. */
+    public void served(long bytes) {
+        context.metrics.shuffleOutputBytes.incr(bytes);
+    }
+
+    /** The TCP port of the stock handler, part of what requests sign. */
+    public int port() {
+        return context.port;
+    }
+}

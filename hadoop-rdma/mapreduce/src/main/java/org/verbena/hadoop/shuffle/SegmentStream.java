@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends the ranges of one request, one behind the other, in pieces.
+package org.verbena.hadoop.shuffle;
+
+import java.io.Closeable;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.hadoop.mapred.MapOutputBridge;
+import org.verbena.core.SlabPool;
+import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnPeer;
+
+/**
+ * Small segments share a piece, large ones take several. At most {@link #WINDOW} pieces are under way; each occupies memory
+ * until the reducer has pulled it. step() runs on the server's stage thread only, completions on the engine's.
+ */
+final class SegmentStream implements Closeable {
+    private static final int WINDOW = 4;
+
+    private final JobServer server;
+    private final VbnEngine engine;
+    private final SlabPool pool;
+    private final VbnPeer peer;
+    private final Wire.Header header;
+    private final List<Wire.Range> ranges;
+    private final long total;
+    private final AtomicBoolean queued = new AtomicBoolean();
+    private int current;
+    private long position;
+    private long sent;
+    private RandomAccessFile file;
+    private long fileOffset;
+    private boolean ended;
+    private int underWay; // guarded by this
+    private boolean failed; // guarded by this
+
+    SegmentStream(JobServer server, VbnEngine engine, SlabPool pool, VbnPeer peer, Wire.Header header,
+            List<Wire.Range> ranges) {
+        this.server = server;
+        this.engine = engine;
+        this.pool = pool;
+        this.peer = peer;
+        this.header = header;
+        this.ranges = ranges;
+        this.total = ranges.stream().mapToLong(Wire.Range::length).sum();
+    }
+
+    /** Goes on with the request; any thread. */
+    void resume() {
+        if (queued.compareAndSet(false, true) && !server.offer(this::step)) {
+            queued.set(false); // closing
+        }
+    }
+
+    /** Stage thread: reads and sends as much as the window and memory allow. */
+    void step() {
+        queued.set(false);
+        if (ended) {
+            return;
+        }
+        try {
+            while (sent < total && mayGoOn()) {
+                SlabPool.Chunk chunk = allocate();
+                if (chunk == null) {
+                    return;
+                }
+                fill(chunk);
+            }
+        } catch (IOException | RuntimeException e) {
+            server.fail(peer, header.request(), current, ranges.get(current).attempt() + ": " + e.getMessage());
+            JobServer.LOG.warn("{} of reducer {} cannot be served: {}", ranges.get(current).attempt(), header.number(), e.toString());
+            end();
+            return;
+        }
+        if (sent == total || hasFailed()) {
+            end();
+        }
+    }
+
+    /** Null when memory is in use by others: then this stream is resumed when some comes back. */
+    private SlabPool.Chunk allocate() throws IOException {
+        int bytes = (int) Math.min(Wire.PIECE, total - sent);
+        SlabPool.Chunk chunk = pool.allocate(bytes);
+        if (chunk == null && pool.usedBytes() == 0) {
+            chunk = pool.allocate(bytes); // the last one may have come back in between
+            if (chunk == null) {
+                throw new IOException("no shareable memory on this node (see the log of its NodeManager)");
+            }
+        }
+        if (chunk == null) {
+            server.await(this);
+            if (pool.usedBytes() == 0) {
+                server.wakeWaiting(); // all came back before this stream was among those that wait
+            }
+        }
+        return chunk;
+    }
+
+    private synchronized boolean mayGoOn() {
+        return !failed && underWay < WINDOW;
+    }
+
+    private synchronized boolean hasFailed() {
+        return failed;
+    }
+
+    private void end() {
+        ended = true;
+        close();
+        server.ended();
+    }
+
+    /** Reads the next piece into a chunk and sends it; the chunk is released here or when it is sent. */
+    private void fill(SlabPool.Chunk chunk) throws IOException {
+        int length = (int) Math.min(Wire.PIECE, total - sent);
+        ByteBuffer piece = chunk.buffer().limit(length);
+        try {
+            while (piece.hasRemaining()) {
+                read(piece);
+            }
+        } catch (IOException | RuntimeException e) {
+            chunk.release();
+            server.wakeWaiting();
+            throw e;
+        }
+        synchronized (this) {
+            underWay++;
+        }
+        engine.send(peer, Wire.DATA, Wire.header(0, header.request(), sent), new ByteBuffer[] {piece.flip()}, (error, bytes) -> {
+            chunk.release();
+            synchronized (this) {
+                underWay--;
+                failed |= error != null; // the peer is lost, or has dropped it
+            }
+            server.wakeWaiting();
+            resume();
+        });
+        sent += length;
+    }
+
+    /** Reads from the current range; goes to the next one behind its end. */
+    private void read(ByteBuffer piece) throws IOException {
+        Wire.Range range = ranges.get(current);
+        if (position == range.length()) {
+            close();
+            current++;
+            position = 0;
+            return;
+        }
+        if (file == null) {
+            open(range);
+        }
+        int end = piece.limit();
+        piece.limit((int) Math.min(end, piece.position() + range.length() - position));
+        int count = file.getChannel().read(piece, fileOffset + position);
+        piece.limit(end);
+        if (count <= 0) {
+            throw new EOFException("the map output ends " + (range.length() - position) + " bytes too early");
+        }
+        position += count;
+    }
+
+    private void open(Wire.Range range) throws IOException {
+        MapOutputBridge.Segment segment = server.find(range.attempt(), header.number());
+        if (range.first() > segment.partLength() - range.length()) {
+            throw new IOException("bytes " + range.first() + " to " + (range.first() + range.length())
+                + " were asked for, the segment has " + segment.partLength());
+        }
+        file = server.outputs().open(segment, server.user());
+        fileOffset = segment.offset() + range.first();
+    }
+
+    @Override
+    public void close() {
+        if (file != null) {
+            try {
+                file.close();
+            } catch (IOException e) {
+                JobServer.LOG.debug("closing a map output", e);
+            }
+            file = null;
+        }
+    }
+}
