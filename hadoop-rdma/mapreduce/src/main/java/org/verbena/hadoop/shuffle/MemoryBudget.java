@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory outside the heap that a reducer may fill with map outputs.
+package org.verbena.hadoop.shuffle;
+
+import java.nio.ByteBuffer;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapreduce.TaskType;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Counts bytes exactly. Thread safe. */
+final class MemoryBudget {
+    private static final Logger LOG = LoggerFactory.getLogger(MemoryBudget.class);
+    /** What a JVM takes beside its heap: code, classes, threads, network. */
+    private static final long JVM = 192L << 20;
+
+    private final String why;
+    private long limit;
+    private long used;
+
+    private MemoryBudget(long limit, String why) {
+        this.limit = limit;
+        this.why = why;
+    }
+
+    /** @param bytes exactly so many */
+    static MemoryBudget of(long bytes) {
+        return new MemoryBudget(bytes, "given");
+    }
+
+    /** What the user set, else what the container has beside the heap and the JVM's own needs: YARN counts all of it. */
+    static MemoryBudget of(ShuffleConf conf, JobConf job) {
+        if (conf.memory() >= 0) {
+            return new MemoryBudget(conf.memory(), ShuffleConf.PREFIX + ShuffleConf.MEMORY);
+        }
+        long container = (long) job.getMemoryRequired(TaskType.REDUCE) << 20;
+        long heap = Runtime.getRuntime().maxMemory();
+        return new MemoryBudget(Math.max(0, container - heap - JVM), "container of " + (container >> 20) + " MiB less heap of "
+            + (heap >> 20) + " MiB less " + (JVM >> 20) + " MiB; more by mapreduce.reduce.memory.mb, or "
+            + ShuffleConf.PREFIX + ShuffleConf.MEMORY);
+    }
+
+    /** False when there is no room. */
+    synchronized boolean take(long bytes) {
+        if (bytes > limit - used) {
+            return false;
+        }
+        used += bytes;
+        return true;
+    }
+
+    synchronized void giveBack(long bytes) {
+        used -= bytes;
+    }
+
+    /** Memory for bytes that were taken; null, and none of it taken any more, when the JVM has none. */
+    ByteBuffer allocate(int bytes) {
+        try {
+            return ByteBuffer.allocateDirect(bytes);
+        } catch (OutOfMemoryError e) {
+            synchronized (this) {
+                used -= bytes;
+                limit = used;
+            }
+            LOG.warn("Verbena: map outputs beyond {} bytes go to the heap or to disk: {}; raise -XX:MaxDirectMemorySize "
+                + "(mapreduce.reduce.java.opts)", limit, e.getMessage());
+            return null;
+        }
+    }
+
+    synchronized long used() {
+        return used;
+    }
+
+    @Override
+    public synchronized String toString() {
+        return (limit >> 20) + " MiB (" + why + ")";
+    }
+}
