@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps map outputs outside the heap until the reduce function reads them; what does not fit goes the stock way.
+package org.verbena.hadoop.shuffle;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.RawComparator;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.Merger;
+import org.apache.hadoop.mapred.RawKeyValueIterator;
+import org.apache.hadoop.mapred.ShuffleConsumerPlugin;
+import org.apache.hadoop.mapreduce.TaskAttemptID;
+import org.apache.hadoop.mapreduce.task.reduce.MapOutput;
+import org.apache.hadoop.mapreduce.task.reduce.MergeManager;
+
+/**
+ * Stock spills what it has in memory before it calls the reduce function, so that every record is written and read once
+ * more. Here the segments stay, and one merge feeds the reduce function from them and from what stock has merged. Thread
+ * safe.
+ */
+final class MemoryMerge<K, V> implements MergeManager<K, V> {
+    private final ShuffleConsumerPlugin.Context<K, V> context;
+    private final MergeManager<K, V> stock;
+    private final MemoryBudget budget;
+    private final ShuffleCounters counters;
+    private final List<KeptOutput<K, V>> kept = new ArrayList<>();
+
+    MemoryMerge(ShuffleConsumerPlugin.Context<K, V> context, MergeManager<K, V> stock, MemoryBudget budget,
+            ShuffleCounters counters) {
+        this.context = context;
+        this.stock = stock;
+        this.budget = budget;
+        this.counters = counters;
+    }
+
+    @Override
+    public void waitForResource() throws InterruptedException {
+        stock.waitForResource();
+    }
+
+    /** For the stock fetcher, which does not tell how long the compressed segment is. */
+    @Override
+    public MapOutput<K, V> reserve(TaskAttemptID map, long rawLength, int fetcher) throws IOException {
+        long most = context.getCodec() == null ? rawLength + KeptOutput.CHECKSUM_BYTES : rawLength + rawLength / 4 + (64 << 10);
+        KeptOutput<K, V> output = keep(map, most, rawLength);
+        return output != null ? output : pass(map, rawLength, fetcher);
+    }
+
+    /** A place for a segment outside the heap; null when there is no room. */
+    KeptOutput<K, V> keep(TaskAttemptID map, long partLength, long rawLength) {
+        boolean fits = partLength <= Integer.MAX_VALUE && budget.take(partLength);
+        return fits ? new KeptOutput<>(map, rawLength, partLength, this) : null;
+    }
+
+    /** A place for a segment in the stock merge manager; null when the fetcher has to wait for a merge. */
+    MapOutput<K, V> pass(TaskAttemptID map, long rawLength, int fetcher) throws IOException {
+        MapOutput<K, V> output = stock.reserve(map, rawLength, fetcher);
+        if (output != null) {
+            counters.passedOn(rawLength);
+        }
+        return output;
+    }
+
+    ByteBuffer allocate(int bytes) {
+        return budget.allocate(bytes);
+    }
+
+    void giveBack(long bytes) {
+        budget.giveBack(bytes);
+    }
+
+    synchronized void committed(KeptOutput<K, V> output) {
+        kept.add(output);
+        counters.kept(output.reserved());
+    }
+
+    /** All fetchers have ended. */
+    @Override
+    public RawKeyValueIterator close() throws Throwable {
+        RawKeyValueIterator rest = stock.close();
+        return kept.isEmpty() ? rest : merge(rest);
+    }
+
+    @SuppressWarnings("unchecked")
+    private RawKeyValueIterator merge(RawKeyValueIterator rest) throws IOException {
+        JobConf conf = context.getJobConf();
+        List<Merger.Segment<K, V>> segments = new ArrayList<>();
+        for (KeptOutput<K, V> output : kept) {
+            segments.add(new Merger.Segment<>(KeptReader.of(conf, output, context.getCodec()), true,
+                context.getMergedMapOutputsCounter()));
+        }
+        kept.clear(); // each segment's memory goes with its reader
+        segments.add(new Merger.Segment<>(new RestReader<K, V>(conf, rest), true));
+        FileSystem local = ((LocalFileSystem) context.getLocalFS()).getRaw();
+        return Merger.merge(conf, local, (Class<K>) conf.getMapOutputKeyClass(), (Class<V>) conf.getMapOutputValueClass(),
+            segments, segments.size(), new Path(context.getReduceId().toString()),
+            (RawComparator<K>) conf.getOutputKeyComparator(), context.getReporter(), null, null, null);
+    }
+}
