@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fetchers of one reducer share.
+package org.verbena.hadoop.shuffle;
+
+import java.net.URL;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import javax.crypto.SecretKey;
+
+/** Thread safe. */
+final class FetchShare<K, V> {
+    private final String job;
+    private final SecretKey secret;
+    private final CoreClient client;
+    private final MemoryMerge<K, V> merge;
+    private final ShuffleCounters counters;
+    private final long waitNanos;
+    private final long limitNanos;
+    private final Map<String, Link> links = new ConcurrentHashMap<>();
+
+    /**
+     * Makes what is shared.
+     *
+     * @param limitMillis longest wait for the next bytes of a request
+     */
+    FetchShare(String job, SecretKey secret, CoreClient client, MemoryMerge<K, V> merge, ShuffleCounters counters,
+            ShuffleConf conf, long limitMillis) {
+        this.job = job;
+        this.secret = secret;
+        this.client = client;
+        this.merge = merge;
+        this.counters = counters;
+        this.waitNanos = TimeUnit.SECONDS.toNanos(conf.waitSeconds());
+        this.limitNanos = TimeUnit.MILLISECONDS.toNanos(limitMillis);
+    }
+
+    /** The way to a node. */
+    Link link(String host, URL base) {
+        return links.computeIfAbsent(host, name -> new Link(name, base, job, client, secret));
+    }
+
+    SecretKey secret() {
+        return secret;
+    }
+
+    CoreClient client() {
+        return client;
+    }
+
+    MemoryMerge<K, V> merge() {
+        return merge;
+    }
+
+    ShuffleCounters counters() {
+        return counters;
+    }
+
+    /** How long the first request to a node waits for the connection. */
+    long waitNanos() {
+        return waitNanos;
+    }
+
+    /** How long every other one waits for the next bytes. */
+    long limitNanos() {
+        return limitNanos;
+    }
+}
