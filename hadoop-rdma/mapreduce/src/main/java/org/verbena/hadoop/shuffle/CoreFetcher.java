@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fetcher thread of a reducer: by the core from nodes that serve by it, else as the stock fetcher it is.
+package org.verbena.hadoop.shuffle;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.URL;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.Reporter;
+import org.apache.hadoop.mapreduce.TaskAttemptID;
+import org.apache.hadoop.mapreduce.task.reduce.ExceptionReporter;
+import org.apache.hadoop.mapreduce.task.reduce.Fetcher;
+import org.apache.hadoop.mapreduce.task.reduce.MapHost;
+import org.apache.hadoop.mapreduce.task.reduce.MapOutput;
+import org.apache.hadoop.mapreduce.task.reduce.ShuffleClientMetrics;
+import org.apache.hadoop.mapreduce.task.reduce.ShuffleSchedulerImpl;
+import org.apache.hadoop.util.Time;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnPeer;
+
+/**
+ * What fails is told to the stock scheduler as the stock fetcher tells it: a map output that is damaged or not there is a
+ * failed copy, after which the map runs again; a connection that fails is none, its map outputs are fetched by HTTP.
+ */
+final class CoreFetcher<K, V> extends Fetcher<K, V> {
+    private static final Logger LOG = LoggerFactory.getLogger(CoreFetcher.class);
+    /** Bytes of one request, all of which land in one buffer. */
+    private static final long BATCH = 32L << 20;
+
+    private final FetchShare<K, V> share;
+
+    CoreFetcher(JobConf job, TaskAttemptID reduceId, ShuffleSchedulerImpl<K, V> scheduler, Reporter reporter,
+            ShuffleClientMetrics metrics, ExceptionReporter errors, FetchShare<K, V> share) {
+        super(job, reduceId, scheduler, share.merge(), reporter, metrics, errors, share.secret());
+        this.share = share;
+    }
+
+    @Override
+    protected void copyFromHost(MapHost host) throws IOException {
+        Link link = share.link(host.getHostName(), new URL(host.getBaseUrl()));
+        VbnPeer peer = link.peer();
+        if (peer == null) {
+            share.counters().http(link.reason());
+            super.copyFromHost(host);
+            return;
+        }
+        List<TaskAttemptID> maps = scheduler.getMapsForHost(host);
+        Map<TaskAttemptID, Wire.Size> left = new LinkedHashMap<>();
+        maps.forEach(map -> left.put(map, null));
+        boolean up = true;
+        try {
+            up = maps.isEmpty() || lookup(link, peer, left);
+            if (up) {
+                copy(host, link, peer, left);
+            }
+        } catch (InterruptedIOException e) {
+            LOG.debug("the shuffle has ended");
+        } catch (IOException e) {
+            link.down(peer, e.getMessage());
+        } finally {
+            left.keySet().forEach(map -> scheduler.putBackKnownMapOutput(host, map));
+        }
+        if (!up) {
+            share.counters().http(ShuffleCounters.Reason.CONNECTING);
+            super.copyFromHost(host);
+        }
+    }
+
+    /** False when the connection is not up yet. */
+    private boolean lookup(Link link, VbnPeer peer, Map<TaskAttemptID, Wire.Size> left) throws IOException {
+        List<Wire.Range> ranges = left.keySet().stream().map(map -> new Wire.Range(map.toString(), 0, 0)).toList();
+        List<Wire.Size> sizes = link.lookup(peer, reduce, ranges, share.waitNanos(), share.limitNanos());
+        if (sizes != null) {
+            int next = 0;
+            for (Map.Entry<TaskAttemptID, Wire.Size> entry : left.entrySet()) {
+                entry.setValue(sizes.get(next++));
+            }
+        }
+        return sizes != null;
+    }
+
+    /** Fetches what there is room for; takes what is done out of `left`. */
+    private void copy(MapHost host, Link link, VbnPeer peer, Map<TaskAttemptID, Wire.Size> left) throws IOException {
+        while (!left.isEmpty()) {
+            Map.Entry<TaskAttemptID, Wire.Size> next = left.entrySet().iterator().next();
+            if (next.getValue().part() < 0) {
+                failed(host, next.getKey(), new IOException("the node does not have it"));
+                left.remove(next.getKey());
+                continue;
+            }
+            List<KeptOutput<K, V>> batch = reserve(left);
+            boolean done = batch.isEmpty() ? pass(host, link, peer, next, left) : keep(host, link, peer, batch, left);
+            if (!done) {
+                return; // stock has no room now: the scheduler comes again
+            }
+        }
+    }
+
+    /** Room outside the heap for the first ones. */
+    private List<KeptOutput<K, V>> reserve(Map<TaskAttemptID, Wire.Size> left) {
+        List<KeptOutput<K, V>> batch = new ArrayList<>();
+        long bytes = 0;
+        for (Map.Entry<TaskAttemptID, Wire.Size> entry : left.entrySet()) {
+            Wire.Size size = entry.getValue();
+            boolean fits = size.part() >= 0 && (batch.isEmpty() || bytes + size.part() <= BATCH) && batch.size() < Wire.MAX_RANGES;
+            KeptOutput<K, V> output = fits ? share.merge().keep(entry.getKey(), size.part(), size.raw()) : null;
+            if (output == null) {
+                break;
+            }
+            bytes += size.part();
+            batch.add(output);
+        }
+        return batch;
+    }
+
+    /** Fetches a batch into one buffer. False when the JVM has no such buffer: the budget is smaller from then on. */
+    private boolean keep(MapHost host, Link link, VbnPeer peer, List<KeptOutput<K, V>> batch,
+            Map<TaskAttemptID, Wire.Size> left) throws IOException {
+        long total = batch.stream().mapToLong(KeptOutput::reserved).sum();
+        ByteBuffer room = share.merge().allocate((int) total); // a batch beyond 2 GiB is a single segment below that
+        if (room == null) {
+            return true;
+        }
+        List<KeptOutput<K, V>> open = new ArrayList<>(batch);
+        List<Wire.Range> ranges = batch.stream().map(o -> new Wire.Range(o.getMapId().toString(), 0, o.reserved())).toList();
+        long started = Time.monotonicNow();
+        Exchange exchange = share.client().send(peer, Wire.LOAD, reduce, ranges, room);
+        try {
+            long end = 0;
+            for (KeptOutput<K, V> output : batch) {
+                end += output.reserved();
+                if (!arrives(exchange, end, host, output, left)) {
+                    return true; // what is left is asked for again
+                }
+                output.bytes(room.slice((int) (end - output.reserved()), (int) output.reserved()));
+                open.remove(output);
+                verified(host, link, output, started);
+                left.remove(output.getMapId());
+            }
+            return true;
+        } finally {
+            share.client().end(exchange);
+            open.forEach(KeptOutput::abort);
+        }
+    }
+
+    /** False when the node cannot serve this segment. */
+    private boolean arrives(Exchange exchange, long end, MapHost host, KeptOutput<K, V> output,
+            Map<TaskAttemptID, Wire.Size> left) throws IOException {
+        try {
+            exchange.awaitBytes(end, share.limitNanos());
+            return true;
+        } catch (InterruptedIOException e) {
+            throw e;
+        } catch (IOException e) {
+            if (exchange.failedRange() < 0) {
+                throw e;
+            }
+            failed(host, output.getMapId(), e);
+            left.remove(output.getMapId());
+            return false;
+        }
+    }
+
+    private void verified(MapHost host, Link link, KeptOutput<K, V> output, long started) throws IOException {
+        try {
+            output.verify();
+        } catch (IOException e) {
+            output.abort();
+            failed(host, output.getMapId(), e);
+            return;
+        }
+        metrics.inputBytes(output.reserved());
+        succeeded(host, link, output, output.reserved(), started);
+    }
+
+    /** Hands one segment to the stock merge manager. False when that has no room now. */
+    private boolean pass(MapHost host, Link link, VbnPeer peer, Map.Entry<TaskAttemptID, Wire.Size> segment,
+            Map<TaskAttemptID, Wire.Size> left) throws IOException {
+        TaskAttemptID map = segment.getKey();
+        Wire.Size size = segment.getValue();
+        MapOutput<K, V> output;
+        try {
+            output = share.merge().pass(map, size.raw(), id);
+        } catch (IOException e) {
+            scheduler.reportLocalError(e); // this reduce attempt ends
+            return false;
+        }
+        if (output == null) {
+            return false;
+        }
+        long started = Time.monotonicNow();
+        try (CoreInput input = new CoreInput(share, peer, reduce, map.toString(), size.part())) {
+            try {
+                output.shuffle(host, input, size.part(), size.raw(), metrics, reporter);
+            } catch (InternalError | RuntimeException | IOException e) { // codecs throw what they like
+                output.abort();
+                if (input.failure() != null && input.failedRange() < 0) {
+                    throw input.failure();
+                }
+                left.remove(map);
+                failed(host, map, e);
+                return true;
+            }
+        }
+        left.remove(map);
+        succeeded(host, link, output, size.part(), started);
+        return true;
+    }
+
+    private void succeeded(MapHost host, Link link, MapOutput<K, V> output, long bytes, long started) throws IOException {
+        share.counters().core(String.valueOf(link.transport()), bytes);
+        scheduler.copySucceeded(output.getMapId(), host, bytes, started, Time.monotonicNow(), output);
+        metrics.successFetch();
+    }
+
+    /** As the stock fetcher tells what it could not read. */
+    private void failed(MapHost host, TaskAttemptID map, Throwable cause) {
+        LOG.warn("Verbena: output of {} from {} cannot be used: {}", map, host, cause.toString());
+        scheduler.hostFailed(host.getHostName());
+        scheduler.copyFailed(map, host, true, false);
+        metrics.failedFetch();
+    }
+}
