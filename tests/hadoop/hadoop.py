@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from cluster import java, ready  # noqa: E402  (needs the path above)
+from cluster import conf, java, ready  # noqa: E402  (needs the path above)
 from cluster.cluster import Cluster  # noqa: E402
 from cluster.errors import Failed  # noqa: E402
 
@@ -20,7 +20,9 @@ def running(work):
 
 
 def start(options):
-    cluster = Cluster(options.work, nodemanagers=2 if options.yarn else 0, plugin=options.plugin)
+    print("verbena: starting Hadoop " + java.VERSION + (", ours" if options.plugin else ", stock"), flush=True)
+    cluster = Cluster(options.work, nodemanagers=2 if options.yarn else 0, plugin=options.plugin,
+                      properties=conf.OURS if options.plugin else None)
     cluster.start()
     status(options)
 

@@ -122,7 +122,10 @@ class Cluster:
     def launch(self, name):
         """Starts one daemon, without waiting for it; also again after it was killed."""
         kind = name.rstrip("0123456789")
-        argv = java.argv(MAINS[kind], [], self._conf(name), self._plugin, HEAPS.get(kind, "512m"), self._options)
+        temporary = os.path.join(self._data(), "tmp", name)  # Jetty unpacks its pages there
+        os.makedirs(temporary, exist_ok=True)
+        argv = java.argv(MAINS[kind], [], self._conf(name), self._plugin, HEAPS.get(kind, "512m"),
+                         [*self._options, f"-Djava.io.tmpdir={temporary}"])
         self.daemons[name] = processes.spawn(argv, self.log(name), self.environment(self._conf(name)), self._tied)
         self._save()
 

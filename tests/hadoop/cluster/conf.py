@@ -6,6 +6,13 @@ import xml.sax.saxutils
 from .ports import HOST
 
 FILES = ("core-site", "hdfs-site", "yarn-site", "mapred-site")
+# What switches MapReduce's shuffle of hadoop-rdma on.
+SHUFFLE_SERVICE = "org.verbena.hadoop.shuffle.VerbenaShuffleHandler"
+SHUFFLE_CONSUMER = "org.verbena.hadoop.shuffle.VerbenaShuffle"
+STOCK_CONSUMER = "org.apache.hadoop.mapreduce.task.reduce.Shuffle"
+CONSUMER = "mapreduce.job.reduce.shuffle.consumer.plugin.class"
+OURS = {"yarn-site": {"yarn.nodemanager.aux-services.mapreduce_shuffle.class": SHUFFLE_SERVICE},
+        "mapred-site": {CONSUMER: SHUFFLE_CONSUMER}}
 LOG4J = """log4j.rootLogger=INFO,stderr
 log4j.appender.stderr=org.apache.log4j.ConsoleAppender
 log4j.appender.stderr.target=System.err

@@ -78,3 +78,13 @@ def home():
     if not found:
         raise Failed("no java on the path: install a JDK 17 (./verbena build does) or set JAVA_HOME")
     return os.path.dirname(os.path.dirname(os.path.realpath(found)))
+
+
+def plugin(root):
+    """The jar of hadoop-rdma that was built in a checkout."""
+    folder = os.path.join(root, "hadoop-rdma", "dist", "target")
+    names = [name for name in (os.listdir(folder) if os.path.isdir(folder) else [])
+             if name.startswith("hadoop-rdma-") and name.endswith(".jar") and name[len("hadoop-rdma-")].isdigit()]
+    if not names:
+        raise Failed("the Hadoop plugin is not built: run ./verbena build")
+    return os.path.join(folder, max(names))
