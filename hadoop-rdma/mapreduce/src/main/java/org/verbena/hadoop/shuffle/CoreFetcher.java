@@ -85,19 +85,21 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         return sizes != null;
     }
 
-    /** Fetches what there is room for; takes what is done out of `left`. */
+    /**
+     * Fetches what there is room for; takes what is done out of `left`. What could not be used stays there, because the
+     * scheduler gives a node back after a pause with what is known of it, and forgets a map output that nobody puts back.
+     */
     private void copy(MapHost host, Link link, VbnPeer peer, Map<TaskAttemptID, Wire.Size> left) throws IOException {
         while (!left.isEmpty()) {
             Map.Entry<TaskAttemptID, Wire.Size> next = left.entrySet().iterator().next();
             if (next.getValue().part() < 0) {
                 failed(host, next.getKey(), new IOException("the node does not have it"));
-                left.remove(next.getKey());
-                continue;
+                return;
             }
             List<KeptOutput<K, V>> batch = reserve(left);
             boolean done = batch.isEmpty() ? pass(host, link, peer, next, left) : keep(host, link, peer, batch, left);
             if (!done) {
-                return; // stock has no room now: the scheduler comes again
+                return; // stock has no room now, or the node has a pause: the scheduler comes again
             }
         }
     }
@@ -119,13 +121,13 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         return batch;
     }
 
-    /** Fetches a batch into one buffer. False when the JVM has no such buffer: the budget is smaller from then on. */
+    /** Fetches a batch into one buffer. False when a segment could not be used. */
     private boolean keep(MapHost host, Link link, VbnPeer peer, List<KeptOutput<K, V>> batch,
             Map<TaskAttemptID, Wire.Size> left) throws IOException {
         long total = batch.stream().mapToLong(KeptOutput::reserved).sum();
         ByteBuffer room = share.merge().allocate((int) total); // a batch beyond 2 GiB is a single segment below that
         if (room == null) {
-            return true;
+            return true; // the budget is smaller from now on
         }
         List<KeptOutput<K, V>> open = new ArrayList<>(batch);
         List<Wire.Range> ranges = batch.stream().map(o -> new Wire.Range(o.getMapId().toString(), 0, o.reserved())).toList();
@@ -135,13 +137,17 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
             long end = 0;
             for (KeptOutput<K, V> output : batch) {
                 end += output.reserved();
-                if (!arrives(exchange, end, host, output, left)) {
-                    return true; // what is left is asked for again
+                if (!arrives(exchange, end, host, output)) {
+                    return false;
                 }
                 output.bytes(room.slice((int) (end - output.reserved()), (int) output.reserved()));
+                if (!verifies(host, output)) {
+                    return false;
+                }
                 open.remove(output);
-                verified(host, link, output, started);
                 left.remove(output.getMapId());
+                metrics.inputBytes(output.reserved());
+                succeeded(host, link, output, output.reserved(), started);
             }
             return true;
         } finally {
@@ -151,8 +157,7 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
     }
 
     /** False when the node cannot serve this segment. */
-    private boolean arrives(Exchange exchange, long end, MapHost host, KeptOutput<K, V> output,
-            Map<TaskAttemptID, Wire.Size> left) throws IOException {
+    private boolean arrives(Exchange exchange, long end, MapHost host, KeptOutput<K, V> output) throws IOException {
         try {
             exchange.awaitBytes(end, share.limitNanos());
             return true;
@@ -163,24 +168,21 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
                 throw e;
             }
             failed(host, output.getMapId(), e);
-            left.remove(output.getMapId());
             return false;
         }
     }
 
-    private void verified(MapHost host, Link link, KeptOutput<K, V> output, long started) throws IOException {
+    private boolean verifies(MapHost host, KeptOutput<K, V> output) {
         try {
             output.verify();
+            return true;
         } catch (IOException e) {
-            output.abort();
             failed(host, output.getMapId(), e);
-            return;
+            return false;
         }
-        metrics.inputBytes(output.reserved());
-        succeeded(host, link, output, output.reserved(), started);
     }
 
-    /** Hands one segment to the stock merge manager. False when that has no room now. */
+    /** Hands one segment to the stock merge manager. False when that has no room now, or the segment could not be used. */
     private boolean pass(MapHost host, Link link, VbnPeer peer, Map.Entry<TaskAttemptID, Wire.Size> segment,
             Map<TaskAttemptID, Wire.Size> left) throws IOException {
         TaskAttemptID map = segment.getKey();
@@ -204,9 +206,8 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
                 if (input.failure() != null && input.failedRange() < 0) {
                     throw input.failure();
                 }
-                left.remove(map);
                 failed(host, map, e);
-                return true;
+                return false;
             }
         }
         left.remove(map);

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MapReduce's shuffle on real daemons: what stock computes, by the core; damage, lost nodes, wrong settings."""
+import glob
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import jobs  # noqa: E402  (needs the path above)
+from cluster import conf, java  # noqa: E402
+from cluster.cluster import Cluster  # noqa: E402
+
+ROOT = HERE.parents[1]
+PATIENT = {"verbena.shuffle.wait": "120"}  # a loaded machine may take long to connect
+ROWS = 200_000  # of 100 bytes
+LONG = unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
+
+
+class ShuffleTest(unittest.TestCase):
+    """One cluster: ours serves, and each job chooses its consumer."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        quick = {"mapreduce.job.reduce.slowstart.completedmaps": "0.5", "mapreduce.task.timeout": "120000",
+                 "mapreduce.job.maps": "3", "mapreduce.job.reduces": "2"}
+        cls.cluster = Cluster(os.path.join(cls.folder.name, "hadoop"), datanodes=1, nodemanagers=2, quick=True, tied=True,
+                              plugin=java.plugin(str(ROOT)),
+                              properties=conf.merged(conf.OURS, {"mapred-site": quick, "hdfs-site": {"dfs.replication": 1}}))
+        cls.cluster.start()
+        cls.addClassCleanup(cls.cluster.stop)
+        jobs.run(cls.cluster, "teragen", True, [str(ROWS), "/rows"])
+        cls.stock, _ = jobs.run(cls.cluster, "terasort", False, ["/rows", "/sorted-stock"])
+        cls.sorted = jobs.digest(cls.cluster, "/sorted-stock")
+
+    def sort(self, name, more=None):
+        """TeraSort with ours; its output is stock's."""
+        counters, text = jobs.run(self.cluster, "terasort", True, ["/rows", f"/sorted-{name}"], {**PATIENT, **(more or {})})
+        self.assertEqual(jobs.digest(self.cluster, f"/sorted-{name}"), self.sorted)
+        return counters, text
+
+    def test_sorted_rows_are_stocks_and_every_byte_comes_by_the_core(self):
+        counters, _ = self.sort("ours")
+        ours, framework = counters[jobs.GROUP], counters["Map-Reduce Framework"]
+        self.assertEqual(ours["Bytes by shm"], framework["Reduce shuffle bytes"])
+        self.assertEqual(ours["Segments by the core"], framework["Shuffled Maps"])
+        self.assertNotIn("Bytes by HTTP", ours)
+        self.assertEqual(framework["Spilled Records"], ROWS, "written by the maps, and not once more by the reducers")
+        self.assertEqual(self.stock["Map-Reduce Framework"]["Spilled Records"], 2 * ROWS)
+        self.assertEqual(framework["Reduce shuffle bytes"], self.stock["Map-Reduce Framework"]["Reduce shuffle bytes"])
+        log = jobs.task_logs(self.cluster)
+        self.assertIn("Verbena 0.1.0: map outputs come by the native core from nodes that have it", log)
+        jobs.run(self.cluster, "teravalidate", True, ["/sorted-ours", "/valid"], PATIENT)
+        report = self.cluster.run("hdfs", "dfs", "-cat", "/valid/part-r-00000").stdout
+        self.assertIn("checksum", report)
+        self.assertNotIn("error", report)
+
+    @LONG
+    def test_without_memory_outside_the_heap_stock_merges_what_the_core_brings_by_tcp(self):
+        more = {"verbena.shuffle.memory": "0", "verbena.core.tl.enable": "self,tcp"}
+        counters, _ = self.sort("merged", more)
+        ours, framework = counters[jobs.GROUP], counters["Map-Reduce Framework"]
+        self.assertEqual(ours["Bytes by tcp"], framework["Reduce shuffle bytes"])
+        self.assertNotIn("Bytes kept in memory", ours)
+        self.assertEqual(framework["Spilled Records"], 2 * ROWS)
+
+    def test_little_memory_is_filled_and_the_rest_goes_to_disk(self):
+        more = {"verbena.shuffle.memory": "5m", "mapreduce.reduce.shuffle.memory.limit.percent": "0.001"}
+        counters, _ = self.sort("mixed", more)
+        ours, framework = counters[jobs.GROUP], counters["Map-Reduce Framework"]
+        self.assertLessEqual(ours["Bytes kept in memory"], 2 * (5 << 20))
+        self.assertGreater(ours["Bytes kept in memory"], 0)
+        self.assertGreater(ours["Bytes passed to the stock merge"], 0)
+        self.assertNotIn("Bytes by HTTP", ours)
+        self.assertGreater(framework["Spilled Records"], ROWS)
+
+    @LONG
+    def test_compressed_map_outputs_stay_compressed_on_the_way(self):
+        codec = "org.apache.hadoop.io.compress.DefaultCodec"
+        more = {"mapreduce.map.output.compress": "true", "mapreduce.map.output.compress.codec": codec}
+        counters, _ = self.sort("compressed", more)
+        ours, framework = counters[jobs.GROUP], counters["Map-Reduce Framework"]
+        self.assertEqual(ours["Bytes by shm"], framework["Reduce shuffle bytes"])
+        self.assertLess(framework["Reduce shuffle bytes"], framework["Map output bytes"])
+
+    def test_words_are_counted_as_stock_counts_them(self):
+        words = os.path.join(self.folder.name, "words")
+        pathlib.Path(words).write_text("".join(f"w{i * i % 977} w{i % 31} {i % 7}\n" for i in range(60_000)))
+        self.cluster.run("hdfs", "dfs", "-put", words, "/words")
+        found = {}
+        for ours in (True, False):
+            counters, _ = jobs.run(self.cluster, "wordcount", ours, ["/words", f"/counted-{ours}"], PATIENT)
+            self.assertGreater(counters["Map-Reduce Framework"]["Combine input records"], 0)
+            self.assertEqual(ours, jobs.GROUP in counters)
+            found[ours] = jobs.digest(self.cluster, f"/counted-{ours}")
+        self.assertEqual(found[True], found[False])
+
+    @LONG
+    def test_secondary_sort_gives_what_stock_gives(self):
+        pairs = os.path.join(self.folder.name, "pairs")
+        pathlib.Path(pairs).write_text("".join(f"{i * 7919 % 101} {i * 104729 % 10007}\n" for i in range(20_000)))
+        self.cluster.run("hdfs", "dfs", "-put", pairs, "/pairs")
+        found = {}
+        for ours in (True, False):
+            jobs.run(self.cluster, "secondarysort", ours, ["/pairs", f"/pairs-{ours}"], PATIENT)
+            found[ours] = jobs.digest(self.cluster, f"/pairs-{ours}")
+        self.assertEqual(found[True], found[False])
+
+    def test_a_wrong_setting_is_named_and_the_stock_shuffle_runs(self):
+        counters, _ = self.sort("wrong-name", {"verbena.shuffle.memroy": "64m"})
+        self.assertNotIn(jobs.GROUP, counters)
+        self.assertIn("the stock shuffle runs: unknown setting verbena.shuffle.memroy; did you mean verbena.shuffle.memory?",
+                      jobs.task_logs(self.cluster))
+
+    def test_a_damaged_map_output_is_seen_and_its_map_runs_again(self):
+        stop, damaged = threading.Event(), []
+        damager = threading.Thread(target=self.damage, args=(stop, damaged))
+        damager.start()
+        try:
+            counters, _ = self.sort("damaged", {"mapreduce.job.reduce.slowstart.completedmaps": "1.0"})
+        finally:
+            stop.set()
+            damager.join()
+        self.assertTrue(damaged, "a map output was damaged before it was fetched")
+        self.assertGreater(counters["Map-Reduce Framework"]["Failed Shuffles"], 0)
+        self.assertGreater(counters["Job Counters"]["Launched map tasks"], 3)
+        self.assertIn("checksum error in the output of attempt_", jobs.task_logs(self.cluster))
+
+    def damage(self, stop, damaged):
+        """Turns a byte in the records of the first map output that is whole: it has its index."""
+        known = set(self.outputs())
+        deadline = time.monotonic() + 240
+        while not stop.is_set() and not damaged and time.monotonic() < deadline:
+            for index in set(self.outputs()) - known:
+                with open(index.removesuffix(".index"), "r+b") as file:
+                    file.seek(1000)
+                    byte = file.read(1)
+                    file.seek(1000)
+                    file.write(bytes([byte[0] ^ 0x40]))
+                damaged.append(index)
+                break
+            stop.wait(0.005)
+
+    def outputs(self):
+        return glob.glob(os.path.join(self.cluster.local(), "nodemanager*", "usercache", "*", "appcache", "*", "output", "*_m_*",
+                                      "file.out.index"))
+
+
+class MixedTest(unittest.TestCase):
+    """One NodeManager of two with the stock service."""
+
+    @LONG
+    def test_a_node_without_ours_is_fetched_from_by_http_and_ours_by_the_core(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stock = {"yarn-site": {"yarn.nodemanager.aux-services.mapreduce_shuffle.class":
+                                   "org.apache.hadoop.mapred.ShuffleHandler"}}
+            settings = {"mapred-site": {"mapreduce.job.reduce.slowstart.completedmaps": "0.5"},
+                        "hdfs-site": {"dfs.replication": 1}}
+            cluster = Cluster(os.path.join(folder, "hadoop"), datanodes=1, nodemanagers=2, quick=True, tied=True,
+                              plugin=java.plugin(str(ROOT)), properties=conf.merged(conf.OURS, settings),
+                              own={"nodemanager2": stock})
+            with cluster:
+                jobs.run(cluster, "teragen", True, ["50000", "/rows"], {"mapreduce.job.maps": "8"})
+                counters, _ = jobs.run(cluster, "terasort", True, ["/rows", "/sorted"], PATIENT)
+                ours, framework = counters[jobs.GROUP], counters["Map-Reduce Framework"]
+                came = sum(count for name, count in ours.items() if name.startswith("Bytes by "))
+                self.assertEqual(came, framework["Reduce shuffle bytes"])
+                self.assertGreater(ours.get("HTTP fetches, not offered by the node", 0), 0)
+                self.assertIn("its shuffle service is the stock one (HTTP status 400)", jobs.task_logs(cluster))
