@@ -57,6 +57,7 @@ typedef struct sched_net {
     void (*reach)(sched_step_t *step); /* once before each start */
     vbn_status_t (*send)(sched_op_t *op, uint64_t tag);
     vbn_status_t (*recv)(sched_op_t *op, uint64_t tag);
+    const char *(*cause)(const sched_step_t *step); /* why send or recv has just failed at once */
 } sched_net_t;
 
 extern const sched_net_t sched_core;

@@ -24,4 +24,9 @@ static vbn_status_t receive_message(sched_op_t *op, uint64_t tag)
     return vbn_tag_recv(rt.worker, op->step->peer, tag, UINT64_MAX, &op->piece, 1, &op->info, &op->op);
 }
 
-const sched_net_t sched_core = {.reach = reach, .send = send_message, .recv = receive_message};
+static const char *cause(const sched_step_t *step)
+{
+    return step->peer == NULL ? rt.error : vbn_error_text();
+}
+
+const sched_net_t sched_core = {.reach = reach, .send = send_message, .recv = receive_message, .cause = cause};

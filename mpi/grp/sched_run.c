@@ -27,7 +27,7 @@ static size_t notice_length(size_t length)
     return length == 0 ? 1 : 0;
 }
 
-static void ended(sched_op_t *op, vbn_status_t status)
+static void ended(sched_op_t *op, vbn_status_t status, const char *cause)
 {
     sched_t *sched = op->sched;
     const sched_step_t *step = op->step;
@@ -42,8 +42,7 @@ static void ended(sched_op_t *op, vbn_status_t status)
             fail(sched, VBN_ERR_TRUNCATED, "rank %d of the job sent %zu bytes where %zu are expected", step->rank,
                  length, step->length);
     } else if (status < 0) {
-        fail(sched, status, "%s rank %d of the job: %s", receives ? "receive from" : "send to", step->rank,
-             vbn_status_name(status));
+        fail(sched, status, "%s rank %d of the job: %s", receives ? "receive from" : "send to", step->rank, cause);
     }
 }
 
@@ -69,7 +68,7 @@ static void begin_message(sched_t *sched, const sched_step_t *step)
     if (status == VBN_INPROGRESS)
         sched->busy++;
     else
-        ended(op, status);
+        ended(op, status, status < 0 ? sched->net->cause(step) : "");
 }
 
 /* Steps at this rank alone. */
@@ -141,7 +140,7 @@ void sched_op_done(vbn_op_t *op, vbn_status_t status, size_t length)
     sched_op_t *message = op->user;
     sched_t *sched = message->sched;
     (void)length; /* info has the length of the message, also when it was dropped */
-    ended(message, status);
+    ended(message, status, vbn_status_name(status));
     sched->busy--;
     advance(sched);
 }

@@ -44,6 +44,11 @@ public:
         return current->post({op, op->step->rank, sched_rank(op->sched), tag, {}}, false);
     }
 
+    static const char *cause(const sched_step_t *)
+    {
+        return "it is lost";
+    }
+
     // Delivers until nobody has anything to do.
     void run()
     {
@@ -181,7 +186,7 @@ private:
 };
 
 Network *Network::current;
-const sched_net_t simulated = {Network::reach, Network::send, Network::recv};
+const sched_net_t simulated = {Network::reach, Network::send, Network::recv, Network::cause};
 
 // Matrices of 2 x 2 modulo 2^64: their product depends on the order.
 using Matrix = std::array<uint64_t, 4>;
