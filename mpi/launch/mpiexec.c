@@ -266,6 +266,9 @@ static void part_with_hosts(launch_job_t *job)
         for (int i = 0; i < job->host_count; i++)
             left += job->hosts[i].pid > 0;
     }
+    for (int i = 0; i < job->host_count; i++)
+        if (job->hosts[i].pid > 0)
+            (void)kill(-job->hosts[i].pid, SIGKILL);
 }
 
 void launch_free(launch_job_t *job)

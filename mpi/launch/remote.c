@@ -198,8 +198,11 @@ void launch_remote_serve(launch_job_t *job, int host)
     const int ended = channel_read(&there->channel) != 0;
     while (!there->lost && (rc = channel_next(&there->channel, &frame)) > 0 && on_frame(job, there, &frame) == 0)
         ;
-    if (rc != 0)
+    if (rc != 0) {
         lose(job, there, "what it sends is not what a daemon of Verbena says");
+        if (there->pid > 0) /* of no use any more, nor is what it started */
+            (void)kill(-there->pid, SIGKILL);
+    }
     else if (ended && (there->channel.greeted || there->pid == 0))
         lose(job, there, NULL);
     else if (ended && there->channel.in >= 0) {
