@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the test programs of this folder under mpiexec, and tests mpiexec itself.
 
-usage: run.py BUILD [NAME ...]   BUILD: the build folder of mpi/. Ends with "N passed, N failed, N skipped".
+usage: run.py BUILD [--full] [NAME ...]   BUILD: the build folder of mpi/. Ends with "N passed, N failed, N skipped".
 
-A program's first comment says with how many ranks it runs. Each run has a time-out; every process of it ends with it.
+A program's first comment says with how many ranks it runs, over shared memory, and whether also over TCP: on one host, and
+between two fake hosts with at most 4 ranks. Each run has a time-out; every process of it ends with it. --full: also what takes minutes.
 """
 import json
 import os
@@ -17,50 +18,33 @@ import subprocess
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-LIMIT = 120  # seconds of one run, far more than it takes
-TCP = {"VBN_TL_ENABLE": "self,tcp", "VBN_TL_TCP_INTERFACE": "lo"}
-
-
-def launch(build, *words, environment=None, **options):
-    """Runs mpiexec in a session of its own; gives (status, stdout, stderr)."""
-    process = subprocess.Popen([build / "bin/mpiexec", *map(str, words)], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, stdin=options.pop("stdin", subprocess.DEVNULL), text=True,
-                               env={**os.environ, **(environment or {})}, start_new_session=True, **options)
-    try:
-        out, err = process.communicate(timeout=LIMIT)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
-        return 124, out, err + f"\nno end within {LIMIT} s"
-    return process.returncode, out, err
+import hosts
+from runner import HERE, LIMIT, Skipped, TCP, expect, launch
 
 
 def rules():
-    """Yields (name, ranks, over tcp) of each program that tests a rule."""
+    """Yields (name, ranks, over what) of each program that tests a rule; what: "", " tcp", " hosts"."""
     for path in sorted(HERE.glob("*.c")):
         found = re.search(r"^ \* ranks: ([\d ]+)(tcp)?$", path.read_text(), re.MULTILINE)
         if not found:
             continue
         ranks = [int(word) for word in found.group(1).split()]
         for count in ranks:
-            yield path.stem, count, False
+            yield path.stem, count, ""
         if found.group(2):
-            yield path.stem, ranks[-1], True
+            yield path.stem, ranks[-1], " tcp"
+            yield path.stem, min(ranks[-1], 4) if ranks[-1] < 64 else 64, " hosts"
 
 
-def run_rule(build, name, count, tcp):
-    status, out, err = launch(build, "-n", count, build / "tests" / name, environment=TCP if tcp else None)
+def run_rule(build, name, count, over):
+    fakes = ["-fake-hosts", 2 if count < 64 else 4] if over == " hosts" else []
+    status, out, err = launch(build, "-n", count, *fakes, build / "tests" / name, environment=TCP if over == " tcp" else None)
     return [] if status == 0 else [f"status {status}", *(out + err).splitlines()[-12:]]
 
 
-def expect(condition, *shown):
-    return [] if condition else ["not as expected:", *(line for text in shown for line in str(text).splitlines())]
-
-
-def dies(build, way, call, status, words):
+def dies(build, way, call, status, words, fakes):
     """The whole job ends, says which rank ended it and how, and has the exit code of that."""
-    found, out, err = launch(build, "-n", 4, build / "tests/dies", way, call)
+    found, out, err = launch(build, "-n", 4, *fakes, build / "tests/dies", way, call)
     return expect(found == status and all(word in err for word in words), found, out, err)
 
 
@@ -70,13 +54,17 @@ COLLECTIVES = ("Ibarrier", "Ibcast", "Igather", "Iscatter", "Iallgather", "Iallt
 
 def death_tests():
     host = socket.gethostname()
-    for way, status, words in (("kill", 137, [f"rank 1 on {host}", "signal 9", "Killed"]),
+    for way, status, words in (("kill", 137, ["signal 9", "Killed"]),
                                ("segv", 139, ["rank 1", "signal 11"]),
                                ("exit", 3, ["rank 1", "exit code 3"]),
                                ("leave", 1, ["rank 1", "without MPI_Finalize"]),
                                ("abort", 7, ["rank 1 of 4", "MPI_Abort", "code 7"])):
         for call in ("barrier", "bcast", "receive", "reduce", "allreduce", *COLLECTIVES) if way == "kill" else ("allreduce",):
-            yield f"death {way} in {call}", lambda build, a=(way, call, status, words): dies(build, *a)
+            here = [f"rank 1 on {host} ended"] if way == "kill" else []
+            yield f"death {way} in {call}", lambda build, a=(way, call, status, words + here, []): dies(build, *a)
+            apart = [f"rank 1 on {host}#1 ended"] if way == "kill" else []
+            fakes = ["-fake-hosts", 2, "-ppn", 1]
+            yield f"death {way} in {call} hosts", lambda build, a=(way, call, status, words + apart, fakes): dies(build, *a)
 
 
 def nothing_is_left(build):
@@ -104,7 +92,7 @@ def nothing_is_left(build):
 
 def terminated(build):
     """A signal to mpiexec ends the job, and mpiexec with 128 and its number."""
-    process = subprocess.Popen([build / "bin/mpiexec", "-n", "2", "sh", "-c", "echo up; sleep 1000"],
+    process = subprocess.Popen([build / "bin/mpiexec", "-n", "2", "sh", "-c", "echo up; exec sleep 1000"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     lines = [process.stdout.readline() for _ in range(2)]
     process.terminate()
@@ -143,8 +131,7 @@ def standard_input(build):
 
 def bad_options(build):
     for words, text in ((["-n", "0", "true"], "-n 0"), (["-n", "x", "true"], "-n x"), (["-n"], "needs a value"),
-                        ([], "no program"), (["-frob", "true"], "-frob"), (["true", ":"], "no program"),
-                        (["-host", "elsewhere", "true"], "elsewhere")):
+                        ([], "no program"), (["-frob", "true"], "-frob"), (["true", ":"], "no program")):
         status, _, err = launch(build, *words)
         if status != 2 or text not in err or len(err.splitlines()) != 1:
             return [f"{words}: status {status}", err]
@@ -216,10 +203,10 @@ def ends_quietly(build):
 
 
 def hydra(build):
-    """MPICH's launcher starts our programs by its own PMI-1; two fake nodes, too. None: it is not installed."""
+    """MPICH's launcher starts our programs by its own PMI-1; two fake nodes, too."""
     program = shutil.which("mpiexec.hydra")
     if program is None:
-        return None
+        raise Skipped("mpiexec.hydra is not installed")
     for options in (["-n", "3"], ["-launcher", "fork", "-hosts", "127.0.0.1,127.0.0.2", "-ppn", "2", "-n", "4"]):
         result = subprocess.run([program, *options, build / "tests/moves"], capture_output=True, text=True, timeout=LIMIT)
         if result.returncode != 0:
@@ -233,27 +220,41 @@ def no_lasting_files(build):
     return expect(set(os.listdir("/dev/shm")) <= before, set(os.listdir("/dev/shm")) - before)
 
 
-def cases():
-    for name, count, tcp in rules():
-        yield f"{name} n={count}{' tcp' if tcp else ''}", lambda build, a=(name, count, tcp): run_rule(build, *a)
+def computes_for_long(build):
+    """A rank that computes for a minute loses nobody."""
+    for fakes in ([], ["-fake-hosts", 2, "-ppn", 1]):
+        status, out, err = launch(build, "-n", 4, *fakes, build / "tests/busy", environment={"RULE_SECONDS": "60"})
+        if status != 0:
+            return [f"{fakes}: status {status}", out, err]
+    return []
+
+
+def cases(full):
+    for name, count, over in rules():
+        yield f"{name} n={count}{over}", lambda build, a=(name, count, over): run_rule(build, *a)
     yield from death_tests()
     for test in (nothing_is_left, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
                  singleton, fatal, compiler_wrapper, examples, bench, ends_quietly, hydra,
                  no_lasting_files):
         yield f"mpiexec {test.__name__}", test
+    for test in hosts.TESTS:
+        yield f"hosts {test.__name__}", test
+    if full:
+        yield "computes_for_long", computes_for_long
 
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    wanted = sys.argv[2:]
+    wanted = [word for word in sys.argv[2:] if word != "--full"]
     passed = failed = skipped = 0
-    for name, test in cases():
+    for name, test in cases("--full" in sys.argv):
         if wanted and not any(word in name for word in wanted):
             continue
-        problems = test(build)
-        if problems is None:
+        try:
+            problems = test(build)
+        except Skipped as reason:
             skipped += 1
-            print(f"skip {name}: not installed here", flush=True)
+            print(f"skip {name}: {reason}", flush=True)
             continue
         passed, failed = passed + (not problems), failed + bool(problems)
         print(f"{'FAIL' if problems else 'ok  '} {name}", flush=True)

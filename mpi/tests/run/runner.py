@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of this folder share: mpiexec with a time-out, and what a test says."""
+import os
+import pathlib
+import signal
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent
+LIMIT = 120  # seconds of one run, far more than it takes
+TCP = {"VBN_TL_ENABLE": "self,tcp", "VBN_TL_TCP_INTERFACE": "lo"}
+
+
+def launch(build, *words, environment=None, **options):
+    """Runs mpiexec in a session of its own; gives (status, stdout, stderr)."""
+    process = subprocess.Popen([build / "bin/mpiexec", *map(str, words)], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, stdin=options.pop("stdin", subprocess.DEVNULL), text=True,
+                               env={**os.environ, **(environment or {})}, start_new_session=True, **options)
+    try:
+        out, err = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        try:
+            out, err = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:  # somebody outside of its session holds the pipes
+            out, err = "", "its output has no end"
+        return 124, out, err + f"\nno end within {LIMIT} s"
+    return process.returncode, out, err
+
+
+def expect(condition, *shown):
+    return [] if condition else ["not as expected:", *(line for text in shown for line in str(text).splitlines())]
+
+
+class Skipped(Exception):
+    """A test that cannot run here; the text says why."""
