@@ -199,6 +199,7 @@ endfunction()
 # What a fuzz target needs besides its own file: stand-ins for the layers around the one it attacks.
 function(vbn_fuzz_helpers program target)
     set(unit ${CMAKE_CURRENT_SOURCE_DIR}/tests/unit)
+    set(helper_fuzz_fast ${unit}/fast/slots.c)
     set(helper_fuzz_wireup ${unit}/link/loop_tl.c)
     set(helper_fuzz_proto ${unit}/proto/rig.c ${unit}/proto/rig_link.c ${unit}/proto/rig_devices.c)
     target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz)
