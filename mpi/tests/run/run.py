@@ -19,6 +19,7 @@ import sys
 import time
 
 import hosts
+import wrappers
 from runner import HERE, LIMIT, Skipped, TCP, expect, launch
 
 
@@ -158,16 +159,6 @@ def fatal(build):
     return expect(status != 0 and "MPI_Send" in err and "dest is 99" in err and "of 2" in err, status, err)
 
 
-def compiler_wrapper(build):
-    source = HERE.parents[1] / "examples/ring.c"
-    binary = build / "tests/ring"
-    made = subprocess.run([build / "bin/mpicc", "-Wall", "-Werror", source, "-o", binary], capture_output=True, text=True)
-    status, out, err = launch(build, "-n", 4, binary)
-    shown = subprocess.run([build / "bin/mpicxx", "-show"], capture_output=True, text=True).stdout
-    return expect(made.returncode == 0 and status == 0 and "4 ranks, the token is 6" in out and "-lmpi_abi" in shown,
-                  made.stderr, status, out, err, shown)
-
-
 def examples(build):
     """What an example computes does not depend on the number of ranks; with one it is computed without a message."""
     for source in sorted((HERE.parents[1] / "examples").glob("*.c")):
@@ -234,11 +225,13 @@ def cases(full):
         yield f"{name} n={count}{over}", lambda build, a=(name, count, over): run_rule(build, *a)
     yield from death_tests()
     for test in (nothing_is_left, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
-                 singleton, fatal, compiler_wrapper, examples, bench, ends_quietly, hydra,
+                 singleton, fatal, examples, bench, ends_quietly, hydra,
                  no_lasting_files):
         yield f"mpiexec {test.__name__}", test
     for test in hosts.TESTS:
         yield f"hosts {test.__name__}", test
+    for test in wrappers.TESTS:
+        yield f"wrappers {test.__name__}", test
     if full:
         yield "computes_for_long", computes_for_long
 
