@@ -22,7 +22,7 @@ def running(work):
 def start(options):
     print("verbena: starting Hadoop " + java.VERSION + (", ours" if options.plugin else ", stock"), flush=True)
     cluster = Cluster(options.work, nodemanagers=2 if options.yarn else 0, plugin=options.plugin,
-                      properties=conf.OURS if options.plugin else None)
+                      properties=conf.OURS if options.plugin else None, by_core=bool(options.plugin))
     cluster.start()
     status(options)
 

@@ -92,6 +92,21 @@ class HdfsTest(unittest.TestCase):
         ready.until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 1), "HDFS", self.cluster.work)
 
 
+@unittest.skipUnless("VERBENA_HADOOP_JAR" in os.environ, "the jar is built by ./verbena")
+class ByCoreTest(unittest.TestCase):
+    def test_a_cluster_with_our_jar_moves_files_by_the_core(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cluster = Cluster(os.path.join(folder, "hadoop"), plugin=os.environ["VERBENA_HADOOP_JAR"], by_core=True, quick=True,
+                              tied=True)
+            source = os.path.join(folder, "in")
+            pathlib.Path(source).write_bytes(os.urandom(3 << 20))
+            with cluster:
+                put = subprocess.run([sys.executable, HERE / "hadoop.py", "--work", cluster.work, "run", "hdfs", "dfs", "-put", source,
+                                      "/file"], capture_output=True, text=True, timeout=180)
+            self.assertEqual(put.returncode, 0, put.stderr)
+            self.assertRegex(put.stderr, r"Verbena ends: 1 connections by the core and 0 by TCP")
+
+
 class EndTest(unittest.TestCase):
     def test_a_daemon_that_cannot_live_stops_the_start_and_leaves_nothing(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -30,11 +30,8 @@ class Daemons(Cluster):
     """Sets the greeting's port to one that is free on this machine for all DataNodes."""
 
     def _site(self, name):
-        data = [self.ports[f"datanode{number}"] for number in (1, 2, 3)]
-        offset = next(offset for offset in range(20, 5000)
-                      if all(port + offset not in self.ports.values() and ports.is_free(port + offset) for port in data))
         site = super()._site(name)
-        site["core-site"]["verbena.hdfs.port.offset"] = offset
+        site["core-site"]["verbena.hdfs.port.offset"] = ports.greeting_offset(self.ports)
         return site
 
 

@@ -8,7 +8,7 @@ import subprocess
 
 from . import conf, java, processes, ready
 from .errors import Failed, PortTaken, tail
-from .ports import free
+from .ports import free, greeting_offset
 
 STATE = "cluster.json"
 ATTEMPTS = 3  # when another process takes a chosen port first
@@ -25,10 +25,13 @@ PORTS = ["namenode", "namenode-http", "rm-rpc", "rm-scheduler", "rm-tracker", "r
 class Cluster:
     """NameNode and DataNodes; with nodemanagers > 0 YARN too. Everything is below the folder work."""
 
-    def __init__(self, work, datanodes=3, nodemanagers=0, plugin=None, properties=None, own=None, quick=False, tied=False):
-        """plugin: a jar for the class path of daemons, clients and containers. properties: {site: {name: value}} for all;
+    def __init__(self, work, datanodes=3, nodemanagers=0, plugin=None, properties=None, own=None, quick=False, tied=False,
+                 by_core=False):
+        """plugin: a jar for the class path of daemons, clients and containers. by_core: HDFS' blocks travel by it.
+        properties: {site: {name: value}} for all;
         own: {daemon: {site: {name: value}}} for one. quick: JVMs that start quickly. tied: daemons die with this process."""
         self.work, self._plugin, self._tied = os.path.abspath(work), plugin, tied
+        self._by_core, self._key = by_core, None
         self._options = java.QUICK if quick else []
         self._properties, self._own = properties or {}, own or {}
         self._datanodes = [f"datanode{i}" for i in range(1, datanodes + 1)]
@@ -87,6 +90,7 @@ class Cluster:
         names = PORTS + [f"{name}{suffix}" for name in self._datanodes for suffix in ("", "-http", "-ipc")] \
             + [f"{name}{suffix}" for name in self._nodemanagers for suffix in ("", "-http", "-localizer")]
         self.ports = dict(zip(names, free(len(names))))
+        self._key = self._new_key() if self._by_core else None
         for name in ["client", *self.names()]:
             conf.write(os.path.join(self.work, "conf", name), self._site(name))
         self._format()
@@ -99,9 +103,18 @@ class Cluster:
         if self._nodemanagers:
             ready.until(self.check_alive, lambda: ready.yarn(self.ports, len(self._nodemanagers)), "YARN", self.work)
 
+    def _new_key(self):
+        path = os.path.join(self.work, "conf", "key")
+        os.makedirs(os.path.dirname(path))
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_hex(32))
+        return path
+
     def _site(self, name):
         tasks = ":".join([self.client_conf(), java.library() + "/*", *([self._plugin] if self._plugin else [])])
         parts = [conf.hdfs(self.ports, self._data())]
+        if self._key is not None:
+            parts.append(conf.blocks_by_core(self._key, greeting_offset(self.ports)))
         if self._nodemanagers:
             parts.append(conf.yarn(self.ports, self._data(), tasks, [*self._options, *java.OPENS]))
         kind, number = name.rstrip("0123456789"), name.lstrip("abcdefghijklmnopqrstuvwxyz")

@@ -13,6 +13,18 @@ STOCK_CONSUMER = "org.apache.hadoop.mapreduce.task.reduce.Shuffle"
 CONSUMER = "mapreduce.job.reduce.shuffle.consumer.plugin.class"
 OURS = {"yarn-site": {"yarn.nodemanager.aux-services.mapreduce_shuffle.class": SHUFFLE_SERVICE},
         "mapred-site": {CONSUMER: SHUFFLE_CONSUMER}}
+# What switches HDFS' data path on.
+FACTORY = "hadoop.rpc.socket.factory.class.ClientProtocol"
+
+
+def blocks_by_core(key, offset):
+    """key: file with the key of clients and DataNodes. offset: from a DataNode's port to its greeting's. Commands make one
+    connection and end: it waits for the core longer than a program that makes many would."""
+    return {"core-site": {FACTORY: "org.verbena.hadoop.hdfs.VerbenaSocketFactory", "verbena.hdfs.key.file": key,
+                          "verbena.hdfs.port.offset": offset, "verbena.hdfs.connect.wait.ms": 5000},
+            "hdfs-site": {"dfs.datanode.plugins": "org.verbena.hadoop.hdfs.VerbenaDataNodePlugin"}}
+
+
 LOG4J = """log4j.rootLogger=INFO,stderr
 log4j.appender.stderr=org.apache.log4j.ConsoleAppender
 log4j.appender.stderr.target=System.err
