@@ -27,7 +27,7 @@ final class KeptReader<K, V> extends IFile.Reader<K, V> {
     private int to;
     private final int records;
 
-    private KeptReader(JobConf conf, ByteBuffer segment) throws IOException {
+    KeptReader(JobConf conf, ByteBuffer segment) throws IOException {
         super(conf, null, segment.limit(), null, null);
         records = segment.limit() - KeptOutput.CHECKSUM_BYTES;
         bytes = segment.slice(0, records);
