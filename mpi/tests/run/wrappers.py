@@ -78,8 +78,10 @@ def other_compiler(build):
     """VERBENA_CC names the compiler; one that is not there is the shell's error, with its name."""
     found = run(build / "bin/mpicc", "-show", env={"PATH": "/usr/bin:/bin", "VERBENA_CC": "/nonexistent/cc"})
     missing = run(build / "bin/mpicc", RING, env={"PATH": "/usr/bin:/bin", "VERBENA_CC": "/nonexistent/cc"})
-    return expect(found.stdout.startswith("/nonexistent/cc ") and missing.returncode == 127 and "/nonexistent/cc" in missing.stderr,
-                  found.stdout, missing.returncode, missing.stderr)
+    cxx = run(build / "bin/mpicxx", "-show", env={"PATH": "/usr/bin:/bin", "VERBENA_CXX": "/nonexistent/c++"})
+    return expect(found.stdout.startswith("/nonexistent/cc ") and cxx.stdout.startswith("/nonexistent/c++ ") and
+                  missing.returncode == 127 and "/nonexistent/cc" in missing.stderr,
+                  found.stdout, cxx.stdout, missing.returncode, missing.stderr)
 
 
 def instrumented(build):
@@ -130,7 +132,8 @@ def installed(build):
         if made.returncode != 0:
             return [made.stderr]
         first.rename(prefix)
-        return by_cmake(prefix, f"-DMPI_HOME={prefix}") or compilers(prefix) or answers(prefix)
+        problems = by_cmake(prefix, f"-DMPI_HOME={prefix}") or compilers(prefix) or answers(prefix)
+        return problems or ([] if instrumented(prefix) else package(prefix))
 
 
 TESTS = (compilers, answers, other_compiler, package, find_mpi, installed)
