@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """HDFS by the core on real daemons: two DataNodes with the plugin and one without it, and Hadoop's own clients."""
+import contextlib
 import filecmp
 import os
 import pathlib
@@ -73,6 +74,16 @@ class HdfsByCoreTest(unittest.TestCase):
         done = self.cluster.run("hdfs", "dfs", *words)
         self.assertEqual(done.returncode != 0, fails, f"{words}: {done.stdout}{done.stderr}")
         return done
+
+    @contextlib.contextmanager
+    def process(self, argv, **pipes):
+        """A command of the cluster; it does not outlive a failure in the block, which would wait for its end."""
+        with subprocess.Popen(argv, env=self.cluster.environment(), **pipes) as client:
+            try:
+                yield client
+            except BaseException:
+                client.kill()
+                raise
 
     def counters(self, name):
         return ready.bean(self.cluster.ports[f"{name}-http"], BEAN)
@@ -150,16 +161,18 @@ class HdfsByCoreTest(unittest.TestCase):
             self.assert_same(target)
 
     def test_a_data_node_that_is_killed_while_it_is_written_to_loses_nothing(self):
-        before = self.moved("datanode1")
+        before = {name: self.moved(name) for name in WITH_PLUGIN}
         argv = self.cluster.argv(["hdfs", "dfs", "-put", "-", "/killed-in-write"])
         content = self.source.read_bytes()
-        with subprocess.Popen(argv, env=self.cluster.environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+        with self.process(argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as client:
             reader = threading.Thread(target=client.stderr.read)
             reader.start()
             client.stdin.write(content[:10 * MIB])
             client.stdin.flush()
-            self.wait_for("bytes at datanode1", lambda: self.moved("datanode1") - before > MIB)
-            self.kill("datanode1")
+            moving = []  # which one has a hop by the core follows from the order of the pipeline
+            self.wait_for("bytes by the core", lambda: moving.extend(
+                name for name in WITH_PLUGIN if self.moved(name) - before[name] > MIB) or moving)
+            self.kill(moving[0])
             client.stdin.write(content[10 * MIB:])
             client.stdin.close()
             self.assertEqual(client.wait(LIMIT), 0)
@@ -173,8 +186,7 @@ class HdfsByCoreTest(unittest.TestCase):
         large.write_bytes(self.source.read_bytes() * 4)
         self.dfs("-put", str(large), "/killed-in-read")
         argv = self.cluster.argv(["hdfs", "dfs", "-cat", "/killed-in-read"])
-        with subprocess.Popen(argv, env=self.cluster.environment(), stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL) as client:
+        with self.process(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as client:
             content = client.stdout.read(MIB) # the rest waits behind the pipe and the stream's window
             for name in WITH_PLUGIN:
                 self.kill(name)
