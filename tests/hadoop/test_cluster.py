@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -44,6 +45,21 @@ class PiecesTest(unittest.TestCase):
         self.assertIsNone(child.poll())
         processes.kill(child.pid, processes.start_time(child.pid))
         self.assertNotEqual(child.wait(60), 0)
+
+    def test_a_process_whose_first_thread_has_ended_lives_until_its_last_one_has(self):
+        program = "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(3600,)).start(); " \
+                  "ctypes.CDLL(None).pthread_exit(None)"
+        child = subprocess.Popen([sys.executable, "-c", program])
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        started = processes.start_time(child.pid)
+        while pathlib.Path(f"/proc/{child.pid}/stat").read_text().rpartition(") ")[2][0] != "Z":
+            self.assertIsNone(child.poll())
+            time.sleep(0.01)
+        self.assertTrue(processes.alive(child.pid, started))
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        self.assertFalse(processes.alive(child.pid, started))
 
     def test_processes_are_found_by_the_folder_they_work_in(self):
         with tempfile.TemporaryDirectory() as folder:

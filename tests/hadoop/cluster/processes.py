@@ -18,13 +18,17 @@ def _die_with_parent():
 
 
 def start_time(pid):
-    """When a process started, in clock ticks since boot; None when there is no such process, or only its remains."""
+    """When a process started, in clock ticks since boot; None when there is no such process, or only its remains.
+
+    The first thread of a killed JVM may be a zombie while others still end: until the last has, its ports are taken.
+    """
     try:
         with open(f"/proc/{pid}/stat") as stat:
             fields = stat.read().rpartition(")")[2].split()
     except OSError:
         return None
-    return None if fields[0] == "Z" else int(fields[19])
+    state, threads = fields[0], int(fields[17])
+    return None if state == "Z" and threads <= 1 else int(fields[19])
 
 
 def spawn(argv, log, env, tied):
