@@ -76,11 +76,24 @@ class LanesTest(unittest.TestCase):
                 lane one suite one echo '3 passed, 0 failed, 1 skipped'
                 lane two suite two sh -c 'echo "2 passed, 1 failed, 0 skipped"; exit 1'
                 suite here echo '5 passed, 0 failed, 0 skipped'
-                lanes_end
+                lane_end one
+                lane_end two
                 echo "sum $TESTS_PASSED $TESTS_FAILED $TESTS_SKIPPED" """).communicate(timeout=60)
         self.assertIn("sum 10 1 1", output)
         for name in ("one", "two", "here"):
             self.assertIn(f"verbena: {name} ", output)
+
+    def test_a_part_waits_for_its_own_lane_and_for_no_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output, _ = script(folder, """
+                lane other sh -c 'until [ -e "$0/go" ]; do sleep 0.05; done' "$STATE"
+                lane own suite own echo '3 passed, 0 failed, 0 skipped'
+                lane_end own
+                echo "so far $TESTS_PASSED"
+                touch "$STATE/go"
+                lane_end other
+                echo "sum $TESTS_PASSED $TESTS_FAILED" """).communicate(timeout=60)
+        self.assertIn("so far 3\nsum 3 0\n", output)
 
     def test_a_suite_says_how_much_processor_time_its_processes_took(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -109,7 +122,7 @@ class LanesTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             output, _ = script(folder, """
                 lane lost exit 3
-                lanes_end
+                lane_end lost
                 echo "sum $TESTS_PASSED $TESTS_FAILED $TESTS_SKIPPED" """).communicate(timeout=60)
         self.assertIn("sum 0 1 0", output)
         self.assertIn("the tests 'lost' ended before they had counted", output)
