@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hadoop's own contract tests of HDFS, out of its test jars, with their clients and DataNodes on the core."""
+import os
+import pathlib
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from cluster import conf, java  # noqa: E402  (needs the path above)
+
+LIMIT = 1800  # seconds for all of them
+OFFSET = 2345  # from a DataNode's port to its greeting's
+CONTRACTS = re.compile(r"org/apache/hadoop/fs/contract/hdfs/(TestHDFSContract\w+)\.class")
+SHORT = {f"TestHDFSContract{name}" for name in ("Append", "Create", "Open", "Unbuffer", "VectoredRead")}  # write and read
+LOG4J = """log4j.rootLogger=ERROR,out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n
+log4j.logger.org.verbena=INFO
+"""
+
+
+class ContractTest(unittest.TestCase):
+    """Each contract starts a cluster in the JVM of the tests: what it reads and writes goes by the transport self."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        key = self.folder / "key"
+        key.write_text(secrets.token_hex(32))
+        key.chmod(0o600)
+        ours = conf.blocks_by_core(str(key), OFFSET)
+        # In core-site alone: the released tests have an hdfs-site of their own.
+        properties = {**ours["core-site"], **ours["hdfs-site"], "verbena.hdfs.connect.wait.ms": 600000,
+                      "hadoop.tmp.dir": self.folder / "tmp"}
+        (self.folder / "core-site.xml").write_text(conf.site(properties))
+        (self.folder / "log4j.properties").write_text(LOG4J)
+
+    def test_hadoops_contracts_hold_and_their_bytes_go_by_the_core(self):
+        whole = bool(os.environ.get("VERBENA_TEST_FULL"))
+        names = sorted(name for name in self.contracts() if whole or name in SHORT)
+        output = self.run_suites([f"org.apache.hadoop.fs.contract.hdfs.{name}" for name in names])
+        self.assertRegex(output, r"\nOK \(\d+ tests\)\n", "\n".join(self.told(output)))
+        count = int(re.search(r"\nOK \((\d+) tests\)\n", output).group(1))
+        print(f"{count} tests of {len(names)} contracts", flush=True)
+        self.assertGreaterEqual(count, 278 if whole else 50)
+        by_core = re.findall(r"DataNode /(\S+) is reached by the core", output)
+        self.assertGreaterEqual(len(by_core), len(SHORT))
+        taken = {int(port) - OFFSET for port in re.findall(r"cannot listen for greetings on /\S+:(\d+)", output)}
+        by_tcp = {int(port) for port in re.findall(r"DataNode /\S+:(\d+) is reached by TCP", output)}
+        self.assertLessEqual(by_tcp, taken, "\n".join(self.told(output)))  # a port of the machine's may have been taken
+
+    @staticmethod
+    def contracts():
+        with zipfile.ZipFile(pathlib.Path(java.library()) / f"hadoop-hdfs-{java.VERSION}-tests.jar") as jar:
+            return [found.group(1) for found in map(CONTRACTS.fullmatch, jar.namelist()) if found]
+
+    @staticmethod
+    def told(output):
+        """What JUnit and the plugin say, without the traces of faults that the tests provoke."""
+        return [line for line in output.split("\n") if re.match(r"\d+\) |Tests run:|java\.lang\.Assert|.*erbena", line)][-60:]
+
+    def run_suites(self, classes):
+        beside = java.jars.fetched(f"hadoop-contract-{java.VERSION}", str(HERE / "contract/pom.xml"))
+        sources = [f"{beside}/hadoop-{name}-{java.VERSION}-test-sources.jar" for name in ("hdfs", "common")]
+        path = ":".join([str(self.folder), *sources, f"{java.library()}/*", f"{beside}/*", os.environ["VERBENA_HADOOP_JAR"]])
+        argv = ["java", "-Xmx1g", *java.QUICK, *java.OPENS, f"-Dtest.build.data={self.folder / 'data'}", "-cp", path,
+                "org.junit.runner.JUnitCore", *classes]
+        done = subprocess.run(argv, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LIMIT, check=False)
+        return done.stdout
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
