@@ -32,6 +32,7 @@ final class CoreNode {
     private final HdfsConf conf;
     private final Tally tally = new Tally();
     private final DataNodes dataNodes = new DataNodes(this);
+    private final DataPorts ports = new DataPorts();
     private VbnContext context;
     private VbnEngine engine;
     private VbnStreams streams;
@@ -59,6 +60,11 @@ final class CoreNode {
 
     DataNodes dataNodes() {
         return dataNodes;
+    }
+
+    /** The DataNodes that this process holds. */
+    DataPorts ports() {
+        return ports;
     }
 
     /**
@@ -95,6 +101,7 @@ final class CoreNode {
             throw e;
         }
         streams = new VbnStreams(engine, MESSAGE, StreamLimits.DEFAULT);
+        streams.serve(Hello.SERVICE, ports);
         tally.streams(streams);
     }
 

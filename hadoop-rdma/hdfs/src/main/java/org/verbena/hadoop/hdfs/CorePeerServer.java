@@ -4,7 +4,6 @@ package org.verbena.hadoop.hdfs;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
-import java.nio.ByteBuffer;
 import java.nio.channels.AsynchronousCloseException;
 import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -17,7 +16,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnPeer;
 import org.verbena.core.stream.VbnStream;
-import org.verbena.core.stream.VbnStreams;
 import org.verbena.hadoop.net.CorePeer;
 import org.verbena.hadoop.net.CoreSocketChannel;
 
@@ -28,33 +26,28 @@ final class CorePeerServer implements PeerServer {
     private static final long ACCEPT_MILLIS = 500;
     private static final int WINDOW = 1 << 20;
 
-    private final VbnStreams streams;
+    private final DataPorts ports;
     private final InetSocketAddress local;
+    private final DataPorts.Door door = this::accept;
     private final BlockingQueue<CoreSocketChannel> accepted = new ArrayBlockingQueue<>(WAITING);
     private final Set<VbnPeer> known = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    CorePeerServer(VbnStreams streams, InetSocketAddress local) {
-        this.streams = streams;
+    /** local: the DataNode's data port. */
+    CorePeerServer(DataPorts ports, InetSocketAddress local) {
+        this.ports = ports;
         this.local = local;
-        streams.serve(Hello.SERVICE, this::accept);
+        ports.open(local.getPort(), door);
     }
 
     /** Engine's thread. False when too many wait: the client goes by TCP. */
-    private boolean accept(VbnStream stream, ByteBuffer hello) {
-        InetSocketAddress client;
-        try {
-            client = Hello.decode(hello);
-        } catch (IOException e) {
-            LOG.debug("a stream is refused: {}", e.getMessage());
-            return false;
-        }
+    private boolean accept(VbnStream stream, Hello hello) {
         if (known.add(stream.peer())) {
             stream.peer().onLost((peer, cause) -> known.remove(peer));
-            LOG.info("Verbena: {} sends and reads blocks by the core: {}", client.getAddress().getHostAddress(),
+            LOG.info("Verbena: {} sends and reads blocks by the core: {}", hello.client().getAddress().getHostAddress(),
                 stream.peer().explain());
         }
-        return !closed && accepted.offer(new CoreSocketChannel(stream, local, client, () -> { }));
+        return !closed && accepted.offer(new CoreSocketChannel(stream, local, hello.client(), () -> { }));
     }
 
     /** Waits half a second at a time, so that its caller sees when the DataNode ends; after close, too. */
@@ -91,7 +84,7 @@ final class CorePeerServer implements PeerServer {
     @Override
     public void close() throws IOException {
         closed = true;
-        streams.serve(Hello.SERVICE, null);
+        ports.close(local.getPort(), door);
         for (CoreSocketChannel next = accepted.poll(); next != null; next = accepted.poll()) {
             next.close();
         }

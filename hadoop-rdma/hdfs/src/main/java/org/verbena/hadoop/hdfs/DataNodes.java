@@ -166,7 +166,7 @@ final class DataNodes {
             int number = 1 + (nextNumber.incrementAndGet() & 0x7fff);
             InetSocketAddress local = new InetSocketAddress(localAddressTo(link.address),
                 number == link.address.getPort() ? 0xffff : number);
-            VbnStream stream = streams.open(peer, Hello.SERVICE, Hello.encode(local));
+            VbnStream stream = streams.open(peer, Hello.SERVICE, new Hello(local, link.address.getPort()).encode());
             if (!accepted(link, stream)) {
                 return null;
             }

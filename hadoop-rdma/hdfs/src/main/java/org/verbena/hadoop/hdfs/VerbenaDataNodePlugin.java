@@ -16,7 +16,6 @@ import org.apache.hadoop.metrics2.lib.Interns;
 import org.apache.hadoop.util.ServicePlugin;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.verbena.core.stream.VbnStreams;
 
 /**
  * Serves blocks over the core beside the DataNode's data port, by {@code dfs.datanode.plugins}. When it cannot, it says why
@@ -55,9 +54,9 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         InetSocketAddress data = dataNode.getXferAddress();
         InetAddress local = data.getAddress().isAnyLocalAddress() ? InetAddress.getLocalHost() : data.getAddress();
         node = CoreNode.of(conf);
-        VbnStreams streams = node.start(local);
+        node.start(local);
         InetSocketAddress shown = new InetSocketAddress(local, data.getPort());
-        server = new CorePeerServer(streams, shown);
+        server = new CorePeerServer(node.ports(), shown);
         XceiverBridge.serve(dataNode, server);
         int port = data.getPort() + conf.portOffset();
         greeting = new GreetingServer(new InetSocketAddress(data.getAddress(), port), node.engine().address());

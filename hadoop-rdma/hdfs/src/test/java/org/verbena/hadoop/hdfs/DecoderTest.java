@@ -3,6 +3,7 @@ package org.verbena.hadoop.hdfs;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -17,7 +18,9 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
@@ -58,11 +61,11 @@ class DecoderTest {
 
     @Test
     void mutated_hellos_are_refused_or_carry_an_address() throws Exception {
-        InetSocketAddress client = new InetSocketAddress("10.1.2.3", 40_000);
-        byte[] good = Hello.encode(client);
+        Hello client = new Hello(new InetSocketAddress("10.1.2.3", 40_000), 50_010);
+        byte[] good = client.encode();
         assertEquals(client, Hello.decode(ByteBuffer.wrap(good)));
-        InetSocketAddress six = new InetSocketAddress(InetAddress.getByName("fe80::1"), 1);
-        assertEquals(six, Hello.decode(ByteBuffer.wrap(Hello.encode(six))));
+        Hello six = new Hello(new InetSocketAddress(InetAddress.getByName("fe80::1"), 1), 9866);
+        assertEquals(six, Hello.decode(ByteBuffer.wrap(six.encode())));
         Random random = new Random(2);
         for (int i = 0; i < 100_000; i++) {
             byte[] bytes = Arrays.copyOf(good, random.nextInt(24));
@@ -70,11 +73,33 @@ class DecoderTest {
                 bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
             }
             try {
-                assertEquals(bytes.length, 4 + Hello.decode(ByteBuffer.wrap(bytes)).getAddress().getAddress().length);
+                int address = Hello.decode(ByteBuffer.wrap(bytes)).client().getAddress().getAddress().length;
+                assertEquals(bytes.length, 6 + address);
             } catch (IOException e) {
                 assertTrue(e.getMessage().contains("hello"), e.getMessage());
             }
         }
+    }
+
+    @Test
+    void a_stream_goes_to_the_data_node_that_its_hello_names() {
+        InetSocketAddress client = new InetSocketAddress("10.1.2.3", 1);
+        DataPorts ports = new DataPorts();
+        List<Integer> taken = new ArrayList<>();
+        DataPorts.Door first = (stream, hello) -> taken.add(1);
+        DataPorts.Door second = (stream, hello) -> taken.add(2);
+        ports.open(9866, first);
+        ports.open(9867, second);
+        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(client, 9866).encode())));
+        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(client, 9867).encode())));
+        assertFalse(ports.accept(null, ByteBuffer.wrap(new Hello(client, 9868).encode())));
+        assertFalse(ports.accept(null, ByteBuffer.wrap(new byte[3])));
+        ports.open(9866, second); // the next one of this process at the same port
+        ports.close(9866, first);
+        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(client, 9866).encode())));
+        ports.close(9866, second);
+        assertFalse(ports.accept(null, ByteBuffer.wrap(new Hello(client, 9866).encode())));
+        assertEquals(List.of(1, 2, 2), taken);
     }
 
     @Test

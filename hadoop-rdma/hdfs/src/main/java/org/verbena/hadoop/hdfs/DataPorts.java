@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop.hdfs;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.stream.StreamService;
+import org.verbena.core.stream.VbnStream;
+
+/** The DataNodes of this process by data port; a stream goes to the one that its hello names. Thread safe. */
+final class DataPorts implements StreamService {
+    private static final Logger LOG = LoggerFactory.getLogger(DataPorts.class);
+
+    /** Takes the streams of one DataNode. Runs on the engine's thread and must not block. */
+    @FunctionalInterface
+    interface Door {
+        /** False to refuse it: the client goes by TCP. */
+        boolean accept(VbnStream stream, Hello hello);
+    }
+
+    private final Map<Integer, Door> doors = new ConcurrentHashMap<>();
+
+    void open(int dataPort, Door door) {
+        doors.put(dataPort, door);
+    }
+
+    /** Another DataNode may have the port by now: it keeps it. */
+    void close(int dataPort, Door door) {
+        doors.remove(dataPort, door);
+    }
+
+    @Override
+    public boolean accept(VbnStream stream, ByteBuffer bytes) {
+        try {
+            Hello hello = Hello.decode(bytes);
+            Door door = doors.get(hello.dataPort());
+            return door != null && door.accept(stream, hello);
+        } catch (IOException e) {
+            LOG.debug("a stream is refused: {}", e.getMessage());
+            return false;
+        }
+    }
+}
