@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.ohb.hadoop;
+
+import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.verbena.ohb.hadoop.Load.Cell;
+
+/**
+ * Answers lines on standard input with one line of JSON each: {@code write SIZE COUNT REPLICAS CLIENTS SEED}, then
+ * {@code read} and {@code positioned READS} of the same files, {@code delete}; {@code quit} ends it. The site files are those
+ * of the class path. Standard output carries answers alone.
+ */
+public final class HdfsLoad {
+    private HdfsLoad() {
+    }
+
+    /**
+     * Runs until {@code quit} or the end of the input.
+     *
+     * @param arguments none
+     * @throws IOException when the file system cannot be reached; failures of an operation are answers
+     */
+    public static void main(String[] arguments) throws IOException {
+        PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
+        System.setOut(System.err);
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        try (Load load = new Load(FileSystem.newInstance(new Configuration()))) {
+            Cell cell = null;
+            for (String line = lines.readLine(); line != null && !line.equals("quit"); line = lines.readLine()) {
+                String[] words = line.trim().split(" +");
+                try {
+                    cell = words[0].equals("write") ? cell(words) : cell;
+                    answers.println(answer(load, words, cell));
+                } catch (IOException | IllegalArgumentException e) {
+                    answers.println("{\"error\": \"" + quoted(line + ": " + e) + "\"}");
+                }
+            }
+        }
+    }
+
+    private static Cell cell(String[] words) {
+        if (words.length != 6) {
+            throw new IllegalArgumentException("write SIZE COUNT REPLICAS CLIENTS SEED");
+        }
+        return new Cell(Long.parseLong(words[1]), Integer.parseInt(words[2]), Integer.parseInt(words[3]),
+            Integer.parseInt(words[4]), Long.parseLong(words[5]));
+    }
+
+    private static String answer(Load load, String[] words, Cell cell) throws IOException {
+        if (cell == null) {
+            throw new IllegalArgumentException("write something first");
+        }
+        return switch (words[0]) {
+            case "write" -> moved(load.write(cell), cell.bytes());
+            case "read" -> moved(load.read(cell), cell.bytes());
+            case "positioned" -> {
+                int reads = Integer.parseInt(words[1]);
+                yield moved(load.positioned(cell, reads), 4096L * reads * cell.count() * cell.clients());
+            }
+            case "delete" -> {
+                load.delete();
+                yield moved(0, 0);
+            }
+            default -> throw new IllegalArgumentException("unknown command; known are write, read, positioned, delete, quit");
+        };
+    }
+
+    private static String moved(long nanoseconds, long bytes) {
+        return "{\"ns\": " + nanoseconds + ", \"bytes\": " + bytes + "}";
+    }
+
+    private static String quoted(String text) {
+        return text.replace("\\", "\\\\").replace("\"", "\\\"").replaceAll("\\p{Cntrl}", " ");
+    }
+}

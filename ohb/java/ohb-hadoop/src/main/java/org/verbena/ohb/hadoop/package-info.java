@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The load generator of HDFS' rows. */
+package org.verbena.ohb.hadoop;
