@@ -8,10 +8,11 @@ import time
 from driver import blocks, noise, plan, rivals, schema, tpch
 from driver.procs import Failed, Killed
 from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
-from sides import core, fetch, memcached, spark, verbs
+from sides import core, fetch, hdfs, memcached, spark, verbs
 
 UNITS = {"wall_ms": "ms", "cpu_ms": "ms", "executor_cpu_ms": "ms", "task_cpu_ms": "ms"}
 CORE_SECONDS = 600  # the core row repeats its program at most this long to reach its pairs
+HDFS_SECONDS = 1800
 
 
 def now():
@@ -60,7 +61,7 @@ class Runner:
         spark.note(f"{row.name}: {row.title}")
         try:
             runners = {"core": self._core, "verbs": self._verbs, "fetch": self._fetch, "memcached": self._memcached,
-                       "mpi": self._mpi, "tpch": self._tpch}
+                       "mpi": self._mpi, "hdfs": self._hdfs, "tpch": self._tpch}
             runners.get(row.kind, self._pairs)(row, params, entry, part)
             entry["verified"] = row.kind not in ("core", "verbs", "fetch", "memcached")  # vbn-perf reports no checksums
         except Failed as failure:
@@ -155,6 +156,13 @@ class Runner:
     def _memcached(self, row, params, entry, part):
         with memcached.servers() as found:
             self._perf(row, entry, part, lambda index: memcached.pairs(found, params["scale"], index))
+
+    def _hdfs(self, row, params, entry, part):
+        cells = hdfs.QUICK if params["cells"] == "quick" else hdfs.CELLS
+        with hdfs.clusters(self.root, os.path.join(self.work, "hdfs")) as sides:
+            hdfs.warm(sides)
+            self._perf(row, entry, part, lambda index: hdfs.pairs(sides, cells, index), HDFS_SECONDS)
+            entry["notes"] += sides[1].said()
 
     def _mpi(self, row, _params, entry, part):
         rivals.measure(self, row, entry, part)

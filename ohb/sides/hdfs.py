@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row hdfs: two released Hadoops on this host, each a NameNode and three DataNodes, one as it comes and one with our jar in
+clients and DataNodes; the same client writes, reads and deletes the same files in turns, and compares what it reads."""
+import contextlib
+import importlib
+import json
+import os
+import sys
+
+from driver.procs import Failed, Process
+
+MIB = 1 << 20
+BYTES, FILES = 128 * MIB, 128  # a cell moves as much, unless one file is larger, in at most so many files
+READS = 2000  # positioned ones
+LIMIT = 600  # seconds for one answer
+HEAP = "512m"
+CLIENT = "org.verbena.ohb.hadoop.HdfsLoad"
+# (size of a file, replicas, clients)
+CELLS = [(size, replicas, clients) for size in (64 << 10, MIB, 64 * MIB) for replicas in (1, 2, 3) for clients in (1, 4)] \
+    + [(1024 * MIB, replicas, 1) for replicas in (1, 3)]
+QUICK = [(64 << 10, 3, 1), (64 * MIB, 1, 1), (64 * MIB, 3, 1)]
+
+
+def _harness(root, module):
+    folder = os.path.join(root, "tests", "hadoop")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(module)
+
+
+def jar(root):
+    """The load generator, or None."""
+    path = os.path.join(root, "ohb", "java", "ohb-hadoop", "target", "ohb-hadoop-0.1.0.jar")
+    return path if os.path.isfile(path) else None
+
+
+def missing(root):
+    """What the row lacks here, or None."""
+    if not jar(root):
+        return "the HDFS load generator is not built: run ./verbena build"
+    try:
+        _harness(root, "cluster.java").plugin(root)
+    except _harness(root, "cluster.errors").Failed as failure:
+        return str(failure)
+    return None
+
+
+class Side:
+    """A running Hadoop and the client that asks it. Not thread-safe."""
+
+    def __init__(self, root, folder, plugin):
+        java, cluster = _harness(root, "cluster.java"), _harness(root, "cluster.cluster")
+        name = "ours" if plugin else "stock"
+        self._cluster = cluster.Cluster(os.path.join(folder, name), plugin=plugin, by_core=bool(plugin), tied=True)
+        self._load = None
+        try:
+            self._cluster.start()
+            path = ":".join(filter(None, [jar(root), plugin]))
+            self._load = Process(f"the client of {name}", java.argv(CLIENT, [], self._cluster.client_conf(), path, HEAP),
+                                 os.path.join(folder, f"{name}-client.log"), env=self._cluster.environment(), lines=True)
+        except BaseException:
+            self.stop()
+            raise
+
+    def ask(self, *words):
+        """(seconds, bytes) of a command to the client, and the processor time of client and daemons in seconds."""
+        before = self._processor_seconds()
+        self._load.send(" ".join(map(str, words)))
+        answer = json.loads(self._load.line(LIMIT))
+        if "error" in answer:
+            raise Failed(f"{self._load.name}: {answer['error']}; its log is {self._load.log}")
+        return answer["ns"] / 1e9, answer["bytes"], self._processor_seconds() - before
+
+    def _processor_seconds(self):
+        total = 0
+        for pid in [self._load.pid, *(pid for pid, _ in self._cluster.daemons.values())]:
+            with open(f"/proc/{pid}/stat") as stat:
+                fields = stat.read().rpartition(")")[2].split()
+            total += int(fields[11]) + int(fields[12])
+        return total / os.sysconf("SC_CLK_TCK")
+
+    def said(self):
+        """What the client's log says about the way of the blocks, each line once."""
+        with open(self._load.log, errors="replace") as log:
+            return sorted({line[line.index("Verbena:"):].strip() for line in log if "Verbena:" in line})
+
+    def stop(self):
+        if self._load is not None:
+            self._load.stop()
+        self._cluster.stop()
+
+
+@contextlib.contextmanager
+def clusters(root, folder):
+    """Both sides, running: (stock, ours)."""
+    errors = _harness(root, "cluster.errors")
+    os.makedirs(folder, exist_ok=True)
+    try:
+        with contextlib.ExitStack() as stack:
+            sides = []
+            for plugin in (None, _harness(root, "cluster.java").plugin(root)):
+                sides.append(Side(root, folder, plugin))
+                stack.callback(sides[-1].stop)
+            yield tuple(sides)
+    except errors.Failed as failure:
+        raise Failed(str(failure)) from failure
+
+
+def warm(sides):
+    """Both clients and their DataNodes have written and read a little."""
+    for side in sides:
+        for seed in (1, 2, 3):
+            side.ask("write", 16 * MIB, 2, 3, 1, seed)
+            side.ask("read")
+            side.ask("positioned", 500)
+            side.ask("delete")
+
+
+def _measured(side, size, replicas, clients, seed):
+    """{(row, metric, unit): value} of one cell at one side."""
+    count = max(1, min(BYTES // size, FILES) // clients)
+    found = {}
+    for row, words in (("write", ("write", size, count, replicas, clients, seed)), ("read", ("read",))):
+        seconds, moved, processor = side.ask(*words)
+        found[row, "throughput", "MiB/s"] = moved / MIB / seconds
+        found[row, "cpu", "s/GiB"] = max(processor, 0.01) / (moved / MIB / 1024)
+    if size == 64 * MIB and clients == 1:
+        seconds, moved, _ = side.ask("positioned", READS)
+        found["positioned", "latency", "us"] = seconds / (moved / 4096) * 1e6
+    side.ask("delete")
+    return found
+
+
+def pairs(sides, cells, index):
+    """Every cell once: stock and ours, one after the other; which comes first changes with the pair."""
+    entries = []
+    for number, (size, replicas, clients) in enumerate(cells):
+        got = {}
+        for side in (0, 1) if index % 2 == 0 else (1, 0):
+            got[side] = _measured(sides[side], size, replicas, clients, 1000 * index + number)
+        entries += [{"row": f"hdfs.{row}", "transport": f"r{replicas}.c{clients}", "size": size, "metric": metric, "unit": unit,
+                     "raw": got[0][row, metric, unit], "ours": got[1][row, metric, unit]} for row, metric, unit in got[0]]
+    return entries

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row hdfs: its cells, whose turn it is, what a client's answer becomes."""
+import json
+import os
+import sys
+import tempfile
+import unittest
+import unittest.mock
+
+from driver import plan
+from driver.procs import Failed, Process
+from sides import core, hdfs, hdfs_demo
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class Scripted:
+    """A side that writes and reads at a given speed; it notes what it was asked."""
+
+    def __init__(self, name, seconds, asked):
+        self._name, self._seconds, self._asked, self._bytes = name, seconds, asked, 0
+
+    def ask(self, *words):
+        self._asked.append((self._name, *words))
+        if words[0] == "write":
+            self._bytes = words[1] * words[2] * words[4]
+        moved = 4096 * words[1] if words[0] == "positioned" else 0 if words[0] == "delete" else self._bytes
+        return self._seconds, moved, 2 * self._seconds
+
+
+class Pairs(unittest.TestCase):
+    def _pairs(self, cells, index):
+        asked = []
+        entries = hdfs.pairs((Scripted("stock", 2, asked), Scripted("ours", 1, asked)), cells, index)
+        return entries, asked
+
+    def test_both_sides_do_the_same_and_the_first_one_changes(self):
+        for index, first in ((0, "stock"), (1, "ours"), (2, "stock")):
+            _, asked = self._pairs([(hdfs.MIB, 3, 4)], index)
+            self.assertEqual(asked[0][0], first)
+            self.assertEqual([words[1:] for words in asked if words[0] == "stock"],
+                             [words[1:] for words in asked if words[0] == "ours"])
+            self.assertEqual(asked[0][1:], ("write", hdfs.MIB, 32, 3, 4, 1000 * index))
+            self.assertEqual(asked[-1][1:], ("delete",))
+
+    def test_throughput_processor_time_and_latency_have_names_and_directions(self):
+        entries, _ = self._pairs([(64 * hdfs.MIB, 1, 1)], 0)
+        named = {core.metric_name(entry): entry for entry in entries}
+        write = named["hdfs.write.r1.c1.6.71089e+07.throughput"]
+        self.assertEqual((write["raw"], write["ours"], core.better(write["unit"])), (64, 128, "higher"))
+        processor = named["hdfs.read.r1.c1.6.71089e+07.cpu"]
+        self.assertEqual((processor["raw"], processor["ours"], core.better(processor["unit"])), (32, 16, "lower"))
+        self.assertEqual(named["hdfs.positioned.r1.c1.6.71089e+07.latency"]["ours"], 1e6 / hdfs.READS)
+
+    def test_small_files_are_bounded_in_number_and_large_ones_are_whole(self):
+        _, asked = self._pairs([(64 << 10, 1, 4), (1024 * hdfs.MIB, 1, 1)], 0)
+        self.assertEqual([words[1:5] for words in asked if words[:2] == ("ours", "write")],
+                         [("write", 64 << 10, hdfs.FILES // 4, 1), ("write", 1024 * hdfs.MIB, 1, 1)])
+
+    def test_a_line_of_the_demonstration_says_who_did_what(self):
+        entries, _ = self._pairs([(64 << 10, 3, 1)], 0)
+        self.assertRegex(hdfs_demo.line(entries[0]), r"64 KiB +3 +1 +written +MiB/s +4\.0 +8\.0 +2\.00")
+
+
+class AskTest(unittest.TestCase):
+    def _side(self, answer):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        side = hdfs.Side.__new__(hdfs.Side)
+        side._cluster = unittest.mock.Mock(daemons={"datanode1": (os.getpid(), 0)})
+        program = f"import sys; sys.stdin.readline(); print({answer!r}, flush=True); sys.stdin.readline()"
+        side._load = Process("the client", [sys.executable, "-c", program], os.path.join(folder.name, "log"), lines=True)
+        self.addCleanup(side.stop)
+        return side
+
+    def test_an_answer_is_seconds_and_bytes(self):
+        seconds, moved, processor = self._side(json.dumps({"ns": 1500000000, "bytes": 7})).ask("read")
+        self.assertEqual((seconds, moved), (1.5, 7))
+        self.assertGreaterEqual(processor, 0)
+
+    def test_a_failure_of_the_client_is_the_rows(self):
+        with self.assertRaisesRegex(Failed, "the client: read: differs; its log is "):
+            self._side(json.dumps({"error": "read: differs"})).ask("read")
+
+
+class Missing(unittest.TestCase):
+    def test_what_is_not_built_is_named(self):
+        with tempfile.TemporaryDirectory() as empty:
+            self.assertIn("run ./verbena build", plan.missing(plan.select("hdfs")[0], empty))
+
+
+if __name__ == "__main__":
+    unittest.main()
