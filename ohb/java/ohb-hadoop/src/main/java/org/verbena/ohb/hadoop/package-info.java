@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The load generator of HDFS' rows. */
+/** The load generators of HDFS' and MapReduce's rows. */
 package org.verbena.ohb.hadoop;
