@@ -4,7 +4,7 @@ import dataclasses
 import os
 
 from driver import schema
-from sides import core, fetch, hdfs, hosts, memcached, mpi, spark, verbs
+from sides import core, fetch, hadoop, hosts, memcached, mpi, spark, verbs
 
 PAIRS, QUICK_PAIRS = 9, 3
 SPARK_STOCK = "the same Apache Spark with its own shuffle"
@@ -14,7 +14,7 @@ SPARK_STOCK = "the same Apache Spark with its own shuffle"
 class Row:
     """One row. kind chooses the runner; hold is the ratio we promise for 'metric' (a warning, never a failure)."""
     name: str
-    kind: str  # echo, core, verbs, fetch, memcached, mpi, hdfs, spark, tpch
+    kind: str  # echo, core, verbs, fetch, memcached, mpi, hdfs, mr, spark, tpch
     title: str
     stock: str
     params: dict
@@ -111,6 +111,8 @@ ROWS = (
         metric=None),
     Row("hdfs", "hdfs", "files of 64 KiB to 1 GiB written and read, 1 to 3 replicas, 1 and 4 clients; 4 KiB at any place",
         "the same Apache Hadoop without our jar", {"cells": "all"}, {"cells": "quick"}, metric="ratio"),
+    Row("mr", "mr", "MapReduce jobs: MR-AVG, MR-RAND, MR-SKEW and TeraSort of 1 GB", "the same cluster with the stock shuffle",
+        {"cells": "all"}, {"cells": "quick"}, metric="ratio"),
     *_default(),
     Row("spark.tpch", "tpch", "all 22 TPC-H queries over Parquet, each a row of its own, and their sum", SPARK_STOCK,
         {"scale": 1.0}, {"scale": 0.1}, hold=0.9, metric="executor_cpu_ms"),
@@ -193,8 +195,8 @@ def missing(row, root):
         return memcached.missing(root)
     if row.kind == "mpi":
         return mpi.missing(root)
-    if row.kind == "hdfs":
-        return hdfs.missing(root)
+    if row.kind in ("hdfs", "mr"):
+        return hadoop.missing(root)
     if row.kind == "fetch" and core.program(root) and (reason := fetch.missing(root)):
         return reason
     if row.kind in ("core", "verbs", "fetch"):

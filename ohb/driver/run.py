@@ -8,11 +8,11 @@ import time
 from driver import blocks, noise, plan, rivals, schema, tpch
 from driver.procs import Failed, Killed
 from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
-from sides import core, fetch, hdfs, memcached, spark, verbs
+from sides import core, fetch, hdfs, memcached, mr, spark, verbs
 
 UNITS = {"wall_ms": "ms", "cpu_ms": "ms", "executor_cpu_ms": "ms", "task_cpu_ms": "ms"}
 CORE_SECONDS = 600  # the core row repeats its program at most this long to reach its pairs
-HDFS_SECONDS = 1800
+HADOOP_SECONDS = 1800
 
 
 def now():
@@ -61,7 +61,7 @@ class Runner:
         spark.note(f"{row.name}: {row.title}")
         try:
             runners = {"core": self._core, "verbs": self._verbs, "fetch": self._fetch, "memcached": self._memcached,
-                       "mpi": self._mpi, "hdfs": self._hdfs, "tpch": self._tpch}
+                       "mpi": self._mpi, "hdfs": self._hdfs, "mr": self._mr, "tpch": self._tpch}
             runners.get(row.kind, self._pairs)(row, params, entry, part)
             entry["verified"] = row.kind not in ("core", "verbs", "fetch", "memcached")  # vbn-perf reports no checksums
         except Failed as failure:
@@ -161,8 +161,14 @@ class Runner:
         cells = hdfs.QUICK if params["cells"] == "quick" else hdfs.CELLS
         with hdfs.clusters(self.root, os.path.join(self.work, "hdfs")) as sides:
             hdfs.warm(sides)
-            self._perf(row, entry, part, lambda index: hdfs.pairs(sides, cells, index), HDFS_SECONDS)
+            self._perf(row, entry, part, lambda index: hdfs.pairs(sides, cells, index), HADOOP_SECONDS)
             entry["notes"] += sides[1].said()
+
+    def _mr(self, row, params, entry, part):
+        cells = mr.QUICK if params["cells"] == "quick" else mr.CELLS
+        with mr.sides(self.root, os.path.join(self.work, "mr")) as both:
+            mr.prepare(both, cells)
+            self._perf(row, entry, part, lambda index: mr.pairs(both, cells, index), HADOOP_SECONDS)
 
     def _mpi(self, row, _params, entry, part):
         rivals.measure(self, row, entry, part)

@@ -2,12 +2,11 @@
 """The row hdfs: two released Hadoops on this host, each a NameNode and three DataNodes, one as it comes and one with our jar in
 clients and DataNodes; the same client writes, reads and deletes the same files in turns, and compares what it reads."""
 import contextlib
-import importlib
 import json
 import os
-import sys
 
 from driver.procs import Failed, Process
+from sides import hadoop
 
 MIB = 1 << 20
 BYTES, FILES = 128 * MIB, 128  # a cell moves as much, unless one file is larger, in at most so many files
@@ -21,41 +20,17 @@ CELLS = [(size, replicas, clients) for size in (64 << 10, MIB, 64 * MIB) for rep
 QUICK = [(64 << 10, 3, 1), (64 * MIB, 1, 1), (64 * MIB, 3, 1)]
 
 
-def _harness(root, module):
-    folder = os.path.join(root, "tests", "hadoop")
-    if folder not in sys.path:
-        sys.path.append(folder)
-    return importlib.import_module(module)
-
-
-def jar(root):
-    """The load generator, or None."""
-    path = os.path.join(root, "ohb", "java", "ohb-hadoop", "target", "ohb-hadoop-0.1.0.jar")
-    return path if os.path.isfile(path) else None
-
-
-def missing(root):
-    """What the row lacks here, or None."""
-    if not jar(root):
-        return "the HDFS load generator is not built: run ./verbena build"
-    try:
-        _harness(root, "cluster.java").plugin(root)
-    except _harness(root, "cluster.errors").Failed as failure:
-        return str(failure)
-    return None
-
-
 class Side:
     """A running Hadoop and the client that asks it. Not thread-safe."""
 
     def __init__(self, root, folder, plugin):
-        java, cluster = _harness(root, "cluster.java"), _harness(root, "cluster.cluster")
+        java, cluster = hadoop.harness(root, "cluster.java"), hadoop.harness(root, "cluster.cluster")
         name = "ours" if plugin else "stock"
         self._cluster = cluster.Cluster(os.path.join(folder, name), plugin=plugin, by_core=bool(plugin), tied=True)
         self._load = None
         try:
             self._cluster.start()
-            path = ":".join(filter(None, [jar(root), plugin]))
+            path = ":".join(filter(None, [hadoop.jar(root), plugin]))
             self._load = Process(f"the client of {name}", java.argv(CLIENT, [], self._cluster.client_conf(), path, HEAP),
                                  os.path.join(folder, f"{name}-client.log"), env=self._cluster.environment(), lines=True)
         except BaseException:
@@ -93,12 +68,12 @@ class Side:
 @contextlib.contextmanager
 def clusters(root, folder):
     """Both sides, running: (stock, ours)."""
-    errors = _harness(root, "cluster.errors")
+    errors = hadoop.harness(root, "cluster.errors")
     os.makedirs(folder, exist_ok=True)
     try:
         with contextlib.ExitStack() as stack:
             sides = []
-            for plugin in (None, _harness(root, "cluster.java").plugin(root)):
+            for plugin in (None, hadoop.plugin(root)):
                 sides.append(Side(root, folder, plugin))
                 stack.callback(sides[-1].stop)
             yield tuple(sides)

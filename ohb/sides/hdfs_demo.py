@@ -5,7 +5,7 @@ import sys
 import tempfile
 
 from driver.procs import Failed, install_signals
-from sides import hdfs
+from sides import hadoop, hdfs
 
 CELLS = [(64 << 10, 3, 1), (64 * hdfs.MIB, 1, 1), (64 * hdfs.MIB, 3, 1), (64 * hdfs.MIB, 3, 4)]
 WHAT = {"write": "written", "read": "read", "positioned": "4 KiB at any place"}
@@ -38,7 +38,7 @@ def main():
     root = os.environ["VERBENA_ROOT"]
     install_signals()
     try:
-        lacks = hdfs.missing(root)
+        lacks = hadoop.missing(root)
         if lacks:
             raise Failed(lacks)
         with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row mr: jobs on one released Hadoop on this host, in turns with the stock shuffle and with ours; the NodeManagers serve
+both. What the reducers saw, or wrote, is the same on both sides, or the row fails."""
+import contextlib
+import dataclasses
+import os
+import time
+
+from driver.procs import Failed
+from sides import hadoop
+
+BENCH = "org.verbena.ohb.hadoop.MrBench"
+SEEN = "org.verbena.ohb.hadoop.MrBench$Seen"
+FRAMEWORK, OURS = "Map-Reduce Framework", "Verbena Shuffle"
+LIMIT = 900  # seconds for one job
+KEY, VALUE, ROW = 16, 1000, 100  # bytes of a key, a value, a row of terasort
+JOB = {"mapreduce.map.speculative": "false", "mapreduce.reduce.speculative": "false"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """A job: how many maps and reducers; pairs of all maps, or rows to sort."""
+    job: str
+    maps: int
+    reduces: int
+    count: int
+
+    def bytes(self):
+        """What goes from maps to reducers."""
+        return self.count * (ROW if self.job == "terasort" else KEY + VALUE)
+
+
+CELLS = [*(Cell(spread, 4, 4, 1 << 19) for spread in ("avg", "rand", "skew")), Cell("terasort", 8, 8, 10_000_000)]
+QUICK = [*(Cell(spread, 2, 2, 1 << 16) for spread in ("avg", "rand", "skew")), Cell("terasort", 2, 2, 1_000_000)]
+
+
+class Side:
+    """The cluster as one of both shuffles sees it."""
+
+    def __init__(self, root, cluster, ours):
+        self._jobs, self._errors = hadoop.harness(root, "jobs"), hadoop.harness(root, "cluster.errors")
+        self._cluster, self._ours = cluster, ours
+
+    def _command(self, *words):
+        """Seconds and what was printed."""
+        start = time.monotonic()
+        try:
+            done = self._cluster.run(*map(str, words), timeout=LIMIT)
+        except self._errors.Failed as failure:
+            raise Failed(str(failure)) from failure
+        seconds = time.monotonic() - start
+        if done.returncode != 0:
+            raise Failed(f"{words[0]} {words[1]} ended with status {done.returncode}:\n{(done.stderr + done.stdout)[-3000:]}")
+        return seconds, done.stderr + done.stdout
+
+    def _job(self, *words):
+        """Seconds of a job from its client's start to its end, and its counters."""
+        seconds, text = self._command(*words)
+        counters = self._jobs.counters(text)
+        if self._ours and OURS not in counters:
+            raise Failed(f"{words[-2]} {words[-1]} ran with the stock shuffle: see the tasks' logs")
+        return seconds, counters
+
+    def run(self, cell):
+        """Seconds, counters, and what the reducers saw or wrote."""
+        more = {"mapreduce.job.maps": cell.maps, "mapreduce.job.reduces": cell.reduces}
+        return (self._sort if cell.job == "terasort" else self._pairs)(cell, self._jobs.side(self._ours, more))
+
+    def _pairs(self, cell, options):
+        pairs = cell.count // cell.maps
+        seconds, counters = self._job(BENCH, *options, cell.job, cell.maps, cell.reduces, pairs, KEY, VALUE)
+        return seconds, counters, counters[SEEN]
+
+    def _sort(self, cell, options):
+        seconds, counters = self._job("examples", "terasort", *options, f"/rows-{cell.count}", "/sorted")
+        _, text = self._command("hdfs", "dfs", "-checksum", "/sorted/part-r-*")
+        self._command("hdfs", "dfs", "-rm", "-r", "-skipTrash", "/sorted")
+        return seconds, counters, sorted(line for line in text.splitlines() if line.startswith("/sorted/"))
+
+    def generate(self, cell):
+        """The input of TeraSort."""
+        self._command("examples", "teragen", f"-Dmapreduce.job.maps={cell.maps}", cell.count, f"/rows-{cell.count}")
+
+
+@contextlib.contextmanager
+def sides(root, folder):
+    """(stock, ours) of one running cluster."""
+    conf, errors = hadoop.harness(root, "cluster.conf"), hadoop.harness(root, "cluster.errors")
+    properties = conf.merged(conf.OURS, {"hdfs-site": {"dfs.replication": 1}, "mapred-site": JOB})
+    cluster = hadoop.harness(root, "cluster.cluster").Cluster(
+        os.path.join(folder, "mr"), datanodes=1, nodemanagers=2, plugin=f"{hadoop.plugin(root)}:{hadoop.jar(root)}",
+        properties=properties, tied=True)
+    os.makedirs(folder, exist_ok=True)
+    try:
+        cluster.start()
+        yield Side(root, cluster, False), Side(root, cluster, True)
+    except errors.Failed as failure:
+        raise Failed(str(failure)) from failure
+    finally:
+        cluster.stop()
+
+
+def prepare(both, cells):
+    """Input of the jobs that read some."""
+    for cell in cells:
+        if cell.job == "terasort":
+            both[0].generate(cell)
+
+
+def cpu(result):
+    """Processor seconds of all tasks of a job."""
+    return max(1, result[1][FRAMEWORK]["CPU time spent (ms)"]) / 1000
+
+
+def _entries(cell, stock, ours):
+    entry = {"row": f"mr.{cell.job}", "transport": f"m{cell.maps}.r{cell.reduces}", "size": cell.bytes(), "unit": "s"}
+    return [{**entry, "metric": "wall", "raw": stock[0], "ours": ours[0]},
+            {**entry, "metric": "cpu", "raw": cpu(stock), "ours": cpu(ours)}]
+
+
+def both_run(both, cell, first=0):
+    """A job with each shuffle, one after the other: (stock, ours), whose results are the same."""
+    got = {}
+    for side in (first, 1 - first):
+        got[side] = both[side].run(cell)
+    if got[0][2] != got[1][2] or not got[1][2]:
+        raise Failed(f"{cell.job}: the results differ: {got[0][2]} with the stock shuffle, {got[1][2]} with ours")
+    return got[0], got[1]
+
+
+def pairs(both, cells, index):
+    """Every job once with each shuffle; which comes first changes with the pair."""
+    return [entry for cell in cells for entry in _entries(cell, *both_run(both, cell, index % 2))]
+
+
+def carried(counters):
+    """What our shuffle says of its bytes."""
+    return ", ".join(f"{name} {value}" for name, value in counters[OURS].items() if value)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row mr: whose turn it is, what a job's counters become, that different results end it."""
+import tempfile
+import unittest
+
+from driver import plan
+from driver.procs import Failed
+from sides import core, mr, mr_demo
+
+CELL = mr.Cell("avg", 2, 2, 1000)
+
+
+class Scripted:
+    """A side whose jobs take a given time and see given records; it notes what it was asked."""
+
+    def __init__(self, name, seconds, asked, records=1000):
+        self._name, self._seconds, self._asked, self._records = name, seconds, asked, records
+
+    def run(self, cell):
+        self._asked.append((self._name, cell))
+        counters = {mr.FRAMEWORK: {"CPU time spent (ms)": self._seconds * 500}, mr.OURS: {"Bytes by shm": 7, "Bytes by HTTP": 0}}
+        return self._seconds, counters, self._records and {"RECORDS": self._records}
+
+
+class Pairs(unittest.TestCase):
+    def _both(self, stock=1000, ours=1000):
+        asked = []
+        return (Scripted("stock", 4, asked, stock), Scripted("ours", 2, asked, ours)), asked
+
+    def test_both_shuffles_do_the_same_and_the_first_one_changes(self):
+        for index, order in ((0, ["stock", "ours"]), (1, ["ours", "stock"]), (2, ["stock", "ours"])):
+            both, asked = self._both()
+            mr.pairs(both, [CELL], index)
+            self.assertEqual(asked, [(name, CELL) for name in order])
+
+    def test_times_have_names_and_directions(self):
+        entries = mr.pairs(self._both()[0], [CELL], 0)
+        named = {core.metric_name(entry): entry for entry in entries}
+        wall, cpu = named["mr.avg.m2.r2.1.016e+06.wall"], named["mr.avg.m2.r2.1.016e+06.cpu"]
+        self.assertEqual((wall["raw"], wall["ours"], cpu["raw"], cpu["ours"]), (4, 2, 2, 1))
+        self.assertEqual(core.better(wall["unit"]), "lower")
+
+    def test_different_results_and_none_at_all_are_failures(self):
+        for stock, ours in ((1000, 999), (0, 0)):
+            with self.assertRaisesRegex(Failed, "avg: the results differ: "):
+                mr.pairs(self._both(stock, ours)[0], [CELL], 0)
+
+    def test_a_line_of_the_demonstration_has_both_times_and_what_came_how(self):
+        text = mr_demo.line(CELL, *mr.both_run(self._both()[0], CELL))
+        self.assertRegex(text, r"MR-AVG.* 1 MB +4\.0 s +2\.0 s +0\.50 +2\.0 s +1\.0 s +0\.50\n +Bytes by shm 7$")
+
+
+class Missing(unittest.TestCase):
+    def test_what_is_not_built_is_named(self):
+        with tempfile.TemporaryDirectory() as empty:
+            self.assertIn("run ./verbena build", plan.missing(plan.select("mr")[0], empty))
+
+
+if __name__ == "__main__":
+    unittest.main()
