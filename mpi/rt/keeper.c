@@ -17,7 +17,6 @@
 #include "rt/shared.h"
 #include "rt/threads.h"
 
-#define LOOK_MS 100       /* between two looks while nothing happens */
 #define BUSY_MS 1         /* between the first ones after something did: a handshake has several steps */
 #define TURN_NS 2000000LL /* the longest time inside */
 
@@ -28,6 +27,7 @@ static struct {
     int stop;
     int running;
     int barrier; /* there is membarrier() */
+    int look_ms; /* between two looks while nothing happens (mpi.keeper) */
 } keeper = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static int64_t now_ns(void)
@@ -105,7 +105,7 @@ static int rest(int ms)
 
 static void *keep(void *unused)
 {
-    int pause = LOOK_MS;
+    int pause = keeper.look_ms;
     unsigned seen = entries();
     (void)unused;
     while (!rest(pause)) {
@@ -113,11 +113,11 @@ static void *keep(void *unused)
         const int is_idle = now == seen;
         seen = now;
         if (!is_idle)
-            pause = LOOK_MS;
+            pause = keeper.look_ms;
         else if ((rt_gate.shared ? look_shared() : look_alone()) > 0)
             pause = BUSY_MS;
         else
-            pause = pause * 2 < LOOK_MS ? pause * 2 : LOOK_MS;
+            pause = pause * 2 < keeper.look_ms ? pause * 2 : keeper.look_ms;
     }
     return NULL;
 }
@@ -138,7 +138,11 @@ int rt_keeper_start(void)
     pthread_condattr_t attributes;
     sigset_t all;
     sigset_t before;
+    int64_t look_ns = 0;
     find_barrier();
+    if (vbn_setting(rt.context, "mpi.keeper", NULL, 0, &look_ns) != VBN_OK || look_ns == 0)
+        return 0;
+    keeper.look_ms = look_ns < 1000000 ? 1 : (int)(look_ns / 1000000);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&keeper.stopped, &attributes);

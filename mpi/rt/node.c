@@ -35,7 +35,9 @@ static int first_rank(void)
 static int is_wanted(void)
 {
     char enabled[256];
-    return rt.pmi.local_size > 1 && rt.pmi.mapping != NULL &&
+    int64_t chosen = 1;
+    (void)vbn_setting(rt.context, "mpi.node_memory", NULL, 0, &chosen);
+    return chosen && rt.pmi.local_size > 1 && rt.pmi.mapping != NULL &&
            vbn_setting(rt.context, "tl.enable", enabled, sizeof(enabled), NULL) == VBN_OK && strstr(enabled, "shm") != NULL;
 }
 

@@ -59,21 +59,15 @@ static int job_key(uint8_t *key)
     return rt.size == 1 ? random_key(key) : key_by_launcher(key);
 }
 
-/* What the environment says wins over what suits a job. */
-static vbn_status_t prefer(vbn_config_t *config, const char *variable, const char *key, const char *value)
-{
-    return getenv(variable) != NULL ? VBN_OK : vbn_config_set(config, key, value);
-}
-
 /* A rank that computes answers nobody: its peers wait for it as long as they may. On one node devices are not
  * needed. */
 static vbn_status_t configure(vbn_config_t *config)
 {
-    vbn_status_t status = prefer(config, "VBN_LINK_WIREUP_TIMEOUT", "link.wireup_timeout", "10min");
+    vbn_status_t status = vbn_config_prefer(config, "link.wireup_timeout", "10min");
     if (status == VBN_OK && rt.pmi.local_size == rt.size)
-        status = prefer(config, "VBN_TL_ENABLE", "tl.enable", "self,shm,tcp");
+        status = vbn_config_prefer(config, "tl.enable", "self,shm,tcp");
     if (status == VBN_OK && rt.size > 64)
-        status = prefer(config, "VBN_TL_TCP_MAX_UNAUTHENTICATED", "tl.tcp.max_unauthenticated", "1024");
+        status = vbn_config_prefer(config, "tl.tcp.max_unauthenticated", "1024");
     return status;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails when a row of config/settings.yaml is read nowhere in the core outside base/, in C or by name in Java.
+"""Fails when a row of config/settings.yaml is read nowhere in the core outside base/ or in what stands on it, in C or by name.
 
 Usage: check_settings.py REPOSITORY
 """
@@ -25,7 +25,8 @@ def main():
     for path in [*(core / "src").rglob("*.[ch]"), *(core / "jni").rglob("*.[ch]")]:
         if path.relative_to(core).parts[:2] != ("src", "base"):
             read |= set(re.findall(r"(?:->|\.)\s*([a-z][a-z0-9_]*)", path.read_text(encoding="utf-8")))
-    for path in (core / "java" / "src" / "main").rglob("*.java"):
+    users = [*(core / "java" / "src" / "main").rglob("*.java"), *(core.parent / "mpi").rglob("*.c")]
+    for path in users:
         read |= {key.replace(".", "_") for key in re.findall(r'"([a-z_.]+)"', path.read_text(encoding="utf-8"))}
     unread = [row["key"] for row in rows if row["name"] not in read]
     for key in unread:

@@ -205,6 +205,19 @@ def hydra(build):
     return []
 
 
+def settings(build):
+    """mpi.keeper and mpi.node_memory decide; a wrong name is one line with the right one."""
+    program = build / "tests/settings"
+    for environment, wanted in (({}, "sum right, threads 2, node memory yes"),
+                                ({"VBN_MPI_KEEPER": "0"}, "sum right, threads 1, node memory yes"),
+                                ({"VBN_MPI_NODE_MEMORY": "false"}, "sum right, threads 2, node memory no")):
+        status, out, err = launch(build, "-n", 2, program, environment=environment)
+        if status != 0 or out.splitlines() != [wanted] * 2:
+            return [f"{environment}: status {status}", out, err]
+    status, out, err = launch(build, "-n", 1, program, environment={"VBN_MPI_KEPER": "0"})
+    return expect(status != 0 and "did you mean VBN_MPI_KEEPER?" in err, status, out, err)
+
+
 def no_lasting_files(build):
     before = set(os.listdir("/dev/shm"))
     launch(build, "-n", 4, build / "tests/moves")
@@ -226,7 +239,7 @@ def cases(full):
     yield from death_tests()
     for test in (nothing_is_left, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
                  singleton, fatal, examples, bench, ends_quietly, hydra,
-                 no_lasting_files):
+                 no_lasting_files, settings):
         yield f"mpiexec {test.__name__}", test
     for test in hosts.TESTS:
         yield f"hosts {test.__name__}", test

@@ -106,6 +106,12 @@ typedef void (*vbn_log_func_t)(void *arg, const vbn_log_record_t *record);
 VBN_API vbn_status_t vbn_config_create(vbn_config_t **config_p);
 VBN_API void vbn_config_destroy(vbn_config_t *config);
 VBN_API vbn_status_t vbn_config_set(vbn_config_t *config, const char *key, const char *value);
+/* Sets what suits this program where nobody has chosen: without effect, and VBN_OK, where the environment has a value or
+ * vbn_config_set gave one. */
+VBN_API vbn_status_t vbn_config_prefer(vbn_config_t *config, const char *key, const char *value);
+/* Reads a value, as vbn_setting does of a context. */
+VBN_API vbn_status_t vbn_config_get(const vbn_config_t *config, const char *key, char *text, size_t capacity,
+                                    int64_t *number_p);
 /* The 256-bit secret shared by the job's processes; copied. Without it vbn_open fails unless security.auth=none. */
 VBN_API vbn_status_t vbn_config_set_job_key(vbn_config_t *config, const uint8_t key[VBN_JOB_KEY_BYTES]);
 /* Reads the job key from a file that `vbn-info --new-key FILE` wrote: 64 hexadecimal digits, in a plain file that
@@ -127,6 +133,21 @@ VBN_API vbn_status_t vbn_close(vbn_context_t *context);
  * enum or a string has no number. Nothing is written on failure. */
 VBN_API vbn_status_t vbn_setting(const vbn_context_t *context, const char *key, char *text, size_t capacity,
                                  int64_t *number_p);
+
+/* A row of the table of settings; its texts are valid for ever. */
+typedef struct vbn_setting_info {
+    const char *key;           /* "tl.tcp.port" */
+    const char *environment;   /* "VBN_TL_TCP_PORT" */
+    const char *type;          /* bool, int, size, time, enum, string */
+    const char *value;         /* its default, as docs/settings.md writes it */
+    const char *const *values; /* those that an enum may have, then NULL; NULL for other types */
+    const char *help;          /* one or two sentences */
+} vbn_setting_info_t;
+
+/* Describes a setting: of all libraries that stand on this core. Any thread.
+ *   index   from 0 up; the order may change with a version
+ * VBN_ERR_INVALID: there are not so many. */
+VBN_API vbn_status_t vbn_setting_at(size_t index, vbn_setting_info_t *info);
 
 /* ------------------------------------------------------------------------------------------ worker */
 

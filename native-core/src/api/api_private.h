@@ -18,6 +18,7 @@ struct vbn_config {
     log_sink_t log;
     uint8_t job_key[VBN_JOB_KEY_BYTES];
     bool has_key;
+    bool chosen[SETTINGS_COUNT]; /* by the environment or vbn_config_set */
     char foreign[256]; /* VBN_* variables of the environment that are no settings; told when the context opens */
 };
 

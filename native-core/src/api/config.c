@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/api_private.h"
+#include "base/settings_table.h"
 
 extern char **environ;
 
@@ -20,6 +21,8 @@ vbn_status_t vbn_config_create(vbn_config_t **config_p)
         free(config);
         return status;
     }
+    for (size_t i = 0; i < SETTINGS_COUNT; i++)
+        config->chosen[i] = getenv(setting_rows[i].env) != NULL;
     *config_p = config;
     return VBN_OK;
 }
@@ -36,7 +39,43 @@ vbn_status_t vbn_config_set(vbn_config_t *config, const char *key, const char *v
 {
     if (config == NULL || key == NULL || value == NULL)
         return err_set(VBN_ERR_INVALID, "a setting needs a configuration, a key and a value");
-    return settings_set(&config->settings, key, value);
+    size_t index = 0;
+    vbn_status_t status = settings_index(key, &index);
+    if (status == VBN_OK)
+        status = settings_set(&config->settings, key, value);
+    if (status == VBN_OK)
+        config->chosen[index] = true;
+    return status;
+}
+
+vbn_status_t vbn_config_prefer(vbn_config_t *config, const char *key, const char *value)
+{
+    if (config == NULL || key == NULL || value == NULL)
+        return err_set(VBN_ERR_INVALID, "a setting needs a configuration, a key and a value");
+    size_t index = 0;
+    vbn_status_t status = settings_index(key, &index);
+    return status < 0 || config->chosen[index] ? status : settings_set(&config->settings, key, value);
+}
+
+vbn_status_t vbn_config_get(const vbn_config_t *config, const char *key, char *text, size_t capacity, int64_t *number_p)
+{
+    if (config == NULL || key == NULL || (text == NULL) != (capacity == 0))
+        return err_set(VBN_ERR_INVALID,
+                       "reading a setting needs a configuration, a key, and a text with its capacity or neither");
+    return settings_read(&config->settings, key, text, capacity, number_p);
+}
+
+vbn_status_t vbn_setting_at(size_t index, vbn_setting_info_t *info)
+{
+    static const char *const types[] = {
+        [SETTING_TYPE_BOOL] = "bool", [SETTING_TYPE_INT] = "int",   [SETTING_TYPE_SIZE] = "size",
+        [SETTING_TYPE_TIME] = "time", [SETTING_TYPE_ENUM] = "enum", [SETTING_TYPE_STRING] = "string"};
+    if (info == NULL || index >= SETTINGS_COUNT)
+        return err_set(VBN_ERR_INVALID, "there are %d settings, numbered from 0, and a place for the answer is needed",
+                       SETTINGS_COUNT);
+    const setting_row_t *row = &setting_rows[index];
+    *info = (vbn_setting_info_t){row->key, row->env, types[row->type], row->default_text, row->values, row->help};
+    return VBN_OK;
 }
 
 vbn_status_t vbn_config_set_job_key(vbn_config_t *config, const uint8_t key[VBN_JOB_KEY_BYTES])

@@ -84,14 +84,7 @@ vbn_status_t vbn_setting(const vbn_context_t *context, const char *key, char *te
 {
     if (context == NULL || key == NULL || (text == NULL) != (capacity == 0))
         return err_set(VBN_ERR_INVALID, "reading a setting needs a context, a key, and a text with its capacity or neither");
-    const settings_t *settings = &context->config.settings;
-    int64_t number = 0;
-    vbn_status_t status = number_p == NULL ? VBN_OK : settings_get_number(settings, key, &number);
-    if (status == VBN_OK && text != NULL)
-        status = settings_get(settings, key, text, capacity);
-    if (status == VBN_OK && number_p != NULL)
-        *number_p = number;
-    return status;
+    return settings_read(&context->config.settings, key, text, capacity, number_p);
 }
 
 size_t vbn_counters(vbn_context_t *context, vbn_counter_t *counters, size_t capacity)

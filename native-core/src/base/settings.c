@@ -267,6 +267,15 @@ static vbn_status_t set_row(settings_t *settings, const setting_row_t *row, cons
 
 /* ------------------------------------------------------------------------------------------------- API */
 
+vbn_status_t settings_index(const char *key, size_t *index_p)
+{
+    const setting_row_t *row = find_row(key);
+    if (row == NULL)
+        return unknown_name(key, key_name);
+    *index_p = (size_t)(row - setting_rows);
+    return VBN_OK;
+}
+
 void settings_defaults(settings_t *settings)
 {
     memset(settings, 0, sizeof(*settings));
@@ -390,4 +399,15 @@ vbn_status_t settings_get_number(const settings_t *settings, const char *key, in
     case SETTING_TYPE_STRING: break;
     }
     return err_set(VBN_ERR_INVALID, "the value of %s is a text, not a number", key);
+}
+
+vbn_status_t settings_read(const settings_t *settings, const char *key, char *text, size_t capacity, int64_t *number_p)
+{
+    int64_t number = 0;
+    vbn_status_t status = number_p == NULL ? VBN_OK : settings_get_number(settings, key, &number);
+    if (status == VBN_OK && text != NULL)
+        status = settings_get(settings, key, text, capacity);
+    if (status == VBN_OK && number_p != NULL)
+        *number_p = number;
+    return status;
 }

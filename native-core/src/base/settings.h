@@ -19,6 +19,8 @@ void settings_defaults(settings_t *settings);
 vbn_status_t settings_from_env(settings_t *settings, char **environment, char *foreign, size_t capacity);
 /* key: dotted name. */
 vbn_status_t settings_set(settings_t *settings, const char *key, const char *value);
+/* Row of a setting in the table, or VBN_ERR_SETTING with a suggestion. */
+vbn_status_t settings_index(const char *key, size_t *index_p);
 /* Has this setting the value that nobody chose? False for an unknown one. */
 bool settings_is_default(const settings_t *settings, const char *key);
 /* The bounds of a number as "from 1 to 65536", with its units; "" where there are none or it is no number. */
@@ -26,6 +28,8 @@ struct setting_row;
 void settings_bounds(const struct setting_row *row, char *text, size_t capacity);
 /* Prints a value as settings_set would accept it; VBN_ERR_SETTING when unknown. */
 vbn_status_t settings_get(const settings_t *settings, const char *key, char *value, size_t capacity);
+/* Both: text and number_p may be NULL. Nothing is written on failure. */
+vbn_status_t settings_read(const settings_t *settings, const char *key, char *text, size_t capacity, int64_t *number_p);
 /* The value in base units (bytes, nanoseconds, 0 or 1); VBN_ERR_INVALID for an enum or a string. */
 vbn_status_t settings_get_number(const settings_t *settings, const char *key, int64_t *number_p);
 

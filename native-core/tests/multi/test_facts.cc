@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "pair.h"
 
@@ -40,6 +42,65 @@ TEST(Facts, a_setting_that_cannot_be_read_says_why_and_writes_nothing) {
     EXPECT_STREQ(text, "untouched");
     EXPECT_EQ(number, -1);
     pair.close();
+}
+
+class Config : public testing::Test {
+  protected:
+    void SetUp() override { ASSERT_EQ(vbn_config_create(&config_), VBN_OK); }
+    void TearDown() override { vbn_config_destroy(config_); }
+    std::string get(const char *key) {
+        char text[256] = "";
+        EXPECT_EQ(vbn_config_get(config_, key, text, sizeof(text), nullptr), VBN_OK) << vbn_error_text();
+        return text;
+    }
+    vbn_config_t *config_ = nullptr;
+};
+
+TEST_F(Config, what_a_program_prefers_holds_where_nobody_has_chosen) {
+    ASSERT_EQ(vbn_config_set(config_, "link.window", "16"), VBN_OK);
+    EXPECT_EQ(vbn_config_prefer(config_, "link.window", "32"), VBN_OK);
+    EXPECT_EQ(get("link.window"), "16");
+    EXPECT_EQ(vbn_config_prefer(config_, "link.max_peers", "77"), VBN_OK);
+    EXPECT_EQ(get("link.max_peers"), "77");
+    EXPECT_EQ(vbn_config_prefer(config_, "link.max_peers", "78"), VBN_OK) << "a preference is no choice";
+    EXPECT_EQ(get("link.max_peers"), "78");
+}
+
+TEST_F(Config, the_environment_is_a_choice_even_of_the_default) {
+    vbn_config_t *config = nullptr;
+    setenv("VBN_LINK_WINDOW", "512", 1);
+    ASSERT_EQ(vbn_config_create(&config), VBN_OK);
+    unsetenv("VBN_LINK_WINDOW");
+    EXPECT_EQ(vbn_config_prefer(config, "link.window", "32"), VBN_OK);
+    int64_t number = 0;
+    EXPECT_EQ(vbn_config_get(config, "link.window", nullptr, 0, &number), VBN_OK);
+    EXPECT_EQ(number, 512);
+    vbn_config_destroy(config);
+}
+
+TEST_F(Config, wrong_preferences_and_questions_are_errors) {
+    EXPECT_EQ(vbn_config_prefer(config_, "link.windwo", "32"), VBN_ERR_SETTING);
+    EXPECT_EQ(vbn_config_prefer(config_, "link.window", "many"), VBN_ERR_SETTING);
+    EXPECT_EQ(vbn_config_prefer(config_, nullptr, "1"), VBN_ERR_INVALID);
+    int64_t number = 0;
+    EXPECT_EQ(vbn_config_get(config_, "link.windwo", nullptr, 0, &number), VBN_ERR_SETTING);
+    EXPECT_EQ(vbn_config_get(nullptr, "link.window", nullptr, 0, &number), VBN_ERR_INVALID);
+}
+
+TEST_F(Config, the_table_of_settings_describes_each_of_them) {
+    vbn_setting_info_t info;
+    size_t count = 0;
+    for (; vbn_setting_at(count, &info) == VBN_OK; count++) {
+        EXPECT_EQ(std::string(info.environment).rfind("VBN_", 0), 0u) << info.key;
+        EXPECT_EQ(info.values != nullptr, strcmp(info.type, "enum") == 0) << info.key;
+        EXPECT_GT(strlen(info.help), 10u) << info.key;
+        if (getenv(info.environment) == nullptr) {
+            EXPECT_EQ(get(info.key), info.value) << info.key;
+        }
+    }
+    EXPECT_GT(count, 40u);
+    EXPECT_EQ(vbn_setting_at(count, &info), VBN_ERR_INVALID);
+    EXPECT_EQ(vbn_setting_at(0, nullptr), VBN_ERR_INVALID);
 }
 
 class Transport : public testing::TestWithParam<const char *> {};

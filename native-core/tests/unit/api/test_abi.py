@@ -17,7 +17,7 @@ INCLUDE = HERE.parents[2] / "include"
 LIST = HERE / "abi.txt"
 LIMIT = 60  # seconds for anything here
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-pedantic", "-Werror", f"-I{INCLUDE}"]
-STRUCTS = ["vbn_op_t", "vbn_am_message_t", "vbn_counter_t", "vbn_tag_info_t", "vbn_signal_t", "vbn_strided_t",
+STRUCTS = ["vbn_op_t", "vbn_am_message_t", "vbn_counter_t", "vbn_tag_info_t", "vbn_signal_t", "vbn_strided_t", "vbn_setting_info_t",
            "vbn_pack_t"]
 COMPILERS = {"c": ["gcc", "clang", "clang-14", "clang-19"], "c++": ["g++", "clang++", "clang++-14", "clang++-19"]}
 
