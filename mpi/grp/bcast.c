@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bcast.c - barrier by dissemination, broadcast by a binomial tree.
  */
+#include "grp/levels.h"
 #include "grp/node.h"
 #include "grp/steps.h"
 
 void steps_barrier(sched_t *sched)
 {
+    if (sched->levels != NULL) {
+        levels_barrier(sched);
+        return;
+    }
     const int size = sched_size(sched);
     const int rank = sched_rank(sched);
     for (int distance = 1; distance < size; distance *= 2) {
@@ -17,6 +22,10 @@ void steps_barrier(sched_t *sched)
 
 void steps_bcast(sched_t *sched, void *buffer, size_t length, int root)
 {
+    if (sched->levels != NULL) {
+        levels_bcast(sched, buffer, length, root);
+        return;
+    }
     const int size = sched_size(sched);
     const int place = (sched_rank(sched) - root + size) % size; /* in the tree; the root is 0 */
     int bit = 1;

@@ -16,15 +16,19 @@
 
 typedef struct grp {
     const rt_group_t *ranks;
-    uint64_t base;   /* upper 32 bits of the tags */
-    uint32_t number;  /* of collectives so far, without the following ones */
-    uint32_t started; /* of those that the caller waits for later */
-    uint32_t kept;    /* of those that are started several times */
-    int slots;              /* blocking ones may use slots of node memory (node.h) */
-    int node_state;         /* node_set.c */
-    unsigned node_wait;     /* collectives until slots are asked for again */
-    struct node_set *node;  /* its slots; NULL: none */
+    uint64_t base;         /* upper 32 bits of the tags */
+    uint32_t number;       /* of collectives so far, without the following ones */
+    uint32_t started;      /* of those that the caller waits for later */
+    uint32_t kept;         /* of those that are started several times */
+    int slots;             /* blocking ones may use slots of node memory (node.h) */
+    int node_state;        /* node_set.c */
+    unsigned node_wait;    /* collectives until slots are asked for again */
+    struct node_set *node; /* its slots; NULL: none */
+    int levels_state;      /* levels.c */
+    struct levels *levels; /* its ranks by node; NULL: one level */
 } grp_t;
+
+#define GRP_INSIDE 0xc0000000u /* of the tag's base: messages of a set that make the slots of one node (levels.h) */
 
 /* inout becomes in OP inout, for `count` elements. */
 typedef struct grp_reduction {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grp/levels.h"
 #include "grp/steps.h"
 
 #define RETRY 64u /* collectives until a set asks again that found no slot */
@@ -14,9 +15,9 @@
 enum { NODE_NEW, NODE_NO, NODE_FULL, NODE_YES }; /* grp_t.node_state */
 
 static struct {
-    uint32_t used; /* slots of this rank */
-    int offering;  /* a set is being made by another thread */
-    uint64_t last; /* the highest phase that this rank has used; N2 */
+    uint32_t used;    /* slots of this rank */
+    int offering;     /* a set is being made by another thread */
+    uint64_t last;    /* the highest phase that this rank has used; N2 */
     node_set_t *left; /* sets that others may not have left yet */
 } own;
 
@@ -173,6 +174,11 @@ int node_ready(grp_t *grp)
 void grp_end(grp_t *grp)
 {
     node_set_t *set = grp->node;
+    if (grp->levels != NULL) {
+        grp_end(&grp->levels->inside);
+        levels_release(grp->levels);
+        grp->levels = NULL;
+    }
     grp->node = NULL;
     grp->node_state = NODE_NO;
     if (set == NULL)

@@ -2,6 +2,7 @@
  * reduce.c - reduce by a binomial tree in the order of the ranks; allreduce by recursive doubling, the ranks beyond a
  * power of two folded into their neighbours; scan along the ranks.
  */
+#include "grp/levels.h"
 #include "grp/node.h"
 #include "grp/steps.h"
 
@@ -17,8 +18,8 @@ typedef struct pair {
 
 static int pair_open(pair_t *pair, sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce)
 {
-    *pair = (pair_t){
-        .sched = sched, .reduce = reduce, .count = count, .length = count * reduce->element, .mine = inout};
+    *pair =
+        (pair_t){.sched = sched, .reduce = reduce, .count = count, .length = count * reduce->element, .mine = inout};
     pair->other = sched_size(sched) == 1 ? inout : sched_memory(sched, pair->length);
     return pair->other != NULL;
 }
@@ -42,6 +43,10 @@ void steps_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t 
 {
     const int rank = sched_rank(sched);
     pair_t pair;
+    if (levels_fit(sched->levels, reduce)) {
+        levels_reduce(sched, inout, count, reduce, root);
+        return;
+    }
     if (!pair_open(&pair, sched, inout, count, reduce))
         return;
     for (int bit = 1; bit < sched_size(sched); bit *= 2) {
@@ -99,6 +104,10 @@ void steps_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce
     const int rank = sched_rank(sched);
     int power = 1;
     pair_t pair;
+    if (levels_fit(sched->levels, reduce)) {
+        levels_allreduce(sched, inout, count, reduce);
+        return;
+    }
     if (!pair_open(&pair, sched, inout, count, reduce))
         return;
     while (power * 2 <= sched_size(sched))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sched.c - making schedules: steps, memory, the pool of used ones.
  */
-#include "grp/sched.h"
+#include "grp/levels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,12 +49,15 @@ static sched_t *make(void)
 static sched_t *open_with(grp_t *grp, uint64_t tag)
 {
     sched_t *sched = pool != NULL ? pool : make();
-    if (sched == NULL)
+    if (sched == NULL || levels_find(grp) < 0) {
+        pool = sched;
         return NULL;
+    }
     if (sched == pool)
         pool = sched->next;
     sched->net = &sched_core;
     sched->ranks = grp->ranks;
+    sched->levels = grp->levels;
     sched->tag = tag;
     sched->count = 0;
     sched->status = 0;

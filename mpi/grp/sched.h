@@ -64,7 +64,8 @@ extern const sched_net_t sched_core;
 
 typedef struct sched {
     const sched_net_t *net;
-    const rt_group_t *ranks; /* of the set that it was opened for */
+    const rt_group_t *ranks;     /* of the set that it was opened for */
+    const struct levels *levels; /* of that set; NULL: one level */
     uint64_t tag;
     sched_step_t *steps;
     size_t count;
@@ -74,10 +75,10 @@ typedef struct sched {
     size_t ops_made; /* free_ops and those in flight */
     sched_op_t *free_ops;
     struct sched_piece *memory; /* of sched_memory and sched_at_end */
-    int status;                  /* first failure; while steps are added: no memory left */
-    int complete;                /* of the last start */
-    int held;                    /* S4 */
-    rt_later_t later;            /* S4 */
+    int status;                 /* first failure; while steps are added: no memory left */
+    int complete;               /* of the last start */
+    int held;                   /* S4 */
+    rt_later_t later;           /* S4 */
     void (*done)(struct sched *sched);
     void *user;         /* of done */
     struct sched *next; /* in the pool */

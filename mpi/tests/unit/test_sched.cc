@@ -10,10 +10,12 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <string>
 #include <tuple>
 #include <vector>
 
 extern "C" {
+#include "grp/levels.h"
 #include "grp/steps.h"
 }
 
@@ -21,16 +23,28 @@ namespace {
 
 class Network {
 public:
-    explicit Network(int size, unsigned seed) : random(seed), groups((size_t)size), sets((size_t)size)
+    explicit Network(int size, unsigned seed, const std::string &nodes = "")
+        : random(seed), mapping(nodes), groups((size_t)size), sets((size_t)size)
     {
+        rt.pmi.mapping = nodes.empty() ? nullptr : mapping.data();
+        rt.pmi.size = size;
         for (int i = 0; i < size; i++) {
             groups[(size_t)i] = rt_group_t{1, size, i, 0, 1, nullptr, nullptr};
             sets[(size_t)i].ranks = &groups[(size_t)i];
+            sets[(size_t)i].slots = 1;
+            rt.rank = i;
+            EXPECT_GE(levels_find(&sets[(size_t)i]), 0);
         }
         current = this;
     }
 
-    ~Network() { current = nullptr; }
+    ~Network()
+    {
+        for (grp_t &set : sets)
+            grp_end(&set);
+        rt.pmi.mapping = nullptr;
+        current = nullptr;
+    }
 
     static void reach(sched_step_t *) {}
 
@@ -44,10 +58,7 @@ public:
         return current->post({op, op->step->rank, sched_rank(op->sched), tag, {}}, false);
     }
 
-    static const char *cause(const sched_step_t *)
-    {
-        return "it is lost";
-    }
+    static const char *cause(const sched_step_t *) { return "it is lost"; }
 
     // Delivers until nobody has anything to do.
     void run()
@@ -128,10 +139,7 @@ private:
         return op->piece.iov_len == 0 ? std::vector<char>() : std::vector<char>(first, first + op->piece.iov_len);
     }
 
-    bool is_lost(int rank) const
-    {
-        return std::find(lost.begin(), lost.end(), rank) != lost.end();
-    }
+    bool is_lost(int rank) const { return std::find(lost.begin(), lost.end(), rank) != lost.end(); }
 
     vbn_status_t post(Message message, bool sends)
     {
@@ -177,6 +185,7 @@ private:
     }
 
     static Network *current;
+    std::string mapping; // of ranks to nodes, as the launcher says it
     std::vector<rt_group_t> groups;
     std::vector<grp_t> sets;
     std::map<Key, Lane> lanes;
@@ -206,6 +215,16 @@ void multiply(const grp_reduce_t *, const void *in, void *inout, size_t count)
 
 const grp_reduce_t ordered = {multiply, nullptr, sizeof(Matrix), 0, 0};
 
+void add(const grp_reduce_t *, const void *in, void *inout, size_t count)
+{
+    auto *a = (const uint64_t *)in;
+    auto *b = (uint64_t *)inout;
+    for (size_t i = 0; i < 4 * count; i++)
+        b[i] += a[i];
+}
+
+const grp_reduce_t commuting = {add, nullptr, sizeof(Matrix), 1, 0};
+
 Matrix matrix(int rank, size_t i)
 {
     return {(uint64_t)rank + 1, i + 3, (uint64_t)rank * 7 + i, 5};
@@ -216,6 +235,15 @@ Matrix product_of(int first, int end, size_t i)
     Matrix result = {1, 0, 0, 1};
     for (int rank = first; rank < end; rank++)
         result = product(result, matrix(rank, i));
+    return result;
+}
+
+Matrix sum_of(int first, int end, size_t i)
+{
+    Matrix result = {0, 0, 0, 0};
+    for (int rank = first; rank < end; rank++)
+        for (size_t k = 0; k < 4; k++)
+            result[k] += matrix(rank, i)[k];
     return result;
 }
 
@@ -260,7 +288,8 @@ struct Collective {
 
 struct Reduction : Collective {
     enum Kind { ALL, ROOT, SCAN, EXSCAN };
-    Reduction(Kind kind_, int size_, size_t count_, int root_) : kind(kind_), size(size_), count(count_), root(root_)
+    Reduction(Kind kind_, int size_, size_t count_, int root_, bool commutes = false)
+        : kind(kind_), size(size_), count(count_), root(root_), reduce(commutes ? &commuting : &ordered)
     {
         data.resize((size_t)size);
         result.resize((size_t)size);
@@ -273,11 +302,11 @@ struct Reduction : Collective {
     {
         Matrix *mine = data[(size_t)rank].data();
         if (kind == ALL)
-            steps_allreduce(sched, mine, count, &ordered);
+            steps_allreduce(sched, mine, count, reduce);
         else if (kind == ROOT)
-            steps_reduce(sched, mine, count, &ordered, root);
+            steps_reduce(sched, mine, count, reduce, root);
         else
-            steps_scan(sched, mine, result[(size_t)rank].data(), count, &ordered, kind == EXSCAN);
+            steps_scan(sched, mine, result[(size_t)rank].data(), count, reduce, kind == EXSCAN);
     }
     void refill() override
     {
@@ -288,10 +317,11 @@ struct Reduction : Collective {
     {
         for (int rank = 0; rank < size; rank++)
             for (size_t i = 0; i < count; i++) {
+                const auto expected = reduce == &ordered ? product_of : sum_of;
                 if (kind == ALL || (kind == ROOT && rank == root)) {
-                    ASSERT_EQ(data[(size_t)rank][i], product_of(0, size, i)) << rank;
+                    ASSERT_EQ(data[(size_t)rank][i], expected(0, size, i)) << rank;
                 } else if (kind == SCAN || (kind == EXSCAN && rank > 0)) {
-                    ASSERT_EQ(result[(size_t)rank][i], product_of(0, rank + (kind == SCAN), i)) << rank;
+                    ASSERT_EQ(result[(size_t)rank][i], expected(0, rank + (kind == SCAN), i)) << rank;
                 }
             }
     }
@@ -299,6 +329,7 @@ struct Reduction : Collective {
     int size;
     size_t count;
     int root;
+    const grp_reduce_t *reduce;
     std::vector<std::vector<Matrix>> data;
     std::vector<std::vector<Matrix>> result;
 };
@@ -381,7 +412,8 @@ std::vector<std::unique_ptr<Collective>> some_of_each(int size, std::mt19937 &ra
     std::vector<std::unique_ptr<Collective>> all;
     const size_t counts[] = {0, 1, 5, 300};
     for (auto kind : {Reduction::ALL, Reduction::ROOT, Reduction::SCAN, Reduction::EXSCAN})
-        all.push_back(std::make_unique<Reduction>(kind, size, counts[random() % 4], (int)(random() % (unsigned)size)));
+        all.push_back(std::make_unique<Reduction>(kind, size, counts[random() % 4], (int)(random() % (unsigned)size),
+                                                  random() % 2 == 0));
     for (auto kind : {Move::BCAST, Move::GATHER, Move::SCATTER, Move::ALLGATHER, Move::ALLTOALL})
         all.push_back(std::make_unique<Move>(kind, size, counts[random() % 4], (int)(random() % (unsigned)size)));
     return all;
@@ -419,13 +451,19 @@ unsigned rounds(int size, unsigned most)
     return size < 13 ? most : most / 8 + 1;
 }
 
-class Sched : public testing::TestWithParam<int> {};
+// How many ranks, and on which nodes.
+struct Layout {
+    int size;
+    std::string nodes = "";
+};
+
+class Sched : public testing::TestWithParam<Layout> {};
 
 TEST_P(Sched, EveryCollectiveAloneGivesItsResult)
 {
-    for (unsigned seed = 0; seed < rounds(GetParam(), 40); seed++) {
-        Network network(GetParam(), seed);
-        for (auto &collective : some_of_each(GetParam(), network.random)) {
+    for (unsigned seed = 0; seed < rounds(GetParam().size, 40); seed++) {
+        Network network(GetParam().size, seed, GetParam().nodes);
+        for (auto &collective : some_of_each(GetParam().size, network.random)) {
             open(network, *collective, false);
             collective->refill();
             start_all(network, collective->scheds);
@@ -440,11 +478,11 @@ TEST_P(Sched, EveryCollectiveAloneGivesItsResult)
 
 TEST_P(Sched, ManyAtOnceDoNotMix)
 {
-    for (unsigned seed = 0; seed < rounds(GetParam(), 20); seed++) {
-        Network network(GetParam(), seed);
+    for (unsigned seed = 0; seed < rounds(GetParam().size, 20); seed++) {
+        Network network(GetParam().size, seed, GetParam().nodes);
         std::vector<std::unique_ptr<Collective>> all;
         for (int round = 0; round < 3; round++)
-            for (auto &collective : some_of_each(GetParam(), network.random))
+            for (auto &collective : some_of_each(GetParam().size, network.random))
                 all.push_back(std::move(collective));
         std::vector<sched_t *> scheds;
         for (auto &collective : all) {
@@ -463,8 +501,8 @@ TEST_P(Sched, ManyAtOnceDoNotMix)
 // S5: a rank that is done with one start may be in the next while others are still in the first.
 TEST_P(Sched, KeptOnesStartAgainWhileOthersAreNotDone)
 {
-    const int size = GetParam();
-    Network network(size, 7);
+    const int size = GetParam().size;
+    Network network(size, 7, GetParam().nodes);
     Reduction collective(Reduction::ALL, size, 4, 0);
     open(network, collective, true);
     std::vector<int> starts((size_t)size);
@@ -494,12 +532,12 @@ TEST_P(Sched, KeptOnesStartAgainWhileOthersAreNotDone)
 // S2: whoever is lost, and whenever: all others end, and nobody waits for a message.
 TEST_P(Sched, EveryRankEndsWhenOneIsLost)
 {
-    const int size = GetParam();
+    const int size = GetParam().size;
     std::mt19937 random(5);
     int failed = 0;
     for (unsigned round = 0; round < rounds(size, 60); round++) {
         for (auto &collective : some_of_each(size, random)) {
-            Network network(size, random());
+            Network network(size, random(), GetParam().nodes);
             unsigned steps = random() % 20;
             open(network, *collective, false);
             collective->refill();
@@ -520,7 +558,75 @@ TEST_P(Sched, EveryRankEndsWhenOneIsLost)
     EXPECT_EQ(failed > 0, size > 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, Sched, testing::Values(1, 2, 3, 4, 5, 7, 8, 13, 40));
+std::string name_of(const testing::TestParamInfo<Layout> &info)
+{
+    std::string name = std::to_string(info.param.size);
+    for (char one : info.param.nodes)
+        name += isalnum(one) != 0 ? one : '_';
+    return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Sched,
+                         testing::Values(Layout{1}, Layout{2}, Layout{3}, Layout{4}, Layout{5}, Layout{7}, Layout{8},
+                                         Layout{13}, Layout{40}),
+                         name_of);
+
+// Nodes of several ranks: equal ones, a last one of fewer, unequal ones, ranks that go round the nodes.
+INSTANTIATE_TEST_SUITE_P(Nodes, Sched,
+                         testing::Values(Layout{3, "(vector,(0,2,2))"}, Layout{4, "(vector,(0,2,2))"},
+                                         Layout{7, "(vector,(0,3,3))"}, Layout{7, "(vector,(0,1,4),(1,1,1),(2,1,2))"},
+                                         Layout{8, "(vector,(0,2,1))"}, Layout{13, "(vector,(3,2,2),(0,2,1))"},
+                                         Layout{40, "(vector,(0,5,8))"}),
+                         name_of);
+
+int messages_to(const sched_t *sched, int first, int end)
+{
+    int count = 0;
+    for (size_t i = 0; i < sched->count; i++)
+        count += sched->steps[i].kind == SCHED_SEND && (sched->steps[i].rank < first || sched->steps[i].rank >= end);
+    return count;
+}
+
+// 5 nodes of 8 ranks: only the first rank of a node has messages with other nodes.
+TEST(Levels, OnlyHeadsSpeakWithOtherNodes)
+{
+    for (auto kind : {Reduction::ALL, Reduction::ROOT}) {
+        Network network(40, 3, "(vector,(0,5,8))");
+        Reduction collective(kind, 40, 5, 0);
+        open(network, collective, false);
+        int between = 0;
+        for (int rank = 0; rank < 40; rank++) {
+            const int count = messages_to(collective.scheds[(size_t)rank], rank / 8 * 8, rank / 8 * 8 + 8);
+            EXPECT_TRUE(rank % 8 == 0 || count == 0) << rank;
+            between += count;
+        }
+        EXPECT_EQ(between, kind == Reduction::ALL ? 4 * 2 + 2 : 4); // four double twice, one is folded; a tree
+        collective.refill();
+        start_all(network, collective.scheds);
+        collective.check();
+        for (sched_t *sched : collective.scheds)
+            sched_release(sched);
+    }
+}
+
+// What does not commute goes by levels only where the ranks of a node follow one another.
+TEST(Levels, OrderIsKeptWhereRanksGoRoundTheNodes)
+{
+    Network network(8, 3, "(vector,(0,2,1))");
+    for (bool commutes : {false, true}) {
+        Reduction collective(Reduction::ROOT, 8, 5, 0, commutes);
+        open(network, collective, false);
+        int odd = 0;
+        for (int rank = 1; rank < 8; rank += 2)
+            odd += collective.scheds[(size_t)rank]->steps[0].rank % 2;
+        EXPECT_EQ(odd, commutes ? 4 : 0);
+        collective.refill();
+        start_all(network, collective.scheds);
+        collective.check();
+        for (sched_t *sched : collective.scheds)
+            sched_release(sched);
+    }
+}
 
 TEST(Sched, OtherCountsAreAnErrorAtBothSides)
 {
@@ -542,8 +648,14 @@ TEST(Sched, OtherCountsAreAnErrorAtBothSides)
 
 int called;
 
-int count_call(void *) { return called++, 0; }
-void count_end(void *arg) { *(int *)arg += 1; }
+int count_call(void *)
+{
+    return called++, 0;
+}
+void count_end(void *arg)
+{
+    *(int *)arg += 1;
+}
 
 TEST(Sched, CallsComeInOrderAndEndsOnce)
 {
