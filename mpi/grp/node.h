@@ -54,7 +54,8 @@ typedef struct node_slot {
 #define NODE_SLOT_BYTES (64u << 10) /* from one slot to the next */
 
 _Static_assert(sizeof(node_line_t) == 64 && sizeof(node_slot_t) == 4096 + NODE_BUFFERS * NODE_BYTES, "shared layout");
-_Static_assert((NODE_SLOTS + 1) * NODE_SLOT_BYTES == RT_NODE_CONTROL, "slots fill the control memory, but for the first part");
+_Static_assert((NODE_SLOTS + 1) * NODE_SLOT_BYTES == RT_NODE_CONTROL,
+               "slots fill the control memory, but for the first part");
 
 /* A set of ranks on this node. */
 typedef struct node_set {
@@ -62,11 +63,11 @@ typedef struct node_set {
     unsigned slot;
     int size;
     int rank;
-    int status;      /* it has failed */
-    uint64_t first;  /* its first phase */
-    uint64_t phase;  /* the last one that has begun */
-    uint64_t known;  /* every member is done with this one */
-    const int *ranks; /* of the job, by rank in the set */
+    int status;           /* it has failed */
+    uint64_t first;       /* its first phase */
+    uint64_t phase;       /* the last one that has begun */
+    uint64_t known;       /* every member is done with this one */
+    const int *ranks;     /* of the job, by rank in the set */
     node_slot_t *slots[]; /* by rank; then the table of ranks */
 } node_set_t;
 
@@ -91,6 +92,15 @@ int node_bcast(node_set_t *set, void *buffer, size_t length, int root);
 int node_reduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root);
 int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
 
+/* The same where the ranks of this node, levels->inside, have slots, and others are on other nodes (node_levels.c). */
+int node_levels_barrier(grp_t *grp);
+int node_levels_bcast(grp_t *grp, void *buffer, size_t length, int root);
+int node_levels_reduce(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root);
+int node_levels_allreduce(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
+
+/* Rank 0 knows that all have come; half of a barrier, of which a broadcast of rank 0 is the other one. */
+int node_arrive(node_set_t *set);
+
 /* ---- phases (node_phase.c) */
 
 /* Begins the next phase. */
@@ -108,6 +118,8 @@ const void *node_data(node_set_t *set, uint64_t phase, int rank, size_t length);
 /* Wakes ranks that sleep until this one has said something. */
 void node_tell(node_set_t *set, int rank);
 void node_tell_all(node_set_t *set);
+/* The set fails here, and with that at all members. */
+void node_break(node_set_t *set, int status);
 /* The status of a set that has failed before, with a text. */
 int node_failed(const node_set_t *set);
 /* This rank has read all. */

@@ -24,19 +24,29 @@ static int say(node_set_t *set, uint64_t phase)
     return 0;
 }
 
-int node_barrier(node_set_t *set)
+int node_arrive(node_set_t *set)
 {
     const uint64_t phase = node_begin(set);
     if (set->status < 0)
         return node_failed(set);
-    if (set->size > NODE_FLAT && set->rank == 0)
-        return meet(set, phase) < 0 ? set->status : node_bcast(set, NULL, 0, 0);
+    if (set->rank == 0)
+        return meet(set, phase);
     if (say(set, phase) < 0)
         return set->status;
-    if (set->size <= NODE_FLAT)
-        return meet(set, phase);
     node_done(set, phase);
-    return node_bcast(set, NULL, 0, 0);
+    return 0;
+}
+
+int node_barrier(node_set_t *set)
+{
+    if (set->size > NODE_FLAT) {
+        const int status = node_arrive(set);
+        return status < 0 ? status : node_bcast(set, NULL, 0, 0);
+    }
+    const uint64_t phase = node_begin(set);
+    if (set->status < 0)
+        return node_failed(set);
+    return say(set, phase) < 0 ? set->status : meet(set, phase);
 }
 
 int node_bcast(node_set_t *set, void *buffer, size_t length, int root)

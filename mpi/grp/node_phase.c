@@ -8,11 +8,11 @@
 
 #include "rt/threads.h"
 
-#define POLLS 200u       /* of a line before the core gets its turn */
-#define POLLS_SHARED 20u /* of a rank that shares its processor */
-#define YIELDS 64u       /* of such a rank, before it sleeps */
-#define LOOK_MS 1        /* a sleeper looks again without being woken */
-#define CONTACT_MS 100   /* of a wait; without contact with a rank its end would not be noticed */
+#define POLLS 200u          /* of a line before the core gets its turn */
+#define POLLS_SHARED 20u    /* of a rank that shares its processor */
+#define YIELDS 64u          /* of such a rank, before it sleeps */
+#define LOOK_MS 1           /* a sleeper looks again without being woken */
+#define CONTACT_MS 100      /* of a wait; without contact with a rank its end would not be noticed */
 #define PROGRESS_PHASES 16u /* whose lines come at once: the core gets its turn all the same */
 
 static void relax(void)
@@ -24,13 +24,17 @@ static void relax(void)
 #endif
 }
 
+void node_break(node_set_t *set, int status)
+{
+    set->status = status;
+    atomic_store_explicit(&set->slots[set->rank]->broken, 1, memory_order_release);
+}
+
 static void fail(node_set_t *set, int rank, const char *why)
 {
     char text[160];
-    set->status = VBN_ERR_PEER_LOST;
     snprintf(text, sizeof(text), "rank %d of the job %s", set->ranks[rank], why);
-    (void)grp_fail(VBN_ERR_PEER_LOST, text);
-    atomic_store_explicit(&set->slots[set->rank]->broken, 1, memory_order_release);
+    node_break(set, grp_fail(VBN_ERR_PEER_LOST, text));
 }
 
 /* Pairs with the release of node_publish and node_done. */
@@ -137,7 +141,8 @@ static void fence(void)
 
 static void tell(node_set_t *set, int rank)
 {
-    if (__builtin_expect(atomic_load_explicit(&set->slots[rank]->asleep, memory_order_relaxed) == (uint32_t)set->rank + 1, 0))
+    if (__builtin_expect(
+            atomic_load_explicit(&set->slots[rank]->asleep, memory_order_relaxed) == (uint32_t)set->rank + 1, 0))
         rt_node_wake(set->ranks[rank]);
 }
 
@@ -176,9 +181,8 @@ const void *node_data(node_set_t *set, uint64_t phase, int rank, size_t length)
         return NULL;
     if (line->length == length)
         return length <= NODE_INLINE ? line->data : slot->data[phase % NODE_BUFFERS];
-    snprintf(text, sizeof(text), "rank %d of the job has %u bytes where %zu are expected", set->ranks[rank], line->length,
-             length);
-    set->status = grp_fail(VBN_ERR_TRUNCATED, text);
-    atomic_store_explicit(&set->slots[set->rank]->broken, 1, memory_order_release);
+    snprintf(text, sizeof(text), "rank %d of the job has %u bytes where %zu are expected", set->ranks[rank],
+             line->length, length);
+    node_break(set, grp_fail(VBN_ERR_TRUNCATED, text));
     return NULL;
 }

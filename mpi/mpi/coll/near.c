@@ -1,44 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0
- * near.c - blocking collectives of ranks that share a node, over slots of its memory (grp/node.h), without a schedule.
+ * near.c - blocking collectives of ranks that share a node, over slots of its memory (grp/node.h), without a schedule, or
+ * with one for the first ranks of several nodes (grp/levels.h).
  * coll_near_NAME is asked before coll_NAME; COLL_FAR: it is one for a schedule. What decides is the same at all ranks: the
  * communicator, the bytes of the signature, whether the operation is a predefined one. Arguments that are wrong are left to
  * coll_NAME, too.
  */
 #include "coll/coll.h"
 
+#include "grp/levels.h"
 #include "grp/node.h"
 #include "mpi_impl.h"
 #include "op/op.h"
 
-/* The slots of an intracommunicator; NULL: none. A failure to make them is *rc_p. */
-static node_set_t *slots(MPI_Comm comm, int *rc_p)
+/* The ranks that may have slots: those of an intracommunicator on one node, or those of this node. */
+typedef struct near {
+    grp_t *all;
+    grp_t *here; /* all, if that is one node */
+} near_t;
+
+static int near_find(near_t *near, MPI_Comm comm)
 {
     mpi_comm_t *found = comm_of(comm);
-    *rc_p = COLL_FAR;
-    if (comm_is_inter(found))
-        return NULL;
-    const int near = node_ready(&found->grp);
-    if (near < 0)
-        *rc_p = coll_result(near);
-    return near > 0 ? found->grp.node : NULL;
+    if (comm_is_inter(found) || levels_find(&found->grp) < 0)
+        return COLL_FAR;
+    near->all = near->here = &found->grp;
+    if (found->grp.levels != NULL)
+        near->here = &found->grp.levels->inside;
+    return MPI_SUCCESS;
+}
+
+static int is_one_node(const near_t *near)
+{
+    return near->here == near->all;
+}
+
+/* MPI_SUCCESS: there are slots. A rank of this node that was lost meanwhile fails the schedule, on all nodes. */
+static int near_ready(near_t *near)
+{
+    const int ready = node_ready(near->here);
+    if (ready < 0 && (is_one_node(near) || ready == VBN_ERR_UNREACHABLE))
+        return coll_result(ready);
+    return ready > 0 ? MPI_SUCCESS : COLL_FAR;
 }
 
 int coll_near_Barrier(MPI_Comm comm)
 {
-    int rc;
-    node_set_t *set = slots(comm, &rc);
-    return set == NULL ? rc : coll_result(node_barrier(set));
+    near_t near;
+    int rc = near_find(&near, comm);
+    if (rc == MPI_SUCCESS)
+        rc = near_ready(&near);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return coll_result(is_one_node(&near) ? node_barrier(near.here->node) : node_levels_barrier(near.all));
 }
 
-static int bcast(node_set_t *set, const dt_data_t *data, int root)
+static int bcast_bytes(const near_t *near, void *buffer, size_t length, int root)
+{
+    return coll_result(is_one_node(near) ? node_bcast(near->here->node, buffer, length, root)
+                                         : node_levels_bcast(near->all, buffer, length, root));
+}
+
+static int bcast(const near_t *near, const dt_data_t *data, int root)
 {
     unsigned char packed[NODE_BYTES];
     if (data->type == NULL)
-        return coll_result(node_bcast(set, data->base, data->bytes, root));
-    if (set->rank == root)
+        return bcast_bytes(near, data->base, data->bytes, root);
+    if (grp_rank(near->all) == root)
         dt_pack(data, 0, packed, data->bytes);
-    const int rc = coll_result(node_bcast(set, packed, data->bytes, root));
-    if (rc == MPI_SUCCESS && set->rank != root)
+    const int rc = bcast_bytes(near, packed, data->bytes, root);
+    if (rc == MPI_SUCCESS && grp_rank(near->all) != root)
         dt_unpack(data, 0, packed, data->bytes);
     return rc;
 }
@@ -46,12 +76,12 @@ static int bcast(node_set_t *set, const dt_data_t *data, int root)
 int coll_near_Bcast(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     dt_data_t data;
-    int rc;
-    if (comm_is_inter(comm_of(comm)) || dt_describe(&data, buffer, count, datatype) != MPI_SUCCESS ||
-        !node_bcast_fits(data.bytes))
+    near_t near;
+    int rc = near_find(&near, comm);
+    if (rc != MPI_SUCCESS || dt_describe(&data, buffer, count, datatype) != MPI_SUCCESS || !node_bcast_fits(data.bytes))
         return COLL_FAR;
-    node_set_t *set = slots(comm, &rc);
-    return set == NULL ? rc : bcast(set, &data, root);
+    rc = near_ready(&near);
+    return rc != MPI_SUCCESS ? rc : bcast(&near, &data, root);
 }
 
 /* A reduction by a kernel. */
@@ -69,37 +99,45 @@ static void apply(const grp_reduce_t *reduce, const void *in, void *inout, size_
 static int takes(kernel_t *kernel, const grp_t *grp, MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
     dt_type_t *found;
-    if ((uintptr_t)op <= OP_FIRST || (uintptr_t)op >= OP_FIRST + OP_NAMED || count < 0 || dt_usable(type, &found) != MPI_SUCCESS ||
-        found->basic == NULL)
+    if ((uintptr_t)op <= OP_FIRST || (uintptr_t)op >= OP_FIRST + OP_NAMED || count < 0 ||
+        dt_usable(type, &found) != MPI_SUCCESS || found->basic == NULL)
         return 0;
-    *kernel = (kernel_t){.reduce = {.apply = apply, .element = found->extent, .commutes = 1}, .apply = op_find(op, found->basic)};
+    *kernel = (kernel_t){.reduce = {.apply = apply, .element = found->extent, .commutes = 1},
+                         .apply = op_find(op, found->basic)};
     return kernel->apply != NULL && node_reduce_fits(grp, (size_t)count, &kernel->reduce);
 }
 
-int coll_near_Allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+int coll_near_Allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                        MPI_Comm comm)
 {
-    const mpi_comm_t *found = comm_of(comm);
+    const void *mine = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
     kernel_t kernel;
-    int rc;
-    if (comm_is_inter(found) || !takes(&kernel, &found->grp, count, datatype, op))
+    near_t near;
+    int rc = near_find(&near, comm);
+    if (rc != MPI_SUCCESS || !takes(&kernel, near.here, count, datatype, op))
         return COLL_FAR;
-    node_set_t *set = slots(comm, &rc);
-    if (set == NULL)
+    rc = near_ready(&near);
+    if (rc != MPI_SUCCESS)
         return rc;
-    return coll_result(node_allreduce(set, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf, (size_t)count, &kernel.reduce));
+    return coll_result(is_one_node(&near)
+                           ? node_allreduce(near.here->node, mine, recvbuf, (size_t)count, &kernel.reduce)
+                           : node_levels_allreduce(near.all, mine, recvbuf, (size_t)count, &kernel.reduce));
 }
 
 int coll_near_Reduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
                      MPI_Comm comm)
 {
-    const mpi_comm_t *found = comm_of(comm);
+    const void *mine = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
     kernel_t kernel;
-    int rc;
-    if (comm_is_inter(found) || (sendbuf == MPI_IN_PLACE && found->ranks->rank != root) ||
-        !takes(&kernel, &found->grp, count, datatype, op))
+    near_t near;
+    int rc = near_find(&near, comm);
+    if (rc != MPI_SUCCESS || (sendbuf == MPI_IN_PLACE && grp_rank(near.all) != root) ||
+        !takes(&kernel, near.here, count, datatype, op))
         return COLL_FAR;
-    node_set_t *set = slots(comm, &rc);
-    if (set == NULL)
+    rc = near_ready(&near);
+    if (rc != MPI_SUCCESS)
         return rc;
-    return coll_result(node_reduce(set, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf, (size_t)count, &kernel.reduce, root));
+    return coll_result(is_one_node(&near)
+                           ? node_reduce(near.here->node, mine, recvbuf, (size_t)count, &kernel.reduce, root)
+                           : node_levels_reduce(near.all, mine, recvbuf, (size_t)count, &kernel.reduce, root));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * forms.c - each collective gives the same result in its blocking, non-blocking and persistent form, each start of the
  * last with the data of that time; also with elements that have gaps, which stay as they are.
- * ranks: 1 2 3 4 5 tcp
+ * ranks: 1 2 3 4 5 tcp nodes
  */
 #include "rule.h"
 

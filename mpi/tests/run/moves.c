@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * moves.c - gather, scatter, allgather, alltoall and their v-forms put each block where it belongs, at every root.
- * ranks: 1 2 3 4 tcp
+ * ranks: 1 2 3 4 tcp nodes
  */
 #include "rule.h"
 

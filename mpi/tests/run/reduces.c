@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * reduces.c - reduce, allreduce, scan, exscan, reduce_scatter give the sum over ranks, in place, too.
- * ranks: 1 2 3 4 5 tcp
+ * ranks: 1 2 3 4 5 tcp nodes
  */
 #include "rule.h"
 

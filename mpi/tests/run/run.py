@@ -5,7 +5,7 @@
 usage: run.py BUILD [--full] [NAME ...]   BUILD: the build folder of mpi/. Ends with "N passed, N failed, N skipped".
 
 A program's first comment says with how many ranks it runs, over shared memory, and whether also over TCP: on one host, and
-between two fake hosts with at most 4 ranks. Each run has a time-out; every process of it ends with it. --full: also what takes minutes.
+between two fake hosts with at most 4 ranks; "nodes": also 7 ranks on three fake hosts, in blocks and in turns. Each run has a time-out; every process of it ends with it. --full: also what takes minutes.
 """
 import json
 import os
@@ -24,9 +24,9 @@ from runner import HERE, LIMIT, Skipped, TCP, expect, launch
 
 
 def rules():
-    """Yields (name, ranks, over what) of each program that tests a rule; what: "", " tcp", " hosts"."""
+    """Yields (name, ranks, over what) of each program that tests a rule; what: "", " tcp", " hosts", " blocks", " turns"."""
     for path in sorted(HERE.glob("*.c")):
-        found = re.search(r"^ \* ranks: ([\d ]+)(tcp)?$", path.read_text(), re.MULTILINE)
+        found = re.search(r"^ \* ranks: ([\d ]+)(tcp)?( nodes)?$", path.read_text(), re.MULTILINE)
         if not found:
             continue
         ranks = [int(word) for word in found.group(1).split()]
@@ -35,10 +35,14 @@ def rules():
         if found.group(2):
             yield path.stem, ranks[-1], " tcp"
             yield path.stem, min(ranks[-1], 4) if ranks[-1] < 64 else 64, " hosts"
+        if found.group(3):
+            yield path.stem, 7, " blocks"
+            yield path.stem, 7, " turns"
 
 
 def run_rule(build, name, count, over):
-    fakes = ["-fake-hosts", 2 if count < 64 else 4] if over == " hosts" else []
+    fakes = {" hosts": ["-fake-hosts", 2 if count < 64 else 4], " blocks": ["-fake-hosts", 3],
+             " turns": ["-fake-hosts", 3, "-ppn", 1]}.get(over, [])
     status, out, err = launch(build, "-n", count, *fakes, build / "tests" / name, environment=TCP if over == " tcp" else None)
     return [] if status == 0 else [f"status {status}", *(out + err).splitlines()[-12:]]
 

@@ -2,7 +2,7 @@
  * slots.c - collectives of ranks that share a node go over slots of its memory: lines and buffers are used again and again,
  * sizes around what a line and a buffer hold, more communicators than there are slots, those that end and begin, and the
  * same bits as the forms that do not block.
- * ranks: 2 3 4 5 9 tcp
+ * ranks: 2 3 4 5 9 tcp nodes
  */
 #include "rule.h"
 
