@@ -92,7 +92,29 @@ int node_bcast(node_set_t *set, void *buffer, size_t length, int root);
 int node_reduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root);
 int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
 
-/* The same where the ranks of this node, levels->inside, have slots, and others are on other nodes (node_levels.c). */
+/* What a rank gives and takes where blocks of equal length move: copies of elements that need not be one piece of memory. */
+typedef struct node_blocks {
+    size_t length; /* bytes of a block that this rank gives */
+    size_t taken;  /* of one that it takes; others are an error */
+    /* the block for a rank; where all get the same, this rank is asked for its own */
+    void (*give)(const struct node_blocks *blocks, int rank, void *to);
+    void (*take)(const struct node_blocks *blocks, int rank, const void *from); /* the block of a rank */
+} node_blocks_t;
+
+/* N5. at_once: blocks that a rank gives. */
+static inline int node_blocks_fit(size_t length, int at_once)
+{
+    return length <= NODE_BYTES / (size_t)at_once;
+}
+
+/* Each rank's block to the root; the root's blocks to each (it is asked for all); each rank's block to all; a block of each
+ * rank for each. take is called for the own block, too; of a scatter with the own rank. */
+int node_gather(node_set_t *set, const node_blocks_t *blocks, int root);
+int node_scatter(node_set_t *set, const node_blocks_t *blocks, int root);
+int node_allgather(node_set_t *set, const node_blocks_t *blocks);
+int node_alltoall(node_set_t *set, const node_blocks_t *blocks);
+
+/* Barrier to allreduce where the ranks of this node, levels->inside, have slots, and others are on other nodes (node_levels.c). */
 int node_levels_barrier(grp_t *grp);
 int node_levels_bcast(grp_t *grp, void *buffer, size_t length, int root);
 int node_levels_reduce(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root);

@@ -5,20 +5,12 @@
  * communicator, the bytes of the signature, whether the operation is a predefined one. Arguments that are wrong are left to
  * coll_NAME, too.
  */
-#include "coll/coll.h"
+#include "coll/near.h"
 
-#include "grp/levels.h"
-#include "grp/node.h"
 #include "mpi_impl.h"
 #include "op/op.h"
 
-/* The ranks that may have slots: those of an intracommunicator on one node, or those of this node. */
-typedef struct near {
-    grp_t *all;
-    grp_t *here; /* all, if that is one node */
-} near_t;
-
-static int near_find(near_t *near, MPI_Comm comm)
+int near_find(near_t *near, MPI_Comm comm)
 {
     mpi_comm_t *found = comm_of(comm);
     if (comm_is_inter(found) || levels_find(&found->grp) < 0)
@@ -29,16 +21,11 @@ static int near_find(near_t *near, MPI_Comm comm)
     return MPI_SUCCESS;
 }
 
-static int is_one_node(const near_t *near)
-{
-    return near->here == near->all;
-}
-
-/* MPI_SUCCESS: there are slots. A rank of this node that was lost meanwhile fails the schedule, on all nodes. */
-static int near_ready(near_t *near)
+/* A rank of this node that was lost meanwhile fails the schedule, on all nodes. */
+int near_ready(near_t *near)
 {
     const int ready = node_ready(near->here);
-    if (ready < 0 && (is_one_node(near) || ready == VBN_ERR_UNREACHABLE))
+    if (ready < 0 && (near_is_one_node(near) || ready == VBN_ERR_UNREACHABLE))
         return coll_result(ready);
     return ready > 0 ? MPI_SUCCESS : COLL_FAR;
 }
@@ -51,13 +38,13 @@ int coll_near_Barrier(MPI_Comm comm)
         rc = near_ready(&near);
     if (rc != MPI_SUCCESS)
         return rc;
-    return coll_result(is_one_node(&near) ? node_barrier(near.here->node) : node_levels_barrier(near.all));
+    return coll_result(near_is_one_node(&near) ? node_barrier(near.here->node) : node_levels_barrier(near.all));
 }
 
 static int bcast_bytes(const near_t *near, void *buffer, size_t length, int root)
 {
-    return coll_result(is_one_node(near) ? node_bcast(near->here->node, buffer, length, root)
-                                         : node_levels_bcast(near->all, buffer, length, root));
+    return coll_result(near_is_one_node(near) ? node_bcast(near->here->node, buffer, length, root)
+                                              : node_levels_bcast(near->all, buffer, length, root));
 }
 
 static int bcast(const near_t *near, const dt_data_t *data, int root)
@@ -119,7 +106,7 @@ int coll_near_Allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI
     rc = near_ready(&near);
     if (rc != MPI_SUCCESS)
         return rc;
-    return coll_result(is_one_node(&near)
+    return coll_result(near_is_one_node(&near)
                            ? node_allreduce(near.here->node, mine, recvbuf, (size_t)count, &kernel.reduce)
                            : node_levels_allreduce(near.all, mine, recvbuf, (size_t)count, &kernel.reduce));
 }
@@ -137,7 +124,7 @@ int coll_near_Reduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
     rc = near_ready(&near);
     if (rc != MPI_SUCCESS)
         return rc;
-    return coll_result(is_one_node(&near)
+    return coll_result(near_is_one_node(&near)
                            ? node_reduce(near.here->node, mine, recvbuf, (size_t)count, &kernel.reduce, root)
                            : node_levels_reduce(near.all, mine, recvbuf, (size_t)count, &kernel.reduce, root));
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * near.h - what the collectives over slots of node memory share (near.c).
+ */
+#ifndef VERBENA_MPI_NEAR_H
+#define VERBENA_MPI_NEAR_H
+
+#include "coll/coll.h"
+#include "grp/levels.h"
+#include "grp/node.h"
+
+/* The ranks that may have slots: those of an intracommunicator on one node, or those of this node. */
+typedef struct near {
+    grp_t *all;
+    grp_t *here; /* all, if that is one node */
+} near_t;
+
+/* MPI_SUCCESS or COLL_FAR. */
+int near_find(near_t *near, MPI_Comm comm);
+/* MPI_SUCCESS: there are slots, made now if this is the first collective; COLL_FAR: there are none; or an error. */
+int near_ready(near_t *near);
+
+static inline int near_is_one_node(const near_t *near)
+{
+    return near->here == near->all;
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * near_move.c - blocking gather, scatter, allgather and alltoall of small blocks within a node, as near.c. That each takes
+ * slots follows from the bytes of a block, which all ranks know alike.
+ */
+#include <string.h>
+
+#include "coll/near.h"
+#include "mpi_impl.h"
+
+/* A buffer of one block for each rank, or of one block. */
+typedef struct side {
+    dt_data_t data;  /* the first block */
+    MPI_Aint stride; /* bytes from one to the next; 0: there is one */
+} side_t;
+
+/* The two sides of this rank; what does not count at this rank is zero. */
+typedef struct move {
+    node_blocks_t blocks;
+    side_t send;
+    side_t receive;
+    int in_place; /* rank whose block is where it is taken to; -1: none */
+} move_t;
+
+static dt_data_t block(const side_t *side, int rank)
+{
+    dt_data_t data = side->data;
+    data.base = (void *)((uintptr_t)data.base + (uintptr_t)(side->stride * rank));
+    return data;
+}
+
+static void give(const node_blocks_t *blocks, int rank, void *to)
+{
+    const dt_data_t data = block(&((const move_t *)blocks)->send, rank);
+    if (data.type != NULL)
+        dt_pack(&data, 0, to, data.bytes);
+    else if (data.bytes > 0)
+        memcpy(to, data.base, data.bytes);
+}
+
+static void take(const node_blocks_t *blocks, int rank, const void *from)
+{
+    const move_t *move = (const move_t *)blocks;
+    const dt_data_t data = block(&move->receive, rank);
+    if (rank == move->in_place)
+        return;
+    if (data.type != NULL)
+        dt_unpack(&data, 0, from, data.bytes);
+    else if (data.bytes > 0)
+        memcpy(data.base, from, data.bytes);
+}
+
+static int side(side_t *side, const void *buffer, MPI_Count count, MPI_Datatype type, int many)
+{
+    dt_type_t *found;
+    if (dt_describe(&side->data, buffer, count, type) != MPI_SUCCESS || dt_usable(type, &found) != MPI_SUCCESS)
+        return COLL_FAR;
+    if (many && __builtin_mul_overflow((MPI_Aint)found->extent, (MPI_Aint)count, &side->stride))
+        return COLL_FAR;
+    return MPI_SUCCESS;
+}
+
+/* Arguments of a buffer. */
+typedef struct args {
+    const void *buffer;
+    MPI_Count count;
+    MPI_Datatype type;
+} args_t;
+
+/* NULL: that side does not count at this rank. at_once: blocks that a rank gives. */
+static int open(move_t *move, const near_t *near, const args_t *send, int send_many, const args_t *receive,
+                int receive_many, int at_once)
+{
+    *move = (move_t){.blocks = {.give = give, .take = take}, .in_place = -1};
+    int rc = send == NULL ? MPI_SUCCESS : side(&move->send, send->buffer, send->count, send->type, send_many);
+    if (rc == MPI_SUCCESS && receive != NULL)
+        rc = side(&move->receive, receive->buffer, receive->count, receive->type, receive_many);
+    move->blocks.length = send != NULL ? move->send.data.bytes : move->receive.data.bytes;
+    move->blocks.taken = receive != NULL ? move->receive.data.bytes : move->blocks.length;
+    return rc == MPI_SUCCESS && near_is_one_node(near) && node_blocks_fit(move->blocks.length, at_once) ? MPI_SUCCESS
+                                                                                                        : COLL_FAR;
+}
+
+int coll_near_Gather(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+                     MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+{
+    const args_t send = {sendbuf, sendcount, sendtype};
+    const args_t receive = {recvbuf, recvcount, recvtype};
+    near_t near;
+    move_t move;
+    int rc = near_find(&near, comm);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    const int is_root = grp_rank(near.all) == root;
+    const int in_place = is_root && sendbuf == MPI_IN_PLACE;
+    if (!is_root && sendbuf == MPI_IN_PLACE)
+        return COLL_FAR;
+    rc = open(&move, &near, in_place ? &receive : &send, in_place, is_root ? &receive : NULL, 1, 1);
+    if (rc == MPI_SUCCESS)
+        rc = near_ready(&near);
+    if (in_place)
+        move.in_place = root;
+    return rc != MPI_SUCCESS ? rc : coll_result(node_gather(near.here->node, &move.blocks, root));
+}
+
+int coll_near_Scatter(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+                      MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+{
+    const args_t send = {sendbuf, sendcount, sendtype};
+    const args_t receive = {recvbuf, recvcount, recvtype};
+    near_t near;
+    move_t move;
+    int rc = near_find(&near, comm);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    const int is_root = grp_rank(near.all) == root;
+    const int in_place = is_root && recvbuf == MPI_IN_PLACE;
+    if (!is_root && recvbuf == MPI_IN_PLACE)
+        return COLL_FAR;
+    rc = open(&move, &near, is_root ? &send : NULL, 1, in_place ? NULL : &receive, 0, grp_size(near.all));
+    if (rc == MPI_SUCCESS)
+        rc = near_ready(&near);
+    if (in_place)
+        move.in_place = root;
+    return rc != MPI_SUCCESS ? rc : coll_result(node_scatter(near.here->node, &move.blocks, root));
+}
+
+int coll_near_Allgather(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+                        MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    const args_t send = {sendbuf, sendcount, sendtype};
+    const args_t receive = {recvbuf, recvcount, recvtype};
+    const int in_place = sendbuf == MPI_IN_PLACE;
+    near_t near;
+    move_t move;
+    int rc = near_find(&near, comm);
+    if (rc == MPI_SUCCESS)
+        rc = open(&move, &near, in_place ? &receive : &send, in_place, &receive, 1, 1);
+    if (rc == MPI_SUCCESS)
+        rc = near_ready(&near);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (in_place)
+        move.in_place = grp_rank(near.all);
+    return coll_result(node_allgather(near.here->node, &move.blocks));
+}
+
+int coll_near_Alltoall(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+                       MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    const args_t receive = {recvbuf, recvcount, recvtype};
+    const args_t send = sendbuf == MPI_IN_PLACE ? receive : (args_t){sendbuf, sendcount, sendtype};
+    near_t near;
+    move_t move;
+    int rc = near_find(&near, comm);
+    if (rc == MPI_SUCCESS)
+        rc = open(&move, &near, &send, 1, &receive, 1, grp_size(near.all));
+    if (rc == MPI_SUCCESS)
+        rc = near_ready(&near);
+    return rc != MPI_SUCCESS ? rc : coll_result(node_alltoall(near.here->node, &move.blocks));
+}
