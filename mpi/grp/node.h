@@ -29,6 +29,7 @@
 #define NODE_INLINE 48u         /* bytes that a line holds */
 #define NODE_BYTES (8u << 10)   /* of a buffer */
 #define NODE_REDUCE (16u << 10) /* bytes in all that are reduced here */
+#define NODE_PIECE (64u << 10)  /* bytes of larger data that are reduced at a time */
 #define NODE_FLAT 8             /* up to so many ranks each reads the lines of all; more: one collects */
 
 typedef struct node_line {
@@ -68,6 +69,8 @@ typedef struct node_set {
     uint64_t phase;       /* the last one that has begun */
     uint64_t known;       /* every member is done with this one */
     const int *ranks;     /* of the job, by rank in the set */
+    int pieces_state;     /* node_pieces.c */
+    uint64_t pieces;      /* so far */
     node_slot_t *slots[]; /* by rank; then the table of ranks */
 } node_set_t;
 
@@ -91,6 +94,13 @@ int node_barrier(node_set_t *set);
 int node_bcast(node_set_t *set, void *buffer, size_t length, int root);
 int node_reduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root);
 int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
+
+/* Allreduce of any number of bytes through node memory (node_pieces.c). Whether there is memory for it: 1 or 0, the same at
+ * all members, which decide at the first one; negative: a failure. */
+int node_pieces_ready(node_set_t *set);
+int node_allreduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
+/* result: elements of all ranks, at most NODE_BYTES of each, combined in the order of an allreduce. */
+void node_combine(const grp_reduce_t *reduce, const void *const *from, int size, size_t count, void *result);
 
 /* What a rank gives and takes where blocks of equal length move: copies of elements that need not be one piece of memory. */
 typedef struct node_blocks {

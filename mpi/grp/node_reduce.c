@@ -74,6 +74,12 @@ static void like_reduce(tree_t *tree, int size, void *to)
     combine(tree, 0, power, to, 0);
 }
 
+void node_combine(const grp_reduce_t *reduce, const void *const *from, int size, size_t count, void *result)
+{
+    tree_t tree = {.reduce = reduce, .from = from, .count = count, .length = count * reduce->element};
+    like_allreduce(&tree, size, result);
+}
+
 typedef void (*order_t)(tree_t *tree, int size, void *to);
 
 /* This rank's elements for the others, or for itself. */

@@ -6,6 +6,7 @@
  *     base  control of rank 0, of rank 1, ...      RT_NODE_CONTROL bytes each: what collectives exchange
  *     parts part of rank 0, of rank 1, ...         2^shift bytes each, at least the host's memory where that is possible
  *
+ * The first bytes of a part are for larger data of collectives (grp/node_pieces.c).
  * An address of any rank's part is parts + index * 2^shift + offset. Nothing exists before it is committed. Others' parts
  * are not in a core dump.
  */

@@ -82,8 +82,8 @@ static void apply(const grp_reduce_t *reduce, const void *in, void *inout, size_
     ((const kernel_t *)reduce)->apply(in, inout, count);
 }
 
-/* Whether slots are for it: the operation is a predefined one that takes this type. */
-static int takes(kernel_t *kernel, const grp_t *grp, MPI_Count count, MPI_Datatype type, MPI_Op op)
+/* Whether node memory is for it: the operation is a predefined one that takes this type. */
+static int takes(kernel_t *kernel, MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
     dt_type_t *found;
     if ((uintptr_t)op <= OP_FIRST || (uintptr_t)op >= OP_FIRST + OP_NAMED || count < 0 ||
@@ -91,7 +91,22 @@ static int takes(kernel_t *kernel, const grp_t *grp, MPI_Count count, MPI_Dataty
         return 0;
     *kernel = (kernel_t){.reduce = {.apply = apply, .element = found->extent, .commutes = 1},
                          .apply = op_find(op, found->basic)};
-    return kernel->apply != NULL && node_reduce_fits(grp, (size_t)count, &kernel->reduce);
+    return kernel->apply != NULL;
+}
+
+static int allreduce(near_t *near, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
+{
+    if (near_is_one_node(near))
+        return coll_result(node_allreduce(near->here->node, mine, result, count, reduce));
+    return coll_result(node_levels_allreduce(near->all, mine, result, count, reduce));
+}
+
+static int allreduce_large(near_t *near, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
+{
+    const int ready = node_pieces_ready(near->here->node);
+    if (ready == 0)
+        return COLL_FAR;
+    return coll_result(ready < 0 ? ready : node_allreduce_pieces(near->here->node, mine, result, count, reduce));
 }
 
 int coll_near_Allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
@@ -101,14 +116,15 @@ int coll_near_Allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI
     kernel_t kernel;
     near_t near;
     int rc = near_find(&near, comm);
-    if (rc != MPI_SUCCESS || !takes(&kernel, near.here, count, datatype, op))
+    if (rc != MPI_SUCCESS || !takes(&kernel, count, datatype, op))
+        return COLL_FAR;
+    const int is_small = node_reduce_fits(near.here, (size_t)count, &kernel.reduce);
+    if (!is_small && !near_is_one_node(&near))
         return COLL_FAR;
     rc = near_ready(&near);
     if (rc != MPI_SUCCESS)
         return rc;
-    return coll_result(near_is_one_node(&near)
-                           ? node_allreduce(near.here->node, mine, recvbuf, (size_t)count, &kernel.reduce)
-                           : node_levels_allreduce(near.all, mine, recvbuf, (size_t)count, &kernel.reduce));
+    return (is_small ? allreduce : allreduce_large)(&near, mine, recvbuf, (size_t)count, &kernel.reduce);
 }
 
 int coll_near_Reduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
@@ -119,7 +135,7 @@ int coll_near_Reduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
     near_t near;
     int rc = near_find(&near, comm);
     if (rc != MPI_SUCCESS || (sendbuf == MPI_IN_PLACE && grp_rank(near.all) != root) ||
-        !takes(&kernel, near.here, count, datatype, op))
+        !takes(&kernel, count, datatype, op) || !node_reduce_fits(near.here, (size_t)count, &kernel.reduce))
         return COLL_FAR;
     rc = near_ready(&near);
     if (rc != MPI_SUCCESS)

@@ -72,8 +72,10 @@ static void blocking(const char *name, int i)
         MPI_Bcast(&sum, 1, MPI_INT, i % 2, MPI_COMM_WORLD);
     else if (strcmp(name, "reduce") == 0)
         MPI_Reduce(&i, &sum, 1, MPI_INT, MPI_SUM, i % 2, MPI_COMM_WORLD);
+    else if (strcmp(name, "alltoall") == 0)
+        MPI_Alltoall(out, 10, MPI_INT, in, 10, MPI_INT, MPI_COMM_WORLD);
     else
-        MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_BOR, MPI_COMM_WORLD);
+        MPI_Allreduce(MPI_IN_PLACE, in, strcmp(name, "large") == 0 ? MOST : 1, MPI_INT, MPI_BOR, MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv)

@@ -64,7 +64,7 @@ def death_tests():
                                ("exit", 3, ["rank 1", "exit code 3"]),
                                ("leave", 1, ["rank 1", "without MPI_Finalize"]),
                                ("abort", 7, ["rank 1 of 4", "MPI_Abort", "code 7"])):
-        for call in ("barrier", "bcast", "receive", "reduce", "allreduce", *COLLECTIVES) if way == "kill" else ("allreduce",):
+        for call in ("barrier", "bcast", "receive", "reduce", "allreduce", "large", "alltoall", *COLLECTIVES) if way == "kill" else ("allreduce",):
             here = [f"rank 1 on {host} ended"] if way == "kill" else []
             yield f"death {way} in {call}", lambda build, a=(way, call, status, words + here, []): dies(build, *a)
             apart = [f"rank 1 on {host}#1 ended"] if way == "kill" else []

@@ -6,7 +6,7 @@
  */
 #include "rule.h"
 
-#define MOST 20000
+#define MOST 1000000
 
 static unsigned char bytes[MOST];
 static double mine[MOST / 8];
@@ -21,7 +21,7 @@ static unsigned char byte_of(int round, int at)
 /* The root runs ahead of the others as far as it may. */
 static void broadcasts(MPI_Comm comm, int rounds)
 {
-    static const int sizes[] = {0, 1, 47, 48, 49, 8191, 8192, 8193, MOST};
+    static const int sizes[] = {0, 1, 47, 48, 49, 8191, 8192, 8193, 20000};
     int me;
     int n;
     MPI_Comm_rank(comm, &me);
@@ -142,10 +142,10 @@ static void pieces(void)
 
 static void test(void)
 {
-    static const int counts[] = {1, 6, 7, 100, 227, 228, 256, 512, 1024, 1025, 2000};
+    static const int counts[] = {1, 6, 7, 100, 227, 228, 256, 512, 1024, 1025, 2000, 8192, 8193, 16385, 33333, 125000};
     broadcasts(MPI_COMM_WORLD, 1000);
     reductions(MPI_COMM_WORLD, 1000);
-    for (int i = 0; i < 11; i++)
+    for (int i = 0; i < 16; i++)
         same_bits(counts[i]);
     many();
     ends_and_begins();
