@@ -50,14 +50,19 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Before each sleep of a long wait. since_p: of the first one. */
-static int is_gone(node_set_t *set, int rank, int64_t *since_p)
+/* Before each sleep of a long wait. since_p: of the first one. A rank that has written the line before it failed in a
+ * later collective is not gone: so the line is looked at last (the acquire pairs with node_break). */
+static int is_gone(node_set_t *set, int rank, const _Atomic uint64_t *word, uint64_t phase, int64_t *since_p)
 {
     const int64_t now = now_ms();
     const rt_process_t *process = rt_process_at(set->ranks[rank]);
-    if (atomic_load_explicit(&set->slots[rank]->broken, memory_order_acquire))
+    const uint32_t broken = atomic_load_explicit(&set->slots[rank]->broken, memory_order_acquire);
+    const int lost = process != NULL && process->lost;
+    if (is_reached(word, phase))
+        return 0;
+    if (broken)
         fail(set, rank, "failed in it: it lost a rank");
-    else if (process != NULL && process->lost)
+    else if (lost)
         fail(set, rank, "is lost");
     else if (*since_p == 0)
         *since_p = now;
@@ -82,7 +87,7 @@ static int wait_long(node_set_t *set, int rank, const _Atomic uint64_t *word, ui
                 break;
         }
         rt_wait_step(&wait);
-        if (sleeps && is_gone(set, rank, &since))
+        if (sleeps && is_gone(set, rank, word, phase, &since))
             break;
         for (unsigned i = 0; i < POLLS_SHARED && !rt.oversubscribed && !is_reached(word, phase); i++)
             relax();

@@ -23,7 +23,13 @@ static void try_with(int other, int count, int blocks)
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    CHECK(allreduce(count, blocks, comm) == MPI_SUCCESS && sum[count - 1] == size);
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    const int first = allreduce(count, blocks, comm);
+    if (first != MPI_SUCCESS && MPI_Error_string(first, text, &length) == MPI_SUCCESS)
+        fprintf(stderr, "rank %d: other %d, %d elements, blocking %d: %s\n", rank, other, count, blocks, text);
+    CHECK(first == MPI_SUCCESS);
+    CHECK(sum[count - 1] == size);
     const int code = allreduce(rank == other ? count + 1 : count, blocks, comm);
     CHECK(code != MPI_SUCCESS);
     MPI_Comm_free(&comm);
