@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -228,6 +229,16 @@ def no_lasting_files(build):
     return expect(set(os.listdir("/dev/shm")) <= before, set(os.listdir("/dev/shm")) - before)
 
 
+def scarce_addresses(build):
+    """With little address space node memory has no place for large data: that goes by messages."""
+    program = build / "tests/slots"
+    if b"__asan_init" in program.read_bytes():
+        raise Skipped("the address sanitizer needs more addresses")
+    most = 160 << 20
+    found = launch(build, "-n", 9, program, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)))
+    return expect(found == (0, "", ""), *found)
+
+
 def computes_for_long(build):
     """A rank that computes for a minute loses nobody."""
     for fakes in ([], ["-fake-hosts", 2, "-ppn", 1]):
@@ -243,7 +254,7 @@ def cases(full):
     yield from death_tests()
     for test in (nothing_is_left, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
                  singleton, fatal, examples, bench, ends_quietly, hydra,
-                 no_lasting_files, settings):
+                 no_lasting_files, settings, scarce_addresses):
         yield f"mpiexec {test.__name__}", test
     for test in hosts.TESTS:
         yield f"hosts {test.__name__}", test
