@@ -217,6 +217,11 @@ VBN_API void vbn_peer_set_user(vbn_peer_t *peer, void *user);
 VBN_API void *vbn_peer_user(const vbn_peer_t *peer);
 /* 64-bit identity of the remote worker, equal on both sides of a job, never 0. */
 VBN_API uint64_t vbn_peer_uid(const vbn_peer_t *peer);
+/* User id of the peer's process as this host's kernel knows it, whatever the peer says: the effective one when that process
+ * connected, or, where this side connected, when it opened its worker. VBN_ERR_UNSUPPORTED: the peer's transport is
+ * neither shm nor self, and over others nobody here can know the user; VBN_ERR_PEER_LOST: there is no connection now.
+ * Nothing is written on failure. Worker's thread. */
+VBN_API vbn_status_t vbn_peer_host_user(const vbn_peer_t *peer, uint32_t *user_p);
 /* Writes one line: which transport the peer uses and why ("shm: same host, ...; tcp: not needed"), whether the peer is
  * connected, and whether the connection is encrypted. Returns the length of the full text; text is always terminated
  * when capacity > 0. */

@@ -55,6 +55,13 @@ uint64_t vbn_peer_uid(const vbn_peer_t *peer)
     return link_peer_uid(peer);
 }
 
+vbn_status_t vbn_peer_host_user(const vbn_peer_t *peer, uint32_t *user_p)
+{
+    if (peer == NULL || user_p == NULL)
+        return err_set(VBN_ERR_INVALID, "a peer's user needs a peer and a place for the user id");
+    return link_peer_host_user(peer, user_p);
+}
+
 size_t vbn_explain(const vbn_peer_t *peer, char *text, size_t capacity)
 {
     return link_explain(peer, text, capacity);

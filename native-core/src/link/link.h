@@ -215,5 +215,6 @@ void link_peer_set_user(vbn_peer_t *peer, void *user);
 void *link_peer_user(const vbn_peer_t *peer);
 size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 const char *link_peer_transport(const vbn_peer_t *peer); /* static; NULL without a lane */
+vbn_status_t link_peer_host_user(const vbn_peer_t *peer, uint32_t *user_p); /* as vbn_peer_host_user */
 
 #endif

@@ -423,6 +423,18 @@ const char *link_peer_transport(const vbn_peer_t *peer)
     return peer->lane == NULL ? NULL : link_lane_ops(peer->lane)->name;
 }
 
+vbn_status_t link_peer_host_user(const vbn_peer_t *peer, uint32_t *user_p)
+{
+    const link_lane_t *lane = peer->lane;
+    if (lane == NULL)
+        return err_set(VBN_ERR_PEER_LOST, "the peer has no connection, so its user is not known");
+    if (link_lane_ops(lane)->host_user == NULL)
+        return err_set(VBN_ERR_UNSUPPORTED,
+                       "the user of a peer over %s is not known here; enable shm (tl.enable) at both sides",
+                       link_lane_ops(lane)->name);
+    return link_lane_ops(lane)->host_user(lane->ep, user_p);
+}
+
 size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity)
 {
     static const char *const names[] = {"connecting", "ready", "closing", "closing", "lost"};

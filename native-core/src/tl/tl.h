@@ -217,6 +217,8 @@ struct tl_ops {
     bool (*settled)(tl_ep_t *ep);
     /* False when the peer may have ended or let go of us: what was copied before cannot be relied on. */
     bool (*present)(tl_ep_t *ep);
+    /* Optional: the user id of the peer's process, from the kernel and not from the peer (vbn_peer_host_user). */
+    vbn_status_t (*host_user)(const tl_ep_t *ep, uint32_t *user_p);
     /* TL_CAP_NATIVE only, of READY endpoints. expose: what the peer needs to reach the memory of this key of ours through
      * access(), until the key is revoked. */
     vbn_status_t (*expose)(tl_ep_t *ep, uint64_t key_handle, mem_exposed_t *exposed_p);

@@ -426,6 +426,9 @@ public:
     {
         char text[64];
         Half &half = *sides[at].half;
+        uint32_t user = 0;
+        vbn_status_t known = vbn_peer_host_user(half.peer, &user);
+        MUST(known == VBN_OK ? user == geteuid() : known == VBN_ERR_UNSUPPORTED || known == VBN_ERR_PEER_LOST);
         MUST(vbn_explain(half.peer, text, sizeof(text)) > 0);
         MUST(vbn_explain_call(half.peer, static_cast<vbn_call_t>(draw(5)), size(), text, sizeof(text)) > 0);
         vbn_counter_t counters[4];

@@ -151,6 +151,86 @@ TEST(Facts, a_lost_peer_has_no_transport) {
     pair.a.close();
 }
 
+/* Receives a message and keeps who sent it. */
+struct Received {
+    vbn_peer_t *from = nullptr;
+    static void on_message(void *arg, const vbn_am_message_t *message)
+    {
+        static_cast<Received *>(arg)->from = message->peer;
+    }
+};
+
+/* Rank 1 runs as `user` and tells nobody; each rank writes which user it finds of the other, or the status. */
+void find_users(multi::Shared &shared, int rank, const char *transport, uint32_t user, std::atomic<int64_t> *found)
+{
+    setenv("VBN_SECURITY_SAME_USER", "false", 1);
+    if (rank == 1 && user != geteuid())
+        MUST(setuid(user) == 0);
+    multi::Node node(shared, rank, 2, transport);
+    Received received;
+    vbn_op_t op{};
+    uint32_t seen = 0;
+    MUST(vbn_am_handler(node.worker, 1, Received::on_message, &received) == VBN_OK);
+    node.barrier(shared, 1);
+    if (rank == 1) {
+        node.connect(shared, 0);
+        MUST(vbn_am_send(node.peers[0], 1, "x", 1, nullptr, 0, 0, &op) >= VBN_OK);
+    } else {
+        node.until([&] { return received.from != nullptr; });
+    }
+    node.barrier(shared, 2);
+    vbn_status_t status = vbn_peer_host_user(rank == 1 ? node.peers[0] : received.from, &seen);
+    found[rank] = status == VBN_OK ? static_cast<int64_t>(seen) : static_cast<int64_t>(status);
+    node.barrier(shared, 3);
+    node.close();
+}
+
+std::vector<int64_t> users_found(const char *transport, uint32_t user)
+{
+    void *page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    MUST(page != MAP_FAILED);
+    auto *found = static_cast<std::atomic<int64_t> *>(page);
+    auto results =
+        multi::launch(2, [&](int rank, multi::Shared &shared) { find_users(shared, rank, transport, user, found); });
+    EXPECT_EQ(results, std::vector<int>(2, 0));
+    std::vector<int64_t> both = {found[0], found[1]};
+    munmap(page, 4096);
+    return both;
+}
+
+TEST(Facts, the_user_of_a_peer_over_shared_memory_is_the_kernel_s_word)
+{
+    EXPECT_EQ(users_found("shm", geteuid()), std::vector<int64_t>(2, geteuid()));
+}
+
+TEST(Facts, a_peer_of_another_user_is_seen_as_that_user)
+{
+    if (geteuid() != 0)
+        GTEST_SKIP() << "only root can start a process of another user";
+    EXPECT_EQ(users_found("shm", 65533), (std::vector<int64_t>{65533, 0}));
+}
+
+TEST(Facts, the_user_of_a_peer_over_the_network_is_not_known)
+{
+    EXPECT_EQ(users_found("tcp", geteuid()), std::vector<int64_t>(2, static_cast<int64_t>(VBN_ERR_UNSUPPORTED)));
+}
+
+TEST(Facts, a_lost_peer_has_no_user)
+{
+    Pair pair("shm");
+    uint32_t user = 7;
+    ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);
+    ASSERT_EQ(pair.send(8), VBN_OK);
+    EXPECT_EQ(vbn_peer_host_user(pair.a.peer, nullptr), VBN_ERR_INVALID);
+    pair.b.close();
+    auto end = multi::Clock::now() + std::chrono::seconds(60);
+    while (pair.a.lost == VBN_OK && multi::Clock::now() < end)
+        (void)vbn_progress(pair.a.worker);
+    EXPECT_EQ(vbn_peer_host_user(pair.a.peer, &user), VBN_ERR_PEER_LOST);
+    EXPECT_EQ(user, 7u);
+    pair.a.close();
+}
+
 TEST(Facts, log_lines_say_which_peer_they_are_about_and_whether_it_is_lost) {
     Pair pair("shm");
     ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);

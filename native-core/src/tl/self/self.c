@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/list.h"
 #include "base/mpool.h"
@@ -359,6 +360,13 @@ static int self_event_fd(const tl_iface_t *iface)
     return -1; /* nothing arrives from outside */
 }
 
+static vbn_status_t self_host_user(const tl_ep_t *ep, uint32_t *user_p)
+{
+    (void)ep;
+    *user_p = (uint32_t)geteuid();
+    return VBN_OK;
+}
+
 const tl_ops_t tl_self_ops = {
     .name = "self",
     .open = self_open,
@@ -374,4 +382,5 @@ const tl_ops_t tl_self_ops = {
     .disconnect = self_disconnect,
     .send = self_send,
     .import = self_import,
+    .host_user = self_host_user,
 };

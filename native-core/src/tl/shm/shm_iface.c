@@ -176,4 +176,5 @@ const tl_ops_t tl_shm_ops = {
     .copy = shm_copy,
     .settled = shm_settled,
     .present = shm_present,
+    .host_user = shm_host_user,
 };

@@ -198,6 +198,7 @@ void shm_listen_close(shm_iface_t *iface);
 void shm_listen_accept(shm_iface_t *iface);
 /* SO_PEERCRED against our own user id. */
 vbn_status_t shm_listen_check_user(int fd);
+vbn_status_t shm_host_user(const tl_ep_t *ep, uint32_t *user_p);
 
 /* shm_ep.c */
 shm_ep_t *shm_ep_new(shm_iface_t *iface, int fd);
