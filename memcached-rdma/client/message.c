@@ -112,7 +112,7 @@ bool message_knock(mc_server_t *server)
     call_t *call = call_new(server->mc, server, NULL);
     if (call == NULL)
         return false;
-    call->ask = (ask_t){.kind = CALL_NOOP, .number = geteuid()};
+    call->ask = (ask_t){.kind = CALL_NOOP};
     message_send(call);
     return true;
 }
@@ -231,10 +231,13 @@ static void take_entries(call_t *call, const vbn_am_message_t *message)
 /* The first answer: what the server allows. */
 static void take_knock(mc_server_t *server, const message_answer_t *answer, const vbn_am_message_t *message)
 {
-    static const char *const whys[MESSAGE_READS] = {"", "gets are one-sided", "one-sided reads are off at the server",
-                                                    "one-sided reads are for the server's own user",
+    static const char *const whys[MESSAGE_READS] = {"", "gets are one-sided", "one-sided reads are off at the server", "",
                                                     "one-sided reads go over shared memory only"};
+    static const char user_format[] = "one-sided reads are for the server's own user, %u, and this process runs as %u; to allow them "
+                                      "to all with the key, start the server with -o verbena_onesided=on";
     server_say(server, "%s", answer->number < MESSAGE_READS ? whys[answer->number] : "");
+    if (answer->number == MESSAGE_READS_USER)
+        server_say(server, user_format, server->hello.user, (unsigned)geteuid());
     if (server->mc->onesided_off)
         server_say(server, "onesided=off");
     else if (answer->number == MESSAGE_READS_ALLOWED && message->data != NULL && message->length <= VBN_KEY_MAX)

@@ -42,12 +42,13 @@ function(mc_add_tests)
     endforeach()
 endfunction()
 
-# tests/client/test_*.cc -> mc_client_tests: the client library against real servers.
+# tests/client/test_*.cc with helpers *.c -> mc_client_tests: the client library against real servers.
 function(mc_add_client_tests)
     if(VBN_FUZZ)
         return()
     endif()
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/client/*.cc)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/client/*.cc
+        ${CMAKE_CURRENT_SOURCE_DIR}/tests/client/*.c)
     add_executable(mc_client_tests ${sources})
     mc_test_options(mc_client_tests)
     target_link_libraries(mc_client_tests PRIVATE mc_client)

@@ -70,11 +70,11 @@ typedef struct message_answer {
     uint64_t cas, number;
 } message_answer_t;
 
-/* The number of a noop's answer: whether the client may read one-sided. Its own number is the client's user id. */
+/* The number of a noop's answer: whether the client may read one-sided. */
 enum {
     MESSAGE_READS_ALLOWED = 1, /* data: the key of the published page */
     MESSAGE_READS_OFF,
-    MESSAGE_READS_USER, /* they are for the server's own user */
+    MESSAGE_READS_USER, /* they are for the server's own user, and the kernel says that the client is another one */
     MESSAGE_READS_HOST, /* they go over shared memory, and the client came by another transport */
     MESSAGE_READS
 };

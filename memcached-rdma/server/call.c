@@ -235,28 +235,31 @@ static void run_delta(call_t *call, const request_t *request)
     answer_code(call, code_of(status));
 }
 
-/* The first request of a client: may it read one-sided? It has proved the key, so its user id is taken as it says it. */
+/* The kernel says that the client runs as the server's user. What the client says of itself is no proof, and of one that came
+ * by another transport than shared memory nobody knows it. */
+static bool is_same_user(const session_t *session)
+{
+    uint32_t user;
+    return session->peer != NULL && vbn_peer_host_user(session->peer, &user) == VBN_OK && user == (uint32_t)geteuid();
+}
+
+/* The first request of a client: may it read one-sided? */
 static void run_noop(call_t *call)
 {
     const server_t *server = call->native->worker->server;
     uint8_t key[VBN_KEY_MAX];
-    size_t bytes = 0;
+    size_t bytes = server->settings.onesided == ONESIDED_OFF ? 0 : memory_page_key(server, key);
     session_t *session = call->session;
-    bool same_user = call->message.number == geteuid();
-    if (server->settings.onesided != ONESIDED_OFF)
-        bytes = memory_page_key(server, key);
-    call->answer.number = bytes == 0 ? MESSAGE_READS_OFF : MESSAGE_READS_USER;
-    if (bytes > 0 && (same_user || server->settings.onesided == ONESIDED_ON)) {
-        if (session->counter == &call->native->worker->counters.clients_shm) {
-            call->answer.number = MESSAGE_READS_ALLOWED;
-            reply_bytes(&call->reply, key, bytes);
-            if (!session->reads)
-                count(&call->native->worker->counters.readers, 1);
-        } else {
-            call->answer.number = MESSAGE_READS_HOST; /* the device may fetch large values all the same */
-        }
-        session->reads = true;
+    bool local = session->counter == &call->native->worker->counters.clients_shm;
+    bool allowed = bytes > 0 && (server->settings.onesided == ONESIDED_ON || is_same_user(session));
+    call->answer.number = bytes == 0 ? MESSAGE_READS_OFF : local ? MESSAGE_READS_USER : MESSAGE_READS_HOST;
+    if (allowed && local) {
+        call->answer.number = MESSAGE_READS_ALLOWED;
+        reply_bytes(&call->reply, key, bytes);
+        if (!session->reads)
+            count(&call->native->worker->counters.readers, 1);
     }
+    session->reads = allowed; /* then its device, too, may fetch large values from where they lie */
     call_answer(call);
 }
 

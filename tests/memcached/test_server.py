@@ -51,6 +51,7 @@ class CommandLineTest(unittest.TestCase):
                                 (["-o", "verbena_lease=5"], "give 100 to 60000 milliseconds"),
                                 (["-o", "verbena_auth=some"], "give none"),
                                 (["-o", "verbena_onesided=maybe"], "give on, off"),
+                                (["-o", "verbena_onesided=on", "-o", "verbena_auth=none"], "everybody could read all items"),
                                 (["-p"], "-p needs a value"),
                                 (["word"], "unexpected word 'word'")):
             with self.subTest(arguments):
