@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "base/status.h"
 #include "client/mc.h"
 #include "util/key_file.h"
 
@@ -94,14 +95,15 @@ static int connect_tcp(const mc_server_t *server)
     char port[16];
     int fd = -1, one = 1;
     (void)snprintf(port, sizeof(port), "%d", server->port);
-    if (getaddrinfo(server->host, port, &hints, &infos) != 0) {
-        errno = EHOSTUNREACH;
+    int error = getaddrinfo(server->host, port, &hints, &infos);
+    if (error != 0) {
+        errno = error == EAI_SYSTEM ? errno : EHOSTUNREACH;
         return -1;
     }
     for (const struct addrinfo *info = infos; info != NULL && fd < 0; info = info->ai_next) {
         fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd >= 0 && connect(fd, info->ai_addr, info->ai_addrlen) != 0 && errno != EINPROGRESS) {
-            int error = errno;
+            error = errno;
             (void)close(fd);
             errno = error;
             fd = -1;
@@ -118,7 +120,7 @@ static void start(mc_server_t *server)
     server->fd = server->port == 0 ? connect_unix(server) : connect_tcp(server);
     server->mc->counts.connects++;
     if (server->fd < 0) {
-        server_break(server, "cannot connect: %s", strerror(errno));
+        server_break(server, "cannot connect: %s%s", strerror(errno), err_cure(errno));
         return;
     }
     enter_state(server, SERVER_CONNECTING);

@@ -16,7 +16,8 @@
 #include "server/options.h"
 #include "server/server.h"
 
-#define OTHER_DESCRIPTORS 256u /* besides those of clients */
+#define OTHER_DESCRIPTORS 192u /* besides those of clients and threads */
+#define THREAD_DESCRIPTORS 16u
 
 static bool fail(const char *what, const char *cure)
 {
@@ -24,17 +25,41 @@ static bool fail(const char *what, const char *cure)
     return false;
 }
 
-static bool set_limits(const settings_t *settings)
+/* Raises the soft limit, and the hard one where this process may. Returns how many descriptors there are now. */
+static rlim_t raise_descriptors(rlim_t wanted)
 {
     struct rlimit limit;
-    rlim_t wanted = settings->connections_max + OTHER_DESCRIPTORS;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
-        limit.rlim_cur = wanted;
-        if (limit.rlim_max < wanted)
-            limit.rlim_max = wanted;
-        if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
-            return fail("cannot raise the number of descriptors for -c", "start as root, raise ulimit -n, or lower -c");
-    }
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return wanted;
+    rlim_t hard = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = wanted, .rlim_max = hard < wanted ? wanted : hard}) == 0)
+        return wanted;
+    return setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = hard, .rlim_max = hard}) == 0 ? hard : limit.rlim_cur;
+}
+
+/* A client by messages takes two descriptors, any other one. Where there are too few for -c, fewer connections are admitted. */
+static bool limit_connections(settings_t *settings)
+{
+    rlim_t other = OTHER_DESCRIPTORS + THREAD_DESCRIPTORS * settings->threads;
+    rlim_t wanted = settings->connections_max + other;
+    rlim_t got = raise_descriptors(wanted + settings->connections_max);
+    if (got >= wanted)
+        return true;
+    unsigned fit = got > other ? (unsigned)(got - other) : 0;
+    fprintf(stderr,
+            "verbena-memcached: -c %u takes %llu descriptors, and the hard limit is %llu: %s%.0u%s; raise ulimit -Hn "
+            "(LimitNOFILE= of a systemd unit), start as root, or lower -c\n",
+            settings->connections_max, (unsigned long long)wanted, (unsigned long long)got,
+            fit > 0 ? "only " : "no connection can be served", fit, fit > 0 ? " connections are admitted" : "");
+    settings->connections_max = fit;
+    return fit > 0;
+}
+
+static bool set_limits(settings_t *settings)
+{
+    struct rlimit limit;
+    if (!limit_connections(settings))
+        return false;
     if (settings->core_dumps) {
         limit = (struct rlimit){.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
         if (setrlimit(RLIMIT_CORE, &limit) != 0)
@@ -162,7 +187,7 @@ int main(int argc, char **argv)
     options_result_t result = options_read(argc, argv, &server.settings);
     if (result != OPTIONS_RUN)
         return result == OPTIONS_DONE ? 0 : 64;
-    const settings_t *settings = &server.settings;
+    settings_t *settings = &server.settings;
     atomic_set_relaxed(&server.verbosity, settings->verbosity);
     atomic_set_relaxed(&server.sizes_enabled, settings->track_sizes);
     atomic_set_relaxed(&server.memory_limit, settings->memory_bytes);

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -13,10 +14,21 @@ BUILD = pathlib.Path(os.environ.get("VERBENA_MEMCACHED_BUILD", "."))
 STARTUP_SECONDS = 60
 ANSWER_SECONDS = 60
 PR_SET_PDEATHSIG = 1
+PR_CAPBSET_DROP = 24
+CAP_SYS_RESOURCE = 24
 
 
 def _end_with_the_test():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _with_descriptors(limits):
+    """For a child that is to have this soft and hard limit of descriptors, and no right to raise the hard one."""
+    def prepare():
+        _end_with_the_test()
+        ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE, 0, 0, 0)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    return prepare
 
 
 def free_port():
@@ -26,16 +38,17 @@ def free_port():
 
 
 class Server:
-    """A running server; ours, or with stock=True Debian's. unix: also name of a socket file, then there is no TCP."""
+    """A running server; ours, or with stock=True Debian's. unix: also name of a socket file, then there is no TCP.
+    descriptors: its soft and hard limit."""
 
-    def __init__(self, *flags, stock=False, unix=None):
+    def __init__(self, *flags, stock=False, unix=None, descriptors=None):
         self.port = 0 if unix else free_port()
         self.unix = unix
         program = shutil.which("memcached") if stock else str(BUILD / "verbena-memcached")
         where = ["-s", unix] if unix else ["-l", "127.0.0.1", "-p", str(self.port)]
         user = ["-u", "root"] if os.geteuid() == 0 else []
         self.process = subprocess.Popen([program, *where, *user, *flags], stderr=subprocess.PIPE,
-                                        preexec_fn=_end_with_the_test)
+                                        preexec_fn=_with_descriptors(descriptors) if descriptors else _end_with_the_test)
         self._await()
 
     def _await(self):

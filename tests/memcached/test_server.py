@@ -76,6 +76,19 @@ class CommandLineTest(unittest.TestCase):
                 self.assertIn(b"SERVER_ERROR no messages: key file", hello)
                 self.assertIn(b"CLIENT_ERROR bad hello\r\nVERSION", hello)
 
+    def test_words_of_o_stand_together_or_in_several_flags(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = [f"verbena_key={folder}/key", "verbena_core=tl.enable=tcp:link.peer_timeout=9s", "verbena_lease=2500", "track_sizes"]
+            for flags in (["-o", ",".join(words)], [part for word in words for part in ("-o", word)],
+                          ["-o", ",".join(words[:2]), "-o", ",".join(words[2:])], ["--extended=" + ",".join(words)]):
+                with self.subTest(flags), running(shared.Server(*flags)) as server:
+                    stats = server.stats("verbena")
+                    self.assertEqual((stats["messages"], stats["messages_transports"]), ("on", "tcp"))
+                    self.assertTrue(os.path.exists(f"{folder}/key"))
+                    self.assertEqual(server.stats("settings")["track_sizes"], "yes")
+                    answer = base64.b64decode(server.ask(b"vbn1 AQAAAAAAAAAAAAAAAAAAAA==\r\n").split()[1])
+                    self.assertEqual(int.from_bytes(answer[20:24], "little"), 2500) # proto/hello.h: lease
+
     def test_rdma_is_offered_only_where_a_device_is_open(self):
         with tempfile.TemporaryDirectory() as folder:
             for transports, offered in (("self,shm,rc,ud,tcp", "self,shm,tcp"), ("tcp", "tcp")):
@@ -168,6 +181,37 @@ class LimitsTest(ServerCase):
             client.close()
         shared.wait_for(lambda: server.ask(b"mn\r\n") == b"MN\r\n", "a free place")
         self.assertGreater(int(server.stats()["rejected_connections"]), 0)
+
+    def test_a_soft_limit_of_descriptors_is_raised_for_the_connections(self):
+        server = shared.Server("-c", "1000", "-t", "1", descriptors=(64, 4096))
+        clients = [server.connect() for _ in range(200)]
+        for client in clients:
+            client.sendall(b"mn\r\n")
+            self.assertEqual(client.recv(100), b"MN\r\n")
+            client.close()
+        self.assertEqual(server.stats("settings")["maxconns"], "1000")
+        self.assertEqual(server.stop(), (0, ""))
+
+    def test_a_low_hard_limit_admits_fewer_connections_and_says_so(self):
+        server = shared.Server("-c", "1000", "-t", "1", descriptors=(64, 300))
+        self.assertEqual(server.stats("settings")["maxconns"], "92")
+        with contextlib.ExitStack() as clients:
+            refused = 0
+            for _ in range(120):
+                client = clients.enter_context(server.connect())
+                client.sendall(b"mn\r\n")
+                refused += client.recv(100) != b"MN\r\n"
+            self.assertGreaterEqual(refused, 120 - 92)
+            self.assertLess(refused, 120 - 92 + 5) # an earlier connection may still have its place
+        status, text = server.stop()
+        self.assertEqual(status, 0)
+        self.assertIn("-c 1000 takes 1208 descriptors, and the hard limit is 300: only 92 connections are admitted; raise ulimit -Hn",
+                      text)
+
+    def test_a_hard_limit_without_any_place_is_an_error(self):
+        with self.assertRaises(RuntimeError) as caught:
+            shared.Server("-c", "1000", "-t", "1", descriptors=(64, 100))
+        self.assertIn("no connection can be served; raise ulimit -Hn", str(caught.exception))
 
     def test_idle_connections_take_little_memory(self):
         server = self.start("-c", str(IDLE + 100))

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_faults.cc - servers that die, stand still or are replaced by another kind; clients that do; requests that end early; fork.
 #include <fstream>
+#include <functional>
 #include <random>
+#include <sys/resource.h>
 #include <thread>
 
 #include "server.h"
@@ -57,6 +59,49 @@ void end_at_the_hello(int listener)
     close(listener);
     (void)!read(fd, line, sizeof(line));
     close(fd);
+}
+
+/* In a child: at most `more` descriptors beyond those open now; 0 when the set ended so and the text says why. */
+int set_with_few_descriptors(const Server &server, const std::string &options, int more, vmc_status_t expected)
+{
+    Client client(server.name(options));
+    int next = dup(0);
+    rlimit limit = {static_cast<rlim_t>(next + more), static_cast<rlim_t>(next + more)};
+    close(next);
+    if (next < 0 || setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 2;
+    vmc_status_t status = client.set("k", "v");
+    std::string why = client.explain();
+    bool right = status == expected && why.find("raise ulimit -n") != std::string::npos;
+    if (!right)
+        fprintf(stderr, "%s: %s\n", vmc_status_name(status), why.c_str());
+    return right ? 0 : 1;
+}
+
+int in_child(const std::function<int()> &function)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        _exit(function());
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Descriptors, a_client_without_any_left_says_what_to_do)
+{
+    Server server(OURS);
+    EXPECT_EQ(in_child([&] { return set_with_few_descriptors(server, "", 0, VMC_ERR_SERVER_DEAD); }), 0);
+}
+
+TEST(Descriptors, a_client_with_too_few_for_messages_goes_by_the_socket_and_says_why)
+{
+    Server server(OURS);
+    EXPECT_EQ(in_child([&] { return set_with_few_descriptors(server, "", 4, VMC_OK); }), 0);
+    EXPECT_EQ(in_child([&] { return set_with_few_descriptors(server, ";carrier=messages", 4, VMC_ERR_SERVER_DEAD); }),
+              0);
 }
 
 TEST(Replaced, a_server_that_ended_before_its_hello_is_asked_for_messages_again)
