@@ -221,7 +221,7 @@ static vmc_status_t wait_until(vmc_t *mc, vmc_req_t *req, uint64_t end_ns)
 {
     handle_check(mc);
     if (req->status == VMC_INPROGRESS)
-        wait_for(mc, req, end_ns);
+        wait_for(mc, &req, 1, end_ns);
     if (req->status == VMC_INPROGRESS)
         end_request(mc, req, VMC_ERR_TIMEOUT);
     return req->status;
@@ -248,6 +248,24 @@ vmc_status_t vmc_wait_all(vmc_t *mc, vmc_req_t *const *reqs, size_t count, uint6
             first = status;
     }
     return first;
+}
+
+vmc_status_t vmc_wait_any(vmc_t *mc, vmc_req_t *const *reqs, size_t count, uint64_t timeout_ns, size_t *index_p)
+{
+    size_t given = 0, at;
+    handle_check(mc);
+    for (size_t i = 0; i < count; i++)
+        given += reqs[i] != NULL;
+    if (given == 0 || index_p == NULL)
+        return VMC_ERR_INVALID;
+    if (wait_complete(reqs, count) == count)
+        (void)wait_progress(mc, true); /* also with a timeout of 0 */
+    wait_for(mc, reqs, count, end_of(timeout_ns));
+    at = wait_complete(reqs, count);
+    if (at == count)
+        return VMC_INPROGRESS;
+    *index_p = at;
+    return reqs[at]->status;
 }
 
 void vmc_progress(vmc_t *mc)

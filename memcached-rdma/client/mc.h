@@ -224,7 +224,9 @@ void stream_free(stream_t *stream);
 /* ---- wait.c */
 /* Handles what has come; returns how much. */
 unsigned wait_progress(vmc_t *mc, bool sockets);
-/* Until the request is complete or the time is over. */
-void wait_for(vmc_t *mc, const vmc_req_t *req, uint64_t end_ns);
+/* Until one of the requests is complete or the time is over. NULL entries are passed over. */
+void wait_for(vmc_t *mc, vmc_req_t *const *reqs, size_t count, uint64_t end_ns);
+/* The place of the first one that is complete; count: none is. */
+size_t wait_complete(vmc_req_t *const *reqs, size_t count);
 
 #endif

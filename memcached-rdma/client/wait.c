@@ -83,16 +83,24 @@ static bool arm(vmc_t *mc)
     return true;
 }
 
-void wait_for(vmc_t *mc, const vmc_req_t *req, uint64_t end_ns)
+size_t wait_complete(vmc_req_t *const *reqs, size_t count)
 {
-    while (req->status == VMC_INPROGRESS) {
+    size_t i = 0;
+    while (i < count && (reqs[i] == NULL || reqs[i]->status == VMC_INPROGRESS))
+        i++;
+    return i;
+}
+
+void wait_for(vmc_t *mc, vmc_req_t *const *reqs, size_t count, uint64_t end_ns)
+{
+    while (wait_complete(reqs, count) == count) {
         if (progress_nets(mc) > 0)
             continue;
         uint64_t now = os_now_ns();
         if (now >= end_ns)
             return;
         check_servers(mc, now);
-        if (req->status != VMC_INPROGRESS || !arm(mc))
+        if (wait_complete(reqs, count) < count || !arm(mc))
             continue;
         uint64_t sleep = end_ns - now;
         if (mc->sockets > 0 && sleep > SETTING_UP_NS)

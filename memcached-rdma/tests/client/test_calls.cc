@@ -162,6 +162,31 @@ TEST_P(Calls, many_keys_come_in_one_call)
     EXPECT_EQ(vmc_mget(client.mc, &wrong, 1, [](void *, size_t, const void *, const vmc_value_t *) {}, nullptr), VMC_ERR_INVALID);
 }
 
+TEST_P(Calls, requests_are_taken_one_by_one_as_they_complete)
+{
+    constexpr size_t COUNT = 40;
+    std::vector<vmc_req_t> reqs(COUNT);
+    std::vector<vmc_req_t *> waits;
+    std::vector<std::string> values;
+    size_t at = COUNT;
+    for (size_t i = 0; i < COUNT; i++) {
+        std::string key = "any" + std::to_string(i);
+        values.push_back(pattern(i % 4 == 0 ? 100000 : 100, static_cast<unsigned>(i)));
+        ASSERT_EQ(vmc_iset(client.mc, key.data(), key.size(), values[i].data(), values[i].size(), 0, 0, &reqs[i]),
+                  VMC_INPROGRESS);
+        waits.push_back(&reqs[i]);
+    }
+    for (size_t left = COUNT; left > 0; left--) {
+        ASSERT_EQ(vmc_wait_any(client.mc, waits.data(), COUNT, UINT64_MAX, &at), VMC_OK);
+        ASSERT_LT(at, COUNT);
+        ASSERT_NE(waits[at], nullptr) << "a request that was taken before";
+        waits[at] = nullptr;
+    }
+    EXPECT_EQ(vmc_wait_any(client.mc, waits.data(), COUNT, UINT64_MAX, &at), VMC_ERR_INVALID) << "nothing to wait for";
+    for (size_t i = 0; i < COUNT; i++)
+        EXPECT_EQ(client.get("any" + std::to_string(i)), values[i]);
+}
+
 TEST_P(Calls, many_requests_are_under_way_at_once_and_in_order_for_a_key)
 {
     constexpr int COUNT = 1000;

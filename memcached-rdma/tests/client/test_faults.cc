@@ -90,6 +90,34 @@ int in_child(const std::function<int()> &function)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+TEST(WaitAny, one_of_a_stopped_server_does_not_hold_up_another_and_goes_on_after_the_time)
+{
+    Server here(OURS), still(OURS);
+    Client client("127.0.0.1:" + std::to_string(still.port()) + "," + here.name());
+    std::string keys[2];
+    for (int i = 0; keys[1].empty() || keys[0].empty(); i++) {
+        std::string key = "key" + std::to_string(i);
+        keys[vmc_server_of(client.mc, key.data(), key.size())] = key;
+    }
+    ASSERT_EQ(client.set(keys[1], "v"), VMC_OK);
+    ASSERT_EQ(client.set(keys[0], "v"), VMC_OK);
+    vmc_req_t reqs[2]; // the first is the stopped server's
+    vmc_req_t *waits[] = {&reqs[0], &reqs[1]};
+    size_t at = 7;
+    still.stop();
+    for (int i = 0; i < 2; i++)
+        ASSERT_EQ(vmc_iset(client.mc, keys[i].data(), keys[i].size(), "w", 1, 0, 0, &reqs[i]), VMC_INPROGRESS);
+    EXPECT_EQ(vmc_wait_any(client.mc, waits, 2, LONG_NS, &at), VMC_OK);
+    EXPECT_EQ(at, 1u);
+    waits[1] = nullptr;
+    EXPECT_EQ(vmc_wait_any(client.mc, waits, 2, SHORT_NS, &at), VMC_INPROGRESS);
+    EXPECT_EQ(at, 1u);
+    still.resume();
+    EXPECT_EQ(vmc_wait_any(client.mc, waits, 2, LONG_NS, &at), VMC_OK);
+    EXPECT_EQ(at, 0u);
+    EXPECT_EQ(client.get(keys[0]), "w");
+}
+
 TEST(Descriptors, a_client_without_any_left_says_what_to_do)
 {
     Server server(OURS);

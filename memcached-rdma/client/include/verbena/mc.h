@@ -120,6 +120,11 @@ VMC_API vmc_status_t vmc_test(vmc_t *mc, vmc_req_t *req);
 VMC_API vmc_status_t vmc_wait(vmc_t *mc, vmc_req_t *req, uint64_t timeout_ns);
 /* Waits for all of them, together as long; returns VMC_OK, or the first error (not VMC_NOT_FOUND and the like). */
 VMC_API vmc_status_t vmc_wait_all(vmc_t *mc, vmc_req_t *const *reqs, size_t count, uint64_t timeout_ns);
+/* Waits until one of them is complete; returns its status, *index_p gets its place (the first one's, where several are complete). NULL
+ * entries are passed over: a caller that has dealt with a request sets its entry to NULL. After timeout_ns without any:
+ * VMC_INPROGRESS, the requests go on, *index_p is untouched. VMC_ERR_INVALID: all entries are NULL, or index_p is. */
+VMC_API vmc_status_t vmc_wait_any(vmc_t *mc, vmc_req_t *const *reqs, size_t count, uint64_t timeout_ns,
+                                  size_t *index_p);
 /* Ends a request that is not complete with VMC_ERR_CANCELLED; its memory is the caller's again. */
 VMC_API void vmc_cancel(vmc_t *mc, vmc_req_t *req);
 /* Advances everything without waiting. */
