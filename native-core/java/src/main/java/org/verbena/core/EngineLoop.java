@@ -5,11 +5,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The engine's thread: takes the queue, hands commands to native code, dispatches completions, spins a little, sleeps.
+ * What drives an engine: takes the queue, hands commands to native code, dispatches completions, spins a little, sleeps; on a
+ * thread of its own or, turn by turn, on the one that has attached the engine.
  * Fields belong to that thread unless they are volatile or final.
  */
 final class EngineLoop implements Runnable, EngineQueue.Owner {
@@ -20,8 +23,12 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     private final VbnEngine engine;
     private final VbnContext context;
+    private final String name;
+    /** Who drives the engine: its own thread, or the one that has attached it. */
     private final Thread thread;
+    private final boolean attached;
     private final CompletableFuture<Void> started = new CompletableFuture<>();
+    private final CountDownLatch ended = new CountDownLatch(1);
     private final Page page = new Page();
     private final InFlight inFlight = new InFlight();
     private final Message message = new Message(page);
@@ -31,6 +38,10 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
     private final ArrayDeque<Operation> spare = new ArrayDeque<>();
     private final SleepFlag asleep = new SleepFlag();
+    /** A wake-up that no sleep has seen; set by any thread before it looks at the flag, as other work is published. */
+    private volatile boolean woken;
+    /** A turn or the shutdown runs, or has run: callbacks begin no other. */
+    private boolean inTurn;
     /** By the index in the handle. */
     private VbnPeer[] peers = new VbnPeer[16];
     private EngineQueue queue;
@@ -42,17 +53,25 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     /** Calls of Native.poll; only the engine's thread writes. */
     private final AtomicLong polls = new AtomicLong();
 
-    EngineLoop(VbnEngine engine, VbnContext context, String threadName) {
+    EngineLoop(VbnEngine engine, VbnContext context, String name, boolean attached) {
         this.engine = engine;
         this.context = context;
-        thread = new Thread(this, threadName);
-        thread.setDaemon(true);
+        this.name = name;
+        this.attached = attached;
+        thread = attached ? Thread.currentThread() : new Thread(this, name);
+        if (!attached) {
+            thread.setDaemon(true);
+        }
     }
 
     // ------------------------------------------------------------------------------------------ any thread
 
     void start(EngineQueue engineQueue) throws VbnException {
         queue = engineQueue;
+        if (attached) {
+            open();
+            return;
+        }
         thread.start();
         try {
             started.get();
@@ -80,7 +99,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     @Override
     public String name() {
-        return thread.getName();
+        return name;
     }
 
     @Override
@@ -96,21 +115,24 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     void close() {
         closing = true;
         wakeIfAsleep();
+        if (attached && Thread.currentThread() == thread && !inTurn) {
+            shutDown();
+        }
     }
 
     void join() {
         boolean interrupted = false;
         long deadline = System.nanoTime() + JOIN_MILLIS * 1_000_000;
-        while (thread.isAlive() && System.nanoTime() < deadline) {
+        while (ended.getCount() > 0 && System.nanoTime() < deadline) {
             try {
-                thread.join(JOIN_MILLIS);
+                ended.await(JOIN_MILLIS, TimeUnit.MILLISECONDS);
             } catch (InterruptedException e) {
                 interrupted = true;
             }
         }
-        if (thread.isAlive()) {
-            context.log(VbnLog.ERROR, "engine " + thread.getName() + " did not end within " + JOIN_MILLIS
-                + " ms: a callback blocks it");
+        if (ended.getCount() > 0) {
+            context.log(VbnLog.ERROR, "engine " + name + " did not end within " + JOIN_MILLIS + " ms: "
+                + (attached ? "thread " + thread.getName() + " does not drive it" : "a callback blocks it"));
         }
         if (interrupted) {
             Thread.currentThread().interrupt();
@@ -122,6 +144,11 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         if (asleep.mustWake()) {
             Native.workerWake(worker);
         }
+    }
+
+    void wake() {
+        woken = true;
+        wakeIfAsleep();
     }
 
     /** An operation object: a used one on the engine's thread, else a new one. */
@@ -141,6 +168,25 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     @Override
     public void run() {
         try {
+            open();
+        } catch (VbnException e) {
+            started.completeExceptionally(e);
+            return;
+        }
+        started.complete(null);
+        try {
+            while (!closing) {
+                pass(SLEEP_NANOS);
+            }
+        } catch (VbnException e) {
+            context.log(VbnLog.ERROR, "engine " + name + " ends: " + e.getMessage());
+        } finally {
+            shutDown();
+        }
+    }
+
+    private void open() throws VbnException {
+        try {
             worker = VbnException.checkHandle(
                 Native.workerCreate(context.handle(), page.bytes, Page.SLOTS, Page.EVENTS, Page.RECEIVE_BYTES));
             address = Native.workerAddress(worker);
@@ -149,37 +195,49 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
             }
             idle = new Idle(context.settingNumber("progress.spin"));
         } catch (VbnException | RuntimeException e) {
-            abandonStart(e);
-            return;
-        }
-        started.complete(null);
-        try {
-            loop();
-        } catch (VbnException e) {
-            context.log(VbnLog.ERROR, "engine " + thread.getName() + " ends: " + e.getMessage());
-        } finally {
-            shutDown();
-        }
-    }
-
-    private void abandonStart(Exception cause) {
-        if (worker != 0) {
-            Native.workerDestroy(worker);
-        }
-        terminated = true;
-        started.completeExceptionally(cause instanceof VbnException ? cause
-            : new VbnException(VbnStatus.INVALID, cause.toString(), cause));
-    }
-
-    private void loop() throws VbnException {
-        while (!closing) {
-            int work = drain();
-            work += poll(0);
-            if (work > 0) {
-                idle.worked();
-            } else if (!idle.spin()) {
-                sleep();
+            if (worker != 0) {
+                Native.workerDestroy(worker);
             }
+            terminated = true;
+            ended.countDown();
+            throw e instanceof VbnException known ? known : new VbnException(VbnStatus.INVALID, e.toString(), e);
+        }
+    }
+
+    /** What the thread of an attached engine calls again and again; false when the engine is closed. */
+    boolean turn(long maxWaitNanos) throws VbnException {
+        if (terminated) {
+            return false;
+        }
+        if (!attached || Thread.currentThread() != thread || inTurn) {
+            throw new IllegalStateException("engine " + name + " is driven by "
+                + (attached ? "thread " + thread.getName() + ", outside callbacks" : "a thread of its own"));
+        }
+        inTurn = true;
+        try {
+            if (!closing) {
+                pass(maxWaitNanos);
+            }
+        } catch (VbnException | RuntimeException e) {
+            closing = true;
+            throw e;
+        } finally {
+            inTurn = false;
+            if (closing) {
+                shutDown();
+            }
+        }
+        return !closing;
+    }
+
+    /** Moves what can move; sleeps when nothing could for a while. */
+    private void pass(long maxWaitNanos) throws VbnException {
+        int work = drain();
+        work += poll(0);
+        if (work > 0) {
+            idle.worked();
+        } else if (maxWaitNanos > 0 && !idle.spin()) {
+            sleep(Math.min(maxWaitNanos, SLEEP_NANOS));
         }
     }
 
@@ -198,15 +256,17 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         return events;
     }
 
-    private void sleep() throws VbnException {
+    private void sleep(long nanos) throws VbnException {
         asleep.raise();
-        if (closing || !queue.isEmpty() || !tasks.isEmpty() || !pending.isEmpty() || page.hasCommands()) {
+        if (woken || closing || !queue.isEmpty() || !tasks.isEmpty() || !pending.isEmpty() || page.hasCommands()) {
             asleep.lower();
+            woken = false;
             return;
         }
         long start = System.nanoTime();
-        int events = callPoll(SLEEP_NANOS);
+        int events = callPoll(nanos);
         asleep.lower();
+        woken = false;
         VbnException.check(events);
         idle.slept(System.nanoTime() - start);
         for (int i = 0; i < events; i++) {
@@ -394,12 +454,13 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     private void callbackFailed(String what, Throwable e) {
         StackTraceElement[] trace = e.getStackTrace();
-        context.log(VbnLog.ERROR, what + " on engine " + thread.getName() + " threw " + e
+        context.log(VbnLog.ERROR, what + " on engine " + name + " threw " + e
             + (trace.length > 0 ? " at " + trace[0] : ""));
     }
 
     private void shutDown() {
         closing = true;
+        inTurn = true;
         for (Object item = queue.poll(); item != null; item = queue.poll()) {
             take(item);
         }
@@ -420,5 +481,6 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         terminated = true;
         queue.refuseAll();
         context.forget(engine);
+        ended.countDown();
     }
 }

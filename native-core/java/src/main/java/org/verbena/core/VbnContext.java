@@ -60,8 +60,25 @@ public final class VbnContext implements AutoCloseable {
      * @throws VbnException when the worker cannot be created
      */
     public VbnEngine startEngine(String threadName) throws VbnException {
+        return newEngine(threadName, false);
+    }
+
+    /**
+     * Makes an engine that the calling thread drives, by {@link VbnEngine#turn}. Only that thread may drive it, as long as it
+     * is open.
+     *
+     * @param name name of the engine, for the log
+     * @return the engine, to be closed by the caller, best on this thread (else by {@link #close}, which then waits until this
+     *     thread calls turn again)
+     * @throws VbnException when the worker cannot be created
+     */
+    public VbnEngine attachEngine(String name) throws VbnException {
+        return newEngine(name, true);
+    }
+
+    private VbnEngine newEngine(String name, boolean attached) throws VbnException {
         retain();
-        VbnEngine engine = new VbnEngine(this, threadName, queueCapacity, queueTimeoutNanos);
+        VbnEngine engine = new VbnEngine(this, name, attached);
         engines.add(engine);
         try {
             engine.start();
@@ -238,6 +255,14 @@ public final class VbnContext implements AutoCloseable {
 
     long handle() {
         return handle;
+    }
+
+    int queueCapacity() {
+        return queueCapacity;
+    }
+
+    long queueTimeoutNanos() {
+        return queueTimeoutNanos;
     }
 
     /** Hands the queued native log lines to the log. */

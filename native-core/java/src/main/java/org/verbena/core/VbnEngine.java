@@ -6,7 +6,8 @@ import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
- * A stage that owns one native worker and the one thread that drives it. Everything here may be called from any thread:
+ * A stage that owns one native worker and the one thread that drives it, which is its own or, with
+ * {@link VbnContext#attachEngine}, the caller's. Everything here may be called from any thread:
  * calls from outside go through a bounded queue, in order per calling thread; when it stays full for the time-out of
  * {@link VbnConfig#queue} the operation completes with {@link VbnStatus#LIMIT}. Calls on the engine's own thread never
  * wait. Callbacks (completions, handlers, listeners, tasks) run on the engine's thread and must not block; what they
@@ -27,10 +28,10 @@ public final class VbnEngine implements AutoCloseable {
     private final EngineQueue queue;
     private final EngineLoop loop;
 
-    VbnEngine(VbnContext context, String threadName, int queueCapacity, long queueTimeoutNanos) {
+    VbnEngine(VbnContext context, String name, boolean attached) {
         this.context = context;
-        loop = new EngineLoop(this, context, threadName);
-        queue = new EngineQueue(loop, queueCapacity, queueTimeoutNanos);
+        loop = new EngineLoop(this, context, name, attached);
+        queue = new EngineQueue(loop, context.queueCapacity(), context.queueTimeoutNanos());
     }
 
     void start() throws VbnException {
@@ -98,7 +99,28 @@ public final class VbnEngine implements AutoCloseable {
         }
     }
 
-    /** True on the engine's own thread. */
+    /**
+     * Drives an engine that {@link VbnContext#attachEngine} gave, once: runs what other threads submitted, moves what can
+     * move, runs callbacks. When there was nothing to do for a while it sleeps, until there is, or {@link #wake} is called.
+     *
+     * @param maxWaitNanos longest sleep in nanoseconds, at most a second is taken; 0: none
+     * @return false when the engine is closed, also by a callback of this turn; pending operations have completed then
+     * @throws VbnException when the worker has failed; the engine is closed then
+     * @throws IllegalStateException on any other thread than the one that attached it, and in a callback
+     */
+    public boolean turn(long maxWaitNanos) throws VbnException {
+        return loop.turn(maxWaitNanos);
+    }
+
+    /**
+     * Ends the sleep of {@link #turn}; without one, the next that would begin. What the caller has published before is seen by
+     * the thread that returns from it. Any thread.
+     */
+    public void wake() {
+        loop.wake();
+    }
+
+    /** True on the thread that drives the engine. */
     public boolean inEngine() {
         return Thread.currentThread() == loop.thread();
     }
@@ -208,8 +230,8 @@ public final class VbnEngine implements AutoCloseable {
     }
 
     /**
-     * Ends the engine: pending operations complete with {@link VbnStatus#CLOSED}, peers and keys go. Waits for the
-     * thread to end, unless called on it. Idempotent.
+     * Ends the engine: pending operations complete with {@link VbnStatus#CLOSED}, peers and keys go. Waits for the thread
+     * that drives it to do so, unless called on it. Idempotent.
      */
     @Override
     public void close() {
