@@ -139,20 +139,52 @@ public final class VbnStream implements AutoCloseable {
      * @throws VbnException when the stream has failed, or its output was ended
      */
     public int write(ByteBuffer source) throws VbnException {
-        int total = 0;
-        while (source.hasRemaining()) {
-            int length = writable(source.remaining());
+        return (int) write(new ByteBuffer[] {source}, 1);
+    }
+
+    /**
+     * Writes as much of several buffers as the other side's window takes, one after the other; small ones leave in one message.
+     * The bytes are copied.
+     *
+     * @param sources any buffers; their positions move
+     * @param count how many of them, from the first
+     * @return bytes written, 0 when the window is full or the stream is not yet accepted
+     * @throws VbnException when the stream has failed, or its output was ended
+     */
+    public long write(ByteBuffer[] sources, int count) throws VbnException {
+        long left = 0;
+        for (int i = 0; i < count; i++) {
+            left += sources[i].remaining();
+        }
+        long total = 0;
+        for (int at = 0; total < left;) {
+            int length = writable((int) Math.min(left - total, Integer.MAX_VALUE));
             if (length == 0) {
                 break;
             }
             ByteBuffer buffer = buffer(length);
-            int end = source.limit();
-            buffer.put(source.limit(source.position() + length));
-            source.limit(end);
+            at = gather(sources, at, buffer);
             send(buffer.flip());
             total += length;
         }
         return total;
+    }
+
+    /** Fills the buffer from sources[at] on; returns the first source that has more. */
+    private static int gather(ByteBuffer[] sources, int at, ByteBuffer buffer) {
+        int next = at;
+        while (buffer.hasRemaining()) {
+            ByteBuffer source = sources[next];
+            int end = source.limit();
+            if (source.remaining() > buffer.remaining()) {
+                source.limit(source.position() + buffer.remaining());
+            } else {
+                next++;
+            }
+            buffer.put(source);
+            source.limit(end);
+        }
+        return next;
     }
 
     /**

@@ -33,6 +33,7 @@ public final class VbnStreams implements AutoCloseable {
     private final LongAdder accepted = new LongAdder();
     private final LongAdder refused = new LongAdder();
     private final LongAdder violations = new LongAdder();
+    private final LongAdder sentMessages = new LongAdder();
     private final LongAdder sentBytes = new LongAdder();
     private final LongAdder receivedBytes = new LongAdder();
     private final LongAdder pulledBytes = new LongAdder();
@@ -119,7 +120,7 @@ public final class VbnStreams implements AutoCloseable {
         return added;
     }
 
-    /** Returns the counters by name: streams, bytes, refusals and violations since the start. */
+    /** Returns the counters by name: streams, messages with data, bytes, refusals and violations since the start. */
     public Map<String, Long> counters() {
         Map<String, Long> all = new LinkedHashMap<>();
         all.put("stream.opened", opened.sum());
@@ -127,6 +128,7 @@ public final class VbnStreams implements AutoCloseable {
         all.put("stream.refused", refused.sum());
         all.put("stream.violations", violations.sum());
         all.put("stream.open", peers.values().stream().mapToLong(peer -> peer.all().size()).sum());
+        all.put("stream.sent_messages", sentMessages.sum());
         all.put("stream.sent_bytes", sentBytes.sum());
         all.put("stream.received_bytes", receivedBytes.sum());
         all.put("stream.pulled_bytes", pulledBytes.sum());
@@ -231,6 +233,7 @@ public final class VbnStreams implements AutoCloseable {
     }
 
     void countSent(int bytes) {
+        sentMessages.increment();
         sentBytes.add(bytes);
     }
 

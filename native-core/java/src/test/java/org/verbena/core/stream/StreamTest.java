@@ -120,6 +120,24 @@ class StreamTest {
     }
 
     @Test
+    void many_buffers_leave_in_few_messages() throws Exception {
+        ByteBuffer[] all = new ByteBuffer[1000];
+        ByteBuffer wanted = ByteBuffer.allocate(100_000);
+        for (int i = 0; i < all.length; i++) {
+            all[i] = Fixture.pattern(i % 7 == 0 ? 0 : i % 100, i);
+            wanted.put(all[i].duplicate());
+        }
+        int size = wanted.flip().remaining();
+        try (BlockingStream stream = open(StreamServer.ECHO)) {
+            stream.awaitAccepted(60_000);
+            assertEquals(size, stream.stream().write(all, all.length));
+            stream.endOutput();
+            assertEquals(wanted, readAll(stream, size));
+        }
+        assertEquals((size + SMALL.piece() - 1) / SMALL.piece(), streams.counters().get("stream.sent_messages"));
+    }
+
+    @Test
     void bytes_of_a_file_are_sent_from_their_place(@TempDir Path folder) throws Exception {
         byte[] all = new byte[150_000];
         Fixture.pattern(all.length, 3).get(all);
