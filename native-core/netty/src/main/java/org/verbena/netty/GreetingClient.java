@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.netty;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.nio.ByteBuffer;
+import java.util.function.BiConsumer;
+
+/**
+ * Asks a TCP address for a greeting. The connection stays open until it is closed here: the server keeps the token so long.
+ * Tells the result once, on the greetings' thread.
+ */
+final class GreetingClient extends ChannelInboundHandlerAdapter {
+    private final BiConsumer<Greeting, Throwable> result;
+    private final ByteBuffer received = ByteBuffer.allocate(Greeting.MAX + 1);
+    private volatile Channel channel;
+    private volatile boolean closed;
+    private volatile SocketAddress localAddress;
+    private volatile SocketAddress remoteAddress;
+    private boolean told;
+
+    GreetingClient(BiConsumer<Greeting, Throwable> result) {
+        this.result = result;
+    }
+
+    void ask(EventLoopGroup greeters, InetSocketAddress remote, SocketAddress local, int timeoutMillis) {
+        Bootstrap bootstrap = new Bootstrap().group(greeters).channel(NioSocketChannel.class).handler(this)
+            .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, timeoutMillis);
+        bootstrap.connect(remote, local).addListener(connected -> {
+            if (!connected.isSuccess()) {
+                tell(null, new IOException(connected.cause().getMessage()
+                    + ": start the server, or check host and port", connected.cause()));
+            }
+        });
+    }
+
+    /** The addresses of the TCP connection, once it has stood. */
+    SocketAddress localAddress() {
+        return localAddress;
+    }
+
+    SocketAddress remoteAddress() {
+        return remoteAddress;
+    }
+
+    /** Any thread; idempotent. */
+    void close() {
+        closed = true;
+        Channel used = channel;
+        if (used != null) {
+            used.close();
+        }
+    }
+
+    private void tell(Greeting greeting, Throwable cause) {
+        if (!told) {
+            told = true;
+            result.accept(greeting, cause);
+        }
+    }
+
+    @Override
+    public void channelActive(ChannelHandlerContext context) {
+        localAddress = context.channel().localAddress();
+        remoteAddress = context.channel().remoteAddress();
+        channel = context.channel();
+        if (closed) {
+            context.close();
+        }
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+        ByteBuf bytes = (ByteBuf) message;
+        try {
+            int count = Math.min(bytes.readableBytes(), received.remaining());
+            bytes.readBytes(received.duplicate().limit(received.position() + count));
+            received.position(received.position() + count);
+            Greeting greeting = Greeting.decode(received.duplicate().flip());
+            if (greeting != null) {
+                tell(greeting, null);
+            }
+        } catch (IOException e) {
+            tell(null, e);
+            context.close();
+        } finally {
+            bytes.release();
+        }
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext context) {
+        tell(null, new EOFException("the connection ended before a greeting came: the server is ending or too busy, or "
+            + "something else answers there"));
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+        tell(null, cause);
+        context.close();
+    }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.netty;
+
+import io.netty.channel.Channel;
+import io.netty.channel.SingleThreadEventLoop;
+import io.netty.util.concurrent.RejectedExecutionHandlers;
+import io.netty.util.internal.PlatformDependent;
+import io.netty.util.internal.logging.InternalLogger;
+import io.netty.util.internal.logging.InternalLoggerFactory;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.verbena.core.VbnContext;
+import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnException;
+import org.verbena.core.VbnStatus;
+import org.verbena.core.stream.StreamLimits;
+import org.verbena.core.stream.VbnStreams;
+
+/**
+ * An event loop whose thread drives an engine: one turn moves messages, then the channels that have become ready are read and
+ * written, then tasks run. It sleeps in the core, on the worker's event. Fields belong to that thread unless they are final
+ * or volatile.
+ */
+final class VbnEventLoop extends SingleThreadEventLoop {
+    private static final InternalLogger LOG = InternalLoggerFactory.getInstance(VbnEventLoop.class);
+    /** The id of the streams' messages; the context's other engines may use the rest. */
+    private static final int MESSAGE = 41;
+    /** After so long tasks give way to channels. */
+    private static final long TASKS_NANOS = 1_000_000;
+    private static final long OPEN_SECONDS = 60;
+
+    private final VbnContext context;
+    private final StreamLimits limits;
+    private final CompletableFuture<Void> opened = new CompletableFuture<>();
+    private final Set<Channel> channels = new HashSet<>();
+    private final ArrayDeque<VbnChannel> ready = new ArrayDeque<>();
+    private final Peers peers = new Peers(this);
+    private volatile VbnEngine engine;
+    private volatile VbnStreams streams;
+
+    VbnEventLoop(VbnEventLoopGroup parent, Executor executor, VbnContext context, StreamLimits limits) {
+        super(parent, executor, false, PlatformDependent.newMpscQueue(), PlatformDependent.newMpscQueue(),
+            RejectedExecutionHandlers.reject());
+        this.context = context;
+        this.limits = limits;
+    }
+
+    /** Starts the thread and waits for its engine. */
+    void awaitOpen() throws VbnException {
+        execute(() -> LOG.debug("event loop on engine {}", engine));
+        try {
+            opened.get(OPEN_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException e) {
+            VbnException cause = (VbnException) e.getCause();
+            throw new VbnException(cause.kind(), cause.text(), cause);
+        } catch (TimeoutException e) {
+            throw new VbnException(VbnStatus.TIMEOUT, "the event loop's engine did not start within " + OPEN_SECONDS + " s");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new VbnException(VbnStatus.CLOSED, "interrupted while the event loop started");
+        }
+    }
+
+    VbnEventLoopGroup group() {
+        return (VbnEventLoopGroup) parent();
+    }
+
+    VbnEngine engine() {
+        return engine;
+    }
+
+    VbnStreams streams() {
+        return streams;
+    }
+
+    Peers peers() {
+        return peers;
+    }
+
+    @Override
+    protected void wakeup(boolean inEventLoop) {
+        VbnEngine driven = engine;
+        if (!inEventLoop && driven != null) {
+            driven.wake();
+        }
+    }
+
+    @Override
+    protected void run() {
+        if (open()) {
+            do {
+                turn();
+                handleReady();
+                runAllTasks(TASKS_NANOS);
+                if (isShuttingDown()) {
+                    closeAll();
+                }
+            } while (!isShuttingDown() || !confirmShutdown());
+        } else {
+            do {
+                shutdownGracefully(0, 0, TimeUnit.NANOSECONDS);
+            } while (!confirmShutdown());
+        }
+    }
+
+    private boolean open() {
+        try {
+            VbnEngine made = context.attachEngine(Thread.currentThread().getName());
+            streams = new VbnStreams(made, MESSAGE, limits);
+            engine = made;
+            opened.complete(null);
+            return true;
+        } catch (VbnException | RuntimeException e) {
+            opened.completeExceptionally(e instanceof VbnException ? e
+                : new VbnException(VbnStatus.INVALID, e.toString(), e));
+            return false;
+        }
+    }
+
+    private void turn() {
+        boolean busy = hasTasks() || !ready.isEmpty() || isShuttingDown();
+        try {
+            if (engine.turn(busy ? 0 : delayNanos(System.nanoTime())) || isShuttingDown()) {
+                return;
+            }
+            LOG.error("an event loop ends: its context was closed; shut the event loop group down before the context");
+        } catch (VbnException e) {
+            LOG.error("an event loop ends: its engine has failed", e);
+        }
+        shutdownGracefully(0, 0, TimeUnit.NANOSECONDS);
+    }
+
+    private void handleReady() {
+        for (int i = ready.size(); i > 0; i--) {
+            ready.poll().ready();
+        }
+    }
+
+    private void closeAll() {
+        for (Channel channel : new ArrayList<>(channels)) {
+            channel.unsafe().close(channel.voidPromise());
+        }
+    }
+
+    @Override
+    protected void cleanup() {
+        if (engine != null) {
+            peers.close();
+            streams.close();
+            engine.close();
+        }
+    }
+
+    /** The channel is looked at after this turn. */
+    void later(VbnChannel channel) {
+        ready.add(channel);
+    }
+
+    void add(Channel channel) {
+        channels.add(channel);
+    }
+
+    void remove(Channel channel) {
+        channels.remove(channel);
+    }
+
+    @Override
+    public int registeredChannels() {
+        return channels.size();
+    }
+}
