@@ -8,7 +8,7 @@ final class Piece {
     final ByteBuffer buffer;
     int readAt;
     int writeAt;
-    /** False while the pull is in flight: nobody touches the buffer. */
+    /** False while the pull is in flight, and after it has failed: nobody touches the buffer. */
     boolean ready;
 
     private Piece(ByteBuffer buffer, int length, boolean ready) {

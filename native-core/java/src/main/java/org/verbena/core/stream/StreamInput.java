@@ -142,11 +142,13 @@ final class StreamInput {
 
     private void pulled(Piece piece, VbnException error) {
         synchronized (this) {
-            piece.ready = true;
+            piece.ready = error == null;
             if (closed || error != null) {
-                pieces.remove(piece);
                 pool.give(piece.buffer);
             }
+            if (closed) {
+                pieces.remove(piece);
+            } // else one that failed stays: the reader does not get beyond it, nor to the end
         }
         if (error == null) {
             changed.run();

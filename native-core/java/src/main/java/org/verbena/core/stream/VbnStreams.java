@@ -4,8 +4,11 @@ package org.verbena.core.stream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import org.verbena.core.Completion;
 import org.verbena.core.Message;
@@ -37,6 +40,8 @@ public final class VbnStreams implements AutoCloseable {
     private final LongAdder sentBytes = new LongAdder();
     private final LongAdder receivedBytes = new LongAdder();
     private final LongAdder pulledBytes = new LongAdder();
+    /** Messages whose sends have not completed. */
+    private final AtomicLong sending = new AtomicLong();
     private volatile boolean closed;
 
     /**
@@ -135,6 +140,29 @@ public final class VbnStreams implements AutoCloseable {
         return all;
     }
 
+    /** Returns how many messages are on their way: the core, or the other side, still needs their bytes. */
+    public long sending() {
+        return sending.get();
+    }
+
+    /**
+     * Waits for nothing, but says when the peers have received what was sent to them before; a peer that is lost counts as if
+     * it had. Of large messages they may have the announcement only, see {@link #sending}.
+     *
+     * @param done runs once, on the engine's thread or on this one
+     */
+    public void flush(Runnable done) {
+        List<VbnPeer> all = List.copyOf(peers.keySet());
+        AtomicInteger left = new AtomicInteger(all.size() + 1);
+        Completion one = (error, bytes) -> {
+            if (left.decrementAndGet() == 0) {
+                done.run();
+            }
+        };
+        all.forEach(peer -> engine.flush(peer, one));
+        one.complete(null, 0);
+    }
+
     /** Fails all streams and takes no more; the engine stays. Idempotent. */
     @Override
     public void close() {
@@ -229,7 +257,13 @@ public final class VbnStreams implements AutoCloseable {
     }
 
     void send(VbnPeer peer, StreamFrame frame, ByteBuffer data, Completion done) {
-        engine.send(peer, messageId, frame.encode(), data == null ? null : new ByteBuffer[] {data}, done);
+        sending.incrementAndGet();
+        engine.send(peer, messageId, frame.encode(), data == null ? null : new ByteBuffer[] {data}, (error, bytes) -> {
+            sending.decrementAndGet();
+            if (done != null) {
+                done.complete(error, bytes);
+            }
+        });
     }
 
     void countSent(int bytes) {
