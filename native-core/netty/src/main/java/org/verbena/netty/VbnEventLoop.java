@@ -16,6 +16,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
@@ -35,6 +36,7 @@ final class VbnEventLoop extends SingleThreadEventLoop {
     /** After so long tasks give way to channels. */
     private static final long TASKS_NANOS = 1_000_000;
     private static final long OPEN_SECONDS = 60;
+    private static final long DELIVER_NANOS = 10_000_000;
 
     private final VbnContext context;
     private final StreamLimits limits;
@@ -152,9 +154,28 @@ final class VbnEventLoop extends SingleThreadEventLoop {
     @Override
     protected void cleanup() {
         if (engine != null) {
+            deliver();
             peers.close();
             streams.close();
             engine.close();
+        }
+    }
+
+    /** Waits, for a bounded time, until the other sides have what the channels have written. */
+    private void deliver() {
+        AtomicBoolean flushed = new AtomicBoolean();
+        try {
+            long deadline = System.nanoTime() + context.settingNumber("link.close_timeout");
+            boolean driven = true;
+            while (driven && streams.sending() > 0 && System.nanoTime() - deadline < 0) {
+                driven = engine.turn(DELIVER_NANOS);
+            }
+            streams.flush(() -> flushed.set(true));
+            while (driven && !flushed.get() && System.nanoTime() - deadline < 0) {
+                driven = engine.turn(DELIVER_NANOS);
+            }
+        } catch (VbnException e) {
+            LOG.warn("an event loop ends; what its channels wrote last may be lost", e);
         }
     }
 

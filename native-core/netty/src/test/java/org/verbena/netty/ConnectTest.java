@@ -172,4 +172,33 @@ class ConnectTest {
         Rig.await("inactive", () -> sink.events.contains("inactive"));
         assertFalse(channel.isOpen());
     }
+
+    @Test
+    void what_was_written_reaches_the_peer_when_the_loops_end_at_once() throws Exception {
+        byte[] all = Rig.pattern(500_000, 3);
+        Sink reader = new Sink(all);
+        Channel server = rig.bind(VbnAddress.local(0), () -> reader);
+        VbnChannel channel = rig.connect(server.localAddress(), new Sink(all));
+        Rig.get(channel.writeAndFlush(io.netty.buffer.Unpooled.wrappedBuffer(all)));
+        Rig.get(channel.close());
+        Rig.end(rig.clients);
+        Rig.await("inactive", () -> reader.events.contains("inactive"));
+        reader.awaitReceived(all.length);
+        assertEquals(List.of(), reader.failures);
+    }
+
+    @Test
+    void a_context_that_is_closed_first_ends_the_loops_and_their_channels() throws Exception {
+        org.verbena.core.VbnContext context = Rig.context("self,shm,tcp");
+        VbnEventLoopGroup group = new VbnEventLoopGroup(context, 2);
+        Channel server = rig.bind(VbnAddress.local(0), Echo::new);
+        Sink sink = new Sink(new byte[1]);
+        Channel channel = Rig.get(new io.netty.bootstrap.Bootstrap().group(group).channel(VbnChannel.class).handler(sink)
+            .connect(server.localAddress())).channel();
+        context.close();
+        Rig.await("inactive", () -> sink.events.contains("inactive"));
+        assertFalse(channel.isOpen());
+        Rig.end(group);
+        assertThrows(IllegalStateException.class, () -> new VbnEventLoopGroup(context, 1));
+    }
 }
