@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 
 /** An echo server in a second JVM, which ends when its standard input does, and in any case after a time. */
 final class Child implements AutoCloseable {
-    private static final long LIFE_SECONDS = 90;
+    private static final long LIFE_SECONDS = 300;
 
     private final Process process;
     private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();

@@ -29,7 +29,7 @@ import org.verbena.core.VbnException;
 /** A server's and a client's event loops in one JVM, ended with a check for leaks; waits with time-outs. */
 final class Rig implements AutoCloseable {
     /** Below TestWatch.SECONDS. */
-    static final long SECONDS = 45;
+    static final long SECONDS = 120;
     static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
 
     final VbnContext context;

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 /** Ends a JVM that hangs, with the stacks of its threads: a test class has its own, and so has each child. */
 public final class TestWatch implements BeforeAllCallback {
     /** Below the time that surefire gives the fork. */
-    static final long SECONDS = 110;
+    static final long SECONDS = 540;
     static final int EXIT_HUNG = 3;
 
     private static boolean started;
