@@ -47,15 +47,16 @@ static mc_context_t *find(const uint8_t *key, bool no_auth, bool devices)
 static vbn_status_t configure(vbn_config_t *config, bool devices)
 {
     static const struct preset {
-        const char *key, *value, *environment;
-    } presets[] = {{"security.same_user", "false", "VBN_SECURITY_SAME_USER"}, {"tl.shm.ring_slots", "32", "VBN_TL_SHM_RING_SLOTS"},
-                   {"tl.shm.chunks", "4", "VBN_TL_SHM_CHUNKS"},               {"tl.shm.chunk_bytes", "4K", "VBN_TL_SHM_CHUNK_BYTES"}};
+        const char *key, *value;
+    } presets[] = {{"security.same_user", "false"},
+                   {"tl.shm.ring_slots", "32"},
+                   {"tl.shm.chunks", "4"},
+                   {"tl.shm.chunk_bytes", "4K"}};
     vbn_status_t status = VBN_OK;
     for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]) && status == VBN_OK; i++)
-        if (getenv(presets[i].environment) == NULL)
-            status = vbn_config_set(config, presets[i].key, presets[i].value);
-    if (status == VBN_OK && !devices && getenv("VBN_TL_ENABLE") == NULL)
-        status = vbn_config_set(config, "tl.enable", "shm,tcp");
+        status = vbn_config_prefer(config, presets[i].key, presets[i].value);
+    if (status == VBN_OK && !devices)
+        status = vbn_config_prefer(config, "tl.enable", "shm,tcp");
     return status;
 }
 

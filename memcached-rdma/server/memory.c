@@ -82,13 +82,15 @@ static void relay_log(void *arg, const vbn_log_record_t *record)
 
 /* ---------------------------------------------------------------------------------------- settings */
 
-/* Settings of ours where the environment says nothing: clients of other users (the key decides who takes part), and small
+/* Settings of ours where nobody has chosen: clients of other users (the key decides who takes part), and small
  * rings, since clients are many. */
 static const struct preset {
-    const char *key, *value, *environment;
-} presets[] = {{"security.same_user", "false", "VBN_SECURITY_SAME_USER"}, {"tl.shm.ring_slots", "32", "VBN_TL_SHM_RING_SLOTS"},
-               {"tl.shm.chunks", "4", "VBN_TL_SHM_CHUNKS"},               {"tl.shm.chunk_bytes", "4K", "VBN_TL_SHM_CHUNK_BYTES"},
-               {"link.promoted_max", "256", "VBN_LINK_PROMOTED_MAX"}};
+    const char *key, *value;
+} presets[] = {{"security.same_user", "false"},
+               {"tl.shm.ring_slots", "32"},
+               {"tl.shm.chunks", "4"},
+               {"tl.shm.chunk_bytes", "4K"},
+               {"link.promoted_max", "256"}};
 
 /* "key=value:key=value". */
 static vbn_status_t set_all(vbn_config_t *config, const char *settings)
@@ -121,8 +123,7 @@ static bool configure(const server_t *server, vbn_config_t *config)
     const settings_t *settings = &server->settings;
     vbn_status_t status = VBN_OK;
     for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]) && status == VBN_OK; i++)
-        if (getenv(presets[i].environment) == NULL)
-            status = vbn_config_set(config, presets[i].key, presets[i].value);
+        status = vbn_config_prefer(config, presets[i].key, presets[i].value);
     if (status == VBN_OK && settings->no_auth)
         status = vbn_config_set(config, "security.auth", "none");
     if (status == VBN_OK && settings->core != NULL)
