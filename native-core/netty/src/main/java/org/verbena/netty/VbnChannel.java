@@ -209,9 +209,10 @@ public final class VbnChannel extends AbstractChannel implements DuplexChannel {
             return;
         }
         VbnException failure = stream.failure();
-        if (failure != null && (inputEnded || bytesRead == stream.received())) {
+        boolean allRead = failure != null && bytesRead == stream.received(); // reading tells whether the end came before the failure
+        if (failure != null && inputEnded) {
             fail(failure);
-        } else if (!inputEnded && (readWanted || inputShutdown) && stream.isReadable()) {
+        } else if (!inputEnded && (readWanted || inputShutdown || allRead) && stream.isReadable()) {
             read0();
         }
     }

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ConnectTimeoutException;
 import io.netty.channel.local.LocalAddress;
@@ -182,6 +184,33 @@ class ConnectTest {
         Rig.get(channel.writeAndFlush(io.netty.buffer.Unpooled.wrappedBuffer(all)));
         Rig.get(channel.close());
         Rig.end(rig.clients);
+        Rig.await("inactive", () -> reader.events.contains("inactive"));
+        reader.awaitReceived(all.length);
+        assertEquals(List.of(), reader.failures);
+    }
+
+    /** The writer ends, then its process; the reader reads all of it later, one buffer at a time. */
+    @Test
+    @SuppressWarnings("deprecation") // MAX_MESSAGES_PER_READ: the shortest way to one buffer at a time
+    void an_end_that_came_before_the_peer_was_lost_is_no_failure() throws Exception {
+        byte[] all = Rig.pattern(500_000, 3);
+        Sink reader = new Sink(all);
+        CompletableFuture<VbnChannel> accepted = new CompletableFuture<>();
+        Channel server = Rig.get(rig.server(() -> new ChannelInboundHandlerAdapter() {
+            @Override
+            public void handlerAdded(ChannelHandlerContext context) {
+                context.pipeline().addLast(reader);
+                accepted.complete((VbnChannel) context.channel());
+            }
+        }).childOption(ChannelOption.AUTO_READ, false).childOption(ChannelOption.MAX_MESSAGES_PER_READ, 1)
+            .bind(VbnAddress.local(0))).channel();
+        VbnChannel channel = rig.connect(server.localAddress(), new Sink(all));
+        Rig.get(channel.writeAndFlush(io.netty.buffer.Unpooled.wrappedBuffer(all)));
+        Rig.get(channel.close());
+        VbnChannel readers = accepted.get(Rig.SECONDS, TimeUnit.SECONDS);
+        Rig.end(rig.clients);
+        Rig.await("the loss", () -> readers.peer().isLost());
+        readers.config().setAutoRead(true);
         Rig.await("inactive", () -> reader.events.contains("inactive"));
         reader.awaitReceived(all.length);
         assertEquals(List.of(), reader.failures);
