@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import jobs  # noqa: E402  (needs the path above)
-from cluster import conf, java  # noqa: E402
+from cluster import conf, java, processes  # noqa: E402
 from cluster.cluster import Cluster  # noqa: E402
 
 ROOT = HERE.parents[1]
@@ -113,6 +113,21 @@ class ShuffleTest(unittest.TestCase):
             found[ours] = jobs.digest(self.cluster, f"/pairs-{ours}")
         self.assertEqual(found[True], found[False])
 
+    @LONG
+    def test_one_reducer_that_gets_nine_tenths_of_the_data_gives_what_stock_gives(self):
+        pairs = os.path.join(self.folder.name, "skewed")
+        pathlib.Path(pairs).write_text("".join(f"{i % 101 if i % 10 == 0 else 6} {i * 104729 % 1000003}\n" for i in range(600_000)))
+        self.cluster.run("hdfs", "dfs", "-put", pairs, "/skewed")
+        found = {}
+        for ours in (True, False):
+            more = {**PATIENT, "verbena.shuffle.memory": "4m", "mapreduce.reduce.shuffle.memory.limit.percent": "0.001"}
+            counters, _ = jobs.run(self.cluster, "secondarysort", ours, ["/skewed", f"/skewed-{ours}"], more if ours else None)
+            found[ours] = jobs.digest(self.cluster, f"/skewed-{ours}")
+            if ours:
+                self.assertGreater(counters[jobs.GROUP]["Bytes passed to the stock merge"], 0)
+                self.assertLessEqual(counters[jobs.GROUP]["Bytes kept in memory"], 2 * (4 << 20))
+        self.assertEqual(found[True], found[False])
+
     def test_a_wrong_setting_is_named_and_the_stock_shuffle_runs(self):
         counters, _ = self.sort("wrong-name", {"verbena.shuffle.memroy": "64m"})
         self.assertNotIn(jobs.GROUP, counters)
@@ -151,6 +166,46 @@ class ShuffleTest(unittest.TestCase):
     def outputs(self):
         return glob.glob(os.path.join(self.cluster.local(), "nodemanager*", "usercache", "*", "appcache", "*", "output", "*_m_*",
                                       "file.out.index"))
+
+
+class LostNodeTest(unittest.TestCase):
+    """A NodeManager is killed with its containers, as by a host that fails, after maps have run on it."""
+
+    @LONG
+    def test_maps_of_a_killed_node_run_again_and_the_rows_are_stocks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            settings = {"mapred-site": {"mapreduce.job.reduces": "2", "mapreduce.job.reduce.slowstart.completedmaps": "1.0"},
+                        "hdfs-site": {"dfs.replication": 1}}
+            with Cluster(os.path.join(folder, "hadoop"), datanodes=1, nodemanagers=2, quick=True, tied=True,
+                         plugin=java.plugin(str(ROOT)), properties=conf.merged(conf.OURS, settings)) as cluster:
+                jobs.run(cluster, "teragen", True, ["80000", "/rows"], {"mapreduce.job.maps": "8"})
+                jobs.run(cluster, "terasort", False, ["/rows", "/sorted-stock"])
+                killer = threading.Thread(target=self.kill_when_it_has_outputs, args=(cluster,))
+                killer.start()
+                counters, _ = jobs.run(cluster, "terasort", True, ["/rows", "/sorted"], PATIENT, timeout=500)
+                killer.join()
+                self.assertNotIn("nodemanager2", cluster.running())
+                self.assertEqual(jobs.digest(cluster, "/sorted"), jobs.digest(cluster, "/sorted-stock"))
+                self.assertGreater(self.containers(cluster), 1 + 8 + 2, "maps ran again (its master may have, too)")
+                self.assertIn(jobs.GROUP, counters)
+
+    @staticmethod
+    def containers(cluster):
+        """Of the last job, on both nodes: master, maps and reducers."""
+        jobs_of = glob.glob(os.path.join(cluster.local(), "logs*", "application_*"))
+        last = max(os.path.basename(job) for job in jobs_of)
+        return sum(len(os.listdir(job)) for job in jobs_of if os.path.basename(job) == last)
+
+    @staticmethod
+    def kill_when_it_has_outputs(cluster):
+        pattern = os.path.join(cluster.local(), "nodemanager2", "usercache", "*", "appcache", "*", "output", "*_m_*",
+                               "file.out.index")
+        known, deadline = set(glob.glob(pattern)), time.monotonic() + 240
+        while not set(glob.glob(pattern)) - known and time.monotonic() < deadline:
+            time.sleep(0.005)
+        cluster.kill("nodemanager2")
+        for container in processes.below(os.path.join(cluster.local(), "nodemanager2")):  # they would go on without it
+            processes.kill(*container)
 
 
 class MixedTest(unittest.TestCase):
