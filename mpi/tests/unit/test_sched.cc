@@ -599,8 +599,9 @@ TEST(Sched, LargeAllreduceSendsEachElementTwice)
         collective.check();
         const size_t all = 1029 * sizeof(Matrix);
         for (sched_t *sched : collective.scheds) {
-            if (size == 8)
+            if (size == 8) {
                 EXPECT_LT(bytes_sent(sched), all * 2);
+            }
             sched_release(sched);
         }
     }
