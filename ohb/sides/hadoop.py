@@ -3,6 +3,9 @@
 import importlib
 import os
 import sys
+import tempfile
+
+from driver.procs import Failed, install_signals
 
 
 def harness(root, module):
@@ -33,3 +36,19 @@ def missing(root):
     except harness(root, "cluster.errors").Failed as failure:
         return str(failure)
     return None
+
+
+def demo(show):
+    """The whole of a demonstration: show(root, folder) prints it. Gives the exit status."""
+    root = os.environ["VERBENA_ROOT"]
+    install_signals()
+    try:
+        lacks = missing(root)
+        if lacks:
+            raise Failed(lacks)
+        with tempfile.TemporaryDirectory() as folder:
+            show(root, folder)
+    except Failed as failure:
+        print(f"demo: {failure}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """./verbena demo hdfs: two Hadoops, one as it comes and one with our jar; some cells of the row once; a table of both."""
-import os
 import sys
-import tempfile
 
-from driver.procs import Failed, install_signals
 from sides import hadoop, hdfs
 
 CELLS = [(64 << 10, 3, 1), (64 * hdfs.MIB, 1, 1), (64 * hdfs.MIB, 3, 1), (64 * hdfs.MIB, 3, 4)]
@@ -34,20 +31,5 @@ def show(root, folder):
         print("", *sides[1].said(), sep="\n")
 
 
-def main():
-    root = os.environ["VERBENA_ROOT"]
-    install_signals()
-    try:
-        lacks = hadoop.missing(root)
-        if lacks:
-            raise Failed(lacks)
-        with tempfile.TemporaryDirectory() as folder:
-            show(root, folder)
-    except Failed as failure:
-        print(f"demo: {failure}", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(hadoop.demo(show))

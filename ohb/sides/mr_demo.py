@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """./verbena demo mapreduce: one Hadoop; each job with the stock shuffle and with ours; a table of both."""
-import os
 import sys
-import tempfile
 
-from driver.procs import Failed, install_signals
 from sides import hadoop, mr
 
 CELLS = [mr.Cell("avg", 2, 2, 1 << 18), mr.Cell("skew", 2, 2, 1 << 18), mr.Cell("terasort", 2, 2, 2_000_000)]
@@ -30,20 +27,5 @@ def show(root, folder):
         print("\nBoth sides had the same results in every job.")
 
 
-def main():
-    root = os.environ["VERBENA_ROOT"]
-    install_signals()
-    try:
-        lacks = hadoop.missing(root)
-        if lacks:
-            raise Failed(lacks)
-        with tempfile.TemporaryDirectory() as folder:
-            show(root, folder)
-    except Failed as failure:
-        print(f"demo: {failure}", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(hadoop.demo(show))

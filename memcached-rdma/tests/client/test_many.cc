@@ -213,7 +213,7 @@ TEST(Many, clients_and_idle_sockets_are_served_cost_little_and_leave_nothing)
     const size_t clients = full ? 1000 : 200, sockets = full ? 10000 : 1000;
     const size_t descriptors = clients * HERE_DESCRIPTORS + 1000;
     if (!raise_limit(descriptors))
-        GTEST_SKIP() << "needs ulimit -Hn " << descriptors;
+        GTEST_SKIP() << "needs more descriptors: raise ulimit -Hn to " << descriptors;
     const char *options = getenv("ASAN_OPTIONS");
     std::string asan = options == nullptr ? "" : options;
     setenv("ASAN_OPTIONS", (asan + ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0").c_str(),

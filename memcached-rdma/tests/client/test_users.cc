@@ -69,7 +69,7 @@ int answer_to(uint32_t user, const visitor_t &how)
 TEST(Users, one_that_says_it_is_the_server_s_user_gets_messages_only)
 {
     if (geteuid() != 0)
-        GTEST_SKIP() << "only root can start a process of another user";
+        GTEST_SKIP() << "only root can start a process of another user: run the tests as root";
     Server server(OURS), open(OURS, {"-o", "verbena_auth=none"});
     KeyOf key(server, OTHER);
     std::string path = key.path();
@@ -81,7 +81,7 @@ TEST(Users, one_that_says_it_is_the_server_s_user_gets_messages_only)
 TEST(Users, one_that_the_operator_allows_to_read_may_do_so)
 {
     if (geteuid() != 0)
-        GTEST_SKIP() << "only root can start a process of another user";
+        GTEST_SKIP() << "only root can start a process of another user: run the tests as root";
     Server server(OURS, {"-o", "verbena_onesided=on"});
     KeyOf key(server, OTHER);
     std::string path = key.path();
@@ -124,7 +124,7 @@ int use_as_another(const Server &server, const std::string &key)
 TEST(Users, the_library_of_another_user_works_by_messages_and_says_why)
 {
     if (geteuid() != 0)
-        GTEST_SKIP() << "only root can start a process of another user";
+        GTEST_SKIP() << "only root can start a process of another user: run the tests as root";
     Server server(OURS);
     KeyOf key(server, OTHER);
     EXPECT_EQ(as_user(OTHER, [&] { return use_as_another(server, key.path()); }), 0);
