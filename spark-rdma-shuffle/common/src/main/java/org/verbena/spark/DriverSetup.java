@@ -11,6 +11,7 @@ import java.util.HexFormat;
 import org.apache.spark.SparkConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.spark.write.CombineOutput;
 
 /** Writes its decisions into the Spark configuration, which travels to the executors. */
 final class DriverSetup {
@@ -21,6 +22,7 @@ final class DriverSetup {
     private static final String PREPARED = VerbenaConf.INTERNAL + "prepared";
     private static final String MANAGER = "spark.shuffle.manager";
     private static final String DATA_IO = "spark.shuffle.sort.io.plugin.class";
+    private static final String STOCK_IO = "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO";
     private static final int FAST_NETWORK_MBIT = 50_000;
 
     private DriverSetup() {
@@ -45,14 +47,13 @@ final class DriverSetup {
             return;
         }
         conf.set(MANAGER, VerbenaShuffleManager.class.getName());
-        conf.set(DATA_IO, org.verbena.spark.write.CombineOutput.class.getName());
+        conf.set(DATA_IO, CombineOutput.class.getName());
         if (!conf.getBoolean("spark.authenticate", false)) {
             byte[] key = new byte[32];
             new SecureRandom().nextBytes(key);
             conf.set(SECRET, HexFormat.of().formatHex(key));
         }
-        boolean encrypted = conf.getBoolean("spark.network.crypto.enabled", false)
-            || conf.getBoolean("spark.ssl.rpc.enabled", false);
+        boolean encrypted = encryptsNetwork(conf);
         conf.set(REMOTE, Boolean.toString(!encrypted || settings.cleartextAllowed()));
         if (encrypted && !settings.cleartextAllowed()) {
             LOG.warn("Verbena reads mapped memory inside a host only, because Spark's network encryption is on; "
@@ -68,18 +69,31 @@ final class DriverSetup {
         }
     }
 
+    /** Whether Spark would encrypt what it sends: any of the settings that its SecurityManager and SSLOptions read. */
+    static boolean encryptsNetwork(SparkConf conf) {
+        return conf.getBoolean("spark.network.crypto.enabled", false)
+            || conf.getBoolean("spark.authenticate.enableSaslEncryption", false)
+            || conf.getBoolean("spark.ssl.rpc.enabled", false);
+    }
+
     /** Why Spark's own shuffle has to be used with this configuration; null when ours can be. */
     static String reasonToDecline(SparkConf conf, VerbenaConf settings, boolean fromPlugin) {
+        if (!settings.enabled()) {
+            return "spark.verbena.enabled is false";
+        } else if (SparkShim.load() == null) {
+            return "Spark " + SparkShim.sparkVersion() + " is not known to this version (" + SparkShim.KNOWN + ")";
+        }
+        return reasonInSettings(conf, fromPlugin);
+    }
+
+    /** What among Spark's own settings speaks against ours; null when nothing does. */
+    static String reasonInSettings(SparkConf conf, boolean fromPlugin) {
         String manager = conf.get(MANAGER, "sort");
         boolean ours = manager.equals(VerbenaShuffleManager.class.getName());
         boolean stock = manager.equals("sort") || manager.equals("tungsten-sort")
             || manager.equals("org.apache.spark.shuffle.sort.SortShuffleManager");
         String io = conf.get(DATA_IO, "");
-        if (!settings.enabled()) {
-            return "spark.verbena.enabled is false";
-        } else if (SparkShim.load() == null) {
-            return "Spark " + SparkShim.sparkVersion() + " is not known to this version (" + SparkShim.KNOWN + ")";
-        } else if (!ours && !stock) {
+        if (!ours && !stock) {
             return MANAGER + " is " + manager;
         } else if (!ours && fromPlugin && SparkShim.sparkVersion().startsWith("3.")) {
             return "Spark 3.5 makes its shuffle manager before plugins start; set " + MANAGER + "="
@@ -91,8 +105,8 @@ final class DriverSetup {
             return "push-based shuffle (spark.shuffle.push.enabled) needs Spark's files";
         } else if (conf.getBoolean("spark.shuffle.useOldFetchProtocol", false)) {
             return "spark.shuffle.useOldFetchProtocol is on";
-        } else if (!io.isEmpty() && !io.startsWith("org.apache.spark.") && !io.startsWith("org.verbena.")) {
-            return DATA_IO + " is " + io;
+        } else if (!io.isEmpty() && !io.equals(STOCK_IO) && !io.equals(CombineOutput.class.getName())) {
+            return DATA_IO + " is " + io + ", which keeps map outputs in a way of its own";
         }
         return null;
     }
