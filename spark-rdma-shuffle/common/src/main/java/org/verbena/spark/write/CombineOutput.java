@@ -7,6 +7,7 @@ import java.io.OutputStream;
 import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.api.ShuffleDataIO;
 import org.apache.spark.shuffle.api.ShuffleDriverComponents;
 import org.apache.spark.shuffle.api.ShuffleExecutorComponents;
@@ -15,6 +16,7 @@ import org.apache.spark.shuffle.api.ShufflePartitionWriter;
 import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.metadata.MapOutputCommitMessage;
 import org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO;
+import org.apache.spark.util.TaskCompletionListener;
 import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.VerbenaShuffleManager;
 import org.verbena.spark.store.OutputBuffer;
@@ -66,7 +68,7 @@ public final class CombineOutput implements ShuffleDataIO {
                 throws IOException {
             SlabStore store = store();
             return store == null ? disk.createMapOutputWriter(shuffleId, mapTaskId, partitions)
-                : new Writer(store.newOutput(shuffleId, mapTaskId, partitions), partitions, sizes);
+                : writer(store, shuffleId, mapTaskId, partitions, sizes);
         }
 
         @Override
@@ -75,6 +77,17 @@ public final class CombineOutput implements ShuffleDataIO {
             return store() == null ? disk.createSingleFileMapOutputWriter(shuffleId, mapId)
                 : java.util.Optional.empty();
         }
+    }
+
+    /** Spark's sorter says nothing when its task dies; the end of the task does. */
+    static ShuffleMapOutputWriter writer(SlabStore store, int shuffleId, long mapTaskId, int partitions,
+            PlannedSizes sizes) {
+        OutputBuffer output = store.newOutput(shuffleId, mapTaskId, partitions);
+        TaskContext task = TaskContext.get();
+        if (task != null) {
+            task.addTaskCompletionListener((TaskCompletionListener) ended -> output.abort());
+        }
+        return new Writer(output, partitions, sizes);
     }
 
     /** Partitions come in order, one after the other. Belongs to the task's thread. */

@@ -10,23 +10,16 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
-import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.ConcurrentHashMap;
-import org.apache.spark.network.buffer.FileSegmentManagedBuffer;
 import org.apache.spark.network.buffer.ManagedBuffer;
-import org.apache.spark.network.util.MapConfigProvider;
-import org.apache.spark.network.util.TransportConf;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -47,44 +40,11 @@ class SlabStoreTest {
     private DataDirectory directory;
     private DiskFiles files;
 
-    /** Plays Spark's resolver: data files named by shuffle and map, lengths kept in memory. */
-    private final class DiskFiles implements ShuffleFiles {
-        private final Map<String, long[]> lengths = new ConcurrentHashMap<>();
-        private int next;
-
-        @Override
-        public synchronized File temporary(int shuffleId, long mapId) {
-            return disk.resolve("temporary-" + next++).toFile();
-        }
-
-        @Override
-        public void commit(int shuffleId, long mapId, long[] sizes, File data) {
-            try {
-                Files.move(data.toPath(), disk.resolve(shuffleId + "-" + mapId));
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-            lengths.put(shuffleId + "-" + mapId, sizes);
-        }
-
-        @Override
-        public void delete(int shuffleId, long mapId) {
-            assertTrue(disk.resolve(shuffleId + "-" + mapId).toFile().delete());
-        }
-
-        ManagedBuffer open(int shuffle, long map, int start, int end) {
-            long[] sizes = lengths.get(shuffle + "-" + map);
-            long from = Arrays.stream(sizes, 0, start).sum();
-            return new FileSegmentManagedBuffer(new TransportConf("shuffle", MapConfigProvider.EMPTY),
-                disk.resolve(shuffle + "-" + map).toFile(), from, Arrays.stream(sizes, start, end).sum());
-        }
-    }
-
     @BeforeEach
     void open() throws IOException {
         context = VbnContext.open(new VbnConfig().jobKey(new byte[32]));
         directory = DataDirectory.create(SHM, APPLICATION, disk.getFileName().toString());
-        files = new DiskFiles();
+        files = new DiskFiles(disk);
     }
 
     private HostLocalSlabs neighbours() {
