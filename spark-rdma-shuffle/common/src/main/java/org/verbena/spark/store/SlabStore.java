@@ -4,6 +4,7 @@ package org.verbena.spark.store;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -28,6 +29,9 @@ import org.verbena.core.VbnContext;
 public final class SlabStore implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(SlabStore.class);
 
+    /** How long a task that needs memory does not try again to spill to a disk that failed. */
+    private static final long DISK_PAUSE_NANOS = 10_000_000_000L;
+
     private final SlabPool pool;
     private final Path directory;
     private final ShuffleFiles files;
@@ -43,6 +47,8 @@ public final class SlabStore implements AutoCloseable {
     private final AtomicBoolean spilling = new AtomicBoolean();
     private final Object spillLock = new Object();
     private final Object publishLock = new Object();
+    private boolean diskFailed; // under spillLock, as the next one
+    private long diskFailedSince;
 
     /**
      * Makes an empty store.
@@ -100,7 +106,7 @@ public final class SlabStore implements AutoCloseable {
         while (chunk == null) {
             synchronized (spillLock) {
                 chunk = pool.allocate(bytes);
-                if (chunk == null && !spillOldest()) {
+                if (chunk == null && (diskFailedRecently() || !spillOldest())) {
                     return null;
                 }
             }
@@ -201,6 +207,11 @@ public final class SlabStore implements AutoCloseable {
         }
     }
 
+    /** Under spillLock. */
+    private boolean diskFailedRecently() {
+        return diskFailed && System.nanoTime() - diskFailedSince < DISK_PAUSE_NANOS;
+    }
+
     /** Under spillLock: moves the oldest live output to files; false when there is none that could be moved. */
     private boolean spillOldest() {
         MapOutput output = oldest();
@@ -212,10 +223,15 @@ public final class SlabStore implements AutoCloseable {
         }
         try {
             SpillToFiles.write(output, files);
-            countSpilled(output.bytes());
-            end(output, MapOutput.State.SPILLED);
+            spilled(output);
+            diskFailed = false;
             return true;
-        } catch (IOException e) {
+        } catch (ClosedByInterruptException e) {
+            LOG.debug("interrupted while map output {} of shuffle {} went to disk", output.mapId(), output.shuffleId());
+            return false; // says nothing about the disk; the output stays where it was
+        } catch (IOException | RuntimeException e) {
+            diskFailed = true;
+            diskFailedSince = System.nanoTime();
             LOG.warn("cannot move map output {} of shuffle {} to disk: {}; free space in spark.local.dir or raise "
                 + "spark.verbena.memory", output.mapId(), output.shuffleId(), e.toString());
             return false;
@@ -224,16 +240,30 @@ public final class SlabStore implements AutoCloseable {
         }
     }
 
+    /** Its files are complete; when the output was removed meanwhile, nobody else would delete them. */
+    private void spilled(MapOutput output) {
+        if (end(output, MapOutput.State.SPILLED)) {
+            countSpilled(output.bytes());
+        } else {
+            Map<Long, MapOutput> maps = shuffles.get(output.shuffleId());
+            if (maps == null || !maps.containsKey(output.mapId())) {
+                files.delete(output.shuffleId(), output.mapId());
+            }
+        }
+    }
+
+    /** The oldest live output; stays among the others until it is spilled or removed. */
     private MapOutput oldest() {
         synchronized (ages) {
             Iterator<MapOutput> all = ages.iterator();
-            MapOutput found = null;
-            while (all.hasNext() && found == null) {
+            while (all.hasNext()) {
                 MapOutput output = all.next();
+                if (output.state() == MapOutput.State.LIVE) {
+                    return output;
+                }
                 all.remove();
-                found = output.state() == MapOutput.State.LIVE ? output : null;
             }
-            return found;
+            return null;
         }
     }
 
@@ -246,10 +276,8 @@ public final class SlabStore implements AutoCloseable {
         } catch (IOException e) {
             LOG.warn("cannot remove {}: {}", link(output.shuffleId(), output.mapId()), e.toString());
         }
-        if (state == MapOutput.State.REMOVED) {
-            synchronized (ages) {
-                ages.remove(output);
-            }
+        synchronized (ages) {
+            ages.remove(output);
         }
         return true;
     }
