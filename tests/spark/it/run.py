@@ -13,6 +13,7 @@ from results import ByNetwork, ByTcp, HostLocal  # noqa: F401  (found by unittes
 
 if not STOCK_ONLY:
     from network import BetweenHosts  # noqa: F401
+    from large import LargeBlocks  # noqa: F401
     from faults import Memory, OneAfterAnother, OneSided, Repaired, Settings  # noqa: F401
     from tmpfs import SmallTmpfs  # noqa: F401
 

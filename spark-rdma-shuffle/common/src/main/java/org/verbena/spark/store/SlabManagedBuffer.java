@@ -3,6 +3,7 @@
 package org.verbena.spark.store;
 
 import io.netty.buffer.Unpooled;
+import io.netty.handler.stream.ChunkedStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -15,11 +16,16 @@ import org.apache.spark.network.buffer.ManagedBuffer;
  * paths and not in others. When the output was spilled in the meantime, Spark's file is read instead. Thread safe.
  */
 public final class SlabManagedBuffer extends ManagedBuffer {
+    /** The most bytes that one of Netty's buffers can have; larger blocks are handed over piece by piece. */
+    private static final long MAX_NETTY_BUFFER = Integer.MAX_VALUE;
+    private static final int SSL_CHUNK = 64 << 10;
+
     private final MapOutput output;
     private final int start;
     private final int end;
     private final long size;
     private final Files files;
+    private final long maxNettyBuffer;
     private final List<Runnable> open = new ArrayList<>();
     private int references;
 
@@ -36,11 +42,17 @@ public final class SlabManagedBuffer extends ManagedBuffer {
      * @param files where the block is after a spill
      */
     public SlabManagedBuffer(MapOutput output, int start, int end, Files files) throws IOException {
+        this(output, start, end, files, MAX_NETTY_BUFFER);
+    }
+
+    /** With a smaller limit than Netty's for one buffer. */
+    SlabManagedBuffer(MapOutput output, int start, int end, Files files, long maxNettyBuffer) throws IOException {
         this.output = output;
         this.start = start;
         this.end = end;
         this.size = output.index().length(start, end);
         this.files = files;
+        this.maxNettyBuffer = maxNettyBuffer;
     }
 
     @Override
@@ -78,18 +90,28 @@ public final class SlabManagedBuffer extends ManagedBuffer {
         }
     }
 
+    /** A buffer over the pieces, or a region that writes them one after the other where no buffer is large enough. */
     @Override
     public Object convertToNetty() throws IOException {
         if (!output.pin()) {
             return files.open().convertToNetty();
         }
-        once();
-        ByteBuffer[] pieces = output.index().pieces(start, end);
-        return Unpooled.wrappedBuffer(Math.max(1, pieces.length), pieces);
+        Runnable unpin = once();
+        try {
+            ByteBuffer[] pieces = output.index().pieces(start, end);
+            return size > maxNettyBuffer ? new SlabRegion(pieces, size)
+                : Unpooled.wrappedBuffer(Math.max(1, pieces.length), pieces);
+        } catch (IOException | RuntimeException e) {
+            unpin.run();
+            throw e;
+        }
     }
 
-    /** Spark 4.x; Netty's TLS handler takes the same buffers. */
+    /** Spark 4.x; Netty's TLS handler takes the same buffers, and streams instead of regions. */
     public Object convertToNettyForSsl() throws IOException {
+        if (size > maxNettyBuffer) {
+            return new ChunkedStream(createInputStream(), SSL_CHUNK);
+        }
         return output.state() == MapOutput.State.LIVE ? convertToNetty() : Unpooled.wrappedBuffer(nioByteBuffer());
     }
 
