@@ -25,17 +25,15 @@ import org.verbena.spark.store.SlabStore;
 /** Spark's plug-in point for map output storage; uses Spark's local disk where there is no slab store. */
 public final class CombineOutput implements ShuffleDataIO {
     private final ShuffleDataIO disk;
-    private final PlannedSizes sizes;
 
     /** Called by Spark. */
     public CombineOutput(SparkConf conf) {
         this.disk = new LocalDiskShuffleDataIO(conf);
-        this.sizes = PlannedSizes.of(conf);
     }
 
     @Override
     public ShuffleExecutorComponents executor() {
-        return new Executor(disk.executor(), sizes);
+        return new Executor(disk.executor());
     }
 
     @Override
@@ -45,11 +43,9 @@ public final class CombineOutput implements ShuffleDataIO {
 
     private static final class Executor implements ShuffleExecutorComponents {
         private final ShuffleExecutorComponents disk;
-        private final PlannedSizes sizes;
 
-        Executor(ShuffleExecutorComponents disk, PlannedSizes sizes) {
+        Executor(ShuffleExecutorComponents disk) {
             this.disk = disk;
-            this.sizes = sizes;
         }
 
         private static SlabStore store() {
@@ -68,7 +64,7 @@ public final class CombineOutput implements ShuffleDataIO {
                 throws IOException {
             SlabStore store = store();
             return store == null ? disk.createMapOutputWriter(shuffleId, mapTaskId, partitions)
-                : writer(store, shuffleId, mapTaskId, partitions, sizes);
+                : writer(store, shuffleId, mapTaskId, partitions);
         }
 
         @Override
@@ -80,26 +76,21 @@ public final class CombineOutput implements ShuffleDataIO {
     }
 
     /** Spark's sorter says nothing when its task dies; the end of the task does. */
-    static ShuffleMapOutputWriter writer(SlabStore store, int shuffleId, long mapTaskId, int partitions,
-            PlannedSizes sizes) {
+    static ShuffleMapOutputWriter writer(SlabStore store, int shuffleId, long mapTaskId, int partitions) {
         OutputBuffer output = store.newOutput(shuffleId, mapTaskId, partitions);
         TaskContext task = TaskContext.get();
         if (task != null) {
             task.addTaskCompletionListener((TaskCompletionListener) ended -> output.abort());
         }
-        return new Writer(output, partitions, sizes);
+        return new Writer(output);
     }
 
     /** Partitions come in order, one after the other. Belongs to the task's thread. */
     private static final class Writer implements ShuffleMapOutputWriter {
         private final OutputBuffer output;
-        private final int partitions;
-        private final PlannedSizes sizes;
 
-        Writer(OutputBuffer output, int partitions, PlannedSizes sizes) {
+        Writer(OutputBuffer output) {
             this.output = output;
-            this.partitions = partitions;
-            this.sizes = sizes;
         }
 
         @Override
@@ -119,8 +110,7 @@ public final class CombineOutput implements ShuffleDataIO {
 
         @Override
         public MapOutputCommitMessage commitAllPartitions(long[] checksums) throws IOException {
-            double ratio = sizes.ratio(output, partitions);
-            return MapOutputCommitMessage.of(PlannedSizes.scaled(output.commit(), ratio));
+            return MapOutputCommitMessage.of(output.commit());
         }
 
         @Override

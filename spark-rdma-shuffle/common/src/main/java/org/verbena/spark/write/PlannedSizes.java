@@ -5,6 +5,8 @@ package org.verbena.spark.write;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.Comparator;
+import java.util.stream.IntStream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.io.CompressionCodec;
 import org.apache.spark.io.CompressionCodec$;
@@ -13,11 +15,16 @@ import org.verbena.spark.store.OutputBuffer;
 
 /**
  * Adaptive execution joins and splits partitions by the sizes that map tasks report. With the sizes of uncompressed bytes
- * it would plan otherwise than without Verbena; therefore a few partitions of each map output are compressed as Spark
- * would have done, and all sizes are reported at that ratio. Blocks, metrics and the index keep the true sizes.
+ * it would plan otherwise than without Verbena. Therefore partitions are compressed as Spark would have done: all of
+ * them in a small output, where the codec's overhead and the luck of few rows decide; in a larger one the beginnings of
+ * the largest partitions and of a few more, whose mean ratio the others get. Blocks, metrics, the index and fetches keep
+ * the true sizes ({@link PlannedStatus}).
  */
 public final class PlannedSizes {
-    private static final int SAMPLES = 8;
+    /** Outputs up to this size get the compressed size of every partition. */
+    static final long EXACT_BYTES = 512 << 10;
+    private static final int LARGEST = 4;
+    private static final int SPREAD = 8;
     /** A block of Spark's default codec. */
     private static final int SAMPLE_BYTES = 32 << 10;
 
@@ -34,49 +41,68 @@ public final class PlannedSizes {
     }
 
     /**
-     * Compressed bytes per byte of an output whose streams are closed and which is not yet committed; 1 when Spark is to
-     * plan with true sizes. Takes about half a millisecond. Any thread.
+     * Sizes for the planner of an output whose streams are closed and which is not yet committed. Takes a millisecond or
+     * less. Any thread.
+     *
+     * @return bytes of each partition, at least 1 where it is not empty; null when Spark is to plan with true sizes
      */
-    double ratio(OutputBuffer output, int partitions) throws IOException {
+    long[] planned(OutputBuffer output, int partitions) throws IOException {
         if (codec == null) {
+            return null;
+        }
+        long total = 0;
+        for (int p = 0; p < partitions; p++) {
+            total += output.length(p);
+        }
+        return total == 0 ? null : total <= EXACT_BYTES ? exact(output, partitions) : sampled(output, partitions);
+    }
+
+    private long[] exact(OutputBuffer output, int partitions) throws IOException {
+        long[] sizes = new long[partitions];
+        for (int p = 0; p < partitions; p++) {
+            long length = output.length(p);
+            sizes[p] = length == 0 ? 0 : scaled(length, ratio(output, p, new byte[(int) length]));
+        }
+        return sizes;
+    }
+
+    private long[] sampled(OutputBuffer output, int partitions) throws IOException {
+        int[] filled = IntStream.range(0, partitions).filter(p -> output.length(p) > 0).toArray();
+        byte[] sample = new byte[SAMPLE_BYTES];
+        double[] own = new double[partitions];
+        double sum = 0;
+        int spread = Math.min(SPREAD, filled.length);
+        for (int i = 0; i < spread; i++) {
+            int p = filled[(int) ((long) i * filled.length / spread)];
+            own[p] = ratio(output, p, sample);
+            sum += own[p];
+        }
+        for (int p : IntStream.of(filled).boxed().sorted(Comparator.comparingLong(p -> -output.length(p)))
+                .limit(LARGEST).mapToInt(p -> p).toArray()) {
+            own[p] = own[p] > 0 ? own[p] : ratio(output, p, sample);
+        }
+        long[] sizes = new long[partitions];
+        for (int p : filled) {
+            sizes[p] = scaled(output.length(p), own[p] > 0 ? own[p] : sum / spread);
+        }
+        return sizes;
+    }
+
+    /** Compressed bytes per byte at a partition's beginning; 1 when its bytes are in a file already. */
+    private double ratio(OutputBuffer output, int partition, byte[] sample) throws IOException {
+        int bytes = output.sample(partition, sample);
+        if (bytes == 0) {
             return 1;
         }
-        int[] filled = new int[partitions];
-        int count = 0;
-        for (int p = 0; p < partitions; p++) {
-            if (output.length(p) > 0) {
-                filled[count++] = p;
-            }
-        }
-        byte[] sample = new byte[SAMPLE_BYTES];
-        long raw = 0;
-        long packed = 0;
-        int samples = Math.min(SAMPLES, count);
-        for (int i = 0; i < samples; i++) {
-            int bytes = output.sample(filled[(int) ((long) i * count / samples)], sample);
-            raw += bytes;
-            packed += compressed(sample, bytes);
-        }
-        return raw == 0 ? 1 : (double) packed / raw;
-    }
-
-    private int compressed(byte[] from, int bytes) throws IOException {
         ByteArrayOutputStream packed = new ByteArrayOutputStream(bytes + 64);
         try (OutputStream stream = codec.compressedOutputStream(packed)) {
-            stream.write(from, 0, bytes);
+            stream.write(sample, 0, bytes);
         }
-        return packed.size();
+        return (double) packed.size() / bytes;
     }
 
-    /** All lengths at the ratio; what is not empty stays so, because Spark does not fetch empty blocks. */
-    static long[] scaled(long[] lengths, double ratio) {
-        if (ratio == 1) {
-            return lengths;
-        }
-        long[] scaled = new long[lengths.length];
-        for (int p = 0; p < lengths.length; p++) {
-            scaled[p] = lengths[p] == 0 ? 0 : Math.max(1, Math.round(lengths[p] * ratio));
-        }
-        return scaled;
+    /** What is not empty stays so, because Spark does not fetch empty blocks. */
+    static long scaled(long length, double ratio) {
+        return Math.max(1, Math.round(length * ratio));
     }
 }

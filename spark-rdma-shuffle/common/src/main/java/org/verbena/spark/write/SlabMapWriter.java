@@ -38,7 +38,8 @@ abstract class SlabMapWriter<K, V> extends ShuffleWriter<K, V> {
     /** Publishes the output; every stream has to be closed. */
     final void publish(long records, SparkShim.RowChecksums checksums) throws IOException {
         long before = System.nanoTime();
-        double ratio = Serializers.areRows(task.dependency()) ? task.sizes().ratio(output, task.partitions()) : 1;
+        // Adaptive execution plans shuffles of rows only.
+        long[] planned = Serializers.areRows(task.dependency()) ? task.sizes().planned(output, task.partitions()) : null;
         lengths = output.commit();
         task.metrics().incWriteTime(System.nanoTime() - before);
         long bytes = 0;
@@ -47,8 +48,14 @@ abstract class SlabMapWriter<K, V> extends ShuffleWriter<K, V> {
         }
         task.metrics().incRecordsWritten(records);
         task.metrics().incBytesWritten(bytes);
-        status = task.shim().mapStatus(task.blocks().shuffleServerId(), PlannedSizes.scaled(lengths, ratio),
-            task.mapId(), checksums);
+        status = status(lengths, checksums);
+        if (planned != null) {
+            status = new PlannedStatus(status, status(planned, checksums), checksums == null ? 0 : checksums.value());
+        }
+    }
+
+    private MapStatus status(long[] sizes, SparkShim.RowChecksums checksums) {
+        return task.shim().mapStatus(task.blocks().shuffleServerId(), sizes, task.mapId(), checksums);
     }
 
     @Override

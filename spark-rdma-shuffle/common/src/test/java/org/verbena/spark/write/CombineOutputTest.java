@@ -12,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
-import org.apache.spark.SparkConf;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.TaskContextImpl;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
@@ -56,7 +55,7 @@ class CombineOutputTest {
     }
 
     private ShuffleMapOutputWriter writer() {
-        return CombineOutput.writer(store, 1, 2, 2, PlannedSizes.of(new SparkConf(false)));
+        return CombineOutput.writer(store, 1, 2, 2);
     }
 
     private static void write(ShuffleMapOutputWriter writer, int partition, int bytes) throws IOException {
