@@ -9,9 +9,12 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import org.apache.spark.SparkConf;
+import org.apache.spark.serializer.JavaSerializer;
+import org.apache.spark.serializer.KryoSerializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.spark.write.CombineOutput;
+import org.verbena.spark.write.PlannedStatus;
 
 /** Writes its decisions into the Spark configuration, which travels to the executors. */
 final class DriverSetup {
@@ -62,11 +65,27 @@ final class DriverSetup {
         boolean unset = !conf.contains("spark.shuffle.compress");
         if (settings.compressAuto() && unset && isFast(conf)) {
             conf.set("spark.shuffle.compress", "false");
-            // Encrypted bytes say nothing about how well the plain ones would have been compressed.
-            conf.set(VerbenaConf.PLAN_COMPRESSED, Boolean.toString(!conf.getBoolean("spark.io.encryption.enabled", false)));
+            conf.set(VerbenaConf.PLAN_COMPRESSED, Boolean.toString(canPlanWithCompressedSizes(conf)));
             LOG.info("Verbena turns shuffle compression off, bytes travel through memory or a fast network; "
                 + "spark.verbena.compress=as-spark keeps it");
         }
+    }
+
+    /**
+     * Whether map tasks can tell the driver two sizes. Encrypted bytes say nothing about how well the plain ones would
+     * have been compressed; and results of tasks must be able to bring a class of ours.
+     */
+    static boolean canPlanWithCompressedSizes(SparkConf conf) {
+        String serializer = conf.get("spark.serializer", JavaSerializer.class.getName());
+        boolean kryo = serializer.equals(KryoSerializer.class.getName());
+        try {
+            Class.forName(PlannedStatus.class.getName(), false, Thread.currentThread().getContextClassLoader());
+        } catch (ClassNotFoundException e) {
+            return false;
+        }
+        return !conf.getBoolean("spark.io.encryption.enabled", false)
+            && (kryo ? !conf.getBoolean("spark.kryo.registrationRequired", false)
+                : serializer.equals(JavaSerializer.class.getName()));
     }
 
     /** Whether Spark would encrypt what it sends: any of the settings that its SecurityManager and SSLOptions read. */

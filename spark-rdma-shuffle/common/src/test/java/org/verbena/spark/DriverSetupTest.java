@@ -3,6 +3,7 @@
 package org.verbena.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -62,6 +63,23 @@ class DriverSetupTest {
         for (String known : new String[] {"org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO",
             "org.verbena.spark.write.CombineOutput"}) {
             assertNull(DriverSetup.reasonInSettings(conf(DATA_IO + "=" + known), true), known);
+        }
+    }
+
+    @Test
+    void onlyWhereTheDriverCanReadThemDoMapTasksTellCompressedSizes() {
+        String kryo = "spark.serializer=org.apache.spark.serializer.KryoSerializer";
+        assertTrue(DriverSetup.canPlanWithCompressedSizes(conf()));
+        assertTrue(DriverSetup.canPlanWithCompressedSizes(conf(kryo)));
+        assertFalse(DriverSetup.canPlanWithCompressedSizes(conf(kryo, "spark.kryo.registrationRequired=true")));
+        assertFalse(DriverSetup.canPlanWithCompressedSizes(conf("spark.serializer=com.example.Serializer")));
+        assertFalse(DriverSetup.canPlanWithCompressedSizes(conf("spark.io.encryption.enabled=true")));
+        ClassLoader before = Thread.currentThread().getContextClassLoader();
+        Thread.currentThread().setContextClassLoader(ClassLoader.getPlatformClassLoader());
+        try {
+            assertFalse(DriverSetup.canPlanWithCompressedSizes(conf()));
+        } finally {
+            Thread.currentThread().setContextClassLoader(before);
         }
     }
 }
