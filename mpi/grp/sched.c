@@ -153,7 +153,7 @@ static sched_step_t *add_message(sched_t *sched, sched_kind_t kind, const rt_gro
 {
     sched_step_t *step = add(sched, kind);
     step->rank = rt_group_world(ranks, rank);
-    step->peer = NULL;
+    step->process = NULL;
     step->length = length;
     return step;
 }

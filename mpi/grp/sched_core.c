@@ -6,27 +6,35 @@
 /* Now rather than in a completion: the launcher may have to be asked for the address. */
 static void reach(sched_step_t *step)
 {
-    if (step->peer == NULL)
-        step->peer = rt_peer(step->rank);
+    if (step->process == NULL && rt_peer(step->rank) != NULL)
+        step->process = rt_process_at(step->rank);
+}
+
+/* NULL: it could not be reached, or is lost since. */
+static vbn_peer_t *peer_of(const sched_step_t *step)
+{
+    return step->process == NULL ? NULL : step->process->peer;
 }
 
 static vbn_status_t send_message(sched_op_t *op, uint64_t tag)
 {
-    if (op->step->peer == NULL)
-        return VBN_ERR_UNREACHABLE;
-    return rt_tag_send(op->step->peer, tag, &op->piece, 1, 0, &op->op);
+    vbn_peer_t *peer = peer_of(op->step);
+    return peer == NULL ? VBN_ERR_UNREACHABLE : rt_tag_send(peer, tag, &op->piece, 1, 0, &op->op);
 }
 
 static vbn_status_t receive_message(sched_op_t *op, uint64_t tag)
 {
-    if (op->step->peer == NULL)
+    vbn_peer_t *peer = peer_of(op->step);
+    if (peer == NULL)
         return VBN_ERR_UNREACHABLE;
-    return vbn_tag_recv(rt.worker, op->step->peer, tag, UINT64_MAX, &op->piece, 1, &op->info, &op->op);
+    return vbn_tag_recv(rt.worker, peer, tag, UINT64_MAX, &op->piece, 1, &op->info, &op->op);
 }
 
 static const char *cause(const sched_step_t *step)
 {
-    return step->peer == NULL ? rt.error : vbn_error_text();
+    if (step->process == NULL)
+        return rt.error;
+    return step->process->peer == NULL ? "it is lost" : vbn_error_text();
 }
 
 const sched_net_t sched_core = {.reach = reach, .send = send_message, .recv = receive_message, .cause = cause};

@@ -18,25 +18,25 @@ typedef struct deferred {
 
 typedef struct rt_queue {
     struct rt_queue *next;
-    vbn_peer_t *peer;
+    rt_process_t *process; /* whose peer it is (R5) */
     deferred_t *first;
     deferred_t **end;
 } rt_queue_t;
 
-static rt_queue_t *queue_of(const vbn_peer_t *peer)
+static rt_queue_t *queue_of(const rt_process_t *process)
 {
     rt_queue_t *queue = rt.deferred;
-    while (queue != NULL && queue->peer != peer)
+    while (queue != NULL && queue->process != process)
         queue = queue->next;
     return queue;
 }
 
-static rt_queue_t *queue_for(vbn_peer_t *peer)
+static rt_queue_t *queue_for(rt_process_t *process)
 {
-    rt_queue_t *queue = queue_of(peer);
+    rt_queue_t *queue = queue_of(process);
     if (queue != NULL || (queue = calloc(1, sizeof(*queue))) == NULL)
         return queue;
-    queue->peer = peer;
+    queue->process = process;
     queue->end = &queue->first;
     queue->next = rt.deferred;
     rt.deferred = queue;
@@ -46,12 +46,12 @@ static rt_queue_t *queue_for(vbn_peer_t *peer)
 vbn_status_t rt_defer(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
                       vbn_op_t *op)
 {
-    const rt_process_t *process = vbn_peer_user(peer);
+    rt_process_t *process = vbn_peer_user(peer);
     deferred_t *message = malloc(sizeof(*message));
-    rt_queue_t *queue = process != NULL && process->lost ? NULL : queue_for(peer);
+    rt_queue_t *queue = process->lost ? NULL : queue_for(process);
     if (queue == NULL || message == NULL) {
         free(message);
-        return process != NULL && process->lost ? VBN_ERR_PEER_LOST : VBN_ERR_NO_MEMORY;
+        return process->lost ? VBN_ERR_PEER_LOST : VBN_ERR_NO_MEMORY;
     }
     *message = (deferred_t){.iov = iov, .count = count, .tag = tag, .flags = flags, .op = op};
     op->complete = 0;
@@ -63,7 +63,7 @@ vbn_status_t rt_defer(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, s
 vbn_status_t rt_send_in_order(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
                               vbn_op_t *op)
 {
-    if (queue_of(peer) != NULL)
+    if (queue_of(vbn_peer_user(peer)) != NULL)
         return rt_defer(peer, tag, iov, count, flags, op);
     const vbn_status_t status = vbn_tag_send(peer, tag, iov, count, flags, op);
     return status == VBN_ERR_LIMIT ? rt_defer(peer, tag, iov, count, flags, op) : status;
@@ -81,10 +81,11 @@ static void complete(vbn_op_t *op, vbn_status_t status)
 static int send_first(rt_queue_t *queue)
 {
     deferred_t *message = queue->first;
-    const rt_process_t *process = vbn_peer_user(queue->peer);
+    vbn_peer_t *peer = queue->process->peer;
     const vbn_status_t status =
-        vbn_tag_send(queue->peer, message->tag, message->iov, message->count, message->flags, message->op);
-    if (status == VBN_ERR_LIMIT && (process == NULL || !process->lost))
+        peer == NULL ? VBN_ERR_PEER_LOST
+                     : vbn_tag_send(peer, message->tag, message->iov, message->count, message->flags, message->op);
+    if (status == VBN_ERR_LIMIT && !queue->process->lost)
         return 0;
     queue->first = message->next;
     if (queue->first == NULL)

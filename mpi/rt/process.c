@@ -19,8 +19,11 @@ static void on_lost(void *arg, vbn_peer_t *peer, vbn_status_t status, const char
 {
     (void)arg, (void)status, (void)text; /* operations on the peer say why */
     rt_process_t *process = vbn_peer_user(peer);
-    if (process != NULL)
-        process->lost = 1;
+    if (process == NULL)
+        return;
+    process->lost = 1;
+    if (process->peer == peer && !process->dialled)
+        process->peer = NULL;
 }
 
 static void on_hello(void *arg, const vbn_am_message_t *message)
@@ -124,11 +127,14 @@ static int dial(rt_process_t *process)
     unsigned char address[VBN_ADDRESS_MAX];
     size_t length = sizeof(address);
     vbn_peer_t *peer;
+    if (process->lost)
+        return rt_fail("rank %d is lost: its process or its connection has ended", process->rank);
     if (address_of(process->rank, address, &length) != 0)
         return -1;
     if (vbn_connect(rt.worker, address, length, on_lost, NULL, &peer) != VBN_OK)
         return rt_fail("connection to rank %d: %s", process->rank, vbn_error_text());
     process->peer = peer;
+    process->dialled = 1;
     process->uid = vbn_peer_uid(peer);
     vbn_peer_set_user(peer, process);
     return process->rank == rt.rank ? 0 : say_hello(process);

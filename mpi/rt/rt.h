@@ -6,6 +6,8 @@
  * R3 The side that dials sends "rank r of this job" first, so vbn_peer_user of the sender of any later message is its
  *    rt_process_t.
  * R4 Tagged messages go by rt_tag_send: VBN_ERR_LIMIT reaches nobody.
+ * R5 The handle of a peer that dialled us ends with its connection, inside vbn_progress. So a peer is asked for (rt_peer)
+ *    right before it is used.
  * Failures return a negative vbn_status_t or -1 with a text in rt.error: what failed: cause; cure.
  */
 #ifndef VERBENA_RT_H
@@ -19,10 +21,11 @@
 #define RT_AM_WAKE 1  /* empty: who sleeps for something in node memory looks again */
 
 typedef struct rt_process {
-    vbn_peer_t *peer; /* NULL: no contact yet */
+    vbn_peer_t *peer; /* NULL: no contact yet, or lost; nobody keeps a copy (R5) */
     uint64_t uid;     /* of its worker, once there was contact */
     int rank;         /* in the job */
     int lost;         /* its connection ended */
+    int dialled;      /* by this side: the handle outlives the connection */
 } rt_process_t;
 
 /* A call that waits for a thread of the program (rt_call_later). */
@@ -63,7 +66,7 @@ void rt_abort(int code) __attribute__((noreturn));
 /* Sets rt.error; returns -1. */
 int rt_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The peer of a rank of the job; dials at first contact. NULL: failed. */
+/* The peer of a rank of the job; dials at first contact. NULL: failed, or it is lost. */
 vbn_peer_t *rt_peer(int rank);
 rt_process_t *rt_process_at(int rank);
 /* The rank of a message's sender: by its peer, or by uid where the peer is lost already. -1: unknown. */
