@@ -244,6 +244,8 @@ int launch_daemon(void)
             break;
         serve(entries);
     }
+    if (here.ending)
+        launch_end_orphans();
     struct pollfd last = {.fd = here.channel.out, .events = POLLOUT};
     while (channel_waiting(&here.channel) > 0 && poll(&last, 1, FAREWELL_MS) > 0 && channel_flush(&here.channel) == 0)
         ;

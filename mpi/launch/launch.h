@@ -131,6 +131,9 @@ int launch_run(launch_job_t *job);
 void launch_end(launch_job_t *job, int code);
 /* Stops, then kills the ranks of this process. */
 void launch_kill(const launch_job_t *job, int count);
+/* Before the first rank: what ranks leave behind is ours (orphans.c). Then kills all that is; our own children have ended. */
+void launch_adopt(void);
+void launch_end_orphans(void);
 void launch_free(launch_job_t *job);
 int64_t launch_now(void);
 /* A signalfd for what mpiexec and daemons handle; -1: none. */

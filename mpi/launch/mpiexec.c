@@ -301,6 +301,8 @@ int main(int argc, char **argv)
         launch_end(&job, 1);
     const int code = launch_run(&job);
     part_with_hosts(&job);
+    if (job.ending)
+        launch_end_orphans();
     launch_free(&job);
     return code;
 }

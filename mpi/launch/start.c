@@ -44,6 +44,7 @@ static void raise_limits(void)
 int launch_prepare(launch_job_t *job)
 {
     raise_limits();
+    launch_adopt();
     (void)unsetenv("PMI_PORT");
     return keep_key(job);
 }

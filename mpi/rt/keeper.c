@@ -2,13 +2,16 @@
  * keeper.c - a rank that computes answers nobody: first contacts, rendezvous messages and acknowledgements would wait
  * until its next call. So a thread looks from time to time whether the runtime was entered since; if not, it makes
  * progress in the rank's place, for a short time: who enters meanwhile waits for it (threads.h, T1).
+ * It also sees that the launcher has gone: a launcher's child ends with it by itself, a script's child would go on for ever.
  */
 #include "rt/keeper.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -103,12 +106,23 @@ static int rest(int ms)
     return stop;
 }
 
+/* The launcher closes its end only when it has ended; pmi.fd is set before the keeper starts and closed after its end. */
+static void look_for_launcher(void)
+{
+    struct pollfd entry = {.fd = rt.pmi.fd};
+    if (rt.pmi.fd < 0 || poll(&entry, 1, 0) <= 0 || (entry.revents & (POLLHUP | POLLERR)) == 0)
+        return;
+    fprintf(stderr, "rank %d of %d: its launcher has ended, so the rank ends\n", rt.rank, rt.size);
+    _exit(1);
+}
+
 static void *keep(void *unused)
 {
     int pause = keeper.look_ms;
     unsigned seen = entries();
     (void)unused;
     while (!rest(pause)) {
+        look_for_launcher();
         const unsigned now = entries();
         const int is_idle = now == seen;
         seen = now;

@@ -13,13 +13,13 @@ import pathlib
 import re
 import resource
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-import time
 
+import deaths
 import hosts
+import leftovers
 import wrappers
 from runner import HERE, LIMIT, Skipped, TCP, expect, launch
 
@@ -46,54 +46,6 @@ def run_rule(build, name, count, over):
              " turns": ["-fake-hosts", 3, "-ppn", 1]}.get(over, [])
     status, out, err = launch(build, "-n", count, *fakes, build / "tests" / name, environment=TCP if over == " tcp" else None)
     return [] if status == 0 else [f"status {status}", *(out + err).splitlines()[-12:]]
-
-
-def dies(build, way, call, status, words, fakes):
-    """The whole job ends, says which rank ended it and how, and has the exit code of that."""
-    found, out, err = launch(build, "-n", 4, *fakes, build / "tests/dies", way, call)
-    return expect(found == status and all(word in err for word in words), found, out, err)
-
-
-COLLECTIVES = ("Ibarrier", "Ibcast", "Igather", "Iscatter", "Iallgather", "Ialltoall", "Ialltoallv", "Ireduce",
-               "Iallreduce", "Iscan", "Iexscan", "Ireduce_scatter_block")
-
-
-def death_tests():
-    host = socket.gethostname()
-    for way, status, words in (("kill", 137, ["signal 9", "Killed"]),
-                               ("segv", 139, ["rank 1", "signal 11"]),
-                               ("exit", 3, ["rank 1", "exit code 3"]),
-                               ("leave", 1, ["rank 1", "without MPI_Finalize"]),
-                               ("abort", 7, ["rank 1 of 4", "MPI_Abort", "code 7"])):
-        for call in ("barrier", "bcast", "receive", "reduce", "allreduce", "large", "alltoall", *COLLECTIVES) if way == "kill" else ("allreduce",):
-            here = [f"rank 1 on {host} ended"] if way == "kill" else []
-            yield f"death {way} in {call}", lambda build, a=(way, call, status, words + here, []): dies(build, *a)
-            apart = [f"rank 1 on {host}#1 ended"] if way == "kill" else []
-            fakes = ["-fake-hosts", 2, "-ppn", 1]
-            yield f"death {way} in {call} hosts", lambda build, a=(way, call, status, words + apart, fakes): dies(build, *a)
-
-
-def nothing_is_left(build):
-    """Killed itself, mpiexec leaves no rank behind."""
-    process = subprocess.Popen([build / "bin/mpiexec", "-n", "3", "sleep", "1000"], start_new_session=True)
-    pids = []
-    deadline = time.monotonic() + LIMIT
-    while len(pids) < 3:
-        if process.poll() is not None or time.monotonic() > deadline:
-            process.kill()
-            return [f"mpiexec started {len(pids)} of 3 ranks; its status: {process.poll()}"]
-        listing = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(process.pid)], capture_output=True, text=True)
-        pids = [int(line.split()[0]) for line in listing.stdout.splitlines() if line.split()[1] == "sleep"]
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
-    deadline = time.monotonic() + LIMIT
-    while any(pathlib.Path(f"/proc/{pid}/cmdline").is_file() and
-              pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids):
-        if time.monotonic() > deadline:
-            return [f"still there: {pids}"]
-        time.sleep(0.01)
-    return []
 
 
 def terminated(build):
@@ -248,11 +200,11 @@ def computes_for_long(build):
     return []
 
 
-def cases(full):
+def cases(build, full):
     for name, count, over in rules():
         yield f"{name} n={count}{over}", lambda build, a=(name, count, over): run_rule(build, *a)
-    yield from death_tests()
-    for test in (nothing_is_left, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
+    yield from deaths.tests(build, full)
+    for test in (*leftovers.TESTS, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
                  singleton, fatal, examples, bench, ends_quietly, hydra,
                  no_lasting_files, settings, scarce_addresses):
         yield f"mpiexec {test.__name__}", test
@@ -268,7 +220,7 @@ def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     wanted = [word for word in sys.argv[2:] if word != "--full"]
     passed = failed = skipped = 0
-    for name, test in cases("--full" in sys.argv):
+    for name, test in cases(build, "--full" in sys.argv):
         if wanted and not any(word in name for word in wanted):
             continue
         try:

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ends of rank 1: the whole job ends, says which rank ended it and how, and has the exit code of that.
+
+A rank is killed in each collective: blocking, non-blocking, persistent, between two groups; over slots of node memory, on two
+levels, and by messages alone. Where mpiexec sees it, it ends the job; where it does not, the collective ends with an error
+at the other ranks. --full: each with each.
+"""
+import os
+import signal
+import socket
+import subprocess
+import threading
+
+from runner import LIMIT, expect, launch
+
+RANKS = 4
+WAYS = (("segv", 139, ["rank 1", "signal 11"]), ("exit", 3, ["rank 1", "exit code 3"]),
+        ("leave", 1, ["rank 1", "without MPI_Finalize"]), ("abort", 7, ["rank 1 of 4", "MPI_Abort", "code 7"]))
+KILLED = (137, ["signal 9", "Killed"])
+# name: options of mpiexec, the host of rank 1
+LAYOUTS = {"": ([], ""), " two levels": (["-fake-hosts", 2, "-ppn", 2], "#0"), " messages": (["-fake-hosts", RANKS], "#1")}
+ALONE = ("Scan", "Exscan", "Neighbor")  # not between two groups
+
+
+def dies(build, way, call, layout, status, words):
+    options = LAYOUTS[layout][0]
+    found, out, err = launch(build, "-n", RANKS, *options, build / "tests/dies", way, *call.split())
+    return expect(found == status and all(word in err for word in words), found, out, err)
+
+
+def killed(way, call, layout):
+    status, words = KILLED
+    host = f"rank 1 on {socket.gethostname()}{LAYOUTS[layout][1]} ended"
+    return f"death {way} in {call}{layout}", lambda build: dies(build, way, call, layout, status, [*words, host])
+
+
+def unseen(build, call, layout):
+    """mpiexec does not see the end of rank 1."""
+    process = subprocess.Popen([build / "bin/mpiexec", "-n", str(RANKS), *map(str, LAYOUTS[layout][0]), build / "tests/dies",
+                                "unseen", *call.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               stdin=subprocess.DEVNULL, start_new_session=True)
+    missing = {f"rank {rank}: an error\n" for rank in range(RANKS) if rank != 1}
+    if call.lower().lstrip("i").startswith("neighbor"):
+        missing.remove("rank 3: an error\n")  # its neighbours are 2 and 0
+    late = threading.Timer(LIMIT, os.killpg, (process.pid, signal.SIGKILL))
+    late.start()
+    lines = []
+    while missing and (line := process.stdout.readline()):
+        lines.append(line)
+        missing.discard(line)
+    late.cancel()
+    if process.poll() is None:
+        process.terminate()
+    _, err = process.communicate()
+    return expect(not missing, f"within {LIMIT} s no end at:", *sorted(missing), "there was:", *lines, err)
+
+
+def collectives(build):
+    """Each family: its blocking, its non-blocking and its persistent form."""
+    listing = subprocess.run([build / "tests/dies", "list"], capture_output=True, text=True, check=True, timeout=LIMIT)
+    names = listing.stdout.split()
+    return [names[i:i + 3] for i in range(0, len(names), 3)]
+
+
+def tests(build, full):
+    for way, status, words in WAYS:
+        for layout in LAYOUTS:
+            yield (f"death {way}{layout}",
+                   lambda build, a=(way, "Allreduce", layout, status, words): dies(build, *a))
+    for layout in LAYOUTS:
+        yield killed("kill", "receive", layout)
+    for place, forms in enumerate(collectives(build)):
+        between = not forms[0].startswith(ALONE)
+        for form, call in enumerate(forms):
+            for turn, layout in enumerate(LAYOUTS):
+                if full or turn == (place + form) % len(LAYOUTS):
+                    yield killed("inside", call, layout)
+                if full or turn == (place + form + 1) % len(LAYOUTS):
+                    yield f"death unseen in {call}{layout}", lambda build, a=(call, layout): unseen(build, *a)
+                if between and (full or (form == place % 3 and turn == (place + 1) % 3)):
+                    yield killed("kill", call + " inter", layout)
