@@ -52,6 +52,11 @@ class VerbenaTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("'soon' is not a number of minutes", result.stderr)
 
+    def test_no_test_program_has_a_shorter_limit_of_its_own(self):
+        """CMake's property would win over the limit that ./verbena gives to all."""
+        for file in [*ROOT.glob("*/CMakeLists.txt"), *ROOT.glob("*/cmake/*.cmake"), *ROOT.glob("*/tests/*.cmake")]:
+            self.assertNotRegex(file.read_text(), r"PROPERTIES[^)]*\bTIMEOUT\b", str(file))
+
     def test_it_works_from_any_folder_and_through_a_link(self):
         with tempfile.TemporaryDirectory() as folder:
             link = pathlib.Path(folder) / "v"
