@@ -35,18 +35,36 @@ public final class BufferPool {
      * @throws OutOfMemoryError when the JVM has no direct memory left (-XX:MaxDirectMemorySize)
      */
     public ByteBuffer take(int bytes) {
-        ByteBuffer found = bytes > MAX ? null : poll(capacity(bytes));
+        ByteBuffer found = poll(bytes);
         if (found == null) {
-            found = ByteBuffer.allocateDirect(bytes > MAX ? bytes : capacity(bytes));
+            found = ByteBuffer.allocateDirect(size(bytes));
         }
         return found.clear().limit(bytes);
     }
 
-    private synchronized ByteBuffer poll(int capacity) {
+    /** A kept buffer, or null when there is none of that size. */
+    synchronized ByteBuffer poll(int bytes) {
+        int capacity = size(bytes);
         ArrayDeque<ByteBuffer> list = free.get(capacity);
         ByteBuffer found = list == null ? null : list.poll();
         kept -= found == null ? 0 : capacity;
-        return found;
+        return found == null ? null : found.clear().limit(bytes);
+    }
+
+    /** Bytes of buffers that are kept now. */
+    synchronized long kept() {
+        return kept;
+    }
+
+    /** Lets go of what is kept. */
+    synchronized void drop() {
+        free.clear();
+        kept = 0;
+    }
+
+    /** Capacity of the buffer that {@link #take} gives. */
+    static int size(int bytes) {
+        return bytes > MAX ? bytes : capacity(bytes);
     }
 
     /**

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core.plugin;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class BoundedPoolTest {
+    private static final long SHORT = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long LONG = TimeUnit.HOURS.toNanos(1);
+
+    @Test
+    void onlyWhatIsKeptIsReady() {
+        BoundedPool pool = new BoundedPool(1 << 20, 1 << 20, LONG);
+        assertNull(pool.ready(5000));
+        ByteBuffer first = pool.take(5000);
+        pool.give(first);
+        assertSame(first, pool.ready(4500));
+        assertNull(pool.ready(4500));
+        assertEquals(first.capacity(), pool.used());
+    }
+
+    @Test
+    void thereIsNeverMoreThanTheBound() {
+        BoundedPool pool = new BoundedPool(16 << 10, 16 << 10, SHORT);
+        ByteBuffer[] all = new ByteBuffer[4];
+        for (int i = 0; i < all.length; i++) {
+            all[i] = pool.tryTake(4096);
+            assertNotNull(all[i]);
+        }
+        assertNull(pool.tryTake(1));
+        assertNull(pool.take(1));
+        assertEquals(16 << 10, pool.used());
+        for (ByteBuffer buffer : all) {
+            pool.give(buffer);
+        }
+        assertNotNull(pool.tryTake(16 << 10), "the kept ones of another size make room");
+        assertNull(pool.tryTake((16 << 10) + 1));
+        assertNull(pool.ready(4096));
+    }
+
+    @Test
+    void whoWaitsGetsTheBufferThatIsGivenBack() throws Exception {
+        BoundedPool pool = new BoundedPool(8 << 10, 8 << 10, LONG);
+        ByteBuffer first = pool.take(8 << 10);
+        CompletableFuture<Thread> waiter = new CompletableFuture<>();
+        CompletableFuture<ByteBuffer> second = CompletableFuture.supplyAsync(() -> {
+            waiter.complete(Thread.currentThread());
+            return pool.take(8 << 10);
+        });
+        while (waiter.get().getState() != Thread.State.TIMED_WAITING) {
+            Thread.onSpinWait();
+        }
+        pool.give(first);
+        assertSame(first, second.get());
+    }
+
+    @Test
+    void whoWaitsWhenThePoolIsClosedGetsNothing() throws Exception {
+        BoundedPool pool = new BoundedPool(8 << 10, 8 << 10, LONG);
+        assertNotNull(pool.take(8 << 10));
+        CompletableFuture<ByteBuffer> second = CompletableFuture.supplyAsync(() -> pool.take(8 << 10));
+        pool.close();
+        assertNull(second.get());
+        assertNull(pool.tryTake(1));
+    }
+
+    @Test
+    void whatCanNeverFitIsRefusedAtOnce() {
+        assertNull(new BoundedPool(8 << 10, 8 << 10, LONG).take(9 << 10));
+    }
+
+    /** Direct memory is as large as the heap by default: so much there cannot be. */
+    @Test
+    void whatTheJvmDoesNotHaveIsNotGiven() {
+        BoundedPool pool = new BoundedPool(Long.MAX_VALUE, 0, SHORT);
+        List<ByteBuffer> all = new ArrayList<>();
+        for (ByteBuffer one = pool.tryTake(Integer.MAX_VALUE); one != null; one = pool.tryTake(Integer.MAX_VALUE)) {
+            all.add(one);
+        }
+        assertEquals((long) all.size() * Integer.MAX_VALUE, pool.used());
+        assertNull(pool.take(Integer.MAX_VALUE));
+        assertNull(pool.tryTake(1), "the JVM is not asked again at once");
+        ByteBuffer kept = ByteBuffer.allocateDirect(1);
+        pool.give(kept); // as if it were one of the pool's
+        assertNotNull(pool.tryTake(1), "a buffer came back");
+    }
+}
