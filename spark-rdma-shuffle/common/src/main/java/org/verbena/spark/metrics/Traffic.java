@@ -57,6 +57,8 @@ public final class Traffic {
         PEERS("over spark.verbena.maxPeers"),
         /** Spark wants the blocks on disk, because they are too large for memory. */
         TO_DISK("too large for memory"),
+        /** The direct memory of one side is in use. */
+        NO_MEMORY("no direct memory free"),
         /** The other side could not serve the block by the core. */
         NOT_SERVED("not served");
 

@@ -12,6 +12,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.network.BlockTransferService;
 import org.apache.spark.network.buffer.ManagedBuffer;
@@ -21,11 +22,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.Message;
 import org.verbena.core.RemoteData;
+import org.verbena.core.Stage;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
 import org.verbena.core.VbnStatus;
-import org.verbena.core.plugin.BufferPool;
+import org.verbena.core.plugin.BoundedPool;
 import org.verbena.core.plugin.Grants;
 import org.verbena.core.plugin.LastUse;
 import org.verbena.core.plugin.PullQueue;
@@ -42,6 +44,7 @@ public final class FetchClient implements AutoCloseable {
     private static final int MAX_ADDRESS = 1024;
     /** Requests ask for a fifth of spark.reducer.maxSizeInFlight each; more of them bring no more bandwidth. */
     private static final int MAX_OUTSTANDING = 8;
+    private static final int MAX_WAITING = 4096;
     /** A connection that neither side used for so long is closed. */
     static final long IDLE = TimeUnit.SECONDS.toNanos(60);
 
@@ -51,14 +54,24 @@ public final class FetchClient implements AutoCloseable {
     private final int maxPeers;
     private final long timeoutNanos;
     private final Traffic traffic;
-    private final BufferPool pool = new BufferPool(128L << 20);
+    private final BoundedPool pool = DirectMemory.forBlocks();
+    private final BoundedPool lists = DirectMemory.forLists();
     private final Map<String, Link> links = new ConcurrentHashMap<>();
     private final Grants grants = new Grants(MAX_OUTSTANDING);
     private final Map<Long, FetchRequest> pending = new ConcurrentHashMap<>();
     private final AtomicLong nextRequest = new AtomicLong(1);
     private final ScheduledExecutorService worker;
+    /** Replies that wait for memory. */
+    private final Stage<Waiting> room;
+    private final AtomicBoolean saidNoRoom = new AtomicBoolean();
     private volatile boolean closed;
-    private boolean saidNoRoom; // engine thread
+
+    /** A reply whose data is with the other side. */
+    private record Waiting(VbnPeer peer, RemoteData remote, FetchRequest request, Wire.Reply reply) {
+        int bytes() {
+            return (int) remote.length();
+        }
+    }
 
     /**
      * Starts on an engine that stays the caller's.
@@ -79,6 +92,8 @@ public final class FetchClient implements AutoCloseable {
             thread.setDaemon(true);
             return thread;
         });
+        this.room = new Stage<>("verbena-room", MAX_WAITING, this::waitForRoom,
+            (reply, error) -> fail(reply.request(), noRoom(reply.bytes())));
         engine.onMessage(Wire.REPLY, this::receive);
         worker.scheduleWithFixedDelay(this::expire, 1, 1, TimeUnit.SECONDS);
     }
@@ -94,11 +109,12 @@ public final class FetchClient implements AutoCloseable {
         Link link = link(host, port, executor);
         VbnPeer peer = link == null ? null : link.peer();
         boolean suits = files == null && !closed && blocks.length > 0 && blocks.length <= Wire.MAX_BLOCKS;
-        if (peer != null && suits) {
-            fetch(link, peer, blocks, listener);
+        ByteBuffer list = peer != null && suits ? lists.tryTake(Wire.bytes(blocks)) : null;
+        if (list != null) {
+            fetch(link, peer, blocks, list, listener);
             return;
         }
-        traffic.countFallback(files != null ? Traffic.Reason.TO_DISK
+        traffic.countFallback(files != null ? Traffic.Reason.TO_DISK : peer != null ? Traffic.Reason.NO_MEMORY
             : link == null ? Traffic.Reason.PEERS : link.reason(), blocks.length);
         inner.fetchBlocks(host, port, executor, blocks, new CountedListener(listener, traffic), files);
         if (suits && link != null && link.mayConnect()) {
@@ -106,25 +122,28 @@ public final class FetchClient implements AutoCloseable {
         }
     }
 
-    private void fetch(Link link, VbnPeer peer, String[] blocks, BlockFetchingListener listener) {
+    private void fetch(Link link, VbnPeer peer, String[] blocks, ByteBuffer list, BlockFetchingListener listener) {
         long id = nextRequest.getAndIncrement();
         boolean afterRest = LastUse.since(peer, System.nanoTime()) > IDLE / 2;
         LastUse.note(peer);
         FetchRequest request = new FetchRequest(id, link, peer.uid(), blocks.clone(), afterRest, listener);
-        grants.acquire(() -> start(request, peer));
+        Wire.blocks(blocks, list);
+        grants.acquire(() -> start(request, peer, list));
     }
 
     /** A request that waited for its grant may find its peer lost; then sending fails and Spark's transport takes over. */
-    private void start(FetchRequest request, VbnPeer peer) {
+    private void start(FetchRequest request, VbnPeer peer, ByteBuffer list) {
         request.started(System.nanoTime(), timeoutNanos);
         pending.put(request.id(), request);
         if (closed) {
+            lists.give(list);
             fail(request, new VbnException(VbnStatus.CLOSED, "the executor is stopping"));
             return;
         }
         engine.send(peer, Wire.REQUEST, Wire.requestHeader(request.id()),
-            new ByteBuffer[] {Wire.blocks(request.names())},
+            new ByteBuffer[] {list},
             (error, length) -> {
+                lists.give(list);
                 if (error != null) {
                     fail(request, error);
                 }
@@ -196,8 +215,13 @@ public final class FetchClient implements AutoCloseable {
         try {
             Wire.Reply reply = Wire.reply(message.header());
             FetchRequest request = pending.get(reply.request());
-            boolean expected = request != null && request.peerUid() == message.peer().uid() && reply.count() > 0
-                && reply.first() >= 0 && reply.first() <= request.count() - reply.count()
+            boolean ours = request != null && request.peerUid() == message.peer().uid();
+            if (ours && reply.count() == 0) {
+                fail(request, new VbnException(VbnStatus.NO_MEMORY, request.link() + " has no memory for its replies now"));
+                return;
+            }
+            boolean expected = ours && reply.count() > 0 && reply.first() >= 0
+                && reply.first() <= request.count() - reply.count()
                 && message.length() >= 4L * reply.count() && message.length() <= Integer.MAX_VALUE;
             if (!expected) {
                 // A late reply to a request that was given up, or nonsense: either way nobody waits for it.
@@ -208,7 +232,7 @@ public final class FetchClient implements AutoCloseable {
             }
             VbnPeer peer = message.peer();
             if (message.remote() == null) {
-                deliver(peer, request, reply, pool.take((int) message.length()).put(message.data()).flip());
+                deliver(peer, request, reply, copied(message));
             } else {
                 RemoteData remote = message.remote();
                 request.heard(System.nanoTime());
@@ -219,28 +243,74 @@ public final class FetchClient implements AutoCloseable {
         }
     }
 
+    /** A small message's data, which goes with the callback. */
+    private ByteBuffer copied(Message message) {
+        ByteBuffer ready = pool.ready((int) message.length());
+        return (ready == null ? ByteBuffer.allocate((int) message.length()) : ready).put(message.data()).flip();
+    }
+
     /** Engine thread: the reply's turn has come. */
     private void pull(VbnPeer peer, RemoteData remote, FetchRequest request, Wire.Reply reply) {
-        PullQueue pulls = request.link().pulls();
-        if (pending.get(request.id()) != request) { // given up while the reply waited
-            engine.drop(remote);
-            pulls.ended(remote.length());
+        Waiting waiting = new Waiting(peer, remote, request, reply);
+        if (!isPending(request)) { // given up while the reply waited
+            drop(waiting);
             return;
         }
-        ByteBuffer buffer = room(remote);
-        if (buffer == null) {
-            engine.drop(remote);
-            pulls.ended(remote.length());
-            fail(request, noRoom(remote.length()));
+        ByteBuffer ready = pool.ready(waiting.bytes());
+        if (ready != null) {
+            pull(waiting, ready);
+        } else if (!offered(waiting)) {
+            drop(waiting);
+            fail(request, noRoom(waiting.bytes()));
+        }
+    }
+
+    private boolean isPending(FetchRequest request) {
+        return pending.get(request.id()) == request;
+    }
+
+    private boolean offered(Waiting waiting) {
+        try {
+            return room.offer(waiting, 0, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    /** Room thread: memory is allocated, or comes back from tasks that have read what they fetched. */
+    private void waitForRoom(Waiting waiting) {
+        ByteBuffer buffer = isPending(waiting.request()) ? pool.take(waiting.bytes()) : null;
+        if (buffer != null) {
+            pull(waiting, buffer);
             return;
         }
-        engine.pull(remote, buffer, (error, length) -> {
-            pulls.ended(remote.length()); // the next one is under way while these blocks are handed out
+        boolean wanted = isPending(waiting.request());
+        try {
+            engine.execute(() -> drop(waiting));
+        } catch (RejectedExecutionException e) {
+            LOG.debug("stopping");
+        }
+        if (wanted) {
+            fail(waiting.request(), noRoom(waiting.bytes()));
+        }
+    }
+
+    /** Engine thread. */
+    private void drop(Waiting waiting) {
+        engine.drop(waiting.remote());
+        waiting.request().link().pulls().ended(waiting.bytes());
+    }
+
+    private void pull(Waiting waiting, ByteBuffer buffer) {
+        engine.pull(waiting.remote(), buffer, (error, length) -> {
+            // The next one is under way while these blocks are handed out.
+            waiting.request().link().pulls().ended(waiting.bytes());
             if (error != null) {
                 pool.give(buffer);
-                fail(request, error);
+                fail(waiting.request(), error);
             } else {
-                deliver(peer, request, reply, buffer);
+                deliver(waiting.peer(), waiting.request(), waiting.reply(), buffer);
             }
         });
     }
@@ -249,20 +319,11 @@ public final class FetchClient implements AutoCloseable {
     private VbnException noRoom(long bytes) {
         VbnException cause = new VbnException(VbnStatus.NO_MEMORY, "no direct memory for " + bytes
             + " bytes of blocks: raise -XX:MaxDirectMemorySize or spark.executor.memory");
-        if (!saidNoRoom) {
-            saidNoRoom = true;
-            LOG.warn("blocks come by Spark's transport for now: {}", cause.getMessage());
+        if (saidNoRoom.compareAndSet(false, true)) {
+            LOG.warn("blocks come by Spark's transport for now: {}; {} of {} MiB for blocks are in use", cause.getMessage(),
+                pool.used() >> 20, pool.bound() >> 20);
         }
         return cause;
-    }
-
-    /** Null when the JVM has no direct memory left. */
-    private ByteBuffer room(RemoteData remote) {
-        try {
-            return pool.take((int) remote.length());
-        } catch (OutOfMemoryError e) {
-            return null;
-        }
     }
 
     /** Engine thread: hands the blocks of a reply out. */
@@ -320,7 +381,8 @@ public final class FetchClient implements AutoCloseable {
     private void refetch(FetchRequest request, String[] blocks, VbnException cause) {
         BlockFetchingListener listener = new CountedListener(request.listener(), traffic);
         Link link = request.link();
-        traffic.countFallback(cause == null ? Traffic.Reason.NOT_SERVED : Traffic.Reason.DOWN, blocks.length);
+        traffic.countFallback(cause == null ? Traffic.Reason.NOT_SERVED
+            : cause.kind() == VbnStatus.NO_MEMORY ? Traffic.Reason.NO_MEMORY : Traffic.Reason.DOWN, blocks.length);
         if (cause != null && !fallbackAllowed) {
             for (String block : blocks) {
                 listener.onBlockFetchFailure(block, cause);
@@ -384,6 +446,9 @@ public final class FetchClient implements AutoCloseable {
         for (FetchRequest request : pending.values()) {
             fail(request, new VbnException(VbnStatus.CLOSED, "the executor is stopping"));
         }
+        pool.close();
+        lists.close();
+        room.close();
         worker.shutdown();
         links.values().forEach(Link::ended);
     }

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.spark.network.BlockDataManager;
@@ -16,11 +17,12 @@ import org.apache.spark.storage.BlockId;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.Message;
+import org.verbena.core.RemoteData;
 import org.verbena.core.Stage;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
-import org.verbena.core.plugin.BufferPool;
+import org.verbena.core.plugin.BoundedPool;
 import org.verbena.core.plugin.LastUse;
 import org.verbena.spark.metrics.Traffic;
 import org.verbena.spark.store.MapOutput;
@@ -35,11 +37,12 @@ public final class FetchServer implements AutoCloseable {
     private final Supplier<SlabStore> store;
     private final BlockDataManager blocks;
     private final Traffic traffic;
-    private final BufferPool pool = new BufferPool(64L << 20);
+    private final BoundedPool pool = DirectMemory.forReplies();
+    private final BoundedPool lists = DirectMemory.forLists();
     private final Stage<Job> slow;
 
-    /** A request with blocks that are not all in slabs. */
-    private record Job(VbnPeer peer, long request, String[] names) {
+    /** What has to wait: for Spark's blocks, for memory, for checksums. Whatever goes wrong, the request is answered. */
+    private record Job(Runnable work, Runnable refuse) {
     }
 
     /** A shuffle block's place. */
@@ -75,8 +78,10 @@ public final class FetchServer implements AutoCloseable {
         this.store = store;
         this.blocks = blocks;
         this.traffic = traffic;
-        this.slow = new Stage<>("verbena-serve", QUEUE, this::serveSlow,
-            (job, error) -> LOG.warn("a fetch request could not be served: {}", error.toString()));
+        this.slow = new Stage<>("verbena-serve", QUEUE, job -> job.work().run(), (job, error) -> {
+            LOG.warn("a fetch request could not be served, its blocks come by Spark's transport", error);
+            job.refuse().run();
+        });
         engine.onMessage(Wire.REQUEST, this::receive);
     }
 
@@ -101,16 +106,7 @@ public final class FetchServer implements AutoCloseable {
             } else if (message.length() > Wire.MAX_REQUEST_BYTES) {
                 engine.drop(message.remote());
             } else {
-                ByteBuffer list = ByteBuffer.allocateDirect((int) message.length());
-                engine.pull(message.remote(), list, (error, length) -> {
-                    try {
-                        if (error == null) {
-                            serve(peer, request, Wire.blocks(list));
-                        }
-                    } catch (VbnException e) {
-                        LOG.warn("{} from {}", e.getMessage(), peer);
-                    }
-                });
+                pullList(peer, request, message.remote());
             }
         } catch (VbnException e) {
             if (message.remote() != null) {
@@ -120,31 +116,111 @@ public final class FetchServer implements AutoCloseable {
         }
     }
 
-    /** Engine thread: serves at once when everything is in slabs. */
+    /** Engine thread. */
+    private void pullList(VbnPeer peer, long request, RemoteData remote) {
+        ByteBuffer ready = lists.ready((int) remote.length());
+        if (ready != null) {
+            pullList(peer, request, remote, ready);
+            return;
+        }
+        Runnable refuse = () -> {
+            engine.drop(remote);
+            sender(peer, request).refuse();
+        };
+        later(new Job(() -> {
+            ByteBuffer list = lists.take((int) remote.length());
+            if (list == null) {
+                refuse.run();
+            } else {
+                pullList(peer, request, remote, list);
+            }
+        }, refuse));
+    }
+
+    private void pullList(VbnPeer peer, long request, RemoteData remote, ByteBuffer list) {
+        engine.pull(remote, list, (error, length) -> {
+            try {
+                if (error == null) {
+                    serve(peer, request, Wire.blocks(list));
+                }
+            } catch (VbnException e) {
+                LOG.warn("{} from {}", e.getMessage(), peer);
+            } finally {
+                lists.give(list);
+            }
+        });
+    }
+
+    /** Engine thread: serves at once when everything is in slabs and nothing has to be computed. */
     private void serve(VbnPeer peer, long request, String[] names) {
         SlabStore slabs = store.get();
+        boolean atOnce = slabs == null || !slabs.checksums();
+        if (!atOnce || !serveSlabs(peer, request, names, pool::ready)) {
+            later(new Job(() -> {
+                if (atOnce || !serveSlabs(peer, request, names, pool::take)) {
+                    serveSlow(peer, request, names);
+                }
+            }, sender(peer, request)::refuse));
+        }
+    }
+
+    /** False when the blocks are not all in slabs. */
+    private boolean serveSlabs(VbnPeer peer, long request, String[] names, IntFunction<ByteBuffer> buffers) {
         List<MapOutput> pinned = new ArrayList<>();
+        ByteBuffer[][] pieces = pinned(names, pinned);
+        ReplySender sender = new ReplySender(engine, pool, peer, request, traffic, ReplySender.COPY_SMALL,
+            () -> pinned.forEach(MapOutput::unpin));
+        if (pieces == null) {
+            sender.finished();
+            return false;
+        }
+        int sent = 0;
+        try {
+            sent = sender.sendAll(pieces, 0, buffers);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            LOG.warn("blocks for {} come by Spark's transport", peer, e);
+            refuseRest(sender);
+            return true;
+        }
+        int next = sent;
+        if (next == pieces.length) {
+            sender.finished();
+        } else {
+            later(new Job(() -> {
+                if (sender.sendAll(pieces, next, pool::take) < pieces.length) {
+                    sender.refuse();
+                }
+                sender.finished();
+            }, () -> refuseRest(sender)));
+        }
+        return true;
+    }
+
+    private static void refuseRest(ReplySender sender) {
+        sender.refuse();
+        sender.finished();
+    }
+
+    /** The pieces of all blocks, whose outputs are added to `pinned`; null when one is not in slabs, or damaged there. */
+    private ByteBuffer[][] pinned(String[] names, List<MapOutput> pinned) {
+        SlabStore slabs = store.get();
         ByteBuffer[][] pieces = new ByteBuffer[names.length][];
         try {
             for (int i = 0; i < names.length; i++) {
                 Range range = Range.parse(names[i]);
                 MapOutput output = range == null || slabs == null ? null : slabs.find(range.shuffle(), range.map());
                 if (output == null || !output.pin()) {
-                    pinned.forEach(MapOutput::unpin);
-                    later(new Job(peer, request, names));
-                    return;
+                    return null;
                 }
                 pinned.add(output);
                 output.index().verify(range.start(), range.end());
                 pieces[i] = output.index().pieces(range.start(), range.end());
             }
+            return pieces;
         } catch (IOException e) {
-            pinned.forEach(MapOutput::unpin);
-            later(new Job(peer, request, names));
-            return;
+            LOG.debug("blocks are asked for at Spark's block manager: {}", e.toString());
+            return null;
         }
-        Runnable unpin = () -> pinned.forEach(MapOutput::unpin);
-        new ReplySender(engine, pool, peer, request, traffic, ReplySender.COPY_SMALL, unpin).sendAll(pieces);
     }
 
     private void later(Job job) {
@@ -155,25 +231,29 @@ public final class FetchServer implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        // Too much waits already: the other side fetches these blocks by Spark's transport.
-        sender(job).sendAll(new ByteBuffer[job.names().length][]);
+        job.refuse().run(); // too much waits already
     }
 
-    private ReplySender sender(Job job) {
-        return new ReplySender(engine, pool, job.peer(), job.request(), traffic, ReplySender.COPY_ALL, () -> { });
+    private ReplySender sender(VbnPeer peer, long request) {
+        return new ReplySender(engine, pool, peer, request, traffic, ReplySender.COPY_ALL, () -> { });
     }
 
     /** Worker thread: asks Spark for the blocks, a few at a time. */
-    private void serveSlow(Job job) {
-        ReplySender sender = sender(job);
-        ByteBuffer[][] pieces = new ByteBuffer[job.names().length][];
+    private void serveSlow(VbnPeer peer, long request, String[] names) {
+        ReplySender sender = sender(peer, request);
+        ByteBuffer[][] pieces = new ByteBuffer[names.length][];
         int next = 0;
         while (next < pieces.length) {
-            next = serveBatch(job.names(), next, pieces, sender);
+            int end = serveBatch(names, next, pieces, sender);
+            if (end == next) {
+                sender.refuse();
+                return;
+            }
+            next = end;
         }
     }
 
-    /** Sends blocks from `first` on as one reply; gives the index behind them. */
+    /** Sends blocks from `first` on as one reply; gives the index behind them, or `first` when there is no memory. */
     private int serveBatch(String[] names, int first, ByteBuffer[][] pieces, ReplySender sender) {
         List<ManagedBuffer> held = new ArrayList<>();
         try {
@@ -185,9 +265,9 @@ public final class FetchServer implements AutoCloseable {
                     bytes += block.remaining();
                 }
             }
-            sender.send(pieces, first, end);
+            boolean sent = sender.send(pieces, first, end, pool::take);
             Arrays.fill(pieces, first, end, null);
-            return end;
+            return sent ? end : first;
         } finally {
             held.forEach(ManagedBuffer::release);
         }
@@ -208,6 +288,8 @@ public final class FetchServer implements AutoCloseable {
     /** Ends the worker thread; the engine stays. */
     @Override
     public void close() {
+        pool.close();
+        lists.close();
         slow.close();
     }
 }

@@ -7,7 +7,7 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.network.buffer.ManagedBuffer;
-import org.verbena.core.plugin.BufferPool;
+import org.verbena.core.plugin.BoundedPool;
 import org.verbena.spark.store.ChunkStream;
 
 /** Counts references as Netty's buffers do: starts with one; the last release of the last slice frees the memory. */
@@ -16,9 +16,9 @@ final class ReceivedBuffer extends ManagedBuffer {
     static final class Owner {
         private final AtomicInteger shares = new AtomicInteger(1);
         private final ByteBuffer buffer;
-        private final BufferPool pool;
+        private final BoundedPool pool;
 
-        Owner(ByteBuffer buffer, BufferPool pool) {
+        Owner(ByteBuffer buffer, BoundedPool pool) {
             this.buffer = buffer;
             this.pool = pool;
         }
@@ -29,7 +29,7 @@ final class ReceivedBuffer extends ManagedBuffer {
         }
 
         void release() {
-            if (shares.decrementAndGet() == 0) {
+            if (shares.decrementAndGet() == 0 && buffer.isDirect()) { // small messages may be on the heap
                 pool.give(buffer);
             }
         }

@@ -7,9 +7,10 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntFunction;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnPeer;
-import org.verbena.core.plugin.BufferPool;
+import org.verbena.core.plugin.BoundedPool;
 import org.verbena.spark.metrics.Traffic;
 
 /**
@@ -27,7 +28,7 @@ final class ReplySender {
     private static final int MAX_COPIED = Wire.MAX_BLOCK_BYTES + BATCH;
 
     private final VbnEngine engine;
-    private final BufferPool pool;
+    private final BoundedPool pool;
     private final VbnPeer peer;
     private final long request;
     private final Traffic traffic;
@@ -35,7 +36,7 @@ final class ReplySender {
     private final Runnable whenAllSent;
     private final AtomicInteger outstanding = new AtomicInteger(1);
 
-    ReplySender(VbnEngine engine, BufferPool pool, VbnPeer peer, long request, Traffic traffic, int copyBelow,
+    ReplySender(VbnEngine engine, BoundedPool pool, VbnPeer peer, long request, Traffic traffic, int copyBelow,
             Runnable whenAllSent) {
         this.engine = engine;
         this.pool = pool;
@@ -46,25 +47,39 @@ final class ReplySender {
         this.whenAllSent = whenAllSent;
     }
 
-    /** Sends all blocks (null = cannot be served) and then runs whenAllSent. */
-    void sendAll(ByteBuffer[][] blocks) {
-        int first = 0;
+    /**
+     * Sends blocks (null = cannot be served) from `first` on, as long as there is memory; to be followed by
+     * {@link #finished} when all is sent or given up.
+     *
+     * @param buffers gives memory, or null when there is none
+     * @return the first block that was not sent
+     */
+    int sendAll(ByteBuffer[][] blocks, int first, IntFunction<ByteBuffer> buffers) {
+        int sent = first;
         long held = 0;
-        for (int i = 0; i < blocks.length; i++) {
+        for (int i = first; i < blocks.length; i++) {
             held += bytes(blocks[i]);
             if (held >= BATCH || i == blocks.length - 1) {
-                send(blocks, first, i + 1);
-                first = i + 1;
+                if (!send(blocks, sent, i + 1, buffers)) {
+                    return sent;
+                }
+                sent = i + 1;
                 held = 0;
             }
         }
-        finished();
+        return sent;
     }
 
-    private void finished() {
+    /** Nothing more will be sent; whenAllSent runs now or with the last completion. */
+    void finished() {
         if (outstanding.decrementAndGet() == 0) {
             whenAllSent.run();
         }
+    }
+
+    /** Tells the other side that the blocks which have not been sent will not come; needs no memory. */
+    void refuse() {
+        engine.send(peer, Wire.REPLY, Wire.replyHeader(request, 0, 0), null, null);
     }
 
     private static long bytes(ByteBuffer[] block) {
@@ -75,8 +90,8 @@ final class ReplySender {
         return sum;
     }
 
-    /** Sends the blocks from (inclusive) to (exclusive) as one reply. */
-    void send(ByteBuffer[][] blocks, int from, int to) {
+    /** Sends the blocks from (inclusive) to (exclusive) as one reply; false when there was no memory for it. */
+    boolean send(ByteBuffer[][] blocks, int from, int to, IntFunction<ByteBuffer> buffers) {
         int pieces = 0;
         for (int i = from; i < to; i++) {
             pieces += blocks[i] == null ? 0 : blocks[i].length;
@@ -89,16 +104,20 @@ final class ReplySender {
             }
         }
         if (copied > MAX_COPIED) {
-            send(new ByteBuffer[to][], from, to);
-            return;
+            return send(new ByteBuffer[to][], from, to, buffers);
         }
-        ByteBuffer scratch = pool.take((int) copied + 4 * (to - from)).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer scratch = buffers.apply((int) copied + 4 * (to - from));
+        if (scratch == null) {
+            return false;
+        }
+        scratch.order(ByteOrder.LITTLE_ENDIAN);
         ByteBuffer[] payload = gather(blocks, from, to, scratch, limit);
         outstanding.incrementAndGet();
         engine.send(peer, Wire.REPLY, Wire.replyHeader(request, from, to - from), payload, (error, length) -> {
             pool.give(scratch);
             finished();
         });
+        return true;
     }
 
     private ByteBuffer[] gather(ByteBuffer[][] blocks, int from, int to, ByteBuffer scratch, int limit) {

@@ -13,7 +13,8 @@ import org.verbena.core.VbnStatus;
  * Little endian. A request's header is {version, 7 zero bytes, request id long}, its data a list of block names {length
  * short, bytes}. A reply's header is {version, 3 zero bytes, first int, request id long, count int}; its data is {length
  * int} for each of the count blocks from first, -1 for one that cannot be served here, then the blocks' bytes. A request
- * gets as many replies as the server likes.
+ * gets as many replies as the server likes. A reply of no blocks and without data says that the server has no memory for
+ * the blocks that have not come yet.
  */
 final class Wire {
     static final int REQUEST = 1;
@@ -44,13 +45,18 @@ final class Wire {
         return in.getLong(8);
     }
 
-    /** Writes the list of block names into a fresh direct buffer. */
-    static ByteBuffer blocks(String[] blocks) {
+    /** Bytes of a list of block names. */
+    static int bytes(String[] blocks) {
         int size = 0;
         for (String block : blocks) {
             size += 2 + block.length();
         }
-        ByteBuffer out = ByteBuffer.allocateDirect(size).order(ByteOrder.LITTLE_ENDIAN);
+        return size;
+    }
+
+    /** Writes the list of block names into a buffer of {@link #bytes} bytes. */
+    static ByteBuffer blocks(String[] blocks, ByteBuffer into) {
+        ByteBuffer out = into.duplicate().order(ByteOrder.LITTLE_ENDIAN);
         for (String block : blocks) {
             byte[] name = block.getBytes(StandardCharsets.ISO_8859_1);
             out.putShort((short) name.length).put(name);

@@ -84,7 +84,7 @@ public final class SlabStore implements AutoCloseable {
     }
 
     /** Whether partitions get checksums. */
-    boolean checksums() {
+    public boolean checksums() {
         return checksums;
     }
 

@@ -139,6 +139,12 @@ final class Executors implements AutoCloseable {
             store.write(shuffle, map, sizes.length, p -> content(p, sizes[p]));
         }
 
+        /** Bytes of map outputs that stay when this shuffle is removed: those that somebody still reads. */
+        long usedWithout(int shuffle) {
+            store.slabs.removeShuffle(shuffle);
+            return store.slabs.usedBytes();
+        }
+
         /** Asks another executor for blocks of one partition; each that comes with its right bytes is a permit. */
         void ask(String from, String[] blocks, int partition, Semaphore right) {
             client.fetch("host", 1, from, blocks, new BlockFetchingListener() {

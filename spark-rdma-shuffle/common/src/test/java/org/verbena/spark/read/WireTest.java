@@ -15,7 +15,7 @@ class WireTest {
     @Test
     void aRequestIsReadBack() throws VbnException {
         String[] names = {"shuffle_0_1_2", "broadcast_3_piece0", ""};
-        assertArrayEquals(names, Wire.blocks(Wire.blocks(names)));
+        assertArrayEquals(names, Wire.blocks(Wire.blocks(names, ByteBuffer.allocate(Wire.bytes(names)))));
         assertEquals(77L << 40, Wire.request(Wire.requestHeader(77L << 40)));
         assertEquals(new Wire.Reply(5, 6, 7), Wire.reply(Wire.replyHeader(5, 6, 7)));
     }
