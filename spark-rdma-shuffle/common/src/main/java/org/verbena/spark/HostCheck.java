@@ -100,7 +100,7 @@ final class HostCheck {
 
     private void memory(VerbenaConf settings) {
         try {
-            SlabBudget budget = SlabBudget.here(settings.memory(), ShuffleEngine.executorsPerHost(conf),
+            SlabBudget budget = SlabBudget.here(settings.memory(), ContainerMemory.here(conf), ShuffleEngine.executorsPerHost(conf),
                 ShuffleEngine.ROOT);
             if (budget.warning() != null) {
                 add(budget.bytes() == 0 ? Level.BAD : Level.WARN, budget.warning());

@@ -6,15 +6,12 @@ import java.io.IOException;
 import java.lang.reflect.Field;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
-import java.util.HexFormat;
 import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.BlockTransferService;
-import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.storage.BlockManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -82,7 +79,8 @@ public final class ShuffleEngine implements AutoCloseable {
         for (Map.Entry<String, String> entry : settings.core().entrySet()) {
             config.set(entry.getKey(), entry.getValue());
         }
-        SlabBudget budget = SlabBudget.here(settings.memory(), executorsPerHost(env.conf()), ROOT);
+        SlabBudget budget = SlabBudget.here(settings.memory(), ContainerMemory.here(env.conf()),
+            executorsPerHost(env.conf()), ROOT);
         ShuffleEngine engine = new ShuffleEngine(env, settings, files, VbnContext.open(config), budget);
         try {
             if (env.conf().getBoolean(DriverSetup.REMOTE, false)) {
@@ -164,9 +162,12 @@ public final class ShuffleEngine implements AutoCloseable {
         return JobKeys.derive(secret.getBytes(StandardCharsets.UTF_8), "verbena spark 1");
     }
 
-    /** How many executors of this application share a host, as far as the configuration tells. */
+    /** How many executors of this application share a host or container, as far as the configuration tells. */
     static int executorsPerHost(SparkConf conf) {
         String master = conf.get("spark.master", "");
+        if (ContainerMemory.isSized(conf)) {
+            return 1; // the container is its own, and small enough
+        }
         boolean one = master.startsWith("local[") || master.equals("local") || master.startsWith("spark://");
         int all = Runtime.getRuntime().availableProcessors();
         return Math.max(1, all / Math.max(1, conf.getInt("spark.executor.cores", one ? all : 1)));

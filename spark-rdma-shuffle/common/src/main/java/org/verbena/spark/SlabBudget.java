@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 
 /**
  * The slab budget of an executor.
@@ -23,15 +22,33 @@ record SlabBudget(long bytes, String why, String warning) {
 
     /**
      * Chooses the budget: as set, else a quarter of the host's memory shared by its executors, but not more than 60 % of
-     * what tmpfs has free.
+     * what tmpfs has free; never more than the container has left.
      *
      * @param wanted spark.verbena.memory in bytes, 0 = not set
-     * @param memory bytes of the host or container
+     * @param memory bytes of the host
+     * @param container the executors' container
      * @param executors executors that share them
      * @param root tmpfs directory of the slabs, for messages
      * @param free bytes that are free there
      */
-    static SlabBudget choose(long wanted, long memory, int executors, Path root, long free) {
+    static SlabBudget choose(long wanted, long memory, ContainerMemory container, int executors, Path root, long free) {
+        SlabBudget budget = choose(wanted, Math.min(memory, container.limit()), executors, root, free);
+        long left = container.room(executors);
+        if (budget.bytes <= left) {
+            return budget;
+        }
+        String sum = container.sum(executors);
+        String cure = "; raise spark.executor.memoryOverhead (YARN, Kubernetes) or the container's limit by the memory that map "
+            + "outputs shall have";
+        if (left < LEAST) {
+            return new SlabBudget(0, "no memory left of a " + sum, "map outputs go to Spark's files, because nothing is left "
+                + "of a " + sum + cure);
+        }
+        return new SlabBudget(left, sum, wanted == 0 ? null : "spark.verbena.memory is " + mib(wanted) + " MiB, but a " + sum
+            + " leaves " + mib(left) + " MiB; map outputs that do not fit go to disk" + cure);
+    }
+
+    private static SlabBudget choose(long wanted, long memory, int executors, Path root, long free) {
         long share = memory / 4 / executors;
         long room = free / 10 * 6;
         if (free < LEAST) {
@@ -51,8 +68,8 @@ record SlabBudget(long bytes, String why, String warning) {
     }
 
     /** Chooses the budget on this host. */
-    static SlabBudget here(long wanted, int executors, Path root) throws IOException {
-        return choose(wanted, memory(), executors, root,
+    static SlabBudget here(long wanted, ContainerMemory container, int executors, Path root) throws IOException {
+        return choose(wanted, hostMemory(), container, executors, root,
             Files.isDirectory(root) ? Files.getFileStore(root).getUsableSpace() : 0);
     }
 
@@ -60,19 +77,12 @@ record SlabBudget(long bytes, String why, String warning) {
         return bytes >> 20;
     }
 
-    /** Bytes of the host, or of the container that this process is in: its slabs are charged to that. */
-    private static long memory() throws IOException {
-        long bytes = Long.MAX_VALUE;
+    private static long hostMemory() throws IOException {
         for (String line : Files.readAllLines(Path.of("/proc/meminfo"), StandardCharsets.US_ASCII)) {
             if (line.startsWith("MemTotal:")) {
-                bytes = Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
+                return Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
             }
         }
-        for (String limit : List.of("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")) {
-            Path file = Path.of(limit);
-            String text = Files.isReadable(file) ? Files.readString(file).strip() : "max";
-            bytes = text.matches("[0-9]{1,18}") ? Math.min(bytes, Long.parseLong(text)) : bytes;
-        }
-        return bytes;
+        throw new IOException("/proc/meminfo does not say MemTotal");
     }
 }

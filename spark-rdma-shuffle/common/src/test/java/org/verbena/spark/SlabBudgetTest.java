@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
+import org.apache.spark.SparkConf;
 import org.junit.jupiter.api.Test;
 
 class SlabBudgetTest {
@@ -14,7 +15,44 @@ class SlabBudgetTest {
     private static final Path ROOT = Path.of("/dev/shm");
 
     private static SlabBudget choose(long wanted, long memory, int executors, long free) {
-        return SlabBudget.choose(wanted * MIB, memory * MIB, executors, ROOT, free * MIB);
+        return SlabBudget.choose(wanted * MIB, memory * MIB, ContainerMemory.NONE, executors, ROOT, free * MIB);
+    }
+
+    /** In a container of so many MiB with such a heap. */
+    private static SlabBudget contained(long wanted, long limit, long heap, int executors) {
+        ContainerMemory container = ContainerMemory.of(new SparkConf(false), limit * MIB, heap * MIB);
+        return SlabBudget.choose(wanted * MIB, 65536 * MIB, container, executors, ROOT, 16384 * MIB);
+    }
+
+    @Test
+    void aContainerThatTheHeapFillsLeavesNothingAndTheLineSaysTheSum() {
+        SlabBudget budget = contained(0, 9010, 8192, 1);
+        assertEquals(0, budget.bytes());
+        assertTrue(budget.warning().contains("container of 9010 MiB less 8192 MiB of heap and 1011 MiB of other memory"),
+            budget.warning());
+        assertTrue(budget.warning().contains("spark.executor.memoryOverhead"), budget.warning());
+    }
+
+    @Test
+    void aContainerLeavesItsLimitLessHeapAndOtherMemoryWhateverIsSet() {
+        assertEquals((6000 - 4096 - 409 - 192) * MIB, contained(0, 6000, 4096, 1).bytes() / MIB * MIB, MIB);
+        SlabBudget set = contained(4096, 6000, 4096, 1);
+        assertEquals(contained(0, 6000, 4096, 1).bytes(), set.bytes());
+        assertTrue(set.warning().contains("spark.verbena.memory is 4096 MiB"), set.warning());
+    }
+
+    @Test
+    void executorsShareAContainer() {
+        assertEquals(16384 / 4 / 2 * MIB, contained(0, 16384, 2048, 2).bytes());
+        assertEquals((8192 / 2 - 3072 - 384 - 192) * MIB, contained(0, 8192, 3072, 2).bytes());
+    }
+
+    @Test
+    void aContainerWithRoomLeavesAQuarterOfItself() {
+        SlabBudget budget = contained(0, 16384, 4096, 1);
+        assertEquals(4096 * MIB, budget.bytes());
+        assertEquals("a quarter of 16384 MiB", budget.why());
+        assertNull(budget.warning());
     }
 
     @Test
@@ -65,7 +103,7 @@ class SlabBudgetTest {
 
     @Test
     void thisHostHasABudget() throws Exception {
-        assertTrue(SlabBudget.here(0, 1, ROOT).bytes() >= 0);
-        assertEquals(0, SlabBudget.here(0, 1, Path.of("/no/such/place")).bytes());
+        assertTrue(SlabBudget.here(0, ContainerMemory.NONE, 1, ROOT).bytes() >= 0);
+        assertEquals(0, SlabBudget.here(0, ContainerMemory.NONE, 1, Path.of("/no/such/place")).bytes());
     }
 }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits in trees of control groups as containers and cluster managers make them.
+package org.verbena.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.apache.spark.SparkConf;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ContainerMemoryTest {
+    private static final long MIB = 1 << 20;
+
+    @TempDir
+    Path root;
+
+    private void write(String path, String text) throws IOException {
+        Path file = root.resolve(path);
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, text + "\n");
+    }
+
+    private void unified(String mounted, String group) throws IOException {
+        write("proc/self/cgroup", "0::" + group);
+        write("proc/self/mountinfo", "23 1 8:1 / / rw - ext4 /dev/root rw\n30 23 0:26 " + mounted
+            + " /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate");
+    }
+
+    private void assertLimit(long bytes) throws IOException {
+        assertEquals(bytes, ControlGroups.memoryLimit(root));
+    }
+
+    @Test
+    void theGroupOfTheProcessCountsNotTheRoot() throws IOException {
+        unified("/", "/yarn/container_7");
+        write("sys/fs/cgroup/yarn/container_7/memory.max", "1073741824");
+        assertLimit(1 << 30);
+    }
+
+    @Test
+    void theLowestLimitOnTheWayUpCounts() throws IOException {
+        unified("/", "/kubepods/pod1/container");
+        write("sys/fs/cgroup/kubepods/pod1/container/memory.max", "max");
+        write("sys/fs/cgroup/kubepods/pod1/memory.max", "2147483648");
+        write("sys/fs/cgroup/kubepods/memory.max", "34359738368");
+        assertLimit(2L << 30);
+        write("sys/fs/cgroup/kubepods/pod1/container/memory.high", "1000000000");
+        assertLimit(1_000_000_000);
+    }
+
+    @Test
+    void insideAContainerTheMountIsTheGroup() throws IOException {
+        unified("/", "/");
+        write("sys/fs/cgroup/memory.max", "3221225472");
+        assertLimit(3L << 30);
+        unified("/", "/../../system.slice"); // seen from a namespace that the process has left
+        assertLimit(3L << 30);
+    }
+
+    @Test
+    void versionOneHasAHierarchyOfItsOwnForMemory() throws IOException {
+        write("proc/self/cgroup", "5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n0::/");
+        write("proc/self/mountinfo", "35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
+            + "36 31 0:33 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu,cpuacct\n"
+            + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw");
+        write("sys/fs/cgroup/memory/memory.limit_in_bytes", "4294967296");
+        write("sys/fs/cgroup/cpu/memory.limit_in_bytes", "1");
+        assertLimit(4L << 30);
+    }
+
+    @Test
+    void withoutLimitOrControlGroupsThereIsNone() throws IOException {
+        assertLimit(Long.MAX_VALUE);
+        unified("/", "/user.slice");
+        write("sys/fs/cgroup/user.slice/memory.max", "max");
+        assertLimit(Long.MAX_VALUE);
+    }
+
+    private static long asked(String master, String... settings) {
+        SparkConf conf = new SparkConf(false).set("spark.master", master).set("spark.executor.memory", "8g");
+        for (String setting : settings) {
+            String[] parts = setting.split("=", 2);
+            conf.set(parts[0], parts[1]);
+        }
+        return ContainerMemory.of(conf, Long.MAX_VALUE, 8192 * MIB).limit();
+    }
+
+    @Test
+    void onYarnAndKubernetesTheLimitIsWhatSparkAsksFor() {
+        assertEquals(Long.MAX_VALUE, asked("spark://host:7077"));
+        assertEquals(9011 * MIB, asked("yarn") / MIB * MIB);
+        assertEquals((8192 + 4096) * MIB, asked("yarn", "spark.executor.memoryOverhead=4g"));
+        assertEquals((8192 + 4096) * MIB, asked("k8s://https://host", "spark.executor.memoryOverhead=4096"));
+        assertEquals((8192 + 2048 + 1024 + 512) * MIB, asked("yarn", "spark.executor.memoryOverhead=2g",
+            "spark.memory.offHeap.enabled=true", "spark.memory.offHeap.size=1g", "spark.executor.pyspark.memory=512m"));
+    }
+}
