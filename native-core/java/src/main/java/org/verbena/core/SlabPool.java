@@ -19,7 +19,7 @@ public final class SlabPool implements AutoCloseable {
     private final VbnContext context;
     private final Path directory;
     private final int slabBytes;
-    private final long budgetBytes;
+    private volatile long budgetBytes;
     /** Guards the free lists and all fields below; taken after growLock. */
     private final Object lock = new Object();
     /** Held while a slab is allocated, which takes milliseconds. */
@@ -180,6 +180,15 @@ public final class SlabPool implements AutoCloseable {
     /** Returns the most bytes that slabs may have together. */
     public long budgetBytes() {
         return budgetBytes;
+    }
+
+    /**
+     * Changes the budget. Slabs that exist stay; new ones are added only within it.
+     *
+     * @param bytes most bytes that slabs may have together from now on
+     */
+    public void setBudgetBytes(long bytes) {
+        budgetBytes = bytes;
     }
 
     /** Returns the number of slabs. */

@@ -36,6 +36,26 @@ class SlabPoolTest {
     }
 
     @Test
+    void a_budget_that_is_lowered_keeps_slabs_and_stops_growth_until_it_is_raised() throws Exception {
+        try (VbnContext context = VbnContext.open(new VbnConfig().jobKey(new byte[32]));
+                SlabPool pool = SlabPool.anonymous(context, 4096, 4 * 4096)) {
+            SlabPool.Chunk first = pool.allocate(4096);
+            SlabPool.Chunk second = pool.allocate(4096);
+            pool.setBudgetBytes(4096);
+            assertNull(pool.allocate(4096));
+            second.release();
+            second = pool.allocate(4096);
+            assertEquals(2 * 4096, pool.reservedBytes());
+            pool.setBudgetBytes(3 * 4096);
+            SlabPool.Chunk third = pool.allocate(4096);
+            assertEquals(3 * 4096, pool.reservedBytes());
+            for (SlabPool.Chunk chunk : new SlabPool.Chunk[] {first, second, third}) {
+                chunk.release();
+            }
+        }
+    }
+
+    @Test
     void chunks_come_from_slabs_until_the_budget_is_used_up_and_return() throws Exception {
         Path directory = privateDirectory();
         try (Fixture fixture = new Fixture()) {

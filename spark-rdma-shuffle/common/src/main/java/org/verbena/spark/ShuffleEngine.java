@@ -186,6 +186,8 @@ public final class ShuffleEngine implements AutoCloseable {
                     env.blockManager().diskBlockManager().localDirs()[0].getName());
                 store = new SlabStore(context, directory.path(), budget.bytes(), settings.chunk(),
                     checksums(env.conf()), files);
+                DataDirectory own = directory;
+                store.follow(() -> budget.sharedBy(own.executors()));
             } catch (IOException | RuntimeException e) {
                 LOG.warn("Verbena keeps map outputs of {} in Spark's files: {}", name(), e.toString());
                 closeStore();

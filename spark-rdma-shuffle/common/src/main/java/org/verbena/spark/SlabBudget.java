@@ -13,8 +13,18 @@ import java.nio.file.Path;
  * @param bytes most bytes of slabs; 0 = none, map outputs are Spark's files
  * @param why where the number comes from, for the log
  * @param warning what the user should know and do, or null
+ * @param shared bytes that the executors of the host share, 0 when each has what was set
  */
-record SlabBudget(long bytes, String why, String warning) {
+record SlabBudget(long bytes, String why, String warning, long shared) {
+    SlabBudget(long bytes, String why, String warning) {
+        this(bytes, why, warning, 0);
+    }
+
+    /** The budget when so many executors of this application have map outputs on this host. */
+    long sharedBy(int executors) {
+        return shared == 0 ? bytes : Math.min(bytes, Math.max(LEAST, shared / Math.max(1, executors)));
+    }
+
     /** Less than this is not worth the slabs' own overhead. */
     static final long LEAST = 8L << 20;
     private static final String CURE = "; give it more (mount -o remount,size=8g /dev/shm; docker run --shm-size=8g; "
@@ -45,7 +55,7 @@ record SlabBudget(long bytes, String why, String warning) {
                 + "of a " + sum + cure);
         }
         return new SlabBudget(left, sum, wanted == 0 ? null : "spark.verbena.memory is " + mib(wanted) + " MiB, but a " + sum
-            + " leaves " + mib(left) + " MiB; map outputs that do not fit go to disk" + cure);
+            + " leaves " + mib(left) + " MiB; map outputs that do not fit go to disk" + cure, budget.shared);
     }
 
     private static SlabBudget choose(long wanted, long memory, int executors, Path root, long free) {
@@ -61,10 +71,10 @@ record SlabBudget(long bytes, String why, String warning) {
             return new SlabBudget(wanted, "spark.verbena.memory", null);
         } else if (room < share) {
             return new SlabBudget(room, "60 % of what " + root + " has free", room >= share / 4 ? null : root + " has only "
-                + mib(free) + " MiB free; map outputs beyond " + mib(room) + " MiB go to disk" + CURE);
+                + mib(free) + " MiB free; map outputs beyond " + mib(room) + " MiB go to disk" + CURE, memory / 4);
         }
         return new SlabBudget(Math.max(LEAST, share), "a quarter of " + mib(memory) + " MiB"
-            + (executors > 1 ? " shared by " + executors + " executors" : ""), null);
+            + (executors > 1 ? " shared by " + executors + " executors" : ""), null, memory / 4);
     }
 
     /** Chooses the budget on this host. */

@@ -63,6 +63,17 @@ class SlabBudgetTest {
         assertNull(budget.warning());
     }
 
+    /** Two standalone workers of a host, each with an executor that has all cores. */
+    @Test
+    void executorsOfOneHostThatNoSettingTellsOfShareTheQuarterToo() {
+        SlabBudget budget = choose(0, 16384, 1, 8192);
+        assertEquals(4096 * MIB, budget.sharedBy(1));
+        assertEquals(2048 * MIB, budget.sharedBy(2));
+        assertEquals(8 * MIB, budget.sharedBy(10_000));
+        assertEquals(2048 * MIB, choose(0, 16384, 2, 8192).sharedBy(1));
+        assertEquals(1024 * MIB, choose(1024, 16384, 1, 8192).sharedBy(4), "what is set is for each");
+    }
+
     @Test
     void aSmallTmpfsLimitsItAndIsNamedWithItsCure() {
         SlabBudget budget = choose(0, 16384, 1, 100);

@@ -99,6 +99,12 @@ public final class DataDirectory implements AutoCloseable {
         return path;
     }
 
+    /** How many executors of the application have such a directory on this host, this one included. */
+    public int executors() {
+        String[] names = path.getParent().toFile().list();
+        return names == null ? 1 : Math.max(1, names.length);
+    }
+
     /** User id of this process. */
     static int userId() throws IOException {
         return (Integer) Files.getAttribute(Path.of("/proc/self"), "unix:uid");

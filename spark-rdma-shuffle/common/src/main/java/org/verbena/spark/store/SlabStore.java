@@ -15,7 +15,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.SlabPool;
@@ -31,6 +33,7 @@ public final class SlabStore implements AutoCloseable {
 
     /** How long a task that needs memory does not try again to spill to a disk that failed. */
     private static final long DISK_PAUSE_NANOS = 10_000_000_000L;
+    private static final long ADJUST_NANOS = 1_000_000_000L;
 
     private final SlabPool pool;
     private final Path directory;
@@ -47,6 +50,8 @@ public final class SlabStore implements AutoCloseable {
     private final AtomicBoolean spilling = new AtomicBoolean();
     private final Object spillLock = new Object();
     private final Object publishLock = new Object();
+    private final AtomicLong lastAdjusted = new AtomicLong(System.nanoTime() - 2 * ADJUST_NANOS);
+    private volatile LongSupplier budget;
     private boolean diskFailed; // under spillLock, as the next one
     private long diskFailedSince;
 
@@ -67,6 +72,24 @@ public final class SlabStore implements AutoCloseable {
         this.checksums = checksums;
         this.slabBytes = slabBytes(budgetBytes);
         this.pool = SlabPool.files(context, directory, slabBytes, budgetBytes);
+    }
+
+    /**
+     * Makes the budget follow something that changes; asked when outputs are published, at most once a second.
+     *
+     * @param bytes gives most bytes of slabs
+     */
+    public void follow(LongSupplier bytes) {
+        budget = bytes;
+    }
+
+    private void adjustBudget() {
+        LongSupplier current = budget;
+        long now = System.nanoTime();
+        long last = lastAdjusted.get();
+        if (current != null && now - last > ADJUST_NANOS && lastAdjusted.compareAndSet(last, now)) {
+            pool.setBudgetBytes(current.getAsLong());
+        }
     }
 
     /** Slabs are 64 MiB, less when the budget would hold fewer than eight. */
@@ -151,6 +174,7 @@ public final class SlabStore implements AutoCloseable {
             ages.add(output);
         }
         writtenBytes.add(bytes);
+        adjustBudget();
         return output;
     }
 

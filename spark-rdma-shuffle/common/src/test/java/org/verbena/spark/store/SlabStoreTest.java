@@ -211,6 +211,18 @@ class SlabStoreTest {
     }
 
     @Test
+    void theBudgetFollowsTheNumberOfExecutorsThatShareIt() throws IOException {
+        try (SlabStore store = store(64 << 20);
+                DataDirectory other = DataDirectory.create(SHM, APPLICATION, disk.getFileName() + "-other")) {
+            store.follow(() -> (64L << 20) / directory.executors());
+            write(store, 1, 1, data(1, 1000));
+            assertEquals(32 << 20, store.budgetBytes());
+            assertEquals(2, other.executors());
+        }
+        assertEquals(1, directory.executors());
+    }
+
+    @Test
     void anOutputLargerThanTheBudgetBecomesAFile() throws IOException {
         byte[][] data = data(1, 2_000_000);
         try (SlabStore store = store(4 << 20)) {
