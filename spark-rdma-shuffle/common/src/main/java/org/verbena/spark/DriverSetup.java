@@ -13,6 +13,7 @@ import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.KryoSerializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnConfig;
 import org.verbena.spark.write.CombineOutput;
 import org.verbena.spark.write.PlannedStatus;
 
@@ -44,6 +45,9 @@ final class DriverSetup {
         settings.checkCore();
         conf.set(PREPARED, "true");
         String reason = reasonToDecline(conf, settings, fromPlugin);
+        if (reason == null && !fromPlugin) {
+            JarSender.refuseWithoutJar(conf, SparkShim.sparkVersion());
+        }
         if (reason != null) {
             LOG.warn("Verbena stands aside, Spark's own shuffle is used: {}", reason);
             conf.set(DECLINED, reason);
@@ -56,19 +60,60 @@ final class DriverSetup {
             new SecureRandom().nextBytes(key);
             conf.set(SECRET, HexFormat.of().formatHex(key));
         }
-        boolean encrypted = encryptsNetwork(conf);
-        conf.set(REMOTE, Boolean.toString(!encrypted || settings.cleartextAllowed()));
-        if (encrypted && !settings.cleartextAllowed()) {
-            LOG.warn("Verbena reads mapped memory inside a host only, because Spark's network encryption is on; "
-                + "spark.verbena.allowCleartextData=true lets clear text leave the host");
+        boolean remote = CoreStart.reachesOthers(CoreStart.settings(settings, mustEncrypt(conf, settings)));
+        conf.set(REMOTE, Boolean.toString(remote));
+        if (mustEncrypt(conf, settings)) {
+            LOG.info(remote ? "Spark's network encryption is on: Verbena sends by TCP with TLS 1.3, and not by RDMA"
+                : "Spark's network encryption is on, and spark.verbena.transport leaves nothing that could be encrypted: "
+                    + "Verbena reads mapped memory inside a host only; allow tcp, or set spark.verbena.allowCleartextData=true");
         }
-        boolean unset = !conf.contains("spark.shuffle.compress");
-        if (settings.compressAuto() && unset && isFast(conf)) {
-            conf.set("spark.shuffle.compress", "false");
-            conf.set(VerbenaConf.PLAN_COMPRESSED, Boolean.toString(canPlanWithCompressedSizes(conf)));
-            LOG.info("Verbena turns shuffle compression off, bytes travel through memory or a fast network; "
-                + "spark.verbena.compress=as-spark keeps it");
+        turnCompressionOff(conf, settings);
+    }
+
+    /** Only where our shuffle can work, as far as this host tells: Spark's own would write four times the bytes. */
+    private static void turnCompressionOff(SparkConf conf, VerbenaConf settings) {
+        if (!settings.compressAuto() || conf.contains("spark.shuffle.compress") || !isFast(conf)) {
+            return;
         }
+        String reason = reasonToCompress(conf, settings);
+        if (reason != null) {
+            LOG.info("shuffle compression stays on: {}", reason);
+            return;
+        }
+        conf.set("spark.shuffle.compress", "false");
+        conf.set(VerbenaConf.PLAN_COMPRESSED, Boolean.toString(canPlanWithCompressedSizes(conf)));
+        LOG.info("Verbena turns shuffle compression off, bytes travel through memory or a fast network; "
+            + "spark.verbena.compress=as-spark keeps it");
+    }
+
+    /** Why map outputs may have to be Spark's files; null when nothing here says so. */
+    static String reasonToCompress(SparkConf conf, VerbenaConf settings) {
+        String master = conf.get("spark.master", "");
+        try {
+            if (ContainerMemory.isSized(conf) && ContainerMemory.ofExecutors(conf).room(1) < SlabBudget.LEAST) {
+                return "the executors' containers have no memory for map outputs (a " + ContainerMemory.ofExecutors(conf).sum(1)
+                    + ")";
+            }
+            if (master.startsWith("local") || master.isEmpty()) {
+                SlabBudget budget = SlabBudget.here(settings.memory(), ContainerMemory.here(conf), 1, ShuffleEngine.ROOT);
+                if (budget.bytes() == 0) {
+                    return budget.warning();
+                }
+            }
+            VbnConfig config = new VbnConfig().jobKey(new byte[VbnConfig.JOB_KEY_BYTES]);
+            CoreStart core = CoreStart.open(() -> config, CoreStart.settings(settings, mustEncrypt(conf, settings)), true, false,
+                conf);
+            core.engine().close();
+            core.context().close();
+            return null;
+        } catch (IOException | LinkageError e) {
+            return "the native core does not start on the driver's host: " + e.getMessage();
+        }
+    }
+
+    /** Whether nothing may leave a host in clear text. */
+    static boolean mustEncrypt(SparkConf conf, VerbenaConf settings) {
+        return encryptsNetwork(conf) && !settings.cleartextAllowed();
     }
 
     /**

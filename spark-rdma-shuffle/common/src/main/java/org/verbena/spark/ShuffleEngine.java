@@ -44,7 +44,7 @@ public final class ShuffleEngine implements AutoCloseable {
     private final HostLocalSlabs neighbours;
     private final NeighbourBlocks neighbourBlocks;
     private final Traffic traffic = new Traffic();
-    private VbnEngine engine;
+    private final VbnEngine engine;
     private FetchServer server;
     private FetchClient client;
     private DataDirectory directory;
@@ -53,12 +53,12 @@ public final class ShuffleEngine implements AutoCloseable {
     private boolean storeTried;
     private boolean closed;
 
-    private ShuffleEngine(SparkEnv env, VerbenaConf settings, ShuffleFiles files, VbnContext context,
-            SlabBudget budget) {
+    private ShuffleEngine(SparkEnv env, VerbenaConf settings, ShuffleFiles files, CoreStart core, SlabBudget budget) {
         this.env = env;
         this.settings = settings;
         this.files = files;
-        this.context = context;
+        this.context = core.context();
+        this.engine = core.engine();
         this.budget = budget;
         this.neighbours = new HostLocalSlabs(context, ROOT, application());
         this.neighbourBlocks = new NeighbourBlocks(env);
@@ -71,19 +71,19 @@ public final class ShuffleEngine implements AutoCloseable {
      */
     static ShuffleEngine start(SparkEnv env, VerbenaConf settings, SparkShim shim, ShuffleFiles files)
             throws Exception {
-        VbnConfig config = new VbnConfig().jobKey(jobKey(env)).log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug));
+        SparkConf conf = env.conf();
+        byte[] key = jobKey(env);
         // The address that Spark listens on, not that of the default route.
-        String host = env.blockManager().blockManagerId().host();
-        config.set("tl.tcp.interface", InetAddress.getByName(host).getHostAddress());
-        config.set("proto.checksum", Boolean.toString(checksums(env.conf())));
-        for (Map.Entry<String, String> entry : settings.core().entrySet()) {
-            config.set(entry.getKey(), entry.getValue());
-        }
-        SlabBudget budget = SlabBudget.here(settings.memory(), ContainerMemory.here(env.conf()),
-            executorsPerHost(env.conf()), ROOT);
-        ShuffleEngine engine = new ShuffleEngine(env, settings, files, VbnContext.open(config), budget);
+        String host = InetAddress.getByName(env.blockManager().blockManagerId().host()).getHostAddress();
+        boolean transfers = conf.getBoolean(DriverSetup.REMOTE, false);
+        CoreStart core = CoreStart.open(() -> new VbnConfig().jobKey(key)
+                .log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug))
+                .set("tl.tcp.interface", host).set("proto.checksum", Boolean.toString(checksums(conf))),
+            CoreStart.settings(settings, DriverSetup.mustEncrypt(conf, settings)), transfers, isExecutor(env), conf);
+        SlabBudget budget = SlabBudget.here(settings.memory(), ContainerMemory.here(conf), executorsPerHost(conf), ROOT);
+        ShuffleEngine engine = new ShuffleEngine(env, settings, files, core, budget);
         try {
-            if (env.conf().getBoolean(DriverSetup.REMOTE, false)) {
+            if (transfers) {
                 engine.takeOverTransfers(shim);
             }
         } catch (Exception | LinkageError e) {
@@ -100,7 +100,7 @@ public final class ShuffleEngine implements AutoCloseable {
             : "map outputs in memory, at most " + (budget.bytes() >> 20) + " MiB in " + ROOT + " (" + budget.why() + ")"
             : "map outputs are the executors'";
         String transfer = client == null ? "Spark's transport, because its network encryption is on"
-            : server.transports() + " from " + context.setting("tl.tcp.interface") + ", "
+            : server.transports() + (DriverSetup.mustEncrypt(env.conf(), settings) ? " (TCP with TLS)" : "") + " from " + context.setting("tl.tcp.interface") + ", "
                 + (settings.fallbackAllowed() ? "else by Spark's transport" : "never by Spark's (spark.verbena.fallback)");
         choice = place + "; blocks of other executors by " + transfer;
         LOG.info("Verbena 0.1.0 on {}: {}", name(), choice);
@@ -111,6 +111,10 @@ public final class ShuffleEngine implements AutoCloseable {
 
     /** False on a driver that has no tasks. */
     private boolean isExecutor() {
+        return isExecutor(env);
+    }
+
+    private static boolean isExecutor(SparkEnv env) {
         String master = env.conf().get("spark.master", "");
         return !env.executorId().equals("driver") || master.startsWith("local") && !master.startsWith("local-cluster");
     }
@@ -126,7 +130,6 @@ public final class ShuffleEngine implements AutoCloseable {
     private void takeOverTransfers(SparkShim shim) throws Exception {
         BlockManager blocks = env.blockManager();
         BlockTransferService inner = blocks.blockTransferService();
-        engine = context.startEngine("verbena-engine");
         server = new FetchServer(engine, this::existingStore, blocks, traffic);
         client = new FetchClient(engine, inner, settings, networkTimeout(env.conf()), traffic);
         BlockTransferService ours = shim.newTransferService(inner, client);

@@ -8,10 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
 import org.apache.spark.internal.config.package$;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import scala.Option;
 
 class DriverSetupTest {
@@ -81,5 +84,51 @@ class DriverSetupTest {
         } finally {
             Thread.currentThread().setContextClassLoader(before);
         }
+    }
+
+    private static String reasonToCompress(String... settings) {
+        SparkConf conf = conf(settings);
+        return DriverSetup.reasonToCompress(conf, new VerbenaConf(conf));
+    }
+
+    /** With compression off, Spark's own shuffle would write a multiple. */
+    @Test
+    void compressionStaysOnWhereSparksOwnShuffleWillHaveToWrite() {
+        assertNull(reasonToCompress("spark.master=spark://host:1", "spark.verbena.transport=tcp"));
+        String noDevice = reasonToCompress("spark.master=spark://host:1", "spark.verbena.transport=rc",
+            "spark.verbena.core.tl.verbs.device=no_such_device");
+        assertTrue(noDevice.contains("does not start"), noDevice);
+        String full = reasonToCompress("spark.master=yarn", "spark.executor.memory=8g");
+        assertTrue(full.contains("no memory for map outputs"), full);
+        assertNull(reasonToCompress("spark.master=yarn", "spark.executor.memory=8g", "spark.executor.memoryOverhead=4g"));
+    }
+
+    private static boolean reaches(String version, String... settings) {
+        return JarSender.reachesExecutors(conf(settings), version, "spark-rdma-shuffle-0.1.0.jar", Path.of("/opt/verbena"));
+    }
+
+    @Test
+    void aManagerWhoseJarNoSettingGivesToTheExecutorsIsRefused() {
+        String cluster = "spark.master=spark://host:1";
+        String jar = "/opt/verbena/spark-rdma-shuffle-0.1.0.jar";
+        assertFalse(reaches("4.2.0", cluster));
+        assertFalse(reaches("4.2.0", cluster, "spark.driver.extraClassPath=" + jar));
+        assertTrue(reaches("4.2.0", "spark.master=local[2]"));
+        assertTrue(reaches("4.2.0", cluster, "spark.jars=a.jar," + jar));
+        assertFalse(reaches("3.5.9", cluster, "spark.jars=a.jar," + jar), "3.5 fetches jars too late");
+        for (String version : new String[] {"3.5.9", "4.2.0"}) {
+            assertTrue(reaches(version, cluster, "spark.executor.extraClassPath=" + jar));
+            assertTrue(reaches(version, cluster, "spark.executor.extraClassPath=/opt/verbena/*"));
+        }
+    }
+
+    @Test
+    void aJarThatLiesInSparksOwnDistributionIsThereForExecutorsToo(@TempDir Path folder) throws Exception {
+        Path jars = Files.createDirectories(folder.resolve("jars"));
+        String line = scala.util.Properties.versionNumberString().startsWith("2.12") ? "2.12" : "2.13";
+        SparkConf conf = conf("spark.master=spark://host:1");
+        assertFalse(JarSender.reachesExecutors(conf, "4.2.0", "spark-rdma-shuffle-0.1.0.jar", jars));
+        Files.createFile(jars.resolve("spark-core_" + line + "-4.2.0.jar"));
+        assertTrue(JarSender.reachesExecutors(conf, "4.2.0", "spark-rdma-shuffle-0.1.0.jar", jars));
     }
 }

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -14,6 +15,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 import org.apache.spark.network.BlockTransferService;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
@@ -420,6 +422,12 @@ public final class FetchClient implements AutoCloseable {
                 giveGrantBack(request); // an executor that hangs sends nothing, and must not hold up the others
             }
         }
+    }
+
+    /** What is known of each connection, in words. */
+    String explain() {
+        return links.values().stream().map(Link::peer).filter(Objects::nonNull).map(VbnPeer::explain)
+            .collect(Collectors.joining("; "));
     }
 
     /** Other executors to which there is a connection now. */

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts the native core with the user's settings, Spark's encryption, and a port that is free.
+package org.verbena.spark;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.apache.spark.SparkConf;
+import org.verbena.core.VbnConfig;
+import org.verbena.core.VbnContext;
+import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnException;
+
+/**
+ * A started core.
+ *
+ * @param context to be closed last
+ * @param engine null where blocks of others are Spark's business
+ */
+record CoreStart(VbnContext context, VbnEngine engine) {
+    private static final String TRANSPORTS = "tl.enable";
+    private static final String ALL_TRANSPORTS = "self,shm,rc,ud,tcp";
+    private static final String PORT = "tl.tcp.port";
+    private static final int HIGHEST_PORT = 65535;
+    /** What may carry data where Spark encrypts: memory of the host, and TCP with TLS. */
+    private static final List<String> PRIVATE = List.of("self", "shm", "tcp");
+
+    /**
+     * The core's settings; where data must not travel in clear text, TCP with TLS and no RDMA.
+     *
+     * @param encrypted whether Spark encrypts and the user has not allowed clear text
+     */
+    static Map<String, String> settings(VerbenaConf settings, boolean encrypted) {
+        Map<String, String> core = new LinkedHashMap<>(settings.core());
+        if (encrypted) {
+            List<String> left = new ArrayList<>(List.of(core.getOrDefault(TRANSPORTS, ALL_TRANSPORTS).split(",")));
+            left.replaceAll(String::strip);
+            left.retainAll(PRIVATE);
+            core.put(TRANSPORTS, String.join(",", left));
+            core.put("tl.tcp.tls", "true");
+        }
+        return core;
+    }
+
+    /** Whether these settings leave a way to other executors. */
+    static boolean reachesOthers(Map<String, String> core) {
+        List<String> transports = List.of(core.getOrDefault(TRANSPORTS, ALL_TRANSPORTS).split(","));
+        return transports.stream().anyMatch(name -> !name.equals("self") && !name.isEmpty());
+    }
+
+    /**
+     * Opens the core and starts its engine. Executors of one host cannot all listen on the port that is set: as Spark
+     * does with its own, the following ones are tried.
+     *
+     * @param config gives the configuration, anew for each try
+     * @param transfers whether an engine is wanted
+     * @param listens false where nobody connects to: then any port does
+     */
+    static CoreStart open(Supplier<VbnConfig> config, Map<String, String> core, boolean transfers, boolean listens,
+            SparkConf conf) throws VbnException {
+        int port = Integer.parseInt(core.getOrDefault(PORT, "0"));
+        int tries = port == 0 || !listens || !transfers ? 0 : conf.getInt("spark.port.maxRetries", 16);
+        for (int attempt = 0; ; attempt++) {
+            VbnConfig one = config.get();
+            core.forEach(one::set);
+            if (port > 0) {
+                one.set(PORT, Integer.toString(listens && transfers ? port + attempt : 0));
+            }
+            boolean last = attempt == tries || port + attempt == HIGHEST_PORT;
+            CoreStart start = null;
+            try {
+                start = open(one, transfers);
+            } catch (VbnException e) {
+                if (last || !e.getMessage().contains(PORT)) { // that TCP is the only transport, and the port taken
+                    throw e;
+                }
+            }
+            if (start != null && (last || !lacksTcp(start))) {
+                return start;
+            } else if (start != null) {
+                start.engine.close();
+                start.context.close();
+            }
+        }
+    }
+
+    private static CoreStart open(VbnConfig config, boolean transfers) throws VbnException {
+        VbnContext context = VbnContext.open(config);
+        try {
+            return new CoreStart(context, transfers ? context.startEngine("verbena-engine") : null);
+        } catch (VbnException | RuntimeException e) {
+            context.close();
+            throw e;
+        }
+    }
+
+    /** Whether the port was taken: the core goes on without TCP then. */
+    private static boolean lacksTcp(CoreStart start) throws VbnException {
+        return List.of(start.context.setting(TRANSPORTS).split(",")).contains("tcp")
+            && !start.engine.transports().contains("tcp");
+    }
+}

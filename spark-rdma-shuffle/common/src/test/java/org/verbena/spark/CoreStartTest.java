@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the native core is started with: encryption, transports, ports.
+package org.verbena.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.SparkConf;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.verbena.core.VbnConfig;
+import org.verbena.core.VbnException;
+
+@Timeout(60)
+class CoreStartTest {
+    private static Map<String, String> settings(boolean encrypted, String... settings) {
+        SparkConf conf = new SparkConf(false);
+        for (String setting : settings) {
+            String[] parts = setting.split("=", 2);
+            conf.set(parts[0], parts[1]);
+        }
+        return CoreStart.settings(new VerbenaConf(conf), encrypted);
+    }
+
+    @Test
+    void whereSparkEncryptsDataGoesByTcpWithTlsAndNeverByRdma() {
+        assertEquals(Map.of("tl.enable", "self,shm,tcp", "tl.tcp.tls", "true"), settings(true));
+        assertEquals(Map.of("tl.enable", "self,tcp", "tl.tcp.tls", "true"), settings(true, "spark.verbena.transport=rc,tcp"));
+        assertEquals("true", settings(true, "spark.verbena.core.tl.tcp.tls=false").get("tl.tcp.tls"));
+        assertEquals(Map.of(), settings(false));
+    }
+
+    @Test
+    void transportsOfWhichNoneCouldBeEncryptedReachNobody() {
+        assertFalse(CoreStart.reachesOthers(settings(true, "spark.verbena.transport=rc,ud")));
+        assertTrue(CoreStart.reachesOthers(settings(true, "spark.verbena.transport=rc, tcp")));
+        assertTrue(CoreStart.reachesOthers(settings(false, "spark.verbena.transport=rc")));
+        assertTrue(CoreStart.reachesOthers(settings(true)));
+    }
+
+    private static CoreStart open(int port, boolean listens) throws VbnException {
+        return CoreStart.open(() -> new VbnConfig().jobKey(new byte[32]).set("tl.tcp.interface", "127.0.0.1"),
+            settings(false, "spark.verbena.transport=tcp", "spark.verbena.core.tl.tcp.port=" + port), true, listens,
+            new SparkConf(false));
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            return socket.getLocalPort();
+        }
+    }
+
+    @Test
+    void executorsOfOneHostListenOnThePortThatIsSetAndTheFollowingOnes() throws Exception {
+        int port = freePort();
+        List<CoreStart> all = new ArrayList<>();
+        try {
+            for (boolean listens : new boolean[] {false, true, true, true}) { // a driver first
+                CoreStart one = open(port, listens);
+                all.add(one);
+                assertTrue(one.engine().transports().contains("tcp"), one.engine().transports().toString());
+            }
+            assertEquals("0", all.get(0).context().setting("tl.tcp.port"), "the driver takes no executor's port");
+            List<Integer> ports = new ArrayList<>();
+            for (CoreStart one : all.subList(1, 4)) {
+                ports.add(Integer.parseInt(one.context().setting("tl.tcp.port")) - port);
+            }
+            assertEquals(3, ports.stream().distinct().count(), ports.toString());
+            assertTrue(ports.stream().allMatch(distance -> distance >= 0 && distance <= 16), ports.toString());
+        } finally {
+            for (CoreStart one : all) {
+                one.engine().close();
+                one.context().close();
+            }
+        }
+    }
+}
