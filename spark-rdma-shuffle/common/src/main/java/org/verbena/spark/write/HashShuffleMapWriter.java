@@ -7,7 +7,9 @@ import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.TaskContext;
+import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.SerializationStream;
+import org.apache.spark.serializer.Serializer;
 import org.apache.spark.serializer.SerializerInstance;
 import org.verbena.spark.SparkShim;
 import scala.Product2;
@@ -20,6 +22,8 @@ import scala.collection.Iterator;
 public final class HashShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
     private static final int MAX_PARTITIONS = 2048;
     private static final int MAX_WRAPPED_PARTITIONS = 256;
+    /** Each of Kryo's open streams has a Kryo of its own, which Spark's memory accounting does not see. */
+    private static final int MAX_KRYO_PARTITIONS = 200;
 
     private final SerializationStream[] streams;
 
@@ -31,12 +35,18 @@ public final class HashShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
 
     /**
      * Whether one stream per partition is the right way: not too many partitions (a compressing or encrypting stream
-     * holds buffers of its own).
+     * holds buffers of its own, a stream of Kryo's much more).
      */
     public static boolean suits(ShuffleDependency<?, ?, ?> dependency, SparkConf conf) {
         boolean wrapped = conf.getBoolean("spark.shuffle.compress", true)
             || conf.getBoolean("spark.io.encryption.enabled", false);
-        return dependency.partitioner().numPartitions() <= (wrapped ? MAX_WRAPPED_PARTITIONS : MAX_PARTITIONS);
+        return dependency.partitioner().numPartitions() <= maxPartitions(dependency.serializer(), wrapped);
+    }
+
+    /** Most partitions that get a stream each. */
+    static int maxPartitions(Serializer serializer, boolean wrapped) {
+        int most = wrapped ? MAX_WRAPPED_PARTITIONS : MAX_PARTITIONS;
+        return serializer instanceof KryoSerializer ? Math.min(most, MAX_KRYO_PARTITIONS) : most;
     }
 
     /** Combined by key when the shuffle wants that, in Spark's own map, which spills; needs no order by partition. */

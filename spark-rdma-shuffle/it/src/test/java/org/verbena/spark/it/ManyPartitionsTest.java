@@ -107,6 +107,16 @@ class ManyPartitionsTest {
         }
     }
 
+    /** A stream of Kryo's for each of 2,048 partitions would take memory that Spark does not know of. */
+    @ParameterizedTest
+    @ValueSource(ints = {201, 2048})
+    void withKryoTwoHundredPartitionsAreMany(int partitions) {
+        try (Application application = new Application(KRYO)) {
+            assertShuffled(application, partitions, 0);
+            assertEquals(radix(), WRITERS);
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"spark.shuffle.compress=false", "spark.shuffle.compress=true"})
     void withLittleMemoryForTasksTheSameRecordsArriveFromManyPieces(String setting) {
