@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the driver what an executor chose, and its numbers after tasks have ended, at most five times a second.
+// Tells the driver what an executor chose, and its numbers after tasks have ended: soon once, then every ten seconds.
 package org.verbena.spark.metrics;
 
 import java.io.IOException;
@@ -19,13 +19,16 @@ import org.slf4j.LoggerFactory;
 /** The messages are classes of the JDK, which the driver can read whatever its class loader. Thread safe. */
 public final class Reporter implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Reporter.class);
-    private static final long PAUSE_MILLIS = 200;
+    private static final long FIRST_MILLIS = 200;
+    private static final long PAUSE_MILLIS = 10_000;
 
     private final PluginContext context;
     private final Supplier<Map<String, Long>> numbers;
     private final Supplier<String> choice;
     private final AtomicBoolean armed = new AtomicBoolean();
     private final ScheduledExecutorService timer;
+    private final long pauseMillis;
+    private volatile boolean sentBefore;
     private boolean choiceSent;
 
     /**
@@ -34,6 +37,12 @@ public final class Reporter implements AutoCloseable {
      * @param choice what the executor uses and why; null while it is not known
      */
     public Reporter(PluginContext context, Supplier<Map<String, Long>> numbers, Supplier<String> choice) {
+        this(context, numbers, choice, PAUSE_MILLIS);
+    }
+
+    /** With another pause between messages. */
+    Reporter(PluginContext context, Supplier<Map<String, Long>> numbers, Supplier<String> choice, long pauseMillis) {
+        this.pauseMillis = pauseMillis;
         this.context = context;
         this.numbers = numbers;
         this.choice = choice;
@@ -48,7 +57,7 @@ public final class Reporter implements AutoCloseable {
     public void taskEnded() {
         if (armed.compareAndSet(false, true)) {
             try {
-                timer.schedule(this::send, PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+                timer.schedule(this::send, sentBefore ? pauseMillis : FIRST_MILLIS, TimeUnit.MILLISECONDS);
             } catch (RejectedExecutionException e) {
                 LOG.debug("the executor is stopping");
             }
@@ -56,6 +65,7 @@ public final class Reporter implements AutoCloseable {
     }
 
     private synchronized void send() {
+        sentBefore = true;
         armed.set(false);
         try {
             String chosen = choiceSent ? null : choice.get();
