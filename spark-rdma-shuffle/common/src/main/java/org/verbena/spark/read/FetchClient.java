@@ -234,7 +234,7 @@ public final class FetchClient implements AutoCloseable {
             }
             VbnPeer peer = message.peer();
             if (message.remote() == null) {
-                deliver(peer, request, reply, copied(message));
+                handOut(peer, request, reply, copied(message));
             } else {
                 RemoteData remote = message.remote();
                 request.heard(System.nanoTime());
@@ -312,7 +312,7 @@ public final class FetchClient implements AutoCloseable {
                 pool.give(buffer);
                 fail(waiting.request(), error);
             } else {
-                deliver(waiting.peer(), waiting.request(), waiting.reply(), buffer);
+                handOut(waiting.peer(), waiting.request(), waiting.reply(), buffer);
             }
         });
     }
@@ -328,7 +328,20 @@ public final class FetchClient implements AutoCloseable {
         return cause;
     }
 
-    /** Engine thread: hands the blocks of a reply out. */
+    /** Engine thread. Who waits for a broadcast or a cached block copies it in the callback, for which others must not wait. */
+    private void handOut(VbnPeer peer, FetchRequest request, Wire.Reply reply, ByteBuffer buffer) {
+        if (request.name(0).startsWith("shuffle_")) {
+            deliver(peer, request, reply, buffer);
+            return;
+        }
+        try {
+            worker.execute(() -> deliver(peer, request, reply, buffer));
+        } catch (RejectedExecutionException e) {
+            deliver(peer, request, reply, buffer); // stopping
+        }
+    }
+
+    /** Hands the blocks of a reply out. */
     private void deliver(VbnPeer peer, FetchRequest request, Wire.Reply reply, ByteBuffer buffer) {
         ByteBuffer in = buffer.duplicate().order(ByteOrder.LITTLE_ENDIAN);
         ReceivedBuffer.Owner owner = new ReceivedBuffer.Owner(buffer, pool);

@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.verbena.core.SlabPool;
 
 /**
@@ -22,6 +24,7 @@ import org.verbena.core.SlabPool;
  * {@link #commit} or {@link #abort}.
  */
 public final class OutputBuffer {
+    private static final Logger LOG = LoggerFactory.getLogger(OutputBuffer.class);
     /** A partition that stays smaller never takes a chunk of its own. */
     private static final int STAGE = 4 << 10;
     private static final int FIRST_CHUNK = 16 << 10;
@@ -285,7 +288,7 @@ public final class OutputBuffer {
         return true;
     }
 
-    /** Null when there is no slab memory for the last pieces or the index. */
+    /** Null when there is no slab memory for the last pieces or the index, or no way to publish it. */
     private long[] commitSlabs() throws IOException {
         if (!packTails()) {
             return null;
@@ -323,9 +326,10 @@ public final class OutputBuffer {
         first[partitions.length] = at;
         try {
             store.publish(shuffleId, mapId, sum, first, triples, sums, indexChunk, List.copyOf(chunks));
-        } catch (IOException e) {
+        } catch (IOException e) { // for example no more inodes: files need none there
+            LOG.warn("map output {} of shuffle {} goes to disk: {}", mapId, shuffleId, e.getMessage());
             indexChunk.release();
-            throw e;
+            return null;
         }
         ended = true;
         return lengths;

@@ -234,6 +234,20 @@ class SlabStoreTest {
     }
 
     @Test
+    void anOutputThatCannotBePublishedInMemoryBecomesAFile() throws IOException {
+        byte[][] data = data(6, 50_000);
+        try (SlabStore store = store(16 << 20)) {
+            Files.createDirectories(directory.path().resolve("m-3-5").resolve("in the way"));
+            write(store, 3, 5, data);
+            assertNull(store.find(3, 5));
+            assertOutput(store, 3, 5, data);
+            assertEquals(0, store.usedBytes());
+            Files.delete(directory.path().resolve("m-3-5").resolve("in the way"));
+            Files.delete(directory.path().resolve("m-3-5"));
+        }
+    }
+
+    @Test
     void removingAnOutputWaitsForItsReaders() throws IOException {
         byte[][] data = data(9, 300_000);
         try (SlabStore store = store(16 << 20)) {
