@@ -225,10 +225,16 @@ class Modes(Base):
     """Ways of running Spark that change what a shuffle may rely on; one version, with --full."""
     version = VERSIONS[0]
 
-    def test_with_encryption_at_rest_and_on_the_wire_results_are_stock_and_bytes_stay_in_the_host(self):
-        secret = "spark.authenticate.secret=0123456789abcdef0123456789abcdef"
-        answer = self.submit("encrypted", HOST_LOCAL + self.ours() + conf(
-            "spark.io.encryption.enabled=true", "spark.authenticate=true", secret, "spark.network.crypto.enabled=true"))
+    ENCRYPTED = conf("spark.io.encryption.enabled=true", "spark.authenticate=true", "spark.network.crypto.enabled=true",
+                     "spark.authenticate.secret=0123456789abcdef0123456789abcdef")
+
+    def test_with_encryption_at_rest_and_on_the_wire_blocks_come_by_tls_and_results_are_stock(self):
+        answer = self.submit("encrypted", REMOTE + self.ours() + self.ENCRYPTED + conf("spark.verbena.transport=rc,tcp"))
+        self.assert_served(answer, "tcp")
+        self.assertIn("tcp (TCP with TLS) from", answer.log)
+
+    def test_where_no_transport_could_be_encrypted_bytes_stay_in_the_host(self):
+        answer = self.submit("host-only", HOST_LOCAL + self.ours() + self.ENCRYPTED + conf("spark.verbena.transport=rc"))
         self.assert_served(answer, "host_slab")
         self.assertEqual(answer.total(r"\bshm (\d+) bytes") + answer.total(r"\btcp (\d+) bytes"), 0)
         self.assertIn("Spark's transport, because its network encryption is on", answer.log)
