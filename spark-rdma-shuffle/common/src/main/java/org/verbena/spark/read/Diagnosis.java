@@ -8,14 +8,12 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.StandardCopyOption;
-import java.util.zip.Adler32;
-import java.util.zip.CRC32;
-import java.util.zip.CRC32C;
 import java.util.zip.Checksum;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.spark.store.FileChecksum;
 import org.verbena.spark.store.MapIndex;
 import org.verbena.spark.store.MapOutput;
 
@@ -36,7 +34,7 @@ final class Diagnosis {
      * @param file where Spark looks for them
      */
     void write(MapOutput output, String algorithm, File file) {
-        Checksum sum = checksum(algorithm);
+        Checksum sum = FileChecksum.of(algorithm);
         if (!output.pin()) {
             return;
         }
@@ -88,15 +86,5 @@ final class Diagnosis {
         } catch (MapIndex.Damaged e) {
             return false;
         }
-    }
-
-    /** Null for an algorithm that Spark does not know either. */
-    private static Checksum checksum(String algorithm) {
-        return switch (algorithm) {
-            case "ADLER32" -> new Adler32();
-            case "CRC32" -> new CRC32();
-            case "CRC32C" -> new CRC32C();
-            default -> null;
-        };
     }
 }

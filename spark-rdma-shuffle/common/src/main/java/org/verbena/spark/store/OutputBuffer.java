@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.zip.Checksum;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.SlabPool;
@@ -93,6 +94,8 @@ public final class OutputBuffer {
         private int start;
         private int nextChunk = FIRST_CHUNK;
         private long drained;
+        /** Of the bytes that are on disk; null where there are no checksums, or nothing is on disk yet. */
+        private Checksum sum;
 
         PartitionStream(boolean sequential) {
             super(STAGE);
@@ -191,6 +194,14 @@ public final class OutputBuffer {
             return pieces.get(pieces.size() - 1);
         }
 
+        /** Adds bytes that go to disk, in their order. */
+        private void addToSum(ByteBuffer bytes) {
+            sum = sum == null ? store.files().checksum() : sum;
+            if (sum != null) {
+                sum.update(bytes.duplicate());
+            }
+        }
+
         private int packable() {
             return buffered() + (wastesChunk() ? last().length() : 0);
         }
@@ -240,6 +251,7 @@ public final class OutputBuffer {
                 Piece piece = partition.pieces.get(i);
                 if (piece.bytes() != null) {
                     long at = overflow.position();
+                    partition.addToSum(piece.bytes());
                     SpillToFiles.drain(piece.bytes(), overflow);
                     partition.pieces.set(i, new Piece(null, null, at, piece.length()));
                 }
@@ -375,7 +387,7 @@ public final class OutputBuffer {
     }
 
     private long[] commitFiles() throws IOException {
-        long[] lengths = SpillToFiles.write(shuffleId, mapId, partitions.length, store.files(), this::writePartition);
+        long[] lengths = SpillToFiles.write(shuffleId, mapId, partitions.length, store.files(), new InOrder());
         long sum = 0;
         for (long length : lengths) {
             sum += length;
@@ -385,27 +397,42 @@ public final class OutputBuffer {
         return lengths;
     }
 
-    private long writePartition(int partition, FileChannel to) throws IOException {
-        long sum = 0;
-        if (partitions[partition] == null) {
-            return sum;
-        }
-        for (Piece piece : partitions[partition].pieces) {
-            if (piece.bytes() != null) {
-                SpillToFiles.drain(piece.bytes().duplicate(), to);
-            } else if (piece.chunk() != null) {
-                ByteBuffer all = piece.chunk().buffer();
-                SpillToFiles.drain(all.slice((int) piece.fileOffset(), piece.length()), to);
-            } else {
-                long at = piece.fileOffset();
-                long end = at + piece.length();
-                while (at < end) {
-                    at += overflow.transferTo(at, end - at, to);
-                }
+    /** All partitions, from memory and from the overflow file. */
+    private final class InOrder implements SpillToFiles.Source {
+        @Override
+        public long write(int number, FileChannel to) throws IOException {
+            PartitionStream partition = partitions[number];
+            long sum = 0;
+            if (partition == null) {
+                return sum;
             }
-            sum += piece.length();
+            for (Piece piece : partition.pieces) {
+                if (piece.bytes() != null) {
+                    partition.addToSum(piece.bytes());
+                    SpillToFiles.drain(piece.bytes().duplicate(), to);
+                } else {
+                    copyOverflow(piece, to);
+                }
+                sum += piece.length();
+            }
+            ByteBuffer rest = partition.rest();
+            partition.addToSum(rest);
+            return sum + SpillToFiles.drain(rest, to);
         }
-        return sum + SpillToFiles.drain(partitions[partition].rest(), to);
+
+        private void copyOverflow(Piece piece, FileChannel to) throws IOException {
+            long at = piece.fileOffset();
+            long end = at + piece.length();
+            while (at < end) {
+                at += overflow.transferTo(at, end - at, to);
+            }
+        }
+
+        @Override
+        public long sum(int partition) {
+            Checksum sum = partitions[partition] == null ? null : partitions[partition].sum;
+            return (sum == null ? store.files().checksum() : sum).getValue();
+        }
     }
 
     /** Gives everything back. Idempotent; does nothing after a commit. */

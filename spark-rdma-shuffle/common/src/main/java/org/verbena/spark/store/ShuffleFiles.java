@@ -3,6 +3,7 @@
 package org.verbena.spark.store;
 
 import java.io.File;
+import java.util.zip.Checksum;
 
 /** Spark's data and index files of this executor; implemented by the block resolver. Thread safe. */
 public interface ShuffleFiles {
@@ -13,8 +14,12 @@ public interface ShuffleFiles {
      * Makes a data file that holds all partitions in order the output of the map task, with its index.
      *
      * @param lengths bytes of each partition
+     * @param sums checksum of each partition, or none
      */
-    void commit(int shuffleId, long mapId, long[] lengths, File data);
+    void commit(int shuffleId, long mapId, long[] lengths, long[] sums, File data);
+
+    /** Computes the checksums that {@link #commit} takes; null when it is to get none. */
+    Checksum checksum();
 
     /** Deletes the output's files if there are any. */
     void delete(int shuffleId, long mapId);

@@ -8,26 +8,63 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
+import java.util.zip.Checksum;
 
 /** Partition after partition into one temporary file, then committed by Spark's resolver. */
 final class SpillToFiles {
     private SpillToFiles() {
     }
 
-    /** Something that can write its partition p to a channel at its end and says how many bytes that were. */
+    /** Something that can write its partitions. */
     interface Source {
+        /** Writes a partition to a channel at its end; says how many bytes that were. */
         long write(int partition, FileChannel to) throws IOException;
+
+        /** The checksum of the partition that was written last; asked for only where there are checksums. */
+        long sum(int partition) throws IOException;
+    }
+
+    /** A map output in slabs. */
+    private static final class Pinned implements Source {
+        private final MapIndex index;
+        private final Checksum checksum;
+
+        Pinned(MapIndex index, Checksum checksum) {
+            this.index = index;
+            this.checksum = checksum;
+        }
+
+        @Override
+        public long write(int partition, FileChannel to) throws IOException {
+            long sum = 0;
+            if (checksum != null) {
+                checksum.reset();
+            }
+            for (ByteBuffer piece : index.pieces(partition, partition + 1)) {
+                if (checksum != null) {
+                    checksum.update(piece.duplicate());
+                }
+                sum += drain(piece, to);
+            }
+            return sum;
+        }
+
+        /** Another one when the bytes are not the map task's: Spark's diagnosis shall find that. */
+        @Override
+        public long sum(int partition) throws IOException {
+            try {
+                index.verify(partition, partition + 1);
+                return checksum.getValue();
+            } catch (MapIndex.Damaged e) {
+                return ~checksum.getValue();
+            }
+        }
     }
 
     /** Writes a pinned output. */
     static void write(MapOutput output, ShuffleFiles files) throws IOException {
-        write(output.shuffleId(), output.mapId(), output.index().partitions(), files, (p, to) -> {
-            long sum = 0;
-            for (ByteBuffer piece : output.index().pieces(p, p + 1)) {
-                sum += drain(piece, to);
-            }
-            return sum;
-        });
+        write(output.shuffleId(), output.mapId(), output.index().partitions(), files,
+            new Pinned(output.index(), files.checksum()));
     }
 
     /**
@@ -41,13 +78,17 @@ final class SpillToFiles {
         boolean done = false;
         try {
             long[] lengths = new long[partitions];
+            long[] sums = new long[files.checksum() == null ? 0 : partitions];
             try (FileChannel to = FileChannel.open(data.toPath(), StandardOpenOption.CREATE_NEW,
                     StandardOpenOption.WRITE)) {
                 for (int p = 0; p < partitions; p++) {
                     lengths[p] = source.write(p, to);
+                    if (sums.length > 0) {
+                        sums[p] = source.sum(p);
+                    }
                 }
             }
-            files.commit(shuffleId, mapId, lengths, data);
+            files.commit(shuffleId, mapId, lengths, sums, data);
             done = true;
             return lengths;
         } finally {

@@ -12,6 +12,8 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.zip.CRC32;
+import java.util.zip.Checksum;
 import org.apache.spark.network.buffer.FileSegmentManagedBuffer;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.util.MapConfigProvider;
@@ -21,11 +23,29 @@ import org.apache.spark.network.util.TransportConf;
 public class DiskFiles implements ShuffleFiles {
     private final Path disk;
     private final Map<String, long[]> lengths = new ConcurrentHashMap<>();
+    private final Map<String, long[]> sums = new ConcurrentHashMap<>();
+    private final boolean summed;
     private int next;
 
     /** Files go to a directory that exists. */
     public DiskFiles(Path disk) {
+        this(disk, false);
+    }
+
+    /** Files with checksums, or without. */
+    DiskFiles(Path disk, boolean summed) {
         this.disk = disk;
+        this.summed = summed;
+    }
+
+    @Override
+    public Checksum checksum() {
+        return summed ? new CRC32() : null;
+    }
+
+    /** The checksums that an output was committed with. */
+    long[] sums(int shuffle, long map) {
+        return sums.get(shuffle + "-" + map);
     }
 
     @Override
@@ -34,13 +54,14 @@ public class DiskFiles implements ShuffleFiles {
     }
 
     @Override
-    public void commit(int shuffleId, long mapId, long[] sizes, File data) {
+    public void commit(int shuffleId, long mapId, long[] sizes, long[] checksums, File data) {
         try {
             Files.move(data.toPath(), disk.resolve(shuffleId + "-" + mapId));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
         lengths.put(shuffleId + "-" + mapId, sizes);
+        sums.put(shuffleId + "-" + mapId, checksums);
     }
 
     @Override

@@ -48,9 +48,9 @@ class FailedSpillTest {
             }
 
             @Override
-            public void commit(int shuffleId, long mapId, long[] sizes, File data) {
+            public void commit(int shuffleId, long mapId, long[] sizes, long[] sums, File data) {
                 atCommit.run();
-                super.commit(shuffleId, mapId, sizes, data);
+                super.commit(shuffleId, mapId, sizes, sums, data);
             }
         };
         context = VbnContext.open(new VbnConfig().jobKey(new byte[32]));

@@ -4,6 +4,7 @@ package org.verbena.spark.shim40;
 
 import java.io.File;
 import java.util.function.Supplier;
+import java.util.zip.Checksum;
 import org.apache.spark.SparkConf;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
@@ -11,6 +12,7 @@ import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.storage.BlockId;
 import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.read.SlabBlocks;
+import org.verbena.spark.store.FileChecksum;
 import org.verbena.spark.store.ShuffleFiles;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -18,10 +20,12 @@ import scala.collection.immutable.Seq;
 /** Compiled once per shim: types of the super constructor and of getStoredShuffles depend on the version. Thread safe. */
 final class Resolver40 extends IndexShuffleBlockResolver implements ShuffleFiles {
     private final SlabBlocks slabs;
+    private final SparkConf conf;
 
     Resolver40(SparkConf conf, IndexShuffleBlockResolver stock, Supplier<ShuffleEngine> engine) {
         super(conf, null, stock.taskIdMapsForShuffle());
         this.slabs = new SlabBlocks(engine);
+        this.conf = conf;
     }
 
     @Override
@@ -53,8 +57,13 @@ final class Resolver40 extends IndexShuffleBlockResolver implements ShuffleFiles
     }
 
     @Override
-    public void commit(int shuffleId, long mapId, long[] lengths, File data) {
-        writeMetadataFileAndCommit(shuffleId, mapId, lengths, new long[0], data);
+    public void commit(int shuffleId, long mapId, long[] lengths, long[] sums, File data) {
+        writeMetadataFileAndCommit(shuffleId, mapId, lengths, sums, data);
+    }
+
+    @Override
+    public Checksum checksum() {
+        return FileChecksum.of(conf);
     }
 
     @Override
