@@ -107,7 +107,8 @@ final class DriverSetup {
             core.context().close();
             return null;
         } catch (IOException | LinkageError e) {
-            return "the native core does not start on the driver's host: " + e.getMessage();
+            return "the native core does not start on the driver's host: " + VerbenaConf.inUsersWords(
+                String.valueOf(e.getMessage()));
         }
     }
 

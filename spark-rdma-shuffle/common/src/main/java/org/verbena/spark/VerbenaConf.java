@@ -66,6 +66,11 @@ public final class VerbenaConf {
         CoreSettings.check(core, PREFIX, "transport", LOG::debug);
     }
 
+    /** A text of the core's, with settings named as users write them. */
+    static String inUsersWords(String text) {
+        return CoreSettings.inUsersWords(text, PREFIX, "transport");
+    }
+
     /** Whether the plugin shall do anything. */
     public boolean enabled() {
         return enabled;

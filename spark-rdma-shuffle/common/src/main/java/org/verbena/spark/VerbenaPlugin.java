@@ -97,9 +97,9 @@ public final class VerbenaPlugin implements SparkPlugin {
 
         @Override
         public void shutdown() {
-            int count = executors.all().size();
-            if (count > 0) {
-                LOG.info("Verbena, all {} executors together: {}", count, Numbers.sentence(executors.sum()));
+            String summary = executors.summary();
+            if (summary != null) {
+                LOG.info("{}", summary);
             }
         }
     }

@@ -16,6 +16,7 @@ import org.apache.spark.shuffle.sort.SortShuffleManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
+import org.verbena.spark.metrics.ExecutorReports;
 import org.verbena.spark.serial.Serializers;
 import org.verbena.spark.store.ShuffleFiles;
 import org.verbena.spark.store.SlabStore;
@@ -78,7 +79,7 @@ public class VerbenaShuffleManager extends SortShuffleManager {
         } catch (IllegalArgumentException e) {
             throw e;
         } catch (Exception | LinkageError e) {
-            failure = e instanceof VbnException ? e.getMessage() : e.toString();
+            failure = e instanceof VbnException ? VerbenaConf.inUsersWords(e.getMessage()) : e.toString();
             LOG.warn("Verbena stands aside on {}, Spark's own shuffle is used: {}", ShuffleEngine.name(env), failure);
             LOG.debug("cause", e);
         }
@@ -87,7 +88,7 @@ public class VerbenaShuffleManager extends SortShuffleManager {
 
     /** What this environment uses and why, in a sentence; null while its engine has not been tried. */
     final synchronized String choice() {
-        return engine != null ? engine.choice() : failure == null ? null : "stands aside: " + failure;
+        return engine != null ? engine.choice() : failure == null ? null : ExecutorReports.ASIDE + failure;
     }
 
     @Override

@@ -53,7 +53,16 @@ class VerbenaConfTest {
         assertTrue(coreError("spark.verbena.core.link.window", "many").contains("whole number"));
         assertTrue(coreError("spark.verbena.core.tl.shm.ring_slots", "9").contains("power of two"));
         assertTrue(coreError("spark.verbena.transport", "shm,tpc").contains("known transports"));
+        assertTrue(coreError("spark.verbena.core.link.window", "many")
+            .startsWith("spark.verbena.core.link.window=many is wrong: "), coreError("spark.verbena.core.link.window", "many"));
         with("spark.verbena.core.tl.tcp.interface", "an.interface.of.the.executors").checkCore();
+    }
+
+    @Test
+    void errorsNameTheSettingsThatUsersWrite() {
+        assertEquals("no transport of spark.verbena.transport=self,rc can be opened; see spark.verbena.core.tl.verbs.device",
+            VerbenaConf.inUsersWords("no transport of tl.enable=self,rc can be opened; see tl.verbs.device"));
+        assertEquals("spark.verbena.core.tl.tcp.port=0", VerbenaConf.inUsersWords("spark.verbena.core.tl.tcp.port=0"));
     }
 
     @Test

@@ -17,6 +17,9 @@ public final class ExecutorReports {
     public record Report(String executor, String choice, Map<String, Long> numbers) {
     }
 
+    /** What the choice of an executor begins with that does not use Verbena; the reason follows. */
+    public static final String ASIDE = "stands aside: ";
+
     private final TreeMap<String, Report> executors = new TreeMap<>(ExecutorReports::byNumber);
 
     /** Nothing known. */
@@ -49,5 +52,19 @@ public final class ExecutorReports {
     /** The numbers of all executors together. */
     public Map<String, Long> sum() {
         return Numbers.sum(all().stream().map(Report::numbers).toList());
+    }
+
+    /** What the application had of Verbena, in a sentence; null while no executor has told anything. */
+    public String summary() {
+        List<Report> known = all();
+        if (known.isEmpty()) {
+            return null;
+        }
+        List<Report> aside = known.stream().filter(report -> report.choice().startsWith(ASIDE)).toList();
+        if (aside.size() == known.size()) {
+            return "Verbena was not used: " + aside.get(0).choice().substring(ASIDE.length());
+        }
+        return "Verbena, all " + known.size() + " executors together: " + Numbers.sentence(sum())
+            + (aside.isEmpty() ? "" : "; " + aside.size() + " stood aside: " + aside.get(0).choice().substring(ASIDE.length()));
     }
 }

@@ -3,6 +3,7 @@
 package org.verbena.spark.metrics;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -57,5 +58,16 @@ class NumbersTest {
         assertEquals(Traffic.Path.RDMA, Traffic.Path.ofTransport("rc"));
         assertEquals(Traffic.Path.RDMA, Traffic.Path.ofTransport("ud"));
         assertEquals(Traffic.Path.TCP, Traffic.Path.ofTransport("tcp"));
+    }
+
+    @Test
+    void theLastLineSaysWhenNobodyUsedVerbena() {
+        ExecutorReports reports = new ExecutorReports();
+        assertNull(reports.summary());
+        reports.take(Map.entry("1", ExecutorReports.ASIDE + "no device"));
+        assertEquals("Verbena was not used: no device", reports.summary());
+        reports.take(Map.entry("2", "map outputs in memory"));
+        assertTrue(reports.summary().startsWith("Verbena, all 2 executors together: wrote 0"), reports.summary());
+        assertTrue(reports.summary().endsWith("; 1 stood aside: no device"), reports.summary());
     }
 }
