@@ -118,6 +118,13 @@ public final class VerbenaPlugin implements SparkPlugin {
         }
 
         @Override
+        public void onTaskStart() {
+            if (reporter != null) {
+                reporter.taskStarted();
+            }
+        }
+
+        @Override
         public void onTaskSucceeded() {
             if (reporter != null) {
                 reporter.taskEnded();

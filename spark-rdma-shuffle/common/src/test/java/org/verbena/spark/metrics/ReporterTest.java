@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class ReporterTest {
     @Test
-    void itTellsSoonOnceThenNotBeforeThePauseIsOverAndAtTheEnd() throws InterruptedException {
+    void itTellsSoonOnceThenWhenNoTaskIsLeftAndAtTheEnd() throws InterruptedException {
         LinkedBlockingQueue<Object> sent = new LinkedBlockingQueue<>();
         PluginContext context = (PluginContext) Proxy.newProxyInstance(getClass().getClassLoader(),
             new Class<?>[] {PluginContext.class}, (proxy, method, arguments) -> {
@@ -27,6 +27,9 @@ class ReporterTest {
                 return "1"; // the executor's id
             });
         Reporter reporter = new Reporter(context, () -> Map.of("tasks", 1L), () -> "what it chose", TimeUnit.HOURS.toMillis(1));
+        for (int task = 0; task < 201; task++) {
+            reporter.taskStarted();
+        }
         for (int task = 0; task < 100; task++) {
             reporter.taskEnded();
         }
@@ -35,6 +38,9 @@ class ReporterTest {
         for (int task = 0; task < 100; task++) {
             reporter.taskEnded();
         }
+        assertEquals(0, sent.size(), "others still run");
+        reporter.taskEnded();
+        assertNotNull(sent.poll(30, TimeUnit.SECONDS), "the last one has ended");
         reporter.close();
         assertEquals(1, sent.size());
     }
