@@ -65,12 +65,18 @@ record ContainerMemory(long limit, long heap, long others) {
 
     /** Most bytes of map outputs for each of so many executors in the container; less than 0 when the rest does not fit. */
     long room(int executors) {
-        return limit == Long.MAX_VALUE ? Long.MAX_VALUE : limit / executors - heap - others;
+        return limit == Long.MAX_VALUE ? Long.MAX_VALUE : limit / sharing(executors) - heap - others;
+    }
+
+    /** Executors that the container's cores would allow, but not more than fit in its memory. */
+    private long sharing(int executors) {
+        return Math.max(1, Math.min(executors, limit / Math.max(1, heap + others)));
     }
 
     /** The sum, for the log. */
     String sum(int executors) {
-        return "container of " + (limit >> 20) + " MiB" + (executors > 1 ? " for " + executors + " executors" : "")
+        long sharing = sharing(executors);
+        return "container of " + (limit >> 20) + " MiB" + (sharing > 1 ? " for " + sharing + " executors" : "")
             + " less " + (heap >> 20) + " MiB of heap and " + (others >> 20) + " MiB of other memory";
     }
 }

@@ -45,6 +45,7 @@ class SlabBudgetTest {
     void executorsShareAContainer() {
         assertEquals(16384 / 4 / 2 * MIB, contained(0, 16384, 2048, 2).bytes());
         assertEquals((8192 / 2 - 3072 - 384 - 192) * MIB, contained(0, 8192, 3072, 2).bytes());
+        assertEquals(65536 * MIB / 13 - 4697 * MIB, contained(0, 65536, 4096, 16).bytes(), MIB, "only 13 of them fit");
     }
 
     @Test
