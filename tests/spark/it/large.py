@@ -20,4 +20,4 @@ class LargeBlocks(SparkTest):
         self.assertGreaterEqual(answer["shuffle_read_remote_bytes"], BLOCK)
         ours.stop()
         self.assertEqual(ours.total("to disk"), 0)
-        self.assertGreaterEqual(ours.total("by Spark's transport"), BLOCK)
+        self.assertGreater(ours.total("by Spark's transport"), BLOCK - (1 << 20))  # the text has whole MiB
