@@ -68,6 +68,12 @@ int rt_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The peer of a rank of the job; dials at first contact. NULL: failed, or it is lost. */
 vbn_peer_t *rt_peer(int rank);
+/* The same if there was contact; else NULL. */
+static inline vbn_peer_t *rt_peer_known(int rank)
+{
+    const rt_process_t *page = rt.pages[rank / RT_PAGE];
+    return page == NULL ? NULL : page[rank % RT_PAGE].peer;
+}
 rt_process_t *rt_process_at(int rank);
 /* The rank of a message's sender: by its peer, or by uid where the peer is lost already. -1: unknown. */
 int rt_rank_of(const vbn_peer_t *peer, uint64_t uid);

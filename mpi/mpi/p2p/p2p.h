@@ -24,6 +24,8 @@ typedef enum p2p_mode { P2P_STANDARD, P2P_SYNCHRONOUS, P2P_BUFFERED, P2P_READY }
 
 /* A blocking standard send of at most so many bytes is copied and never waits for its receive: programs rely on it. */
 #define P2P_COPY_MOST 4096
+/* What direct.c sends. */
+#define P2P_SHORT_MOST 64
 /* Copied sends that are under way at a time; beyond it they wait. */
 #define P2P_COPIES_MOST 1024
 
@@ -60,6 +62,7 @@ typedef struct p2p_request {
     struct iovec piece; /* of data that is one piece */
     vbn_tag_info_t info;
     vbn_op_t op;
+    char shorts[P2P_SHORT_MOST]; /* the same of direct.c */
     char *copy;               /* of a small blocking send's data, P2P_COPY_MOST bytes; NULL: none was needed yet */
     dt_io_t *io;              /* of data that is not one piece; NULL: none was needed yet */
     struct p2p_request *next; /* in the pool */
@@ -72,6 +75,16 @@ int p2p_prepare(const p2p_call_t *call, p2p_request_t **request_p);
 int p2p_begin(const p2p_call_t *call, p2p_request_t **request_p);
 /* Begins it and waits for it. */
 int p2p_do(const p2p_call_t *call, MPI_Status *status);
+
+/* MPI_Send and MPI_Recv of any data, for direct.c. */
+int p2p_send(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int p2p_recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
+void p2p_direct_close(void);
+/* One of the pool, without a call; back to it. NULL: no memory left. */
+p2p_request_t *p2p_take(void);
+void p2p_put(p2p_request_t *request);
+/* A started send of what was copied: nobody waits for its receive. */
+int p2p_end_copied(p2p_request_t *request);
 
 /* A started request of a task, on this communicator (for its error handler). */
 int p2p_task_begin(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_request_t **request_p);

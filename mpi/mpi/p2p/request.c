@@ -10,7 +10,7 @@
 
 static p2p_request_t *pool;
 
-static p2p_request_t *take(void)
+p2p_request_t *p2p_take(void)
 {
     p2p_request_t *request = pool;
     if (request != NULL) {
@@ -26,6 +26,13 @@ static p2p_request_t *take(void)
     return request;
 }
 
+void p2p_put(p2p_request_t *request)
+{
+    request->obj.kind = OBJ_DEAD;
+    request->next = pool;
+    pool = request;
+}
+
 static void let_go_of_type(p2p_request_t *request)
 {
     if (request->call.data.type != NULL)
@@ -38,13 +45,12 @@ void p2p_give(p2p_request_t *request)
     let_go_of_type(request);
     if (request->call.comm->obj.refs > 0)
         comm_release(request->call.comm);
-    request->obj.kind = OBJ_DEAD;
-    request->next = pool;
-    pool = request;
+    p2p_put(request);
 }
 
 void p2p_close(void)
 {
+    p2p_direct_close();
     while (pool != NULL) {
         p2p_request_t *next = pool->next;
         free(pool->copy);
@@ -129,12 +135,11 @@ int p2p_start(p2p_request_t *request)
 
 static p2p_request_t *make(const p2p_call_t *call)
 {
-    p2p_request_t *request = take();
+    p2p_request_t *request = p2p_take();
     if (request == NULL)
         return NULL;
     if (call->data.type != NULL && request->io == NULL && (request->io = malloc(sizeof(*request->io))) == NULL) {
-        request->next = pool;
-        pool = request;
+        p2p_put(request);
         return NULL;
     }
     request->call = *call;
@@ -294,10 +299,14 @@ static int send_copied(const p2p_call_t *call)
     let_go_of_type(request);
     request->call.data.base = request->copy;
     rc = p2p_start(request);
-    if (rc != MPI_SUCCESS) {
-        p2p_give(request);
-        return rc;
-    }
+    if (rc == MPI_SUCCESS)
+        return p2p_end_copied(request);
+    p2p_give(request);
+    return rc;
+}
+
+int p2p_end_copied(p2p_request_t *request)
+{
     if (!p2p_is_complete(request))
         (void)rt_progress();
     if (!p2p_is_complete(request) && detached < P2P_COPIES_MOST) {

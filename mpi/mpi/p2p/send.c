@@ -53,7 +53,7 @@ static int prepare(p2p_kind_t kind, p2p_mode_t mode, const void *buf, MPI_Count 
     return MPI_SUCCESS;
 }
 
-int mpi_Send(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+int p2p_send(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     return blocking(P2P_SEND, P2P_STANDARD, buf, count, datatype, dest, tag, comm, MPI_STATUS_IGNORE);
 }
@@ -121,7 +121,7 @@ int mpi_Rsend_init(const void *buf, MPI_Count count, MPI_Datatype datatype, int 
     return prepare(P2P_SEND, P2P_READY, buf, count, datatype, dest, tag, comm, request);
 }
 
-int mpi_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
+int p2p_recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     return blocking(P2P_RECV, P2P_STANDARD, buf, count, datatype, source, tag, comm, status);
 }
