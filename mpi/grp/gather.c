@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gather.c - gather and scatter, the root with all at once; allgather round a ring; alltoall pairwise, in windows;
- * exchange with neighbours.
+ * gather.c - of blocks of any length: gather and scatter, the root with all at once; allgather round a ring; alltoall pairwise, in
+ * windows; exchange with neighbours. Small blocks: tree.c, spread.c, exchange.c.
  */
 #include "grp/steps.h"
 
@@ -61,6 +61,8 @@ void steps_allgather(sched_t *sched, const grp_blocks_t *blocks)
 {
     const int size = sched_size(sched);
     const int rank = sched_rank(sched);
+    if (size > 2 && steps_spread(sched, blocks))
+        return;
     for (int i = 0; i + 1 < size; i++) {
         const int out = (rank - i + size) % size;
         const int in = (rank - i - 1 + size) % size;

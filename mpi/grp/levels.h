@@ -46,6 +46,9 @@ void levels_bcast(sched_t *sched, void *buffer, size_t length, int root);
 void levels_reduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce, int root);
 void levels_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce);
 
+/* From the head to the ranks of its node. */
+void levels_near_bcast(sched_t *sched, const levels_t *levels, void *buffer, size_t length);
+
 /* Those of the heads alone. The root of a broadcast stands for its node. */
 void levels_heads_barrier(sched_t *sched, const levels_t *levels);
 void levels_heads_bcast(sched_t *sched, const levels_t *levels, void *buffer, size_t length, int root);

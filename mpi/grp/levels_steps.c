@@ -29,6 +29,13 @@ void levels_heads_barrier(sched_t *sched, const levels_t *levels)
     among_all(sched, levels, all);
 }
 
+void levels_near_bcast(sched_t *sched, const levels_t *levels, void *buffer, size_t length)
+{
+    const rt_group_t *all = among(sched, levels->near);
+    steps_bcast(sched, buffer, length, 0);
+    among_all(sched, levels, all);
+}
+
 /* The ranks of a node meet at their head, which meets the others, and says so. */
 void levels_barrier(sched_t *sched)
 {
@@ -46,9 +53,7 @@ void levels_barrier(sched_t *sched)
     }
     among_all(sched, levels, all);
     levels_heads_barrier(sched, levels);
-    (void)among(sched, levels->near);
-    steps_bcast(sched, NULL, 0, 0);
-    among_all(sched, levels, all);
+    levels_near_bcast(sched, levels, NULL, 0);
 }
 
 int levels_speaks(const levels_t *levels, const rt_group_t *ranks, int root)
@@ -131,8 +136,6 @@ void levels_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduc
     steps_reduce(sched, inout, count, reduce, 0);
     among_all(sched, levels, all);
     levels_heads_allreduce(sched, levels, inout, count, reduce);
-    (void)among(sched, levels->near);
-    steps_bcast(sched, inout, count * reduce->element, 0);
+    levels_near_bcast(sched, levels, inout, count * reduce->element);
     sched_wait(sched, 0);
-    among_all(sched, levels, all);
 }

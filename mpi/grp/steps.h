@@ -20,6 +20,16 @@ void steps_scatter(sched_t *sched, const grp_blocks_t *blocks, void *mine, size_
 void steps_allgather(sched_t *sched, const grp_blocks_t *blocks);
 void steps_alltoall(sched_t *sched, const grp_blocks_t *send, const grp_blocks_t *receive);
 
+/* The same where every rank knows that all blocks have one length: small ones go in fewer steps. blocks counts at the root only. */
+#define STEPS_TREE_MOST 8192u    /* bytes of a block that are copied in each round of a tree */
+#define STEPS_SPREAD_MOST 4096u  /* of the blocks of an allgather, on average */
+#define STEPS_EXCHANGE_MOST 256u /* of a block of an alltoall that is copied six times */
+void steps_gather_each(sched_t *sched, const void *mine, size_t length, const grp_blocks_t *blocks, int root);
+void steps_scatter_each(sched_t *sched, const grp_blocks_t *blocks, void *mine, size_t length, int root);
+void steps_alltoall_each(sched_t *sched, const grp_blocks_t *send, const grp_blocks_t *receive);
+/* An allgather of small blocks; 0: they are not, and nothing was added. */
+int steps_spread(sched_t *sched, const grp_blocks_t *blocks);
+
 /* The neighbours of this rank along its edges; a negative rank is none, and its block is not touched. */
 typedef struct steps_edges {
     int count;

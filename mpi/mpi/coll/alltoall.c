@@ -4,8 +4,10 @@
 #include "coll/coll.h"
 #include "mpi_impl.h"
 
+typedef void (*exchange_t)(sched_t *sched, const grp_blocks_t *send, const grp_blocks_t *receive);
+
 /* send: the parts, or NULL in place. */
-static int exchange(coll_t *coll, int rc, const coll_parts_t *send, const coll_parts_t *receive)
+static int exchange(coll_t *coll, exchange_t steps, int rc, const coll_parts_t *send, const coll_parts_t *receive)
 {
     coll_parts_t copies;
     if (rc == MPI_SUCCESS && send == NULL)
@@ -14,7 +16,7 @@ static int exchange(coll_t *coll, int rc, const coll_parts_t *send, const coll_p
         return rc;
     if (send != NULL)
         coll_pack_all(coll, send);
-    steps_alltoall(coll->sched, send == NULL ? &copies.blocks : &send->blocks, &receive->blocks);
+    steps(coll->sched, send == NULL ? &copies.blocks : &send->blocks, &receive->blocks);
     coll_unpack_all(coll, receive, COLL_ALL);
     return MPI_SUCCESS;
 }
@@ -29,7 +31,7 @@ int coll_Alltoall(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Da
     (void)comm;
     if (rc == MPI_SUCCESS && !in_place)
         rc = coll_consecutive(coll, &send, coll_size(coll), sendbuf, NULL, sendcount, sendtype);
-    return exchange(coll, rc, in_place ? NULL : &send, &receive);
+    return exchange(coll, steps_alltoall_each, rc, in_place ? NULL : &send, &receive);
 }
 
 int coll_Alltoallv(coll_t *coll, const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
@@ -43,7 +45,7 @@ int coll_Alltoallv(coll_t *coll, const void *sendbuf, const MPI_Count sendcounts
     (void)comm;
     if (rc == MPI_SUCCESS && !in_place)
         rc = coll_varying(coll, &send, coll_size(coll), sendbuf, sendcounts, sdispls, sendtype);
-    return exchange(coll, rc, in_place ? NULL : &send, &receive);
+    return exchange(coll, steps_alltoall, rc, in_place ? NULL : &send, &receive);
 }
 
 int coll_Alltoallw(coll_t *coll, const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
@@ -57,5 +59,5 @@ int coll_Alltoallw(coll_t *coll, const void *sendbuf, const MPI_Count sendcounts
     (void)comm;
     if (rc == MPI_SUCCESS && !in_place)
         rc = coll_mixed(coll, &send, coll_size(coll), sendbuf, sendcounts, sdispls, sendtypes);
-    return exchange(coll, rc, in_place ? NULL : &send, &receive);
+    return exchange(coll, steps_alltoall, rc, in_place ? NULL : &send, &receive);
 }

@@ -40,7 +40,10 @@ static int own_part(coll_t *coll, coll_part_t *mine, const void *buffer, MPI_Cou
                : err_set(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE at a rank that is not the root", name);
 }
 
-static int gather(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+typedef void (*gather_t)(sched_t *sched, const void *mine, size_t length, const grp_blocks_t *blocks, int root);
+typedef void (*scatter_t)(sched_t *sched, const grp_blocks_t *blocks, void *mine, size_t length, int root);
+
+static int gather(coll_t *coll, gather_t steps, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                   const coll_parts_t *parts, int root)
 {
     coll_part_t mine;
@@ -48,7 +51,7 @@ static int gather(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Da
     if (rc != MPI_SUCCESS)
         return rc;
     coll_pack(coll, &mine);
-    steps_gather(coll->sched, mine.at, mine.length, &parts->blocks, root);
+    steps(coll->sched, mine.at, mine.length, &parts->blocks, root);
     coll_unpack_all(coll, parts, sendbuf == MPI_IN_PLACE ? root : COLL_ALL);
     return MPI_SUCCESS;
 }
@@ -61,7 +64,7 @@ int coll_Gather(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Data
                        ? coll_consecutive(coll, &parts, coll_size(coll), recvbuf, NULL, recvcount, recvtype)
                        : MPI_SUCCESS;
     (void)comm;
-    return rc != MPI_SUCCESS ? rc : gather(coll, sendbuf, sendcount, sendtype, &parts, root);
+    return rc != MPI_SUCCESS ? rc : gather(coll, steps_gather_each, sendbuf, sendcount, sendtype, &parts, root);
 }
 
 int coll_Gatherv(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
@@ -72,18 +75,18 @@ int coll_Gatherv(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Dat
                        ? coll_varying(coll, &parts, coll_size(coll), recvbuf, recvcounts, displs, recvtype)
                        : MPI_SUCCESS;
     (void)comm;
-    return rc != MPI_SUCCESS ? rc : gather(coll, sendbuf, sendcount, sendtype, &parts, root);
+    return rc != MPI_SUCCESS ? rc : gather(coll, steps_gather, sendbuf, sendcount, sendtype, &parts, root);
 }
 
-static int scatter(coll_t *coll, const coll_parts_t *parts, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                   int root)
+static int scatter(coll_t *coll, scatter_t steps, const coll_parts_t *parts, void *recvbuf, MPI_Count recvcount,
+                   MPI_Datatype recvtype, int root)
 {
     coll_part_t mine;
     const int rc = own_part(coll, &mine, recvbuf, recvcount, recvtype, root, "recvbuf");
     if (rc != MPI_SUCCESS)
         return rc;
     coll_pack_all(coll, parts);
-    steps_scatter(coll->sched, &parts->blocks, mine.at, mine.length, root);
+    steps(coll->sched, &parts->blocks, mine.at, mine.length, root);
     coll_unpack(coll, &mine);
     return MPI_SUCCESS;
 }
@@ -96,7 +99,7 @@ int coll_Scatter(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Dat
                        ? coll_consecutive(coll, &parts, coll_size(coll), sendbuf, NULL, sendcount, sendtype)
                        : MPI_SUCCESS;
     (void)comm;
-    return rc != MPI_SUCCESS ? rc : scatter(coll, &parts, recvbuf, recvcount, recvtype, root);
+    return rc != MPI_SUCCESS ? rc : scatter(coll, steps_scatter_each, &parts, recvbuf, recvcount, recvtype, root);
 }
 
 int coll_Scatterv(coll_t *coll, const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
@@ -108,7 +111,7 @@ int coll_Scatterv(coll_t *coll, const void *sendbuf, const MPI_Count sendcounts[
                        ? coll_varying(coll, &parts, coll_size(coll), sendbuf, sendcounts, displs, sendtype)
                        : MPI_SUCCESS;
     (void)comm;
-    return rc != MPI_SUCCESS ? rc : scatter(coll, &parts, recvbuf, recvcount, recvtype, root);
+    return rc != MPI_SUCCESS ? rc : scatter(coll, steps_scatter, &parts, recvbuf, recvcount, recvtype, root);
 }
 
 /* Puts this rank's part where the others' come. */

@@ -90,7 +90,7 @@ int coll_scatter_values(coll_t *coll, const coll_values_t *values, const void *p
     if (rc != MPI_SUCCESS)
         return rc;
     coll_pack_all(coll, &parts);
-    steps_scatter(coll->sched, &parts.blocks, mine.at, mine.length, 0);
+    (counts == NULL ? steps_scatter_each : steps_scatter)(coll->sched, &parts.blocks, mine.at, mine.length, 0);
     coll_unpack(coll, &mine);
     return MPI_SUCCESS;
 }
