@@ -53,7 +53,7 @@ int grp_barrier(grp_t *grp)
 
 int grp_bcast(grp_t *grp, void *buffer, size_t length, int root)
 {
-    const int near = node_bcast_fits(length) ? node_ready(grp) : 0;
+    const int near = node_bcast_fits(grp, length) ? node_ready(grp) : 0;
     if (near != 0)
         return near < 0 ? near : node_bcast(grp->node, buffer, length, root);
     sched_t *sched = sched_open(grp);

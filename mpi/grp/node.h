@@ -28,6 +28,7 @@
 #define NODE_BUFFERS 4u
 #define NODE_INLINE 48u         /* bytes that a line holds */
 #define NODE_BYTES (8u << 10)   /* of a buffer */
+#define NODE_BCAST (64u << 10)  /* bytes that are broadcast here, several buffers one after the other */
 #define NODE_REDUCE (16u << 10) /* bytes in all that are reduced here */
 #define NODE_PIECE (64u << 10)  /* bytes of larger data that are reduced at a time */
 #define NODE_FLAT 8             /* up to so many ranks each reads the lines of all; more: one collects */
@@ -77,10 +78,10 @@ typedef struct node_set {
 /* Whether this collective of the set goes over slots: 1 or 0; makes them at the first one. Negative: a failure. */
 int node_ready(grp_t *grp);
 
-/* N5. */
-static inline int node_bcast_fits(size_t length)
+/* N5. Beyond these the core's copy out of the sender's memory is better; of two ranks already beyond a buffer. */
+static inline int node_bcast_fits(const grp_t *grp, size_t length)
 {
-    return length <= NODE_BYTES;
+    return length <= (grp_size(grp) > 2 ? NODE_BCAST : NODE_BYTES);
 }
 
 /* Each rank of a small set reads what all have: beyond some bytes in sum messages are better. */
@@ -91,16 +92,20 @@ static inline int node_reduce_fits(const grp_t *grp, size_t count, const grp_red
 }
 
 int node_barrier(node_set_t *set);
+/* Any number of bytes, NODE_BYTES at a time; the root is up to NODE_BUFFERS of them ahead. */
 int node_bcast(node_set_t *set, void *buffer, size_t length, int root);
 int node_reduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root);
 int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
 
-/* Allreduce of any number of bytes through node memory (node_pieces.c). Whether there is memory for it: 1 or 0, the same at
+/* Reductions of any number of bytes through node memory (node_pieces.c). Whether there is memory for them: 1 or 0, the same at
  * all members, which decide at the first one; negative: a failure. */
 int node_pieces_ready(node_set_t *set);
 int node_allreduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
-/* result: elements of all ranks, at most NODE_BYTES of each, combined in the order of an allreduce. */
-void node_combine(const grp_reduce_t *reduce, const void *const *from, int size, size_t count, void *result);
+int node_reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root);
+/* result: elements of all ranks, at most NODE_BYTES of each, combined in the order of an allreduce, or of a reduce. */
+typedef enum node_order { NODE_ORDER_ALL, NODE_ORDER_ROOT } node_order_t;
+void node_combine(const grp_reduce_t *reduce, const void *const *from, int size, size_t count, void *result,
+                  node_order_t order);
 
 /* What a rank gives and takes where blocks of equal length move: copies of elements that need not be one piece of memory. */
 typedef struct node_blocks {
@@ -124,7 +129,8 @@ int node_scatter(node_set_t *set, const node_blocks_t *blocks, int root);
 int node_allgather(node_set_t *set, const node_blocks_t *blocks);
 int node_alltoall(node_set_t *set, const node_blocks_t *blocks);
 
-/* Barrier to allreduce where the ranks of this node, levels->inside, have slots, and others are on other nodes (node_levels.c). */
+/* Barrier to allreduce where the ranks of this node, levels->inside, have slots, and others are on other nodes (node_levels.c).
+ * More than node_reduce_fits goes in pieces, where node_pieces_ready has said 1. */
 int node_levels_barrier(grp_t *grp);
 int node_levels_bcast(grp_t *grp, void *buffer, size_t length, int root);
 int node_levels_reduce(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root);

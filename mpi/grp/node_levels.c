@@ -4,6 +4,7 @@
  * the other heads, and one that has lost another head breaks its node's set: so all ranks end.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "grp/levels.h"
 #include "grp/node.h"
@@ -45,6 +46,14 @@ int node_levels_barrier(grp_t *grp)
     return status < 0 ? status : node_bcast(set, NULL, 0, 0);
 }
 
+/* To the head. */
+static int near_reduce(const grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
+{
+    const grp_t *inside = &grp->levels->inside;
+    return (node_reduce_fits(inside, count, reduce) ? node_reduce : node_reduce_pieces)(inside->node, mine, result, count,
+                                                                                        reduce, 0);
+}
+
 /* The root's node has the data first, then its root speaks with the other heads. */
 int node_levels_bcast(grp_t *grp, void *buffer, size_t length, int root)
 {
@@ -58,24 +67,40 @@ int node_levels_bcast(grp_t *grp, void *buffer, size_t length, int root)
     return status < 0 || from >= 0 ? status : node_bcast(set, buffer, length, 0);
 }
 
+/* Memory for a head's result that is not the root's; NULL: none is needed, or there is none. */
+static void *partial_of(const grp_t *grp, size_t length, int is_root)
+{
+    return levels_is_head(grp->levels) && !is_root ? malloc(length > 0 ? length : 1) : NULL;
+}
+
 int node_levels_reduce(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root)
 {
-    _Alignas(64) unsigned char partial[NODE_BYTES];
-    void *at = grp_rank(grp) == root ? result : partial;
-    int status = node_reduce(grp->levels->inside.node, mine, at, count, reduce, 0);
+    const int is_root = grp_rank(grp) == root;
+    void *partial = partial_of(grp, count * reduce->element, is_root);
+    void *at = is_root ? result : partial;
+    const int lacks = at == NULL && levels_is_head(grp->levels);
+    int status = lacks ? VBN_ERR_NO_MEMORY : near_reduce(grp, mine, at, count, reduce);
+    if (lacks)
+        node_break(grp->levels->inside.node, grp_fail(status, "no memory left for what the node has"));
     sched_t *sched = heads_open(grp, &status);
     if (sched != NULL)
         levels_heads_reduce(sched, grp->levels, at, count, reduce, root);
-    return heads_run(grp, sched, status);
+    status = heads_run(grp, sched, status);
+    free(partial);
+    return status;
 }
 
+/* Much data goes back to the ranks of the node by messages. */
 int node_levels_allreduce(grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
 {
-    node_set_t *set = grp->levels->inside.node;
-    int status = node_reduce(set, mine, result, count, reduce, 0);
+    const size_t length = count * reduce->element;
+    const int by_slots = node_bcast_fits(&grp->levels->inside, length);
+    int status = near_reduce(grp, mine, result, count, reduce);
     sched_t *sched = heads_open(grp, &status);
     if (sched != NULL)
         levels_heads_allreduce(sched, grp->levels, result, count, reduce);
+    if (sched != NULL && !by_slots)
+        levels_near_bcast(sched, grp->levels, result, length);
     status = heads_run(grp, sched, status);
-    return status < 0 ? status : node_bcast(set, result, count * reduce->element, 0);
+    return status < 0 || !by_slots ? status : node_bcast(grp->levels->inside.node, result, length, 0);
 }

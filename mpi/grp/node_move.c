@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * node_move.c - barrier and broadcast over slots.
+ * node_move.c - barrier and broadcast over slots; much data in pieces of a buffer, of which the root fills several before it waits.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ int node_barrier(node_set_t *set)
     return say(set, phase) < 0 ? set->status : meet(set, phase);
 }
 
-int node_bcast(node_set_t *set, void *buffer, size_t length, int root)
+static int bcast(node_set_t *set, void *buffer, size_t length, int root)
 {
     const uint64_t phase = node_begin(set);
     if (set->status < 0)
@@ -70,5 +70,18 @@ int node_bcast(node_set_t *set, void *buffer, size_t length, int root)
         memcpy(buffer, data, length);
     node_done(set, phase);
     node_tell(set, root);
+    return 0;
+}
+
+int node_bcast(node_set_t *set, void *buffer, size_t length, int root)
+{
+    size_t at = 0;
+    do {
+        const size_t piece = length - at < NODE_BYTES ? length - at : NODE_BYTES;
+        const int status = bcast(set, at == 0 ? buffer : (unsigned char *)buffer + at, piece, root);
+        if (status < 0)
+            return status;
+        at += piece;
+    } while (at < length);
     return 0;
 }

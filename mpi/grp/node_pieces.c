@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * node_pieces.c - allreduce of much data within a node: in pieces through node memory, of each of which every rank reduces
- * its share out of all ranks' memory. Two phases for each piece: a rank's elements are there, but for its own share, which
- * nobody else reads; its reduced share is there, in that place. Shares are combined as node_allreduce does it (N4).
+ * node_pieces.c - reduce and allreduce of much data within a node: in pieces through node memory, of each of which every rank
+ * reduces its share out of all ranks' memory. Two phases for each piece: a rank's elements are there, but for its own share,
+ * which nobody else reads; its reduced share is there, in that place. Shares are combined as node_reduce and node_allreduce do
+ * it (N4). A root alone waits for the second phase; the others begin the next piece.
  *
  * Each rank has two buffers, for pieces in turns. Who has seen that all have begun a piece knows that all are done with the
  * one before it, so the buffer of that one is free for the next.
@@ -19,6 +20,7 @@ typedef struct piece {
     unsigned char *result;
     size_t count; /* elements */
     uint64_t number;
+    int root; /* -1: all have the result */
 } piece_t;
 
 static unsigned char *buffer_of(const node_set_t *set, int rank, uint64_t number)
@@ -115,7 +117,8 @@ static void reduce_share(const node_set_t *set, const piece_t *piece)
         length = end - at < most ? end - at : most;
         for (int rank = 0; rank < set->size; rank++)
             from[rank] = (rank == set->rank ? piece->mine : buffer_of(set, rank, piece->number)) + at;
-        node_combine(piece->reduce, from, set->size, length / element, buffer_of(set, set->rank, piece->number) + at);
+        node_combine(piece->reduce, from, set->size, length / element, buffer_of(set, set->rank, piece->number) + at,
+                     piece->root < 0 ? NODE_ORDER_ALL : NODE_ORDER_ROOT);
     }
 }
 
@@ -123,7 +126,13 @@ static int take(node_set_t *set, const piece_t *piece, uint64_t bytes)
 {
     const uint64_t phase = node_begin(set);
     reduce_share(set, piece);
-    if (say(set, phase, bytes) < 0 || meet(set, phase, bytes) < 0)
+    if (say(set, phase, bytes) < 0)
+        return set->status;
+    if (piece->root >= 0 && piece->root != set->rank) {
+        node_done(set, phase);
+        return 0;
+    }
+    if (meet(set, phase, bytes) < 0)
         return set->status;
     for (int i = 0; i < set->size; i++) {
         const int rank = (set->rank + i) % set->size;
@@ -135,7 +144,7 @@ static int take(node_set_t *set, const piece_t *piece, uint64_t bytes)
     return 0;
 }
 
-int node_allreduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
+static int reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root)
 {
     const size_t most = NODE_PIECE / reduce->element;
     const uint64_t bytes = count * reduce->element;
@@ -146,9 +155,20 @@ int node_allreduce_pieces(node_set_t *set, const void *mine, void *result, size_
                                .mine = (const unsigned char *)mine + at * reduce->element,
                                .result = (unsigned char *)result + at * reduce->element,
                                .count = count - at < most ? count - at : most,
-                               .number = set->pieces++};
+                               .number = set->pieces++,
+                               .root = root};
         if (give(set, &piece, bytes) < 0 || take(set, &piece, bytes) < 0)
             return set->status;
     }
     return 0;
+}
+
+int node_allreduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
+{
+    return reduce_pieces(set, mine, result, count, reduce, -1);
+}
+
+int node_reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root)
+{
+    return reduce_pieces(set, mine, result, count, reduce, root);
 }

@@ -74,10 +74,11 @@ static void like_reduce(tree_t *tree, int size, void *to)
     combine(tree, 0, power, to, 0);
 }
 
-void node_combine(const grp_reduce_t *reduce, const void *const *from, int size, size_t count, void *result)
+void node_combine(const grp_reduce_t *reduce, const void *const *from, int size, size_t count, void *result,
+                  node_order_t order)
 {
     tree_t tree = {.reduce = reduce, .from = from, .count = count, .length = count * reduce->element};
-    like_allreduce(&tree, size, result);
+    (order == NODE_ORDER_ALL ? like_allreduce : like_reduce)(&tree, size, result);
 }
 
 typedef void (*order_t)(tree_t *tree, int size, void *to);

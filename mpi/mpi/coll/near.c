@@ -47,11 +47,10 @@ static int bcast_bytes(const near_t *near, void *buffer, size_t length, int root
                                               : node_levels_bcast(near->all, buffer, length, root));
 }
 
-static int bcast(const near_t *near, const dt_data_t *data, int root)
+/* Of data that is not one piece. */
+__attribute__((noinline)) static int bcast_packed(const near_t *near, const dt_data_t *data, int root)
 {
-    unsigned char packed[NODE_BYTES];
-    if (data->type == NULL)
-        return bcast_bytes(near, data->base, data->bytes, root);
+    unsigned char packed[NODE_BCAST];
     if (grp_rank(near->all) == root)
         dt_pack(data, 0, packed, data->bytes);
     const int rc = bcast_bytes(near, packed, data->bytes, root);
@@ -65,10 +64,13 @@ int coll_near_Bcast(void *buffer, MPI_Count count, MPI_Datatype datatype, int ro
     dt_data_t data;
     near_t near;
     int rc = near_find(&near, comm);
-    if (rc != MPI_SUCCESS || dt_describe(&data, buffer, count, datatype) != MPI_SUCCESS || !node_bcast_fits(data.bytes))
+    if (rc != MPI_SUCCESS || dt_describe(&data, buffer, count, datatype) != MPI_SUCCESS ||
+        !node_bcast_fits(near.here, data.bytes))
         return COLL_FAR;
     rc = near_ready(&near);
-    return rc != MPI_SUCCESS ? rc : bcast(&near, &data, root);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return data.type != NULL ? bcast_packed(&near, &data, root) : bcast_bytes(&near, data.base, data.bytes, root);
 }
 
 /* A reduction by a kernel. */
@@ -94,53 +96,53 @@ static int takes(kernel_t *kernel, MPI_Count count, MPI_Datatype type, MPI_Op op
     return kernel->apply != NULL;
 }
 
-static int allreduce(near_t *near, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
+/* Slots, and for much data memory of pieces beside them. A failure as in near_ready. */
+static int ready_for(near_t *near, size_t count, const grp_reduce_t *reduce)
 {
-    if (near_is_one_node(near))
-        return coll_result(node_allreduce(near->here->node, mine, result, count, reduce));
-    return coll_result(node_levels_allreduce(near->all, mine, result, count, reduce));
-}
-
-static int allreduce_large(near_t *near, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
-{
+    const int rc = near_ready(near);
+    if (rc != MPI_SUCCESS || node_reduce_fits(near->here, count, reduce))
+        return rc;
     const int ready = node_pieces_ready(near->here->node);
-    if (ready == 0)
-        return COLL_FAR;
-    return coll_result(ready < 0 ? ready : node_allreduce_pieces(near->here->node, mine, result, count, reduce));
+    if (ready < 0 && near_is_one_node(near))
+        return coll_result(ready);
+    return ready > 0 ? MPI_SUCCESS : COLL_FAR;
 }
 
 int coll_near_Allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                         MPI_Comm comm)
 {
     const void *mine = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+    const size_t n = (size_t)count;
     kernel_t kernel;
     near_t near;
     int rc = near_find(&near, comm);
     if (rc != MPI_SUCCESS || !takes(&kernel, count, datatype, op))
         return COLL_FAR;
-    const int is_small = node_reduce_fits(near.here, (size_t)count, &kernel.reduce);
-    if (!is_small && !near_is_one_node(&near))
-        return COLL_FAR;
-    rc = near_ready(&near);
+    rc = ready_for(&near, n, &kernel.reduce);
     if (rc != MPI_SUCCESS)
         return rc;
-    return (is_small ? allreduce : allreduce_large)(&near, mine, recvbuf, (size_t)count, &kernel.reduce);
+    if (!near_is_one_node(&near))
+        return coll_result(node_levels_allreduce(near.all, mine, recvbuf, n, &kernel.reduce));
+    return coll_result((node_reduce_fits(near.here, n, &kernel.reduce) ? node_allreduce : node_allreduce_pieces)(
+        near.here->node, mine, recvbuf, n, &kernel.reduce));
 }
 
 int coll_near_Reduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
                      MPI_Comm comm)
 {
     const void *mine = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+    const size_t n = (size_t)count;
     kernel_t kernel;
     near_t near;
     int rc = near_find(&near, comm);
     if (rc != MPI_SUCCESS || (sendbuf == MPI_IN_PLACE && grp_rank(near.all) != root) ||
-        !takes(&kernel, count, datatype, op) || !node_reduce_fits(near.here, (size_t)count, &kernel.reduce))
+        !takes(&kernel, count, datatype, op))
         return COLL_FAR;
-    rc = near_ready(&near);
+    rc = ready_for(&near, n, &kernel.reduce);
     if (rc != MPI_SUCCESS)
         return rc;
-    return coll_result(near_is_one_node(&near)
-                           ? node_reduce(near.here->node, mine, recvbuf, (size_t)count, &kernel.reduce, root)
-                           : node_levels_reduce(near.all, mine, recvbuf, (size_t)count, &kernel.reduce, root));
+    if (!near_is_one_node(&near))
+        return coll_result(node_levels_reduce(near.all, mine, recvbuf, n, &kernel.reduce, root));
+    return coll_result((node_reduce_fits(near.here, n, &kernel.reduce) ? node_reduce : node_reduce_pieces)(
+        near.here->node, mine, recvbuf, n, &kernel.reduce, root));
 }

@@ -21,13 +21,13 @@ static unsigned char byte_of(int round, int at)
 /* The root runs ahead of the others as far as it may. */
 static void broadcasts(MPI_Comm comm, int rounds)
 {
-    static const int sizes[] = {0, 1, 47, 48, 49, 8191, 8192, 8193, 20000};
+    static const int sizes[] = {0, 1, 47, 48, 49, 8191, 8192, 8193, 40000, 65536, 65537};
     int me;
     int n;
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &n);
     for (int round = 0; round < rounds; round++) {
-        const int size = sizes[round % 9];
+        const int size = sizes[round % 11];
         const int root = round / 64 % n;
         for (int i = 0; i < size; i++)
             bytes[i] = me == root ? byte_of(round, i) : 0;
@@ -123,21 +123,22 @@ static void ends_and_begins(void)
 }
 
 /* What is not one piece of memory, and differs from rank to rank. */
-static void pieces(void)
+static void pieces(int n)
 {
     MPI_Datatype column;
-    int block[10];
-    MPI_Type_vector(5, 1, 2, MPI_INT, &column);
+    int *block = malloc(2 * (size_t)n * sizeof(int));
+    MPI_Type_vector(n, 1, 2, MPI_INT, &column);
     MPI_Type_commit(&column);
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 2 * n; i++)
         block[i] = rank == 0 ? i : -1;
     if (rank % 2 == 0)
         MPI_Bcast(block, 1, column, 0, MPI_COMM_WORLD);
     else
-        MPI_Bcast(block, 5, MPI_INT, 0, MPI_COMM_WORLD);
-    for (int i = 0; i < 5; i++)
+        MPI_Bcast(block, n, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++)
         CHECK(block[rank % 2 == 0 ? 2 * i : i] == 2 * i);
     MPI_Type_free(&column);
+    free(block);
 }
 
 static void test(void)
@@ -149,5 +150,6 @@ static void test(void)
         same_bits(counts[i]);
     many();
     ends_and_begins();
-    pieces();
+    pieces(5);
+    pieces(10000);
 }
