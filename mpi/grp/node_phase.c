@@ -3,6 +3,7 @@
  */
 #include "grp/node.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -11,6 +12,7 @@
 #define POLLS 200u          /* of a line before the core gets its turn */
 #define POLLS_SHARED 20u    /* of a rank that shares its processor */
 #define YIELDS 64u          /* of such a rank, before it sleeps */
+#define YIELDS_AT_ONCE 4u   /* of these, before the core gets its turn */
 #define LOOK_MS 1           /* a sleeper looks again without being woken */
 #define CONTACT_MS 100      /* of a wait; without contact with a rank its end would not be noticed */
 #define PROGRESS_PHASES 16u /* whose lines come at once: the core gets its turn all the same */
@@ -96,10 +98,22 @@ static int wait_long(node_set_t *set, int rank, const _Atomic uint64_t *word, ui
     return set->status;
 }
 
+/* The rank that is waited for may need this processor. */
+static int wait_yielding(node_set_t *set, int rank, const _Atomic uint64_t *word, uint64_t phase)
+{
+    for (unsigned i = 0; i < YIELDS_AT_ONCE; i++) {
+        if (is_reached(word, phase))
+            return 0;
+        (void)sched_yield();
+    }
+    return is_reached(word, phase) ? 0 : wait_long(set, rank, word, phase);
+}
+
 static int wait_for(node_set_t *set, int rank, const _Atomic uint64_t *word, uint64_t phase)
 {
-    const unsigned polls = rt.oversubscribed ? POLLS_SHARED : POLLS;
-    for (unsigned i = 0; i < polls; i++) {
+    if (rt.oversubscribed && !rt_gate.shared)
+        return wait_yielding(set, rank, word, phase);
+    for (unsigned i = 0; i < POLLS; i++) {
         if (is_reached(word, phase))
             return 0;
         relax();
