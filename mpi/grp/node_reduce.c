@@ -21,10 +21,19 @@ typedef struct tree {
 /* R1: one thread at a time, and nobody waits while these are in use. */
 static _Alignas(64) unsigned char scratch[DEPTH][NODE_BYTES];
 
+/* One number is what is reduced most. */
+static inline void copy(void *to, const void *from, size_t length)
+{
+    if (__builtin_expect(length == 8, 1))
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, length);
+}
+
 static void copy_place(const tree_t *tree, int place, void *to)
 {
     if (place >= tree->pairs) {
-        memcpy(to, tree->from[place + tree->pairs], tree->length);
+        copy(to, tree->from[place + tree->pairs], tree->length);
         return;
     }
     memcpy(to, tree->from[2 * place + 1], tree->length);
@@ -56,6 +65,11 @@ static void combine(const tree_t *tree, int first, int power, void *to, int dept
 static void like_allreduce(tree_t *tree, int size, void *to)
 {
     int power = 1;
+    if (size == 2) { /* as below, without a tree */
+        copy(to, tree->from[1], tree->length);
+        tree->reduce->apply(tree->reduce, tree->from[0], to, tree->count);
+        return;
+    }
     while (power * 2 <= size)
         power *= 2;
     tree->places = power;
@@ -88,7 +102,7 @@ static void *offer(node_set_t *set, uint64_t phase, const void *mine, size_t len
 {
     void *room = node_room(set, phase, length);
     if (room != NULL)
-        memcpy(room, mine, length);
+        copy(room, mine, length);
     return room;
 }
 

@@ -126,3 +126,8 @@ int mpi_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, MPI_Count
     p2p_status_set_bytes(status, (size_t)bytes);
     return MPI_SUCCESS;
 }
+
+int mpi_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
+{
+    return mpi_Status_set_elements(status, datatype, count);
+}

@@ -26,4 +26,8 @@ static void test(void)
     MPI_Status_set_elements(&status, MPI_INT, 9);
     MPI_Get_count(&status, MPI_INT, &count);
     CHECK(status.MPI_TAG == MPI_ANY_TAG && status.MPI_SOURCE == MPI_ANY_SOURCE && count == 9);
+    MPI_Count many = 0;
+    MPI_Status_set_elements_x(&status, MPI_INT, (MPI_Count)1 << 40);
+    MPI_Get_elements_x(&status, MPI_INT, &many);
+    CHECK(many == (MPI_Count)1 << 40);
 }
