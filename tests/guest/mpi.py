@@ -14,7 +14,8 @@ import shared
 
 BUILD = pathlib.Path(os.environ.get("VERBENA_MPI_BUILD", "."))
 LIMIT = 120
-RULES = (("order", 2), ("any_source", 3), ("moves", 3), ("computes", 2), ("synchronous", 2), ("truncate", 2))
+RULES = (("order", 2), ("any_source", 3), ("moves", 3), ("computes", 2), ("synchronous", 2), ("truncate", 2), ("forms", 3),
+         ("blocks", 3), ("persistent", 2))
 WAYS = ("rc", "ud")
 
 
@@ -36,7 +37,7 @@ class MpiTest(unittest.TestCase):
 
     def test_a_killed_rank_ends_the_job_and_is_named(self):
         for way in WAYS:
-            for call in ("allreduce", "receive"):
+            for call in ("Allreduce", "Igather", "receive"):
                 with self.subTest(f"{call} {way}"):
                     result = self.launch(way, 3, f"dies kill {call}")
                     self.assertEqual(result.status, 137, result.output)

@@ -15,13 +15,14 @@
 #include <unistd.h>
 
 #define MOST 20000 /* elements of a block: by rendezvous */
-#define RANKS 4
+#define RANKS 4    /* at most */
 
 typedef enum form { BLOCKING, STARTED, KEPT } form_t;
 
 static MPI_Comm comm;
 static MPI_Comm grid; /* for those with neighbours */
 static MPI_Request request;
+static int size;
 static int n; /* elements of a block */
 static int root;
 static int out[2 * RANKS * MOST];
@@ -125,8 +126,9 @@ static void end(const char *way)
 
 static void receive(const char *way, int rank)
 {
+    const int other = (rank ^ 1) < size ? rank ^ 1 : MPI_PROC_NULL;
     for (int i = 0; i < 100; i++)
-        MPI_Sendrecv(out, 1, MPI_INT, rank ^ 1, 0, in, 1, MPI_INT, rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, 1, MPI_INT, other, 0, in, 1, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 1)
         end(way);
     MPI_Recv(in, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -148,9 +150,8 @@ static void stand_in(void)
 
 static void set_up(int rank, int inter)
 {
-    const int extent = RANKS;
     const int periodic = 1;
-    MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &periodic, 0, &grid);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &grid);
     for (int i = 0; i < 2 * RANKS; i++) {
         displs[i] = i * MOST;
         bytes[i] = i * MOST * (int)sizeof(int);
@@ -171,7 +172,7 @@ static void choose(int i, int rank, int inter)
     n = i % 2 == 0 ? 1 : MOST;
     for (int place = 0; place < 2 * RANKS; place++)
         counts[place] = n;
-    root = i % RANKS;
+    root = i % size;
     if (inter)
         root = rank % 2 == 1 ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
 }
@@ -216,6 +217,7 @@ int main(int argc, char **argv)
         stand_in();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (strcmp(argv[2], "receive") == 0)
         receive(argv[1], rank);
     set_up(rank, argc > 3);

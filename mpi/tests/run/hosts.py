@@ -187,7 +187,7 @@ def real_ssh(build):
         status, out, err = launch(build, *words, "-hosts", "one,two", "-n", 4, build / "tests/nodes")
         if status != 0 or sorted(re.sub("^\\d: ", "", line) for line in out.splitlines()) != sorted(["0 of 2", "1 of 2"] * 2):
             return [f"status {status}", out, err]
-        status, out, err = launch(build, *words, "-hosts", "one,two", "-n", 4, build / "tests/dies", "kill", "allreduce")
+        status, out, err = launch(build, *words, "-hosts", "one,two", "-n", 4, build / "tests/dies", "kill", "Allreduce")
         if status != 137 or "rank 1 on one ended by signal 9" not in err:
             return [f"status {status}", out, err]
         status, out, err = launch(build, *words, "-hosts", "one,stranger", "-n", 2, "true")
