@@ -14,7 +14,7 @@ import shared
 
 BUILD = pathlib.Path(os.environ.get("VERBENA_MPI_BUILD", "."))
 LIMIT = 120
-RULES = (("order", 2), ("any_source", 3), ("moves", 3), ("computes", 2), ("synchronous", 2), ("truncate", 2), ("forms", 3),
+RULES = (("order", 2), ("any_source", 3), ("moves", 3), ("computes", 2), ("synchronous", 2), ("truncate", 2),
          ("blocks", 3), ("persistent", 2))
 WAYS = ("rc", "ud")
 
