@@ -28,6 +28,13 @@ typedef struct exchange {
     char *in;
 } exchange_t;
 
+/* Blocks of no bytes may have no address. */
+static void move(char *to, const void *from, size_t length)
+{
+    if (length > 0)
+        memcpy(to, from, length);
+}
+
 static int count_of(const exchange_t *exchange, int unit)
 {
     return units_ranks(&exchange->units, unit, 1);
@@ -57,7 +64,7 @@ static int sort_out(void *arg)
     for (int q = 0; q < exchange->ranks; q++)
         for (int unit = q; unit < exchange->units.count; unit += exchange->ranks)
             for (int i = 0; i < count_of(exchange, unit); i++, at += exchange->length)
-                memcpy(at, grp_block(&exchange->send, units_first(&exchange->units, unit) + i), exchange->length);
+                move(at, grp_block(&exchange->send, units_first(&exchange->units, unit) + i), exchange->length);
     return 0;
 }
 
@@ -71,7 +78,7 @@ static int sort_by_node(void *arg)
     for (int unit = exchange->own; unit < exchange->units.count; unit += exchange->ranks) {
         const size_t bytes = (size_t)count_of(exchange, unit) * exchange->length;
         for (int source = 0; source < exchange->ranks; source++, at += bytes)
-            memcpy(at, from + (size_t)source * each, bytes);
+            move(at, from + (size_t)source * each, bytes);
         from += bytes;
     }
     return 0;
@@ -86,7 +93,7 @@ static int sort_by_target(void *arg)
         const char *from = exchange->in + (size_t)target * exchange->length;
         for (int unit = exchange->own; unit < exchange->units.count; unit += exchange->ranks)
             for (int i = 0; i < count_of(exchange, unit); i++, at += exchange->length) {
-                memcpy(at, from, exchange->length);
+                move(at, from, exchange->length);
                 from += (size_t)exchange->ranks * exchange->length;
             }
     }
@@ -100,7 +107,7 @@ static int sort_in(void *arg)
     for (int q = 0; q < exchange->ranks; q++)
         for (int unit = q; unit < exchange->units.count; unit += exchange->ranks)
             for (int i = 0; i < count_of(exchange, unit); i++, from += exchange->length)
-                memcpy(grp_block(&exchange->receive, units_first(&exchange->units, unit) + i), from, exchange->length);
+                move(grp_block(&exchange->receive, units_first(&exchange->units, unit) + i), from, exchange->length);
     return 0;
 }
 
