@@ -82,10 +82,18 @@ public:
         close(fds_[0]);
         close(fds_[1]);
         unsetenv("PMI_FD");
+        free(mapping_);
     }
-    int open(pmi_t *pmi) { return pmi_open(pmi); }
+    int open(pmi_t *pmi)
+    {
+        const int rc = pmi_open(pmi);
+        if (rc == 0)
+            mapping_ = pmi->mapping; // nobody closes it
+        return rc;
+    }
 
 private:
+    char *mapping_ = nullptr;
     void serve()
     {
         char byte;
