@@ -6,7 +6,8 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What a server says to everybody who connects to its TCP address, all big endian:
+ * What a server says to everybody who connects to its TCP address or, where that address has another protocol, to who begins
+ * with a hello: four letters "VBNH" and a u16 version. All big endian:
  *
  * <pre>
  *    0  4 letters  "VBNN"
@@ -28,6 +29,19 @@ record Greeting(int service, byte[] token, byte[] engine) {
     static final int MAX = FIXED_BYTES + ENGINE_MAX;
     private static final byte[] MAGIC = "VBNN".getBytes(StandardCharsets.US_ASCII);
     private static final int VERSION = 1;
+    static final int HELLO_BYTES = 6;
+    private static final byte[] HELLO = "VBNH".getBytes(StandardCharsets.US_ASCII);
+
+    /** What a client says first. */
+    static ByteBuffer hello() {
+        return ByteBuffer.allocate(HELLO_BYTES).put(HELLO).putShort((short) VERSION).flip();
+    }
+
+    /** Whether what has come so far is a hello, whatever its version, or can become one. */
+    static boolean mayBeHello(ByteBuffer bytes) {
+        int count = Math.min(bytes.remaining(), HELLO.length);
+        return bytes.slice(bytes.position(), count).equals(ByteBuffer.wrap(HELLO, 0, count));
+    }
 
     ByteBuffer encode() {
         if (engine.length == 0 || engine.length > ENGINE_MAX || token.length != TOKEN_BYTES) {

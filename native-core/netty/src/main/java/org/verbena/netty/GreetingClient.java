@@ -3,6 +3,7 @@ package org.verbena.netty;
 
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -76,6 +77,8 @@ final class GreetingClient extends ChannelInboundHandlerAdapter {
         channel = context.channel();
         if (closed) {
             context.close();
+        } else {
+            context.writeAndFlush(Unpooled.wrappedBuffer(Greeting.hello()));
         }
     }
 

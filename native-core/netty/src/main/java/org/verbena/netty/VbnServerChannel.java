@@ -18,23 +18,35 @@ import org.verbena.core.stream.VbnStream;
 
 /**
  * Accepts {@link VbnChannel}s on all loops of its event loop group. Bound to a TCP address, it greets clients there and accepts
- * those that come by a greeting; bound to a {@link VbnAddress#local}, it accepts everybody who has the job key.
+ * those that come by a greeting; bound to a {@link VbnAddress#local}, it accepts everybody who has the job key, or those
+ * that were invited on a TCP port of another protocol ({@link VbnInvitations}).
  */
 public final class VbnServerChannel extends AbstractServerChannel {
     private final VbnServerChannelConfig config = new VbnServerChannelConfig(this);
     private final AtomicInteger waiting = new AtomicInteger();
     private final AtomicInteger nextLoop = new AtomicInteger();
     private volatile SocketAddress local;
-    private volatile GreetingServer greetings;
+    private volatile VbnInvitations invitations;
     private volatile boolean closed;
     // Event loop's thread:
     private final ArrayDeque<VbnChannel> accepted = new ArrayDeque<>();
     private int service;
+    private GreetingServer greetings;
     private boolean readWanted;
 
     /** Makes a channel to be bound. */
     public VbnServerChannel() {
         // to be registered and bound
+    }
+
+    /**
+     * Makes a channel to be bound to a {@link VbnAddress#local}, which accepts those alone that came by a greeting of the
+     * invitations' detectors.
+     *
+     * @param invitations used for this channel alone
+     */
+    public VbnServerChannel(VbnInvitations invitations) {
+        this.invitations = invitations;
     }
 
     @Override
@@ -81,11 +93,17 @@ public final class VbnServerChannel extends AbstractServerChannel {
         VbnEventLoopGroup group = loop().group();
         if (address instanceof VbnAddress wanted) {
             service = group.serve(wanted.service(), this);
+            if (invitations != null) {
+                invitations.open(service, this::nextEngine);
+            }
             local = new VbnAddress(loop().engine().address(), service);
         } else if (address instanceof InetSocketAddress tcp) {
             service = group.serve(0, this);
             try {
-                greetings = GreetingServer.start(group.greeters(), tcp, config.backlog(), service, this::nextEngine);
+                VbnInvitations own = new VbnInvitations();
+                own.open(service, this::nextEngine);
+                greetings = GreetingServer.start(group.greeters(), tcp, config.backlog(), own);
+                invitations = own;
             } catch (IOException | RuntimeException e) {
                 group.unserve(service, this);
                 BindException shown = new BindException("bind to " + tcp + " failed: " + e.getMessage()
@@ -116,9 +134,9 @@ public final class VbnServerChannel extends AbstractServerChannel {
         if (!isActive() || waiting.get() >= config.backlog()) {
             return false;
         }
-        GreetingServer greeter = greetings;
-        GreetingServer.Ends ends = greeter != null ? greeter.claim(hello.duplicate()) : hello.hasRemaining() ? null
-            : new GreetingServer.Ends(local, new VbnPeerAddress(stream.peer().uid()));
+        VbnInvitations asked = invitations;
+        VbnInvitations.Ends ends = asked != null ? asked.claim(hello.duplicate()) : hello.hasRemaining() ? null
+            : new VbnInvitations.Ends(local, new VbnPeerAddress(stream.peer().uid()));
         if (ends == null) {
             return false;
         }
@@ -171,6 +189,9 @@ public final class VbnServerChannel extends AbstractServerChannel {
         closed = true;
         if (greetings != null) {
             greetings.close();
+        }
+        if (invitations != null) {
+            invitations.close();
         }
         if (bound) {
             loop().group().unserve(service, this);
