@@ -3,8 +3,6 @@
 package org.verbena.hadoop.hdfs;
 
 import java.io.IOException;
-import java.net.DatagramSocket;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -20,6 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.Remote;
 import org.verbena.core.stream.BlockingStream;
 import org.verbena.core.stream.VbnStream;
@@ -39,7 +38,7 @@ final class DataNodes {
     /** One DataNode. */
     private static final class Link {
         final InetSocketAddress address;
-        final Remote remote = new Remote();
+        final Remote<VbnPeer> remote = new Remote<>(VbnPeer::close);
         volatile CompletableFuture<Void> attempt = CompletableFuture.completedFuture(null);
         volatile boolean announced;
 
@@ -80,8 +79,8 @@ final class DataNodes {
         if (peer == null) {
             node.tally().countTcp(switch (link.remote.state()) {
                 case REFUSED -> Tally.Reason.NOT_ANSWERED;
-                case DOWN -> Tally.Reason.DOWN;
-                case UNCONNECTED, CONNECTING, UP -> Tally.Reason.CONNECTING;
+                case DOWN -> Tally.Reason.AFTER_FAILURES;
+                case UNCONNECTED, CONNECTING, UP -> Tally.Reason.WHILE_CONNECTING;
             });
             return null;
         }
@@ -128,7 +127,7 @@ final class DataNodes {
             return;
         }
         try {
-            node.start(localAddressTo(link.address));
+            node.start(LocalAddress.towards(link.address));
             VbnPeer peer = node.engine().connect(address, (lost, cause) -> down(link, cause.getMessage()));
             link.remote.up(peer);
             if (peer.isLost()) {
@@ -136,14 +135,6 @@ final class DataNodes {
             }
         } catch (IOException | LinkageError e) {
             down(link, e.getMessage());
-        }
-    }
-
-    /** The address of this host from which that one is reached: a datagram socket finds it without sending anything. */
-    private static InetAddress localAddressTo(InetSocketAddress address) throws IOException {
-        try (DatagramSocket probe = new DatagramSocket()) {
-            probe.connect(address);
-            return probe.getLocalAddress();
         }
     }
 
@@ -164,7 +155,7 @@ final class DataNodes {
         try {
             VbnStreams streams = node.start(link.address.getAddress());
             int number = 1 + (nextNumber.incrementAndGet() & 0x7fff);
-            InetSocketAddress local = new InetSocketAddress(localAddressTo(link.address),
+            InetSocketAddress local = new InetSocketAddress(LocalAddress.towards(link.address),
                 number == link.address.getPort() ? 0xffff : number);
             VbnStream stream = streams.open(peer, Hello.SERVICE, new Hello(local, link.address.getPort()).encode());
             if (!accepted(link, stream)) {
@@ -175,7 +166,7 @@ final class DataNodes {
             return new CoreSocketChannel(stream, local, link.address, () -> { });
         } catch (IOException e) {
             down(link, e.getMessage());
-            node.tally().countTcp(Tally.Reason.DOWN);
+            node.tally().countTcp(Tally.Reason.AFTER_FAILURES);
             return null;
         }
     }
@@ -191,7 +182,7 @@ final class DataNodes {
             } else {
                 down(link, e.getMessage());
             }
-            node.tally().countTcp(Tally.Reason.DOWN);
+            node.tally().countTcp(Tally.Reason.AFTER_FAILURES);
             return false;
         }
     }

@@ -3,16 +3,12 @@
 package org.verbena.hadoop.hdfs;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.verbena.core.VbnConfig;
-import org.verbena.core.plugin.JobKeys;
+import org.verbena.core.plugin.ClusterKey;
 import org.verbena.core.plugin.SettingTable;
 
 /**
@@ -34,8 +30,8 @@ record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int portOffs
     static final String PORT_OFFSET = "hdfs.port.offset";
     static final String CONNECT_WAIT = "hdfs.connect.wait.ms";
     private static final List<String> NAMES = List.of(ENABLED, KEY_FILE, AUTH, PORT_OFFSET, CONNECT_WAIT);
-    private static final String OTHERS = PREFIX + "shuffle.";
-    private static final int KEY_FILE_MAX = 4096;
+    /** Settings of other parts, which check them. */
+    private static final List<String> OTHERS = List.of(PREFIX + "shuffle.", PREFIX + "hbase.");
 
     /**
      * Reads a configuration.
@@ -45,7 +41,7 @@ record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int portOffs
     static HdfsConf of(Configuration conf) {
         SettingTable table = new SettingTable(PREFIX, NAMES, conf::getTrimmed);
         for (Map.Entry<String, String> entry : conf) {
-            if (!entry.getKey().startsWith(OTHERS)) {
+            if (OTHERS.stream().noneMatch(entry.getKey()::startsWith)) {
                 table.check(entry.getKey(), entry.getValue());
             }
         }
@@ -60,33 +56,8 @@ record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int portOffs
      * @throws IOException when there is no key, with the cure
      */
     VbnConfig coreConfig() throws IOException, GeneralSecurityException {
-        VbnConfig config = new VbnConfig();
-        config.set("security.same_user", "false"); // DataNodes and clients are different users; the key decides
-        if (openToAll) {
-            config.set("security.auth", "none");
-        } else {
-            config.jobKey(JobKeys.derive(secret().getBytes(StandardCharsets.US_ASCII), "verbena hadoop 1"));
-        }
+        VbnConfig config = new ClusterKey(PREFIX + "hdfs.", keyFile, openToAll).config("verbena hadoop 1");
         core.forEach(config::set);
         return config;
-    }
-
-    private String secret() throws IOException {
-        if (keyFile.isEmpty()) {
-            throw new IOException("no cluster key: set " + PREFIX + KEY_FILE + " to a file with 64 hexadecimal digits (openssl "
-                + "rand -hex 32), the same on all hosts and readable by the cluster's users alone, or " + PREFIX + AUTH
-                + "=none");
-        }
-        Path path = Path.of(keyFile);
-        if (!Files.isReadable(path) || Files.size(path) > KEY_FILE_MAX) {
-            throw new IOException("the key file " + path + " (" + PREFIX + KEY_FILE + ") is not there, not readable by this "
-                + "user, or too large");
-        }
-        String text = Files.readString(path, StandardCharsets.US_ASCII).strip();
-        if (!text.matches("[0-9a-fA-F]{64}")) {
-            throw new IOException("the key file " + path + " (" + PREFIX + KEY_FILE + ") does not hold 64 hexadecimal digits: "
-                + "make one with openssl rand -hex 32");
-        }
-        return text.toLowerCase(Locale.ROOT);
     }
 }

@@ -16,8 +16,9 @@ final class ShuffleConf {
     static final String SERVER_MEMORY = "shuffle.server.memory";
     static final String WAIT = "shuffle.wait";
     private static final List<String> NAMES = List.of(MEMORY, SOURCE, JOBS, SERVER_MEMORY, WAIT);
-    /** What begins so belongs to other parts of hadoop-rdma. */
-    private static final List<String> OTHERS = List.of(PREFIX + "hdfs.", PREFIX + "key", PREFIX + "auth", PREFIX + "fallback");
+    /** What begins so belongs to other parts of hadoop-rdma, and to hbase-rdma. */
+    private static final List<String> OTHERS =
+        List.of(PREFIX + "hdfs.", PREFIX + "hbase.", PREFIX + "key", PREFIX + "auth", PREFIX + "fallback");
 
     private final boolean core;
     private final long memory;

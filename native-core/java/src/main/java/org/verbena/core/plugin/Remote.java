@@ -2,14 +2,16 @@
 package org.verbena.core.plugin;
 
 import java.util.concurrent.TimeUnit;
-import org.verbena.core.VbnPeer;
+import java.util.function.Consumer;
 
 /**
  * The connection to one other process, which a plugin makes on demand and can do without: not connected, connecting, up,
  * or down for a while (30 s, doubled with every failure up to 8 min). A connection that nobody uses ends without a pause:
  * the next user makes it again. Whoever gets true from {@link #mayConnect} connects and reports. Thread safe.
+ *
+ * @param <C> the connection: a peer, a channel
  */
-public final class Remote {
+public final class Remote<C> {
     /** What stands between a user and the connection. */
     public enum State {
         /** Nobody has asked for it, or nobody used it for long. */
@@ -27,18 +29,24 @@ public final class Remote {
     private static final long FIRST_PAUSE = TimeUnit.SECONDS.toNanos(30);
     private static final int MAX_DOUBLINGS = 4;
 
-    private VbnPeer peer;
+    private final Consumer<? super C> closer;
+    private C peer;
     private State state = State.UNCONNECTED;
     private boolean retired;
     private int failures;
     private long downUntil;
 
-    /** Makes one that is not connected. */
-    public Remote() {
+    /**
+     * Makes one that is not connected.
+     *
+     * @param closer closes a connection; not called under a lock
+     */
+    public Remote(Consumer<? super C> closer) {
+        this.closer = closer;
     }
 
     /** Returns the peer when the connection is up, else null. */
-    public synchronized VbnPeer peer() {
+    public synchronized C peer() {
         return peer;
     }
 
@@ -84,7 +92,7 @@ public final class Remote {
      *
      * @param connected the peer, which is closed when the connection ends
      */
-    public synchronized void up(VbnPeer connected) {
+    public synchronized void up(C connected) {
         state = State.UP;
         peer = connected;
     }
@@ -112,7 +120,7 @@ public final class Remote {
      *
      * @param unused the peer of that connection
      */
-    public void release(VbnPeer unused) {
+    public void release(C unused) {
         synchronized (this) {
             if (peer != null && peer != unused) {
                 return;
@@ -120,11 +128,11 @@ public final class Remote {
             peer = null;
             state = State.UNCONNECTED;
         }
-        unused.close();
+        closer.accept(unused);
     }
 
     boolean pause(State why, long now) {
-        VbnPeer last;
+        C last;
         boolean first;
         synchronized (this) {
             last = peer;
@@ -134,7 +142,7 @@ public final class Remote {
             first = failures++ == 0;
         }
         if (last != null) {
-            last.close();
+            closer.accept(last);
         }
         return first;
     }

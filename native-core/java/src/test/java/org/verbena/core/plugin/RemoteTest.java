@@ -17,7 +17,7 @@ import org.verbena.core.VbnPeer;
 class RemoteTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
-    private final Remote remote = new Remote();
+    private final Remote<VbnPeer> remote = new Remote<>(VbnPeer::close);
 
     @Test
     void one_caller_connects() {

@@ -17,7 +17,7 @@ final class Link {
     private final int port;
     private final String executor;
     private final PullQueue pulls = new PullQueue();
-    private final Remote remote = new Remote();
+    private final Remote<VbnPeer> remote = new Remote<>(VbnPeer::close);
     private volatile Traffic.Path path = Traffic.Path.TCP;
 
     Link(String host, int port, String executor) {

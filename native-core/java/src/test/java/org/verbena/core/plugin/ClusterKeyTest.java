@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core.plugin;
+
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.verbena.core.VbnContext;
+
+class ClusterKeyTest {
+    private static String refusal(ClusterKey key) {
+        return assertThrows(IOException.class, () -> key.config("test 1")).getMessage();
+    }
+
+    @Test
+    void keys_that_cannot_be_used_are_named_with_the_cure(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("key");
+        ClusterKey with = new ClusterKey("verbena.x.", file.toString(), false);
+        assertTrue(refusal(new ClusterKey("verbena.x.", "", false)).contains("set verbena.x.key.file"));
+        assertTrue(refusal(with).contains("(verbena.x.key.file) is not there"));
+        for (String wrong : new String[] {"", "short", "g".repeat(64), "0".repeat(65)}) {
+            Files.writeString(file, wrong);
+            assertTrue(refusal(with).contains("64 hexadecimal digits"));
+        }
+        Files.writeString(file, "0123456789abcdefABCDEF0123456789".repeat(2) + "\n");
+        VbnContext.open(with.config("test 1").set("tl.enable", "self")).close();
+        VbnContext.open(new ClusterKey("verbena.x.", "", true).config("test 1").set("tl.enable", "self")).close();
+    }
+}
