@@ -9,10 +9,11 @@ from driver.procs import Failed, install_signals
 
 
 def harness(root, module):
-    """A module of tests/hadoop."""
-    folder = os.path.join(root, "tests", "hadoop")
-    if folder not in sys.path:
-        sys.path.append(folder)
+    """A module of tests/hadoop, or of what it shares with others."""
+    for part in ("hadoop", "lib"):
+        folder = os.path.join(root, "tests", part)
+        if folder not in sys.path:
+            sys.path.append(folder)
     return importlib.import_module(module)
 
 
@@ -33,7 +34,7 @@ def missing(root):
         return "the load generator of Hadoop is not built: run ./verbena build"
     try:
         plugin(root)
-    except harness(root, "cluster.errors").Failed as failure:
+    except harness(root, "daemons.errors").Failed as failure:
         return str(failure)
     return None
 

@@ -68,7 +68,7 @@ class Side:
 @contextlib.contextmanager
 def clusters(root, folder):
     """Both sides, running: (stock, ours)."""
-    errors = hadoop.harness(root, "cluster.errors")
+    errors = hadoop.harness(root, "daemons.errors")
     os.makedirs(folder, exist_ok=True)
     try:
         with contextlib.ExitStack() as stack:

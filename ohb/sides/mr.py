@@ -38,7 +38,7 @@ class Side:
     """The cluster as one of both shuffles sees it."""
 
     def __init__(self, root, cluster, ours):
-        self._jobs, self._errors = hadoop.harness(root, "jobs"), hadoop.harness(root, "cluster.errors")
+        self._jobs, self._errors = hadoop.harness(root, "jobs"), hadoop.harness(root, "daemons.errors")
         self._cluster, self._ours = cluster, ours
 
     def _command(self, *words):
@@ -85,7 +85,7 @@ class Side:
 @contextlib.contextmanager
 def sides(root, folder):
     """(stock, ours) of one running cluster."""
-    conf, errors = hadoop.harness(root, "cluster.conf"), hadoop.harness(root, "cluster.errors")
+    conf, errors = hadoop.harness(root, "cluster.conf"), hadoop.harness(root, "daemons.errors")
     properties = conf.merged(conf.OURS, {"hdfs-site": {"dfs.replication": 1}, "mapred-site": JOB})
     cluster = hadoop.harness(root, "cluster.cluster").Cluster(
         os.path.join(folder, "mr"), datanodes=1, nodemanagers=2, plugin=f"{hadoop.plugin(root)}:{hadoop.jar(root)}",

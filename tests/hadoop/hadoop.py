@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from cluster import conf, java, ready  # noqa: E402  (needs the path above)
 from cluster.cluster import Cluster  # noqa: E402
-from cluster.errors import Failed  # noqa: E402
+from daemons.errors import Failed  # noqa: E402
 
 
 def running(work):

@@ -6,7 +6,7 @@ import os
 import re
 
 from cluster import conf
-from cluster.errors import Failed
+from daemons.errors import Failed
 
 GROUP = "Verbena Shuffle"
 _COUNTER = re.compile(r"^\t\t(.+?)=(\d+)$")

@@ -12,9 +12,11 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from cluster import conf, java, ports, processes, ready  # noqa: E402  (needs the path above)
+from cluster import java, ready  # noqa: E402  (needs the path above)
 from cluster.cluster import Cluster  # noqa: E402
-from cluster.errors import Failed  # noqa: E402
+from daemons import ports, processes, sites  # noqa: E402
+from daemons.errors import Failed  # noqa: E402
+from daemons.ready import until  # noqa: E402
 
 
 class PiecesTest(unittest.TestCase):
@@ -32,7 +34,7 @@ class PiecesTest(unittest.TestCase):
             self.assertFalse(ports.is_free(taken.getsockname()[1]))
 
     def test_site_files_escape_what_xml_would_take_for_its_own(self):
-        self.assertIn("<value>a &lt;&amp;&gt; b</value>", conf.site({"name": "a <&> b"}))
+        self.assertIn("<value>a &lt;&amp;&gt; b</value>", sites.site({"name": "a <&> b"}))
 
     def test_an_unknown_command_is_named_with_those_that_are_known(self):
         with self.assertRaisesRegex(Failed, "'hdfs frobnicate' is not known; known are: hdfs dfs"):
@@ -105,7 +107,7 @@ class HdfsTest(unittest.TestCase):
         with self.assertRaisesRegex(Failed, "the datanode1 has ended; the last lines of its log"):
             self.cluster.check_alive()
         self.cluster.launch("datanode1")
-        ready.until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 1), "HDFS", self.cluster.work)
+        until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 1), "HDFS", self.cluster.work)
 
 
 @unittest.skipUnless("VERBENA_HADOOP_JAR" in os.environ, "the jar is built by ./verbena")

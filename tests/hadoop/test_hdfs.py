@@ -17,8 +17,11 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from cluster import ports, processes, ready  # noqa: E402  (needs the path above)
+from cluster import ready  # noqa: E402  (needs the path above)
+from cluster.ports import greeting_offset  # noqa: E402
 from cluster.cluster import Cluster  # noqa: E402
+from daemons import ports, processes  # noqa: E402
+from daemons.ready import until  # noqa: E402
 
 LIMIT = 120  # seconds for whatever is waited for
 MIB = 1 << 20
@@ -32,7 +35,7 @@ class Daemons(Cluster):
 
     def _site(self, name):
         site = super()._site(name)
-        site["core-site"]["verbena.hdfs.port.offset"] = ports.greeting_offset(self.ports)
+        site["core-site"]["verbena.hdfs.port.offset"] = greeting_offset(self.ports)
         return site
 
 
@@ -66,8 +69,8 @@ class HdfsByCoreTest(unittest.TestCase):
         for name in WITH_PLUGIN:
             if name not in self.cluster.running():
                 self.cluster.launch(name)
-        ready.until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 3), "HDFS", self.cluster.work)
-        ready.until(self.cluster.check_alive, lambda: None if all(map(self.counters, WITH_PLUGIN)) else "no plugin yet",
+        until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 3), "HDFS", self.cluster.work)
+        until(self.cluster.check_alive, lambda: None if all(map(self.counters, WITH_PLUGIN)) else "no plugin yet",
                     "HDFS", self.cluster.work)
 
     def dfs(self, *words, fails=False):
@@ -206,7 +209,7 @@ class HdfsByCoreTest(unittest.TestCase):
             self.cluster.launch("datanode2")
             self.wait_for("the line", lambda: "stands aside" in self.new_text(log, length))
             self.assertIn(f"cannot listen for greetings on /127.0.0.1:{port}", self.new_text(log, length))
-            ready.until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 3), "HDFS", self.cluster.work)
+            until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 3), "HDFS", self.cluster.work)
         self.kill("datanode2")
 
     @staticmethod

@@ -13,8 +13,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import jobs  # noqa: E402  (needs the path above)
-from cluster import conf, java, processes  # noqa: E402
+from cluster import conf, java  # noqa: E402
 from cluster.cluster import Cluster  # noqa: E402
+from daemons import processes  # noqa: E402
 
 ROOT = HERE.parents[1]
 PATIENT = {"verbena.shuffle.wait": "120"}  # a loaded machine may take long to connect

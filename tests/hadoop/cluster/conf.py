@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Site files: one folder for clients and one for each daemon, which differs by its ports and folders."""
 import os
-import xml.sax.saxutils
 
-from .ports import HOST
+from daemons.ports import HOST
+from daemons.sites import LOG4J, site
 
 FILES = ("core-site", "hdfs-site", "yarn-site", "mapred-site")
 # What switches MapReduce's shuffle of hadoop-rdma on.
@@ -23,26 +23,6 @@ def blocks_by_core(key, offset):
     return {"core-site": {FACTORY: "org.verbena.hadoop.hdfs.VerbenaSocketFactory", "verbena.hdfs.key.file": key,
                           "verbena.hdfs.port.offset": offset, "verbena.hdfs.connect.wait.ms": 5000},
             "hdfs-site": {"dfs.datanode.plugins": "org.verbena.hadoop.hdfs.VerbenaDataNodePlugin"}}
-
-
-LOG4J = """log4j.rootLogger=INFO,stderr
-log4j.appender.stderr=org.apache.log4j.ConsoleAppender
-log4j.appender.stderr.target=System.err
-log4j.appender.stderr.layout=org.apache.log4j.PatternLayout
-log4j.appender.stderr.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
-log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
-"""
-
-
-def _property(name, value):
-    escape = xml.sax.saxutils.escape
-    return f"  <property><name>{escape(name)}</name><value>{escape(str(value))}</value></property>"
-
-
-def site(properties):
-    """The text of a site file."""
-    lines = [_property(name, value) for name, value in sorted(properties.items()) if value is not None]
-    return "\n".join(['<?xml version="1.0"?>', "<configuration>", *lines, "</configuration>", ""])
 
 
 def write(folder, properties):

@@ -2,21 +2,16 @@
 """How Hadoop's JVMs are started: class path, options, the classes behind Hadoop's commands."""
 import os
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lib"))
-
-import jars  # noqa: E402  (needs the path above)
-
-from .errors import Failed  # noqa: E402
+import jars
+from daemons import jvm
+from daemons.errors import Failed
 
 VERSION = "3.4.2"
 POM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "pom.xml")
 # What Hadoop's own start scripts open for Java 17.
-OPENS = [f"--add-opens=java.base/{package}=ALL-UNNAMED"
-         for package in ("java.lang", "java.util", "java.util.concurrent", "java.io", "java.net", "java.nio", "sun.nio.ch")]
-# Tests start many short JVMs: the quick compiler alone, one thread to collect garbage.
-QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+OPENS = jvm.opens("java.lang", "java.util", "java.util.concurrent", "java.io", "java.net", "java.nio", "sun.nio.ch")
+QUICK = jvm.QUICK
 # The classes that bin/hdfs, bin/yarn, bin/mapred and bin/hadoop of a release start.
 COMMANDS = {
     "hdfs dfs": "org.apache.hadoop.fs.FsShell",
@@ -68,8 +63,7 @@ def program(words):
 
 
 def argv(name, arguments, conf, plugin=None, heap="512m", options=()):
-    java = os.path.join(os.environ["JAVA_HOME"], "bin", "java") if os.environ.get("JAVA_HOME") else "java"
-    return [java, f"-Xmx{heap}", *options, *OPENS, "-cp", class_path(conf, plugin), name, *arguments]
+    return [jvm.program(), f"-Xmx{heap}", *options, *OPENS, "-cp", class_path(conf, plugin), name, *arguments]
 
 
 def home():
@@ -82,9 +76,7 @@ def home():
 
 def plugin(root):
     """The jar of hadoop-rdma that was built in a checkout."""
-    folder = os.path.join(root, "hadoop-rdma", "dist", "target")
-    names = [name for name in (os.listdir(folder) if os.path.isdir(folder) else [])
-             if name.startswith("hadoop-rdma-") and name.endswith(".jar") and name[len("hadoop-rdma-")].isdigit()]
-    if not names:
+    found = jvm.built(root, "hadoop-rdma")
+    if not found:
         raise Failed("the Hadoop plugin is not built: run ./verbena build")
-    return os.path.join(folder, max(names))
+    return found

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks daemons over HTTP whether they are ready."""
 import json
-import time
 import urllib.request
 
-from .errors import Failed
-from .ports import HOST
+from daemons.ports import HOST
 
-LIMIT = 180  # seconds until all daemons are registered, also on a loaded machine
-PAUSE = 0.3
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -46,16 +42,3 @@ def yarn(ports, nodemanagers):
     if metrics["activeNodes"] < nodemanagers:
         return f"{metrics['activeNodes']} of {nodemanagers} NodeManagers have registered"
     return None if ask(ports["history-http"], "/ws/v1/history/info") else "the JobHistoryServer does not answer"
-
-
-def until(alive, missing, what, work):
-    """Waits until missing() is None. alive() raises when a daemon has ended."""
-    deadline = time.monotonic() + LIMIT
-    while True:
-        alive()
-        lack = missing()
-        if lack is None:
-            return
-        if time.monotonic() > deadline:
-            raise Failed(f"{what} is not up after {LIMIT} s: {lack}; see the logs in {work}/log")
-        time.sleep(PAUSE)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the JVMs of daemons and clients are started."""
+import os
+
+# Tests start many short JVMs: the quick compiler alone, one thread to collect garbage.
+QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+
+
+def opens(*packages):
+    """Options that open packages of the module java.base to the class path."""
+    return [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in packages]
+
+
+def program():
+    return os.path.join(os.environ["JAVA_HOME"], "bin", "java") if os.environ.get("JAVA_HOME") else "java"
+
+
+def built(root, module):
+    """The one jar that a checkout has built of a module (hadoop-rdma, hbase-rdma), or None."""
+    folder = os.path.join(root, module, "dist", "target")
+    names = [name for name in (os.listdir(folder) if os.path.isdir(folder) else [])
+             if name.startswith(module + "-") and name.endswith(".jar") and name[len(module) + 1].isdigit()]
+    return os.path.join(folder, max(names)) if names else None
