@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hbase.ipc;
+
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hbase.codec.Codec;
+import org.apache.hadoop.hbase.util.Pair;
+import org.apache.hbase.thirdparty.io.netty.channel.Channel;
+import org.apache.hbase.thirdparty.io.netty.channel.EventLoopGroup;
+import org.verbena.hbase.netty.VbnChannel;
+
+/**
+ * Makes HBase's own RPC client on the core's loops and channels. HBase has one name for loops that are not its own, for the whole
+ * process, and a region server uses it; so ours get names of their own in the same table.
+ */
+final class CoreClients {
+    private static final String TABLE = "EVENT_LOOP_CONFIG_MAP";
+    private static final AtomicInteger COUNT = new AtomicInteger();
+
+    private CoreClients() {
+    }
+
+    /** Says what this HBase lacks, null when nothing. */
+    static String missing() {
+        try {
+            table();
+            NettyRpcConnection.class.getDeclaredConstructor(NettyRpcClient.class, ConnectionId.class);
+            NettyRpcConnection.class.getMethod("sendRequest", Call.class, HBaseRpcController.class);
+            NettyRpcConnection.class.getMethod("cleanupConnection");
+            AbstractRpcClient.class.getDeclaredField("failedServers");
+            Call.class.getDeclaredMethod("isConnectionRegistryCall");
+            return null;
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+            return e.toString();
+        }
+    }
+
+    @SuppressWarnings("unchecked") // the field's type in HBase 2.6
+    private static Map<String, Pair<EventLoopGroup, Class<? extends Channel>>> table() throws ReflectiveOperationException {
+        Field field = NettyRpcClientConfigHelper.class.getDeclaredField(TABLE);
+        field.setAccessible(true);
+        return (Map<String, Pair<EventLoopGroup, Class<? extends Channel>>>) field.get(null);
+    }
+
+    /** Codec and options are those of the client, also where a subclass of it has others than its settings say. */
+    private static NettyRpcClient alike(NettyRpcClient like, Configuration own) {
+        return new NettyRpcClient(own, like.clusterId, like.localAddr, like.metrics, like.connectionAttributes) {
+            @Override
+            protected Codec getCodec() {
+                return like.codec;
+            }
+
+            @Override
+            protected boolean isTcpNoDelay() {
+                return like.isTcpNoDelay();
+            }
+        };
+    }
+
+    /**
+     * Makes a client.
+     *
+     * @param like the client whose settings and metrics it takes
+     * @param conf the configuration of that client
+     */
+    static NettyRpcClient on(EventLoopGroup group, NettyRpcClient like, Configuration conf) throws IOException {
+        String name = "verbena-" + COUNT.incrementAndGet();
+        Configuration own = new Configuration(conf);
+        own.set(NettyRpcClientConfigHelper.EVENT_LOOP_CONFIG, name);
+        try {
+            synchronized (NettyRpcClientConfigHelper.class) {
+                table().put(name, Pair.newPair(group, VbnChannel.class));
+                try {
+                    return alike(like, own);
+                } finally {
+                    table().remove(name);
+                }
+            }
+        } catch (ReflectiveOperationException e) {
+            throw new IOException("this HBase's RPC client is another one than ours was made for: " + e, e);
+        }
+    }
+}

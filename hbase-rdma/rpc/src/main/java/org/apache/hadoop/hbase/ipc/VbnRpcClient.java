@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hbase.ipc;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hbase.client.MetricsConnection;
+import org.apache.hadoop.hbase.io.crypto.tls.X509Util;
+import org.apache.hadoop.hbase.net.Address;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.hbase.CoreNode;
+import org.verbena.hbase.HBaseConf;
+
+/**
+ * HBase's RPC client, whose calls go by the core to servers that have it, by {@code hbase.rpc.client.impl}. When it cannot, it
+ * says why in one line and is HBase's own. Thread safe.
+ */
+public class VbnRpcClient extends NettyRpcClient {
+    private static final Logger LOG = LoggerFactory.getLogger(VbnRpcClient.class);
+
+    private final CoreNode node;
+    private NettyRpcClient coreClient;
+    private boolean closed;
+
+    /**
+     * HBase makes it by reflection.
+     *
+     * @param conf configuration
+     * @param clusterId the cluster's id, or null
+     * @param localAddress what sockets are bound to, or null
+     * @param metrics the connection's metrics, or null
+     * @param attributes sent to servers
+     */
+    public VbnRpcClient(Configuration conf, String clusterId, SocketAddress localAddress, MetricsConnection metrics,
+            Map<String, byte[]> attributes) {
+        super(conf, clusterId, localAddress, metrics, attributes);
+        node = nodeOf(conf);
+    }
+
+    /** Null when calls go by TCP. A wrong setting stops the client: its text says what would be right. */
+    private CoreNode nodeOf(Configuration conf) {
+        HBaseConf settings = HBaseConf.of(conf);
+        String why = !settings.enabled() ? "it is switched off (verbena.hbase.enabled=false)"
+            : userProvider.isHBaseSecurityEnabled() ? "connections with SASL (hbase.security.authentication) are not for the core yet"
+            : conf.getBoolean(X509Util.HBASE_CLIENT_NETTY_TLS_ENABLED, false)
+                ? "connections with TLS (" + X509Util.HBASE_CLIENT_NETTY_TLS_ENABLED + ") are not for the core yet"
+            : CoreClients.missing();
+        if (why != null) {
+            LOG.info("Verbena stands aside, calls of this client go by TCP: {}", why);
+            return null;
+        }
+        return CoreNode.of(settings);
+    }
+
+    @Override
+    protected NettyRpcConnection createConnection(ConnectionId id) throws IOException {
+        InetSocketAddress address = node == null ? null : Address.toSocketAddress(id.getAddress());
+        if (address == null || address.isUnresolved()) {
+            return super.createConnection(id);
+        }
+        return new SwitchingConnection(this, id, node.server(address), node.calls());
+    }
+
+    /**
+     * Makes one of the two connections behind a {@link SwitchingConnection}; subclasses may make another one.
+     *
+     * @param on this client, or that of the core
+     */
+    NettyRpcConnection newConnection(NettyRpcClient on, ConnectionId id) throws IOException {
+        return new NettyRpcConnection(on, id);
+    }
+
+    /**
+     * The client that makes connections by the core; made when the first server is reached by it.
+     *
+     * @throws IOException when this client is closed, or cannot make it
+     */
+    synchronized NettyRpcClient coreClient() throws IOException {
+        if (closed) {
+            throw new StoppedRpcClientException();
+        }
+        if (coreClient == null) {
+            coreClient = CoreClients.on(node.group(), this, conf);
+        }
+        return coreClient;
+    }
+
+    @Override
+    protected void closeInternal() {
+        NettyRpcClient used;
+        synchronized (this) {
+            closed = true;
+            used = coreClient;
+        }
+        if (used != null) {
+            used.close();
+        }
+        super.closeInternal();
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hbase;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.hbase.thirdparty.io.netty.bootstrap.Bootstrap;
+import org.apache.hbase.thirdparty.io.netty.channel.Channel;
+import org.apache.hbase.thirdparty.io.netty.channel.ChannelFuture;
+import org.apache.hbase.thirdparty.io.netty.channel.ChannelHandlerContext;
+import org.apache.hbase.thirdparty.io.netty.channel.ChannelInboundHandlerAdapter;
+import org.apache.hbase.thirdparty.io.netty.channel.ChannelOption;
+import org.apache.hbase.thirdparty.io.netty.channel.ConnectTimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnException;
+import org.verbena.core.plugin.LocalAddress;
+import org.verbena.core.plugin.Remote;
+import org.verbena.hbase.netty.VbnChannel;
+import org.verbena.hbase.netty.VbnEventLoopGroup;
+
+/**
+ * One server that this process calls, and whether it is reached by the core. While it is, one channel stands that carries
+ * nothing: it proves that the core works, and its end tells at once that the server is gone. Thread safe.
+ */
+public final class ServerLink {
+    private static final Logger LOG = LoggerFactory.getLogger(ServerLink.class);
+    private static final int CONNECT_MILLIS = 10_000;
+    private static final long IDLE_SECONDS = 120;
+    private static final CompletableFuture<Void> DONE = CompletableFuture.completedFuture(null);
+
+    private final CoreNode node;
+    private final InetSocketAddress address;
+    private final Remote<Channel> remote = new Remote<>(Channel::close);
+    private volatile CompletableFuture<Void> attempt = DONE;
+    private volatile long lastUse;
+
+    ServerLink(CoreNode node, InetSocketAddress address) {
+        this.node = node;
+        this.address = address;
+    }
+
+    /**
+     * Decides for one call; begins to connect when nobody has.
+     *
+     * @return null: the server is reached by the core; else why the call goes by TCP
+     */
+    public Reason use() {
+        lastUse = System.nanoTime();
+        if (remote.peer() != null) {
+            return null;
+        }
+        if (remote.mayConnect()) {
+            begin();
+        }
+        return switch (remote.state()) {
+            case UP -> null;
+            case REFUSED -> Reason.NOT_ANSWERED;
+            case DOWN -> Reason.AFTER_FAILURES;
+            case UNCONNECTED, CONNECTING -> Reason.WHILE_CONNECTING;
+        };
+    }
+
+    /**
+     * Returns when the call may ask again: at once, or when the connection that is being made stands or has failed, but not
+     * later than the settings allow.
+     *
+     * @param callMillis the call's own time-out, which is not exceeded either; 0: none
+     */
+    public CompletableFuture<Void> decided(long callMillis) {
+        CompletableFuture<Void> current = attempt;
+        long wait = node.conf().connectWaitMillis();
+        return wait == 0 || current.isDone() ? DONE
+            : current.copy().completeOnTimeout(null, callMillis > 0 ? Math.min(wait, callMillis) : wait, TimeUnit.MILLISECONDS);
+    }
+
+    private void begin() {
+        CompletableFuture<Void> begun = new CompletableFuture<>();
+        attempt = begun;
+        Thread thread = new Thread(() -> connect(begun), "verbena-connect");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void connect(CompletableFuture<Void> begun) {
+        try {
+            VbnEventLoopGroup group = node.start(LocalAddress.towards(address));
+            new Bootstrap().group(group).channel(VbnChannel.class).handler(new Proof())
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MILLIS).connect(address)
+                .addListener((ChannelFuture done) -> connected(done, begun));
+        } catch (IOException | RuntimeException | LinkageError e) {
+            down(e.getMessage() == null ? e.toString() : e.getMessage());
+            begun.complete(null);
+        }
+    }
+
+    /** The channel's loop. */
+    private void connected(ChannelFuture done, CompletableFuture<Void> begun) {
+        try {
+            if (done.isSuccess()) {
+                up((VbnChannel) done.channel());
+            } else if (done.cause() instanceof ConnectTimeoutException || done.cause().getCause() instanceof VbnException) {
+                down(done.cause().getMessage());
+            } else if (remote.refused()) {
+                LOG.info("Verbena: calls to {} go by TCP: {}", address, done.cause().getMessage());
+            }
+        } finally {
+            begun.complete(null);
+        }
+    }
+
+    private void up(VbnChannel proof) {
+        remote.up(proof);
+        LOG.info("Verbena: calls to {} go by the core: {}", address, proof.peer().explain());
+        proof.closeFuture().addListener(closed -> {
+            if (remote.peer() == proof) {
+                down("the connection was lost");
+            }
+        });
+        proof.eventLoop().schedule(() -> endIfIdle(proof), IDLE_SECONDS, TimeUnit.SECONDS);
+    }
+
+    private void endIfIdle(Channel proof) {
+        long left = TimeUnit.SECONDS.toNanos(IDLE_SECONDS) - (System.nanoTime() - lastUse);
+        if (remote.peer() != proof) {
+            return;
+        }
+        if (left > 0) {
+            proof.eventLoop().schedule(() -> endIfIdle(proof), left, TimeUnit.NANOSECONDS);
+        } else {
+            remote.release(proof);
+        }
+    }
+
+    /**
+     * The core does not reach the server: calls go by TCP for a while.
+     *
+     * @param cause for the log
+     */
+    public void down(String cause) {
+        if (remote.down()) {
+            LOG.warn("Verbena: calls to {} go by TCP for a while: {}", address, cause);
+        } else {
+            LOG.debug("Verbena: calls to {} go by TCP for a while: {}", address, cause);
+        }
+    }
+
+    /** Nothing comes on the channel that proves the connection; its end is all it tells. */
+    private static final class Proof extends ChannelInboundHandlerAdapter {
+        @Override
+        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+            context.close();
+        }
+    }
+}
