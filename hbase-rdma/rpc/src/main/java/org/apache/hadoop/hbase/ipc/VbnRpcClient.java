@@ -40,9 +40,15 @@ public class VbnRpcClient extends NettyRpcClient {
         node = nodeOf(conf);
     }
 
-    /** Null when calls go by TCP. A wrong setting stops the client: its text says what would be right. */
+    /** Null when calls go by TCP. A wrong setting stops the program: its text says what would be right. */
     private CoreNode nodeOf(Configuration conf) {
-        HBaseConf settings = HBaseConf.of(conf);
+        HBaseConf settings;
+        try {
+            settings = HBaseConf.of(conf);
+        } catch (IllegalArgumentException e) {
+            LOG.error("Verbena: {}", e.getMessage()); // HBase shows an exception without its text
+            throw e;
+        }
         String why = !settings.enabled() ? "it is switched off (verbena.hbase.enabled=false)"
             : userProvider.isHBaseSecurityEnabled() ? "connections with SASL (hbase.security.authentication) are not for the core yet"
             : conf.getBoolean(X509Util.HBASE_CLIENT_NETTY_TLS_ENABLED, false)

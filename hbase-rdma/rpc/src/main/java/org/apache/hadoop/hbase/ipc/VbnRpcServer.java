@@ -41,8 +41,8 @@ public class VbnRpcServer extends NettyRpcServer {
             InetSocketAddress bindAddress, Configuration conf, RpcScheduler scheduler, boolean reservoirEnabled)
             throws IOException {
         super(server, name, services, bindAddress, conf, scheduler, reservoirEnabled);
+        HBaseConf settings = HBaseConf.of(conf); // a wrong one stops the server: the text says what would be right
         try {
-            HBaseConf settings = HBaseConf.of(conf);
             String why = reasonToStandAside(conf, settings);
             if (why != null) {
                 LOG.info("Verbena stands aside, calls of {} come by TCP: {}", name, why);
