@@ -23,8 +23,7 @@ class SuitesTest(unittest.TestCase):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        beside = java.jars.fetched(f"hbase-suites-{java.VERSION}", str(HERE / "suites/pom.xml"))
-        libraries = [f"{beside}/*", f"{java.library()}/*", os.environ["VERBENA_HBASE_JAR"]]
+        libraries = [f"{java.suites()}/*", f"{java.library()}/*", os.environ["VERBENA_HBASE_JAR"]]
         cls.folder = folder.name
         java.compiled(HERE / "suites/java", cls.folder, libraries)
         cls.path = ":".join([cls.folder, *libraries])

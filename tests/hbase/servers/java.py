@@ -28,6 +28,11 @@ def library():
                      "(proxy, mirror) and repeat") from error
 
 
+def suites():
+    """The folder with what HBase's own tests need beside library()."""
+    return jars.fetched(f"hbase-suites-{VERSION}", os.path.join(HERE, "..", "suites", "pom.xml"))
+
+
 def class_path(conf, plugin=None, beside=()):
     return ":".join([conf, *beside, f"{library()}/*", *([plugin] if plugin else [])])
 

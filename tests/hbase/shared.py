@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests with daemons share: one cluster."""
+import atexit
+import os
+import re
+import tempfile
+import unittest
+
+from servers import conf
+from servers.cluster import Cluster
+from daemons.ready import until
+
+LIMIT = 300  # seconds for one program, also on a loaded machine
+OURS, STOCK = "regionserver1", "regionserver2"
+ENDS = re.compile(r"Verbena ends: (\d+) calls by the core and (\d+) by TCP \((\d+) not answered, (\d+) while connecting, "
+                  r"(\d+) after failures, (\d+) registry\); (\d+) bytes sent and (\d+) received")
+
+
+_SHARED = []  # the cluster, once it runs
+
+
+def shared():
+    """The cluster of this process; it ends with it."""
+    if not _SHARED:
+        folder = tempfile.TemporaryDirectory()
+        atexit.register(folder.cleanup)
+        cluster = Cluster(os.path.join(folder.name, "hbase"), 2, os.environ["VERBENA_HBASE_JAR"],
+                          own={STOCK: {conf.SERVER: None, conf.CLIENT: None}}, quick=True, tied=True,
+                          properties={"verbena.hbase.connect.wait.ms": 1000 * LIMIT})
+        cluster.start()
+        atexit.register(cluster.stop)
+        _SHARED.append(cluster)
+    return _SHARED[0]
+
+
+class ClusterTest(unittest.TestCase):
+    """A master and a region server with the plugin, and a region server without it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = shared()
+
+    def setUp(self):
+        for name in self.cluster.names():
+            if name not in self.cluster.running():
+                self.cluster.launch(name)
+        until(self.cluster.check_alive, self.cluster.missing, "HBase", self.cluster.work)
+
+    def run_client(self, *words, **options):
+        """Runs a program that has to end well; gives what it printed, and what its log says."""
+        done = self.cluster.run(*words, timeout=LIMIT, **options)
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-6000:])
+        return done
+
+    def counts(self, log):
+        """Numbers of the sentence at a client's end: core, tcp, not answered, connecting, failures, registry, sent, received."""
+        self.assertRegex(log, ENDS)
+        return [int(number) for number in ENDS.findall(log)[-1]]
+
+    def said(self, text):
+        """What a log says about us."""
+        return [line for line in text.splitlines() if "Verbena" in line]
