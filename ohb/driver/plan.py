@@ -4,7 +4,7 @@ import dataclasses
 import os
 
 from driver import schema
-from sides import core, fetch, hadoop, hosts, memcached, mpi, spark, verbs
+from sides import core, fetch, hadoop, hbase, hosts, memcached, mpi, spark, verbs
 
 PAIRS, QUICK_PAIRS = 9, 3
 SPARK_STOCK = "the same Apache Spark with its own shuffle"
@@ -14,7 +14,7 @@ SPARK_STOCK = "the same Apache Spark with its own shuffle"
 class Row:
     """One row. kind chooses the runner; hold is the ratio we promise for 'metric' (a warning, never a failure)."""
     name: str
-    kind: str  # echo, core, verbs, fetch, memcached, mpi, hdfs, mr, spark, tpch
+    kind: str  # echo, core, verbs, fetch, memcached, mpi, hdfs, mr, hbase, spark, tpch
     title: str
     stock: str
     params: dict
@@ -113,6 +113,8 @@ ROWS = (
         "the same Apache Hadoop without our jar", {"cells": "all"}, {"cells": "quick"}, metric="ratio"),
     Row("mr", "mr", "MapReduce jobs: MR-AVG, MR-RAND, MR-SKEW and TeraSort of 1 GB", "the same cluster with the stock shuffle",
         {"cells": "all"}, {"cells": "quick"}, metric="ratio"),
+    Row("hbase", "hbase", "calls of HBase: a missing row, get, put and scan of 1 KiB; 1 and 8 threads",
+        "the same Apache HBase without our jar", {"cells": "all"}, {"cells": "quick"}, metric="ratio"),
     *_default(),
     Row("spark.tpch", "tpch", "all 22 TPC-H queries over Parquet, each a row of its own, and their sum", SPARK_STOCK,
         {"scale": 1.0}, {"scale": 0.1}, hold=0.9, metric="executor_cpu_ms"),
@@ -197,6 +199,8 @@ def missing(row, root):
         return mpi.missing(root)
     if row.kind in ("hdfs", "mr"):
         return hadoop.missing(root)
+    if row.kind == "hbase":
+        return hbase.missing(root)
     if row.kind == "fetch" and core.program(root) and (reason := fetch.missing(root)):
         return reason
     if row.kind in ("core", "verbs", "fetch"):

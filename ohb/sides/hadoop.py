@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rows of Hadoop share: the released Hadoop of tests/hadoop, the jar of the generators, what is missing."""
+"""What the rows of Hadoop and HBase share: the released Hadoop of tests/hadoop, the jar of the generators, what is missing."""
 import importlib
 import os
 import sys
@@ -9,8 +9,8 @@ from driver.procs import Failed, install_signals
 
 
 def harness(root, module):
-    """A module of tests/hadoop, or of what it shares with others."""
-    for part in ("hadoop", "lib"):
+    """A module of tests/hadoop or tests/hbase, or of what they share."""
+    for part in ("hadoop", "hbase", "lib"):
         folder = os.path.join(root, "tests", part)
         if folder not in sys.path:
             sys.path.append(folder)
@@ -22,10 +22,20 @@ def plugin(root):
     return harness(root, "cluster.java").plugin(root)
 
 
-def jar(root):
+def jar(root, name="ohb-hadoop"):
     """The jar of the load generators, or None."""
-    path = os.path.join(root, "ohb", "java", "ohb-hadoop", "target", "ohb-hadoop-0.1.0.jar")
+    path = os.path.join(root, "ohb", "java", name, "target", f"{name}-0.1.0.jar")
     return path if os.path.isfile(path) else None
+
+
+def processor_seconds(pids):
+    """Processor time that processes have taken so far."""
+    total = 0
+    for pid in pids:
+        with open(f"/proc/{pid}/stat") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        total += int(fields[11]) + int(fields[12])
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def missing(root):
@@ -39,12 +49,12 @@ def missing(root):
     return None
 
 
-def demo(show):
-    """The whole of a demonstration: show(root, folder) prints it. Gives the exit status."""
+def demo(show, lack=missing):
+    """The whole of a demonstration: show(root, folder) prints it, lack(root) says what is missing. Gives the exit status."""
     root = os.environ["VERBENA_ROOT"]
     install_signals()
     try:
-        lacks = missing(root)
+        lacks = lack(root)
         if lacks:
             raise Failed(lacks)
         with tempfile.TemporaryDirectory() as folder:

@@ -39,20 +39,13 @@ class Side:
 
     def ask(self, *words):
         """(seconds, bytes) of a command to the client, and the processor time of client and daemons in seconds."""
-        before = self._processor_seconds()
+        pids = [self._load.pid, *(pid for pid, _ in self._cluster.daemons.values())]
+        before = hadoop.processor_seconds(pids)
         self._load.send(" ".join(map(str, words)))
         answer = json.loads(self._load.line(LIMIT))
         if "error" in answer:
             raise Failed(f"{self._load.name}: {answer['error']}; its log is {self._load.log}")
-        return answer["ns"] / 1e9, answer["bytes"], self._processor_seconds() - before
-
-    def _processor_seconds(self):
-        total = 0
-        for pid in [self._load.pid, *(pid for pid, _ in self._cluster.daemons.values())]:
-            with open(f"/proc/{pid}/stat") as stat:
-                fields = stat.read().rpartition(")")[2].split()
-            total += int(fields[11]) + int(fields[12])
-        return total / os.sysconf("SC_CLK_TCK")
+        return answer["ns"] / 1e9, answer["bytes"], hadoop.processor_seconds(pids) - before
 
     def said(self):
         """What the client's log says about the way of the blocks, each line once."""

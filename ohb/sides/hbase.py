@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row hbase: two released HBases on this host, each ZooKeeper, a master and a region server, one as it comes and one with our
+jar; the same client asks both in turns and compares what it reads."""
+import contextlib
+import json
+import os
+
+from driver.procs import Failed, Process
+from sides import hadoop
+
+ROWS, BYTES = 10_000, 1024
+LIMIT = 600  # seconds for one answer
+CLIENT = "org.verbena.ohb.hbase.CallLoad"
+JAR = "ohb-hbase"
+# (what, threads, calls of each thread)
+CELLS = [("exists", 1, 5000), ("get", 1, 5000), ("put", 1, 2000), ("scan", 1, 300), ("get", 8, 2000), ("put", 8, 500)]
+QUICK = [("exists", 1, 1000), ("get", 1, 1000), ("put", 1, 300), ("scan", 1, 50), ("get", 8, 500)]
+
+
+def missing(root):
+    """What the row lacks here, or None."""
+    if not hadoop.jar(root, JAR):
+        return "the load generator of HBase is not built: run ./verbena build"
+    try:
+        hadoop.harness(root, "servers.java").plugin(root)
+    except hadoop.harness(root, "daemons.errors").Failed as failure:
+        return str(failure)
+    return None
+
+
+class Side:
+    """A running HBase and the client that asks it. Not thread-safe."""
+
+    def __init__(self, root, folder, plugin):
+        java, servers = hadoop.harness(root, "servers.java"), hadoop.harness(root, "servers.cluster")
+        name = "ours" if plugin else "stock"
+        self._cluster = servers.Cluster(os.path.join(folder, name), plugin=plugin, tied=True)
+        self._load = None
+        try:
+            self._cluster.start()
+            argv = java.argv(CLIENT, [], self._cluster.client_conf(), plugin, "512m", beside=[hadoop.jar(root, JAR)])
+            self._load = Process(f"the client of {name}", argv, os.path.join(folder, f"{name}-client.log"),
+                                 env=self._cluster.environment(), lines=True)
+            self.ask("fill", ROWS, BYTES)
+        except BaseException:
+            self.stop()
+            raise
+
+    def ask(self, *words):
+        """The answer to a command, and the processor time of client and daemons in seconds."""
+        pids = [self._load.pid, *(pid for pid, _ in self._cluster.daemons.values())]
+        before = hadoop.processor_seconds(pids)
+        self._load.send(" ".join(map(str, words)))
+        answer = json.loads(self._load.line(LIMIT))
+        if "error" in answer:
+            raise Failed(f"{self._load.name}: {answer['error']}; its log is {self._load.log}")
+        return answer, hadoop.processor_seconds(pids) - before
+
+    def said(self):
+        """What the client's log says about the way of the calls, each line once."""
+        with open(self._load.log, errors="replace") as log:
+            return sorted({line[line.index("Verbena:"):].strip() for line in log if "Verbena:" in line})
+
+    def stop(self):
+        if self._load is not None:
+            self._load.stop()
+        self._cluster.stop()
+
+
+@contextlib.contextmanager
+def clusters(root, folder):
+    """Both sides, running: (stock, ours)."""
+    java, errors = hadoop.harness(root, "servers.java"), hadoop.harness(root, "daemons.errors")
+    os.makedirs(folder, exist_ok=True)
+    try:
+        with contextlib.ExitStack() as stack:
+            sides = []
+            for plugin in (None, java.plugin(root)):
+                sides.append(Side(root, folder, plugin))
+                stack.callback(sides[-1].stop)
+            yield tuple(sides)
+    except errors.Failed as failure:
+        raise Failed(str(failure)) from failure
+
+
+def warm(sides, rounds=3):
+    """Compilers have seen every kind of call, and the core is connected."""
+    for _ in range(rounds):
+        for what, threads, calls in QUICK:
+            for side in sides:
+                side.ask(what, calls, threads)
+
+
+def _measured(side, what, threads, calls):
+    """{(metric, unit): value} of one cell at one side."""
+    answer, processor = side.ask(what, calls, threads)
+    found = {("cpu", "s/M"): max(processor, 0.01) / answer["calls"] * 1e6}
+    if threads == 1:
+        found["latency", "us"] = answer["p50_ns"] / 1000
+    else:
+        found["throughput", "1/s"] = answer["calls"] / (answer["ns"] / 1e9)
+    return found
+
+
+def pairs(sides, cells, index):
+    """Every cell once: stock and ours, one after the other; which comes first changes with the pair."""
+    entries = []
+    for what, threads, calls in cells:
+        got = {}
+        for side in (0, 1) if index % 2 == 0 else (1, 0):
+            got[side] = _measured(sides[side], what, threads, calls)
+        entries += [{"row": f"hbase.{what}", "transport": f"t{threads}", "size": 0 if what == "exists" else BYTES, "metric": metric,
+                     "unit": unit, "raw": got[0][metric, unit], "ours": got[1][metric, unit]} for metric, unit in got[0]]
+    return entries

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row hbase: its cells, whose turn it is, what a client's answer becomes."""
+import os
+import tempfile
+import unittest
+
+from driver import plan
+from sides import core, hbase, hbase_demo
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class Scripted:
+    """A side whose calls take a given time; it notes what it was asked."""
+
+    def __init__(self, name, microseconds, asked):
+        self._name, self._microseconds, self._asked = name, microseconds, asked
+
+    def ask(self, *words):
+        self._asked.append((self._name, *words))
+        calls = words[1] * words[2]
+        nanoseconds = self._microseconds * 1000
+        return {"ns": nanoseconds * words[1], "calls": calls, "p50_ns": nanoseconds, "p99_ns": nanoseconds}, calls / 1e4
+
+
+class Pairs(unittest.TestCase):
+    def _pairs(self, cells, index):
+        asked = []
+        return hbase.pairs((Scripted("stock", 200, asked), Scripted("ours", 100, asked)), cells, index), asked
+
+    def test_both_sides_do_the_same_and_the_first_one_changes(self):
+        for index, first in ((0, "stock"), (1, "ours"), (2, "stock")):
+            _, asked = self._pairs([("get", 8, 500)], index)
+            self.assertEqual([words[0] for words in asked], [first, "ours" if first == "stock" else "stock"])
+            self.assertEqual({words[1:] for words in asked}, {("get", 500, 8)})
+
+    def test_latency_of_one_thread_and_throughput_of_several_have_directions(self):
+        entries, _ = self._pairs([("get", 1, 100), ("get", 8, 500)], 0)
+        named = {core.metric_name(entry): entry for entry in entries}
+        latency = next(entry for name, entry in named.items() if name.startswith("hbase.get.t1") and name.endswith("latency"))
+        self.assertEqual((latency["raw"], latency["ours"], core.better(latency["unit"])), (200, 100, "lower"))
+        rate = next(entry for name, entry in named.items() if name.startswith("hbase.get.t8") and name.endswith("throughput"))
+        self.assertEqual((rate["raw"], rate["ours"], core.better(rate["unit"])), (40000, 80000, "higher"))
+        self.assertEqual({entry["raw"] for entry in entries if entry["metric"] == "cpu"}, {100})
+
+    def test_a_line_of_the_demonstration_says_what_was_called(self):
+        entries, _ = self._pairs([("scan", 1, 10)], 0)
+        self.assertRegex(hbase_demo.line(entries[-1]), r"^scan 100 rows +1 +latency +us +200\.0 +100\.0 +0\.50$")
+
+
+class Missing(unittest.TestCase):
+    def test_what_is_not_built_is_named_with_the_command(self):
+        with tempfile.TemporaryDirectory() as empty:
+            self.assertEqual(plan.missing(plan.select("hbase")[0], empty),
+                             "the load generator of HBase is not built: run ./verbena build")
+
+
+if __name__ == "__main__":
+    unittest.main()
