@@ -9,6 +9,7 @@ import java.security.GeneralSecurityException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.apache.hbase.thirdparty.io.netty.util.concurrent.DefaultThreadFactory;
 import org.slf4j.Logger;
@@ -32,6 +33,7 @@ public final class CoreNode {
 
     private final HBaseConf conf;
     private final PathCounts<Reason> calls = new PathCounts<>("calls", Reason.class);
+    private final LongAdder inlined = new LongAdder();
     private final Map<InetSocketAddress, ServerLink> servers = new ConcurrentHashMap<>();
     private VbnContext context;
     private VbnEventLoopGroup group;
@@ -127,9 +129,15 @@ public final class CoreNode {
         return context.setting("tl.enable") + " from " + context.setting("tl.tcp.interface");
     }
 
+    /** A read of this server's has run on an event loop. */
+    void countInlined() {
+        inlined.increment();
+    }
+
     /** Returns all numbers by name: calls by path, streams and bytes of the core. */
     public Map<String, Long> numbers() {
         Map<String, Long> all = new LinkedHashMap<>(calls.numbers());
+        all.put("calls.inlined", inlined.sum());
         VbnEventLoopGroup used = group();
         if (used != null) {
             all.putAll(used.counters());
@@ -143,7 +151,7 @@ public final class CoreNode {
         return calls.sentence() + "; " + now.getOrDefault("stream.sent_bytes", 0L) + " bytes sent and "
             + now.getOrDefault("stream.received_bytes", 0L) + " received by the core, in "
             + now.getOrDefault("stream.opened", 0L) + " connections to others and "
-            + now.getOrDefault("stream.accepted", 0L) + " from others";
+            + now.getOrDefault("stream.accepted", 0L) + " from others; " + inlined.sum() + " reads answered on event loops";
     }
 
     private void end() {

@@ -18,16 +18,19 @@ import org.verbena.core.plugin.SettingTable;
  * @param key the cluster's key
  * @param loops event loops of this JVM; 0: half of the processors, at most four
  * @param connectWaitMillis how long calls wait for the first connection to a server before they go by TCP
+ * @param inlineMicros how long reads of a region may take, on average, to run on event loops
  * @param core settings of the core
  */
-public record HBaseConf(boolean enabled, ClusterKey key, int loops, long connectWaitMillis, Map<String, String> core) {
+public record HBaseConf(boolean enabled, ClusterKey key, int loops, long connectWaitMillis, int inlineMicros,
+        Map<String, String> core) {
     static final String PREFIX = "verbena.";
     static final String ENABLED = "hbase.enabled";
     private static final String KEY_FILE = "hbase.key.file";
     private static final String AUTH = "hbase.auth";
     private static final String LOOPS = "hbase.loops";
     private static final String CONNECT_WAIT = "hbase.connect.wait.ms";
-    private static final List<String> NAMES = List.of(ENABLED, KEY_FILE, AUTH, LOOPS, CONNECT_WAIT);
+    private static final String INLINE = "hbase.inline.max.us";
+    private static final List<String> NAMES = List.of(ENABLED, KEY_FILE, AUTH, LOOPS, CONNECT_WAIT, INLINE);
     /** Settings of hadoop-rdma, which checks them. */
     private static final List<String> OTHERS = List.of(PREFIX + "hdfs.", PREFIX + "shuffle.");
     private static final int LOOPS_MAX = 64;
@@ -49,7 +52,8 @@ public record HBaseConf(boolean enabled, ClusterKey key, int loops, long connect
         ClusterKey key = new ClusterKey(PREFIX + "hbase.", table.text(KEY_FILE, ""),
             table.choice(AUTH, "key", "none").equals("none"));
         return new HBaseConf(table.bool(ENABLED, true), key, (int) table.number(LOOPS, 0, 0, LOOPS_MAX),
-            table.number(CONNECT_WAIT, 0, 0, 600_000), Map.copyOf(table.core()));
+            table.number(CONNECT_WAIT, 0, 0, 600_000), (int) table.number(INLINE, 200, 1, 100_000),
+            Map.copyOf(table.core()));
     }
 
     /**
@@ -59,6 +63,7 @@ public record HBaseConf(boolean enabled, ClusterKey key, int loops, long connect
      */
     VbnConfig coreConfig() throws IOException, GeneralSecurityException {
         VbnConfig config = key.config("verbena hbase 1");
+        config.set("progress.spin", "0"); // loops share their processors with callers and handlers, who have what they wait for
         core.forEach(config::set);
         return config;
     }
