@@ -17,7 +17,7 @@ def show(root, folder):
     print("What is read is compared with what was written. Ratio: ours / stock; of 1/s larger is better, of us and s/M (processor")
     print("time of client and servers for a million calls) smaller.\n", flush=True)
     with hbase.clusters(root, folder) as sides:
-        hbase.warm(sides)
+        hbase.warm(sides, 2)
         print(f"{'':26} {'threads':>7}  {'':10} {'':4} {'stock':>10} {'ours':>10} {'ratio':>7}")
         for index, cell in enumerate(hbase.CELLS):
             for entry in hbase.pairs(sides, [cell], index):

@@ -25,8 +25,9 @@ def shared():
         folder = tempfile.TemporaryDirectory()
         atexit.register(folder.cleanup)
         cluster = Cluster(os.path.join(folder.name, "hbase"), 2, os.environ["VERBENA_HBASE_JAR"],
-                          own={STOCK: {conf.SERVER: None, conf.CLIENT: None}}, quick=True, tied=True,
-                          properties={"verbena.hbase.connect.wait.ms": 1000 * LIMIT})
+                          own={STOCK: dict.fromkeys(conf.OURS)}, quick=True, tied=True,
+                          properties={"verbena.hbase.connect.wait.ms": 1000 * LIMIT,
+                                                            "verbena.hbase.inline.max.us": 100_000})
         cluster.start()
         atexit.register(cluster.stop)
         _SHARED.append(cluster)

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from shared import LIMIT, OURS, ClusterTest  # noqa: E402  (needs the path above)
+from daemons import processes  # noqa: E402
 from daemons.ready import until  # noqa: E402
 
 ROWS = 200  # acknowledged before and after the fault
@@ -85,6 +87,19 @@ class FaultsTest(ClusterTest):
         writer.await_rows(writer.acknowledged + ROWS)
         rows, _ = writer.stop()
         self.assertIn(f"verified {rows}", self.run_client("Rows", "verify", "stopped", rows).stdout)
+
+    def test_a_region_server_says_at_its_end_what_it_has_answered(self):
+        self.run_client("Rows", "check", "ends", 100)
+        log = pathlib.Path(self.cluster.log(OURS))
+        before = log.stat().st_size
+        process = self.cluster.daemons[OURS]
+        processes.end([process], LIMIT)
+        with open(log) as file:
+            file.seek(before)
+            said = file.read()
+        inlined = re.search(r"Verbena ends: .* from others; (\d+) reads answered on event loops", said)
+        self.assertIsNotNone(inlined, said[-3000:])
+        self.assertGreater(int(inlined.group(1)), 10)
 
     def test_killed_clients_leave_the_server_as_it_was(self):
         log = pathlib.Path(self.cluster.log(OURS))

@@ -8,7 +8,10 @@ from daemons.sites import LOG4J, site
 # What switches the calls of clients, and of servers among each other, on.
 CLIENT = "hbase.rpc.client.impl"
 SERVER = "hbase.rpc.server.impl"
-OURS = {CLIENT: "org.apache.hadoop.hbase.ipc.VbnRpcClient", SERVER: "org.apache.hadoop.hbase.ipc.VbnRpcServer"}
+# Short reads on the event loops.
+SCHEDULER = "hbase.region.server.rpc.scheduler.factory.class"
+OURS = {CLIENT: "org.apache.hadoop.hbase.ipc.VbnRpcClient", SERVER: "org.apache.hadoop.hbase.ipc.VbnRpcServer",
+        SCHEDULER: "org.verbena.hbase.InlineRpcSchedulerFactory"}
 
 
 def write(folder, properties):
