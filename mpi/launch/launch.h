@@ -14,6 +14,7 @@
 
 #include "launch/channel.h"
 
+#define LAUNCH_ALL_WELL 256 /* shmem_global_exit(0): the job ends, and that is no failure */
 #define LAUNCH_PEER_LOST 58 /* MPI_ERR_PROC_ABORTED: exit code of a rank that ends because it lost another one */
 #define LAUNCH_LINE 8192    /* longest line of PMI, and of output that is kept together */
 #define LAUNCH_KEY_BYTES 32

@@ -131,7 +131,10 @@ static void on_abort(launch_job_t *job, const char *line)
         launch_complain(job);
         return;
     }
-    launch_end(job, atoi(code) & 255 ? atoi(code) & 255 : 1);
+    if (atoi(code) == LAUNCH_ALL_WELL)
+        launch_end(job, 0);
+    else
+        launch_end(job, atoi(code) & 255 ? atoi(code) & 255 : 1);
 }
 
 void launch_pmi_line(launch_job_t *job, launch_rank_t *one, const char *line)

@@ -120,8 +120,7 @@ static int finish(pmi_t *pmi)
 {
     char line[512];
     const int rc = ask(pmi, "cmd=finalize\n") != 0 ? -1 : answer_of(pmi, "finalize_ack", line, sizeof(line));
-    close(pmi->fd);
-    pmi->fd = -1;
+    pmi->fd = -1; /* the socket stays open: the process may begin anew */
     return rc;
 }
 

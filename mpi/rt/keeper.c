@@ -20,6 +20,7 @@
 #include "rt/shared.h"
 #include "rt/threads.h"
 
+#define SERVE_MS 1        /* of a rank that others reach at any time */
 #define BUSY_MS 1         /* between the first ones after something did: a handshake has several steps */
 #define TURN_NS 2000000LL /* the longest time inside */
 
@@ -30,6 +31,8 @@ static struct {
     int stop;
     int running;
     int barrier; /* there is membarrier() */
+    _Atomic int serves; /* rt_keeper_serve */
+    int armed;          /* the worker, by the last look */
     int look_ms; /* between two looks while nothing happens (mpi.keeper) */
 } keeper = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
@@ -51,6 +54,7 @@ static unsigned progress(void)
         more = rt_progress();
         events += more;
     } while (more > 0 && atomic_load_explicit(&rt_shared.entering, memory_order_relaxed) == 0 && now_ns() < end);
+    keeper.armed = more == 0 && atomic_load_explicit(&keeper.serves, memory_order_relaxed) && vbn_arm(rt.worker) == VBN_OK;
     rt.keeping = 0;
     return events;
 }
@@ -99,7 +103,8 @@ static int rest(int ms)
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&keeper.mutex);
-    while (!keeper.stop && pthread_cond_timedwait(&keeper.stopped, &keeper.mutex, &until) == 0)
+    while (!keeper.stop && !(ms > SERVE_MS && atomic_load_explicit(&keeper.serves, memory_order_relaxed)) &&
+           pthread_cond_timedwait(&keeper.stopped, &keeper.mutex, &until) == 0)
         ;
     const int stop = keeper.stop;
     pthread_mutex_unlock(&keeper.mutex);
@@ -116,6 +121,55 @@ static void look_for_launcher(void)
     _exit(1);
 }
 
+static int is_stopped(void)
+{
+    pthread_mutex_lock(&keeper.mutex);
+    const int stop = keeper.stop;
+    pthread_mutex_unlock(&keeper.mutex);
+    return stop;
+}
+
+/* Until something arrives at the worker, which the last look has armed, or a millisecond has gone: the program may have
+ * disarmed it since, which costs it nothing to do and cannot be seen here. 1: something has arrived. */
+static int doze(void)
+{
+    struct pollfd look[2] = {{.fd = vbn_event_fd(rt.worker), .events = POLLIN}, {.fd = rt.pmi.fd}};
+    if (poll(look, 2, SERVE_MS) > 0 && look[1].revents != 0)
+        look_for_launcher();
+    return look[0].revents != 0;
+}
+
+/* Looks while the program computes; whatever arrives ends a doze. */
+static void serve(void)
+{
+    unsigned seen = entries();
+    while (!is_stopped() && atomic_load_explicit(&keeper.serves, memory_order_relaxed)) {
+        const int has_event = doze();
+        const unsigned now = entries();
+        const int is_idle = now == seen;
+        seen = now;
+        if (!is_idle)
+            keeper.armed = 0;
+        const int looks = is_idle && (has_event || !keeper.armed);
+        const unsigned events = !looks ? 0 : rt_gate.shared ? look_shared() : look_alone();
+        if (has_event && events == 0) /* the program is at it */
+            (void)rest(SERVE_MS);
+    }
+}
+
+void rt_keeper_serve(int serves)
+{
+    atomic_store_explicit(&keeper.serves, serves, memory_order_relaxed);
+    pthread_mutex_lock(&keeper.mutex);
+    pthread_cond_signal(&keeper.stopped);
+    pthread_mutex_unlock(&keeper.mutex);
+}
+
+int rt_keeper_runs(void)
+{
+    return keeper.running;
+}
+
 static void *keep(void *unused)
 {
     int pause = keeper.look_ms;
@@ -123,6 +177,8 @@ static void *keep(void *unused)
     (void)unused;
     while (!rest(pause)) {
         look_for_launcher();
+        if (atomic_load_explicit(&keeper.serves, memory_order_relaxed))
+            serve();
         const unsigned now = entries();
         const int is_idle = now == seen;
         seen = now;

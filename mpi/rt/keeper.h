@@ -8,5 +8,6 @@
 int rt_keeper_start(void);
 /* Does nothing when it was not started. */
 void rt_keeper_stop(void);
+int rt_keeper_runs(void); /* 1 or 0 */
 
 #endif

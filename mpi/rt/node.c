@@ -110,7 +110,7 @@ int rt_node_publish(void)
     if (is_wanted() && reserve(&notice) != 0)
         return -1;
     rt_node.state = notice.shift > 0 ? RT_NODE_READY : RT_NODE_NONE;
-    snprintf(key, sizeof(key), "vbn-m%d", rt.rank);
+    rt_key_name(key, sizeof(key), "vbn-m", rt.rank);
     if (pmi_put_bytes(&rt.pmi, key, &notice, offsetof(notice_t, key) + notice.key_length) != 0)
         return rt_fail("node memory: %s", rt.pmi.error);
     return 0;
@@ -155,7 +155,7 @@ static int ask_and_join(void)
     notice_t notice = {0};
     size_t length = sizeof(notice);
     char key[32];
-    snprintf(key, sizeof(key), "vbn-m%d", first);
+    rt_key_name(key, sizeof(key), "vbn-m", first);
     if (pmi_get_bytes(&rt.pmi, key, &notice, &length) != 0)
         return rt_fail("node memory of rank %d: %s", first, rt.pmi.error);
     if (notice.shift == 0)

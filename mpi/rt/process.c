@@ -96,7 +96,7 @@ static int address_of(int rank, void *address, size_t *length_p)
             return rt_fail("own address: %s", vbn_error_text());
         return 0;
     }
-    snprintf(key, sizeof(key), "vbn-a%d", rank);
+    rt_key_name(key, sizeof(key), "vbn-a", rank);
     if (pmi_get_bytes(&rt.pmi, key, address, length_p) != 0)
         return rt_fail("address of rank %d: %s", rank, rt.pmi.error);
     return 0;

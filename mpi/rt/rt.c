@@ -3,6 +3,7 @@
  */
 #include "rt/rt.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -13,8 +14,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "rt/keeper.h"
 #include "rt/node.h"
 
+#define EXIT_WELL 256  /* as exit code a 0, but seen as a wish: LAUNCH_ALL_WELL */
 #define ABORT_MS 2000 /* that a launcher may take to end the job */
 
 rt_t rt;
@@ -28,6 +31,13 @@ int rt_fail(const char *format, ...)
     return -1;
 }
 
+void rt_key_name(char *name, size_t capacity, const char *what, int rank)
+{
+    const int length = snprintf(name, capacity, "%s%d", what, rank);
+    if (rt.opened > 0)
+        snprintf(name + length, capacity - (size_t)length, ".%d", rt.opened);
+}
+
 static int random_key(uint8_t *key)
 {
     if (getrandom(key, VBN_JOB_KEY_BYTES, 0) != VBN_JOB_KEY_BYTES)
@@ -39,11 +49,13 @@ static int random_key(uint8_t *key)
 static int key_by_launcher(uint8_t *key)
 {
     size_t length = VBN_JOB_KEY_BYTES;
-    if (rt.rank == 0 && (random_key(key) != 0 || pmi_put_bytes(&rt.pmi, "vbn-key", key, length) != 0))
+    char name[32];
+    rt_key_name(name, sizeof(name), "vbn-key", 0);
+    if (rt.rank == 0 && (random_key(key) != 0 || pmi_put_bytes(&rt.pmi, name, key, length) != 0))
         return rt_fail("job key: %s", rt.pmi.error);
     if (pmi_fence(&rt.pmi) != 0)
         return rt_fail("job key: %s", rt.pmi.error);
-    if (rt.rank != 0 && pmi_get_bytes(&rt.pmi, "vbn-key", key, &length) != 0)
+    if (rt.rank != 0 && pmi_get_bytes(&rt.pmi, name, key, &length) != 0)
         return rt_fail("job key: %s", rt.pmi.error);
     return length == VBN_JOB_KEY_BYTES ? 0 : rt_fail("job key: the launcher gives %zu bytes", length);
 }
@@ -105,7 +117,7 @@ static int publish_address(void)
     char key[32];
     if (vbn_worker_address(rt.worker, address, &length) != VBN_OK)
         return rt_fail("own address: %s", vbn_error_text());
-    snprintf(key, sizeof(key), "vbn-a%d", rt.rank);
+    rt_key_name(key, sizeof(key), "vbn-a", rt.rank);
     if (pmi_put_bytes(&rt.pmi, key, address, length) != 0)
         return rt_fail("own address: %s", rt.pmi.error);
     if (rt_node_publish() != 0)
@@ -136,12 +148,30 @@ static void close_core(void)
     rt_processes_close();
 }
 
+static int threads(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
+        count += entry->d_name[0] != '.';
+    if (folder != NULL)
+        closedir(folder);
+    return count;
+}
+
+int rt_threads_of_program(void)
+{
+    return rt.users == 0 ? threads() : threads() - rt.own_threads - rt_keeper_runs();
+}
+
 int rt_acquire(void)
 {
     if (rt.users > 0) {
         rt.users++;
         return 0;
     }
+    const int before = threads();
+    rt.leaving = 0;
     if (pmi_open(&rt.pmi) != 0)
         return rt_fail("%s", rt.pmi.error);
     rt.rank = rt.pmi.rank;
@@ -151,6 +181,7 @@ int rt_acquire(void)
         return -1;
     }
     choose_waits();
+    rt.own_threads = threads() - before;
     rt.users = 1;
     return 0;
 }
@@ -181,6 +212,7 @@ int rt_release(void)
         return 0;
     const int rc = leave_together();
     close_core();
+    rt.opened++;
     if (pmi_close(&rt.pmi) != 0 && rc == 0)
         return rt_fail("end of the job: %s", rt.pmi.error);
     return rc;
@@ -195,5 +227,10 @@ void rt_abort(int code)
         struct pollfd entry = {.fd = rt.pmi.fd, .events = POLLRDHUP};
         (void)poll(&entry, 1, ABORT_MS);
     }
-    _exit(code);
+    _exit(code & 255);
+}
+
+void rt_exit_job(int code)
+{
+    rt_abort((code & 255) == 0 ? EXIT_WELL : code & 255);
 }

@@ -43,6 +43,8 @@ typedef struct rt {
     int rank;
     int size;
     int users;          /* of rt_acquire */
+    int opened;         /* so often: keys of the launcher's space are put once, so each time has its own */
+    int own_threads;    /* of the core */
     int leaving;        /* in the last rt_release: nothing of this rank is under way */
     int oversubscribed; /* more ranks on this node than processors they may use */
     int64_t spin_ns;    /* how long a wait polls before it sleeps */
@@ -63,6 +65,10 @@ int rt_acquire(void);
 int rt_release(void);
 /* Ends the whole job with this exit code; does not return. */
 void rt_abort(int code) __attribute__((noreturn));
+/* The same, as a wish and no failure: the job's exit code may be 0. */
+void rt_exit_job(int code) __attribute__((noreturn));
+/* Threads of this process, without the runtime's own. */
+int rt_threads_of_program(void);
 /* Sets rt.error; returns -1. */
 int rt_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -77,6 +83,8 @@ static inline vbn_peer_t *rt_peer_known(int rank)
 rt_process_t *rt_process_at(int rank);
 /* The rank of a message's sender: by its peer, or by uid where the peer is lost already. -1: unknown. */
 int rt_rank_of(const vbn_peer_t *peer, uint64_t uid);
+/* Name of what a rank puts into the launcher's space: "vbn-a7", the second time "vbn-a7.1". */
+void rt_key_name(char *name, size_t capacity, const char *what, int rank);
 int rt_processes_open(void);
 void rt_processes_close(void);
 
@@ -153,6 +161,10 @@ static inline unsigned rt_progress(void)
     rt.events += events;
     return events;
 }
+
+/* 1: ranks of other nodes reach this one's memory at any time, so the keeper looks each millisecond, and sleeps on the
+ * worker's event fd while the program computes. 0: no longer. */
+void rt_keeper_serve(int serves);
 
 /* One look at the network by a call that does not wait; a rank that shares its processor lets others run when there was
  * nothing. */

@@ -166,18 +166,31 @@ void rt_let_in(void)
     rt_shared.depth = depth;
 }
 
+static int users; /* of rt_threads_open */
+
+static void share(void)
+{
+    (void)atomic_fetch_sub_explicit(&rt_gate.word, 1, memory_order_relaxed);
+    rt_gate.shared = 1;
+    rt_lock();
+}
+
 int rt_threads_open(int shared)
 {
-    if (shared) {
-        (void)atomic_fetch_sub_explicit(&rt_gate.word, 1, memory_order_relaxed);
-        rt_gate.shared = 1;
-        rt_lock();
-    }
+    const int starts = users++ == 0;
+    const int changes = shared && !rt_gate.shared;
+    if (!starts && !changes)
+        return 0;
+    rt_keeper_stop(); /* it looks in one way, for as long as it runs */
+    if (changes)
+        share();
     return rt.size > 1 ? rt_keeper_start() : 0;
 }
 
 void rt_threads_close(void)
 {
+    if (--users > 0)
+        return;
     rt_keeper_stop();
     if (!rt_gate.shared)
         return;

@@ -30,10 +30,11 @@ typedef struct rt_gate {
 
 extern rt_gate_t rt_gate;
 
-/* Starts the keeper, and from here on serves calls of several threads at once when shared is set. The caller is inside,
- * and stays so. -1: with a text in rt.error. */
+/* Starts the keeper, and from here on serves calls of several threads at once when shared is set; once more for each
+ * library of the process, and the first that sets shared decides for all. The caller is inside, once, and stays so. -1: with
+ * a text in rt.error. */
 int rt_threads_open(int shared);
-/* Ends the keeper. No other thread may call any more; the caller is and stays inside. */
+/* The last one ends the keeper: no other thread may call any more. The caller is and stays inside. */
 void rt_threads_close(void);
 
 /* The unlikely parts of rt_enter and rt_leave. */
