@@ -15,6 +15,7 @@ BINDINGS = {"jni"}
 COMPONENTS = {"memcached-rdma": {"util": {"util"}, "store": {"util", "store"}, "proto": {"util", "proto"},
                                  "server": {"util", "store", "proto", "server"},
                                  "client": {"util", "proto", "store", "client", "verbena"}}}
+SHMEM_ABOVE = "grp" # mpi/shmem stands on these layers of mpi/
 MPI_LAYERS = ["pmi", "rt", "op", "grp", "obj", "err", "info", "attr", "dt", "group", "comm", "topo", "p2p", "coll", "instance", "entry"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
@@ -52,6 +53,8 @@ def wrong_component_includes(path, allowed):
             yield f'{path}: "{name}" is in none of {", ".join(sorted(allowed))}; include it as "folder/file.h"'
 def mpi_files(mpi):
     """Yields (layer, file): the runtime's folders lie in mpi/, the chapters in mpi/mpi/."""
+    for path in sorted((mpi / "shmem").rglob("*.[ch]")):
+        yield "shmem", path
     for layer in MPI_LAYERS:
         for path in sorted([*(mpi / layer).glob("*.[ch]"), *(mpi / "mpi" / layer).glob("*.[ch]")]):
             yield layer, path
@@ -60,7 +63,7 @@ def mpi_files(mpi):
 def wrong_mpi_includes(layer, path):
     for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
         first = name.split("/")[0]
-        if first in MPI_LAYERS and MPI_LAYERS.index(first) > MPI_LAYERS.index(layer):
+        if first in MPI_LAYERS and MPI_LAYERS.index(first) > MPI_LAYERS.index(SHMEM_ABOVE if layer == "shmem" else layer):
             yield f'{path}: {layer} includes "{name}" of the higher layer {first}'
         elif first in LAYERS or first == "..":
             yield f'{path}: {layer} includes "{name}"; mpi/ uses vbn/vbn.h: what it lacks is added there'
