@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ctx.c - contexts: each counts its own operations under way; those of a team number PEs as the team does.
+ */
+#include <stdlib.h>
+
+#include "shmem/src/entry.h"
+
+static shm_ctx_t *made; /* guarded by the runtime */
+
+shm_ctx_t *shm_ctx_find(shmem_ctx_t ctx, const char *function)
+{
+    shm_check_ready(function);
+    if (ctx == SHMEM_CTX_INVALID)
+        shm_fatal(function, "argument ctx is SHMEM_CTX_INVALID");
+    return (shm_ctx_t *)ctx;
+}
+
+static int create(shm_team_t *team, long options, shmem_ctx_t *ctx, const char *function)
+{
+    const long known = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
+    if ((options & ~known) != 0)
+        shm_fatal(function, "argument options is 0x%lx, which has bits that no SHMEM_CTX_* has", (unsigned long)options);
+    shm_ctx_t *made_now = calloc(1, sizeof(*made_now));
+    *ctx = SHMEM_CTX_INVALID;
+    if (made_now == NULL)
+        return -1;
+    made_now->team = team;
+    made_now->options = options;
+    rt_enter();
+    made_now->next = made;
+    made = made_now;
+    rt_leave();
+    *ctx = (shmem_ctx_t)made_now;
+    return 0;
+}
+
+int shm_ctx_create(long options, shmem_ctx_t *ctx, const char *function)
+{
+    shm_check_ready(function);
+    return create(NULL, options, ctx, function);
+}
+
+int shm_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx, const char *function)
+{
+    *ctx = SHMEM_CTX_INVALID;
+    if (team == SHMEM_TEAM_INVALID)
+        return -1;
+    shm_team_t *found = shm_team_find(team, function);
+    return create(found == &shm_world ? NULL : found, options, ctx, function);
+}
+
+static void end(shm_ctx_t **at)
+{
+    shm_ctx_t *gone = *at;
+    shm_drain(gone);
+    *at = gone->next;
+    free(gone);
+}
+
+void shm_ctx_destroy(shmem_ctx_t ctx, const char *function)
+{
+    shm_check_ready(function);
+    if (ctx == SHMEM_CTX_INVALID)
+        return;
+    if (ctx == SHMEM_CTX_DEFAULT)
+        shm_fatal(function, "argument ctx is SHMEM_CTX_DEFAULT, which stays");
+    rt_enter();
+    shm_ctx_t **at = &made;
+    while (*at != NULL && *at != (shm_ctx_t *)ctx)
+        at = &(*at)->next;
+    if (*at == NULL)
+        shm_fatal(function, "argument ctx is no context, or one that was destroyed");
+    end(at);
+    rt_leave();
+}
+
+void shm_contexts_close(void)
+{
+    shm_drain(&shm_default);
+    while (made != NULL)
+        end(&made);
+}
+
+void shm_contexts_of_team_close(const shm_team_t *team)
+{
+    for (shm_ctx_t **at = &made; *at != NULL;)
+        if ((*at)->team == team)
+            end(at);
+        else
+            at = &(*at)->next;
+}
+
+int shm_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team, const char *function)
+{
+    *team = SHMEM_TEAM_INVALID;
+    if (ctx == SHMEM_CTX_INVALID)
+        return -1;
+    const shm_ctx_t *found = shm_ctx(ctx, function);
+    *team = found->team == NULL ? SHMEM_TEAM_WORLD : found->team == &shm_shared ? SHMEM_TEAM_SHARED : (shmem_team_t)found->team;
+    return 0;
+}
+
+/* Hints: what is put together leaves together anyway. */
+void shm_ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long mask,
+                           const char *function)
+{
+    (void)shm_ctx(ctx, function);
+    if ((options & ~(long)SHMEM_CTX_SESSION_BATCH) != 0 || (mask & ~(long)SHMEM_CTX_SESSION_TOTAL_OPS) != 0)
+        shm_fatal(function, "arguments options and config_mask are 0x%lx and 0x%lx, which have bits that no SHMEM_CTX_SESSION_* has",
+                  (unsigned long)options, (unsigned long)mask);
+    (void)config;
+}
+
+void shm_ctx_session_stop(shmem_ctx_t ctx, const char *function)
+{
+    (void)shm_ctx(ctx, function);
+}
