@@ -28,3 +28,13 @@ set_target_properties(oshmem PROPERTIES SOVERSION 1 C_VISIBILITY_PRESET hidden L
 target_link_options(oshmem PRIVATE -Wl,--version-script=${SHM_GEN}/exports.map -Wl,--enable-new-dtags)
 target_link_libraries(oshmem PRIVATE vbnrt)
 
+
+option(VBN_MPI_TESTS "build the tests" ON)
+if(VBN_MPI_TESTS)
+    include(shmem/tests/tests.cmake)
+endif()
+
+# With the libraries of MPI: cmake --install BUILD --component mpi.
+install(TARGETS oshmem LIBRARY DESTINATION lib COMPONENT mpi)
+install(PROGRAMS ${BIN}/oshcc ${BIN}/oshc++ ${BIN}/oshcxx ${BIN}/oshrun DESTINATION bin COMPONENT mpi)
+install(FILES ${INC}/shmem.h ${INC}/pshmem.h DESTINATION include COMPONENT mpi)
