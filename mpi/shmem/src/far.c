@@ -155,12 +155,14 @@ static vbn_key_t *key_of(int pe, unsigned place, const char *function)
         return key->key;
     vbn_peer_t *peer = rt_peer(pe);
     if (peer == NULL)
-        shm_fatal(function, "%s", rt.error);
+        shm_failed(function, rt_process_at(pe)->lost ? VBN_ERR_PEER_LOST : VBN_ERR_UNREACHABLE, rt.error);
     if (key->state == KEY_UNKNOWN)
         ask(key, place, pe, peer, function);
     await(key, pe, function);
     if (key->state == KEY_HERE) /* another thread was faster */
         return key->key;
+    if ((peer = rt_peer(pe)) == NULL) /* R5 of rt.h */
+        shm_failed(function, VBN_ERR_PEER_LOST, rt.error);
     if (key->length == 0)
         shm_fatal(function, "PE %d does not give access to its memory: it has left OpenSHMEM, or has no memory left", pe);
     if (vbn_key_import(peer, key->blob, key->length, &key->key) != VBN_OK)

@@ -7,50 +7,68 @@
 
 static long words[8];
 
-static void do_wrong(const char *what)
+static long private_word(void)
 {
-    long private_word = 0;
-    long *heap = shmem_malloc(64);
+    long word = 0;
+    shmem_long_p(&word, 1, 0);
+    return word;
+}
+
+static int wrong_operation(const char *what, long *heap)
+{
     if (strcmp(what, "pe") == 0)
         shmem_long_p(words, 1, size);
-    if (strcmp(what, "negative") == 0)
+    else if (strcmp(what, "negative") == 0)
         (void)shmem_long_g(heap, -1);
-    if (strcmp(what, "private") == 0)
-        shmem_long_p(&private_word, 1, 0);
-    if (strcmp(what, "beyond") == 0)
+    else if (strcmp(what, "private") == 0)
+        (void)private_word();
+    else if (strcmp(what, "beyond") == 0)
         shmem_putmem(heap, words, (size_t)1 << 40, 0);
-    if (strcmp(what, "misaligned") == 0)
-        shmem_long_atomic_inc((long *)((char *)heap + 4), 0);
-    if (strcmp(what, "compare") == 0)
+    else if (strcmp(what, "misaligned") == 0)
+        shmem_long_atomic_inc((long *)(void *)((char *)heap + 4), 0);
+    else if (strcmp(what, "compare") == 0)
         shmem_long_wait_until(words, 77, 0);
-    if (strcmp(what, "signal") == 0)
+    else if (strcmp(what, "signal") == 0)
         shmem_putmem_signal(heap, words, 8, (uint64_t *)(void *)words, 1, 9, 0);
+    else if (strcmp(what, "unlock") == 0)
+        shmem_clear_lock(&words[3]);
+    else if (strcmp(what, "context") == 0)
+        shmem_ctx_long_p(SHMEM_CTX_INVALID, words, 1, 0);
+    else
+        return 0;
+    return 1;
+}
+
+static int wrong_memory(const char *what, long *heap)
+{
     if (strcmp(what, "free") == 0)
         shmem_free((char *)heap + 8);
-    if (strcmp(what, "twice") == 0) {
-        shmem_free(heap);
-        shmem_free(heap);
-    }
-    if (strcmp(what, "differ") == 0)
+    else if (strcmp(what, "differ") == 0)
         (void)shmem_malloc(me == 0 ? 100 : 200);
-    if (strcmp(what, "sequence") == 0) {
-        if (me == 0)
-            shmem_free(heap);
-        else
-            (void)shmem_malloc(8);
-    }
+    else if (strcmp(what, "align") == 0)
+        (void)shmem_align(24, 8);
+    else if (strcmp(what, "full") == 0 && shmem_malloc((size_t)1 << 30) == NULL)
+        printf("no memory\n");
+    else if (strcmp(what, "sequence") == 0 && me != 0)
+        (void)shmem_malloc(8);
+    else if (strcmp(what, "sequence") == 0 || strcmp(what, "twice") == 0)
+        shmem_free(heap);
+    else
+        return 0;
+    if (strcmp(what, "twice") == 0)
+        shmem_free(heap);
+    return 1;
+}
+
+static void do_wrong(const char *what)
+{
+    long *heap = shmem_malloc(64);
+    if (wrong_operation(what, heap) || wrong_memory(what, heap))
+        return;
     if (strcmp(what, "root") == 0)
         (void)shmem_long_broadcast(SHMEM_TEAM_WORLD, heap, words, 1, size);
-    if (strcmp(what, "unlock") == 0)
-        shmem_clear_lock(&words[3]);
-    if (strcmp(what, "align") == 0)
-        (void)shmem_align(24, 8);
     if (strcmp(what, "set") == 0)
         shmem_barrier(0, 0, size + 1, words);
-    if (strcmp(what, "context") == 0)
-        shmem_ctx_long_p(SHMEM_CTX_INVALID, words, 1, 0);
-    if (strcmp(what, "full") == 0 && shmem_malloc((size_t)1 << 30) == NULL)
-        printf("no memory\n");
     if (strcmp(what, "exit") == 0 && me == 1)
         shmem_global_exit(7);
     if (strcmp(what, "exit0") == 0 && me == 1)
