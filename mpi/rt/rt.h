@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rt.h - the one runtime of this process, for MPI and later OpenSHMEM: one context, one worker, the map of processes.
+ * rt.h - the one runtime of this process, for MPI and OpenSHMEM: one context, one worker, the map of processes.
  *
  * R1 One thread at a time is inside the runtime, between rt_enter and rt_leave (threads.h).
  * R2 Nothing moves outside rt_progress and rt_wait_step.
