@@ -109,6 +109,14 @@ static void show_information(void)
     (void)fflush(stdout);
 }
 
+static void show_choices(void)
+{
+    if (shm.debug)
+        shm_log("symmetric memory of %zu bytes in memory %s; %d of %d PEs by loads and stores; static data: %zu bytes %s", shm.limit,
+                shm.own != NULL ? "of its own" : "of the node", shm.on_node, shm.pes, shm.statics_length,
+                shm.static_count > 0 ? "mapped into it" : "not symmetric");
+}
+
 /* ---- opening */
 
 typedef struct start {
@@ -165,6 +173,7 @@ static int open_parts(int has_threads)
     if (grp_barrier(&shm_world.grp) < 0)
         return rt_fail("%s", grp_error());
     show_information();
+    show_choices();
     return 0;
 }
 

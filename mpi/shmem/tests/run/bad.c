@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One error of a program, named by its argument: run.py expects that the job ends with a message that says what is wrong.
  */
+#include <pthread.h>
 #include <unistd.h>
 #define RULE_OWN_MAIN
 #include "rule.h"
@@ -77,14 +78,26 @@ static void do_wrong(const char *what)
         (void)pause();
 }
 
+static void *sleep_on(void *unused)
+{
+    while (pause() == -1)
+        ;
+    return unused;
+}
+
 int main(int argc, char **argv)
 {
+    pthread_t thread;
+    if (argc > 1 && strcmp(argv[1], "thread") == 0 && pthread_create(&thread, NULL, sleep_on, NULL) != 0)
+        return 1;
     if (argc > 1 && strcmp(argv[1], "early") == 0)
         shmem_long_p(words, 1, 0);
     shmem_init();
     me = shmem_my_pe();
     size = shmem_n_pes();
-    if (argc > 1)
+    if (argc > 1 && strcmp(argv[1], "thread") == 0)
+        shmem_long_p(words, 1, 0);
+    else if (argc > 1)
         do_wrong(argv[1]);
     shmem_finalize();
     if (argc > 1 && strcmp(argv[1], "late") == 0)

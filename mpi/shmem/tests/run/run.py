@@ -115,6 +115,7 @@ BAD = {"pe": ("shmem_long_p", "argument pe is 2", "0 to 1"), "negative": ("shmem
        "sequence": ("another function of the heap",), "root": ("shmem_long_broadcast", "argument PE_root is 2"),
        "unlock": ("shmem_clear_lock", "is not set"), "align": ("shmem_align", "argument alignment is 24"),
        "set": ("shmem_barrier", "0, 0, 3"), "context": ("shmem_ctx_long_p", "SHMEM_CTX_INVALID"),
+       "thread": ("static data is not symmetric in this job: threads ran before", "shmem_long_p", "which cannot be shared here"),
        "early": ("shmem_long_p", "call shmem_init"), "late": ("shmem_barrier_all", "call shmem_init")}
 
 
@@ -143,6 +144,18 @@ def heap_is_full(build):
     return expect(status != 0 and "set it alike" in err, status, out, err)
 
 
+def bench(build):
+    """Each row of shmembench has its line; what it has put was looked at."""
+    with tempfile.TemporaryDirectory() as folder:
+        binary = pathlib.Path(folder) / "shmembench"
+        result = subprocess.run([build / "bin/oshcc", "-O2", "-Wall", "-Wextra", "-Werror", HERE.parents[1] / "bench/shmembench.c", "-o",
+                                 binary], capture_output=True, text=True)
+        runs = [launch(build, "-n", 2, *fakes, binary, 20) for fakes in ([], ["-fake-hosts", 2])] if result.returncode == 0 else []
+    rows = [[line.split()[0] for line in out.splitlines()] for status, out, _ in runs if status == 0]
+    wanted = ["put"] * 3 + ["p", "get", "get", "fetch_add", "inc", "cswap", "barrier", "ring"]
+    return expect(rows == [wanted, wanted], result.stderr, *runs)
+
+
 def global_exit(build):
     """The job has the status that a PE gives, also 0."""
     for what, wanted in (("exit", 7), ("exit0", 0)):
@@ -154,6 +167,9 @@ def global_exit(build):
 
 def information(build):
     _, out, _ = launch(build, "-n", 2, build / "shmem-tests/bad", environment={"SHMEM_INFO": "1", "SHMEM_VERSION": "1"})
+    _, _, err = launch(build, "-n", 3, "-fake-hosts", 2, build / "shmem-tests/bad", environment={"SHMEM_DEBUG": "1"})
+    if sorted(re.findall("memory of (?:the node|its own); . of . PEs", err)) != ["memory of its own; 1 of 3 PEs", *["memory of the node; 2 of 3 PEs"] * 2]:
+        return [err]
     return expect("OpenSHMEM 1.6" in out and "SHMEM_SYMMETRIC_SIZE" in out and "2 of them share memory" in out, out)
 
 
@@ -202,7 +218,7 @@ def cases(full):
             for times in ("1", "3"):
                 for over in ("", "turns"):
                     yield f"hybrid {first} {end} {times} {over}", lambda build, a=((first, end, times), over): hybrid(build, *a)
-    for test in (exports, headers, builds, examples, heap_is_full, global_exit, information, resources):
+    for test in (exports, headers, builds, examples, heap_is_full, global_exit, information, bench, resources):
         yield test.__name__, test
     if full:
         yield "computes_for_long", computes_for_long
