@@ -22,7 +22,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
     } tables[] = {
         {jni_object_methods, jni_object_method_count}, {jni_context_methods, jni_context_method_count},
         {jni_memory_methods, jni_memory_method_count}, {jni_worker_methods, jni_worker_method_count},
-        {jni_peer_methods, jni_peer_method_count},
+        {jni_shared_methods, jni_shared_method_count}, {jni_peer_methods, jni_peer_method_count},
     };
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         if ((*env)->RegisterNatives(env, cls, tables[i].methods, tables[i].count) != JNI_OK)

@@ -73,7 +73,7 @@ jni_object_t *jni_object_own(jlong handle, jni_kind_t kind)
     if (object == NULL)
         stale(handle, kind);
     else if (!own)
-        jni_status(err_set(VBN_ERR_INVALID, "a %s may be used by the thread that created it only", kind_name(kind)));
+        jni_status(err_set(VBN_ERR_INVALID, "a %s may be used by the thread that owns it only", kind_name(kind)));
     return own ? object : NULL;
 }
 
@@ -114,6 +114,16 @@ vbn_status_t jni_object_with(jlong handle, jni_kind_t kind, void (*func)(jni_obj
         func(object);
     pthread_mutex_unlock(&table_lock);
     return object == NULL ? stale(handle, kind) : VBN_OK;
+}
+
+static void take(jni_object_t *object)
+{
+    object->owner = pthread_self();
+}
+
+vbn_status_t jni_object_take(jlong handle, jni_kind_t kind)
+{
+    return jni_object_with(handle, kind, take);
 }
 
 vbn_status_t jni_status(vbn_status_t status)

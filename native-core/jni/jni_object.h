@@ -18,7 +18,7 @@ typedef enum jni_kind { JNI_CONTEXT, JNI_WORKER, JNI_MEMORY, JNI_MAPPING } jni_k
 typedef struct jni_object jni_object_t;
 struct jni_object {
     void (*destroy)(jni_object_t *object);
-    pthread_t owner; /* the thread of jni_object_add */
+    pthread_t owner; /* the thread of jni_object_add, or of the last jni_object_take */
     uint32_t references;
     jni_kind_t kind;
 };
@@ -30,6 +30,8 @@ jni_object_t *jni_object_get(jlong handle, jni_kind_t kind);
 /* As jni_object_get, for objects that only the thread which made them may use and end: no reference is taken, another
  * thread gets NULL with VBN_ERR_INVALID. */
 jni_object_t *jni_object_own(jlong handle, jni_kind_t kind);
+/* The calling thread becomes the owner; the one before must not use the object any more. VBN_ERR_STALE recorded. */
+vbn_status_t jni_object_take(jlong handle, jni_kind_t kind);
 /* As jni_object_get for either of two kinds. */
 jni_object_t *jni_object_get_any(jlong handle, jni_kind_t kind, jni_kind_t other);
 void jni_object_put(jni_object_t *object);

@@ -13,6 +13,8 @@ extern const JNINativeMethod jni_memory_methods[];
 extern const jint jni_memory_method_count;
 extern const JNINativeMethod jni_worker_methods[];
 extern const jint jni_worker_method_count;
+extern const JNINativeMethod jni_shared_methods[];
+extern const jint jni_shared_method_count;
 extern const JNINativeMethod jni_peer_methods[];
 extern const jint jni_peer_method_count;
 

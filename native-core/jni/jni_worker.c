@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "jni_tables.h"
 
 #define OPS_PER_BLOCK 64
 #define HANDLES_MAX (1u << 24)
 #define NS_PER_S 1000000000LL
+#define TURNS_PER_POLL 32 /* progress calls that move something but bring no event */
 
 jni_worker_t *jni_worker_enter(jlong handle)
 {
@@ -28,6 +30,9 @@ static void worker_free(jni_object_t *object)
     handle_table_free(&worker->peers);
     handle_table_free(&worker->keys);
     handle_table_free(&worker->remotes);
+    for (int i = 0; i < JNI_SLEEPERS; i++)
+        if (worker->calls[i] >= 0)
+            close(worker->calls[i]);
     if (worker->context != NULL)
         jni_object_put(&worker->context->object);
     free(worker);
@@ -65,6 +70,8 @@ static jni_worker_t *worker_new(void)
     handle_table_init(&worker->remotes, HANDLES_MAX);
     for (unsigned id = 0; id < VBN_AM_IDS; id++)
         worker->handlers[id] = (jni_handler_t){worker, id};
+    for (int i = 0; i < JNI_SLEEPERS; i++)
+        worker->calls[i] = -1;
     return worker;
 }
 
@@ -211,6 +218,13 @@ static vbn_status_t sleep_until(jni_worker_t *worker, int64_t deadline)
     return VBN_OK;
 }
 
+/* Goes on while data moves and no event has come: copies between processes move a piece in each call. */
+static void move(jni_worker_t *worker)
+{
+    for (int turn = 0; turn < TURNS_PER_POLL && vbn_progress(worker->worker) > 0 && worker->event_count == 0;)
+        turn++;
+}
+
 /* Progresses until there are events; sleeps at most once. */
 static vbn_status_t wait_for_events(jni_worker_t *worker, jlong wait_ns)
 {
@@ -256,7 +270,7 @@ static jint native_poll(JNIEnv *env, jclass cls, jlong handle, jint max_events, 
     bool drained = jni_event_drain(worker);
     jni_submit(worker);
     if (drained && worker->first == NULL) {
-        vbn_progress(worker->worker);
+        move(worker);
         if (worker->event_count == 0 && wait_ns > 0)
             status = wait_for_events(worker, wait_ns);
     }

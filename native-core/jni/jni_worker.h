@@ -2,8 +2,8 @@
  * jni_worker.h - a worker that a Java engine drives: shared page, operation slots, and the peers, keys and remote data
  * that Java holds.
  *
- * Everything belongs to the thread that created the worker (checked on each call), except `woken`, which any
- * thread sets under the object table's lock. Events go straight to the page while a poll runs and there is room;
+ * Everything belongs to the thread that created the worker, or took it over (checked on each call), except `woken`, which any
+ * thread sets under the object table's lock, and `calls`, which stand while the worker does. Events go straight to the page while a poll runs and there is room;
  * otherwise they wait, in order, in a list, and the core is not progressed until that is empty (back-pressure). */
 #ifndef VBN_JNI_WORKER_H
 #define VBN_JNI_WORKER_H
@@ -18,6 +18,7 @@
 #include "jni_page.h"
 
 #define JNI_INLINE_PARTS 4u
+#define JNI_SLEEPERS 2 /* threads that may wait for a shared worker at the same time */
 
 typedef struct jni_worker jni_worker_t;
 typedef struct jni_event jni_event_t;
@@ -80,6 +81,7 @@ struct jni_worker {
     jni_handler_t handlers[VBN_AM_IDS];
     bool ending;       /* callbacks write no events any more */
     atomic_bool woken; /* set by workerWake, taken by poll before it sleeps */
+    int calls[JNI_SLEEPERS]; /* event descriptors, each ends one sleeper's wait; -1 unless the worker is shared */
 };
 
 /* Checks handle and calling thread; NULL recorded. No reference: only this thread can end the worker. */

@@ -7,7 +7,7 @@ import java.nio.ByteBuffer;
  * The natives of libvbnjni.so; C side in native-core/jni. Handles are index + generation, 0 is never a handle; a stale
  * or foreign one fails with VBN_ERR_STALE. On failure, calls that return a handle, an array or a buffer return 0 or
  * null, calls that return int a negative status; the text is then in {@link #errorText()} of the same thread. "Owner"
- * marks calls that only the thread that created the worker may make.
+ * marks calls that only the thread that created the worker, or took it over, may make.
  */
 final class Native {
     private Native() {
@@ -84,6 +84,26 @@ final class Native {
      * When there are none it sleeps at most waitNanos. Returns the number of completions or a negative status.
      */
     static native int poll(long worker, int maxEvents, long waitNanos);
+
+    /** Owner. Makes the worker one that several threads drive in turn. */
+    static native int workerShare(long worker);
+
+    /** Any thread: it becomes the owner. The owner before must not use the worker any more. */
+    static native int workerTake(long worker);
+
+    /** Owner. 1: what happens from now on ends a {@link #workerSleep}; 0: there is something to do; or a negative status. */
+    static native int workerArm(long worker);
+
+    /**
+     * Any thread, of a shared worker: waits for something to do or a call.
+     *
+     * @param sleeper 0 or 1, one thread each
+     * @return 1 when there may be something to do, 0 when the time is over, or a negative status
+     */
+    static native int workerSleep(long worker, int sleeper, long waitNanos);
+
+    /** Any thread, of a shared worker: ends the sleeper's wait, or its next. */
+    static native int workerCall(long worker, int sleeper);
 
     /** Owner. */
     static native long peerConnect(long worker, byte[] address);
