@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * What drives an engine: takes the queue, hands commands to native code, dispatches completions, spins a little, sleeps; on a
- * thread of its own or, turn by turn, on the one that has attached the engine.
+ * thread of its own or, turn by turn, on the one that has attached the engine, or on those that share it ({@link EngineSeat}).
  * Fields belong to that thread unless they are volatile or final.
  */
 final class EngineLoop implements Runnable, EngineQueue.Owner {
@@ -27,6 +27,8 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     /** Who drives the engine: its own thread, or the one that has attached it. */
     private final Thread thread;
     private final boolean attached;
+    /** Of an engine that many threads drive, else null. */
+    private final EngineSeat seat;
     private final CompletableFuture<Void> started = new CompletableFuture<>();
     private final CountDownLatch ended = new CountDownLatch(1);
     private final Page page = new Page();
@@ -53,15 +55,16 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     /** Calls of Native.poll; only the engine's thread writes. */
     private final AtomicLong polls = new AtomicLong();
 
-    EngineLoop(VbnEngine engine, VbnContext context, String name, boolean attached) {
+    EngineLoop(VbnEngine engine, VbnContext context, String name, VbnEngine.Drive drive) {
         this.engine = engine;
         this.context = context;
         this.name = name;
-        this.attached = attached;
+        this.attached = drive == VbnEngine.Drive.ATTACHED;
         thread = attached ? Thread.currentThread() : new Thread(this, name);
         if (!attached) {
             thread.setDaemon(true);
         }
+        seat = drive == VbnEngine.Drive.SHARED ? new EngineSeat(this) : null;
     }
 
     // ------------------------------------------------------------------------------------------ any thread
@@ -89,6 +92,16 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         return thread;
     }
 
+    /** Null unless many threads drive the engine. */
+    EngineSeat seat() {
+        return seat;
+    }
+
+    /** True on the thread that drives the engine now. */
+    boolean isMine() {
+        return seat == null ? Thread.currentThread() == thread : seat.isMine();
+    }
+
     byte[] address() {
         return address;
     }
@@ -114,7 +127,11 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     void close() {
         closing = true;
-        wakeIfAsleep();
+        if (seat == null) {
+            wakeIfAsleep();
+        } else {
+            seat.callAll();
+        }
         if (attached && Thread.currentThread() == thread && !inTurn) {
             shutDown();
         }
@@ -141,7 +158,9 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     @Override
     public void wakeIfAsleep() {
-        if (asleep.mustWake()) {
+        if (seat != null) {
+            seat.serve();
+        } else if (asleep.mustWake()) {
             Native.workerWake(worker);
         }
     }
@@ -153,7 +172,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     /** An operation object: a used one on the engine's thread, else a new one. */
     Operation operation(int kind, long handle, Completion done) {
-        Operation op = Thread.currentThread() == thread ? spare.pollLast() : null;
+        Operation op = isMine() ? spare.pollLast() : null;
         return (op == null ? new Operation() : op).set(kind, handle, done);
     }
 
@@ -175,14 +194,56 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         }
         started.complete(null);
         try {
+            if (seat != null) {
+                seat.drive();
+            }
             while (!closing) {
                 pass(SLEEP_NANOS);
             }
         } catch (VbnException e) {
-            context.log(VbnLog.ERROR, "engine " + name + " ends: " + e.getMessage());
+            failed(e);
         } finally {
-            shutDown();
+            if (seat == null) {
+                shutDown();
+            } else {
+                seat.end(this::shutDown);
+            }
         }
+    }
+
+    /** The worker is of no use any more; the engine's own thread closes it. */
+    void failed(VbnException cause) {
+        context.log(VbnLog.ERROR, "engine " + name + " ends: " + cause.getMessage());
+        close();
+    }
+
+    boolean isClosing() {
+        return closing;
+    }
+
+    /** Any thread. */
+    boolean hasQueued() {
+        return !queue.isEmpty();
+    }
+
+    /** False while operations wait for native code to take earlier ones. */
+    boolean takesMore() {
+        return pending.isEmpty();
+    }
+
+    /** True when what happens from now on ends a sleep; false: there is something to do. */
+    boolean arm() throws VbnException {
+        if (!tasks.isEmpty() || !pending.isEmpty() || page.hasCommands()) {
+            return false;
+        }
+        int armed = Native.workerArm(worker);
+        VbnException.check(armed);
+        return armed == 1;
+    }
+
+    /** Moves what can move, without waiting; how much there was. */
+    int step() throws VbnException {
+        return drain() + poll(0);
     }
 
     private void open() throws VbnException {
@@ -192,6 +253,9 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
             address = Native.workerAddress(worker);
             if (address == null) {
                 throw VbnException.last();
+            }
+            if (seat != null) {
+                VbnException.check(Native.workerShare(worker));
             }
             idle = new Idle(context.settingNumber("progress.spin"));
         } catch (VbnException | RuntimeException e) {
@@ -232,9 +296,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     /** Moves what can move; sleeps when nothing could for a while. */
     private void pass(long maxWaitNanos) throws VbnException {
-        int work = drain();
-        work += poll(0);
-        if (work > 0) {
+        if (step() > 0) {
             idle.worked();
         } else if (maxWaitNanos > 0 && !idle.spin()) {
             sleep(Math.min(maxWaitNanos, SLEEP_NANOS));
@@ -366,7 +428,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     private void finish(Operation op, VbnException error, long length) {
         Completion done = op.done;
-        if (Thread.currentThread() == thread) {
+        if (isMine()) {
             recycle(op);
         }
         if (done != null) {

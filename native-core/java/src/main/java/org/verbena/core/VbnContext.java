@@ -60,7 +60,7 @@ public final class VbnContext implements AutoCloseable {
      * @throws VbnException when the worker cannot be created
      */
     public VbnEngine startEngine(String threadName) throws VbnException {
-        return newEngine(threadName, false);
+        return newEngine(threadName, VbnEngine.Drive.OWN_THREAD);
     }
 
     /**
@@ -73,12 +73,26 @@ public final class VbnContext implements AutoCloseable {
      * @throws VbnException when the worker cannot be created
      */
     public VbnEngine attachEngine(String name) throws VbnException {
-        return newEngine(name, true);
+        return newEngine(name, VbnEngine.Drive.ATTACHED);
     }
 
-    private VbnEngine newEngine(String name, boolean attached) throws VbnException {
+    /**
+     * Starts an engine that every thread drives which submits something or waits in {@link VbnEngine#park}, one at a time, and
+     * a thread of its own while there is none: for threads that block, which then need no other one to move their data.
+     * Callbacks run on any of these threads, one after the other; they may come within a call of this API, so nobody calls it
+     * with a lock that callbacks take.
+     *
+     * @param threadName name of its own thread, a daemon
+     * @return the engine, to be closed by the caller (else by {@link #close})
+     * @throws VbnException when the worker cannot be created
+     */
+    public VbnEngine shareEngine(String threadName) throws VbnException {
+        return newEngine(threadName, VbnEngine.Drive.SHARED);
+    }
+
+    private VbnEngine newEngine(String name, VbnEngine.Drive drive) throws VbnException {
         retain();
-        VbnEngine engine = new VbnEngine(this, name, attached);
+        VbnEngine engine = new VbnEngine(this, name, drive);
         engines.add(engine);
         try {
             engine.start();

@@ -4,10 +4,13 @@ package org.verbena.core;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 
 /**
  * A stage that owns one native worker and the one thread that drives it, which is its own or, with
- * {@link VbnContext#attachEngine}, the caller's. Everything here may be called from any thread:
+ * {@link VbnContext#attachEngine}, the caller's; with {@link VbnContext#shareEngine} each thread that submits or waits drives it,
+ * one at a time. Everything here may be called from any thread:
  * calls from outside go through a bounded queue, in order per calling thread; when it stays full for the time-out of
  * {@link VbnConfig#queue} the operation completes with {@link VbnStatus#LIMIT}. Calls on the engine's own thread never
  * wait. Callbacks (completions, handlers, listeners, tasks) run on the engine's thread and must not block; what they
@@ -28,9 +31,12 @@ public final class VbnEngine implements AutoCloseable {
     private final EngineQueue queue;
     private final EngineLoop loop;
 
-    VbnEngine(VbnContext context, String name, boolean attached) {
+    /** Who drives an engine. */
+    enum Drive { OWN_THREAD, ATTACHED, SHARED }
+
+    VbnEngine(VbnContext context, String name, Drive drive) {
         this.context = context;
-        loop = new EngineLoop(this, context, name, attached);
+        loop = new EngineLoop(this, context, name, drive);
         queue = new EngineQueue(loop, context.queueCapacity(), context.queueTimeoutNanos());
     }
 
@@ -122,7 +128,45 @@ public final class VbnEngine implements AutoCloseable {
 
     /** True on the thread that drives the engine. */
     public boolean inEngine() {
-        return Thread.currentThread() == loop.thread();
+        return loop.isMine();
+    }
+
+    /**
+     * Does what there is to do, on the calling thread, if the engine is shared and no other thread is at it; else nothing.
+     */
+    public void help() {
+        if (loop.seat() != null && !inEngine()) {
+            loop.seat().serve();
+        }
+    }
+
+    /**
+     * Waits as {@link LockSupport#parkNanos(Object, long)} does: until {@link #unpark} is called for this thread, the time is over,
+     * or for no reason; so it belongs into a loop. While it waits, the thread drives the engine, if it is shared and no other
+     * does. An interrupt ends the wait only if whoever interrupts calls unpark, too, or the engine is not shared.
+     *
+     * @param ready not to wait when it gives true; who changes that calls unpark afterwards
+     * @param nanos longest wait
+     */
+    public void park(BooleanSupplier ready, long nanos) {
+        if (loop.seat() != null && !inEngine()) {
+            loop.seat().await(ready, nanos);
+        } else if (!ready.getAsBoolean()) {
+            LockSupport.parkNanos(this, nanos);
+        }
+    }
+
+    /**
+     * Ends a wait in {@link #park}, or the next one.
+     *
+     * @param thread who waits; null and this thread itself are nobody
+     */
+    public void unpark(Thread thread) {
+        if (loop.seat() != null) {
+            loop.seat().wake(thread);
+        } else {
+            LockSupport.unpark(thread);
+        }
     }
 
     /**

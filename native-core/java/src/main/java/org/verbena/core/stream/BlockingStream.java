@@ -8,7 +8,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ByteChannel;
 import java.nio.channels.ClosedChannelException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -16,6 +15,9 @@ import java.util.function.BooleanSupplier;
  * from any, and wakes both. An interrupt closes the stream, as it does an interruptible channel.
  */
 public final class BlockingStream implements ByteChannel {
+    /** Longest sleep at a time: an interrupt does not end that of a thread that drives the engine meanwhile. */
+    private static final long LONG_NANOS = 100_000_000;
+
     private final VbnStream stream;
     private volatile Thread reader;
     private volatile Thread writer;
@@ -34,8 +36,14 @@ public final class BlockingStream implements ByteChannel {
     }
 
     private void wake() {
-        LockSupport.unpark(reader);
-        LockSupport.unpark(writer);
+        Thread one = reader;
+        if (one != null && (closed || stream.isReadable())) {
+            stream.engine().unpark(one);
+        }
+        Thread other = writer;
+        if (other != null && (closed || stream.isWritable() || stream.isAccepted())) {
+            stream.engine().unpark(other);
+        }
     }
 
     /** Returns the stream below. */
@@ -151,11 +159,7 @@ public final class BlockingStream implements ByteChannel {
             if (millis > 0 && left <= 0) {
                 throw new SocketTimeoutException(millis + " ms have passed without " + what + ": " + stream);
             }
-            if (millis > 0) {
-                LockSupport.parkNanos(this, left);
-            } else {
-                LockSupport.park(this);
-            }
+            stream.engine().park(() -> closed || condition.getAsBoolean(), Math.min(millis > 0 ? left : LONG_NANOS, LONG_NANOS));
             if (Thread.interrupted()) {
                 Thread.currentThread().interrupt();
                 close();

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import org.verbena.core.Message;
+import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
 import org.verbena.core.VbnStatus;
@@ -48,6 +49,11 @@ public final class VbnStream implements AutoCloseable {
     /** Returns the other side. */
     public VbnPeer peer() {
         return owner.peer();
+    }
+
+    /** Returns the engine, for those who wait. */
+    public VbnEngine engine() {
+        return streams.engine();
     }
 
     /**

@@ -35,11 +35,15 @@ class StreamTest {
     private VbnStreams streams;
     private VbnPeer peer;
 
+    VbnEngine engine(VbnContext context, String name) throws VbnException {
+        return context.startEngine(name);
+    }
+
     @BeforeEach
     void start() throws Exception {
         VbnContext context = fixture.context("self,shm");
-        VbnEngine remote = context.startEngine("remote");
-        VbnEngine local = context.startEngine("local");
+        VbnEngine remote = engine(context, "remote");
+        VbnEngine local = engine(context, "local");
         server = new StreamServer(remote, SMALL);
         streams = new VbnStreams(local, StreamServer.MESSAGE, SMALL);
         peer = local.connect(remote.address(), null);
