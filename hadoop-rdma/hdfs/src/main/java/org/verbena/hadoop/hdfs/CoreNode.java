@@ -95,7 +95,7 @@ final class CoreNode {
         }
         context = VbnContext.open(config);
         try {
-            engine = context.startEngine("verbena-hdfs");
+            engine = context.shareEngine("verbena-hdfs");
         } catch (VbnException e) {
             context.close();
             throw e;

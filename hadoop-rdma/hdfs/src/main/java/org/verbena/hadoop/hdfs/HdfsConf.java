@@ -57,6 +57,7 @@ record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int portOffs
      */
     VbnConfig coreConfig() throws IOException, GeneralSecurityException {
         VbnConfig config = new ClusterKey(PREFIX + "hdfs.", keyFile, openToAll).config("verbena hadoop 1");
+        config.set("progress.spin", "0"); // who waits are many threads of many processes: they have better uses for a processor
         core.forEach(config::set);
         return config;
     }

@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.verbena.core.VbnEngine;
 
 /**
  * Waits for streams. One thread selects at a time; {@link #wakeup} and changes of the streams come from any. Every select
@@ -79,12 +80,40 @@ final class CoreSelector extends AbstractSelector {
                 if (ready > 0 || woken || !isOpen() || Thread.currentThread().isInterrupted() || left <= 0) {
                     return ready;
                 }
-                LockSupport.parkNanos(this, left);
+                park(left);
             }
         } finally {
             waiting = null;
             woken = false;
             end();
+        }
+    }
+
+    /** Drives the streams' engine meanwhile. */
+    private void park(long nanos) {
+        VbnEngine engine = engine();
+        if (engine == null) {
+            LockSupport.parkNanos(this, nanos);
+        } else {
+            engine.park(() -> isReady() || woken || !isOpen(), nanos);
+        }
+    }
+
+    /** The engine of the first stream; all streams of a process have the same. Null when no stream is watched. */
+    private VbnEngine engine() {
+        for (SelectionKey key : keys) {
+            return ((Key) key).stream.engine();
+        }
+        return null;
+    }
+
+    private void unpark() {
+        Thread thread = waiting;
+        VbnEngine engine = thread == null ? null : engine();
+        if (engine == null) {
+            LockSupport.unpark(thread);
+        } else {
+            engine.unpark(thread);
         }
     }
 
@@ -105,6 +134,15 @@ final class CoreSelector extends AbstractSelector {
         return count;
     }
 
+    private boolean isReady() {
+        for (SelectionKey key : keys) {
+            if (key.isValid() && key.readyOps() != 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     private void removeCancelled() {
         Set<SelectionKey> cancelled = cancelledKeys();
         synchronized (cancelled) {
@@ -118,15 +156,17 @@ final class CoreSelector extends AbstractSelector {
         }
     }
 
-    /** A stream has changed. */
+    /** A stream has changed: whoever waits for something else of it sleeps on. */
     void changed() {
-        LockSupport.unpark(waiting);
+        if (waiting != null && isReady()) {
+            unpark();
+        }
     }
 
     @Override
     public Selector wakeup() {
         woken = true;
-        LockSupport.unpark(waiting);
+        unpark();
         return this;
     }
 
@@ -165,7 +205,7 @@ final class CoreSelector extends AbstractSelector {
         @Override
         public SelectionKey interestOps(int ops) {
             interest = ops;
-            changed();
+            unpark();
             return this;
         }
 

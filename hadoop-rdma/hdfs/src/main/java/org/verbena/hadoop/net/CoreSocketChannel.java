@@ -15,6 +15,7 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnStatus;
 import org.verbena.core.stream.VbnStream;
@@ -45,6 +46,10 @@ public final class CoreSocketChannel extends SocketChannel {
         this.remote = remote;
         this.whenClosed = whenClosed;
         stream.onChange(changed -> watching.forEach(CoreSelector::changed));
+    }
+
+    VbnEngine engine() {
+        return stream.engine();
     }
 
     void watch(CoreSelector selector) {
@@ -82,6 +87,10 @@ public final class CoreSocketChannel extends SocketChannel {
         checkOpen();
         try {
             int count = stream.read(destination);
+            if (count == 0) {
+                engine().help();
+                count = stream.read(destination);
+            }
             if (count < 0) {
                 checkOpen(); // the end of a stream that was closed here is none
             }
