@@ -24,7 +24,7 @@ import java.util.function.BooleanSupplier;
  * </ul>
  */
 final class EngineSeat {
-    private static final long LOOK_NANOS = 500_000;
+    private static final long LOOK_NANOS = 1_000_000;
     /** Between looks that find nothing: twice as long each time, up to this. */
     private static final long LOOK_NANOS_MAX = 4_000_000;
     private static final long REST_NANOS = 1_000_000_000L;

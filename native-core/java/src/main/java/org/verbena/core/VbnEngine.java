@@ -44,6 +44,11 @@ public final class VbnEngine implements AutoCloseable {
         loop.start(queue);
     }
 
+    /** Returns the context that the engine belongs to. */
+    public VbnContext context() {
+        return context;
+    }
+
     /** Returns the address blob that others {@link #connect} to; no secrets in it. */
     public byte[] address() {
         return loop.address().clone();

@@ -9,19 +9,31 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
 
-/** The streams of one peer: those that we opened and those that it opened, each with numbers of their opener's. Thread safe. */
+/**
+ * The streams of one peer: those that we opened and those that it opened, each with numbers of their opener's; and the memory
+ * that each side lends the other. Thread safe.
+ */
 final class PeerStreams {
     private final VbnPeer peer;
+    private final Lending lending;
     private final AtomicInteger nextNumber = new AtomicInteger();
     private final Map<Integer, VbnStream> opened = new ConcurrentHashMap<>();
     private final Map<Integer, VbnStream> accepted = new ConcurrentHashMap<>();
+    /** Closed here, but the peer has yet to read from memory that we lend. */
+    private final Map<Integer, VbnStream> owedOpened = new ConcurrentHashMap<>();
+    private final Map<Integer, VbnStream> owedAccepted = new ConcurrentHashMap<>();
 
-    PeerStreams(VbnPeer peer) {
+    PeerStreams(VbnStreams streams, VbnPeer peer) {
         this.peer = peer;
+        this.lending = new Lending(streams, peer);
     }
 
     VbnPeer peer() {
         return peer;
+    }
+
+    Lending lending() {
+        return lending;
     }
 
     VbnStream open(VbnStreams streams) {
@@ -44,8 +56,24 @@ final class PeerStreams {
         return (frame.isFromOpener() ? accepted : opened).get(frame.stream());
     }
 
+    /** As {@link #find}, of the closed ones whose slots are not free. */
+    VbnStream findOwed(StreamFrame frame) {
+        return (frame.isFromOpener() ? owedAccepted : owedOpened).get(frame.stream());
+    }
+
+    /** The stream is closed. */
     void forget(VbnStream stream) {
+        settle(stream);
         (stream.isOpener() ? opened : accepted).remove(stream.number(), stream);
+    }
+
+    /** Keeps a closed stream as long as the peer reads from its slots. */
+    void settle(VbnStream stream) {
+        Map<Integer, VbnStream> owed = stream.isOpener() ? owedOpened : owedAccepted;
+        owed.put(stream.number(), stream);
+        if (!stream.hasSlots()) {
+            owed.remove(stream.number(), stream);
+        }
     }
 
     List<VbnStream> all() {
@@ -56,5 +84,8 @@ final class PeerStreams {
 
     void fail(VbnException cause) {
         all().forEach(stream -> stream.fail(cause));
+        lending.close();
+        owedOpened.clear();
+        owedAccepted.clear();
     }
 }

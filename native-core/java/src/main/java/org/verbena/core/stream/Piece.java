@@ -3,31 +3,41 @@ package org.verbena.core.stream;
 
 import java.nio.ByteBuffer;
 
-/** Bytes that have arrived, or are being pulled, in a buffer of the pool. Guarded by its stream, but for the bytes. */
+/**
+ * Bytes that have arrived, or are being pulled, in a buffer of the pool, or that lie in memory that the sender has lent.
+ * Guarded by its stream, but for the bytes.
+ */
 final class Piece {
     final ByteBuffer buffer;
     int readAt;
     int writeAt;
     /** False while the pull is in flight, and after it has failed: nobody touches the buffer. */
     boolean ready;
+    /** The buffer is the sender's. */
+    final boolean lent;
 
-    private Piece(ByteBuffer buffer, int length, boolean ready) {
+    private Piece(ByteBuffer buffer, int length, boolean ready, boolean lent) {
         this.buffer = buffer;
         this.writeAt = length;
         this.ready = ready;
+        this.lent = lent;
     }
 
     static Piece pulled(ByteBuffer buffer) {
-        return new Piece(buffer, buffer.limit(), false);
+        return new Piece(buffer, buffer.limit(), false, false);
     }
 
     static Piece empty(ByteBuffer buffer) {
-        return new Piece(buffer, 0, true);
+        return new Piece(buffer, 0, true, false);
+    }
+
+    static Piece lent(ByteBuffer buffer) {
+        return new Piece(buffer, buffer.limit(), true, true);
     }
 
     /** True when so many bytes more can be appended. */
     boolean hasSpace(int bytes) {
-        return ready && buffer.capacity() - writeAt >= bytes;
+        return ready && !lent && buffer.capacity() - writeAt >= bytes;
     }
 
     void append(ByteBuffer data) {

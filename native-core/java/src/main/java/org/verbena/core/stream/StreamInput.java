@@ -31,6 +31,8 @@ final class StreamInput {
     private boolean closed;
     /** The reader copies out of the first piece. */
     private boolean reading;
+    /** Bytes have come in lent memory: the other side waits to hear that all are read. */
+    private boolean lentUsed;
 
     /** Calls changed and fail, on the engine's thread, when a pull has ended. */
     StreamInput(VbnEngine engine, BufferPool pool, int window, Runnable changed, Consumer<VbnException> fail) {
@@ -78,18 +80,40 @@ final class StreamInput {
         consumed += length;
         if (closed || first.readAt == first.writeAt) {
             pieces.remove(first);
-            pool.give(first.buffer);
+            drop(first);
         }
     }
 
-    /** How much the other side may send in total, when that is worth a frame; else 0. */
+    private void drop(Piece piece) {
+        if (!piece.lent) {
+            pool.give(piece.buffer);
+        }
+    }
+
+    /**
+     * How much the other side may send in total, when that is worth a frame; else 0. At the end, when it may send no more, it
+     * says that lent memory is free again.
+     */
     synchronized long credit() {
-        long now = consumed + window;
-        if (ended || now - granted < window / 4) {
+        boolean over = closed ? !reading : ended && pieces.isEmpty();
+        long now = (closed ? received : consumed) + window;
+        boolean worth = over ? lentUsed && now > granted : !closed && !ended && now - granted >= window / 2;
+        if (!worth) {
             return 0;
         }
         granted = now;
         return now;
+    }
+
+    /** Engine thread: the next bytes lie in lent memory. */
+    void lent(long place, ByteBuffer bytes) throws VbnException {
+        check(place, bytes.remaining());
+        synchronized (this) {
+            lentUsed = true;
+            if (!closed) {
+                pieces.add(Piece.lent(bytes));
+            }
+        }
     }
 
     /** Engine thread: the next bytes have come, or are announced. */
@@ -174,7 +198,7 @@ final class StreamInput {
         for (Piece piece : pieces.toArray(new Piece[0])) {
             if (piece.ready && !(first && reading)) {
                 pieces.remove(piece);
-                pool.give(piece.buffer);
+                drop(piece);
             }
             first = false;
         }

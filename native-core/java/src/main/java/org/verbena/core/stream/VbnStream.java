@@ -5,6 +5,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.util.ArrayDeque;
 import org.verbena.core.Message;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
@@ -34,6 +35,9 @@ public final class VbnStream implements AutoCloseable {
     private boolean outputEnded;
     private boolean readerGone;
     private boolean closed;
+    /** What the other side may have unread at most, from its first credit on. */
+    private long window;
+    private final ArrayDeque<LentMemory.Slot> slots = new ArrayDeque<>();
 
     VbnStream(VbnStreams streams, PeerStreams owner, int number, boolean opener, long allowed) {
         this.streams = streams;
@@ -41,6 +45,7 @@ public final class VbnStream implements AutoCloseable {
         this.number = number;
         this.opener = opener;
         this.allowed = allowed;
+        this.window = allowed;
         this.accepted = !opener;
         this.input = new StreamInput(streams.engine(), streams.pool(), streams.limits().window(), this::changed,
             this::fail);
@@ -109,11 +114,10 @@ public final class VbnStream implements AutoCloseable {
      */
     public int read(ByteBuffer destination) throws VbnException {
         int count = input.read(destination);
+        if (count != 0) {
+            sendCredit();
+        }
         if (count > 0) {
-            long credit = input.credit();
-            if (credit > 0) {
-                control(StreamFrame.CREDIT, 0, credit);
-            }
             return count;
         }
         synchronized (this) {
@@ -125,6 +129,13 @@ public final class VbnStream implements AutoCloseable {
             }
         }
         return 0;
+    }
+
+    private void sendCredit() {
+        long credit = input.credit();
+        if (credit > 0) {
+            control(StreamFrame.CREDIT, 0, credit);
+        }
     }
 
     /** True when {@link #read} gives bytes, the end, or a failure. */
@@ -168,9 +179,10 @@ public final class VbnStream implements AutoCloseable {
             if (length == 0) {
                 break;
             }
-            ByteBuffer buffer = buffer(length);
-            at = gather(sources, at, buffer);
-            send(buffer.flip());
+            Space space = space(length);
+            at = gather(sources, at, space.buffer);
+            length = space.buffer.position();
+            send(space);
             total += length;
         }
         return total;
@@ -209,7 +221,8 @@ public final class VbnStream implements AutoCloseable {
         if (length == 0) {
             return 0;
         }
-        ByteBuffer buffer = buffer(length);
+        Space space = space(length);
+        ByteBuffer buffer = space.buffer;
         boolean sending = false;
         try {
             int got = 0;
@@ -221,11 +234,11 @@ public final class VbnStream implements AutoCloseable {
                 throw new EOFException("the file ends before byte " + position + ": it was truncated");
             }
             sending = true;
-            send(buffer.flip());
+            send(space);
             return length;
         } finally {
             if (!sending) {
-                streams.pool().give(buffer);
+                give(space);
             }
         }
     }
@@ -259,20 +272,64 @@ public final class VbnStream implements AutoCloseable {
         }
     }
 
-    /** Sends a buffer of the pool, which is given back when the other side has its bytes. */
-    private void send(ByteBuffer buffer) {
+    /** Where the bytes of one message are put together: a slot of lent memory, or a buffer of the pool. */
+    private record Space(LentMemory lent, int slot, ByteBuffer buffer) { }
+
+    /** Space for so many bytes; of a slot for as many as it takes. */
+    private Space space(int length) throws VbnException {
+        LentMemory lent = length < LentMemory.LEAST ? null : owner.lending().lent();
+        int slot = lent == null ? -1 : lent.take();
+        return slot < 0 ? new Space(null, slot, buffer(length))
+            : new Space(lent, slot, lent.buffer(slot, Math.min(length, LentMemory.SLOT)));
+    }
+
+    private void give(Space space) {
+        if (space.lent == null) {
+            streams.pool().give(space.buffer);
+        } else {
+            space.lent.give(space.slot);
+        }
+    }
+
+    /** Sends what was put into it. A buffer of the pool is given back when the other side has its bytes, a slot when it has read. */
+    private void send(Space space) {
+        ByteBuffer buffer = space.buffer.flip();
+        int length = buffer.remaining();
         long place;
+        boolean late;
         synchronized (this) {
             place = sent;
-            sent += buffer.remaining();
-        }
-        streams.countSent(buffer.remaining());
-        streams.send(peer(), frame(StreamFrame.DATA, 0, place), buffer, (error, bytes) -> {
-            streams.pool().give(buffer);
-            if (error != null) {
-                fail(error);
+            sent += length;
+            if (space.lent != null) {
+                slots.add(new LentMemory.Slot(space.lent, space.slot, sent));
             }
-        });
+            late = closed;
+        }
+        streams.countSent(length);
+        if (space.lent == null) {
+            streams.send(peer(), frame(StreamFrame.DATA, 0, place).encode(), buffer, (error, bytes) -> {
+                streams.pool().give(buffer);
+                failIf(error);
+            });
+            return;
+        }
+        streams.countLent(length);
+        if (late) {
+            owner.settle(this);
+        }
+        ByteBuffer header = frame(StreamFrame.LENT, 0, place).encode(LentMemory.offset(space.slot), length);
+        streams.send(peer(), header, null, (error, bytes) -> failIf(error));
+    }
+
+    private void failIf(VbnException error) {
+        if (error != null) {
+            fail(error);
+        }
+    }
+
+    /** True while the other side may still read from memory that we lend. */
+    synchronized boolean hasSlots() {
+        return !slots.isEmpty();
     }
 
     /** True when {@link #write} takes bytes or throws. */
@@ -309,6 +366,7 @@ public final class VbnStream implements AutoCloseable {
         end(StreamFrame.FLAG_NO_READ);
         owner.forget(this);
         input.close();
+        sendCredit();
         changed();
     }
 
@@ -325,11 +383,7 @@ public final class VbnStream implements AutoCloseable {
     }
 
     private void control(int type, int flags, long value) {
-        streams.send(peer(), frame(type, flags, value), null, (error, bytes) -> {
-            if (error != null) {
-                fail(error);
-            }
-        });
+        streams.send(peer(), frame(type, flags, value).encode(), null, (error, bytes) -> failIf(error));
     }
 
     int number() {
@@ -359,10 +413,11 @@ public final class VbnStream implements AutoCloseable {
     void handle(StreamFrame frame, Message message) throws VbnException {
         switch (frame.type()) {
             case StreamFrame.DATA -> data(frame.value(), message);
+            case StreamFrame.LENT -> lent(frame.value(), owner.lending().bytes(message.header()));
             case StreamFrame.CREDIT -> credit(frame.value());
             case StreamFrame.FIN -> finished(frame);
             case StreamFrame.RESET -> fail(new VbnException(VbnStatus.PEER_LOST, StreamFrame.reason(frame.value())));
-            default -> throw new VbnException(VbnStatus.PROTOCOL, "a stream was opened twice");
+            default -> throw new VbnException(VbnStatus.PROTOCOL, "a stream was opened twice, or has a frame of none");
         }
         changed();
     }
@@ -372,12 +427,28 @@ public final class VbnStream implements AutoCloseable {
         streams.countReceived(message.length(), message.remote() != null);
     }
 
-    private synchronized void credit(long total) throws VbnException {
-        if (total < allowed) {
-            throw new VbnException(VbnStatus.PROTOCOL, "credit that goes back from " + allowed + " to " + total);
+    private void lent(long place, ByteBuffer bytes) throws VbnException {
+        input.lent(place, bytes);
+        streams.countReceived(bytes.remaining(), true);
+        sendCredit(); // it may have been closed meanwhile
+    }
+
+    private void credit(long total) throws VbnException {
+        synchronized (this) {
+            if (total < allowed) {
+                throw new VbnException(VbnStatus.PROTOCOL, "credit that goes back from " + allowed + " to " + total);
+            }
+            window = accepted ? window : total;
+            allowed = total;
+            accepted = true;
+            while (!slots.isEmpty() && slots.peek().end() <= total - window) {
+                slots.poll().give();
+            }
+            if (!closed || !slots.isEmpty()) {
+                return;
+            }
         }
-        allowed = total;
-        accepted = true;
+        owner.settle(this);
     }
 
     private void finished(StreamFrame frame) throws VbnException {

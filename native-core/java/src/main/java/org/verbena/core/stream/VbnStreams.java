@@ -25,6 +25,8 @@ public final class VbnStreams implements AutoCloseable {
     /** Most bytes of a hello. */
     public static final int HELLO_MAX = 1024;
     private static final int SERVICES = 1 << 16;
+    /** Most bytes that all peers of this host together are lent. */
+    private static final long LENT_MAX = 64L << 20;
 
     private final VbnEngine engine;
     private final int messageId;
@@ -40,6 +42,8 @@ public final class VbnStreams implements AutoCloseable {
     private final LongAdder sentBytes = new LongAdder();
     private final LongAdder receivedBytes = new LongAdder();
     private final LongAdder pulledBytes = new LongAdder();
+    private final LongAdder lentBytes = new LongAdder();
+    private final AtomicLong lending = new AtomicLong();
     /** Messages whose sends have not completed. */
     private final AtomicLong sending = new AtomicLong();
     private volatile boolean closed;
@@ -99,7 +103,7 @@ public final class VbnStreams implements AutoCloseable {
             .putShort((short) service).put(hello).flip();
         opened.increment();
         StreamFrame frame = new StreamFrame(StreamFrame.OPEN, StreamFrame.FLAG_OPENER, stream.number(), limits.window());
-        send(peer, frame, data, (error, bytes) -> {
+        send(peer, frame.encode(), data, (error, bytes) -> {
             if (error != null) {
                 stream.fail(error);
             }
@@ -115,7 +119,7 @@ public final class VbnStreams implements AutoCloseable {
         if (known != null) {
             return known;
         }
-        PeerStreams added = peers.computeIfAbsent(peer, PeerStreams::new);
+        PeerStreams added = peers.computeIfAbsent(peer, one -> new PeerStreams(this, one));
         peer.onLost((lost, cause) -> {
             PeerStreams gone = peers.remove(lost);
             if (gone != null) {
@@ -137,6 +141,7 @@ public final class VbnStreams implements AutoCloseable {
         all.put("stream.sent_bytes", sentBytes.sum());
         all.put("stream.received_bytes", receivedBytes.sum());
         all.put("stream.pulled_bytes", pulledBytes.sum());
+        all.put("stream.lent_bytes", lentBytes.sum());
         return all;
     }
 
@@ -191,6 +196,9 @@ public final class VbnStreams implements AutoCloseable {
                 stream.handle(frame, message);
                 return;
             }
+            if (peer != null) {
+                withoutStream(peer, frame, message);
+            }
         } catch (VbnException e) {
             violations.increment();
             if (stream != null) {
@@ -198,6 +206,31 @@ public final class VbnStreams implements AutoCloseable {
             }
         }
         drop(message); // of a stream that was closed here, or nonsense
+    }
+
+    /** What concerns memory that one side lends the other; all else is of a stream that was closed here, or nonsense. */
+    private void withoutStream(PeerStreams peer, StreamFrame frame, Message message) throws VbnException {
+        switch (frame.type()) {
+            case StreamFrame.LEND -> peer.lending().take(frame, message);
+            case StreamFrame.MAPPED -> peer.lending().mapped();
+            case StreamFrame.LENT -> unread(peer, frame, message);
+            case StreamFrame.CREDIT -> {
+                VbnStream owed = peer.findOwed(frame);
+                if (owed != null) {
+                    owed.handle(frame, message);
+                }
+            }
+            default -> { }
+        }
+    }
+
+    /** Bytes for a stream that was closed here: nobody reads them. */
+    private void unread(PeerStreams peer, StreamFrame frame, Message message) {
+        long end = frame.value() + BorrowedMemory.length(message.header());
+        int flags = frame.isFromOpener() ? 0 : StreamFrame.FLAG_OPENER;
+        if (end + limits.window() > 0) {
+            send(peer.peer(), new StreamFrame(StreamFrame.CREDIT, flags, frame.stream(), end + limits.window()).encode(), null, null);
+        }
     }
 
     private void drop(Message message) {
@@ -239,7 +272,7 @@ public final class VbnStreams implements AutoCloseable {
 
     private void refuse(StreamFrame open, VbnPeer peer) {
         refused.increment();
-        send(peer, new StreamFrame(StreamFrame.RESET, 0, open.stream(), StreamFrame.REASON_REFUSED), null, null);
+        send(peer, new StreamFrame(StreamFrame.RESET, 0, open.stream(), StreamFrame.REASON_REFUSED).encode(), null, null);
     }
 
     // ------------------------------------------------------------------------------------------- for the streams
@@ -256,9 +289,9 @@ public final class VbnStreams implements AutoCloseable {
         return pool;
     }
 
-    void send(VbnPeer peer, StreamFrame frame, ByteBuffer data, Completion done) {
+    void send(VbnPeer peer, ByteBuffer frame, ByteBuffer data, Completion done) {
         sending.incrementAndGet();
-        engine.send(peer, messageId, frame.encode(), data == null ? null : new ByteBuffer[] {data}, (error, bytes) -> {
+        engine.send(peer, messageId, frame, data == null ? null : new ByteBuffer[] {data}, (error, bytes) -> {
             sending.decrementAndGet();
             if (done != null) {
                 done.complete(error, bytes);
@@ -269,6 +302,19 @@ public final class VbnStreams implements AutoCloseable {
     void countSent(int bytes) {
         sentMessages.increment();
         sentBytes.add(bytes);
+    }
+
+    void countLent(int bytes) {
+        lentBytes.add(bytes);
+    }
+
+    /** Takes so many bytes of what may be lent, or gives them back; false: there are not as many. */
+    boolean lend(int bytes) {
+        if (lending.addAndGet(bytes) <= LENT_MAX) {
+            return true;
+        }
+        lending.addAndGet(-bytes);
+        return false;
     }
 
     void countReceived(long bytes, boolean pulled) {
