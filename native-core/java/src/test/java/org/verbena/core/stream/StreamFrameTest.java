@@ -101,6 +101,15 @@ class StreamFrameTest {
     }
 
     @Test
+    void bytes_in_memory_that_was_not_lent_fail_the_stream() throws Exception {
+        VbnStream stream = open();
+        send(new StreamFrame(StreamFrame.LENT, StreamFrame.FLAG_OPENER, 1, 0).encode(0, 10), 0);
+        Fixture.await("the stream fails", () -> stream.failure() != null);
+        assertTrue(stream.failure().getMessage().contains("not lent"), stream.failure().getMessage());
+        stream.close();
+    }
+
+    @Test
     void a_stream_is_opened_once() throws Exception {
         VbnStream stream = open();
         open();
@@ -113,16 +122,19 @@ class StreamFrameTest {
         Random random = new Random(20260101);
         int good = 0;
         for (int i = 0; i < 200_000; i++) {
-            byte[] bytes = new byte[random.nextInt(20) == 0 ? random.nextInt(40) : StreamFrame.BYTES];
+            byte[] bytes = new byte[random.nextInt(20) == 0 ? random.nextInt(40) : StreamFrame.BYTES + 8 * random.nextInt(2)];
             random.nextBytes(bytes);
             if (bytes.length > 3 && random.nextBoolean()) {
-                bytes[0] = (byte) random.nextInt(7);
+                bytes[0] = (byte) random.nextInt(10);
                 bytes[1] = (byte) random.nextInt(4);
                 bytes[2] = 0;
                 bytes[3] = 0;
             }
             try {
-                assertEquals(ByteBuffer.wrap(bytes), StreamFrame.decode(ByteBuffer.wrap(bytes)).encode());
+                StreamFrame frame = StreamFrame.decode(ByteBuffer.wrap(bytes));
+                ByteBuffer tail = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+                assertEquals(ByteBuffer.wrap(bytes), frame.type() == StreamFrame.LENT
+                    ? frame.encode(tail.getInt(StreamFrame.BYTES), tail.getInt(StreamFrame.BYTES + 4)) : frame.encode());
                 good++;
             } catch (VbnException e) {
                 assertTrue(e.getMessage().contains("stream frame"), e.getMessage());
@@ -139,8 +151,9 @@ class StreamFrameTest {
             random.nextBytes(header);
             ByteBuffer frame = ByteBuffer.wrap(header).order(ByteOrder.LITTLE_ENDIAN);
             if (random.nextInt(4) > 0) {
-                frame = new StreamFrame(1 + random.nextInt(5), random.nextInt(2), random.nextInt(6),
-                    random.nextInt(3) * 2048L).encode();
+                StreamFrame made = new StreamFrame(1 + random.nextInt(8), random.nextInt(2), random.nextInt(6),
+                    random.nextInt(3) * 2048L);
+                frame = made.type() == StreamFrame.LENT ? made.encode(random.nextInt(), random.nextInt(9000)) : made.encode();
             }
             send(frame, random.nextInt(8) == 0 ? 50_000 : random.nextInt(2000));
         }

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core.stream;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.verbena.core.Fixture;
+import org.verbena.core.VbnContext;
+import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnPeer;
+
+/** Streams whose bytes lie in memory that the writer lends the reader; the test reads at the other side. */
+class StreamLendTest {
+    private static final int SERVICE = 5;
+    private static final int SLOTS = LentMemory.BYTES / LentMemory.SLOT;
+
+    private final Fixture fixture = new Fixture();
+    private final List<CompletableFuture<VbnStream>> accepted = new ArrayList<>();
+    private VbnStreams out;
+    private VbnStreams in;
+    private VbnPeer peer;
+
+    @BeforeEach
+    void start() throws Exception {
+        begin("self,shm");
+    }
+
+    private void begin(String transports) throws Exception {
+        VbnContext there = fixture.context(transports);
+        VbnContext here = fixture.context(transports);
+        VbnEngine reader = there.shareEngine("reader");
+        VbnEngine writer = here.shareEngine("writer");
+        in = new VbnStreams(reader, StreamServer.MESSAGE, StreamLimits.DEFAULT);
+        out = new VbnStreams(writer, StreamServer.MESSAGE, StreamLimits.DEFAULT);
+        in.serve(SERVICE, (stream, hello) -> accepted.get(Byte.toUnsignedInt(hello.get())).complete(stream));
+        peer = writer.connect(reader.address(), null);
+    }
+
+    @AfterEach
+    void stop() {
+        out.close();
+        in.close();
+        fixture.close();
+    }
+
+    /** A stream to the reader, and its end there. */
+    private record Pair(BlockingStream writer, BlockingStream reader) implements AutoCloseable {
+        @Override
+        public void close() {
+            writer.close();
+            reader.close();
+        }
+    }
+
+    private Pair open() throws Exception {
+        accepted.add(new CompletableFuture<>());
+        int number = accepted.size() - 1;
+        BlockingStream writer = new BlockingStream(out.open(peer, SERVICE, new byte[] {(byte) number}));
+        writer.awaitAccepted(20_000);
+        BlockingStream reader = new BlockingStream(Fixture.get(accepted.get(number)));
+        reader.readTimeout(20_000);
+        writer.writeTimeout(20_000);
+        return new Pair(writer, reader);
+    }
+
+    private long lent() {
+        return out.counters().get("stream.lent_bytes");
+    }
+
+    /** Writes until bytes go by lent memory: the first are pulled, while the reader maps it. */
+    private void warm() throws Exception {
+        ByteBuffer piece = ByteBuffer.allocate(LentMemory.SLOT);
+        try (Pair pair = open()) {
+            Fixture.await("the memory is mapped", () -> {
+                try {
+                    pair.writer.write(piece.clear());
+                    for (int got = 0; got < LentMemory.SLOT;) {
+                        got += pair.reader.read(ByteBuffer.allocate(LentMemory.SLOT - got));
+                    }
+                } catch (IOException e) {
+                    throw new AssertionError(e);
+                }
+                return lent() > 0;
+            });
+        }
+    }
+
+    /** How many slots are free, by using them. */
+    private int freeSlots() throws Exception {
+        int free = 0;
+        try (Pair one = open(); Pair two = open(); Pair three = open()) {
+            for (Pair pair : List.of(one, two, three)) {
+                for (long before = lent(); pair.writer.stream().write(ByteBuffer.allocate(LentMemory.SLOT)) > 0; before = lent()) {
+                    free += lent() > before ? 1 : 0;
+                }
+            }
+        }
+        return free;
+    }
+
+    private void expectAllFree() throws Exception {
+        Fixture.await("all slots are free again", () -> {
+            try {
+                return freeSlots() == SLOTS;
+            } catch (Exception e) {
+                throw new AssertionError(e);
+            }
+        });
+    }
+
+    @Test
+    void bytes_come_in_order_through_lent_memory_and_past_it(@TempDir Path folder) throws Exception {
+        warm();
+        byte[] all = new byte[3_000_003];
+        Fixture.pattern(all.length, 7).get(all);
+        Path path = Files.write(folder.resolve("file"), all);
+        long before = lent();
+        try (FileChannel file = FileChannel.open(path); Pair pair = open()) {
+            CompletableFuture<ByteBuffer> reading = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return StreamTest.readAll(pair.reader, all.length);
+                } catch (IOException e) {
+                    throw new AssertionError(e);
+                }
+            });
+            pair.writer.write(ByteBuffer.wrap(all, 0, 1_000_000));
+            for (int at = 1_000_000; at < 2_000_000;) {
+                at += pair.writer.stream().transferFrom(file, at, 2_000_000 - at);
+            }
+            for (int at = 2_000_000, size = 1; at < all.length; size = size * 3 % 70_001) {
+                int length = Math.min(size, all.length - at);
+                pair.writer.write(ByteBuffer.wrap(all, at, length)); // small ones, too
+                at += length;
+            }
+            pair.writer.endOutput();
+            assertEquals(ByteBuffer.wrap(all), Fixture.get(reading));
+        }
+        assertTrue(lent() - before > 1_000_000, out.counters().toString());
+        assertEquals(0, in.counters().get("stream.violations"));
+        expectAllFree();
+    }
+
+    @Test
+    void a_reader_that_closes_in_the_middle_gives_all_slots_back() throws Exception {
+        warm();
+        for (int i = 0; i < 20; i++) {
+            Pair pair = open();
+            pair.writer.stream().write(ByteBuffer.allocate(500_000));
+            assertTrue(pair.reader.read(ByteBuffer.allocate(100_000)) > 0);
+            if (i % 2 == 0) {
+                pair.reader.close();
+                pair.writer.close();
+            } else if (i % 3 == 0) {
+                pair.writer.close();
+                pair.reader.close();
+            } else {
+                pair.writer.stream().reset();
+                pair.reader.close();
+            }
+        }
+        expectAllFree();
+        assertEquals(0, in.counters().get("stream.violations") + out.counters().get("stream.violations"));
+    }
+
+    @Test
+    void what_a_writer_has_written_before_it_closed_is_read() throws Exception {
+        warm();
+        byte[] all = new byte[700_000];
+        Fixture.pattern(all.length, 9).get(all);
+        Pair pair = open();
+        pair.writer.write(ByteBuffer.wrap(all));
+        pair.writer.close();
+        try (Pair other = open()) { // does not get the slots that the reader has yet to read
+            other.writer.write(ByteBuffer.allocate(900_000));
+            assertEquals(ByteBuffer.wrap(all), StreamTest.readAll(pair.reader, all.length));
+            pair.reader.close();
+        }
+        expectAllFree();
+    }
+
+    @Test
+    void without_shared_memory_nothing_is_lent() throws Exception {
+        stop();
+        begin("tcp");
+        try (Pair pair = open()) {
+            for (int i = 0; i < 20; i++) {
+                pair.writer.write(ByteBuffer.allocate(LentMemory.SLOT));
+                for (int got = 0; got < LentMemory.SLOT;) {
+                    got += pair.reader.read(ByteBuffer.allocate(LentMemory.SLOT - got));
+                }
+            }
+        }
+        assertEquals(0, lent());
+    }
+}
