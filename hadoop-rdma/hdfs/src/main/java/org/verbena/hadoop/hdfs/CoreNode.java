@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one engine of this JVM, for a set of settings.
+// The engines of this JVM, for a set of settings.
 package org.verbena.hadoop.hdfs;
 
 import java.io.IOException;
@@ -21,6 +21,10 @@ import org.verbena.core.stream.VbnStreams;
 /**
  * Hadoop makes socket factories without number and closes none of them, so this hangs off a static table. The native core
  * starts when the first DataNode has answered: a client of a cluster without the plugin never loads it. Thread safe.
+ *
+ * <p>Streams that others open have an engine, and those that this process opens another one: in a DataNode one thread waits for
+ * data of the former and another one for acknowledgements of the latter, and of the threads that wait for one engine only one can be
+ * woken by what it waits for.
  */
 final class CoreNode {
     private static final Logger LOG = LoggerFactory.getLogger(CoreNode.class);
@@ -34,8 +38,8 @@ final class CoreNode {
     private final DataNodes dataNodes = new DataNodes(this);
     private final DataPorts ports = new DataPorts();
     private VbnContext context;
-    private VbnEngine engine;
-    private VbnStreams streams;
+    private VbnStreams calling;
+    private VbnStreams serving;
     private IOException failure;
 
     private CoreNode(HdfsConf conf) {
@@ -68,50 +72,60 @@ final class CoreNode {
     }
 
     /**
-     * Starts the core, once.
+     * Starts the core, once, for streams to others.
      *
      * @param local the address that it listens on, when none is set
      * @throws IOException when it does not start: now, and at every later call
      */
     synchronized VbnStreams start(InetAddress local) throws IOException {
+        if (calling == null) {
+            calling = streams(local, "verbena-hdfs");
+        }
+        return calling;
+    }
+
+    /** As {@link #start}, for streams that others open. */
+    synchronized VbnStreams serve(InetAddress local) throws IOException {
+        if (serving == null) {
+            serving = streams(local, "verbena-serve");
+            serving.serve(Hello.SERVICE, ports);
+        }
+        return serving;
+    }
+
+    private VbnStreams streams(InetAddress local, String name) throws IOException {
         if (failure != null) {
             throw failure;
         }
-        if (streams == null) {
-            try {
-                open(local);
-            } catch (IOException | GeneralSecurityException | LinkageError e) {
-                failure = e instanceof IOException known ? known : new IOException(e.toString(), e);
-                throw failure;
+        try {
+            if (context == null) {
+                context = open(local);
             }
+            VbnStreams made = new VbnStreams(context.shareEngine(name), MESSAGE, StreamLimits.DEFAULT);
+            tally.add(made);
+            return made;
+        } catch (IOException | GeneralSecurityException | LinkageError e) {
+            failure = e instanceof IOException known ? known : new IOException(e.toString(), e);
+            throw failure;
         }
-        return streams;
     }
 
-    private void open(InetAddress local) throws IOException, GeneralSecurityException {
+    private VbnContext open(InetAddress local) throws IOException, GeneralSecurityException {
         VbnConfig config = conf.coreConfig().log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug));
         if (!conf.core().containsKey("tl.tcp.interface")) {
             config.set("tl.tcp.interface", local.getHostAddress());
         }
-        context = VbnContext.open(config);
-        try {
-            engine = context.shareEngine("verbena-hdfs");
-        } catch (VbnException e) {
-            context.close();
-            throw e;
-        }
-        streams = new VbnStreams(engine, MESSAGE, StreamLimits.DEFAULT);
-        streams.serve(Hello.SERVICE, ports);
-        tally.streams(streams);
+        return VbnContext.open(config);
     }
 
+    /** Of the streams to others; null before {@link #start}. */
     synchronized VbnEngine engine() {
-        return engine;
+        return calling == null ? null : calling.engine();
     }
 
     /** The transports that work here, for the log. */
     synchronized String transports() throws VbnException {
-        return String.join(",", engine.transports()) + " from " + context.setting("tl.tcp.interface");
+        return String.join(",", serving.engine().transports()) + " from " + context.setting("tl.tcp.interface");
     }
 
     private void end() {

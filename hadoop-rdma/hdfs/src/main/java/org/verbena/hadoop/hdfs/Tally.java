@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.hadoop.hdfs;
 
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.verbena.core.plugin.PathCounts;
 import org.verbena.core.stream.VbnStreams;
 
@@ -18,11 +20,11 @@ final class Tally {
     }
 
     private final PathCounts<Reason> counts = new PathCounts<>("connections", Reason.class);
-    private volatile VbnStreams streams;
+    private final List<VbnStreams> streams = new CopyOnWriteArrayList<>();
 
     /** The core is in use: from now on there are bytes. */
-    void streams(VbnStreams used) {
-        streams = used;
+    void add(VbnStreams used) {
+        streams.add(used);
     }
 
     void countCore() {
@@ -36,8 +38,7 @@ final class Tally {
     /** All numbers by name. */
     Map<String, Long> numbers() {
         Map<String, Long> all = counts.numbers();
-        VbnStreams used = streams;
-        all.putAll(used == null ? Map.of() : used.counters());
+        streams.forEach(used -> used.counters().forEach((name, count) -> all.merge(name, count, Long::sum)));
         return all;
     }
 

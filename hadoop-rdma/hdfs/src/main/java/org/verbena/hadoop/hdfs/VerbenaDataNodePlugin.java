@@ -16,6 +16,7 @@ import org.apache.hadoop.metrics2.lib.Interns;
 import org.apache.hadoop.util.ServicePlugin;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnEngine;
 
 /**
  * Serves blocks over the core beside the DataNode's data port, by {@code dfs.datanode.plugins}. When it cannot, it says why
@@ -54,12 +55,12 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         InetSocketAddress data = dataNode.getXferAddress();
         InetAddress local = data.getAddress().isAnyLocalAddress() ? InetAddress.getLocalHost() : data.getAddress();
         node = CoreNode.of(conf);
-        node.start(local);
+        VbnEngine engine = node.serve(local).engine();
         InetSocketAddress shown = new InetSocketAddress(local, data.getPort());
         server = new CorePeerServer(node.ports(), shown);
         XceiverBridge.serve(dataNode, server);
         int port = data.getPort() + conf.portOffset();
-        greeting = new GreetingServer(new InetSocketAddress(data.getAddress(), port), node.engine().address());
+        greeting = new GreetingServer(new InetSocketAddress(data.getAddress(), port), engine.address());
         String hops = XceiverBridge.replaceSocketFactory(dataNode, factory(dataNode)) ? "" : "; to other DataNodes by TCP, "
             + "because this Hadoop's DataNode has no socket factory";
         DefaultMetricsSystem.instance().register(METRICS, "HDFS data by the native core", this);

@@ -145,6 +145,11 @@ public final class VbnStreams implements AutoCloseable {
         return all;
     }
 
+    /** Returns the engine that carries the streams. */
+    public VbnEngine engine() {
+        return engine;
+    }
+
     /** Returns how many messages are on their way: the core, or the other side, still needs their bytes. */
     public long sending() {
         return sending.get();
@@ -276,10 +281,6 @@ public final class VbnStreams implements AutoCloseable {
     }
 
     // ------------------------------------------------------------------------------------------- for the streams
-
-    VbnEngine engine() {
-        return engine;
-    }
 
     StreamLimits limits() {
         return limits;
