@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of mpi/tests/run over each RDMA transport. Run by systems.py.
+"""Programs of mpi/tests/run and mpi/shmem/tests over each RDMA transport. Run by systems.py.
 
 Ranks of one host take shared memory, so VBN_TL_ENABLE leaves them one transport of the device only; what they send goes
 through the device to itself, as soft-RoCE does it. Hydra of MPICH starts ranks on two hosts, which choose by themselves.
@@ -16,6 +16,7 @@ BUILD = pathlib.Path(os.environ.get("VERBENA_MPI_BUILD", "."))
 LIMIT = 120
 RULES = (("order", 2), ("any_source", 3), ("moves", 3), ("computes", 2), ("synchronous", 2), ("truncate", 2),
          ("blocks", 3), ("persistent", 2))
+SHMEM_RULES = (("every_signal", 2), ("litmus", 2), ("computes", 2))
 WAYS = ("rc", "ud")
 
 
@@ -34,6 +35,16 @@ class MpiTest(unittest.TestCase):
                     result = self.launch(way, ranks, name)
                     self.assertEqual((result.status, result.output), (0, ""))
                     self.assertGreater(self.guest.counters()["sent_pkts"], before + ranks)
+
+    def test_rules_of_openshmem_hold(self):
+        for way in WAYS:
+            for name, pes in SHMEM_RULES:
+                with self.subTest(f"{name} n={pes} {way}"):
+                    before = self.guest.counters()["sent_pkts"]
+                    result = self.guest.run(f"VBN_TL_ENABLE=self,{way} SHMEM_SYMMETRIC_SIZE=16m {BUILD}/bin/oshrun -n {pes} "
+                                            f"{BUILD}/shmem-tests/{name}", LIMIT)
+                    self.assertEqual((result.status, result.output), (0, ""))
+                    self.assertGreater(self.guest.counters()["sent_pkts"], before + pes)
 
     def test_a_killed_rank_ends_the_job_and_is_named(self):
         for way in WAYS:
