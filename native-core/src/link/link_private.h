@@ -80,7 +80,8 @@ typedef struct link_handshake {
     uint8_t tries;
     bool control_waits; /* it found the transport busy */
     bool adds; /* the lane joins those of a peer */
-    bool extended; /* link.wireup_timeout began again, as the program was away */
+    bool extended; /* the time-out began again, as the program was away */
+    uint64_t limit_ns; /* the time-out: link.wireup_timeout, or an attempt's part of link.resume_timeout */
     uint64_t away_before; /* the engine's away_ns when the timer was added */
     uint8_t control[16 + LINK_CHALLENGE_BYTES];
     uint64_t session; /* the epoch of this lane's WELCOME */

@@ -111,8 +111,11 @@ static void redial(vbn_peer_t *peer)
         link_rails_free(peer, VBN_CLOSE_NOW);
     }
     /* An attempt leaves time for the others. */
-    if (peer->lane != NULL)
-        link_timer_add(peer->engine, &peer->lane->hs->timer, peer->engine->params.settings->link_resume_timeout / TRIES_MIN);
+    if (peer->lane != NULL) {
+        link_handshake_t *hs = peer->lane->hs;
+        hs->limit_ns = peer->engine->params.settings->link_resume_timeout / TRIES_MIN;
+        link_timer_add(peer->engine, &hs->timer, hs->limit_ns);
+    }
     redial_later(arq);
 }
 

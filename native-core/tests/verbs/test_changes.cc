@@ -107,6 +107,29 @@ TEST_P(VerbsChanges, of_the_dialled_address_are_a_loss_that_says_so_or_lead_to_t
         });
 }
 
+/* The first attempt goes to the address that is gone. Its time-out begins again, but not with another transport's time. */
+TEST_P(VerbsChanges, leave_time_for_tcp_where_the_program_is_away_during_the_attempt_before)
+{
+    in_fabric(2, [&] {
+        setenv("VBN_LINK_PEER_TIMEOUT", "1s", 1);
+        setenv("VBN_LINK_KEEPALIVE", "300ms", 1);
+        Two pair((std::string(GetParam()) + ",tcp").c_str(), true);
+        Traffic traffic(pair);
+        traffic.burst(30);
+        fabric_script.no_address[1] = true;
+        pair.change(1, IBV_EVENT_GID_CHANGE);
+        for (unsigned i = 0; i < 30; i++)
+            traffic.send();
+        MUST(pair.until([&] { return pair.a.log.find("; reconnecting for at most") != std::string::npos; }));
+        unsigned turns = 0;
+        MUST(pair.until([&] { return ++turns > 20; }));
+        usleep(300000); /* no progress: away */
+        traffic.all_arrive();
+        MUST(counted(pair.a, "tcp.tx.packets") >= 30);
+        pair.close();
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(Over, VerbsChanges, ::testing::Values("rc", "ud", "rc,ud"),
                          [](const auto &each) { return multi::way_name(each.param); });
 
