@@ -5,6 +5,7 @@ package org.verbena.spark;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.apache.spark.SparkConf;
+import org.verbena.core.plugin.ControlGroups;
 
 /**
  * The limit that kills an executor, and what else has to fit below it. On YARN and Kubernetes the limit is what Spark asks

@@ -3,9 +3,9 @@
 package org.verbena.spark;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.verbena.core.plugin.HostMemory;
 
 /**
  * The slab budget of an executor.
@@ -79,20 +79,11 @@ record SlabBudget(long bytes, String why, String warning, long shared) {
 
     /** Chooses the budget on this host. */
     static SlabBudget here(long wanted, ContainerMemory container, int executors, Path root) throws IOException {
-        return choose(wanted, hostMemory(), container, executors, root,
+        return choose(wanted, HostMemory.ofHost(), container, executors, root,
             Files.isDirectory(root) ? Files.getFileStore(root).getUsableSpace() : 0);
     }
 
     private static long mib(long bytes) {
         return bytes >> 20;
-    }
-
-    private static long hostMemory() throws IOException {
-        for (String line : Files.readAllLines(Path.of("/proc/meminfo"), StandardCharsets.US_ASCII)) {
-            if (line.startsWith("MemTotal:")) {
-                return Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
-            }
-        }
-        throw new IOException("/proc/meminfo does not say MemTotal");
     }
 }

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import org.apache.spark.SparkConf;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.verbena.core.plugin.ControlGroups;
 
 class ContainerMemoryTest {
     private static final long MIB = 1 << 20;

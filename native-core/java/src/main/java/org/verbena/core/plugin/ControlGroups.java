@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory limit of the container that this process is in, from control groups of both versions.
-package org.verbena.spark;
+package org.verbena.core.plugin;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -12,7 +12,7 @@ import java.util.List;
  * A process's group is named in /proc/self/cgroup, where its files are in /proc/self/mountinfo; limits of all groups
  * above count too. Inside a container, the mount shows the container's own group as its root.
  */
-final class ControlGroups {
+public final class ControlGroups {
     private static final List<String> UNIFIED = List.of("memory.max", "memory.high");
     private static final List<String> SEPARATE = List.of("memory.limit_in_bytes");
 
@@ -28,7 +28,7 @@ final class ControlGroups {
      *
      * @param root where proc and the mount points are: "/"
      */
-    static long memoryLimit(Path root) throws IOException {
+    public static long memoryLimit(Path root) throws IOException {
         ControlGroups groups = new ControlGroups(root);
         Path self = root.resolve("proc/self");
         if (!Files.isReadable(self.resolve("cgroup")) || !Files.isReadable(self.resolve("mountinfo"))) {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core.plugin;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** How much memory there is for what plugins keep outside the heap. */
+public final class HostMemory {
+    private HostMemory() {
+    }
+
+    /**
+     * Returns the bytes of the host's memory.
+     *
+     * @throws IOException when the kernel does not say
+     */
+    public static long ofHost() throws IOException {
+        for (String line : Files.readAllLines(Path.of("/proc/meminfo"), StandardCharsets.US_ASCII)) {
+            if (line.startsWith("MemTotal:")) {
+                return Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
+            }
+        }
+        throw new IOException("/proc/meminfo does not say MemTotal");
+    }
+
+    /**
+     * Returns the bytes of memory of the host, or of the container that this process is in: files in tmpfs are charged to it.
+     *
+     * @throws IOException when the kernel does not say
+     */
+    public static long bytes() throws IOException {
+        return Math.min(ofHost(), ControlGroups.memoryLimit(Path.of("/")));
+    }
+}
