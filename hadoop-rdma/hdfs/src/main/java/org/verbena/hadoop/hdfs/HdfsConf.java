@@ -21,15 +21,23 @@ import org.verbena.core.plugin.SettingTable;
  * @param connectWaitMillis how long a first connection waits for the core before it goes by TCP
  * @param core settings of the core
  */
-record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int portOffset, long connectWaitMillis,
+public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int portOffset, long connectWaitMillis,
         Map<String, String> core) {
-    static final String PREFIX = "verbena.";
+    /** What all settings begin with. */
+    public static final String PREFIX = "verbena.";
     static final String ENABLED = "hdfs.enabled";
     static final String KEY_FILE = "hdfs.key.file";
     static final String AUTH = "hdfs.auth";
     static final String PORT_OFFSET = "hdfs.port.offset";
     static final String CONNECT_WAIT = "hdfs.connect.wait.ms";
-    private static final List<String> NAMES = List.of(ENABLED, KEY_FILE, AUTH, PORT_OFFSET, CONNECT_WAIT);
+    /** off, or hhh: one replica in memory. */
+    public static final String MODE = "hdfs.mode";
+    /** The memory tier's size. */
+    public static final String MEMORY_SIZE = "hdfs.memory.size";
+    /** The memory tier's place. */
+    public static final String MEMORY_DIR = "hdfs.memory.dir";
+    private static final List<String> NAMES = List.of(ENABLED, KEY_FILE, AUTH, PORT_OFFSET, CONNECT_WAIT,
+        MODE, MEMORY_SIZE, MEMORY_DIR);
     /** Settings of other parts, which check them. */
     private static final List<String> OTHERS = List.of(PREFIX + "shuffle.", PREFIX + "hbase.");
 
@@ -39,15 +47,25 @@ record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int portOffs
      * @throws IllegalArgumentException when a setting is wrong; the text names it and what would be right
      */
     static HdfsConf of(Configuration conf) {
+        SettingTable table = table(conf);
+        return new HdfsConf(table.bool(ENABLED, true), table.text(KEY_FILE, ""),
+            table.choice(AUTH, "key", "none").equals("none"), (int) table.number(PORT_OFFSET, 20, 1, 60_000),
+            table.number(CONNECT_WAIT, 250, 0, 600_000), Map.copyOf(table.core()));
+    }
+
+    /**
+     * The settings of HDFS in a configuration, their names checked.
+     *
+     * @throws IllegalArgumentException when there is one that is not known
+     */
+    public static SettingTable table(Configuration conf) {
         SettingTable table = new SettingTable(PREFIX, NAMES, conf::getTrimmed);
         for (Map.Entry<String, String> entry : conf) {
             if (OTHERS.stream().noneMatch(entry.getKey()::startsWith)) {
                 table.check(entry.getKey(), entry.getValue());
             }
         }
-        return new HdfsConf(table.bool(ENABLED, true), table.text(KEY_FILE, ""),
-            table.choice(AUTH, "key", "none").equals("none"), (int) table.number(PORT_OFFSET, 20, 1, 60_000),
-            table.number(CONNECT_WAIT, 250, 0, 600_000), Map.copyOf(table.core()));
+        return table;
     }
 
     /**

@@ -8,6 +8,7 @@ import java.util.Map;
 import javax.net.SocketFactory;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.XceiverBridge;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.TieredDataset;
 import org.apache.hadoop.metrics2.MetricsCollector;
 import org.apache.hadoop.metrics2.MetricsRecordBuilder;
 import org.apache.hadoop.metrics2.MetricsSource;
@@ -17,6 +18,7 @@ import org.apache.hadoop.util.ServicePlugin;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnEngine;
+import org.verbena.hadoop.hdfs.tier.MemoryLedger;
 
 /**
  * Serves blocks over the core beside the DataNode's data port, by {@code dfs.datanode.plugins}. When it cannot, it says why
@@ -26,6 +28,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
     private static final Logger LOG = LoggerFactory.getLogger(VerbenaDataNodePlugin.class);
     private static final String METRICS = "Verbena";
 
+    private DataNode dataNode;
     private CoreNode node;
     private CorePeerServer server;
     private GreetingServer greeting;
@@ -37,11 +40,11 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
     /** {@inheritDoc} Throws nothing: an exception here would be one line of Hadoop's without a cure. */
     @Override
     public void start(Object service) {
-        DataNode dataNode = (DataNode) service;
+        dataNode = (DataNode) service;
         try {
             HdfsConf conf = HdfsConf.of(dataNode.getConf());
             if (conf.enabled()) {
-                start(dataNode, conf);
+                start(conf);
             } else {
                 LOG.info("Verbena is off ({}{}=false)", HdfsConf.PREFIX, HdfsConf.ENABLED);
             }
@@ -51,7 +54,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         }
     }
 
-    private void start(DataNode dataNode, HdfsConf conf) throws IOException {
+    private void start(HdfsConf conf) throws IOException {
         InetSocketAddress data = dataNode.getXferAddress();
         InetAddress local = data.getAddress().isAnyLocalAddress() ? InetAddress.getLocalHost() : data.getAddress();
         node = CoreNode.of(conf);
@@ -78,7 +81,25 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
     public void getMetrics(MetricsCollector collector, boolean all) {
         MetricsRecordBuilder record = collector.addRecord(METRICS);
         for (Map.Entry<String, Long> number : node.tally().numbers().entrySet()) {
-            record.addGauge(Interns.info(number.getKey(), number.getKey()), number.getValue());
+            add(record, number.getKey(), number.getValue());
+        }
+        if (dataNode.getFSDataset() instanceof TieredDataset tiers) {
+            MemoryLedger memory = tiers.ledger();
+            add(record, "tier.memory.bytes", memory == null ? 0 : memory.limit());
+            add(record, "tier.memory.used_bytes", memory == null ? 0 : used(memory));
+            add(record, "tier.takeovers", tiers.takeovers());
+        }
+    }
+
+    private static void add(MetricsRecordBuilder record, String name, long value) {
+        record.addGauge(Interns.info(name, name), value);
+    }
+
+    private static long used(MemoryLedger memory) {
+        try {
+            return memory.used();
+        } catch (IOException e) {
+            return 0; // the folder is gone: the DataNode will find that out
         }
     }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.hadoop.hdfs.server.datanode;
 
+import java.io.IOException;
 import java.lang.reflect.Field;
 import javax.net.SocketFactory;
 import org.apache.hadoop.hdfs.net.PeerServer;
+import org.apache.hadoop.hdfs.server.protocol.NamespaceInfo;
 import org.apache.hadoop.util.Daemon;
 
 /** What only classes of the DataNode's package may do; nothing else is here. */
@@ -37,5 +39,22 @@ public final class XceiverBridge {
         } catch (ReflectiveOperationException | RuntimeException e) {
             return false;
         }
+    }
+
+    /**
+     * What a DataNode has learnt from the NameNode of a block pool.
+     *
+     * @param dataNode the DataNode
+     * @param pool the block pool
+     * @throws IOException when it has none of that name
+     */
+    public static NamespaceInfo namespace(DataNode dataNode, String pool) throws IOException {
+        for (BPOfferService service : dataNode.getAllBpOs()) {
+            NamespaceInfo known = service.getNamespaceInfo();
+            if (known != null && known.getBlockPoolID().equals(pool)) {
+                return known;
+            }
+        }
+        throw new IOException("no NameNode of block pool " + pool + " has answered");
     }
 }

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import java.io.IOException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.DF;
+import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.server.common.Storage.StorageDirectory;
+import org.apache.hadoop.hdfs.server.datanode.FileIoProvider;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipeline;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.util.DiskChecker.DiskOutOfSpaceException;
+import org.verbena.hadoop.hdfs.tier.MemoryLedger;
+
+/** A volume in tmpfs whose replicas never take more than a ledger's limit; all else is Hadoop's volume. */
+final class MemoryVolume extends FsVolumeImpl {
+    /** Makes the files of a replica. */
+    private interface Maker {
+        ReplicaInPipeline make() throws IOException;
+    }
+
+    private final MemoryLedger ledger;
+    private final DF usage;
+
+    MemoryVolume(FsDatasetImpl dataset, String id, StorageDirectory folder, FileIoProvider files, Configuration conf,
+            MemoryLedger ledger) throws IOException {
+        this(dataset, id, folder, files, conf, ledger, new DF(folder.getCurrentDir().getParentFile(), conf));
+    }
+
+    private MemoryVolume(FsDatasetImpl dataset, String id, StorageDirectory folder, FileIoProvider files, Configuration conf,
+            MemoryLedger ledger, DF usage) throws IOException {
+        super(dataset, id, folder, files, conf, usage);
+        this.ledger = ledger;
+        this.usage = usage;
+    }
+
+    MemoryLedger ledger() {
+        return ledger;
+    }
+
+    @Override
+    public long getCapacity() {
+        return ledger.limit();
+    }
+
+    @Override
+    public long getAvailable() throws IOException {
+        return Math.max(0, Math.min(ledger.limit() - ledger.used(), usage.getAvailable() - getReservedForReplicas()));
+    }
+
+    private static String name(String pool, long id) {
+        return pool + "/" + Block.BLOCK_FILE_PREFIX + id;
+    }
+
+    /** Takes room for a replica as long as it may become, and makes it. The ledger is locked: nobody else takes the room. */
+    private ReplicaInPipeline made(String pool, long id, long length, long now, Maker maker) throws IOException {
+        synchronized (ledger) {
+            if (!ledger.fits(MemoryLedger.pages(length) - now)) {
+                throw full(id, length);
+            }
+            ReplicaInPipeline replica = maker.make();
+            ledger.open(name(pool, id), MemoryLedger.pages(length), now, false);
+            return replica;
+        }
+    }
+
+    private DiskOutOfSpaceException full(long id, long length) throws IOException {
+        return new DiskOutOfSpaceException("the memory tier is full: " + ledger.used() + " of " + ledger.limit()
+            + " bytes are taken, block " + id + " may take " + MemoryLedger.pages(length));
+    }
+
+    @Override
+    public ReplicaInPipeline createRbw(ExtendedBlock block) throws IOException {
+        return made(block.getBlockPoolId(), block.getBlockId(), block.getNumBytes(), 0, () -> super.createRbw(block));
+    }
+
+    @Override
+    public ReplicaInPipeline createTemporary(ExtendedBlock block) throws IOException {
+        return made(block.getBlockPoolId(), block.getBlockId(), block.getNumBytes(), 0, () -> super.createTemporary(block));
+    }
+
+    @Override
+    public ReplicaInPipeline append(String pool, ReplicaInfo replica, long stamp, long length) throws IOException {
+        long now = MemoryLedger.pages(replica.getNumBytes(), replica.getMetadataLength());
+        return made(pool, replica.getBlockId(), length, now, () -> super.append(pool, replica, stamp, length));
+    }
+
+    /** Whether a finished replica may become so long. */
+    boolean mayGrow(long now, long length) throws IOException {
+        return ledger.fits(MemoryLedger.pages(length) - MemoryLedger.pages(now));
+    }
+
+    /** A replica that is being written goes on, and may now become as long as its block. */
+    void goesOn(ExtendedBlock block) throws IOException {
+        if (!ledger.open(name(block.getBlockPoolId(), block.getBlockId()), MemoryLedger.pages(block.getNumBytes()), 0, false)) {
+            throw full(block.getBlockId(), block.getNumBytes());
+        }
+    }
+
+    /** Copies a replica from another tier. */
+    @Override
+    public ReplicaInfo moveBlockToTmpLocation(ExtendedBlock block, ReplicaInfo replica, int buffer, Configuration conf)
+            throws IOException {
+        String name = name(block.getBlockPoolId(), block.getBlockId());
+        if (!ledger.open(name, MemoryLedger.pages(replica.getNumBytes(), replica.getMetadataLength()), 0, true)) {
+            throw full(block.getBlockId(), block.getNumBytes());
+        }
+        try {
+            return super.moveBlockToTmpLocation(block, replica, buffer, conf);
+        } catch (IOException e) {
+            ledger.drop(name);
+            throw e;
+        }
+    }
+
+    /** Truncates a replica by a copy, because a snapshot keeps the whole one. */
+    @Override
+    public ReplicaInPipeline updateRURCopyOnTruncate(ReplicaInfo replica, String pool, long id, long recovery, long length)
+            throws IOException {
+        if (!ledger.open(name(pool, id), MemoryLedger.pages(replica.getNumBytes()), 0, true)) {
+            throw full(id, length);
+        }
+        try {
+            return super.updateRURCopyOnTruncate(replica, pool, id, recovery, length);
+        } catch (IOException e) {
+            ledger.drop(name(pool, id));
+            throw e;
+        }
+    }
+
+    @Override
+    ReplicaInfo addFinalizedBlock(String pool, Block block, ReplicaInfo replica, long reserved) throws IOException {
+        ReplicaInfo done = super.addFinalizedBlock(pool, block, replica, reserved);
+        ledger.close(name(pool, done.getBlockId()), MemoryLedger.pages(done.getNumBytes(), done.getMetadataLength()));
+        return done;
+    }
+
+    @Override
+    void onBlockFileDeletion(String pool, long bytes) {
+        super.onBlockFileDeletion(pool, bytes);
+        ledger.removed();
+    }
+
+    @Override
+    void onMetaFileDeletion(String pool, long bytes) {
+        super.onMetaFileDeletion(pool, bytes);
+        ledger.removed();
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Collectors;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.server.common.Storage.StorageDirectory;
+import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.hdfs.server.datanode.DataStorage;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
+import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
+import org.apache.hadoop.hdfs.server.datanode.XceiverBridge;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
+import org.apache.hadoop.hdfs.server.protocol.NamespaceInfo;
+import org.apache.hadoop.util.DiskChecker.DiskOutOfSpaceException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.verbena.hadoop.hdfs.tier.MemoryLedger;
+import org.verbena.hadoop.hdfs.tier.MemoryTier;
+
+/**
+ * Hadoop's replicas with one more volume, in memory, and with a slower tier in place of a full one. The NameNode hears of the
+ * storage that a replica got, as it does from Hadoop's own.
+ */
+public final class TieredDataset extends FsDatasetImpl {
+    private static final Logger LOG = LoggerFactory.getLogger(TieredDataset.class);
+    /** From the fastest to the slowest that takes over. */
+    private static final List<StorageType> TIERS = List.of(StorageType.NVDIMM, StorageType.SSD, StorageType.DISK);
+
+    /** Makes a replica in a tier. */
+    private interface Maker {
+        ReplicaHandler in(StorageType tier) throws IOException;
+    }
+
+    private final DataNode node;
+    private final MemoryTier memoryTier;
+    private final LongAdder takeovers = new LongAdder();
+    private final Set<String> said = ConcurrentHashMap.newKeySet();
+    private volatile MemoryVolume memory;
+    private boolean begun;
+
+    /** As Hadoop's, and with a tier of memory. */
+    public TieredDataset(DataNode node, DataStorage storage, Configuration conf, MemoryTier tier) throws IOException {
+        super(node, storage, TierChooser.over(conf));
+        this.node = node;
+        memoryTier = tier;
+    }
+
+    /** The books of the memory tier; null when there is none. */
+    public MemoryLedger ledger() {
+        return memory == null ? null : memory.ledger();
+    }
+
+    /** How many replicas went to a slower tier than the NameNode had asked for. */
+    public long takeovers() {
+        return takeovers.sum();
+    }
+
+    /** Adds the memory tier to the first block pool before its DataNode tells the NameNode which replicas it has. */
+    @Override
+    public void addBlockPool(String pool, Configuration conf) throws IOException {
+        super.addBlockPool(pool, conf);
+        if (begun) {
+            return;
+        }
+        begun = true;
+        StorageLocation location = memoryTier.prepare(node.getDatanodeUuid());
+        if (location != null) {
+            try {
+                NamespaceInfo namespace = XceiverBridge.namespace(node, pool);
+                addVolume(location, List.of(namespace));
+            } catch (IOException | RuntimeException e) {
+                removeVolumes(List.of(location), true); // not a failed volume, for which a DataNode may end
+                memoryTier.failed(e);
+                return;
+            }
+        }
+        memoryTier.announce(getVolumeList().stream().collect(Collectors.groupingBy(FsVolumeImpl::getStorageType, TreeMap::new,
+            Collectors.summarizingLong(FsVolumeImpl::getCapacity))));
+    }
+
+    @Override
+    public FsVolumeImpl createFsVolume(String id, StorageDirectory folder, StorageLocation location) throws IOException {
+        if (!memoryTier.is(location)) {
+            return super.createFsVolume(id, folder, location);
+        }
+        memory = new MemoryVolume(this, id, folder, node.getFileIoProvider(), node.getConf(), memoryTier.ledger());
+        return memory;
+    }
+
+    private ReplicaHandler inTierOrSlower(StorageType wanted, ExtendedBlock block, Maker maker) throws IOException {
+        int first = TIERS.indexOf(wanted);
+        List<StorageType> tiers = first < 0 ? List.of(wanted) : TIERS.subList(first, TIERS.size());
+        DiskOutOfSpaceException full = null;
+        for (StorageType next : tiers) {
+            try {
+                ReplicaHandler made = maker.in(next);
+                if (full != null) {
+                    takenOver(block, wanted, next, full);
+                }
+                return made;
+            } catch (DiskOutOfSpaceException e) {
+                full = full == null ? e : full;
+            }
+        }
+        throw full;
+    }
+
+    private void takenOver(ExtendedBlock block, StorageType wanted, StorageType next, IOException full) {
+        takeovers.increment();
+        if (said.add(wanted + " " + next)) {
+            LOG.info("Verbena hhh: block {} goes to {} in place of {}: {} (said once, the rest is counted)", block.getBlockId(),
+                next, wanted, full.getMessage());
+        }
+    }
+
+    @Override
+    public ReplicaHandler createRbw(StorageType type, String id, ExtendedBlock block, boolean lazyPersist, long stamp)
+            throws IOException {
+        return inTierOrSlower(type, block, tier -> super.createRbw(tier, id, block, lazyPersist, stamp));
+    }
+
+    /** A replica that is sent to this node in the middle of being written may grow, nobody says how far: not in memory. */
+    @Override
+    public ReplicaHandler createTemporary(StorageType type, String id, ExtendedBlock block, boolean transfer)
+            throws IOException {
+        StorageType wanted = transfer && type == StorageType.NVDIMM ? StorageType.SSD : type;
+        return inTierOrSlower(wanted, block, tier -> super.createTemporary(tier, id, block, transfer));
+    }
+
+    @Override
+    public ReplicaHandler recoverRbw(ExtendedBlock block, long stamp, long least, long most) throws IOException {
+        if (inMemory(block)) {
+            memory.goesOn(block);
+        }
+        return super.recoverRbw(block, stamp, least, most);
+    }
+
+    @Override
+    public ReplicaHandler append(ExtendedBlock block, long stamp, long length) throws IOException {
+        makeWay(block, length);
+        return super.append(block, stamp, length);
+    }
+
+    @Override
+    public ReplicaHandler recoverAppend(ExtendedBlock block, long stamp, long length) throws IOException {
+        makeWay(block, length);
+        return super.recoverAppend(block, stamp, length);
+    }
+
+    private boolean inMemory(ExtendedBlock block) {
+        return memory != null && getVolume(block) == memory;
+    }
+
+    /** A finished replica that is to grow further than memory has room for goes to a slower tier first. */
+    private void makeWay(ExtendedBlock block, long length) throws IOException {
+        Block replica = inMemory(block) ? getStoredBlock(block.getBlockPoolId(), block.getBlockId()) : null;
+        if (replica == null || replica.getNumBytes() != length || !isValidBlock(new ExtendedBlock(block.getBlockPoolId(), replica))
+                || memory.mayGrow(length, block.getNumBytes())) {
+            return;
+        }
+        ExtendedBlock now = new ExtendedBlock(block.getBlockPoolId(), replica);
+        inTierOrSlower(StorageType.SSD, block, tier -> {
+            moveBlockAcrossStorage(now, tier, null);
+            return null;
+        });
+    }
+
+    @Override
+    public void unfinalizeBlock(ExtendedBlock block) throws IOException {
+        super.unfinalizeBlock(block);
+        if (memory != null) {
+            memory.ledger().removed();
+        }
+    }
+
+    /** Memory that is gone is no failed disk: the DataNode goes on without it. */
+    @Override
+    public void handleVolumeFailures(Set<FsVolumeSpi> failed) {
+        Set<FsVolumeSpi> others = new HashSet<>(failed);
+        if (others.remove(memory)) {
+            LOG.warn("Verbena: the memory tier {} is lost; this DataNode goes on without it until it is restarted", memory);
+        }
+        super.handleVolumeFailures(others);
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of the tiers.
+package org.verbena.hadoop.hdfs.tier;
+
+import org.apache.hadoop.conf.Configuration;
+import org.verbena.core.plugin.SettingTable;
+import org.verbena.hadoop.hdfs.HdfsConf;
+
+/**
+ * Immutable.
+ *
+ * @param hhh whether replicas are kept in tiers
+ * @param memorySize bytes of the memory tier; 0 = derived
+ * @param memoryDir where the memory tiers of this host's DataNodes are
+ */
+public record TierConf(boolean hhh, long memorySize, String memoryDir) {
+    private static final String SHARED_MEMORY = "/dev/shm";
+
+    /**
+     * Reads a configuration.
+     *
+     * @throws IllegalArgumentException when a setting of {@code verbena.} is wrong
+     */
+    public static TierConf of(Configuration conf) {
+        SettingTable table = HdfsConf.table(conf);
+        return new TierConf(table.choice(HdfsConf.MODE, "off", "hhh").equals("hhh"),
+            conf.get(HdfsConf.PREFIX + HdfsConf.MEMORY_SIZE) == null ? 0 : table.size(HdfsConf.MEMORY_SIZE, "", 1 << 20, Long.MAX_VALUE >> 1),
+            table.text(HdfsConf.MEMORY_DIR, SHARED_MEMORY + "/verbena-hdfs-" + System.getProperty("user.name")));
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// How large a DataNode's memory tier is.
+package org.verbena.hadoop.hdfs.tier;
+
+import java.nio.file.Path;
+import org.verbena.hadoop.hdfs.HdfsConf;
+
+/**
+ * The size and where it comes from.
+ *
+ * @param bytes most bytes of the tier; 0 = there is none
+ * @param why what the number was derived from, for the log
+ * @param warning what the user should know and do, or null
+ */
+record TierSize(long bytes, String why, String warning) {
+    private static final String SIZE = HdfsConf.PREFIX + HdfsConf.MEMORY_SIZE;
+    private static final String DIR = HdfsConf.PREFIX + HdfsConf.MEMORY_DIR;
+    private static final String CURE = "; give it more (mount -o remount,size=16g /dev/shm; docker run --shm-size=16g) or set ";
+
+    /**
+     * Chooses the size: as set, else a quarter of the host's memory, but not more than 60 % of what the folder's file system
+     * has for it.
+     *
+     * @param wanted verbena.hdfs.memory.size in bytes, 0 = not set
+     * @param memory bytes of the host or container
+     * @param folder the tier's folder, for messages
+     * @param free bytes that are free there, those of replicas of an earlier run with them
+     * @param block bytes of one block
+     */
+    static TierSize choose(long wanted, long memory, Path folder, long free, long block) {
+        long least = MemoryLedger.OWN + MemoryLedger.pages(block);
+        String has = folder + " has room for " + mib(free) + " MiB";
+        TierSize chosen;
+        if (wanted > free) {
+            chosen = new TierSize(free - free / 16, "what " + folder + " has", has + " of the " + mib(wanted) + " MiB of "
+                + SIZE + CURE + SIZE + " lower");
+        } else if (wanted > 0) {
+            chosen = new TierSize(wanted, SIZE, null);
+        } else if (free / 10 * 6 < memory / 4) {
+            chosen = new TierSize(free / 10 * 6, "60 % of what " + folder + " has", null);
+        } else {
+            chosen = new TierSize(memory / 4, "a quarter of " + mib(memory) + " MiB", null);
+        }
+        return chosen.bytes >= least ? chosen : new TierSize(0, chosen.why, "no memory tier: " + mib(chosen.bytes) + " MiB ("
+            + chosen.why + ") cannot hold one block of " + mib(block) + " MiB (dfs.blocksize); " + has + CURE
+            + DIR + " to a larger tmpfs");
+    }
+
+    private static long mib(long bytes) {
+        return bytes >> 20;
+    }
+}

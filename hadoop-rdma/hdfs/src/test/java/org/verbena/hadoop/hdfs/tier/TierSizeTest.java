@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// How large a memory tier is made, and what is said about it.
+package org.verbena.hadoop.hdfs.tier;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class TierSizeTest {
+    private static final long MIB = 1 << 20;
+    private static final long GIB = 1 << 30;
+    private static final Path FOLDER = Path.of("/dev/shm/tiers");
+
+    private static TierSize choose(long wanted, long memory, long free) {
+        return TierSize.choose(wanted, memory, FOLDER, free, 128 * MIB);
+    }
+
+    @Test
+    void aQuarterOfTheMemoryButNotMoreThanTheFolderCanHold() {
+        assertEquals(4 * GIB, choose(0, 16 * GIB, 8 * GIB).bytes());
+        assertNull(choose(0, 16 * GIB, 8 * GIB).warning());
+        TierSize small = choose(0, 16 * GIB, GIB);
+        assertEquals(GIB / 10 * 6, small.bytes());
+        assertEquals("60 % of what /dev/shm/tiers has", small.why());
+    }
+
+    @Test
+    void whatIsSetIsTakenWhereThereIsRoom() {
+        assertEquals(2 * GIB, choose(2 * GIB, 16 * GIB, 8 * GIB).bytes());
+        TierSize cut = choose(2 * GIB, 16 * GIB, GIB);
+        assertEquals(GIB - GIB / 16, cut.bytes());
+        assertTrue(cut.warning().contains("has room for 1024 MiB of the 2048 MiB of verbena.hdfs.memory.size"), cut.warning());
+    }
+
+    @Test
+    void aTierThatCannotHoldABlockIsNone() {
+        for (TierSize none : List.of(choose(64 * MIB, 16 * GIB, 8 * GIB), choose(0, 16 * GIB, 64 * MIB))) {
+            assertEquals(0, none.bytes());
+            assertTrue(none.warning().contains("cannot hold one block of 128 MiB (dfs.blocksize)"), none.warning());
+        }
+    }
+
+    @Test
+    void aSingleReplicaIsNeverInMemory() {
+        assertEquals(List.of("SSD", "DISK"), ReplicaPlan.tiers(1));
+        assertEquals(List.of("NVDIMM", "SSD", "DISK"), ReplicaPlan.tiers(3));
+    }
+}
