@@ -25,6 +25,13 @@ def blocks_by_core(key, offset):
             "hdfs-site": {"dfs.datanode.plugins": "org.verbena.hadoop.hdfs.VerbenaDataNodePlugin"}}
 
 
+def tiers(size, folder):
+    """Mode hhh. size: bytes of each DataNode's tier of memory, None: derived. folder: where these tiers are."""
+    return {"hdfs-site": {"verbena.hdfs.mode": "hhh", "verbena.hdfs.memory.size": size, "verbena.hdfs.memory.dir": folder,
+                          "dfs.datanode.fsdataset.factory": "org.verbena.hadoop.hdfs.tier.VerbenaDatasetFactory",
+                          "dfs.block.replicator.classname": "org.verbena.hadoop.hdfs.tier.VerbenaPlacementPolicy"}}
+
+
 def write(folder, properties):
     """Writes {site: {name: value}} as site files, a log4j.properties and YARN's queue into a folder."""
     os.makedirs(folder, exist_ok=True)
