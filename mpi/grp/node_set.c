@@ -15,6 +15,7 @@
 enum { NODE_NEW, NODE_NO, NODE_FULL, NODE_YES }; /* grp_t.node_state */
 
 static struct {
+    int opened;       /* rt.opened of what follows: a runtime that opens anew has other node memory */
     uint32_t used;    /* slots of this rank */
     int offering;     /* a set is being made by another thread */
     uint64_t last;    /* the highest phase that this rank has used; N2 */
@@ -49,8 +50,22 @@ static int have_all_left(const node_set_t *set)
     return 1;
 }
 
+/* The runtime has ended since: so has everybody's use of its memory. */
+static void forget_earlier(void)
+{
+    while (own.left != NULL) {
+        node_set_t *set = own.left;
+        own.left = set->next;
+        free(set);
+    }
+    memset(&own, 0, sizeof(own));
+    own.opened = rt.opened;
+}
+
 static void collect_slots(void)
 {
+    if (own.opened != rt.opened)
+        forget_earlier();
     for (node_set_t **at = &own.left; *at != NULL;) {
         node_set_t *set = *at;
         if (!have_all_left(set)) {

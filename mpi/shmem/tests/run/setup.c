@@ -31,7 +31,7 @@ int main(void)
     int major, minor, level;
     if (initialized())
         return 1;
-    for (int cycle = 0; cycle < 3; cycle++) {
+    for (int cycle = 0; cycle < 20; cycle++) {
         shmem_init();
         me = shmem_my_pe();
         size = shmem_n_pes();
