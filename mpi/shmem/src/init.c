@@ -36,8 +36,9 @@ void shm_fatal(const char *function, const char *format, ...)
 
 void shm_failed(const char *function, int status, const char *text)
 {
+    const int lost = status == VBN_ERR_PEER_LOST || status == VBN_ERR_UNREACHABLE || status == VBN_ERR_TRUNCATED;
     shm_log("%s: %s", function, text);
-    rt_abort(status == VBN_ERR_PEER_LOST || status == VBN_ERR_TRUNCATED ? PEER_LOST_CODE : 1);
+    rt_abort(lost ? PEER_LOST_CODE : 1);
 }
 
 void shm_unwritten(const char *function)
