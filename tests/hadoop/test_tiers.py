@@ -283,12 +283,14 @@ class WrongTiersTest(unittest.TestCase):
 
     CASES = {"datanode1": ({"verbena.hdfs.memory.dir": "/proc/verbena"}, "no memory tier, because the folder /proc/verbena/"),
              "datanode2": ({"verbena.hdfs.memory.size": "1m"}, "no memory tier: 1 MiB (verbena.hdfs.memory.size) cannot hold one block"),
-             "datanode3": ({"verbena.hdfs.mode": "hhh-x"}, "verbena.hdfs.mode=hhh-x is not possible; give off or hhh")}
+             "datanode3": ({"verbena.hdfs.mode": "hhh-x"}, "verbena.hdfs.mode=hhh-x is not possible; give off or hhh"),
+             "datanode4": ({"dfs.datanode.fsdataset.factory": None}, "verbena.hdfs.mode is hhh, but this DataNode keeps its replicas as "
+                           "Hadoop does: set dfs.datanode.fsdataset.factory to ")}
 
     def test_a_folder_a_size_or_a_mode_that_is_wrong_is_said_in_one_line_and_files_are_kept_on_disk(self):
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(prefix="verbena-tiers-", dir=SHM) as shm:
             own = {name: {"hdfs-site": setting} for name, (setting, _) in self.CASES.items()}
-            with Tiered(os.path.join(folder, "hadoop"), pathlib.Path(shm), None, own=own) as cluster:
+            with Tiered(os.path.join(folder, "hadoop"), pathlib.Path(shm), None, own=own, datanodes=len(own)) as cluster:
                 source = os.path.join(folder, "source")
                 pathlib.Path(source).write_bytes(os.urandom(2 * MIB))
                 done = cluster.run("hdfs", "dfs", "-put", source, "/file")

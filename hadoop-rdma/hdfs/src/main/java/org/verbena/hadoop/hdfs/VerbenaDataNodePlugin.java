@@ -19,6 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnEngine;
 import org.verbena.hadoop.hdfs.tier.MemoryLedger;
+import org.verbena.hadoop.hdfs.tier.TierConf;
+import org.verbena.hadoop.hdfs.tier.VerbenaDatasetFactory;
 
 /**
  * Serves blocks over the core beside the DataNode's data port, by {@code dfs.datanode.plugins}. When it cannot, it says why
@@ -27,6 +29,7 @@ import org.verbena.hadoop.hdfs.tier.MemoryLedger;
 public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource {
     private static final Logger LOG = LoggerFactory.getLogger(VerbenaDataNodePlugin.class);
     private static final String METRICS = "Verbena";
+    private static final String FACTORY = "dfs.datanode.fsdataset.factory";
 
     private DataNode dataNode;
     private CoreNode node;
@@ -43,6 +46,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         dataNode = (DataNode) service;
         try {
             HdfsConf conf = HdfsConf.of(dataNode.getConf());
+            checkTiers();
             if (conf.enabled()) {
                 start(conf);
             } else {
@@ -51,6 +55,15 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         } catch (IOException | RuntimeException | LinkageError e) {
             LOG.warn("Verbena stands aside, blocks go by TCP: {}", e.getMessage() == null ? e.toString() : e.getMessage());
             stop();
+        }
+    }
+
+    /** The mode alone does nothing: Hadoop has to be told who keeps its replicas. */
+    private void checkTiers() {
+        String factory = dataNode.getConf().getTrimmed(FACTORY, "");
+        if (TierConf.of(dataNode.getConf()).hhh() && !factory.equals(VerbenaDatasetFactory.class.getName())) {
+            LOG.warn("Verbena hhh: {}{} is hhh, but this DataNode keeps its replicas as Hadoop does: set {} to {} in hdfs-site.xml",
+                HdfsConf.PREFIX, HdfsConf.MODE, FACTORY, VerbenaDatasetFactory.class.getName());
         }
     }
 
