@@ -30,7 +30,8 @@ static bool extend(link_lane_t *lane)
     if (hs->extended || lane->engine->away_ns == hs->away_before)
         return false;
     hs->extended = true;
-    link_timer_add(lane->engine, &hs->timer, hs->limit_ns);
+    link_timer_add(lane->engine, &hs->timer,
+                   hs->resumes ? link_resume_part(lane->engine) : lane->engine->params.settings->link_wireup_timeout);
     return true;
 }
 
@@ -85,8 +86,7 @@ vbn_status_t link_lane_new(link_engine_t *engine, unsigned transport, bool initi
     hs->lane = lane;
     wheel_timer_init(&hs->retry, link_control_retry);
     wheel_timer_init(&hs->timer, wireup_expired);
-    hs->limit_ns = engine->params.settings->link_wireup_timeout;
-    link_timer_add(engine, &hs->timer, hs->limit_ns);
+    link_timer_add(engine, &hs->timer, engine->params.settings->link_wireup_timeout);
     hs->away_before = engine->away_ns;
     *lane_p = lane;
     return VBN_OK;

@@ -81,7 +81,7 @@ typedef struct link_handshake {
     bool control_waits; /* it found the transport busy */
     bool adds; /* the lane joins those of a peer */
     bool extended; /* the time-out began again, as the program was away */
-    uint64_t limit_ns; /* the time-out: link.wireup_timeout, or an attempt's part of link.resume_timeout */
+    bool resumes; /* an attempt to resume: the time-out is its part of link.resume_timeout */
     uint64_t away_before; /* the engine's away_ns when the timer was added */
     uint8_t control[16 + LINK_CHALLENGE_BYTES];
     uint64_t session; /* the epoch of this lane's WELCOME */
@@ -398,6 +398,8 @@ void link_native_lost(const link_lane_t *lane); /* its endpoint is gone */
 /* The lane is gone. false: the peer cannot resume. Operations may complete, so it may have ended afterwards. */
 bool link_resume_begin(vbn_peer_t *peer, const char *text);
 void link_resume_look(vbn_peer_t *peer, uint64_t now); /* the timer, while resuming */
+/* The time of one attempt. */
+uint64_t link_resume_part(const link_engine_t *engine);
 uint64_t link_resume_next(const link_arq_t *arq);
 vbn_peer_t *link_resume_accept(link_lane_t *lane, uint64_t session, uint32_t ack);
 void link_resume_done(vbn_peer_t *peer); /* the new lane is ready */

@@ -36,6 +36,11 @@ static void redial_later(link_arq_t *arq)
     link_arq_wake_at(arq, link_resume_next(arq));
 }
 
+uint64_t link_resume_part(const link_engine_t *engine)
+{
+    return engine->params.settings->link_resume_timeout / TRIES_MIN;
+}
+
 uint64_t link_resume_next(const link_arq_t *arq)
 {
     const vbn_peer_t *peer = arq->peer;
@@ -112,9 +117,8 @@ static void redial(vbn_peer_t *peer)
     }
     /* An attempt leaves time for the others. */
     if (peer->lane != NULL) {
-        link_handshake_t *hs = peer->lane->hs;
-        hs->limit_ns = peer->engine->params.settings->link_resume_timeout / TRIES_MIN;
-        link_timer_add(peer->engine, &hs->timer, hs->limit_ns);
+        peer->lane->hs->resumes = true;
+        link_timer_add(peer->engine, &peer->lane->hs->timer, link_resume_part(peer->engine));
     }
     redial_later(arq);
 }
