@@ -9,7 +9,7 @@ from driver.procs import Failed, Process
 from sides import hadoop
 
 MIB = 1 << 20
-BYTES, FILES = 128 * MIB, 128  # a cell moves as much, unless one file is larger, in at most so many files
+BYTES, FILES = 128 * MIB, 64  # a cell moves as much, unless one file is larger, in at most so many files
 READS = 2000  # positioned ones
 LIMIT = 600  # seconds for one answer
 HEAP = "512m"
