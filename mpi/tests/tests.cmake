@@ -31,7 +31,7 @@ endforeach()
 add_test(NAME abi_names COMMAND ${Python3_EXECUTABLE} ${TESTS}/abi/names.py ${LIB})
 
 # What ./verbena bench mpi builds with every library's own mpicc.
-file(GLOB bench CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bench/*.c)
+file(GLOB bench CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bench/*.c ${CMAKE_CURRENT_SOURCE_DIR}/bench/common/*.c)
 mpi_program(mpibench "${bench}")
 target_compile_options(run_mpibench PRIVATE ${VBN_C_WARNINGS})
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * probe.c - how far the two ranks' processors are from each other right now: a cache line goes to and fro between them.
+ * place.c - on which processors two ranks run, and how far these are from each other right now: a cache line goes to and
+ * fro between them.
  *
  * Virtual processors move: results of small messages differ two- to threefold with it. So each cell stands between two
- * probes, and who reads the figures compares those of equal distance only. No MPI call is in the probe.
+ * probes, and who reads the figures compares those of equal distance only. No call of the library is in the probe.
  */
-#include "bench.h"
+#include "cell.h"
 
 #include <fcntl.h>
-#include <mpi.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -42,26 +43,36 @@ static void write_turn(line_t *line, uint64_t turn)
     atomic_store_explicit(&line->turn, turn, memory_order_release);
 }
 
-/* Rank 0's page, which rank 1 finds as a descriptor of that process: no name outlives a job that is killed. */
-void probe_open(bench_t *bench)
+/* After the library's set-up, so that none sees fewer processors than there are. Threads that it has started stay free. */
+void place_pin(int rank, const char *list)
 {
-    int place[2] = {(int)getpid(), bench->rank == 0 ? memfd_create("mpibench", MFD_CLOEXEC) : -1};
+    cpu_set_t set;
+    const char *word = rank == 0 ? list : strchr(list, ',');
+    if (word == NULL)
+        bench_fail(list, "not two processors");
+    CPU_ZERO(&set);
+    CPU_SET((size_t)atoi(word + (rank == 0 ? 0 : 1)), &set);
+    if (sched_setaffinity(0, sizeof(set), &set) != 0)
+        bench_fail(list, "cannot run on this processor");
+}
+
+/* Rank 0's page, which rank 1 finds as a descriptor of that process: no name outlives a job that is killed. */
+void probe_open(const library_t *library, bench_t *bench)
+{
+    int fd = bench->rank == 0 ? memfd_create(library->name, MFD_CLOEXEC) : -1;
     char path[64];
-    if (place[1] >= 0 && ftruncate(place[1], (off_t)sysconf(_SC_PAGESIZE)) != 0)
-        place[1] = -1;
-    MPI_Bcast(place, 2, MPI_INT, 0, MPI_COMM_WORLD);
-    int fd = place[1];
+    if (fd >= 0 && ftruncate(fd, (off_t)sysconf(_SC_PAGESIZE)) != 0)
+        fd = -1;
+    const int owner = library->agree((int)getpid()), number = library->agree(fd);
     if (bench->rank != 0) {
-        snprintf(path, sizeof(path), "/proc/%d/fd/%d", place[0], place[1]);
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", owner, number);
         fd = open(path, O_RDWR | O_CLOEXEC);
     }
     void *page = mmap(NULL, sizeof(line_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (page == MAP_FAILED) {
-        fprintf(stderr, "mpibench: no page that both ranks share\n");
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    if (page == MAP_FAILED)
+        bench_fail("probe", "no page that both ranks share");
     bench->line = page;
-    MPI_Barrier(MPI_COMM_WORLD); /* the descriptor is open until both have the page */
+    library->meet(); /* the descriptor is open until both have the page */
     close(fd);
 }
 
@@ -105,11 +116,11 @@ static void answer(line_t *line)
     write_turn(line, 0);
 }
 
-double probe_run(bench_t *bench)
+double probe_run(const library_t *library, bench_t *bench)
 {
     if (bench->line == NULL)
         return 0;
-    MPI_Barrier(MPI_COMM_WORLD);
+    library->meet();
     if (bench->rank == 0)
         return ask(bench->line);
     answer(bench->line);
