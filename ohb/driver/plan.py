@@ -4,7 +4,7 @@ import dataclasses
 import os
 
 from driver import schema
-from sides import core, fetch, hadoop, hbase, hosts, memcached, mpi, spark, verbs
+from sides import core, fetch, hadoop, hbase, hosts, memcached, mpi, shmem, spark, verbs
 
 PAIRS, QUICK_PAIRS = 9, 3
 SPARK_STOCK = "the same Apache Spark with its own shuffle"
@@ -14,7 +14,7 @@ SPARK_STOCK = "the same Apache Spark with its own shuffle"
 class Row:
     """One row. kind chooses the runner; hold is the ratio we promise for 'metric' (a warning, never a failure)."""
     name: str
-    kind: str  # echo, core, verbs, fetch, memcached, mpi, hdfs, mr, hbase, spark, tpch
+    kind: str  # echo, core, verbs, fetch, memcached, ranks, hdfs, mr, hbase, spark, tpch
     title: str
     stock: str
     params: dict
@@ -106,9 +106,11 @@ ROWS = (
         "ib_read_bw on the same device, in the same boot", {}, metric="ratio"),
     Row("memcached", "memcached", "get and set of 100 bytes: sockets, one connection and 50; messages; one-sided",
         "Debian's memcached with the same flags", {"scale": 1.0}, {"scale": 0.1}, metric="ratio"),
-    Row("mpi", "mpi", "messages and collectives of two ranks, four ranks on two processors, start",
+    Row("mpi", "ranks", "messages and collectives of two ranks, four ranks on two processors, start",
         "the best of Debian's Open MPI and MPICH, PyPI's mpich and impi-rt", {"limit_s": 900}, {"limit_s": 150},
         metric=None),
+    Row("shmem", "ranks", "puts, gets, atomics and collectives of two PEs, four PEs on two processors, start",
+        "Debian's oshmem, a part of its Open MPI", {"limit_s": 600}, {"limit_s": 100}, metric=None),
     Row("hdfs", "hdfs", "files of 64 KiB to 1 GiB written and read, 1 to 3 replicas, 1 and 4 clients; 4 KiB at any place",
         "the same Apache Hadoop without our jar", {"cells": "all"}, {"cells": "quick"}, metric="ratio"),
     Row("mr", "mr", "MapReduce jobs: MR-AVG, MR-RAND, MR-SKEW and TeraSort of 1 GB", "the same cluster with the stock shuffle",
@@ -195,8 +197,8 @@ def missing(row, root):
         return reason
     if row.kind == "memcached":
         return memcached.missing(root)
-    if row.kind == "mpi":
-        return mpi.missing(root)
+    if row.kind == "ranks":
+        return {"mpi": mpi, "shmem": shmem}[row.name].missing(root)
     if row.kind in ("hdfs", "mr"):
         return hadoop.missing(root)
     if row.kind == "hbase":

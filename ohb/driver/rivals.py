@@ -11,15 +11,22 @@ import time
 
 from driver import blocks, stats
 from driver.procs import Failed, Killed
-from sides import mpi, spark
+from sides import mpi, ranks, shmem, spark
 
+FAMILIES = {"mpi": mpi, "shmem": shmem}  # by the first part of a row's name
 BEST = "best"  # in the place of a stock side's name: the entry of the row itself
+
+
+def family(name):
+    """The module of a row's libraries."""
+    return FAMILIES[name.split(".")[0]]
 
 
 def measure(runner, row, entry, part):
     """Rounds of pairs, at least one, until all are done or another one would end after the row's limit."""
     entry["params"]["peer"] = BEST
-    ours = mpi.Bench(mpi.ours(runner.root), runner.root, runner.work)
+    sides = family(row.name)
+    ours = sides.Bench(sides.ours(runner.root), runner.root, runner.work)
     found = _build(runner, row)
     try:
         _rounds(runner, row, entry, part, ours, found)
@@ -50,13 +57,13 @@ def _rounds(runner, row, entry, part, ours, found):
 
 
 def _side(name, version):
-    return {"name": name, "command": "mpi/bench", "settings": {}, "versions": version, "carrier": None}
+    return {"name": name, "command": "the library's benchmark", "settings": {}, "versions": version, "carrier": None}
 
 
 def _build(runner, row):
     """[(bench, entry)] of the stock sides that are here; the others are in the document as skipped."""
     found = []
-    for peer in mpi.peers(runner.root):
+    for peer in family(row.name).peers(runner.root):
         own = runner.entry(dataclasses.replace(row, name=f"{row.name}.{peer.name}", stock=peer.title, metric=None),
                            {"peer": peer.name})
         runner.document["runs"].append(own)
@@ -66,7 +73,7 @@ def _build(runner, row):
             own["notes"].append(lacking)
             continue
         try:
-            found.append((mpi.Bench(peer, runner.root, runner.work), own))
+            found.append((family(row.name).Bench(peer, runner.root, runner.work), own))
             own["sides"] = {"a": _side(peer.title, {peer.name: peer.version()}), "b": _side("verbena", {})}
         except Failed as failure:
             own["status"] = "failed"
@@ -98,9 +105,10 @@ def _pair(ours, bench, own, number, part):
 
 def _conclude(entry, done):
     for own in done:
-        own["result"] = {name: {**summary, "unit": mpi.UNITS[name.split(".")[0]], "better": mpi.better(name)}
+        sides = family(own["row"])
+        own["result"] = {name: {**summary, "unit": sides.UNITS[name.split(".")[0]], "better": sides.better(name)}
                          for name, summary in blocks.reduce(own["blocks"]).items()}
-        own["verified"] = True  # mpi/bench looks at what was delivered
+        own["verified"] = True  # the benchmark looks at what was delivered
     best = best_of(done)
     entry["result"] = {name: own["result"][name] for name, own in best.items()}
     entry["headline"] = None
@@ -134,12 +142,17 @@ def _ratio(summary):
     return f"~{summary['ratio_all']:.2f}" if summary.get("ratio_all") else "-"
 
 
-def _verdict(name, entries, best):
-    """Ratio to the library that counts, its spread, and whether the promise is kept."""
-    promised, against = mpi.target(name) or (None, None)
+def _verdict(name, entries, best, value):
+    """Ratio to the library that counts, its spread, and whether the promise is kept, of the ratio or of our own value."""
+    sides = family(best[name]["row"])
+    promised, against = sides.target(name) or (None, None)
+    most = sides.MOST.get(ranks.bare(name))
     own = next((own for own in entries if own["params"]["peer"] == against), best[name])
     summary = own["result"].get(name) or best[name]["result"][name]
     spread = f"[{summary['lo']:.2f} .. {summary['hi']:.2f}]" if summary["ratio"] is not None else ""
+    if most is not None:
+        return [own["params"]["peer"], _ratio(summary), spread, f"<= {most:g} {summary['unit']}",
+                "held" if value <= most else "missed"]
     if promised is None:
         return [own["params"]["peer"], _ratio(summary), spread, "", ""]
     lower = summary["better"] == "lower"
@@ -163,7 +176,7 @@ def table(document):
         cells = [f"{_number(own['result'][name]['a_median'])} ({_ratio(own['result'][name])})"
                  if own["result"].get(name, {}).get("a_median") is not None else "-" for own in entries]
         lines.append([name, best[name]["result"][name]["unit"], _number(stats.median(values)), *cells,
-                      *_verdict(name, entries, best)])
+                      *_verdict(name, entries, best, stats.median(values))])
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     text = ["  ".join(cell.ljust(width) if place < 2 else cell.rjust(width)
                       for place, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines]

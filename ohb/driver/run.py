@@ -61,7 +61,7 @@ class Runner:
         spark.note(f"{row.name}: {row.title}")
         try:
             runners = {"core": self._core, "verbs": self._verbs, "fetch": self._fetch, "memcached": self._memcached,
-                       "mpi": self._mpi, "hdfs": self._hdfs, "mr": self._mr, "hbase": self._hbase, "tpch": self._tpch}
+                       "ranks": self._ranks, "hdfs": self._hdfs, "mr": self._mr, "hbase": self._hbase, "tpch": self._tpch}
             runners.get(row.kind, self._pairs)(row, params, entry, part)
             entry["verified"] = row.kind not in ("core", "verbs", "fetch", "memcached")  # vbn-perf reports no checksums
         except Failed as failure:
@@ -177,7 +177,7 @@ class Runner:
             mr.prepare(both, cells)
             self._perf(row, entry, part, lambda index: mr.pairs(both, cells, index), HADOOP_SECONDS)
 
-    def _mpi(self, row, _params, entry, part):
+    def _ranks(self, row, _params, entry, part):
         rivals.measure(self, row, entry, part)
 
     def _perf(self, row, entry, part, pairs, seconds=CORE_SECONDS):

@@ -8,18 +8,18 @@ import unittest.mock
 from driver import blocks, plan, report, rivals, schema
 from driver.procs import Failed
 from driver.run import Runner
-from sides import mpi, mpi_demo
+from sides import mpi, mpi_demo, ranks, ranks_demo
 
 NOISE = {"idle": 0.0, "steal": 0.0, "foreign": 0.0, "runq": 0.0, "switches": 0.0}
 
 
 class Names(unittest.TestCase):
     def test_a_cell_is_near_or_far_only_when_both_probes_say_so(self):
-        self.assertEqual([mpi.label(*ways) for ways in ((60, 66), (230, 250), (60, 230), (120, 120), (60, 120))],
+        self.assertEqual([ranks.label(*ways) for ways in ((60, 66), (230, 250), (60, 230), (120, 120), (60, 120))],
                          ["near", "far", None, None, None])
 
     def test_names_leave_out_what_a_cell_has_not(self):
-        self.assertEqual([mpi.metric("latency", 8, "near"), mpi.metric("barrier", 0, "far"), mpi.metric("barrier", 0)],
+        self.assertEqual([ranks.metric("latency", 8, "near"), ranks.metric("barrier", 0, "far"), ranks.metric("barrier", 0)],
                          ["latency.8.near", "barrier.far", "barrier"])
 
     def test_a_target_holds_at_every_distance(self):
@@ -68,11 +68,11 @@ class OneLibrary(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        os.makedirs(f"{self.folder}/mpi/bench")
+        os.makedirs(f"{self.folder}/mpi/bench/common")
         program(f"{self.folder}/mpi/bench", "main.c", "")
 
     def library(self, compiler=COMPILER, launcher=LAUNCHER):
-        return mpi.Library("some", "Some MPI", program(self.folder, "cc", compiler), program(self.folder, "run", launcher),
+        return ranks.Library("some", "Some MPI", program(self.folder, "cc", compiler), program(self.folder, "run", launcher),
                            environment={"SECRET": "of its own"}, cure="install it")
 
     def test_a_block_has_every_cell_and_counts_those_whose_distance_changed(self):
@@ -96,7 +96,7 @@ class OneLibrary(unittest.TestCase):
     def test_versions_and_what_is_missing_are_said(self):
         self.assertEqual(self.library().version(), "7.8.9")
         self.assertIsNone(self.library().missing())
-        self.assertEqual(mpi.Library("some", "Some MPI", "/nowhere/cc", "/bin/sh", cure="install it").missing(),
+        self.assertEqual(ranks.Library("some", "Some MPI", "/nowhere/cc", "/bin/sh", cure="install it").missing(),
                          "Some MPI is not here; install it")
 
 
@@ -113,11 +113,10 @@ class Demonstration(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             os.makedirs(f"{folder}/mpi/examples")
             launcher, compiler = program(folder, "run", EXAMPLES), program(folder, "cc", COMPILER)
-            ours, stock = (mpi.Library(name, name.title(), compiler, launcher, environment=environment) for name, environment in
+            ours, stock = (ranks.Library(name, name.title(), compiler, launcher, environment=environment) for name, environment in
                            (("verbena", {"SUM": "7", "SECONDS_OF_IT": "0.25"}),
                             ("stock", {"SUM": "7", "SECONDS_OF_IT": "0.5", **differs})))
-            with unittest.mock.patch.object(mpi, "ours", lambda _root: ours):
-                return mpi_demo.demo(folder, stock, folder)
+            return ranks_demo.demo(mpi_demo.SHOW, ours, stock, folder, folder)
 
     def test_both_sides_stand_in_one_line_with_the_ratio_and_what_was_chosen(self):
         lines = self.shown()
@@ -157,7 +156,7 @@ class FakeBench:
 
 def library(name, here=True):
     path = "/bin/true" if here else "/nowhere/mpicc"
-    return mpi.Library(name, f"the library {name}", path, "/bin/true", cure="install it")
+    return ranks.Library(name, f"the library {name}", path, "/bin/true", cure="install it")
 
 
 class SeveralStockSides(unittest.TestCase):

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the rows mpi and shmem share: libraries whose launchers start ranks, and a benchmark built with and started by each.
+
+Every block is a job of its own, so that nothing of another library runs meanwhile: ranks that wait would spin.
+"""
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+import time
+
+from driver.procs import Failed
+from sides import core
+
+NEAR_NS, FAR_NS = 110, 150  # a line's way between two processors: below near, above far
+STARTS = 3
+COMMON = "mpi/bench/common"
+# Open MPI counts processors as slots, refuses more ranks than slots and refuses root; nothing here tunes it.
+OPEN_MPI = ("--allow-run-as-root", "--oversubscribe", "--use-hwthread-cpus")
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+    """One library of ranks or PEs: how programs are compiled and started with it."""
+    name: str
+    title: str
+    compiler: str  # paths, or names to look up
+    launcher: str
+    options: tuple = ()
+    environment: dict = dataclasses.field(default_factory=dict)
+    cure: str = ""  # what to do when it is missing
+
+    def missing(self):
+        """What it lacks here, or None."""
+        lacking = [program for program in (self.compiler, self.launcher) if not shutil.which(program)]
+        return f"{self.title} is not here; {self.cure}" if lacking else None
+
+    def version(self):
+        """The first version number in what its launcher says of itself, or 'unknown'."""
+        done = subprocess.run([self.launcher, "--version"], capture_output=True, text=True, timeout=30, check=False)
+        found = re.search(r"\d+\.\d+(\.\d+)*", done.stdout)
+        return found.group() if found else "unknown"
+
+    def command(self, ranks, *words):
+        return [self.launcher, *self.options, "-n", str(ranks), *words]
+
+
+def label(before, after):
+    """near or far, as both probes around a cell say; None: they differ, or neither."""
+    found = {"near" if way < NEAR_NS else "far" if way > FAR_NS else None for way in (before, after)}
+    return found.pop() if len(found) == 1 else None
+
+
+def metric(row, size, distance=None):
+    """Name of a cell: row[.size][.distance]."""
+    return ".".join([row, *([str(size)] if size else []), *([distance] if distance else [])])
+
+
+def bare(name):
+    """A cell's name without its distance."""
+    return re.sub(r"\.(near|far)$", "", name)
+
+
+class Bench:
+    """A benchmark program of one library, built."""
+    PROGRAM, SOURCES = None, ()  # its name; folders of its C files, the first is where its own are
+
+    def __init__(self, library, root, folder):
+        os.makedirs(folder, exist_ok=True)
+        self.library = library
+        self._program, self._log = f"{folder}/{self.PROGRAM}-{library.name}", f"{folder}/{library.name}.log"
+        files = sorted(f"{root}/{source}/{name}" for source in self.SOURCES for name in os.listdir(f"{root}/{source}")
+                       if name.endswith(".c"))
+        command = [library.compiler, "-std=c11", "-D_GNU_SOURCE", "-O2", f"-I{root}/mpi/bench", *files, "-o", self._program]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        if done.returncode != 0:
+            raise Failed(f"{library.title} does not compile {self.SOURCES[0]}: {done.stderr.strip()[-500:]}")
+
+    def _answers(self, cpus, ranks, *words):
+        command = ["taskset", "-c", cpus, *self.library.command(ranks, self._program, *words)]
+        return core.json_lines(command, self._log, environment={**os.environ, **self.library.environment})
+
+    def block(self, _side=None, _seed=None):
+        """Every cell once: {metrics, details}. A cell whose two probes differ is left out and counted."""
+        metrics, dropped = {}, []
+        places = [cpus for _, cpus in core.placements()]
+        for cpus in places:
+            for cell in self._answers(cpus, 2, "two", cpus):
+                distance = label(cell["before"], cell["after"])
+                if distance is None:
+                    dropped.append(metric(cell["row"], cell["size"]))
+                else:
+                    metrics.setdefault(metric(cell["row"], cell["size"], distance), cell["value"])
+        for cell in self._answers(places[0], 4, "four"):
+            metrics["four." + metric(cell["row"], cell["size"])] = cell["value"]
+        metrics.update(self._start(places[0]))
+        return {"metrics": metrics, "details": {"dropped": dropped}}
+
+    def _start(self, cpus):
+        """The fastest of some starts: the time of the set-up, and from the launcher's start to its end."""
+        found = []
+        for _ in range(STARTS):
+            began = time.monotonic()
+            init = self._answers(cpus, 2, "start")[0]["value"]
+            found.append((init, (time.monotonic() - began) * 1e3))
+        return {"init": min(init for init, _ in found), "launch": min(launch for _, launch in found)}
