@@ -2,6 +2,7 @@
 """The ./verbena command itself: help, wrong input, use from another folder and through a link; tests side by side."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -30,6 +31,12 @@ class VerbenaTest(unittest.TestCase):
                 result = run(command, "--help")
                 self.assertEqual(result.returncode, 0)
                 self.assertIn(f"usage: ./verbena {command}", result.stdout)
+
+    def test_help_of_demo_names_every_demonstration(self):
+        text = run("demo", "--help").stdout
+        for name in re.search(r"^    ([a-z| ]+)\)\n        \"demo_\$1\"$", VERBENA.read_text(), re.MULTILINE)[1].split(" | "):
+            self.assertIn(f"./verbena demo {name}\n", text)
+        self.assertIn("shmem", run("bench", "--help").stdout)
 
     def test_an_unknown_command_is_named_and_fails(self):
         result = run("frobnicate")

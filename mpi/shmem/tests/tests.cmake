@@ -39,3 +39,10 @@ foreach(source ${made})
     add_dependencies(shm_${name} shm_tests_generated)
 endforeach()
 target_compile_features(shm_overloads PRIVATE cxx_std_17)
+
+
+# What ./verbena bench shmem builds with each library's own oshcc.
+file(GLOB shm_bench CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/shmem/bench/*.c ${CMAKE_CURRENT_SOURCE_DIR}/bench/common/*.c)
+shm_program(shmembench "${shm_bench}" ${VBN_C_WARNINGS})
+target_include_directories(shm_shmembench PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/bench)
+target_compile_definitions(shm_shmembench PRIVATE _GNU_SOURCE)
