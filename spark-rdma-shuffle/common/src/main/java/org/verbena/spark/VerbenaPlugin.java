@@ -16,12 +16,15 @@ import org.apache.spark.ui.SparkUI;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.spark.metrics.ExecutorReports;
+import org.verbena.spark.metrics.LoggedReports;
 import org.verbena.spark.metrics.Numbers;
 import org.verbena.spark.metrics.Reporter;
 import org.verbena.spark.ui.TrafficPage;
 
 /** Prepares the configuration on the driver, starts the engine where the manager has not, publishes metrics. */
 public final class VerbenaPlugin implements SparkPlugin {
+    /** Of this plugin, for messages. */
+    static final String VERSION = "0.1.0";
     private static final Logger LOG = LoggerFactory.getLogger(VerbenaPlugin.class);
 
     /** Called by Spark. */
@@ -61,16 +64,21 @@ public final class VerbenaPlugin implements SparkPlugin {
     /** Adds up what the executors tell, also those that are gone, and shows it in Spark's UI. */
     private static final class Driver implements DriverPlugin {
         private final ExecutorReports executors = new ExecutorReports();
+        private SparkContext context;
+        private String declined;
 
         @Override
         public Map<String, String> init(SparkContext context, PluginContext plugin) {
+            this.context = context;
             DriverSetup.prepare(SparkEnv.get().conf(), true);
+            declined = SparkEnv.get().conf().get(DriverSetup.DECLINED, null);
             JarSender.send(context, SparkEnv.get().conf());
-            showTab(context, SparkEnv.get().conf().get(DriverSetup.DECLINED, null));
+            Shells.greet(declined);
+            showTab();
             return Map.of();
         }
 
-        private void showTab(SparkContext context, String declined) {
+        private void showTab() {
             SparkShim shim = SparkShim.load();
             if (shim == null || context.ui().isEmpty()) {
                 return;
@@ -86,7 +94,12 @@ public final class VerbenaPlugin implements SparkPlugin {
         @Override
         public void registerMetrics(String application, PluginContext plugin) {
             engine(SparkEnv.get());
-            publish(plugin.metricRegistry(), SparkEnv.get());
+            MetricRegistry registry = plugin.metricRegistry();
+            publish(registry, SparkEnv.get());
+            registry.register("executors", (Gauge<Integer>) executors::count);
+            for (String name : Numbers.none().keySet()) {
+                registry.register("executors." + name, (Gauge<Long>) () -> executors.sum(name));
+            }
         }
 
         @Override
@@ -100,6 +113,9 @@ public final class VerbenaPlugin implements SparkPlugin {
             String summary = executors.summary();
             if (summary != null) {
                 LOG.info("{}", summary);
+            }
+            if (context != null) {
+                context.listenerBus().post(new LoggedReports(declined, executors));
             }
         }
     }

@@ -54,6 +54,16 @@ public final class ExecutorReports {
         return Numbers.sum(all().stream().map(Report::numbers).toList());
     }
 
+    /** One of the numbers of {@link #sum}; metrics ask for each of them alone. */
+    public synchronized long sum(String name) {
+        return executors.values().stream().mapToLong(report -> report.numbers().get(name)).sum();
+    }
+
+    /** How many executors are known, also those that are gone. */
+    public synchronized int count() {
+        return executors.size();
+    }
+
     /** What the application had of Verbena, in a sentence; null while no executor has told anything. */
     public String summary() {
         List<Report> known = all();
