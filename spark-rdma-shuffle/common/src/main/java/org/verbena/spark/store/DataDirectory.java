@@ -9,6 +9,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
@@ -18,13 +19,15 @@ import org.slf4j.LoggerFactory;
 /**
  * {@code /dev/shm/verbena-UID/APPLICATION/NAME/} of mode 0700; the name is that of the executor's block manager directory,
  * by which the other executors of the host find it. In it is a lock file whose lock the kernel gives up with the process,
- * however that ends. Whoever starts later removes directories whose lock is free. A lock file's name tells the process
- * that made it, because opening a lock file of one's own process would drop the lock.
+ * however that ends. Whoever starts later removes directories whose lock is free; those of its own application a while
+ * later, because reduce tasks that run may read them, as they may read the files of an executor that died. A lock file's
+ * name tells the process that made it, because opening a lock file of one's own process would drop the lock.
  */
 public final class DataDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DataDirectory.class);
     private static final String LOCK = "lock-";
     private static final long DYING_NANOS = 3_000_000_000L; // that a killed executor's memory takes to be freed
+    private static final long KEPT_MILLIS = 30_000; // that reduce tasks may read what a dead executor has left
     private static final int TRIES = 1000;
     private static final String OWN_LOCK = LOCK + ProcessHandle.current().pid() + "-"
         + ProcessHandle.current().info().startInstant().map(Instant::toEpochMilli).orElse(0L);
@@ -47,16 +50,27 @@ public final class DataDirectory implements AutoCloseable {
      * @param name of the executor's first block manager directory
      */
     public static DataDirectory create(Path root, String application, String name) throws IOException {
+        return create(root, application, name, KEPT_MILLIS);
+    }
+
+    /** Removes after so many milliseconds what the dead of this application left. */
+    static DataDirectory create(Path root, String application, String name, long keptMillis) throws IOException {
         Path mine = privateDirectory(root.resolve("verbena-" + userId()));
-        clean(mine);
+        Path siblings = mine.resolve(safe(application));
+        clean(mine, siblings);
+        if (Files.isDirectory(siblings)) {
+            cleanLater(siblings, keptMillis);
+        }
         Path path = newDirectory(mine.resolve(safe(application)), safe(name));
-        FileChannel channel = FileChannel.open(path.resolve(OWN_LOCK), StandardOpenOption.CREATE_NEW,
-            StandardOpenOption.WRITE);
+        // Whoever finds a lock file by its name that nobody has locked removes the directory: so it gets that name locked.
+        Path unnamed = path.resolve("new-" + OWN_LOCK);
+        FileChannel channel = FileChannel.open(unnamed, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         FileLock lock = channel.tryLock();
         if (lock == null) {
             channel.close();
-            throw new IOException("cannot lock " + path.resolve(OWN_LOCK) + ": another process holds it");
+            throw new IOException("cannot lock " + unnamed + ": another process holds it");
         }
+        Files.move(unnamed, path.resolve(OWN_LOCK), StandardCopyOption.ATOMIC_MOVE);
         DataDirectory directory = new DataDirectory(path, channel);
         Runtime.getRuntime().addShutdownHook(directory.hook);
         return directory;
@@ -139,12 +153,38 @@ public final class DataDirectory implements AutoCloseable {
         return path;
     }
 
-    /** Removes directories of dead executors below the user's directory; returns how many. */
-    static int clean(Path userDirectory) throws IOException {
+    private static void cleanLater(Path application, long millis) throws IOException {
+        try (DirectoryStream<Path> executors = Files.newDirectoryStream(application, DataDirectory::isDead)) {
+            if (!executors.iterator().hasNext()) {
+                return;
+            }
+        } catch (java.nio.file.NoSuchFileException e) {
+            return;
+        }
+        Thread thread = new Thread(() -> {
+            try {
+                Thread.sleep(millis);
+                cleanApplication(application);
+            } catch (IOException e) {
+                LOG.debug("cannot look for what dead executors left: {}", e.toString());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }, "verbena-clean");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /**
+     * Removes directories of dead executors below the user's directory; returns how many.
+     *
+     * @param kept an application whose directories stay; null for none
+     */
+    static int clean(Path userDirectory, Path kept) throws IOException {
         int removed = 0;
         try (DirectoryStream<Path> applications = Files.newDirectoryStream(userDirectory)) {
             for (Path application : applications) {
-                if (Files.isDirectory(application, LinkOption.NOFOLLOW_LINKS)) {
+                if (!application.equals(kept) && Files.isDirectory(application, LinkOption.NOFOLLOW_LINKS)) {
                     removed += cleanApplication(application);
                 }
             }
@@ -177,8 +217,9 @@ public final class DataDirectory implements AutoCloseable {
                 if (lock.getFileName().toString().equals(OWN_LOCK)) {
                     return false;
                 }
-                try (FileChannel channel = FileChannel.open(lock, StandardOpenOption.WRITE);
-                        FileLock held = channel.tryLock()) {
+                // Shared, so that two who look at the same moment do not take each other for the owner.
+                try (FileChannel channel = FileChannel.open(lock, StandardOpenOption.READ);
+                        FileLock held = channel.tryLock(0, Long.MAX_VALUE, true)) {
                     return held != null;
                 }
             }
@@ -190,11 +231,15 @@ public final class DataDirectory implements AutoCloseable {
         }
     }
 
-    /** Removes an own directory, and on the way out what executors left that were killed meanwhile. */
+    /** Removes an own directory; the last one of the application what executors left that were killed meanwhile. */
     private static void remove(Path own) {
         delete(own);
         try {
-            clean(own.getParent().getParent());
+            if (hasLiving(own.getParent())) {
+                clean(own.getParent().getParent(), own.getParent());
+                return;
+            }
+            clean(own.getParent().getParent(), null);
             long deadline = System.nanoTime() + DYING_NANOS;
             while (hasDying(own.getParent()) && System.nanoTime() < deadline) {
                 Thread.sleep(20);
@@ -207,21 +252,35 @@ public final class DataDirectory implements AutoCloseable {
         }
     }
 
+    /** Whether an executor of the application goes on, whose tasks may read what dead ones left. */
+    private static boolean hasLiving(Path application) throws IOException {
+        try (DirectoryStream<Path> executors = Files.newDirectoryStream(application,
+                path -> !isDead(path) && !isOfDying(path))) {
+            return executors.iterator().hasNext();
+        } catch (java.nio.file.NoSuchFileException e) {
+            return false;
+        }
+    }
+
     /** An executor of the application was killed just now: the kernel frees its memory and only then its lock. */
     private static boolean hasDying(Path application) throws IOException {
-        try (DirectoryStream<Path> executors = Files.newDirectoryStream(application)) {
-            for (Path executor : executors) {
-                try (DirectoryStream<Path> locks = Files.newDirectoryStream(executor, LOCK + "*")) {
-                    for (Path lock : locks) {
-                        if (isDying(lock.getFileName().toString().substring(LOCK.length()).split("-")[0])) {
-                            return true;
-                        }
-                    }
+        try (DirectoryStream<Path> executors = Files.newDirectoryStream(application, DataDirectory::isOfDying)) {
+            return executors.iterator().hasNext();
+        } catch (java.nio.file.NoSuchFileException e) {
+            return false; // somebody else was quicker
+        }
+    }
+
+    private static boolean isOfDying(Path executor) {
+        try (DirectoryStream<Path> locks = Files.newDirectoryStream(executor, LOCK + "*")) {
+            for (Path lock : locks) {
+                if (isDying(lock.getFileName().toString().substring(LOCK.length()).split("-")[0])) {
+                    return true;
                 }
             }
             return false;
-        } catch (java.nio.file.NoSuchFileException e) {
-            return false; // somebody else was quicker
+        } catch (IOException e) {
+            return false; // no directory, or somebody else was quicker
         }
     }
 

@@ -31,10 +31,43 @@ class DataDirectoryTest {
         }
     }
 
+    /** Run in a process of its own: removes what the dead left, again and again, until it is killed. */
+    public static final class Cleaner {
+        public static void main(String[] arguments) throws Exception {
+            Path user = Path.of(arguments[0], "verbena-" + DataDirectory.userId());
+            System.out.println("started");
+            while (true) {
+                DataDirectory.clean(user, null);
+            }
+        }
+    }
+
     private Process startOwner() throws IOException {
+        return start(Owner.class);
+    }
+
+    private Process start(Class<?> program) throws IOException {
         return new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
-            System.getProperty("java.class.path"), Owner.class.getName(), root.toString())
+            System.getProperty("java.class.path"), program.getName(), root.toString())
             .redirectError(ProcessBuilder.Redirect.DISCARD).start();
+    }
+
+    /** Executors of a host start at the same moment, and each looks for what the dead left. */
+    @Test
+    void aDirectoryThatIsJustBeingMadeIsNotTakenForThatOfADeadExecutor() throws Exception {
+        DataDirectory.create(root, "app-0", "0").close();
+        Process cleaner = start(Cleaner.class);
+        try {
+            assertEquals("started", cleaner.inputReader().readLine());
+            for (int i = 0; i < 2000; i++) {
+                try (DataDirectory own = DataDirectory.create(root, "app-1", "name-" + i)) {
+                    assertTrue(Files.isDirectory(own.path()), "directory " + i);
+                }
+            }
+            assertTrue(cleaner.isAlive());
+        } finally {
+            cleaner.destroyForcibly();
+        }
     }
 
     /** Its memory is gone, its lock perhaps not yet. */
@@ -103,9 +136,43 @@ class DataDirectoryTest {
                 assertTrue(Files.exists(other));
                 process.destroyForcibly();
                 assertTrue(process.waitFor(30, TimeUnit.SECONDS));
-                assertEquals(1, DataDirectory.clean(other.getParent().getParent()));
+                assertEquals(1, DataDirectory.clean(other.getParent().getParent(), null));
                 assertFalse(Files.exists(other));
                 assertTrue(Files.exists(own.path()));
+            }
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    /** Reduce tasks that run go on reading, as they do with the files of an executor that died. */
+    @Test
+    void whatAKilledExecutorOfTheSameApplicationLeftIsRemovedAWhileAfterAnotherOneHasStarted() throws Exception {
+        Process process = startOwner();
+        try {
+            Path other = Path.of(process.inputReader().readLine());
+            Files.createFile(other.resolve("slab-0"));
+            process.destroyForcibly();
+            assertTrue(process.waitFor(30, TimeUnit.SECONDS));
+            DataDirectory.create(root, "app-2", "1").close(); // of another application, whose end removes it
+            assertFalse(Files.exists(other));
+        } finally {
+            process.destroyForcibly();
+        }
+        process = startOwner();
+        try {
+            Path other = Path.of(process.inputReader().readLine());
+            process.destroyForcibly();
+            assertTrue(process.waitFor(30, TimeUnit.SECONDS));
+            try (DataDirectory living = DataDirectory.create(root, "app-1", "1", 3_600_000)) {
+                DataDirectory.create(root, "app-1", "2", 3_600_000).close();
+                assertTrue(Files.exists(other), "while one of the application lives");
+                try (DataDirectory next = DataDirectory.create(root, "app-1", "3", 100)) {
+                    while (Files.exists(other)) {
+                        Thread.onSpinWait(); // ended by the test's time-out
+                    }
+                    assertTrue(Files.exists(living.path()) && Files.exists(next.path()));
+                }
             }
         } finally {
             process.destroyForcibly();
