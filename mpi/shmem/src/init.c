@@ -153,7 +153,7 @@ static int share_statics(int has_threads)
         shm.static_count = 0;
         if (shm.pe == 0)
             shm_log("shmem_init: static data is not symmetric in this job: %s",
-                    found.blocked ? "threads ran before shmem_init at some PE" : "the PEs run different programs");
+                    found.blocked ? "threads ran before shmem_init at some PE" : "the PEs run different programs or libraries");
         return 0;
     }
     return shm_statics_map();

@@ -31,7 +31,7 @@
 #define SHM_REGION_HEAP 0
 #define SHM_EXTENT ((size_t)4 << 20) /* bytes of the first extent of the heap; each further one doubles what there is */
 #define SHM_EXTENTS 24
-#define SHM_STATICS 8 /* segments with static data */
+#define SHM_STATICS 128 /* segments with static data; those of more libraries are not symmetric */
 
 typedef struct shm_team {
     rt_group_t *ranks;
@@ -124,9 +124,9 @@ void shm_arena_close(void);
 int shm_commit(size_t at, size_t length);
 void shm_heap_open(void);
 void shm_heap_close(void);
-/* Finds the static data of the program; how many bytes of the region it takes. */
+/* Finds the static data of the program and of its libraries; how many bytes of the region it takes. */
 void shm_statics_find(void);
-uint64_t shm_statics_mark(void); /* equal at PEs that run the same program */
+uint64_t shm_statics_mark(void); /* equal at PEs that run the same program and libraries */
 int shm_statics_map(void);
 void shm_statics_unmap(void);
 

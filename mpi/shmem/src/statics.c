@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * statics.c - static data of the program is symmetric, too. While the program has one thread, its pages are copied into this
- * PE's part of the symmetric memory, and that is mapped in their place: from then on they behave as the heap does, wherever
- * the loader has put them. shmem_finalize, and a child after fork(), get private pages again.
+ * statics.c - static data is symmetric, too: that of the program and of the libraries that it has loaded when shmem_init is called,
+ * but not of the system's and of this one's own. While the program has one thread, its pages are copied into this PE's part of
+ * the symmetric memory, and that is mapped in their place: from then on they behave as the heap does, wherever the loader has
+ * put them. shmem_finalize, and a child after fork(), get private pages again.
  */
 #include <elf.h>
 #include <link.h>
@@ -13,7 +14,15 @@
 
 static int is_mapped;
 
-static void add(uintptr_t start, uintptr_t end)
+static uint64_t mark; /* of what was found: equal at PEs that run the same program and libraries */
+
+static void note(const void *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        mark = (mark ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
+}
+
+static void add(uintptr_t start, uintptr_t end, uintptr_t base)
 {
     if (start >= end || shm.static_count == SHM_STATICS)
         return;
@@ -22,15 +31,16 @@ static void add(uintptr_t start, uintptr_t end)
     one->length = end - start;
     one->offset = shm.statics_length;
     shm.statics_length += one->length;
+    note(&one->length, sizeof(one->length));
+    note(&(uintptr_t){start - base}, sizeof(base));
 }
 
 /* Whole pages of writable segments, but not those that the loader has made read-only after relocation. */
-static int add_program(struct dl_phdr_info *info, size_t size, void *arg)
+static void add_object(const struct dl_phdr_info *info)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t read_only = 0;
     uintptr_t read_only_end = 0;
-    (void)size, (void)arg;
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO) {
             read_only = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
@@ -44,26 +54,49 @@ static int add_program(struct dl_phdr_info *info, size_t size, void *arg)
         const uintptr_t end = (info->dlpi_addr + one->p_vaddr + one->p_memsz + page - 1) & ~(page - 1);
         if (read_only_end > start && read_only < end)
             start = read_only_end;
-        add(start, end);
+        add(start, end, info->dlpi_addr);
     }
-    return 1; /* the first object is the program */
+}
+
+/* Libraries of the system and ours, which programs only know by their functions. */
+static int is_left_out(const char *path)
+{
+    static const char *const folders[] = {"/lib/", "/lib32/", "/lib64/", "/usr/lib/", "/usr/lib32/", "/usr/lib64/"};
+    static const char *const names[] = {"liboshmem.so", "libmpi_abi.so", "libvbnrt.so", "libc.so",  "libm.so",
+                                        "libpthread",   "ld-linux",      "libgcc_s",    "libstdc++"};
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) /* the kernel's */
+        return 1;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+            return 1;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strncmp(slash + 1, names[i], strlen(names[i])) == 0)
+            return 1;
+    return 0;
+}
+
+static int add_one(struct dl_phdr_info *info, size_t size, void *is_first)
+{
+    (void)size;
+    if (!*(int *)is_first && is_left_out(info->dlpi_name))
+        return 0;
+    *(int *)is_first = 0; /* the program */
+    add_object(info);
+    return 0;
 }
 
 void shm_statics_find(void)
 {
+    int is_first = 1;
     shm.static_count = 0;
     shm.statics_length = 0;
-    (void)dl_iterate_phdr(add_program, NULL);
+    mark = 0xcbf29ce484222325u;
+    (void)dl_iterate_phdr(add_one, &is_first);
 }
 
 uint64_t shm_statics_mark(void)
 {
-    uint64_t mark = 0xcbf29ce484222325u;
-    for (int i = 0; i < shm.static_count; i++) {
-        const uint64_t words[2] = {shm.statics[i].length, shm.statics[i].start - shm.statics[0].start};
-        for (int w = 0; w < 2; w++)
-            mark = (mark ^ words[w]) * 0x100000001b3u;
-    }
     return mark;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * translate.c - where symmetric objects lie, as far as the inline way (translate.h) does not know.
  */
+#include <dlfcn.h>
+
 #include "shmem/src/entry.h"
 
 int shm_index(int pe)
@@ -48,6 +50,12 @@ static void not_symmetric(const void *address, size_t length, const char *functi
     if (shm_locate(address, 1, &region, &offset))
         shm_fatal(function, "%zu bytes at %p reach beyond the symmetric %s", length, address,
                   region == SHM_REGION_HEAP ? "heap" : "static data");
+    Dl_info object;
+    if (shm.static_count > 0 && dladdr(address, &object) != 0)
+        shm_fatal(function,
+                  "address %p is not symmetric: it lies in %s; symmetric is what programs and their libraries may write, if they "
+                  "were loaded before shmem_init and are not libraries of the system",
+                  address, object.dli_fname);
     shm_fatal(function,
               "address %p is not symmetric: it lies neither in the symmetric heap (shmem_malloc) nor in static data of the "
               "program%s",

@@ -22,6 +22,11 @@ foreach(program ${programs})
     endif()
 endforeach()
 
+add_library(shm_table SHARED ${SHM_TESTS}/library/table.c)
+target_compile_options(shm_table PRIVATE ${VBN_C_WARNINGS})
+set_target_properties(shm_table PROPERTIES C_VISIBILITY_PRESET default LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/shmem-tests)
+target_link_libraries(shm_library PRIVATE shm_table)
+
 set(names every_rma.c every_strided.c every_atomic.c every_signal.c every_wait.c every_collective.c every_reduction.c
           every_deprecated.c links.c generics.c overloads.cc)
 list(TRANSFORM names PREPEND ${SHM_GEN}/tests/ OUTPUT_VARIABLE made)

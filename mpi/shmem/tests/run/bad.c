@@ -23,6 +23,8 @@ static int wrong_operation(const char *what, long *heap)
         (void)shmem_long_g(heap, -1);
     else if (strcmp(what, "private") == 0)
         (void)private_word();
+    else if (strcmp(what, "system") == 0)
+        shmem_long_p((long *)(void *)stdout, 1, 0);
     else if (strcmp(what, "beyond") == 0)
         shmem_putmem(heap, words, (size_t)1 << 40, 0);
     else if (strcmp(what, "misaligned") == 0)

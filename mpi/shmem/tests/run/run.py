@@ -110,7 +110,8 @@ def examples(build):
 
 
 BAD = {"pe": ("shmem_long_p", "argument pe is 2", "0 to 1"), "negative": ("shmem_long_g", "argument pe is -1"),
-       "private": ("shmem_long_p", "is not symmetric"), "beyond": ("shmem_putmem", "reach beyond the symmetric heap"),
+       "private": ("shmem_long_p", "is not symmetric"), "system": ("shmem_long_p", "it lies in", "libc.so", "libraries of the system"),
+       "beyond": ("shmem_putmem", "reach beyond the symmetric heap"),
        "misaligned": ("shmem_long_atomic_inc", "not a multiple of 8"), "compare": ("shmem_long_wait_until", "argument cmp is 77"),
        "signal": ("shmem_putmem_signal", "argument sig_op is 9"), "free": ("shmem_free", "argument ptr"),
        "twice": ("shmem_free", "freed before"), "differ": ("shmem_malloc", "from 100 to 200"),
