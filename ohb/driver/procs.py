@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import queue
+import re
 import signal
 import subprocess
 import threading
@@ -17,6 +18,7 @@ import time
 
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
+_CAUSE = re.compile(r"(Exception in thread \S+|Caused by:) |.* ERROR ")
 _LIVE = {}  # pid -> Process, only touched by the main thread
 
 
@@ -132,10 +134,13 @@ def install_signals():
 
 
 def tail(path, count=15):
-    """The last lines of a log, indented, for an error text."""
+    """The last lines of a log, indented, for an error text; the lines that name an exception first."""
     try:
         with open(path, errors="replace") as log:
-            return "".join("    " + line for line in collections.deque(log, count)).rstrip()
+            causes = collections.deque((line for line in log if _CAUSE.match(line)), 3)
+            log.seek(0)
+            last = collections.deque(log, count)
+            return "".join("    " + line for line in [*(line for line in causes if line not in last), *last]).rstrip()
     except OSError:
         return ""
 

@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options for the many short-lived JVMs of the tests; --full leaves the JVM as users have it."""
+import glob
 import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "..", "ohb")]
+
+import archive  # noqa: E402  (needs the path above)
+from sides import spark  # noqa: E402
 
 # Most of their processor time is start and compilation: the quick compiler alone, one thread to collect garbage.
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
@@ -10,3 +18,22 @@ FOR_TOOLS = [f"-J{word}" for word in QUICK.split()]  # javac takes no environmen
 def start_quickly():
     """For every java that is started from now on, by Spark's processes too."""
     os.environ["JDK_JAVA_OPTIONS"] = f"{QUICK} {os.environ.get('JDK_JAVA_OPTIONS', '')}".strip()
+
+
+def share_classes():
+    """The same, with an archive of the classes that Spark loads; only for JVMs that have Spark's class path."""
+    path = [*glob.glob(os.path.join(spark.home(), "jars", "*")), *glob.glob(os.path.join(spark.home(), "conf", "*"))]
+    more = archive.options("spark", path, _load_classes)
+    os.environ["JDK_JAVA_OPTIONS"] = " ".join([os.environ["JDK_JAVA_OPTIONS"], *more])
+
+
+# Pairs and SQL in one JVM that is driver and executor.
+JOBS = "warm pairs job=groupby maps=4 pairs=1000 size=100 reducers=3\nwarm sql job=smj left=2000 right=1000 groups=10\nquit\n"
+
+
+def _load_classes(option):
+    argv = [os.path.join(spark.home(), "bin", "spark-submit"), "--master", "local[2]", "--driver-java-options", option,
+            "--class", "org.verbena.ohb.spark.SparkJobs", "--conf", "spark.ui.enabled=false", "--conf",
+            f"spark.driver.host={spark.HOST}", "--conf", f"spark.driver.bindAddress={spark.HOST}",
+            spark.jobs_jar(os.path.join(HERE, "..", "..")), "serve"]
+    return argv, {**os.environ, "SPARK_LOCAL_IP": spark.HOST}, JOBS

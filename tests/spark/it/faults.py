@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from shared import FULL, HERE, NO_HOST_LOCAL, ROOT, Shared, SparkTest, await_true, gone, jvm, procs, spark
+from shared import FULL, HERE, NO_HOST_LOCAL, ROOT, Shared, SparkTest, await_true, gone, jvm, procs, reason, spark
 
 # The input is made in the map tasks, so that only the shuffle needs memory; 144 MB, in the full form 1.1 GB.
 SHUFFLE = {"job": "tiny", "maps": 12, "pairs": 96000 if FULL else 12000, "size": 1000, "reducers": 12}
@@ -161,7 +161,7 @@ class OneSided(SparkTest):
                                 log)
             self.assertEqual(len(warned), len({peer for peer, _ in warned}), warned)
             self.assertTrue(all("key" in cause for _, cause in warned), warned)
-            self.assertTrue(warned, log)
+            self.assertTrue(warned, reason(log))
 
     def test_a_native_library_for_another_processor_is_named_and_sparks_shuffle_used(self):
         library = os.path.join(self.folder.name, "libother.so")
@@ -173,7 +173,7 @@ class OneSided(SparkTest):
         self.assertEqual(self.right(ours, "library", SMALL)["failed_tasks"], 0)
         self.assertEqual(ours.slab_folders(), {})
         for log in ours.executor_logs():
-            self.assertEqual(len(re.findall("WARN .*Verbena stands aside on executor .* is for", log)), 1, log)
+            self.assertEqual(len(re.findall("WARN .*Verbena stands aside on executor .* is for", log)), 1, reason(log))
             self.assertIn(library, log)
 
     def test_a_jar_that_only_the_driver_has_is_sent_to_the_executors_and_the_plugin_alone_sets_the_manager(self):

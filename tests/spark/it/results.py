@@ -2,7 +2,7 @@
 """The same jobs give the same results as with stock shuffle, and the logs say by which path."""
 import unittest
 
-from shared import FULL, NO_HOST_LOCAL, SCALE, STOCK_ONLY, SparkTest, await_true, gone, spark
+from shared import FULL, NO_HOST_LOCAL, SCALE, STOCK_ONLY, SparkTest, await_true, gone, reason, spark
 from strangers import Strangers, listening
 
 JOBS = {
@@ -61,7 +61,7 @@ class HostLocal(Results):
         logs = self.ours.executor_logs()
         self.assertEqual(len(logs), 2)
         for log in logs + [self.ours.driver_log()]:
-            self.assertEqual(log.count("INFO ShuffleEngine: Verbena"), 1, log)
+            self.assertEqual(log.count("INFO ShuffleEngine: Verbena"), 1, reason(log))
             self.assertNotIn("WARN ShuffleEngine", log)
             self.assertNotIn("WARN Link", log)
         for log in logs:

@@ -35,6 +35,7 @@ class Shared:
         if cls.cluster is None:
             if not FULL:
                 jvm.start_quickly()
+                jvm.share_classes()
             cls.folder = tempfile.TemporaryDirectory(prefix="verbena-it-")
             cls.cluster = spark.Cluster(cls.folder.name).__enter__()
         if cls.stock is None:
@@ -109,7 +110,8 @@ class Application:
                     line = file.read().decode(errors="replace")
             except OSError:
                 continue
-            if "CoarseGrainedExecutorBackend" in line and self.id in line:
+            # On YARN a shell of the same words has started it.
+            if "CoarseGrainedExecutorBackend" in line and self.id in line and not line.startswith(("bash", "/bin/bash")):
                 found.append(int(path.split("/")[2]))
         return found
 
@@ -149,8 +151,35 @@ def gone(application, root=""):
     await_true(lambda: not os.path.exists(path), 30, f"{path} is removed after the application's end")
 
 
+LONG = 1000  # characters; a text that has more is a log
+TOLD = 30  # lines of a log in a failure
+
+
+def reason(log):
+    """The lines of a log that tell why something failed: warnings, errors and exceptions, else the last ones; the JVM's
+    command line, which comes first, hides them."""
+    lines = [line[:400] for line in log.splitlines() if "Command:" not in line]
+    told = [line for line in lines if re.search(r" (WARN|ERROR) |Exception|Error:|Caused by", line)]
+    return "\n".join(["", *(told or lines)[-TOLD:]])
+
+
 class SparkTest(unittest.TestCase):
     """Has the shared cluster; nothing of its applications stays in shared memory."""
+
+    def assertIn(self, member, container, msg=None):
+        if isinstance(container, str) and len(container) > LONG and member not in container:
+            self.fail(f"the log does not say {member!r}: {msg or ''}{reason(container)}")
+        super().assertIn(member, container, msg)
+
+    def assertNotIn(self, member, container, msg=None):
+        if isinstance(container, str) and len(container) > LONG and member in container:
+            self.fail(f"the log says {member!r}: {msg or ''}{reason(container)}")
+        super().assertNotIn(member, container, msg)
+
+    def assertRegex(self, text, expected_regex, msg=None):
+        if len(text) > LONG and not re.search(expected_regex, text):
+            self.fail(f"the log does not match {expected_regex!r}: {msg or ''}{reason(text)}")
+        super().assertRegex(text, expected_regex, msg)
 
     @classmethod
     def setUpClass(cls):
