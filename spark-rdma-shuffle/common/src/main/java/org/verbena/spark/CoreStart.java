@@ -61,7 +61,7 @@ record CoreStart(VbnContext context, VbnEngine engine) {
     static CoreStart open(Supplier<VbnConfig> config, Map<String, String> core, boolean transfers, boolean listens,
             SparkConf conf) throws VbnException {
         int port = Integer.parseInt(core.getOrDefault(PORT, "0"));
-        int tries = port == 0 || !listens || !transfers ? 0 : conf.getInt("spark.port.maxRetries", 16);
+        int tries = port == 0 || !listens || !transfers ? 0 : new VerbenaConf(conf).portRetries();
         for (int attempt = 0; ; attempt++) {
             VbnConfig one = config.get();
             core.forEach(one::set);

@@ -4,6 +4,8 @@ package org.verbena.spark;
 
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.spark.SparkConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,7 +22,9 @@ public final class VerbenaConf {
     /** Whether map tasks report sizes as if they had compressed; set by the driver. */
     public static final String PLAN_COMPRESSED = INTERNAL + "planCompressed";
     private static final List<String> KEYS = List.of("enabled", "memory", "compress", "transport", "fallback",
-        "allowCleartextData", "maxPeers", "chunk");
+        "allowCleartextData", "maxPeers", "chunk", "port");
+    private static final Pattern PORTS = Pattern.compile("([0-9]{1,5})(?:-([0-9]{1,5}))?");
+    private static final int HIGHEST_PORT = 65535;
 
     private final boolean enabled;
     private final long memory;
@@ -29,6 +33,7 @@ public final class VerbenaConf {
     private final boolean cleartextAllowed;
     private final int maxPeers;
     private final int chunk;
+    private final int portRetries;
     private final Map<String, String> core;
 
     /** Reads and checks the settings of a Spark configuration. */
@@ -55,6 +60,22 @@ public final class VerbenaConf {
         if (!transport.isEmpty()) {
             core.put("tl.enable", transport.contains("self") ? transport : "self," + transport);
         }
+        portRetries = readPorts(table, conf.get(PREFIX + "port", ""), conf.getInt("spark.port.maxRetries", 16));
+    }
+
+    /** Takes the first port over to the core; gives how many of the following ones may be tried. */
+    private int readPorts(SettingTable table, String ports, int otherwise) {
+        if (ports.isEmpty()) {
+            return otherwise;
+        }
+        Matcher parts = PORTS.matcher(ports);
+        int first = parts.matches() ? Integer.parseInt(parts.group(1)) : 0;
+        int last = first == 0 || parts.group(2) == null ? first : Integer.parseInt(parts.group(2));
+        if (first < 1 || last < first || last > HIGHEST_PORT) {
+            throw table.bad("port", ports, "a port like 7400, the first of several, or a range like 7400-7431, of 1 to 65535");
+        }
+        core.put("tl.tcp.port", Integer.toString(first));
+        return parts.group(2) == null ? otherwise : last - first;
     }
 
     /**
@@ -104,6 +125,11 @@ public final class VerbenaConf {
     /** Largest piece of a partition while a map task writes it, in bytes. */
     public int chunk() {
         return chunk;
+    }
+
+    /** How many ports after the first one may be tried when that is taken. */
+    public int portRetries() {
+        return portRetries;
     }
 
     /** Settings of the native core. */

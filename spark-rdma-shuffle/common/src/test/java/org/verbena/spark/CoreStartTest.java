@@ -4,6 +4,7 @@ package org.verbena.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -46,9 +47,23 @@ class CoreStartTest {
     }
 
     private static CoreStart open(int port, boolean listens) throws VbnException {
+        return open("spark.verbena.core.tl.tcp.port", Integer.toString(port), listens);
+    }
+
+    private static CoreStart open(String key, String ports, boolean listens) throws VbnException {
         return CoreStart.open(() -> new VbnConfig().jobKey(new byte[32]).set("tl.tcp.interface", "127.0.0.1"),
-            settings(false, "spark.verbena.transport=tcp", "spark.verbena.core.tl.tcp.port=" + port), true, listens,
-            new SparkConf(false));
+            settings(false, "spark.verbena.transport=tcp", key + "=" + ports), true, listens,
+            new SparkConf(false).set(key, ports));
+    }
+
+    @Test
+    void noPortBeyondTheRangeIsTaken() throws Exception {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            int port = taken.getLocalPort();
+            VbnException error = assertThrows(VbnException.class,
+                () -> open("spark.verbena.port", port + "-" + port, true));
+            assertTrue(error.getMessage().contains("tl.tcp.port"), error.getMessage());
+        }
     }
 
     private static int freePort() throws IOException {

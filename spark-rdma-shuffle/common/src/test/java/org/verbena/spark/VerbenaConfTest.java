@@ -66,6 +66,18 @@ class VerbenaConfTest {
     }
 
     @Test
+    void aPortIsTheFirstOfSeveralOrOfARange() {
+        assertEquals("7400", with("spark.verbena.port", "7400").core().get("tl.tcp.port"));
+        assertEquals(16, with("spark.verbena.port", "7400").portRetries());
+        assertEquals("7400", with("spark.verbena.port", "7400-7431").core().get("tl.tcp.port"));
+        assertEquals(31, with("spark.verbena.port", "7400-7431").portRetries());
+        assertEquals(0, with("spark.verbena.port", "7400-7400").portRetries());
+        for (String wrong : new String[] {"0", "7400-7399", "65536", "65000-65536", "7400-", "any"}) {
+            assertTrue(error("spark.verbena.port", wrong).contains("a range like 7400-7431"), wrong);
+        }
+    }
+
+    @Test
     void valuesAreRead() {
         assertEquals(32 << 20, with("spark.verbena.memory", "32m").memory());
         assertEquals("self,tcp", with("spark.verbena.transport", "tcp").core().get("tl.enable"));
