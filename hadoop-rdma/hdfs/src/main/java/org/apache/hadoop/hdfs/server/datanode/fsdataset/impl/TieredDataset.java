@@ -161,18 +161,26 @@ public final class TieredDataset extends FsDatasetImpl {
         return memory != null && getVolume(block) == memory;
     }
 
-    /** A finished replica that is to grow further than memory has room for goes to a slower tier first. */
+    /** A finished replica that is to grow further than its tier has room for goes to a slower one first. */
     private void makeWay(ExtendedBlock block, long length) throws IOException {
-        Block replica = inMemory(block) ? getStoredBlock(block.getBlockPoolId(), block.getBlockId()) : null;
-        if (replica == null || replica.getNumBytes() != length || !isValidBlock(new ExtendedBlock(block.getBlockPoolId(), replica))
-                || memory.mayGrow(length, block.getNumBytes())) {
+        FsVolumeImpl volume = getVolume(block);
+        Block replica = volume == null ? null : getStoredBlock(block.getBlockPoolId(), block.getBlockId());
+        int slower = volume == null ? 0 : TIERS.indexOf(volume.getStorageType()) + 1;
+        if (slower == 0 || slower == TIERS.size() || replica == null || replica.getNumBytes() != length
+                || mayGrow(volume, length, block.getNumBytes())) {
             return;
         }
         ExtendedBlock now = new ExtendedBlock(block.getBlockPoolId(), replica);
-        inTierOrSlower(StorageType.SSD, block, tier -> {
-            moveBlockAcrossStorage(now, tier, null);
-            return null;
-        });
+        if (isValidBlock(now)) {
+            inTierOrSlower(TIERS.get(slower), block, tier -> {
+                moveBlockAcrossStorage(now, tier, null);
+                return null;
+            });
+        }
+    }
+
+    private static boolean mayGrow(FsVolumeImpl volume, long now, long length) throws IOException {
+        return volume instanceof MemoryVolume inMemory ? inMemory.mayGrow(now, length) : volume.getAvailable() >= length - now;
     }
 
     @Override
