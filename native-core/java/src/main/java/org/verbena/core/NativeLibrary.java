@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.core;
 
+import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -91,7 +92,7 @@ public final class NativeLibrary {
             directory = Files.createTempDirectory(parent, "verbena-"); // mode 0700
             Path file = directory.resolve(FILE);
             Files.write(file, library);
-            if (!sha256(Files.readAllBytes(file)).equals(wanted)) {
+            if (!sha256(file).equals(wanted)) {
                 throw unsupported("the library unpacked to " + file + " does not have the hash that the jar names: the "
                     + "jar is damaged, or somebody else writes there", null);
             }
@@ -154,9 +155,10 @@ public final class NativeLibrary {
         }
     }
 
-    private static String sha256(byte[] bytes) {
-        try {
-            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+    /** Reads by a stream: a channel would take direct memory of the file's size, and keep it for the thread. */
+    private static String sha256(Path file) throws IOException {
+        try (InputStream in = new FileInputStream(file.toFile())) {
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(in.readAllBytes()));
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException(e); // every JVM has SHA-256
         }

@@ -12,6 +12,7 @@ import java.util.stream.IntStream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.verbena.core.plugin.Finding;
 import scala.Tuple2;
 
 /** Looks at the driver's host, and with --executors at every executor that the application gets. */
@@ -39,15 +40,15 @@ public final class Doctor {
      * @return false when something is in the way
      */
     public static boolean report(SparkConf conf, boolean executors, PrintStream out) {
-        List<HostCheck.Finding> here = HostCheck.run(conf);
+        List<Finding> here = HostCheck.run(conf);
         boolean good = print("the driver on " + host(), here, out);
         String reason = good ? DriverSetup.reasonToDecline(conf, new VerbenaConf(conf), true) : null;
         if (reason != null) {
-            good = print("this configuration", List.of(new HostCheck.Finding(HostCheck.Level.BAD,
+            good = print("this configuration", List.of(new Finding(Finding.Level.BAD,
                 "Verbena will stand aside: " + reason)), out);
         }
         if (executors && good) {
-            for (Map.Entry<String, List<HostCheck.Finding>> one : ofExecutors(conf).entrySet()) {
+            for (Map.Entry<String, List<Finding>> one : ofExecutors(conf).entrySet()) {
                 good &= print(one.getKey(), one.getValue(), out);
             }
         }
@@ -56,13 +57,13 @@ public final class Doctor {
         return good;
     }
 
-    private static boolean print(String who, List<HostCheck.Finding> findings, PrintStream out) {
+    private static boolean print(String who, List<Finding> findings, PrintStream out) {
         out.println(who + ":");
         findings.forEach(out::println);
-        return findings.stream().noneMatch(finding -> finding.level() == HostCheck.Level.BAD);
+        return findings.stream().noneMatch(finding -> finding.level() == Finding.Level.BAD);
     }
 
-    private static Map<String, List<HostCheck.Finding>> ofExecutors(SparkConf conf) {
+    private static Map<String, List<Finding>> ofExecutors(SparkConf conf) {
         try (JavaSparkContext context = new JavaSparkContext(conf.setAppName("Verbena doctor"))) {
             int tasks = context.defaultParallelism() * TASKS_PER_CORE;
             List<Integer> numbers = IntStream.range(0, tasks).boxed().toList();
