@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of ./verbena hadoop: start, stop, status, run, config."""
+"""The commands of ./verbena hadoop: start, stop, status, run; and ./verbena doctor hadoop."""
 import argparse
 import os
+import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -62,6 +64,17 @@ def run(options):
     os.execvpe(argv[0], argv, cluster.environment())
 
 
+def doctor(options):
+    """Of the Hadoop that runs here, else of the one of HADOOP_CONF_DIR, else of this host alone."""
+    cluster = Cluster.load(options.work)
+    folder = cluster.client_conf() if cluster is not None and cluster.running() else os.environ.get("HADOOP_CONF_DIR")
+    with tempfile.TemporaryDirectory() as empty:
+        if not folder:
+            conf.write(empty, {})
+        return subprocess.run(java.argv("org.verbena.hadoop.Doctor", [], folder or empty, options.plugin),
+                              check=False).returncode
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", required=True, help="folder for data, site files and logs")
@@ -70,14 +83,14 @@ def main():
     commands.add_parser("start").add_argument("--yarn", action="store_true")
     commands.add_parser("stop")
     commands.add_parser("status")
+    commands.add_parser("doctor")
     commands.add_parser("run").add_argument("words", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     try:
-        {"start": start, "stop": stop, "status": status, "run": run}[options.command](options)
+        return {"start": start, "stop": stop, "status": status, "run": run, "doctor": doctor}[options.command](options) or 0
     except Failed as failure:
         print(f"verbena: {failure}", file=sys.stderr)
         return 1
-    return 0
 
 
 if __name__ == "__main__":

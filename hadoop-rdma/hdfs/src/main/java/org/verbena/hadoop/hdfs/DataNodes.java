@@ -41,6 +41,8 @@ final class DataNodes {
         final Remote<VbnPeer> remote = new Remote<>(VbnPeer::close);
         volatile CompletableFuture<Void> attempt = CompletableFuture.completedFuture(null);
         volatile boolean announced;
+        /** Why it is not reached by the core. */
+        volatile String obstacle = "not yet connected";
 
         Link(InetSocketAddress address) {
             this.address = address;
@@ -135,10 +137,36 @@ final class DataNodes {
             }
         } catch (IOException | LinkageError e) {
             down(link, e.getMessage());
+        } catch (OutOfMemoryError e) {
+            down(link, noMemory(e));
         }
     }
 
+    private static String noMemory(OutOfMemoryError e) {
+        return "this JVM has no memory left for it (" + e.getMessage() + "): raise -XX:MaxDirectMemorySize";
+    }
+
+    /**
+     * How a DataNode is reached, found by opening a stream to it.
+     *
+     * @param address its data port
+     * @return the transport and why; null when it is reached by TCP: {@link #obstacle} knows the cause
+     */
+    String transport(InetSocketAddress address) throws IOException {
+        try (CoreSocketChannel stream = open(address)) {
+            VbnPeer peer = stream == null ? null : links.get(address).remote.peer();
+            return peer == null ? null : peer.explain();
+        }
+    }
+
+    /** Why a DataNode that was tried is reached by TCP. */
+    String obstacle(InetSocketAddress address) {
+        Link link = links.get(address);
+        return link == null ? "its port + " + node.conf().portOffset() + " is no port" : link.obstacle;
+    }
+
     private static void refused(Link link, String cause) {
+        link.obstacle = cause;
         if (link.remote.refused()) {
             LOG.info("Verbena: {} is reached by TCP: {} (a DataNode there needs hadoop-rdma and its key)", link.address, cause);
         }
@@ -146,6 +174,7 @@ final class DataNodes {
 
     private static void down(Link link, String cause) {
         link.announced = false;
+        link.obstacle = cause;
         if (link.remote.down()) {
             LOG.warn("Verbena: DataNode {} is reached by TCP for now: {}", link.address, cause);
         }
@@ -165,10 +194,16 @@ final class DataNodes {
             announce(link, peer);
             return new CoreSocketChannel(stream, local, link.address, () -> { });
         } catch (IOException e) {
-            down(link, e.getMessage());
-            node.tally().countTcp(Tally.Reason.AFTER_FAILURES);
-            return null;
+            return failed(link, e.getMessage());
+        } catch (OutOfMemoryError e) {
+            return failed(link, noMemory(e));
         }
+    }
+
+    private CoreSocketChannel failed(Link link, String cause) {
+        down(link, cause);
+        node.tally().countTcp(Tally.Reason.AFTER_FAILURES);
+        return null;
     }
 
     private boolean accepted(Link link, VbnStream stream) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.hadoop;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import org.apache.hadoop.conf.Configuration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class DoctorTest {
+    private static final String DIGITS = "0123456789abcdef".repeat(4);
+
+    @TempDir
+    private Path folder;
+    private boolean good;
+
+    private String report(String... settings) {
+        Configuration conf = new Configuration(false);
+        for (String setting : settings) {
+            conf.set(setting.split("=", 2)[0], setting.split("=", 2)[1]);
+        }
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        good = Doctor.report(conf, new PrintStream(bytes, true, StandardCharsets.UTF_8));
+        return bytes.toString(StandardCharsets.UTF_8);
+    }
+
+    private String key(String text, String mode) throws IOException {
+        Path file = folder.resolve("key");
+        Files.writeString(file, text);
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(mode));
+        return "verbena.hdfs.key.file=" + file;
+    }
+
+    @Test
+    void aHostWithAKeyIsGoodAndTheLinesThatSwitchItOnAreSaid() throws IOException {
+        String text = report(key(DIGITS, "rw-r-----"));
+        assertTrue(good, text);
+        assertTrue(text.contains("ok    cluster key: in " + folder), text);
+        assertTrue(text.contains("ok    transports: shm,"), text);
+        assertTrue(text.contains("open files: ulimit -n is "), text);
+        assertTrue(text.contains("warn  dfs.datanode.plugins is not set: "), text);
+        assertTrue(text.contains("hdfs-site.xml  dfs.datanode.plugins = org.verbena.hadoop.hdfs.VerbenaDataNodePlugin"), text);
+    }
+
+    @Test
+    void noKeyAndAWrongOneAndOneThatAllCanReadAreSaidWithTheCure() throws IOException {
+        String text = report();
+        assertFalse(good, text);
+        assertTrue(text.contains("BAD   cluster key: no cluster key: set verbena.hdfs.key.file"), text);
+        text = report(key("too short", "rw-------"));
+        assertFalse(good, text);
+        assertTrue(text.contains("does not hold 64 hexadecimal digits"), text);
+        text = report(key(DIGITS, "rw-r--r--"));
+        assertTrue(good, text);
+        assertTrue(text.contains("warn  cluster key: everybody on this host can read or change ") && text.contains("chmod 640"), text);
+    }
+
+    @Test
+    void wrongSettingsAreNamedWithTheRightOnes() throws IOException {
+        String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.enabeld=true", "verbena.shuffle.memroy=1g");
+        assertFalse(good, text);
+        assertTrue(text.contains("did you mean verbena.hdfs.enabled?"), text);
+        assertTrue(text.contains("did you mean verbena.shuffle.memory?"), text);
+    }
+
+    @Test
+    void tiersWithoutTheirClassesAndWithoutRoomAreSaid() throws IOException {
+        String text = report(key(DIGITS, "rw-------"), "verbena.hdfs.mode=hhh", "verbena.hdfs.memory.size=1000000g");
+        assertTrue(text.contains("warn  dfs.datanode.fsdataset.factory is not set"), text);
+        assertTrue(text.contains("a DataNode needs 1024000000 MiB in a tmpfs"), text);
+    }
+
+    @Test
+    void aNameNodeThatDoesNotAnswerIsOneLine() throws IOException {
+        int port;
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            port = taken.getLocalPort();
+        }
+        String text = report(key(DIGITS, "rw-------"), "fs.defaultFS=hdfs://127.0.0.1:" + port,
+            "fs.hdfs.impl=org.apache.hadoop.hdfs.DistributedFileSystem");
+        assertFalse(good, text);
+        assertTrue(text.contains("BAD   cluster: hdfs://127.0.0.1:" + port + ": ") && text.contains("are its daemons running?"), text);
+    }
+}

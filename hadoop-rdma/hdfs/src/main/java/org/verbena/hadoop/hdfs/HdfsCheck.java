@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the doctor says of HDFS: settings, key, limits, tiers, and how each DataNode of a running cluster is reached.
+package org.verbena.hadoop.hdfs;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.security.GeneralSecurityException;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.verbena.core.plugin.Finding.Level;
+import org.verbena.core.plugin.HostReport;
+import org.verbena.hadoop.hdfs.tier.TierConf;
+
+/** Looks with the code that clients and DataNodes run. */
+public final class HdfsCheck {
+    private static final String FACTORY = "hadoop.rpc.socket.factory.class.ClientProtocol";
+    private static final String PLUGINS = "dfs.datanode.plugins";
+    private static final String PACKAGE = "org.verbena.hadoop.hdfs.";
+    private static final long FILES = 4096;
+
+    private final Configuration conf;
+    private final HostReport report;
+
+    private HdfsCheck(Configuration conf, HostReport report) {
+        this.conf = conf;
+        this.report = report;
+    }
+
+    /**
+     * Looks at this host and these settings.
+     *
+     * @return the settings of the core; null when those of HDFS are wrong
+     */
+    public static Map<String, String> host(Configuration conf, HostReport report) {
+        HdfsCheck check = new HdfsCheck(conf, report);
+        HdfsConf settings = check.settings();
+        if (settings == null) {
+            return null;
+        }
+        check.switches(settings);
+        check.key(settings);
+        check.tiers();
+        report.openFiles(FILES, "each connected process takes some, and each open block two");
+        return settings.core();
+    }
+
+    private HdfsConf settings() {
+        try {
+            HdfsConf settings = HdfsConf.of(conf);
+            TierConf.of(conf);
+            report.add(Level.OK, "settings: none of verbena.hdfs.* is wrong");
+            return settings;
+        } catch (IllegalArgumentException e) {
+            report.add(Level.BAD, "settings: " + e.getMessage());
+            return null;
+        }
+    }
+
+    private void switches(HdfsConf settings) {
+        if (!settings.enabled()) {
+            report.add(Level.WARN, "HDFS: " + HdfsConf.PREFIX + HdfsConf.ENABLED + " is false, blocks go by TCP");
+        }
+        named(FACTORY, PACKAGE + "VerbenaSocketFactory", "core-site.xml", "clients and DataNodes make TCP connections");
+        named(PLUGINS, PACKAGE + "VerbenaDataNodePlugin", "hdfs-site.xml", "a DataNode with these files serves by TCP alone");
+    }
+
+    /** The class by its name: those of the daemons cannot be loaded with a client's class path. */
+    private void named(String key, String ours, String file, String otherwise) {
+        if (List.of(conf.getTrimmedStrings(key)).contains(ours)) {
+            report.add(Level.OK, key + " names " + ours.substring(ours.lastIndexOf('.') + 1));
+        } else {
+            report.add(Level.WARN, key + " is " + conf.getTrimmed(key, "not set") + ": " + otherwise + "; set it in " + file + " to "
+                + ours);
+        }
+    }
+
+    private void key(HdfsConf settings) {
+        try {
+            settings.coreConfig();
+            if (settings.openToAll()) {
+                report.add(Level.WARN, "cluster key: none is needed (" + HdfsConf.PREFIX + HdfsConf.AUTH + "=none): whoever reaches "
+                    + "the hosts can open streams, as on Hadoop's own port");
+            } else {
+                permissions(Path.of(settings.keyFile()));
+            }
+        } catch (IOException | GeneralSecurityException e) {
+            report.add(Level.BAD, "cluster key: " + e.getMessage());
+        }
+    }
+
+    private void permissions(Path file) throws IOException {
+        Set<PosixFilePermission> given = Files.getPosixFilePermissions(file);
+        if (given.contains(PosixFilePermission.OTHERS_READ) || given.contains(PosixFilePermission.OTHERS_WRITE)
+                || given.contains(PosixFilePermission.GROUP_WRITE)) {
+            report.add(Level.WARN, "cluster key: everybody on this host can read or change " + file + ": chmod 640 " + file);
+        } else {
+            report.add(Level.OK, "cluster key: in " + file);
+        }
+    }
+
+    private void tiers() {
+        TierConf tiers = TierConf.of(conf);
+        if (!tiers.hhh()) {
+            return;
+        }
+        named("dfs.datanode.fsdataset.factory", PACKAGE + "tier.VerbenaDatasetFactory", "hdfs-site.xml",
+            "DataNodes keep replicas as Hadoop does");
+        named("dfs.block.replicator.classname", PACKAGE + "tier.VerbenaPlacementPolicy", "hdfs-site.xml",
+            "the NameNode asks for no replica in memory");
+        try {
+            Path folder = Path.of(tiers.memoryDir());
+            Path there = Files.isDirectory(folder) ? folder : folder.getParent();
+            long free = Files.getFileStore(there).getUsableSpace() >> 20;
+            String kind = Files.getFileStore(there).type();
+            long needed = Math.max(tiers.memorySize(), conf.getLongBytes("dfs.blocksize", 128L << 20)) >> 20;
+            String text = "memory tier: " + folder + " has " + free + " MiB free, its file system is " + kind;
+            if (!kind.equals("tmpfs") || free < needed) {
+                report.add(Level.WARN, text + ": a DataNode needs " + needed + " MiB in a tmpfs (mount -o remount,size=16g /dev/shm; "
+                    + "docker run --shm-size=16g), or set " + HdfsConf.PREFIX + HdfsConf.MEMORY_DIR + " and "
+                    + HdfsConf.PREFIX + HdfsConf.MEMORY_SIZE);
+            } else {
+                report.add(Level.OK, text);
+            }
+        } catch (IOException | RuntimeException e) {
+            report.add(Level.BAD, "memory tier: " + HdfsConf.PREFIX + HdfsConf.MEMORY_DIR + "=" + tiers.memoryDir() + ": " + e);
+        }
+    }
+}
