@@ -18,13 +18,16 @@ def complete(name):
     return os.path.isfile(os.path.join(CACHE, name, ".complete"))
 
 
-def fetched(name, pom, unwanted=()):
-    """Path of a folder of the cache with the dependencies of a pom, but not those whose names begin with unwanted."""
+def fetched(name, pom, unwanted=(), properties=None):
+    """Path of a folder of the cache with the dependencies of a pom, but not those whose names begin with unwanted.
+
+    properties: of Maven, in place of the pom's own."""
     folder = os.path.join(CACHE, name)
     if not complete(name):
         print(f"fetching {name} with Maven (once)", file=sys.stderr, flush=True)
         done = subprocess.run(["mvn", "-B", "-q", "-f", pom, "dependency:copy-dependencies",
-                               f"-DoutputDirectory={folder}"], capture_output=True, text=True, timeout=LIMIT, check=False)
+                               f"-DoutputDirectory={folder}",
+                               *[f"-D{key}={value}" for key, value in (properties or {}).items()]], capture_output=True, text=True, timeout=LIMIT, check=False)
         if done.returncode != 0:
             raise NotFetched(f"Maven could not fetch {name}:\n" + done.stdout[-2000:])
         for jar in os.listdir(folder):

@@ -34,7 +34,7 @@ class Cluster(Group):
         properties: {site: {name: value}} for all;
         own: {daemon: {site: {name: value}}} for one. quick: JVMs that start quickly. tied: daemons die with this process."""
         super().__init__(work, tied)
-        self._plugin = plugin
+        self.plugin = plugin
         self._by_core, self._key = by_core, None
         self._options = java.QUICK if quick else []
         self._properties, self._own = properties or {}, own or {}
@@ -73,7 +73,7 @@ class Cluster(Group):
             until(self.check_alive, lambda: ready.yarn(self.ports, len(self._nodemanagers)), "YARN", self.work)
 
     def _site(self, name):
-        tasks = ":".join([self.client_conf(), java.library() + "/*", *([self._plugin] if self._plugin else [])])
+        tasks = ":".join([self.client_conf(), java.library() + "/*", *([self.plugin] if self.plugin else [])])
         parts = [conf.hdfs(self.ports, self.data())]
         if self._key is not None:
             parts.append(conf.blocks_by_core(self._key, greeting_offset(self.ports)))
@@ -96,7 +96,7 @@ class Cluster(Group):
         kind = name.rstrip("0123456789")
         temporary = os.path.join(self.data(), "tmp", name)  # Jetty unpacks its pages there
         os.makedirs(temporary, exist_ok=True)
-        argv = java.argv(MAINS[kind], [], self.conf(name), self._plugin, HEAPS.get(kind, "512m"),
+        argv = java.argv(MAINS[kind], [], self.conf(name), self.plugin, HEAPS.get(kind, "512m"),
                          [*self._options, f"-Djava.io.tmpdir={temporary}"])
         self.spawn(name, argv, self.environment(self.conf(name)))
 
@@ -111,14 +111,14 @@ class Cluster(Group):
     def argv(self, words, options=()):
         """The command line of a client: words are those of a release's command (hdfs dfs -ls /), or a class and arguments."""
         name, arguments = java.program(words)
-        return java.argv(name, arguments, self.client_conf(), self._plugin, options=[*self._options, *options])
+        return java.argv(name, arguments, self.client_conf(), self.plugin, options=[*self._options, *options])
 
     def run(self, *words, timeout=300):
         """Runs a client and gives its CompletedProcess."""
         return self.java(*java.program(list(words)), timeout=timeout)
 
     def java(self, name, arguments, folder=None, timeout=300):
-        argv = java.argv(name, arguments, folder or self.client_conf(), self._plugin, options=self._options)
+        argv = java.argv(name, arguments, folder or self.client_conf(), self.plugin, options=self._options)
         try:
             return subprocess.run(argv, env=self.environment(folder), capture_output=True, text=True, timeout=timeout,
                                   stdin=subprocess.DEVNULL, check=False)
@@ -139,7 +139,7 @@ class Cluster(Group):
 
     def kept(self):
         """What restored needs."""
-        return {"identity": self.identity, "plugin": self._plugin, "datanodes": len(self._datanodes),
+        return {"identity": self.identity, "plugin": self.plugin, "datanodes": len(self._datanodes),
                 "nodemanagers": len(self._nodemanagers), "options": self._options}
 
     @classmethod

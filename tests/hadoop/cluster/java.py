@@ -7,7 +7,7 @@ import jars
 from daemons import jvm
 from daemons.errors import Failed
 
-VERSION = "3.4.2"
+VERSION = os.environ.get("VERBENA_HADOOP_VERSION") or "3.4.2"  # others: test_versions.py
 POM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "pom.xml")
 # What Hadoop's own start scripts open for Java 17.
 OPENS = jvm.opens("java.lang", "java.util", "java.util.concurrent", "java.io", "java.net", "java.nio", "sun.nio.ch")
@@ -36,7 +36,7 @@ EXAMPLES = "examples"  # ./verbena hadoop run examples terasort ...: the release
 def library():
     """The folder with Hadoop's jars; fetches them the first time."""
     try:
-        return jars.fetched(f"hadoop-{VERSION}", POM)
+        return jars.fetched(f"hadoop-{VERSION}", POM, properties={"hadoop.version": VERSION})
     except jars.NotFetched as error:
         raise Failed(str(error) + "\nHadoop's jars come from Maven Central: check the network or Maven's settings.xml "
                      "(proxy, mirror) and repeat") from error

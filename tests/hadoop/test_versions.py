@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other versions of Hadoop than the one that everything is tested with: daemons start, files go in and out by the core."""
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+TESTS = ["test_cluster.HdfsTest.test_a_command_of_another_process_finds_it_and_copies_a_file_in_and_out",
+         "test_cluster.HdfsTest.test_the_end_of_a_daemon_is_seen_and_a_new_one_registers"]
+
+
+@unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
+class VersionsTest(unittest.TestCase):
+    def run_on(self, version):
+        """Everything in a process of its own: the version is its environment's."""
+        environment = {**os.environ, "VERBENA_HADOOP_VERSION": version}
+        done = subprocess.run([sys.executable, str(HERE / "run.py"), *TESTS], env=environment, capture_output=True, text=True,
+                              timeout=1800, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout[-6000:] + done.stderr[-3000:])
+
+    def test_3_3_6_starts_and_files_go_in_and_out(self):
+        self.run_on("3.3.6")
+
+    def test_3_5_0_starts_and_files_go_in_and_out(self):
+        self.run_on("3.5.0")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
