@@ -3,11 +3,15 @@
 import glob
 import os
 import pathlib
+import re
+import socket
 import sys
 import tempfile
 import threading
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -16,6 +20,7 @@ import jobs  # noqa: E402  (needs the path above)
 from cluster import conf, java  # noqa: E402
 from cluster.cluster import Cluster  # noqa: E402
 from daemons import processes  # noqa: E402
+from daemons.ports import HOST  # noqa: E402
 
 ROOT = HERE.parents[1]
 PATIENT = {"verbena.shuffle.wait": "120"}  # a loaded machine may take long to connect
@@ -134,6 +139,25 @@ class ShuffleTest(unittest.TestCase):
         self.assertNotIn(jobs.GROUP, counters)
         self.assertIn("the stock shuffle runs: unknown setting verbena.shuffle.memroy; did you mean verbena.shuffle.memory?",
                       jobs.task_logs(self.cluster))
+
+    @LONG
+    def test_reducers_without_direct_memory_say_so_and_their_rows_are_stocks(self):
+        self.sort("no-direct-memory", {"mapreduce.reduce.java.opts": " ".join(["-Xmx600m", "-XX:MaxDirectMemorySize=1m", *java.QUICK,
+                                                                              *java.OPENS])})
+        self.assertIn("MaxDirectMemorySize", jobs.task_logs(self.cluster))
+
+    def test_requests_for_the_engines_address_that_are_not_signed_or_no_requests_are_refused(self):
+        for name in ("nodemanager1", "nodemanager2"):
+            log = pathlib.Path(self.cluster.log(name)).read_text(errors="replace")
+            port = int(re.findall(r"else by HTTP on port (\d+)", log)[-1])
+            for path in ("/verbena?job=job_1_0001", "/verbena?job=", "/verbena?", "/verbena?job=a&job=b", "/verbena?job=%00%ff" + "x" * 3000):
+                with self.assertRaises(urllib.error.HTTPError) as refused:
+                    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://{HOST}:{port}{path}", timeout=120)
+                self.assertIn(refused.exception.code, (400, 401))
+            for junk in (b"", b"\0" * 4000, os.urandom(5000), b"GET /verbena?job=j HTTP/1.1\r\nUrlHash: "):
+                with socket.create_connection((HOST, port), timeout=120) as connection:
+                    connection.sendall(junk)
+            self.assertIn(name, self.cluster.running())
 
     def test_a_damaged_map_output_is_seen_and_its_map_runs_again(self):
         stop, damaged = threading.Event(), []

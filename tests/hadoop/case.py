@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of HDFS by the core share: one cluster, of two DataNodes with the plugin and one without it."""
+import atexit
+import contextlib
+import filecmp
+import os
+import pathlib
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from cluster import ready  # noqa: E402  (needs the path above)
+from cluster.ports import greeting_offset  # noqa: E402
+from cluster.cluster import Cluster  # noqa: E402
+from daemons import processes  # noqa: E402
+from daemons.ready import until  # noqa: E402
+
+LIMIT = 120  # seconds for whatever is waited for
+MIB = 1 << 20
+FULL = bool(os.environ.get("VERBENA_TEST_FULL"))
+LONG = unittest.skipUnless(FULL, "with --full")
+FACTORY = "hadoop.rpc.socket.factory.class.ClientProtocol"
+BEAN = "Hadoop:service=DataNode,name=Verbena"
+WITH_PLUGIN = ("datanode1", "datanode2")
+
+
+class Daemons(Cluster):
+    """Sets the greeting's port to one that is free on this machine for all DataNodes."""
+
+    def _site(self, name):
+        site = super()._site(name)
+        site["core-site"]["verbena.hdfs.port.offset"] = greeting_offset(self.ports)
+        return site
+
+
+class Shared:
+    """Started at the first use; ends with the process."""
+
+    folder = key = cluster = source = None
+
+    @classmethod
+    def start(cls):
+        if cls.cluster is not None:
+            return
+        folder = tempfile.TemporaryDirectory()
+        atexit.register(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.key = new_key(cls.folder / "key")
+        properties = {
+            "core-site": {FACTORY: "org.verbena.hadoop.hdfs.VerbenaSocketFactory", "verbena.hdfs.key.file": cls.key,
+                          "verbena.hdfs.connect.wait.ms": 1000 * LIMIT},
+            "hdfs-site": {"dfs.datanode.plugins": "org.verbena.hadoop.hdfs.VerbenaDataNodePlugin",
+                          "dfs.namenode.heartbeat.recheck-interval": 1000, "dfs.client.read.shortcircuit": "false"}}
+        cluster = Daemons(cls.folder / "hadoop", plugin=os.environ["VERBENA_HADOOP_JAR"], properties=properties,
+                          own={"datanode3": {"hdfs-site": {"dfs.datanode.plugins": None}}}, quick=True, tied=True)
+        cluster.start()
+        atexit.register(cluster.stop)
+        cls.source = cls.folder / "source"
+        cls.source.write_bytes(os.urandom(20 * MIB + 12345))
+        cls.cluster = cluster
+
+
+def new_key(path):
+    path.write_text(secrets.token_hex(32))
+    path.chmod(0o600)
+    return str(path)
+
+
+class HdfsCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        Shared.start()
+        cls.folder, cls.key, cls.cluster, cls.source = Shared.folder, Shared.key, Shared.cluster, Shared.source
+
+    def new_key(self, name):
+        return new_key(self.folder / name)
+
+    def setUp(self):
+        for name in WITH_PLUGIN:
+            if name not in self.cluster.running():
+                self.cluster.launch(name)
+        until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 3), "HDFS", self.cluster.work)
+        until(self.cluster.check_alive, lambda: None if all(map(self.counters, WITH_PLUGIN)) else "no plugin yet",
+                    "HDFS", self.cluster.work)
+
+    def dfs(self, *words, fails=False):
+        done = self.cluster.run("hdfs", "dfs", *words)
+        self.assertEqual(done.returncode != 0, fails, f"{words}: {done.stdout}{done.stderr}")
+        return done
+
+    @contextlib.contextmanager
+    def process(self, argv, **pipes):
+        """A command of the cluster; it does not outlive a failure in the block, which would wait for its end."""
+        with subprocess.Popen(argv, env=self.cluster.environment(), **pipes) as client:
+            try:
+                yield client
+            except BaseException:
+                client.kill()
+                raise
+
+    def counters(self, name):
+        return ready.bean(self.cluster.ports[f"{name}-http"], BEAN)
+
+    def moved(self, name):
+        numbers = self.counters(name)
+        return numbers.get("stream.sent_bytes", 0) + numbers.get("stream.received_bytes", 0)
+
+    def assert_same(self, path):
+        copy = self.folder / f"copy-{secrets.token_hex(4)}"
+        done = self.dfs("-get", path, str(copy))
+        self.assertTrue(filecmp.cmp(self.source, copy, shallow=False), "the file that came back differs")
+        copy.unlink()
+        return done
+
+    def wait_for(self, what, condition):
+        deadline = time.monotonic() + LIMIT
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"not within {LIMIT} s: {what}")
+            time.sleep(0.1)
+
+    def assert_healthy(self):
+        self.wait_for("fsck is healthy", lambda: "is HEALTHY" in self.cluster.run("hdfs", "fsck", "/").stdout)
+
+    @staticmethod
+    def new_text(log, length):
+        text = log.read_text(errors="replace")
+        return text[length:] if len(text) >= length else text
+
+    def greeting_port(self, name):
+        text = pathlib.Path(self.cluster.log(name)).read_text(errors="replace")
+        return int(re.findall(r", greeting at port (\d+)", text)[-1])
+
+    def kill(self, name):
+        process = self.cluster.daemons[name]
+        self.cluster.kill(name)
+        processes.end([process])

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of HDFS by the core at moments that the test chooses: killed clients, stopped and full DataNodes, damaged replicas."""
+import contextlib
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from case import LIMIT, LONG, MIB, WITH_PLUGIN, HdfsCase  # noqa: E402  (needs the path above)
+from cluster import java  # noqa: E402
+
+PATIENCE = 4000  # ms after which a client gives up on a silent DataNode
+NO_OTHERS = "dfs.client.block.write.replace-datanode-on-failure.enable=false"  # there are three DataNodes in all
+IMPATIENT = ("-D", f"dfs.client.socket-timeout={PATIENCE}", "-D", NO_OTHERS)
+
+
+class FaultsTest(HdfsCase):
+    @contextlib.contextmanager
+    def writer(self, path):
+        """A program that writes what it is asked to."""
+        argv = java.argv(str(HERE / "java" / "Writer.java"), [path, NO_OTHERS], self.cluster.client_conf(), self.cluster.plugin,
+                         options=java.QUICK)
+        with self.process(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as program:
+            yield program
+
+    def ask(self, program, command):
+        program.stdin.write(command + "\n")
+        program.stdin.flush()
+        answer = program.stdout.readline()
+        self.assertRegex(answer, r"^done \d+$")
+        return int(answer.split()[1])
+
+    def assert_content(self, path, least):
+        """At least so many bytes are readable, all as they were written."""
+        copy = self.folder / "pattern"
+        copy.unlink(missing_ok=True)
+        self.dfs("-get", path, str(copy))
+        content = copy.read_bytes()
+        self.assertGreaterEqual(len(content), least)
+        whole = bytes(range(251)) * (len(content) // 251 + 1)
+        self.assertTrue(content == whole[:len(content)], "what was read differs")
+
+    def recover(self, path):
+        """Ends the lease of a client that is gone."""
+        done = self.cluster.run("hdfs", "debug", "recoverLease", "-path", path, "-retries", "20")
+        self.assertIn("recoverLease SUCCEEDED", done.stdout, done.stderr)
+
+    def test_what_a_killed_client_has_flushed_is_readable(self):
+        with self.writer("/killed-client") as program:
+            self.ask(program, f"flush {3 * MIB + 17}")
+            flushed = self.ask(program, f"sync {MIB}")
+            program.stdin.write(f"write {5 * MIB}\n")
+            program.stdin.flush()
+            program.kill()
+            program.wait(LIMIT)
+        self.recover("/killed-client")
+        self.assert_content("/killed-client", flushed)
+        self.assert_healthy()
+
+    @LONG
+    def test_what_was_flushed_is_readable_after_data_nodes_and_then_the_client_were_killed(self):
+        with self.writer("/killed-both") as program:
+            self.ask(program, f"flush {2 * MIB + 5}")
+            self.kill(WITH_PLUGIN[0])
+            self.ask(program, f"flush {2 * MIB}")
+            self.kill(WITH_PLUGIN[1])
+            flushed = self.ask(program, f"sync {MIB + 1}")
+            program.kill()
+            program.wait(LIMIT)
+        self.setUp()
+        self.recover("/killed-both")
+        self.assert_content("/killed-both", flushed)
+        self.assert_healthy()
+
+    def test_a_data_node_that_stands_still_is_left_by_writers_and_readers(self):
+        self.dfs("-put", str(self.source), "/standing-read")
+        stopped = WITH_PLUGIN[0]
+        argv = self.cluster.argv(["hdfs", "dfs", *IMPATIENT, "-put", "-", "/standing-write"])
+        content = self.source.read_bytes()
+        with self.process(argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+            client.stdin.write(content[:4 * MIB])
+            client.stdin.flush()
+            self.wait_for("the first bytes", lambda: self.writing() > 0)
+            self.cluster.kill(stopped, signal.SIGSTOP)
+            try:
+                _, said = client.communicate(content[4 * MIB:], LIMIT)
+                self.assertEqual(client.returncode, 0, said)
+                copy = self.folder / "standing"
+                self.dfs(*IMPATIENT, "-get", "/standing-read", str(copy))
+                self.assertTrue(copy.read_bytes() == content, "what was read differs")
+            finally:
+                self.cluster.kill(stopped, signal.SIGCONT)
+        self.assert_same("/standing-write")
+        self.setUp()
+        self.assert_healthy()
+
+    def writing(self):
+        """Blocks that DataNodes are being written."""
+        return sum(1 for _ in pathlib.Path(self.cluster.data()).glob("datanode*/current/*/current/rbw/blk_*"))
+
+    def test_damaged_replicas_are_found_and_others_read(self):
+        self.dfs("-D", f"dfs.blocksize={MIB}", "-put", str(self.source), "/damaged")
+        text = self.cluster.run("hdfs", "fsck", "/damaged", "-files", "-blocks").stdout
+        blocks = set(re.findall(r"(blk_\d+)_", text))
+        self.assertEqual(len(blocks), 21, text)
+        damaged = 0
+        for name in WITH_PLUGIN:
+            for path in (pathlib.Path(self.cluster.data()) / name).rglob("blk_*"):
+                if path.name in blocks:
+                    with open(path, "r+b") as file:
+                        file.seek(1000)
+                        byte = file.read(1)[0]
+                        file.seek(1000)
+                        file.write(bytes([byte ^ 1]))
+                    damaged += 1
+        self.assertEqual(damaged, 2 * len(blocks))
+        done = self.assert_same("/damaged")  # of 21 blocks some are asked of a damaged replica first
+        self.assertIn("hecksum", done.stderr)
+        self.dfs("-rm", "-skipTrash", "/damaged")
+        self.assert_healthy()
+
+    @LONG
+    def test_a_data_node_whose_disk_is_full_in_the_middle_of_a_block_is_left_by_the_writer(self):
+        """The kernel refuses to write files beyond a limit, as it refuses to on a full disk."""
+        pid = self.cluster.daemons[WITH_PLUGIN[1]][0]
+        before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (6 * MIB, before[1]))
+        try:
+            done = self.dfs(*IMPATIENT, "-put", str(self.source), "/full")
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+        self.assertIn("xception", done.stderr)
+        self.assert_same("/full")
+        self.assert_healthy()
+
+    @LONG
+    def test_every_data_node_is_killed_at_many_moments_of_a_write(self):
+        for moment in range(6):
+            name = WITH_PLUGIN[moment % 2]
+            path = f"/moment{moment}"
+            with self.writer(path) as program:
+                flushed = self.ask(program, f"flush {moment * 300_000 + 1}")
+                program.stdin.write(f"write {MIB * (moment + 1)}\n" if moment % 3 else f"flush {MIB}\n")
+                program.stdin.flush()
+                self.kill(name)
+                self.assertRegex(program.stdout.readline(), r"^done \d+$")
+                total = self.ask(program, "close")
+            self.assertGreater(total, flushed)
+            self.assert_content(path, total)
+            self.setUp()
+        self.assert_healthy()
+
+    @LONG
+    def test_a_gibibyte_that_distcp_has_copied_is_the_same(self):
+        mib = 1024
+        large = self.folder / "for-distcp"
+        with open(large, "wb") as file:
+            for piece in range(mib // 16):
+                file.write(self.source.read_bytes()[piece:16 * MIB + piece])
+        self.dfs("-D", "dfs.replication=1", "-put", str(large), "/from")
+        before = sum(map(self.moved, WITH_PLUGIN))
+        done = self.cluster.run("hadoop", "distcp", "-pb", f"hdfs://127.0.0.1:{self.cluster.ports['namenode']}/from", "/to", timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+        self.assertRegex(done.stderr, r"Verbena ends: [1-9]\d* connections by the core")
+        self.wait_for("bytes by the core", lambda: sum(map(self.moved, WITH_PLUGIN)) - before >= mib * MIB)
+        copy = self.folder / "from-distcp"
+        self.dfs("-get", "/to", str(copy))
+        self.assertEqual(subprocess.run(["cmp", large, copy], check=False).returncode, 0)
+        self.dfs("-rm", "-skipTrash", "/from", "/to")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
