@@ -9,7 +9,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from case import WITH_PLUGIN, HdfsCase  # noqa: E402  (needs the path above)
+from case import LONG, WITH_PLUGIN, HdfsCase  # noqa: E402  (needs the path above)
 
 
 class DoctorTest(HdfsCase):
@@ -28,6 +28,7 @@ class DoctorTest(HdfsCase):
         self.assertIn("ok    cluster key: in ", done.stdout)
         self.assertIn("ok    hadoop.rpc.socket.factory.class.ClientProtocol names VerbenaSocketFactory", done.stdout)
 
+    @LONG
     def test_without_a_cluster_and_a_key_it_says_what_to_set(self):
         with tempfile.TemporaryDirectory() as nothing:
             done = self.doctor(nothing)

@@ -104,26 +104,28 @@ class FaultsTest(HdfsCase):
         """Blocks that DataNodes are being written."""
         return sum(1 for _ in pathlib.Path(self.cluster.data()).glob("datanode*/current/*/current/rbw/blk_*"))
 
+    @LONG
     def test_damaged_replicas_are_found_and_others_read(self):
         self.dfs("-D", f"dfs.blocksize={MIB}", "-put", str(self.source), "/damaged")
         text = self.cluster.run("hdfs", "fsck", "/damaged", "-files", "-blocks").stdout
         blocks = set(re.findall(r"(blk_\d+)_", text))
         self.assertEqual(len(blocks), 21, text)
-        damaged = 0
-        for name in WITH_PLUGIN:
-            for path in (pathlib.Path(self.cluster.data()) / name).rglob("blk_*"):
-                if path.name in blocks:
-                    with open(path, "r+b") as file:
-                        file.seek(1000)
-                        byte = file.read(1)[0]
-                        file.seek(1000)
-                        file.write(bytes([byte ^ 1]))
-                    damaged += 1
-        self.assertEqual(damaged, 2 * len(blocks))
+        self.wait_for("all replicas are there", lambda: len(self.finished(blocks)) == 2 * len(blocks))
+        for path in self.finished(blocks):
+            with open(path, "r+b") as file:
+                file.seek(1000)
+                byte = file.read(1)[0]
+                file.seek(1000)
+                file.write(bytes([byte ^ 1]))
         done = self.assert_same("/damaged")  # of 21 blocks some are asked of a damaged replica first
         self.assertIn("hecksum", done.stderr)
         self.dfs("-rm", "-skipTrash", "/damaged")
         self.assert_healthy()
+
+    def finished(self, blocks):
+        """The files of these blocks at the DataNodes with the plugin."""
+        return [path for name in WITH_PLUGIN for path in pathlib.Path(self.cluster.data()).glob(f"{name}/current/*/current/finalized/**/blk_*")
+                if path.name in blocks]
 
     @LONG
     def test_a_data_node_whose_disk_is_full_in_the_middle_of_a_block_is_left_by_the_writer(self):

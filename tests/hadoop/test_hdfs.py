@@ -70,7 +70,7 @@ class HdfsByCoreTest(HdfsCase):
             target = f"/key-{secrets.token_hex(4)}"
             done = self.dfs("-D", f"verbena.hdfs.key.file={file}", "-put", str(self.source), target)
             self.assertIn(text, done.stderr)
-            self.assert_same(target)
+        self.assert_same(target)  # that of the last one
 
     def test_a_data_node_that_is_killed_while_it_is_written_to_loses_nothing(self):
         before = {name: self.moved(name) for name in WITH_PLUGIN}

@@ -54,6 +54,7 @@ class PoorClientTest(HdfsCase):
         text = self.put_and_get(options=["-XX:MaxDirectMemorySize=768k"])
         self.assertIn("MaxDirectMemorySize", text)
 
+    @LONG
     def test_few_open_files_and_no_locked_memory_are_borne(self):
         text = self.put_and_get("prlimit", "--nofile=400", "--memlock=0")
         self.assertRegex(text, r"Verbena ends: \d+ connections by the core")

@@ -197,11 +197,11 @@ class FullTiersTest(TiersCase):
 
     def test_small_blocks_that_grow_take_only_what_is_there(self):
         self.dfs("-mkdir", "/data")
-        small, rest = self.folder / "small", self.file("rest", 1)
-        small.write_bytes(b"x" * 1000)
-        count = ON_SSD  # each takes two pages in memory until it grows; an SSD holds them all, as it has to
-        for number in range(count):
-            self.dfs("-put", str(small), f"/data/small{number}")
+        rest, count = self.file("rest", 1), ON_SSD  # each takes two pages in memory until it grows; an SSD holds them all, as it has to
+        several = [self.folder / f"small{number}" for number in range(count)]
+        for small in several:
+            small.write_bytes(b"x" * 1000)
+        self.dfs("-put", *map(str, several), "/data")
         for number in range(count):
             self.dfs("-appendToFile", str(rest), f"/data/small{number}")
             for node in NODES:
