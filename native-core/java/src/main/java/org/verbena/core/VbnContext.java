@@ -91,8 +91,14 @@ public final class VbnContext implements AutoCloseable {
     }
 
     private VbnEngine newEngine(String name, VbnEngine.Drive drive) throws VbnException {
+        VbnEngine engine;
+        try {
+            engine = new VbnEngine(this, name, drive);
+        } catch (OutOfMemoryError e) {
+            throw new VbnException(VbnStatus.NO_MEMORY, "this JVM has no memory for an engine (" + e.getMessage()
+                + "): raise -XX:MaxDirectMemorySize", e);
+        }
         retain();
-        VbnEngine engine = new VbnEngine(this, name, drive);
         engines.add(engine);
         try {
             engine.start();

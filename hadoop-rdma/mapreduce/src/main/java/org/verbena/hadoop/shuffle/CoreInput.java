@@ -50,12 +50,20 @@ final class CoreInput extends InputStream {
         coming = null;
         if (bytes > 0) {
             if (rooms[room] == null) {
-                rooms[room] = ByteBuffer.allocateDirect(bytes);
+                rooms[room] = room(bytes);
             }
             comingRoom = room;
             coming = share.client().send(peer, Wire.LOAD, reduce, List.of(new Wire.Range(attempt, asked, bytes)),
                 rooms[room].clear().limit(bytes));
             asked += bytes;
+        }
+    }
+
+    private static ByteBuffer room(int bytes) throws IOException {
+        try {
+            return ByteBuffer.allocateDirect(bytes);
+        } catch (OutOfMemoryError e) {
+            throw new IOException("this JVM has no memory for a window (" + e.getMessage() + "): raise -XX:MaxDirectMemorySize", e);
         }
     }
 
