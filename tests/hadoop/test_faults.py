@@ -107,10 +107,9 @@ class FaultsTest(HdfsCase):
     @LONG
     def test_damaged_replicas_are_found_and_others_read(self):
         self.dfs("-D", f"dfs.blocksize={MIB}", "-put", str(self.source), "/damaged")
-        text = self.cluster.run("hdfs", "fsck", "/damaged", "-files", "-blocks").stdout
-        blocks = set(re.findall(r"(blk_\d+)_", text))
-        self.assertEqual(len(blocks), 21, text)
-        self.wait_for("all replicas are there", lambda: len(self.finished(blocks)) == 2 * len(blocks))
+        self.wait_for("the NameNode knows of all replicas", lambda: self.blocks("/damaged").count("Live_repl=3") == 21)
+        blocks = set(re.findall(r"(blk_\d+)_", self.blocks("/damaged")))
+        self.assertEqual(len(self.finished(blocks)), 2 * len(blocks))
         for path in self.finished(blocks):
             with open(path, "r+b") as file:
                 file.seek(1000)
@@ -121,6 +120,9 @@ class FaultsTest(HdfsCase):
         self.assertIn("hecksum", done.stderr)
         self.dfs("-rm", "-skipTrash", "/damaged")
         self.assert_healthy()
+
+    def blocks(self, path):
+        return self.cluster.run("hdfs", "fsck", path, "-files", "-blocks").stdout
 
     def finished(self, blocks):
         """The files of these blocks at the DataNodes with the plugin."""
