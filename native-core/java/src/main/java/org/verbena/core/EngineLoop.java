@@ -29,6 +29,8 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     private final boolean attached;
     /** Of an engine that many threads drive, else null. */
     private final EngineSeat seat;
+    /** What those threads do besides, or null. */
+    private final TurnWork work;
     private final CompletableFuture<Void> started = new CompletableFuture<>();
     private final CountDownLatch ended = new CountDownLatch(1);
     private final Page page = new Page();
@@ -55,16 +57,18 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     /** Calls of Native.poll; only the engine's thread writes. */
     private final AtomicLong polls = new AtomicLong();
 
-    EngineLoop(VbnEngine engine, VbnContext context, String name, VbnEngine.Drive drive) {
+    EngineLoop(VbnEngine engine, VbnContext context, String name, VbnEngine.Drive drive, TurnWork work) {
         this.engine = engine;
         this.context = context;
         this.name = name;
-        this.attached = drive == VbnEngine.Drive.ATTACHED;
+        this.work = work;
+        this.attached = drive == VbnEngine.Drive.ATTACHED || drive == VbnEngine.Drive.ATTACHED_SHARED;
         thread = attached ? Thread.currentThread() : new Thread(this, name);
         if (!attached) {
             thread.setDaemon(true);
         }
-        seat = drive == VbnEngine.Drive.SHARED ? new EngineSeat(this) : null;
+        boolean shared = drive == VbnEngine.Drive.SHARED || drive == VbnEngine.Drive.ATTACHED_SHARED;
+        seat = shared ? new EngineSeat(this, work) : null;
     }
 
     // ------------------------------------------------------------------------------------------ any thread
@@ -132,8 +136,16 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         } else {
             seat.callAll();
         }
-        if (attached && Thread.currentThread() == thread && !inTurn) {
+        if (attached && Thread.currentThread() == thread && !inTurn && !terminated) {
+            end();
+        }
+    }
+
+    private void end() {
+        if (seat == null) {
             shutDown();
+        } else {
+            seat.end(this::shutDown);
         }
     }
 
@@ -158,7 +170,9 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     @Override
     public void wakeIfAsleep() {
-        if (seat != null) {
+        if (work != null) {
+            seat.attract(); // who brings something need not be one who may do others' work
+        } else if (seat != null) {
             seat.serve();
         } else if (asleep.mustWake()) {
             Native.workerWake(worker);
@@ -194,20 +208,13 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         }
         started.complete(null);
         try {
-            if (seat != null) {
-                seat.drive();
-            }
             while (!closing) {
                 pass(SLEEP_NANOS);
             }
         } catch (VbnException e) {
             failed(e);
         } finally {
-            if (seat == null) {
-                shutDown();
-            } else {
-                seat.end(this::shutDown);
-            }
+            end();
         }
     }
 
@@ -221,9 +228,14 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         return closing;
     }
 
+    /** The thread that drives the engine is the caller's. */
+    boolean isAttached() {
+        return attached;
+    }
+
     /** Any thread. */
     boolean hasQueued() {
-        return !queue.isEmpty();
+        return !queue.isEmpty() || work != null && work.waits();
     }
 
     /** False while operations wait for native code to take earlier ones. */
@@ -233,7 +245,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     /** True when what happens from now on ends a sleep; false: there is something to do. */
     boolean arm() throws VbnException {
-        if (!tasks.isEmpty() || !pending.isEmpty() || page.hasCommands()) {
+        if (!tasks.isEmpty() || !pending.isEmpty() || page.hasCommands() || work != null && work.waits()) {
             return false;
         }
         int armed = Native.workerArm(worker);
@@ -243,7 +255,16 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     /** Moves what can move, without waiting; how much there was. */
     int step() throws VbnException {
-        return drain() + poll(0);
+        return drain() + poll(0) + (work == null ? 0 : runWork());
+    }
+
+    private int runWork() {
+        try {
+            return work.run() ? 1 : 0;
+        } catch (Throwable e) { // as a callback
+            callbackFailed("the work of a turn", e);
+            return 0;
+        }
     }
 
     private void open() throws VbnException {
@@ -288,7 +309,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         } finally {
             inTurn = false;
             if (closing) {
-                shutDown();
+                end();
             }
         }
         return !closing;
@@ -296,7 +317,9 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     /** Moves what can move; sleeps when nothing could for a while. */
     private void pass(long maxWaitNanos) throws VbnException {
-        if (step() > 0) {
+        if (seat != null) {
+            seat.pass(maxWaitNanos);
+        } else if (step() > 0) {
             idle.worked();
         } else if (maxWaitNanos > 0 && !idle.spin()) {
             sleep(Math.min(maxWaitNanos, SLEEP_NANOS));

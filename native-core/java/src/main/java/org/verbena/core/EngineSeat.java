@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.core;
 
+import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -21,6 +22,8 @@ import java.util.function.BooleanSupplier;
  * <li>A sleeper that leaves does not look for a successor: it mostly comes back within microseconds. Meanwhile peers need
  *     not wake us, and the engine's own thread looks every {@link #LOOK_NANOS}, less often while it finds nothing. It does so
  *     while callers are active; then it is the sleeper itself, or rests while one of them is.
+ * <li>With {@link TurnWork}, each turn does that, too, and the engine's own thread sees to its time. Then only those drive who
+ *     enter or wait here; others leave what they bring to them.
  * </ul>
  */
 final class EngineSeat {
@@ -48,6 +51,7 @@ final class EngineSeat {
     }
 
     private final EngineLoop loop;
+    private final TurnWork work;
     private final ReentrantLock seat = new ReentrantLock();
     private final AtomicReference<Thread> sleeper = new AtomicReference<>();
     /** Callers that are about to sleep, sleep, or get up. */
@@ -55,6 +59,10 @@ final class EngineSeat {
     /** The caller that sleeps was called and has not got up. */
     private final AtomicBoolean called = new AtomicBoolean();
     private volatile Mode mode = Mode.ATTENDS;
+    /** The engine's own thread has the seat for good. */
+    private volatile boolean kept;
+    /** When the work has to be done although nothing comes, a time of System.nanoTime; written with the seat. */
+    private volatile long due = System.nanoTime();
     /** Written with the seat. */
     private volatile long callerTurns;
     /** Turns of the engine's own thread that found something to do; written with the seat. */
@@ -66,8 +74,10 @@ final class EngineSeat {
     private int quietLooks;
     private long lookNanos = LOOK_NANOS;
 
-    EngineSeat(EngineLoop loop) {
+    /** work: may be null. */
+    EngineSeat(EngineLoop loop, TurnWork work) {
         this.loop = loop;
+        this.work = work;
         owner = loop.thread();
     }
 
@@ -88,6 +98,42 @@ final class EngineSeat {
                 rise();
             }
             more &= loop.hasQueued() && !loop.isClosing(); // volatile reads, after the seat was given up: see tryLock
+        }
+    }
+
+    /** Takes the seat, if it is free and not this thread's; {@link #leave} is to follow. */
+    boolean enter() {
+        if (kept || seat.isHeldByCurrentThread() || !seat.tryLock()) {
+            return false;
+        }
+        if (loop.isClosing()) {
+            seat.unlock();
+            return false;
+        }
+        takeOver();
+        return true;
+    }
+
+    /** Does what there is to do, and gives the seat up. */
+    void leave() {
+        boolean more = false;
+        try {
+            more = turn();
+        } finally {
+            rise();
+        }
+        if (more && loop.hasQueued() && !loop.isClosing()) {
+            serve();
+        }
+    }
+
+    /** Something was published, which this thread does not do. */
+    void attract() {
+        VarHandle.fullFence(); // before the look at who is there: who gives the seat up looks for work afterwards
+        if (sleeper.get() != null) {
+            callSleeper();
+        } else if (!seat.isLocked()) {
+            LockSupport.unpark(loop.thread());
         }
     }
 
@@ -132,6 +178,9 @@ final class EngineSeat {
                     loop.step();
                 }
             }
+            if (work != null) {
+                plan();
+            }
         } catch (VbnException e) {
             loop.failed(e);
         } finally {
@@ -139,6 +188,15 @@ final class EngineSeat {
         }
         if (!armed) {
             callSleeper();
+        }
+    }
+
+    private void plan() {
+        long next = System.nanoTime() + work.delayNanos();
+        boolean earlier = next - due < -LOOK_NANOS;
+        due = next;
+        if (earlier && Thread.currentThread() != loop.thread()) {
+            callEngine();
         }
     }
 
@@ -160,10 +218,13 @@ final class EngineSeat {
     void await(BooleanSupplier ready, long nanos) {
         Thread me = Thread.currentThread();
         Thread now = sleeper.get();
-        if (!loop.isClosing() && (now == null || now == loop.thread()) && sleeper.compareAndSet(now, me)) {
+        boolean open = !loop.isClosing() && !kept;
+        if (open && (now == null || now == loop.thread()) && sleeper.compareAndSet(now, me)) {
             sleeping.incrementAndGet();
             try {
-                sleep(me, ready, nanos);
+                if (!kept) { // else the engine's own thread does not wait for us, see keep
+                    sleep(me, ready, nanos);
+                }
             } finally {
                 sleeping.decrementAndGet();
                 sleeper.compareAndSet(me, null);
@@ -174,7 +235,7 @@ final class EngineSeat {
         }
         serve();
         if (!ready.getAsBoolean()) {
-            LockSupport.parkNanos(loop, loop.isClosing() ? Math.min(nanos, LOOK_NANOS) : nanos);
+            LockSupport.parkNanos(loop, open ? nanos : Math.min(nanos, LOOK_NANOS));
         }
     }
 
@@ -227,17 +288,27 @@ final class EngineSeat {
 
     // ------------------------------------------------------------------------------------ the engine's own thread
 
-    void drive() {
-        while (!loop.isClosing()) {
-            switch (mode) {
-                case ATTENDS -> attend();
-                case LOOKS -> look();
-                case RESTS -> rest();
+    /** Attends, looks or rests once; waits for at most so long. */
+    void pass(long nanos) throws VbnException {
+        if (kept) {
+            if (loop.step() == 0) {
+                LockSupport.parkNanos(loop, Math.min(nanos, LOOK_NANOS));
             }
+            return;
+        }
+        switch (mode) {
+            case ATTENDS -> attend(nanos);
+            case LOOKS -> look(nanos);
+            case RESTS -> rest(nanos);
         }
     }
 
-    private void attend() {
+    /** How long to wait: not beyond the time of the work. */
+    private long untilDue(long nanos) {
+        return work == null ? nanos : Math.min(nanos, due - System.nanoTime());
+    }
+
+    private void attend(long nanos) {
         if (!sleeper.compareAndSet(null, loop.thread())) {
             mode = Mode.LOOKS;
             return;
@@ -249,7 +320,7 @@ final class EngineSeat {
             rise();
         }
         if (!loop.hasQueued() && !loop.isClosing()) {
-            Native.workerSleep(loop.worker(), ENGINE, REST_NANOS);
+            Native.workerSleep(loop.worker(), ENGINE, untilDue(Math.min(nanos, REST_NANOS)));
         }
         if (sleeper.compareAndSet(loop.thread(), null)) {
             serve();
@@ -259,10 +330,10 @@ final class EngineSeat {
         }
     }
 
-    private void look() {
+    private void look(long nanos) {
         long before = finds;
-        LockSupport.parkNanos(loop, lookNanos);
-        if (sleeper.get() == null) {
+        LockSupport.parkNanos(loop, untilDue(Math.min(nanos, lookNanos)));
+        if (sleeper.get() == null || untilDue(1) <= 0) {
             serve();
         }
         lookNanos = finds == before ? Math.min(2 * lookNanos, LOOK_NANOS_MAX) : LOOK_NANOS;
@@ -276,27 +347,38 @@ final class EngineSeat {
         }
     }
 
-    private void rest() {
+    private void rest(long nanos) {
         // A sleeper that leaves after this look sees the mode and unparks us.
         if (sleeper.get() != null && callerTurns == turnsSeen && !loop.isClosing()) {
-            LockSupport.parkNanos(loop, REST_NANOS);
+            LockSupport.parkNanos(loop, untilDue(Math.min(nanos, REST_NANOS)));
         }
         mode = Mode.LOOKS;
         lookNanos = LOOK_NANOS;
     }
 
-    /** The engine closes: nobody sleeps any more, and this thread keeps the seat for what is left to do. */
-    void end(Runnable rest) {
+    /** From now on this thread alone drives the engine, and sleeps for a moment at a time; for what is left to do at the end. */
+    void keep() {
+        if (kept) {
+            return;
+        }
+        kept = true;
         while (sleeping.get() > 0) {
             Native.workerCall(loop.worker(), CALLER);
             LockSupport.parkNanos(loop, LOOK_NANOS);
         }
         seat.lock();
+        takeOver();
+    }
+
+    /** The engine closes: nobody sleeps any more. A thread that has attached it keeps the seat. */
+    void end(Runnable rest) {
+        keep();
         try {
-            takeOver();
             rest.run();
         } finally {
-            seat.unlock();
+            if (!loop.isAttached()) {
+                seat.unlock();
+            }
         }
     }
 }

@@ -60,7 +60,7 @@ public final class VbnContext implements AutoCloseable {
      * @throws VbnException when the worker cannot be created
      */
     public VbnEngine startEngine(String threadName) throws VbnException {
-        return newEngine(threadName, VbnEngine.Drive.OWN_THREAD);
+        return newEngine(threadName, VbnEngine.Drive.OWN_THREAD, null);
     }
 
     /**
@@ -73,7 +73,7 @@ public final class VbnContext implements AutoCloseable {
      * @throws VbnException when the worker cannot be created
      */
     public VbnEngine attachEngine(String name) throws VbnException {
-        return newEngine(name, VbnEngine.Drive.ATTACHED);
+        return newEngine(name, VbnEngine.Drive.ATTACHED, null);
     }
 
     /**
@@ -87,13 +87,27 @@ public final class VbnContext implements AutoCloseable {
      * @throws VbnException when the worker cannot be created
      */
     public VbnEngine shareEngine(String threadName) throws VbnException {
-        return newEngine(threadName, VbnEngine.Drive.SHARED);
+        return newEngine(threadName, VbnEngine.Drive.SHARED, null);
     }
 
-    private VbnEngine newEngine(String name, VbnEngine.Drive drive) throws VbnException {
+    /**
+     * Makes an engine that the calling thread drives by {@link VbnEngine#turn}, and others, one at a time, while they are
+     * between {@link VbnEngine#enter} and {@link VbnEngine#leave} or wait in {@link VbnEngine#park}. Each of them does the
+     * work, too. What other threads submit is left to these.
+     *
+     * @param name name of the engine, for the log
+     * @param work done in each turn
+     * @return the engine, to be closed by the caller on this thread, else as with {@link #attachEngine}
+     * @throws VbnException when the worker cannot be created
+     */
+    public VbnEngine attachSharedEngine(String name, TurnWork work) throws VbnException {
+        return newEngine(name, VbnEngine.Drive.ATTACHED_SHARED, work);
+    }
+
+    private VbnEngine newEngine(String name, VbnEngine.Drive drive, TurnWork work) throws VbnException {
         VbnEngine engine;
         try {
-            engine = new VbnEngine(this, name, drive);
+            engine = new VbnEngine(this, name, drive, work);
         } catch (OutOfMemoryError e) {
             throw new VbnException(VbnStatus.NO_MEMORY, "this JVM has no memory for an engine (" + e.getMessage()
                 + "): raise -XX:MaxDirectMemorySize", e);

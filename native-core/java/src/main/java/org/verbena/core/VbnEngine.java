@@ -32,11 +32,11 @@ public final class VbnEngine implements AutoCloseable {
     private final EngineLoop loop;
 
     /** Who drives an engine. */
-    enum Drive { OWN_THREAD, ATTACHED, SHARED }
+    enum Drive { OWN_THREAD, ATTACHED, SHARED, ATTACHED_SHARED }
 
-    VbnEngine(VbnContext context, String name, Drive drive) {
+    VbnEngine(VbnContext context, String name, Drive drive, TurnWork work) {
         this.context = context;
-        loop = new EngineLoop(this, context, name, drive);
+        loop = new EngineLoop(this, context, name, drive, work);
         queue = new EngineQueue(loop, context.queueCapacity(), context.queueTimeoutNanos());
     }
 
@@ -142,6 +142,31 @@ public final class VbnEngine implements AutoCloseable {
     public void help() {
         if (loop.seat() != null && !inEngine()) {
             loop.seat().serve();
+        }
+    }
+
+    /**
+     * Makes this thread the one that drives the engine, if it is shared and no other thread is at it; what the thread submits
+     * then goes without a hand-over. To be followed soon by {@link #leave}, also after exceptions.
+     *
+     * @return false when it is not: another thread drives, or this one does already
+     */
+    public boolean enter() {
+        return loop.seat() != null && loop.seat().enter();
+    }
+
+    /** After {@link #enter} gave true: does what there is to do, also others' work, and ends it. */
+    public void leave() {
+        loop.seat().leave();
+    }
+
+    /**
+     * From now on only the thread that attached a shared engine drives it, which calls this, outside callbacks; others that
+     * wait in {@link #park} leave it. For the time before {@link #close}. Idempotent.
+     */
+    public void keep() {
+        if (loop.seat() != null) {
+            loop.seat().keep();
         }
     }
 
