@@ -17,6 +17,8 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
+import org.verbena.core.TurnWork;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
@@ -28,8 +30,11 @@ import org.verbena.core.stream.VbnStreams;
  * An event loop whose thread drives an engine: one turn moves messages, then the channels that have become ready are read and
  * written, then tasks run. It sleeps in the core, on the worker's event. Fields belong to that thread unless they are final
  * or volatile.
+ *
+ * <p>Loops of a group that is shared are also driven by threads which {@link #enter} them or wait in {@link #park}, one at a
+ * time: whoever does so counts as the loop's thread, and runs handlers and tasks.
  */
-final class VbnEventLoop extends SingleThreadEventLoop {
+public final class VbnEventLoop extends SingleThreadEventLoop {
     private static final InternalLogger LOG = InternalLoggerFactory.getInstance(VbnEventLoop.class);
     /** The id of the streams' messages; the context's other engines may use the rest. */
     private static final int MESSAGE = 41;
@@ -37,21 +42,26 @@ final class VbnEventLoop extends SingleThreadEventLoop {
     private static final long TASKS_NANOS = 1_000_000;
     private static final long OPEN_SECONDS = 60;
     private static final long DELIVER_NANOS = 10_000_000;
+    private static final long WAIT_NANOS = 1_000_000_000;
 
     private final VbnContext context;
     private final StreamLimits limits;
+    private final boolean shared;
     private final CompletableFuture<Void> opened = new CompletableFuture<>();
     private final Set<Channel> channels = new HashSet<>();
     private final ArrayDeque<VbnChannel> ready = new ArrayDeque<>();
     private final Peers peers = new Peers(this);
     private volatile VbnEngine engine;
     private volatile VbnStreams streams;
+    /** Channels are left to be looked at, after the last turn. */
+    private volatile boolean left;
 
-    VbnEventLoop(VbnEventLoopGroup parent, Executor executor, VbnContext context, StreamLimits limits) {
+    VbnEventLoop(VbnEventLoopGroup parent, Executor executor, VbnContext context, StreamLimits limits, boolean shared) {
         super(parent, executor, false, PlatformDependent.newMpscQueue(), PlatformDependent.newMpscQueue(),
             RejectedExecutionHandlers.reject());
         this.context = context;
         this.limits = limits;
+        this.shared = shared;
     }
 
     /** Starts the thread and waits for its engine. */
@@ -87,6 +97,46 @@ final class VbnEventLoop extends SingleThreadEventLoop {
     }
 
     @Override
+    public boolean inEventLoop(Thread thread) {
+        VbnEngine driven = shared ? engine : null;
+        return driven == null ? super.inEventLoop(thread) : thread == Thread.currentThread() && driven.inEngine();
+    }
+
+    /**
+     * Makes the calling thread the loop's, if its group is shared and no other thread is at it: what it writes then goes without
+     * a hand-over. Not with a lock that handlers or tasks take. To be followed soon by {@link #leave}, also after exceptions.
+     *
+     * @return false when it is not: another thread drives the loop, or this one does already
+     */
+    public boolean enter() {
+        return shared && engine.enter();
+    }
+
+    /** After {@link #enter} gave true: does what the loop has to do, and ends it. */
+    public void leave() {
+        engine.leave();
+    }
+
+    /**
+     * Waits as {@link VbnEngine#park} does: when the group is shared, the thread drives the loop meanwhile, if no other does.
+     *
+     * @param ready not to wait when it gives true; who changes that calls unpark afterwards
+     * @param nanos longest wait
+     */
+    public void park(BooleanSupplier ready, long nanos) {
+        engine.park(ready, nanos);
+    }
+
+    /**
+     * Ends a wait in {@link #park}, or the next one.
+     *
+     * @param thread who waits
+     */
+    public void unpark(Thread thread) {
+        engine.unpark(thread);
+    }
+
+    @Override
     protected void wakeup(boolean inEventLoop) {
         VbnEngine driven = engine;
         if (!inEventLoop && driven != null) {
@@ -97,14 +147,18 @@ final class VbnEventLoop extends SingleThreadEventLoop {
     @Override
     protected void run() {
         if (open()) {
+            boolean ending;
             do {
                 turn();
-                handleReady();
-                runAllTasks(TASKS_NANOS);
-                if (isShuttingDown()) {
+                if (!shared) {
+                    work();
+                }
+                ending = isShuttingDown();
+                if (ending) {
+                    engine.keep();
                     closeAll();
                 }
-            } while (!isShuttingDown() || !confirmShutdown());
+            } while (!ending || !confirmShutdown());
         } else {
             do {
                 shutdownGracefully(0, 0, TimeUnit.NANOSECONDS);
@@ -114,9 +168,14 @@ final class VbnEventLoop extends SingleThreadEventLoop {
 
     private boolean open() {
         try {
-            VbnEngine made = context.attachEngine(Thread.currentThread().getName());
+            String name = Thread.currentThread().getName();
+            VbnEngine made = shared ? context.attachSharedEngine(name, new Work()) : context.attachEngine(name);
+            boolean entered = made.enter();
             streams = new VbnStreams(made, MESSAGE, limits);
             engine = made;
+            if (entered) {
+                made.leave();
+            }
             opened.complete(null);
             return true;
         } catch (VbnException | RuntimeException e) {
@@ -127,9 +186,8 @@ final class VbnEventLoop extends SingleThreadEventLoop {
     }
 
     private void turn() {
-        boolean busy = hasTasks() || !ready.isEmpty() || isShuttingDown();
         try {
-            if (engine.turn(busy ? 0 : delayNanos(System.nanoTime())) || isShuttingDown()) {
+            if (engine.turn(longestWait()) || isShuttingDown()) {
                 return;
             }
             LOG.error("an event loop ends: its context was closed; shut the event loop group down before the context");
@@ -139,9 +197,41 @@ final class VbnEventLoop extends SingleThreadEventLoop {
         shutdownGracefully(0, 0, TimeUnit.NANOSECONDS);
     }
 
-    private void handleReady() {
-        for (int i = ready.size(); i > 0; i--) {
+    private long longestWait() {
+        if (isShuttingDown()) {
+            return 0;
+        }
+        return shared ? WAIT_NANOS : hasTasks() || !ready.isEmpty() ? 0 : delayNanos(System.nanoTime());
+    }
+
+    /** What comes after the messages of a turn; true when there was something. */
+    private boolean work() {
+        int count = ready.size();
+        for (int i = count; i > 0; i--) {
             ready.poll().ready();
+        }
+        return runAllTasks(TASKS_NANOS) || count > 0;
+    }
+
+    /** What the threads do that drive a shared loop. */
+    private final class Work implements TurnWork {
+        @Override
+        public boolean run() {
+            boolean any = work();
+            if (left == ready.isEmpty()) {
+                left = !left;
+            }
+            return any;
+        }
+
+        @Override
+        public boolean waits() {
+            return left || hasTasks();
+        }
+
+        @Override
+        public long delayNanos() {
+            return Math.min(VbnEventLoop.this.delayNanos(System.nanoTime()), WAIT_NANOS);
         }
     }
 

@@ -42,7 +42,7 @@ public final class VbnEventLoopGroup extends MultithreadEventLoopGroup {
      * @throws IllegalStateException when an engine cannot be made; the cause says why
      */
     public VbnEventLoopGroup(VbnContext context, int loops) {
-        this(context, loops, new DefaultThreadFactory("verbena-netty"), StreamLimits.DEFAULT);
+        this(context, loops, new DefaultThreadFactory("verbena-netty"), StreamLimits.DEFAULT, false);
     }
 
     /**
@@ -52,10 +52,12 @@ public final class VbnEventLoopGroup extends MultithreadEventLoopGroup {
      * @param loops how many; 0: half of the processors, at least one and at most four
      * @param threads makes the loops' threads
      * @param limits bounds of the streams, one per channel
+     * @param shared other threads may drive the loops, too ({@link VbnEventLoop#enter})
      * @throws IllegalStateException when an engine cannot be made; the cause says why
      */
-    public VbnEventLoopGroup(VbnContext context, int loops, ThreadFactory threads, StreamLimits limits) {
-        super(loops == 0 ? defaultLoops() : loops, threads, context, limits);
+    public VbnEventLoopGroup(VbnContext context, int loops, ThreadFactory threads, StreamLimits limits,
+            boolean shared) {
+        super(loops == 0 ? defaultLoops() : loops, threads, context, limits, shared);
     }
 
     private static int defaultLoops() {
@@ -64,7 +66,7 @@ public final class VbnEventLoopGroup extends MultithreadEventLoopGroup {
 
     @Override
     protected EventLoop newChild(java.util.concurrent.Executor executor, Object... args) throws Exception {
-        VbnEventLoop loop = new VbnEventLoop(this, executor, (VbnContext) args[0], (StreamLimits) args[1]);
+        VbnEventLoop loop = new VbnEventLoop(this, executor, (VbnContext) args[0], (StreamLimits) args[1], (boolean) args[2]);
         loop.awaitOpen();
         return loop;
     }
