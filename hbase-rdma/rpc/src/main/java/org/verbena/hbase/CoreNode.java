@@ -38,6 +38,7 @@ public final class CoreNode {
     private VbnContext context;
     private VbnEventLoopGroup group;
     private IOException failure;
+    private volatile boolean serves;
 
     private CoreNode(HBaseConf conf) {
         this.conf = conf;
@@ -103,7 +104,7 @@ public final class CoreNode {
         context = VbnContext.open(config);
         try {
             group = new VbnEventLoopGroup(context, conf.loops(), new DefaultThreadFactory("verbena-hbase", true),
-                StreamLimits.DEFAULT);
+                StreamLimits.DEFAULT, true);
         } catch (RuntimeException e) {
             context.close();
             throw e;
@@ -122,6 +123,19 @@ public final class CoreNode {
     /** Returns the event loops when the core has started, else null. */
     public synchronized VbnEventLoopGroup group() {
         return group;
+    }
+
+    /**
+     * This process is a server: its threads that call others may hold locks which calls to it take, so they leave the event loops
+     * alone.
+     */
+    public void serves() {
+        serves = true;
+    }
+
+    /** Returns whether threads that wait for answers drive the event loops. */
+    public boolean callersDrive() {
+        return !serves;
     }
 
     /** Returns what the core listens on, for the log. */

@@ -6,11 +6,15 @@ import java.lang.reflect.Field;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hbase.ServerName;
 import org.apache.hadoop.hbase.codec.Codec;
+import org.apache.hadoop.hbase.net.Address;
+import org.apache.hadoop.hbase.security.User;
 import org.apache.hadoop.hbase.util.Pair;
 import org.apache.hbase.thirdparty.io.netty.channel.Channel;
 import org.apache.hbase.thirdparty.io.netty.channel.EventLoopGroup;
 import org.verbena.hbase.netty.VbnChannel;
+import org.verbena.hbase.netty.VbnEventLoop;
 
 /**
  * Makes HBase's own RPC client on the core's loops and channels. HBase has one name for loops that are not its own, for the whole
@@ -18,6 +22,7 @@ import org.verbena.hbase.netty.VbnChannel;
  */
 final class CoreClients {
     private static final String TABLE = "EVENT_LOOP_CONFIG_MAP";
+    private static final String LOOP = "eventLoop";
     private static final AtomicInteger COUNT = new AtomicInteger();
 
     private CoreClients() {
@@ -28,10 +33,14 @@ final class CoreClients {
         try {
             table();
             NettyRpcConnection.class.getDeclaredConstructor(NettyRpcClient.class, ConnectionId.class);
+            NettyRpcConnection.class.getDeclaredField(LOOP);
             NettyRpcConnection.class.getMethod("sendRequest", Call.class, HBaseRpcController.class);
             NettyRpcConnection.class.getMethod("cleanupConnection");
             AbstractRpcClient.class.getDeclaredField("failedServers");
             Call.class.getDeclaredMethod("isConnectionRegistryCall");
+            AbstractRpcClient.BlockingRpcChannelImplementation.class.getDeclaredConstructor(AbstractRpcClient.class, Address.class,
+                User.class, int.class);
+            AbstractRpcClient.class.getDeclaredMethod("createAddr", ServerName.class);
             return null;
         } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
             return e.toString();
@@ -43,6 +52,21 @@ final class CoreClients {
         Field field = NettyRpcClientConfigHelper.class.getDeclaredField(TABLE);
         field.setAccessible(true);
         return (Map<String, Pair<EventLoopGroup, Class<? extends Channel>>>) field.get(null);
+    }
+
+    /** The event loop of a connection that {@link #on} such a client was made. */
+    static VbnEventLoop loopOf(NettyRpcConnection connection) throws IOException {
+        try {
+            Field field = NettyRpcConnection.class.getDeclaredField(LOOP);
+            field.setAccessible(true);
+            return (VbnEventLoop) field.get(connection);
+        } catch (ReflectiveOperationException e) {
+            throw another(e);
+        }
+    }
+
+    private static IOException another(Exception cause) {
+        return new IOException("this HBase's RPC client is another one than ours was made for: " + cause, cause);
     }
 
     /** Codec and options are those of the client, also where a subclass of it has others than its settings say. */
@@ -80,7 +104,7 @@ final class CoreClients {
                 }
             }
         } catch (ReflectiveOperationException e) {
-            throw new IOException("this HBase's RPC client is another one than ours was made for: " + e, e);
+            throw another(e);
         }
     }
 }

@@ -73,6 +73,7 @@ final class CoreServing implements AutoCloseable {
     private static void probeHandlers() throws ReflectiveOperationException {
         NettyRpcServerPreambleHandler.class.getDeclaredMethod("createDecoder");
         NettyRpcServerPreambleHandler.class.getConstructor(NettyRpcServer.class, NettyServerRpcConnection.class);
+        NettyServerRpcConnection.class.getDeclaredMethod("doRespond", RpcResponse.class);
         NettyRpcServerResponseEncoder.class.getDeclaredConstructor(MetricsHBaseServer.class);
         NettyRpcServerChannelWritabilityHandler.class.getDeclaredConstructor(MetricsHBaseServer.class,
             java.util.function.IntSupplier.class, java.util.function.BooleanSupplier.class);

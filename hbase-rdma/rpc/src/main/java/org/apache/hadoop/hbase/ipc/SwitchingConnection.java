@@ -6,6 +6,7 @@ import org.apache.hadoop.hbase.exceptions.ConnectionClosedException;
 import org.verbena.core.plugin.PathCounts;
 import org.verbena.hbase.Reason;
 import org.verbena.hbase.ServerLink;
+import org.verbena.hbase.netty.VbnEventLoop;
 
 /**
  * Two connections to one server, HBase's own over TCP and HBase's own over the core's channels; each call takes the second when
@@ -18,6 +19,8 @@ final class SwitchingConnection extends NettyRpcConnection {
     private final ServerLink link;
     private final PathCounts<Reason> calls;
     private volatile NettyRpcConnection core;
+    /** That of the connection by the core. */
+    private VbnEventLoop loop;
     private boolean removed;
 
     /**
@@ -54,23 +57,38 @@ final class SwitchingConnection extends NettyRpcConnection {
 
     private void send(Call call, HBaseRpcController controller, Reason decided) {
         Reason reason = decided;
-        NettyRpcConnection taken = tcp;
         try {
             if (reason == null && client.coreClient().failedServers.isFailedServer(remoteId.getAddress())) {
                 link.down("a connection to it failed");
                 reason = Reason.AFTER_FAILURES;
             }
             if (reason == null) {
-                taken = core();
+                NettyRpcConnection taken = core();
                 calls.countCore();
+                sendByCore(taken, call, controller);
             } else {
                 calls.countTcp(reason);
+                tcp.sendRequest(call, controller);
             }
         } catch (IOException e) {
             call.setException(e);
-            return;
         }
-        taken.sendRequest(call, controller);
+    }
+
+    /** A caller that will wait sends itself, unless another thread drives the loop. */
+    private void sendByCore(NettyRpcConnection taken, Call call, HBaseRpcController controller) {
+        Caller caller = Caller.current();
+        if (caller != null) {
+            caller.waitsOn(loop);
+        }
+        boolean drives = caller != null && loop.enter();
+        try {
+            taken.sendRequest(call, controller);
+        } finally {
+            if (drives) {
+                loop.leave();
+            }
+        }
     }
 
     private NettyRpcConnection core() throws IOException {
@@ -81,7 +99,9 @@ final class SwitchingConnection extends NettyRpcConnection {
                     throw new ConnectionClosedException("Connection closed");
                 }
                 if (core == null) {
-                    core = client.newConnection(client.coreClient(), remoteId);
+                    NettyRpcConnection next = client.newConnection(client.coreClient(), remoteId);
+                    loop = CoreClients.loopOf(next);
+                    core = next;
                 }
                 made = core;
             }

@@ -6,9 +6,12 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hbase.ServerName;
 import org.apache.hadoop.hbase.client.MetricsConnection;
 import org.apache.hadoop.hbase.io.crypto.tls.X509Util;
 import org.apache.hadoop.hbase.net.Address;
+import org.apache.hadoop.hbase.security.User;
+import org.apache.hbase.thirdparty.com.google.protobuf.BlockingRpcChannel;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.hbase.CoreNode;
@@ -68,6 +71,17 @@ public class VbnRpcClient extends NettyRpcClient {
             return super.createConnection(id);
         }
         return new SwitchingConnection(this, id, node.server(address), node.calls());
+    }
+
+    /** {@inheritDoc} */
+    @Override
+    public BlockingRpcChannel createBlockingRpcChannel(ServerName server, User user, int timeout) {
+        return node == null ? super.createBlockingRpcChannel(server, user, timeout) : new CallerChannel(this, server, user, timeout);
+    }
+
+    /** Whether threads that wait for answers drive the event loops. */
+    boolean callersDrive() {
+        return node.callersDrive();
     }
 
     /**

@@ -64,6 +64,7 @@ public class VbnRpcServer extends NettyRpcServer {
 
     private void serve(String name, HBaseConf settings) throws IOException, ReflectiveOperationException {
         CoreNode node = CoreNode.of(settings);
+        node.serves();
         serving = new CoreServing(this, node);
         LOG.info("Verbena 0.1.0 answers calls of {} at {} by {}, {}", name, getListenerAddress(), place(node),
             settings.key().openToAll() ? "open to all (verbena.hbase.auth=none)" : "with the key of " + settings.key().file());
@@ -81,7 +82,10 @@ public class VbnRpcServer extends NettyRpcServer {
     @Override
     protected NettyServerRpcConnection createNettyServerRpcConnection(Channel channel) {
         CoreServing known = serving;
-        if (known != null && !(channel instanceof VbnChannel)) {
+        if (channel instanceof VbnChannel ours) {
+            return new AnsweringConnection(this, ours);
+        }
+        if (known != null) {
             channel.pipeline().addFirst(known.detector());
         }
         return super.createNettyServerRpcConnection(channel);
