@@ -10,6 +10,7 @@ import io.netty.util.internal.logging.InternalLoggerFactory;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -47,6 +48,8 @@ public final class VbnEventLoop extends SingleThreadEventLoop {
     private final VbnContext context;
     private final StreamLimits limits;
     private final boolean shared;
+    /** Netty's queue of tasks: any thread looks whether it is empty, which hasTasks() does not allow. */
+    private final Queue<Runnable> brought;
     private final CompletableFuture<Void> opened = new CompletableFuture<>();
     private final Set<Channel> channels = new HashSet<>();
     private final ArrayDeque<VbnChannel> ready = new ArrayDeque<>();
@@ -57,8 +60,13 @@ public final class VbnEventLoop extends SingleThreadEventLoop {
     private volatile boolean left;
 
     VbnEventLoop(VbnEventLoopGroup parent, Executor executor, VbnContext context, StreamLimits limits, boolean shared) {
-        super(parent, executor, false, PlatformDependent.newMpscQueue(), PlatformDependent.newMpscQueue(),
-            RejectedExecutionHandlers.reject());
+        this(parent, executor, context, limits, shared, PlatformDependent.newMpscQueue(), PlatformDependent.newMpscQueue());
+    }
+
+    private VbnEventLoop(VbnEventLoopGroup parent, Executor executor, VbnContext context, StreamLimits limits, boolean shared,
+            Queue<Runnable> queue, Queue<Runnable> last) {
+        super(parent, executor, false, queue, last, RejectedExecutionHandlers.reject());
+        brought = queue;
         this.context = context;
         this.limits = limits;
         this.shared = shared;
@@ -218,15 +226,16 @@ public final class VbnEventLoop extends SingleThreadEventLoop {
         @Override
         public boolean run() {
             boolean any = work();
-            if (left == ready.isEmpty()) {
-                left = !left;
+            boolean more = !ready.isEmpty() || hasTasks();
+            if (left != more) {
+                left = more;
             }
             return any;
         }
 
         @Override
         public boolean waits() {
-            return left || hasTasks();
+            return left || !brought.isEmpty();
         }
 
         @Override

@@ -20,7 +20,7 @@ class EchoTest {
     private static final byte[] HELLO = Rig.pattern(1000, 7);
 
     @ParameterizedTest
-    @ValueSource(strings = {"self,shm", "tcp"})
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
     void a_service_of_an_engine_answers(String transports) throws Exception {
         try (Rig rig = new Rig(transports)) {
             Channel server = rig.bind(VbnAddress.local(17), Echo::new);
@@ -37,7 +37,7 @@ class EchoTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"self,shm", "tcp"})
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
     void a_tcp_address_leads_to_the_engine_and_both_know_the_others_address(String transports) throws Exception {
         try (Rig rig = new Rig(transports)) {
             List<SocketAddress> clients = new java.util.concurrent.CopyOnWriteArrayList<>();
@@ -59,7 +59,7 @@ class EchoTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"self,shm", "tcp"})
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
     void writes_of_any_size_and_kind_come_back_in_order(String transports) throws Exception {
         byte[] all = Rig.pattern(3_000_017, 3);
         try (Rig rig = new Rig(transports)) {

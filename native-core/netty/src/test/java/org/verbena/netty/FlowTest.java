@@ -31,7 +31,7 @@ class FlowTest {
     private static final int MIB = 1 << 20;
 
     @ParameterizedTest
-    @ValueSource(strings = {"self,shm", "tcp"})
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
     void a_hundred_mebibytes_go_there_and_back(String transports) throws Exception {
         byte[] piece = Rig.pattern(MIB, 5);
         try (Rig rig = new Rig(transports)) {
@@ -50,7 +50,7 @@ class FlowTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"self,shm", "tcp"})
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
     void many_small_writes_leave_in_few_messages(String transports) throws Exception {
         byte[] all = Rig.pattern(1_000_000, 9);
         try (Rig rig = new Rig(transports)) {
@@ -71,7 +71,7 @@ class FlowTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"self,shm", "tcp"})
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
     void a_reader_that_does_not_read_makes_the_writer_unwritable_until_it_does(String transports) throws Exception {
         byte[] piece = Rig.pattern(64 << 10, 1);
         try (Rig rig = new Rig(transports)) {
@@ -103,7 +103,7 @@ class FlowTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"self,shm", "tcp"})
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
     void one_direction_ends_before_the_other(String transports) throws Exception {
         byte[] all = Rig.pattern(2_000_000, 2);
         try (Rig rig = new Rig(transports)) {
@@ -127,7 +127,7 @@ class FlowTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"self,shm", "tcp"})
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
     void what_was_written_before_a_close_arrives_and_then_the_channel_is_inactive(String transports) throws Exception {
         byte[] all = Rig.pattern(900_000, 2);
         try (Rig rig = new Rig(transports)) {

@@ -35,7 +35,7 @@ class ProcessTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"self,shm", "tcp"})
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
     void hundreds_of_channels_echo_at_once(String transports) throws Exception {
         try (Child child = new Child(transports); Rig rig = new Rig(transports)) {
             InetSocketAddress server = tcp(child);
@@ -61,7 +61,7 @@ class ProcessTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"self,shm", "tcp"})
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
     void a_peer_that_is_killed_makes_its_channels_inactive_with_the_cause(String transports) throws Exception {
         try (Child child = new Child(transports); Rig rig = new Rig(transports)) {
             VbnAddress server = engine(child);
@@ -91,7 +91,7 @@ class ProcessTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"self,shm", "tcp"})
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
     void a_peer_that_is_stopped_does_not_accept_in_time(String transports) throws Exception {
         try (Child child = new Child(transports); Rig rig = new Rig(transports)) {
             InetSocketAddress server = tcp(child);

@@ -11,6 +11,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelInitializer;
+import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.Future;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -25,12 +26,16 @@ import java.util.function.Supplier;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnException;
+import org.verbena.core.stream.StreamLimits;
 
 /** A server's and a client's event loops in one JVM, ended with a check for leaks; waits with time-outs. */
 final class Rig implements AutoCloseable {
     /** Below TestWatch.SECONDS. */
     static final long SECONDS = 120;
     static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+
+    /** After the transports: other threads may drive the loops. */
+    static final String SHARED = " shared";
 
     final VbnContext context;
     final VbnEventLoopGroup servers;
@@ -39,14 +44,19 @@ final class Rig implements AutoCloseable {
     Rig(String transports) throws VbnException {
         Leaks.watch();
         context = context(transports);
-        servers = new VbnEventLoopGroup(context, 2);
-        clients = new VbnEventLoopGroup(context, 1);
+        servers = group(transports, 2);
+        clients = group(transports, 1);
+    }
+
+    private VbnEventLoopGroup group(String transports, int loops) {
+        return new VbnEventLoopGroup(context, loops, new DefaultThreadFactory("verbena-netty"), StreamLimits.DEFAULT,
+            transports.endsWith(SHARED));
     }
 
     static VbnContext context(String transports) throws VbnException {
         byte[] key = new byte[32];
         new Random(1).nextBytes(key);
-        return VbnContext.open(new VbnConfig().set("tl.enable", transports).jobKey(key));
+        return VbnContext.open(new VbnConfig().set("tl.enable", transports.replace(SHARED, "")).jobKey(key));
     }
 
     /** Each accepted channel gets a handler of its own. */
