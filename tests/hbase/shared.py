@@ -34,18 +34,8 @@ def shared():
     return _SHARED[0]
 
 
-class ClusterTest(unittest.TestCase):
-    """A master and a region server with the plugin, and a region server without it."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.cluster = shared()
-
-    def setUp(self):
-        for name in self.cluster.names():
-            if name not in self.cluster.running():
-                self.cluster.launch(name)
-        until(self.cluster.check_alive, self.cluster.missing, "HBase", self.cluster.work)
+class Calls:
+    """What tests do with programs of a cluster, cls.cluster."""
 
     def run_client(self, *words, **options):
         """Runs a program that has to end well; gives what it printed, and what its log says."""
@@ -61,3 +51,17 @@ class ClusterTest(unittest.TestCase):
     def said(self, text):
         """What a log says about us."""
         return [line for line in text.splitlines() if "Verbena" in line]
+
+
+class ClusterTest(Calls, unittest.TestCase):
+    """A master and a region server with the plugin, and a region server without it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = shared()
+
+    def setUp(self):
+        for name in self.cluster.names():
+            if name not in self.cluster.running():
+                self.cluster.launch(name)
+        until(self.cluster.check_alive, self.cluster.missing, "HBase", self.cluster.work)

@@ -6,59 +6,18 @@ import random
 import re
 import signal
 import socket
-import subprocess
 import sys
-import threading
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from shared import LIMIT, OURS, ClusterTest  # noqa: E402  (needs the path above)
+from writer import Writer  # noqa: E402
 from daemons import processes  # noqa: E402
 from daemons.ready import until  # noqa: E402
 
 ROWS = 200  # acknowledged before and after the fault
-
-
-class Writer:
-    """A client that writes rows one after the other and tells which were acknowledged."""
-
-    def __init__(self, cluster, table):
-        self._log = open(os.path.join(cluster.work, f"{table}.log"), "w+")
-        self.process = subprocess.Popen(cluster.argv("Rows", ["write", table]), env=cluster.environment(), text=True,
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log)
-        self.acknowledged, self._condition = 0, threading.Condition()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            with self._condition:
-                self.acknowledged = int(line) + 1
-                self._condition.notify_all()
-        with self._condition:
-            self._condition.notify_all()
-
-    def await_rows(self, count):
-        with self._condition:
-            done = self._condition.wait_for(lambda: self.acknowledged >= count or self.process.poll() is not None, LIMIT)
-        if not done or self.process.poll() is not None:
-            raise AssertionError(f"{self.acknowledged} of {count} rows: {self.said()[-3000:]}")
-
-    def stop(self, number=signal.SIGTERM):
-        """Gives the number of acknowledged rows and the log."""
-        self.process.send_signal(number)
-        self.process.wait(LIMIT)
-        self._reader.join(LIMIT)
-        self.process.stdout.close()
-        said = self.said()
-        self._log.close()
-        return self.acknowledged, said
-
-    def said(self):
-        self._log.seek(0)
-        return self._log.read()
 
 
 class FaultsTest(ClusterTest):
@@ -113,6 +72,48 @@ class FaultsTest(ClusterTest):
         self.assertGreaterEqual(said.count("calls by the core"), 3)
         self.assertNotIn("caught unexpected downstream exception", said)
         self.assertNotIn(" ERROR ", said)
+
+    def held(self):
+        """What the server's process holds: descriptors, mappings, threads."""
+        process = pathlib.Path(f"/proc/{self.cluster.daemons[OURS][0]}")
+        return {"descriptors": len(os.listdir(process / "fd")), "mappings": len((process / "maps").read_text().splitlines()),
+                "threads": len(os.listdir(process / "task"))}
+
+    def await_held(self, before):
+        """Waits until no more is held than before, but for a few that come and go with other clients."""
+        def lack():
+            more = {name: count for name, count in self.held().items() if count > before[name] + 20}
+            return f"{more} are left, before it were {before}" if more else None
+        until(lambda: None, lack, OURS, self.cluster.work)
+
+    def test_thousands_of_connects_leave_nothing(self):
+        self.run_client("Rows", "check", "before", 20)
+        before = self.held()
+        for _ in range(30):
+            clients = [socket.create_connection(("127.0.0.1", self.cluster.ports[OURS]), LIMIT) for _ in range(100)]
+            for client in clients:
+                client.settimeout(LIMIT)
+                client.sendall(b"VBNH\0\1")
+            for client in clients:
+                self.assertEqual(client.recv(4, socket.MSG_WAITALL), b"VBNN")
+                client.close()
+        self.await_held(before)
+        self.assertIn("checked 20", self.run_client("Rows", "check", "connects", 20).stdout)
+
+    def test_a_client_that_does_not_read_holds_up_nobody(self):
+        self.run_client("Rows", "check", "before", 20)
+        before = self.held()
+        slow = Writer(self.cluster, "slow", "flood")
+        self.addCleanup(lambda: slow.process.poll() is None and slow.process.kill())
+        slow.await_rows(2)
+        slow.process.send_signal(signal.SIGSTOP)
+        self.assertIn("checked 50", self.run_client("Rows", "check", "beside", 50).stdout)
+        slow.process.send_signal(signal.SIGCONT)
+        slow.await_rows(slow.acknowledged + 2)
+        slow.process.send_signal(signal.SIGSTOP)
+        slow.stop(signal.SIGKILL)
+        self.await_held(before)
+        self.assertIn("checked 20", self.run_client("Rows", "check", "after", 20).stdout)
 
     def test_malformed_hellos_at_the_servers_port_change_nothing(self):
         files = f"/proc/{self.cluster.daemons[OURS][0]}/fd"

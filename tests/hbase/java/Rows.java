@@ -26,7 +26,7 @@ import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /** Rows check TABLE ROWS: all kinds of calls. Rows write TABLE: puts without end, telling which were acknowledged. Rows verify
- *  TABLE ROWS: every row is there. */
+ *  TABLE ROWS: every row is there. Rows flood TABLE: many large reads at a time, without end. */
 public final class Rows {
     private static final byte[] FAMILY = Bytes.toBytes("f");
     private static final byte[] COLUMN = Bytes.toBytes("c");
@@ -48,7 +48,8 @@ public final class Rows {
             case "check" -> rows.check(Integer.parseInt(words[2]));
             case "write" -> rows.write();
             case "verify" -> rows.verify(Integer.parseInt(words[2]));
-            default -> throw new IllegalArgumentException("check, write or verify, not " + words[0]);
+            case "flood" -> rows.flood();
+            default -> throw new IllegalArgumentException("check, write, verify or flood, not " + words[0]);
             }
         }
     }
@@ -92,6 +93,25 @@ public final class Rows {
     private static void that(boolean right, String what) {
         if (!right) {
             throw new IllegalStateException(what);
+        }
+    }
+
+    private void flood() throws Exception {
+        create();
+        try (Table table = connection.getTable(name)) {
+            table.put(new Put(row(1)).addColumn(FAMILY, COLUMN, value(1, 1 << 20)));
+        }
+        try (AsyncConnection async = ConnectionFactory.createAsyncConnection(HBaseConfiguration.create()).get()) {
+            for (int round = 0;; round++) {
+                List<CompletableFuture<Result>> results = new ArrayList<>();
+                for (int i = 0; i < 32; i++) {
+                    results.add(async.getTable(name).get(new Get(row(1))));
+                }
+                for (CompletableFuture<Result> result : results) {
+                    same(1, result.get(), 1 << 20);
+                }
+                System.out.println(round);
+            }
         }
     }
 
