@@ -21,6 +21,7 @@ DATANODES = 3
 VICTIM = "regionserver1"
 
 
+@unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
 class HdfsRootTest(Calls, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
