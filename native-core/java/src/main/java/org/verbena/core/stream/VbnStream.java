@@ -435,6 +435,9 @@ public final class VbnStream implements AutoCloseable {
 
     private void credit(long total) throws VbnException {
         synchronized (this) {
+            if (total < allowed && (closed || readerGone)) {
+                return; // a reader that closes, and its engine for what comes then, do not wait for each other
+            }
             if (total < allowed) {
                 throw new VbnException(VbnStatus.PROTOCOL, "credit that goes back from " + allowed + " to " + total);
             }

@@ -96,6 +96,19 @@ class StreamFrameTest {
     }
 
     @Test
+    void credit_that_goes_back_after_its_reader_has_closed_is_no_violation() throws Exception {
+        VbnStream stream = open();
+        send(new StreamFrame(StreamFrame.FIN, StreamFrame.FLAG_OPENER | StreamFrame.FLAG_NO_READ, 1, 0).encode(), 0);
+        send(StreamFrame.CREDIT, 9000, 0);
+        send(StreamFrame.CREDIT, 8000, 0);
+        open();
+        Fixture.await("the second is refused, so all before it has been handled", () -> streams.counters().get("stream.refused") == 1);
+        assertEquals(0, streams.counters().get("stream.violations"));
+        assertEquals(null, stream.failure());
+        stream.close();
+    }
+
+    @Test
     void an_end_at_another_place_fails_the_stream() throws Exception {
         expectViolation(StreamFrame.FIN, 1, 0);
     }
