@@ -40,7 +40,7 @@ class Pairs(unittest.TestCase):
             self.assertEqual(asked[0][0], first)
             self.assertEqual([words[1:] for words in asked if words[0] == "stock"],
                              [words[1:] for words in asked if words[0] == "ours"])
-            self.assertEqual(asked[0][1:], ("write", hdfs.MIB, 32, 3, 4, 1000 * index))
+            self.assertEqual(asked[0][1:], ("write", hdfs.MIB, hdfs.FILES // 4, 3, 4, 1000 * index))
             self.assertEqual(asked[-1][1:], ("delete",))
 
     def test_throughput_processor_time_and_latency_have_names_and_directions(self):
@@ -59,7 +59,7 @@ class Pairs(unittest.TestCase):
 
     def test_a_line_of_the_demonstration_says_who_did_what(self):
         entries, _ = self._pairs([(64 << 10, 3, 1)], 0)
-        self.assertRegex(hdfs_demo.line(entries[0]), r"64 KiB +3 +1 +written +MiB/s +4\.0 +8\.0 +2\.00")
+        self.assertRegex(hdfs_demo.line(entries[0]), r"64 KiB +3 +1 +written +MiB/s +2\.0 +4\.0 +2\.00")
 
 
 class AskTest(unittest.TestCase):

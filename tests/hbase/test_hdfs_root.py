@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HBase on HDFS, with the plugins of both in the same JVMs: calls and blocks travel by the core while servers are killed."""
+"""HBase on HDFS, with the plugins of both in the same JVMs: calls travel by the core, and a region server is killed. Blocks need
+not: test_hdfs of tests/hadoop looks at those."""
 import os
 import pathlib
-import re
 import sys
 import tempfile
 import unittest
@@ -50,9 +50,6 @@ class HdfsRootTest(Calls, unittest.TestCase):
         self.assertIn(f"verified {rows}", self.run_client("Rows", "verify", "killed", rows).stdout)
         said = pathlib.Path(self.cluster.log("regionserver2")).read_text()
         self.assertRegex(said, r"Verbena 0\.1\.0 answers calls of ")
-        carried = re.findall(r"Verbena.*(?:DataNode|blocks).*", said)
-        self.assertTrue(carried, self.said(said))
-        print("\n".join(carried[:4]), flush=True)
 
 
 if __name__ == "__main__":
