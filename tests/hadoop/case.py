@@ -23,6 +23,7 @@ from daemons import processes  # noqa: E402
 from daemons.ready import until  # noqa: E402
 
 LIMIT = 120  # seconds for whatever is waited for
+PATIENCE = 10_000  # ms after which a silent DataNode is given up
 MIB = 1 << 20
 FULL = bool(os.environ.get("VERBENA_TEST_FULL"))
 LONG = unittest.skipUnless(FULL, "with --full")
@@ -57,7 +58,9 @@ class Shared:
             "core-site": {FACTORY: "org.verbena.hadoop.hdfs.VerbenaSocketFactory", "verbena.hdfs.key.file": cls.key,
                           "verbena.hdfs.connect.wait.ms": 1000 * LIMIT},
             "hdfs-site": {"dfs.datanode.plugins": "org.verbena.hadoop.hdfs.VerbenaDataNodePlugin",
-                          "dfs.namenode.heartbeat.recheck-interval": 1000, "dfs.client.read.shortcircuit": "false"}}
+                          "dfs.namenode.heartbeat.recheck-interval": 1000, "dfs.client.read.shortcircuit": "false",
+                          # Of DataNodes too: each waits less long than the one before it, so that the one that is silent is blamed.
+                          "dfs.client.socket-timeout": PATIENCE}}
         cluster = Daemons(cls.folder / "hadoop", plugin=os.environ["VERBENA_HADOOP_JAR"], properties=properties,
                           own={"datanode3": {"hdfs-site": {"dfs.datanode.plugins": None}}}, quick=True, tied=True)
         cluster.start()

@@ -15,9 +15,8 @@ sys.path.insert(0, str(HERE))
 from case import LIMIT, LONG, MIB, WITH_PLUGIN, HdfsCase  # noqa: E402  (needs the path above)
 from cluster import java  # noqa: E402
 
-PATIENCE = 4000  # ms after which a client gives up on a silent DataNode
 NO_OTHERS = "dfs.client.block.write.replace-datanode-on-failure.enable=false"  # there are three DataNodes in all
-IMPATIENT = ("-D", f"dfs.client.socket-timeout={PATIENCE}", "-D", NO_OTHERS)
+ALONE = ("-D", NO_OTHERS)
 
 
 class FaultsTest(HdfsCase):
@@ -78,10 +77,11 @@ class FaultsTest(HdfsCase):
         self.assert_content("/killed-both", flushed)
         self.assert_healthy()
 
+    @LONG
     def test_a_data_node_that_stands_still_is_left_by_writers_and_readers(self):
         self.dfs("-put", str(self.source), "/standing-read")
         stopped = WITH_PLUGIN[0]
-        argv = self.cluster.argv(["hdfs", "dfs", *IMPATIENT, "-put", "-", "/standing-write"])
+        argv = self.cluster.argv(["hdfs", "dfs", *ALONE, "-put", "-", "/standing-write"])
         content = self.source.read_bytes()
         with self.process(argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as client:
             client.stdin.write(content[:4 * MIB])
@@ -92,7 +92,7 @@ class FaultsTest(HdfsCase):
                 _, said = client.communicate(content[4 * MIB:], LIMIT)
                 self.assertEqual(client.returncode, 0, said)
                 copy = self.folder / "standing"
-                self.dfs(*IMPATIENT, "-get", "/standing-read", str(copy))
+                self.dfs(*ALONE, "-get", "/standing-read", str(copy))
                 self.assertTrue(copy.read_bytes() == content, "what was read differs")
             finally:
                 self.cluster.kill(stopped, signal.SIGCONT)
@@ -136,7 +136,7 @@ class FaultsTest(HdfsCase):
         before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (6 * MIB, before[1]))
         try:
-            done = self.dfs(*IMPATIENT, "-put", str(self.source), "/full")
+            done = self.dfs(*ALONE, "-put", str(self.source), "/full")
         finally:
             resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
         self.assertIn("xception", done.stderr)
