@@ -23,9 +23,9 @@ from daemons import processes  # noqa: E402
 from daemons.ready import until  # noqa: E402
 
 LIMIT = 120  # seconds for whatever is waited for
-PATIENCE = 10_000  # ms after which a silent DataNode is given up
 MIB = 1 << 20
 FULL = bool(os.environ.get("VERBENA_TEST_FULL"))
+PATIENCE = 10_000 if FULL else 60_000  # ms after which a silent DataNode is given up; the second is what Hadoop comes with
 LONG = unittest.skipUnless(FULL, "with --full")
 FACTORY = "hadoop.rpc.socket.factory.class.ClientProtocol"
 BEAN = "Hadoop:service=DataNode,name=Verbena"
