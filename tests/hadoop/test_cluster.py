@@ -25,6 +25,7 @@ class PiecesTest(unittest.TestCase):
         self.assertEqual(len(set(found)), 40)
         for port in found:
             with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1) # as daemons do: a connection that has just ended is no owner
                 probe.bind((ports.HOST, port))
 
     def test_a_port_that_somebody_has_is_not_free(self):
