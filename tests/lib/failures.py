@@ -14,8 +14,11 @@ STARTS = [
     (re.compile(r"^\s*\d+ - \S+ \((?:Failed|Timeout|Subprocess|SEGFAULT|Not Run|.*Exception)"), 1),  # ctest's list
     (re.compile(r"^\[ERROR\]   ?\S+"), 1),  # Surefire's list
     (re.compile(r"^(?:FAIL|ERROR): "), 1),  # unittest
+    (re.compile(r"^FAIL "), 8),  # our own runners: the name, then its problems
+    (re.compile(r"ERROR: (?:libFuzzer|AddressSanitizer): "), 12),  # a fuzz target: the stack
     (re.compile(r"^\w*(?:Error|Exception|Failed|Interrupted)\b: "), 3),  # the end of its traceback
 ]
+END = re.compile(r"^(?:ok   |skip )|^\d+ passed, ")  # what a runner of ours prints after the problems of a test
 MOST = 60  # lines
 
 
@@ -24,7 +27,7 @@ def failures(lines):
     told, left = [], 0
     for line in lines:
         line = re.sub(r"^\d+: ", "", line.rstrip("\n"))  # ctest -V prefixes the test's number
-        left = max([left, *(length for start, length in STARTS if start.search(line))])
+        left = 0 if END.match(line) else max([left, *(length for start, length in STARTS if start.search(line))])
         if left > 0 and line.strip():
             left -= 1
             if line not in told:

@@ -52,6 +52,16 @@ class FailuresTest(unittest.TestCase):
                     "FAIL: test_a (t.A)\nTraceback (most recent call last):\n  File \"t.py\", line 2\nAssertionError: 1 != 2\n",
                     ["[ERROR]   PoolTest.grows:42 expected 3", "FAIL: test_a (t.A)", "AssertionError: 1 != 2"])
 
+    def test_our_own_runners_say_why(self):
+        self.expect("ok   a n=1\nFAIL b n=2\n    rank 1: status 3\nok   c n=1\n2 passed, 1 failed, 0 skipped\n",
+                    ["FAIL b n=2", "    rank 1: status 3"])
+
+    def test_a_fuzz_target_says_which_invariant_broke_and_where(self):
+        self.expect("FAIL: fast: 9 runs, 5 edges\nfuzz_fast.c:7: Assertion `n == 0' failed.\n"
+                    "==3== ERROR: libFuzzer: deadly signal\n    #0 0x1 in run\n",
+                    ["FAIL: fast: 9 runs, 5 edges", "fuzz_fast.c:7: Assertion `n == 0' failed.",
+                     "==3== ERROR: libFuzzer: deadly signal", "    #0 0x1 in run"])
+
     def test_a_log_in_which_nothing_failed_tells_nothing(self):
         self.expect("[       OK ] A.B (0 ms)\n1: no failures\n100% tests passed, 0 tests failed out of 57\n", [])
 

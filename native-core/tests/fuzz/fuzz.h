@@ -6,16 +6,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* An invariant of the code under test. */
-static inline void require(bool condition)
+/* An invariant of the code under test; the one that does not hold is printed. */
+#define require(condition) require_that((condition), #condition, __FILE__, __LINE__)
+
+static inline void require_that(bool holds, const char *condition, const char *file, int line)
 {
-    if (!condition)
-        abort();
+    if (holds)
+        return;
+    fprintf(stderr, "%s:%d: Assertion `%s' failed.\n", file, line, condition);
+    abort();
 }
 
 /* The input, read from the front; what is missing reads as 0. */
