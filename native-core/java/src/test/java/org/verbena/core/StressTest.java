@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.openjdk.jcstress.annotations.JCStressTest;
 
-/** Runs the jcstress tests (classes named *Stress) in processes of their own, three times as long with --full. */
+/** Runs the jcstress tests (classes named *Stress) in processes of their own, ten times as long with --full. */
 @Timeout(420)
 class StressTest {
     private static final Pattern RESULTS = Pattern.compile(
@@ -55,8 +55,9 @@ class StressTest {
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), "org.openjdk.jcstress.Main"));
         // One fork of one JVM configuration each: two cores are enough, and the budget is seconds.
         command.addAll(List.of("-t", "org.verbena.core", "-f", "1", "-fsm", "1", "-sc", "false"));
-        command.addAll(List.of("-iters", System.getenv("VERBENA_TEST_FULL") == null ? "1" : "3"));
-        command.addAll(List.of("-time", "700", "-hs", "256", "-jvmArgs", "-XX:+UseSerialGC", "-r", "."));
+        boolean full = System.getenv("VERBENA_TEST_FULL") != null;
+        command.addAll(List.of("-iters", full ? "3" : "1", "-time", full ? "700" : "200"));
+        command.addAll(List.of("-hs", "256", "-jvmArgs", "-XX:+UseSerialGC", "-r", "."));
         return command;
     }
 
