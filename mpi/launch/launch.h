@@ -69,6 +69,7 @@ typedef struct launch_rank {
     int pmi;         /* our end of its PMI socket, -1: closed */
     int initialized; /* it has said cmd=init, and not yet cmd=finalize */
     int in_barrier;
+    int ended;
     size_t line_length;
     char line[LAUNCH_LINE];
     launch_stream_t streams[2];

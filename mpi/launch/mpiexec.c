@@ -79,6 +79,7 @@ void launch_judge(launch_job_t *job, int rank, int status)
 {
     const launch_rank_t *one = &job->ranks[rank];
     const char *host = job->hosts[one->host].name;
+    job->ranks[rank].ended = 1;
     if (WIFSIGNALED(status)) {
         fprintf(stderr, "mpiexec: rank %d on %s ended by signal %d (%s)%s; the job ends\n", rank, host,
                 WTERMSIG(status), strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
@@ -90,7 +91,7 @@ void launch_judge(launch_job_t *job, int rank, int status)
                 WEXITSTATUS(status));
         launch_end(job, WEXITSTATUS(status));
     } else if (one->initialized) {
-        fprintf(stderr, "mpiexec: rank %d on %s ended without MPI_Finalize; the job ends\n", rank, host);
+        fprintf(stderr, "mpiexec: rank %d on %s ended without MPI_Finalize or MPI_Session_finalize; the job ends\n", rank, host);
         launch_end(job, 1);
     }
 }

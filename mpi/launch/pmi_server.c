@@ -90,6 +90,13 @@ static void on_put(launch_job_t *job, launch_rank_t *one, const char *line)
     answer(job, one, "cmd=put_result rc=%d msg=%s\n", rc, rc == 0 ? "success" : "key_or_value_too_long_or_put_twice");
 }
 
+/* A key that nobody puts: a rank that waits for another one's address learns that none will come. */
+static int is_ended(const launch_job_t *job, const char *key)
+{
+    int rank;
+    return sscanf(key, "vbn-ended%d", &rank) == 1 && rank >= 0 && rank < job->size && job->ranks[rank].ended;
+}
+
 static void on_get(launch_job_t *job, launch_rank_t *one, const char *line)
 {
     char key[KEY_MAX];
@@ -105,6 +112,8 @@ static void on_get(launch_job_t *job, launch_rank_t *one, const char *line)
     const size_t at = place_of(job, key, &found);
     if (found)
         answer(job, one, "cmd=get_result rc=0 msg=success value=%s\n", job->pairs[at].value);
+    else if (is_ended(job, key))
+        answer(job, one, "cmd=get_result rc=0 msg=success value=1\n");
     else
         answer(job, one, "cmd=get_result rc=-1 msg=key_%s_not_found value=unknown\n", key);
 }

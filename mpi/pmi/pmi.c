@@ -66,7 +66,8 @@ int pmi_fence(pmi_t *pmi)
     return done < 0 ? -1 : 0;
 }
 
-/* The text is cut into values KEY-0, KEY-1, ...; the first begins with the length of all and a point. */
+/* The text is cut into values KEY-0, KEY-1, ...; the first begins with the length of all and a point. It is put last: who
+ * sees it sees all. */
 int pmi_put_bytes(pmi_t *pmi, const char *key, const void *bytes, size_t length)
 {
     char text[8192];
@@ -78,16 +79,12 @@ int pmi_put_bytes(pmi_t *pmi, const char *key, const void *bytes, size_t length)
         snprintf(pmi->error, sizeof(pmi->error), "put %s: %zu bytes are too many for the launcher", key, length);
         return -1;
     }
-    size_t left = strlen(text);
-    for (size_t i = 0, at = 0; left > 0; i++) {
-        const size_t now = left < piece ? left : piece;
-        memcpy(value, text + at, now);
-        value[now] = 0;
+    const size_t total = strlen(text);
+    for (size_t i = (total + piece - 1) / piece; i-- > 0;) {
         snprintf(name, sizeof(name), "%s-%zu", key, i);
+        snprintf(value, piece + 1, "%s", text + i * piece);
         if (pmi->ops->put(pmi, name, value) != 0)
             return -1;
-        at += now;
-        left -= now;
     }
     return 0;
 }

@@ -16,6 +16,7 @@ typedef struct pmi pmi_t;
 typedef struct pmi_ops {
     int (*put)(pmi_t *pmi, const char *key, const char *value);
     int (*get)(pmi_t *pmi, const char *key, char *value, size_t capacity);
+    int (*has)(pmi_t *pmi, const char *key); /* 1: the key has a value, 0: not yet, or it cannot be seen yet */
     int (*fence_start)(pmi_t *pmi); /* a barrier of all ranks, after which everybody sees what was put before it */
     int (*fence_test)(pmi_t *pmi);  /* 1: it is over, 0: not yet, poll pmi->fd */
     void (*abort)(pmi_t *pmi, int code);
@@ -33,6 +34,7 @@ struct pmi {
     int appnum;
     int fd;           /* of the launcher's socket, -1: none */
     size_t value_max; /* bytes of a value, its end included */
+    int fence_over;   /* its answer came before that of a later request */
     char job[256];    /* name of the key-value space */
     char error[512];
     char line[8192]; /* what has been read and not used yet */
@@ -42,7 +44,7 @@ struct pmi {
 int pmi_open(pmi_t *pmi);
 int pmi_close(pmi_t *pmi);
 
-/* Bytes of any length under one key; base64, in as many values as needed. */
+/* Bytes of any length under one key; base64, in as many values as needed: KEY-0, which is put last, KEY-1 ... */
 int pmi_put_bytes(pmi_t *pmi, const char *key, const void *bytes, size_t length);
 /* length_p: in capacity, out bytes written. */
 int pmi_get_bytes(pmi_t *pmi, const char *key, void *bytes, size_t *length_p);

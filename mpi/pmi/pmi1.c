@@ -67,11 +67,27 @@ static int take(pmi_t *pmi, char *answer, size_t capacity, int wait)
     }
 }
 
+static int is_end_of_fence(const char *line)
+{
+    return strncmp(line, "cmd=barrier_out", 15) == 0;
+}
+
+/* The answer of a request; a fence may be under way meanwhile. */
+static int take_answer(pmi_t *pmi, char *line, size_t capacity)
+{
+    int got = take(pmi, line, capacity, 1);
+    if (got > 0 && is_end_of_fence(line)) {
+        pmi->fence_over = 1;
+        got = take(pmi, line, capacity, 1);
+    }
+    return got;
+}
+
 /* Sends nothing; reads the answer `cmd` of the request before and checks that its rc, if any, is 0. */
 static int answer_of(pmi_t *pmi, const char *command, char *line, size_t capacity)
 {
     char text[256];
-    if (take(pmi, line, capacity, 1) < 0)
+    if (take_answer(pmi, line, capacity) < 0)
         return -1;
     if (pmi1_field(line, "cmd", text, sizeof(text)) != 0 || strcmp(text, command) != 0)
         return fail(pmi, command, "unexpected answer");
@@ -97,18 +113,30 @@ static int get(pmi_t *pmi, const char *key, char *value, size_t capacity)
     return pmi1_field(line, "value", value, capacity) == 0 ? 0 : fail(pmi, key, "no value in the answer");
 }
 
+static int has(pmi_t *pmi, const char *key)
+{
+    char line[8192];
+    char text[256];
+    if (ask(pmi, "cmd=get kvsname=%s key=%s\n", pmi->job, key) != 0 || take_answer(pmi, line, sizeof(line)) < 0)
+        return -1;
+    if (pmi1_field(line, "cmd", text, sizeof(text)) != 0 || strcmp(text, "get_result") != 0)
+        return fail(pmi, "get", "unexpected answer");
+    return pmi1_field(line, "rc", text, sizeof(text)) != 0 || strcmp(text, "0") == 0;
+}
+
 static int fence_start(pmi_t *pmi)
 {
+    pmi->fence_over = 0;
     return ask(pmi, "cmd=barrier_in\n");
 }
 
 static int fence_test(pmi_t *pmi)
 {
     char line[512];
-    const int got = take(pmi, line, sizeof(line), 0);
-    if (got <= 0)
+    const int got = pmi->fence_over ? 1 : take(pmi, line, sizeof(line), 0);
+    if (got <= 0 || pmi->fence_over)
         return got;
-    return strncmp(line, "cmd=barrier_out", 15) == 0 ? 1 : fail(pmi, "barrier", "unexpected answer");
+    return is_end_of_fence(line) ? 1 : fail(pmi, "barrier", "unexpected answer");
 }
 
 static void end(pmi_t *pmi, int code)
@@ -124,7 +152,7 @@ static int finish(pmi_t *pmi)
     return rc;
 }
 
-static const pmi_ops_t ops = {put, get, fence_start, fence_test, end, finish};
+static const pmi_ops_t ops = {put, get, has, fence_start, fence_test, end, finish};
 
 static int number(pmi_t *pmi, const char *request, const char *command, const char *key, int *value_p)
 {

@@ -18,6 +18,12 @@ static int get(pmi_t *pmi, const char *key, char *value, size_t capacity)
     return -1;
 }
 
+static int has(pmi_t *pmi, const char *key)
+{
+    (void)pmi, (void)key;
+    return 0;
+}
+
 static int fence_start(pmi_t *pmi)
 {
     (void)pmi;
@@ -35,7 +41,7 @@ static void end(pmi_t *pmi, int code)
     (void)pmi, (void)code;
 }
 
-static const pmi_ops_t ops = {put, get, fence_start, fence_test, end, fence_start};
+static const pmi_ops_t ops = {put, get, has, fence_start, fence_test, end, fence_start};
 
 int pmi_singleton_open(pmi_t *pmi)
 {

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct hello {
     uint32_t rank;
@@ -65,6 +66,15 @@ int rt_processes_open(void)
     return rt_fail("%s", vbn_error_text());
 }
 
+void rt_processes_leave(void)
+{
+    for (int rank = 0; rt.pages != NULL && rank < rt.size; rank++) {
+        vbn_peer_t *peer = rt_peer_known(rank);
+        if (peer != NULL)
+            vbn_disconnect(peer, VBN_CLOSE_FLUSH);
+    }
+}
+
 void rt_processes_close(void)
 {
     for (int i = 0; rt.pages != NULL && i * RT_PAGE < rt.size; i++)
@@ -100,6 +110,38 @@ static int address_of(int rank, void *address, size_t *length_p)
     if (pmi_get_bytes(&rt.pmi, key, address, length_p) != 0)
         return rt_fail("address of rank %d: %s", rank, rt.pmi.error);
     return 0;
+}
+
+/* Each time that the launcher does not know it yet, some work is done and a millisecond slept. */
+static int await(int rank)
+{
+    rt_process_t *process = rt_process_at(rank);
+    rt_wait_t wait = RT_WAIT;
+    char key[40];
+    char end[40];
+    int found = 0;
+    wait.look_ms = 1;
+    if (process == NULL)
+        return -1;
+    rt_key_name(key, sizeof(key) - 2, "vbn-a", rank);
+    strcat(key, "-0"); /* of its values the last one that is put */
+    snprintf(end, sizeof(end), "vbn-ended%d", rank);
+    while (!process->open && (found = rt.pmi.ops->has(&rt.pmi, key)) == 0) {
+        if (rt.pmi.ops->has(&rt.pmi, end) == 1 && rt.pmi.ops->has(&rt.pmi, key) == 0)
+            return rt_fail("rank %d has ended without opening a session or calling MPI_Init", rank);
+        rt_wait_step(&wait);
+    }
+    process->open = found >= 0;
+    return found >= 0 ? 0 : rt_fail("address of rank %d: %s", rank, rt.pmi.error);
+}
+
+int rt_await(const rt_group_t *ranks)
+{
+    int rc = 0;
+    for (int i = 0; !rt.fenced && i < ranks->size && rc == 0; i++)
+        if (rt_group_world(ranks, i) != rt.rank)
+            rc = await(rt_group_world(ranks, i));
+    return rc;
 }
 
 static void free_op(vbn_op_t *op, vbn_status_t status, size_t length)

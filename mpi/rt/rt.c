@@ -19,6 +19,7 @@
 
 #define EXIT_WELL 256  /* as exit code a 0, but seen as a wish: LAUNCH_ALL_WELL */
 #define ABORT_MS 2000 /* that a launcher may take to end the job */
+#define ALONE "vbn-s"  /* a key of the launcher's space: a rank has called rt_acquire_alone */
 
 rt_t rt;
 
@@ -118,11 +119,37 @@ static int publish_address(void)
     if (vbn_worker_address(rt.worker, address, &length) != VBN_OK)
         return rt_fail("own address: %s", vbn_error_text());
     rt_key_name(key, sizeof(key), "vbn-a", rt.rank);
-    if (pmi_put_bytes(&rt.pmi, key, address, length) != 0)
-        return rt_fail("own address: %s", rt.pmi.error);
     if (rt_node_publish() != 0)
         return -1;
-    return pmi_fence(&rt.pmi) == 0 ? 0 : rt_fail("own address: %s", rt.pmi.error);
+    /* the last thing that is put: who sees it sees all (rt_await) */
+    return pmi_put_bytes(&rt.pmi, key, address, length) == 0 ? 0 : rt_fail("own address: %s", rt.pmi.error);
+}
+
+/* mpiexec shows at once what is put; other launchers from the next fence on. */
+static int shows_at_once(void)
+{
+    return rt.size == 1 || (getenv("VERBENA_KEY_FD") != NULL && rt.pmi.fd >= 0);
+}
+
+/* Others may need answers of this rank before they come here. */
+static int fence(const char *what)
+{
+    rt_wait_t wait = RT_WAIT;
+    int done;
+    if (rt.pmi.ops->fence_start(&rt.pmi) != 0)
+        return rt_fail("%s: %s", what, rt.pmi.error);
+    wait.fd = rt.pmi.fd;
+    while ((done = rt.pmi.ops->fence_test(&rt.pmi)) == 0)
+        rt_wait_step(&wait);
+    return done > 0 ? 0 : rt_fail("%s: %s", what, rt.pmi.error);
+}
+
+static int meet(void)
+{
+    if (!rt.fenced && fence("start of the job") != 0)
+        return -1;
+    rt.fenced = 1;
+    return 0;
 }
 
 static void choose_waits(void)
@@ -161,61 +188,169 @@ static int threads(void)
 
 int rt_threads_of_program(void)
 {
-    return rt.users == 0 ? threads() : threads() - rt.own_threads - rt_keeper_runs();
+    return rt.context == NULL ? threads() : threads() - rt.own_threads - rt_keeper_runs();
 }
 
-int rt_acquire(void)
+static int open_anew(void)
 {
-    if (rt.users > 0) {
-        rt.users++;
-        return 0;
-    }
     const int before = threads();
-    rt.leaving = 0;
-    if (pmi_open(&rt.pmi) != 0)
-        return rt_fail("%s", rt.pmi.error);
     rt.rank = rt.pmi.rank;
     rt.size = rt.pmi.size;
+    rt.fenced = 0;
     if (open_core() != 0 || rt_processes_open() != 0 || publish_address() != 0) {
         close_core();
         return -1;
     }
     choose_waits();
     rt.own_threads = threads() - before;
-    rt.users = 1;
     return 0;
 }
 
-/* Everybody keeps progressing until all have arrived here: a flush needs its peer's answer. */
-static int leave_together(void)
+static int open_for_first(void)
+{
+    rt.leaving = 0;
+    if (rt.kept)
+        rt_keeper_stop(); /* rt_threads_open starts the one of users */
+    if (pmi_open(&rt.pmi) != 0)
+        return rt_fail("%s", rt.pmi.error);
+    if (rt.kept) {
+        rt.kept = 0;
+        return 0;
+    }
+    return open_anew();
+}
+
+static int open_and_meet(int meets)
+{
+    const int is_first = rt.users == 0;
+    if (is_first && open_for_first() != 0)
+        return -1;
+    if (meets && meet() != 0) {
+        if (is_first)
+            close_core();
+        return -1;
+    }
+    rt.users++;
+    return 0;
+}
+
+int rt_acquire(void)
+{
+    if (open_and_meet(1) != 0)
+        return -1;
+    rt.together++;
+    return 0;
+}
+
+/* Says to all that a rank uses a part of the job only. Each rank may say it: the first one does. */
+static void mark_alone(void)
+{
+    char key[32];
+    rt_key_name(key, sizeof(key), ALONE, 0);
+    if (shows_at_once() && rt.pmi.ops->has(&rt.pmi, key) == 0)
+        (void)rt.pmi.ops->put(&rt.pmi, key, "1"); /* refused: another rank came first */
+}
+
+/* The same at all ranks after a fence: whether a rank has said so. Where nobody can ask that, as if one had. */
+static int is_marked_alone(void)
+{
+    char key[32];
+    rt_key_name(key, sizeof(key), ALONE, 0);
+    return rt.size > 1 && (!shows_at_once() || rt.pmi.ops->has(&rt.pmi, key) != 0);
+}
+
+int rt_acquire_alone(void)
+{
+    if (open_and_meet(getenv("VERBENA_KEY_FD") == NULL) != 0)
+        return -1;
+    mark_alone();
+    return 0;
+}
+
+void rt_flush(void)
 {
     vbn_op_t op = {0};
     rt_wait_t wait = RT_WAIT;
-    int done;
     while (rt.deferred != NULL)
         rt_wait_step(&wait);
     const vbn_status_t status = vbn_flush_all(rt.worker, &op);
     while (status == VBN_INPROGRESS && op.complete == 0)
         rt_wait_step(&wait);
-    rt.leaving = 1; /* everything sent by this rank has arrived */
-    if (rt.pmi.ops->fence_start(&rt.pmi) != 0)
+}
+
+/* Everybody keeps progressing until all have arrived here: a flush needs its peer's answer. */
+static int leave_together(void)
+{
+    rt_flush();
+    rt.leaving = rt.users == 1; /* everything sent by this rank has arrived */
+    return fence("end of the job");
+}
+
+static int leave_launcher(int rc)
+{
+    if (pmi_close(&rt.pmi) != 0 && rc == 0)
         return rt_fail("end of the job: %s", rt.pmi.error);
-    wait.fd = rt.pmi.fd;
-    while ((done = rt.pmi.ops->fence_test(&rt.pmi)) == 0)
-        rt_wait_step(&wait);
-    return done > 0 ? 0 : rt_fail("end of the job: %s", rt.pmi.error);
+    return rc;
+}
+
+static pid_t opener; /* a child of fork() leaves all as it is */
+
+/* The process ends: those that go on see an orderly end of its connections. */
+static void close_at_exit(void)
+{
+    if (!rt.kept || getpid() != opener)
+        return;
+    rt_keeper_stop();
+    rt.leaving = 1;
+    rt_processes_leave();
+    close_core();
+    rt.kept = 0;
+}
+
+/* Open without users: others may still wait for the answer to a flush, or begin something with this rank before it does. */
+static int keep_open(int rc)
+{
+    static int registered;
+    opener = getpid();
+    if (!registered)
+        registered = atexit(close_at_exit) == 0;
+    rc = leave_launcher(rc); /* before the keeper, which looks whether the launcher is there */
+    rt.kept = 1;
+    return rt.size > 1 && rt_keeper_start() != 0 ? -1 : rc;
+}
+
+static int end(int keeps, int rc)
+{
+    if (keeps)
+        return keep_open(rc);
+    close_core();
+    rt.opened++;
+    return leave_launcher(rc);
+}
+
+int rt_part(void)
+{
+    if (rt.together > 1 || rt.parted)
+        return 0;
+    rt.parted = 1;
+    return leave_together();
 }
 
 int rt_release(void)
 {
+    const int rc = rt_part();
+    rt.parted = 0;
+    rt.together--;
+    return --rt.users > 0 ? rc : end(is_marked_alone(), rc);
+}
+
+int rt_release_alone(void)
+{
     if (--rt.users > 0)
         return 0;
-    const int rc = leave_together();
-    close_core();
-    rt.opened++;
-    if (pmi_close(&rt.pmi) != 0 && rc == 0)
-        return rt_fail("end of the job: %s", rt.pmi.error);
-    return rc;
+    rt_flush();
+    rt.leaving = 1;
+    return end(rt.size > 1, 0);
 }
 
 void rt_abort(int code)
@@ -223,7 +358,7 @@ void rt_abort(int code)
     (void)fflush(NULL);
     if (rt.pmi.ops != NULL)
         rt.pmi.ops->abort(&rt.pmi, code);
-    if (rt.pmi.fd >= 0) { /* the launcher ends all ranks at once; who went before it would be missed by the others */
+    if (rt.pmi.ops != NULL && rt.pmi.fd >= 0) { /* the launcher ends all ranks at once; who went before it would be missed by the others */
         struct pollfd entry = {.fd = rt.pmi.fd, .events = POLLRDHUP};
         (void)poll(&entry, 1, ABORT_MS);
     }

@@ -25,6 +25,7 @@ typedef struct rt_process {
     uint64_t uid;     /* of its worker, once there was contact */
     int rank;         /* in the job */
     int lost;         /* its connection ended */
+    int open;         /* it was seen to have opened the runtime (rt_await) */
     int dialled;      /* by this side: the handle outlives the connection */
 } rt_process_t;
 
@@ -42,8 +43,12 @@ typedef struct rt {
     vbn_worker_t *worker;
     int rank;
     int size;
-    int users;          /* of rt_acquire */
+    int users;          /* of rt_acquire and rt_acquire_alone */
+    int together;       /* those of rt_acquire */
     int opened;         /* so often: keys of the launcher's space are put once, so each time has its own */
+    int fenced;         /* everybody has opened the runtime, this time */
+    int parted;         /* rt_part was called */
+    int kept;           /* open without users, with a thread that answers (rt_acquire_alone) */
     int own_threads;    /* of the core */
     int leaving;        /* in the last rt_release: nothing of this rank is under way */
     int oversubscribed; /* more ranks on this node than processors they may use */
@@ -63,6 +68,15 @@ extern rt_t rt;
 int rt_acquire(void);
 /* Drops a reference. The last one is collective: waits until every rank is here and everything sent has arrived. */
 int rt_release(void);
+/* What is collective in the next rt_release, before it, where rt_acquire_alone has users, too: other threads go on meanwhile. */
+int rt_part(void);
+/* The same for a part of the job that is not all of it: nobody waits for other ranks to call it, but under a launcher other than
+ * mpiexec, where the first time is collective. The last release waits until everything sent has arrived; once a rank of the
+ * job has called rt_acquire_alone, the runtime stays open at all ranks until the process ends, for whoever still needs an answer. */
+int rt_acquire_alone(void);
+int rt_release_alone(void);
+/* Waits until everything sent has arrived; a rank that is lost is not waited for. */
+void rt_flush(void);
 /* Ends the whole job with this exit code; does not return. */
 void rt_abort(int code) __attribute__((noreturn));
 /* The same, as a wish and no failure: the job's exit code may be 0. */
@@ -87,6 +101,8 @@ int rt_rank_of(const vbn_peer_t *peer, uint64_t uid);
 void rt_key_name(char *name, size_t capacity, const char *what, int rank);
 int rt_processes_open(void);
 void rt_processes_close(void);
+/* Disconnects all: they see an orderly end. Right before the worker is destroyed. */
+void rt_processes_leave(void);
 
 /* An ordered set of ranks of the job: a range (stride 1), a stride, or a table. 0 bytes per rank unless it is a
  * table. */
@@ -111,6 +127,9 @@ static inline int rt_group_world(const rt_group_t *group, int rank)
 {
     return group->table == NULL ? group->first + rank * group->stride : group->table[rank];
 }
+
+/* Waits until all of these have opened the runtime. After rt_acquire they have; after rt_acquire_alone whoever sends first asks. */
+int rt_await(const rt_group_t *ranks);
 
 /* A wait: while (!condition) rt_wait_step(&wait); polls for a while, then sleeps until something arrives. */
 typedef struct rt_wait {

@@ -151,6 +151,45 @@ TEST(Pmi1, OpensAndReadsWhatTheLauncherSays)
     EXPECT_GT(recv(pmi.fd, line, sizeof(line), MSG_PEEK), 0);
 }
 
+TEST(Pmi1, AsksForKeysWhileAFenceIsUnderWay)
+{
+    std::vector<std::string> script = good;
+    script.push_back("cmd=get_result rc=-1 msg=key_k_not_found value=unknown\n");
+    script.push_back(""); // the fence is not over yet
+    script.push_back("cmd=get_result rc=0 value=1\n");
+    script.push_back("cmd=barrier_out\ncmd=get_result rc=-1 msg=key_k_not_found\n");
+    Launcher launcher(script);
+    pmi_t pmi;
+    ASSERT_EQ(launcher.open(&pmi), 0) << pmi.error;
+    EXPECT_EQ(pmi.ops->has(&pmi, "k"), 0);
+    ASSERT_EQ(pmi.ops->fence_start(&pmi), 0);
+    EXPECT_EQ(pmi.ops->fence_test(&pmi), 0);
+    EXPECT_EQ(pmi.ops->has(&pmi, "k"), 1);
+    EXPECT_EQ(pmi.ops->fence_test(&pmi), 0);
+    EXPECT_EQ(pmi.ops->has(&pmi, "k"), 0);
+    EXPECT_EQ(pmi.ops->fence_test(&pmi), 1);
+    EXPECT_EQ(pmi.ops->has(&pmi, "k"), -1); // the launcher has closed
+    EXPECT_NE(pmi.error[0], 0);
+}
+
+TEST(Pmi1, PutsTheFirstPartOfAValueLast)
+{
+    std::vector<std::string> keys;
+    static std::vector<std::string> *found;
+    found = &keys;
+    pmi_ops_t ops = {};
+    ops.put = [](pmi_t *, const char *key, const char *) {
+        found->push_back(key);
+        return 0;
+    };
+    pmi_t pmi = {};
+    pmi.ops = &ops;
+    pmi.value_max = 64;
+    const std::string bytes(120, 'x'); // 160 letters and 4 before them
+    ASSERT_EQ(pmi_put_bytes(&pmi, "k", bytes.data(), bytes.size()), 0);
+    EXPECT_EQ(keys, (std::vector<std::string>{"k-2", "k-1", "k-0"}));
+}
+
 TEST(Pmi1, EachBrokenAnswerIsAnErrorWithAText)
 {
     const std::vector<std::string> broken = {"\n", "cmd=nonsense\n", "cmd=\n", "rc=0\n", std::string(9000, 'x')};
