@@ -36,6 +36,7 @@ static void set_up(mpi_comm_t *comm, rt_group_t *ranks, rt_group_t *peers, uint3
     comm->attrs = NULL;
     comm->info = MPI_INFO_NULL;
     comm->buffer = NULL;
+    comm->session = NULL;
     comm->topo = NULL;
     comm_give_context(comm, context);
     snprintf(comm->name, sizeof(comm->name), "%s", name);
@@ -71,6 +72,7 @@ static void end(mpi_comm_t *comm)
     if (comm->buffer != NULL)
         comm_buffer_end(comm->buffer);
     topo_release(comm->topo);
+    session_release(comm->session);
     comm->obj.kind = OBJ_DEAD;
 }
 
@@ -90,10 +92,17 @@ void comm_release(mpi_comm_t *comm)
     free(comm);
 }
 
-int comm_create(mpi_comm_t *parent, grp_t *grp, rt_group_t *ranks, MPI_Comm *comm_p)
+int comm_create(const mpi_comm_t *parent, grp_t *grp, rt_group_t *ranks, MPI_Comm *comm_p)
 {
     const comm_bridge_t bridge = {.local = grp};
     return comm_create_over(parent, &bridge, ranks, ranks, comm_p);
+}
+
+static void inherit(mpi_comm_t *comm, const mpi_comm_t *parent)
+{
+    comm->obj.handler = parent->obj.handler;
+    err_handler_keep(comm->obj.handler);
+    comm->session = session_keep(parent->session);
 }
 
 static void let_go(rt_group_t *ranks, rt_group_t *peers)
@@ -103,7 +112,7 @@ static void let_go(rt_group_t *ranks, rt_group_t *peers)
     rt_group_release(ranks);
 }
 
-int comm_create_over(mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, rt_group_t *peers,
+int comm_create_over(const mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, rt_group_t *peers,
                      MPI_Comm *comm_p)
 {
     uint32_t context;
@@ -120,8 +129,7 @@ int comm_create_over(mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t
         return rc;
     }
     set_up(comm, ranks, peers, context, "");
-    comm->obj.handler = parent->obj.handler;
-    err_handler_keep(comm->obj.handler);
+    inherit(comm, parent);
     *comm_p = (MPI_Comm)comm;
     return MPI_SUCCESS;
 }
@@ -134,8 +142,7 @@ int comm_prepare(mpi_comm_t *parent, rt_group_t *ranks, rt_group_t *peers, mpi_c
         return err_set(MPI_ERR_NO_MEM, "communicator: no memory left");
     }
     set_up(comm, ranks, peers, NO_CONTEXT, "");
-    comm->obj.handler = parent->obj.handler;
-    err_handler_keep(comm->obj.handler);
+    inherit(comm, parent);
     *comm_p = comm;
     return MPI_SUCCESS;
 }
@@ -190,7 +197,7 @@ int mpi_Comm_set_name(MPI_Comm comm, const char *comm_name)
 int mpi_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
 {
     mpi_comm_t *found = comm_of(comm);
-    const int rc = err_handler_check(errhandler);
+    const int rc = err_handler_check(errhandler, OBJ_COMM);
     if (rc != MPI_SUCCESS)
         return rc;
     err_handler_keep(errhandler);

@@ -7,8 +7,8 @@
 #ifndef VERBENA_MPI_COMM_H
 #define VERBENA_MPI_COMM_H
 
+#include "group/session.h"
 #include "grp/grp.h"
-#include "obj/obj.h"
 
 #define COMM_TAG_P2P 1u
 #define COMM_TAG_COLL 2u
@@ -28,6 +28,7 @@ typedef struct mpi_comm {
     struct attr *attrs; /* attr.h */
     MPI_Info info;      /* hints that the program set; MPI_INFO_NULL: none */
     struct comm_buffer *buffer; /* attached for buffered sends (p2p/buffer.c); NULL: none */
+    mpi_session_t *session;     /* that it was derived of; NULL: of the world model */
 } mpi_comm_t;
 
 /* Set by p2p, which comm does not know: the communicator ends, its buffer lives as long as messages use it. */
@@ -61,7 +62,8 @@ static inline MPI_Comm comm_handle(const mpi_comm_t *comm)
     return comm == &comm_world ? MPI_COMM_WORLD : comm == &comm_self ? MPI_COMM_SELF : (MPI_Comm)(uintptr_t)comm;
 }
 
-/* Makes MPI_COMM_WORLD and MPI_COMM_SELF; ends them. */
+/* Makes MPI_COMM_WORLD and MPI_COMM_SELF; ends them. They are there, for what has no communicator, with sessions alone, too; only
+ * programs may not use them then. */
 int comm_open(void);
 void comm_close(void);
 /* Keeps the communicator for a request; the last one who lets go ends it. */
@@ -74,11 +76,11 @@ typedef struct comm_bridge {
     int remote_leader; /* in between; counts at the leader */
 } comm_bridge_t;
 
-/* An intracommunicator of these ranks, which the call takes over also when it fails; its error handler is that of
- * parent. Collective over grp. */
-int comm_create(mpi_comm_t *parent, grp_t *grp, rt_group_t *ranks, MPI_Comm *comm_p);
+/* An intracommunicator of these ranks, which the call takes over also when it fails; its error handler and session are those
+ * of parent. Collective over grp. */
+int comm_create(const mpi_comm_t *parent, grp_t *grp, rt_group_t *ranks, MPI_Comm *comm_p);
 /* The same, collective over both sides of the bridge; peers, taken over too: the remote group, or ranks again. */
-int comm_create_over(mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, rt_group_t *peers,
+int comm_create_over(const mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, rt_group_t *peers,
                      MPI_Comm *comm_p);
 /* The same without a context id; comm_give_context makes it usable. Takes the groups
  * over; no messages. */

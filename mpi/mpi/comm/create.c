@@ -12,7 +12,7 @@ int mpi_Comm_group(MPI_Comm comm, MPI_Group *group)
 {
     rt_group_t *ranks = comm_of(comm)->ranks;
     ranks->refs++;
-    return group_make(ranks, group);
+    return group_make(ranks, comm_of(comm)->session, group);
 }
 
 int mpi_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
@@ -21,7 +21,7 @@ int mpi_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
     if (!comm_is_inter(found))
         return err_set(MPI_ERR_COMM, "comm is an intracommunicator: it has no remote group");
     found->peers->refs++;
-    return group_make(found->peers, group);
+    return group_make(found->peers, found->session, group);
 }
 
 /* The group behind a handle, whose ranks must all be in comm; counted once more for the caller. */

@@ -22,7 +22,7 @@ typedef struct wishes {
 
 static int check(const wishes_t *wishes)
 {
-    const int rc = err_handler_check(wishes->handler);
+    const int rc = err_handler_check(wishes->handler, OBJ_COMM);
     if (rc == MPI_SUCCESS && (wishes->tag == NULL || strnlen(wishes->tag, TAG_STRING_MOST) == TAG_STRING_MOST))
         return err_set(MPI_ERR_ARG, "stringtag is NULL or longer than %d bytes", TAG_STRING_MOST - 1);
     return rc;
@@ -46,8 +46,19 @@ static grp_t messages(rt_group_t *ranks, const wishes_t *wishes)
 
 static int give(const wishes_t *wishes, MPI_Comm made)
 {
-    const int rc = mpi_Comm_set_errhandler(made, wishes->handler);
-    return rc != MPI_SUCCESS || wishes->info == MPI_INFO_NULL ? rc : mpi_Comm_set_info(made, wishes->info);
+    return wishes->info == MPI_INFO_NULL ? MPI_SUCCESS : mpi_Comm_set_info(made, wishes->info);
+}
+
+/* What the new communicator inherits. */
+static mpi_comm_t parent_of(const wishes_t *wishes, MPI_Group group)
+{
+    return (mpi_comm_t){.obj.handler = wishes->handler, .session = group_session(group)};
+}
+
+/* Processes of a session may begin at any time: whoever is named here is waited for. */
+static int await(const rt_group_t *ranks)
+{
+    return rt_await(ranks) == 0 ? MPI_SUCCESS : err_set(MPI_ERR_PROC_ABORTED, "%s", rt.error);
 }
 
 /* The group behind a handle, counted once more; this process is in it. */
@@ -78,7 +89,12 @@ int mpi_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info 
         return MPI_SUCCESS;
     }
     grp_t grp = messages(ranks, &wishes);
-    rc = comm_create(&comm_self, &grp, ranks, newcomm);
+    const mpi_comm_t parent = parent_of(&wishes, group);
+    if ((rc = await(ranks)) != MPI_SUCCESS) {
+        rt_group_release(ranks);
+        return rc;
+    }
+    rc = comm_create(&parent, &grp, ranks, newcomm);
     return rc != MPI_SUCCESS ? rc : give(&wishes, *newcomm);
 }
 
@@ -106,6 +122,8 @@ int mpi_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MP
     if (rc != MPI_SUCCESS)
         return rc;
     rc = check_leader(local_leader, ranks, "local_leader");
+    if (rc == MPI_SUCCESS && (rc = await(ranks)) == MPI_SUCCESS)
+        rc = await(peers);
     if (rc != MPI_SUCCESS) {
         rt_group_release(ranks);
         return rc;
@@ -114,6 +132,7 @@ int mpi_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MP
     grp_t between = messages(peers, &wishes);
     const comm_bridge_t bridge = {
         .local = &local, .between = &between, .leader = local_leader, .remote_leader = remote_leader};
-    rc = inter_create_over(&comm_self, &bridge, ranks, newintercomm);
+    const mpi_comm_t parent = parent_of(&wishes, local_group);
+    rc = inter_create_over(&parent, &bridge, ranks, newintercomm);
     return rc != MPI_SUCCESS ? rc : give(&wishes, *newintercomm);
 }

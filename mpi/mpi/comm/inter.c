@@ -56,7 +56,7 @@ static int swap_groups(const comm_bridge_t *bridge, const rt_group_t *ranks, rt_
     return rc;
 }
 
-int inter_create_over(mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, MPI_Comm *newcomm)
+int inter_create_over(const mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, MPI_Comm *newcomm)
 {
     rt_group_t *peers = NULL;
     int rc = swap_groups(bridge, ranks, &peers);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * split.c - communicators out of communicators: dup, split, free.
+ * split.c - communicators out of communicators: dup, split, disconnect, free.
  */
 #include "comm/attr.h"
 
@@ -62,6 +62,31 @@ int mpi_Comm_free(MPI_Comm *comm)
     comm_release(comm_of(*comm));
     *comm = MPI_COMM_NULL;
     return MPI_SUCCESS;
+}
+
+/* Every rank is here, of both groups, and has received what was sent to it. */
+static int meet(mpi_comm_t *comm)
+{
+    const int mine = 0;
+    int theirs;
+    rt_flush();
+    const int status = grp_barrier(&comm->grp);
+    if (status < 0)
+        return err_core((vbn_status_t)status, "disconnecting a communicator", grp_error());
+    const comm_bridge_t bridge = inter_bridge(comm);
+    return comm_is_inter(comm) ? comm_exchange(&bridge, &mine, sizeof(mine), &theirs, sizeof(theirs)) : MPI_SUCCESS;
+}
+
+int mpi_Comm_disconnect(MPI_Comm *comm)
+{
+    if (!obj_is_predefined(*comm) && comm_of(*comm) != NULL) {
+        const int rc = meet(comm_of(*comm));
+        if (rc != MPI_SUCCESS) {
+            err_on(*comm);
+            return rc;
+        }
+    }
+    return mpi_Comm_free(comm);
 }
 
 static int by_key(const void *a, const void *b)

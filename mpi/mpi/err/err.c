@@ -14,6 +14,7 @@
 #include "rt/rt.h"
 
 obj_state_t obj_state;
+int obj_sessions;
 obj_t *(*err_comm_object)(MPI_Comm comm);
 
 static _Thread_local struct {
@@ -75,23 +76,51 @@ static void print_fatal(const char *function, int code)
             text == NULL ? "unknown error" : text, detail[0] == 0 ? "" : ": ", detail);
 }
 
-int err_raise(MPI_Comm comm, const char *function, int code)
+/* What the handler is called for: one of the two. */
+typedef struct shown {
+    MPI_Comm comm;
+    MPI_Session session;
+} shown_t;
+
+static int handle(MPI_Errhandler handler, shown_t shown, const char *function, int code)
 {
-    const MPI_Comm on = last.comm != NULL ? last.comm : comm;
-    last.comm = NULL;
-    obj_t *object = err_comm_object == NULL || obj_state != OBJ_READY ? NULL : err_comm_object(on);
-    if (object == NULL && obj_state == OBJ_READY && err_comm_object != NULL)
-        object = err_comm_object(MPI_COMM_SELF);
-    const MPI_Errhandler handler = object == NULL ? MPI_ERRORS_ARE_FATAL : object->handler;
     if (handler == MPI_ERRORS_RETURN)
         return code;
     if (!obj_is_predefined(handler)) {
-        MPI_Comm shown = object == err_comm_object(on) ? on : MPI_COMM_SELF;
-        ((err_handler_t *)handler)->function(&shown, &code);
+        const err_handler_t *made = (const err_handler_t *)handler;
+        if (made->session != NULL)
+            made->session(&shown.session, &code);
+        else
+            made->comm(&shown.comm, &code);
         return code;
     }
     print_fatal(function, code);
     rt_abort(code < 256 ? code : MPI_ERR_OTHER);
+}
+
+int err_raise(MPI_Comm comm, const char *function, int code)
+{
+    shown_t shown = {.comm = last.comm != NULL ? last.comm : comm};
+    last.comm = NULL;
+    const obj_t *object = err_comm_object == NULL || !obj_is_open() ? NULL : err_comm_object(shown.comm);
+    if (object == NULL && obj_state == OBJ_READY && err_comm_object != NULL) {
+        shown.comm = MPI_COMM_SELF;
+        object = err_comm_object(shown.comm);
+    }
+    return handle(object == NULL ? MPI_ERRORS_ARE_FATAL : object->handler, shown, function, code);
+}
+
+int err_raise_session(MPI_Session session, const char *function, int code)
+{
+    return obj_is(session, OBJ_SESSION) ? handle(((const obj_t *)session)->handler, (shown_t){.session = session}, function, code)
+                                        : err_raise(MPI_COMM_NULL, function, code);
+}
+
+int err_raise_by(MPI_Errhandler handler, const char *function, int code)
+{
+    return err_handler_check(handler, OBJ_DEAD) == MPI_SUCCESS
+               ? handle(handler, (shown_t){.comm = MPI_COMM_NULL, .session = MPI_SESSION_NULL}, function, code)
+               : err_raise(MPI_COMM_NULL, function, code);
 }
 
 int err_unsupported(const char *function)

@@ -25,8 +25,12 @@ int err_set(int class, const char *format, ...) __attribute__((format(printf, 2,
 int err_core(vbn_status_t status, const char *what, const char *text) __attribute__((cold));
 /* For errors of requests: the handler of this communicator is called, until the next err_raise. */
 void err_on(MPI_Comm comm);
-/* Calls the error handler of comm, else of MPI_COMM_SELF. */
+/* Calls the error handler of comm, else of MPI_COMM_SELF; without the world model the job ends. */
 int err_raise(MPI_Comm comm, const char *function, int code) __attribute__((cold));
+/* Calls the error handler of the session, else as err_raise. */
+int err_raise_session(MPI_Session session, const char *function, int code) __attribute__((cold));
+/* Calls this error handler, of an object that the call would have made; when it is none, as err_raise. */
+int err_raise_by(MPI_Errhandler handler, const char *function, int code) __attribute__((cold));
 int err_unsupported(const char *function) __attribute__((cold));
 /* Tools get the code; no handler is called. */
 int err_unsupported_tool(const char *function) __attribute__((cold));

@@ -8,11 +8,15 @@
 #include "err/err.h"
 #include "mpi_impl.h"
 
-int err_handler_check(MPI_Errhandler handler)
+int err_handler_check(MPI_Errhandler handler, obj_kind_t kind)
 {
-    const int is_one = handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN || handler == MPI_ERRORS_ABORT ||
-                       obj_is(handler, OBJ_ERRHANDLER);
-    return is_one ? MPI_SUCCESS : err_set(MPI_ERR_ERRHANDLER, "errhandler is not an error handler");
+    if (handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN || handler == MPI_ERRORS_ABORT)
+        return MPI_SUCCESS;
+    if (!obj_is(handler, OBJ_ERRHANDLER))
+        return err_set(MPI_ERR_ERRHANDLER, "errhandler is not an error handler");
+    const err_handler_t *made = (const err_handler_t *)handler;
+    const int fits = kind == OBJ_DEAD || (kind == OBJ_COMM ? made->comm != NULL : made->session != NULL);
+    return fits ? MPI_SUCCESS : err_set(MPI_ERR_ERRHANDLER, "errhandler is one for %s", made->comm != NULL ? "communicators" : "sessions");
 }
 
 void err_handler_keep(MPI_Errhandler handler)
@@ -29,23 +33,33 @@ void err_handler_release(MPI_Errhandler handler)
     free(handler);
 }
 
-int mpi_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn, MPI_Errhandler *errhandler)
+static int make(const err_handler_t *functions, MPI_Errhandler *errhandler)
 {
-    if (comm_errhandler_fn == NULL)
-        return err_set(MPI_ERR_ARG, "comm_errhandler_fn is NULL");
+    if (functions->comm == NULL && functions->session == NULL)
+        return err_set(MPI_ERR_ARG, "the function of the error handler is NULL");
     err_handler_t *handler = calloc(1, sizeof(*handler));
     if (handler == NULL)
         return err_set(MPI_ERR_NO_MEM, "error handler: no memory left");
+    *handler = *functions;
     handler->obj.kind = OBJ_ERRHANDLER;
     handler->obj.refs = 1;
-    handler->function = comm_errhandler_fn;
     *errhandler = (MPI_Errhandler)handler;
     return MPI_SUCCESS;
 }
 
+int mpi_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn, MPI_Errhandler *errhandler)
+{
+    return make(&(err_handler_t){.comm = comm_errhandler_fn}, errhandler);
+}
+
+int mpi_Session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn, MPI_Errhandler *errhandler)
+{
+    return make(&(err_handler_t){.session = session_errhandler_fn}, errhandler);
+}
+
 int mpi_Errhandler_free(MPI_Errhandler *errhandler)
 {
-    const int rc = err_handler_check(*errhandler);
+    const int rc = err_handler_check(*errhandler, OBJ_DEAD);
     if (rc != MPI_SUCCESS)
         return rc;
     err_handler_release(*errhandler);

@@ -6,13 +6,15 @@
 
 #include "obj/obj.h"
 
+/* One of the two functions: for which kind of objects it is. */
 typedef struct err_handler {
     obj_t obj;
-    MPI_Comm_errhandler_function *function;
+    MPI_Comm_errhandler_function *comm;
+    MPI_Session_errhandler_function *session;
 } err_handler_t;
 
-/* MPI_SUCCESS or MPI_ERR_ERRHANDLER. */
-int err_handler_check(MPI_Errhandler handler);
+/* MPI_SUCCESS or MPI_ERR_ERRHANDLER; for objects of that kind, OBJ_DEAD: any. */
+int err_handler_check(MPI_Errhandler handler, obj_kind_t kind);
 void err_handler_keep(MPI_Errhandler handler);
 void err_handler_release(MPI_Errhandler handler);
 

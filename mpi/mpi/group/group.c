@@ -21,7 +21,12 @@ int group_find(MPI_Group handle, const char *name, rt_group_t **ranks_p)
     return MPI_SUCCESS;
 }
 
-int group_make(rt_group_t *ranks, MPI_Group *handle_p)
+mpi_session_t *group_session(MPI_Group handle)
+{
+    return obj_is(handle, OBJ_GROUP) ? ((const mpi_group_t *)handle)->session : NULL;
+}
+
+int group_make(rt_group_t *ranks, mpi_session_t *session, MPI_Group *handle_p)
 {
     mpi_group_t *group = ranks == NULL || ranks->size == 0 ? NULL : calloc(1, sizeof(*group));
     if (ranks != NULL && ranks->size == 0) {
@@ -36,6 +41,7 @@ int group_make(rt_group_t *ranks, MPI_Group *handle_p)
     group->obj.kind = OBJ_GROUP;
     group->obj.refs = 1;
     group->ranks = ranks;
+    group->session = session_keep(session);
     *handle_p = (MPI_Group)group;
     return MPI_SUCCESS;
 }
@@ -46,6 +52,7 @@ int mpi_Group_free(MPI_Group *group)
     const int rc = group_find(*group, "group", &ranks);
     if (rc == MPI_SUCCESS && *group != MPI_GROUP_EMPTY) {
         rt_group_release(ranks);
+        session_release(group_session(*group));
         ((mpi_group_t *)*group)->obj.kind = OBJ_DEAD;
         free(*group);
     }

@@ -11,17 +11,18 @@
 typedef struct list {
     int *ranks; /* of the job */
     int count;
+    mpi_session_t *session; /* of the group that they are derived of */
 } list_t;
 
-static int list_open(list_t *list, int room)
+static int list_open(list_t *list, int room, MPI_Group from)
 {
-    *list = (list_t){.ranks = malloc((size_t)(room > 0 ? room : 1) * sizeof(int))};
+    *list = (list_t){.session = group_session(from), .ranks = malloc((size_t)(room > 0 ? room : 1) * sizeof(int))};
     return list->ranks != NULL ? MPI_SUCCESS : err_set(MPI_ERR_NO_MEM, "group of %d ranks: no memory left", room);
 }
 
 static int list_close(list_t *list, MPI_Group *newgroup)
 {
-    const int rc = group_make(rt_group_create(list->ranks, list->count), newgroup);
+    const int rc = group_make(rt_group_create(list->ranks, list->count), list->session, newgroup);
     free(list->ranks);
     return rc;
 }
@@ -53,7 +54,7 @@ static int combine(MPI_Group group1, MPI_Group group2, set_t set, MPI_Group *new
     if (rc == MPI_SUCCESS)
         rc = group_find(group2, "group2", &b);
     if (rc == MPI_SUCCESS)
-        rc = list_open(&list, a->size + b->size);
+        rc = list_open(&list, a->size + b->size, group1);
     if (rc != MPI_SUCCESS)
         return rc;
     if (set == SET_UNION) {
@@ -94,13 +95,17 @@ static int mark(const rt_group_t *ranks, const int *list, int count, int *marks)
 }
 
 /* The ranks of the list in its order, or the others in the order of the group. */
-static int choose(const rt_group_t *ranks, const int *chosen, int count, int included, MPI_Group *newgroup)
+static int choose(MPI_Group group, const int *chosen, int count, int included, MPI_Group *newgroup)
 {
+    rt_group_t *ranks;
     list_t list;
+    int rc = group_find(group, "group", &ranks);
+    if (rc != MPI_SUCCESS)
+        return rc;
     int *marks = calloc((size_t)ranks->size + 1, sizeof(*marks));
-    int rc = marks == NULL ? err_set(MPI_ERR_NO_MEM, "group: no memory left") : mark(ranks, chosen, count, marks);
+    rc = marks == NULL ? err_set(MPI_ERR_NO_MEM, "group: no memory left") : mark(ranks, chosen, count, marks);
     if (rc == MPI_SUCCESS)
-        rc = list_open(&list, ranks->size);
+        rc = list_open(&list, ranks->size, group);
     if (rc == MPI_SUCCESS) {
         for (int i = 0; included && i < count; i++)
             list.ranks[list.count++] = rt_group_world(ranks, chosen[i]);
@@ -113,21 +118,14 @@ static int choose(const rt_group_t *ranks, const int *chosen, int count, int inc
     return rc;
 }
 
-static int choose_list(MPI_Group group, int n, const int *chosen, int included, MPI_Group *newgroup)
-{
-    rt_group_t *ranks;
-    const int rc = group_find(group, "group", &ranks);
-    return rc != MPI_SUCCESS ? rc : choose(ranks, chosen, n, included, newgroup);
-}
-
 int mpi_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
 {
-    return choose_list(group, n, ranks, 1, newgroup);
+    return choose(group, ranks, n, 1, newgroup);
 }
 
 int mpi_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
 {
-    return choose_list(group, n, ranks, 0, newgroup);
+    return choose(group, ranks, n, 0, newgroup);
 }
 
 /* The ranks of all triplets (first, last, stride), one after the other; more than the group has is an error. */
@@ -152,11 +150,11 @@ static int choose_ranges(MPI_Group group, int n, int ranges[][3], int included, 
     rt_group_t *ranks;
     list_t list;
     int rc = group_find(group, "group", &ranks);
-    if (rc != MPI_SUCCESS || (rc = list_open(&list, ranks->size)) != MPI_SUCCESS)
+    if (rc != MPI_SUCCESS || (rc = list_open(&list, ranks->size, group)) != MPI_SUCCESS)
         return rc;
     rc = expand(ranks, n, ranges, &list);
     if (rc == MPI_SUCCESS)
-        rc = choose(ranks, list.ranks, list.count, included, newgroup);
+        rc = choose(group, list.ranks, list.count, included, newgroup);
     free(list.ranks);
     return rc;
 }

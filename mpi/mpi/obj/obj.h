@@ -18,19 +18,27 @@ typedef enum obj_kind {
     OBJ_MESSAGE = 0x4d455353,
     OBJ_OP = 0x4f504f50,
     OBJ_INFO = 0x494e464f,
-    OBJ_DATATYPE = 0x54595045
+    OBJ_DATATYPE = 0x54595045,
+    OBJ_SESSION = 0x53455353
 } obj_kind_t;
 
 typedef struct obj {
     uint32_t kind;
     int refs;
-    MPI_Errhandler handler; /* of communicators, later windows and files */
+    MPI_Errhandler handler; /* of communicators and sessions, later windows and files */
     int number;             /* for Fortran: obj_to_int; 0: nobody has asked */
 } obj_t;
 
 typedef enum obj_state { OBJ_BEFORE_INIT, OBJ_READY, OBJ_FINALIZED } obj_state_t;
 
 extern obj_state_t obj_state; /* of the world model */
+extern int obj_sessions;      /* that are open */
+
+/* Whether the program may use MPI: by the world model or by a session. */
+static inline int obj_is_open(void)
+{
+    return obj_state == OBJ_READY || obj_sessions > 0;
+}
 
 /* The integer of a handle: the value of a predefined one, else a number above those; and back. A number that stands for
  * nothing gives what is NULL for the type. The same handle always has the same number. */

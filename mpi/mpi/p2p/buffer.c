@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * buffer.c - buffered sends. The message is copied into memory of the heap; the attached buffer, of the communicator or
- * else of the process, is the quota that limits these copies, each counted with MPI_BSEND_OVERHEAD, as the standard has it.
+ * buffer.c - buffered sends. The message is copied into memory of the heap; the attached buffer, of the communicator, its
+ * session or else of the process, is the quota that limits these copies, each counted with MPI_BSEND_OVERHEAD, as the standard has it.
  * A copy keeps its quota, so a buffer may be detached and its communicator freed while nobody looks at either.
  */
 #include <stdlib.h>
@@ -106,10 +106,18 @@ static void begin(copy_t *copy, quota_t *quota, size_t charged)
     quota->copies++;
 }
 
+/* The nearest one: of the communicator, of the session that it was derived of, of the process. */
+static quota_t *quota_of(const mpi_comm_t *comm)
+{
+    if (comm->buffer != NULL)
+        return comm->buffer;
+    return comm->session != NULL && comm->session->buffer != NULL ? comm->session->buffer : of_process;
+}
+
 int p2p_buffered(const p2p_call_t *call)
 {
     const size_t charged = call->data.bytes + MPI_BSEND_OVERHEAD;
-    quota_t *quota = call->comm->buffer != NULL ? call->comm->buffer : of_process;
+    quota_t *quota = quota_of(call->comm);
     int rc = find_room(quota, call, charged);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -237,6 +245,28 @@ int mpi_Comm_flush_buffer(MPI_Comm comm)
 int mpi_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
 {
     return begin_flush(comm_of(comm)->buffer, comm_of(comm), request);
+}
+
+int mpi_Session_attach_buffer(MPI_Session session, void *buffer, MPI_Count size)
+{
+    return attach(&session_of(session)->buffer, buffer, size);
+}
+
+int mpi_Session_detach_buffer(MPI_Session session, void *buffer_addr, MPI_Count *size)
+{
+    return detach(&session_of(session)->buffer, buffer_addr, size);
+}
+
+int mpi_Session_flush_buffer(MPI_Session session)
+{
+    if (session_of(session)->buffer != NULL)
+        wait_for_all(session_of(session)->buffer);
+    return MPI_SUCCESS;
+}
+
+int mpi_Session_iflush_buffer(MPI_Session session, MPI_Request *request)
+{
+    return begin_flush(session_of(session)->buffer, &comm_self, request);
 }
 
 static void abandon(quota_t *quota)
