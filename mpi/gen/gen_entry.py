@@ -18,9 +18,11 @@ import tables
 EXTRA = {"Psend_init_c": "Psend_init", "Precv_init_c": "Precv_init"}  # names of the stub library, same functions
 NULL_RETURN = {"int": None, "double": "0.0"}
 # Read what no call changes, or end the job: they do not wait for the thread that is inside the runtime.
-UNLOCKED = {"Abort", "Comm_rank", "Comm_remote_size", "Comm_size", "Comm_test_inter", "Error_class", "Finalized",
+# What opens and closes the library enters by itself.
+UNLOCKED = {"Abort", "Comm_rank", "Comm_remote_size", "Comm_size", "Comm_test_inter", "Error_class", "Finalize", "Finalized",
             "Get_address", "Get_count", "Get_elements", "Get_elements_x", "Get_library_version", "Get_processor_name",
-            "Get_version", "Group_rank", "Group_size", "Initialized", "Is_thread_main", "Query_thread",
+            "Get_version", "Group_rank", "Group_size", "Init", "Init_thread", "Initialized", "Is_thread_main", "Query_thread",
+            "Session_call_errhandler", "Session_create_errhandler", "Session_finalize", "Session_init",
             "Status_get_error", "Status_get_source", "Status_get_tag", "Status_set_cancelled", "Status_set_elements",
             "Status_set_elements_x", "Status_set_error", "Status_set_source", "Status_set_tag", "Test_cancelled",
             "Type_get_extent", "Type_get_extent_x", "Type_size", "Type_size_x"}
@@ -129,6 +131,16 @@ def call_of(function, suffix, arguments, comm, inter):
     return f"mpi_{function.name}{suffix}({arguments})"
 
 
+def raise_of(function, comm, name):
+    """What an error does: the handler of the object that the call is about, or of the one that it should have made."""
+    session, handler = first(function, "SESSION"), first(function, "ERRHANDLER")
+    if comm is None and session:
+        return f'err_raise_session({session}, "MPI_{name}", rc)'
+    if comm is None and handler:
+        return f'err_raise_by({handler}, "MPI_{name}", rc)'
+    return f'err_raise({comm or "MPI_COMM_NULL"}, "MPI_{name}", rc)'
+
+
 def body(function, name, large, inter):
     comm = first(function, "COMM")
     call = Call(function, large)
@@ -150,7 +162,7 @@ def body(function, name, large, inter):
     if call.after:
         lines += ["    if (rc == MPI_SUCCESS) {", *call.after, "    }"]
     lines += call.ends
-    raised = f'err_raise({comm or "MPI_COMM_NULL"}, "MPI_{name}", rc)'
+    raised = raise_of(function, comm, name)
     if function.chapter == "tool":
         raised = "rc" # tools get codes, no handler is called
     lines.append(f"    return rc == MPI_SUCCESS ? rc : {raised};")

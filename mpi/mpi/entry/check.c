@@ -8,12 +8,21 @@
 
 int check_not_ready(void)
 {
-    return err_set(MPI_ERR_OTHER, "MPI is not initialised: the call comes %s",
-                   obj_state == OBJ_BEFORE_INIT ? "before MPI_Init" : "after MPI_Finalize");
+    return obj_sessions > 0 ? MPI_SUCCESS
+                            : err_set(MPI_ERR_OTHER, "MPI is not initialised: the call comes %s, and no session is open",
+                                      obj_state == OBJ_BEFORE_INIT ? "before MPI_Init" : "after MPI_Finalize");
 }
 
-int check_bad_comm(const char *name)
+int check_bad_session(const char *name)
 {
+    return err_set(MPI_ERR_SESSION, "%s is not a session (MPI_SESSION_NULL, or finalized)", name);
+}
+
+int check_bad_comm(MPI_Comm comm, const char *name)
+{
+    if (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF)
+        return err_set(MPI_ERR_COMM, "%s is one of the world model, which is used from MPI_Init to MPI_Finalize; sessions make theirs of groups",
+                       name);
     return err_set(MPI_ERR_COMM, "%s is not a communicator (MPI_COMM_NULL, or freed)", name);
 }
 

@@ -14,9 +14,10 @@
 
 #define CHECK_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
-/* The unlikely halves, with their texts. */
+/* The unlikely halves, with their texts. A session is enough to be ready. */
 int check_not_ready(void);
-int check_bad_comm(const char *name);
+int check_bad_comm(MPI_Comm comm, const char *name);
+int check_bad_session(const char *name);
 int check_bad_count(MPI_Count count, const char *name);
 int check_bad_datatype(MPI_Datatype type, const char *name);
 int check_bad_rank(int class, int rank, int size, const char *name);
@@ -31,9 +32,16 @@ static inline int check_ready(void)
     return CHECK_LIKELY(obj_state == OBJ_READY) ? MPI_SUCCESS : check_not_ready();
 }
 
+/* MPI_COMM_WORLD and MPI_COMM_SELF belong to the world model. */
 static inline int check_comm(MPI_Comm comm, const char *name)
 {
-    return CHECK_LIKELY(comm_of(comm) != NULL) ? MPI_SUCCESS : check_bad_comm(name);
+    return CHECK_LIKELY(comm_of(comm) != NULL && (obj_state == OBJ_READY || !obj_is_predefined(comm))) ? MPI_SUCCESS
+                                                                                                    : check_bad_comm(comm, name);
+}
+
+static inline int check_session(MPI_Session session, const char *name)
+{
+    return CHECK_LIKELY(session_of(session) != NULL) ? MPI_SUCCESS : check_bad_session(name);
 }
 
 static inline int check_comm_or_null(MPI_Comm comm, const char *name)

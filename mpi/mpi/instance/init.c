@@ -7,41 +7,35 @@
 
 #include "comm/attr.h"
 #include "err/err.h"
-#include "err/user.h"
+#include "instance/library.h"
 #include "mpi_impl.h"
-#include "p2p/p2p.h"
 #include "rt/threads.h"
 
 static int thread_level;
 static pthread_t main_thread;
 
-/* The lowest level that is at least the required one. */
-static int level_for(int required)
+static int open_world(int required)
 {
-    return required <= MPI_THREAD_SINGLE      ? MPI_THREAD_SINGLE
-           : required <= MPI_THREAD_FUNNELED   ? MPI_THREAD_FUNNELED
-           : required <= MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED
-                                               : MPI_THREAD_MULTIPLE;
+    if (obj_state != OBJ_BEFORE_INIT)
+        return err_set(MPI_ERR_OTHER, "MPI was initialised before; that can be done once");
+    thread_level = library_level(required);
+    main_thread = pthread_self();
+    const int rc = library_open(LIBRARY_WORLD, thread_level == MPI_THREAD_MULTIPLE);
+    if (rc == MPI_SUCCESS)
+        obj_state = OBJ_READY;
+    return rc;
 }
 
 int mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     (void)argc, (void)argv;
-    if (obj_state != OBJ_BEFORE_INIT)
-        return err_set(MPI_ERR_OTHER, "MPI was initialised before; that can be done once");
-    if (rt_acquire() != 0)
-        return err_set(MPI_ERR_OTHER, "cannot start: %s", rt.error);
-    const int rc = comm_open();
-    if (rc != MPI_SUCCESS)
-        return rc;
-    p2p_buffers_open();
-    thread_level = level_for(required);
-    main_thread = pthread_self();
-    if (rt_threads_open(thread_level == MPI_THREAD_MULTIPLE) != 0)
-        return err_set(MPI_ERR_OTHER, "cannot start: %s", rt.error);
-    obj_state = OBJ_READY;
+    library_lock();
+    rt_enter();
+    const int rc = open_world(required);
+    rt_leave();
+    library_unlock();
     *provided = thread_level;
-    return MPI_SUCCESS;
+    return rc;
 }
 
 int mpi_Init(int *argc, char ***argv)
@@ -74,23 +68,46 @@ int mpi_Is_thread_main(int *flag)
     return MPI_SUCCESS;
 }
 
-int mpi_Finalize(void)
+/* Before anything ends: programs hang their own end on it, which may be that of a session. */
+static int delete_attributes(void)
 {
-    int rc = attr_delete_all(&comm_self); /* before anything ends: programs hang their own end on it */
+    rt_enter();
+    int rc = attr_delete_all(&comm_self);
     if (rc == MPI_SUCCESS)
         rc = attr_delete_all(&comm_world);
+    rt_leave();
+    return rc;
+}
+
+/* Other ranks may come here only when threads of this one have opened and ended further sessions. */
+static int wait_for_others(void)
+{
+    library_lock();
+    const int has_sessions = obj_sessions > 0;
+    library_unlock();
+    if (!has_sessions)
+        return MPI_SUCCESS; /* library_close does it; the first session waits for the end of the world model */
+    rt_enter();
+    const int rc = rt_part();
+    rt_leave();
+    return rc == 0 ? MPI_SUCCESS : err_set(MPI_ERR_OTHER, "%s", rt.error);
+}
+
+int mpi_Finalize(void)
+{
+    int rc = delete_attributes();
+    if (rc == MPI_SUCCESS)
+        rc = wait_for_others();
     if (rc != MPI_SUCCESS)
         return rc;
-    rt_threads_close();
-    p2p_buffers_close();
-    rc = rt_release();
-    if (rc != 0)
-        return err_set(MPI_ERR_OTHER, "%s", rt.error);
-    comm_close();
-    p2p_close();
-    err_user_close();
-    obj_state = OBJ_FINALIZED;
-    return MPI_SUCCESS;
+    library_lock();
+    rt_enter();
+    rc = library_close(LIBRARY_WORLD);
+    if (rc == MPI_SUCCESS)
+        obj_state = OBJ_FINALIZED;
+    rt_leave();
+    library_unlock();
+    return rc;
 }
 
 int mpi_Abort(MPI_Comm comm, int errorcode)

@@ -16,9 +16,9 @@ import tables  # noqa: E402
 
 EXTRA = {"Psend_init_c", "Precv_init_c"}  # of the stub library
 
-# Whole chapters, and words of names in the others: MPI_Session, partitioned messages.
+# Whole chapters, and words of names in the others: partitioned messages.
 MISSING = {"rma", "io", "proc", "tool"}
-MISSING_WORDS = re.compile(r"^(Session_|Group_from_session|Psend_|Precv_|Pready|Parrived)|_session")
+MISSING_WORDS = re.compile(r"^(Psend_|Precv_|Pready|Parrived)")
 
 
 def unwritten():
