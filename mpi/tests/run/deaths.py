@@ -34,9 +34,9 @@ def killed(way, call, layout):
     return f"death {way} in {call}{layout}", lambda build: dies(build, way, call, layout, status, [*words, host])
 
 
-def unseen(build, call, layout):
+def unseen(build, call, layout, program="dies"):
     """mpiexec does not see the end of rank 1."""
-    process = subprocess.Popen([build / "bin/mpiexec", "-n", str(RANKS), *map(str, LAYOUTS[layout][0]), build / "tests/dies",
+    process = subprocess.Popen([build / "bin/mpiexec", "-n", str(RANKS), *map(str, LAYOUTS[layout][0]), build / "tests" / program,
                                 "unseen", *call.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                stdin=subprocess.DEVNULL, start_new_session=True)
     missing = {f"rank {rank}: an error\n" for rank in range(RANKS) if rank != 1}
@@ -62,7 +62,21 @@ def collectives(build):
     return [names[i:i + 3] for i in range(0, len(names), 3)]
 
 
+def in_session(build, way, layout, status, words):
+    found, out, err = launch(build, "-n", RANKS, *LAYOUTS[layout][0], build / "tests/session_dies", way)
+    return expect(found == status and all(word in err for word in words), found, out, err)
+
+
+SESSIONS = (("before", 137, ["rank 1", "signal 9"]), ("open", 137, ["rank 1", "signal 9"]), ("inside", 137, ["rank 1", "signal 9"]),
+            ("finalize", 137, ["rank 1", "signal 9"]), ("leave", 1, ["rank 1", "ended without MPI_Finalize or MPI_Session_finalize"]),
+            ("never", 3, ["rank 1 has ended without opening a session"]))
+
+
 def tests(build, full):
+    for layout in LAYOUTS:
+        for way, status, words in SESSIONS:
+            yield f"death {way} in a session{layout}", lambda build, a=(way, layout, status, words): in_session(build, *a)
+        yield f"death unseen in a session{layout}", lambda build, a=("", layout, "session_dies"): unseen(build, *a)
     for way, status, words in WAYS:
         for layout in LAYOUTS:
             yield (f"death {way}{layout}",

@@ -26,6 +26,7 @@ static int size;
         }                                                                                                              \
     } while (0)
 
+#ifndef RULE_OWN_MAIN
 static void test(void);
 
 /* Errors end the program unless a test asks for codes. */
@@ -40,6 +41,7 @@ int main(int argc, char **argv)
     MPI_Finalize();
     return 0;
 }
+#endif
 
 /* Byte i of a message of this kind. */
 __attribute__((unused)) static void fill(unsigned char *bytes, int length, int seed)
