@@ -35,8 +35,7 @@ VERSION = "from mpi4py import MPI; print(MPI.Get_library_version())"
 # function is written all of the file runs, without a change here.
 NEEDS = {
     "dynproc": ("Comm_join", None),
-    "errhandler": ("Session_init", ["TestErrhandlerFile", "TestErrhandlerSession"]),
-    "exceptions": ("Session_init", None),
+    "errhandler": ("File_open", ["TestErrhandlerFile"]),
     "file": ("File_open", None),
     "io": ("File_open", None),
     "msgspec": ("Win_allocate", ["TestMessageRMA"]),
@@ -44,7 +43,6 @@ NEEDS = {
     "p2p_buf_part": ("Psend_init", None),
     "rma": ("Win_create", None),
     "rma_nb": ("Win_create", None),
-    "session": ("Session_init", None),
     "spawn": ("Comm_spawn", None),
     "subclass": ("File_open", None),
     "util_pool": ("Comm_spawn", None),

@@ -220,8 +220,10 @@ def cases(full):
     for first in ("mpi", "shmem"):
         for end in ("mpi", "shmem"):
             for times in ("1", "3"):
-                for over in ("", "turns"):
-                    yield f"hybrid {first} {end} {times} {over}", lambda build, a=((first, end, times), over): hybrid(build, *a)
+                for model in ("world", "session"):
+                    for over in ("", "turns"):
+                        words = (first, end, times, model)
+                        yield f"hybrid {' '.join(words)} {over}", lambda build, a=(words, over): hybrid(build, *a)
     for test in (exports, headers, builds, examples, heap_is_full, global_exit, information, bench, resources):
         yield test.__name__, test
     if full:
