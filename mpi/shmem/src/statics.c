@@ -105,12 +105,22 @@ static uintptr_t place_of(const shm_static_t *one)
     return shm.part + shm.statics_at + one->offset;
 }
 
+/* Whole pages. In a program that is built with the address sanitizer they have gaps between its variables, which memcpy() may not
+ * touch there, also when this library is built without. */
+__attribute__((no_sanitize("address", "undefined"))) static void copy_pages(void *to, uintptr_t from, size_t length)
+{
+    volatile uint64_t *target = to; /* or the compiler would make a memcpy() of it */
+    const volatile uint64_t *source = (const volatile uint64_t *)from;
+    for (size_t i = 0; i < length / sizeof(*target); i++)
+        target[i] = source[i];
+}
+
 static int make_private(const shm_static_t *one)
 {
     void *copy = mmap(NULL, one->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED)
         return -1;
-    memcpy(copy, (const void *)one->start, one->length);
+    copy_pages(copy, one->start, one->length);
     return mremap(copy, one->length, one->length, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)one->start) == MAP_FAILED ? -1 : 0;
 }
 
@@ -134,7 +144,7 @@ int shm_statics_map(void)
         return -1;
     for (int i = 0; i < shm.static_count; i++) {
         const shm_static_t *one = &shm.statics[i];
-        memcpy((void *)place_of(one), (const void *)one->start, one->length);
+        copy_pages((void *)place_of(one), one->start, one->length);
         if (mremap((void *)place_of(one), 0, one->length, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)one->start) == MAP_FAILED)
             return rt_fail("static data cannot be mapped once more: %m");
     }

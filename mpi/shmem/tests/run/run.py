@@ -80,10 +80,17 @@ def headers(build):
     return []
 
 
+def has_sanitizer(folder):
+    source = pathlib.Path(folder) / "empty.c"
+    source.write_text("int main(void) { return 0; }\n")
+    return subprocess.run(["cc", "-fsanitize=address", source, "-o", source.with_suffix("")], capture_output=True).returncode == 0
+
+
 def builds(build):
-    """Static data is symmetric in programs of fixed and of any address; as oshcc and oshc++ build them."""
+    """Static data is symmetric in programs of fixed and of any address, and with gaps that a sanitizer watches; as oshcc builds them."""
     with tempfile.TemporaryDirectory() as folder:
-        for options in (["-fno-pie", "-no-pie"], ["-fPIE", "-pie"], ["-O0"], ["-Wl,-z,norelro"], ["-Wl,-z,now"]):
+        for options in (["-fno-pie", "-no-pie"], ["-fPIE", "-pie"], ["-O0"], ["-Wl,-z,norelro"], ["-Wl,-z,now"],
+                        *([["-fsanitize=address"]] if has_sanitizer(folder) else [])):
             binary = pathlib.Path(folder) / "statics"
             result = subprocess.run([build / "bin/oshcc", "-O2", *options, f"-I{HERE}", HERE / "statics.c", "-o", binary],
                                     capture_output=True, text=True)
