@@ -215,6 +215,11 @@ int main(int argc, char **argv)
     }
     if (me == 0)
         printf("%ld vertices reached, checksum %ld\nseconds %.4f\n", sums[0], sums[1], took);
+    free(later);
+    free(here);
+    free(parent);
+    free(finds);
+    free(counts);
     shmem_finalize();
     return 0;
 }

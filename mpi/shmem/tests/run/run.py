@@ -50,7 +50,13 @@ def made():
         yield name, 1, ""
 
 
+def is_sanitized(build):
+    return b"__asan_init" in (build / "lib/liboshmem.so").read_bytes()
+
+
 def run_program(build, name, count, over, *words, environment=None):
+    if name == "no_calls" and is_sanitized(build):
+        raise Skipped("the address sanitizer makes system calls of its own")
     variables = {**(TCP if over == "tcp" else {}), **(environment or {})}
     status, out, err = launch(build, "-n", count, *FAKES[over], build / "shmem-tests" / name, *words, environment=variables)
     return [] if status == 0 else [f"status {status}", *(out + err).splitlines()[-12:]]
