@@ -13,6 +13,7 @@
 #define ALL_WORDS ((1u << 24) / 64) /* ids have 24 bits; pages of the bitmap are made when they are used */
 
 #define CONFIRM (1ull << 63)      /* in the last word: an id is ours when every rank could reserve it */
+#define BROKEN (1ull << 62)       /* in the last word: a rank has failed */
 
 static int asking; /* without blocking */
 static uint64_t taken[ALL_WORDS]; /* the first two ids are always: MPI_COMM_WORLD and MPI_COMM_SELF */
@@ -26,20 +27,22 @@ void comm_context_or(const grp_reduce_t *reduce, const void *in, void *inout, si
         to[i] |= from[i];
 }
 
-/* words: what any rank of both sides has. */
+/* words: what any rank of both sides has. A rank that has failed takes part in what follows and says so. */
 static int agree(const comm_bridge_t *bridge, uint64_t *words, size_t count)
 {
+    const char *const what = "context id of a new communicator";
     const grp_reduce_t reduce = {.apply = comm_context_or, .element = sizeof(uint64_t), .commutes = 1};
     uint64_t theirs[WORDS + 1];
     const int status = grp_allreduce(bridge->local, words, count, &reduce);
     if (status < 0)
-        return err_core((vbn_status_t)status, "context id of a new communicator", grp_error());
-    if (bridge->between == NULL)
-        return MPI_SUCCESS;
-    const int rc = comm_exchange(bridge, words, count * sizeof(*words), theirs, count * sizeof(*words));
-    if (rc == MPI_SUCCESS)
-        comm_context_or(&reduce, theirs, words, count);
-    return rc;
+        words[count - 1] = BROKEN;
+    int rc = status < 0 ? err_core((vbn_status_t)status, what, grp_error()) : MPI_SUCCESS;
+    if (bridge->between != NULL) {
+        rc = comm_exchange(bridge, words, count * sizeof(*words), theirs, count * sizeof(*words));
+        if (rc == MPI_SUCCESS)
+            comm_context_or(&reduce, theirs, words, count);
+    }
+    return rc == MPI_SUCCESS && (words[count - 1] & BROKEN) != 0 ? err_set(MPI_ERR_PROC_ABORTED, "%s: a rank has failed in it", what) : rc;
 }
 
 /* The first free id of this part of the bitmap, at `start` or after it, and round; -1: none. */
@@ -70,7 +73,8 @@ void comm_context_ask(comm_context_t *ask, const grp_t *parent)
 {
     taken[0] |= 3;
     memcpy(ask->words, &taken[ask->base], WORDS * sizeof(*ask->words));
-    ask->words[WORDS] = (parent->base >> 36 & 0xffffff) | (rt_gate.shared || asking ? CONFIRM : 0);
+    const int confirms = rt_gate.shared || asking || parent->base >> 60 == COMM_TAG_GROUPS;
+    ask->words[WORDS] = (parent->base >> 36 & 0xffffff) | (confirms ? CONFIRM : 0);
 }
 
 /* Threads, and calls that do not block, that make communicators at the same time begin at different places: what every
@@ -103,18 +107,32 @@ int comm_context_are_used_up(const comm_context_t *ask)
                                            ALL_WORDS * 64);
 }
 
+/* One id that is free in this part of the bitmap. Others may have got through the first agreement where this rank failed: they
+ * wait for it in the second one. */
+static int try_one(const comm_bridge_t *bridge, comm_context_t *ask)
+{
+    comm_context_ask(ask, bridge->local);
+    const uint64_t confirms = ask->words[WORDS] & CONFIRM;
+    int rc = agree(bridge, ask->words, WORDS + 1);
+    ask->mine = 0;
+    ask->failed = BROKEN;
+    if (rc == MPI_SUCCESS)
+        comm_context_choose(ask);
+    if (((ask->words[WORDS] | confirms) & CONFIRM) != 0) {
+        const int confirmed = agree(bridge, &ask->failed, 1);
+        rc = rc == MPI_SUCCESS ? confirmed : rc;
+    }
+    if (rc != MPI_SUCCESS && ask->mine)
+        comm_context_give((uint32_t)ask->context);
+    return rc;
+}
+
 int comm_context_take(const comm_bridge_t *bridge, uint32_t *context_p)
 {
     comm_context_t ask = {0};
     int rc;
     do {
-        comm_context_ask(&ask, bridge->local);
-        rc = agree(bridge, ask.words, WORDS + 1);
-        if (rc != MPI_SUCCESS)
-            return rc;
-        comm_context_choose(&ask);
-        if ((ask.words[WORDS] & CONFIRM) != 0)
-            rc = agree(bridge, &ask.failed, 1);
+        rc = try_one(bridge, &ask);
         if (rc != MPI_SUCCESS || comm_context_is_ours(&ask))
             break;
         rc = comm_context_are_used_up(&ask);

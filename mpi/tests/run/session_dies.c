@@ -40,12 +40,16 @@ static void hide(void)
         pause();
 }
 
+/* Each with a tag of its own: a call that has failed has nothing to do with the next one. */
 static int make(MPI_Session session, MPI_Comm *comm)
 {
+    static int round;
+    char tag[32];
     MPI_Group group;
+    snprintf(tag, sizeof(tag), "round %d", round++);
     MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
     MPI_Group_rank(group, &rank);
-    const int rc = MPI_Comm_create_from_group(group, "dies", MPI_INFO_NULL, MPI_ERRORS_RETURN, comm);
+    const int rc = MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, comm);
     MPI_Group_free(&group);
     return rc;
 }
@@ -100,7 +104,7 @@ int main(int argc, char **argv)
         raise(SIGKILL);
     MPI_Session session = session_begin();
     if (is_victim && is("leave"))
-        return 0;
+        _exit(0);
     if (is_victim && is("open"))
         raise(SIGKILL);
     if (is_victim) {
