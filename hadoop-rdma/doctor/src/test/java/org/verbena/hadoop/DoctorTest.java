@@ -62,7 +62,7 @@ class DoctorTest {
         assertTrue(text.contains("does not hold 64 hexadecimal digits"), text);
         text = report(key(DIGITS, "rw-r--r--"));
         assertTrue(good, text);
-        assertTrue(text.contains("warn  cluster key: everybody on this host can read or change ") && text.contains("chmod 640"), text);
+        assertTrue(text.contains("warn  cluster key: others on this host can read or change ") && text.contains("chmod 640"), text);
     }
 
     @Test

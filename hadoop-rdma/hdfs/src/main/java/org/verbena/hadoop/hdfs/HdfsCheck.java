@@ -5,11 +5,8 @@ package org.verbena.hadoop.hdfs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermission;
-import java.security.GeneralSecurityException;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
@@ -42,7 +39,7 @@ public final class HdfsCheck {
             return null;
         }
         check.switches(settings);
-        check.key(settings);
+        report.key(settings.key(), "open streams, as on Hadoop's own port");
         check.tiers();
         report.openFiles(FILES, "each connected process takes some, and each open block two");
         return settings.core();
@@ -75,30 +72,6 @@ public final class HdfsCheck {
         } else {
             report.add(Level.WARN, key + " is " + conf.getTrimmed(key, "not set") + ": " + otherwise + "; set it in " + file + " to "
                 + ours);
-        }
-    }
-
-    private void key(HdfsConf settings) {
-        try {
-            settings.coreConfig();
-            if (settings.openToAll()) {
-                report.add(Level.WARN, "cluster key: none is needed (" + HdfsConf.PREFIX + HdfsConf.AUTH + "=none): whoever reaches "
-                    + "the hosts can open streams, as on Hadoop's own port");
-            } else {
-                permissions(Path.of(settings.keyFile()));
-            }
-        } catch (IOException | GeneralSecurityException e) {
-            report.add(Level.BAD, "cluster key: " + e.getMessage());
-        }
-    }
-
-    private void permissions(Path file) throws IOException {
-        Set<PosixFilePermission> given = Files.getPosixFilePermissions(file);
-        if (given.contains(PosixFilePermission.OTHERS_READ) || given.contains(PosixFilePermission.OTHERS_WRITE)
-                || given.contains(PosixFilePermission.GROUP_WRITE)) {
-            report.add(Level.WARN, "cluster key: everybody on this host can read or change " + file + ": chmod 640 " + file);
-        } else {
-            report.add(Level.OK, "cluster key: in " + file);
         }
     }
 

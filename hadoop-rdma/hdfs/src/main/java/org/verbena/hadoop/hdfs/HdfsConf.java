@@ -68,13 +68,18 @@ public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int p
         return table;
     }
 
+    /** The cluster's key. */
+    ClusterKey key() {
+        return new ClusterKey(PREFIX + "hdfs.", keyFile, openToAll);
+    }
+
     /**
      * Makes the core's configuration.
      *
      * @throws IOException when there is no key, with the cure
      */
     VbnConfig coreConfig() throws IOException, GeneralSecurityException {
-        VbnConfig config = new ClusterKey(PREFIX + "hdfs.", keyFile, openToAll).config("verbena hadoop 1");
+        VbnConfig config = key().config("verbena hadoop 1");
         config.set("progress.spin", "0"); // who waits are many threads of many processes: they have better uses for a processor
         core.forEach(config::set);
         return config;
