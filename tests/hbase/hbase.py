@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of ./verbena hbase: start, stop, status, console."""
+"""The commands of ./verbena hbase: start, stop, status, console; and ./verbena doctor hbase."""
 import argparse
 import os
+import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from servers import java  # noqa: E402  (needs the path above)
+from servers import conf, java  # noqa: E402  (needs the path above)
 from servers.cluster import Cluster  # noqa: E402
 from daemons.errors import Failed  # noqa: E402
 
@@ -53,6 +55,17 @@ def console(options):
     os.execvpe(argv[0], argv, cluster.environment())
 
 
+def doctor(options):
+    """Of the HBase that runs here, else of the one of HBASE_CONF_DIR, else of this host alone."""
+    cluster = Cluster.load(options.work)
+    folder = cluster.client_conf() if cluster is not None and cluster.running() else os.environ.get("HBASE_CONF_DIR")
+    with tempfile.TemporaryDirectory() as empty:
+        if not folder:
+            conf.write(empty, {"hbase.client.retries.number": 0, "zookeeper.recovery.retry": 0})
+        return subprocess.run(java.argv("org.verbena.hbase.Doctor", options.words, folder or empty, options.plugin),
+                              check=False).returncode
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", required=True, help="folder for data, site files and logs")
@@ -60,14 +73,15 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     for name in ("start", "stop", "status"):
         commands.add_parser(name)
-    commands.add_parser("console").add_argument("words", nargs=argparse.REMAINDER)
+    for name in ("console", "doctor"):
+        commands.add_parser(name).add_argument("words", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     try:
-        {"start": start, "stop": stop, "status": status, "console": console}[options.command](options)
+        chosen = {"start": start, "stop": stop, "status": status, "console": console, "doctor": doctor}[options.command]
+        return chosen(options) or 0
     except Failed as failure:
         print(f"verbena: {failure}", file=sys.stderr)
         return 1
-    return 0
 
 
 if __name__ == "__main__":
