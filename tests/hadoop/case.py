@@ -17,7 +17,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from cluster import ready  # noqa: E402  (needs the path above)
-from cluster.ports import greeting_offset  # noqa: E402
 from cluster.cluster import Cluster  # noqa: E402
 from daemons import processes  # noqa: E402
 from daemons.ready import until  # noqa: E402
@@ -37,7 +36,7 @@ class Daemons(Cluster):
 
     def _site(self, name):
         site = super()._site(name)
-        site["core-site"]["verbena.hdfs.port.offset"] = greeting_offset(self.ports)
+        site["core-site"]["verbena.hdfs.port.offset"] = self.offset
         return site
 
 

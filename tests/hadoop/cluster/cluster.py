@@ -40,7 +40,7 @@ class Cluster(Group):
         self._properties, self._own = properties or {}, own or {}
         self._datanodes = [f"datanode{i}" for i in range(1, datanodes + 1)]
         self._nodemanagers = [f"nodemanager{i}" for i in range(1, nodemanagers + 1)]
-        self.identity = None
+        self.identity = self.offset = None
 
     # ------------------------------------------------------------------------------------------- folders
 
@@ -59,6 +59,7 @@ class Cluster(Group):
         names = PORTS + [f"{name}{suffix}" for name in self._datanodes for suffix in ("", "-http", "-ipc")] \
             + [f"{name}{suffix}" for name in self._nodemanagers for suffix in ("", "-http", "-localizer")]
         self.ports = dict(zip(names, free(len(names))))
+        self.offset = greeting_offset(self.ports)  # once: when daemons greet, their ports are not free any more
         self._key = key.new(os.path.join(self.work, "conf", "key")) if self._by_core else None
         for name in ["client", *self.names()]:
             conf.write(self.conf(name), self._site(name))
@@ -76,7 +77,7 @@ class Cluster(Group):
         tasks = ":".join([self.client_conf(), java.library() + "/*", *([self.plugin] if self.plugin else [])])
         parts = [conf.hdfs(self.ports, self.data())]
         if self._key is not None:
-            parts.append(conf.blocks_by_core(self._key, greeting_offset(self.ports)))
+            parts.append(conf.blocks_by_core(self._key, self.offset))
         if self._nodemanagers:
             parts.append(conf.yarn(self.ports, self.data(), tasks, [*self._options, *java.OPENS]))
         kind, number = name.rstrip("0123456789"), name.lstrip("abcdefghijklmnopqrstuvwxyz")
@@ -85,6 +86,10 @@ class Cluster(Group):
         elif kind == "nodemanager":
             parts.append(conf.nodemanager(int(number), self.ports, self.local()))
         return conf.merged(*parts, self._properties, self._own.get(name, {}))
+
+    def for_clients(self):
+        """{name: value} of all site files of a client, for another system that uses this cluster."""
+        return {name: value for part in self._site("client").values() for name, value in part.items()}
 
     def _format(self):
         done = self.java(MAINS["namenode"], ["-format", "-force", "-nonInteractive"], self.conf("namenode"))
