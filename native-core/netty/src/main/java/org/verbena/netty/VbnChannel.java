@@ -217,7 +217,7 @@ public final class VbnChannel extends AbstractChannel implements DuplexChannel {
         }
     }
 
-    private void fail(VbnException cause) {
+    private void fail(Throwable cause) {
         pipeline().fireExceptionCaught(cause);
         unsafe().close(voidPromise());
     }
@@ -281,14 +281,14 @@ public final class VbnChannel extends AbstractChannel implements DuplexChannel {
         handle.reset(config);
         boolean any = false;
         boolean ended = false;
-        VbnException failure = null;
+        Throwable failure = null;
         try {
             do {
                 int count = readOnce(handle);
                 ended = count < 0;
                 any |= count > 0;
             } while (handle.lastBytesRead() > 0 && !closed && !inputShutdown && handle.continueReading());
-        } catch (VbnException e) {
+        } catch (VbnException | RuntimeException | OutOfMemoryError e) { // of the allocator: as Netty's own channels do
             failure = e;
         }
         if (any) {

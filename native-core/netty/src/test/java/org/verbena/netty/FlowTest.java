@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -14,6 +15,7 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.DefaultFileRegion;
 import io.netty.channel.WriteBufferWaterMark;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -213,5 +215,26 @@ class FlowTest {
 
     private static void forget() {
         io.netty.buffer.ByteBufAllocator.DEFAULT.directBuffer(100).writeByte(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"self,shm", "tcp", "self,shm" + Rig.SHARED})
+    void a_channel_without_memory_for_what_comes_is_closed_with_the_cause(String transports) throws Exception {
+        byte[] piece = Rig.pattern(1000, 2);
+        ByteBufAllocator none = (ByteBufAllocator) Proxy.newProxyInstance(FlowTest.class.getClassLoader(),
+            new Class<?>[] {ByteBufAllocator.class}, (proxy, method, words) -> {
+                throw new OutOfMemoryError("no direct memory, says the test");
+            });
+        try (Rig rig = new Rig(transports)) {
+            Sink reader = new Sink(piece);
+            Channel server = Rig.get(rig.server(() -> reader).childOption(ChannelOption.ALLOCATOR, none).bind(VbnAddress.local(0)))
+                .channel();
+            Sink sink = new Sink(piece);
+            VbnChannel channel = rig.connect(server.localAddress(), sink);
+            channel.writeAndFlush(Unpooled.wrappedBuffer(piece));
+            Rig.get(channel.closeFuture());
+            Rig.await("inactive", () -> reader.events.contains("inactive"));
+            assertEquals("no direct memory, says the test", reader.failures.get(0).getMessage());
+        }
     }
 }
