@@ -2,6 +2,7 @@
 """What the tests with daemons share: one cluster."""
 import atexit
 import os
+import pathlib
 import re
 import tempfile
 import unittest
@@ -10,6 +11,8 @@ from servers import conf
 from servers.cluster import Cluster
 from daemons.ready import until
 
+FULL = bool(os.environ.get("VERBENA_TEST_FULL"))
+LONG = unittest.skipUnless(FULL, "with --full")
 LIMIT = 300  # seconds for one program, also on a loaded machine
 OURS, STOCK = "regionserver1", "regionserver2"
 ENDS = re.compile(r"Verbena ends: (\d+) calls by the core and (\d+) by TCP \((\d+) not answered, (\d+) while connecting, "
@@ -65,3 +68,16 @@ class ClusterTest(Calls, unittest.TestCase):
             if name not in self.cluster.running():
                 self.cluster.launch(name)
         until(self.cluster.check_alive, self.cluster.missing, "HBase", self.cluster.work)
+
+    def held(self, name=OURS):
+        """What a server's process holds: descriptors, mappings, threads."""
+        process = pathlib.Path(f"/proc/{self.cluster.daemons[name][0]}")
+        return {"descriptors": len(os.listdir(process / "fd")), "mappings": len((process / "maps").read_text().splitlines()),
+                "threads": len(os.listdir(process / "task"))}
+
+    def await_held(self, before):
+        """Waits until no more is held than before, but for a few that come and go with other clients."""
+        def lack():
+            more = {name: count for name, count in self.held().items() if count > before[name] + 20}
+            return f"{more} are left, before it were {before}" if more else None
+        until(lambda: None, lack, OURS, self.cluster.work)

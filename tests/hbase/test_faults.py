@@ -73,19 +73,6 @@ class FaultsTest(ClusterTest):
         self.assertNotIn("caught unexpected downstream exception", said)
         self.assertNotIn(" ERROR ", said)
 
-    def held(self):
-        """What the server's process holds: descriptors, mappings, threads."""
-        process = pathlib.Path(f"/proc/{self.cluster.daemons[OURS][0]}")
-        return {"descriptors": len(os.listdir(process / "fd")), "mappings": len((process / "maps").read_text().splitlines()),
-                "threads": len(os.listdir(process / "task"))}
-
-    def await_held(self, before):
-        """Waits until no more is held than before, but for a few that come and go with other clients."""
-        def lack():
-            more = {name: count for name, count in self.held().items() if count > before[name] + 20}
-            return f"{more} are left, before it were {before}" if more else None
-        until(lambda: None, lack, OURS, self.cluster.work)
-
     def test_thousands_of_connects_leave_nothing(self):
         self.run_client("Rows", "check", "before", 20)
         before = self.held()

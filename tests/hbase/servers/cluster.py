@@ -54,13 +54,13 @@ class Cluster(Group):
             parts.append(conf.regionserver(self.ports[name]))
         return {key: value for part in [*parts, self._properties, self._own.get(name, {})] for key, value in part.items()}
 
-    def launch(self, name):
-        """Starts one daemon, without waiting for it; also again after it was killed."""
+    def launch(self, name, prefix=()):
+        """Starts one daemon, without waiting for it; also again after it was killed. prefix: a command that starts it."""
         main, heap = MAINS[name.rstrip("0123456789")]
         temporary = os.path.join(self.data(), "tmp", name)
         os.makedirs(temporary, exist_ok=True)
         argv = java.argv(main, ["start"], self.conf(name), self.plugin, heap, [*self._options, f"-Djava.io.tmpdir={temporary}"])
-        self.spawn(name, argv, self.environment())
+        self.spawn(name, [*prefix, *argv], self.environment())
 
     def missing(self):
         """None when the master and all region servers are there, else what is missing."""
