@@ -14,7 +14,7 @@ SPARK_STOCK = "the same Apache Spark with its own shuffle"
 class Row:
     """One row. kind chooses the runner; hold is the ratio we promise for 'metric' (a warning, never a failure)."""
     name: str
-    kind: str  # echo, core, verbs, fetch, memcached, ranks, hdfs, mr, hbase, spark, tpch
+    kind: str  # echo, core, verbs, fetch, memcached, ranks, hdfs, mr, hbase, netty, spark, tpch
     title: str
     stock: str
     params: dict
@@ -117,6 +117,8 @@ ROWS = (
         {"cells": "all"}, {"cells": "quick"}, metric="ratio"),
     Row("hbase", "hbase", "calls of HBase: a missing row, get, put and scan of 1 KiB; 1 and 8 threads",
         "the same Apache HBase without our jar", {"cells": "all"}, {"cells": "quick"}, metric="ratio"),
+    Row("netty", "netty", "64 bytes there and back between two JVMs through Netty", "Netty's epoll transport",
+        {"rounds": 20000}, {"rounds": 5000}, metric="ratio"),
     *_default(),
     Row("spark.tpch", "tpch", "all 22 TPC-H queries over Parquet, each a row of its own, and their sum", SPARK_STOCK,
         {"scale": 1.0}, {"scale": 0.1}, hold=0.9, metric="executor_cpu_ms"),
@@ -201,7 +203,7 @@ def missing(row, root):
         return {"mpi": mpi, "shmem": shmem}[row.name].missing(root)
     if row.kind in ("hdfs", "mr"):
         return hadoop.missing(root)
-    if row.kind == "hbase":
+    if row.kind in ("hbase", "netty"):
         return hbase.missing(root)
     if row.kind == "fetch" and core.program(root) and (reason := fetch.missing(root)):
         return reason

@@ -8,7 +8,7 @@ import time
 from driver import blocks, noise, plan, rivals, schema, tpch
 from driver.procs import Failed, Killed
 from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
-from sides import core, fetch, hbase, hdfs, memcached, mr, spark, verbs
+from sides import core, fetch, hbase, hdfs, memcached, mr, netty, spark, verbs
 
 UNITS = {"wall_ms": "ms", "cpu_ms": "ms", "executor_cpu_ms": "ms", "task_cpu_ms": "ms"}
 CORE_SECONDS = 600  # the core row repeats its program at most this long to reach its pairs
@@ -61,7 +61,8 @@ class Runner:
         spark.note(f"{row.name}: {row.title}")
         try:
             runners = {"core": self._core, "verbs": self._verbs, "fetch": self._fetch, "memcached": self._memcached,
-                       "ranks": self._ranks, "hdfs": self._hdfs, "mr": self._mr, "hbase": self._hbase, "tpch": self._tpch}
+                       "ranks": self._ranks, "hdfs": self._hdfs, "mr": self._mr, "hbase": self._hbase, "netty": self._netty,
+                       "tpch": self._tpch}
             runners.get(row.kind, self._pairs)(row, params, entry, part)
             entry["verified"] = row.kind not in ("core", "verbs", "fetch", "memcached")  # vbn-perf reports no checksums
         except Failed as failure:
@@ -170,6 +171,10 @@ class Runner:
             hbase.warm(sides)
             self._perf(row, entry, part, lambda index: hbase.pairs(sides, cells, index), HADOOP_SECONDS)
             entry["notes"] += sides[1].said()
+
+    def _netty(self, row, params, entry, part):
+        with netty.both(self.root, os.path.join(self.work, "netty")) as sides:
+            self._perf(row, entry, part, lambda index: netty.pairs(sides, params["rounds"], index))
 
     def _mr(self, row, params, entry, part):
         cells = mr.QUICK if params["cells"] == "quick" else mr.CELLS

@@ -4,6 +4,7 @@ jar; the same client asks both in turns and compares what it reads."""
 import contextlib
 import json
 import os
+import time
 
 from driver.procs import Failed, Process
 from sides import hadoop
@@ -12,9 +13,10 @@ ROWS, BYTES = 10_000, 1024
 LIMIT = 600  # seconds for one answer
 CLIENT = "org.verbena.ohb.hbase.CallLoad"
 JAR = "ohb-hbase"
-# (what, threads, calls of each thread)
-CELLS = [("exists", 1, 5000), ("get", 1, 5000), ("put", 1, 2000), ("scan", 1, 300), ("get", 8, 2000), ("put", 8, 500)]
-QUICK = [("exists", 1, 1000), ("get", 1, 1000), ("put", 1, 300), ("scan", 1, 50), ("get", 8, 500)]
+IDLE = "idle"
+# (what, threads, calls of each thread); idle: for so many seconds
+CELLS = [("exists", 1, 5000), ("get", 1, 5000), ("put", 1, 2000), ("scan", 1, 300), ("get", 8, 2000), ("put", 8, 500), (IDLE, 0, 10)]
+QUICK = [("exists", 1, 1000), ("get", 1, 1000), ("put", 1, 300), ("scan", 1, 50), ("get", 8, 500), (IDLE, 0, 5)]
 
 
 def missing(root):
@@ -48,13 +50,16 @@ class Side:
 
     def ask(self, *words):
         """The answer to a command, and the processor time of client and daemons in seconds."""
-        pids = [self._load.pid, *(pid for pid, _ in self._cluster.daemons.values())]
-        before = hadoop.processor_seconds(pids)
+        before = self.processor_seconds()
         self._load.send(" ".join(map(str, words)))
         answer = json.loads(self._load.line(LIMIT))
         if "error" in answer:
             raise Failed(f"{self._load.name}: {answer['error']}; its log is {self._load.log}")
-        return answer, hadoop.processor_seconds(pids) - before
+        return answer, self.processor_seconds() - before
+
+    def processor_seconds(self):
+        """Of client and daemons so far."""
+        return hadoop.processor_seconds([self._load.pid, *(pid for pid, _ in self._cluster.daemons.values())])
 
     def said(self):
         """What the client's log says about the way of the calls, each line once."""
@@ -87,7 +92,7 @@ def warm(sides, rounds=3):
     """Compilers have seen every kind of call, and the core is connected."""
     for _ in range(rounds):
         for what, threads, calls in QUICK:
-            for side in sides:
+            for side in sides if what != IDLE else ():
                 side.ask(what, calls, threads)
 
 
@@ -102,13 +107,20 @@ def _measured(side, what, threads, calls):
     return found
 
 
+def _idle(sides, seconds):
+    """Processor time in milliseconds of both sides, which nobody calls meanwhile: {side: {(metric, unit): value}}."""
+    before = [side.processor_seconds() for side in sides]
+    time.sleep(seconds)
+    return {index: {("cpu", "ms"): 1000 * max(side.processor_seconds() - before[index], 0.01)} for index, side in enumerate(sides)}
+
+
 def pairs(sides, cells, index):
-    """Every cell once: stock and ours, one after the other; which comes first changes with the pair."""
+    """Every cell once: stock and ours, one after the other; which comes first changes with the pair. Idle are both at once."""
     entries = []
     for what, threads, calls in cells:
-        got = {}
-        for side in (0, 1) if index % 2 == 0 else (1, 0):
+        got = _idle(sides, calls) if what == IDLE else {}
+        for side in () if got else (0, 1) if index % 2 == 0 else (1, 0):
             got[side] = _measured(sides[side], what, threads, calls)
-        entries += [{"row": f"hbase.{what}", "transport": f"t{threads}", "size": 0 if what == "exists" else BYTES, "metric": metric,
+        entries += [{"row": f"hbase.{what}", "transport": f"t{threads}", "size": 0 if what in ("exists", IDLE) else BYTES, "metric": metric,
                      "unit": unit, "raw": got[0][metric, unit], "ours": got[1][metric, unit]} for metric, unit in got[0]]
     return entries

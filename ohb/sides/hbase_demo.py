@@ -4,7 +4,8 @@ import sys
 
 from sides import hadoop, hbase
 
-WHAT = {"exists": "does a missing row exist", "get": "get 1 KiB", "put": "put 1 KiB", "scan": "scan 100 rows"}
+WHAT = {"exists": "does a missing row exist", "get": "get 1 KiB", "put": "put 1 KiB", "scan": "scan 100 rows",
+        hbase.IDLE: "nobody calls for 10 s"}
 
 
 def line(entry):

@@ -5,7 +5,7 @@ import tempfile
 import unittest
 
 from driver import plan
-from sides import core, hbase, hbase_demo
+from sides import core, hbase, hbase_demo, netty
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -21,6 +21,10 @@ class Scripted:
         calls = words[1] * words[2]
         nanoseconds = self._microseconds * 1000
         return {"ns": nanoseconds * words[1], "calls": calls, "p50_ns": nanoseconds, "p99_ns": nanoseconds}, calls / 1e4
+
+    def processor_seconds(self):
+        self._asked.append((self._name, "time"))
+        return self._microseconds * sum(name == (self._name, "time") for name in self._asked)
 
 
 class Pairs(unittest.TestCase):
@@ -43,9 +47,34 @@ class Pairs(unittest.TestCase):
         self.assertEqual((rate["raw"], rate["ours"], core.better(rate["unit"])), (40000, 80000, "higher"))
         self.assertEqual({entry["raw"] for entry in entries if entry["metric"] == "cpu"}, {100})
 
+    def test_both_are_idle_at_once_and_less_processor_time_is_better(self):
+        entries, asked = self._pairs([("idle", 0, 0.01)], 0)
+        self.assertEqual(asked, [("stock", "time"), ("ours", "time")] * 2)
+        self.assertEqual([(core.metric_name(entry), entry["raw"], entry["ours"]) for entry in entries],
+                         [("hbase.idle.t0.0.cpu", 200_000, 100_000)])
+        self.assertEqual(core.better(entries[0]["unit"]), "lower")
+
     def test_a_line_of_the_demonstration_says_what_was_called(self):
         entries, _ = self._pairs([("scan", 1, 10)], 0)
         self.assertRegex(hbase_demo.line(entries[-1]), r"^scan 100 rows +1 +latency +us +200\.0 +100\.0 +0\.50$")
+
+
+class Echo(unittest.TestCase):
+    def test_both_transports_do_the_same_rounds(self):
+        asked = []
+
+        class Side:
+            def __init__(self, name, microseconds):
+                self._name, self._microseconds = name, microseconds
+
+            def ask(self, rounds):
+                asked.append((self._name, rounds))
+                return {"calls": rounds, "p50_ns": 1000 * self._microseconds}, rounds / 1e5
+
+        entries = netty.pairs((Side("epoll", 40), Side("core", 10)), 5000, 1)
+        self.assertEqual(asked, [("core", 5000), ("epoll", 5000)])
+        latency = next(entry for entry in entries if entry["metric"] == "latency")
+        self.assertEqual((core.metric_name(latency), latency["raw"], latency["ours"]), ("netty.echo.t1.64.latency", 40, 10))
 
 
 class Missing(unittest.TestCase):

@@ -55,7 +55,7 @@ public final class CallLoad {
             + each[(int) (each.length * 0.99)] + "}";
     }
 
-    private static String quoted(String text) {
+    static String quoted(String text) {
         return text.replace("\\", "\\\\").replace("\"", "\\\"").replaceAll("\\p{Cntrl}", " ");
     }
 }
