@@ -26,7 +26,8 @@ import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /** Rows check TABLE ROWS: all kinds of calls. Rows write TABLE: puts without end, telling which were acknowledged. Rows verify
- *  TABLE ROWS: every row is there. Rows flood TABLE: many large reads at a time, without end. */
+ *  TABLE ROWS: every row is there. Rows flood TABLE: many large reads at a time, without end. Rows rest TABLE: a put and a get, then
+ *  nothing, with the connection open. */
 public final class Rows {
     private static final byte[] FAMILY = Bytes.toBytes("f");
     private static final byte[] COLUMN = Bytes.toBytes("c");
@@ -49,7 +50,8 @@ public final class Rows {
             case "write" -> rows.write();
             case "verify" -> rows.verify(Integer.parseInt(words[2]));
             case "flood" -> rows.flood();
-            default -> throw new IllegalArgumentException("check, write, verify or flood, not " + words[0]);
+            case "rest" -> rows.rest();
+            default -> throw new IllegalArgumentException("check, write, verify, flood or rest, not " + words[0]);
             }
         }
     }
@@ -112,6 +114,16 @@ public final class Rows {
                 }
                 System.out.println(round);
             }
+        }
+    }
+
+    private void rest() throws Exception {
+        create();
+        try (Table table = connection.getTable(name)) {
+            table.put(put(1));
+            same(1, table.get(new Get(row(1))), 101);
+            System.out.println(0);
+            Thread.currentThread().join();
         }
     }
 

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who has nothing to do lets the processor alone."""
+import pathlib
+import sys
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from shared import OURS, ClusterTest  # noqa: E402  (needs the path above)
+from writer import Writer  # noqa: E402
+
+SECONDS = 5
+# Of one thread in a second: master and region server tell each other something now and then, and each loop looks once a second.
+WAKES = 20
+
+
+def wakes(pid):
+    """{thread: how often it has gone to sleep} of the plugin's threads in a process."""
+    found = {}
+    for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            if (thread / "comm").read_text().startswith("verbena"):
+                lines = (thread / "status").read_text().splitlines()
+                found[thread.name] = next(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switches"))
+        except OSError:
+            pass  # it has ended
+    return found
+
+
+class IdleTest(ClusterTest):
+    def test_threads_of_an_idle_client_and_server_sleep(self):
+        client = Writer(self.cluster, "idle", "rest")
+        self.addCleanup(lambda: client.process.poll() is None and client.process.kill())
+        client.await_rows(1)
+        for name, pid in ("client", client.process.pid), (OURS, self.cluster.daemons[OURS][0]), ("master", self.cluster.daemons["master"][0]):
+            with self.subTest(name):
+                before, start = wakes(pid), time.monotonic()
+                time.sleep(SECONDS)
+                after, seconds = wakes(pid), time.monotonic() - start
+                self.assertTrue(set(before) & set(after), "no thread of the plugin")
+                rates = {thread: (after[thread] - before[thread]) / seconds for thread in before if thread in after}
+                print(name, {thread: round(rate, 1) for thread, rate in rates.items()}, flush=True)
+                self.assertLess(max(rates.values()), WAKES)
+        log = client.stop()[1]
+        self.assertGreater(self.counts(log)[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
