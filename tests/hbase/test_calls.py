@@ -75,6 +75,11 @@ class SettingsTest(ClusterTest):
         self.assertEqual(self.counts(log)[0], 0)
         self.assertRegex(log, r"go by TCP for a while: no cluster key: set verbena\.hbase\.key\.file to a file")
 
+    def test_a_port_that_is_taken_leads_to_tcp_with_a_line(self):
+        log = self.rows("port", **{"verbena.core.tl.enable": "tcp", "verbena.core.tl.tcp.port": self.cluster.ports[STOCK]})
+        self.assertEqual(self.counts(log)[0], 0)
+        self.assertRegex(log, r"go by TCP for a while: .*taken by another worker or program")
+
     def test_it_can_be_switched_off(self):
         log = self.rows("off", **{"verbena.hbase.enabled": "false"})
         self.assertEqual([line for line in self.said(log) if "stands aside" not in line], [])

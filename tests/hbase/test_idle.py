@@ -34,15 +34,16 @@ class IdleTest(ClusterTest):
         client = Writer(self.cluster, "idle", "rest")
         self.addCleanup(lambda: client.process.poll() is None and client.process.kill())
         client.await_rows(1)
-        for name, pid in ("client", client.process.pid), (OURS, self.cluster.daemons[OURS][0]), ("master", self.cluster.daemons["master"][0]):
+        pids = {"client": client.process.pid, **{name: self.cluster.daemons[name][0] for name in ("master", OURS)}}
+        before, start = {name: wakes(pid) for name, pid in pids.items()}, time.monotonic()
+        time.sleep(SECONDS)
+        after, seconds = {name: wakes(pid) for name, pid in pids.items()}, time.monotonic() - start
+        for name in pids:
             with self.subTest(name):
-                before, start = wakes(pid), time.monotonic()
-                time.sleep(SECONDS)
-                after, seconds = wakes(pid), time.monotonic() - start
-                self.assertTrue(set(before) & set(after), "no thread of the plugin")
-                rates = {thread: (after[thread] - before[thread]) / seconds for thread in before if thread in after}
-                print(name, {thread: round(rate, 1) for thread, rate in rates.items()}, flush=True)
-                self.assertLess(max(rates.values()), WAKES)
+                rates = [(after[name][one] - before[name][one]) / seconds for one in before[name] if one in after[name]]
+                print(name, [round(rate, 1) for rate in rates], "a second", flush=True)
+                self.assertTrue(rates, "no thread of the plugin")
+                self.assertLess(max(rates), WAKES)
         log = client.stop()[1]
         self.assertGreater(self.counts(log)[0], 0)
 
