@@ -10,6 +10,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from shared import FULL, LIMIT, LONG, OURS, ClusterTest  # noqa: E402  (needs the path above)
+from writer import Writer  # noqa: E402
 from daemons import processes  # noqa: E402
 from servers import java  # noqa: E402
 
@@ -17,7 +18,7 @@ NOBODY = 65534
 ROWS = 50
 ROOT_ONLY = unittest.skipUnless(os.getuid() == 0, "needs root to be another user, or to mount")
 TINY_SHM = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=64k none /dev/shm && exec "$@"', "sh"]
-NO_DIRECT_MEMORY = ["-XX:MaxDirectMemorySize=768k"]
+NO_DIRECT_MEMORY = ["-XX:MaxDirectMemorySize=768k"]  # HBase itself makes small calls with it
 FEW = ["prlimit", "--nofile=400", "--memlock=0"]
 
 
@@ -38,7 +39,10 @@ class PoorTest(ClusterTest):
         self.assertGreater(self.counts(log)[0], ROWS)
 
     def test_a_jvm_without_direct_memory_says_so_and_its_calls_go_by_tcp(self):
-        log = self.rows("direct", options=NO_DIRECT_MEMORY)
+        writer = Writer(self.cluster, "direct", options=NO_DIRECT_MEMORY)
+        self.addCleanup(lambda: writer.process.poll() is None and writer.process.kill())
+        writer.await_rows(ROWS)
+        log = writer.stop()[1]
         self.assertRegex(log, r"Verbena: calls to \S+ go by TCP for a while: .*MaxDirectMemorySize")
         self.assertEqual(self.counts(log)[0], 0)
 
@@ -66,6 +70,9 @@ class PoorTest(ClusterTest):
         """It may read everything, so that jars and site files need not be copied."""
         stranger = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=+dac_read_search",
                     "--ambient-caps=+dac_read_search"]
+        above = pathlib.Path(self.cluster.work).parent
+        above.chmod(0o711)
+        self.addCleanup(above.chmod, 0o700)
         key = pathlib.Path(self.cluster.work, "strangers-key")
         key.write_bytes(pathlib.Path(self.cluster.key).read_bytes())
         key.chmod(0o600)

@@ -11,9 +11,9 @@ from shared import LIMIT
 class Writer:
     """A client that writes rows one after the other, or does something else without end, and tells how much was done."""
 
-    def __init__(self, cluster, table, what="write"):
+    def __init__(self, cluster, table, what="write", options=()):
         self._log = open(os.path.join(cluster.work, f"{table}.log"), "w+")
-        self.process = subprocess.Popen(cluster.argv("Rows", [what, table]), env=cluster.environment(), text=True,
+        self.process = subprocess.Popen(cluster.argv("Rows", [what, table], options=options), env=cluster.environment(), text=True,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log)
         self.acknowledged, self._condition = 0, threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
