@@ -64,9 +64,13 @@ class ClusterTest(Calls, unittest.TestCase):
         cls.cluster = shared()
 
     def setUp(self):
-        for name in self.cluster.names():
-            if name not in self.cluster.running():
-                self.cluster.launch(name)
+        ended = [name for name in self.cluster.names() if name not in self.cluster.running()]
+        for name in ended:
+            self.cluster.launch(name)
+        if ended:
+            self.await_all()
+
+    def await_all(self):
         until(self.cluster.check_alive, self.cluster.missing, "HBase", self.cluster.work)
 
     def held(self, name=OURS):

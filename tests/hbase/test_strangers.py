@@ -61,7 +61,7 @@ class PoorTest(ClusterTest):
         processes.end([self.cluster.daemons[OURS]], LIMIT)
         self.cluster.launch(OURS, [*FEW, *TINY_SHM])
         self.addCleanup(processes.end, [self.cluster.daemons[OURS]], LIMIT)
-        super().setUp()
+        self.await_all()
         self.assert_by_core(self.rows("server"))
 
     @LONG
