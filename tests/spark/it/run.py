@@ -16,6 +16,7 @@ if not STOCK_ONLY:
     from large import LargeBlocks  # noqa: F401
     from faults import Memory, OneAfterAnother, OneSided, Repaired, Settings  # noqa: F401
     from tmpfs import SmallTmpfs  # noqa: F401
+    from yarn import OnYarn  # noqa: F401
 
 if __name__ == "__main__":
     procs.install_signals()
