@@ -56,7 +56,8 @@ typedef enum vbn_status {
     VBN_ERR_FORKED = -17,        /* called in a child after fork() */
     VBN_ERR_UNSUPPORTED = -18,   /* this build or host cannot do it */
     VBN_ERR_CORRUPT = -19,       /* stored or received data fails its checks */
-    VBN_STATUS_LAST = -20
+    VBN_ERR_IN_USE = -20,        /* another process or worker has the port or address */
+    VBN_STATUS_LAST = -21
 } vbn_status_t;
 
 /* Short constant name of a status, e.g. "VBN_ERR_AUTH". Any thread. */

@@ -38,6 +38,7 @@ const char *vbn_status_name(vbn_status_t status)
     case VBN_ERR_FORKED: return "VBN_ERR_FORKED";
     case VBN_ERR_UNSUPPORTED: return "VBN_ERR_UNSUPPORTED";
     case VBN_ERR_CORRUPT: return "VBN_ERR_CORRUPT";
+    case VBN_ERR_IN_USE: return "VBN_ERR_IN_USE";
     case VBN_STATUS_LAST: break;
     }
     return "VBN_ERR_UNKNOWN";
@@ -95,6 +96,7 @@ static vbn_status_t status_of_errno(int errnum)
     case EPERM: return VBN_ERR_ACCESS;
     case EMFILE:
     case ENFILE: return VBN_ERR_LIMIT;
+    case EADDRINUSE: return VBN_ERR_IN_USE;
     default: return VBN_ERR_SYSTEM;
     }
 }
@@ -161,6 +163,7 @@ const char *status_meaning(vbn_status_t status)
     case VBN_ERR_FORKED: return "the object belongs to the parent of a fork";
     case VBN_ERR_UNSUPPORTED: return "this build or host, or the receiver of the message, cannot do it";
     case VBN_ERR_CORRUPT: return "the data fails its checks";
+    case VBN_ERR_IN_USE: return "another process or worker has the port or address";
     case VBN_STATUS_LAST: break;
     }
     return "a status that this version does not know";

@@ -12,8 +12,8 @@
 
 /* Records `code` with a text and returns it: `return err_set(VBN_ERR_RANGE, "offset %zu beyond %zu", o, n);` */
 vbn_status_t err_set(vbn_status_t code, const char *format, ...) BASE_PRINTF(2, 3);
-/* As err_set with VBN_ERR_SYSTEM (or NO_MEMORY for ENOMEM/ENOSPC, ACCESS for EACCES/EPERM, LIMIT for EMFILE/ENFILE)
- * and ": <strerror(errnum)>" appended. */
+/* As err_set with VBN_ERR_SYSTEM (or NO_MEMORY for ENOMEM/ENOSPC, ACCESS for EACCES/EPERM, LIMIT for EMFILE/ENFILE,
+ * IN_USE for EADDRINUSE) and ": <strerror(errnum)>" appended. */
 vbn_status_t err_sys(int errnum, const char *format, ...) BASE_PRINTF(2, 3);
 /* Appends "; <context>" to the record and returns code unchanged. */
 vbn_status_t err_add(vbn_status_t code, const char *format, ...) BASE_PRINTF(2, 3);

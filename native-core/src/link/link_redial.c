@@ -48,7 +48,8 @@ static int choose(const link_lane_t *lane, const link_address_t *address, unsign
 static bool worth(vbn_status_t status)
 {
     return status == VBN_ERR_PEER_LOST || status == VBN_ERR_UNREACHABLE || status == VBN_ERR_TIMEOUT ||
-           status == VBN_ERR_LIMIT || status == VBN_ERR_SYSTEM || status == VBN_ERR_NO_MEMORY;
+           status == VBN_ERR_LIMIT || status == VBN_ERR_SYSTEM || status == VBN_ERR_IN_USE ||
+           status == VBN_ERR_NO_MEMORY;
 }
 
 bool link_redial_begin(link_lane_t *lane, vbn_status_t status, const char *text)
@@ -60,7 +61,8 @@ bool link_redial_begin(link_lane_t *lane, vbn_status_t status, const char *text)
     if (!waits || !in_time || hs->address == NULL || !worth(status) || lane->peer->state >= PEER_ENDING ||
         link_address_decode(hs->address, hs->address_bytes, &address) < 0)
         return false;
-    if (status == VBN_ERR_UNREACHABLE || status == VBN_ERR_TIMEOUT || status == VBN_ERR_SYSTEM)
+    if (status == VBN_ERR_UNREACHABLE || status == VBN_ERR_TIMEOUT || status == VBN_ERR_SYSTEM ||
+        status == VBN_ERR_IN_USE)
         hs->nobody = (uint16_t)(hs->nobody | 1u << lane->transport);
     int next = choose(lane, &address, TL_CAP_COSTLY);
     next = next < 0 ? choose(lane, &address, 0) : next;

@@ -64,6 +64,7 @@ TEST(Status, SystemErrorsMapToTheMatchingCodeAndNameTheReason)
     EXPECT_EQ(err_sys(ENFILE, "opening"), VBN_ERR_LIMIT);
     EXPECT_NE(std::string(err_text()).find("fs.file-max"), std::string::npos);
     EXPECT_EQ(std::string(err_text()).find("ulimit"), std::string::npos);
+    EXPECT_EQ(err_sys(EADDRINUSE, "listening"), VBN_ERR_IN_USE);
     EXPECT_EQ(err_sys(ENOENT, "opening %s", "a"), VBN_ERR_SYSTEM);
     EXPECT_STREQ(err_text(), "opening a: No such file or directory");
 }

@@ -40,7 +40,9 @@ public enum VbnStatus {
     /** This build or host cannot do it. */
     UNSUPPORTED(-18, "not supported by this build, host or peer"),
     /** Stored or received data fails its checks. */
-    CORRUPT(-19, "data fails its checks");
+    CORRUPT(-19, "data fails its checks"),
+    /** Another process or worker has the port or address. */
+    IN_USE(-20, "another process or worker has the port or address");
 
     private static final VbnStatus[] BY_CODE = new VbnStatus[values().length + 1];
 

@@ -12,6 +12,7 @@ import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
+import org.verbena.core.VbnStatus;
 
 /**
  * A started core.
@@ -73,7 +74,7 @@ record CoreStart(VbnContext context, VbnEngine engine) {
             try {
                 start = open(one, transfers);
             } catch (VbnException e) {
-                if (last || !e.getMessage().contains(PORT)) { // that TCP is the only transport, and the port taken
+                if (last || e.kind() != VbnStatus.IN_USE) { // TCP is the only transport, and the port taken
                     throw e;
                 }
             }

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnException;
+import org.verbena.core.VbnStatus;
 
 @Timeout(60)
 class CoreStartTest {
@@ -62,6 +63,7 @@ class CoreStartTest {
             int port = taken.getLocalPort();
             VbnException error = assertThrows(VbnException.class,
                 () -> open("spark.verbena.port", port + "-" + port, true));
+            assertEquals(VbnStatus.IN_USE, error.kind(), error.getMessage());
             assertTrue(error.getMessage().contains("tl.tcp.port"), error.getMessage());
         }
     }
