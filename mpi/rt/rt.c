@@ -211,7 +211,7 @@ static int open_for_first(void)
     rt.leaving = 0;
     if (rt.kept)
         rt_keeper_stop(); /* rt_threads_open starts the one of users */
-    if (pmi_open(&rt.pmi) != 0)
+    if (!(rt.kept && rt.stays) && pmi_open(&rt.pmi) != 0)
         return rt_fail("%s", rt.pmi.error);
     if (rt.kept) {
         rt.kept = 0;
@@ -264,6 +264,7 @@ int rt_acquire_alone(void)
     if (open_and_meet(getenv("VERBENA_KEY_FD") == NULL) != 0)
         return -1;
     mark_alone();
+    rt.stays = !shows_at_once(); /* others take nobody back who has left them */
     return 0;
 }
 
@@ -304,6 +305,8 @@ static void close_at_exit(void)
     rt.leaving = 1;
     rt_processes_leave();
     close_core();
+    if (rt.stays)
+        (void)pmi_close(&rt.pmi);
     rt.kept = 0;
 }
 
@@ -314,7 +317,7 @@ static int keep_open(int rc)
     opener = getpid();
     if (!registered)
         registered = atexit(close_at_exit) == 0;
-    rc = leave_launcher(rc); /* before the keeper, which looks whether the launcher is there */
+    rc = rt.stays ? rc : leave_launcher(rc); /* before the keeper, which looks whether the launcher is there */
     rt.kept = 1;
     return rt.size > 1 && rt_keeper_start() != 0 ? -1 : rc;
 }

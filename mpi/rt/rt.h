@@ -48,6 +48,7 @@ typedef struct rt {
     int opened;         /* so often: keys of the launcher's space are put once, so each time has its own */
     int fenced;         /* everybody has opened the runtime, this time */
     int parted;         /* rt_part was called */
+    int stays;          /* at the launcher, until the process ends */
     int kept;           /* open without users, with a thread that answers (rt_acquire_alone) */
     int own_threads;    /* of the core */
     int leaving;        /* in the last rt_release: nothing of this rank is under way */
@@ -136,6 +137,7 @@ typedef struct rt_wait {
     int64_t until;  /* when polling ends; 0: not decided yet */
     unsigned polls; /* without an event */
     int armed;      /* the next step sleeps */
+    int joined;     /* the thread that drives knows what was begun before this wait (T3) */
     int fd;         /* a further descriptor that ends a sleep, -1: none */
     int look_ms;        /* a sleep ends after so long at the latest; 0: only by an event */
     unsigned yields;    /* of an oversubscribed rank, before it sleeps; 0: the usual number */

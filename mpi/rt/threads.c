@@ -96,16 +96,21 @@ static void hand_over(void)
         tell(rt_shared.sleepers);
 }
 
+static void wake_driver(void)
+{
+    if (!rt_shared.armed)
+        return;
+    rt_shared.armed = 0;
+    vbn_worker_wake(rt.worker);
+}
+
 void rt_leave_shared(void)
 {
     if (--rt_shared.depth > 0)
         return;
     hand_over();
     rt_tell_sleepers(0);
-    if (rt_shared.armed) {
-        rt_shared.armed = 0;
-        vbn_worker_wake(rt.worker);
-    }
+    wake_driver();
     rt_unlock();
 }
 
@@ -136,6 +141,9 @@ static void sleep_on(rt_sleeper_t *sleeper, int look_ms)
 void rt_sleep_until_told(rt_wait_t *wait)
 {
     const int depth = rt_shared.depth;
+    if (!wait->joined)
+        wake_driver();
+    wait->joined = 1;
     rt_sleeper_t sleeper = {.condition = PTHREAD_COND_INITIALIZER, .op = wait->op, .events = rt.events};
     rt_sleeper_t **at = &rt_shared.sleepers;
     while (*at != NULL)

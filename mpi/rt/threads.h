@@ -8,7 +8,8 @@
  * T2 With MPI_THREAD_MULTIPLE a mutex guards the runtime. One thread that waits drives (rt_wait_step): it calls
  *    vbn_progress, lets others in between, and leaves the mutex while it sleeps on the event fd. Other waiting threads
  *    sleep until the driver finds their operation complete, or hands the drive to them when it leaves.
- * T3 Who leaves a worker that the driver has armed wakes it.
+ * T3 Who leaves a worker that the driver has armed wakes it, and so does who begins to wait beside it: what it has begun may need
+ *    progress before anything arrives.
  * T4 Functions of the program are called outside, so that they may wait for other threads (as those of Python do). Entering
  *    again by the same thread is counted all the same.
  * T5 The keeper calls no function of the program: these wait in rt.later for a thread of the program.

@@ -156,9 +156,10 @@ def hydra(build):
     if program is None:
         raise Skipped("mpiexec.hydra is not installed")
     for options in (["-n", "3"], ["-launcher", "fork", "-hosts", "127.0.0.1,127.0.0.2", "-ppn", "2", "-n", "4"]):
-        result = subprocess.run([program, *options, build / "tests/moves"], capture_output=True, text=True, timeout=LIMIT)
-        if result.returncode != 0:
-            return [f"{options}: status {result.returncode}", result.stdout, result.stderr]
+        for name in ("moves", "sessions_mixed", "sessions_threads"):
+            result = subprocess.run([program, *options, build / "tests" / name], capture_output=True, text=True, timeout=LIMIT)
+            if (result.returncode, result.stdout, result.stderr) != (0, "", ""):
+                return [f"{name} {options}: status {result.returncode}", result.stdout, result.stderr]
     return []
 
 
