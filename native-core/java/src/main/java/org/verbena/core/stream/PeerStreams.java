@@ -17,6 +17,8 @@ final class PeerStreams {
     private final VbnPeer peer;
     private final Lending lending;
     private final AtomicInteger nextNumber = new AtomicInteger();
+    /** What the peer lets each of our streams send first; 0: it has not accepted any. */
+    private volatile long firstCredit;
     private final Map<Integer, VbnStream> opened = new ConcurrentHashMap<>();
     private final Map<Integer, VbnStream> accepted = new ConcurrentHashMap<>();
     /** Closed here, but the peer has yet to read from memory that we lend. */
@@ -36,9 +38,18 @@ final class PeerStreams {
         return lending;
     }
 
-    VbnStream open(VbnStreams streams) {
+    long firstCredit() {
+        return firstCredit;
+    }
+
+    void firstCredit(long bytes) {
+        firstCredit = bytes;
+    }
+
+    /** allowed: what the stream may send before it is accepted. */
+    VbnStream open(VbnStreams streams, long allowed) {
         while (true) {
-            VbnStream stream = new VbnStream(streams, this, nextNumber.incrementAndGet(), true, 0);
+            VbnStream stream = new VbnStream(streams, this, nextNumber.incrementAndGet(), true, allowed);
             if (opened.putIfAbsent(stream.number(), stream) == null) {
                 return stream;
             }

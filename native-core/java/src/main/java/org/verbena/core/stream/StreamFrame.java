@@ -11,7 +11,8 @@ import org.verbena.core.VbnStatus;
  *
  * <pre>
  *   0  u8   type
- *   1  u8   flags: 1 = the sender opened the stream, 2 = (FIN) the sender reads no more
+ *   1  u8   flags: 1 = the sender opened the stream, 2 = (FIN) the sender reads no more,
+ *           4 = (OPEN) the sender writes at once and wants no credit first
  *   2  u16  0
  *   4  u32  number of the stream, chosen by its opener
  *   8  u64  value
@@ -45,6 +46,7 @@ record StreamFrame(int type, int flags, int stream, long value) {
 
     static final int FLAG_OPENER = 1;
     static final int FLAG_NO_READ = 2;
+    static final int FLAG_AT_ONCE = 4;
 
     static final int REASON_REFUSED = 1;
     static final int REASON_PROTOCOL = 2;
@@ -78,7 +80,7 @@ record StreamFrame(int type, int flags, int stream, long value) {
         int flags = in.get();
         int zero = in.getShort();
         StreamFrame frame = new StreamFrame(type, flags, in.getInt(), in.getLong());
-        int known = type == FIN ? FLAG_OPENER | FLAG_NO_READ : FLAG_OPENER;
+        int known = FLAG_OPENER | (type == FIN ? FLAG_NO_READ : type == OPEN ? FLAG_AT_ONCE : 0);
         if (type < OPEN || type > LENT || type == LENT && in.remaining() != LENT_BYTES - BYTES || zero != 0 || (flags & ~known) != 0 || frame.value < 0) {
             throw new VbnException(VbnStatus.PROTOCOL, "malformed stream frame: type " + type + ", flags " + flags);
         }

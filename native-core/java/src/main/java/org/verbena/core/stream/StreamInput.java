@@ -48,6 +48,11 @@ final class StreamInput {
         return received;
     }
 
+    /** True when something has come, or the end. */
+    synchronized boolean hasBegun() {
+        return received > 0 || ended;
+    }
+
     /** True when a read gives bytes or the end. */
     synchronized boolean isReadable() {
         return pieces.isEmpty() ? ended || closed : pieces.peek().ready;

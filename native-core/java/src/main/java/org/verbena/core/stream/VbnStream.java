@@ -32,10 +32,11 @@ public final class VbnStream implements AutoCloseable {
     private long sent;
     private long allowed;
     private boolean accepted;
+    private boolean refused;
     private boolean outputEnded;
     private boolean readerGone;
     private boolean closed;
-    /** What the other side may have unread at most, from its first credit on. */
+    /** What the other side may have unread at most, as its first credit says; 0 before. */
     private long window;
     private final ArrayDeque<LentMemory.Slot> slots = new ArrayDeque<>();
 
@@ -85,9 +86,14 @@ public final class VbnStream implements AutoCloseable {
         return attachment;
     }
 
-    /** True when the other side has accepted the stream. */
+    /** True when it is known that the other side has accepted the stream. */
     public synchronized boolean isAccepted() {
-        return accepted;
+        return accepted || input.hasBegun();
+    }
+
+    /** True when the other side has refused the stream: it has no such service, or no place. */
+    public synchronized boolean isRefused() {
+        return refused;
     }
 
     /** Returns why the stream has failed, null when it has not. */
@@ -372,7 +378,16 @@ public final class VbnStream implements AutoCloseable {
 
     /** Ends both directions at once; the other side's reads and writes fail. Idempotent. */
     public void reset() {
-        if (fail(new VbnException(VbnStatus.CLOSED, "the stream was reset here"))) {
+        reset("the stream was reset here");
+    }
+
+    /**
+     * As {@link #reset()}, for a cause that writes and failures name.
+     *
+     * @param cause the cause
+     */
+    public void reset(String cause) {
+        if (fail(new VbnException(VbnStatus.CLOSED, cause))) {
             control(StreamFrame.RESET, 0, StreamFrame.REASON_FAILED);
         }
         close();
@@ -416,10 +431,17 @@ public final class VbnStream implements AutoCloseable {
             case StreamFrame.LENT -> lent(frame.value(), owner.lending().bytes(message.header()));
             case StreamFrame.CREDIT -> credit(frame.value());
             case StreamFrame.FIN -> finished(frame);
-            case StreamFrame.RESET -> fail(new VbnException(VbnStatus.PEER_LOST, StreamFrame.reason(frame.value())));
+            case StreamFrame.RESET -> broken(frame.value());
             default -> throw new VbnException(VbnStatus.PROTOCOL, "a stream was opened twice, or has a frame of none");
         }
         changed();
+    }
+
+    private void broken(long reason) {
+        synchronized (this) {
+            refused = reason == StreamFrame.REASON_REFUSED;
+        }
+        fail(new VbnException(VbnStatus.PEER_LOST, StreamFrame.reason(reason)));
     }
 
     private void data(long place, Message message) throws VbnException {
@@ -441,7 +463,10 @@ public final class VbnStream implements AutoCloseable {
             if (total < allowed) {
                 throw new VbnException(VbnStatus.PROTOCOL, "credit that goes back from " + allowed + " to " + total);
             }
-            window = accepted ? window : total;
+            if (opener && window == 0) {
+                window = total;
+                owner.firstCredit(total);
+            }
             allowed = total;
             accepted = true;
             while (!slots.isEmpty() && slots.peek().end() <= total - window) {

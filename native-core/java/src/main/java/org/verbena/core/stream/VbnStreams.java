@@ -38,6 +38,7 @@ public final class VbnStreams implements AutoCloseable {
     private final LongAdder accepted = new LongAdder();
     private final LongAdder refused = new LongAdder();
     private final LongAdder violations = new LongAdder();
+    private final LongAdder sentFrames = new LongAdder();
     private final LongAdder sentMessages = new LongAdder();
     private final LongAdder sentBytes = new LongAdder();
     private final LongAdder receivedBytes = new LongAdder();
@@ -94,16 +95,36 @@ public final class VbnStreams implements AutoCloseable {
      * @return the stream, to be closed
      */
     public VbnStream open(VbnPeer peer, int service, byte[] hello) {
+        return open(of(peer), service, hello, 0);
+    }
+
+    /**
+     * As {@link #open}, but when the peer has accepted a stream of ours before, the new one takes bytes at once, as many as that
+     * one did first. They are on their way while the other side decides; a refusal is a failure of the stream that
+     * {@link VbnStream#isRefused} tells from others.
+     *
+     * @param peer the other side
+     * @param service the number of its service
+     * @param hello what the service gets with it, at most {@link #HELLO_MAX} bytes; copied
+     * @return the stream, to be closed
+     */
+    public VbnStream openAtOnce(VbnPeer peer, int service, byte[] hello) {
+        PeerStreams owner = of(peer);
+        return open(owner, service, hello, owner.firstCredit());
+    }
+
+    private VbnStream open(PeerStreams owner, int service, byte[] hello, long allowed) {
         checkService(service);
         if (hello.length > HELLO_MAX) {
             throw new IllegalArgumentException("hello of " + hello.length + " bytes, at most " + HELLO_MAX);
         }
-        VbnStream stream = of(peer).open(this);
+        VbnStream stream = owner.open(this, allowed);
         ByteBuffer data = ByteBuffer.allocateDirect(2 + hello.length).order(ByteOrder.LITTLE_ENDIAN)
             .putShort((short) service).put(hello).flip();
         opened.increment();
-        StreamFrame frame = new StreamFrame(StreamFrame.OPEN, StreamFrame.FLAG_OPENER, stream.number(), limits.window());
-        send(peer, frame.encode(), data, (error, bytes) -> {
+        int flags = StreamFrame.FLAG_OPENER | (allowed > 0 ? StreamFrame.FLAG_AT_ONCE : 0);
+        StreamFrame frame = new StreamFrame(StreamFrame.OPEN, flags, stream.number(), limits.window());
+        send(owner.peer(), frame.encode(), data, (error, bytes) -> {
             if (error != null) {
                 stream.fail(error);
             }
@@ -129,7 +150,7 @@ public final class VbnStreams implements AutoCloseable {
         return added;
     }
 
-    /** Returns the counters by name: streams, messages with data, bytes, refusals and violations since the start. */
+    /** Returns the counters by name: streams, frames, those with data, bytes, refusals and violations since the start. */
     public Map<String, Long> counters() {
         Map<String, Long> all = new LinkedHashMap<>();
         all.put("stream.opened", opened.sum());
@@ -137,6 +158,7 @@ public final class VbnStreams implements AutoCloseable {
         all.put("stream.refused", refused.sum());
         all.put("stream.violations", violations.sum());
         all.put("stream.open", peers.values().stream().mapToLong(peer -> peer.all().size()).sum());
+        all.put("stream.sent_frames", sentFrames.sum());
         all.put("stream.sent_messages", sentMessages.sum());
         all.put("stream.sent_bytes", sentBytes.sum());
         all.put("stream.received_bytes", receivedBytes.sum());
@@ -259,7 +281,9 @@ public final class VbnStreams implements AutoCloseable {
         }
         if (takes(service, stream, data)) {
             accepted.increment();
-            stream.accept();
+            if ((open.flags() & StreamFrame.FLAG_AT_ONCE) == 0) {
+                stream.accept();
+            }
         } else {
             stream.discard();
             refuse(open, message.peer());
@@ -292,6 +316,7 @@ public final class VbnStreams implements AutoCloseable {
 
     void send(VbnPeer peer, ByteBuffer frame, ByteBuffer data, Completion done) {
         sending.incrementAndGet();
+        sentFrames.increment();
         engine.send(peer, messageId, frame, data == null ? null : new ByteBuffer[] {data}, (error, bytes) -> {
             sending.decrementAndGet();
             if (done != null) {

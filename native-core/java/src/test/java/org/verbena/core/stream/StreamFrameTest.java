@@ -139,7 +139,7 @@ class StreamFrameTest {
             random.nextBytes(bytes);
             if (bytes.length > 3 && random.nextBoolean()) {
                 bytes[0] = (byte) random.nextInt(10);
-                bytes[1] = (byte) random.nextInt(4);
+                bytes[1] = (byte) random.nextInt(8);
                 bytes[2] = 0;
                 bytes[3] = 0;
             }
@@ -164,7 +164,7 @@ class StreamFrameTest {
             random.nextBytes(header);
             ByteBuffer frame = ByteBuffer.wrap(header).order(ByteOrder.LITTLE_ENDIAN);
             if (random.nextInt(4) > 0) {
-                StreamFrame made = new StreamFrame(1 + random.nextInt(8), random.nextInt(2), random.nextInt(6),
+                StreamFrame made = new StreamFrame(1 + random.nextInt(8), random.nextInt(8), random.nextInt(6),
                     random.nextInt(3) * 2048L);
                 frame = made.type() == StreamFrame.LENT ? made.encode(random.nextInt(), random.nextInt(9000)) : made.encode();
             }

@@ -2,6 +2,7 @@
 package org.verbena.core.stream;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -60,6 +61,79 @@ class StreamLossTest {
             if (stream.read(space) < 0) {
                 return;
             }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"self,shm", "tcp"})
+    void a_stream_opened_at_once_takes_bytes_before_the_other_side_has_heard_of_it(String transports) throws Exception {
+        try (Fixture fixture = new Fixture()) {
+            VbnEngine reader = fixture.context(transports).attachEngine("reader");
+            VbnEngine writer = fixture.context(transports).startEngine("writer");
+            VbnStreams in = new VbnStreams(reader, StreamServer.MESSAGE, StreamLimits.DEFAULT);
+            VbnStreams out = new VbnStreams(writer, StreamServer.MESSAGE, StreamLimits.DEFAULT);
+            AtomicReference<VbnStream> accepted = new AtomicReference<>();
+            in.serve(1, (stream, hello) -> accepted.getAndSet(stream) != stream);
+            VbnPeer peer = writer.connect(reader.address(), null);
+            try (VbnStream first = out.openAtOnce(peer, 1, new byte[0])) {
+                assertFalse(first.isWritable(), "what the peer would let it send is not known");
+                turnUntil(reader, first::isAccepted);
+            }
+            try (VbnStream second = out.openAtOnce(peer, 1, new byte[0]); VbnStream nowhere = out.openAtOnce(peer, 2, new byte[0])) {
+                int window = StreamLimits.DEFAULT.window();
+                assertEquals(window, second.write(ByteBuffer.allocate(2 * window))); // nobody drives the reader
+                assertFalse(second.isWritable() || second.isAccepted());
+                assertEquals(300_000, nowhere.write(ByteBuffer.allocate(300_000)));
+                turnUntil(reader, () -> nowhere.failure() != null && out.sending() == 0);
+                assertTrue(nowhere.isRefused() && !second.isRefused());
+                assertEquals(window, accepted.get().received());
+                assertFalse(second.isAccepted(), "no frame has said so");
+                turnUntil(reader, () -> readSome(accepted.get()) == 0 && second.isWritable());
+                assertTrue(second.isAccepted());
+                assertEquals(0, in.counters().get("stream.violations") + out.counters().get("stream.violations"));
+            }
+        }
+    }
+
+    private static long frames(VbnStreams streams) {
+        return streams.counters().get("stream.sent_frames");
+    }
+
+    /** What a small file costs: no frame of an exchange serves the opening of its stream but OPEN itself. */
+    @ParameterizedTest
+    @ValueSource(strings = {"self,shm", "tcp"})
+    void an_exchange_by_a_stream_of_its_own_takes_five_frames(String transports) throws Exception {
+        try (Fixture fixture = new Fixture()) {
+            VbnEngine reader = fixture.context(transports).attachEngine("reader");
+            VbnEngine writer = fixture.context(transports).startEngine("writer");
+            VbnStreams in = new VbnStreams(reader, StreamServer.MESSAGE, StreamLimits.DEFAULT);
+            VbnStreams out = new VbnStreams(writer, StreamServer.MESSAGE, StreamLimits.DEFAULT);
+            AtomicReference<VbnStream> accepted = new AtomicReference<>();
+            in.serve(1, (stream, hello) -> accepted.getAndSet(stream) != stream);
+            VbnPeer peer = writer.connect(reader.address(), null);
+            try (VbnStream first = out.openAtOnce(peer, 1, new byte[0])) {
+                turnUntil(reader, first::isAccepted);
+            }
+            long asked = frames(out);
+            long answered = frames(in);
+            try (VbnStream question = out.openAtOnce(peer, 1, new byte[0])) {
+                question.write(ByteBuffer.allocate(200));
+                turnUntil(reader, () -> accepted.get().received() == 200);
+                assertEquals(200, readSome(accepted.get()));
+                accepted.get().write(ByteBuffer.allocate(300));
+                accepted.get().close();
+                turnUntil(reader, () -> readSome(question) == 300);
+            }
+            assertEquals(3, frames(out) - asked, "OPEN, DATA, FIN");
+            assertEquals(2, frames(in) - answered, "DATA, FIN");
+        }
+    }
+
+    private static int readSome(VbnStream stream) {
+        try {
+            return stream.read(ByteBuffer.allocate(1 << 20));
+        } catch (VbnException e) {
+            throw new AssertionError(e);
         }
     }
 
