@@ -79,30 +79,41 @@ class FaultsTest(HdfsCase):
 
     @LONG
     def test_a_data_node_that_stands_still_is_left_by_writers_and_readers(self):
+        """Wherever in the pipeline it stands: there is more to write than its window takes."""
         self.dfs("-put", str(self.source), "/standing-read")
-        stopped = WITH_PLUGIN[0]
-        argv = self.cluster.argv(["hdfs", "dfs", *ALONE, "-put", "-", "/standing-write"])
+        for place in range(3):
+            self.write_past_one_that_stands_still(f"/standing-write{place}", place)
+        self.assert_healthy()
+
+    def write_past_one_that_stands_still(self, path, place):
+        argv = self.cluster.argv(["hdfs", "dfs", *ALONE, "-put", "-", path])
         content = self.source.read_bytes()
         with self.process(argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as client:
             client.stdin.write(content[:4 * MIB])
             client.stdin.flush()
-            self.wait_for("the first bytes", lambda: self.writing() > 0)
+            stopped = self.pipeline(f"{path}._COPYING_")[place]
             self.cluster.kill(stopped, signal.SIGSTOP)
             try:
                 _, said = client.communicate(content[4 * MIB:], LIMIT)
                 self.assertEqual(client.returncode, 0, said)
-                copy = self.folder / "standing"
+                copy = self.folder / f"standing{place}"
                 self.dfs(*ALONE, "-get", "/standing-read", str(copy))
                 self.assertTrue(copy.read_bytes() == content, "what was read differs")
             finally:
                 self.cluster.kill(stopped, signal.SIGCONT)
-        self.assert_same("/standing-write")
+        self.assert_same(path)
         self.setUp()
-        self.assert_healthy()
 
-    def writing(self):
-        """Blocks that DataNodes are being written."""
-        return sum(1 for _ in pathlib.Path(self.cluster.data()).glob("datanode*/current/*/current/rbw/blk_*"))
+    def pipeline(self, path):
+        """The DataNodes that a block of a file is being written to, the client's first."""
+        ports = {str(self.cluster.ports[name]): name for name in self.cluster.daemons if name.startswith("datanode")}
+        found = []
+        def known():
+            done = self.cluster.run("hdfs", "fsck", path, "-openforwrite", "-files", "-blocks", "-locations")
+            found[:] = re.findall(r"\[127\.0\.0\.1:(\d+),", done.stdout)
+            return len(found) == 3
+        self.wait_for("the NameNode names the pipeline", known)
+        return [ports[port] for port in found]
 
     @LONG
     def test_damaged_replicas_are_found_and_others_read(self):

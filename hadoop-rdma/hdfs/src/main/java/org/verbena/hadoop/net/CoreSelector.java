@@ -77,8 +77,12 @@ final class CoreSelector extends AbstractSelector {
                 removeCancelled();
                 int ready = ready();
                 long left = millis == 0 ? Long.MAX_VALUE : deadline - System.nanoTime();
-                if (ready > 0 || woken || !isOpen() || Thread.currentThread().isInterrupted() || left <= 0) {
+                if (ready > 0 || woken || !isOpen() || Thread.currentThread().isInterrupted()) {
                     return ready;
+                }
+                if (left <= 0) {
+                    readInVain(millis);
+                    return 0;
                 }
                 park(left);
             }
@@ -97,6 +101,27 @@ final class CoreSelector extends AbstractSelector {
         } else {
             engine.park(() -> isReady() || woken || !isOpen(), nanos);
         }
+    }
+
+    private void readInVain(long millis) {
+        for (SelectionKey key : keys) {
+            if (key.isValid() && (key.interestOps() & SelectionKey.OP_READ) != 0) {
+                ((Key) key).stream.readInVain(millis);
+            }
+        }
+    }
+
+    /** True when a thread waits here until the stream takes bytes. */
+    boolean waitsToWrite(CoreSocketChannel stream) {
+        if (waiting == null) {
+            return false;
+        }
+        for (SelectionKey key : keys) {
+            if (((Key) key).stream == stream && (((Key) key).interest & SelectionKey.OP_WRITE) != 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** The engine of the first stream; all streams of a process have the same. Null when no stream is watched. */

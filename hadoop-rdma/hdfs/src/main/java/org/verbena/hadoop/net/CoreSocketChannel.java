@@ -60,6 +60,20 @@ public final class CoreSocketChannel extends SocketChannel {
         watching.remove(selector);
     }
 
+    /**
+     * A reader has got nothing for its whole time-out. If a writer waits as well, the other side stands still, and the writer's wait
+     * ends: Hadoop lets a writer wait for eight minutes, because what its clients have in flight fits into the buffers of a TCP
+     * connection, so that only the reader of acknowledgements waits. A stream's window is smaller.
+     */
+    void readInVain(long millis) {
+        for (CoreSelector selector : watching) {
+            if (selector.waitsToWrite(this)) {
+                stream.reset("the other side stands still: nothing came for " + millis + " ms, and it takes nothing");
+                return;
+            }
+        }
+    }
+
     /** What would not have to wait now. */
     int readyOps() {
         if (!isOpen()) {

@@ -26,6 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.net.SocketInputStream;
+import org.apache.hadoop.net.SocketOutputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -132,6 +133,30 @@ class CoreChannelTest {
         assertTrue(text.contains("30 millis") && text.contains("stream of the core"), text);
         peer.setWriteTimeout(30);
         assertThrows(SocketTimeoutException.class, () -> peer.getOutputStream().write(new byte[4 << 20]));
+    }
+
+    /** Hadoop lets a writer wait for minutes; what a reader's time-out tells, the writer learns. */
+    @Test
+    void a_writer_does_not_wait_longer_than_the_reader_of_its_stream() throws Exception {
+        CompletableFuture<Throwable> end = new CompletableFuture<>();
+        new Thread(() -> {
+            try {
+                new SocketOutputStream(ours, 0).write(new byte[4 << 20]); // more than the window, and nobody reads
+                end.complete(new AssertionError("written"));
+            } catch (IOException e) {
+                end.complete(e);
+            }
+        }).start();
+        SocketInputStream in = new SocketInputStream(ours, 20);
+        while (!end.isDone()) {
+            try {
+                assertEquals(-1, in.read());
+            } catch (SocketTimeoutException e) {
+                assertTrue(e.getMessage().contains("20 millis"), e.getMessage()); // before the writer waits it tells nothing
+            }
+        }
+        String text = end.get().getMessage();
+        assertTrue(text.startsWith("Connection reset") && text.contains("stands still"), text);
     }
 
     @Test
