@@ -24,15 +24,45 @@ import org.verbena.hadoop.net.CoreSocketChannel;
  * nothing for a stream.
  */
 final class ChoosingSocket extends Socket {
+    /** Answers for a socket that has not been made. */
+    private static final Socket UNMADE = new Socket();
+
     private final DataNodes dataNodes;
-    private final Socket tcp;
+    /** Made when it is needed first: mostly never. Guarded by this. */
+    private Socket tcp;
     private volatile CoreSocketChannel core;
     private volatile boolean connected;
+    /** Before it was either. */
+    private volatile boolean closed;
 
     ChoosingSocket(DataNodes dataNodes) throws IOException {
         super((SocketImpl) null); // every method that would use it is overridden
         this.dataNodes = dataNodes;
-        this.tcp = SocketChannel.open().socket();
+    }
+
+    private synchronized Socket tcp() throws SocketException {
+        if (tcp == null) {
+            if (closed) {
+                throw new SocketException("Socket is closed");
+            }
+            try {
+                tcp = SocketChannel.open().socket();
+            } catch (IOException e) {
+                throw (SocketException) new SocketException(e.getMessage()).initCause(e);
+            }
+        }
+        return tcp;
+    }
+
+    private synchronized Socket made() {
+        return tcp == null ? UNMADE : tcp;
+    }
+
+    private synchronized void closeTcp() throws IOException {
+        closed = true;
+        if (tcp != null) {
+            tcp.close();
+        }
     }
 
     @Override
@@ -44,33 +74,33 @@ final class ChoosingSocket extends Socket {
     public void connect(SocketAddress endpoint, int timeoutMillis) throws IOException {
         CoreSocketChannel stream = endpoint instanceof InetSocketAddress address ? dataNodes.open(address) : null;
         if (stream == null) {
-            NetUtils.connect(tcp, endpoint, timeoutMillis);
+            NetUtils.connect(tcp(), endpoint, timeoutMillis);
         } else {
             core = stream;
-            tcp.close();
+            closeTcp();
         }
         connected = true;
     }
 
     @Override
     public SocketChannel getChannel() {
-        return !connected ? null : core == null ? tcp.getChannel() : core;
+        return !connected ? null : core == null ? made().getChannel() : core;
     }
 
     @Override
     public InputStream getInputStream() throws IOException {
-        return core == null ? tcp.getInputStream() : new SocketInputStream(core, getSoTimeout());
+        return core == null ? tcp().getInputStream() : new SocketInputStream(core, getSoTimeout());
     }
 
     @Override
     public OutputStream getOutputStream() throws IOException {
-        return core == null ? tcp.getOutputStream() : new SocketOutputStream(core, 0);
+        return core == null ? tcp().getOutputStream() : new SocketOutputStream(core, 0);
     }
 
     @Override
     public void close() throws IOException {
         if (core == null) {
-            tcp.close();
+            closeTcp();
         } else {
             core.close();
         }
@@ -79,7 +109,7 @@ final class ChoosingSocket extends Socket {
     @Override
     public void shutdownInput() throws IOException {
         if (core == null) {
-            tcp.shutdownInput();
+            tcp().shutdownInput();
         } else {
             core.shutdownInput();
         }
@@ -88,7 +118,7 @@ final class ChoosingSocket extends Socket {
     @Override
     public void shutdownOutput() throws IOException {
         if (core == null) {
-            tcp.shutdownOutput();
+            tcp().shutdownOutput();
         } else {
             core.shutdownOutput();
         }
@@ -96,7 +126,7 @@ final class ChoosingSocket extends Socket {
 
     @Override
     public void bind(SocketAddress address) throws IOException {
-        tcp.bind(address);
+        tcp().bind(address);
     }
 
     @Override
@@ -106,57 +136,57 @@ final class ChoosingSocket extends Socket {
 
     @Override
     public boolean isBound() {
-        return core != null || tcp.isBound();
+        return core != null || made().isBound();
     }
 
     @Override
     public boolean isClosed() {
-        return core == null ? tcp.isClosed() : !core.isOpen();
+        return core == null ? closed || made().isClosed() : !core.isOpen();
     }
 
     @Override
     public boolean isInputShutdown() {
-        return core == null && tcp.isInputShutdown();
+        return core == null && made().isInputShutdown();
     }
 
     @Override
     public boolean isOutputShutdown() {
-        return core == null && tcp.isOutputShutdown();
+        return core == null && made().isOutputShutdown();
     }
 
     @Override
     public InetAddress getInetAddress() {
-        return core == null ? tcp.getInetAddress() : core.getRemoteAddress().getAddress();
+        return core == null ? made().getInetAddress() : core.getRemoteAddress().getAddress();
     }
 
     @Override
     public InetAddress getLocalAddress() {
-        return core == null ? tcp.getLocalAddress() : core.getLocalAddress().getAddress();
+        return core == null ? made().getLocalAddress() : core.getLocalAddress().getAddress();
     }
 
     @Override
     public int getPort() {
-        return core == null ? tcp.getPort() : core.getRemoteAddress().getPort();
+        return core == null ? made().getPort() : core.getRemoteAddress().getPort();
     }
 
     @Override
     public int getLocalPort() {
-        return core == null ? tcp.getLocalPort() : core.getLocalAddress().getPort();
+        return core == null ? made().getLocalPort() : core.getLocalAddress().getPort();
     }
 
     @Override
     public SocketAddress getRemoteSocketAddress() {
-        return core == null ? tcp.getRemoteSocketAddress() : core.getRemoteAddress();
+        return core == null ? made().getRemoteSocketAddress() : core.getRemoteAddress();
     }
 
     @Override
     public SocketAddress getLocalSocketAddress() {
-        return core == null ? tcp.getLocalSocketAddress() : core.getLocalAddress();
+        return core == null ? made().getLocalSocketAddress() : core.getLocalAddress();
     }
 
     @Override
     public String toString() {
-        return core == null ? tcp.toString() : core.toString();
+        return core == null ? made().toString() : core.toString();
     }
 
     // ------------------------------------------------------------------------------- options, which TCP keeps
@@ -168,7 +198,7 @@ final class ChoosingSocket extends Socket {
     }
 
     private <T> T option(Option<T> option, T ofStream) throws SocketException {
-        return core == null ? option.use(tcp) : ofStream;
+        return core == null ? option.use(tcp()) : ofStream;
     }
 
     /** Sets an option of TCP. */
@@ -179,7 +209,7 @@ final class ChoosingSocket extends Socket {
 
     private void set(Setter setter) throws SocketException {
         if (core == null) {
-            setter.set(tcp);
+            setter.set(tcp());
         }
     }
 
@@ -283,24 +313,24 @@ final class ChoosingSocket extends Socket {
 
     @Override
     public void setPerformancePreferences(int connectionTime, int latency, int bandwidth) {
-        tcp.setPerformancePreferences(connectionTime, latency, bandwidth);
+        made().setPerformancePreferences(connectionTime, latency, bandwidth);
     }
 
     @Override
     public <T> Socket setOption(SocketOption<T> name, T value) throws IOException {
         if (core == null) {
-            tcp.setOption(name, value);
+            tcp().setOption(name, value);
         }
         return this;
     }
 
     @Override
     public <T> T getOption(SocketOption<T> name) throws IOException {
-        return tcp.getOption(name);
+        return core == null ? tcp().getOption(name) : core.getOption(name);
     }
 
     @Override
     public Set<SocketOption<?>> supportedOptions() {
-        return tcp.supportedOptions();
+        return core == null ? made().supportedOptions() : core.supportedOptions();
     }
 }

@@ -6,9 +6,9 @@ import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.channels.AsynchronousCloseException;
 import java.util.Set;
-import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.hdfs.net.Peer;
 import org.apache.hadoop.hdfs.net.PeerServer;
@@ -22,14 +22,15 @@ import org.verbena.hadoop.net.CoreSocketChannel;
 /** The streams that clients open, for the DataNode's server of data transfers, as its socket server gives it sockets. */
 final class CorePeerServer implements PeerServer {
     private static final Logger LOG = LoggerFactory.getLogger(CorePeerServer.class);
-    private static final int WAITING = 256;
+    /** As many as one client may open: a refusal ends a connection of a client that has begun to write. */
+    private static final int WAITING = 4096;
     private static final long ACCEPT_MILLIS = 500;
     private static final int WINDOW = 1 << 20;
 
     private final DataPorts ports;
     private final InetSocketAddress local;
     private final DataPorts.Door door = this::accept;
-    private final BlockingQueue<CoreSocketChannel> accepted = new ArrayBlockingQueue<>(WAITING);
+    private final BlockingQueue<CoreSocketChannel> accepted = new LinkedBlockingQueue<>(WAITING);
     private final Set<VbnPeer> known = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
@@ -40,7 +41,7 @@ final class CorePeerServer implements PeerServer {
         ports.open(local.getPort(), door);
     }
 
-    /** Engine's thread. False when too many wait: the client goes by TCP. */
+    /** Engine's thread. False when too many wait: the client's next connections go by TCP. */
     private boolean accept(VbnStream stream, Hello hello) {
         if (known.add(stream.peer())) {
             stream.peer().onLost((peer, cause) -> known.remove(peer));

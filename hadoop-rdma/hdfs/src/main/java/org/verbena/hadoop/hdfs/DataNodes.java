@@ -4,6 +4,7 @@ package org.verbena.hadoop.hdfs;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -41,6 +42,9 @@ final class DataNodes {
         final Remote<VbnPeer> remote = new Remote<>(VbnPeer::close);
         volatile CompletableFuture<Void> attempt = CompletableFuture.completedFuture(null);
         volatile boolean announced;
+        /** A first stream that the DataNode has not accepted yet, though it was waited for; and since when. */
+        volatile VbnStream late;
+        volatile long lateSince;
         /** Why it is not reached by the core. */
         volatile String obstacle = "not yet connected";
 
@@ -180,19 +184,24 @@ final class DataNodes {
         }
     }
 
+    /** A DataNode that has accepted a stream is believed to accept more: they are not waited for, as a TCP connection is not. */
     private CoreSocketChannel open(Link link, VbnPeer peer) {
         try {
+            if (waits(link)) {
+                return null;
+            }
             VbnStreams streams = node.start(link.address.getAddress());
             int number = 1 + (nextNumber.incrementAndGet() & 0x7fff);
             InetSocketAddress local = new InetSocketAddress(LocalAddress.towards(link.address),
                 number == link.address.getPort() ? 0xffff : number);
-            VbnStream stream = streams.open(peer, Hello.SERVICE, new Hello(local, link.address.getPort()).encode());
-            if (!accepted(link, stream)) {
+            VbnStream stream = streams.openAtOnce(peer, Hello.SERVICE, new Hello(local, link.address.getPort()).encode());
+            boolean waited = stream.failure() != null || !stream.isWritable();
+            if (waited && !accepted(link, stream)) {
                 return null;
             }
             node.tally().countCore();
             announce(link, peer);
-            return new CoreSocketChannel(stream, local, link.address, () -> { });
+            return new CoreSocketChannel(stream, local, link.address, () -> closed(link, stream));
         } catch (IOException e) {
             return failed(link, e.getMessage());
         } catch (OutOfMemoryError e) {
@@ -208,17 +217,47 @@ final class DataNodes {
 
     private boolean accepted(Link link, VbnStream stream) {
         try {
-            new BlockingStream(stream).awaitAccepted(ACCEPT_MILLIS);
+            new BlockingStream(stream).awaitAccepted(Math.max(1, Math.min(node.conf().connectWaitMillis(), ACCEPT_MILLIS)));
             return true;
-        } catch (IOException e) {
+        } catch (VbnException e) {
             stream.reset();
-            if (e instanceof VbnException) {
-                refused(link, e.getMessage());
-            } else {
-                down(link, e.getMessage());
-            }
+            refused(link, e.getMessage());
             node.tally().countTcp(Tally.Reason.AFTER_FAILURES);
+        } catch (SocketTimeoutException e) {
+            link.lateSince = System.nanoTime();
+            link.late = stream;
+            node.tally().countTcp(Tally.Reason.WHILE_CONNECTING);
+        } catch (IOException e) { // interrupted: the caller will see it
+            stream.reset();
+            node.tally().countTcp(Tally.Reason.WHILE_CONNECTING);
+        }
+        return false;
+    }
+
+    /** True while the DataNode owes an answer to a first stream: what is opened meanwhile goes by TCP. */
+    private boolean waits(Link link) {
+        VbnStream late = link.late;
+        if (late == null) {
             return false;
+        }
+        if (late.isAccepted() || late.failure() != null) {
+            link.late = null;
+            late.reset();
+            return false;
+        }
+        if (System.nanoTime() - link.lateSince > TimeUnit.MILLISECONDS.toNanos(ACCEPT_MILLIS)) {
+            link.late = null;
+            late.reset();
+            down(link, "it accepts no stream: none within " + ACCEPT_MILLIS + " ms");
+        }
+        node.tally().countTcp(Tally.Reason.WHILE_CONNECTING);
+        return true;
+    }
+
+    /** A stream that was written before it was accepted may have been refused. */
+    private static void closed(Link link, VbnStream stream) {
+        if (stream.isRefused()) {
+            refused(link, stream.failure().getMessage());
         }
     }
 

@@ -19,7 +19,7 @@ import java.util.Arrays;
 final class Greeting {
     static final int MAX_ADDRESS = 1024;
     private static final byte[] MAGIC = "VBNG".getBytes(StandardCharsets.US_ASCII);
-    private static final int VERSION = 1;
+    private static final int VERSION = 2;
 
     private Greeting() {
     }
