@@ -12,20 +12,23 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * Loads libvbnjni.so, once per process: from the file named by the system property {@code verbena.native.path}, else
+ * Loads libvbnjni.so, once per class loader: from the file named by the system property {@code verbena.native.path}, else
  * from this jar ({@code META-INF/native/linux-<arch>/}), copied to a private directory below
  * {@code verbena.native.tmp} (default: java.io.tmpdir), checked against the hash in the jar, and removed after loading.
+ * Each class loader of a process that has this class loads a copy of its own, which shares nothing with the others.
  */
 public final class NativeLibrary {
     /** System property: the library file to load instead of the one in the jar. */
     public static final String PATH_PROPERTY = "verbena.native.path";
     /** System property: directory to unpack the library in. */
     public static final String TMP_PROPERTY = "verbena.native.tmp";
-    /** System property that this class sets to the name of the class loader that has loaded the library. */
+    /** System property that this class sets to the names of the class loaders that have loaded the library. */
     static final String LOADED_PROPERTY = "verbena.native.loaded";
     private static final String FILE = "libvbnjni.so";
 
     private static boolean loaded;
+    /** What is to be said of other class loaders, once. */
+    private static String note;
 
     private NativeLibrary() {
     }
@@ -43,26 +46,44 @@ public final class NativeLibrary {
         if (!System.getProperty("os.name").equals("Linux")) {
             throw unsupported("Verbena's native library exists for Linux only", null);
         }
-        claimProcess();
-        boolean done = false;
-        try {
-            String path = System.getProperty(PATH_PROPERTY);
-            if (path != null) {
-                loadFile(Path.of(path).toAbsolutePath(), arch);
-            } else {
-                loadResource("META-INF/native/linux-" + arch + "/" + FILE, arch);
-            }
+        synchronized (System.class) { // one lock for all class loaders of the process
+            String others = System.getProperty(LOADED_PROPERTY);
+            load(arch, others == null);
             if (Native.pageVersion() != PageLayout.PAGE_VERSION) {
                 throw unsupported("the native library is of another version (layout " + Native.pageVersion()
                     + ", the jar needs " + PageLayout.PAGE_VERSION + "): use library and jar of one build", null);
             }
-            done = true;
-        } finally {
-            if (!done) {
-                System.clearProperty(LOADED_PROPERTY);
-            }
+            loaded = true;
+            note(others);
         }
-        loaded = true;
+    }
+
+    private static void load(String arch, boolean alone) throws VbnException {
+        String path = System.getProperty(PATH_PROPERTY);
+        if (path == null) {
+            String name = "META-INF/native/linux-" + arch + "/" + FILE;
+            loadCopy(resource(name, arch), new String(resource(name + ".sha256", arch), StandardCharsets.US_ASCII).strip(), arch);
+        } else if (alone) {
+            loadFile(Path.of(path).toAbsolutePath(), arch);
+        } else { // the JVM loads a file for one class loader
+            loadCopy(read(Path.of(path)), null, arch);
+        }
+    }
+
+    private static void note(String others) {
+        String self = NativeLibrary.class.getClassLoader() + "";
+        if (others != null) {
+            note = "another class loader of this process has a native core of its own (" + others + "; this one is " + self
+                + "): memory and connections are not shared; one jar on the class path of both would share them";
+        }
+        System.setProperty(LOADED_PROPERTY, others == null ? self : others + ", " + self);
+    }
+
+    /** What is to be said of other class loaders in this process, null when it was said or there are none. */
+    static synchronized String takeNote() {
+        String text = note;
+        note = null;
+        return text;
     }
 
     /** Names as in the jar's folders. */
@@ -70,29 +91,15 @@ public final class NativeLibrary {
         return osArch.equals("amd64") ? "x86_64" : osArch;
     }
 
-    private static void claimProcess() throws VbnException {
-        String self = NativeLibrary.class.getClassLoader() + "";
-        synchronized (System.class) { // one lock for all class loaders of the process
-            String other = System.getProperty(LOADED_PROPERTY);
-            if (other != null) {
-                throw unsupported("the native library is already loaded by another class loader (" + other
-                    + "; this one is " + self + "): put the jar with org.verbena.core into the class path that both "
-                    + "share, for Spark spark.driver.extraClassPath and spark.executor.extraClassPath", null);
-            }
-            System.setProperty(LOADED_PROPERTY, self);
-        }
-    }
-
-    private static void loadResource(String name, String arch) throws VbnException {
+    /** wanted: its hash, or null. */
+    private static void loadCopy(byte[] library, String wanted, String arch) throws VbnException {
         Path directory = null;
         try {
-            byte[] library = resource(name, arch);
-            String wanted = new String(resource(name + ".sha256", arch), StandardCharsets.US_ASCII).strip();
             Path parent = Path.of(System.getProperty(TMP_PROPERTY, System.getProperty("java.io.tmpdir")));
             directory = Files.createTempDirectory(parent, "verbena-"); // mode 0700
             Path file = directory.resolve(FILE);
             Files.write(file, library);
-            if (!sha256(file).equals(wanted)) {
+            if (wanted != null && !sha256(file).equals(wanted)) {
                 throw unsupported("the library unpacked to " + file + " does not have the hash that the jar names: the "
                     + "jar is damaged, or somebody else writes there", null);
             }
@@ -108,13 +115,25 @@ public final class NativeLibrary {
         }
     }
 
-    private static byte[] resource(String name, String arch) throws IOException {
+    private static byte[] read(Path file) throws VbnException {
+        try (InputStream in = new FileInputStream(file.toFile())) {
+            return in.readAllBytes();
+        } catch (IOException e) {
+            throw unsupported("cannot read " + file + " (" + e + ")", e);
+        }
+    }
+
+    private static byte[] resource(String name, String arch) throws VbnException {
         try (InputStream in = NativeLibrary.class.getClassLoader().getResourceAsStream(name)) {
             if (in == null) {
                 throw unsupported("there is no " + name + " in the jar: it was built for another processor than this "
                     + "JVM's (" + arch + "); build it here, or set -D" + PATH_PROPERTY, null);
             }
             return in.readAllBytes();
+        } catch (VbnException e) {
+            throw e;
+        } catch (IOException e) {
+            throw unsupported("cannot read " + name + " in the jar (" + e + ")", e);
         }
     }
 

@@ -49,6 +49,10 @@ public final class VbnContext implements AutoCloseable {
         long handle = VbnException.checkHandle(Native.contextOpen(config.packedSettings(), config.jobKey()));
         VbnContext context = new VbnContext(handle, config);
         context.drainLog();
+        String note = NativeLibrary.takeNote();
+        if (note != null) {
+            context.log(VbnLog.INFO, note);
+        }
         return context;
     }
 

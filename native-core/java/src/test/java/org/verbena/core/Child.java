@@ -4,6 +4,8 @@ package org.verbena.core;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -13,7 +15,11 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.verbena.core.stream.StreamServer;
 
 /** A second JVM for tests: what it does is in main, what it says are lines on its standard output. */
@@ -180,20 +186,30 @@ public final class Child implements AutoCloseable {
         }
     }
 
-    /** Loads the library in this class loader and then tries it in another one. */
+    /** Two class loaders talk to each other, each with its own copy of the library. */
     private static void loaders() throws Exception {
-        NativeLibrary.load();
         String[] parts = System.getProperty("java.class.path").split(":");
-        java.net.URL[] urls = new java.net.URL[parts.length];
+        URL[] urls = new URL[parts.length];
         for (int i = 0; i < parts.length; i++) {
             urls[i] = Path.of(parts[i]).toUri().toURL();
         }
-        try (java.net.URLClassLoader second =
-                new java.net.URLClassLoader("second", urls, ClassLoader.getPlatformClassLoader())) {
-            second.loadClass("org.verbena.core.NativeLibrary").getMethod("load").invoke(null);
-            System.out.println("result loaded twice");
-        } catch (java.lang.reflect.InvocationTargetException e) {
-            System.out.println("result " + e.getCause().getMessage());
+        List<String> said = new CopyOnWriteArrayList<>();
+        try (URLClassLoader second = new URLClassLoader("second", urls, ClassLoader.getPlatformClassLoader())) {
+            for (String transports : new String[] {"self,shm", "tcp"}) {
+                try (LoaderTalk here = new LoaderTalk(transports, said::add);
+                        AutoCloseable there = (AutoCloseable) second.loadClass(LoaderTalk.class.getName())
+                            .getConstructor(String.class, Consumer.class).newInstance(transports, (Consumer<String>) said::add)) {
+                    System.out.println(transports + " " + ask(there, here) + ask(here, there));
+                }
+            }
         }
+        said.removeIf(line -> !line.contains("class loader"));
+        said.forEach(line -> System.out.println("said " + line));
+        System.out.println("result " + said.size() + " class loader told, " + leftBehind() + " files left");
+    }
+
+    @SuppressWarnings("unchecked")
+    private static String ask(AutoCloseable who, AutoCloseable whom) {
+        return ((Function<byte[], String>) who).apply(((Supplier<byte[]>) whom).get());
     }
 }

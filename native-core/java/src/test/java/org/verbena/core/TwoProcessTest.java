@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -149,12 +150,22 @@ class TwoProcessTest {
         }
     }
 
-    @Test
-    void a_second_class_loader_gets_a_clear_refusal() throws Exception {
-        try (Child child = new Child(List.of(), "loaders")) {
-            String result = child.expect("result");
-            assertTrue(result.contains("already loaded by another class loader"), result);
-            assertTrue(result.contains("extraClassPath"), result);
+    @ParameterizedTest
+    @ValueSource(strings = {"jar", "path"})
+    void two_class_loaders_have_a_core_each_and_both_work(String from) throws Exception {
+        Path library = Path.of("target/native-resources/META-INF/native/linux-" + NativeLibrary.arch(
+            System.getProperty("os.arch")), "libvbnjni.so").toAbsolutePath();
+        List<String> options = new ArrayList<>(List.of("-Xcheck:jni", "-Djava.io.tmpdir=" + temporary));
+        if (from.equals("path")) {
+            options.add("-Dverbena.native.path=" + library);
+        }
+        try (Child child = new Child(options, "loaders")) {
+            for (String transports : new String[] {"self,shm", "tcp"}) {
+                assertEquals("5000003 100000 5000003 100000", child.expect(transports), "by " + transports);
+            }
+            String said = child.expect("said");
+            assertTrue(said.contains("another class loader") && said.contains("URLClassLoader"), said);
+            assertEquals("1 class loader told, 0 files left", child.expect("result"));
         }
     }
 
