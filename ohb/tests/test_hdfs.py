@@ -57,6 +57,13 @@ class Pairs(unittest.TestCase):
         self.assertEqual([words[1:5] for words in asked if words[:2] == ("ours", "write")],
                          [("write", 64 << 10, hdfs.FILES // 4, 1), ("write", 1024 * hdfs.MIB, 1, 1)])
 
+    def test_small_files_are_read_more_than_once_and_all_reads_count(self):
+        entries, asked = self._pairs([(64 << 10, 1, 4), (64 * hdfs.MIB, 1, 1)], 0)
+        self.assertEqual([words[1] for words in asked if words[0] == "ours"],
+                         ["write", *["read"] * hdfs.ROUNDS, "delete", "write", "read", "positioned", "delete"])
+        read = {core.metric_name(entry): entry for entry in entries}["hdfs.read.r1.c4.65536.throughput"]
+        self.assertEqual((read["raw"], read["ours"]), (2, 4))  # 4 MiB in two seconds, and in one
+
     def test_a_line_of_the_demonstration_says_who_did_what(self):
         entries, _ = self._pairs([(64 << 10, 3, 1)], 0)
         self.assertRegex(hdfs_demo.line(entries[0]), r"64 KiB +3 +1 +written +MiB/s +2\.0 +4\.0 +2\.00")
