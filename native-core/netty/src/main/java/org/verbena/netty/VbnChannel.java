@@ -335,8 +335,9 @@ public final class VbnChannel extends AbstractChannel implements DuplexChannel {
 
     /** The input was shut down here: what still comes goes nowhere, so that the other side can go on writing. */
     private void discard() {
-        ByteBuf buffer = alloc().directBuffer(1 << 16);
+        ByteBuf buffer = null;
         try {
+            buffer = alloc().directBuffer(1 << 16);
             ByteBuffer space = buffer.internalNioBuffer(0, buffer.capacity());
             int count;
             do {
@@ -346,10 +347,12 @@ public final class VbnChannel extends AbstractChannel implements DuplexChannel {
             if (count < 0) {
                 inputEnded = true;
             }
-        } catch (VbnException e) {
+        } catch (VbnException | OutOfMemoryError e) {
             fail(e);
         } finally {
-            buffer.release();
+            if (buffer != null) {
+                buffer.release();
+            }
         }
     }
 
