@@ -2,6 +2,7 @@
 // Whether everything the plugin's classes call is there in the Spark on the class path.
 package org.verbena.spark.versions;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -13,6 +14,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.jar.JarFile;
+import java.util.zip.ZipFile;
 import org.apache.xbean.asm9.ClassReader;
 import org.apache.xbean.asm9.ClassVisitor;
 import org.apache.xbean.asm9.FieldVisitor;
@@ -38,7 +40,7 @@ public final class LinkCheck {
     public static void main(String[] args) throws IOException {
         String line = SparkShim.line();
         LinkCheck check = new LinkCheck();
-        try (JarFile jar = new JarFile(args[0])) {
+        try (JarFile jar = new JarFile(new File(args[0]), false, ZipFile.OPEN_READ, Runtime.version())) {
             for (String name : (Iterable<String>) jar.stream().map(Object::toString).filter(
                     name -> name.startsWith("org/verbena/spark/") && name.endsWith(".class"))::iterator) {
                 // The shim of 4.3 extends the one of 4.2.

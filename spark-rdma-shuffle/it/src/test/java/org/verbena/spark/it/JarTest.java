@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.DataInputStream;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -37,6 +38,29 @@ class JarTest {
             assertTrue(text(jar, "META-INF/LICENSE").contains("Apache License"));
             for (String name : new String[] {"JCTools", "OpenSSL", "LZ4", "Zstandard"}) {
                 assertTrue(text(jar, "META-INF/NOTICE").contains(name), name);
+            }
+        }
+    }
+
+    private static int javaOf(JarFile jar, String entry) throws IOException {
+        assertNotNull(jar.getEntry(entry), entry);
+        try (DataInputStream in = new DataInputStream(jar.getInputStream(jar.getEntry(entry)))) {
+            assertEquals(0xcafebabe, in.readInt());
+            in.readUnsignedShort();
+            return in.readUnsignedShort() - 44;
+        }
+    }
+
+    @Test
+    void whatUsersNameIsForJava8AndTheRealClassesForJava17() throws Exception {
+        File file = new File(VerbenaPlugin.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        try (JarFile jar = new JarFile(file)) { // as Java 8 sees it
+            assertEquals("true", jar.getManifest().getMainAttributes().getValue("Multi-Release"));
+            for (String name : new String[] {"Doctor", "VerbenaPlugin", "VerbenaPlugin$1", "VerbenaShuffleManager", "TooOld"}) {
+                assertEquals(8, javaOf(jar, "org/verbena/spark/" + name + ".class"), name);
+            }
+            for (String name : new String[] {"Doctor", "VerbenaPlugin", "VerbenaShuffleManager"}) {
+                assertEquals(17, javaOf(jar, "META-INF/versions/17/org/verbena/spark/" + name + ".class"), name);
             }
         }
     }
