@@ -157,8 +157,8 @@ class Base(unittest.TestCase):
         """Spark's UI has our page, with a row for each of the two executors in every table."""
         for executor in ("0", "1"):
             rows = [row for row in page if row.startswith(f"PAGE |{executor}|")]
-            self.assertEqual(len(rows), 3, page)
-            self.assertIn("map outputs in memory", rows[2])
+            self.assertEqual(len(rows), 4, page)
+            self.assertIn("map outputs in memory", rows[3])
 
 
 class Supported(Base):

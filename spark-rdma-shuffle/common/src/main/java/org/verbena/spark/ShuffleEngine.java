@@ -20,8 +20,10 @@ import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.plugin.JobKeys;
 import org.verbena.core.plugin.PluginLog;
+import org.verbena.spark.metrics.Load;
 import org.verbena.spark.metrics.Numbers;
 import org.verbena.spark.metrics.Traffic;
+import org.verbena.spark.read.DirectMemory;
 import org.verbena.spark.read.FetchClient;
 import org.verbena.spark.read.FetchServer;
 import org.verbena.spark.read.NeighbourBlocks;
@@ -73,9 +75,9 @@ public final class ShuffleEngine implements AutoCloseable {
             throws Exception {
         SparkConf conf = env.conf();
         byte[] key = jobKey(env);
+        boolean transfers = conf.getBoolean(DriverSetup.REMOTE, false);
         // The address that Spark listens on, not that of the default route.
         String host = InetAddress.getByName(env.blockManager().blockManagerId().host()).getHostAddress();
-        boolean transfers = conf.getBoolean(DriverSetup.REMOTE, false);
         CoreStart core = CoreStart.open(() -> new VbnConfig().jobKey(key)
                 .log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug))
                 .set("tl.tcp.interface", host).set("proto.checksum", Boolean.toString(checksums(conf))),
@@ -211,7 +213,12 @@ public final class ShuffleEngine implements AutoCloseable {
 
     /** All numbers by name, the same names at every call. */
     public Map<String, Long> numbers() {
-        return Numbers.collect(traffic, existingStore(), context.counters());
+        return Numbers.collect(traffic, existingStore(), load(), context.counters());
+    }
+
+    private Load load() {
+        return client == null ? Load.NONE : new Load(client.directBytes() + server.directBytes(), DirectMemory.bound(),
+            server.waiting());
     }
 
     /** What this executor uses and why, in a sentence. */

@@ -56,7 +56,7 @@ public final class ExecutorReports {
 
     /** One of the numbers of {@link #sum}; metrics ask for each of them alone. */
     public synchronized long sum(String name) {
-        return executors.values().stream().mapToLong(report -> report.numbers().get(name)).sum();
+        return executors.values().stream().map(report -> report.numbers().get(name)).reduce(0L, Numbers.combining(name));
     }
 
     /** How many executors are known, also those that are gone. */

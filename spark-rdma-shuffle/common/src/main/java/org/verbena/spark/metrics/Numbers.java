@@ -7,10 +7,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.BinaryOperator;
 import org.verbena.spark.store.SlabStore;
 
 /** Names are part of what users see in Spark's metrics. */
 public final class Numbers {
+    /** Of which the executors' highest one, and not the sum, says something. */
+    private static final Set<String> HIGHEST = Set.of("fetch.median.micros", "fetch.p99.micros");
     private static final List<String> CORE = List.of("rx.bad_frames", "wireup.auth_failed", "wireup.version_refused");
 
     private Numbers() {
@@ -31,10 +35,11 @@ public final class Numbers {
      *
      * @param traffic null while there is no engine; then everything is 0
      * @param store null while there is none
+     * @param load what fetching and serving use now
      * @param core counters of the native core
      * @return the same names in the same order at every call
      */
-    public static Map<String, Long> collect(Traffic traffic, SlabStore store, Map<String, Long> core) {
+    public static Map<String, Long> collect(Traffic traffic, SlabStore store, Load load, Map<String, Long> core) {
         Map<String, Long> all = new LinkedHashMap<>();
         for (Traffic.Path path : Traffic.Path.values()) {
             all.put(name(path, ".bytes"), traffic == null ? 0 : traffic.bytes(path));
@@ -46,7 +51,16 @@ public final class Numbers {
         all.put("slab.used.bytes", store == null ? 0 : store.usedBytes());
         all.put("slab.reserved.bytes", store == null ? 0 : store.reservedBytes());
         all.put("slab.written.bytes", store == null ? 0 : store.writtenBytes());
+        all.put("slab.pinned.bytes", store == null ? 0 : store.pinnedBytes());
         all.put("spilled.bytes", store == null ? 0 : store.spilledBytes());
+        all.put("spilled.outputs", store == null ? 0 : store.spilledOutputs());
+        all.put("fetch.requests", traffic == null ? 0 : traffic.fetches().count());
+        all.put("fetch.median.micros", traffic == null ? 0 : traffic.fetches().micros(50));
+        all.put("fetch.p99.micros", traffic == null ? 0 : traffic.fetches().micros(99));
+        all.put("fetch.timeouts", traffic == null ? 0 : traffic.fetches().timeouts());
+        all.put("direct.used.bytes", load.directBytes());
+        all.put("direct.bound.bytes", load.directBound());
+        all.put("serve.waiting", load.serveWaiting());
         all.put("peers.connected", core.getOrDefault("peers.connected", 0L));
         for (String counter : CORE) {
             all.put(counter, core.getOrDefault(counter, 0L));
@@ -56,14 +70,19 @@ public final class Numbers {
 
     /** All numbers, all 0; the caller's own. */
     public static Map<String, Long> none() {
-        return collect(null, null, Map.of());
+        return collect(null, null, Load.NONE, Map.of());
     }
 
-    /** Adds the numbers of several executors. */
+    /** Adds the numbers of several executors; of times the longest one counts. */
     public static Map<String, Long> sum(Iterable<Map<String, Long>> executors) {
         Map<String, Long> sum = none();
-        executors.forEach(numbers -> numbers.forEach((name, value) -> sum.merge(name, value, Long::sum)));
+        executors.forEach(numbers -> numbers.forEach((name, value) -> sum.merge(name, value, combining(name))));
         return sum;
+    }
+
+    /** How two executors' numbers of this name become one. */
+    static BinaryOperator<Long> combining(String name) {
+        return HIGHEST.contains(name) ? Long::max : Long::sum;
     }
 
     /** A number of blocks in words. */
@@ -86,6 +105,9 @@ public final class Numbers {
         text.add(read.isEmpty() ? "read no blocks" : "read " + String.join(", ", read));
         if (numbers.get(name(Traffic.Path.SERVED, ".blocks")) > 0) {
             text.add("sent " + size(numbers.get(name(Traffic.Path.SERVED, ".bytes"))) + " to others");
+        }
+        if (numbers.get("fetch.timeouts") > 0) {
+            text.add("gave up " + numbers.get("fetch.timeouts") + " requests without an answer");
         }
         List<String> reasons = new ArrayList<>();
         for (Traffic.Reason reason : Traffic.Reason.values()) {

@@ -76,6 +76,7 @@ public final class Traffic {
 
     private final LongAdder[] bytes = adders(Path.values().length);
     private final LongAdder[] blocks = adders(Path.values().length);
+    private final Fetches fetches = new Fetches();
     private final LongAdder[] fallbacks = adders(Reason.values().length);
 
     /** All zero. */
@@ -88,6 +89,11 @@ public final class Traffic {
             all[i] = new LongAdder();
         }
         return all;
+    }
+
+    /** Requests to other executors and their times. */
+    public Fetches fetches() {
+        return fetches;
     }
 
     /** Counts one block. */

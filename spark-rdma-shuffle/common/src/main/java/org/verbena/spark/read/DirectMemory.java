@@ -11,7 +11,7 @@ import org.verbena.core.plugin.BoundedPool;
  * Half of it receives blocks, an eighth sends small and copied ones, two 32nds carry lists of blocks. What does not fit
  * waits, and goes by Spark's transport when nothing comes free for two seconds.
  */
-final class DirectMemory {
+public final class DirectMemory {
     private static final long PATIENCE = TimeUnit.SECONDS.toNanos(2);
     private static final long LEAST = 1 << 20;
 
@@ -45,7 +45,7 @@ final class DirectMemory {
     }
 
     /** Most bytes of all pools of an executor. */
-    static long bound() {
+    public static long bound() {
         return limit() / 2 + limit() / 8 + limit() / 16;
     }
 }

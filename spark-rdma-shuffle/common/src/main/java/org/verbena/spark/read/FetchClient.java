@@ -368,14 +368,16 @@ public final class FetchClient implements AutoCloseable {
         owner.release();
         LastUse.note(peer);
         request.heard(System.nanoTime());
-        if (request.isComplete()) {
-            ended(request);
+        if (request.isComplete() && ended(request)) {
+            traffic.fetches().completed(System.nanoTime() - request.sentAt());
         }
     }
 
-    private void ended(FetchRequest request) {
-        pending.remove(request.id());
+    /** False when it had ended before. */
+    private boolean ended(FetchRequest request) {
+        boolean first = pending.remove(request.id(), request);
         giveGrantBack(request);
+        return first;
     }
 
     private void giveGrantBack(FetchRequest request) {
@@ -430,11 +432,17 @@ public final class FetchClient implements AutoCloseable {
         for (FetchRequest request : pending.values()) {
             if (request.isExpired(now)) {
                 request.link().down("no reply in time");
+                traffic.fetches().timedOut();
                 fail(request, new VbnException(VbnStatus.TIMEOUT, "no reply from " + request.link()));
             } else if (request.isQuiet(now)) {
                 giveGrantBack(request); // an executor that hangs sends nothing, and must not hold up the others
             }
         }
+    }
+
+    /** Direct memory of blocks and lists that is in use now, also by tasks that have not read theirs. */
+    public long directBytes() {
+        return pool.used() + lists.used();
     }
 
     /** What is known of each connection, in words. */

@@ -21,6 +21,7 @@ final class FetchRequest {
     private final boolean afterRest;
     private boolean granted;
     private long timeout;
+    private long sentAt;
     private long lastHeard;
 
     /**
@@ -95,7 +96,12 @@ final class FetchRequest {
     synchronized void started(long now, long timeoutNanos) {
         granted = true;
         timeout = timeoutNanos;
+        sentAt = now;
         lastHeard = now;
+    }
+
+    synchronized long sentAt() {
+        return sentAt;
     }
 
     synchronized void heard(long now) {

@@ -95,6 +95,16 @@ public final class FetchServer implements AutoCloseable {
         return engine.address();
     }
 
+    /** Direct memory of replies and lists that is in use now. */
+    public long directBytes() {
+        return pool.used() + lists.used();
+    }
+
+    /** Requests that wait for Spark's blocks, for memory or for checksums. */
+    public int waiting() {
+        return slow.waiting();
+    }
+
     /** Engine thread. */
     private void receive(Message message) {
         VbnPeer peer = message.peer();

@@ -3,6 +3,7 @@
 package org.verbena.spark.store;
 
 import java.util.List;
+import java.util.concurrent.atomic.LongAdder;
 import org.verbena.core.SlabPool;
 
 /**
@@ -18,21 +19,24 @@ public final class MapOutput {
     private final long bytes;
     private final MapIndex index;
     private final List<SlabPool.Chunk> chunks;
+    private final LongAdder pinned;
     private State state = State.LIVE;
     private int pins;
     private boolean freed;
 
-    MapOutput(int shuffleId, long mapId, long bytes, MapIndex index, List<SlabPool.Chunk> chunks) {
+    /** pinned: counts the bytes of outputs that have a pin. */
+    MapOutput(int shuffleId, long mapId, long bytes, MapIndex index, List<SlabPool.Chunk> chunks, LongAdder pinned) {
         this.shuffleId = shuffleId;
         this.mapId = mapId;
         this.bytes = bytes;
         this.index = index;
         this.chunks = chunks;
+        this.pinned = pinned;
     }
 
     /** An output that went to Spark's files at once. */
     static MapOutput inFiles(int shuffleId, long mapId, long bytes) {
-        MapOutput output = new MapOutput(shuffleId, mapId, bytes, null, List.of());
+        MapOutput output = new MapOutput(shuffleId, mapId, bytes, null, List.of(), new LongAdder());
         output.state = State.SPILLED;
         return output;
     }
@@ -62,13 +66,19 @@ public final class MapOutput {
         if (state != State.LIVE) {
             return false;
         }
-        pins++;
+        if (pins++ == 0) {
+            pinned.add(bytes);
+        }
         return true;
     }
 
     /** Gives a pin back. */
     public synchronized void unpin() {
-        if (--pins == 0 && state != State.LIVE) {
+        if (--pins > 0) {
+            return;
+        }
+        pinned.add(-bytes);
+        if (state != State.LIVE) {
             free();
         }
     }

@@ -46,6 +46,8 @@ public final class SlabStore implements AutoCloseable {
     private final LinkedHashSet<MapOutput> ages = new LinkedHashSet<>();
     private final SecureRandom random = new SecureRandom();
     private final LongAdder spilledBytes = new LongAdder();
+    private final LongAdder spilledOutputs = new LongAdder();
+    private final LongAdder pinnedBytes = new LongAdder();
     private final LongAdder writtenBytes = new LongAdder();
     private final AtomicBoolean spilling = new AtomicBoolean();
     private final Object spillLock = new Object();
@@ -157,7 +159,7 @@ public final class SlabStore implements AutoCloseable {
         MapIndex index = MapIndex.write(indexChunk.buffer(), generation, first, triples, sums, slabViews::get);
         List<SlabPool.Chunk> all = new ArrayList<>(chunks);
         all.add(indexChunk);
-        MapOutput output = new MapOutput(shuffleId, mapId, bytes, index, all);
+        MapOutput output = new MapOutput(shuffleId, mapId, bytes, index, all, pinnedBytes);
         Path target = Path.of(indexChunk.slab() + ":" + indexChunk.offset() + ":"
             + MapIndex.bytes(index.partitions(), triples.length / 3, sums.length) + ":" + Long.toHexString(generation));
         synchronized (publishLock) {
@@ -191,6 +193,7 @@ public final class SlabStore implements AutoCloseable {
                 reservedBytes() >> 20, budgetBytes() >> 20);
         }
         spilledBytes.add(bytes);
+        spilledOutputs.increment();
     }
 
     /** Finds a live output; null when it is not in slabs (any more). */
@@ -333,6 +336,16 @@ public final class SlabStore implements AutoCloseable {
     /** Bytes of map outputs moved to Spark's files so far. */
     public long spilledBytes() {
         return spilledBytes.sum();
+    }
+
+    /** Map outputs moved to Spark's files so far. */
+    public long spilledOutputs() {
+        return spilledOutputs.sum();
+    }
+
+    /** Bytes of map outputs of which somebody reads a part now. */
+    public long pinnedBytes() {
+        return pinnedBytes.sum();
     }
 
     /** Ends all outputs and gives the slabs back. */

@@ -33,6 +33,7 @@ public final class TrafficPage {
             page.text("p", "All executors together: " + Numbers.sentence(executors.sum()) + ".");
             page.paths(executors);
             page.reasons(executors);
+            page.work(executors);
             page.choices(executors.all());
         }
         return page.html.toString();
@@ -86,6 +87,35 @@ public final class TrafficPage {
             cell(blocks, Long.toString(blocks));
         }
         html.append("</tr>");
+    }
+
+    private void work(ExecutorReports executors) {
+        text("h4", "Requests and memory");
+        head(List.of("Executor", "Requests", "Median", "99th percentile", "Time-outs", "Requests that wait", "Direct memory in use",
+            "of", "Map outputs being read", "Outputs spilled"));
+        executors.all().forEach(report -> workRow(report.executor(), report.numbers()));
+        workRow("all", executors.sum());
+        html.append("</table>");
+    }
+
+    private void workRow(String executor, Map<String, Long> numbers) {
+        html.append("<tr>");
+        text("td", executor);
+        count(numbers, "fetch.requests");
+        for (String name : List.of("fetch.median.micros", "fetch.p99.micros")) {
+            cell(numbers.get(name), numbers.get(name) + " &#181;s");
+        }
+        count(numbers, "fetch.timeouts");
+        count(numbers, "serve.waiting");
+        for (String name : List.of("direct.used.bytes", "direct.bound.bytes", "slab.pinned.bytes")) {
+            cell(numbers.get(name), Numbers.size(numbers.get(name)));
+        }
+        count(numbers, "spilled.outputs");
+        html.append("</tr>");
+    }
+
+    private void count(Map<String, Long> numbers, String name) {
+        cell(numbers.get(name), numbers.get(name).toString());
     }
 
     private void choices(List<ExecutorReports.Report> executors) {

@@ -199,6 +199,7 @@ class SlabStoreTest {
             }
             assertTrue(store.reservedBytes() <= 8 << 20);
             assertTrue(store.spilledBytes() > 0);
+            assertTrue(store.spilledOutputs() > 0 && store.spilledOutputs() < 12);
             assertNull(store.find(7, 0));
             assertNotNull(store.find(7, 11));
             for (int map = 0; map < 12; map++) {
@@ -254,6 +255,7 @@ class SlabStoreTest {
             write(store, 0, 1, data);
             InputStream in = buffer(store, 0, 1, 0, PARTITIONS).createInputStream();
             byte[] head = in.readNBytes(1000);
+            assertEquals(concatenate(data, 0, PARTITIONS).length, store.pinnedBytes());
             store.removeShuffle(0);
             assertTrue(store.usedBytes() > 0);
             write(store, 1, 1, data(10, 300_000));
@@ -262,6 +264,7 @@ class SlabStoreTest {
             all.writeBytes(in.readAllBytes());
             assertArrayEquals(concatenate(data, 0, PARTITIONS), all.toByteArray());
             in.close();
+            assertEquals(0, store.pinnedBytes());
             store.removeShuffle(1);
             assertEquals(0, store.usedBytes());
         }

@@ -42,12 +42,23 @@ class TrafficPageTest {
     }
 
     @Test
+    void timesOfRequestsAreShownAndTheLongestOfAll() throws Exception {
+        executors.take(Map.entry("1", Map.of("fetch.p99.micros", 700L, "serve.waiting", 2L)));
+        executors.take(Map.entry("2", Map.of("fetch.p99.micros", 900L, "serve.waiting", 3L)));
+        Document page = page(null);
+        assertEquals("99th percentile", cell(page, 2, 0, 3));
+        assertEquals("700 \u00b5s", cell(page, 2, 1, 3));
+        assertEquals("900 \u00b5s", cell(page, 2, 3, 3));
+        assertEquals("5", cell(page, 2, 3, 5));
+    }
+
+    @Test
     void whatAnExecutorSaysIsTextAndNotMarkup() throws Exception {
         executors.take(Map.entry("<b>", "memory & \"net\" <script>alert(1)</script>"));
         Document page = page(null);
         assertEquals(0, page.getElementsByTagName("script").getLength());
-        assertEquals("<b>", cell(page, 2, 1, 0));
-        assertEquals("memory & \"net\" <script>alert(1)</script>", cell(page, 2, 1, 1));
+        assertEquals("<b>", cell(page, 3, 1, 0));
+        assertEquals("memory & \"net\" <script>alert(1)</script>", cell(page, 3, 1, 1));
     }
 
     @Test

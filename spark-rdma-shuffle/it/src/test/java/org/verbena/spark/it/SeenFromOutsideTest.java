@@ -63,6 +63,8 @@ class SeenFromOutsideTest {
                 assertTrue(number(metrics, "executors_slab_written_bytes") > 0, metrics);
                 assertEquals(number(metrics, "slab_written_bytes"), number(metrics, "executors_slab_written_bytes"), metrics);
                 assertEquals(1, number(metrics, "executors"), metrics);
+                assertTrue(number(metrics, "executors_direct_bound_bytes") > 0, metrics);
+                assertEquals(0, number(metrics, "executors_fetch_timeouts"), metrics);
             }
             return application.context().sc().applicationId();
         }
@@ -83,7 +85,7 @@ class SeenFromOutsideTest {
             provider.start();
             String base = "http://127.0.0.1:" + server.boundPort() + "/history/";
             String page = await(base + used + "/verbena/", text -> text.contains("All executors together"));
-            assertTrue(page.contains("Bytes by path") && page.contains("map outputs in memory, at most"), page);
+            assertTrue(page.contains("Bytes by path") && page.contains("99th percentile") && page.contains("map outputs in memory, at most"), page);
             page = await(base + aside + "/verbena/", text -> text.contains("stands aside"));
             assertTrue(page.contains("spark.verbena.enabled is false"), page);
         } finally {
