@@ -2,6 +2,9 @@
 // Starts the native core with the user's settings, Spark's encryption, and a port that is free.
 package org.verbena.spark;
 
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,6 +26,7 @@ import org.verbena.core.VbnStatus;
 record CoreStart(VbnContext context, VbnEngine engine) {
     private static final String TRANSPORTS = "tl.enable";
     private static final String ALL_TRANSPORTS = "self,shm,rc,ud,tcp";
+    private static final String INTERFACE = "tl.tcp.interface";
     private static final String PORT = "tl.tcp.port";
     private static final int HIGHEST_PORT = 65535;
     /** What may carry data where Spark encrypts: memory of the host, and TCP with TLS. */
@@ -43,6 +47,23 @@ record CoreStart(VbnContext context, VbnEngine engine) {
             core.put("tl.tcp.tls", "true");
         }
         return core;
+    }
+
+    /**
+     * Where to listen: the address that Spark tells others, not that of the default route.
+     *
+     * @param host as Spark names it, also an IPv6 address in brackets
+     * @param core the user may choose another one
+     * @throws IOException when it is none of this host, as behind NAT: nobody would get here
+     */
+    static String address(String host, Map<String, String> core) throws IOException {
+        InetAddress address = InetAddress.getByName(host);
+        boolean here = address.isLoopbackAddress() || NetworkInterface.getByInetAddress(address) != null;
+        if (!here && !core.containsKey(INTERFACE)) {
+            throw new IOException("Spark tells others " + host + " (" + address.getHostAddress() + "), which is no address of this "
+                + "host, as behind NAT");
+        }
+        return core.getOrDefault(INTERFACE, address.getHostAddress());
     }
 
     /** Whether these settings leave a way to other executors. */

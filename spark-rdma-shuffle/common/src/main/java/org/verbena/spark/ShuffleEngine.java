@@ -4,7 +4,6 @@ package org.verbena.spark;
 
 import java.io.IOException;
 import java.lang.reflect.Field;
-import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -76,12 +75,12 @@ public final class ShuffleEngine implements AutoCloseable {
         SparkConf conf = env.conf();
         byte[] key = jobKey(env);
         boolean transfers = conf.getBoolean(DriverSetup.REMOTE, false);
-        // The address that Spark listens on, not that of the default route.
-        String host = InetAddress.getByName(env.blockManager().blockManagerId().host()).getHostAddress();
+        Map<String, String> settingsOfCore = CoreStart.settings(settings, DriverSetup.mustEncrypt(conf, settings));
+        String host = CoreStart.address(env.blockManager().blockManagerId().host(), settingsOfCore);
         CoreStart core = CoreStart.open(() -> new VbnConfig().jobKey(key)
                 .log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug))
                 .set("tl.tcp.interface", host).set("proto.checksum", Boolean.toString(checksums(conf))),
-            CoreStart.settings(settings, DriverSetup.mustEncrypt(conf, settings)), transfers, isExecutor(env), conf);
+            settingsOfCore, transfers, isExecutor(env), conf);
         SlabBudget budget = SlabBudget.here(settings.memory(), ContainerMemory.here(conf), executorsPerHost(conf), ROOT);
         ShuffleEngine engine = new ShuffleEngine(env, settings, files, core, budget);
         try {

@@ -6,9 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.NetworkInterface;
 import java.net.ServerSocket;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnException;
+import org.verbena.core.VbnPeer;
 import org.verbena.core.VbnStatus;
 
 @Timeout(60)
@@ -75,6 +78,44 @@ class CoreStartTest {
     }
 
     @Test
+    void anAddressThatIsNotOfThisHostIsSaidToBeSoUnlessTheUserNamesAnotherOne() throws Exception {
+        assertEquals("127.0.0.2", CoreStart.address("127.0.0.2", Map.of()));
+        assertEquals("0:0:0:0:0:0:0:1", CoreStart.address("[::1]", Map.of()));
+        IOException error = assertThrows(IOException.class, () -> CoreStart.address("192.0.2.1", Map.of()));
+        assertTrue(error.getMessage().contains("192.0.2.1") && error.getMessage().contains("NAT"), error.getMessage());
+        assertEquals("127.0.0.1", CoreStart.address("192.0.2.1", Map.of("tl.tcp.interface", "127.0.0.1")));
+    }
+
+    private static void close(CoreStart core) {
+        core.engine().close();
+        core.context().close();
+    }
+
+    /** Spark writes such a host in brackets. */
+    @Test
+    void executorsOfAnIPv6ClusterReachEachOtherByTcp() throws Exception {
+        InetAddress loopback = InetAddress.getByName("[::1]");
+        assumeTrue(NetworkInterface.getByInetAddress(loopback) != null, "no IPv6 on this host");
+        CoreStart[] both = new CoreStart[2];
+        try {
+            for (int i = 0; i < both.length; i++) {
+                both[i] = CoreStart.open(() -> new VbnConfig().jobKey(new byte[32]).set("tl.tcp.interface", loopback.getHostAddress()),
+                    settings(false, "spark.verbena.transport=tcp"), true, true, new SparkConf(false));
+            }
+            VbnPeer peer = both[0].engine().connect(both[1].engine().address(), (lost, cause) -> { });
+            assertEquals("tcp", peer.transport(), peer.explain());
+            assertTrue(peer.explain().contains("::1"), peer.explain());
+            peer.close();
+        } finally {
+            for (CoreStart core : both) {
+                if (core != null) {
+                    close(core);
+                }
+            }
+        }
+    }
+
+    @Test
     void executorsOfOneHostListenOnThePortThatIsSetAndTheFollowingOnes() throws Exception {
         int port = freePort();
         List<CoreStart> all = new ArrayList<>();
@@ -93,8 +134,7 @@ class CoreStartTest {
             assertTrue(ports.stream().allMatch(distance -> distance >= 0 && distance <= 16), ports.toString());
         } finally {
             for (CoreStart one : all) {
-                one.engine().close();
-                one.context().close();
+                close(one);
             }
         }
     }
