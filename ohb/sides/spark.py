@@ -85,14 +85,17 @@ def memory_folder():
 class Cluster:
     """Master and workers. Use as a context manager; everything it started is gone afterwards, files but logs too."""
 
-    def __init__(self, work, workers=2, cores=2, memory="5g", wrapper=(), hosts=(HOST,), master=HOST, local=None):
+    def __init__(self, work, workers=2, cores=2, memory="5g", wrapper=(), hosts=(HOST,), master=HOST, local=None,
+                 properties=None):
         """wrapper: command that runs the workers, for example in a namespace of their own; or {host: command}.
 
         hosts: addresses that the workers take in turn; to Spark each is a host of its own. master: the master's.
-        local: folder for the executors' local directories, which otherwise are in work; removed at the end."""
+        local: folder for the executors' local directories, which otherwise are in work; removed at the end.
+        properties: of Spark, for master and workers."""
         self.work, self._workers, self._cores, self._memory = os.path.abspath(work), workers, cores, memory
         self._wrapper, self._hosts, self._master = wrapper, hosts, master
         self._local = local
+        self._options = " ".join(f"-D{key}={value}" for key, value in (properties or {}).items())
         self._processes = []
         self.url = None
 
@@ -131,6 +134,7 @@ class Cluster:
 
     def _daemon(self, name, words, env, wrapper=()):
         env.setdefault("SPARK_DAEMON_MEMORY", "512m")
+        env["SPARK_DAEMON_JAVA_OPTS"] = " ".join([env.get("SPARK_DAEMON_JAVA_OPTS", ""), self._options]).strip()
         argv = [*wrapper, os.path.join(home(), "bin", "spark-class"), *words]
         self._processes.append(Process(f"spark {name}", argv, os.path.join(self.work, name + ".log"), env=env))
 

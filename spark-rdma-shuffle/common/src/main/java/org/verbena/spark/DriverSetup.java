@@ -23,6 +23,8 @@ final class DriverSetup {
     static final String SECRET = VerbenaConf.INTERNAL + "secret";
     static final String REMOTE = VerbenaConf.INTERNAL + "remote";
     private static final Logger LOG = LoggerFactory.getLogger(DriverSetup.class);
+    /** Why map outputs are files where {@link #needsFiles}. */
+    static final String FILES_ONLY = "the external shuffle service, spark.shuffle.service.enabled, serves files only";
     private static final String PREPARED = VerbenaConf.INTERNAL + "prepared";
     private static final String MANAGER = "spark.shuffle.manager";
     private static final String DATA_IO = "spark.shuffle.sort.io.plugin.class";
@@ -89,6 +91,9 @@ final class DriverSetup {
     /** Why map outputs may have to be Spark's files; null when nothing here says so. */
     static String reasonToCompress(SparkConf conf, VerbenaConf settings) {
         String master = conf.get("spark.master", "");
+        if (needsFiles(conf)) {
+            return FILES_ONLY;
+        }
         try {
             if (ContainerMemory.isSized(conf) && ContainerMemory.ofExecutors(conf).room(1) < SlabBudget.LEAST) {
                 return "the executors' containers have no memory for map outputs (a " + ContainerMemory.ofExecutors(conf).sum(1)
@@ -110,6 +115,11 @@ final class DriverSetup {
             return "the native core does not start on the driver's host: " + VerbenaConf.inUsersWords(
                 String.valueOf(e.getMessage()));
         }
+    }
+
+    /** Whether map outputs have to be Spark's files, because others than executors serve them. */
+    static boolean needsFiles(SparkConf conf) {
+        return conf.getBoolean("spark.shuffle.service.enabled", false);
     }
 
     /** Whether nothing may leave a host in clear text. */
@@ -164,8 +174,6 @@ final class DriverSetup {
             return "Spark 3.5 makes its shuffle manager before plugins start; set " + MANAGER + "="
                 + VerbenaShuffleManager.class.getName() + " and put the jar on spark.driver.extraClassPath and "
                 + "spark.executor.extraClassPath";
-        } else if (conf.getBoolean("spark.shuffle.service.enabled", false)) {
-            return "the external shuffle service (spark.shuffle.service.enabled) serves files only";
         } else if (conf.getBoolean("spark.shuffle.push.enabled", false)) {
             return "push-based shuffle (spark.shuffle.push.enabled) needs Spark's files";
         } else if (conf.getBoolean("spark.shuffle.useOldFetchProtocol", false)) {

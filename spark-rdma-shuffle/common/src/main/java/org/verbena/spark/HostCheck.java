@@ -60,9 +60,10 @@ final class HostCheck {
 
     private void memory(VerbenaConf settings) {
         try {
-            SlabBudget budget = SlabBudget.here(settings.memory(), ContainerMemory.here(conf), ShuffleEngine.executorsPerHost(conf),
-                ShuffleEngine.ROOT);
-            if (budget.warning() != null) {
+            SlabBudget budget = SlabBudget.here(conf, settings, ShuffleEngine.ROOT);
+            if (DriverSetup.needsFiles(conf)) {
+                report.add(Level.WARN, "map outputs are Spark's files: " + budget.why());
+            } else if (budget.warning() != null) {
                 report.add(budget.bytes() == 0 ? Level.BAD : Level.WARN, budget.warning());
             } else {
                 report.add(Level.OK, "map outputs: at most " + (budget.bytes() >> 20) + " MiB per executor in "

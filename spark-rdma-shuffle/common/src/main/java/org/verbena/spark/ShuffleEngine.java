@@ -12,6 +12,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.BlockTransferService;
 import org.apache.spark.storage.BlockManager;
+import org.apache.spark.storage.StorageUtils$;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnConfig;
@@ -81,7 +82,7 @@ public final class ShuffleEngine implements AutoCloseable {
                 .log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug))
                 .set("tl.tcp.interface", host).set("proto.checksum", Boolean.toString(checksums(conf))),
             settingsOfCore, transfers, isExecutor(env), conf);
-        SlabBudget budget = SlabBudget.here(settings.memory(), ContainerMemory.here(conf), executorsPerHost(conf), ROOT);
+        SlabBudget budget = SlabBudget.here(conf, settings, ROOT);
         ShuffleEngine engine = new ShuffleEngine(env, settings, files, core, budget);
         try {
             if (transfers) {
@@ -133,6 +134,9 @@ public final class ShuffleEngine implements AutoCloseable {
         BlockTransferService inner = blocks.blockTransferService();
         server = new FetchServer(engine, this::existingStore, blocks, traffic);
         client = new FetchClient(engine, inner, settings, networkTimeout(env.conf()), traffic);
+        if (DriverSetup.needsFiles(env.conf())) {
+            client.leaveToSpark(StorageUtils$.MODULE$.externalShuffleServicePort(env.conf()));
+        }
         BlockTransferService ours = shim.newTransferService(inner, client);
         boolean sameClient = blocks.blockStoreClient() == inner;
         set(blocks, "blockTransferService", ours);

@@ -5,6 +5,7 @@ package org.verbena.spark;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.apache.spark.SparkConf;
 import org.verbena.core.plugin.HostMemory;
 
 /**
@@ -75,6 +76,12 @@ record SlabBudget(long bytes, String why, String warning, long shared) {
         }
         return new SlabBudget(Math.max(LEAST, share), "a quarter of " + mib(memory) + " MiB"
             + (executors > 1 ? " shared by " + executors + " executors" : ""), null, memory / 4);
+    }
+
+    /** The budget of an executor with this configuration on this host. */
+    static SlabBudget here(SparkConf conf, VerbenaConf settings, Path root) throws IOException {
+        return DriverSetup.needsFiles(conf) ? new SlabBudget(0, DriverSetup.FILES_ONLY, null)
+            : here(settings.memory(), ContainerMemory.here(conf), ShuffleEngine.executorsPerHost(conf), root);
     }
 
     /** Chooses the budget on this host. */

@@ -101,6 +101,8 @@ class DriverSetupTest {
         String full = reasonToCompress("spark.master=yarn", "spark.executor.memory=8g");
         assertTrue(full.contains("no memory for map outputs"), full);
         assertNull(reasonToCompress("spark.master=yarn", "spark.executor.memory=8g", "spark.executor.memoryOverhead=4g"));
+        String files = reasonToCompress("spark.master=spark://host:1", "spark.shuffle.service.enabled=true");
+        assertTrue(files.contains("spark.shuffle.service.enabled"), files);
     }
 
     private static boolean reaches(String version, String... settings) {

@@ -55,6 +55,8 @@ public final class Traffic {
         DOWN("connection failed"),
         /** More executors than spark.verbena.maxPeers. */
         PEERS("over spark.verbena.maxPeers"),
+        /** Cached blocks on disk that the external shuffle service has, because executors end. */
+        SERVICE("from the external shuffle service"),
         /** Spark wants the blocks on disk, because they are too large for memory. */
         TO_DISK("too large for memory"),
         /** The direct memory of one side is in use. */

@@ -66,6 +66,7 @@ public final class FetchClient implements AutoCloseable {
     /** Replies that wait for memory. */
     private final Stage<Waiting> room;
     private final AtomicBoolean saidNoRoom = new AtomicBoolean();
+    private volatile int servicePort = -1;
     private volatile boolean closed;
 
     /** A reply whose data is with the other side. */
@@ -108,7 +109,7 @@ public final class FetchClient implements AutoCloseable {
      */
     void fetch(String host, int port, String executor, String[] blocks, BlockFetchingListener listener,
             DownloadFileManager files) {
-        Link link = link(host, port, executor);
+        Link link = port == servicePort ? null : link(host, port, executor);
         VbnPeer peer = link == null ? null : link.peer();
         boolean suits = files == null && !closed && blocks.length > 0 && blocks.length <= Wire.MAX_BLOCKS;
         ByteBuffer list = peer != null && suits ? lists.tryTake(Wire.bytes(blocks)) : null;
@@ -117,11 +118,16 @@ public final class FetchClient implements AutoCloseable {
             return;
         }
         traffic.countFallback(files != null ? Traffic.Reason.TO_DISK : peer != null ? Traffic.Reason.NO_MEMORY
-            : link == null ? Traffic.Reason.PEERS : link.reason(), blocks.length);
+            : port == servicePort ? Traffic.Reason.SERVICE : link == null ? Traffic.Reason.PEERS : link.reason(), blocks.length);
         inner.fetchBlocks(host, port, executor, blocks, new CountedListener(listener, traffic), files);
         if (suits && link != null && link.mayConnect()) {
             later(() -> connect(link));
         }
+    }
+
+    /** Says at which port of every host Spark's external shuffle service answers instead of executors. */
+    public void leaveToSpark(int port) {
+        servicePort = port;
     }
 
     private void fetch(Link link, VbnPeer peer, String[] blocks, ByteBuffer list, BlockFetchingListener listener) {

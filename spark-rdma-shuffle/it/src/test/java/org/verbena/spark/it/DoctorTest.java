@@ -53,8 +53,14 @@ class DoctorTest {
 
     @Test
     void whatMakesThePluginStandAsideIsSaid() {
-        assertFalse(report(false, "spark.shuffle.service.enabled=true"), text());
-        assertTrue(text().contains("external shuffle service"), text());
+        assertFalse(report(false, "spark.shuffle.useOldFetchProtocol=true"), text());
+        assertTrue(text().contains("will stand aside: spark.shuffle.useOldFetchProtocol is on"), text());
+    }
+
+    @Test
+    void withTheExternalShuffleServiceMapOutputsAreSaidToBeFiles() {
+        assertTrue(report(false, "spark.shuffle.service.enabled=true"), text());
+        assertTrue(text().contains("map outputs are Spark's files: the external shuffle service"), text());
     }
 
     @Test
