@@ -50,21 +50,27 @@ class PoorClientTest(HdfsCase):
         self.dfs("-rm", "-skipTrash", path)
         return "\n".join(said)
 
+    def put_and_get_until(self, pattern, *prefix, **more):
+        """The same until it is said: one file in nine goes to, and comes from, the DataNode without the plugin."""
+        text = ""
+        for _ in range(8):
+            text += self.put_and_get(*prefix, **more)
+            if re.search(pattern, text):
+                break
+        self.assertRegex(text, pattern)
+
     def test_a_jvm_without_direct_memory_says_so_and_its_files_go_by_tcp(self):
-        text = self.put_and_get(options=["-XX:MaxDirectMemorySize=768k"])
-        self.assertIn("MaxDirectMemorySize", text)
+        self.put_and_get_until("MaxDirectMemorySize", options=["-XX:MaxDirectMemorySize=768k"])
 
     @LONG
     def test_few_open_files_and_no_locked_memory_are_borne(self):
-        text = self.put_and_get("prlimit", "--nofile=400", "--memlock=0")
-        self.assertRegex(text, r"Verbena ends: [1-9]\d* connections by the core")
+        self.put_and_get_until(r"Verbena ends: [1-9]\d* connections by the core", "prlimit", "--nofile=400", "--memlock=0")
 
     @LONG
     @ROOT_ONLY
     def test_a_tiny_dev_shm_is_borne(self):
         script = 'mount -t tmpfs -o size=64k none /dev/shm && exec "$@"'
-        text = self.put_and_get("unshare", "--mount", "sh", "-c", script, "sh")
-        self.assertRegex(text, r"Verbena ends: [1-9]\d* connections by the core")
+        self.put_and_get_until(r"Verbena ends: [1-9]\d* connections by the core", "unshare", "--mount", "sh", "-c", script, "sh")
 
     @LONG
     @ROOT_ONLY
