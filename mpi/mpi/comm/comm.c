@@ -196,21 +196,12 @@ int mpi_Comm_set_name(MPI_Comm comm, const char *comm_name)
 
 int mpi_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
 {
-    mpi_comm_t *found = comm_of(comm);
-    const int rc = err_handler_check(errhandler, OBJ_COMM);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    err_handler_keep(errhandler);
-    err_handler_release(found->obj.handler);
-    found->obj.handler = errhandler;
-    return MPI_SUCCESS;
+    return err_handler_set(&comm_of(comm)->obj, OBJ_COMM, errhandler);
 }
 
 int mpi_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
 {
-    *errhandler = comm_of(comm)->obj.handler;
-    err_handler_keep(*errhandler);
-    return MPI_SUCCESS;
+    return err_handler_get(&comm_of(comm)->obj, errhandler);
 }
 
 int mpi_Comm_call_errhandler(MPI_Comm comm, int errorcode)

@@ -33,6 +33,24 @@ void err_handler_release(MPI_Errhandler handler)
     free(handler);
 }
 
+int err_handler_set(obj_t *object, obj_kind_t kind, MPI_Errhandler handler)
+{
+    const int rc = err_handler_check(handler, kind);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    err_handler_keep(handler);
+    err_handler_release(object->handler);
+    object->handler = handler;
+    return MPI_SUCCESS;
+}
+
+int err_handler_get(const obj_t *object, MPI_Errhandler *handler)
+{
+    *handler = object->handler;
+    err_handler_keep(*handler);
+    return MPI_SUCCESS;
+}
+
 static int make(const err_handler_t *functions, MPI_Errhandler *errhandler)
 {
     if (functions->comm == NULL && functions->session == NULL)

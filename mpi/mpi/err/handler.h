@@ -18,4 +18,9 @@ int err_handler_check(MPI_Errhandler handler, obj_kind_t kind);
 void err_handler_keep(MPI_Errhandler handler);
 void err_handler_release(MPI_Errhandler handler);
 
+/* Of a communicator or session, whose kind is given: MPI_Comm_set_errhandler and its like. The object holds the handler; who gets
+ * it has to free it. */
+int err_handler_set(obj_t *object, obj_kind_t kind, MPI_Errhandler handler);
+int err_handler_get(const obj_t *object, MPI_Errhandler *handler);
+
 #endif

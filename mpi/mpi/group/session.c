@@ -24,21 +24,12 @@ void session_release(mpi_session_t *session)
 
 int mpi_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler)
 {
-    mpi_session_t *found = session_of(session);
-    const int rc = err_handler_check(errhandler, OBJ_SESSION);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    err_handler_keep(errhandler);
-    err_handler_release(found->obj.handler);
-    found->obj.handler = errhandler;
-    return MPI_SUCCESS;
+    return err_handler_set(&session_of(session)->obj, OBJ_SESSION, errhandler);
 }
 
 int mpi_Session_get_errhandler(MPI_Session session, MPI_Errhandler *errhandler)
 {
-    *errhandler = session_of(session)->obj.handler;
-    err_handler_keep(*errhandler);
-    return MPI_SUCCESS;
+    return err_handler_get(&session_of(session)->obj, errhandler);
 }
 
 int mpi_Session_call_errhandler(MPI_Session session, int errorcode)
