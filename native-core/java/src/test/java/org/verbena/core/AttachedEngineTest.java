@@ -68,14 +68,7 @@ class AttachedEngineTest {
         Fixture.serveEcho(context, engine);
         VbnEngine other = context.startEngine("other");
         CompletableFuture<ByteBuffer> reply = new CompletableFuture<>();
-        other.onMessage(Fixture.REPLY, message -> {
-            ByteBuffer got = ByteBuffer.allocateDirect((int) message.length());
-            if (message.remote() == null) {
-                reply.complete(got.put(message.data()).flip());
-            } else {
-                other.pull(message.remote(), got, (error, length) -> reply.complete(got));
-            }
-        });
+        Fixture.onReplies(other, reply::complete);
         VbnPeer peer = other.connect(engine.address(), null);
         ByteBuffer data = Fixture.pattern(size, 3);
         other.send(peer, Fixture.ECHO, null, new ByteBuffer[] {data}, null);

@@ -126,14 +126,7 @@ public final class Child implements AutoCloseable {
                 VbnEngine other = context.startEngine("b"); VbnMemory memory = context.allocate(1 << 20)) {
             Fixture.serveEcho(context, other);
             BlockingQueue<ByteBuffer> replies = new ArrayBlockingQueue<>(100);
-            engine.onMessage(Fixture.REPLY, message -> {
-                ByteBuffer got = ByteBuffer.allocateDirect((int) message.length());
-                if (message.remote() == null) {
-                    replies.add(got.put(message.data()).flip());
-                } else {
-                    engine.pull(message.remote(), got, (error, length) -> replies.add(got));
-                }
-            });
+            Fixture.onReplies(engine, replies::add);
             VbnPeer peer = engine.connect(other.address(), null);
             for (int size : new int[] {0, 100, 100_000, 5_000_003}) {
                 ByteBuffer data = Fixture.pattern(size, 0);

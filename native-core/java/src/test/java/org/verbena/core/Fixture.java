@@ -10,6 +10,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 
 /** Contexts and engines of one test, closed in reverse order, and waits with time-outs. */
 public final class Fixture implements AutoCloseable {
@@ -57,6 +58,18 @@ public final class Fixture implements AutoCloseable {
                         engine.send(peer, REPLY, ByteBuffer.wrap(header), new ByteBuffer[] {data}, null);
                     }
                 });
+            }
+        });
+    }
+
+    /** What comes as a reply to an engine is pulled, if need be, and handed on. */
+    static void onReplies(VbnEngine engine, Consumer<ByteBuffer> replies) throws VbnException {
+        engine.onMessage(REPLY, message -> {
+            ByteBuffer got = ByteBuffer.allocateDirect((int) message.length());
+            if (message.remote() == null) {
+                replies.accept(got.put(message.data()).flip());
+            } else {
+                engine.pull(message.remote(), got, (error, length) -> replies.accept(got));
             }
         });
     }

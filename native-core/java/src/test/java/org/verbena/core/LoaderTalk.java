@@ -23,14 +23,7 @@ public final class LoaderTalk implements Supplier<byte[]>, Function<byte[], Stri
             .log(line -> log.accept(line.text())));
         engine = context.startEngine("talk");
         Fixture.serveEcho(context, engine);
-        engine.onMessage(Fixture.REPLY, message -> {
-            ByteBuffer got = ByteBuffer.allocateDirect((int) message.length());
-            if (message.remote() == null) {
-                replies.add(got.put(message.data()).flip());
-            } else {
-                engine.pull(message.remote(), got, (error, length) -> replies.add(got));
-            }
-        });
+        Fixture.onReplies(engine, replies::add);
     }
 
     /** The engine's address. */

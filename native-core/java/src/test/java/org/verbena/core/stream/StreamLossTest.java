@@ -20,6 +20,19 @@ import org.verbena.core.VbnPeer;
 
 /** A reader whose engine the test drives, so that it is known what has been pulled when the writer ends. */
 class StreamLossTest {
+    /** A writer of streams, and a reader that accepts service 1: the last stream that it got. */
+    private record Ends(VbnEngine reader, VbnStreams in, VbnStreams out, AtomicReference<VbnStream> accepted, VbnPeer peer) {
+        static Ends of(Fixture fixture, String transports) throws Exception {
+            VbnEngine reader = fixture.context(transports).attachEngine("reader");
+            VbnEngine writer = fixture.context(transports).startEngine("writer");
+            VbnStreams in = new VbnStreams(reader, StreamServer.MESSAGE, StreamLimits.DEFAULT);
+            AtomicReference<VbnStream> accepted = new AtomicReference<>();
+            in.serve(1, (stream, hello) -> accepted.getAndSet(stream) != stream);
+            return new Ends(reader, in, new VbnStreams(writer, StreamServer.MESSAGE, StreamLimits.DEFAULT), accepted,
+                writer.connect(reader.address(), null));
+        }
+    }
+
     private static void turnUntil(VbnEngine engine, BooleanSupplier condition) throws Exception {
         long deadline = System.nanoTime() + Fixture.TIMEOUT_SECONDS * 1_000_000_000;
         while (!condition.getAsBoolean()) {
@@ -68,13 +81,12 @@ class StreamLossTest {
     @ValueSource(strings = {"self,shm", "tcp"})
     void a_stream_opened_at_once_takes_bytes_before_the_other_side_has_heard_of_it(String transports) throws Exception {
         try (Fixture fixture = new Fixture()) {
-            VbnEngine reader = fixture.context(transports).attachEngine("reader");
-            VbnEngine writer = fixture.context(transports).startEngine("writer");
-            VbnStreams in = new VbnStreams(reader, StreamServer.MESSAGE, StreamLimits.DEFAULT);
-            VbnStreams out = new VbnStreams(writer, StreamServer.MESSAGE, StreamLimits.DEFAULT);
-            AtomicReference<VbnStream> accepted = new AtomicReference<>();
-            in.serve(1, (stream, hello) -> accepted.getAndSet(stream) != stream);
-            VbnPeer peer = writer.connect(reader.address(), null);
+            Ends ends = Ends.of(fixture, transports);
+            VbnEngine reader = ends.reader;
+            VbnStreams in = ends.in;
+            VbnStreams out = ends.out;
+            AtomicReference<VbnStream> accepted = ends.accepted;
+            VbnPeer peer = ends.peer;
             try (VbnStream first = out.openAtOnce(peer, 1, new byte[0])) {
                 assertFalse(first.isWritable(), "what the peer would let it send is not known");
                 turnUntil(reader, first::isAccepted);
@@ -104,13 +116,12 @@ class StreamLossTest {
     @ValueSource(strings = {"self,shm", "tcp"})
     void an_exchange_by_a_stream_of_its_own_takes_five_frames(String transports) throws Exception {
         try (Fixture fixture = new Fixture()) {
-            VbnEngine reader = fixture.context(transports).attachEngine("reader");
-            VbnEngine writer = fixture.context(transports).startEngine("writer");
-            VbnStreams in = new VbnStreams(reader, StreamServer.MESSAGE, StreamLimits.DEFAULT);
-            VbnStreams out = new VbnStreams(writer, StreamServer.MESSAGE, StreamLimits.DEFAULT);
-            AtomicReference<VbnStream> accepted = new AtomicReference<>();
-            in.serve(1, (stream, hello) -> accepted.getAndSet(stream) != stream);
-            VbnPeer peer = writer.connect(reader.address(), null);
+            Ends ends = Ends.of(fixture, transports);
+            VbnEngine reader = ends.reader;
+            VbnStreams in = ends.in;
+            VbnStreams out = ends.out;
+            AtomicReference<VbnStream> accepted = ends.accepted;
+            VbnPeer peer = ends.peer;
             try (VbnStream first = out.openAtOnce(peer, 1, new byte[0])) {
                 turnUntil(reader, first::isAccepted);
             }

@@ -7,8 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.junit.jupiter.api.Test;
@@ -19,14 +17,6 @@ import org.verbena.spark.metrics.Traffic;
 class SeenLoadTest {
     private static final int SIZE = 1 << 20;
     private static final int BLOCKS = 3;
-
-    private static void await(BooleanSupplier condition, String what) throws InterruptedException {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-        while (!condition.getAsBoolean()) {
-            assertTrue(System.nanoTime() < deadline, what);
-            Thread.sleep(5);
-        }
-    }
 
     private static void ask(Executors.One client, LinkedBlockingQueue<ManagedBuffer> came, String block) {
         client.client.fetch("host", 1, "server", new String[] {block}, new BlockFetchingListener() {
@@ -50,20 +40,20 @@ class SeenLoadTest {
             server.write(1, 0, new int[] {SIZE, SIZE, SIZE});
             server.write(2, 0, 1);
             FetchProgram.connect(client, "server", "shuffle_2_0_0");
-            await(() -> client.client.directBytes() == 0, "the first requests have given their memory back");
+            Crowd.await(() -> client.client.directBytes() == 0, "the first requests have given their memory back");
             LinkedBlockingQueue<ManagedBuffer> came = new LinkedBlockingQueue<>();
             for (int i = 0; i < BLOCKS; i++) {
                 ask(client, came, "shuffle_1_0_" + i);
             }
-            await(() -> came.size() == BLOCKS, "all blocks came");
+            Crowd.await(() -> came.size() == BLOCKS, "all blocks came");
             assertTrue(client.client.directBytes() >= BLOCKS * (long) SIZE, client.client.directBytes() + " bytes");
-            await(() -> client.traffic.fetches().count() == client.traffic.blocks(Traffic.Path.TCP),
+            Crowd.await(() -> client.traffic.fetches().count() == client.traffic.blocks(Traffic.Path.TCP),
                 "each request, all for one block, has a time");
             assertTrue(client.traffic.fetches().micros(99) >= client.traffic.fetches().micros(50));
             assertTrue(client.traffic.fetches().micros(50) > 0);
             assertEquals(0, client.traffic.fetches().timeouts());
             came.forEach(ManagedBuffer::release);
-            await(() -> client.client.directBytes() == 0, "the blocks have given their memory back");
+            Crowd.await(() -> client.client.directBytes() == 0, "the blocks have given their memory back");
         }
     }
 }
