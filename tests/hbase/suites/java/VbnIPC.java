@@ -79,6 +79,7 @@ public class VbnIPC extends AbstractTestIPC {
     @After
     public void calls_took_the_way_that_is_meant() {
         boolean ours = rpcServerImpl == VbnRpcServer.class;
+        assertTrue("threads that wait drive the loops", node().callersDrive());
         assertEquals(0, since("calls.tcp.while_connecting") + since("calls.tcp.after_failures"));
         assertEquals(0, ours ? since("calls.tcp.not_answered") : since("calls.core"));
         assertTrue(since("calls.core") + since("calls.tcp.not_answered") + since("calls.tcp.registry") > 0);
