@@ -81,6 +81,21 @@ def script(folder, body):
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # ours may be ignored
 
 
+class BuildTest(unittest.TestCase):
+    def test_a_part_that_does_not_build_ends_the_build(self):
+        for part in ("build_native", "maven", "build_memcached", "build_mpi"):
+            with self.subTest(part), tempfile.TemporaryDirectory() as folder:
+                started = script(folder, f"""
+                    ensure_packages() {{ :; }}
+                    for made in build_native maven build_memcached build_mpi; do eval "$made() {{ :; }}"; done
+                    {part}() {{ false; }}
+                    mkdir -p "$STATE/log" && touch "$STATE/log/build-java.log"
+                    cmd_build""")
+                output, _ = started.communicate(timeout=60)
+                self.assertNotEqual(started.returncode, 0)
+                self.assertNotIn("verbena: built", output)
+
+
 class LanesTest(unittest.TestCase):
     def test_counts_of_lanes_are_added_and_their_lines_shown(self):
         with tempfile.TemporaryDirectory() as folder:
