@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.core;
 
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -19,7 +17,6 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     private static final int DRAIN_MAX = 256;
     private static final long SLEEP_NANOS = 1_000_000_000L;
     private static final long JOIN_MILLIS = 60_000;
-    private static final int SPARE_OPERATIONS = 1024;
 
     private final VbnEngine engine;
     private final VbnContext context;
@@ -34,20 +31,15 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     private final CompletableFuture<Void> started = new CompletableFuture<>();
     private final CountDownLatch ended = new CountDownLatch(1);
     private final Page page = new Page();
-    private final InFlight inFlight = new InFlight();
-    private final Message message = new Message(page);
-    private final MessageHandler[] handlers = new MessageHandler[VbnEngine.MESSAGE_IDS];
-    /** Operations that found the ring or the table full, in order. */
-    private final ArrayDeque<Operation> pending = new ArrayDeque<>();
+    private final Callbacks callbacks;
+    private final Operations operations;
+    private final Peers peers;
     private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
-    private final ArrayDeque<Operation> spare = new ArrayDeque<>();
     private final SleepFlag asleep = new SleepFlag();
     /** A wake-up that no sleep has seen; set by any thread before it looks at the flag, as other work is published. */
     private volatile boolean woken;
     /** A turn or the shutdown runs, or has run: callbacks begin no other. */
     private boolean inTurn;
-    /** By the index in the handle. */
-    private VbnPeer[] peers = new VbnPeer[16];
     private EngineQueue queue;
     private Idle idle;
     private long worker;
@@ -69,6 +61,9 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         }
         boolean shared = drive == VbnEngine.Drive.SHARED || drive == VbnEngine.Drive.ATTACHED_SHARED;
         seat = shared ? new EngineSeat(this, work) : null;
+        callbacks = new Callbacks(context, name);
+        operations = new Operations(context, page, this::isMine, callbacks);
+        peers = new Peers(engine, page, callbacks);
     }
 
     // ------------------------------------------------------------------------------------------ any thread
@@ -186,14 +181,13 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     /** An operation object: a used one on the engine's thread, else a new one. */
     Operation operation(int kind, long handle, Completion done) {
-        Operation op = isMine() ? spare.pollLast() : null;
-        return (op == null ? new Operation() : op).set(kind, handle, done);
+        return operations.make(kind, handle, done);
     }
 
     /** Engine thread, or any after the engine has ended. */
     @Override
     public void fail(Operation op, VbnStatus status, String text) {
-        finish(op, new VbnException(status, op.describe() + ": " + text), 0);
+        operations.fail(op, status, text);
     }
 
     // --------------------------------------------------------------------------------------- engine thread
@@ -240,12 +234,12 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
 
     /** False while operations wait for native code to take earlier ones. */
     boolean takesMore() {
-        return pending.isEmpty();
+        return !operations.waits();
     }
 
     /** True when what happens from now on ends a sleep; false: there is something to do. */
     boolean arm() throws VbnException {
-        if (!tasks.isEmpty() || !pending.isEmpty() || page.hasCommands() || work != null && work.waits()) {
+        if (!tasks.isEmpty() || operations.waits() || page.hasCommands() || work != null && work.waits()) {
             return false;
         }
         int armed = Native.workerArm(worker);
@@ -262,7 +256,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         try {
             return work.run() ? 1 : 0;
         } catch (Throwable e) { // as a callback
-            callbackFailed("the work of a turn", e);
+            callbacks.failed("the work of a turn", e);
             return 0;
         }
     }
@@ -334,16 +328,13 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     private int poll(long waitNanos) throws VbnException {
         int events = callPoll(waitNanos);
         VbnException.check(events);
-        for (int i = 0; i < events; i++) {
-            dispatch(i);
-        }
-        issuePending();
+        dispatch(events);
         return events;
     }
 
     private void sleep(long nanos) throws VbnException {
         asleep.raise();
-        if (woken || closing || !queue.isEmpty() || !tasks.isEmpty() || !pending.isEmpty() || page.hasCommands()) {
+        if (woken || closing || !queue.isEmpty() || !tasks.isEmpty() || operations.waits() || page.hasCommands()) {
             asleep.lower();
             woken = false;
             return;
@@ -354,22 +345,19 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         woken = false;
         VbnException.check(events);
         idle.slept(System.nanoTime() - start);
-        for (int i = 0; i < events; i++) {
-            dispatch(i);
-        }
-        issuePending();
+        dispatch(events);
     }
 
     private int drain() {
         int work = 0;
         for (int i = tasks.size(); i > 0; i--, work++) {
-            runGuarded(tasks.poll());
+            callbacks.run("task", tasks.poll());
         }
         for (Operation op = queue.pollRefused(); op != null; op = queue.pollRefused(), work++) {
             fail(op, VbnStatus.LIMIT, queue.fullText());
         }
         // With operations still waiting for the ring, what other threads bring has to wait in the bounded queue.
-        for (int i = 0; i < DRAIN_MAX && pending.isEmpty(); i++, work++) {
+        for (int i = 0; i < DRAIN_MAX && !operations.waits(); i++, work++) {
             Object item = queue.poll();
             if (item == null) {
                 break;
@@ -383,7 +371,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
         if (item instanceof Operation op) {
             issue(op);
         } else {
-            runGuarded((Runnable) item);
+            callbacks.run("task", (Runnable) item);
         }
     }
 
@@ -394,153 +382,32 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
     void issue(Operation op) {
         if (terminated || closing) {
             fail(op, VbnStatus.CLOSED, "the engine is closed");
-        } else if (!pending.isEmpty() || !write(op)) {
-            pending.add(op);
+        } else {
+            operations.issue(op);
         }
     }
 
-    private void issuePending() {
-        while (!pending.isEmpty() && write(pending.peek())) {
-            pending.remove();
-        }
-    }
-
-    private boolean write(Operation op) {
-        if (!op.hasCompletion()) {
-            if (!page.submit(op, 0)) {
-                return false;
-            }
-            recycle(op);
-            return true;
-        }
-        long token = inFlight.add(op);
-        if (token == 0) {
-            return false;
-        }
-        if (!page.submit(op, token)) {
-            inFlight.remove(token);
-            return false;
-        }
-        return true;
-    }
-
-    private void dispatch(int index) {
-        switch (page.kind(index)) {
-            case PageLayout.EVENT_OP -> completed(index);
-            case PageLayout.EVENT_MESSAGE -> received(index);
-            case PageLayout.EVENT_PEER_LOST -> lost(index);
-            default -> context.drainLog();
-        }
-    }
-
-    private void completed(int index) {
-        Operation op = inFlight.remove(page.token(index));
-        if (op == null) {
-            context.log(VbnLog.ERROR, "completion of an operation that does not exist: token " + page.token(index));
-            return;
-        }
-        int status = page.status(index);
-        finish(op, status >= 0 ? null : failure(VbnStatus.of(status), op.describe(), page.text(index)),
-            status >= 0 ? page.length(index) : 0);
-    }
-
-    private static VbnException failure(VbnStatus status, String what, byte[] text) {
-        String cause = text.length == 0 ? status.text() : new String(text, StandardCharsets.UTF_8);
-        return new VbnException(status, what + ": " + cause);
-    }
-
-    private void finish(Operation op, VbnException error, long length) {
-        Completion done = op.done;
-        if (isMine()) {
-            recycle(op);
-        }
-        if (done != null) {
-            try {
-                done.complete(error, length);
-            } catch (Throwable e) { // a callback must not end the engine
-                callbackFailed("completion", e);
+    private void dispatch(int events) {
+        for (int i = 0; i < events; i++) {
+            switch (page.kind(i)) {
+                case PageLayout.EVENT_OP -> operations.completed(i);
+                case PageLayout.EVENT_MESSAGE -> peers.received(i);
+                case PageLayout.EVENT_PEER_LOST -> peers.lost(i);
+                default -> context.drainLog();
             }
         }
-    }
-
-    private void recycle(Operation op) {
-        op.clear();
-        if (spare.size() < SPARE_OPERATIONS) {
-            spare.addLast(op);
-        }
-    }
-
-    private void received(int index) {
-        VbnPeer peer = peer(page.peer(index), page.uid(index));
-        MessageHandler handler = handlers[(int) page.token(index)];
-        Message filled = message.fill(index, peer);
-        if (handler == null) {
-            if (filled.remote() != null) {
-                engine.drop(filled.remote());
-            }
-            return;
-        }
-        try {
-            handler.handle(filled);
-        } catch (Throwable e) {
-            callbackFailed("message handler " + page.token(index), e);
-        }
-    }
-
-    private void lost(int index) {
-        VbnPeer peer = peer(page.peer(index), page.uid(index));
-        VbnException cause = failure(VbnStatus.of(page.status(index)), peer.toString(), page.text(index));
-        peers[(int) peer.handle] = null;
-        for (PeerListener listener : peer.markLost(cause)) {
-            try {
-                listener.lost(peer, cause);
-            } catch (Throwable e) {
-                callbackFailed("peer listener", e);
-            }
-        }
-    }
-
-    private VbnPeer peer(long handle, long uid) {
-        int index = (int) handle;
-        if (index >= peers.length) {
-            peers = Arrays.copyOf(peers, Math.max(index + 1, peers.length * 2));
-        }
-        if (peers[index] == null || peers[index].handle != handle) {
-            peers[index] = new VbnPeer(engine, handle, uid);
-        }
-        return peers[index];
+        operations.issueWaiting();
     }
 
     VbnPeer connect(byte[] remoteAddress, PeerListener listener) throws VbnException {
-        long handle = VbnException.checkHandle(Native.peerConnect(worker, remoteAddress));
-        VbnPeer peer = peer(handle, Native.peerUid(worker, handle));
-        peer.connected();
-        if (listener != null) {
-            peer.onLost(listener);
-        }
-        return peer;
+        return peers.connect(worker, remoteAddress, listener);
     }
 
     void setHandler(int id, MessageHandler handler) throws VbnException {
         if (closing) {
             throw new VbnException(VbnStatus.CLOSED, "the engine is closed");
         }
-        VbnException.check(Native.workerHandler(worker, id, handler != null));
-        handlers[id] = handler;
-    }
-
-    private void runGuarded(Runnable task) {
-        try {
-            task.run();
-        } catch (Throwable e) {
-            callbackFailed("task", e);
-        }
-    }
-
-    private void callbackFailed(String what, Throwable e) {
-        StackTraceElement[] trace = e.getStackTrace();
-        context.log(VbnLog.ERROR, what + " on engine " + name + " threw " + e
-            + (trace.length > 0 ? " at " + trace[0] : ""));
+        peers.setHandler(worker, id, handler);
     }
 
     private void shutDown() {
@@ -554,15 +421,7 @@ final class EngineLoop implements Runnable, EngineQueue.Owner {
             context.log(VbnLog.ERROR, "worker not destroyed: " + VbnException.last().getMessage());
         }
         worker = 0;
-        for (long token = 1; token <= inFlight.highest(); token++) {
-            Operation op = inFlight.remove(token);
-            if (op != null) {
-                fail(op, VbnStatus.CLOSED, "the engine was closed while it was pending");
-            }
-        }
-        while (!pending.isEmpty()) {
-            fail(pending.poll(), VbnStatus.CLOSED, "the engine was closed while it was pending");
-        }
+        operations.failAll(VbnStatus.CLOSED, "the engine was closed while it was pending");
         terminated = true;
         queue.refuseAll();
         context.forget(engine);
