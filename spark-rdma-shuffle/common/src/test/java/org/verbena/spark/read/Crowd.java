@@ -135,7 +135,7 @@ final class Crowd implements AutoCloseable {
 
     /** A time after which connections that nobody uses are closed has passed. */
     void rest() throws InterruptedException {
-        long then = System.nanoTime() + FetchClient.IDLE + TimeUnit.SECONDS.toNanos(1);
+        long then = System.nanoTime() + Links.IDLE + TimeUnit.SECONDS.toNanos(1);
         reducing.forEach(one -> one.client.closeUnused(then));
         await(() -> all.stream().allMatch(one -> one.client.connections() == 0), "no connection is left");
     }

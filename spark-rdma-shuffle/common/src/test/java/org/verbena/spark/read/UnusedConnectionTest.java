@@ -65,7 +65,7 @@ class UnusedConnectionTest {
         fetchByCore(b, "a", "shuffle_1_0_7");
         assertEquals(1, a.client.connections());
         assertEquals(1, b.client.connections());
-        a.client.closeUnused(System.nanoTime() + FetchClient.IDLE + TimeUnit.SECONDS.toNanos(1));
+        a.client.closeUnused(System.nanoTime() + Links.IDLE + TimeUnit.SECONDS.toNanos(1));
         await(() -> a.client.connections() == 0 && b.client.connections() == 0, "no connection is left");
         fetchByCore(a, "b", "shuffle_1_1_7");
         fetchByCore(b, "a", "shuffle_1_0_7");
@@ -80,7 +80,7 @@ class UnusedConnectionTest {
         long before = System.nanoTime();
         Thread.sleep(20);
         fetchByCore(a, "b", "shuffle_1_1_7");
-        b.client.closeUnused(before + FetchClient.IDLE + 1);
+        b.client.closeUnused(before + Links.IDLE + 1);
         fetchByCore(a, "b", "shuffle_1_1_7");
         assertEquals(1, b.client.connections());
         assertEquals(1, a.client.connections());
