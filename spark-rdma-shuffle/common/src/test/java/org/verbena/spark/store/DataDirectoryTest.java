@@ -34,10 +34,10 @@ class DataDirectoryTest {
     /** Run in a process of its own: removes what the dead left, again and again, until it is killed. */
     public static final class Cleaner {
         public static void main(String[] arguments) throws Exception {
-            Path user = Path.of(arguments[0], "verbena-" + DataDirectory.userId());
+            Path user = Path.of(arguments[0], "verbena-" + PrivateFolder.userId());
             System.out.println("started");
             while (true) {
-                DataDirectory.clean(user, null);
+                DeadExecutors.clean(user, null);
             }
         }
     }
@@ -77,20 +77,20 @@ class DataDirectoryTest {
         Process process = startOwner();
         Path other = Path.of(process.inputReader().readLine());
         String pid = Long.toString(process.pid());
-        assertFalse(DataDirectory.isDying(pid));
+        assertFalse(DeadExecutors.isDying(pid));
         process.destroyForcibly();
-        while (process.isAlive() && !DataDirectory.isDying(pid)) {
+        while (process.isAlive() && !DeadExecutors.isDying(pid)) {
             Thread.onSpinWait(); // ended by the test's time-out
         }
         own.close();
         assertFalse(Files.exists(other));
         assertTrue(process.waitFor(30, TimeUnit.SECONDS));
-        assertFalse(DataDirectory.isDying(pid), "there is no such process");
+        assertFalse(DeadExecutors.isDying(pid), "there is no such process");
     }
 
     @Test
     void whoeverCleansMeanwhileDoesNotHinderANewDirectory() throws Exception {
-        Path user = Files.createDirectory(root.resolve("verbena-" + DataDirectory.userId()),
+        Path user = Files.createDirectory(root.resolve("verbena-" + PrivateFolder.userId()),
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         AtomicBoolean done = new AtomicBoolean();
         Path application = user.resolve("app-1");
@@ -136,7 +136,7 @@ class DataDirectoryTest {
                 assertTrue(Files.exists(other));
                 process.destroyForcibly();
                 assertTrue(process.waitFor(30, TimeUnit.SECONDS));
-                assertEquals(1, DataDirectory.clean(other.getParent().getParent(), null));
+                assertEquals(1, DeadExecutors.clean(other.getParent().getParent(), null));
                 assertFalse(Files.exists(other));
                 assertTrue(Files.exists(own.path()));
             }
@@ -189,7 +189,7 @@ class DataDirectoryTest {
 
     @Test
     void aDirectoryThatOthersMayEnterIsRefused() throws IOException {
-        Path bad = Files.createDirectory(root.resolve("verbena-" + DataDirectory.userId()));
+        Path bad = Files.createDirectory(root.resolve("verbena-" + PrivateFolder.userId()));
         Files.setPosixFilePermissions(bad, PosixFilePermissions.fromString("rwxr-xr-x"));
         assertThrows(IOException.class, () -> DataDirectory.create(root, "app", "1"));
     }
@@ -197,7 +197,7 @@ class DataDirectoryTest {
     @Test
     void namesCannotLeadOutOfTheDirectory() throws IOException {
         try (DataDirectory directory = DataDirectory.create(root, "../../evil", "..")) {
-            assertTrue(directory.path().normalize().startsWith(root.resolve("verbena-" + DataDirectory.userId())));
+            assertTrue(directory.path().normalize().startsWith(root.resolve("verbena-" + PrivateFolder.userId())));
         }
     }
 }
