@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of one map output while its task writes it.
+package org.verbena.spark.store;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.verbena.core.SlabPool;
+
+/** Chunks that grow with what is written; heap memory when there are none. Belongs to the task's thread. */
+final class Rooms {
+    static final int FIRST_CHUNK = 16 << 10;
+    static final int LARGE_CHUNK = 1 << 20;
+    private static final int HEAP_CHUNK = 16 << 10;
+    private static final int SEQUENTIAL_CHUNK = 64 << 10;
+    private static final long OVERFLOW_UNIT = 4L << 20;
+
+    private final SlabStore store;
+    private final Relief relief;
+    private final Set<SlabPool.Chunk> chunks = new LinkedHashSet<>();
+    private Room left;
+    private int sequentialChunk = SEQUENTIAL_CHUNK;
+    private long heldBytes;
+
+    /** Moves all that is held to disk, and calls {@link #release}. */
+    interface Relief {
+        void overflow() throws IOException;
+    }
+
+    Rooms(SlabStore store, Relief relief) {
+        this.store = store;
+        this.relief = relief;
+    }
+
+    /** For a partition that is written after another one: goes on in the chunk where that ended. */
+    Room following() throws IOException {
+        if (left != null) {
+            Room rest = left;
+            left = null;
+            return rest;
+        }
+        Room room = fresh(sequentialChunk);
+        sequentialChunk = Math.min(sequentialChunk * 4, LARGE_CHUNK);
+        return room;
+    }
+
+    /** For one of several partitions that are written at a time. */
+    Room fresh(int bytes) throws IOException {
+        SlabPool.Chunk chunk = store.allocate(bytes);
+        if (chunk == null && heldBytes >= OVERFLOW_UNIT) {
+            relief.overflow();
+            chunk = store.allocate(bytes);
+        }
+        if (chunk == null) {
+            heldBytes += HEAP_CHUNK;
+            return new Room(null, ByteBuffer.allocate(HEAP_CHUNK));
+        }
+        heldBytes += chunk.capacity();
+        return held(chunk);
+    }
+
+    /** For the ends of many partitions; null when there is no slab memory. */
+    Room shared(int bytes) throws IOException {
+        SlabPool.Chunk chunk = store.allocate(bytes);
+        return chunk == null ? null : held(chunk);
+    }
+
+    private Room held(SlabPool.Chunk chunk) {
+        chunks.add(chunk);
+        return new Room(chunk, chunk.buffer());
+    }
+
+    /** The chunk size after this one, for a partition that goes on growing. */
+    int grown(int bytes) {
+        return Math.min(bytes * 4, Math.max(store.chunkBytes(), FIRST_CHUNK));
+    }
+
+    /** What the partition has not filled; the next one may. */
+    void leave(Room room) {
+        left = room.buffer().hasRemaining() ? room : null;
+    }
+
+    /** Nothing follows. */
+    void finish() {
+        left = null;
+    }
+
+    void release(SlabPool.Chunk chunk) {
+        chunks.remove(chunk);
+        chunk.release();
+    }
+
+    /** Gives all chunks back. */
+    void release() {
+        left = null;
+        chunks.forEach(SlabPool.Chunk::release);
+        chunks.clear();
+        heldBytes = 0;
+    }
+
+    List<SlabPool.Chunk> chunks() {
+        return List.copyOf(chunks);
+    }
+}
