@@ -7,8 +7,6 @@ import java.nio.ByteBuffer;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.storage.BlockId;
-import org.apache.spark.storage.ShuffleBlockBatchId;
-import org.apache.spark.storage.ShuffleBlockId;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.spark.ShuffleEngine;
@@ -43,17 +41,11 @@ public final class BlockSource {
      */
     public static ManagedBuffer find(ShuffleEngine engine, BlockId block, Option<String[]> directories, boolean verify,
             SlabManagedBuffer.Files files) throws IOException {
-        if (block instanceof ShuffleBlockId one) {
-            if (one.shuffleId() == ADDRESS_SHUFFLE) {
-                return address(engine);
-            }
-            return find(engine, one.shuffleId(), one.mapId(), one.reduceId(), one.reduceId() + 1, directories, verify,
-                files);
-        } else if (block instanceof ShuffleBlockBatchId batch) {
-            return find(engine, batch.shuffleId(), batch.mapId(), batch.startReduceId(), batch.endReduceId(),
-                directories, verify, files);
+        BlockRange range = BlockRange.of(block);
+        if (range != null && range.shuffle() == ADDRESS_SHUFFLE) {
+            return address(engine);
         }
-        return null;
+        return range == null || engine == null ? null : find(engine, range, directories, verify, files);
     }
 
     private static ManagedBuffer address(ShuffleEngine engine) throws IOException {
@@ -64,46 +56,43 @@ public final class BlockSource {
         return new NioManagedBuffer(ByteBuffer.wrap(address));
     }
 
-    private static ManagedBuffer find(ShuffleEngine engine, int shuffle, long map, int start, int end,
-            Option<String[]> directories, boolean verify, SlabManagedBuffer.Files files) throws IOException {
-        if (engine == null) {
-            return null;
-        }
+    private static ManagedBuffer find(ShuffleEngine engine, BlockRange range, Option<String[]> directories, boolean verify,
+            SlabManagedBuffer.Files files) throws IOException {
         try {
-            if (directories.isDefined()) {
-                MapIndex index = engine.neighbours().find(directories.get(), shuffle, map);
-                return index == null ? null : counted(engine, Traffic.Path.HOST_SLAB,
-                    new HostLocalBuffer(verified(index, start, end, verify), start, end, files));
-            }
-            SlabStore store = engine.existingStore();
-            MapOutput output = store == null ? null : store.find(shuffle, map);
-            return output == null ? null : local(engine, output, start, end, verify, files);
+            return directories.isDefined() ? neighbours(engine, range, directories.get(), verify, files)
+                : own(engine, range, verify, files);
         } catch (MapIndex.Damaged e) {
-            LOG.warn("map output {} of shuffle {} is damaged in memory: {}; its map task has to run again", map, shuffle,
-                e.getMessage());
+            LOG.warn("map output {} of shuffle {} is damaged in memory: {}; its map task has to run again", range.map(),
+                range.shuffle(), e.getMessage());
             throw e;
         } catch (IOException | RuntimeException e) {
-            LOG.debug("map output {} of shuffle {} is read from files: {}", map, shuffle, e.toString());
+            LOG.debug("map output {} of shuffle {} is read from files: {}", range.map(), range.shuffle(), e.toString());
             return null;
         }
     }
 
-    private static MapIndex verified(MapIndex index, int start, int end, boolean verify) throws IOException {
-        if (verify) {
-            index.verify(start, end);
+    private static ManagedBuffer neighbours(ShuffleEngine engine, BlockRange range, String[] directories, boolean verify,
+            SlabManagedBuffer.Files files) throws IOException {
+        MapIndex index = engine.neighbours().find(directories, range.shuffle(), range.map());
+        if (index == null) {
+            return null;
         }
-        return index;
+        if (verify) {
+            index.verify(range.start(), range.end());
+        }
+        return counted(engine, Traffic.Path.HOST_SLAB, new HostLocalBuffer(index, range.start(), range.end(), files));
     }
 
     /** Null when it was spilled or removed meanwhile. */
-    private static ManagedBuffer local(ShuffleEngine engine, MapOutput output, int start, int end, boolean verify,
-            SlabManagedBuffer.Files files) throws IOException {
-        if (!output.pin()) {
+    private static ManagedBuffer own(ShuffleEngine engine, BlockRange range, boolean verify, SlabManagedBuffer.Files files)
+            throws IOException {
+        SlabStore store = engine.existingStore();
+        MapOutput output = store == null ? null : store.find(range.shuffle(), range.map());
+        if (output == null || !output.pin(range.start(), range.end(), verify)) {
             return null;
         }
         try {
-            verified(output.index(), start, end, verify);
-            return counted(engine, Traffic.Path.LOCAL_SLAB, new SlabManagedBuffer(output, start, end, files));
+            return counted(engine, Traffic.Path.LOCAL_SLAB, new SlabManagedBuffer(output, range.start(), range.end(), files));
         } finally {
             output.unpin();
         }

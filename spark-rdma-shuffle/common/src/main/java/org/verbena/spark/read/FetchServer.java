@@ -45,28 +45,6 @@ public final class FetchServer implements AutoCloseable {
     private record Job(Runnable work, Runnable refuse) {
     }
 
-    /** A shuffle block's place. */
-    private record Range(int shuffle, long map, int start, int end) {
-        /** Null when the name is not that of a shuffle block. */
-        static Range parse(String name) {
-            if (!name.startsWith("shuffle_")) {
-                return null;
-            }
-            String[] parts = name.split("_", 6);
-            try {
-                int first = parts.length < 4 ? 0 : Integer.parseInt(parts[3]);
-                return switch (parts.length) {
-                    case 4 -> new Range(Integer.parseInt(parts[1]), Long.parseLong(parts[2]), first, first + 1);
-                    case 5 -> new Range(Integer.parseInt(parts[1]), Long.parseLong(parts[2]), first,
-                        Integer.parseInt(parts[4]));
-                    default -> null;
-                };
-            } catch (NumberFormatException e) {
-                return null;
-            }
-        }
-    }
-
     /**
      * Starts serving on an engine that stays the caller's.
      *
@@ -217,13 +195,12 @@ public final class FetchServer implements AutoCloseable {
         ByteBuffer[][] pieces = new ByteBuffer[names.length][];
         try {
             for (int i = 0; i < names.length; i++) {
-                Range range = Range.parse(names[i]);
+                BlockRange range = BlockRange.parse(names[i]);
                 MapOutput output = range == null || slabs == null ? null : slabs.find(range.shuffle(), range.map());
-                if (output == null || !output.pin()) {
+                if (output == null || !output.pin(range.start(), range.end(), true)) {
                     return null;
                 }
                 pinned.add(output);
-                output.index().verify(range.start(), range.end());
                 pieces[i] = output.index().pieces(range.start(), range.end());
             }
             return pieces;

@@ -9,7 +9,6 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
-import org.apache.spark.storage.ShuffleBlockBatchId;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,14 +45,8 @@ public final class NeighbourBlocks {
 
     /** A buffer that fetches the block when it is read. Never waits. Null when no executor is known to have the block. */
     ManagedBuffer find(BlockId block) {
-        Located found;
-        if (block instanceof ShuffleBlockId one) {
-            found = locate(new Range(one.shuffleId(), one.reduceId(), one.reduceId() + 1), one.mapId());
-        } else if (block instanceof ShuffleBlockBatchId batch) {
-            found = locate(new Range(batch.shuffleId(), batch.startReduceId(), batch.endReduceId()), batch.mapId());
-        } else {
-            return null;
-        }
+        BlockRange range = BlockRange.of(block);
+        Located found = range == null ? null : locate(range);
         if (found == null || found.owner().executorId().equals(env.executorId())) {
             return null;
         }
@@ -66,13 +59,14 @@ public final class NeighbourBlocks {
         return new LateBuffer(env, found.owner(), block.name(), found.size());
     }
 
-    private Located locate(Range range, long map) {
+    private Located locate(BlockRange block) {
+        Range range = new Range(block.shuffle(), block.start(), block.end());
         Table table = last.get();
-        if (table == null || !table.range().equals(range) || !table.outputs().containsKey(map)) {
+        if (table == null || !table.range().equals(range) || !table.outputs().containsKey(block.map())) {
             table = new Table(range, load(range));
             last.set(table);
         }
-        return table.outputs().get(map);
+        return table.outputs().get(block.map());
     }
 
     private Map<Long, Located> load(Range range) {

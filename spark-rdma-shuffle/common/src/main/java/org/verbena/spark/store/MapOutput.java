@@ -2,6 +2,7 @@
 // One finished map output in slabs, pinned while somebody reads it.
 package org.verbena.spark.store;
 
+import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 import org.verbena.core.SlabPool;
@@ -68,6 +69,31 @@ public final class MapOutput {
         }
         if (pins++ == 0) {
             pinned.add(bytes);
+        }
+        return true;
+    }
+
+    /**
+     * Takes a pin for reading partitions [start, end).
+     *
+     * @param verify whether their bytes are compared with their checksums, if there are some
+     * @return false when the output is spilled or removed
+     * @throws IOException when bytes are damaged; then there is no pin
+     */
+    public boolean pin(int start, int end, boolean verify) throws IOException {
+        if (!pin()) {
+            return false;
+        }
+        boolean right = false;
+        try {
+            if (verify) {
+                index.verify(start, end);
+            }
+            right = true;
+        } finally {
+            if (!right) {
+                unpin();
+            }
         }
         return true;
     }
