@@ -33,6 +33,7 @@ class Memory(SparkTest):
                 watcher.start()
                 try:
                     self.right(ours, "memory", SHUFFLE)
+                    ours.await_said("INFO ShuffleEngine: Verbena")
                 finally:
                     stop.set()
                     watcher.join()
@@ -79,13 +80,14 @@ class Repaired(SparkTest):
                                 "no task ran again")
 
     def _lose(self, outputs, delay, seed):
-        """A job that loses an executor: how many tasks it took. The usual number when it had all that it needed before."""
+        """A job that loses an executor: how many tasks it took. The usual number when it had all that it needed before, or was
+        over, and its outputs forgotten, when an executor was to be killed."""
         victim = []
         killer = threading.Thread(target=self._kill, args=(self.ours.map_outputs(), outputs, delay, victim))
         killer.start()
         answer = self.right(self.ours, "killed", SHUFFLE, seed)
         killer.join()
-        self.assertNotIn(victim[0], self.ours.executors())
+        await_true(lambda: not set(victim) & set(self.ours.executors()), 60, "the killed executor ends")
         await_true(lambda: len(self.ours.executors()) == 2 and len(self.ours.slab_folders()) >= 1, 60, "a new executor")
         return answer["tasks"]
 
@@ -94,9 +96,10 @@ class Repaired(SparkTest):
         await_true(lambda: len(self.ours.map_outputs() - before) >= outputs, 120, f"{outputs} map outputs")
         time.sleep(delay)
         alive = set(self.ours.executors())
-        victim.append(next(pid for pid, folder in self.ours.slab_folders().items()
-                           if pid in alive and glob.glob(f"{folder}/m-*")))
-        os.kill(victim[0], signal.SIGKILL)
+        found = [pid for pid, folder in self.ours.slab_folders().items() if pid in alive and glob.glob(f"{folder}/m-*")]
+        victim.extend(found[:1])
+        for pid in victim:
+            os.kill(pid, signal.SIGKILL)
 
     def test_damaged_slabs_are_detected_and_computed_again_when_compression_is_on(self):
         before = self.ours.map_outputs()
@@ -172,7 +175,7 @@ class OneSided(SparkTest):
         ours = self.application({"spark.executor.extraJavaOptions": f"-Dverbena.native.path={library}"})
         self.assertEqual(self.right(ours, "library", SMALL)["failed_tasks"], 0)
         self.assertEqual(ours.slab_folders(), {})
-        for log in ours.executor_logs():
+        for log in ours.await_said("stands aside on executor"):
             self.assertEqual(len(re.findall("WARN .*Verbena stands aside on executor .* is for", log)), 1, reason(log))
             self.assertIn(library, log)
 

@@ -95,6 +95,15 @@ class Application:
                 texts.append(file.read())
         return texts
 
+    def await_said(self, pattern):
+        """The logs of both executors once each has said it: one may still be starting when the other has done a whole job."""
+        def all_said():
+            logs = self.executor_logs()
+            return len(logs) == 2 and all(re.search(pattern, log) for log in logs)
+
+        await_true(all_said, TIMEOUT, f"both executors say {pattern}")
+        return self.executor_logs()
+
     def total(self, pattern):
         """A size in bytes that the driver's last summary tells, 0 when it does not; ask after stop()."""
         line = re.search(r"Verbena, all \d+ executors together: (.*)", self.driver_log())
@@ -148,7 +157,7 @@ def await_true(condition, timeout, what):
 def gone(application, root=""):
     """What an application had in shared memory is removed after its end; root: as a process sees it, /proc/PID/root."""
     path = f"{root}{SLABS}/{application.id}"
-    await_true(lambda: not os.path.exists(path), 30, f"{path} is removed after the application's end")
+    await_true(lambda: not os.path.exists(path), 120, f"{path} is removed after the application's end")
 
 
 LONG = 1000  # characters; a text that has more is a log
