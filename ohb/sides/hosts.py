@@ -18,7 +18,7 @@ CLONE_NEWNET = 0x40000000
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _SELF = "/proc/thread-self/ns/net"
 _CABLE = ("vbn-a", "vbn-b")  # names in the first and the second namespace
-_START = 10  # seconds
+_START = 60  # seconds
 _MEGABIT = {"kbit": 0.001, "mbit": 1, "gbit": 1000}
 
 

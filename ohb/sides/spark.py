@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A standalone Spark on loopback (master and two workers, each in its own JVM) and generators submitted to it."""
+import contextlib
 import glob
 import json
 import os
+import random
 import shutil
 import socket
 import sys
@@ -12,7 +14,8 @@ import urllib.request
 from driver.procs import Failed, Process, tail
 
 HOST = "127.0.0.1"
-START_TIMEOUT = 90  # seconds until master and workers are up
+PORTS = range(12000, 20000)  # tests/lib/daemons takes the next ones
+START_TIMEOUT = 180  # seconds until master and workers are up
 STOCK = {}  # properties of the stock side: none
 OURS = {"spark.plugins": "org.verbena.spark.VerbenaPlugin",
         "spark.shuffle.manager": "org.verbena.spark.VerbenaShuffleManager"}
@@ -61,9 +64,14 @@ def jobs_jar(root):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
+    """Outside the range of which the kernel gives ports away: the daemon that is to have it takes seconds to start."""
+    for port in random.sample(PORTS, len(PORTS)):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):
+                probe.bind((HOST, port))
+                return port
+    raise Failed(f"no free port between {PORTS.start} and {PORTS.stop}: end programs that listen on loopback ('ss -ltnp' lists them)")
 
 
 def _environment(**more):
