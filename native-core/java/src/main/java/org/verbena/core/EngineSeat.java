@@ -21,7 +21,8 @@ import java.util.function.BooleanSupplier;
  *     brought what they wait for. A turn ends with the worker armed when there is a sleeper.
  * <li>A sleeper that leaves does not look for a successor: it mostly comes back within microseconds. Meanwhile peers need
  *     not wake us, and the engine's own thread looks every {@link #LOOK_NANOS}, less often while it finds nothing. It does so
- *     while callers are active; then it is the sleeper itself, or rests while one of them is.
+ *     while callers are active; then it is the sleeper itself, or rests while one of them is. A caller that knows that it will
+ *     not come back says so by {@link #attend}: what comes next would wait for a look.
  * <li>With {@link TurnWork}, each turn does that, too, and the engine's own thread sees to its time. Then only those drive who
  *     enter or wait here; others leave what they bring to them.
  * </ul>
@@ -59,6 +60,8 @@ final class EngineSeat {
     /** The caller that sleeps was called and has not got up. */
     private final AtomicBoolean called = new AtomicBoolean();
     private volatile Mode mode = Mode.ATTENDS;
+    /** The engine's own thread is to be the sleeper, although callers were active. */
+    private volatile boolean wanted;
     /** The engine's own thread has the seat for good. */
     private volatile boolean kept;
     /** When the work has to be done although nothing comes, a time of System.nanoTime; written with the seat. */
@@ -269,6 +272,19 @@ final class EngineSeat {
         }
     }
 
+    /** This caller does not come back soon: unless one sleeps now, the engine's own thread becomes the sleeper. */
+    void attend() {
+        if (sleeper.get() == null) {
+            wanted = true;
+            LockSupport.unpark(loop.thread());
+        }
+    }
+
+    /** True when the engine's own thread is the sleeper or becomes it, unless a caller takes its place. */
+    boolean willAttend() {
+        return wanted || mode == Mode.ATTENDS;
+    }
+
     /** The engine's own thread has to look now and then, because no caller sleeps. */
     private void callEngine() {
         Mode now = mode;
@@ -309,6 +325,7 @@ final class EngineSeat {
     }
 
     private void attend(long nanos) {
+        wanted = false;
         if (!sleeper.compareAndSet(null, loop.thread())) {
             mode = Mode.LOOKS;
             return;
@@ -332,7 +349,13 @@ final class EngineSeat {
 
     private void look(long nanos) {
         long before = finds;
-        LockSupport.parkNanos(loop, untilDue(Math.min(nanos, lookNanos)));
+        if (!wanted) {
+            LockSupport.parkNanos(loop, untilDue(Math.min(nanos, lookNanos)));
+        }
+        if (wanted) {
+            mode = Mode.ATTENDS;
+            return;
+        }
         if (sleeper.get() == null || untilDue(1) <= 0) {
             serve();
         }

@@ -146,6 +146,17 @@ public final class VbnEngine implements AutoCloseable {
     }
 
     /**
+     * Says that this thread, which has waited in {@link #park} or sent, will do neither soon: if the engine is shared, its own
+     * thread sees to what comes next at once. Else a peer that begins something would wait a few milliseconds, as the engine
+     * takes the thread for one that comes back.
+     */
+    public void attend() {
+        if (loop.seat() != null) {
+            loop.seat().attend();
+        }
+    }
+
+    /**
      * Makes this thread the one that drives the engine, if it is shared and no other thread is at it; what the thread submits
      * then goes without a hand-over. To be followed soon by {@link #leave}, also after exceptions.
      *
@@ -322,6 +333,11 @@ public final class VbnEngine implements AutoCloseable {
     /** How often its thread has called native code, but for connecting and the like. */
     long polls() {
         return loop.polls();
+    }
+
+    /** True when a shared engine's own thread sees to what comes, or is about to. */
+    boolean willAttend() {
+        return loop.seat() != null && loop.seat().willAttend();
     }
 
     void submit(Operation op) {

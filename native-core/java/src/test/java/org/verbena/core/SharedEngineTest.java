@@ -116,6 +116,15 @@ class SharedEngineTest {
     }
 
     @Test
+    void the_engine_s_own_thread_attends_when_a_caller_says_that_it_leaves() {
+        for (int i = 0; i < 200; i++) {
+            shared.park(() -> false, 100_000); // takes its place
+            shared.attend();
+            assertTrue(shared.willAttend());
+        }
+    }
+
+    @Test
     void a_wait_ends_by_a_call_and_by_time() throws Exception {
         shared.park(() -> false, 1_000_000);
         AtomicBoolean ready = new AtomicBoolean();

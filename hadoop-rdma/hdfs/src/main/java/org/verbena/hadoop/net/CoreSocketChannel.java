@@ -242,6 +242,7 @@ public final class CoreSocketChannel extends SocketChannel {
     @Override
     protected void implCloseSelectableChannel() {
         stream.close();
+        engine().attend(); // this thread waits here no more, and the next stream may be opened soon
         whenClosed.run();
     }
 
