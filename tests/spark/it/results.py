@@ -2,7 +2,7 @@
 """The same jobs give the same results as with stock shuffle, and the logs say by which path."""
 import unittest
 
-from shared import FULL, NO_HOST_LOCAL, SCALE, STOCK_ONLY, SparkTest, await_true, gone, reason, spark
+from shared import FULL, NO_HOST_LOCAL, SCALE, STOCK_ONLY, Outputs, SparkTest, await_true, expected, gone, reason, spark
 from strangers import Strangers, listening
 
 JOBS = {
@@ -12,6 +12,9 @@ JOBS = {
     "reducebykey": {"job": "reducebykey", "maps": 6, "pairs": 20000 * SCALE, "keys": 5000, "reducers": 7},
     "large": {"job": "groupby", "maps": 2, "pairs": 3 * SCALE, "size": 9000000, "reducers": 3},
     "smj": {"job": "smj", "left": 50000 * SCALE, "right": 20000 * SCALE, "groups": 500},
+    "skewed": {"job": "skewed", "rows": 40000 * SCALE, "keys": 500, "reducers": 2000, "part": "256k"},
+    "streaming": {"job": "streaming", "files": 4, "pairs": 20000 * SCALE, "keys": 20000 * SCALE, "reducers": 4},
+    "barrier": {"job": "barrier", "maps": 4, "pairs": 20000 * SCALE, "tasks": 2, "reducers": 3, "fails": "no"},
 }
 
 
@@ -29,6 +32,14 @@ class Results(SparkTest):
         self.assertEqual(answer["failed_tasks"], 0)
         self.ours.drop(job)
         return answer
+
+
+    def _carried(self, job):
+        """The same, and map outputs of it were seen in memory."""
+        with Outputs(self.ours) as outputs:
+            self._equal(job)
+        if not STOCK_ONLY:
+            self.assertNotEqual(outputs.seen, set())
 
 
 class HostLocal(Results):
@@ -55,6 +66,19 @@ class HostLocal(Results):
 
     def test_g_a_sort_merge_join_gives_the_same_rows(self):
         self._equal("smj")
+
+    def test_g_barrier_stages_read_and_write_shuffles_and_are_repeated_as_a_whole(self):
+        self._carried("barrier")
+        answer = self.ours.run("fails", {**JOBS["barrier"], "fails": "yes"})
+        self.assertEqual((answer["records"], answer["checksum"]), expected(JOBS["barrier"]))
+        self.assertGreater(answer["failed_tasks"], 0)
+        self.ours.drop("fails")
+
+    def test_g_one_large_partition_of_two_thousand_is_split_by_adaptive_execution(self):
+        self._carried("skewed")
+
+    def test_g_stateful_streaming_goes_on_from_its_checkpoint_after_a_stop(self):
+        self._carried("streaming")
 
     @unittest.skipIf(STOCK_ONLY, "stock has no such lines")
     def test_h_driver_and_executors_say_what_they_do_in_one_line_each(self):

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -132,6 +133,32 @@ class Application:
     def map_outputs(self):
         """Names of the published map outputs of all executors."""
         return {os.path.basename(path) for path in glob.glob(f"{SLABS}/{self.id}/*/m-*")}
+
+
+class Outputs:
+    """While it is open: names of the map outputs that an application publishes, also of those that Spark's cleaner removes."""
+
+    def __init__(self, application):
+        self._application, self._before = application, application.map_outputs()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self.seen = set()
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._look()
+        self._stop.set()
+        self._thread.join()
+
+    def _look(self):
+        self.seen |= self._application.map_outputs() - self._before
+
+    def _watch(self):
+        while not self._stop.wait(0.05):
+            self._look()
 
 
 def expected(job, seed=0):

@@ -136,7 +136,7 @@ final class PairJobs {
         });
     }
 
-    private static Iterator<Tuple2<Integer, Long>> randomNumbers(int part, int perMap, int keys, long seed) {
+    static Iterator<Tuple2<Integer, Long>> randomNumbers(int part, int perMap, int keys, long seed) {
         SplittableRandom random = new SplittableRandom(seed * 1_000_003L + part);
         return iterate(perMap, i -> new Tuple2<>(random.nextInt(keys), random.nextLong(1_000_000)));
     }

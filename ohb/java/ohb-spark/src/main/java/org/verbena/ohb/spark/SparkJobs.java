@@ -131,7 +131,10 @@ public final class SparkJobs {
             case "pagerank" -> new PageRank(context, params);
             case "broadcast" -> new BroadcastJob(context, params);
             case "smj" -> SqlJobs.sortMergeJoin(spark, params);
+            case "skewed" -> SqlJobs.skewed(spark, params);
             case "tpch" -> SqlJobs.tpch(spark, params);
+            case "streaming" -> new StreamingJob(spark, params);
+            case "barrier" -> new BarrierJob(context, params);
             default -> throw new IllegalArgumentException("unknown job '" + name + "'");
         };
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows over Spark SQL: smj (sort-merge join and aggregation) and the TPC-H queries.
+// Rows over Spark SQL: smj (sort-merge join and aggregation), skewed (one key has most rows) and the TPC-H queries.
 package org.verbena.ohb.spark;
 
 import java.nio.file.Files;
@@ -27,6 +27,33 @@ final class SqlJobs {
                 return sum(joined.groupBy(functions.expr("a_key % " + groups).as("bucket")).agg(
                     functions.count("*"), functions.sum(functions.expr("length(a_text) + length(b_text)")),
                     functions.max("a_text"), functions.min("b_text")));
+            }
+        };
+    }
+
+    /** A join over many partitions, of which one key fills one: adaptive execution must split it. */
+    static Job skewed(SparkSession spark, Params params) {
+        long rows = params.count("rows");
+        long keys = params.count("keys");
+        SparkSession own = spark.newSession();
+        own.conf().set("spark.sql.shuffle.partitions", params.count("reducers"));
+        own.conf().set("spark.sql.autoBroadcastJoinThreshold", "-1");
+        own.conf().set("spark.sql.adaptive.advisoryPartitionSizeInBytes", params.text("part"));
+        own.conf().set("spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", params.text("part"));
+        return new SqlJob() {
+            @Override
+            public ContentSum run(long seed) {
+                Dataset<Row> many = wideRows(own, rows, keys, seed, "a").selectExpr("if(a_key % 4 = 0, a_key, 1) AS a_key",
+                    "a_text");
+                Dataset<Row> few = own.range(0, keys, 1, 8).selectExpr("id AS b_key", "id * 7 AS b_value");
+                Dataset<Row> joined = many.join(few, many.col("a_key").equalTo(few.col("b_key"))).groupBy("b_value").agg(
+                    functions.count("*"), functions.max("a_text"));
+                ContentSum sum = sum(joined);
+                String plan = joined.queryExecution().executedPlan().toString();
+                if (!plan.contains("skew=true")) {
+                    throw new IllegalStateException("adaptive execution has split nothing:\n" + plan);
+                }
+                return sum;
             }
         };
     }
