@@ -212,11 +212,15 @@ void ping_pong(int rank, Shared &shared, const char *transport, uint64_t rounds)
     MUST(vbn_am_handler(node.worker, 3, PingPong::handle, &game) == VBN_OK);
     node.connect(shared, 1 - rank);
     game.peer = node.peers[1 - rank];
+    const auto enough = multi::Clock::now() + std::chrono::seconds(60); /* where other processes leave little of the processors */
     int late = 0;
-    while (game.received < rounds) {
+    while (game.received == 0 || static_cast<int>(game.received) != shared.stage[2]) {
         uint64_t before = game.received;
-        if (rank == 0)
+        if (rank == 0) {
+            if (before + 1 == rounds || (before >= 1000 && multi::Clock::now() > enough))
+                shared.stage[2] = static_cast<int>(before + 1); /* it is the last one */
             game.send();
+        }
         while (game.received == before) {
             auto start = multi::Clock::now();
             while (vbn_progress(node.worker) > 0)

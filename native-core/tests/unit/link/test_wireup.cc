@@ -96,7 +96,7 @@ TEST(LinkWireup, a_connection_that_ends_before_welcome_is_dialled_again_and_noth
 
 TEST(LinkWireup, a_peer_whose_connections_all_end_is_lost_after_wireup_timeout) {
     rig_seed(24, 0, 0);
-    Pair pair({7, 0, 200000000}, kDefault);
+    Pair pair({7, 0, 1500000000}, kDefault); /* long enough for redials when this process does not run for a while */
     vbn_peer_t *peer;
     rig_tamper(PROOF, -1, -1, 0);
     ASSERT_EQ(rig_connect(pair.a, pair.b, &peer), VBN_OK);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <functional>
@@ -398,7 +399,8 @@ TEST_F(ShmGrowKill, AProducerThatDiesWithPacketsInTheGrownRing)
         return lane_send(to, 8, 1) == VBN_BUSY && drive_until(own, nullptr, &to->tx_readies, 1) && !lane_small(to) &&
                send_some(to, 20);
     });
-    for (int i = 0; i < 1000000 && lane_memory(lane) != kGrown; i++)
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60); // the other process may not run for long
+    while (lane_memory(lane) != kGrown && std::chrono::steady_clock::now() < end)
         (void)side_progress(side.get());
     ASSERT_EQ(lane_memory(lane), kGrown);
     wait_and_kill();
