@@ -35,7 +35,7 @@ def page(url):
         return ""
 
 
-def complete_page(url, patience=20):
+def complete_page(url, patience=300):
     """Our page once executors 0 and 1 have told the driver their numbers, or when patience (seconds) is over."""
     html, end = page(url), time.monotonic() + patience
     while html and not all(f"<td>{executor}</td>" in html for executor in "01") and time.monotonic() < end:

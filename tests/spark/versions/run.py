@@ -5,12 +5,14 @@
 usage: run.py [--full] [CASE ...]   CASE: e.g. Spark_4_2_0. --full: all of VERSIONS and UNKNOWN instead of DEFAULT.
 Takes each Spark from the cache where ./verbena installs it; those that are not there are skipped, but for the first.
 """
+import contextlib
 import glob
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -47,6 +49,22 @@ def installed(version):
     venv = os.path.join(jars.CACHE, "spark-" + version)
     homes = glob.glob(os.path.join(venv, "lib", "python3*", "site-packages", "pyspark"))
     return (homes[0], os.path.join(venv, "bin", "python")) if homes and jars.complete("spark-" + version) else None
+
+
+def await_end_of_group(leader, seconds=60):
+    """Executors end, and remove what they have in shared memory, a little later than the driver."""
+    deadline = time.monotonic() + seconds
+    with contextlib.suppress(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.killpg(leader, 0)
+            time.sleep(0.05)
+
+
+def is_others(folder):
+    """Whether an executor has it that lives, so none of an application that has ended: Spark names applications by the second
+    in which they start, and other tests start some, too."""
+    owners = [os.path.basename(path).split("-")[1] for path in glob.glob(f"{folder}/lock-*")]
+    return any(os.path.exists(f"/proc/{pid}") for pid in owners)
 
 
 class Answer:
@@ -131,6 +149,7 @@ class Base(unittest.TestCase):
         log = os.path.join(cls.folder, name + ".log")
         process = procs.Process(f"Spark {cls.version} {name}", argv, log, env=env, cwd=cls.folder)
         status = process.wait(LIMIT)
+        await_end_of_group(process.pid)
         process.stop(grace=3)
         logs = ""
         for path in glob.glob(os.path.join(home, "work", "*", "*", "stderr")):
@@ -141,7 +160,7 @@ class Base(unittest.TestCase):
         if status != 0:
             raise AssertionError(f"spark-submit ended with {status}:\n" + answer.log[-6000:])
         applications = [os.path.basename(path) for path in glob.glob(os.path.join(home, "work", "app-*"))]
-        left = [path for app in applications for path in glob.glob(f"/dev/shm/verbena-{os.getuid()}/{app}/*")]
+        left = [path for app in applications for path in glob.glob(f"/dev/shm/verbena-{os.getuid()}/{app}/*") if not is_others(path)]
         if left:
             raise AssertionError(f"left in shared memory: {left}")
         return answer
