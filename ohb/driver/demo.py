@@ -1,26 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demonstration: the same Spark jobs with the stock shuffle and with Verbena's, compared exactly."""
+import dataclasses
 import html
 import os
 import time
 
-from driver import blocks, plan, plot, report, run, schema
+from driver import blocks, plan, report, run, schema, story
 from driver.procs import Failed, Killed
 from driver.session import Sides
 from sides import spark
 
-MAX_PAIRS = 3
-ROWS = ("spark.groupby", "spark.sortby", "spark.tiny", "spark.reducebykey", "spark.smj",
-        *(f"spark.tpch.{query}" for query in plan.TPCH))
-SIZES = {"spark.groupby": {"pairs": 31250}, "spark.sortby": {"pairs": 31250},
-         "spark.tiny": {"maps": 60, "pairs": 500, "reducers": 100}, "spark.reducebykey": {"pairs": 200000},
-         "spark.smj": {"left": 300000, "right": 150000}}
-HEADINGS = ("job", "time ms", "", "CPU ms", "", "written MiB", "", "read local/remote MiB", "ratio", "")
-SUBHEADINGS = ("", "stock", "ours", "stock", "ours", "stock", "ours", "ours", "time", "CPU")
+MAX_PAIRS = 9
 
 
-def _mib(value):
-    return f"{value / 1048576:.1f}"
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A row of the catalogue, as the demonstration names and sizes it."""
+    row: str
+    name: str
+    what: str
+    sizes: dict = dataclasses.field(default_factory=dict)
+
+
+JOBS = (
+    Job("spark.groupby", "group by key", "250 MB of pairs brought together by key", {"pairs": 31250}),
+    Job("spark.tiny", "tiny blocks", "6,000 blocks of a few hundred bytes, as a wide shuffle has them",
+        {"maps": 60, "pairs": 500, "reducers": 100}),
+    Job("spark.smj", "SQL join", "two tables of wide rows joined by sorting, then summed up", {"left": 300000, "right": 150000}),
+    Job("spark.tpch.q3", "TPC-H 3", "query 3 of TPC-H: orders not yet shipped"),
+    Job("spark.tpch.q9", "TPC-H 9", "query 9 of TPC-H: profit by nation and year"),
+)
+NAMES = {job.row: job for job in JOBS}
+METRICS = (("wall_ms", "time ms"), ("executor_cpu_ms", "processor time ms"))
 
 
 class Demo:
@@ -35,23 +46,23 @@ class Demo:
         data = os.path.join(self._work, f"tpch-{self._scale:g}")
         spark.note(f"generating TPC-H data, scale {self._scale:g}, into {data}")
         spark.generate_tpch(self._root, data, self._scale, os.path.join(self._work, "tpch.log"))
-        first = plan.select(ROWS[0])[0]
+        first = plan.select(JOBS[0].row)[0]
         if self._control:
             first = plan.select("aa.spark")[0]
         spark.note("starting a Spark master and two workers on loopback, and both applications")
         with Sides(first, self._root, os.path.join(self._work, "spark")) as sides:
-            for place, name in enumerate(ROWS):
-                row = plan.select(name)[0]
-                params = {**row.params, **SIZES.get(name, {})}
+            for place, job in enumerate(JOBS):
+                row = plan.select(job.row)[0]
+                params = {**row.params, **job.sizes}
                 if params["job"] == "tpch":
                     params["data"] = data
                     del params["scale"]
-                self._job(sides, row, params, len(ROWS) - place)
+                self._job(sides, row, params, len(JOBS) - place)
             carrier = None if self._control else sides.carrier("b")
         return carrier
 
     def _job(self, sides, row, params, jobs_left):
-        spark.note(f"{row.name}: {row.title}")
+        spark.note(f"{NAMES[row.name].name}: {NAMES[row.name].what}")
         entry = {"row": row.name, "title": row.title, "stock": row.stock, "control": self._control,
                  "status": "complete", "params": params, "started": run.now(), "sides": sides.describe(),
                  "blocks": [], "result": {}, "headline": row.metric, "hold": None, "verified": False, "notes": []}
@@ -90,22 +101,31 @@ class Demo:
         return time.monotonic() - start
 
 
-def _line(entry):
-    """Cells of one job: medians of both sides and ratios of all pairs, noisy ones included and said so."""
-    wall, cpu = entry["result"]["wall_ms"], entry["result"].get("executor_cpu_ms")
-    last = {block["side"]: block["details"] for block in entry["blocks"]}
-    read = f"{_mib(last['b']['shuffle_read_local_bytes'])}/{_mib(last['b']['shuffle_read_remote_bytes'])}"
-    return (entry["row"].removeprefix("spark."), f"{wall['a_median']:.0f}", f"{wall['b_median']:.0f}",
-            f"{cpu['a_median']:.0f}" if cpu else "-", f"{cpu['b_median']:.0f}" if cpu else "-",
-            _mib(last["a"]["shuffle_write_bytes"]), _mib(last["b"]["shuffle_write_bytes"]), read,
-            f"{wall['ratio_all']:.2f}", f"{cpu['ratio_all']:.2f}" if cpu else "-")
+def _compared(summary):
+    """Cells of one metric. With too few quiet pairs all pairs give the ratio, and the verdict says so."""
+    if not summary:
+        return ("-", "-", "-", "-")
+    ratio = summary["ratio"] if summary["ratio"] is not None else summary["ratio_all"]
+    return (f"{summary['a_median']:,.0f}", f"{summary['b_median']:,.0f}", f"{ratio:.2f}", story.outcome(summary))
 
 
-def _table(document):
-    lines = [HEADINGS, SUBHEADINGS] + [_line(entry) for entry in document["runs"] if entry["result"]]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
-    return "\n".join("  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
-                               for place, (cell, width) in enumerate(zip(line, widths))) for line in lines)
+def table(document):
+    """Both sides of each job: times, processor times, their ratios and verdicts; as text."""
+    lines = [("", *(cell for _, title in METRICS for cell in (title, "", "", ""))),
+             ("job", *("stock", "Verbena", "ratio", "verdict") * len(METRICS))]
+    lines += [(NAMES[entry["row"]].name, *(cell for metric, _ in METRICS for cell in _compared(entry["result"].get(metric))))
+              for entry in document["runs"] if entry["result"]]
+    widths = [max(len(line[column]) for line in lines[1:]) for column in range(len(lines[1]))]
+    return "\n".join("  ".join(cell.rjust(width) if place % 4 in (1, 2, 3) and line is not lines[0] else cell.ljust(width)
+                               for place, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
+
+
+def lead(document):
+    """What was won and lost, in two sentences, and on what."""
+    done = [entry["result"] for entry in document["runs"] if entry["result"]]
+    return " ".join(["Verbena beside Spark's own shuffle.", story.sentence([result["wall_ms"] for result in done]),
+                     story.sentence([result["executor_cpu_ms"] for result in done if "executor_cpu_ms" in result],
+                                    "the processor time of the executors was", "less", "more"), story.ONE_HOST])
 
 
 def _defaults(root):
@@ -114,20 +134,22 @@ def _defaults(root):
                      + [f"{key:22} {value}" for key, value in spark.OURS.items()])
 
 
+def _named(document):
+    """The document with the names of the demonstration in place of rows."""
+    return {**document, "runs": [{**entry, "row": NAMES[entry["row"]].name} for entry in document["runs"]]}
+
+
 def _page(document, root, carrier, path):
-    done = [entry for entry in document["runs"] if entry["result"]]
-    bars = [(entry["row"].removeprefix("spark."), entry["result"]["wall_ms"]["a_median"],
-             entry["result"]["wall_ms"]["b_median"]) for entry in done]
-    before = ("<p>The same jobs on the same cluster, in turns, with Spark's own shuffle and with Verbena's. Every "
-              "result was compared by record count and a 128-bit checksum of its whole content.</p>")
-    if bars:
-        before += plot.bars(bars, "ms per job")
-    after = f"<h2>All numbers</h2><pre>{html.escape(_table(document))}</pre>"
+    explained = "".join(f"<li><b>{html.escape(job.name)}</b>: {html.escape(job.what)}</li>" for job in JOBS)
+    before = (f"<p class='lead'>{html.escape(lead(document))}</p><p>The same jobs on the same cluster, in turns, with Spark's own "
+              "shuffle and with Verbena's. Every result was compared by record count and a 128-bit checksum of its whole "
+              f"content.</p><ul>{explained}</ul>")
+    after = ""
     if carrier:
         after += "<h2>What the plugin said</h2><pre>" + html.escape("\n".join(carrier)) + "</pre>"
     after += f"<h2>Your own spark-defaults.conf</h2><pre>{html.escape(_defaults(root))}</pre>"
     with open(path, "w") as file:
-        file.write(report.page(document, "Apache Spark with and without Verbena", before, after))
+        file.write(report.page(_named(document), "Apache Spark with and without Verbena", before, after))
 
 
 def run_checked(demo):
@@ -141,14 +163,12 @@ def run_checked(demo):
 
 def main_lines(document, root, carrier, page):
     """What stands on the terminal at the end."""
-    lines = [_table(document), ""]
+    lines = [table(document), "", lead(document), story.READING, ""]
     pairs = [len(entry["blocks"]) // 2 for entry in document["runs"] if entry["result"]]
     noisy = sum(block["marked"] for entry in document["runs"] for block in entry["blocks"])
-    lines.append(f"{len(pairs)} jobs, results identical on both sides; medians of {min(pairs)} to {max(pairs)} pairs; "
-                 f"{noisy} blocks ran beside other load.")
-    skipped = [entry["row"] for entry in document["runs"] if entry["status"] == "skipped"]
-    if skipped:
-        lines.append("skipped for lack of time (see --minutes): " + " ".join(skipped))
+    lines.append(f"{len(pairs)} jobs, results identical on both sides; pairs of each: {', '.join(map(str, pairs))}; "
+                 f"{noisy} of {2 * sum(pairs)} halves ran beside other load.")
+    lines += report.warnings(_named(document))
     lines += [f"plugin: {line}" for line in carrier or []]
     lines += [f"page: {page}", "", "For your own Spark, put into spark-defaults.conf:", _defaults(root)]
     return "\n".join(lines)

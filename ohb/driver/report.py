@@ -2,14 +2,18 @@
 """The table on the terminal, the self-contained HTML page, the comparison of two result files."""
 import html
 
-from driver import plot
+from driver import plot, story
+from driver.story import outcome
 
 REGRESSION = 0.03
 
-STYLE = """body{font:15px/1.5 sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#1f2937}
-table{border-collapse:collapse;width:100%}td,th{padding:.25em .6em;border-bottom:1px solid #d1d5db;text-align:right}
-td:first-child,th:first-child{text-align:left}pre{background:#f3f4f6;padding:1em;overflow:auto}
-.good{color:#2a7f62}.bad{color:#b5403a}svg{max-width:100%;height:auto}small{color:#6b7280}"""
+STYLE = """:root{color-scheme:light dark;--text:#1f2937;--page:#fff;--line:#d1d5db;--box:#f3f4f6;--good:#2a7f62;--bad:#b5403a;
+--weak:#6b7280}@media(prefers-color-scheme:dark){:root{--text:#e5e7eb;--page:#111827;--line:#374151;--box:#1f2937;--good:#5cc79f;
+--bad:#f08a84;--weak:#9ca3af}}body{font:16px/1.5 sans-serif;max-width:62em;margin:1.5em auto;padding:0 1em;color:var(--text);
+background:var(--page)}table{border-collapse:collapse}td,th{padding:.25em .6em;border-bottom:1px solid var(--line);
+text-align:right;white-space:nowrap}td:first-child,th:first-child{text-align:left}.wide{overflow-x:auto}pre{background:var(--box);
+padding:1em;overflow-x:auto}.good{color:var(--good)}.bad{color:var(--bad)}.lead{font-size:1.2em}svg{width:100%;max-width:46em;
+height:auto}small,.weak{color:var(--weak)}"""
 
 
 def advantage(summary):
@@ -17,13 +21,6 @@ def advantage(summary):
     if summary["ratio"] is None:
         return 0
     return summary["ratio"] if summary["better"] == "lower" else 1 / summary["ratio"]
-
-
-def outcome(summary):
-    """Words of the verdict: better, worse, or that nothing was shown."""
-    if summary["verdict"] in ("lower", "higher"):
-        return "better" if summary["verdict"] == summary["better"] else "worse"
-    return summary["verdict"]
 
 
 def rows(document):
@@ -48,6 +45,7 @@ def _cells(run, name, summary):
             f"{_number(summary['b_median'])} {summary['unit']}", ratio, pairs, outcome(summary)]
 
 
+SHADES = {"better": " class='good'", "worse": " class='bad'"}
 HEADINGS = ["row and metric", "stock", "Verbena", "ratio [95 % interval]", "pairs", "verdict"]
 
 
@@ -60,6 +58,8 @@ def warnings(document):
         summary = run["result"].get(run.get("headline") or "")
         if not summary or summary["ratio"] is None:
             continue
+        if line := story.contradiction(f"{run['row']} {run['headline']}", summary):
+            lines.append(line)
         if run.get("hold") and advantage(summary) > run["hold"] and not run["control"]:
             lines.append(f"{run['row']}: {run['headline']} ratio {summary['ratio']:.2f} does not hold "
                          f"{run['hold']:.2f} (warning only)")
@@ -81,26 +81,28 @@ def table(document):
 def page(document, title, before="", after=""):
     """A whole HTML page without outside parts; before and after are HTML fragments around the results."""
     entries = [entry for entry in rows(document) if entry[0]["params"].get("peer", "best") == "best"]
-    plotted = [(f"{run['row']} {name}", summary["ratio"], summary["lo"], summary["hi"], summary["better"])
+    plotted = [(f"{run['row']} {name}", summary["ratio"], summary["lo"], summary["hi"], outcome(summary))
                for run, name, summary in entries if summary["ratio"] is not None
                and (name == run.get("headline") or not run.get("headline") or name == "wall_ms")]
-    parts = [f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{html.escape(title)}</title>"
+    parts = [f"<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+             f"<meta name='viewport' content='width=device-width,initial-scale=1'/><title>{html.escape(title)}</title>"
              f"<style>{STYLE}</style></head><body><h1>{html.escape(title)}</h1>", before]
     if plotted:
         parts.append(plot.ratios(plotted))
-    parts.append("<table><tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in HEADINGS) + "</tr>")
+    parts.append(f"<p>{html.escape(story.READING)}</p>")
+    parts.append("<div class='wide'><table><tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in HEADINGS) + "</tr>")
     for entry in entries:
         cells = _cells(*entry)
-        shade = {"better": " class='good'", "worse": " class='bad'"}.get(cells[-1], "")
+        shade = SHADES.get(cells[-1], "")
         parts.append("<tr>" + "".join(f"<td{shade if place > 2 else ''}>{html.escape(cell)}</td>"
                                       for place, cell in enumerate(cells)) + "</tr>")
-    parts.append("</table>")
+    parts.append("</table></div>")
     parts += [f"<p class='bad'>{html.escape(line)}</p>" for line in warnings(document)]
     machine = document["machine"]
     parts.append(f"<p><small>{html.escape(machine['cpu'])}, {machine['cores']} cores, "
                  f"{machine['memory_kb'] // 1048576} GiB, kernel {html.escape(machine['kernel'])}; commit "
                  f"{html.escape(document['commit'][:12])}; {html.escape(document['started'])}. Pairs in the order "
-                 "A B B A; noisy pairs are counted but left out of the ratio.</small></p>")
+                 "A B B A; noisy pairs, beside which others computed, are counted but left out of the ratio.</small></p>")
     return "".join(parts + [after, "</body></html>\n"])
 
 

@@ -108,9 +108,12 @@ class Compare(unittest.TestCase):
         self.assertIn("a &lt; b", page)
         self.assertLess(page.index("<td>aa.echo wall_ms"), page.index("<td>aa.echo cpu_ms"))
 
-    def test_plots_are_well_formed_svg(self):
-        for svg in (plot.ratios([("row", 0.5, 0.4, 0.6, "lower")]), plot.bars([("row", 2, 1)], "ms")):
-            self.assertTrue(xml.etree.ElementTree.fromstring(svg).tag.endswith("svg"))
+    def test_a_plot_is_well_formed_svg_in_the_colours_of_the_verdicts_and_of_the_page(self):
+        svg = plot.ratios([("row", 0.5, 0.4, 0.6, "better"), ("other", 0.5, 0.4, 0.6, "3 pairs: too few")])
+        self.assertTrue(xml.etree.ElementTree.fromstring(svg).tag.endswith("svg"))
+        self.assertIn(plot.GOOD, svg)
+        self.assertIn(plot.NEUTRAL, svg)
+        self.assertIn("currentColor", svg)
 
 
 class Catalogue(unittest.TestCase):
