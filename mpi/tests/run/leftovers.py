@@ -26,7 +26,7 @@ SCRIPT = "sleep 1000 & echo $!; setsid sleep 1000 & echo $!; [ $PMI_RANK = 0 ] |
 
 
 def scripts_children(build, *options):
-    """What a rank has started ends with the job, at once."""
+    """What a rank has started has ended when the job has."""
     status, out, err = launch(build, "-n", 2, *options, "sh", "-c", SCRIPT)
     pids = out.split()
     return expect(status == 3 and len(pids) >= 2 and all_gone(pids), status, out, err)
