@@ -34,7 +34,7 @@ def cluster(ports, data):
             "hbase.master.info.port": -1, "hbase.regionserver.info.port": -1, "hbase.master.port": ports["master"],
             "hbase.master.hostname": "localhost", "hbase.regionserver.hostname": "localhost",
             "hbase.master.ipc.address": HOST, "hbase.regionserver.ipc.address": HOST, "hbase.regionserver.handler.count": 10,
-            "zookeeper.session.timeout": 10000, "hbase.zookeeper.property.tickTime": 1000,
+            "zookeeper.session.timeout": 20000, "hbase.zookeeper.property.tickTime": 1000,
             "hbase.master.wait.on.regionservers.timeout": 1000, "hbase.master.start.timeout.localHBaseCluster": 300000}
 
 
