@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.HexFormat;
+import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.KryoSerializer;
@@ -91,6 +92,7 @@ final class DriverSetup {
     /** Why map outputs may have to be Spark's files; null when nothing here says so. */
     static String reasonToCompress(SparkConf conf, VerbenaConf settings) {
         String master = conf.get("spark.master", "");
+        Map<String, String> core = CoreStart.settings(settings, mustEncrypt(conf, settings));
         if (needsFiles(conf)) {
             return FILES_ONLY;
         }
@@ -104,12 +106,12 @@ final class DriverSetup {
                 if (budget.bytes() == 0) {
                     return budget.warning();
                 }
+                CoreStart.address(conf.get("spark.driver.host", "localhost"), core);
             }
             VbnConfig config = new VbnConfig().jobKey(new byte[VbnConfig.JOB_KEY_BYTES]);
-            CoreStart core = CoreStart.open(() -> config, CoreStart.settings(settings, mustEncrypt(conf, settings)), true, false,
-                conf);
-            core.engine().close();
-            core.context().close();
+            CoreStart start = CoreStart.open(() -> config, core, true, false, conf);
+            start.engine().close();
+            start.context().close();
             return null;
         } catch (IOException | LinkageError e) {
             return "the native core does not start on the driver's host: " + VerbenaConf.inUsersWords(

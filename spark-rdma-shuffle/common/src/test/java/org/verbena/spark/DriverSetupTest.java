@@ -103,6 +103,9 @@ class DriverSetupTest {
         assertNull(reasonToCompress("spark.master=yarn", "spark.executor.memory=8g", "spark.executor.memoryOverhead=4g"));
         String files = reasonToCompress("spark.master=spark://host:1", "spark.shuffle.service.enabled=true");
         assertTrue(files.contains("spark.shuffle.service.enabled"), files);
+        String foreign = reasonToCompress("spark.master=local[2]", "spark.driver.host=198.51.100.7"); // of nobody (RFC 5737)
+        assertTrue(foreign.contains("no address of this host"), foreign);
+        assertNull(reasonToCompress("spark.master=local[2]", "spark.driver.host=127.0.0.1"));
     }
 
     private static boolean reaches(String version, String... settings) {
