@@ -6,6 +6,7 @@ import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hbase.codec.Codec;
 import org.junit.Before;
+import org.junit.Test;
 import org.junit.runner.RunWith;
 import org.junit.runners.Parameterized;
 import org.junit.runners.Parameterized.Parameters;
@@ -21,6 +22,18 @@ public class StockClientIPC extends AbstractTestIPC {
     @Before
     public void open() {
         CONF.set("verbena.hbase.auth", "none");
+    }
+
+    @Test
+    @Override
+    public void testTimeout() throws IOException {
+        InTime.run(super::testTimeout);
+    }
+
+    @Test
+    @Override
+    public void testAsyncTimeout() throws IOException {
+        InTime.run(super::testAsyncTimeout);
     }
 
     @Override

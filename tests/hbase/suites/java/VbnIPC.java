@@ -23,6 +23,7 @@ import org.apache.hbase.thirdparty.io.netty.channel.Channel;
 import org.junit.After;
 import org.junit.AfterClass;
 import org.junit.Before;
+import org.junit.Test;
 import org.junit.runner.RunWith;
 import org.junit.runners.Parameterized;
 import org.junit.runners.Parameterized.Parameters;
@@ -89,6 +90,18 @@ public class VbnIPC extends AbstractTestIPC {
     @AfterClass
     public static void say() {
         System.out.println("calls of " + RUNS + ": " + node().sentence());
+    }
+
+    @Test
+    @Override
+    public void testTimeout() throws IOException {
+        InTime.run(super::testTimeout);
+    }
+
+    @Test
+    @Override
+    public void testAsyncTimeout() throws IOException {
+        InTime.run(super::testAsyncTimeout);
     }
 
     /** Also waits until our client knows how the server is reached. */
