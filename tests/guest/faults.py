@@ -13,7 +13,7 @@ import unittest
 
 import traffic
 from shared import procs
-from traffic import ROUNDS
+from traffic import IMPATIENT, ROUNDS
 
 BUILD = pathlib.Path(os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "."))
 RESUME = "VBN_LINK_RESUME_TIMEOUT=60s VBN_LINK_PEER_TIMEOUT=60s VBN_LOG_LEVEL=info"
@@ -32,7 +32,7 @@ class LongFaultsTest(traffic.TrafficTest):
 
     def test_a_link_down_for_longer_than_every_retry_is_an_error_that_names_peer_device_and_cause(self):
         before = [self.resources(guest) for guest in (self.a, self.b)]
-        server, driver = self.start("rc", 100 * ROUNDS)
+        server, driver = self.start("rc", 100 * ROUNDS, IMPATIENT)
         self.b.cable(False)
         status = driver.wait()
         self.b.cable(True)

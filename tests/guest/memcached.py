@@ -30,7 +30,7 @@ class MemcachedTest(unittest.TestCase):
     def served(self, way, flags=""):
         """A server whose core has these transports; it listens, and ends with the block."""
         job = self.a.start(f"VBN_TL_ENABLE=self,{way} exec {BUILD}/verbena-memcached -u root -p {PORT} -m 64 -v {flags} "
-                           f"-o verbena_key={KEY}", LIMIT)
+                           f"-o verbena_key={KEY} -o verbena_lease=60000", LIMIT)
         try:
             self.a.wait_port(PORT)
             yield job

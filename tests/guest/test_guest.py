@@ -11,6 +11,9 @@ import shared
 from shared import vm
 
 
+LIMIT = 8  # seconds of a command that hangs, so that a guest on a loaded machine has begun it
+
+
 class GuestTest(unittest.TestCase):
     def setUp(self):
         self.guest = shared.one()
@@ -48,7 +51,7 @@ class GuestTest(unittest.TestCase):
             self.assertEqual((job.wait(), job.output), (0, f"{i}\n"))
 
     def test_a_command_that_hangs_ends_at_its_limit_with_what_it_started(self):
-        result = self.guest.run("sleep 1000 & echo on; trap '' TERM; while true; do sleep 1; done", limit=1)
+        result = self.guest.run("sleep 1000 & echo on; trap '' TERM; while true; do sleep 1; done", limit=LIMIT)
         self.assertEqual((result.status, result.output), (124, "on\n"))
         self.assertEqual(self.guest.run("pgrep -x sleep").status, 1)
 
@@ -57,7 +60,7 @@ class GuestTest(unittest.TestCase):
         self.assertEqual(self.guest.run("pgrep -f 'sleep 99[9]'").status, 1)
 
     def test_a_daemon_in_a_session_of_its_own_stays(self):
-        self.guest.run("setsid sleep 888 > /dev/null 2>&1 & sleep 0.3")
+        self.guest.run("setsid sleep 888 > /dev/null 2>&1 & until pgrep -f '^sleep 88[8]'; do sleep 0.1; done")
         self.assertEqual(self.guest.run("pkill -f 'sleep 88[8]'").status, 0)
 
     def test_a_signal_reaches_the_command(self):

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import pathlib
+import random
 import resource
 import shutil
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import time
 
 BUILD = pathlib.Path(os.environ.get("VERBENA_MEMCACHED_BUILD", "."))
+PORTS = range(4000, 10000)
 STARTUP_SECONDS = 60
 ANSWER_SECONDS = 60
 PR_SET_PDEATHSIG = 1
@@ -32,9 +34,16 @@ def _with_descriptors(limits):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Outside the range of which the kernel gives ports away while the server starts."""
+    for port in random.sample(PORTS, len(PORTS)):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass  # somebody has it
+    raise RuntimeError("no free port of loopback")
 
 
 class Server:
