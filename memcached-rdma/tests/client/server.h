@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <random>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -48,18 +49,23 @@ inline int open_port(int port)
     return -1;
 }
 
+/* Outside the range of which the kernel gives ports away while a server starts, or between two servers on it. */
 inline int free_port()
 {
+    static std::mt19937 random(std::random_device{}());
     sockaddr_in address{};
-    socklen_t length = sizeof(address);
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address)) != 0 ||
-        getsockname(fd, reinterpret_cast<sockaddr *>(&address), &length) != 0)
-        abort();
-    close(fd);
-    return ntohs(address.sin_port);
+    for (int i = 0; i < 10000; i++) {
+        int port = 4000 + static_cast<int>(random() % 6000), one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        address.sin_port = htons(static_cast<uint16_t>(port));
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+        int status = bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address));
+        close(fd);
+        if (status == 0)
+            return port;
+    }
+    abort();
 }
 
 enum Kind { OURS, STOCK };

@@ -14,7 +14,7 @@ using namespace client_test;
 
 namespace {
 
-constexpr unsigned KEYS = 300, READERS = 3, DEADLINES = 8, LARGEST = 20000;
+constexpr unsigned KEYS = 300, READERS = 3, DEADLINES = 8, LARGEST = 20000, ONESIDED_LEAST = 1000;
 constexpr uint64_t TTL_MS = 1000, GRAIN_MS = 1000; // an item with a TTL of a second is gone two seconds later
 
 uint64_t now_ms()
@@ -200,7 +200,8 @@ TEST(OneSided, torture_readers_see_only_what_is_there)
     Writer writer(client, known, 42);
     writer.port = server.port();
     unsigned killed = 0;
-    for (unsigned i = 0; now_ms() < end && !HasFailure(); i++) {
+    const uint64_t patience = end + 600000; // on a machine that is busy with other things
+    for (unsigned i = 0; (now_ms() < end || (known->onesided <= ONESIDED_LEAST && now_ms() < patience)) && !HasFailure(); i++) {
         writer.step();
         if (i % 4000 == 3999) { // at any instruction
             kill(readers[0], SIGKILL);
@@ -215,7 +216,7 @@ TEST(OneSided, torture_readers_see_only_what_is_there)
         EXPECT_EQ(status, 0);
     }
     EXPECT_EQ(known->wrong, 0u);
-    EXPECT_GT(known->onesided, 1000u);
+    EXPECT_GT(known->onesided, ONESIDED_LEAST);
     EXPECT_NE(server.stat("", "evictions"), "0");
     printf("%llu gets one-sided, %llu by message, %u readers killed, %s evictions\n",
            static_cast<unsigned long long>(known->onesided.load()), static_cast<unsigned long long>(known->asked.load()), killed,

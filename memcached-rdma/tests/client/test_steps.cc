@@ -108,10 +108,10 @@ pid_t start(const Server &server, const std::string &options, const std::functio
 }
 
 /* More than the memory: whatever was pinned for ever would be missing now. */
-void fill(Client &client)
+void fill(const std::function<vmc_status_t(const std::string &, const std::string &)> &set)
 {
     for (int i = 0; i < 120; i++)
-        ASSERT_EQ(client.set("fill" + std::to_string(i), std::string(800000, 'f')), VMC_OK) << i;
+        ASSERT_EQ(set("fill" + std::to_string(i), std::string(800000, 'f')), VMC_OK) << i;
 }
 
 class Steps : public ::testing::TestWithParam<std::pair<const char *, const char *>> {
@@ -130,10 +130,26 @@ protected:
                     return Session(client, {request, turns}, signal).right();
                 });
                 then(child);
-                ASSERT_EQ(other.get("other"), "v");
+                ASSERT_EQ(get_of_other("other"), "v");
             }
         server.await_stat("verbena", "messages_clients_shm", "1");
-        fill(other);
+        fill([this](auto &key, auto &value) { return set_by_other(key, value); });
+    }
+
+    /* On a loaded machine this process, too, may not take an answer within the lease; then it connects again. */
+    vmc_status_t set_by_other(const std::string &key, const std::string &value)
+    {
+        vmc_status_t status = VMC_ERR_SERVER_DEAD;
+        for (int i = 0; i < 100 && status == VMC_ERR_SERVER_DEAD; i++)
+            status = other.set(key, value);
+        return status;
+    }
+    std::string get_of_other(const std::string &key)
+    {
+        std::string value = "(VMC_ERR_SERVER_DEAD)";
+        for (int i = 0; i < 100 && value == "(VMC_ERR_SERVER_DEAD)"; i++)
+            value = other.get(key);
+        return value;
     }
 
     Server server;
@@ -155,9 +171,9 @@ TEST_P(Steps, a_client_stopped_at_any_of_them_holds_up_nobody_and_goes_on)
         int status = 0;
         ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
         ASSERT_TRUE(WIFSTOPPED(status)) << status;
-        EXPECT_EQ(other.set("other", "v"), VMC_OK);
-        EXPECT_EQ(other.set("large", std::string(LARGE, 'x')), VMC_OK);
-        EXPECT_EQ(other.get("large"), std::string(LARGE, 'x'));
+        EXPECT_EQ(set_by_other("other", "v"), VMC_OK);
+        EXPECT_EQ(set_by_other("large", std::string(LARGE, 'x')), VMC_OK);
+        EXPECT_EQ(get_of_other("large"), std::string(LARGE, 'x'));
         kill(child, SIGCONT);
         ASSERT_EQ(waitpid(child, &status, 0), child);
         EXPECT_EQ(status, 0);
@@ -214,7 +230,7 @@ TEST(OneSidedSteps, a_reader_stopped_anywhere_holds_up_no_writer_and_sees_no_tor
         EXPECT_TRUE(WIFSIGNALED(status)) << "a torn value: " << status;
     }
     server.await_stat("verbena", "messages_clients_shm", "1");
-    fill(other);
+    fill([&](auto &key, auto &value) { return other.set(key, value); });
 }
 
 } // namespace
