@@ -148,7 +148,7 @@ class SlabPoolTest {
     private static int run(String... command) throws Exception {
         Process process = new ProcessBuilder(command).redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
-        assertTrue(process.waitFor(20, TimeUnit.SECONDS));
+        assertTrue(process.waitFor(60, TimeUnit.SECONDS));
         return process.exitValue();
     }
 
