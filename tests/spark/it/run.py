@@ -12,6 +12,7 @@ from hosts import TwoHosts  # noqa: F401
 from results import ByNetwork, ByTcp, HostLocal  # noqa: F401  (found by unittest)
 
 if not STOCK_ONLY:
+    from clients import Clients  # noqa: F401
     from encrypted import Encrypted  # noqa: F401
     from network import BetweenHosts  # noqa: F401
     from large import LargeBlocks  # noqa: F401
