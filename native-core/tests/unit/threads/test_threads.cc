@@ -18,7 +18,7 @@
 
 namespace {
 
-constexpr int LIMIT_MS = 20000;
+constexpr int LIMIT_MS = 60000;
 
 struct Context {
     vbn_config_t *config = nullptr;
@@ -42,7 +42,7 @@ struct Context {
     Context &operator=(const Context &) = delete;
 };
 
-/* Progresses, and sleeps when there is nothing to do, until the condition holds. False after 20 s of silence. */
+/* Progresses, and sleeps when there is nothing to do, until the condition holds. False after a minute of silence. */
 bool run_until(vbn_worker_t *worker, const std::function<bool()> &condition)
 {
     while (!condition()) {

@@ -132,7 +132,7 @@ protected:
 
     lane_t *wait_lane()
     {
-        for (int i = 0; i < 20000 && side_lane_count(side) == 0; i++) {
+        for (int i = 0; i < 200000 && side_lane_count(side) == 0; i++) {
             drive(side, nullptr, 10);
             usleep(500);
         }
@@ -463,7 +463,7 @@ TEST_F(ShmProcess, AConnectionThatFindsNoDescriptorIsRefusedAtOnce)
     for (int fd = dup(0); fd >= 0; fd = dup(0))
         taken.push_back(fd);
     int status = 0;
-    for (int i = 0; i < 20000 && side_lane_count(side) == 0 && side_counter(side, "shm.rx.packets") == 0; i++) {
+    for (int i = 0; i < 200000 && side_lane_count(side) == 0 && side_counter(side, "shm.rx.packets") == 0; i++) {
         drive(side, nullptr, 20);
         siginfo_t info = {};
         if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
