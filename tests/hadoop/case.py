@@ -57,7 +57,8 @@ class Shared:
             "core-site": {FACTORY: "org.verbena.hadoop.hdfs.VerbenaSocketFactory", "verbena.hdfs.key.file": cls.key,
                           "verbena.hdfs.connect.wait.ms": 1000 * LIMIT},
             "hdfs-site": {"dfs.datanode.plugins": "org.verbena.hadoop.hdfs.VerbenaDataNodePlugin",
-                          "dfs.namenode.heartbeat.recheck-interval": 1000, "dfs.client.read.shortcircuit": "false",
+                          "dfs.namenode.heartbeat.recheck-interval": 1000,
+                          "dfs.namenode.redundancy.interval.seconds": "1s", "dfs.client.read.shortcircuit": "false",
                           # Of DataNodes too: each waits less long than the one before it, so that the one that is silent is blamed.
                           "dfs.client.socket-timeout": PATIENCE}}
         cluster = Daemons(cls.folder / "hadoop", plugin=os.environ["VERBENA_HADOOP_JAR"], properties=properties,

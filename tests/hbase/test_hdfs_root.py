@@ -76,7 +76,7 @@ class HdfsRootTest(Calls, unittest.TestCase):
         return sum(bean.get(f"stream.{direction}_bytes", 0) for bean in beans)
 
     def await_moved(self, direction, before, count, without=None):
-        """Waits until so many more have travelled: what a DataNode tells is up to ten seconds old."""
+        """Waits until so many more have travelled: what a DataNode tells is up to a second old."""
         def lack():
             more = self.moved(direction, without) - before
             return None if more > count else f"{more} bytes were {direction} by the core, not {count}"

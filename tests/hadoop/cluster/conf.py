@@ -33,10 +33,11 @@ def tiers(size, folder):
 
 
 def write(folder, properties):
-    """Writes {site: {name: value}} as site files, a log4j.properties and YARN's queue into a folder."""
+    """Writes {site: {name: value}} as site files, a log4j.properties, the age of metrics and YARN's queue into a folder."""
     os.makedirs(folder, exist_ok=True)
     texts = {name + ".xml": site(properties.get(name, {})) for name in FILES}
     texts["log4j.properties"] = LOG4J
+    texts["hadoop-metrics2.properties"] = "*.period=1\n"  # seconds that the numbers at /jmx are old at most, else ten
     texts["capacity-scheduler.xml"] = site({
         "yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": 100,
         "yarn.scheduler.capacity.maximum-am-resource-percent": 0.5})
