@@ -42,6 +42,8 @@ _SORT = {**_GROUP, "job": "sortby"}
 _SMALL = {"pairs": 16384}
 _NO_HOST_LOCAL = {"spark.shuffle.readHostLocalDisk": "false"}
 _CHECKSUMS = {"spark.shuffle.checksum.enabled": "true"}
+# As in every installation that encrypts: master and workers have the same secret.
+_ENCRYPTED = {"spark.authenticate": "true", "spark.authenticate.secret": "of-ohb", "spark.network.crypto.enabled": "true"}
 # A cached partition is read where it lies, as with Spark's own default: else a task that takes one from the other host
 # brings all of it over the cable, and that is not the shuffle.
 _AT_HOME = {"spark.locality.wait": "3s"}
@@ -83,6 +85,13 @@ def _tmpfs():
     for name, title, params, quick, (_, _, hold) in _AGAINST_THREE:
         yield _spark(name + ".tmpfs", title + "; stock's files in memory, uncompressed", params, quick, hold,
                      stock_properties={"spark.shuffle.compress": "false"}, tmpfs=True)
+
+
+def _encrypted():
+    """NAME.encrypted: both sides with Spark's AES; ours sends by TCP with TLS 1.3."""
+    for job, params in (("groupby", _GROUP), ("sortby", _SORT)):
+        yield _spark(f"spark.{job}.encrypted", f"{job} with Spark's network encryption, no host-local reads", params, _SMALL,
+                     0.9, properties={**_ENCRYPTED, **_NO_HOST_LOCAL}, our_properties={"spark.verbena.transport": "tcp"})
 
 
 def _between_hosts():
@@ -135,6 +144,7 @@ ROWS = (
            properties=_CHECKSUMS),
     _spark("spark.groupby.remote.checksums", "groupByKey with checksums, no host-local reads", _GROUP, _SMALL,
            properties={**_CHECKSUMS, **_NO_HOST_LOCAL}),
+    *_encrypted(),
     *_netty(),
     *_tmpfs(),
     *_between_hosts(),

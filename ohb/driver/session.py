@@ -45,7 +45,8 @@ class Sides:
                                           master=first, local=local)
             driver = {"spark.driver.host": first, "spark.driver.bindAddress": first}
         else:
-            self._cluster = spark.Cluster(self._work, local=local)
+            self._cluster = spark.Cluster(self._work, local=local, properties={
+                key: value for key, value in row.properties.items() if key.startswith("spark.authenticate")})
         self._cluster.__enter__()
         ours = spark.STOCK if row.control else {**spark.OURS, **row.our_properties}
         theirs = {**(spark.OURS if row.against else spark.STOCK), **row.stock_properties}
