@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 final class DeadExecutors {
     private static final Logger LOG = LoggerFactory.getLogger(DeadExecutors.class);
     private static final String LOCK = "lock-";
-    private static final long DYING_NANOS = 3_000_000_000L; // that a killed executor's memory takes to be freed
+    static final long DYING_NANOS = 3_000_000_000L; // that a killed executor's memory takes to be freed
     private static final long MADE_MILLIS = 60_000; // that the making of a directory may take
     /** Name of the lock file of this process. */
     static final String OWN_LOCK = LOCK + ProcessHandle.current().pid() + "-"
