@@ -25,6 +25,7 @@ public final class CorePeer implements Peer {
      */
     public CorePeer(CoreSocketChannel channel) throws IOException {
         this.channel = channel;
+        channel.gatherAnswers();
         this.in = new SocketInputStream(channel, 0);
         this.out = new CoreOutputStream(channel);
     }

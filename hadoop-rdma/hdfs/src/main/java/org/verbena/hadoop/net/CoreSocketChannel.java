@@ -30,6 +30,8 @@ public final class CoreSocketChannel extends SocketChannel {
     private final InetSocketAddress remote;
     private final Runnable whenClosed;
     private final Set<CoreSelector> watching = ConcurrentHashMap.newKeySet();
+    /** Of a DataNode's end, else null. */
+    private volatile ReadAnswers answers;
 
     /**
      * Takes a stream that is accepted, whose listener it becomes; close ends it.
@@ -46,6 +48,17 @@ public final class CoreSocketChannel extends SocketChannel {
         this.remote = remote;
         this.whenClosed = whenClosed;
         stream.onChange(changed -> watching.forEach(CoreSelector::changed));
+    }
+
+    /** This is the end of a DataNode: small pieces of its answers to reads leave together. */
+    void gatherAnswers() {
+        answers = new ReadAnswers(stream);
+    }
+
+    private void sendAnswers() throws VbnException {
+        if (answers != null) {
+            answers.send();
+        }
     }
 
     VbnEngine engine() {
@@ -100,10 +113,15 @@ public final class CoreSocketChannel extends SocketChannel {
     public int read(ByteBuffer destination) throws IOException {
         checkOpen();
         try {
+            sendAnswers();
+            int from = destination.position();
             int count = stream.read(destination);
             if (count == 0) {
                 engine().help();
                 count = stream.read(destination);
+            }
+            if (answers != null && count > 0) {
+                answers.received(destination, from, count);
             }
             if (count < 0) {
                 checkOpen(); // the end of a stream that was closed here is none
@@ -137,6 +155,11 @@ public final class CoreSocketChannel extends SocketChannel {
     public int write(ByteBuffer source) throws IOException {
         checkOpen();
         try {
+            int length = source.remaining();
+            if (answers != null && answers.keep(source)) {
+                return length;
+            }
+            sendAnswers();
             return stream.write(source);
         } catch (VbnException e) {
             throw reset(e);
@@ -167,6 +190,7 @@ public final class CoreSocketChannel extends SocketChannel {
     public int transferFrom(FileChannel file, long position, int count) throws IOException {
         checkOpen();
         try {
+            sendAnswers();
             return stream.transferFrom(file, position, count);
         } catch (VbnException e) {
             throw reset(e);
@@ -204,7 +228,12 @@ public final class CoreSocketChannel extends SocketChannel {
     }
 
     @Override
-    public SocketChannel shutdownOutput() {
+    public SocketChannel shutdownOutput() throws IOException {
+        try {
+            sendAnswers();
+        } catch (VbnException e) {
+            throw reset(e);
+        }
         stream.endOutput();
         return this;
     }
@@ -241,6 +270,11 @@ public final class CoreSocketChannel extends SocketChannel {
 
     @Override
     protected void implCloseSelectableChannel() {
+        try {
+            sendAnswers();
+        } catch (VbnException e) {
+            // nobody is there any more to have them
+        }
         stream.close();
         engine().attend(); // this thread waits here no more, and the next stream may be opened soon
         whenClosed.run();

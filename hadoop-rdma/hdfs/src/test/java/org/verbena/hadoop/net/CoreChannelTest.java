@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.hadoop.net;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -11,6 +12,7 @@ import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
@@ -24,6 +26,8 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.hdfs.protocol.datatransfer.DataTransferProtocol;
+import org.apache.hadoop.hdfs.protocol.datatransfer.Op;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.net.SocketInputStream;
 import org.apache.hadoop.net.SocketOutputStream;
@@ -124,6 +128,74 @@ class CoreChannelTest {
             assertThrows(EOFException.class,
                 () -> ((CoreOutputStream) peer.getOutputStream()).transferToFully(file, all.length, 1));
         }
+    }
+
+    /** The DataNode's end has read the beginning of a request. */
+    private void request(Op op) throws IOException {
+        byte[] bytes = {0, DataTransferProtocol.DATA_TRANSFER_VERSION, op.code, 1};
+        new SocketOutputStream(ours, 0).write(bytes);
+        assertArrayEquals(bytes, readFully((SocketInputStream) peer.getInputStream(), bytes.length));
+    }
+
+    private long sentByPeer() {
+        return server.counters().get("stream.sent_messages");
+    }
+
+    @Test
+    void small_pieces_of_an_answer_to_a_read_leave_together(@TempDir Path folder) throws Exception {
+        request(Op.READ_BLOCK);
+        OutputStream out = peer.getOutputStream();
+        out.write("status,".getBytes(US_ASCII));
+        out.write("header,".getBytes(US_ASCII));
+        assertEquals(0, sentByPeer());
+        try (FileChannel file = FileChannel.open(Files.write(folder.resolve("block"), "data,".getBytes(US_ASCII)))) {
+            ((CoreOutputStream) out).transferToFully(file, 0, 5);
+        }
+        assertEquals(2, sentByPeer());
+        out.write("end,".getBytes(US_ASCII));
+        out.write(new byte[5000]); // too large to be kept
+        out.write("status".getBytes(US_ASCII));
+        new SocketOutputStream(ours, 0).write(7);
+        assertEquals(7, peer.getInputStream().read()); // before it waits for this it sends
+        SocketInputStream in = new SocketInputStream(ours, 60_000);
+        assertEquals("status,header,data,end,", new String(readFully(in, 23), US_ASCII));
+        assertArrayEquals(new byte[5000], readFully(in, 5000));
+        assertEquals("status", new String(readFully(in, 6), US_ASCII));
+        out.write(1);
+        assertEquals(1, in.read()); // what was read last is no request: nothing is kept
+    }
+
+    @Test
+    void an_answer_that_is_kept_leaves_when_the_stream_is_closed() throws Exception {
+        request(Op.READ_BLOCK);
+        peer.getOutputStream().write(1);
+        assertEquals(0, sentByPeer());
+        peer.close();
+        SocketInputStream in = new SocketInputStream(ours, 60_000);
+        assertEquals(1, in.read());
+        assertEquals(-1, in.read());
+    }
+
+    @Test
+    void answers_to_writes_and_what_other_threads_write_leave_at_once() throws Exception {
+        request(Op.WRITE_BLOCK);
+        SocketInputStream in = new SocketInputStream(ours, 60_000);
+        peer.getOutputStream().write(1);
+        assertEquals(1, in.read());
+        request(Op.READ_BLOCK);
+        inBackground(() -> peer.getOutputStream().write(2)).get(60, TimeUnit.SECONDS);
+        assertEquals(2, in.read());
+    }
+
+    @Test
+    void nothing_is_kept_that_would_have_to_wait_for_space() throws Exception {
+        request(Op.READ_BLOCK);
+        byte[] window = new byte[1 << 20];
+        peer.getOutputStream().write(window);
+        peer.setWriteTimeout(30);
+        assertThrows(SocketTimeoutException.class, () -> peer.getOutputStream().write(1));
+        SocketInputStream in = new SocketInputStream(ours, 60_000);
+        assertArrayEquals(window, readFully(in, window.length));
     }
 
     @Test

@@ -338,6 +338,11 @@ public final class VbnStream implements AutoCloseable {
         return !slots.isEmpty();
     }
 
+    /** Returns how many bytes {@link #write} would take now; only the thread that writes makes them fewer. */
+    public synchronized long space() {
+        return failure != null || readerGone || outputEnded ? 0 : allowed - sent;
+    }
+
     /** True when {@link #write} takes bytes or throws. */
     public synchronized boolean isWritable() {
         return failure != null || readerGone || outputEnded || allowed > sent;
