@@ -82,6 +82,16 @@ def script(folder, body):
 
 
 class BuildTest(unittest.TestCase):
+    def test_the_jar_of_one_system_is_built_without_the_others(self):
+        for part, modules in (("spark", "spark-rdma-shuffle/dist"), ("hadoop", "hadoop-rdma/dist"), ("hbase", "hbase-rdma/dist")):
+            with self.subTest(part), tempfile.TemporaryDirectory() as folder:
+                output, _ = script(folder, f"""
+                    ensure_packages() {{ :; }}
+                    maven() {{ shift; echo "maven $*"; }}
+                    cmd_build {part}""").communicate(timeout=60)
+                self.assertIn(f" -pl {modules} -am\n", output)
+                self.assertIn("verbena: built\n", output)
+
     def test_a_part_that_does_not_build_ends_the_build(self):
         for part in ("build_native", "maven", "build_memcached", "build_mpi"):
             with self.subTest(part), tempfile.TemporaryDirectory() as folder:
