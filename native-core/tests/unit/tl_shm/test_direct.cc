@@ -7,18 +7,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <memory>
 #include <thread>
 #include <vector>
 
-#include "harness.h"
+#include "side.h"
 
 namespace {
-
-struct Closer {
-    void operator()(side_t *side) const { side_close(side); }
-};
-using Side = std::unique_ptr<side_t, Closer>;
 
 class ShmDirect : public ::testing::Test {
 protected:

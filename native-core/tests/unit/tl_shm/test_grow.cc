@@ -13,21 +13,15 @@
 #include <csignal>
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <random>
 #include <vector>
 
-#include "harness.h"
+#include "side.h"
 
 namespace {
 
 constexpr size_t kSmall = 8192, kGrown = 61440;
 constexpr uint32_t kLarge = 8192; // payload of the largest packet: more than a small ring has room for
-
-struct Closer {
-    void operator()(side_t *side) const { side_close(side); }
-};
-using Side = std::unique_ptr<side_t, Closer>;
 
 bool can_grow()
 {

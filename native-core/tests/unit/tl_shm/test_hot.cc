@@ -4,19 +4,13 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "harness.h"
+#include "side.h"
 
 namespace {
-
-struct Closer {
-    void operator()(side_t *side) const { side_close(side); }
-};
-using Side = std::unique_ptr<side_t, Closer>;
 
 constexpr unsigned kAlways = 4; // so many may stay hot
 
