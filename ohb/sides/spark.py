@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A standalone Spark on loopback (master and two workers, each in its own JVM) and generators submitted to it."""
-import contextlib
 import glob
 import json
 import os
-import random
 import shutil
 import socket
 import sys
@@ -12,9 +10,10 @@ import time
 import urllib.request
 
 from driver.procs import Failed, Process, tail
+from sides import hadoop
 
 HOST = "127.0.0.1"
-PORTS = range(12000, 20000)  # tests/lib/daemons takes the next ones
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 START_TIMEOUT = 180  # seconds until master and workers are up
 STOCK = {}  # properties of the stock side: none
 OURS = {"spark.plugins": "org.verbena.spark.VerbenaPlugin",
@@ -63,15 +62,12 @@ def jobs_jar(root):
     return jar
 
 
-def free_port():
-    """Outside the range of which the kernel gives ports away: the daemon that is to have it takes seconds to start."""
-    for port in random.sample(PORTS, len(PORTS)):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            with contextlib.suppress(OSError):
-                probe.bind((HOST, port))
-                return port
-    raise Failed(f"no free port between {PORTS.start} and {PORTS.stop}: end programs that listen on loopback ('ss -ltnp' lists them)")
+def free_ports(count):
+    """Of loopback, and outside the range of which the kernel gives ports away: a daemon takes seconds to bind its own."""
+    try:
+        return hadoop.harness(ROOT, "daemons.ports").free(count)
+    except hadoop.harness(ROOT, "daemons.errors").Failed as failure:
+        raise Failed(str(failure)) from failure
 
 
 def _environment(**more):
@@ -120,7 +116,7 @@ class Cluster:
 
     def _start(self):
         os.makedirs(self.work, exist_ok=True)
-        port, web = free_port(), free_port()
+        port, web, *workers_web = free_ports(2 + self._workers)
         self.url = f"spark://{self._master}:{port}"
         self._daemon("master", ["org.apache.spark.deploy.master.Master", "--host", self._master, "--port", str(port),
                                 "--webui-port", str(web)], _environment(SPARK_LOCAL_IP=self._master))
@@ -131,7 +127,7 @@ class Cluster:
             host = self._hosts[number % len(self._hosts)]
             self._daemon(f"worker{number}", [
                 "org.apache.spark.deploy.worker.Worker", "--host", host, "--cores", str(self._cores),
-                "--memory", self._memory, "--webui-port", str(free_port()), "--work-dir",
+                "--memory", self._memory, "--webui-port", str(workers_web[number - 1]), "--work-dir",
                 os.path.join(folder, "work"), self.url],
                 _environment(SPARK_LOCAL_IP=host, SPARK_WORKER_DIR=folder, SPARK_LOCAL_DIRS=self._local_folder(number)),
                 self._wrapper.get(host, ()) if isinstance(self._wrapper, dict) else self._wrapper)

@@ -3,16 +3,19 @@
 import ctypes
 import os
 import pathlib
-import random
 import resource
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+
+from daemons import ports  # noqa: E402  (needs the path above)
+
 BUILD = pathlib.Path(os.environ.get("VERBENA_MEMCACHED_BUILD", "."))
-PORTS = range(4000, 10000)
 STARTUP_SECONDS = 60
 ANSWER_SECONDS = 60
 PR_SET_PDEATHSIG = 1
@@ -33,25 +36,12 @@ def _with_descriptors(limits):
     return prepare
 
 
-def free_port():
-    """Outside the range of which the kernel gives ports away while the server starts."""
-    for port in random.sample(PORTS, len(PORTS)):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                pass  # somebody has it
-    raise RuntimeError("no free port of loopback")
-
-
 class Server:
     """A running server; ours, or with stock=True Debian's. unix: also name of a socket file, then there is no TCP.
     descriptors: its soft and hard limit."""
 
     def __init__(self, *flags, stock=False, unix=None, descriptors=None):
-        self.port = 0 if unix else free_port()
+        self.port = 0 if unix else ports.free(1)[0]
         self.unix = unix
         program = shutil.which("memcached") if stock else str(BUILD / "verbena-memcached")
         where = ["-s", unix] if unix else ["-l", "127.0.0.1", "-p", str(self.port)]

@@ -47,7 +47,7 @@ class Clients(SparkTest):
 
     @unittest.skipUnless(PYTHON, "VERBENA_SPARK_PYTHON names no Python with pandas, pyarrow and grpcio; ./verbena test sets it")
     def test_pandas_functions_and_arrow_give_known_sums_in_pyspark_and_by_spark_connect(self):
-        folder, port = self._folder("python"), spark.free_port()
+        folder, port = self._folder("python"), spark.free_ports(1)[0]
         answer = os.path.join(folder, "answer")
         properties = {**spark.OURS, "spark.plugins": f"{spark.OURS['spark.plugins']},{CONNECT}",
                       "spark.connect.grpc.binding.address": spark.HOST, "spark.connect.grpc.binding.port": str(port),

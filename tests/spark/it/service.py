@@ -17,7 +17,7 @@ class WithShuffleService(SparkTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        service = {"spark.shuffle.service.enabled": "true", "spark.shuffle.service.port": str(spark.free_port())}
+        service = {"spark.shuffle.service.enabled": "true", "spark.shuffle.service.port": str(spark.free_ports(1)[0])}
         # One worker, because its service listens on one port.
         cls.cluster = spark.Cluster(os.path.join(Shared.folder.name, "service"), workers=1, properties=service).__enter__()
         cls.addClassCleanup(cls.cluster.stop)
