@@ -50,7 +50,7 @@ public final class CoreSocketChannel extends SocketChannel {
         stream.onChange(changed -> watching.forEach(CoreSelector::changed));
     }
 
-    /** This is the end of a DataNode: small pieces of its answers to reads leave together. */
+    /** This is the end of a DataNode: it coalesces small pieces of its answers to reads. */
     void gatherAnswers() {
         answers = new ReadAnswers(stream);
     }

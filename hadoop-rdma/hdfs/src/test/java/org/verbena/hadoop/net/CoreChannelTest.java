@@ -142,7 +142,7 @@ class CoreChannelTest {
     }
 
     @Test
-    void small_pieces_of_an_answer_to_a_read_leave_together(@TempDir Path folder) throws Exception {
+    void small_pieces_of_an_answer_to_a_read_are_coalesced(@TempDir Path folder) throws Exception {
         request(Op.READ_BLOCK);
         OutputStream out = peer.getOutputStream();
         out.write("status,".getBytes(US_ASCII));
