@@ -70,6 +70,7 @@ typedef struct launch_rank {
     int initialized; /* it has said cmd=init, and not yet cmd=finalize */
     int in_barrier;
     int ended;
+    int status; /* its exit code, if that ended the job */
     size_t line_length;
     char line[LAUNCH_LINE];
     launch_stream_t streams[2];
@@ -79,6 +80,13 @@ typedef struct launch_pair {
     char *key;
     char *value;
 } launch_pair_t;
+
+/* The first failure that another rank's death may have caused. */
+typedef struct launch_failure {
+    int64_t since; /* ns; 0: there is none */
+    int code;      /* the job's, if no such death is seen */
+    int rank;      /* that mpiexec tells of; -1: the rank has told it itself */
+} launch_failure_t;
 
 typedef struct launch_job {
     launch_part_t *parts;
@@ -102,8 +110,8 @@ typedef struct launch_job {
     int waiting;    /* ranks in the barrier */
     int code;       /* exit code of the job */
     int ending;     /* the rest was killed */
-    int64_t complained; /* ns: since when a rank is known to have ended because it lost another one; 0: none is */
-    int64_t ended;      /* ns: since when the rest is being killed */
+    launch_failure_t failure;
+    int64_t ended;  /* ns: since when the rest is being killed */
     int signals;    /* signalfd */
     launch_rank_t *ranks;
     launch_pair_t *pairs; /* the key-value space, by key */
@@ -131,7 +139,8 @@ int launch_start(launch_job_t *job);
 int launch_run(launch_job_t *job);
 /* Kills what still runs; the job's code is this one unless it has one already. */
 void launch_end(launch_job_t *job, int code);
-/* Stops, then kills the ranks of this process. */
+/* Stops the ranks of this process; stops, then kills them. */
+void launch_stop(const launch_job_t *job, int count);
 void launch_kill(const launch_job_t *job, int count);
 /* Before the first rank: what ranks leave behind is ours (orphans.c). Then kills all that is; our own children have ended. */
 void launch_adopt(void);
@@ -152,10 +161,14 @@ const char *launch_config_get(launch_job_t *job, const uint8_t *bytes, size_t le
 /* Lives on another host, and ends with its channel. */
 int launch_daemon(void);
 
-/* A rank has lost another one: the job ends soon, by that one's own end if it is seen until then. */
-void launch_complain(launch_job_t *job);
-/* How a rank ended, and whether that ends the job. */
+/* How a rank ended, and whether that ends the job (verdict.c): at once by a signal, else when no death is seen that caused it. */
 void launch_judge(launch_job_t *job, int rank, int status);
+/* The job ends with a code that a rank gave; LAUNCH_PEER_LOST: since that rank has lost another one. */
+void launch_abort(launch_job_t *job, int code);
+/* Milliseconds until a failure ends the job if no death is seen; -1: there is none. */
+int launch_verdict_due(const launch_job_t *job);
+/* Ends the job with the failure's code, if there is one. */
+void launch_verdict(launch_job_t *job);
 
 /* Reads what the rank said by PMI; each whole line goes to on_line. */
 typedef void (*launch_line_t)(launch_job_t *job, launch_rank_t *one, const char *line);

@@ -14,9 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEATH_MS 100       /* between the last word of a process on its connections and its end */
-#define DEATH_REMOTE_MS 300 /* and the news of it from another host */
-#define END_MS 5000        /* that killed ranks on other hosts may take to end */
+#define END_MS 5000 /* that killed ranks on other hosts may take to end */
 
 int64_t launch_now(void)
 {
@@ -36,12 +34,17 @@ int launch_signals(void)
     return signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/* Stopped first: nobody sees another one end and complains. */
-void launch_kill(const launch_job_t *job, int count)
+void launch_stop(const launch_job_t *job, int count)
 {
     for (int i = 0; i < count; i++)
         if (job->ranks[i].pid > 0)
             (void)kill(job->ranks[i].pid, SIGSTOP);
+}
+
+/* Stopped first: nobody sees another one end and complains. */
+void launch_kill(const launch_job_t *job, int count)
+{
+    launch_stop(job, count);
     for (int i = 0; i < count; i++)
         if (job->ranks[i].pid > 0)
             (void)kill(job->ranks[i].pid, SIGKILL);
@@ -61,39 +64,12 @@ void launch_end(launch_job_t *job, int code)
     launch_kill(job, job->size);
 }
 
-void launch_complain(launch_job_t *job)
-{
-    if (job->complained == 0)
-        job->complained = launch_now();
-}
-
 static int rank_of(const launch_job_t *job, pid_t pid)
 {
     for (int i = 0; i < job->size; i++)
         if (job->ranks[i].pid == pid)
             return i;
     return -1;
-}
-
-void launch_judge(launch_job_t *job, int rank, int status)
-{
-    const launch_rank_t *one = &job->ranks[rank];
-    const char *host = job->hosts[one->host].name;
-    job->ranks[rank].ended = 1;
-    if (WIFSIGNALED(status)) {
-        fprintf(stderr, "mpiexec: rank %d on %s ended by signal %d (%s)%s; the job ends\n", rank, host,
-                WTERMSIG(status), strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
-        launch_end(job, 128 + WTERMSIG(status));
-    } else if (WEXITSTATUS(status) == LAUNCH_PEER_LOST) {
-        launch_complain(job);
-    } else if (WEXITSTATUS(status) != 0) {
-        fprintf(stderr, "mpiexec: rank %d on %s ended with exit code %d; the job ends\n", rank, host,
-                WEXITSTATUS(status));
-        launch_end(job, WEXITSTATUS(status));
-    } else if (one->initialized) {
-        fprintf(stderr, "mpiexec: rank %d on %s ended without MPI_Finalize or MPI_Session_finalize; the job ends\n", rank, host);
-        launch_end(job, 1);
-    }
 }
 
 static void drain(launch_job_t *job, launch_rank_t *one)
@@ -201,11 +177,9 @@ static void serve(const loop_t *loop)
 /* Milliseconds until something is due without news; -1: nothing is. 0: the job ends now. */
 static int due(const launch_job_t *job)
 {
-    const int64_t since = job->ending ? job->ended : job->complained;
-    const int64_t wait_ms = job->ending ? END_MS : job->local < job->size ? DEATH_REMOTE_MS : DEATH_MS;
-    if (since == 0)
-        return -1;
-    const int64_t left = since / 1000000 + wait_ms - launch_now() / 1000000;
+    if (!job->ending)
+        return launch_verdict_due(job);
+    const int64_t left = job->ended / 1000000 + END_MS - launch_now() / 1000000;
     return left > 0 ? (int)left : 0;
 }
 
@@ -216,7 +190,7 @@ static int is_worth_waiting(launch_job_t *job)
     if (due(job) != 0)
         return 1;
     if (!job->ending) {
-        launch_end(job, LAUNCH_PEER_LOST);
+        launch_verdict(job);
         return 1;
     }
     for (int i = 0; i < job->size; i++)
@@ -248,6 +222,7 @@ int launch_run(launch_job_t *job)
     }
     for (int i = 0; i < job->size; i++)
         drain(job, &job->ranks[i]);
+    launch_verdict(job);
     free(loop.entries);
     return job->code;
 }

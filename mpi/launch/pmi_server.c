@@ -136,14 +136,10 @@ static void on_abort(launch_job_t *job, const char *line)
 {
     char code[16] = "1";
     (void)pmi1_field(line, "exitcode", code, sizeof(code));
-    if (atoi(code) == LAUNCH_PEER_LOST) { /* a death that is about to be seen is the cause, not this rank */
-        launch_complain(job);
-        return;
-    }
     if (atoi(code) == LAUNCH_ALL_WELL)
         launch_end(job, 0);
     else
-        launch_end(job, atoi(code) & 255 ? atoi(code) & 255 : 1);
+        launch_abort(job, atoi(code) & 255 ? atoi(code) & 255 : 1);
 }
 
 void launch_pmi_line(launch_job_t *job, launch_rank_t *one, const char *line)

@@ -5,12 +5,17 @@
  *   leave          ends with an open session
  *   inside         killed by a timer while all make, use and disconnect communicators
  *   finalize       the same while all open and end sessions, too
+ *   slowly         the same as inside, and its parent learns of the end half a second later than the other ranks
  *   unseen         killed by a timer while all make communicators, and mpiexec does not see it: each of the others says so when a
  *                  call has failed, and goes on
  */
 #include <signal.h>
+#include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "session.h"
@@ -38,6 +43,32 @@ static void hide(void)
     }
     for (;;)
         pause();
+}
+
+/*
+ * A tracer is told of its tracee's end before the parent is, which has to wait until the tracer is gone. Exits with 77 where that
+ * is forbidden.
+ */
+static void watch(void)
+{
+    const struct timespec half = {.tv_nsec = 500000000};
+    siginfo_t seen;
+    char ready = 0;
+    int pipes[2];
+    if (pipe(pipes) != 0)
+        _exit(77);
+    const pid_t rank_pid = getpid();
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+    if (fork() == 0) {
+        ready = ptrace(PTRACE_SEIZE, rank_pid, NULL, NULL) == 0;
+        (void)!write(pipes[1], &ready, 1);
+        while (ready && waitid(P_PID, (id_t)rank_pid, &seen, WSTOPPED | WEXITED | WNOWAIT) == 0 && seen.si_code == CLD_TRAPPED)
+            (void)ptrace(PTRACE_CONT, rank_pid, NULL, (void *)(uintptr_t)seen.si_status); /* stopped at a signal */
+        nanosleep(&half, NULL);
+        _exit(0);
+    }
+    if (read(pipes[0], &ready, 1) != 1 || !ready)
+        _exit(77);
 }
 
 /* Each with a tag of its own: a call that has failed has nothing to do with the next one. */
@@ -102,6 +133,8 @@ int main(int argc, char **argv)
         return 0;
     if (is_victim && is("before"))
         raise(SIGKILL);
+    if (is_victim && is("slowly"))
+        watch();
     MPI_Session session = session_begin();
     if (is_victim && is("leave"))
         _exit(0);
