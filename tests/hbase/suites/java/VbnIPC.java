@@ -8,8 +8,10 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hbase.DoNotRetryIOException;
@@ -41,6 +43,7 @@ public class VbnIPC extends AbstractTestIPC {
     private static final List<String> RUNS = List.of(System.getProperty("verbena.ipc.runs").split(","));
     private static final Map<String, Class<? extends RpcServer>> SERVERS = Map.of("shm", VbnRpcServer.class, "tcp",
         VbnRpcServer.class, "netty", NettyRpcServer.class, "simple", SimpleRpcServer.class);
+    private static final Set<Integer> PORTS = new HashSet<>();
 
     @Parameterized.Parameter(1)
     public String run;
@@ -108,11 +111,26 @@ public class VbnIPC extends AbstractTestIPC {
     @Override
     protected RpcServer createRpcServer(Server server, String name, List<BlockingServiceAndInterface> services,
             InetSocketAddress address, Configuration conf, RpcScheduler scheduler) throws IOException {
-        return decided(super.createRpcServer(server, name, services, address, conf, scheduler));
+        return decided(() -> super.createRpcServer(server, name, services, address, conf, scheduler));
     }
 
-    private RpcServer decided(RpcServer server) throws IOException {
-        servers.add(server);
+    @FunctionalInterface
+    private interface Maker {
+        RpcServer make() throws IOException;
+    }
+
+    /** On a port that no server before it had: calls to that one go by TCP for a while after its end. */
+    private RpcServer made(Maker maker) throws IOException {
+        RpcServer server;
+        do {
+            server = maker.make();
+            servers.add(server);
+        } while (!PORTS.add(server.getListenerAddress().getPort()));
+        return server;
+    }
+
+    private RpcServer decided(Maker maker) throws IOException {
+        RpcServer server = made(maker);
         InetSocketAddress at = server.getListenerAddress();
         if (server instanceof SimpleRpcServer) {
             server.start(); // before that it does not read
@@ -132,7 +150,7 @@ public class VbnIPC extends AbstractTestIPC {
     @Override
     protected RpcServer createTestFailingRpcServer(String name, List<BlockingServiceAndInterface> services,
             InetSocketAddress address, Configuration conf, RpcScheduler scheduler) throws IOException {
-        return decided(rpcServerImpl == VbnRpcServer.class ? new Failing(name, services, address, conf, scheduler)
+        return decided(() -> rpcServerImpl == VbnRpcServer.class ? new Failing(name, services, address, conf, scheduler)
             : super.createTestFailingRpcServer(name, services, address, conf, scheduler));
     }
 

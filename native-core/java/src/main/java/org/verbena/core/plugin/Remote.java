@@ -6,8 +6,8 @@ import java.util.function.Consumer;
 
 /**
  * The connection to one other process, which a plugin makes on demand and can do without: not connected, connecting, up,
- * or down for a while (30 s, doubled with every failure up to 8 min). A connection that nobody uses ends without a pause:
- * the next user makes it again. Whoever gets true from {@link #mayConnect} connects and reports. Thread safe.
+ * or down for a while (30 s, doubled with every failure up to 8 min, and 30 s again after a connection that stood for 8 min).
+ * A connection that nobody uses ends without a pause: the next user makes it again. Whoever gets true from {@link #mayConnect} connects and reports. Thread safe.
  *
  * @param <C> the connection: a peer, a channel
  */
@@ -35,6 +35,7 @@ public final class Remote<C> {
     private boolean retired;
     private int failures;
     private long downUntil;
+    private long upSince;
 
     /**
      * Makes one that is not connected.
@@ -92,9 +93,14 @@ public final class Remote<C> {
      *
      * @param connected the peer, which is closed when the connection ends
      */
-    public synchronized void up(C connected) {
+    public void up(C connected) {
+        up(connected, System.nanoTime());
+    }
+
+    synchronized void up(C connected, long now) {
         state = State.UP;
         peer = connected;
+        upSince = now;
     }
 
     /**
@@ -109,7 +115,7 @@ public final class Remote<C> {
     /**
      * The connection failed or was lost: ends the peer and begins a pause.
      *
-     * @return true for the first pause
+     * @return true for the first pause, also the first after a connection that stood for long
      */
     public boolean down() {
         return pause(State.DOWN, System.nanoTime());
@@ -138,6 +144,9 @@ public final class Remote<C> {
             last = peer;
             peer = null;
             state = why;
+            if (last != null && now - upSince >= FIRST_PAUSE << MAX_DOUBLINGS) {
+                failures = 0;
+            }
             downUntil = now + (FIRST_PAUSE << Math.min(failures, MAX_DOUBLINGS));
             first = failures++ == 0;
         }

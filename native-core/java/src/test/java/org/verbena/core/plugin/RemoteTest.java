@@ -40,6 +40,22 @@ class RemoteTest {
     }
 
     @Test
+    void a_connection_that_stood_for_eight_minutes_makes_the_next_pause_a_first_one() {
+        Remote<Object> other = new Remote<>(ended -> { });
+        other.pause(Remote.State.DOWN, 0);
+        long now = 30 * SECOND;
+        assertTrue(other.mayConnect(now));
+        other.up(new Object(), now);
+        assertFalse(other.pause(Remote.State.DOWN, now + 479 * SECOND));
+        now += 600 * SECOND;
+        assertTrue(other.mayConnect(now));
+        other.up(new Object(), now);
+        now += 480 * SECOND;
+        assertTrue(other.pause(Remote.State.DOWN, now));
+        assertTrue(other.mayConnect(now + 30 * SECOND));
+    }
+
+    @Test
     void it_can_be_forgotten_when_it_is_no_connection_and_no_pause() {
         remote.pause(Remote.State.REFUSED, 0);
         assertFalse(remote.retire(SECOND), "its pause is what keeps others from trying");
