@@ -192,6 +192,7 @@ public final class ShuffleEngine implements AutoCloseable {
             try {
                 directory = DataDirectory.create(ROOT, application(),
                     env.blockManager().diskBlockManager().localDirs()[0].getName());
+                directory.keep();
                 store = new SlabStore(context, directory.path(), budget.bytes(), settings.chunk(),
                     checksums(env.conf()), files);
                 DataDirectory own = directory;

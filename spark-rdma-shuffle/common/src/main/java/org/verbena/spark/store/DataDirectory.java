@@ -16,23 +16,24 @@ import org.slf4j.LoggerFactory;
 /**
  * {@code /dev/shm/verbena-UID/APPLICATION/NAME/} of mode 0700; the name is that of the executor's block manager directory,
  * by which the other executors of the host find it. In it is a lock file whose lock the kernel gives up with the process,
- * however that ends. Whoever starts later removes directories whose lock is free; those of its own application a while
- * later, because reduce tasks that run may read them, as they may read the files of an executor that died
- * ({@link DeadExecutors}).
+ * however that ends. A {@link Keeper} removes the directory of a process that was killed; where there is none any more, whoever
+ * starts later removes directories whose lock is free ({@link DeadExecutors}). Those of a running application go a while later,
+ * because reduce tasks may read them, as they may read the files of an executor that died.
  */
 public final class DataDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DataDirectory.class);
-    private static final long KEPT_MILLIS = 30_000; // that reduce tasks may read what a dead executor has left
+    private static final long KEPT_SECONDS = 30; // that reduce tasks may read what a dead executor has left
     private static final int TRIES = 1000;
 
     private final Path path;
     private final FileChannel lockChannel;
     private final Thread hook;
+    private volatile Keeper keeper;
 
     private DataDirectory(Path path, FileChannel lockChannel) {
         this.path = path;
         this.lockChannel = lockChannel;
-        this.hook = new Thread(() -> DeadExecutors.remove(path), "verbena-cleanup");
+        this.hook = new Thread(this::remove, "verbena-cleanup");
     }
 
     /**
@@ -43,7 +44,7 @@ public final class DataDirectory implements AutoCloseable {
      * @param name of the executor's first block manager directory
      */
     public static DataDirectory create(Path root, String application, String name) throws IOException {
-        return create(root, application, name, KEPT_MILLIS);
+        return create(root, application, name, 1000 * KEPT_SECONDS);
     }
 
     /** Removes after so many milliseconds what the dead of this application left. */
@@ -101,6 +102,23 @@ public final class DataDirectory implements AutoCloseable {
         return PrivateFolder.check(path);
     }
 
+    /** From now on the directory goes also when this process is killed. */
+    public void keep() {
+        keep(KEPT_SECONDS);
+    }
+
+    void keep(long seconds) {
+        keeper = Keeper.start(path, seconds);
+    }
+
+    private void remove() {
+        DeadExecutors.remove(path);
+        Keeper other = keeper;
+        if (other != null) {
+            other.close();
+        }
+    }
+
     /** The directory. */
     public Path path() {
         return path;
@@ -115,7 +133,7 @@ public final class DataDirectory implements AutoCloseable {
     /** Removes the directory with all that is in it. */
     @Override
     public void close() throws IOException {
-        DeadExecutors.remove(path);
+        remove();
         lockChannel.close();
         try {
             Runtime.getRuntime().removeShutdownHook(hook);

@@ -31,6 +31,19 @@ class DataDirectoryTest {
         }
     }
 
+    /** Run in a process of its own: the same with a keeper; ends when its input does. */
+    public static final class Kept {
+        public static void main(String[] arguments) throws Exception {
+            DataDirectory directory = DataDirectory.create(Path.of(arguments[0]), "app-1", "7");
+            directory.keep(Long.parseLong(arguments[1]));
+            System.out.println(directory.path());
+            System.out.println(ProcessHandle.current().children().findFirst().orElseThrow().pid());
+            while (System.in.read() >= 0) {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
     /** Run in a process of its own: removes what the dead left, again and again, until it is killed. */
     public static final class Cleaner {
         public static void main(String[] arguments) throws Exception {
@@ -47,8 +60,12 @@ class DataDirectoryTest {
     }
 
     private Process start(Class<?> program) throws IOException {
+        return start(program, 0);
+    }
+
+    private Process start(Class<?> program, long seconds) throws IOException {
         return new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
-            System.getProperty("java.class.path"), program.getName(), root.toString())
+            System.getProperty("java.class.path"), program.getName(), root.toString(), Long.toString(seconds))
             .redirectError(ProcessBuilder.Redirect.DISCARD).start();
     }
 
@@ -175,6 +192,40 @@ class DataDirectoryTest {
                     }
                     assertTrue(Files.exists(living.path()) && Files.exists(next.path()));
                 }
+            }
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    @Test
+    void theMemoryOfAKilledProcessGoesAlthoughNobodyElseStarts() throws Exception {
+        Process process = start(Kept.class, 1);
+        try {
+            Path kept = Path.of(process.inputReader().readLine());
+            Files.createFile(kept.resolve("slab-0"));
+            Files.createSymbolicLink(kept.resolve("m-1-2"), Path.of("0:0:64:1"));
+            process.destroyForcibly();
+            while (Files.exists(kept.getParent())) {
+                Thread.sleep(10); // ended by the test's time-out
+            }
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    @Test
+    void aProcessThatEndsLeavesNoKeeper() throws Exception {
+        Process process = start(Kept.class, 3600);
+        try {
+            Path kept = Path.of(process.inputReader().readLine());
+            long keeper = Long.parseLong(process.inputReader().readLine());
+            assertTrue(ProcessHandle.of(keeper).isPresent());
+            process.outputWriter().close();
+            assertEquals(0, process.waitFor());
+            assertFalse(Files.exists(kept));
+            while (ProcessHandle.of(keeper).isPresent()) {
+                Thread.sleep(10); // ended by the test's time-out
             }
         } finally {
             process.destroyForcibly();
