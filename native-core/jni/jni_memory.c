@@ -111,14 +111,14 @@ static jobject native_view(JNIEnv *env, jclass cls, jlong handle, jlong offset, 
     return view;
 }
 
-static jint native_revoke(JNIEnv *env, jclass cls, jlong handle)
+static jint native_revoke(JNIEnv *env, jclass cls, jlong handle, jboolean discards)
 {
     (void)env;
     (void)cls;
     jni_memory_t *memory = (jni_memory_t *)jni_object_get_any(handle, JNI_MEMORY, JNI_MAPPING);
     if (memory == NULL)
         return VBN_ERR_STALE;
-    vbn_status_t status = memory->mem == NULL ? VBN_OK : vbn_mem_revoke(memory->mem);
+    vbn_status_t status = discards ? vbn_mem_discard(memory->mem) : vbn_mem_revoke(memory->mem);
     jni_object_put(&memory->object);
     return jni_status(status);
 }
@@ -153,7 +153,7 @@ static jbyteArray native_export(JNIEnv *env, jclass cls, jlong handle, jlong off
 const JNINativeMethod jni_memory_methods[] = {
     {"memAlloc", "(JJ[B)J", (void *)native_alloc},    {"memOpen", "(J[B)J", (void *)native_open},
     {"memSize", "(J)J", (void *)native_size},         {"memView", "(JJI)Ljava/nio/ByteBuffer;", (void *)native_view},
-    {"memRevoke", "(J)I", (void *)native_revoke},     {"memFree", "(J)I", (void *)native_free},
+    {"memRevoke", "(JZ)I", (void *)native_revoke},    {"memFree", "(J)I", (void *)native_free},
     {"keyExport", "(JJJZ)[B", (void *)native_export},
 };
 const jint jni_memory_method_count = sizeof(jni_memory_methods) / sizeof(jni_memory_methods[0]);

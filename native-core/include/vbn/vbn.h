@@ -470,6 +470,12 @@ VBN_API vbn_status_t vbn_mem_invalidate(vbn_context_t *context, const void *addr
  * this host that have mapped memory of vbn_mem_alloc keep their mapping, until they release the key. The call waits for
  * a copy or a system call of a worker, never for a vbn_progress, and may be called inside callbacks. */
 VBN_API vbn_status_t vbn_mem_revoke(vbn_mem_t *mem);
+/* Revokes memory of vbn_mem_alloc as vbn_mem_revoke does, and gives its pages back to the system at once, although it stays
+ * mapped until vbn_mem_free, here and by peers of this host. What is read there from now on is zeros; a process that touches it
+ * allocates the page, and dies of SIGBUS when the host has none left. No operation of this process may be pending on it.
+ * VBN_ERR_INVALID: other memory. VBN_ERR_SYSTEM: the file system keeps the pages until vbn_mem_free; the memory is revoked. Any
+ * thread. */
+VBN_API vbn_status_t vbn_mem_discard(vbn_mem_t *mem);
 /* Frees (or unmaps, or ends the registration of) memory: keys of it become stale at once, a named file is unlinked. Any
  * thread, but no operation that this process issued on the memory may be pending on any worker; operations of peers may
  * be. The guarantee is that of vbn_mem_revoke: registered memory may be unmapped as soon as the call has returned. */

@@ -57,6 +57,13 @@ vbn_status_t vbn_mem_revoke(vbn_mem_t *mem)
     return mem == NULL ? VBN_OK : mem_revoke(mem);
 }
 
+vbn_status_t vbn_mem_discard(vbn_mem_t *mem)
+{
+    if (mem == NULL)
+        return err_set(VBN_ERR_INVALID, "no memory given to discard");
+    return mem_discard(mem);
+}
+
 vbn_status_t vbn_mem_free(vbn_mem_t *mem)
 {
     return mem == NULL ? VBN_OK : mem_free(mem);

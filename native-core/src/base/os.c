@@ -267,6 +267,14 @@ void os_unmap(void *address, size_t size)
         munmap(address, size);
 }
 
+vbn_status_t os_discard(void *address, size_t size)
+{
+    if (madvise(address, size, MADV_REMOVE) != 0)
+        return err_sys(errno, "cannot give back the pages of a file of %zu bytes%s", size,
+                       errno == EOPNOTSUPP ? " (its file system cannot free a part of a file; use a tmpfs)" : "");
+    return VBN_OK;
+}
+
 vbn_status_t os_nonblock(int fd)
 {
     int flags = fcntl(fd, F_GETFL);

@@ -44,6 +44,7 @@ bool mem_is_shared(const vbn_mem_t *mem);
 vbn_status_t mem_register(mem_registry_t *registry, void *address, size_t length, unsigned access, vbn_mem_t **mem_p);
 vbn_status_t mem_invalidate(mem_registry_t *registry, const void *address, size_t length);
 vbn_status_t mem_revoke(vbn_mem_t *mem);
+vbn_status_t mem_discard(vbn_mem_t *mem);
 vbn_status_t mem_free(vbn_mem_t *mem);
 void *mem_address(const vbn_mem_t *mem);
 size_t mem_size(const vbn_mem_t *mem);

@@ -89,6 +89,7 @@ struct vbn_mem {
     int fd;               /* -1 for the user's own */
     bool opened;  /* mapped read-only by mem_open: the file is another's */
     bool revoked; /* lock */
+    bool discarded; /* lock: it has no pages any more */
     bool freed;   /* lock: mem_free was called, the last mem_unhold destroys */
     size_t holds; /* lock: mem_hold and mem_hold_range less mem_unhold */
     list_link_t keys; /* mem_key_t.link; lock */
@@ -158,6 +159,8 @@ vbn_status_t mem_check_available(size_t bytes);
 vbn_status_t mem_publish(vbn_mem_t *mem);
 /* Unmaps and closes a memory that is not (or no longer) published; the object goes with its last reference. */
 void mem_destroy(vbn_mem_t *mem);
+/* Its pages are gone: they count no more. */
+void mem_count_discarded(vbn_mem_t *mem);
 /* From its return on nobody is inside the memory, and nobody will be: see lease.h. Any thread that is not inside. */
 void mem_shut(vbn_mem_t *mem);
 bool mem_is_shut(const vbn_mem_t *mem);

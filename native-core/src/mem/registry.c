@@ -137,7 +137,8 @@ vbn_status_t mem_free(vbn_mem_t *mem)
     (void)handle_drop(&registry->memories, mem->handle);
     itree_remove(&registry->by_address, &mem->node);
     list_remove(&mem->shared);
-    count_bytes(mem, UINT64_MAX);
+    if (!mem->discarded)
+        count_bytes(mem, UINT64_MAX);
     mem->freed = true;
     bool last = mem->holds == 0;
     pthread_mutex_unlock(&registry->lock);
@@ -164,6 +165,15 @@ vbn_status_t mem_revoke(vbn_mem_t *mem)
     if (first && mem->path != NULL && !mem->opened)
         mem_file_revoke(mem);
     return VBN_OK;
+}
+
+void mem_count_discarded(vbn_mem_t *mem)
+{
+    pthread_mutex_lock(&mem->registry->lock);
+    if (!mem->discarded)
+        count_bytes(mem, UINT64_MAX);
+    mem->discarded = true;
+    pthread_mutex_unlock(&mem->registry->lock);
 }
 
 static vbn_mem_t *find(mem_registry_t *registry, const void *address, size_t length, bool users)

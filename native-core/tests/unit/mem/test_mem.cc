@@ -161,6 +161,49 @@ TEST_F(Mem, RevokedMemoryStaysMappedButCannotBeOpened)
     unlink(second.c_str());
 }
 
+TEST_F(Mem, DiscardedMemoryHasNoPagesAlthoughItIsMapped)
+{
+    vbn_mem_t *mem = make(100'000);
+    Blob blob = key(mem, 0, 100, VBN_ACCESS_READ);
+    int fd = -1;
+    ASSERT_EQ(bench_descriptor(owner, blob.handle, &fd), VBN_OK);
+    void *peers = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd, 0);
+    ASSERT_NE(peers, MAP_FAILED);
+    memset(mem_address(mem), 'x', 100'000);
+    struct stat st;
+    ASSERT_TRUE(fstat(fd, &st) == 0 && st.st_blocks > 0);
+    EXPECT_EQ(mem_discard(mem), VBN_OK) << vbn_error_text();
+    EXPECT_EQ(bench_counter(owner, "mem.bytes"), 0u);
+    EXPECT_TRUE(fstat(fd, &st) == 0 && st.st_blocks == 0) << st.st_blocks << " blocks are left";
+    EXPECT_EQ(static_cast<const char *>(peers)[7] | static_cast<const char *>(mem_address(mem))[99'999], 0);
+    EXPECT_EQ(mem_discard(mem), VBN_OK);
+    void *address = nullptr;
+    EXPECT_EQ(bench_resolve(owner, blob.handle, 0, 1, VBN_ACCESS_READ, &address), VBN_ERR_STALE);
+    EXPECT_EQ(mem_free(mem), VBN_OK);
+    EXPECT_EQ(bench_counter(owner, "mem.bytes"), 0u);
+    munmap(peers, 4096);
+    close(fd);
+}
+
+TEST_F(Mem, WhatOthersMayUseIsNotDiscarded)
+{
+    vbn_mem_t *mem = make(100, true);
+    vbn_mem_t *view = nullptr;
+    vbn_mem_t *shared = nullptr;
+    vbn_mem_t *users = nullptr;
+    char bytes[100];
+    ASSERT_EQ(bench_open_file(reader, path.c_str(), &view), VBN_OK);
+    ASSERT_EQ(bench_reserve(owner, 100, &shared), VBN_OK);
+    ASSERT_EQ(bench_register(owner, bytes, sizeof(bytes), VBN_ACCESS_READ, &users), VBN_OK);
+    for (vbn_mem_t *one : {view, shared, users}) {
+        EXPECT_EQ(mem_discard(one), VBN_ERR_INVALID);
+        EXPECT_TRUE(text_has("as its owner, can be discarded"));
+        EXPECT_EQ(mem_free(one), VBN_OK);
+    }
+    EXPECT_EQ(open_again(), VBN_OK) << "nothing has happened to it";
+    EXPECT_EQ(mem_free(mem), VBN_OK);
+}
+
 TEST_F(Mem, ANameThatSomebodyReplacedIsLeftAlone)
 {
     vbn_mem_t *mem = make(100, true);

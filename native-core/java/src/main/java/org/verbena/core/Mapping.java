@@ -99,6 +99,15 @@ final class Mapping {
 
     /** Keys of the memory become stale and its file goes at once; the mapping goes with its last view. Idempotent. */
     synchronized void close() {
+        end(false);
+    }
+
+    /** The same, and its pages go at once, too; views read zeros. Idempotent. */
+    synchronized void discard() {
+        end(true);
+    }
+
+    private void end(boolean discards) {
         if (release.closed) {
             return;
         }
@@ -107,7 +116,9 @@ final class Mapping {
         if (windows == null) {
             release.free();
         } else {
-            Native.memRevoke(handle);
+            if (Native.memRevoke(handle, discards) < 0 && discards) {
+                context.log(VbnLog.DEBUG, VbnException.last().getMessage());
+            }
             windows = null;
         }
     }

@@ -59,7 +59,8 @@ final class Native {
     /** A direct buffer on [offset, offset + length) without any owner: the caller keeps the memory alive. */
     static native ByteBuffer memView(long memory, long offset, int length);
 
-    static native int memRevoke(long memory);
+    /** discards: gives the pages of allocated memory back, too, although it is mapped. */
+    static native int memRevoke(long memory, boolean discards);
 
     static native int memFree(long memory);
 

@@ -8,8 +8,8 @@ import java.util.List;
 
 /**
  * A bounded store of equal slabs of shareable memory, from which chunks of any size up to a slab are allocated. Thread
- * safe. Slabs are added as needed, up to the budget, and stay until the pool is closed; freed chunks are used again,
- * never zeroed.
+ * safe. Slabs are added as needed, up to the budget, and stay until the pool is closed or they are {@link #trim trimmed};
+ * freed chunks are used again, never zeroed.
  */
 public final class SlabPool implements AutoCloseable {
     private static final int ALIGNMENT = 64;
@@ -28,6 +28,7 @@ public final class SlabPool implements AutoCloseable {
     private long usedBytes;
     private int liveChunks;
     private int firstToTry;
+    private int nextNumber;
     private long fullSince;
     private boolean full;
     private boolean warned;
@@ -103,6 +104,7 @@ public final class SlabPool implements AutoCloseable {
                     firstToTry = index;
                     usedBytes += bytes;
                     liveChunks++;
+                    slab.liveChunks++;
                     return new Chunk(this, slab, offset, bytes);
                 }
             }
@@ -111,18 +113,18 @@ public final class SlabPool implements AutoCloseable {
     }
 
     private boolean grow() {
-        int index;
+        int number;
         synchronized (lock) {
-            index = slabs.size();
             boolean recentlyFull = full && System.nanoTime() - fullSince < FULL_NANOS;
-            if (closed || recentlyFull || (index + 1L) * slabBytes > budgetBytes) {
+            if (closed || recentlyFull || (slabs.size() + 1L) * slabBytes > budgetBytes) {
                 return false;
             }
+            number = nextNumber;
         }
         VbnMemory memory;
         try {
             memory = directory == null ? context.allocate(slabBytes)
-                : context.allocateFile(slabBytes, directory.resolve("slab-" + index));
+                : context.allocateFile(slabBytes, directory.resolve("slab-" + number));
         } catch (VbnException e) {
             rememberFull(e);
             return false;
@@ -130,8 +132,9 @@ public final class SlabPool implements AutoCloseable {
         synchronized (lock) {
             full = false;
             if (!closed) {
-                slabs.add(new Slab(index, memory, slabBytes));
-                firstToTry = index;
+                nextNumber++;
+                firstToTry = slabs.size();
+                slabs.add(new Slab(number, memory, slabBytes));
                 return true;
             }
         }
@@ -153,10 +156,36 @@ public final class SlabPool implements AutoCloseable {
         }
     }
 
+    /**
+     * Gives slabs back to the system in which there is no chunk, and has been none for a while. Their files go, and so do their
+     * pages, also where others have them mapped ({@link VbnMemory#discard}).
+     *
+     * @param idleNanos that a slab was without a chunk
+     * @return their numbers, which no other slab of this pool will have
+     */
+    public List<Integer> trim(long idleNanos) {
+        List<Slab> idle = new ArrayList<>();
+        synchronized (lock) {
+            long now = System.nanoTime();
+            for (Slab slab : closed ? List.<Slab>of() : slabs) {
+                if (slab.liveChunks == 0 && now - slab.idleSince >= idleNanos) {
+                    idle.add(slab);
+                }
+            }
+            slabs.removeAll(idle);
+            firstToTry = 0;
+        }
+        idle.forEach(slab -> slab.memory.discard());
+        return idle.stream().map(slab -> slab.number).toList();
+    }
+
     private void release(Chunk chunk) {
         synchronized (lock) {
             liveChunks--;
             usedBytes -= chunk.capacity;
+            if (--chunk.slab.liveChunks == 0) {
+                chunk.slab.idleSince = System.nanoTime();
+            }
             if (!closed) {
                 chunk.slab.free.give(chunk.offset, chunk.capacity);
             }
@@ -221,12 +250,14 @@ public final class SlabPool implements AutoCloseable {
     }
 
     private static final class Slab {
-        final int index;
+        final int number;
         final VbnMemory memory;
         final FreeList free;
+        int liveChunks;
+        long idleSince = System.nanoTime();
 
-        Slab(int index, VbnMemory memory, int bytes) {
-            this.index = index;
+        Slab(int number, VbnMemory memory, int bytes) {
+            this.number = number;
             this.memory = memory;
             free = new FreeList(bytes);
         }
@@ -249,7 +280,7 @@ public final class SlabPool implements AutoCloseable {
 
         /** Returns the number n of its slab; the file is {@code slab-<n>}. */
         public int slab() {
-            return slab.index;
+            return slab.number;
         }
 
         /** Returns its first byte in the slab. */

@@ -81,6 +81,15 @@ public final class VbnMemory implements AutoCloseable {
         return mapping.isClosed();
     }
 
+    /**
+     * Closes memory that this context has allocated, and gives its pages back to the system now, not with the last buffer on it:
+     * buffers, also those of other processes, read zeros from then on. Only for memory that nobody reads or writes any more: who
+     * does is given a page again, and where there is none left the JVM throws an InternalError. Idempotent.
+     */
+    public void discard() {
+        mapping.discard();
+    }
+
     /** Makes keys stale and removes the file now; see the class comment. Idempotent. */
     @Override
     public void close() {

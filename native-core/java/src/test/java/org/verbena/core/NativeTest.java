@@ -54,7 +54,7 @@ class NativeTest {
                 assertEquals(0, Native.memOpen(handle, new byte[] {'/'}));
                 assertTrue(Native.memSize(handle) < 0);
                 assertNull(Native.memView(handle, 0, 1));
-                assertTrue(Native.memRevoke(handle) < 0);
+                assertTrue(Native.memRevoke(handle, false) < 0);
                 assertTrue(Native.memFree(handle) < 0);
                 assertNull(Native.keyExport(handle, 0, 1, false));
                 assertTrue(Native.contextClose(handle) < 0);

@@ -56,6 +56,46 @@ class SlabPoolTest {
     }
 
     @Test
+    void a_slab_without_chunks_goes_back_to_the_system_and_its_number_is_not_used_again() throws Exception {
+        Path directory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-trim");
+        try (Fixture fixture = new Fixture()) {
+            VbnContext context = fixture.context("self");
+            SlabPool pool = SlabPool.files(context, directory, SLAB, 2L * SLAB);
+            SlabPool.Chunk kept = pool.allocate(SLAB);
+            SlabPool.Chunk freed = pool.allocate(SLAB);
+            VbnMemory neighbour = context.openFile(directory.resolve("slab-1"));
+            ByteBuffer view = neighbour.buffer();
+            freed.buffer().putLong(8, 42);
+            kept.buffer().putLong(8, 43);
+            assertEquals(42, view.getLong(8));
+            assertEquals(List.of(), pool.trim(0), "both have a chunk");
+            freed.release();
+            assertEquals(List.of(), pool.trim(TimeUnit.HOURS.toNanos(1)), "it was used just now");
+            assertEquals(List.of(1), pool.trim(0));
+            assertFalse(Files.exists(directory.resolve("slab-1")));
+            assertEquals(0, view.getLong(8), "its pages are gone, also where others have it mapped");
+            assertEquals(SLAB, pool.reservedBytes());
+            assertEquals(43, kept.buffer().getLong(8));
+            SlabPool.Chunk next = pool.allocate(SLAB);
+            assertEquals(2, next.slab(), "a number that neighbours do not know");
+            assertTrue(Files.exists(directory.resolve("slab-2")));
+            assertNull(pool.allocate(64), "the budget is used up");
+            next.release();
+            kept.release();
+            assertEquals(List.of(0, 2), pool.trim(0));
+            assertEquals(0, pool.reservedBytes());
+            SlabPool.Chunk last = pool.allocate(64);
+            assertEquals(3, last.slab());
+            last.release();
+            neighbour.close();
+            pool.close();
+            assertEquals(List.of(), pool.trim(0));
+        } finally {
+            Files.delete(directory);
+        }
+    }
+
+    @Test
     void chunks_come_from_slabs_until_the_budget_is_used_up_and_return() throws Exception {
         Path directory = privateDirectory();
         try (Fixture fixture = new Fixture()) {
