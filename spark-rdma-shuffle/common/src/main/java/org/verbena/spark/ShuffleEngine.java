@@ -49,6 +49,7 @@ public final class ShuffleEngine implements AutoCloseable {
     private final VbnEngine engine;
     private FetchServer server;
     private FetchClient client;
+    private IdleMemory idle;
     private DataDirectory directory;
     private SlabStore store;
     private String choice;
@@ -93,6 +94,7 @@ public final class ShuffleEngine implements AutoCloseable {
             throw e;
         }
         engine.announce();
+        engine.idle = new IdleMemory(engine);
         return engine;
     }
 
@@ -283,6 +285,9 @@ public final class ShuffleEngine implements AutoCloseable {
             closed = true;
         }
         LOG.info("Verbena on {} ends: {}", name(), Numbers.sentence(numbers()));
+        if (idle != null) {
+            idle.close();
+        }
         if (client != null) {
             client.close();
         }

@@ -104,6 +104,21 @@ public final class HostLocalSlabs implements AutoCloseable {
             }
         }
 
+        /** Lets go of slabs that their owner has given back. */
+        synchronized void prune() {
+            boolean any = memories.entrySet().removeIf(slab -> {
+                boolean gone = !Files.exists(directory.resolve("slab-" + slab.getKey()));
+                if (gone) {
+                    views.remove(slab.getKey());
+                    slab.getValue().close();
+                }
+                return gone;
+            });
+            if (any) {
+                indices.clear(); // each holds views of slabs
+            }
+        }
+
         synchronized void close() {
             views.clear();
             memories.values().forEach(VbnMemory::close);
@@ -128,7 +143,7 @@ public final class HostLocalSlabs implements AutoCloseable {
                 if (directory == null) {
                     return null;
                 }
-                prune();
+                pruneDead();
                 neighbour = neighbours.computeIfAbsent(directories[0], d -> new Neighbour(directory));
             }
             return neighbour.index(shuffleId, mapId);
@@ -139,8 +154,13 @@ public final class HostLocalSlabs implements AutoCloseable {
         }
     }
 
-    /** Lets go of executors whose directory is gone, so that their memory returns to the system. */
-    private void prune() {
+    /** Lets go of executors whose directory is gone and of slabs that are gone, so that their memory returns to the system. */
+    public void prune() {
+        pruneDead();
+        neighbours.values().forEach(Neighbour::prune);
+    }
+
+    private void pruneDead() {
         neighbours.values().removeIf(neighbour -> {
             boolean gone = !Files.isDirectory(neighbour.directory);
             if (gone) {

@@ -108,6 +108,15 @@ public final class SlabStore implements AutoCloseable {
         return chunkBytes;
     }
 
+    /**
+     * Gives slabs back to the system in which nothing is, and has been nothing for a while.
+     *
+     * @param idleNanos how long
+     */
+    public void trim(long idleNanos) {
+        pool.trim(idleNanos).forEach(slabViews::remove);
+    }
+
     /** Whether partitions get checksums. */
     public boolean checksums() {
         return checksums;

@@ -19,6 +19,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -221,6 +222,41 @@ class SlabStoreTest {
             assertEquals(2, other.executors());
         }
         assertEquals(1, directory.executors());
+    }
+
+    @Test
+    void memoryThatAShuffleHasLeftGoesBackAndTheNextOneWorksAsBefore() throws Exception {
+        try (SlabStore store = store(16 << 20); HostLocalSlabs neighbours = neighbours()) {
+            for (int shuffle = 1; shuffle <= 3; shuffle++) {
+                byte[][] data = data(shuffle, 100_000);
+                write(store, shuffle, 1, data);
+                MapIndex index = neighbours.find(new String[] {disk.toString()}, shuffle, 1);
+                assertNotNull(index);
+                store.trim(0);
+                assertTrue(index.isLive(), "a slab with an output stays");
+                assertOutput(store, shuffle, 1, data);
+                assertTrue(mapped("(deleted)") == 0 && mapped("/slab-") > 0);
+                store.removeShuffle(shuffle);
+                store.trim(3_600_000_000_000L);
+                assertTrue(store.reservedBytes() > 0, "it was used just now");
+                store.trim(0);
+                assertEquals(0, store.reservedBytes());
+                assertTrue(!index.isLive());
+                neighbours.prune();
+                index = null;
+                while (mapped("/slab-") > 0) { // ended by the test's time-out
+                    System.gc();
+                    Thread.sleep(10);
+                }
+            }
+        }
+    }
+
+    /** Mappings of this process whose line has such a text, of slabs of this test. */
+    private long mapped(String text) throws IOException {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
+            return lines.filter(line -> line.contains(directory.path() + "/slab-") && line.contains(text)).count();
+        }
     }
 
     @Test
