@@ -13,6 +13,7 @@ from results import ByNetwork, ByTcp, HostLocal  # noqa: F401  (found by unittes
 
 if not STOCK_ONLY:
     from clients import Clients  # noqa: F401
+    from containers import OnOwnNetworks, OnTheHostsNetwork  # noqa: F401
     from encrypted import Encrypted  # noqa: F401
     from network import BetweenHosts  # noqa: F401
     from large import LargeBlocks  # noqa: F401
