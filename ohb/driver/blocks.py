@@ -51,7 +51,7 @@ def reduce(blocks):
     result = {}
     for name in names:
         halves = [(pair, pair["a"]["metrics"].get(name), pair["b"]["metrics"].get(name)) for pair in complete]
-        usable = [(pair, a, b) for pair, a, b in halves if a and b]
+        usable = [(pair, a, b) for pair, a, b in halves if a and b is not None]
         quiet = [b / a for pair, a, b in usable if not (pair["a"]["marked"] or pair["b"]["marked"])]
         result[name] = stats.summary(quiet, len(usable) - len(quiet))
         every = [b / a for _, a, b in usable]

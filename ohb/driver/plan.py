@@ -4,7 +4,7 @@ import dataclasses
 import os
 
 from driver import schema
-from sides import core, fetch, hadoop, hbase, hosts, memcached, mpi, shmem, spark, verbs
+from sides import core, fetch, hadoop, hbase, hosts, memcached, mpi, shmem, slowdisk, spark, verbs
 
 PAIRS, QUICK_PAIRS = 9, 3
 SPARK_STOCK = "the same Apache Spark with its own shuffle"
@@ -24,6 +24,8 @@ class Row:
     our_properties: dict = dataclasses.field(default_factory=dict)
     tmpfs: bool = False  # Spark's local directories are in memory
     network: str = None  # the executors are on two hosts, with a cable of this rate, or "unshaped"
+    disk: str = None  # of Spark's local directories: "cached" as it is, "slow" sides/slowdisk.py; disk bytes become metrics
+    stock_cache: int = 0  # bytes that the slow disk's page cache holds for the stock side
     control: bool = False  # both sides are the stock side
     against: str = None  # a built checkout of Verbena whose own build takes the place of the stock side
     hold: float = None
@@ -41,6 +43,11 @@ _GROUP = {"job": "groupby", "maps": 8, "pairs": 62500, "size": 1000, "reducers":
 _SORT = {**_GROUP, "job": "sortby"}
 _SMALL = {"pairs": 16384}
 _NO_HOST_LOCAL = {"spark.shuffle.readHostLocalDisk": "false"}
+# Map outputs beside the memory for them: executors with so many bytes, and jobs of a multiple of that. Stock may have as
+# many in the slow disk's page cache.
+_SPILL_MEMORY = 64 << 20
+_SPILL_EXECUTORS = 2
+_SPILL_HOLDS = {0.5: 0.9, 0.9: 0.9, 1: 0.9, 1.1: 0.95, 2: 0.95, 4: 1.0}
 _CHECKSUMS = {"spark.shuffle.checksum.enabled": "true"}
 # As in every installation that encrypts: master and workers have the same secret.
 _ENCRYPTED = {"spark.authenticate": "true", "spark.authenticate.secret": "of-ohb", "spark.network.crypto.enabled": "true"}
@@ -92,6 +99,18 @@ def _encrypted():
     for job, params in (("groupby", _GROUP), ("sortby", _SORT)):
         yield _spark(f"spark.{job}.encrypted", f"{job} with Spark's network encryption, no host-local reads", params, _SMALL,
                      0.9, properties={**_ENCRYPTED, **_NO_HOST_LOCAL}, our_properties={"spark.verbena.transport": "tcp"})
+
+
+def _spill():
+    """spill.JOB.DISK.MULTIPLE: map outputs of a multiple of the memory for them."""
+    for disk in ("cached", "slow"):
+        for job, params in (("groupby", _GROUP), ("sortby", _SORT)):
+            for multiple, hold in _SPILL_HOLDS.items():
+                pairs = int(multiple * _SPILL_MEMORY * _SPILL_EXECUTORS / params["maps"] / (params["size"] + 10))
+                yield _spark(f"spark.spill.{job}.{disk}.{multiple:g}", f"{job} with {multiple:g} times the memory for map outputs, "
+                             + ("disk in the page cache" if disk == "cached" else "disk of 100 MB/s"), {**params, "pairs": pairs},
+                             {}, hold, our_properties={"spark.verbena.memory": f"{_SPILL_MEMORY >> 20}m"}, disk=disk,
+                             stock_cache=_SPILL_MEMORY * _SPILL_EXECUTORS)
 
 
 def _between_hosts():
@@ -147,6 +166,7 @@ ROWS = (
     *_encrypted(),
     *_netty(),
     *_tmpfs(),
+    *_spill(),
     *_between_hosts(),
 )
 
@@ -191,7 +211,7 @@ def with_scale(row, scale):
 def against(row, checkout):
     """The row with another built checkout of Verbena in place of the stock side, for example of an earlier commit."""
     return dataclasses.replace(row, against=os.path.abspath(checkout), stock=f"Verbena at {schema.commit(checkout)}",
-                               hold=None, stock_properties=row.our_properties)
+                               hold=None, stock_properties=row.our_properties, stock_cache=0)
 
 
 def _missing_before(row):
@@ -220,6 +240,8 @@ def missing(row, root):
     if row.kind in ("core", "verbs", "fetch"):
         return None if core.program(root) else "the program vbn-perf is not built: run ./verbena build native"
     if row.network and (reason := hosts.missing()):
+        return reason
+    if row.disk == "slow" and (reason := slowdisk.missing()):
         return reason
     if row.kind in ("spark", "tpch"):
         try:

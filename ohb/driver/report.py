@@ -18,7 +18,7 @@ height:auto}small,.weak{color:var(--weak)}"""
 
 def advantage(summary):
     """Ratio turned so that more than 1 means that we lose."""
-    if summary["ratio"] is None:
+    if not summary["ratio"]:  # none, or of nothing: 0 bytes written
         return 0
     return summary["ratio"] if summary["better"] == "lower" else 1 / summary["ratio"]
 
@@ -116,7 +116,7 @@ def compare(old, new):
         if reference is None:
             lines.append(f"{label}: only in the second file")
             continue
-        if summary["ratio"] is None or reference["ratio"] is None:
+        if summary["ratio"] is None or not reference["ratio"]:
             lines.append(f"{label}: inconclusive")
             continue
         apart = summary["lo"] > reference["hi"] if summary["better"] == "lower" else summary["hi"] < reference["lo"]

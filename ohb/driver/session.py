@@ -4,10 +4,11 @@ import os
 import time
 
 from driver.procs import Failed
-from sides import echo, hosts, spark
+from sides import echo, hosts, slowdisk, spark
 
 WARM_LIMIT, QUICK_WARM_LIMIT = 60, 5  # seconds of warm-up per side after the first run
 AGREE = 0.05
+DISK = ("disk_written_bytes", "disk_read_bytes")
 
 
 class Sides:
@@ -15,7 +16,7 @@ class Sides:
 
     def __init__(self, row, root, work):
         self.row, self._root, self._work = row, root, work
-        self._cluster = self._hosts = None
+        self._cluster = self._hosts = self._disk = None
         self.generators = {}
 
     def __enter__(self):
@@ -45,7 +46,10 @@ class Sides:
                                           master=first, local=local)
             driver = {"spark.driver.host": first, "spark.driver.bindAddress": first}
         else:
-            self._cluster = spark.Cluster(self._work, local=local, properties={
+            if row.disk == "slow":
+                self._disk = slowdisk.Disk(self._work).__enter__()
+                local = self._disk.folder
+            self._cluster = spark.Cluster(self._work, local=local, wrapper=self._disk.enter() if self._disk else (), properties={
                 key: value for key, value in row.properties.items() if key.startswith("spark.authenticate")})
         self._cluster.__enter__()
         ours = spark.STOCK if row.control else {**spark.OURS, **row.our_properties}
@@ -59,7 +63,7 @@ class Sides:
     def _setup(self, row):
         kind = "spark" if row.kind == "tpch" else row.kind
         return (kind, row.control, row.properties, row.stock_properties, row.our_properties, row.tmpfs, row.network,
-                row.against)
+                row.disk, row.against)
 
     def serves(self, row):
         """True when the row can run on these sides without starting others."""
@@ -82,11 +86,15 @@ class Sides:
 
     def block(self, row, side, seed):
         """One block as it goes into the result file."""
+        if self._disk:
+            self._disk.keep(row.stock_cache if side == "a" else 0)
         answer = self.generators[side].block(row.name, seed)
         if answer.get("failed_tasks"):
             raise Failed(f"{answer['failed_tasks']} tasks of side {side} failed and were repeated in a measured block")
         names = ("wall_ms", "executor_cpu_ms", "task_cpu_ms") if row.kind == "spark" else ("wall_ms", "cpu_ms")
         metrics = {name: answer.pop(name) for name in names if answer.get(name)}
+        if row.disk:
+            metrics.update({name: answer.pop(name) for name in DISK if name in answer})
         return {"metrics": metrics, "records": answer.pop("records"), "checksum": answer.pop("checksum"),
                 "details": {key: value for key, value in answer.items() if key not in ("row", "seed")}}
 
@@ -126,3 +134,5 @@ class Sides:
             self._cluster.stop()
         if self._hosts is not None:
             self._hosts.stop()
+        if self._disk is not None:
+            self._disk.stop()

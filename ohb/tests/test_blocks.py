@@ -46,6 +46,10 @@ class Reduce(unittest.TestCase):
         self.assertEqual((result["ratio"], result["pairs"], result["marked"]), (0.5, 1, 1))
         self.assertAlmostEqual(result["ratio_all"], 4.75)
 
+    def test_nothing_of_ours_is_a_ratio_of_nothing_and_of_stock_no_pair(self):
+        result = blocks.reduce([block(0, "a", 100), block(1, "b", 0), block(2, "b", 100), block(3, "a", 0)])["wall_ms"]
+        self.assertEqual((result["ratio"], result["pairs"]), (0, 1))
+
     def test_an_incomplete_pair_is_ignored(self):
         self.assertEqual(blocks.reduce([block(0, "a", 100)]), {})
 

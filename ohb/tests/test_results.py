@@ -7,6 +7,7 @@ import socket
 import tempfile
 import unittest
 import unittest.mock
+import unittest.mock
 import xml.etree.ElementTree
 
 from driver import plan, plot, report, schema
@@ -129,6 +130,22 @@ class Catalogue(unittest.TestCase):
         row = plan.select("spark.groupby")[0]
         self.assertLess(row.parameters(True)["pairs"], row.parameters(False)["pairs"])
         self.assertEqual(row.parameters(True)["job"], "groupby")
+
+    def test_rows_beyond_memory_have_a_size_for_each_multiple_of_it_on_both_disks(self):
+        chosen = plan.select_all("spark", ["spill"])
+        self.assertEqual(len(chosen), 24)
+        for row in chosen:
+            _, _, job, disk, multiple = row.name.split(".", 4)
+            total = row.params["maps"] * row.params["pairs"] * (row.params["size"] + 10)
+            self.assertAlmostEqual(total / (2 * 64 << 20), float(multiple), places=2)
+            self.assertEqual((row.params["job"], row.disk), (job, disk))
+            self.assertEqual(row.our_properties["spark.verbena.memory"], "64m")
+            self.assertEqual(plan.against(row, ".").stock_cache, 0, "Verbena before has slabs, as after")
+
+    def test_a_row_on_a_slow_disk_says_why_there_can_be_none(self):
+        row = plan.select("spark.spill.sortby.slow")[0]
+        with unittest.mock.patch("sides.slowdisk.missing", return_value="no loop device"):
+            self.assertEqual(plan.missing(row, "."), "no loop device")
 
     def test_names_are_unique(self):
         self.assertEqual(len({row.name for row in plan.ROWS}), len(plan.ROWS))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a block cost: executor CPU from /proc, task CPU and shuffle bytes from Spark's listener bus.
+// What a block cost: executor CPU and disk bytes from /proc, task CPU and shuffle bytes from Spark's listener bus.
 package org.verbena.ohb.spark;
 
 import java.io.IOException;
@@ -91,22 +91,33 @@ final class Costs extends SparkListener {
         return values;
     }
 
-    /** CPU time in milliseconds of all executor processes of this application on this host; -1 if none is visible. */
-    long executorCpuMillis() {
-        long total = 0;
-        int seen = 0;
+    /**
+     * What the executor processes used since they began.
+     *
+     * @param cpuMillis CPU time
+     * @param written bytes given to file systems that have a device, when they went into the page cache
+     * @param read bytes that came from devices
+     */
+    record Used(long cpuMillis, long written, long read) {
+        Used plus(Used other) {
+            return new Used(cpuMillis + other.cpuMillis, written + other.written, read + other.read);
+        }
+    }
+
+    /** Of all executor processes of this application on this host; null if none is visible. */
+    Used executors() {
+        Used total = null;
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
             for (Path process : processes) {
-                long millis = isExecutor(process) ? cpuMillis(process) : -1;
-                if (millis >= 0) {
-                    total += millis;
-                    seen++;
+                Used used = isExecutor(process) ? used(process) : null;
+                if (used != null) {
+                    total = total == null ? used : total.plus(used);
                 }
             }
         } catch (IOException e) {
-            return -1;
+            return null;
         }
-        return seen == 0 ? -1 : total;
+        return total;
     }
 
     private boolean isExecutor(Path process) {
@@ -118,13 +129,22 @@ final class Costs extends SparkListener {
         }
     }
 
-    private static long cpuMillis(Path process) {
+    /** Null when it has ended. */
+    private static Used used(Path process) {
         try {
             String stat = Files.readString(process.resolve("stat"));
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
-            return (Long.parseLong(fields[UTIME]) + Long.parseLong(fields[UTIME + 1])) * MILLIS_PER_TICK;
+            String io = Files.readString(process.resolve("io"));
+            return new Used((Long.parseLong(fields[UTIME]) + Long.parseLong(fields[UTIME + 1])) * MILLIS_PER_TICK,
+                number(io, "\nwrite_bytes:"), number(io, "\nread_bytes:"));
         } catch (IOException e) {
-            return -1;
+            return null;
         }
+    }
+
+    /** Behind a name at the start of a line. */
+    private static long number(String lines, String name) {
+        int at = lines.indexOf(name) + name.length();
+        return Long.parseLong(lines.substring(at, lines.indexOf('\n', at)).trim());
     }
 }

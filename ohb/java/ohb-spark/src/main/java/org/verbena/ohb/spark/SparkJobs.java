@@ -145,16 +145,20 @@ public final class SparkJobs {
             throw new IllegalArgumentException("row '" + row + "' was not warmed");
         }
         costs.reset();
-        long cpuBefore = costs.executorCpuMillis();
+        Costs.Used before = costs.executors();
         long driverBefore = driverCpuNanos();
         long start = System.nanoTime();
         ContentSum sum = job.run(seed);
         long wall = System.nanoTime() - start;
-        long cpuAfter = costs.executorCpuMillis();
+        Costs.Used after = costs.executors();
         values.put("row", row);
         values.put("seed", seed);
         values.put("wall_ms", wall / 1e6);
-        values.put("executor_cpu_ms", cpuBefore < 0 || cpuAfter < 0 ? null : cpuAfter - cpuBefore);
+        if (before != null && after != null) {
+            values.put("executor_cpu_ms", after.cpuMillis() - before.cpuMillis());
+            values.put("disk_written_bytes", after.written() - before.written());
+            values.put("disk_read_bytes", after.read() - before.read());
+        }
         values.put("driver_cpu_ms", (driverCpuNanos() - driverBefore) / 1_000_000);
         values.putAll(costs.read());
         values.put("records", sum.records());
