@@ -4,6 +4,7 @@ package org.verbena.spark.store;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import org.verbena.core.SlabPool;
 
@@ -21,23 +22,33 @@ public final class MapOutput {
     private final MapIndex index;
     private final List<SlabPool.Chunk> chunks;
     private final LongAdder pinned;
+    private final AtomicLong uses;
     private State state = State.LIVE;
     private int pins;
     private boolean freed;
+    private volatile long lastUse;
 
-    /** pinned: counts the bytes of outputs that have a pin. */
-    MapOutput(int shuffleId, long mapId, long bytes, MapIndex index, List<SlabPool.Chunk> chunks, LongAdder pinned) {
+    /**
+     * Makes a live one.
+     *
+     * @param pinned counts the bytes of outputs that have a pin
+     * @param uses counts what happens to outputs, as a clock
+     */
+    MapOutput(int shuffleId, long mapId, long bytes, MapIndex index, List<SlabPool.Chunk> chunks, LongAdder pinned,
+            AtomicLong uses) {
         this.shuffleId = shuffleId;
         this.mapId = mapId;
         this.bytes = bytes;
         this.index = index;
         this.chunks = chunks;
         this.pinned = pinned;
+        this.uses = uses;
+        this.lastUse = uses.incrementAndGet();
     }
 
     /** An output that went to Spark's files at once. */
     static MapOutput inFiles(int shuffleId, long mapId, long bytes) {
-        MapOutput output = new MapOutput(shuffleId, mapId, bytes, null, List.of(), new LongAdder());
+        MapOutput output = new MapOutput(shuffleId, mapId, bytes, null, List.of(), new LongAdder(), new AtomicLong());
         output.state = State.SPILLED;
         return output;
     }
@@ -70,6 +81,7 @@ public final class MapOutput {
         if (pins++ == 0) {
             pinned.add(bytes);
         }
+        lastUse = uses.incrementAndGet();
         return true;
     }
 
@@ -107,6 +119,11 @@ public final class MapOutput {
         if (state != State.LIVE) {
             free();
         }
+    }
+
+    /** How little it costs to have it on disk: its bytes times what happened to others since its last use in this process. */
+    double coldness() {
+        return (double) bytes * (uses.get() - lastUse + 1);
     }
 
     /** Whether it lives, was spilled to files or removed. */

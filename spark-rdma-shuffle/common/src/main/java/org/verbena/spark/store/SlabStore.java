@@ -4,13 +4,10 @@ package org.verbena.spark.store;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.ArrayList;
-import java.util.Iterator;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -24,15 +21,13 @@ import org.verbena.core.SlabPool;
 import org.verbena.core.VbnContext;
 
 /**
- * Holds map outputs, oldest first. An output is published to the other executors of the host as a symbolic link
- * {@code m-SHUFFLE-MAP -> slab:offset:length:generation} in the slab directory (one system call, atomic). When the pool
- * is exhausted, whole outputs move, oldest first, to Spark's data and index file. Thread safe.
+ * Holds map outputs. An output is published to the other executors of the host as a symbolic link
+ * {@code m-SHUFFLE-MAP -> slab:offset:length:generation} in the slab directory (one system call, atomic). Before
+ * the pool is exhausted, whole outputs move to Spark's data and index file ({@link Spiller}). Thread safe.
  */
 public final class SlabStore implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(SlabStore.class);
 
-    /** How long a task that needs memory does not try again to spill to a disk that failed. */
-    private static final long DISK_PAUSE_NANOS = 10_000_000_000L;
     private static final long ADJUST_NANOS = 1_000_000_000L;
 
     private final SlabPool pool;
@@ -43,19 +38,17 @@ public final class SlabStore implements AutoCloseable {
     private final boolean checksums;
     private final Map<Integer, ByteBuffer> slabViews = new ConcurrentHashMap<>();
     private final Map<Integer, Map<Long, MapOutput>> shuffles = new ConcurrentHashMap<>();
-    private final LinkedHashSet<MapOutput> ages = new LinkedHashSet<>();
+    private final Spiller spiller;
+    private final AtomicLong uses = new AtomicLong();
     private final SecureRandom random = new SecureRandom();
     private final LongAdder spilledBytes = new LongAdder();
     private final LongAdder spilledOutputs = new LongAdder();
     private final LongAdder pinnedBytes = new LongAdder();
     private final LongAdder writtenBytes = new LongAdder();
     private final AtomicBoolean spilling = new AtomicBoolean();
-    private final Object spillLock = new Object();
     private final Object publishLock = new Object();
     private final AtomicLong lastAdjusted = new AtomicLong(System.nanoTime() - 2 * ADJUST_NANOS);
     private volatile LongSupplier budget;
-    private boolean diskFailed; // under spillLock, as the next one
-    private long diskFailedSince;
 
     /**
      * Makes an empty store.
@@ -74,6 +67,7 @@ public final class SlabStore implements AutoCloseable {
         this.checksums = checksums;
         this.slabBytes = slabBytes(budgetBytes);
         this.pool = SlabPool.files(context, directory, slabBytes, budgetBytes);
+        this.spiller = new Spiller(pool, files, this::spilled);
     }
 
     /**
@@ -128,7 +122,7 @@ public final class SlabStore implements AutoCloseable {
     }
 
     /**
-     * Takes memory, spilling older outputs when there is none.
+     * Takes memory; waits for outputs to be spilled when there is none.
      *
      * @return a chunk, or null when nothing more can be freed
      */
@@ -138,15 +132,10 @@ public final class SlabStore implements AutoCloseable {
         }
         SlabPool.Chunk chunk = pool.allocate(bytes);
         while (chunk == null) {
-            synchronized (spillLock) {
-                chunk = pool.allocate(bytes);
-                if (chunk == null && (diskFailedRecently() || !spillOldest())) {
-                    return null;
-                }
+            if (!spiller.awaitRoom()) {
+                return null;
             }
-            if (chunk == null) {
-                chunk = pool.allocate(bytes);
-            }
+            chunk = pool.allocate(bytes);
         }
         SlabPool.Chunk taken = chunk;
         slabViews.computeIfAbsent(taken.slab(), n -> taken.memory().buffer());
@@ -168,7 +157,7 @@ public final class SlabStore implements AutoCloseable {
         MapIndex index = MapIndex.write(indexChunk.buffer(), generation, first, triples, sums, slabViews::get);
         List<SlabPool.Chunk> all = new ArrayList<>(chunks);
         all.add(indexChunk);
-        MapOutput output = new MapOutput(shuffleId, mapId, bytes, index, all, pinnedBytes);
+        MapOutput output = new MapOutput(shuffleId, mapId, bytes, index, all, pinnedBytes, uses);
         Path target = Path.of(indexChunk.slab() + ":" + indexChunk.offset() + ":"
             + MapIndex.bytes(index.partitions(), triples.length / 3, sums.length) + ":" + Long.toHexString(generation));
         synchronized (publishLock) {
@@ -181,9 +170,7 @@ public final class SlabStore implements AutoCloseable {
             }
             shuffles.computeIfAbsent(shuffleId, n -> new ConcurrentHashMap<>()).put(mapId, output);
         }
-        synchronized (ages) {
-            ages.add(output);
-        }
+        spiller.add(output);
         writtenBytes.add(bytes);
         adjustBudget();
         return output;
@@ -198,7 +185,7 @@ public final class SlabStore implements AutoCloseable {
 
     private void countSpilled(long bytes) {
         if (spilling.compareAndSet(false, true)) {
-            LOG.info("memory for map outputs is full ({} of {} MiB): map outputs go to disk from now on, oldest first",
+            LOG.info("memory for map outputs is full ({} of {} MiB): map outputs go to disk from now on",
                 reservedBytes() >> 20, budgetBytes() >> 20);
         }
         spilledBytes.add(bytes);
@@ -236,44 +223,7 @@ public final class SlabStore implements AutoCloseable {
 
     /** Moves everything to Spark's files, e.g. before a decommissioned executor migrates its blocks. */
     public void spillAll() {
-        synchronized (spillLock) {
-            while (spillOldest()) {
-                LOG.debug("spilled one map output");
-            }
-        }
-    }
-
-    /** Under spillLock. */
-    private boolean diskFailedRecently() {
-        return diskFailed && System.nanoTime() - diskFailedSince < DISK_PAUSE_NANOS;
-    }
-
-    /** Under spillLock: moves the oldest live output to files; false when there is none that could be moved. */
-    private boolean spillOldest() {
-        MapOutput output = oldest();
-        while (output != null && !output.pin()) {
-            output = oldest();
-        }
-        if (output == null) {
-            return false;
-        }
-        try {
-            SpillToFiles.write(output, files);
-            spilled(output);
-            diskFailed = false;
-            return true;
-        } catch (ClosedByInterruptException e) {
-            LOG.debug("interrupted while map output {} of shuffle {} went to disk", output.mapId(), output.shuffleId());
-            return false; // says nothing about the disk; the output stays where it was
-        } catch (IOException | RuntimeException e) {
-            diskFailed = true;
-            diskFailedSince = System.nanoTime();
-            LOG.warn("cannot move map output {} of shuffle {} to disk: {}; free space in spark.local.dir or raise "
-                + "spark.verbena.memory", output.mapId(), output.shuffleId(), e.toString());
-            return false;
-        } finally {
-            output.unpin();
-        }
+        spiller.moveAll();
     }
 
     /** Its files are complete; when the output was removed meanwhile, nobody else would delete them. */
@@ -288,21 +238,6 @@ public final class SlabStore implements AutoCloseable {
         }
     }
 
-    /** The oldest live output; stays among the others until it is spilled or removed. */
-    private MapOutput oldest() {
-        synchronized (ages) {
-            Iterator<MapOutput> all = ages.iterator();
-            while (all.hasNext()) {
-                MapOutput output = all.next();
-                if (output.state() == MapOutput.State.LIVE) {
-                    return output;
-                }
-                all.remove();
-            }
-            return null;
-        }
-    }
-
     private boolean end(MapOutput output, MapOutput.State state) {
         if (!output.retire(state)) {
             return false;
@@ -312,9 +247,7 @@ public final class SlabStore implements AutoCloseable {
         } catch (IOException e) {
             LOG.warn("cannot remove {}: {}", link(output.shuffleId(), output.mapId()), e.toString());
         }
-        synchronized (ages) {
-            ages.remove(output);
-        }
+        spiller.remove(output);
         return true;
     }
 
@@ -360,6 +293,7 @@ public final class SlabStore implements AutoCloseable {
     /** Ends all outputs and gives the slabs back. */
     @Override
     public void close() {
+        spiller.close(); // it reads what is unmapped below
         for (Integer shuffleId : new ArrayList<>(shuffles.keySet())) {
             Map<Long, MapOutput> maps = shuffles.remove(shuffleId);
             if (maps != null) {

@@ -26,16 +26,21 @@ final class SpillToFiles {
 
     /** A map output in slabs. */
     private static final class Pinned implements Source {
+        private final MapOutput output;
         private final MapIndex index;
         private final Checksum checksum;
 
-        Pinned(MapIndex index, Checksum checksum) {
-            this.index = index;
+        Pinned(MapOutput output, Checksum checksum) {
+            this.output = output;
+            this.index = output.index();
             this.checksum = checksum;
         }
 
         @Override
         public long write(int partition, FileChannel to) throws IOException {
+            if (output.state() == MapOutput.State.REMOVED) {
+                throw new Removed();
+            }
             long sum = 0;
             if (checksum != null) {
                 checksum.reset();
@@ -61,10 +66,24 @@ final class SpillToFiles {
         }
     }
 
-    /** Writes a pinned output. */
-    static void write(MapOutput output, ShuffleFiles files) throws IOException {
-        write(output.shuffleId(), output.mapId(), output.index().partitions(), files,
-            new Pinned(output.index(), files.checksum()));
+    /** Ends the writing of an output that nobody needs any more. */
+    private static final class Removed extends IOException {
+        private static final long serialVersionUID = 1;
+    }
+
+    /**
+     * Writes a pinned output.
+     *
+     * @return false when it was removed meanwhile; then there are no files
+     */
+    static boolean write(MapOutput output, ShuffleFiles files) throws IOException {
+        try {
+            write(output.shuffleId(), output.mapId(), output.index().partitions(), files,
+                new Pinned(output, files.checksum()));
+            return true;
+        } catch (Removed e) {
+            return false;
+        }
     }
 
     /**
