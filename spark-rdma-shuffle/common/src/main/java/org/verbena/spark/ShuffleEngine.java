@@ -46,6 +46,7 @@ public final class ShuffleEngine implements AutoCloseable {
     private final HostLocalSlabs neighbours;
     private final NeighbourBlocks neighbourBlocks;
     private final Traffic traffic = new Traffic();
+    private volatile Runnable nearlyFull = () -> { };
     private final VbnEngine engine;
     private FetchServer server;
     private FetchClient client;
@@ -187,6 +188,11 @@ public final class ShuffleEngine implements AutoCloseable {
         return env.conf().get("spark.app.id", "application");
     }
 
+    /** What to do when memory for map outputs gets scarce; it returns at once. */
+    void whenNearlyFull(Runnable ask) {
+        nearlyFull = ask;
+    }
+
     /** The slab store, made at the first call; null when this host has no place for it. */
     public synchronized SlabStore store() {
         if (store == null && !storeTried && !closed && budget.bytes() > 0) {
@@ -199,6 +205,7 @@ public final class ShuffleEngine implements AutoCloseable {
                     checksums(env.conf()), files);
                 DataDirectory own = directory;
                 store.follow(() -> budget.sharedBy(own.executors()));
+                store.whenNearlyFull(() -> nearlyFull.run());
             } catch (IOException | RuntimeException e) {
                 LOG.warn("Verbena keeps map outputs of {} in Spark's files: {}", name(), e.toString());
                 closeStore();

@@ -4,6 +4,7 @@ package org.verbena.spark;
 
 import com.codahale.metrics.Gauge;
 import com.codahale.metrics.MetricRegistry;
+import java.io.IOException;
 import java.util.Map;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
@@ -15,6 +16,7 @@ import org.apache.spark.api.plugin.SparkPlugin;
 import org.apache.spark.ui.SparkUI;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.spark.metrics.DeadShuffles;
 import org.verbena.spark.metrics.ExecutorReports;
 import org.verbena.spark.metrics.LoggedReports;
 import org.verbena.spark.metrics.Numbers;
@@ -64,6 +66,7 @@ public final class VerbenaPlugin implements SparkPlugin {
     /** Adds up what the executors tell, also those that are gone, and shows it in Spark's UI. */
     private static final class Driver implements DriverPlugin {
         private final ExecutorReports executors = new ExecutorReports();
+        private final DeadShuffles dead = new DeadShuffles();
         private SparkContext context;
         private String declined;
 
@@ -105,6 +108,9 @@ public final class VerbenaPlugin implements SparkPlugin {
         @Override
         public Object receive(Object message) {
             executors.take(message);
+            if (context.cleaner().isDefined()) {
+                dead.take(message);
+            }
             return null;
         }
 
@@ -122,6 +128,9 @@ public final class VerbenaPlugin implements SparkPlugin {
 
     private static final class Executor implements ExecutorPlugin {
         private Reporter reporter;
+        private PluginContext driver;
+        /** Written by whichever task finds the engine first; twice does no harm. */
+        private volatile boolean asks;
 
         @Override
         public void init(PluginContext plugin, Map<String, String> extra) {
@@ -130,6 +139,7 @@ public final class VerbenaPlugin implements SparkPlugin {
             publish(plugin.metricRegistry(), env);
             if (!env.conf().contains(DriverSetup.DECLINED)) {
                 reporter = new Reporter(plugin, () -> numbers(env), () -> choice(env));
+                driver = plugin;
             }
         }
 
@@ -137,6 +147,24 @@ public final class VerbenaPlugin implements SparkPlugin {
         public void onTaskStart() {
             if (reporter != null) {
                 reporter.taskStarted();
+                letAsk();
+            }
+        }
+
+        /** The engine may have come after this plugin. */
+        private void letAsk() {
+            ShuffleEngine engine = asks ? null : engine(SparkEnv.get());
+            if (engine != null) {
+                asks = true;
+                engine.whenNearlyFull(this::ask);
+            }
+        }
+
+        private void ask() {
+            try {
+                driver.send(DeadShuffles.question(driver.executorID()));
+            } catch (IOException | RuntimeException e) {
+                LOG.debug("the driver is not asked for dead shuffles: {}", e.toString());
             }
         }
 

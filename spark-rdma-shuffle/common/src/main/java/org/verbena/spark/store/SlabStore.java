@@ -79,6 +79,19 @@ public final class SlabStore implements AutoCloseable {
         budget = bytes;
     }
 
+    /**
+     * What to do when memory gets scarce and several shuffles are in it, some of which may be dead.
+     *
+     * @param ask returns at once
+     */
+    public void whenNearlyFull(Runnable ask) {
+        spiller.whenNearlyFull(() -> {
+            if (shuffles.size() > 1) {
+                ask.run();
+            }
+        });
+    }
+
     private void adjustBudget() {
         LongSupplier current = budget;
         long now = System.nanoTime();

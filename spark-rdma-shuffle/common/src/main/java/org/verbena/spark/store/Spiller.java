@@ -24,6 +24,7 @@ final class Spiller implements AutoCloseable {
     /** How long a disk that failed is left alone. */
     private static final long DISK_PAUSE_NANOS = 10_000_000_000L;
     private static final int SHARE_FREE = 8;
+    private static final long ASK_PAUSE_NANOS = 1_000_000_000L;
 
     private final SlabPool pool;
     private final ShuffleFiles files;
@@ -32,6 +33,8 @@ final class Spiller implements AutoCloseable {
     /** Held while an output moves; taken before this object's own lock, which guards what is below `thread`. */
     private final Object moveLock = new Object();
     private final Deque<MapOutput> chosen = new ArrayDeque<>(); // under moveLock
+    private volatile Runnable nearlyFull = () -> { };
+    private volatile long lastAsked = System.nanoTime() - ASK_PAUSE_NANOS;
     private volatile boolean diskFailed;
     private volatile long diskFailedSince;
     private Thread thread;
@@ -51,9 +54,23 @@ final class Spiller implements AutoCloseable {
         this.spilled = spilled;
     }
 
+    /**
+     * What to do when a quarter of the memory is left, at most once a second.
+     *
+     * @param ask returns at once
+     */
+    void whenNearlyFull(Runnable ask) {
+        nearlyFull = ask;
+    }
+
     /** From now on the output may be moved. */
     void add(MapOutput output) {
         live.add(output);
+        long now = System.nanoTime();
+        if (now - lastAsked >= ASK_PAUSE_NANOS && pool.usedBytes() > pool.budgetBytes() / 4 * 3) {
+            lastAsked = now; // two who ask at a time do no harm
+            nearlyFull.run();
+        }
         if (needsRoom()) {
             synchronized (this) {
                 want();

@@ -5,6 +5,16 @@ package org.verbena.spark.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.management.GarbageCollectionNotificationInfo;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import javax.management.NotificationEmitter;
+import javax.management.openmbean.CompositeData;
+import org.apache.spark.HashPartitioner;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.storage.StorageLevel;
 import org.junit.jupiter.api.Test;
@@ -46,6 +56,41 @@ class CleanerTest {
         try (Application application = new Application()) {
             shuffleOnce(application);
             awaitEmpty(application);
+        }
+    }
+
+    /** Calls back at each collection that a program asked for. */
+    private static void atAskedCollection(Runnable seen) {
+        for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+            ((NotificationEmitter) collector).addNotificationListener((notification, nothing) -> {
+                if (GarbageCollectionNotificationInfo.from((CompositeData) notification.getUserData()).getGcCause()
+                        .equals("System.gc()")) {
+                    seen.run();
+                }
+            }, null, null);
+        }
+    }
+
+    private static byte[] incompressible(int seed) {
+        byte[] bytes = new byte[1000];
+        new Random(seed).nextBytes(bytes);
+        return bytes;
+    }
+
+    /** Executors whose memory is nearly full make the driver look for dead shuffles; nobody else does so here. */
+    @Test
+    void deadShufflesAreDroppedWhenMemoryGetsScarce() throws InterruptedException {
+        try (Application application = new Application("spark.verbena.memory=8m", "spark.cleaner.periodicGC.interval=1d")) {
+            CountDownLatch asked = new CountDownLatch(1);
+            atAskedCollection(asked::countDown);
+            while (asked.getCount() > 0) { // ended by the test's time-out, as the next one
+                JavaPairRDD<Integer, byte[]> large = application.pairs().mapValues(CleanerTest::incompressible);
+                assertEquals(Application.RECORDS, large.partitionBy(new HashPartitioner(3)).count());
+            }
+            MapOutputTrackerMaster outputs = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
+            while (outputs.containsShuffle(0)) {
+                Thread.sleep(10);
+            }
         }
     }
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often executors may make the driver collect its garbage.
+package org.verbena.spark.metrics;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class DeadShufflesTest {
+    private static final long SECOND = 1_000_000_000L;
+    private long now = Long.MAX_VALUE - SECOND; // nanoTime may overflow
+    private long lasts;
+    private int collections;
+    private final DeadShuffles dead = new DeadShuffles(() -> {
+        collections++;
+        now += lasts;
+    }, Runnable::run, () -> now);
+
+    private int askedAfter(long nanos) {
+        now += nanos;
+        dead.take(DeadShuffles.question("1"));
+        return collections;
+    }
+
+    @Test
+    void aQuestionIsAnsweredByACollectionAndTheNextTwoSecondsHaveNoOther() {
+        assertEquals(1, askedAfter(0));
+        assertEquals(1, askedAfter(2 * SECOND - 1));
+        assertEquals(2, askedAfter(1));
+    }
+
+    @Test
+    void collectionsTakeAHundredthOfTheTimeAtMost() {
+        lasts = SECOND / 10;
+        assertEquals(1, askedAfter(0));
+        assertEquals(1, askedAfter(10 * SECOND - 1));
+        assertEquals(2, askedAfter(1));
+    }
+
+    @Test
+    void questionsDuringACollectionStartNoOther() {
+        DeadShuffles[] asked = new DeadShuffles[1];
+        asked[0] = new DeadShuffles(() -> {
+            collections++;
+            now += 10 * SECOND;
+            asked[0].take(DeadShuffles.question("2"));
+        }, Runnable::run, () -> now);
+        asked[0].take(DeadShuffles.question("1"));
+        assertEquals(1, collections);
+    }
+
+    @Test
+    void otherMessagesAreLeftAloneAndReportsLeaveQuestionsAlone() {
+        dead.take(Map.entry("1", "what it chose"));
+        dead.take("something");
+        assertEquals(0, collections);
+        ExecutorReports reports = new ExecutorReports();
+        reports.take(DeadShuffles.question("1"));
+        assertEquals(0, reports.count());
+    }
+}
