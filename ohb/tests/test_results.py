@@ -7,7 +7,6 @@ import socket
 import tempfile
 import unittest
 import unittest.mock
-import unittest.mock
 import xml.etree.ElementTree
 
 from driver import plan, plot, report, schema
