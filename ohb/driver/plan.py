@@ -48,6 +48,7 @@ _NO_HOST_LOCAL = {"spark.shuffle.readHostLocalDisk": "false"}
 _SPILL_MEMORY = 64 << 20
 _SPILL_EXECUTORS = 2
 _SPILL_HOLDS = {0.5: 0.9, 0.9: 0.9, 1: 0.9, 1.1: 0.95, 2: 0.95, 4: 1.0}
+_SERVICE = {"spark.shuffle.service.enabled": "true"}
 _CHECKSUMS = {"spark.shuffle.checksum.enabled": "true"}
 # As in every installation that encrypts: master and workers have the same secret.
 _ENCRYPTED = {"spark.authenticate": "true", "spark.authenticate.secret": "of-ohb", "spark.network.crypto.enabled": "true"}
@@ -99,6 +100,13 @@ def _encrypted():
     for job, params in (("groupby", _GROUP), ("sortby", _SORT)):
         yield _spark(f"spark.{job}.encrypted", f"{job} with Spark's network encryption, no host-local reads", params, _SMALL,
                      0.9, properties={**_ENCRYPTED, **_NO_HOST_LOCAL}, our_properties={"spark.verbena.transport": "tcp"})
+
+
+def _with_service():
+    """NAME.service: map outputs are files that Spark's external shuffle service serves, on both sides."""
+    for job, params in (("groupby", _GROUP), ("sortby", _SORT)):
+        yield _spark(f"spark.{job}.service", f"{job} with Spark's external shuffle service", params, _SMALL,
+                     properties=_SERVICE)
 
 
 def _spill():
@@ -164,6 +172,7 @@ ROWS = (
     _spark("spark.groupby.remote.checksums", "groupByKey with checksums, no host-local reads", _GROUP, _SMALL,
            properties={**_CHECKSUMS, **_NO_HOST_LOCAL}),
     *_encrypted(),
+    *_with_service(),
     *_netty(),
     *_tmpfs(),
     *_spill(),

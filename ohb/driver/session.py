@@ -8,6 +8,7 @@ from sides import echo, hosts, slowdisk, spark
 
 WARM_LIMIT, QUICK_WARM_LIMIT = 60, 5  # seconds of warm-up per side after the first run
 AGREE = 0.05
+CLUSTERS = ("spark.authenticate", "spark.shuffle.service")  # settings that master and workers need, too
 DISK = ("disk_written_bytes", "disk_read_bytes")
 
 
@@ -49,8 +50,13 @@ class Sides:
             if row.disk == "slow":
                 self._disk = slowdisk.Disk(self._work).__enter__()
                 local = self._disk.folder
-            self._cluster = spark.Cluster(self._work, local=local, wrapper=self._disk.enter() if self._disk else (), properties={
-                key: value for key, value in row.properties.items() if key.startswith("spark.authenticate")})
+            # A worker's shuffle service listens on one port.
+            served = "spark.shuffle.service.enabled" in row.properties
+            driver = {"spark.shuffle.service.port": str(spark.free_ports(1)[0])} if served else {}
+            self._cluster = spark.Cluster(
+                self._work, local=local, wrapper=self._disk.enter() if self._disk else (),
+                properties={key: value for key, value in {**row.properties, **driver}.items() if key.startswith(CLUSTERS)},
+                **({"workers": 1, "cores": 4, "memory": "10g"} if served else {}))
         self._cluster.__enter__()
         ours = spark.STOCK if row.control else {**spark.OURS, **row.our_properties}
         theirs = {**(spark.OURS if row.against else spark.STOCK), **row.stock_properties}
