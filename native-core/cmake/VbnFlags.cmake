@@ -42,6 +42,14 @@ add_compile_definitions(_GNU_SOURCE)
 add_compile_options(-fstack-protector-strong)
 add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 
+# The same bytes from every folder.
+option(VBN_PORTABLE "build for other hosts than this one" OFF)
+if(VBN_PORTABLE)
+    foreach(folder CMAKE_CURRENT_SOURCE_DIR CMAKE_CURRENT_BINARY_DIR) # the second may be inside the first: the last one wins
+        add_compile_options(-ffile-prefix-map=${${folder}}=/vbn)
+    endforeach()
+endif()
+
 # Hardening that not every compiler and processor knows.
 foreach(flag -fstack-clash-protection -fcf-protection)
     string(MAKE_C_IDENTIFIER "VBN_HAS${flag}" known)

@@ -13,7 +13,7 @@ if [ -z "$library" ]; then
     generator=()
     if [ ! -f "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
     cmake "${generator[@]}" -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DVBN_JNI=ON \
-        -DVBN_TESTS=OFF -DVBN_SHARED=OFF >"$build.log" 2>&1 || { cat "$build.log" >&2; exit 1; }
+        -DVBN_TESTS=OFF -DVBN_SHARED=OFF -DVBN_PORTABLE=ON >"$build.log" 2>&1 || { cat "$build.log" >&2; exit 1; }
     cmake --build "$build" --target vbnjni -j "${VERBENA_JOBS:-2}"
     library=$build/libvbnjni.so
 fi
