@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Maven gets that asks for one of our jars: that jar, and nothing else; and what the jars say of themselves."""
+import hashlib
 import pathlib
 import sys
 import tempfile
@@ -9,6 +10,7 @@ import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import artifacts  # noqa: E402  (needs the path above)
+import elf  # noqa: E402
 
 POM = "{http://maven.apache.org/POM/4.0.0}"
 
@@ -52,6 +54,23 @@ class Artifacts(unittest.TestCase):
                 self.assertEqual(len(entries), len(set(entries)))
                 self.assertEqual([entry for entry in entries if entry.startswith("org/jctools/")], [])
                 self.assertTrue(any(entry.startswith("org/verbena/shaded/jctools/") for entry in entries))
+
+    def test_their_native_libraries_run_from_glibc_2_28_on_and_need_nothing_else(self):
+        machines = {"linux-x86_64": "Advanced Micro Devices X86-64", "linux-aarch64": "AArch64"}
+        for name in artifacts.NAMES:
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder, \
+                    zipfile.ZipFile(self.folder / f"{name}-{artifacts.VERSION}.jar") as jar:
+                libraries = [entry for entry in jar.namelist() if entry.endswith(".so")]
+                self.assertGreater(len(libraries), 0)
+                for library in libraries:
+                    path = jar.extract(library, folder)
+                    self.assertEqual(elf.machine(path), machines[library.split("/")[2]])
+                    self.assertEqual(elf.younger(path), [], library)
+                    self.assertEqual(elf.search_paths(path), [], library)
+                    self.assertLessEqual({word.split(".so")[0] for word in elf.needed(path)},
+                                         {"libc", "libpthread", "libdl", "ld-linux-x86-64", "ld-linux-aarch64"}, library)
+                    digest = hashlib.sha256(jar.read(library)).hexdigest()
+                    self.assertEqual(jar.read(library + ".sha256").decode().strip(), digest)
 
 
 if __name__ == "__main__":
