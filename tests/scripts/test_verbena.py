@@ -92,6 +92,20 @@ class BuildTest(unittest.TestCase):
                 self.assertIn(f" -pl {modules} -am\n", output)
                 self.assertIn("verbena: built\n", output)
 
+    def test_the_jars_get_the_library_for_aarch64_where_it_can_be_built(self):
+        for can, told in (("true", "-Dverbena.native.aarch64={}/build/aarch64/libvbnjni.so"),
+                          ("false", "nothing to build for aarch64 with (see {}/log/arm64.log")):
+            with self.subTest(can), tempfile.TemporaryDirectory() as folder:
+                started = script(folder, f"""
+                    ensure_packages() {{ :; }}
+                    ensure_cross() {{ {can}; }}
+                    build_cross() {{ echo cross; }}
+                    maven() {{ shift; echo "maven $*"; }}
+                    cmd_build aarch64""")
+                output, _ = started.communicate(timeout=60)
+                self.assertIn(told.format(folder), output)
+                self.assertEqual((started.returncode == 0, "cross\n" in output), (can == "true", can == "true"))
+
     def test_a_part_that_does_not_build_ends_the_build(self):
         for part in ("build_native", "maven", "build_memcached", "build_mpi"):
             with self.subTest(part), tempfile.TemporaryDirectory() as folder:

@@ -109,7 +109,7 @@ public final class NativeLibrary {
                 throw known;
             }
             throw unsupported("cannot unpack the native library (" + e + "): set -D" + TMP_PROPERTY
-                + " to a directory with 2 MiB of space", e);
+                + " to a directory with 8 MiB of space", e);
         } finally {
             remove(directory);
         }
@@ -126,8 +126,9 @@ public final class NativeLibrary {
     private static byte[] resource(String name, String arch) throws VbnException {
         try (InputStream in = NativeLibrary.class.getClassLoader().getResourceAsStream(name)) {
             if (in == null) {
-                throw unsupported("there is no " + name + " in the jar: it was built for another processor than this "
-                    + "JVM's (" + arch + "); build it here, or set -D" + PATH_PROPERTY, null);
+                throw unsupported("the jar has no native library for this JVM's processor, " + arch + " (there is no " + name
+                    + "): build the jar on such a host, for aarch64 also by './verbena build aarch64'; or set -D"
+                    + PATH_PROPERTY, null);
             }
             return in.readAllBytes();
         } catch (VbnException e) {

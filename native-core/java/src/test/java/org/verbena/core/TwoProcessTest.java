@@ -177,6 +177,15 @@ class TwoProcessTest {
     }
 
     @Test
+    void a_processor_that_the_jar_has_no_library_for_is_named_with_the_cure() throws Exception {
+        try (Child child = new Child(List.of("-Dos.arch=riscv64"), "load")) {
+            String result = child.expect("result");
+            assertTrue(result.contains("no native library for this JVM's processor, riscv64"), result);
+            assertTrue(result.contains("build the jar on such a host") && result.contains("verbena.native.path"), result);
+        }
+    }
+
+    @Test
     void a_library_for_another_processor_is_named_as_such() throws Exception {
         Path own = Path.of("target/native-resources/META-INF/native/linux-" + NativeLibrary.arch(
             System.getProperty("os.arch")), "libvbnjni.so");
