@@ -7,8 +7,8 @@
 # Names behind their versions on x86_64. On aarch64, which came later, all are of 2.17.
 set(VBN_FLOOR_pthread
     GLIBC_2.2.5 pthread_create pthread_join pthread_once pthread_sigmask pthread_key_create pthread_key_delete
-    pthread_getspecific pthread_setspecific pthread_rwlock_init pthread_rwlock_destroy pthread_rwlock_rdlock
-    pthread_rwlock_wrlock pthread_rwlock_unlock sem_init sem_destroy sem_wait sem_post
+    pthread_getspecific pthread_setspecific pthread_mutex_trylock pthread_rwlock_init pthread_rwlock_destroy
+    pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_rwlock_unlock sem_init sem_destroy sem_wait sem_post
     GLIBC_2.3.3 pthread_condattr_setclock)
 set(VBN_FLOOR_dl GLIBC_2.2.5 dlopen dlclose dlsym dlvsym dlerror dladdr)
 
