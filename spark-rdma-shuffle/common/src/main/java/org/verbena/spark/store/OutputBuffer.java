@@ -6,10 +6,15 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.channels.FileChannel;
 import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.verbena.core.SlabPool;
 
 /**
  * Any number of partitions may be open at once (the hash writer) or one after the other (Spark's sorters); in the second
- * case a partition goes on in the chunk where the one before ended. When the budget is exhausted, what is held moves to
+ * case a partition goes on in the chunk where the one before ended. When the budget is exhausted, a part of it moves to
  * a temporary file and the output ends as Spark's own file pair. Belongs to the task's thread. Must be ended by
  * {@link #commit} or {@link #abort}.
  */
@@ -56,17 +61,26 @@ public final class OutputBuffer {
         return partitions[partition] == null ? 0 : partitions[partition].sample(into);
     }
 
-    /** Moves all that is held to the overflow file. */
-    private void overflow() throws IOException {
+    /**
+     * Moves whole partitions to the overflow file, the largest first: these bytes will be read and written once more, so
+     * they shall be few, and lie in long pieces.
+     *
+     * @param bytes how many at least
+     */
+    private void overflow(long bytes) throws IOException {
         if (overflow == null) {
             overflow = new OverflowFile(store.files().temporary(shuffleId, mapId));
         }
-        for (PartitionStream partition : partitions) {
-            if (partition != null) {
-                partition.overflow(overflow);
-            }
+        List<PartitionStream> largest = Arrays.stream(partitions).filter(partition -> partition != null)
+            .sorted(Comparator.comparingLong(PartitionStream::inMemory).reversed()).toList();
+        long moved = 0;
+        int next = 0;
+        while (next < largest.size() && moved < bytes) {
+            moved += largest.get(next++).overflow(overflow);
         }
-        rooms.release();
+        Set<SlabPool.Chunk> used = new HashSet<>();
+        largest.forEach(partition -> partition.addChunks(used));
+        rooms.keep(used);
     }
 
     /**

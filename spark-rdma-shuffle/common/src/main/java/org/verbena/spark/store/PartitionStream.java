@@ -7,6 +7,8 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.Set;
 import java.util.zip.Checksum;
 import org.verbena.core.SlabPool;
 
@@ -157,8 +159,15 @@ final class PartitionStream extends ByteSink {
         return moved == null ? null : moved.chunk();
     }
 
-    /** Moves what is in chunks and heap pieces to disk. */
-    void overflow(OverflowFile file) throws IOException {
+    /** Bytes that {@link #overflow} would move. */
+    long inMemory() {
+        return pieces.stream().filter(Piece::isInMemory).mapToLong(Piece::length).sum()
+            + (room == null ? 0 : room.buffer().position() - start);
+    }
+
+    /** Moves what is in chunks and heap pieces to disk; returns how many bytes that were. */
+    long overflow(OverflowFile file) throws IOException {
+        long bytes = inMemory();
         seal();
         for (int i = 0; i < pieces.size(); i++) {
             Piece piece = pieces.get(i);
@@ -167,22 +176,40 @@ final class PartitionStream extends ByteSink {
                 pieces.set(i, new Piece(null, null, file.add(piece.bytes()), piece.length()));
             }
         }
+        return bytes;
+    }
+
+    /** Adds the chunks in which its bytes are. */
+    void addChunks(Set<SlabPool.Chunk> chunks) {
+        pieces.stream().map(Piece::chunk).filter(Objects::nonNull).forEach(chunks::add);
+        if (room != null && room.chunk() != null) {
+            chunks.add(room.chunk());
+        }
     }
 
     /** Writes all bytes, those in the overflow file too; returns how many. */
     long write(FileChannel to, OverflowFile file) throws IOException {
         long bytes = 0;
-        for (Piece piece : pieces) {
+        for (int i = 0; i < pieces.size(); i++) {
+            Piece piece = pieces.get(i);
+            long length = piece.length();
             if (piece.isInMemory()) {
                 addToSum(piece.bytes());
                 SpillToFiles.drain(piece.bytes().duplicate(), to);
             } else {
-                file.copy(piece.offset(), piece.length(), to);
+                while (i + 1 < pieces.size() && follows(pieces.get(i + 1), piece.offset() + length)) {
+                    length += pieces.get(++i).length(); // written in the same round: read at once
+                }
+                file.copy(piece.offset(), length, to);
             }
-            bytes += piece.length();
+            bytes += length;
         }
         addToSum(rest());
         return bytes + SpillToFiles.drain(rest(), to);
+    }
+
+    private static boolean follows(Piece next, long offset) {
+        return !next.isInMemory() && next.offset() == offset;
     }
 
     /** Adds bytes that go to disk, in their order. */

@@ -16,6 +16,7 @@ final class Rooms {
     private static final int HEAP_CHUNK = 16 << 10;
     private static final int SEQUENTIAL_CHUNK = 64 << 10;
     private static final long OVERFLOW_UNIT = 4L << 20;
+    private static final int OVERFLOW_SHARE = 4;
 
     private final SlabStore store;
     private final Relief relief;
@@ -24,9 +25,9 @@ final class Rooms {
     private int sequentialChunk = SEQUENTIAL_CHUNK;
     private long heldBytes;
 
-    /** Moves all that is held to disk, and calls {@link #release}. */
+    /** Moves so many bytes of what is held to disk, or a little more, and calls {@link #keep}. */
     interface Relief {
-        void overflow() throws IOException;
+        void overflow(long bytes) throws IOException;
     }
 
     Rooms(SlabStore store, Relief relief) {
@@ -50,7 +51,7 @@ final class Rooms {
     Room fresh(int bytes) throws IOException {
         SlabPool.Chunk chunk = store.allocate(bytes);
         if (chunk == null && heldBytes >= OVERFLOW_UNIT) {
-            relief.overflow();
+            relief.overflow(Math.max(OVERFLOW_UNIT, heldBytes / OVERFLOW_SHARE));
             chunk = store.allocate(bytes);
         }
         if (chunk == null) {
@@ -94,10 +95,14 @@ final class Rooms {
 
     /** Gives all chunks back. */
     void release() {
+        keep(Set.of());
+    }
+
+    /** Gives all chunks back but these. What is left in heap memory no longer counts: 16 KiB at most for each such call. */
+    void keep(Set<SlabPool.Chunk> used) {
         left = null;
-        chunks.forEach(SlabPool.Chunk::release);
-        chunks.clear();
-        heldBytes = 0;
+        chunks.stream().filter(chunk -> !used.contains(chunk)).toList().forEach(this::release);
+        heldBytes = chunks.stream().mapToLong(SlabPool.Chunk::capacity).sum();
     }
 
     List<SlabPool.Chunk> chunks() {
