@@ -15,7 +15,7 @@ from driver.procs import Failed, Process
 BYTES_PER_SECOND = 100 << 20
 _SIZE = 16 << 30  # of the sparse file
 _DIRTY = 16 << 20  # bytes that wait in the page cache to be written; who writes more has to wait
-_CHECK = 0.05  # seconds between two looks at what is in the page cache
+_CHECK = 0.2  # seconds between two looks at what is in the page cache
 _START = 60
 _LIMITS = tuple(f"/sys/fs/cgroup/blkio/blkio.throttle.{way}_bps_device" for way in ("read", "write"))
 

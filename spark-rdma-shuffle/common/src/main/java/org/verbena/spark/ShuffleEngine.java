@@ -135,7 +135,7 @@ public final class ShuffleEngine implements AutoCloseable {
     private void takeOverTransfers(SparkShim shim) throws Exception {
         BlockManager blocks = env.blockManager();
         BlockTransferService inner = blocks.blockTransferService();
-        server = new FetchServer(engine, this::existingStore, blocks, traffic);
+        server = new FetchServer(engine, this::existingStore, blocks, traffic, networkTimeout(env.conf()));
         client = new FetchClient(engine, inner, settings, networkTimeout(env.conf()), traffic);
         if (DriverSetup.needsFiles(env.conf())) {
             client.leaveToSpark(StorageUtils$.MODULE$.externalShuffleServicePort(env.conf()));

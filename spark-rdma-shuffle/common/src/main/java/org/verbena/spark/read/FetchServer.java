@@ -37,6 +37,7 @@ public final class FetchServer implements AutoCloseable {
     private final Supplier<SlabStore> store;
     private final BlockDataManager blocks;
     private final Traffic traffic;
+    private final long timeoutNanos;
     private final BoundedPool pool = DirectMemory.forReplies();
     private final BoundedPool lists = DirectMemory.forLists();
     private final Stage<Job> slow;
@@ -50,12 +51,15 @@ public final class FetchServer implements AutoCloseable {
      *
      * @param store the slab store, or null while there is none
      * @param blocks Spark's block manager, for broadcast pieces, cached and spilled blocks
+     * @param timeoutSeconds after which a client that has heard nothing gives a request up
      */
-    public FetchServer(VbnEngine engine, Supplier<SlabStore> store, BlockDataManager blocks, Traffic traffic) {
+    public FetchServer(VbnEngine engine, Supplier<SlabStore> store, BlockDataManager blocks, Traffic traffic,
+            long timeoutSeconds) {
         this.engine = engine;
         this.store = store;
         this.blocks = blocks;
         this.traffic = traffic;
+        this.timeoutNanos = TimeUnit.SECONDS.toNanos(timeoutSeconds);
         this.slow = new Stage<>("verbena-serve", QUEUE, job -> job.work().run(), (job, error) -> {
             LOG.warn("a fetch request could not be served, its blocks come by Spark's transport", error);
             job.refuse().run();
@@ -143,10 +147,11 @@ public final class FetchServer implements AutoCloseable {
     private void serve(VbnPeer peer, long request, String[] names) {
         SlabStore slabs = store.get();
         boolean atOnce = slabs == null || !slabs.checksums();
+        long asked = System.nanoTime();
         if (!atOnce || !serveSlabs(peer, request, names, pool::ready)) {
             later(new Job(() -> {
                 if (atOnce || !serveSlabs(peer, request, names, pool::take)) {
-                    serveSlow(peer, request, names);
+                    serveSlow(peer, request, names, asked);
                 }
             }, sender(peer, request)::refuse));
         }
@@ -225,18 +230,21 @@ public final class FetchServer implements AutoCloseable {
         return new ReplySender(engine, pool, peer, request, traffic, ReplySender.COPY_ALL, () -> { });
     }
 
-    /** Worker thread: asks Spark for the blocks, a few at a time. */
-    private void serveSlow(VbnPeer peer, long request, String[] names) {
+    /** Worker thread: asks Spark for the blocks, a few at a time, while somebody waits for them. */
+    private void serveSlow(VbnPeer peer, long request, String[] names, long asked) {
+        long heard = asked;
         ReplySender sender = sender(peer, request);
         ByteBuffer[][] pieces = new ByteBuffer[names.length][];
         int next = 0;
         while (next < pieces.length) {
-            int end = serveBatch(names, next, pieces, sender);
+            boolean givenUp = peer.isLost() || System.nanoTime() - heard >= timeoutNanos;
+            int end = givenUp ? next : serveBatch(names, next, pieces, sender);
             if (end == next) {
                 sender.refuse();
                 return;
             }
             next = end;
+            heard = System.nanoTime();
         }
     }
 

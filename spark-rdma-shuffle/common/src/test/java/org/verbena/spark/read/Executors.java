@@ -42,6 +42,10 @@ final class Executors implements AutoCloseable {
     /** What every broadcast piece holds. */
     static final byte[] HEAP_BLOCK = content(1, 2 << 20);
     private static final int CLOSING = 16;
+    /** How often a block manager was asked for a broadcast piece. */
+    static final LongAdder HEAP_READS = new LongAdder();
+    /** Of servers that are started from now on. */
+    long serveSeconds = 60;
     private final Map<String, One> all = new ConcurrentHashMap<>();
     private final SparkConf conf = new SparkConf(false);
     private final Store common;
@@ -67,6 +71,7 @@ final class Executors implements AutoCloseable {
     private static final BlockDataManager HEAP_BLOCKS = (BlockDataManager) Proxy.newProxyInstance(
         Executors.class.getClassLoader(), new Class<?>[] {BlockDataManager.class}, (proxy, method, arguments) -> {
             if (method.getName().equals("getLocalBlockData") && arguments[0] instanceof BroadcastBlockId) {
+                HEAP_READS.increment();
                 return new NioManagedBuffer(ByteBuffer.wrap(HEAP_BLOCK));
             }
             throw new IOException("no such block: " + method.getName() + Arrays.toString(arguments));
@@ -125,7 +130,7 @@ final class Executors implements AutoCloseable {
             context = open();
             store = common == null ? new Store(context, name, 8 << 20) : common;
             engine = context.startEngine(name);
-            server = new FetchServer(engine, () -> store.slabs, HEAP_BLOCKS, traffic);
+            server = new FetchServer(engine, () -> store.slabs, HEAP_BLOCKS, traffic, serveSeconds);
             client = new FetchClient(engine, new Spark(this), new VerbenaConf(conf), 60, traffic);
         }
 
