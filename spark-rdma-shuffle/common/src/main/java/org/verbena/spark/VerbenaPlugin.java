@@ -21,6 +21,7 @@ import org.verbena.spark.metrics.ExecutorReports;
 import org.verbena.spark.metrics.LoggedReports;
 import org.verbena.spark.metrics.Numbers;
 import org.verbena.spark.metrics.Reporter;
+import org.verbena.spark.store.SlabStore;
 import org.verbena.spark.ui.TrafficPage;
 
 /** Prepares the configuration on the driver, starts the engine where the manager has not, publishes metrics. */
@@ -156,13 +157,13 @@ public final class VerbenaPlugin implements SparkPlugin {
             ShuffleEngine engine = asks ? null : engine(SparkEnv.get());
             if (engine != null) {
                 asks = true;
-                engine.whenNearlyFull(this::ask);
+                engine.whenNearlyFull(() -> ask(engine.existingStore()));
             }
         }
 
-        private void ask() {
+        private void ask(SlabStore store) {
             try {
-                driver.send(DeadShuffles.question(driver.executorID()));
+                driver.send(DeadShuffles.question(driver.executorID(), store.removedShuffles()));
             } catch (IOException | RuntimeException e) {
                 LOG.debug("the driver is not asked for dead shuffles: {}", e.toString());
             }

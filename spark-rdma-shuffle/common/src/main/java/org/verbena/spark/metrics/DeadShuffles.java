@@ -3,6 +3,7 @@
 package org.verbena.spark.metrics;
 
 import java.util.AbstractMap.SimpleEntry;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
@@ -10,16 +11,21 @@ import java.util.function.LongSupplier;
 /**
  * Spark forgets a shuffle when the driver's garbage collector finds that nothing refers to it, which may take half an hour
  * where the driver has little to do; until then its outputs fill the executors' memory, and would go to disk. Executors whose
- * memory is nearly full ask for a collection; at most a hundredth of the driver's time goes into them. Thread safe.
+ * memory is nearly full ask for a collection; at most a twentieth of the driver's time goes into them, and soon less where
+ * they do not help. Thread safe.
  */
 public final class DeadShuffles {
     private static final long LEAST_PAUSE_NANOS = 2_000_000_000L;
-    private static final int SHARE = 100;
+    private static final int SHARE = 20;
+    private static final int MOST_PATIENCE = 64;
 
     private final Runnable collection;
     private final Executor thread;
     private final LongSupplier clock;
+    private final Map<Object, Long> removed = new HashMap<>();
     private boolean running;
+    private boolean helped;
+    private int patience = 1;
     private long notBefore;
 
     /** Collects the heap of this process, in a thread that ends then. */
@@ -45,25 +51,36 @@ public final class DeadShuffles {
         thread.start();
     }
 
-    /** What an executor sends that has little memory left: classes of the JDK, which every class loader knows. */
-    public static Object question(String executor) {
-        return new SimpleEntry<>(executor, Boolean.TRUE);
+    /**
+     * What an executor sends that has little memory left: classes of the JDK, which every class loader knows.
+     *
+     * @param removed shuffles that it has forgotten so far
+     */
+    public static Object question(String executor, long removed) {
+        return new SimpleEntry<>(executor, removed);
     }
 
     /** Takes a message of a plugin; what is no question is left alone. */
     public void take(Object message) {
-        if (message instanceof Map.Entry<?, ?> entry && Boolean.TRUE.equals(entry.getValue())) {
+        if (message instanceof Map.Entry<?, ?> entry && entry.getValue() instanceof Long count && begins(entry.getKey(), count)) {
             collect();
         }
     }
 
-    private void collect() {
-        synchronized (this) {
-            if (running || clock.getAsLong() - notBefore < 0) {
-                return;
-            }
-            running = true;
+    /** Whether it is time for a collection; an executor that has forgotten shuffles since its last question was helped. */
+    private synchronized boolean begins(Object executor, long count) {
+        Long before = removed.put(executor, count);
+        helped |= before == null || count > before;
+        if (running || clock.getAsLong() - notBefore < 0) {
+            return false;
         }
+        patience = helped ? 1 : Math.min(2 * patience, MOST_PATIENCE);
+        helped = false;
+        running = true;
+        return true;
+    }
+
+    private void collect() {
         thread.execute(() -> {
             long before = clock.getAsLong();
             try {
@@ -77,6 +94,6 @@ public final class DeadShuffles {
     private synchronized void ended(long began) {
         long now = clock.getAsLong();
         running = false;
-        notBefore = now + Math.max(LEAST_PAUSE_NANOS, SHARE * (now - began));
+        notBefore = now + patience * Math.max(LEAST_PAUSE_NANOS, SHARE * (now - began));
     }
 }

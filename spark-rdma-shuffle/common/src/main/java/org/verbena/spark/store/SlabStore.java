@@ -45,6 +45,7 @@ public final class SlabStore implements AutoCloseable {
     private final LongAdder spilledOutputs = new LongAdder();
     private final LongAdder pinnedBytes = new LongAdder();
     private final LongAdder writtenBytes = new LongAdder();
+    private final LongAdder removedShuffles = new LongAdder();
     private final AtomicBoolean spilling = new AtomicBoolean();
     private final Object publishLock = new Object();
     private final AtomicLong lastAdjusted = new AtomicLong(System.nanoTime() - 2 * ADJUST_NANOS);
@@ -227,6 +228,7 @@ public final class SlabStore implements AutoCloseable {
         if (maps == null) {
             return;
         }
+        removedShuffles.increment();
         for (MapOutput output : maps.values()) {
             if (!end(output, MapOutput.State.REMOVED)) {
                 files.delete(shuffleId, output.mapId());
@@ -286,6 +288,11 @@ public final class SlabStore implements AutoCloseable {
     /** Bytes of map outputs written into slabs so far. */
     public long writtenBytes() {
         return writtenBytes.sum();
+    }
+
+    /** Shuffles with outputs here that were forgotten so far. */
+    public long removedShuffles() {
+        return removedShuffles.sum();
     }
 
     /** Bytes of map outputs moved to Spark's files so far. */

@@ -12,6 +12,7 @@ class DeadShufflesTest {
     private long now = Long.MAX_VALUE - SECOND; // nanoTime may overflow
     private long lasts;
     private int collections;
+    private long removed;
     private final DeadShuffles dead = new DeadShuffles(() -> {
         collections++;
         now += lasts;
@@ -19,23 +20,36 @@ class DeadShufflesTest {
 
     private int askedAfter(long nanos) {
         now += nanos;
-        dead.take(DeadShuffles.question("1"));
+        dead.take(DeadShuffles.question("1", removed));
         return collections;
     }
 
     @Test
     void aQuestionIsAnsweredByACollectionAndTheNextTwoSecondsHaveNoOther() {
         assertEquals(1, askedAfter(0));
+        removed++;
         assertEquals(1, askedAfter(2 * SECOND - 1));
         assertEquals(2, askedAfter(1));
     }
 
     @Test
-    void collectionsTakeAHundredthOfTheTimeAtMost() {
-        lasts = SECOND / 10;
+    void collectionsTakeATwentiethOfTheTimeAtMost() {
+        lasts = SECOND / 2;
         assertEquals(1, askedAfter(0));
         assertEquals(1, askedAfter(10 * SECOND - 1));
         assertEquals(2, askedAfter(1));
+    }
+
+    @Test
+    void thePauseDoublesWhileNoShuffleIsFoundDeadAndIsShortAgainAfterwards() {
+        assertEquals(1, askedAfter(0));
+        assertEquals(2, askedAfter(2 * SECOND)); // it did not help
+        assertEquals(2, askedAfter(4 * SECOND - 1));
+        assertEquals(3, askedAfter(1));
+        removed++;
+        assertEquals(3, askedAfter(8 * SECOND - 1));
+        assertEquals(4, askedAfter(1)); // it did
+        assertEquals(5, askedAfter(2 * SECOND));
     }
 
     @Test
@@ -44,9 +58,9 @@ class DeadShufflesTest {
         asked[0] = new DeadShuffles(() -> {
             collections++;
             now += 10 * SECOND;
-            asked[0].take(DeadShuffles.question("2"));
+            asked[0].take(DeadShuffles.question("2", 0));
         }, Runnable::run, () -> now);
-        asked[0].take(DeadShuffles.question("1"));
+        asked[0].take(DeadShuffles.question("1", 0));
         assertEquals(1, collections);
     }
 
@@ -56,7 +70,7 @@ class DeadShufflesTest {
         dead.take("something");
         assertEquals(0, collections);
         ExecutorReports reports = new ExecutorReports();
-        reports.take(DeadShuffles.question("1"));
+        reports.take(DeadShuffles.question("1", 0));
         assertEquals(0, reports.count());
     }
 }
