@@ -66,6 +66,9 @@ final class Spiller implements AutoCloseable {
     /** From now on the output may be moved. */
     void add(MapOutput output) {
         live.add(output);
+        if (output.state() != MapOutput.State.LIVE) {
+            live.remove(output); // it went before it was here
+        }
         long now = System.nanoTime();
         if (now - lastAsked >= ASK_PAUSE_NANOS && pool.usedBytes() > pool.budgetBytes() / 4 * 3) {
             lastAsked = now; // two who ask at a time do no harm

@@ -72,13 +72,14 @@ class CleanerTest {
     }
 
     private static byte[] incompressible(int seed) {
-        byte[] bytes = new byte[1000];
+        byte[] bytes = new byte[3000];
         new Random(seed).nextBytes(bytes);
         return bytes;
     }
 
     /** Executors whose memory is nearly full make the driver look for dead shuffles; nobody else does so here. */
     @Test
+    @Timeout(300) // several jobs
     void deadShufflesAreDroppedWhenMemoryGetsScarce() throws InterruptedException {
         try (Application application = new Application("spark.verbena.memory=8m", "spark.cleaner.periodicGC.interval=1d")) {
             CountDownLatch asked = new CountDownLatch(1);
