@@ -13,6 +13,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
 import org.junit.jupiter.api.Test;
@@ -67,6 +69,28 @@ class OldJavaTest {
     @Test
     void theManagerLeavesTheShuffleToSparkAndSaysWhyOnce() throws Exception {
         standsAside("spark.shuffle.manager=" + VerbenaShuffleManager.class.getName());
+    }
+
+    /** An executor's manager, of an application with these settings. */
+    static final class Executor {
+        public static void main(String[] settings) {
+            SparkConf conf = new SparkConf(false);
+            for (String setting : settings) {
+                String[] parts = setting.split("=", 2);
+                conf.set(parts[0], parts[1]);
+            }
+            new VerbenaShuffleManager(conf, false);
+        }
+    }
+
+    @Test
+    void anExecutorOfADriverOnANewerJavaIsRefused() throws Exception {
+        try (Application driver = new Application()) {
+            String[] settings = Stream.of(driver.context().getConf().getAll()).map(pair -> pair._1() + "=" + pair._2())
+                .toArray(String[]::new);
+            String text = run(Executor.class.getName(), settings);
+            assertTrue(text.startsWith("1\n") && text.contains("Verbena refuses this executor: it needs Java 17"), text);
+        }
     }
 
     @Test
