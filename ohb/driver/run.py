@@ -11,7 +11,7 @@ from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
 from sides import core, fetch, hbase, hdfs, memcached, mr, netty, spark, verbs
 
 UNITS = {"wall_ms": "ms", "cpu_ms": "ms", "executor_cpu_ms": "ms", "task_cpu_ms": "ms",
-         "disk_written_bytes": "B", "disk_read_bytes": "B"}
+         "disk_written_bytes": "B", "disk_read_bytes": "B", "disk_bytes": "B"}
 CORE_SECONDS = 600  # the core row repeats its program at most this long to reach its pairs
 HADOOP_SECONDS = 1800
 

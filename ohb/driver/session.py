@@ -100,7 +100,8 @@ class Sides:
         names = ("wall_ms", "executor_cpu_ms", "task_cpu_ms") if row.kind == "spark" else ("wall_ms", "cpu_ms")
         metrics = {name: answer.pop(name) for name in names if answer.get(name)}
         if row.disk:
-            metrics.update({name: answer.pop(name) for name in DISK if name in answer})
+            disk = {name: answer.pop(name) for name in DISK if name in answer}
+            metrics.update({**disk, "disk_bytes": sum(disk.values())} if disk else {})
         return {"metrics": metrics, "records": answer.pop("records"), "checksum": answer.pop("checksum"),
                 "details": {key: value for key, value in answer.items() if key not in ("row", "seed")}}
 
