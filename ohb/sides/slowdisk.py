@@ -5,21 +5,26 @@ A file is its device (a loop device). The rate is the kernel's limit for that de
 group: it holds for the kernel's own threads, too, which write what others left in the page cache). The mount belongs to
 a process of its own: it is gone when that process is, and what is to see the folder has enter() before its command.
 """
+import functools
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 
 from driver.procs import Failed, Process
 
 BYTES_PER_SECOND = 100 << 20
 _SIZE = 16 << 30  # of the sparse file
+_PROBE = 8 << 20
+_OWN_MOUNTS = ("unshare", "--mount", "--propagation", "private")
 _DIRTY = 16 << 20  # bytes that wait in the page cache to be written; who writes more has to wait
 _CHECK = 0.2  # seconds between two looks at what is in the page cache
 _START = 60
 _LIMITS = tuple(f"/sys/fs/cgroup/blkio/blkio.throttle.{way}_bps_device" for way in ("read", "write"))
 
 
+@functools.cache
 def missing():
     """What is in the way of a slow disk here, or None."""
     lacking = [program for program in ("losetup", "mkfs.ext4", "mount", "nsenter", "unshare") if not shutil.which(program)]
@@ -27,11 +32,21 @@ def missing():
         return "a slow disk needs the programs " + " ".join(lacking) + ": apt-get install e2fsprogs mount util-linux"
     if os.getuid() != 0:
         return "a slow disk needs root: it is a loop device whose rate the kernel limits"
-    if not os.path.exists("/dev/loop-control"):
-        return "a slow disk needs loop devices, and there is no /dev/loop-control"
     if not all(os.access(path, os.W_OK) for path in _LIMITS):
         return "a slow disk needs the limits of control groups v1 (blkio.throttle in the root group), which are not here"
-    return None
+    with tempfile.TemporaryDirectory() as folder:
+        image = os.path.join(folder, "image")
+        _make_file_system(image, _PROBE)
+        done = subprocess.run([*_OWN_MOUNTS, "mount", "-o", "loop", image, folder], capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else f"a slow disk needs loop devices that this process may mount: {done.stderr.strip()}"
+
+
+def _make_file_system(image, size):
+    with open(image, "wb") as file:
+        file.truncate(size)
+    done = subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", image], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"mkfs.ext4: {done.stderr.strip()}")
 
 
 def _write(path, text):
@@ -66,13 +81,9 @@ class Disk:
 
     def _make(self):
         os.makedirs(self._mount, exist_ok=True)
-        with open(self._image, "wb") as image:
-            image.truncate(_SIZE)
-        done = subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", self._image], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Failed(f"mkfs.ext4: {done.stderr.strip()}")
+        _make_file_system(self._image, _SIZE)
         ready = 'mount -o loop,noatime,discard "$0" "$1" && mkdir "$2" && echo mounted && exec sleep infinity'
-        self._holder = Process("slow disk", ["unshare", "--mount", "--propagation", "private", "sh", "-c", ready,
+        self._holder = Process("slow disk", [*_OWN_MOUNTS, "sh", "-c", ready,
                                              self._image, self._mount, self.folder],
                                os.path.join(self._work, "slow-disk.log"), lines=True)
         self._holder.line(_START)
