@@ -61,6 +61,7 @@ function(vbn_add_jni)
     target_link_libraries(vbnjni PRIVATE vbn ${crypto} ${VBN_COMPRESS_STATIC} Threads::Threads ${CMAKE_DL_LIBS})
     if(VBN_PORTABLE)
         vbn_floor(vbnjni)
+        target_link_options(vbnjni PRIVATE -Wl,-z,defs) # clang's sanitizers leave names for the program to bring
     endif()
-    target_link_options(vbnjni PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,defs)
+    target_link_options(vbnjni PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections)
 endfunction()
