@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -164,7 +163,6 @@ static void be(const side_t *side, const member_t *m, role_t role)
     CPU_ZERO(&set);
     CPU_SET((size_t)side->cpus[0], &set);
     CPU_SET((size_t)side->cpus[1], &set);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)alarm((unsigned)(2 * DEADLINE_S));
     if (sched_setaffinity(0, sizeof(set), &set) != 0)
         fail_system("processors of the crowd");
@@ -177,14 +175,17 @@ static double run_crowd(side_t *side, size_t size, uint64_t count, role_t role)
 {
     crowd_t *crowd = mmap(NULL, sizeof(*crowd), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t pids[WORKERS];
+    const pid_t own = getpid();
     if (crowd == MAP_FAILED)
         fail_system("pages of the crowd");
     rival_rest(side);
     for (int i = 0; i < WORKERS; i++) {
         member_t member = {crowd, i, count, size, side->transport};
         pids[i] = fork();
-        if (pids[i] == 0)
+        if (pids[i] == 0) {
+            end_with(own);
             be(side, &member, role);
+        }
     }
     bool good = true;
     for (int i = 0; i < WORKERS; i++) {

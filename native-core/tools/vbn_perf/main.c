@@ -65,10 +65,16 @@ void pin(int cpu)
         fprintf(stderr, "vbn-perf: cannot run on cpu %d (%s); results will be noisy\n", cpu, strerror(errno));
 }
 
+void end_with(pid_t parent)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+}
+
 static void serve(side_t *side, const char *transport)
 {
     uint64_t seen = 0;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     open_side(side, transport);
     for (;;) {
         (void)vbn_progress(side->worker);
@@ -103,9 +109,12 @@ static void run_transport(const char *transport, const perf_settings_t *settings
     both = side.shared;
     raw_pair(pair);
     (void)fflush(stdout);
+    const pid_t own = getpid();
     pid_t pid = fork();
     if (pid < 0)
         fail_system("fork");
+    if (pid == 0)
+        end_with(own);
     side.rank = pid == 0;
     side.socket = pair[side.rank];
     close(pair[1 - side.rank]);

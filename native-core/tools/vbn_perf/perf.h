@@ -98,6 +98,8 @@ typedef double (*measure_t)(side_t *side, size_t size, uint64_t count);
 double now(void); /* seconds */
 _Noreturn void fail(const char *what);        /* prints it with the core's error text */
 _Noreturn void fail_system(const char *what); /* with errno's */
+/* For a child: ends with its parent, also when that has ended already. */
+void end_with(pid_t parent);
 bool other_failed(const side_t *side);         /* the other process has told why and ended */
 void check(vbn_status_t status, const char *what);
 void pin(int cpu);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,10 +42,11 @@ int rival_port(void)
 pid_t rival_start(const side_t *side, int rank, int out, char *const arguments[])
 {
     (void)fflush(stdout);
+    const pid_t own = getpid();
     pid_t pid = fork();
     if (pid != 0)
         return pid;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    end_with(own);
     (void)setenv("UCX_TLS", strcmp(side->transport, "tcp") == 0 ? "tcp" : "posix,sysv,cma", 1);
     (void)setenv("UCX_NET_DEVICES", strcmp(side->transport, "tcp") == 0 ? "lo" : "all", 1);
     (void)setenv("UCX_LOG_LEVEL", "fatal", 1);

@@ -2,12 +2,32 @@
 """vbn-perf measures what it is told to, and says in one line what it cannot. TOOLS: folder of the tools."""
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PROGRAM = os.path.join(os.environ["TOOLS"], "vbn-perf")
 LIMIT = 100  # seconds for anything here
+KILLED_AT_FORK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+
+pid_t fork(void)
+{
+    const pid_t parent = getpid();
+    pid_t (*real)(void) = (pid_t (*)(void))dlsym(RTLD_NEXT, "fork");
+    const pid_t child = real();
+    if (child != 0)
+        raise(SIGKILL);
+    while (getppid() == parent)
+        usleep(1000);
+    return child;
+}
+"""
 
 
 def run(*options, **variables):
@@ -45,6 +65,15 @@ class Perf(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         line = json.loads(done.stdout)
         self.assertEqual((line["row"], line["transport"], line["size"]), ("core.am.latency", "shm", 8))
+
+    def test_killed_before_its_server_runs_it_leaves_no_process(self):
+        with tempfile.TemporaryDirectory() as folder:
+            library = os.path.join(folder, "fork.so")
+            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library, "-ldl"], input=KILLED_AT_FORK, text=True,
+                           check=True, timeout=LIMIT)
+            done = run("--transport", "shm", "--row", "core.am.rate", "--size", "8", "--scale", "100", LD_PRELOAD=library,
+                       ASAN_OPTIONS="verify_asan_link_order=0")  # run() returns when nobody has its pipes open
+        self.assertEqual((done.returncode, done.stdout), (-signal.SIGKILL, ""))
 
 
 if __name__ == "__main__":
