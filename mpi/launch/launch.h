@@ -161,6 +161,14 @@ const char *launch_config_get(launch_job_t *job, const uint8_t *bytes, size_t le
 /* Lives on another host, and ends with its channel. */
 int launch_daemon(void);
 
+typedef struct launch_process {
+    pid_t parent;
+    unsigned flags; /* the kernel's, PF_* */
+} launch_process_t;
+
+/* What the kernel says of a process; -1: it is gone. */
+int launch_process(pid_t pid, launch_process_t *process);
+
 /* How a rank ended, and whether that ends the job (verdict.c): at once by a signal, else when no death is seen that caused it. */
 void launch_judge(launch_job_t *job, int rank, int status);
 /* The job ends with a code that a rank gave; LAUNCH_PEER_LOST: since that rank has lost another one. */

@@ -8,9 +8,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,20 +22,10 @@ void launch_adopt(void)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* 0: it has ended meanwhile. */
-static pid_t parent_of(const char *pid)
+static int is_child(pid_t pid)
 {
-    char path[64];
-    char text[512] = "";
-    int parent = 0;
-    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return 0;
-    const size_t length = fread(text, 1, sizeof(text) - 1, file);
-    (void)fclose(file);
-    const char *end = length > 0 ? strrchr(text, ')') : NULL; /* of the name, which may hold anything */
-    return end != NULL && sscanf(end + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+    launch_process_t process;
+    return launch_process(pid, &process) == 0 && process.parent == getpid();
 }
 
 static void kill_children(void)
@@ -46,7 +34,7 @@ static void kill_children(void)
     if (folder == NULL)
         return;
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
-        if (isdigit((unsigned char)entry->d_name[0]) && parent_of(entry->d_name) == getpid())
+        if (isdigit((unsigned char)entry->d_name[0]) && is_child((pid_t)atoi(entry->d_name)))
             (void)kill((pid_t)atoi(entry->d_name), SIGKILL);
     closedir(folder);
 }

@@ -18,17 +18,8 @@
 
 static int is_on_its_way_out(pid_t pid)
 {
-    char path[64];
-    char text[512] = "";
-    unsigned flags = 0;
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return 0;
-    const size_t length = fread(text, 1, sizeof(text) - 1, file);
-    (void)fclose(file);
-    const char *end = length > 0 ? strrchr(text, ')') : NULL; /* of the name, which may hold anything */
-    return end != NULL && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & KERNEL_EXITING) != 0;
+    launch_process_t process;
+    return launch_process(pid, &process) == 0 && (process.flags & KERNEL_EXITING) != 0;
 }
 
 static int is_any_on_its_way_out(const launch_job_t *job)

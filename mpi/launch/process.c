@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * process.c - what the kernel says of a process, see proc(5).
+ */
+#include "launch/launch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int launch_process(pid_t pid, launch_process_t *process)
+{
+    char path[64];
+    char text[512] = "";
+    int parent = 0;
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return -1;
+    const size_t length = fread(text, 1, sizeof(text) - 1, file);
+    (void)fclose(file);
+    const char *end = length > 0 ? strrchr(text, ')') : NULL; /* of the name, which may hold anything */
+    if (end == NULL || sscanf(end + 1, " %*c %d %*d %*d %*d %*d %u", &parent, &process->flags) != 2)
+        return -1;
+    process->parent = (pid_t)parent;
+    return 0;
+}
