@@ -66,7 +66,23 @@ def missing():
     return done.stderr.strip() or "no control group of its own" if done.returncode else None
 
 
+@unittest.skipUnless(FULL, "runs with --full: a cluster of its own")
 class Containers(SparkTest):
+    @classmethod
+    def setUpClass(cls):
+        why = missing()
+        if why:
+            raise unittest.SkipTest(why)
+        super().setUpClass()
+        cls.work = os.path.join(Shared.folder.name, cls.__name__)
+        cls.group = Group(cls.__name__)
+        cls.addClassCleanup(cls.group.remove)
+
+    @classmethod
+    def start_cluster(cls, **options):
+        cls.cluster = spark.Cluster(cls.work, **options).__enter__()
+        cls.addClassCleanup(cls.cluster.stop)
+
     def start(self, properties):
         ours = Application({**EXECUTOR, **properties}, cluster=self.cluster)
         self.addCleanup(ours.stop)
@@ -80,27 +96,17 @@ class Containers(SparkTest):
             self.assertRegex(log, r"MiB in /dev/shm \(a quarter of 2048 MiB")
 
 
-@unittest.skipUnless(FULL, "runs with --full: a cluster of its own")
 class OnOwnNetworks(Containers):
     """As on Kubernetes, or with Docker's bridge: neither memory nor sockets are shared."""
 
     @classmethod
     def setUpClass(cls):
-        why = missing()
-        if why:
-            raise unittest.SkipTest(why)
         super().setUpClass()
-        work = os.path.join(Shared.folder.name, "own-networks")
-        group = Group("own")
-        cls.addClassCleanup(group.remove)
-        pair = hosts.Hosts(work).__enter__()
+        pair = hosts.Hosts(cls.work).__enter__()
         cls.addClassCleanup(pair.stop)
         first, second = hosts.ADDRESSES
-        container = group.wrapper(OWN_SHM)
-        cls.cluster = spark.Cluster(work, wrapper={first: container, second: [*pair.enter(), *container]},
-                                    hosts=hosts.ADDRESSES, master=first)
-        cls.cluster.__enter__()
-        cls.addClassCleanup(cls.cluster.stop)
+        container = cls.group.wrapper(OWN_SHM)
+        cls.start_cluster(wrapper={first: container, second: [*pair.enter(), *container]}, hosts=hosts.ADDRESSES, master=first)
 
     def test_blocks_come_by_tcp_and_memory_is_what_the_container_leaves(self):
         ours = self.start(DRIVER)
@@ -112,20 +118,13 @@ class OnOwnNetworks(Containers):
             gone(ours, root=f"/proc/{worker}/root")
 
 
-@unittest.skipUnless(FULL, "runs with --full: a cluster of its own")
 class OnTheHostsNetwork(Containers):
     """With the host's network and /dev/shm, as YARN's containers have them; the tests are steps, the second one ends a container."""
 
     @classmethod
     def setUpClass(cls):
-        why = missing()
-        if why:
-            raise unittest.SkipTest(why)
         super().setUpClass()
-        group = Group("shared")
-        cls.addClassCleanup(group.remove)
-        cls.cluster = spark.Cluster(os.path.join(Shared.folder.name, "shared-network"), wrapper=group.wrapper()).__enter__()
-        cls.addClassCleanup(cls.cluster.stop)
+        cls.start_cluster(wrapper=cls.group.wrapper())
 
     def test_a_neighbours_read_each_others_memory(self):
         ours = self.start({})

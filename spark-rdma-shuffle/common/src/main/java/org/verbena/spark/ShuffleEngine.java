@@ -95,7 +95,7 @@ public final class ShuffleEngine implements AutoCloseable {
             throw e;
         }
         engine.announce();
-        engine.idle = new IdleMemory(engine);
+        engine.idle = engine.isExecutor() ? new IdleMemory(engine) : null;
         return engine;
     }
 
