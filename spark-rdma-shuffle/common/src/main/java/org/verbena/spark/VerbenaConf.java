@@ -21,6 +21,8 @@ public final class VerbenaConf {
     static final String INTERNAL = PREFIX + "internal.";
     /** Whether map tasks report sizes as if they had compressed; set by the driver. */
     public static final String PLAN_COMPRESSED = INTERNAL + "planCompressed";
+    /** Whether map outputs are compressed on their way to disk; set by the driver. */
+    public static final String PACK_FILES = INTERNAL + "packFiles";
     private static final List<String> KEYS = List.of("enabled", "memory", "compress", "transport", "fallback",
         "allowCleartextData", "maxPeers", "chunk", "port");
     private static final Pattern PORTS = Pattern.compile("([0-9]{1,5})(?:-([0-9]{1,5}))?");
