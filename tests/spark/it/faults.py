@@ -18,6 +18,7 @@ from shared import FULL, HERE, NO_HOST_LOCAL, ROOT, Shared, SparkTest, await_tru
 SHUFFLE = {"job": "tiny", "maps": 12, "pairs": 96000 if FULL else 12000, "size": 1000, "reducers": 12}
 SMALL = {**SHUFFLE, "pairs": 2000}
 REREAD = {**SMALL, "job": "reread"}
+WORDS = {**SHUFFLE, "job": "reread", "words": 256}  # values that a codec shrinks to less than half
 ATTEMPTS = 5  # at a moment of a job that is over when somebody looks, as the scheduler may have it
 INVERTED = bytes(range(255, -1, -1))  # a table for bytes.translate
 
@@ -47,6 +48,27 @@ class Memory(SparkTest):
                     told.append(log.count("map outputs go to disk from now on"))
                 # Once by each that had more than fits; how many map tasks an executor gets is the scheduler's choice.
                 self.assertEqual(max(told), 1)
+
+    def test_what_shrinks_is_compressed_on_disk_and_read_from_there_by_everybody(self):
+        for properties in ({}, NO_HOST_LOCAL):
+            with self.subTest(properties):
+                ours = self.application({"spark.verbena.memory": "16m", **properties})
+                self.right(ours, "words", WORDS)
+                files = self._packed()
+                self.assertTrue(files, "no map output was compressed on its way to disk")
+                self.right(ours, "words", WORDS, 1)  # all map tasks are over, so are all spills of theirs
+                for path in files:
+                    self.assertLess(os.path.getsize(path), WORDS["pairs"] * WORDS["size"] * 0.75)
+
+    @staticmethod
+    def _packed():
+        """Data files in the layout of PackedFile."""
+        found = []
+        for path in glob.glob(f"{Shared.folder.name}/**/shuffle_*.data", recursive=True):
+            with open(path, "rb") as file:
+                if file.read().endswith(b"vbnpack1"):
+                    found.append(path)
+        return found
 
     @staticmethod
     def _watch(application, sizes, stop):

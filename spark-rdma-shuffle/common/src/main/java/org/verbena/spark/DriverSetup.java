@@ -30,6 +30,8 @@ final class DriverSetup {
     private static final String MANAGER = "spark.shuffle.manager";
     private static final String DATA_IO = "spark.shuffle.sort.io.plugin.class";
     private static final String STOCK_IO = "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO";
+    /** Where Spark keeps copies of shuffle files, and reads them without asking the block resolver. */
+    private static final String FALLBACK_STORAGE = "spark.storage.decommission.fallbackStorage.path";
     private static final int FAST_NETWORK_MBIT = 50_000;
 
     private DriverSetup() {
@@ -74,7 +76,7 @@ final class DriverSetup {
     }
 
     /** Only where our shuffle can work, as far as this host tells: Spark's own would write four times the bytes. */
-    private static void turnCompressionOff(SparkConf conf, VerbenaConf settings) {
+    static void turnCompressionOff(SparkConf conf, VerbenaConf settings) {
         if (!settings.compressAuto() || conf.contains("spark.shuffle.compress") || !isFast(conf)) {
             return;
         }
@@ -85,6 +87,7 @@ final class DriverSetup {
         }
         conf.set("spark.shuffle.compress", "false");
         conf.set(VerbenaConf.PLAN_COMPRESSED, Boolean.toString(canPlanWithCompressedSizes(conf)));
+        conf.set(VerbenaConf.PACK_FILES, Boolean.toString(!conf.contains(FALLBACK_STORAGE)));
         LOG.info("Verbena turns shuffle compression off, bytes travel through memory or a fast network; "
             + "spark.verbena.compress=as-spark keeps it");
     }

@@ -108,6 +108,19 @@ class DriverSetupTest {
         assertNull(reasonToCompress("spark.master=local[2]", "spark.driver.host=127.0.0.1"));
     }
 
+    @Test
+    void whereSparkReadsCopiesOfFilesByItselfTheyAreNotCompressed() {
+        for (boolean copies : new boolean[] {false, true}) {
+            SparkConf conf = conf("spark.master=spark://host:1", "spark.driver.host=127.0.0.1");
+            if (copies) {
+                conf.set("spark.storage.decommission.fallbackStorage.path", "s3a://bucket/");
+            }
+            DriverSetup.turnCompressionOff(conf, new VerbenaConf(conf));
+            assertFalse(conf.getBoolean("spark.shuffle.compress", true));
+            assertEquals(!copies, conf.getBoolean(VerbenaConf.PACK_FILES, false));
+        }
+    }
+
     private static boolean reaches(String version, String... settings) {
         return JarSender.reachesExecutors(conf(settings), version, "spark-rdma-shuffle-0.1.0.jar", Path.of("/opt/verbena"));
     }

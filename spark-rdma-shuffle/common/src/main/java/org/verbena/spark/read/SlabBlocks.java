@@ -10,21 +10,39 @@ import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.storage.BlockId;
 import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.store.MapOutput;
+import org.verbena.spark.store.PackedFile;
+import org.verbena.spark.store.Packing;
 import org.verbena.spark.store.SlabStore;
 import scala.Option;
 
 /** Shared by the shims' resolvers, whose superclass has another constructor in every Spark version. Thread safe. */
 public final class SlabBlocks {
     private final Supplier<ShuffleEngine> engine;
+    private final Packing packing;
+    private final Place index;
+    private final Place data;
     private final Diagnosis diagnosis = new Diagnosis();
+
+    /** Says where a file of Spark's is. */
+    @FunctionalInterface
+    public interface Place {
+        /** Directories as for {@link SlabBlocks#find}. */
+        File of(int shuffleId, long mapId, Option<String[]> directories);
+    }
 
     /**
      * Makes the slab side of one resolver.
      *
      * @param engine gives the engine, or null while there is none
+     * @param packing how files may be compressed, or null
+     * @param index places of Spark's index files
+     * @param data places of Spark's data files
      */
-    public SlabBlocks(Supplier<ShuffleEngine> engine) {
+    public SlabBlocks(Supplier<ShuffleEngine> engine, Packing packing, Place index, Place data) {
         this.engine = engine;
+        this.packing = packing;
+        this.index = index;
+        this.data = data;
     }
 
     /**
@@ -48,7 +66,8 @@ public final class SlabBlocks {
     private ManagedBuffer notMapped(BlockId block, Option<String[]> directories,
             BiFunction<BlockId, Option<String[]>, ManagedBuffer> files) throws IOException {
         try {
-            return files.apply(block, directories);
+            ManagedBuffer packed = packed(block, directories);
+            return packed != null ? packed : files.apply(block, directories);
         } catch (Exception e) { // NoSuchFileException too, which Scala does not declare
             ShuffleEngine current = directories.isDefined() ? engine.get() : null;
             ManagedBuffer late = current == null ? null : current.neighbourBlocks().find(block);
@@ -57,6 +76,13 @@ public final class SlabBlocks {
             }
             return late;
         }
+    }
+
+    /** Null when the block is not in compressed files of ours. */
+    private ManagedBuffer packed(BlockId block, Option<String[]> directories) throws IOException {
+        BlockRange range = packing == null ? null : BlockRange.of(block);
+        return range == null ? null : PackedFile.find(packing, index.of(range.shuffle(), range.map(), directories),
+            data.of(range.shuffle(), range.map(), directories), range.start(), range.end());
     }
 
     /** Forgets one map output. */

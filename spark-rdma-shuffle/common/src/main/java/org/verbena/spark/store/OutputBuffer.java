@@ -4,7 +4,7 @@ package org.verbena.spark.store;
 
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.channels.FileChannel;
+import java.nio.channels.WritableByteChannel;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -53,7 +53,7 @@ public final class OutputBuffer {
     }
 
     /**
-     * Copies a partition's first bytes, as far as they are in memory; before {@link #commit}.
+     * Copies the first of a partition's bytes that are in memory; before {@link #commit}.
      *
      * @return how many
      */
@@ -114,8 +114,16 @@ public final class OutputBuffer {
 
     /** All partitions, from memory and from the overflow file. */
     private final class InOrder implements SpillToFiles.Source {
+        /** Of the largest partition that has bytes in memory. */
         @Override
-        public long write(int partition, FileChannel to) throws IOException {
+        public int sample(byte[] into) {
+            return Arrays.stream(partitions).filter(partition -> partition != null)
+                .sorted(Comparator.comparingLong(PartitionStream::length).reversed())
+                .mapToInt(partition -> partition.sample(into)).filter(bytes -> bytes > 0).findFirst().orElse(0);
+        }
+
+        @Override
+        public long write(int partition, WritableByteChannel to) throws IOException {
             return partitions[partition] == null ? 0 : partitions[partition].write(to, overflow);
         }
 

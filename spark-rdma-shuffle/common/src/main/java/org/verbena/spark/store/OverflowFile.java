@@ -6,6 +6,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 
@@ -27,7 +28,7 @@ final class OverflowFile implements AutoCloseable {
         return at;
     }
 
-    void copy(long offset, long length, FileChannel to) throws IOException {
+    void copy(long offset, long length, WritableByteChannel to) throws IOException {
         long end = offset + length;
         for (long at = offset; at < end;) {
             at += channel.transferTo(at, end - at, to);

@@ -4,7 +4,7 @@ package org.verbena.spark.store;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
+import java.nio.channels.WritableByteChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -53,14 +53,13 @@ final class PartitionStream extends ByteSink {
         return pieces.stream().allMatch(piece -> piece.chunk() != null);
     }
 
-    /** Copies the first bytes, as far as they are in memory; returns how many. */
+    /** Copies the first of the bytes that are in memory; returns how many. */
     int sample(byte[] into) {
         ByteBuffer to = ByteBuffer.wrap(into);
         for (Piece piece : pieces) {
-            if (!piece.isInMemory()) {
-                return to.position();
+            if (piece.isInMemory()) {
+                take(piece.bytes(), to);
             }
-            take(piece.bytes(), to);
         }
         if (room != null) {
             take(room.buffer().duplicate().flip().position(start), to);
@@ -188,7 +187,7 @@ final class PartitionStream extends ByteSink {
     }
 
     /** Writes all bytes, those in the overflow file too; returns how many. */
-    long write(FileChannel to, OverflowFile file) throws IOException {
+    long write(WritableByteChannel to, OverflowFile file) throws IOException {
         long bytes = 0;
         for (int i = 0; i < pieces.size(); i++) {
             Piece piece = pieces.get(i);

@@ -13,10 +13,13 @@ public interface ShuffleFiles {
     /**
      * Makes a data file that holds all partitions in order the output of the map task, with its index.
      *
-     * @param lengths bytes of each partition
+     * @param lengths bytes of each partition in the file, where more may follow ({@link PackedFile})
      * @param sums checksum of each partition, or none
      */
     void commit(int shuffleId, long mapId, long[] lengths, long[] sums, File data);
+
+    /** How the partitions are compressed in files; null when as they are. */
+    Packing packing();
 
     /** Computes the checksums that {@link #commit} takes; null when it is to get none. */
     Checksum checksum();

@@ -5,7 +5,9 @@ package org.verbena.spark.store;
 import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import java.util.zip.Checksum;
@@ -17,8 +19,11 @@ final class SpillToFiles {
 
     /** Something that can write its partitions. */
     interface Source {
-        /** Writes a partition to a channel at its end; says how many bytes that were. */
-        long write(int partition, FileChannel to) throws IOException;
+        /** Copies the first bytes of a large partition, by which compression is judged; returns how many, 0 if none are at hand. */
+        int sample(byte[] into) throws IOException;
+
+        /** Writes a partition to a channel; says how many bytes that were. */
+        long write(int partition, WritableByteChannel to) throws IOException;
 
         /** The checksum of the partition that was written last; asked for only where there are checksums. */
         long sum(int partition) throws IOException;
@@ -37,7 +42,20 @@ final class SpillToFiles {
         }
 
         @Override
-        public long write(int partition, FileChannel to) throws IOException {
+        public int sample(byte[] into) throws IOException {
+            int largest = 0;
+            for (int p = 1; p < index.partitions(); p++) {
+                largest = index.length(p, p + 1) > index.length(largest, largest + 1) ? p : largest;
+            }
+            ByteBuffer to = ByteBuffer.wrap(into);
+            for (ByteBuffer piece : index.pieces(largest, largest + 1)) {
+                to.put(piece.limit(Math.min(piece.limit(), to.remaining())));
+            }
+            return to.position();
+        }
+
+        @Override
+        public long write(int partition, WritableByteChannel to) throws IOException {
             if (output.state() == MapOutput.State.REMOVED) {
                 throw new Removed();
             }
@@ -87,9 +105,9 @@ final class SpillToFiles {
     }
 
     /**
-     * Writes all partitions of a source and commits the files.
+     * Writes all partitions of a source, compressed where that pays, and commits the files.
      *
-     * @return bytes of each partition
+     * @return bytes of each partition, without compression
      */
     static long[] write(int shuffleId, long mapId, int partitions, ShuffleFiles files, Source source)
             throws IOException {
@@ -97,17 +115,26 @@ final class SpillToFiles {
         boolean done = false;
         try {
             long[] lengths = new long[partitions];
+            long[] inFile = new long[partitions];
             long[] sums = new long[files.checksum() == null ? 0 : partitions];
-            try (FileChannel to = FileChannel.open(data.toPath(), StandardOpenOption.CREATE_NEW,
-                    StandardOpenOption.WRITE)) {
+            try (FileChannel to = FileChannel.open(data.toPath(), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+                    Packing.Channel packed = packed(files.packing(), source, to)) {
                 for (int p = 0; p < partitions; p++) {
-                    lengths[p] = source.write(p, to);
+                    long start = to.position();
+                    lengths[p] = source.write(p, packed == null ? to : packed);
+                    if (packed != null) {
+                        packed.close();
+                    }
+                    inFile[p] = to.position() - start;
                     if (sums.length > 0) {
                         sums[p] = source.sum(p);
                     }
                 }
+                if (packed != null) {
+                    PackedFile.end(to, lengths);
+                }
             }
-            files.commit(shuffleId, mapId, lengths, sums, data);
+            files.commit(shuffleId, mapId, inFile, sums, data);
             done = true;
             return lengths;
         } finally {
@@ -117,8 +144,17 @@ final class SpillToFiles {
         }
     }
 
+    /** Compresses into a file; null where that does not pay. */
+    private static Packing.Channel packed(Packing packing, Source source, FileChannel to) throws IOException {
+        if (packing == null) {
+            return null;
+        }
+        byte[] sample = new byte[Packing.SAMPLE_BYTES];
+        return packing.pays(sample, source.sample(sample)) ? packing.new Channel(Channels.newOutputStream(to)) : null;
+    }
+
     /** Writes a buffer to its end; returns how many bytes that were. */
-    static long drain(ByteBuffer piece, FileChannel to) throws IOException {
+    static long drain(ByteBuffer piece, WritableByteChannel to) throws IOException {
         long length = piece.remaining();
         while (piece.hasRemaining()) {
             to.write(piece);

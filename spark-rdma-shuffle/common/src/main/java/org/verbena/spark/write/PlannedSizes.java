@@ -88,7 +88,7 @@ public final class PlannedSizes {
         return sizes;
     }
 
-    /** Compressed bytes per byte at a partition's beginning; 1 when its bytes are in a file already. */
+    /** Compressed bytes per byte at a partition's beginning; 1 when all its bytes are in a file already. */
     private double ratio(OutputBuffer output, int partition, byte[] sample) throws IOException {
         int bytes = output.sample(partition, sample);
         if (bytes == 0) {

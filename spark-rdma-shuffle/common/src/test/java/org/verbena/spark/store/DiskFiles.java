@@ -39,6 +39,11 @@ public class DiskFiles implements ShuffleFiles {
     }
 
     @Override
+    public Packing packing() {
+        return null;
+    }
+
+    @Override
     public Checksum checksum() {
         return summed ? new CRC32() : null;
     }

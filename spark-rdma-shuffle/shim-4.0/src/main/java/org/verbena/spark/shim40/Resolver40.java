@@ -13,6 +13,7 @@ import org.apache.spark.storage.BlockId;
 import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.read.SlabBlocks;
 import org.verbena.spark.store.FileChecksum;
+import org.verbena.spark.store.Packing;
 import org.verbena.spark.store.ShuffleFiles;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -21,11 +22,13 @@ import scala.collection.immutable.Seq;
 final class Resolver40 extends IndexShuffleBlockResolver implements ShuffleFiles {
     private final SlabBlocks slabs;
     private final SparkConf conf;
+    private final Packing packing;
 
     Resolver40(SparkConf conf, IndexShuffleBlockResolver stock, Supplier<ShuffleEngine> engine) {
         super(conf, null, stock.taskIdMapsForShuffle());
-        this.slabs = new SlabBlocks(engine);
         this.conf = conf;
+        this.packing = Packing.of(conf);
+        this.slabs = new SlabBlocks(engine, packing, this::getIndexFile, this::getDataFile);
     }
 
     @Override
@@ -59,6 +62,11 @@ final class Resolver40 extends IndexShuffleBlockResolver implements ShuffleFiles
     @Override
     public void commit(int shuffleId, long mapId, long[] lengths, long[] sums, File data) {
         writeMetadataFileAndCommit(shuffleId, mapId, lengths, sums, data);
+    }
+
+    @Override
+    public Packing packing() {
+        return packing;
     }
 
     @Override

@@ -3,6 +3,9 @@
 package org.verbena.ohb.spark;
 
 import java.io.Serializable;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
@@ -16,8 +19,10 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.storage.StorageLevel;
 import scala.Tuple2;
 
-/** Jobs of the RDD API. Values are random bytes, so that compression finds nothing. */
+/** Jobs of the RDD API. Values are random bytes, so that compression finds nothing, or made of few words of 8 bytes. */
 final class PairJobs {
+    private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
     private PairJobs() {
     }
 
@@ -63,8 +68,7 @@ final class PairJobs {
     }
 
     private static JavaPairRDD<Integer, byte[]> partitioned(JavaSparkContext spark, Params params, long seed) {
-        return generate(spark, params.count("maps"), params.count("pairs"), params.count("size"), Integer.MAX_VALUE, seed)
-            .partitionBy(new HashPartitioner(params.count("reducers")));
+        return generate(spark, params, seed).partitionBy(new HashPartitioner(params.count("reducers")));
     }
 
     static Job reduceByKey(JavaSparkContext spark, Params params) {
@@ -103,10 +107,8 @@ final class PairJobs {
         private final long expected;
 
         CachedPairs(JavaSparkContext spark, Params params) {
-            int maps = params.count("maps");
-            int perMap = params.count("pairs");
-            expected = (long) maps * perMap;
-            pairs = generate(spark, maps, perMap, params.count("size"), Integer.MAX_VALUE, 1);
+            expected = (long) params.count("maps") * params.count("pairs");
+            pairs = generate(spark, params, 1);
         }
 
         @Override
@@ -124,16 +126,30 @@ final class PairJobs {
         }
     }
 
-    private static JavaPairRDD<Integer, byte[]> generate(
-            JavaSparkContext spark, int maps, int perMap, int size, int keys, long seed) {
+    private static JavaPairRDD<Integer, byte[]> generate(JavaSparkContext spark, Params params, long seed) {
+        int maps = params.count("maps");
+        int perMap = params.count("pairs");
+        int size = params.count("size");
+        int words = params.count("words", 0);
         return spark.parallelize(numbers(maps), maps).mapPartitionsToPair(part -> {
             SplittableRandom random = new SplittableRandom(seed * 1_000_003L + part.next());
             return iterate(perMap, i -> {
                 byte[] value = new byte[size];
-                random.nextBytes(value);
-                return new Tuple2<>(random.nextInt(keys), value);
+                fill(value, random, words);
+                return new Tuple2<>(random.nextInt(Integer.MAX_VALUE), value);
             });
         });
+    }
+
+    /** words: how many different ones there are; 0 for random bytes. */
+    private static void fill(byte[] value, SplittableRandom random, int words) {
+        if (words == 0) {
+            random.nextBytes(value);
+            return;
+        }
+        for (int at = 0; at + Long.BYTES <= value.length; at += Long.BYTES) {
+            WORD.set(value, at, (1 + random.nextInt(words)) * 0x9e3779b97f4a7c15L);
+        }
     }
 
     static Iterator<Tuple2<Integer, Long>> randomNumbers(int part, int perMap, int keys, long seed) {

@@ -27,6 +27,10 @@ final class Params {
         return (int) value;
     }
 
+    int count(String key, int byDefault) {
+        return values.containsKey(key) ? count(key) : byDefault;
+    }
+
     String text(String key) {
         String value = values.get(key);
         if (value == null) {
