@@ -121,6 +121,15 @@ def _spill():
                              stock_cache=_SPILL_MEMORY * _SPILL_EXECUTORS)
 
 
+def _spill_of_words():
+    """spill.words.DISK.4: as spill.groupby, with values that a codec shrinks to less than half."""
+    for row in _spill():
+        _, _, job, disk, multiple = row.name.split(".", 4)
+        if (job, multiple) == ("groupby", "4"):
+            yield dataclasses.replace(row, name=f"spark.spill.words.{disk}.4", title=row.title + ", values of few words",
+                                      params={**row.params, "words": 256})
+
+
 def _between_hosts():
     """The same jobs with one executor on each of two hosts that are joined by TCP."""
     for rate in _RATES:
@@ -176,6 +185,7 @@ ROWS = (
     *_netty(),
     *_tmpfs(),
     *_spill(),
+    *_spill_of_words(),
     *_between_hosts(),
 )
 
