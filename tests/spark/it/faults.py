@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from shared import FULL, HERE, NO_HOST_LOCAL, ROOT, Shared, SparkTest, await_true, gone, jvm, procs, reason, spark
+from shared import FULL, HERE, NO_HOST_LOCAL, ROOT, TIMEOUT, Shared, SparkTest, await_true, gone, jvm, procs, reason, spark
 
 # The input is made in the map tasks, so that only the shuffle needs memory; 144 MB, in the full form 1.1 GB.
 SHUFFLE = {"job": "tiny", "maps": 12, "pairs": 96000 if FULL else 12000, "size": 1000, "reducers": 12}
@@ -200,6 +200,17 @@ class OneSided(SparkTest):
         for log in ours.await_said("stands aside on executor"):
             self.assertEqual(len(re.findall("WARN .*Verbena stands aside on executor .* is for", log)), 1, reason(log))
             self.assertIn(library, log)
+
+    def test_an_executor_with_another_build_than_the_drivers_ends_and_names_both(self):
+        jar = shutil.copy(spark.plugin_jar(ROOT), self.folder.name)
+        manifest = os.path.join(self.folder.name, "manifest")
+        with open(manifest, "w") as file:
+            file.write("Verbena-Commit: of-another-day\n")
+        subprocess.run(["jar", *jvm.FOR_TOOLS, "--update", "--file", jar, "--manifest", manifest], check=True, timeout=120)
+        ours = self.application({"spark.driver.extraClassPath": spark.plugin_jar(ROOT), "spark.executor.extraClassPath": jar},
+                                jar=False)
+        said = r"this executor has Verbena \S+ of of-another-day, the driver has \S+ of [0-9a-z]+: give them the same jar"
+        await_true(lambda: any(re.search(said, log) for log in ours.executor_logs()), TIMEOUT, "an executor names both builds")
 
     def test_a_jar_that_only_the_driver_has_is_sent_to_the_executors_and_the_plugin_alone_sets_the_manager(self):
         ours = self.application({"spark.driver.extraClassPath": spark.plugin_jar(ROOT), "spark.shuffle.manager": None},

@@ -43,6 +43,7 @@ final class DriverSetup {
      * @param fromPlugin called by the plugin (which on Spark 4 runs before the shuffle manager is made)
      */
     static synchronized void prepare(SparkConf conf, boolean fromPlugin) {
+        conf.set(Build.KEY, Build.here()); // also where a checkpoint brought the configuration of an earlier build
         if (conf.contains(PREPARED)) {
             return;
         }

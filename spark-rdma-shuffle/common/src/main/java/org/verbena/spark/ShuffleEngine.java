@@ -108,7 +108,7 @@ public final class ShuffleEngine implements AutoCloseable {
             : server.transports() + (DriverSetup.mustEncrypt(env.conf(), settings) ? " (TCP with TLS)" : "") + " from " + context.setting("tl.tcp.interface") + ", "
                 + (settings.fallbackAllowed() ? "else by Spark's transport" : "never by Spark's (spark.verbena.fallback)");
         choice = place + "; blocks of other executors by " + transfer;
-        LOG.info("Verbena {} on {}: {}", VerbenaPlugin.VERSION, name(), choice);
+        LOG.info("Verbena {} on {}: {}", Build.VERSION, name(), choice);
         if (budget.warning() != null && isExecutor()) {
             LOG.warn("Verbena on {}: {}", name(), budget.warning());
         }

@@ -26,8 +26,6 @@ import org.verbena.spark.ui.TrafficPage;
 
 /** Prepares the configuration on the driver, starts the engine where the manager has not, publishes metrics. */
 public final class VerbenaPlugin implements SparkPlugin {
-    /** Of this plugin, for messages. */
-    static final String VERSION = "0.1.0";
     private static final Logger LOG = LoggerFactory.getLogger(VerbenaPlugin.class);
 
     /** Called by Spark. */

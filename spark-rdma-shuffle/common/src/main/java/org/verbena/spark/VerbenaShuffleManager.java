@@ -58,6 +58,8 @@ public class VerbenaShuffleManager extends SortShuffleManager {
     private static SparkConf prepared(SparkConf conf, boolean isDriver) {
         if (isDriver) {
             DriverSetup.prepare(conf, false);
+        } else if (!conf.contains(DriverSetup.DECLINED)) {
+            Build.check(conf, Build.here());
         }
         return conf;
     }
