@@ -215,9 +215,15 @@ def query(row, name):
 
 
 def select_all(group, names):
-    """Rows of a group by names that may leave out the group, in the order of the names, each once."""
-    full = [name if name == group or name.startswith(group + ".") else f"{group}.{name}" for name in names]
-    return list({row.name: row for name in full for row in select(name)}.values())
+    """Rows of a group by names that may leave out the group, in the order of the names, each once. A word in the middle or at the
+    end of names, such as 'service', is all rows that have it."""
+    found = {}
+    for name in names:
+        with_word = [row for row in ROWS if row.name.startswith(group + ".") and f".{name}." in row.name + "."]
+        full = name if name == group or name.startswith(group + ".") else f"{group}.{name}"
+        is_row = any(row.name == full or row.name.startswith(full + ".") for row in ROWS)
+        found.update((row.name, row) for row in (with_word if with_word and not is_row else select(full)))
+    return list(found.values())
 
 
 def with_scale(row, scale):

@@ -143,6 +143,17 @@ class Catalogue(unittest.TestCase):
             self.assertEqual(row.our_properties["spark.verbena.memory"], "64m")
             self.assertEqual(plan.against(row, ".").stock_cache, 0, "Verbena before has slabs, as after")
 
+    def test_a_word_of_their_names_is_all_rows_that_have_it(self):
+        def names(*words):
+            return [row.name for row in plan.select_all("spark", words)]
+
+        self.assertEqual(names("service"), ["spark.groupby.service", "spark.sortby.service"])
+        self.assertIn("spark.spill.sortby.slow.2", names("slow"))
+        self.assertTrue(all(".slow." in name for name in names("slow")))
+        self.assertEqual(names("tiny"), ["spark.tiny"], "a row of that name comes first")
+        with self.assertRaises(plan.UnknownRow):
+            names("nosuch")
+
     def test_a_row_on_a_slow_disk_says_why_there_can_be_none(self):
         row = plan.select("spark.spill.sortby.slow")[0]
         with unittest.mock.patch("sides.slowdisk.missing", return_value="no loop device"):
