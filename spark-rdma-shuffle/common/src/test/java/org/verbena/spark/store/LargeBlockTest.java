@@ -17,21 +17,8 @@ import java.nio.ByteBuffer;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Random;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import org.apache.spark.network.TransportContext;
 import org.apache.spark.network.buffer.ManagedBuffer;
-import org.apache.spark.network.client.RpcResponseCallback;
-import org.apache.spark.network.client.StreamCallback;
-import org.apache.spark.network.client.TransportClient;
-import org.apache.spark.network.client.TransportClientFactory;
-import org.apache.spark.network.server.RpcHandler;
-import org.apache.spark.network.server.StreamManager;
-import org.apache.spark.network.server.TransportServer;
-import org.apache.spark.network.util.MapConfigProvider;
-import org.apache.spark.network.util.TransportConf;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -153,69 +140,9 @@ class LargeBlockTest {
         assertEquals(0, store.usedBytes());
     }
 
-    /** Serves one stream by Spark's transport. */
-    private static final class OneStream extends RpcHandler {
-        private final ManagedBuffer block;
-
-        OneStream(ManagedBuffer block) {
-            this.block = block;
-        }
-
-        @Override
-        public void receive(TransportClient client, ByteBuffer message, RpcResponseCallback callback) {
-            callback.onFailure(new IOException("only streams are served"));
-        }
-
-        @Override
-        public StreamManager getStreamManager() {
-            return new StreamManager() {
-                @Override
-                public ManagedBuffer openStream(String id) {
-                    return block;
-                }
-
-                @Override
-                public ManagedBuffer getChunk(long stream, int chunk) {
-                    throw new IllegalArgumentException("only streams are served");
-                }
-            };
-        }
-    }
-
-    private static final class Collect implements StreamCallback {
-        private final ByteArrayOutputStream all = new ByteArrayOutputStream();
-        private final CompletableFuture<byte[]> done = new CompletableFuture<>();
-
-        @Override
-        public void onData(String id, ByteBuffer some) {
-            byte[] bytes = new byte[some.remaining()];
-            some.get(bytes);
-            all.writeBytes(bytes);
-        }
-
-        @Override
-        public void onComplete(String id) {
-            done.complete(all.toByteArray());
-        }
-
-        @Override
-        public void onFailure(String id, Throwable cause) {
-            done.completeExceptionally(cause);
-        }
-    }
-
     @Test
     void aBlockAboveTheLimitTravelsByStream() throws Exception {
-        SlabManagedBuffer block = block();
-        TransportConf conf = new TransportConf("shuffle", MapConfigProvider.EMPTY);
-        try (TransportContext transport = new TransportContext(conf, new OneStream(block));
-                TransportServer server = transport.createServer("127.0.0.1", 0, List.of());
-                TransportClientFactory clients = transport.createClientFactory();
-                TransportClient client = clients.createClient("127.0.0.1", server.getPort())) {
-            Collect collect = new Collect();
-            client.stream("block", collect);
-            assertArrayEquals(data, collect.done.get(50, TimeUnit.SECONDS));
-        }
+        assertArrayEquals(data, OneStream.through(block()));
         store.removeShuffle(1);
         assertEquals(0, store.usedBytes());
     }

@@ -285,6 +285,12 @@ class PackedFileTest {
     }
 
     @Test
+    void aLargeBlockTravelsByStream() throws Exception {
+        byte[][] data = data(1_500_000, 4);
+        assertArrayEquals(concatenated(data, 0, PARTITIONS), OneStream.through(spilled(data).packed(5, 0, PARTITIONS)));
+    }
+
+    @Test
     void aLargeBlockIsAStreamForTlsAndASmallOneABuffer() throws Exception {
         byte[][] data = data(1_500_000, 4);
         PackedFiles files = spilled(data);
