@@ -173,6 +173,9 @@ ROWS = (
            {"job": "pagerank", "pages": 500000, "links": 8, "iterations": 5, "reducers": 8}, {"pages": 100000}),
     _spark("spark.broadcast", "100 MB from the driver to two executors",
            {"job": "broadcast", "size": 100000000, "tasks": 2}, {"size": 10000000}, 0.6),
+    dataclasses.replace(
+        _spark("spark.queries", "20 different SQL queries over 10 MB, each run once, every join through the shuffle",
+               {"job": "queries", "rows": 100000, "queries": 20, "reducers": 8}, {"queries": 6}, 1.0), metric="wall_ms"),
     _spark("spark.groupby.remote", "groupByKey, no host-local reads: every block of the other executor by network",
            _GROUP, _SMALL, properties=_NO_HOST_LOCAL),
     _spark("spark.sortby.remote", "sortByKey, no host-local reads", _SORT, _SMALL, properties=_NO_HOST_LOCAL),

@@ -131,6 +131,7 @@ public final class SparkJobs {
             case "pagerank" -> new PageRank(context, params);
             case "broadcast" -> new BroadcastJob(context, params);
             case "smj" -> SqlJobs.sortMergeJoin(spark, params);
+            case "queries" -> new ShortQueries(spark, params);
             case "skewed" -> SqlJobs.skewed(spark, params);
             case "tpch" -> SqlJobs.tpch(spark, params);
             case "streaming" -> new StreamingJob(spark, params);
