@@ -15,6 +15,7 @@ if not STOCK_ONLY:
     from clients import Clients  # noqa: F401
     from containers import OnOwnNetworks, OnTheHostsNetwork  # noqa: F401
     from encrypted import Encrypted  # noqa: F401
+    from hour import Hour  # noqa: F401
     from ipv6 import ByIPv6  # noqa: F401
     from network import BetweenHosts  # noqa: F401
     from large import LargeBlocks  # noqa: F401

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An application that runs for an hour, while executors are killed and decommissioned, and disk and /dev/shm are full."""
+import collections
+import itertools
+import os
+import random
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+from shared import FULL, Application, Shared, SparkTest, await_true, gone, procs, spark
+
+SECONDS = int(os.environ.get("VERBENA_HOUR_SECONDS", "3600"))
+ROUND = SECONDS / 6  # each has every fault once
+OWN_MOUNTS = ("unshare", "--mount", "--propagation", "private")
+DISK = 36 << 30  # bytes of the executors' disk, a sparse file
+DISK_FULL, MEMORY_FULL = 5, 20  # seconds
+SETTINGS = {
+    "spark.executor.memory": "2g", "spark.verbena.memory": "2g", "spark.cleaner.periodicGC.interval": "20s",
+    # The heap is there from the beginning, so that what grows is not the heap.
+    "spark.executor.extraJavaOptions": "-Xms2g -XX:+AlwaysPreTouch",
+    "spark.decommission.enabled": "true", "spark.storage.decommission.enabled": "true",
+    "spark.storage.decommission.shuffleBlocks.enabled": "true",
+    # A full disk fails the tasks that need it, at once and on both executors, with any shuffle.
+    "spark.task.maxFailures": "100", "spark.stage.maxConsecutiveAttempts": "100"}
+
+
+def tiny(gigabytes, **more):
+    """A job whose map outputs have so many bytes."""
+    maps = max(8, 4 * gigabytes)
+    return {"job": "tiny", "maps": maps, "pairs": gigabytes * 1_000_000 // maps, "size": 990, "reducers": maps, **more}
+
+
+GROUP = {"job": "groupby", "maps": 8, "pairs": 125000, "size": 990, "reducers": 8}
+JOBS = {"one": tiny(1), "group": GROUP, "sort": {**GROUP, "job": "sortby"}, "words": tiny(4, words=256), "six": tiny(6),
+        "combine": {"job": "reducebykey", "maps": 8, "pairs": 500000, "keys": 200000, "reducers": 8},
+        "join": {"job": "smj", "left": 2000000, "right": 1000000, "groups": 1000}}
+THIRTY = tiny(30)  # twice in an hour
+# What an executor may have more of at the end than it had once in the first third of its life.
+SLACK = {"descriptors": 30, "mappings": 300, "threads": 30, "RssAnon KiB": 256 << 10}
+
+
+def missing():
+    if os.getuid() != 0:
+        return "a disk of its own needs root"
+    if shutil.disk_usage("/tmp").free < 2 * DISK:
+        return f"/tmp has not {2 * DISK >> 30} GiB free"
+    return None
+
+
+class Place:
+    """Where the workers live: a disk and a /dev/shm that only they have, and that can be filled."""
+
+    def __init__(self, work):
+        os.makedirs(work, exist_ok=True)
+        self._image, self._disk = os.path.join(work, "disk.img"), os.path.join(work, "disk")
+        os.makedirs(self._disk, exist_ok=True)
+        with open(self._image, "wb") as file:
+            file.truncate(DISK)
+        subprocess.run(["mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", self._image], check=True, capture_output=True)
+        ready = ('mount -o loop,noatime,discard "$0" "$1" && mkdir "$1/local" && '
+                 "mount -t tmpfs -o mode=1777,size=6g tmpfs /dev/shm && echo mounted && exec sleep infinity")
+        self._holder = procs.Process("place", [*OWN_MOUNTS, "sh", "-c", ready, self._image, self._disk],
+                                     os.path.join(work, "place.log"), lines=True)
+        self._holder.line(60)
+        self.local = os.path.join(self._disk, "local")
+        self.root = f"/proc/{self._holder.pid}/root"
+
+    def enter(self):
+        return ["nsenter", "--target", str(self._holder.pid), "--mount", "--"]
+
+    def fill_disk(self, seconds):
+        self._fill(self.root + self._disk, seconds)
+
+    def fill_memory(self, seconds):
+        self._fill(self.root + "/dev/shm", seconds)
+
+    @staticmethod
+    def _fill(folder, seconds):
+        path = os.path.join(folder, "filler")
+        with open(path, "wb") as filler:
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                state = os.statvfs(folder)
+                try:
+                    if state.f_bavail:
+                        os.posix_fallocate(filler.fileno(), os.fstat(filler.fileno()).st_size, state.f_bavail * state.f_frsize)
+                except OSError:
+                    pass  # somebody was quicker
+                time.sleep(0.1)
+        os.unlink(path)
+
+    def stop(self):
+        self._holder.stop(grace=1)
+        os.unlink(self._image)
+
+
+def usage(pid):
+    """What a process has of the things that must not grow."""
+    with open(f"/proc/{pid}/status") as file:
+        status = dict(line.split(":", 1) for line in file)
+    with open(f"/proc/{pid}/maps") as file:
+        mappings = sum(1 for _ in file)
+    return {"descriptors": len(os.listdir(f"/proc/{pid}/fd")), "mappings": mappings,
+            "threads": int(status["Threads"]), "RssAnon KiB": int(status["RssAnon"].split()[0])}
+
+
+def age(pid):
+    """Ticks between the machine's start and the process's."""
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rsplit(")", 1)[1].split()[19])
+
+
+class Troubles(threading.Thread):
+    """One fault after the other, the younger executor being the victim, so that the elder one lives for the whole time."""
+
+    def __init__(self, ours, place):
+        super().__init__(daemon=True)
+        self._ours, self._place, self._ended = ours, place, threading.Event()
+        self.done = collections.Counter()
+
+    def run(self):
+        faults = {"kill": lambda: self._signal(signal.SIGKILL), "full disk": lambda: self._place.fill_disk(DISK_FULL),
+                  "full /dev/shm": lambda: self._place.fill_memory(MEMORY_FULL),
+                  "decommission": lambda: self._signal(signal.SIGPWR)}
+        for name in itertools.cycle(faults):
+            if self._ended.wait(ROUND / len(faults)):
+                return
+            faults[name]()
+            self.done[name] += 1
+            print(f"    {name}", flush=True)
+
+    def _signal(self, number):
+        while not self._ended.wait(0.2):  # the victim of the last fault may not have been replaced yet
+            executors = sorted(self._ours.executors(), key=age)
+            if len(executors) == 2:
+                os.kill(executors[1], number)
+                return
+
+    def stop(self):
+        self._ended.set()
+        self.join()
+
+
+@unittest.skipUnless(FULL, "runs with --full: an hour and more")
+class Hour(SparkTest):
+    @classmethod
+    def setUpClass(cls):
+        why = missing()
+        if why:
+            raise unittest.SkipTest(why)
+        super().setUpClass()
+        work = os.path.join(Shared.folder.name, "hour")
+        cls.place = Place(work)
+        cls.addClassCleanup(cls.place.stop)
+        cls.cluster = spark.Cluster(work, wrapper=cls.place.enter(), local=cls.place.local).__enter__()
+        cls.addClassCleanup(cls.cluster.stop)
+
+    def test_results_are_right_and_nothing_grows_whatever_happens(self):
+        jobs = {**JOBS, **({"thirty": THIRTY} if SECONDS >= 3600 else {})}
+        answers = self._answers(jobs)
+        ours = Application(SETTINGS, cluster=self.cluster)
+        self.addCleanup(ours.stop)
+        await_true(lambda: len(ours.executors()) == 2, 120, "both executors run")
+        elder = min(ours.executors(), key=age)
+        troubles = Troubles(ours, self.place)
+        troubles.start()
+        try:
+            samples = self._run(ours, jobs, answers, elder)
+        finally:
+            troubles.stop()
+        self.assertGreaterEqual(min(troubles.done[name] for name in ("kill", "full disk", "full /dev/shm", "decommission")), 4,
+                                troubles.done)
+        self._assert_no_growth(samples)
+        ours.stop()
+        gone(ours, root=self.place.root)
+
+    def _answers(self, jobs):
+        """Stock's results, by an application of its own, which takes its files with it."""
+        stock = Application({}, name="stock")
+        try:
+            return {name: self._result(stock, name, job) for name, job in jobs.items()}
+        finally:
+            stock.stop()
+
+    @staticmethod
+    def _result(application, name, job):
+        print(f"    {name} by {application.hello['shuffle_manager']}", flush=True)
+        answer = application.run(name, job)
+        application.drop(name)
+        return answer["records"], answer["checksum"]
+
+    def _run(self, ours, jobs, answers, elder):
+        """Jobs until the time is over; what the elder executor had between them."""
+        order, samples = random.Random(1), []
+        end = time.monotonic() + SECONDS + ROUND / 8  # the last fault has happened
+        large = [end - SECONDS * 0.9, end - SECONDS * 0.4] if "thirty" in jobs else []
+        while time.monotonic() < end:
+            name = order.choice(list(JOBS))
+            if large and time.monotonic() > large[0]:
+                large.pop(0)
+                name = "thirty"
+            began = time.monotonic()
+            self.assertEqual(self._result(ours, name, jobs[name]), answers[name], name)
+            samples.append(usage(elder))
+            print(f"    {name}: {time.monotonic() - began:.1f} s, {samples[-1]}", flush=True)
+        return samples
+
+    def _assert_no_growth(self, samples):
+        third = len(samples) // 3
+        for what, slack in SLACK.items():
+            first = max(sample[what] for sample in samples[:third])
+            last = min(sample[what] for sample in samples[-third:])
+            self.assertLessEqual(last, first + slack, f"{what}: {[sample[what] for sample in samples]}")
