@@ -99,7 +99,9 @@ class Place:
 
 
 def usage(pid):
-    """What a process has of the things that must not grow."""
+    """What a process has of the things that must not grow. Before, the C library gives back what it keeps free for threads to
+    come, which grew by 117 MiB in half an hour; a Java that cannot ask for it leaves it."""
+    subprocess.run(["jcmd", str(pid), "System.trim_native_heap"], capture_output=True, check=False)
     with open(f"/proc/{pid}/status") as file:
         status = dict(line.split(":", 1) for line in file)
     with open(f"/proc/{pid}/maps") as file:
