@@ -13,12 +13,13 @@ import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.storage.BlockManagerId;
+import org.verbena.spark.store.StreamedBuffer;
 
 /**
  * Spark takes buffers of this host's blocks all at once, on any thread, and reads them one after the other in the task:
  * so nothing is fetched before it is read. Spark never releases these buffers, so what came is copied to the heap.
  */
-final class LateBuffer extends ManagedBuffer {
+final class LateBuffer extends StreamedBuffer {
     private final SparkEnv env;
     private final BlockManagerId owner;
     private final String block;
@@ -53,19 +54,9 @@ final class LateBuffer extends ManagedBuffer {
         return fetch().convertToNetty();
     }
 
-    /** Spark 4.x. */
+    @Override
     public Object convertToNettyForSsl() throws IOException {
         return fetch().convertToNetty();
-    }
-
-    @Override
-    public ManagedBuffer retain() {
-        return this;
-    }
-
-    @Override
-    public ManagedBuffer release() {
-        return this;
     }
 
     /** Waits for the answer, which the transfer service gives or refuses within its time-outs. */

@@ -2,18 +2,16 @@
 // A shuffle block in another executor's slabs, read from this process.
 package org.verbena.spark.store;
 
-import io.netty.buffer.Unpooled;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
-import org.apache.spark.network.buffer.ManagedBuffer;
 
 /**
  * The owner may reuse the memory at any time: bytes are copied out in batches and believed only if the index is live
  * afterwards. When it is not, the rest is read from Spark's files, where the owner put the same bytes before.
  */
-public final class HostLocalBuffer extends ManagedBuffer {
+public final class HostLocalBuffer extends StreamedBuffer {
     private static final int BATCH = 32 << 10;
     /** A read of so many bytes is copied directly. */
     private static final int LARGE = 512;
@@ -152,30 +150,4 @@ public final class HostLocalBuffer extends ManagedBuffer {
         return files.open().createInputStream();
     }
 
-    @Override
-    public ByteBuffer nioByteBuffer() throws IOException {
-        try (InputStream in = createInputStream()) {
-            return ByteBuffer.wrap(in.readNBytes(Math.toIntExact(size)));
-        }
-    }
-
-    @Override
-    public Object convertToNetty() throws IOException {
-        return Unpooled.wrappedBuffer(nioByteBuffer());
-    }
-
-    /** Spark 4.x. */
-    public Object convertToNettyForSsl() throws IOException {
-        return convertToNetty();
-    }
-
-    @Override
-    public ManagedBuffer retain() {
-        return this;
-    }
-
-    @Override
-    public ManagedBuffer release() {
-        return this;
-    }
 }

@@ -2,19 +2,16 @@
 // A shuffle block that is compressed in its file, and nowhere else.
 package org.verbena.spark.store;
 
-import io.netty.buffer.Unpooled;
 import io.netty.handler.stream.ChunkedStream;
 import java.io.EOFException;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.ByteBuffer;
-import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.util.LimitedInputStream;
 
 /** Its bytes are those that the map task wrote; the file is opened by who reads. Thread safe. */
-final class PackedBlock extends ManagedBuffer {
+final class PackedBlock extends StreamedBuffer {
     /** Larger blocks go to Spark's transport step by step. */
     private static final int LARGE = 1 << 20;
     private static final int SSL_CHUNK = 64 << 10;
@@ -105,29 +102,13 @@ final class PackedBlock extends ManagedBuffer {
     }
 
     @Override
-    public ByteBuffer nioByteBuffer() throws IOException {
-        try (InputStream in = createInputStream()) {
-            return ByteBuffer.wrap(in.readNBytes(Math.toIntExact(size)));
-        }
-    }
-
-    @Override
     public Object convertToNetty() throws IOException {
-        return size > LARGE ? new StreamRegion(this) : Unpooled.wrappedBuffer(nioByteBuffer());
+        return size > LARGE ? new StreamRegion(this) : super.convertToNetty();
     }
 
-    /** Spark 4.x; Netty's TLS handler takes streams instead of regions. */
+    /** Netty's TLS handler takes streams instead of regions. */
+    @Override
     public Object convertToNettyForSsl() throws IOException {
-        return size > LARGE ? new ChunkedStream(createInputStream(), SSL_CHUNK) : Unpooled.wrappedBuffer(nioByteBuffer());
-    }
-
-    @Override
-    public ManagedBuffer retain() {
-        return this;
-    }
-
-    @Override
-    public ManagedBuffer release() {
-        return this;
+        return size > LARGE ? new ChunkedStream(createInputStream(), SSL_CHUNK) : super.convertToNettyForSsl();
     }
 }

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of any size on its way to a socket by Spark's transport.
+// A block of any size in slabs, on its way to a socket.
 package org.verbena.spark.store;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.WritableByteChannel;
-import org.apache.spark.network.util.AbstractFileRegion;
 
 /**
- * Stands where Spark's own shuffle hands Netty a region of a file: no buffer of Netty's can have more than 2 GiB. The
- * pieces stay pinned by whoever made them. Belongs to the channel's thread.
+ * No buffer of Netty's can have more than 2 GiB. The pieces stay pinned by whoever made them.
  */
-final class SlabRegion extends AbstractFileRegion {
+final class SlabRegion extends WholeRegion {
     /** The JDK would copy larger buffers as a whole for every partial write. */
     private static final int MAX_WRITE = 1 << 20;
 
     private final ByteBuffer[] pieces;
-    private final long count;
-    private long transferred;
     /** The piece in which the last byte was, and the position of its first byte. */
     private int current;
     private long currentStart;
@@ -29,37 +25,21 @@ final class SlabRegion extends AbstractFileRegion {
      * @param count how many these are together
      */
     SlabRegion(ByteBuffer[] pieces, long count) {
+        super(count);
         this.pieces = pieces;
-        this.count = count;
-    }
-
-    @Override
-    public long position() {
-        return 0;
-    }
-
-    @Override
-    public long count() {
-        return count;
-    }
-
-    @Override
-    public long transferred() {
-        return transferred;
     }
 
     /** Writes what the target takes of the bytes from position on, or at least of the piece that it is in. */
     @Override
     public long transferTo(WritableByteChannel target, long position) throws IOException {
-        if (position < 0 || position >= count) {
+        if (position < 0 || position >= count()) {
             return 0;
         }
         seek(position);
         ByteBuffer piece = pieces[current];
         int from = piece.position() + (int) (position - currentStart);
         int written = target.write(piece.duplicate().position(from).limit(Math.min(piece.limit(), from + MAX_WRITE)));
-        transferred += written;
-        return written;
+        return taken(written);
     }
 
     private void seek(long position) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block that has to be read from a stream, on its way to a socket by Spark's transport.
+// A block that has to be read from a stream, on its way to a socket.
 package org.verbena.spark.store;
 
 import java.io.EOFException;
@@ -8,65 +8,46 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.WritableByteChannel;
 import org.apache.spark.network.buffer.ManagedBuffer;
-import org.apache.spark.network.util.AbstractFileRegion;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Opens the block when the first byte is sent, and holds one step of it. Belongs to the channel's thread. */
-final class StreamRegion extends AbstractFileRegion {
+/** Opens the block when the first byte is sent, and holds one step of it. */
+final class StreamRegion extends WholeRegion {
     private static final Logger LOG = LoggerFactory.getLogger(StreamRegion.class);
     private static final int STEP = 64 << 10;
 
     private final ManagedBuffer block;
-    private final long count;
     private InputStream stream;
     private ByteBuffer step = ByteBuffer.allocate(0);
-    private long transferred;
 
     StreamRegion(ManagedBuffer block) {
+        super(block.size());
         this.block = block;
-        this.count = block.size();
-    }
-
-    @Override
-    public long position() {
-        return 0;
-    }
-
-    @Override
-    public long count() {
-        return count;
-    }
-
-    @Override
-    public long transferred() {
-        return transferred;
     }
 
     /** Writes what the target takes; only from where the last write ended, as Netty asks. */
     @Override
     public long transferTo(WritableByteChannel target, long position) throws IOException {
-        if (position == count) {
+        if (position == count()) {
             return 0;
-        } else if (position != transferred) {
-            throw new IOException("byte " + position + " of a block was asked for after byte " + transferred);
+        } else if (position != transferred()) {
+            throw new IOException("byte " + position + " of a block was asked for after byte " + transferred());
         }
         if (!step.hasRemaining()) {
             read();
         }
         int written = target.write(step);
-        transferred += written;
-        return written;
+        return taken(written);
     }
 
     private void read() throws IOException {
         if (stream == null) {
             stream = block.createInputStream();
-            step = ByteBuffer.allocate((int) Math.min(STEP, count));
+            step = ByteBuffer.allocate((int) Math.min(STEP, count()));
         }
-        int some = stream.readNBytes(step.array(), 0, (int) Math.min(step.capacity(), count - transferred));
+        int some = stream.readNBytes(step.array(), 0, (int) Math.min(step.capacity(), count() - transferred()));
         if (some == 0) {
-            throw new EOFException("a block ended after " + transferred + " of " + count + " bytes");
+            throw new EOFException("a block ended after " + transferred() + " of " + count() + " bytes");
         }
         step.clear().limit(some);
     }

@@ -7,8 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.FileRegion;
 import io.netty.handler.stream.ChunkedStream;
 import java.io.ByteArrayOutputStream;
@@ -128,14 +126,7 @@ class LargeBlockTest {
     @Test
     void aBlockAboveTheLimitIsAStreamForTls() throws Exception {
         ChunkedStream stream = assertInstanceOf(ChunkedStream.class, block().convertToNettyForSsl());
-        ByteArrayOutputStream all = new ByteArrayOutputStream();
-        while (!stream.isEndOfInput()) {
-            ByteBuf chunk = stream.readChunk(UnpooledByteBufAllocator.DEFAULT);
-            chunk.readBytes(all, chunk.readableBytes());
-            chunk.release();
-        }
-        stream.close();
-        assertArrayEquals(data, all.toByteArray());
+        assertArrayEquals(data, OneStream.all(stream));
         store.removeShuffle(1);
         assertEquals(0, store.usedBytes());
     }

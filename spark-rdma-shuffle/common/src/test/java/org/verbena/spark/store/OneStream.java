@@ -2,6 +2,9 @@
 // A block on its way through Spark's real transport.
 package org.verbena.spark.store;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.handler.stream.ChunkedStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -40,6 +43,18 @@ final class OneStream extends RpcHandler {
             client.stream("block", collect);
             return collect.done.get(LIMIT_SECONDS, TimeUnit.SECONDS);
         }
+    }
+
+    /** What Netty's TLS handler would send; closes the stream. */
+    static byte[] all(ChunkedStream stream) throws Exception {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        while (!stream.isEndOfInput()) {
+            ByteBuf chunk = stream.readChunk(UnpooledByteBufAllocator.DEFAULT);
+            chunk.readBytes(all, chunk.readableBytes());
+            chunk.release();
+        }
+        stream.close();
+        return all.toByteArray();
     }
 
     @Override

@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.FileRegion;
 import io.netty.handler.stream.ChunkedStream;
 import java.io.ByteArrayOutputStream;
@@ -295,14 +294,7 @@ class PackedFileTest {
         byte[][] data = data(1_500_000, 4);
         PackedFiles files = spilled(data);
         ChunkedStream stream = assertInstanceOf(ChunkedStream.class, ((PackedBlock) files.packed(5, 0, PARTITIONS)).convertToNettyForSsl());
-        ByteArrayOutputStream all = new ByteArrayOutputStream();
-        while (!stream.isEndOfInput()) {
-            ByteBuf chunk = stream.readChunk(UnpooledByteBufAllocator.DEFAULT);
-            chunk.readBytes(all, chunk.readableBytes());
-            chunk.release();
-        }
-        stream.close();
-        assertArrayEquals(concatenated(data, 0, PARTITIONS), all.toByteArray());
+        assertArrayEquals(concatenated(data, 0, PARTITIONS), OneStream.all(stream));
         assertEquals(0, assertInstanceOf(ByteBuf.class, files.packed(5, 0, 1).convertToNetty()).readableBytes());
     }
 }
