@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """An application that runs for an hour, while executors are killed and decommissioned, and disk and /dev/shm are full."""
 import collections
+import errno
 import itertools
 import os
 import random
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
 
-from shared import FULL, Application, Shared, SparkTest, await_true, gone, procs, spark
+from shared import FULL, Application, Shared, SparkTest, await_true, gone, spark
+from sides import owndisk
 
 SECONDS = int(os.environ.get("VERBENA_HOUR_SECONDS", "3600"))
 ROUND = SECONDS / 6  # each has every fault once
-OWN_MOUNTS = ("unshare", "--mount", "--propagation", "private")
 DISK = 36 << 30  # bytes of the executors' disk, a sparse file
+MEMORY = 14 << 30  # bytes: two executors with 2 GiB of heap and of map outputs each, driver, stock, page cache
 DISK_FULL, MEMORY_FULL = 5, 20  # seconds
 SETTINGS = {
     "spark.executor.memory": "2g", "spark.verbena.memory": "2g", "spark.cleaner.periodicGC.interval": "20s",
@@ -44,58 +47,51 @@ SLACK = {"descriptors": 30, "mappings": 300, "threads": 30, "RssAnon KiB": 256 <
 
 
 def missing():
-    if os.getuid() != 0:
-        return "a disk of its own needs root"
-    if shutil.disk_usage("/tmp").free < 2 * DISK:
-        return f"/tmp has not {2 * DISK >> 30} GiB free"
+    """What is in the way of such an hour here, or None."""
+    if owndisk.missing():
+        return owndisk.missing()
+    folder = tempfile.gettempdir()
+    if shutil.disk_usage(folder).free < 2 * DISK:
+        return f"{folder} has not {2 * DISK >> 30} GiB free, for the executors' disk and for stock's files"
+    if available() < MEMORY:
+        return f"this machine has not {MEMORY >> 30} GiB of memory available"
     return None
 
 
-class Place:
+def available():
+    """Bytes of memory that programs can still get."""
+    with open("/proc/meminfo") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable:"))
+
+
+class Place(owndisk.OwnDisk):
     """Where the workers live: a disk and a /dev/shm that only they have, and that can be filled."""
 
     def __init__(self, work):
-        os.makedirs(work, exist_ok=True)
-        self._image, self._disk = os.path.join(work, "disk.img"), os.path.join(work, "disk")
-        os.makedirs(self._disk, exist_ok=True)
-        with open(self._image, "wb") as file:
-            file.truncate(DISK)
-        subprocess.run(["mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", self._image], check=True, capture_output=True)
-        ready = ('mount -o loop,noatime,discard "$0" "$1" && mkdir "$1/local" && '
-                 "mount -t tmpfs -o mode=1777,size=6g tmpfs /dev/shm && echo mounted && exec sleep infinity")
-        self._holder = procs.Process("place", [*OWN_MOUNTS, "sh", "-c", ready, self._image, self._disk],
-                                     os.path.join(work, "place.log"), lines=True)
-        self._holder.line(60)
-        self.local = os.path.join(self._disk, "local")
-        self.root = f"/proc/{self._holder.pid}/root"
+        super().__init__(work, "disk", DISK, then="mount -t tmpfs -o mode=1777,size=6g tmpfs /dev/shm")
 
-    def enter(self):
-        return ["nsenter", "--target", str(self._holder.pid), "--mount", "--"]
-
-    def fill_disk(self, seconds):
-        self._fill(self.root + self._disk, seconds)
-
-    def fill_memory(self, seconds):
-        self._fill(self.root + "/dev/shm", seconds)
+    def fill(self, path, seconds):
+        """Leaves no byte free in a folder of its file systems, for some seconds."""
+        folder = self.seen(path)
+        filler = os.path.join(folder, "filler")
+        end = time.monotonic() + seconds
+        with open(filler, "wb") as file:
+            try:
+                while time.monotonic() < end:
+                    self._take(folder, file)
+                    time.sleep(0.1)  # what others free meanwhile is taken, too
+            finally:
+                os.unlink(filler)
 
     @staticmethod
-    def _fill(folder, seconds):
-        path = os.path.join(folder, "filler")
-        with open(path, "wb") as filler:
-            end = time.monotonic() + seconds
-            while time.monotonic() < end:
-                state = os.statvfs(folder)
-                try:
-                    if state.f_bavail:
-                        os.posix_fallocate(filler.fileno(), os.fstat(filler.fileno()).st_size, state.f_bavail * state.f_frsize)
-                except OSError:
-                    pass  # somebody was quicker
-                time.sleep(0.1)
-        os.unlink(path)
-
-    def stop(self):
-        self._holder.stop(grace=1)
-        os.unlink(self._image)
+    def _take(folder, file):
+        state = os.statvfs(folder)
+        try:
+            if state.f_bavail:
+                os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, state.f_bavail * state.f_frsize)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise  # else somebody was quicker
 
 
 def usage(pid):
@@ -125,8 +121,9 @@ class Troubles(threading.Thread):
         self.done = collections.Counter()
 
     def run(self):
-        faults = {"kill": lambda: self._signal(signal.SIGKILL), "full disk": lambda: self._place.fill_disk(DISK_FULL),
-                  "full /dev/shm": lambda: self._place.fill_memory(MEMORY_FULL),
+        faults = {"kill": lambda: self._signal(signal.SIGKILL),
+                  "full disk": lambda: self._place.fill(self._place.mount, DISK_FULL),
+                  "full /dev/shm": lambda: self._place.fill("/dev/shm", MEMORY_FULL),
                   "decommission": lambda: self._signal(signal.SIGPWR)}
         for name in itertools.cycle(faults):
             if self._ended.wait(ROUND / len(faults)):
@@ -137,10 +134,13 @@ class Troubles(threading.Thread):
 
     def _signal(self, number):
         while not self._ended.wait(0.2):  # the victim of the last fault may not have been replaced yet
-            executors = sorted(self._ours.executors(), key=age)
-            if len(executors) == 2:
-                os.kill(executors[1], number)
-                return
+            try:
+                executors = sorted(self._ours.executors(), key=age)
+                if len(executors) == 2:
+                    os.kill(executors[1], number)
+                    return
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # it has just ended by itself
 
     def stop(self):
         self._ended.set()
@@ -156,9 +156,10 @@ class Hour(SparkTest):
             raise unittest.SkipTest(why)
         super().setUpClass()
         work = os.path.join(Shared.folder.name, "hour")
-        cls.place = Place(work)
+        os.makedirs(work)
+        cls.place = Place(work).__enter__()
         cls.addClassCleanup(cls.place.stop)
-        cls.cluster = spark.Cluster(work, wrapper=cls.place.enter(), local=cls.place.local).__enter__()
+        cls.cluster = spark.Cluster(work, wrapper=cls.place.enter(), local=cls.place.folder).__enter__()
         cls.addClassCleanup(cls.cluster.stop)
 
     def test_results_are_right_and_nothing_grows_whatever_happens(self):
@@ -178,7 +179,7 @@ class Hour(SparkTest):
                                 troubles.done)
         self._assert_no_growth(samples)
         ours.stop()
-        gone(ours, root=self.place.root)
+        gone(ours, root=self.place.seen(""))
 
     def _answers(self, jobs):
         """Stock's results, by an application of its own, which takes its files with it."""
@@ -212,6 +213,7 @@ class Hour(SparkTest):
         return samples
 
     def _assert_no_growth(self, samples):
+        self.assertGreaterEqual(len(samples), 9, "too few jobs to tell growth from the first ones")
         third = len(samples) // 3
         for what, slack in SLACK.items():
             first = max(sample[what] for sample in samples[:third])
