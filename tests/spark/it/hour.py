@@ -17,7 +17,8 @@ from shared import FULL, Application, Shared, SparkTest, await_true, gone, spark
 from sides import owndisk
 
 SECONDS = int(os.environ.get("VERBENA_HOUR_SECONDS", "3600"))
-ROUND = SECONDS / 6  # each has every fault once
+ROUND = SECONDS / 6  # each has every fault once, or a little later
+EACH = 3  # times that every fault happens at least; on a slow machine the hour is longer for it
 DISK = 36 << 30  # bytes of the executors' disk, a sparse file
 MEMORY = 14 << 30  # bytes: two executors with 2 GiB of heap and of map outputs each, driver, stock, page cache
 DISK_FULL, MEMORY_FULL = 5, 20  # seconds
@@ -120,11 +121,18 @@ class Troubles(threading.Thread):
         self._ours, self._place, self._ended = ours, place, threading.Event()
         self.done = collections.Counter()
 
+    def least(self):
+        """How often the rarest fault has happened."""
+        return min(self.done[name] for name in self._faults())
+
+    def _faults(self):
+        return {"kill": lambda: self._signal(signal.SIGKILL),
+                "full disk": lambda: self._place.fill(self._place.mount, DISK_FULL),
+                "full /dev/shm": lambda: self._place.fill("/dev/shm", MEMORY_FULL),
+                "decommission": lambda: self._signal(signal.SIGPWR)}
+
     def run(self):
-        faults = {"kill": lambda: self._signal(signal.SIGKILL),
-                  "full disk": lambda: self._place.fill(self._place.mount, DISK_FULL),
-                  "full /dev/shm": lambda: self._place.fill("/dev/shm", MEMORY_FULL),
-                  "decommission": lambda: self._signal(signal.SIGPWR)}
+        faults = self._faults()
         for name in itertools.cycle(faults):
             if self._ended.wait(ROUND / len(faults)):
                 return
@@ -172,11 +180,10 @@ class Hour(SparkTest):
         troubles = Troubles(ours, self.place)
         troubles.start()
         try:
-            samples = self._run(ours, jobs, answers, elder)
+            samples = self._run(ours, jobs, answers, elder, troubles)
         finally:
             troubles.stop()
-        self.assertGreaterEqual(min(troubles.done[name] for name in ("kill", "full disk", "full /dev/shm", "decommission")), 4,
-                                troubles.done)
+        self.assertGreaterEqual(troubles.least(), EACH, f"the faults ended by themselves: {troubles.done}")
         self._assert_no_growth(samples)
         ours.stop()
         gone(ours, root=self.place.seen(""))
@@ -196,12 +203,12 @@ class Hour(SparkTest):
         application.drop(name)
         return answer["records"], answer["checksum"]
 
-    def _run(self, ours, jobs, answers, elder):
-        """Jobs until the time is over; what the elder executor had between them."""
+    def _run(self, ours, jobs, answers, elder, troubles):
+        """Jobs until the time is over and every fault has happened; what the elder executor had between them."""
         order, samples = random.Random(1), []
-        end = time.monotonic() + SECONDS + ROUND / 8  # the last fault has happened
+        end = time.monotonic() + SECONDS
         large = [end - SECONDS * 0.9, end - SECONDS * 0.4] if "thirty" in jobs else []
-        while time.monotonic() < end:
+        while time.monotonic() < end or troubles.is_alive() and troubles.least() < EACH:
             name = order.choice(list(JOBS))
             if large and time.monotonic() > large[0]:
                 large.pop(0)
