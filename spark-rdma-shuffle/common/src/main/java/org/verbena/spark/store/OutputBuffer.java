@@ -4,7 +4,6 @@ package org.verbena.spark.store;
 
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.channels.WritableByteChannel;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -69,7 +68,7 @@ public final class OutputBuffer {
      */
     private void overflow(long bytes) throws IOException {
         if (overflow == null) {
-            overflow = new OverflowFile(store.files().temporary(shuffleId, mapId));
+            overflow = new OverflowFile(store.files().temporary(shuffleId, mapId), judged());
         }
         List<PartitionStream> largest = Arrays.stream(partitions).filter(partition -> partition != null)
             .sorted(Comparator.comparingLong(PartitionStream::inMemory).reversed()).toList();
@@ -112,18 +111,27 @@ public final class OutputBuffer {
         }
     }
 
+    /** How to compress, if that pays. */
+    private Packing judged() throws IOException {
+        return Packing.orNull(store.files().packing(), this::sample);
+    }
+
+    /** Of the largest partition that has bytes in memory. */
+    private int sample(byte[] into) {
+        return Arrays.stream(partitions).filter(partition -> partition != null)
+            .sorted(Comparator.comparingLong(PartitionStream::length).reversed())
+            .mapToInt(partition -> partition.sample(into)).filter(bytes -> bytes > 0).findFirst().orElse(0);
+    }
+
     /** All partitions, from memory and from the overflow file. */
     private final class InOrder implements SpillToFiles.Source {
-        /** Of the largest partition that has bytes in memory. */
         @Override
-        public int sample(byte[] into) {
-            return Arrays.stream(partitions).filter(partition -> partition != null)
-                .sorted(Comparator.comparingLong(PartitionStream::length).reversed())
-                .mapToInt(partition -> partition.sample(into)).filter(bytes -> bytes > 0).findFirst().orElse(0);
+        public Packing packing() throws IOException {
+            return overflow == null ? judged() : overflow.packing();
         }
 
         @Override
-        public long write(int partition, WritableByteChannel to) throws IOException {
+        public long write(int partition, FileSink to) throws IOException {
             return partitions[partition] == null ? 0 : partitions[partition].write(to, overflow);
         }
 

@@ -4,43 +4,68 @@ package org.verbena.spark.store;
 
 import java.io.File;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 
-/** A temporary file, which {@link #close} removes. Belongs to the task's thread. */
+/**
+ * A temporary file, which {@link #close} removes. Its bytes are compressed as those of the output's own file will be, and
+ * are copied there as they are. Belongs to the task's thread.
+ */
 final class OverflowFile implements AutoCloseable {
     private final File file;
     private final FileChannel channel;
+    private final FileSink sink;
 
-    OverflowFile(File file) throws IOException {
+    /**
+     * What {@link #add} has written in one call.
+     *
+     * @param offset in the file
+     * @param length in the file
+     * @param bytes without compression
+     */
+    record Run(long offset, long length, long bytes) {
+    }
+
+    /**
+     * Makes the file.
+     *
+     * @param packing null: bytes as they are
+     */
+    OverflowFile(File file, Packing packing) throws IOException {
         this.file = file;
         channel = FileChannel.open(file.toPath(), StandardOpenOption.CREATE_NEW, StandardOpenOption.READ,
             StandardOpenOption.WRITE);
+        sink = new FileSink(channel, packing);
     }
 
-    /** Adds bytes; returns where they begin. */
-    long add(ByteBuffer bytes) throws IOException {
-        long at = channel.position();
-        SpillToFiles.drain(bytes, channel);
-        return at;
+    Packing packing() {
+        return sink.packing();
     }
 
-    void copy(long offset, long length, WritableByteChannel to) throws IOException {
-        long end = offset + length;
-        for (long at = offset; at < end;) {
-            at += channel.transferTo(at, end - at, to);
+    /** Adds pieces of one partition. */
+    Run add(List<Piece> pieces) throws IOException {
+        long offset = channel.position();
+        long bytes = 0;
+        for (Piece piece : pieces) {
+            bytes += sink.write(piece.bytes().duplicate());
         }
+        sink.end();
+        return new Run(offset, channel.position() - offset, bytes);
+    }
+
+    /** Copies a run into a file with the same packing; returns how many bytes that were, without compression. */
+    long copy(Run run, FileSink to) throws IOException {
+        to.copy(channel, run.offset(), run.length());
+        return run.bytes();
     }
 
     @Override
     public void close() {
-        try {
-            channel.close();
+        try (channel; sink) {
             Files.deleteIfExists(file.toPath());
-        } catch (IOException e) {
+        } catch (IOException e) { // of a codec that had not ended: the file is gone; or of the directory
             file.deleteOnExit();
         }
     }

@@ -6,8 +6,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.nio.ByteBuffer;
-import java.nio.channels.WritableByteChannel;
 import org.apache.spark.SparkConf;
 import org.apache.spark.io.CompressionCodec;
 import org.apache.spark.io.CompressionCodec$;
@@ -19,8 +17,7 @@ import org.verbena.spark.VerbenaConf;
  */
 public final class Packing {
     /** Enough to judge by: a block of Spark's default codec. */
-    static final int SAMPLE_BYTES = 32 << 10;
-    private static final int STEP = 32 << 10;
+    private static final int SAMPLE_BYTES = 32 << 10;
 
     private final CompressionCodec codec;
 
@@ -30,11 +27,30 @@ public final class Packing {
 
     /** For an application's configuration as the driver has completed it; null where files are as Spark would write them. */
     public static Packing of(SparkConf conf) {
-        return conf.getBoolean(VerbenaConf.PACK_FILES, false) ? new Packing(CompressionCodec$.MODULE$.createCodec(conf)) : null;
+        if (!conf.getBoolean(VerbenaConf.PACK_FILES, false)) {
+            return null;
+        }
+        CompressionCodec codec = CompressionCodec$.MODULE$.createCodec(conf);
+        // A partition that overflows consists of several streams; all of Spark's codecs allow that.
+        return CompressionCodec$.MODULE$.supportsConcatenationOfSerializedStreams(codec) ? new Packing(codec) : null;
+    }
+
+    /** Copies the first bytes of a large partition; returns how many, 0 if none are at hand. */
+    interface Sample {
+        int copy(byte[] into) throws IOException;
+    }
+
+    /** The same packing if it pays for what a sample stands for, else null. */
+    static Packing orNull(Packing packing, Sample sample) throws IOException {
+        if (packing == null) {
+            return null;
+        }
+        byte[] some = new byte[SAMPLE_BYTES];
+        return packing.pays(some, sample.copy(some)) ? packing : null;
     }
 
     /** Whether bytes like these shrink by a tenth or more; false for none. */
-    boolean pays(byte[] sample, int bytes) throws IOException {
+    private boolean pays(byte[] sample, int bytes) throws IOException {
         if (bytes == 0) {
             return false;
         }
@@ -45,48 +61,14 @@ public final class Packing {
         return packed.size() <= bytes - bytes / 10;
     }
 
-    /** What {@link Channel} has written, as it was. */
+    /** What {@link #packed} has written, as it was. */
     InputStream unpacked(InputStream packed) {
         return codec.compressedInputStream(packed);
     }
 
-    /** One partition on its way to a file, which stays open. Nothing is written for nothing. Belongs to one thread. */
-    final class Channel implements WritableByteChannel {
-        private final OutputStream file;
-        private final byte[] step = new byte[STEP];
-        private OutputStream packed;
-
-        Channel(OutputStream file) {
-            this.file = file;
-        }
-
-        @Override
-        public int write(ByteBuffer from) throws IOException {
-            int bytes = from.remaining();
-            if (packed == null && bytes > 0) {
-                packed = codec.compressedOutputStream(new Borrowed(file));
-            }
-            while (from.hasRemaining()) {
-                int some = Math.min(step.length, from.remaining());
-                from.get(step, 0, some);
-                packed.write(step, 0, some);
-            }
-            return bytes;
-        }
-
-        @Override
-        public boolean isOpen() {
-            return true;
-        }
-
-        /** Ends the partition; the next write begins another one. */
-        @Override
-        public void close() throws IOException {
-            if (packed != null) {
-                packed.close();
-                packed = null;
-            }
-        }
+    /** A stream that compresses into another one, which stays open. What it writes may follow what others of it wrote. */
+    OutputStream packed(OutputStream to) throws IOException {
+        return codec.compressedOutputStream(new Borrowed(to));
     }
 
     /** A stream whose end is not the file's. */

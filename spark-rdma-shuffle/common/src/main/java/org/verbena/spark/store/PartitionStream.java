@@ -4,7 +4,6 @@ package org.verbena.spark.store;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.WritableByteChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -20,6 +19,8 @@ final class PartitionStream extends ByteSink {
     private final boolean sequential;
     private final Rooms rooms;
     private final ShuffleFiles files;
+    private final List<OverflowFile.Run> runs = new ArrayList<>(0);
+    /** What follows the runs. */
     private final List<Piece> pieces = new ArrayList<>(2);
     private Room room;
     private int start;
@@ -50,16 +51,14 @@ final class PartitionStream extends ByteSink {
     }
 
     boolean isInChunks() {
-        return pieces.stream().allMatch(piece -> piece.chunk() != null);
+        return runs.isEmpty() && pieces.stream().allMatch(piece -> piece.chunk() != null);
     }
 
     /** Copies the first of the bytes that are in memory; returns how many. */
     int sample(byte[] into) {
         ByteBuffer to = ByteBuffer.wrap(into);
         for (Piece piece : pieces) {
-            if (piece.isInMemory()) {
-                take(piece.bytes(), to);
-            }
+            take(piece.bytes(), to);
         }
         if (room != null) {
             take(room.buffer().duplicate().flip().position(start), to);
@@ -160,22 +159,20 @@ final class PartitionStream extends ByteSink {
 
     /** Bytes that {@link #overflow} would move. */
     long inMemory() {
-        return pieces.stream().filter(Piece::isInMemory).mapToLong(Piece::length).sum()
-            + (room == null ? 0 : room.buffer().position() - start);
+        return pieces.stream().mapToLong(Piece::length).sum() + (room == null ? 0 : room.buffer().position() - start);
     }
 
     /** Moves what is in chunks and heap pieces to disk; returns how many bytes that were. */
     long overflow(OverflowFile file) throws IOException {
-        long bytes = inMemory();
         seal();
-        for (int i = 0; i < pieces.size(); i++) {
-            Piece piece = pieces.get(i);
-            if (piece.isInMemory()) {
-                addToSum(piece.bytes());
-                pieces.set(i, new Piece(null, null, file.add(piece.bytes()), piece.length()));
-            }
+        if (pieces.isEmpty()) {
+            return 0;
         }
-        return bytes;
+        pieces.forEach(piece -> addToSum(piece.bytes()));
+        OverflowFile.Run run = file.add(pieces);
+        runs.add(run);
+        pieces.clear();
+        return run.bytes();
     }
 
     /** Adds the chunks in which its bytes are. */
@@ -187,28 +184,17 @@ final class PartitionStream extends ByteSink {
     }
 
     /** Writes all bytes, those in the overflow file too; returns how many. */
-    long write(WritableByteChannel to, OverflowFile file) throws IOException {
+    long write(FileSink to, OverflowFile file) throws IOException {
         long bytes = 0;
-        for (int i = 0; i < pieces.size(); i++) {
-            Piece piece = pieces.get(i);
-            long length = piece.length();
-            if (piece.isInMemory()) {
-                addToSum(piece.bytes());
-                SpillToFiles.drain(piece.bytes().duplicate(), to);
-            } else {
-                while (i + 1 < pieces.size() && follows(pieces.get(i + 1), piece.offset() + length)) {
-                    length += pieces.get(++i).length(); // written in the same round: read at once
-                }
-                file.copy(piece.offset(), length, to);
-            }
-            bytes += length;
+        for (OverflowFile.Run run : runs) {
+            bytes += file.copy(run, to);
+        }
+        for (Piece piece : pieces) {
+            addToSum(piece.bytes());
+            bytes += to.write(piece.bytes().duplicate());
         }
         addToSum(rest());
-        return bytes + SpillToFiles.drain(rest(), to);
-    }
-
-    private static boolean follows(Piece next, long offset) {
-        return !next.isInMemory() && next.offset() == offset;
+        return bytes + to.write(rest());
     }
 
     /** Adds bytes that go to disk, in their order. */

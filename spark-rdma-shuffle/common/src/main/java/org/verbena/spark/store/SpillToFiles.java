@@ -5,7 +5,6 @@ package org.verbena.spark.store;
 import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
@@ -19,11 +18,11 @@ final class SpillToFiles {
 
     /** Something that can write its partitions. */
     interface Source {
-        /** Copies the first bytes of a large partition, by which compression is judged; returns how many, 0 if none are at hand. */
-        int sample(byte[] into) throws IOException;
+        /** How the file is to be compressed; null: not. */
+        Packing packing() throws IOException;
 
-        /** Writes a partition to a channel; says how many bytes that were. */
-        long write(int partition, WritableByteChannel to) throws IOException;
+        /** Writes a partition; says how many bytes that were. */
+        long write(int partition, FileSink to) throws IOException;
 
         /** The checksum of the partition that was written last; asked for only where there are checksums. */
         long sum(int partition) throws IOException;
@@ -33,16 +32,22 @@ final class SpillToFiles {
     private static final class Pinned implements Source {
         private final MapOutput output;
         private final MapIndex index;
+        private final Packing packing;
         private final Checksum checksum;
 
-        Pinned(MapOutput output, Checksum checksum) {
+        Pinned(MapOutput output, ShuffleFiles files) {
             this.output = output;
             this.index = output.index();
-            this.checksum = checksum;
+            this.packing = files.packing();
+            this.checksum = files.checksum();
         }
 
         @Override
-        public int sample(byte[] into) throws IOException {
+        public Packing packing() throws IOException {
+            return Packing.orNull(packing, this::sample);
+        }
+
+        private int sample(byte[] into) throws IOException {
             int largest = 0;
             for (int p = 1; p < index.partitions(); p++) {
                 largest = index.length(p, p + 1) > index.length(largest, largest + 1) ? p : largest;
@@ -55,7 +60,7 @@ final class SpillToFiles {
         }
 
         @Override
-        public long write(int partition, WritableByteChannel to) throws IOException {
+        public long write(int partition, FileSink to) throws IOException {
             if (output.state() == MapOutput.State.REMOVED) {
                 throw new Removed();
             }
@@ -67,7 +72,7 @@ final class SpillToFiles {
                 if (checksum != null) {
                     checksum.update(piece.duplicate());
                 }
-                sum += drain(piece, to);
+                sum += to.write(piece);
             }
             return sum;
         }
@@ -96,8 +101,7 @@ final class SpillToFiles {
      */
     static boolean write(MapOutput output, ShuffleFiles files) throws IOException {
         try {
-            write(output.shuffleId(), output.mapId(), output.index().partitions(), files,
-                new Pinned(output, files.checksum()));
+            write(output.shuffleId(), output.mapId(), output.index().partitions(), files, new Pinned(output, files));
             return true;
         } catch (Removed e) {
             return false;
@@ -105,7 +109,7 @@ final class SpillToFiles {
     }
 
     /**
-     * Writes all partitions of a source, compressed where that pays, and commits the files.
+     * Writes all partitions of a source and commits the files.
      *
      * @return bytes of each partition, without compression
      */
@@ -118,19 +122,17 @@ final class SpillToFiles {
             long[] inFile = new long[partitions];
             long[] sums = new long[files.checksum() == null ? 0 : partitions];
             try (FileChannel to = FileChannel.open(data.toPath(), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
-                    Packing.Channel packed = packed(files.packing(), source, to)) {
+                    FileSink sink = new FileSink(to, source.packing())) {
                 for (int p = 0; p < partitions; p++) {
                     long start = to.position();
-                    lengths[p] = source.write(p, packed == null ? to : packed);
-                    if (packed != null) {
-                        packed.close();
-                    }
+                    lengths[p] = source.write(p, sink);
+                    sink.end();
                     inFile[p] = to.position() - start;
                     if (sums.length > 0) {
                         sums[p] = source.sum(p);
                     }
                 }
-                if (packed != null) {
+                if (sink.packing() != null) {
                     PackedFile.end(to, lengths);
                 }
             }
@@ -142,15 +144,6 @@ final class SpillToFiles {
                 Files.deleteIfExists(data.toPath());
             }
         }
-    }
-
-    /** Compresses into a file; null where that does not pay. */
-    private static Packing.Channel packed(Packing packing, Source source, FileChannel to) throws IOException {
-        if (packing == null) {
-            return null;
-        }
-        byte[] sample = new byte[Packing.SAMPLE_BYTES];
-        return packing.pays(sample, source.sample(sample)) ? packing.new Channel(Channels.newOutputStream(to)) : null;
     }
 
     /** Writes a buffer to its end; returns how many bytes that were. */

@@ -53,6 +53,8 @@ class PackedFileTest {
     /** Spark's resolver with packed files: the index is a file of offsets, as Spark writes it. */
     private final class PackedFiles extends DiskFiles {
         private final Packing packing;
+        private File overflow;
+        private long overflowed;
 
         PackedFiles(String codec) {
             super(disk);
@@ -62,6 +64,14 @@ class PackedFileTest {
         @Override
         public Packing packing() {
             return packing;
+        }
+
+        /** The first is the overflow file's, if there is one; the next is asked for when all is in it. */
+        @Override
+        public synchronized File temporary(int shuffleId, long mapId) {
+            overflowed = overflow == null ? 0 : overflow.length();
+            overflow = super.temporary(shuffleId, mapId);
+            return overflow;
         }
 
         File index(long map) {
@@ -172,16 +182,39 @@ class PackedFileTest {
         assertBlocks(data, files, 1);
     }
 
-    @Test
-    void anOutputThatOverflowsIsCompressedWhenItIsWhole() throws IOException {
-        PackedFiles files = new PackedFiles("lz4");
-        byte[][] data = data(3_000_000, 4);
+    /** Most of it does not fit, and is compressed before it waits for the rest. */
+    @ParameterizedTest
+    @ValueSource(strings = {"lz4", "zstd", "snappy", "lzf"})
+    void anOutputThatOverflowsIsCompressedBothTimes(String codec) throws IOException {
+        PackedFiles files = new PackedFiles(codec);
+        byte[][] data = data(6_000_000, 4);
         try (SlabStore store = store(files)) {
             write(store, 2, data);
             assertNull(store.find(1, 2));
         }
-        assertTrue(files.data(2).length() < concatenated(data, 0, PARTITIONS).length * 3L / 4);
-        assertBlocks(data, files, 2);
+        long plain = concatenated(data, 0, PARTITIONS).length;
+        assertTrue(plain - BUDGET > plain * 3 / 4);
+        assertTrue(files.overflowed < plain * 3 / 4, files.overflowed + " of " + plain);
+        assertTrue(files.overflowed > 0);
+        assertTrue(files.data(2).length() < plain * 3 / 4, files.data(2).length() + " of " + plain);
+        for (int p = 0; p < PARTITIONS; p++) {
+            assertEquals(ByteBuffer.wrap(data[p]), files.packed(2, p, p + 1).nioByteBuffer());
+        }
+    }
+
+    @Test
+    void theFirstOverflowDecidesForTheWholeOutput() throws IOException {
+        PackedFiles files = new PackedFiles("lz4");
+        byte[][] data = {data(6_000_000, 256)[1], data(6_000_000, 4)[1], data(6_000_000, 4)[2]};
+        try (SlabStore store = store(files)) {
+            OutputBuffer output = store.newOutput(1, 2, data.length);
+            for (int p = 0; p < data.length; p++) {
+                output.stream(p, false).write(data[p]);
+            }
+            output.commit();
+        }
+        assertNull(files.packed(2, 0, 1), "what came first does not shrink");
+        assertArrayEquals(concatenated(data, 0, data.length), Files.readAllBytes(files.data(2).toPath()));
     }
 
     @Test
