@@ -36,7 +36,7 @@ final class FileSink implements AutoCloseable {
     /** Writes a buffer to its end; returns how many bytes that were, without compression. Nothing is written for nothing. */
     long write(ByteBuffer from) throws IOException {
         if (packing == null || !from.hasRemaining()) {
-            return SpillToFiles.drain(from, file);
+            return drain(from, file);
         }
         long bytes = from.remaining();
         if (packed == null) {
@@ -76,5 +76,14 @@ final class FileSink implements AutoCloseable {
     @Override
     public void close() throws IOException {
         end();
+    }
+
+    /** Writes a buffer to its end; returns how many bytes that were. */
+    static long drain(ByteBuffer bytes, FileChannel to) throws IOException {
+        long length = bytes.remaining();
+        while (bytes.hasRemaining()) {
+            to.write(bytes);
+        }
+        return length;
     }
 }

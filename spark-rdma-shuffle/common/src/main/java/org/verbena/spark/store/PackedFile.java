@@ -36,7 +36,7 @@ public final class PackedFile {
             end.putLong(at);
             at += length;
         }
-        SpillToFiles.drain(end.putLong(at).putLong(MAGIC).flip(), data);
+        FileSink.drain(end.putLong(at).putLong(MAGIC).flip(), data);
     }
 
     /**

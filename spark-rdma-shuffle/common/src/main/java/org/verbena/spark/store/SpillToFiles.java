@@ -6,7 +6,6 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import java.util.zip.Checksum;
@@ -144,14 +143,5 @@ final class SpillToFiles {
                 Files.deleteIfExists(data.toPath());
             }
         }
-    }
-
-    /** Writes a buffer to its end; returns how many bytes that were. */
-    static long drain(ByteBuffer piece, WritableByteChannel to) throws IOException {
-        long length = piece.remaining();
-        while (piece.hasRemaining()) {
-            to.write(piece);
-        }
-        return length;
     }
 }
