@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.core.stream;
 
-import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.util.ArrayDeque;
 import org.verbena.core.Message;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
@@ -25,31 +23,24 @@ public final class VbnStream implements AutoCloseable {
     private final int number;
     private final boolean opener;
     private final StreamInput input;
+    private final StreamOutput output;
     private volatile StreamListener listener;
     // Guarded by this:
     private Object attachment;
     private VbnException failure;
-    private long sent;
-    private long allowed;
     private boolean accepted;
     private boolean refused;
-    private boolean outputEnded;
-    private boolean readerGone;
     private boolean closed;
-    /** What the other side may have unread at most, as its first credit says; 0 before. */
-    private long window;
-    private final ArrayDeque<LentMemory.Slot> slots = new ArrayDeque<>();
 
     VbnStream(VbnStreams streams, PeerStreams owner, int number, boolean opener, long allowed) {
         this.streams = streams;
         this.owner = owner;
         this.number = number;
         this.opener = opener;
-        this.allowed = allowed;
-        this.window = allowed;
         this.accepted = !opener;
         this.input = new StreamInput(streams.engine(), streams.pool(), streams.limits().window(), this::changed,
             this::fail);
+        this.output = new StreamOutput(this, streams, owner, allowed);
     }
 
     /** Returns the other side. */
@@ -102,8 +93,8 @@ public final class VbnStream implements AutoCloseable {
     }
 
     /** Returns the bytes written so far. */
-    public synchronized long sent() {
-        return sent;
+    public long sent() {
+        return output.sent();
     }
 
     /** Returns the bytes that have arrived so far, or are being pulled. */
@@ -175,40 +166,7 @@ public final class VbnStream implements AutoCloseable {
      * @throws VbnException when the stream has failed, or its output was ended
      */
     public long write(ByteBuffer[] sources, int count) throws VbnException {
-        long left = 0;
-        for (int i = 0; i < count; i++) {
-            left += sources[i].remaining();
-        }
-        long total = 0;
-        for (int at = 0; total < left;) {
-            int length = writable((int) Math.min(left - total, Integer.MAX_VALUE));
-            if (length == 0) {
-                break;
-            }
-            Space space = space(length);
-            at = gather(sources, at, space.buffer);
-            length = space.buffer.position();
-            send(space);
-            total += length;
-        }
-        return total;
-    }
-
-    /** Fills the buffer from sources[at] on; returns the first source that has more. */
-    private static int gather(ByteBuffer[] sources, int at, ByteBuffer buffer) {
-        int next = at;
-        while (buffer.hasRemaining()) {
-            ByteBuffer source = sources[next];
-            int end = source.limit();
-            if (source.remaining() > buffer.remaining()) {
-                source.limit(source.position() + buffer.remaining());
-            } else {
-                next++;
-            }
-            buffer.put(source);
-            source.limit(end);
-        }
-        return next;
+        return output.write(sources, count);
     }
 
     /**
@@ -218,151 +176,27 @@ public final class VbnStream implements AutoCloseable {
      * @param position the first byte in the file
      * @param count most bytes, more than 0
      * @return bytes written, 0 when the window is full or the stream is not yet accepted
-     * @throws EOFException when the file has nothing at the position
+     * @throws java.io.EOFException when the file has nothing at the position
      * @throws IOException when the file cannot be read; the stream is as before
      * @throws VbnException when the stream has failed, or its output was ended
      */
     public int transferFrom(FileChannel file, long position, int count) throws IOException {
-        int length = writable(count);
-        if (length == 0) {
-            return 0;
-        }
-        Space space = space(length);
-        ByteBuffer buffer = space.buffer;
-        boolean sending = false;
-        try {
-            int got = 0;
-            while (got >= 0 && buffer.hasRemaining()) {
-                got = file.read(buffer, position + buffer.position());
-            }
-            length = buffer.position();
-            if (length == 0) {
-                throw new EOFException("the file ends before byte " + position + ": it was truncated");
-            }
-            sending = true;
-            send(space);
-            return length;
-        } finally {
-            if (!sending) {
-                give(space);
-            }
-        }
-    }
-
-    /** How much of so many bytes may be written now, in one message. */
-    private synchronized int writable(int bytes) throws VbnException {
-        checkWritable();
-        return (int) Math.min(Math.min(bytes, streams.limits().piece()), allowed - sent);
-    }
-
-    /** With the lock. */
-    private void checkWritable() throws VbnException {
-        if (failure != null) {
-            throw failed();
-        }
-        if (readerGone) {
-            throw new VbnException(VbnStatus.PEER_LOST, "write to a stream that the other side has closed");
-        }
-        if (outputEnded) {
-            throw new VbnException(VbnStatus.CLOSED, "write to a stream whose output was ended");
-        }
-    }
-
-    private ByteBuffer buffer(int length) throws VbnException {
-        try {
-            return streams.pool().take(length);
-        } catch (OutOfMemoryError e) {
-            VbnException cause = StreamInput.noMemory(length);
-            fail(cause);
-            throw cause;
-        }
-    }
-
-    /** Where the bytes of one message are put together: a slot of lent memory, or a buffer of the pool. */
-    private record Space(LentMemory lent, int slot, ByteBuffer buffer) { }
-
-    /** Space for so many bytes; of a slot for as many as it takes. */
-    private Space space(int length) throws VbnException {
-        LentMemory lent = length < LentMemory.LEAST ? null : owner.lending().lent();
-        int slot = lent == null ? -1 : lent.take();
-        return slot < 0 ? new Space(null, slot, buffer(length))
-            : new Space(lent, slot, lent.buffer(slot, Math.min(length, LentMemory.SLOT)));
-    }
-
-    private void give(Space space) {
-        if (space.lent == null) {
-            streams.pool().give(space.buffer);
-        } else {
-            space.lent.give(space.slot);
-        }
-    }
-
-    /** Sends what was put into it. A buffer of the pool is given back when the other side has its bytes, a slot when it has read. */
-    private void send(Space space) {
-        ByteBuffer buffer = space.buffer.flip();
-        int length = buffer.remaining();
-        long place;
-        boolean late;
-        synchronized (this) {
-            place = sent;
-            sent += length;
-            if (space.lent != null) {
-                slots.add(new LentMemory.Slot(space.lent, space.slot, sent));
-            }
-            late = closed;
-        }
-        streams.countSent(length);
-        if (space.lent == null) {
-            streams.send(peer(), frame(StreamFrame.DATA, 0, place).encode(), buffer, (error, bytes) -> {
-                streams.pool().give(buffer);
-                failIf(error);
-            });
-            return;
-        }
-        streams.countLent(length);
-        if (late) {
-            owner.settle(this);
-        }
-        ByteBuffer header = frame(StreamFrame.LENT, 0, place).encode(LentMemory.offset(space.slot), length);
-        streams.send(peer(), header, null, (error, bytes) -> failIf(error));
-    }
-
-    private void failIf(VbnException error) {
-        if (error != null) {
-            fail(error);
-        }
-    }
-
-    /** True while the other side may still read from memory that we lend. */
-    synchronized boolean hasSlots() {
-        return !slots.isEmpty();
+        return output.transferFrom(file, position, count);
     }
 
     /** Returns how many bytes {@link #write} would take now; only the thread that writes makes them fewer. */
-    public synchronized long space() {
-        return failure != null || readerGone || outputEnded ? 0 : allowed - sent;
+    public long space() {
+        return failure() != null ? 0 : output.space();
     }
 
     /** True when {@link #write} takes bytes or throws. */
-    public synchronized boolean isWritable() {
-        return failure != null || readerGone || outputEnded || allowed > sent;
+    public boolean isWritable() {
+        return failure() != null || output.isWritable();
     }
 
     /** Ends the output: the other side reads -1 after what was written. Idempotent. */
     public void endOutput() {
-        end(0);
-    }
-
-    private void end(int flags) {
-        long total;
-        synchronized (this) {
-            if (failure != null || outputEnded && flags == 0) {
-                return;
-            }
-            outputEnded = true;
-            total = sent;
-        }
-        control(StreamFrame.FIN, flags, total);
+        output.end(0);
     }
 
     /** Ends the output and reads no more; what was written before is still delivered. Idempotent. */
@@ -374,7 +208,7 @@ public final class VbnStream implements AutoCloseable {
             }
             closed = true;
         }
-        end(StreamFrame.FLAG_NO_READ);
+        output.end(StreamFrame.FLAG_NO_READ);
         owner.forget(this);
         input.close();
         sendCredit();
@@ -398,12 +232,18 @@ public final class VbnStream implements AutoCloseable {
         close();
     }
 
-    private StreamFrame frame(int type, int flags, long value) {
+    StreamFrame frame(int type, int flags, long value) {
         return new StreamFrame(type, flags | (opener ? StreamFrame.FLAG_OPENER : 0), number, value);
     }
 
-    private void control(int type, int flags, long value) {
+    void control(int type, int flags, long value) {
         streams.send(peer(), frame(type, flags, value).encode(), null, (error, bytes) -> failIf(error));
+    }
+
+    void failIf(VbnException error) {
+        if (error != null) {
+            fail(error);
+        }
     }
 
     int number() {
@@ -412,6 +252,15 @@ public final class VbnStream implements AutoCloseable {
 
     boolean isOpener() {
         return opener;
+    }
+
+    synchronized boolean isClosed() {
+        return closed;
+    }
+
+    /** True while the other side may still read from memory that we lend. */
+    boolean hasSlots() {
+        return output.hasSlots();
     }
 
     /** Sends the first credit: the stream is accepted here. */
@@ -461,35 +310,21 @@ public final class VbnStream implements AutoCloseable {
     }
 
     private void credit(long total) throws VbnException {
+        output.credit(total);
         synchronized (this) {
-            if (total < allowed && (closed || readerGone)) {
-                return; // a reader that closes, and its engine for what comes then, do not wait for each other
-            }
-            if (total < allowed) {
-                throw new VbnException(VbnStatus.PROTOCOL, "credit that goes back from " + allowed + " to " + total);
-            }
-            if (opener && window == 0) {
-                window = total;
-                owner.firstCredit(total);
-            }
-            allowed = total;
             accepted = true;
-            while (!slots.isEmpty() && slots.peek().end() <= total - window) {
-                slots.poll().give();
-            }
-            if (!closed || !slots.isEmpty()) {
-                return;
-            }
         }
-        owner.settle(this);
+        if (isClosed() && !output.hasSlots()) {
+            owner.settle(this);
+        }
     }
 
     private void finished(StreamFrame frame) throws VbnException {
         input.end(frame.value());
         if ((frame.flags() & StreamFrame.FLAG_NO_READ) != 0) {
+            output.readerGone();
             synchronized (this) {
                 accepted = true;
-                readerGone = true;
             }
         }
     }

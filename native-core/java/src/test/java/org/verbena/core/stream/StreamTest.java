@@ -295,6 +295,32 @@ class StreamTest {
     }
 
     @Test
+    void a_close_waits_with_the_end_for_what_another_thread_writes() throws Exception {
+        for (int i = 0; i < 200; i++) {
+            BlockingStream stream = open(StreamServer.ECHO);
+            stream.awaitAccepted(60_000);
+            CompletableFuture<Void> writing = CompletableFuture.runAsync(() -> writeUntilClosed(stream.stream()));
+            while (stream.stream().sent() <= i % 10) {
+                Thread.onSpinWait();
+            }
+            stream.close();
+            Fixture.get(writing);
+            awaitAllClosed(server.streams);
+        }
+        assertEquals(0, server.streams.counters().get("stream.violations"));
+    }
+
+    private static void writeUntilClosed(VbnStream stream) {
+        try {
+            while (stream.failure() == null) {
+                stream.write(ByteBuffer.allocate(1));
+            }
+        } catch (VbnException e) {
+            assertEquals(VbnStatus.CLOSED, e.kind(), e.toString());
+        }
+    }
+
+    @Test
     void the_end_of_the_process_streams_fails_all() throws Exception {
         try (BlockingStream stream = open(StreamServer.ECHO)) {
             streams.close();
