@@ -75,7 +75,7 @@ final class StreamOutput {
                 if (length == 0) {
                     break;
                 }
-                Message message = message(length);
+                Outgoing message = outgoing(length);
                 at = gather(sources, at, message.buffer);
                 total += message.buffer.position();
                 send(message);
@@ -115,7 +115,7 @@ final class StreamOutput {
     }
 
     private int transfer(FileChannel file, long position, int count) throws IOException {
-        Message message = message(count);
+        Outgoing message = outgoing(count);
         boolean sending = false;
         try {
             int got = 0;
@@ -166,14 +166,14 @@ final class StreamOutput {
     }
 
     /** Bytes that leave together, where they are put: in a slot of lent memory, or a buffer of the pool. */
-    private record Message(LentMemory lent, int slot, ByteBuffer buffer) { }
+    private record Outgoing(LentMemory lent, int slot, ByteBuffer buffer) { }
 
     /** With space for so many bytes; a slot has space for as many as it takes. */
-    private Message message(int length) throws VbnException {
+    private Outgoing outgoing(int length) throws VbnException {
         LentMemory lent = length < LentMemory.LEAST ? null : owner.lending().lent();
         int slot = lent == null ? -1 : lent.take();
-        return slot < 0 ? new Message(null, slot, buffer(length))
-            : new Message(lent, slot, lent.buffer(slot, Math.min(length, LentMemory.SLOT)));
+        return slot < 0 ? new Outgoing(null, slot, buffer(length))
+            : new Outgoing(lent, slot, lent.buffer(slot, Math.min(length, LentMemory.SLOT)));
     }
 
     private ByteBuffer buffer(int length) throws VbnException {
@@ -186,7 +186,7 @@ final class StreamOutput {
         }
     }
 
-    private void give(Message message) {
+    private void give(Outgoing message) {
         if (message.lent == null) {
             streams.pool().give(message.buffer);
         } else {
@@ -195,7 +195,7 @@ final class StreamOutput {
     }
 
     /** A buffer of the pool is given back when the other side has its bytes, a slot when it has read them. */
-    private void send(Message message) {
+    private void send(Outgoing message) {
         ByteBuffer buffer = message.buffer.flip();
         int length = buffer.remaining();
         long place;

@@ -199,7 +199,10 @@ public final class VbnStream implements AutoCloseable {
         output.end(0);
     }
 
-    /** Ends the output and reads no more; what was written before is still delivered. Idempotent. */
+    /**
+     * Ends the output and reads no more; what was written before, and what another thread is writing, is still delivered.
+     * Idempotent.
+     */
     @Override
     public void close() {
         synchronized (this) {

@@ -300,7 +300,7 @@ class StreamTest {
             BlockingStream stream = open(StreamServer.ECHO);
             stream.awaitAccepted(60_000);
             CompletableFuture<Void> writing = CompletableFuture.runAsync(() -> writeUntilClosed(stream.stream()));
-            while (stream.stream().sent() <= i % 10) {
+            while (stream.stream().sent() <= i % 10 && !writing.isDone()) {
                 Thread.onSpinWait();
             }
             stream.close();
