@@ -6,9 +6,15 @@ from driver import noise, stats
 from driver.procs import Failed
 
 
-def order(pairs):
-    """Sides of all blocks in time order: each pair holds a and b, and every second pair is turned round."""
-    return [side for pair in range(pairs) for side in ("ab" if pair % 2 == 0 else "ba")]
+def halves(pair):
+    """(index, side) of both blocks of a pair in time order: every second pair is turned round."""
+    return [(2 * pair + half, side) for half, side in enumerate("ab" if pair % 2 == 0 else "ba")]
+
+
+def shares(pairs, starts):
+    """The numbers of the pairs that each start of the sides measures, as even as it goes."""
+    ends = [pairs * (start + 1) // starts for start in range(starts)]
+    return [range(first, end) for first, end in zip([0, *ends], ends)]
 
 
 def measure(run, side, index, seed):
@@ -21,16 +27,19 @@ def measure(run, side, index, seed):
             "noise": between, "marked": noise.is_marked(between)}
 
 
-def run_pairs(run, pairs, on_block):
-    """Runs all pairs; calls on_block(block) after each; returns the blocks. Same seed for both halves of a pair."""
-    blocks = []
-    for index, side in enumerate(order(pairs)):
-        block = measure(run, side, index, 1 + index // 2)
-        blocks.append(block)
-        on_block(block)
-        if index % 2:
-            same_content(blocks[-2], blocks[-1])
-    return blocks
+def run_pairs(run, pairs, on_block, start=0):
+    """Runs the pairs of these numbers on one start of the sides; calls on_block(block) after each block."""
+    for pair in pairs:
+        run_pair(run, pair, on_block, start)
+
+
+def run_pair(run, pair, on_block, start=0):
+    """Both halves of a pair, with the same seed."""
+    both = []
+    for index, side in halves(pair):
+        both.append({**measure(run, side, index, 1 + pair), "start": start})
+        on_block(both[-1])
+    same_content(*both)
 
 
 def same_content(first, second):
@@ -52,8 +61,10 @@ def reduce(blocks):
     for name in names:
         halves = [(pair, pair["a"]["metrics"].get(name), pair["b"]["metrics"].get(name)) for pair in complete]
         usable = [(pair, a, b) for pair, a, b in halves if a and b is not None]
-        quiet = [b / a for pair, a, b in usable if not (pair["a"]["marked"] or pair["b"]["marked"])]
-        result[name] = stats.summary(quiet, len(usable) - len(quiet))
+        quiet = [(b / a, pair["a"].get("start", 0)) for pair, a, b in usable
+                 if not (pair["a"]["marked"] or pair["b"]["marked"])]
+        result[name] = stats.summary([ratio for ratio, _ in quiet], len(usable) - len(quiet),
+                                     [start for _, start in quiet])
         every = [b / a for _, a, b in usable]
         result[name]["ratio_all"] = stats.median(every) if every else None
         result[name]["a_median"] = stats.median([a for _, a, _ in usable]) if usable else None

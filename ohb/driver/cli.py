@@ -36,7 +36,7 @@ def _run(options):
     path = options.json or os.path.join(state, "results", f"{options.row}.json")
     work = options.work or os.path.join(state, "bench")
     os.makedirs(work, exist_ok=True)
-    document = Runner(_root(), work, path, options.quick, options.pairs).run(rows)
+    document = Runner(_root(), work, path, options.quick, options.pairs, _starts(options, rows)).run(rows)
     print("\n\n".join(filter(None, (rivals.table(document), report.table(document)))))
     print(f"result: {path}")
     if options.html:
@@ -47,6 +47,19 @@ def _run(options):
         return EXIT_KILLED
     measured = [run for run in document["runs"] if run["status"] == "complete"]
     return 0 if document["status"] == "complete" and measured else EXIT_FAILED
+
+
+def _starts(options, rows):
+    """The starts of the sides that were asked for: there must be sides that stay up, and a pair for each start."""
+    if options.starts == 1:
+        return 1
+    other = next((row.name for row in rows if row.kind not in plan.STAY_UP), None)
+    if other:
+        raise procs.Failed(f"--starts is for rows of Spark, whose two sides stay up; row {other} has none")
+    pairs = options.pairs or (plan.QUICK_PAIRS if options.quick else plan.PAIRS)
+    if options.starts > pairs:
+        raise procs.Failed(f"--starts {options.starts} needs as many pairs at least, and there are {pairs}: say --pairs")
+    return options.starts
 
 
 def _compare(options):
@@ -76,6 +89,8 @@ def _parser():
     run.add_argument("row")
     run.add_argument("--quick", action="store_true", help="one small cell per row, few pairs")
     run.add_argument("--pairs", type=_positive, help="pairs of blocks (default 9, with --quick 3)")
+    run.add_argument("--starts", type=_positive, default=1, metavar="N",
+                     help="start both sides of a Spark row anew so many times, and divide its pairs among the starts (default 1)")
     run.add_argument("--rows", metavar="NAMES", help="only these rows of the group, separated by commas")
     run.add_argument("--sf", type=float, help="scale factor of TPC-H (default 1, with --quick 0.1)")
     run.add_argument("--against", metavar="CHECKOUT",

@@ -93,11 +93,7 @@ class Demo:
     @staticmethod
     def _pair(sides, row, entry, number):
         start = time.monotonic()
-        for half in (0, 1):
-            side = blocks.order(number + 1)[2 * number + half]
-            entry["blocks"].append(blocks.measure(lambda which, seed: sides.block(row, which, seed), side,
-                                                  2 * number + half, 1 + number))
-        blocks.same_content(*entry["blocks"][-2:])
+        blocks.run_pair(lambda side, seed: sides.block(row, side, seed), number, entry["blocks"].append)
         return time.monotonic() - start
 
 

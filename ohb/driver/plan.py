@@ -7,6 +7,7 @@ from driver import schema
 from sides import core, fetch, hadoop, hbase, hosts, memcached, mpi, shmem, slowdisk, spark, verbs
 
 PAIRS, QUICK_PAIRS = 9, 3
+STAY_UP = ("spark", "tpch", "echo")  # kinds whose two sides are started once and run blocks in turns
 SPARK_STOCK = "the same Apache Spark with its own shuffle"
 
 

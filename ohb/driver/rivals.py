@@ -86,9 +86,7 @@ def _pair(ours, bench, own, number, part):
     if own["status"] != "complete":
         return
     halves = []
-    for place in (0, 1):
-        index = 2 * number + place
-        side = blocks.order(number + 1)[index]
+    for index, side in blocks.halves(number):
         try:
             halves.append(blocks.measure((bench if side == "a" else ours).block, side, index, 1 + number))
         except Failed as failure:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs rows and makes the result document; whatever happens, the document says what happened."""
 import contextlib
+import functools
 import json
 import os
 import time
@@ -23,8 +24,8 @@ def now():
 class Runner:
     """Runs a list of rows into one document. Not reusable."""
 
-    def __init__(self, root, work, json_file, quick, pairs):
-        self.root, self.work, self.json_file, self.quick = root, work, json_file, quick
+    def __init__(self, root, work, json_file, quick, pairs, starts=1):
+        self.root, self.work, self.json_file, self.quick, self.starts = root, work, json_file, quick, starts
         self.pairs = pairs or (plan.QUICK_PAIRS if quick else plan.PAIRS)
         self.document = {"schema": schema.VERSION, "run_id": time.strftime("%Y%m%dT%H%M%S") + f"-{os.getpid()}",
                          "started": now(), "commit": schema.commit(root), "machine": schema.machine(),
@@ -77,17 +78,25 @@ class Runner:
 
     def entry(self, row, params):
         """A run of the document, yet without blocks."""
-        where = {"network": row.network} if row.network else {}
+        where = {**({"network": row.network} if row.network else {}), **({"starts": self.starts} if self.starts > 1 else {})}
         return {"row": row.name, "title": row.title, "stock": row.stock, "control": row.control,
                 "status": "complete", "params": {**params, **where, "pairs": self.pairs}, "started": now(), "sides": {},
                 "blocks": [], "result": {}, "headline": row.metric, "hold": row.hold, "verified": False, "notes": []}
 
+    def _each_start(self, row, entry):
+        """(number, pairs, sides) of each start; one alone takes the sides of the row before, where they suit."""
+        for start, pairs in enumerate(blocks.shares(self.pairs, self.starts)):
+            if self.starts > 1:
+                self._stop_sides()
+            sides = self._sides_for(row)
+            if start == 0:
+                entry["sides"] = sides.describe()
+                entry["notes"] += sides.notes()
+            yield start, pairs, sides
+            entry["sides"]["b"]["carrier"] = sides.carrier("b")
+
     def _pairs(self, row, params, entry, part):
         params = self._with_data(params)
-        sides = self._sides_for(row)
-        entry["sides"] = sides.describe()
-        entry["notes"] += sides.notes()
-        sides.warm(row, params, QUICK_WARM_LIMIT if self.quick else WARM_LIMIT)
 
         def on_block(block):
             entry["blocks"].append(block)
@@ -96,21 +105,21 @@ class Runner:
             spark.note(f"{row.name}: block {block['index'] + 1} of {2 * self.pairs}, side {block['side']}, "
                        f"{block['metrics'].get('wall_ms', 0):.0f} ms" + (", noisy" if block["marked"] else ""))
 
-        blocks.run_pairs(lambda side, seed: sides.block(row, side, seed), self.pairs, on_block)
-        sides.drop(row)
+        for start, pairs, sides in self._each_start(row, entry):
+            sides.warm(row, params, QUICK_WARM_LIMIT if self.quick else WARM_LIMIT)
+            blocks.run_pairs(functools.partial(sides.block, row), pairs, on_block, start)
+            sides.drop(row)
         entry["result"] = describe(blocks.reduce(entry["blocks"]))
-        entry["sides"]["b"]["carrier"] = sides.carrier("b")
 
     def _tpch(self, row, params, entry, part):
         """Adds a row for each query to the document; the row itself is their sum."""
-        data = self._with_data({"job": "tpch", **params})
-        sides = self._sides_for(row)
-        entry["sides"] = sides.describe()
-        done = tpch.measure(self, row, sides, data, part)
-        entry["sides"]["b"]["carrier"] = sides.carrier("b")
-        entry["blocks"] = tpch.total(done)
+        queries = tpch.Queries(row, self._with_data({"job": "tpch", **params}), self.pairs, part)
+        for start, pairs, sides in self._each_start(row, entry):
+            queries.warm(sides, tpch.QUICK_WARM_RUNS if self.quick else tpch.WARM_RUNS)
+            queries.measure(sides, pairs, start)
+        entry["blocks"] = tpch.total(queries.done)
         entry["result"] = describe(blocks.reduce(entry["blocks"]))
-        for name, found in done.items():
+        for name, found in queries.done.items():
             query = plan.query(row, name)
             self.document["runs"].append({
                 **self.entry(query, {**query.params, **params}), "sides": entry["sides"], "blocks": found,

@@ -4,6 +4,9 @@
 The 95 % interval that is printed is the percentile bootstrap of the median. A verdict needs more: the bootstrap's 99 %
 interval and the distribution-free interval between two order statistics (sign test) must both exclude 1, because with
 nine pairs the bootstrap alone is too narrow. With fewer than eight pairs no 99 % interval exists, hence no verdict.
+
+Pairs of one start of the sides share what the start decided (compiled code, the heap's sizes). Where there are several,
+the bootstrap draws starts, and pairs of each (Davison and Hinkley, Bootstrap Methods and their Application, 3.8).
 """
 import math
 import random
@@ -28,11 +31,21 @@ def quantile(ordered, share):
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def bootstrap(values, level, seed=20260101):
-    """Percentile bootstrap interval (lo, hi) of the median; the same input gives the same interval."""
+def bootstrap(values, level, starts=None, seed=20260101):
+    """Percentile bootstrap interval (lo, hi) of the median; the same input gives the same interval.
+
+    starts: with which start of the sides each value was measured; None: all with the same."""
+    groups = {}
+    for value, start in zip(values, starts or [0] * len(values)):
+        groups.setdefault(start, []).append(value)
     generator = random.Random(seed)
-    medians = sorted(median(generator.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    medians = sorted(median(_resample(list(groups.values()), generator)) for _ in range(RESAMPLES))
     return quantile(medians, (1 - level) / 2), quantile(medians, (1 + level) / 2)
+
+
+def _resample(groups, generator):
+    drawn = generator.choices(groups, k=len(groups)) if len(groups) > 1 else groups
+    return [value for group in drawn for value in generator.choices(group, k=len(group))]
 
 
 def order_interval(values, level):
@@ -47,11 +60,11 @@ def order_interval(values, level):
     return best
 
 
-def verdict(values):
-    """'lower', 'higher' or 'no difference shown' for ratios ours / stock."""
+def verdict(values, starts=None):
+    """'lower', 'higher' or 'no difference shown' for ratios ours / stock; starts as for bootstrap."""
     if len(values) < MIN_PAIRS_FOR_VERDICT:
         return "no difference shown"
-    lo, hi = bootstrap(values, VERDICT_LEVEL)
+    lo, hi = bootstrap(values, VERDICT_LEVEL, starts)
     order_lo, order_hi = order_interval(values, VERDICT_LEVEL)
     lo, hi = min(lo, order_lo), max(hi, order_hi)
     if abs(median(values) - 1) < VERDICT_DISTANCE or lo <= 1 <= hi:
@@ -59,11 +72,11 @@ def verdict(values):
     return "lower" if hi < 1 else "higher"
 
 
-def summary(ratios, marked):
-    """Result entry of one metric: ratios of the pairs that count, and how many were marked as noisy."""
+def summary(ratios, marked, starts=None):
+    """Result entry of one metric: ratios of the pairs that count, how many were marked as noisy; starts as for bootstrap."""
     if not ratios:
         return {"ratio": None, "lo": None, "hi": None, "min": None, "max": None, "pairs": 0, "marked": marked,
                 "verdict": "inconclusive"}
-    lo, hi = bootstrap(ratios, 0.95)
+    lo, hi = bootstrap(ratios, 0.95, starts)
     return {"ratio": median(ratios), "lo": lo, "hi": hi, "min": min(ratios), "max": max(ratios),
-            "pairs": len(ratios), "marked": marked, "verdict": verdict(ratios)}
+            "pairs": len(ratios), "marked": marked, "verdict": verdict(ratios, starts)}

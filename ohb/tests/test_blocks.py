@@ -19,7 +19,14 @@ def block(index, side, value, marked=False, checksum="x"):
 
 class Order(unittest.TestCase):
     def test_blocks_run_in_the_order_a_b_b_a_a_b(self):
-        self.assertEqual("".join(blocks.order(3)), "abbaab")
+        self.assertEqual([blocks.halves(pair) for pair in range(3)],
+                         [[(0, "a"), (1, "b")], [(2, "b"), (3, "a")], [(4, "a"), (5, "b")]])
+
+    def test_starts_of_the_sides_share_the_pairs_evenly_and_none_goes_without(self):
+        self.assertEqual(blocks.shares(9, 1), [range(9)])
+        self.assertEqual(blocks.shares(9, 3), [range(3), range(3, 6), range(6, 9)])
+        self.assertEqual([len(pairs) for pairs in blocks.shares(8, 3)], [2, 3, 3])
+        self.assertEqual([len(pairs) for pairs in blocks.shares(3, 3)], [1, 1, 1])
 
     def test_every_pair_runs_each_side_once_with_the_same_seed(self):
         calls = []
@@ -28,7 +35,8 @@ class Order(unittest.TestCase):
             calls.append((side, seed))
             return {"metrics": {"wall_ms": 1.0}, "records": 1, "checksum": "x"}
 
-        done = blocks.run_pairs(run, 3, lambda entry: None)
+        done = []
+        blocks.run_pairs(run, range(3), done.append)
         self.assertEqual(calls, [("a", 1), ("b", 1), ("b", 2), ("a", 2), ("a", 3), ("b", 3)])
         self.assertEqual([entry["index"] for entry in done], [0, 1, 2, 3, 4, 5])
 
@@ -49,6 +57,15 @@ class Reduce(unittest.TestCase):
     def test_nothing_of_ours_is_a_ratio_of_nothing_and_of_stock_no_pair(self):
         result = blocks.reduce([block(0, "a", 100), block(1, "b", 0), block(2, "b", 100), block(3, "a", 0)])["wall_ms"]
         self.assertEqual((result["ratio"], result["pairs"]), (0, 1))
+
+    def test_a_difference_between_starts_widens_the_interval(self):
+        done = [{**block(index, "ab"[index % 2], 100 if index % 2 == 0 else (60, 90, 120)[index // 6]), "start": index // 6}
+                for index in range(18)]
+        result = blocks.reduce(done)["wall_ms"]
+        self.assertEqual((result["ratio"], result["lo"], result["hi"]), (0.9, 0.6, 1.2))
+        alone = blocks.reduce([{**entry, "start": 0} for entry in done])["wall_ms"]
+        self.assertLess(alone["hi"] - alone["lo"], 0.61)
+        self.assertEqual(result["verdict"], "no difference shown")
 
     def test_an_incomplete_pair_is_ignored(self):
         self.assertEqual(blocks.reduce([block(0, "a", 100)]), {})

@@ -34,6 +34,23 @@ class Bootstrap(unittest.TestCase):
         values = [random.Random(4).uniform(0.5, 1.5) for _ in range(12)]
         self.assertEqual(stats.bootstrap(values, 0.99), stats.bootstrap(values, 0.99))
 
+    def test_values_of_one_start_alone_are_drawn_together(self):
+        # Three starts, each with values all alike: P(two of three draws are the first) = 7/27, far more than 0.5 %
+        values, starts = [0.6] * 3 + [0.7] * 3 + [0.9] * 3, [0] * 3 + [1] * 3 + [2] * 3
+        self.assertEqual(stats.bootstrap(values, 0.99, starts), (0.6, 0.9))
+        self.assertEqual(stats.bootstrap(values, 0.99, [7] * 9), stats.bootstrap(values, 0.99))
+
+    def test_95_percent_interval_of_starts_covers_the_true_median_more_often_than_that_of_pairs(self):
+        generator, with_starts, without = random.Random(12), 0, 0
+        for _ in range(60):
+            luck = [generator.gauss(0, 0.2) for _ in range(5)]
+            values = [1 + luck[pair // 3] + generator.gauss(0, 0.02) for pair in range(15)]
+            lo, hi = stats.bootstrap(values, 0.95, [pair // 3 for pair in range(15)])
+            with_starts += lo <= 1 <= hi
+            lo, hi = stats.bootstrap(values, 0.95)
+            without += lo <= 1 <= hi
+        self.assertGreater(with_starts, without)
+
     def test_95_percent_interval_covers_the_true_median_nearly_always(self):
         generator, covered = random.Random(11), 0
         for _ in range(100):

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import tempfile
-import types
 import unittest
 import unittest.mock
 
@@ -34,6 +33,9 @@ class Sides:
         side = {"command": "", "settings": {}, "versions": {}, "carrier": None}
         return {"a": {"name": "stock", **side}, "b": {"name": "ours", **side}}
 
+    def notes(self):
+        return []
+
     def carrier(self, _side):
         return ["nothing"]
 
@@ -41,11 +43,12 @@ class Sides:
         pass
 
 
-def measured(sides, pairs=2, quick=True):
-    runner = types.SimpleNamespace(quick=quick, pairs=pairs)
+def measured(sides, pairs=2):
     part = io.StringIO()
-    done = tpch.measure(runner, plan.select("spark.tpch")[0], sides, {"job": "tpch", "data": "x"}, part)
-    return done, part.getvalue()
+    queries = tpch.Queries(plan.select("spark.tpch")[0], {"job": "tpch", "data": "x"}, pairs, part)
+    queries.warm(sides, 1)
+    queries.measure(sides, range(pairs), 0)
+    return queries.done, part.getvalue()
 
 
 class Queries(unittest.TestCase):
