@@ -12,7 +12,7 @@ def halves(pair):
 
 
 def shares(pairs, starts):
-    """The numbers of the pairs that each start of the sides measures, as even as it goes."""
+    """The pair numbers that each start of the sides measures; their counts differ by one at most."""
     ends = [pairs * (start + 1) // starts for start in range(starts)]
     return [range(first, end) for first, end in zip([0, *ends], ends)]
 

@@ -56,7 +56,7 @@ def _starts(options, rows):
     other = next((row.name for row in rows if row.kind not in plan.STAY_UP), None)
     if other:
         raise procs.Failed(f"--starts is for rows of Spark, whose two sides stay up; row {other} has none")
-    pairs = options.pairs or (plan.QUICK_PAIRS if options.quick else plan.PAIRS)
+    pairs = plan.pair_count(options.pairs, options.quick)
     if options.starts > pairs:
         raise procs.Failed(f"--starts {options.starts} needs as many pairs at least, and there are {pairs}: say --pairs")
     return options.starts

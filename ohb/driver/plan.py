@@ -194,6 +194,11 @@ ROWS = (
 )
 
 
+def pair_count(pairs, quick):
+    """The pairs that were asked for, or the default for None."""
+    return pairs or (QUICK_PAIRS if quick else PAIRS)
+
+
 class UnknownRow(Exception):
     """No such row or group; the text names what there is."""
 

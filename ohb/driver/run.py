@@ -26,7 +26,7 @@ class Runner:
 
     def __init__(self, root, work, json_file, quick, pairs, starts=1):
         self.root, self.work, self.json_file, self.quick, self.starts = root, work, json_file, quick, starts
-        self.pairs = pairs or (plan.QUICK_PAIRS if quick else plan.PAIRS)
+        self.pairs = plan.pair_count(pairs, quick)
         self.document = {"schema": schema.VERSION, "run_id": time.strftime("%Y%m%dT%H%M%S") + f"-{os.getpid()}",
                          "started": now(), "commit": schema.commit(root), "machine": schema.machine(),
                          "status": "complete", "runs": []}
