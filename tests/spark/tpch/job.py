@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The application of run.py: job.py DATA QUERIES_JAR runs TPC-H queries over Parquet tables.
+"""The application of run.py: job.py DATA QUERIES_JAR ANSWERS runs TPC-H queries over Parquet tables.
 
-Prints for every query, as one JSON line, its number of rows, a digest of the ordered rows, its time, and what adaptive
-execution chose: the joins, and how many partitions each shuffle was read in.
+Writes to the file ANSWERS for every query, as one JSON line, its number of rows, a digest of the ordered rows, its time, and
+what adaptive execution chose: the joins, and how many partitions each shuffle was read in.
 """
 import hashlib
 import json
@@ -39,20 +39,20 @@ def choices(node, found):
     return found
 
 
-def main(data, jar):
+def main(data, jar, answers):
     spark = SparkSession.builder.getOrCreate()
     for table in sorted(os.listdir(data)):
         if os.path.isdir(os.path.join(data, table)):
             spark.read.parquet(os.path.join(data, table)).createOrReplaceTempView(table)
-    with zipfile.ZipFile(jar) as texts:
+    with zipfile.ZipFile(jar) as texts, open(answers, "w") as answers:
         for number in range(1, QUERIES + 1):
             frame = spark.sql(texts.read(f"tpch/q{number}.sql").decode())
             start = time.monotonic()
             rows = frame.collect()
             seconds = time.monotonic() - start
             found = choices(frame._jdf.queryExecution().executedPlan(), {"joins": [], "reads": []})
-            print("QUERY", json.dumps({"query": number, "rows": len(rows), "digest": digest(rows),
-                                       "seconds": round(seconds, 2), **found}), flush=True)
+            print(json.dumps({"query": number, "rows": len(rows), "digest": digest(rows),
+                              "seconds": round(seconds, 2), **found}), file=answers)
     spark.stop()
 
 

@@ -67,14 +67,19 @@ def is_others(folder):
     return any(os.path.exists(f"/proc/{pid}") for pid in owners)
 
 
-class Answer:
-    """What an application printed: results, traffic of its executors, all logs."""
+def read(path):
+    with open(path, errors="replace") as file:
+        return file.read()
 
-    def __init__(self, output, logs):
-        self.results = re.findall(r"^RESULT .*", output, re.M)
-        self._traffic = re.findall(r"^TRAFFIC .*", output, re.M)
-        self.page = re.findall(r"^PAGE .*", output, re.M)
-        self.log = output + logs
+
+class Answer:
+    """What an application answered: results, traffic of its executors, our page; and its log with those of executors."""
+
+    def __init__(self, answers, log):
+        self.results = re.findall(r"^RESULT .*", answers, re.M)
+        self._traffic = re.findall(r"^TRAFFIC .*", answers, re.M)
+        self.page = re.findall(r"^PAGE .*", answers, re.M)
+        self.log = log
 
     def total(self, pattern):
         """Sum of the numbers that a pattern's group finds in the traffic."""
@@ -140,9 +145,10 @@ class Base(unittest.TestCase):
     def submit(cls, name, options):
         """Runs an application to its end; what it has left in shared memory is an error."""
         home = cls._home(name)
+        answers = os.path.join(home, "answers")
         argv = [os.path.join(home, "bin", "spark-submit"), "--driver-memory", "1g", *options,
                 *conf(f"spark.driver.host={spark.HOST}", f"spark.driver.bindAddress={spark.HOST}",
-                      "spark.ui.port=0"), os.path.join(HERE, "job.py")]
+                      "spark.ui.port=0"), os.path.join(HERE, "job.py"), answers]
         env = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
         env.update(SPARK_HOME=home, SPARK_LOCAL_IP=spark.HOST, PYSPARK_PYTHON=cls.python,
                    SPARK_LOCAL_DIRS=os.path.join(home, "local"))
@@ -151,19 +157,14 @@ class Base(unittest.TestCase):
         status = process.wait(LIMIT)
         await_end_of_group(process.pid)
         process.stop(grace=3)
-        logs = ""
-        for path in glob.glob(os.path.join(home, "work", "*", "*", "stderr")):
-            with open(path, errors="replace") as file:
-                logs += file.read()
-        with open(log, errors="replace") as file:
-            answer = Answer(file.read(), logs)
+        logs = "".join(read(path) for path in [log, *glob.glob(os.path.join(home, "work", "*", "*", "stderr"))])
         if status != 0:
-            raise AssertionError(f"spark-submit ended with {status}:\n" + answer.log[-6000:])
+            raise AssertionError(f"spark-submit ended with {status}:\n" + logs[-6000:])
         applications = [os.path.basename(path) for path in glob.glob(os.path.join(home, "work", "app-*"))]
         left = [path for app in applications for path in glob.glob(f"/dev/shm/verbena-{os.getuid()}/{app}/*") if not is_others(path)]
         if left:
             raise AssertionError(f"left in shared memory: {left}")
-        return answer
+        return Answer(read(answers), logs)
 
     def assert_served(self, answer, path):
         """The shuffle's data took the path, and nothing had to fall back."""
