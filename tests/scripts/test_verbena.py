@@ -220,6 +220,16 @@ class StressTest(unittest.TestCase):
         self.assertRegex(output, r"(?m)^verbena: java +3 passed +1 failed")
         self.assertIn("5 passed, 1 failed, 0 skipped\n", output)
 
+    def test_who_has_jars_open_waits_for_the_part_that_writes_them_where_it_runs_beside(self):
+        for words, order in (("verbs java", ["java", "verbs"]), ("ohb java", ["ohb", "java"]), ("verbs", ["verbs"])):
+            with self.subTest(words), tempfile.TemporaryDirectory() as folder:
+                output, _ = script(folder, f"""
+                    ensure_packages() {{ :; }}
+                    test_java() {{ sleep 1; echo java; }}
+                    for part in verbs ohb; do eval "test_$part() {{ echo $part; }}"; done
+                    cmd_test {words}""").communicate(timeout=60)
+                self.assertEqual([line for line in output.splitlines() if line in order], order)
+
     def _busy(self, folder, rest):
         """A script beside two busy processes, and these."""
         started = script(folder, f"busy_start 2\necho ${{BUSY[@]}}\n{rest}")
