@@ -49,16 +49,6 @@ function(vbn_test_options target)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${plain}>")
 endfunction()
 
-# The C++ of tests is compiled for a short build: what it tests is optimised and instrumented C in a library of its own, and
-# GoogleTest's templates take ten times as long with optimisation and UBSan.
-function(vbn_test_options target)
-    set(plain -O0 -g1 -U_FORTIFY_SOURCE)
-    if(VBN_SANITIZE MATCHES "undefined")
-        list(APPEND plain -fno-sanitize=undefined)
-    endif()
-    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${plain}>")
-endfunction()
-
 # tests/unit/<layer>/test_*.cc with helper *.c -> unit_<layer>; test_*.py -> a test of its own;
 # tests/multi/test_<name>.cc with helper *.c -> multi_<name>; tests/sim and tests/verbs likewise -> sim_<name>, verbs_<name>
 function(vbn_add_tests)
