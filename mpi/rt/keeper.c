@@ -2,6 +2,7 @@
  * keeper.c - a rank that computes answers nobody: first contacts, rendezvous messages and acknowledgements would wait
  * until its next call. So a thread looks from time to time whether the runtime was entered since; if not, it makes
  * progress in the rank's place, for a short time: who enters meanwhile waits for it (threads.h, T1).
+ * So a call that a program may make in a loop either does not enter the runtime, or makes progress itself.
  * It also sees that the launcher has gone: a launcher's child ends with it by itself, a script's child would go on for ever.
  */
 #include "rt/keeper.h"

@@ -55,7 +55,10 @@ int shm_test_lock(long *lock, const char *function)
 {
     const int at = home(lock, function);
     __atomic_store_n(high(lock), 0, __ATOMIC_RELEASE); /* it is not in the queue */
-    return change(low(lock), VBN_ATOMIC_CAS, (uint32_t)shm.pe + 1, 0, at, function) != 0;
+    if (change(low(lock), VBN_ATOMIC_CAS, (uint32_t)shm.pe + 1, 0, at, function) == 0)
+        return 0;
+    shm_look();
+    return 1;
 }
 
 void shm_clear_lock(long *lock, const char *function)

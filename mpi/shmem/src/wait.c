@@ -165,8 +165,7 @@ static void wait_for(const shm_waited_t *waited, condition_t is_over, size_t *st
     drive(waited, is_over, state);
 }
 
-/* A call that does not wait still serves the others: a program may test in a loop. */
-static void look(void)
+void shm_look(void)
 {
     static _Thread_local unsigned calls;
     if (++calls % 16 != 0 && !rt.oversubscribed)
@@ -177,10 +176,12 @@ static void look(void)
     rt_leave();
 }
 
+/* Who wakes in a loop serves the others, too: the keeper does not while the runtime is entered all the time. */
 void shm_wake_index(unsigned index)
 {
     rt_enter();
     rt_node_wake(shm_pe_at(index));
+    (void)rt_progress();
     rt_leave();
 }
 
@@ -259,7 +260,7 @@ int shm_test_all(const shm_waited_t *waited, const char *function)
     check(waited, function);
     if (all_met(waited, &from))
         return 1;
-    look();
+    shm_look();
     from = 0;
     return all_met(waited, &from);
 }
@@ -274,7 +275,7 @@ size_t shm_test_any(const shm_waited_t *waited, const char *function)
     const size_t found = any_met(waited, &next);
     if (found != SIZE_MAX)
         return found;
-    look();
+    shm_look();
     return any_met(waited, &next);
 }
 
@@ -284,7 +285,7 @@ size_t shm_test_some(const shm_waited_t *waited, size_t *indices, const char *fu
     const size_t found = gather(waited, indices);
     if (found > 0)
         return found;
-    look();
+    shm_look();
     return gather(waited, indices);
 }
 

@@ -34,6 +34,8 @@ int shm_test_all(const shm_waited_t *waited, const char *function);
 size_t shm_test_any(const shm_waited_t *waited, const char *function);
 size_t shm_test_some(const shm_waited_t *waited, size_t *indices, const char *function);
 uint64_t shm_signal_fetch(const uint64_t *signal, const char *function);
+/* After a test that failed: makes progress now and then, because a program may test in a loop. */
+void shm_look(void);
 uint64_t shm_signal_wait(uint64_t *signal, int compare, uint64_t value, const char *function);
 
 #endif
