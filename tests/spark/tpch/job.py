@@ -39,12 +39,12 @@ def choices(node, found):
     return found
 
 
-def main(data, jar, answers):
+def main(data, jar, path):
     spark = SparkSession.builder.getOrCreate()
     for table in sorted(os.listdir(data)):
         if os.path.isdir(os.path.join(data, table)):
             spark.read.parquet(os.path.join(data, table)).createOrReplaceTempView(table)
-    with zipfile.ZipFile(jar) as texts, open(answers, "w") as answers:
+    with zipfile.ZipFile(jar) as texts, open(path, "w") as answers:
         for number in range(1, QUERIES + 1):
             frame = spark.sql(texts.read(f"tpch/q{number}.sql").decode())
             start = time.monotonic()

@@ -40,6 +40,20 @@ static void choose(void)
     shmem_barrier_all();
 }
 
+static void change_until_told(void)
+{
+    while (shmem_long_atomic_fetch(&told, 0) == 0)
+        shmem_long_atomic_inc(&word, sleeper);
+}
+
+static void test_until_free(long *lock)
+{
+    while (shmem_test_lock(lock) != 0)
+        ;
+    CHECK(shmem_long_atomic_fetch(&told, 0) == 1);
+    shmem_clear_lock(lock);
+}
+
 /* lock: NULL: PE 0 changes the word until it is told; otherwise: it tests the teller's lock until that is free. */
 static void spin(long *lock)
 {
@@ -48,12 +62,10 @@ static void spin(long *lock)
     go = told = 0;
     shmem_barrier_all();
     if (me == 0) {
-        while (lock != NULL ? shmem_test_lock(lock) != 0 : shmem_long_atomic_fetch(&told, 0) == 0)
-            if (lock == NULL)
-                shmem_long_atomic_inc(&word, sleeper);
-        CHECK(shmem_long_atomic_fetch(&told, 0) == 1);
-        if (lock != NULL)
-            shmem_clear_lock(lock);
+        if (lock == NULL)
+            change_until_told();
+        else
+            test_until_free(lock);
         shmem_long_p(&go, 1, sleeper);
     } else if (me == teller) {
         usleep(LATER_US);
