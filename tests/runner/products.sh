@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What the suites of tests/suites.yaml need: make_NAME makes the product NAME. Read by './verbena make NAME', with its functions.
+# Status 77: the product cannot be had here, and the last line says why. 'export NAME=VALUE' lines are for the suites.
+# shellcheck disable=SC2154 # variables and functions of ./verbena
+
+SPARK_CLIENTS="numpy==2.2.6 pandas==2.3.3 pyarrow==22.0.0 grpcio==1.76.0 grpcio-status==1.76.0 googleapis-common-protos==1.71.0 \
+zstandard==0.25.0 protobuf==6.33.5" # of PySpark's functions on pandas, and of its client of Spark Connect
+OTHER_SPARKS="4.3.0 3.5.9 4.1.4 4.0.5 3.4.4" # as in tests/spark/versions/run.py
+PYMEMCACHE=4.0.0
+MPI4PY=4.1.2
+MPI4PY_NEEDS="setuptools==$SETUPTOOLS wheel==$WHEEL build==1.3.0 cython==3.1.4 numpy==2.2.6" # to build it, and numpy for its suite
+CANNOT=77
+
+cannot() { printf '%s\n' "$*" && exit "$CANNOT"; }
+
+compiled() { # $1: build folder; $2...: targets, all if none. How many files were compiled for it: a number that no load changes
+    local folder=$STATE/build/$1
+    shift
+    echo "programs compiled: $(ninja -C "$folder" -t commands "$@" 2>/dev/null | grep -c -E ' -c \S+|-o \S+\.o ')"
+}
+
+make_core_asan() { build_native asan "$@" && compiled asan; }
+make_core_release() { build_native release "$@"; }
+make_core_release_all() { build_native release; }
+make_core_tsan() { build_native tsan thread_tests; }
+make_core_fuzz() { ensure_fuzz_cc || cannot "no clang with a fuzzer runtime; install clang and libclang-rt-<version>-dev" && build_native fuzz; }
+make_memcached_asan() { build_memcached asan "$@"; }
+make_memcached_tsan() { build_memcached tsan mc_unit_store; }
+make_memcached_release() { build_memcached release; }
+make_memcached_fuzz() { make_core_fuzz && build_memcached fuzz; }
+make_mpi() { build_mpi release "$@"; }
+make_mpi_asan() { build_mpi asan "$@"; }
+make_java() { build_java; }
+make_valgrind() { (ensure_packages valgrind) || say "no valgrind: the counts of instructions are skipped"; }
+make_clang() { (ensure_packages clang) || cannot "no clang, and none could be installed"; }
+
+make_costs() { # cost models of native-core/tests/models, which Java and Spark find in place of measured costs
+    local model folder=$STATE/models
+    build_native release cost_file
+    mkdir -p "$folder" && chmod 700 "$folder"
+    for model in near far slow; do "$STATE/build/release/cost_file" "$model" "$folder/$model" || die "cannot write a cost file"; done
+}
+
+make_spark() {
+    ensure_spark
+    echo "export SPARK_HOME=$SPARK_HOME"
+    echo "export PYSPARK_PYTHON=$PYSPARK_PYTHON"
+}
+
+make_other_sparks() {
+    local version
+    for version in $OTHER_SPARKS; do install_spark "$version"; done
+    ensure_spark_clients
+    echo "export VERBENA_SPARK_PYTHON=$VERBENA_SPARK_PYTHON"
+}
+
+make_jars() {
+    echo "export VERBENA_HADOOP_JAR=$(plugin_jar hadoop-rdma)"
+    echo "export VERBENA_HBASE_JAR=$(plugin_jar hbase-rdma)"
+}
+
+make_memcached_peers() {
+    (ensure_packages memcached libmemcached-tools python3-pylibmc) \
+        || cannot "Debian's memcached, libmemcached-tools and python3-pylibmc, which ours is compared with, could not be installed"
+    ensure_venv "pymemcache-$PYMEMCACHE" "pymemcache==$PYMEMCACHE"
+    echo "export VERBENA_MEMCACHED_PYTHON=$CACHE/pymemcache-$PYMEMCACHE/bin/python"
+}
+
+# A released sshd for the tests, unpacked and not installed: no machine gets a server of it.
+make_mpi_peers() {
+    local folder=$CACHE/sshd library
+    (ensure_packages mpich openssh-client) || say "no mpich or no ssh: what needs them is not tried"
+    [ ! -x /usr/sbin/sshd ] && command -v apt-get >/dev/null && [ -z "${VERBENA_NO_APT:-}" ] || return 0
+    if [ ! -f "$folder/.complete" ]; then
+        rm -rf "$folder" && mkdir -p "$folder"
+        (cd "$folder" && apt-get download openssh-server libwrap0 && for package in *.deb; do dpkg-deb -x "$package" .; done &&
+            touch .complete) || return 0
+    fi
+    library=$(find "$folder" -name libwrap.so.0 | head -n 1)
+    echo "export VERBENA_SSHD=$folder/usr/sbin/sshd"
+    echo "export LD_LIBRARY_PATH=$(dirname "$library")"
+}
+
+make_mpi4py() {
+    local mpich=${PYPI_MPIS%% *}
+    ensure_mpi4py || cannot "mpi4py $MPI4PY and what builds it could not be had from PyPI (whole output: $STATE/log/pip-mpi4py.log)"
+    (ensure_venv "${mpich/==/-}" "$mpich") || say "no MPICH of PyPI to compare with"
+}
+
+make_guest() { # QEMU, and a kernel that it boots
+    local reason
+    (ensure_packages "${GUEST_PACKAGES[@]}") || true
+    reason=$("$PYTHON" "$ROOT/tests/guest/run.py" --check) || cannot "no guest can run here: install $reason"
+}
+
+make_cross() { # the core for another processor, and what emulates it
+    { ensure_cross && (ensure_packages qemu-user-static); } || cannot "Debian's gcc-aarch64-linux-gnu, qemu-user-static or packages for" \
+        "arm64 could not be had (see $STATE/log/arm64.log and apt.log)"
+    build_cross
+}
+
+ensure_spark_clients() { # sets VERBENA_SPARK_PYTHON to a Python that has what PySpark needs for pandas and Spark Connect
+    local needs
+    read -ra needs <<<"$SPARK_CLIENTS"
+    ensure_venv "spark-clients-$PYSPARK" "${needs[@]}"
+    export VERBENA_SPARK_PYTHON=$CACHE/spark-clients-$PYSPARK/bin/python
+}
+
+# Makes a Python environment with mpi4py, built as module of the standard ABI, and its suite (suite/). False: it cannot be
+# had. The ABI is fixed, so it is built once; whoever runs it says by LD_LIBRARY_PATH which library it gets.
+ensure_mpi4py() {
+    local venv=$CACHE/mpi4py-$MPI4PY
+    mkdir -p "$STATE/log" "$CACHE"
+    [ ! -f "$venv/.complete" ] || return 0
+    say "building mpi4py $MPI4PY in $venv: 1 to 2 minutes, once"
+    rm -rf "$venv"
+    fetch_mpi4py "$venv" >"$STATE/log/pip-mpi4py.log" 2>&1 || return 1
+    quiet build-mpi4py build_mpi4py "$venv" # a failure of our mpicc, not of the network
+    touch "$venv/.complete"
+}
+
+fetch_mpi4py() { # $1: folder
+    local needs
+    read -ra needs <<<"$MPI4PY_NEEDS"
+    "$PYTHON" -m venv "$1" \
+        && "$1/bin/pip" install --no-cache-dir "${needs[@]}" \
+        && "$1/bin/pip" download --no-cache-dir --no-deps --no-build-isolation --no-binary mpi4py -d "$1" "mpi4py==$MPI4PY"
+}
+
+build_mpi4py() { # $1: folder
+    local sdist=$1/mpi4py-$MPI4PY.tar.gz
+    CFLAGS=-O0 MPI4PY_BUILD_MPIABI=1 MPICC=$STATE/build/mpi/bin/mpicc "$1/bin/pip" install --no-cache-dir --no-deps \
+        --no-build-isolation "$sdist" \
+        && mkdir "$1/suite" && tar -xzf "$sdist" -C "$1/suite" --strip-components=2 "mpi4py-$MPI4PY/test"
+}

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the suites of tests/suites.yaml: './verbena test' calls this. Ends with "N passed, N failed, N skipped"."""
+import argparse
+import contextlib
+import dataclasses
+import os
+import pathlib
+import signal
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import busy  # noqa: E402  (needs the path above)
+import choice  # noqa: E402
+import kinds  # noqa: E402
+import report  # noqa: E402
+import table as tables  # noqa: E402
+from jobs import Job, Result  # noqa: E402
+from memory import Memory  # noqa: E402
+from schedule import Schedule, Stopped  # noqa: E402
+
+BESIDE = 2  # jobs more than processors run at once: most wait for something now and then
+SLOWER = ("far", "slow")  # the cost models of --stress
+
+
+def say(text):
+    print(f"verbena: {text}", flush=True)
+
+
+def parsed(words):
+    parser = argparse.ArgumentParser(prog="./verbena test", add_help=False, allow_abbrev=False)
+    parser.add_argument("names", nargs="*")
+    tier = parser.add_mutually_exclusive_group()
+    tier.add_argument("--quick", action="store_const", dest="tier", const="quick", default="default")
+    tier.add_argument("--full", action="store_const", dest="tier", const="full")
+    for flag in ("stress", "fresh", "budgets", "list"):
+        parser.add_argument(f"--{flag}", action="store_true")
+    return parser.parse_args(words)
+
+
+class Run:
+    """One call of the runner: where everything lies, and what was asked for."""
+
+    def __init__(self, options, root, state, cache):
+        self.options, self.root, self.state = options, root, state
+        self.table = tables.read(root / "tests/suites.yaml")
+        self.python = sys.executable
+        form = f"{'full' if options.tier == 'full' else 'short'}{' stress' if options.stress else ''}"
+        self.memory = Memory(root, cache / "passed", form)
+        self.places = {"root": root, "state": state, "cache": cache, "python": self.python, "model": "near",
+                       "stress": options.stress or options.tier == "full"}
+        self.jobs, self.entries, self.results = {}, {}, {}
+
+    def base_env(self, suite):
+        full = self.options.tier == "full" or suite.tier == "full"
+        return {"VERBENA_TEST_FULL": "1"} if full else {}
+
+    # ------------------------------------------------------------------------------------------ what runs
+
+    def add(self, entry, chosen, name=None, is_product=False, whole=True):
+        name = name or entry.name
+        log = self.state / "log" / f"{'make' if is_product else 'test'}-{name}.log"
+        env = chosen.env if is_product else {**self.base_env(entry), **chosen.env}
+        self.entries[name] = entry
+        self.jobs[name] = Job(entry, chosen.argv, env, log, is_product, whole)
+
+    def add_suite(self, suite):
+        if not (self.options.stress and suite.models):
+            self.add(suite, kinds.whole(suite, self.places))
+            return
+        for model in SLOWER:
+            self.add(dataclasses.replace(suite, exclusive=(*suite.exclusive, suite.name)),
+                     kinds.whole(suite, {**self.places, "model": model}), f"{suite.name}-{model}")
+
+    def add_products(self, targets):
+        """targets: {product: what of it to build} where single tests do not need all of it."""
+        for entry in list(self.entries.values()):
+            for need in self.table.needed(entry):
+                words = [self.root / "verbena", "make", need, *targets.get(need, ())]
+                self.add(self.table.products[need], kinds.Chosen(words, {}, []), is_product=True, whole=not targets.get(need))
+
+    def prepare(self):
+        """Fills jobs. Raises choice.Unknown."""
+        suites, singles = choice.choose(self.table, self.options.names, self.options.tier, self.places, self.root)
+        targets = {}
+        for single in singles:
+            name = f"{single.suite.name}-alone" if single.suite.name not in self.jobs else f"{single.suite.name}-{len(self.jobs)}"
+            self.add(single.suite, single.chosen, name, whole=False)
+            if single.chosen.targets and single.suite.needs:
+                targets.setdefault(single.suite.needs[0], []).extend(single.chosen.targets)
+        for name in [suite if isinstance(suite, str) else suite.name for suite in suites]:
+            suite = self.table.suites[name]
+            facts = None if self.options.fresh else self.memory.passed(self.table, suite)
+            if facts:
+                self.entries[name] = suite
+                self.tell(name, Result("unchanged", why=facts["told"]))
+                del self.entries[name]
+            else:
+                self.add_suite(suite)
+                targets = {need: words for need, words in targets.items() if need not in self.table.needed(suite)}
+        self.add_products(targets)
+
+    # ------------------------------------------------------------------------------------------- the run
+
+    def tell(self, name, result):
+        self.results[name] = result
+        if name in self.jobs and self.jobs[name].is_product:
+            print(report.product_line(name, result), flush=True)
+            return
+        print(report.line_of(name, result), flush=True)
+        if result.state == "skipped" and result.log is not None:
+            say(f"{name}: {result.why}")
+        if result.state == "passed" and name in self.table.suites and self.jobs[name].holds:
+            told = f"{result.passed} passed, {result.skipped} skipped, {time.strftime('%d %B %H:%M')}"
+            self.memory.remember(self.table, self.table.suites[name], {"told": told})
+
+    def idle(self, names):
+        say("running: " + ", ".join(f"{name} ({time.monotonic() - self.jobs[name].began:.0f} s)" for name in names
+                                    if self.jobs[name].began))
+
+    def run(self):
+        places = len(os.sched_getaffinity(0)) + BESIDE
+        with busy.processes() if self.options.stress else contextlib.nullcontext():
+            Schedule(self.jobs, places, self.tell, self.idle).run()
+
+    def close(self, began):
+        """Prints what failed, budgets and sums. Gives the exit status."""
+        failed = [name for name, result in self.results.items() if result.state == "failed"]
+        for name in failed:
+            print("\n".join(report.problem(name, self.results[name], self.jobs[name].is_product)))
+        over = [] if self.options.stress or self.options.tier == "full" else report.over_budget(
+            self.entries, {name: result for name, result in self.results.items() if name in self.jobs and self.jobs[name].holds})
+        for text in over:
+            say(f"over budget: {text}")
+        seconds, cpu = time.monotonic() - began, sum(result.cpu for result in self.results.values())
+        unchanged = sum(result.state == "unchanged" for result in self.results.values())
+        say(f"{seconds / 60:.1f} minutes, {cpu / 60:.1f} CPU minutes" + (f"; {unchanged} suites unchanged (--fresh runs them, too)" if unchanged else ""))
+        print(report.last_line(self.results.values()), flush=True)
+        return 1 if failed or (over and self.options.budgets) else 0
+
+
+def show_list(run):
+    """All suites, or the tests of those that are named."""
+    if not run.options.names:
+        for suite in run.table.suites.values():
+            print(f"{suite.name:<22} part {suite.part:<10} tier {suite.tier:<8} {suite.budget:4d} CPU s  needs {', '.join(suite.needs) or 'nothing'}")
+        return 0
+    suites, singles = choice.choose(run.table, run.options.names, "full", run.places, run.root)
+    for name in [*(suite if isinstance(suite, str) else suite.name for suite in suites), *(one.suite.name for one in singles)]:
+        print("\n".join(f"{name}:{one}" for one in kinds.listed(run.table.suites[name], run.places, run.root)))
+    return 0
+
+
+def interrupted(number, _frame):
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def main():
+    options = parsed(sys.argv[1:])
+    signal.signal(signal.SIGTERM, interrupted)
+    signal.signal(signal.SIGHUP, interrupted)
+    began = time.monotonic()
+    try:
+        run = Run(options, HERE.parents[1], pathlib.Path(os.environ["VERBENA_STATE"]), pathlib.Path(os.environ["VERBENA_CACHE"]))
+        if options.list:
+            return show_list(run)
+        run.prepare()
+        run.run()
+        return run.close(began)
+    except (choice.Unknown, tables.Wrong, kinds.NoList) as error:
+        print(f"verbena: test: {error}", file=sys.stderr)
+        return 2
+    except (Stopped, KeyboardInterrupt):
+        say("stopped by a signal; nothing is left running; the next run continues with what is built")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
