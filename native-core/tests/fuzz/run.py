@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the libFuzzer targets of a build: a fixed number of runs from a fixed seed, or for some time.
 
-usage: run.py --build FOLDER --state FOLDER [--source FOLDER] (--runs N | --seconds S) [TARGET ...]
+usage: run.py --build FOLDER --state FOLDER [--source FOLDER] (--runs N | --seconds S | --list) [TARGET ...]
 --source has the targets and their corpora: this folder, or another component's.
 Prints what each target ran and ends with "N passed, M failed". With --seconds, what was learned is kept in the state
 folder and used the next time. Input that fails is kept there too: add it to corpus/TARGET with the repair.
@@ -23,7 +23,8 @@ def targets(source, build, wanted):
     known = {path.stem.removeprefix("fuzz_"): build / path.stem for path in sorted(source.glob("fuzz_*.c"))}
     strange = [name for name in wanted if name not in known]
     if strange:
-        sys.exit(f"fuzz: no target {strange[0]} (there are: {' '.join(known)})")
+        print(f"no test matches '{strange[0]}' (targets: {' '.join(known)})", file=sys.stderr)
+        sys.exit(2)
     return {name: known[name] for name in wanted or known}
 
 
@@ -60,8 +61,12 @@ def main():
     parser.add_argument("--source", type=pathlib.Path, default=HERE)
     parser.add_argument("--runs", type=int)
     parser.add_argument("--seconds", type=int, help="for each target")
+    parser.add_argument("--list", action="store_true", help="names of the targets")
     parser.add_argument("target", nargs="*")
     arguments = parser.parse_args()
+    if arguments.list:
+        print("\n".join(targets(arguments.source, arguments.build, ())))
+        return 0
     if bool(arguments.runs) == bool(arguments.seconds):
         parser.error("give --runs or --seconds")
     results = [run(name, binary, arguments) for name, binary in targets(arguments.source, arguments.build, arguments.target).items()]
