@@ -15,6 +15,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/lib"))
 import elf  # noqa: E402  (needs the path above)
+import unittests  # noqa: E402
 
 EMULATOR = ("qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu")
 CROSS, HERE = "aarch64-linux-gnu-gcc", "gcc"
@@ -106,4 +107,4 @@ if __name__ == "__main__":
     if len(sys.argv) < 4:
         sys.exit(__doc__)
     BUILD, NATIVE, SYSROOT = map(os.path.abspath, sys.argv[1:4])
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
+    sys.exit(unittests.run(unittests.flat(unittest.TestLoader().loadTestsFromModule(sys.modules["__main__"])), sys.argv[4:]))

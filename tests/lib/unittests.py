@@ -8,11 +8,15 @@ NAME is a file, a class, a function, Class.function, or else a part of an id. --
 runs nothing. A NAME that matches nothing ends the program with status 2 before a test has run.
 """
 import os
+import re
 import resource
 import signal
 import sys
 import time
 import unittest
+
+
+PARTS = re.compile(r"[.#\s]+")
 
 
 class NoMatch(Exception):
@@ -29,8 +33,8 @@ def flat(suite):
 
 
 def is_named(test_id, name):
-    """name is the whole id, one of its parts, or some of its last parts."""
-    parts, wanted = test_id.split("."), name.removesuffix(".py").split(".")
+    """name is the whole id, or parts of it that follow each other: file.Class.function, Class#method, words of a case."""
+    parts, wanted = PARTS.split(test_id), PARTS.split(name.removesuffix(".py"))
     return any(parts[place:place + len(wanted)] == wanted for place in range(len(parts)))
 
 
