@@ -6,12 +6,14 @@ levels, and by messages alone. Where mpiexec sees it, it ends the job; where it 
 at the other ranks. --full: each with each.
 """
 import os
+import re
 import signal
 import socket
 import subprocess
 import threading
 
-from runner import LIMIT, Skipped, expect, launch
+from cases import Case
+from runner import HERE, LIMIT, Skipped, expect, launch
 
 RANKS = 4
 FORBIDDEN = 77
@@ -29,10 +31,11 @@ def dies(build, way, call, layout, status, words):
     return expect(found == status and all(word in err for word in words), found, out, err)
 
 
-def killed(way, call, layout):
+def killed(way, call, layout, long=False):
     status, words = KILLED
     host = f"rank 1 on {socket.gethostname()}{LAYOUTS[layout][1]} ended"
-    return f"death {way} in {call}{layout}", lambda build: dies(build, way, call, layout, status, [*words, host])
+    return Case(f"death {way} in {call}{layout}",
+                lambda build: dies(build, way, call, layout, status, [*words, host]), long)
 
 
 def unseen(build, call, layout, program="dies"):
@@ -56,11 +59,10 @@ def unseen(build, call, layout, program="dies"):
     return expect(not missing, f"within {LIMIT} s no end at:", *sorted(missing), "there was:", *lines, err)
 
 
-def collectives(build):
-    """Each family: its blocking, its non-blocking and its persistent form."""
-    listing = subprocess.run([build / "tests/dies", "list"], capture_output=True, text=True, check=True, timeout=LIMIT)
-    names = listing.stdout.split()
-    return [names[i:i + 3] for i in range(0, len(names), 3)]
+def collectives():
+    """Each family of dies.c: its blocking, its non-blocking and its persistent form."""
+    families = re.findall(r"^ +F\((\w+), (\w+),", (HERE / "dies.c").read_text(), re.MULTILINE)
+    return [(name, f"I{after}", f"{name}_init") for name, after in families]
 
 
 def in_session(build, way, layout, status, words):
@@ -76,24 +78,34 @@ SESSIONS = (*((way, *KILL) for way in ("before", "open", "inside", "slowly", "fi
             ("never", 3, ["rank 1 has ended without opening a session"]))
 
 
-def tests(build, full):
+def of_sessions():
     for layout in LAYOUTS:
         for way, status, words in SESSIONS:
-            yield f"death {way} in a session{layout}", lambda build, a=(way, layout, status, words): in_session(build, *a)
-        yield f"death unseen in a session{layout}", lambda build, a=("", layout, "session_dies"): unseen(build, *a)
-    for way, status, words in WAYS:
-        for layout in LAYOUTS:
-            yield (f"death {way}{layout}",
-                   lambda build, a=(way, "Allreduce", layout, status, words): dies(build, *a))
-    for layout in LAYOUTS:
-        yield killed("kill", "receive", layout)
-    for place, forms in enumerate(collectives(build)):
+            yield Case(f"death {way} in a session{layout}",
+                       lambda build, a=(way, layout, status, words): in_session(build, *a))
+        yield Case(f"death unseen in a session{layout}", lambda build, a=("", layout, "session_dies"): unseen(build, *a))
+
+
+def of_collectives():
+    """The usual ones: each form once inside and once unseen, each family once between two groups; the layouts in turns."""
+    for place, forms in enumerate(collectives()):
         between = not forms[0].startswith(ALONE)
         for form, call in enumerate(forms):
             for turn, layout in enumerate(LAYOUTS):
-                if full or turn == (place + form) % len(LAYOUTS):
-                    yield killed("inside", call, layout)
-                if full or turn == (place + form + 1) % len(LAYOUTS):
-                    yield f"death unseen in {call}{layout}", lambda build, a=(call, layout): unseen(build, *a)
-                if between and (full or (form == place % 3 and turn == (place + 1) % 3)):
-                    yield killed("kill", call + " inter", layout)
+                yield killed("inside", call, layout, turn != (place + form) % len(LAYOUTS))
+                yield Case(f"death unseen in {call}{layout}", lambda build, a=(call, layout): unseen(build, *a),
+                           turn != (place + form + 1) % len(LAYOUTS))
+                if between:
+                    usual = form == place % 3 and turn == (place + 1) % len(LAYOUTS)
+                    yield killed("kill", call + " inter", layout, not usual)
+
+
+def cases():
+    yield from of_sessions()
+    for way, status, words in WAYS:
+        for layout in LAYOUTS:
+            yield Case(f"death {way}{layout}",
+                       lambda build, a=(way, "Allreduce", layout, status, words): dies(build, *a))
+    for layout in LAYOUTS:
+        yield killed("kill", "receive", layout)
+    yield from of_collectives()

@@ -3,9 +3,11 @@
 """Runs the test programs of this folder under mpiexec, and tests mpiexec itself.
 
 usage: run.py BUILD [--full] [NAME ...]   BUILD: the build folder of mpi/. Ends with "N passed, N failed, N skipped".
+       run.py BUILD --list [--full] [NAME ...]  prints the names of the tests; nothing needs to be built for it.
 
 A program's first comment says with how many ranks it runs, over shared memory, and whether also over TCP: on one host, and
-between two fake hosts with at most 4 ranks; "nodes": also 7 ranks on three fake hosts, in blocks and in turns. Each run has a time-out; every process of it ends with it. --full: also what takes minutes.
+between two fake hosts with at most 4 ranks; "nodes": also 7 ranks on three fake hosts, in blocks and in turns. Each run
+has a time-out; every process of it ends with it. --full: also what takes minutes.
 """
 import json
 import os
@@ -21,6 +23,7 @@ import deaths
 import hosts
 import leftovers
 import wrappers
+from cases import Case, main
 from runner import HERE, LIMIT, Skipped, TCP, expect, launch
 
 
@@ -206,42 +209,20 @@ def computes_for_long(build):
     return []
 
 
-def cases(build, full):
+def cases():
     for name, count, over in rules():
-        yield f"{name} n={count}{over}", lambda build, a=(name, count, over): run_rule(build, *a)
-    yield from deaths.tests(build, full)
+        yield Case(f"{name} n={count}{over}", lambda build, a=(name, count, over): run_rule(build, *a))
+    yield from deaths.cases()
     for test in (*leftovers.TESTS, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
                  singleton, fatal, examples, bench, ends_quietly, hydra,
                  no_lasting_files, settings, scarce_addresses):
-        yield f"mpiexec {test.__name__}", test
+        yield Case(f"mpiexec {test.__name__}", test)
     for test in hosts.TESTS:
-        yield f"hosts {test.__name__}", test
+        yield Case(f"hosts {test.__name__}", test)
     for test in wrappers.TESTS:
-        yield f"wrappers {test.__name__}", test
-    if full:
-        yield "computes_for_long", computes_for_long
-
-
-def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    wanted = [word for word in sys.argv[2:] if word != "--full"]
-    passed = failed = skipped = 0
-    for name, test in cases(build, "--full" in sys.argv):
-        if wanted and not any(word in name for word in wanted):
-            continue
-        try:
-            problems = test(build)
-        except Skipped as reason:
-            skipped += 1
-            print(f"skip {name}: {reason}", flush=True)
-            continue
-        passed, failed = passed + (not problems), failed + bool(problems)
-        print(f"{'FAIL' if problems else 'ok  '} {name}", flush=True)
-        for line in problems:
-            print(f"    {line}", flush=True)
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed else 0
+        yield Case(f"wrappers {test.__name__}", test)
+    yield Case("computes_for_long", computes_for_long, long=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, list(cases())))

@@ -11,7 +11,7 @@ TCP = {"VBN_TL_ENABLE": "self,tcp", "VBN_TL_TCP_INTERFACE": "lo"}
 
 
 def launch(build, *words, environment=None, **options):
-    """Runs mpiexec in a session of its own; gives (status, stdout, stderr)."""
+    """Runs mpiexec in a session of its own, which ends with this call; gives (status, stdout, stderr)."""
     process = subprocess.Popen([build / "bin/mpiexec", *map(str, words)], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, stdin=options.pop("stdin", subprocess.DEVNULL), text=True,
                                env={**os.environ, **(environment or {})}, start_new_session=True, **options)
@@ -24,6 +24,9 @@ def launch(build, *words, environment=None, **options):
         except subprocess.TimeoutExpired:  # somebody outside of its session holds the pipes
             out, err = "", "its output has no end"
         return 124, out, err + f"\nno end within {LIMIT} s"
+    finally:
+        if process.poll() is None:  # this process is told to end
+            os.killpg(process.pid, signal.SIGKILL)
     return process.returncode, out, err
 
 

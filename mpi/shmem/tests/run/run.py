@@ -3,11 +3,13 @@
 """Runs the test programs of OpenSHMEM under oshrun.
 
 usage: run.py BUILD [--full] [NAME ...]   BUILD: the build folder of mpi/. Ends with "N passed, N failed, N skipped".
+       run.py BUILD --list [--full] [NAME ...]  prints the names of the tests; nothing needs to be built for it.
 
 A program's first comment says with how many PEs it runs, over shared memory, and whether also between two fake hosts over TCP
 (with at most 4 PEs, in blocks and in turns), and over TCP alone. The programs made from the tables run with 1, 2, 3 and 5 PEs, and
 between fake hosts. --full: also what takes minutes.
 """
+import itertools
 import json
 import os
 import pathlib
@@ -18,6 +20,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[2] / "tests/run"))
+from cases import Case, main  # noqa: E402
 from runner import LIMIT, Skipped, TCP, expect, launch  # noqa: E402
 
 FAKES = {"": [], "tcp": [], "hosts": ["-fake-hosts", 2], "turns": ["-fake-hosts", 2, "-ppn", 1]}
@@ -226,48 +229,31 @@ def computes_for_long(build):
     return run_program(build, "computes", 3, "hosts", environment={"RULE_SECONDS": "60"})
 
 
-def cases(full):
+def hybrids():
+    for first, end, times, model in itertools.product(("mpi", "shmem"), ("mpi", "shmem"), ("1", "3"), ("world", "session")):
+        for over in ("", "turns"):
+            words = (first, end, times, model)
+            yield Case(named("hybrid", *words, over), lambda build, a=(words, over): hybrid(build, *a))
+
+
+def named(*words):
+    return " ".join(filter(None, words))
+
+
+def cases():
     for name, count, over in (*rules(), *made()):
-        yield f"{name} n={count} {over}", lambda build, a=(name, count, over): run_program(build, *a)
+        yield Case(named(name, f"n={count}", over), lambda build, a=(name, count, over): run_program(build, *a))
     for what in BAD:
         for over in ("", "turns"):
-            yield f"bad {what} {over}", lambda build, a=(what, over): is_bad(build, *a)
+            yield Case(named("bad", what, over), lambda build, a=(what, over): is_bad(build, *a))
     for call in CALLS:
         for over in ("", "turns"):
-            yield f"death in {call} {over}", lambda build, a=(call, over): dies(build, *a)
-    for first in ("mpi", "shmem"):
-        for end in ("mpi", "shmem"):
-            for times in ("1", "3"):
-                for model in ("world", "session"):
-                    for over in ("", "turns"):
-                        words = (first, end, times, model)
-                        yield f"hybrid {' '.join(words)} {over}", lambda build, a=(words, over): hybrid(build, *a)
+            yield Case(named("death in", call, over), lambda build, a=(call, over): dies(build, *a))
+    yield from hybrids()
     for test in (exports, headers, builds, examples, heap_is_full, global_exit, information, bench, resources):
-        yield test.__name__, test
-    if full:
-        yield "computes_for_long", computes_for_long
-
-
-def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    wanted = [word for word in sys.argv[2:] if word != "--full"]
-    passed = failed = skipped = 0
-    for name, test in cases("--full" in sys.argv):
-        if wanted and not any(word in name for word in wanted):
-            continue
-        try:
-            problems = test(build)
-        except Skipped as reason:
-            skipped += 1
-            print(f"skip {name}: {reason}", flush=True)
-            continue
-        passed, failed = passed + (not problems), failed + bool(problems)
-        print(f"{'FAIL' if problems else 'ok  '} {name}", flush=True)
-        for line in problems:
-            print(f"    {line}", flush=True)
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed else 0
+        yield Case(test.__name__, test)
+    yield Case("computes_for_long", computes_for_long, long=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, list(cases())))
