@@ -52,12 +52,18 @@ def children(pid, name):
     return [int(line.split()[0]) for line in listing.splitlines() if name in line]
 
 
-def is_gone(pid):
-    path = pathlib.Path(f"/proc/{pid}/cmdline")
+def is_gone(pid, word):
+    """No process of this id has the word in its command: a zombie has none, and another one may have got the id."""
     try:
-        return path.read_bytes() == b""  # a zombie has none
+        return word.encode() not in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return True
+
+
+def rank_of(pid):
+    """PMI_RANK of a process that mpiexec has started."""
+    variables = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return next(int(one.split(b"=")[1]) for one in variables if one.startswith(b"PMI_RANK="))
 
 
 def placement(build):
@@ -148,14 +154,19 @@ def host_failures(build):
         return expect(status == 127 and "-wdir /nonexistent on " in err, status, err)
 
 
+def of_count(count, pids):
+    return pids if len(pids) == count else None
+
+
 def start_sleepers(build, ssh):
-    """A job of two hosts with two ranks each; gives mpiexec, its daemons, the ranks."""
+    """A job of two hosts with two ranks each; gives mpiexec, its daemons and the ranks, those of the first host first."""
     process = subprocess.Popen([build / "bin/mpiexec", *ssh, "-hosts", "one,two", "-n", "4", "sleep", "1000"],
                                stderr=subprocess.PIPE, text=True, start_new_session=True)
-    daemons = wait_for(lambda: (lambda found: found if len(found) == 2 else None)(children(process.pid, "--daemon"))) or []
-    ranks = wait_for(lambda: (lambda found: found if len(found) == 4 else None)(
-        [pid for daemon in daemons for pid in children(daemon, "sleep 1000")])) or []
-    return process, daemons, ranks
+    daemons = wait_for(lambda: of_count(2, children(process.pid, "--daemon"))) or []
+    ranks_of = {daemon: wait_for(lambda daemon=daemon: of_count(2, children(daemon, "sleep 1000"))) or []
+                for daemon in daemons}
+    ranks = sorted((pid for pids in ranks_of.values() for pid in pids), key=rank_of)
+    return process, sorted(daemons, key=lambda daemon: ranks[0] not in ranks_of[daemon]) if ranks else [], ranks
 
 
 def host_deaths(build):
@@ -174,7 +185,8 @@ def host_deaths(build):
             except subprocess.TimeoutExpired:
                 process.kill()
                 return [f"{which}: no end", *process.communicate()]
-            left = [pid for pid in (*daemons, *ranks) if not wait_for(lambda pid=pid: is_gone(pid))]
+            left = [pid for pids, word in ((daemons, "--daemon"), (ranks, "sleep")) for pid in pids
+                    if not wait_for(lambda pid=pid, word=word: is_gone(pid, word))]
         if len(ranks) != 4 or process.returncode != status or left or not all(word in err for word in words):
             return [f"{which}: status {process.returncode}, daemons {daemons}, ranks {ranks}, left {left}", err]
     return []

@@ -7,8 +7,8 @@ from hosts import children, is_gone, wait_for
 from runner import expect, launch
 
 
-def all_gone(pids):
-    return all(map(is_gone, pids))
+def all_gone(pids, word="sleep"):
+    return all(is_gone(pid, word) for pid in pids)
 
 
 def nothing_is_left(build):
@@ -46,7 +46,7 @@ def launcher_is_gone(build):
     process.kill()
     process.wait()
     process.stdout.close()
-    return expect(wait_for(lambda: all_gone(pids)), "ranks:", pids)
+    return expect(wait_for(lambda: all_gone(pids, "busy")), "ranks:", pids)
 
 
 TESTS = (nothing_is_left, scripts_children, scripts_children_elsewhere, launcher_is_gone)

@@ -72,9 +72,10 @@ class Server:
         program = find()
         self._folder = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self._folder.name)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self._port = probe.getsockname()[1]
+        self._held = socket.socket()  # has the server's port, so that nobody else gets it; the server asks for reuse
+        self._held.bind(("127.0.0.1", 0))
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._port = self._held.getsockname()[1]
         for name in ("host", "user", "stranger"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name], check=True)
         self._write("server", SERVER.format(port=self._port, folder=self.folder, more=parts_of(program)))
@@ -91,6 +92,7 @@ class Server:
     def __exit__(self, *_):
         self._process.kill()
         self._process.wait()
+        self._held.close()
         self._folder.cleanup()
 
     def _write(self, name, text, mode=0o600):
