@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """mpi4py's own suite on our library, as it is, and the same module on another library of the standard ABI.
 
-usage: mpi4py.py --build FOLDER --mpi4py FOLDER [--mpich FOLDER] [--full] [NAME ...]
+usage: mpi4py.py --build FOLDER --mpi4py FOLDER [--mpich FOLDER] [--list] [--full] [NAME ...]
 --build: the build folder of mpi/. --mpi4py: a Python environment with mpi4py and its suite (suite/). --mpich: one with PyPI's
-mpich. NAME is a file without test_ and .py (comm, p2p_buf). Each file runs with 1 and 3 ranks; --full: all files, 1 to 4.
+mpich. NAME is a file without test_ and .py (comm, p2p_buf) or a part of its name, or helloworld. --list prints
+the names.
+
+All files run in one job of 1 rank and in one of 3: a job for each file spends half of its time on Python's start.
+Files that were named run in jobs of their own, with 1 and 3 ranks. --full, or VERBENA_TEST_FULL=1: all so, with 1 to 4.
 
 A test counts once for a number of ranks: failed if it fails at any rank, skipped if it is skipped at all.
 """
@@ -22,7 +26,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "mpi/gen"))
 import tables  # noqa: E402: which functions are written
 
-LIMIT = 300  # seconds of one file, far more than it takes
+LIMIT = 1200  # seconds of one job, far more than it takes
+HELLO = "helloworld"
+NO_MATCH = 2  # exit status
 RAN = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 SKIPPED = re.compile(r"^(?:OK|FAILED) \(.*\bskipped=(\d+)", re.MULTILINE)
 BAD = re.compile(r"^(?:FAIL|ERROR): (.+)\n-+\n((?:.*\n)*?)\n[=-]{70}$", re.MULTILINE)
@@ -114,10 +120,11 @@ class Suite:
         self._python, self._main = home / "bin/python", home / "suite/main.py"
         self.files = sorted(path.stem[len("test_"):] for path in (home / "suite").glob("test_*.py"))
 
-    def run(self, name, ranks, leave_out):
+    def run(self, names, ranks, leave_out):
+        """One job that runs these files one after the other."""
         words = [word for pattern in leave_out for word in ("-x", pattern)]
         status, output = launch([self._launcher, "-l", "-n", ranks, self._python, self._main, "-q", "--no-builddir", "-i",
-                                 rf"test_{name}[.]py", *words], self._library)
+                                 rf"test_({'|'.join(names)})[.]py", *words], self._library)
         return outcome(status, output, ranks), output
 
 
@@ -138,16 +145,19 @@ def report(name, ranks, result, output, seconds):
     sys.stdout.flush()
 
 
-def run_suite(suite, names, ranks, left_out):
-    """Runs the files; gives [passed, failed, skipped]."""
+def run_suite(suite, jobs, ranks, left_out):
+    """Runs the files of each job together; gives [passed, failed, skipped]."""
     total = [0, 0, 0]
     for count in ranks:
-        for name in names:
-            patterns = left_out.get(name, ("", []))[1]
+        for names in jobs:
+            patterns = [word for name in names for word in left_out.get(name, ("", []))[1] or ()]
             began = time.monotonic()
-            result, output = suite.run(name, count, patterns or [])  # one that was asked for by its name runs whole
-            report(name, count, result, output, time.monotonic() - began)
+            result, output = suite.run(names, count, patterns)
+            report(names[0] if len(names) == 1 else f"{len(names)} files", count, result, output, time.monotonic() - began)
             total = [a + b for a, b in zip(total, (result.passed, result.bad, result.skipped))]
+            if result.problem and len(names) > 1:
+                print("which file it was: each again, in a job of its own")
+                run_suite(suite, [[name] for name in names], (count,), left_out)
     return total
 
 
@@ -178,28 +188,61 @@ def print_left_out(left_out):
         print(f"left out: {name}{' ' + ' '.join(words) if words else ''}: MPI_{function} is not written yet")
 
 
-def main():
-    parser = argparse.ArgumentParser()
+def read_words():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--mpi4py", type=pathlib.Path, required=True)
     parser.add_argument("--mpich", type=pathlib.Path)
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--list", action="store_true")
     parser.add_argument("name", nargs="*")
-    arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    build, home = arguments.build.resolve(), arguments.mpi4py.resolve()
-    suite, left_out = Suite(build, home), lacking()
-    names = [name for name in suite.files if left_out.get(name, ("", []))[1] is not None]
-    if not arguments.full:
-        names = [name for name in names if name not in LONG]
-    if arguments.name:
-        names = arguments.name
-    total = run_suite(suite, names, (1, 2, 3, 4) if arguments.full else (1, 3), left_out)
-    if not arguments.name:
-        total = [a + b for a, b in zip(total, run_hellos(build, home, arguments.mpich))]
+    words = parser.parse_intermixed_args()
+    words.full = words.full or bool(os.environ.get("VERBENA_TEST_FULL"))
+    return words
+
+
+def chosen(words, suite, left_out):
+    """The names of the files that run, and of the hello: those of this form, or those of the names' words."""
+    usual = [name for name in suite.files if left_out.get(name, ("", []))[1] is not None]
+    usual = [*(name for name in usual if words.full or name not in LONG), HELLO]
+    if not words.name:
+        return usual
+    names = []
+    for word in words.name:
+        found = [word] if word in (*suite.files, HELLO) else [name for name in usual if word in name]
+        if not found:
+            raise LookupError(word)
+        names += [name for name in found if name not in names]
+    return names
+
+
+def run(words, suite, names, left_out):
+    """Gives the exit status."""
+    files = [name for name in names if name != HELLO]
+    apart = words.full or bool(words.name)
+    jobs = [[name] for name in files] if apart else [files]
+    total = run_suite(suite, jobs, (1, 2, 3, 4) if words.full else (1, 3), left_out)
+    if HELLO in names:
+        hellos = run_hellos(words.build.resolve(), words.mpi4py.resolve(), words.mpich)
+        total = [a + b for a, b in zip(total, hellos)]
     print_left_out(left_out)
     print("{} passed, {} failed, {} skipped".format(*total))
     return 0 if total[1] == 0 and total[0] > 0 else 1
+
+
+def main():
+    words = read_words()
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    suite, left_out = Suite(words.build.resolve(), words.mpi4py.resolve()), lacking()
+    try:
+        names = chosen(words, suite, left_out)
+    except LookupError as name:
+        print(f"no test matches '{name.args[0]}'", file=sys.stderr)
+        return NO_MATCH
+    if words.list:
+        print("\n".join(names))
+        return 0
+    return run(words, suite, names, left_out)
 
 
 if __name__ == "__main__":
