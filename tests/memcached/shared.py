@@ -8,12 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
-
-from daemons import ports  # noqa: E402  (needs the path above)
 
 BUILD = pathlib.Path(os.environ.get("VERBENA_MEMCACHED_BUILD", "."))
 STARTUP_SECONDS = 60
@@ -36,12 +31,27 @@ def _with_descriptors(limits):
     return prepare
 
 
+class HeldPort:
+    """A free port of loopback that nobody else gets while this is open: a socket has it and does not listen. A server
+    can have it, too, as it asks for reuse. Connections are refused before the server listens and after it has ended."""
+
+    def __init__(self):
+        self._socket = socket.socket()
+        self._socket.bind(("127.0.0.1", 0))
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after bind: it was free
+        self.number = self._socket.getsockname()[1]
+
+    def close(self):
+        self._socket.close()
+
+
 class Server:
     """A running server; ours, or with stock=True Debian's. unix: also name of a socket file, then there is no TCP.
     descriptors: its soft and hard limit."""
 
     def __init__(self, *flags, stock=False, unix=None, descriptors=None):
-        self.port = 0 if unix else ports.free(1)[0]
+        self._held = None if unix else HeldPort()
+        self.port = self._held.number if self._held else 0
         self.unix = unix
         program = shutil.which("memcached") if stock else str(BUILD / "verbena-memcached")
         where = ["-s", unix] if unix else ["-l", "127.0.0.1", "-p", str(self.port)]
@@ -94,6 +104,8 @@ class Server:
         if self.process.poll() is None:
             self.process.terminate()
         _, text = self.process.communicate(timeout=STARTUP_SECONDS)
+        if self._held:
+            self._held.close()
         return self.process.returncode, text.decode()
 
 

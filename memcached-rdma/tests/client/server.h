@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <random>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -49,30 +48,46 @@ inline int open_port(int port)
     return -1;
 }
 
-/* Outside the range of which the kernel gives ports away while a server starts, or between two servers on it. */
-inline int free_port()
-{
-    static std::mt19937 random(std::random_device{}());
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    for (int i = 0; i < 10000; i++) {
-        int port = 4000 + static_cast<int>(random() % 6000), one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        address.sin_port = htons(static_cast<uint16_t>(port));
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-        int status = bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address));
-        close(fd);
-        if (status == 0)
-            return port;
+/* A free port of loopback that nobody else gets while this is there: a socket has it and does not listen. A server
+ * can have it, too, as it asks for reuse, and another one after it. Connections are refused while none listens. */
+class HeldPort {
+public:
+    HeldPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+    {
+        sockaddr_in address{};
+        socklen_t length = sizeof(address);
+        int one = 1;
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        if (bind(fd_, reinterpret_cast<sockaddr *>(&address), length) != 0 ||
+            setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0 || // after bind: it was free
+            getsockname(fd_, reinterpret_cast<sockaddr *>(&address), &length) != 0)
+            abort();
+        number_ = ntohs(address.sin_port);
     }
-    abort();
-}
+    ~HeldPort()
+    {
+        close(fd_);
+    }
+    HeldPort(const HeldPort &) = delete;
+    HeldPort &operator=(const HeldPort &) = delete;
+
+    int number() const
+    {
+        return number_;
+    }
+
+private:
+    int fd_, number_;
+};
 
 enum Kind { OURS, STOCK };
 
 class Server {
 public:
-    explicit Server(Kind kind, std::vector<std::string> flags = {}, int port = 0) : port_(port == 0 ? free_port() : port)
+    explicit Server(Kind kind, std::vector<std::string> flags = {},
+                    std::shared_ptr<HeldPort> port = std::make_shared<HeldPort>())
+        : held_(std::move(port)), port_(held_->number())
     {
         runtime_folder();
         start(kind, std::move(flags));
@@ -87,6 +102,11 @@ public:
     int port() const
     {
         return port_;
+    }
+    /* For a server that comes after this one. */
+    std::shared_ptr<HeldPort> held() const
+    {
+        return held_;
     }
     pid_t pid() const
     {
@@ -181,6 +201,7 @@ private:
         abort();
     }
 
+    std::shared_ptr<HeldPort> held_;
     int port_;
     pid_t pid_ = 0;
 };

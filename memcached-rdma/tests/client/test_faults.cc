@@ -31,7 +31,7 @@ TEST(Replaced, a_client_goes_on_over_sockets_when_debian_s_memcached_takes_the_p
     EXPECT_NE(client.explain().find("messages through the core (gets are one-sided); shm"), std::string::npos) << client.explain();
     ours.end(SIGKILL);
     EXPECT_EQ(client.get("k"), "(VMC_ERR_SERVER_DEAD)");
-    Server stock(STOCK, {}, ours.port());
+    Server stock(STOCK, {}, ours.held());
     set_until_stored(client, "k", "of stock");
     EXPECT_EQ(client.get("k"), "of stock");
     EXPECT_NE(client.explain().find("TCP socket; no messages: the server is not verbena-memcached"), std::string::npos)
@@ -41,7 +41,7 @@ TEST(Replaced, a_client_goes_on_over_sockets_when_debian_s_memcached_takes_the_p
 TEST(Replaced, a_restarted_server_is_found_again_and_has_no_old_values)
 {
     auto first = std::make_unique<Server>(OURS);
-    int port = first->port();
+    auto port = first->held();
     Client client(first->name());
     ASSERT_EQ(client.set("k", "old"), VMC_OK);
     first->end(SIGTERM);
@@ -134,17 +134,18 @@ TEST(Descriptors, a_client_with_too_few_for_messages_goes_by_the_socket_and_says
 
 TEST(Replaced, a_server_that_ended_before_its_hello_is_asked_for_messages_again)
 {
-    int port = free_port(), listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+    auto port = std::make_shared<HeldPort>();
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_port = htons(static_cast<uint16_t>(port->number()));
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
     ASSERT_EQ(listen(listener, 1), 0);
     std::thread ending(end_at_the_hello, listener);
     runtime_folder();
-    Client client("127.0.0.1:" + std::to_string(port) + ";connect=60000;timeout=60000");
+    Client client("127.0.0.1:" + std::to_string(port->number()) + ";connect=60000;timeout=60000");
     EXPECT_EQ(client.get("k"), "(VMC_ERR_SERVER_DEAD)");
     ending.join();
     Server next(OURS, {}, port);
@@ -154,7 +155,8 @@ TEST(Replaced, a_server_that_ended_before_its_hello_is_asked_for_messages_again)
 
 TEST(Replaced, a_dead_server_is_told_from_a_missing_item)
 {
-    Client client("127.0.0.1:" + std::to_string(free_port()));
+    HeldPort nobody;
+    Client client("127.0.0.1:" + std::to_string(nobody.number()));
     EXPECT_EQ(client.get("k"), "(VMC_ERR_SERVER_DEAD)");
     EXPECT_NE(client.explain().find("Connection refused"), std::string::npos) << client.explain();
 }
