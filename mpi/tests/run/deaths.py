@@ -5,15 +5,12 @@ A rank is killed in each collective: blocking, non-blocking, persistent, between
 levels, and by messages alone. Where mpiexec sees it, it ends the job; where it does not, the collective ends with an error
 at the other ranks. --full: each with each.
 """
-import os
 import re
-import signal
 import socket
 import subprocess
-import threading
 
 from cases import Case
-from runner import HERE, LIMIT, Skipped, expect, launch
+from runner import HERE, LIMIT, Skipped, expect, launch, started
 
 RANKS = 4
 FORBIDDEN = 77
@@ -40,22 +37,17 @@ def killed(way, call, layout, long=False):
 
 def unseen(build, call, layout, program="dies"):
     """mpiexec does not see the end of rank 1."""
-    process = subprocess.Popen([build / "bin/mpiexec", "-n", str(RANKS), *map(str, LAYOUTS[layout][0]), build / "tests" / program,
-                                "unseen", *call.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               stdin=subprocess.DEVNULL, start_new_session=True)
     missing = {f"rank {rank}: an error\n" for rank in range(RANKS) if rank != 1}
     if call.lower().lstrip("i").startswith("neighbor"):
         missing.remove("rank 3: an error\n")  # its neighbours are 2 and 0
-    late = threading.Timer(LIMIT, os.killpg, (process.pid, signal.SIGKILL))
-    late.start()
     lines = []
-    while missing and (line := process.stdout.readline()):
-        lines.append(line)
-        missing.discard(line)
-    late.cancel()
-    if process.poll() is None:
+    with started(build, "-n", RANKS, *LAYOUTS[layout][0], build / "tests" / program, "unseen", *call.split(),
+                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
+        while missing and (line := process.stdout.readline()):
+            lines.append(line)
+            missing.discard(line)
         process.terminate()
-    _, err = process.communicate()
+        _, err = process.communicate()
     return expect(not missing, f"within {LIMIT} s no end at:", *sorted(missing), "there was:", *lines, err)
 
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from hosts import children, is_gone, wait_for
-from runner import expect, launch
+from runner import expect, launch, started
 
 
 def all_gone(pids, word="sleep"):
@@ -13,11 +13,10 @@ def all_gone(pids, word="sleep"):
 
 def nothing_is_left(build):
     """Killed itself, mpiexec leaves no rank behind."""
-    process = subprocess.Popen([build / "bin/mpiexec", "-n", "3", "sleep", "1000"], start_new_session=True)
-    wait_for(lambda: process.poll() is not None or len(children(process.pid, "sleep")) == 3)
-    pids = children(process.pid, "sleep")
-    process.kill()
-    process.wait()
+    with started(build, "-n", 3, "sleep", 1000) as process:
+        wait_for(lambda: process.poll() is not None or len(children(process.pid, "sleep")) == 3)
+        pids = children(process.pid, "sleep")
+        process.kill()
     return expect(len(pids) == 3 and wait_for(lambda: all_gone(pids)), "ranks:", pids)
 
 
@@ -39,13 +38,10 @@ def scripts_children_elsewhere(build):
 def launcher_is_gone(build):
     """mpiexec killed itself: ranks that scripts have started end, too."""
     words = f"RULE_SECONDS=1000 {build}/tests/busy & echo $!; wait; true"
-    process = subprocess.Popen([build / "bin/mpiexec", "-n", "2", "sh", "-c", words], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True)
-    pids = [process.stdout.readline().strip() for _ in range(2)]
-    wait_for(lambda: all(len(os.listdir(f"/proc/{pid}/task")) > 1 for pid in pids))  # they are in MPI_Init at least
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    with started(build, "-n", 2, "sh", "-c", words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        pids = [process.stdout.readline().strip() for _ in range(2)]
+        wait_for(lambda: all(len(os.listdir(f"/proc/{pid}/task")) > 1 for pid in pids))  # they are in MPI_Init at least
+        process.kill()
     return expect(wait_for(lambda: all_gone(pids, "busy")), "ranks:", pids)
 
 

@@ -24,7 +24,7 @@ import hosts
 import leftovers
 import wrappers
 from cases import Case, main
-from runner import HERE, LIMIT, Skipped, TCP, expect, launch
+from runner import HERE, LIMIT, Skipped, TCP, expect, launch, started
 
 
 def rules():
@@ -53,11 +53,11 @@ def run_rule(build, name, count, over):
 
 def terminated(build):
     """A signal to mpiexec ends the job, and mpiexec with 128 and its number."""
-    process = subprocess.Popen([build / "bin/mpiexec", "-n", "2", "sh", "-c", "echo up; exec sleep 1000"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    lines = [process.stdout.readline() for _ in range(2)]
-    process.terminate()
-    _, err = process.communicate(timeout=LIMIT)
+    with started(build, "-n", 2, "sh", "-c", "echo up; exec sleep 1000", stdout=subprocess.PIPE,
+                 stderr=subprocess.PIPE) as process:
+        lines = [process.stdout.readline() for _ in range(2)]
+        process.terminate()
+        _, err = process.communicate()
     return expect(process.returncode == 143 and lines == ["up\n"] * 2 and "signal 15" in err, process.returncode, err)
 
 
@@ -126,7 +126,7 @@ def examples(build):
             continue
         binary = build / "tests" / f"example_{source.stem}"
         made = subprocess.run([build / "bin/mpicc", "-Wall", "-Werror", "-O2", source, "-o", binary], capture_output=True,
-                              text=True)
+                              text=True, timeout=LIMIT)
         runs = [launch(build, "-n", ranks, binary) for ranks in (1, 2, 3, 4)] if made.returncode == 0 else []
         results = {out.split("\n")[0] for status, out, _ in runs if status == 0}
         if len(runs) != 4 or len(results) != 1 or "checksum" not in results.pop():

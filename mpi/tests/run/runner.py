@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of this folder share: mpiexec with a time-out, and what a test says."""
+import contextlib
 import os
 import pathlib
 import signal
 import subprocess
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIMIT = 300  # seconds of one run, far more than it takes, also on a loaded machine
@@ -28,6 +30,23 @@ def launch(build, *words, environment=None, **options):
         if process.poll() is None:  # this process is told to end
             os.killpg(process.pid, signal.SIGKILL)
     return process.returncode, out, err
+
+
+@contextlib.contextmanager
+def started(build, *words, **options):
+    """mpiexec in a session of its own, for a test that talks with it. It ends with the block, or after LIMIT seconds."""
+    process = subprocess.Popen([build / "bin/mpiexec", *map(str, words)], text=True, start_new_session=True, **options)
+    late = threading.Timer(LIMIT, os.killpg, (process.pid, signal.SIGKILL))
+    late.start()
+    try:
+        yield process
+    finally:
+        late.cancel()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for stream in filter(None, (process.stdout, process.stderr)):
+            stream.close()
 
 
 def expect(condition, *shown):

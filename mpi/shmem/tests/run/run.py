@@ -70,7 +70,7 @@ def exports(build):
     sys.path.insert(0, str(HERE.parents[1] / "gen"))
     import tables
     wanted = {name for one in tables.functions() for name in (one.name, one.profiling)}
-    listing = subprocess.run(["nm", "-D", "--defined-only", build / "lib/liboshmem.so"], capture_output=True, text=True).stdout
+    listing = subprocess.run(["nm", "-D", "--defined-only", build / "lib/liboshmem.so"], capture_output=True, text=True, timeout=LIMIT).stdout
     found = {line.split()[2].split("@")[0] for line in listing.splitlines() if line.split()[1] in "TWVD"}
     return expect(found == wanted, f"missing: {sorted(wanted - found)[:5]}", f"too many: {sorted(found - wanted)[:5]}")
 
@@ -83,7 +83,7 @@ def headers(build):
             source.write_text("#include <shmem.h>\n#include <pshmem.h>\nint main(void) { return 0; }\n")
             for standard in standards:
                 result = subprocess.run([build / "bin" / compiler, f"-std={standard}", "-Wall", "-Wextra", "-Werror", source, "-o",
-                                         source.with_suffix("")], capture_output=True, text=True)
+                                         source.with_suffix("")], capture_output=True, text=True, timeout=LIMIT)
                 if result.returncode != 0:
                     return [f"{standard}:", *result.stderr.splitlines()[:6]]
     return []
@@ -92,7 +92,8 @@ def headers(build):
 def has_sanitizer(folder):
     source = pathlib.Path(folder) / "empty.c"
     source.write_text("int main(void) { return 0; }\n")
-    return subprocess.run(["cc", "-fsanitize=address", source, "-o", source.with_suffix("")], capture_output=True).returncode == 0
+    return subprocess.run(["cc", "-fsanitize=address", source, "-o", source.with_suffix("")], capture_output=True,
+                          timeout=LIMIT).returncode == 0
 
 
 def builds(build):
@@ -102,7 +103,7 @@ def builds(build):
                         *([["-fsanitize=address"]] if has_sanitizer(folder) else [])):
             binary = pathlib.Path(folder) / "statics"
             result = subprocess.run([build / "bin/oshcc", "-O2", *options, f"-I{HERE}", HERE / "statics.c", "-o", binary],
-                                    capture_output=True, text=True)
+                                    capture_output=True, text=True, timeout=LIMIT)
             status, out, err = launch(build, "-n", 3, binary) if result.returncode == 0 else (1, "", result.stderr)
             if status != 0:
                 return [f"{options}: status {status}", out, err]
@@ -116,7 +117,7 @@ def examples(build):
             binary = pathlib.Path(folder) / source.stem
             libraries = ["-lmpi_abi"] if "<mpi.h>" in source.read_text() else []
             made_by = subprocess.run([build / "bin/oshcc", "-Wall", "-Werror", "-O2", source, "-o", binary, *libraries, "-lm"],
-                                     capture_output=True, text=True)
+                                     capture_output=True, text=True, timeout=LIMIT)
             runs = [launch(build, "-n", count, *fakes, binary) for count, fakes in ((1, []), (2, []), (3, []), (4, ["-fake-hosts", 2]))] \
                 if made_by.returncode == 0 else []
             results = {line for _, out, _ in runs for line in out.splitlines() if "checksum" in line}
