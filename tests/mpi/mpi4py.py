@@ -153,7 +153,8 @@ def run_suite(suite, jobs, ranks, left_out):
             patterns = [word for name in names for word in left_out.get(name, ("", []))[1] or ()]
             began = time.monotonic()
             result, output = suite.run(names, count, patterns)
-            report(names[0] if len(names) == 1 else f"{len(names)} files", count, result, output, time.monotonic() - began)
+            title = names[0] if len(names) == 1 else f"{len(names)} files"
+            report(title, count, result, output, time.monotonic() - began)
             total = [a + b for a, b in zip(total, (result.passed, result.bad, result.skipped))]
             if result.problem and len(names) > 1:
                 print("which file it was: each again, in a job of its own")

@@ -20,7 +20,7 @@ constexpr unsigned KEYS = 300, READERS = 3, DEADLINES = 8, LARGEST = 20000, ONES
 constexpr unsigned STEPS = 20000; // of the writer; with VERBENA_TEST_FULL more of them
 constexpr unsigned STEPS_FULL = 300000, STEPS_OF_A_READER = 4000; // then it is killed
 constexpr uint64_t PATIENCE_MS = 1200000;                         // on a machine that is busy with other things
-constexpr uint64_t TTL_MS = 1000, GRAIN_MS = 1000, AFTER_MS = 300; // an item with a TTL of a second is gone two seconds later
+constexpr uint64_t TTL_MS = 1000, GRAIN_MS = 1000, AFTER_MS = 300; // a TTL of a second has passed two seconds later
 
 uint64_t now_ms()
 {

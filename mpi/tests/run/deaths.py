@@ -75,11 +75,12 @@ def of_sessions():
         for way, status, words in SESSIONS:
             yield Case(f"death {way} in a session{layout}",
                        lambda build, a=(way, layout, status, words): in_session(build, *a))
-        yield Case(f"death unseen in a session{layout}", lambda build, a=("", layout, "session_dies"): unseen(build, *a))
+        yield Case(f"death unseen in a session{layout}",
+                   lambda build, a=("", layout, "session_dies"): unseen(build, *a))
 
 
 def of_collectives():
-    """The usual ones: each form once inside and once unseen, each family once between two groups; the layouts in turns."""
+    """The usual ones: each form once inside and once unseen, each family once between groups; the layouts in turns."""
     for place, forms in enumerate(collectives()):
         between = not forms[0].startswith(ALONE)
         for form, call in enumerate(forms):

@@ -70,7 +70,8 @@ def exports(build):
     sys.path.insert(0, str(HERE.parents[1] / "gen"))
     import tables
     wanted = {name for one in tables.functions() for name in (one.name, one.profiling)}
-    listing = subprocess.run(["nm", "-D", "--defined-only", build / "lib/liboshmem.so"], capture_output=True, text=True, timeout=LIMIT).stdout
+    listing = subprocess.run(["nm", "-D", "--defined-only", build / "lib/liboshmem.so"], capture_output=True, text=True,
+                             timeout=LIMIT).stdout
     found = {line.split()[2].split("@")[0] for line in listing.splitlines() if line.split()[1] in "TWVD"}
     return expect(found == wanted, f"missing: {sorted(wanted - found)[:5]}", f"too many: {sorted(found - wanted)[:5]}")
 
