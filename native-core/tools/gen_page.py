@@ -84,6 +84,10 @@ def main():
         print(f"{options.header}: {error}", file=sys.stderr)
         return 1
     os.makedirs(os.path.dirname(options.java) or ".", exist_ok=True)
+    if os.path.exists(options.java):
+        with open(options.java, encoding="utf-8") as file:
+            if file.read() == text:
+                return 0  # an unchanged file keeps its time stamp, so that Maven compiles nothing anew
     with open(options.java, "w", encoding="utf-8") as file:
         file.write(text)
     return 0
