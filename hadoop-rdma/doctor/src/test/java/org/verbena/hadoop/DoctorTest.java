@@ -8,7 +8,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.net.InetAddress;
-import java.net.ServerSocket;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -82,13 +83,13 @@ class DoctorTest {
 
     @Test
     void aNameNodeThatDoesNotAnswerIsOneLine() throws IOException {
-        int port;
-        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            port = taken.getLocalPort();
+        try (Socket silent = new Socket()) { // bound: nobody else gets the port; and not listening
+            silent.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            String place = "hdfs://127.0.0.1:" + silent.getLocalPort();
+            String text = report(key(DIGITS, "rw-------"), "fs.defaultFS=" + place,
+                "fs.hdfs.impl=org.apache.hadoop.hdfs.DistributedFileSystem");
+            assertFalse(good, text);
+            assertTrue(text.contains("BAD   cluster: " + place + ": ") && text.contains("are its daemons running?"), text);
         }
-        String text = report(key(DIGITS, "rw-------"), "fs.defaultFS=hdfs://127.0.0.1:" + port,
-            "fs.hdfs.impl=org.apache.hadoop.hdfs.DistributedFileSystem");
-        assertFalse(good, text);
-        assertTrue(text.contains("BAD   cluster: hdfs://127.0.0.1:" + port + ": ") && text.contains("are its daemons running?"), text);
     }
 }

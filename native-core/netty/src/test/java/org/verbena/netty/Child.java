@@ -21,7 +21,8 @@ final class Child implements AutoCloseable {
     Child(String transports) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(List.of("-Xmx128m", "-Dio.netty.leakDetection.level=paranoid", "-cp",
+        command.addAll(List.of("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+            "-Dio.netty.leakDetection.level=paranoid", "-cp",
             System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")), Child.class.getName(),
             transports));
         process = new ProcessBuilder(command).redirectErrorStream(true).start();

@@ -51,12 +51,11 @@ class ConnectTest {
 
     @Test
     void nobody_listens_at_the_tcp_address() throws Exception {
-        InetSocketAddress nobody;
-        try (ServerSocket probe = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            nobody = (InetSocketAddress) probe.getLocalSocketAddress();
+        try (Socket silent = new Socket()) { // bound: nobody else gets the port; and not listening
+            silent.bind(Rig.ANY_PORT);
+            String text = refusal(silent.getLocalSocketAddress());
+            assertTrue(text.contains("refused") && text.contains("start the server"), text);
         }
-        String text = refusal(nobody);
-        assertTrue(text.contains("refused") && text.contains("start the server"), text);
     }
 
     @Test

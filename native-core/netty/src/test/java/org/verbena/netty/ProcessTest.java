@@ -12,9 +12,12 @@ import io.netty.channel.ConnectTimeoutException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -98,6 +101,7 @@ class ProcessTest {
             VbnChannel first = rig.connect(server, new Sink(PATTERN));
             signal(child, "STOP");
             try {
+                Rig.await("all its threads have stopped", () -> stopped(child));
                 assertThrows(ConnectTimeoutException.class, () -> Rig.get(rig.client(new Sink(PATTERN))
                     .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, 100).connect(server)));
             } finally {
@@ -106,6 +110,20 @@ class ProcessTest {
             Rig.get(first.close());
             Rig.get(rig.connect(server, new Sink(PATTERN)).close());
             assertEquals(0, child.finish());
+        }
+    }
+
+    private static boolean stopped(Child child) {
+        try (Stream<Path> threads = Files.list(Path.of("/proc/" + child.pid() + "/task"))) {
+            for (Path thread : threads.toList()) {
+                String stat = Files.readString(thread.resolve("stat"));
+                if (!stat.substring(stat.lastIndexOf(')')).startsWith(") T")) {
+                    return false;
+                }
+            }
+            return true;
+        } catch (IOException e) {
+            return false; // a thread has ended
         }
     }
 

@@ -34,7 +34,7 @@ class UnusedConnectionTest {
     }
 
     private static void await(BooleanSupplier condition, String what) throws InterruptedException {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20); // less than the pause of a failed link
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(90); // a link that has failed is counted, see assertNoFailure
         while (!condition.getAsBoolean()) {
             assertTrue(System.nanoTime() < deadline, what);
             Thread.sleep(5);
@@ -111,6 +111,7 @@ class UnusedConnectionTest {
             few.stop("first");
             await(() -> one.client.connections() == 0, "the connection has ended");
             fetchByCore(one, "second", "shuffle_1_0_7");
+            assertEquals(0, one.traffic.fallbacks(Traffic.Reason.DOWN));
         }
     }
 }

@@ -59,7 +59,8 @@ class SeenFromOutsideTest {
             assertEquals(10, application.pairs().groupByKey(3).count());
             String page = application.context().sc().uiWebUrl().get() + "/metrics/prometheus/";
             if (more[0].endsWith("true")) {
-                String metrics = await(page, text -> number(text, "executors_slab_written_bytes") > 0);
+                String metrics = await(page, text -> number(text, "executors_slab_written_bytes") > 0
+                    && number(text, "executors_slab_written_bytes") == number(text, "slab_written_bytes")); // all is told
                 assertTrue(number(metrics, "executors_slab_written_bytes") > 0, metrics);
                 assertEquals(number(metrics, "slab_written_bytes"), number(metrics, "executors_slab_written_bytes"), metrics);
                 assertEquals(1, number(metrics, "executors"), metrics);
