@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our jars as a user's Maven resolves them out of the local repository, and a repository that has them and nothing else."""
+"""Our jars and POMs as this checkout has built them, as a user's Maven resolves them, and a repository with one of them."""
 import os
 import pathlib
 import shutil
 import subprocess
-import tempfile
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 GROUP, VERSION = "org.verbena", "0.1.0"
 NAMES = ("spark-rdma-shuffle", "hadoop-rdma", "hbase-rdma")
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
@@ -18,7 +18,16 @@ PROJECT = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 
 class NotResolved(Exception):
-    """Maven could not; the text is for the user."""
+    """Maven could not, or nothing is built; the text is for the user."""
+
+
+def built(name):
+    """Paths of the jar and the POM that the build installs under this name."""
+    target = ROOT / name / "dist/target"
+    found = target / f"{name}-{VERSION}.jar", target / "one-pom.xml"
+    if not all(path.is_file() for path in found):
+        raise NotResolved(f"{name} is not built: run ./verbena build")
+    return found
 
 
 def resolved(folder, names=NAMES):
@@ -41,6 +50,5 @@ def repository(folder, name):
     """Makes a Maven repository in a folder, with one of them and nothing else."""
     place = os.path.join(folder, *GROUP.split("."), name, VERSION)
     os.makedirs(place)
-    with tempfile.TemporaryDirectory() as work:
-        for path in resolved(work, [name]).iterdir():
-            shutil.copy(path, place)
+    for path, kind in zip(built(name), ("jar", "pom")):
+        shutil.copy(path, os.path.join(place, f"{name}-{VERSION}.{kind}"))
