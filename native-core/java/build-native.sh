@@ -16,13 +16,13 @@ put() { # put LIBRARY ARCH STRIP
     [ -f "$1" ] || { echo "build-native: there is no $1" >&2; exit 1; }
     mkdir -p "$folder"
     "$3" --strip-debug -o "$folder/libvbnjni.so.new" "$1" 2>/dev/null || cp "$1" "$folder/libvbnjni.so.new"
-    # An unchanged library keeps its time stamp, so that Maven does not repack.
-    if cmp -s "$folder/libvbnjni.so.new" "$folder/libvbnjni.so"; then
+    # An unchanged library keeps its time stamp, and so does its sum: Maven does not repack then.
+    if cmp -s "$folder/libvbnjni.so.new" "$folder/libvbnjni.so" && [ -s "$folder/libvbnjni.so.sha256" ]; then
         rm "$folder/libvbnjni.so.new"
     else
         mv "$folder/libvbnjni.so.new" "$folder/libvbnjni.so"
+        sha256sum "$folder/libvbnjni.so" | cut -d' ' -f1 >"$folder/libvbnjni.so.sha256"
     fi
-    sha256sum "$folder/libvbnjni.so" | cut -d' ' -f1 >"$folder/libvbnjni.so.sha256"
 }
 
 if [ -z "$library" ]; then
