@@ -5,7 +5,9 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -40,6 +42,7 @@ import org.verbena.hbase.Reason;
 @RunWith(Parameterized.class)
 public class VbnIPC extends AbstractTestIPC {
     private static final long SECONDS = 120;
+    private static final int TRIES = 20;
     private static final List<String> RUNS = List.of(System.getProperty("verbena.ipc.runs").split(","));
     private static final Map<String, Class<? extends RpcServer>> SERVERS = Map.of("shm", VbnRpcServer.class, "tcp",
         VbnRpcServer.class, "netty", NettyRpcServer.class, "simple", SimpleRpcServer.class);
@@ -111,26 +114,49 @@ public class VbnIPC extends AbstractTestIPC {
     @Override
     protected RpcServer createRpcServer(Server server, String name, List<BlockingServiceAndInterface> services,
             InetSocketAddress address, Configuration conf, RpcScheduler scheduler) throws IOException {
-        return decided(() -> super.createRpcServer(server, name, services, address, conf, scheduler));
+        return decided(address, at -> super.createRpcServer(server, name, services, at, conf, scheduler));
     }
 
     @FunctionalInterface
     private interface Maker {
-        RpcServer make() throws IOException;
+        RpcServer make(InetSocketAddress at) throws IOException;
     }
 
-    /** On a port that no server before it had: calls to that one go by TCP for a while after its end. */
-    private RpcServer made(Maker maker) throws IOException {
-        RpcServer server;
-        do {
-            server = maker.make();
-            servers.add(server);
-        } while (!PORTS.add(server.getListenerAddress().getPort()));
-        return server;
+    /**
+     * On a port that no server before it had: calls to that one go by TCP for a while after its end. A server that cannot bind, as
+     * somebody took the port meanwhile, has not yet touched its scheduler, so that HBase's mocks count those of one server.
+     */
+    private RpcServer made(InetSocketAddress address, Maker maker) throws IOException {
+        for (int left = TRIES - 1;; left--) {
+            try {
+                RpcServer server = maker.make(new InetSocketAddress(address.getAddress(), unusedPort(address.getAddress())));
+                servers.add(server);
+                return server;
+            } catch (IOException e) {
+                if (left == 0 || !String.valueOf(e.getMessage()).contains("Address already in use")) {
+                    throw e;
+                }
+            }
+        }
     }
 
-    private RpcServer decided(Maker maker) throws IOException {
-        RpcServer server = made(maker);
+    /** Those that the kernel gives again are held until it gives another one. */
+    private static int unusedPort(InetAddress address) throws IOException {
+        List<ServerSocket> held = new ArrayList<>();
+        try {
+            do {
+                held.add(new ServerSocket(0, 1, address));
+            } while (!PORTS.add(held.get(held.size() - 1).getLocalPort()));
+            return held.get(held.size() - 1).getLocalPort();
+        } finally {
+            for (ServerSocket socket : held) {
+                socket.close();
+            }
+        }
+    }
+
+    private RpcServer decided(InetSocketAddress address, Maker maker) throws IOException {
+        RpcServer server = made(address, maker);
         InetSocketAddress at = server.getListenerAddress();
         if (server instanceof SimpleRpcServer) {
             server.start(); // before that it does not read
@@ -150,8 +176,8 @@ public class VbnIPC extends AbstractTestIPC {
     @Override
     protected RpcServer createTestFailingRpcServer(String name, List<BlockingServiceAndInterface> services,
             InetSocketAddress address, Configuration conf, RpcScheduler scheduler) throws IOException {
-        return decided(() -> rpcServerImpl == VbnRpcServer.class ? new Failing(name, services, address, conf, scheduler)
-            : super.createTestFailingRpcServer(name, services, address, conf, scheduler));
+        return decided(address, at -> rpcServerImpl == VbnRpcServer.class ? new Failing(name, services, at, conf, scheduler)
+            : super.createTestFailingRpcServer(name, services, at, conf, scheduler));
     }
 
     private static final class Failing extends VbnRpcServer {
