@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 
-from . import processes
+from . import ports, processes
 from .errors import Failed, PortTaken, tail
 
 ATTEMPTS = 3  # when another process takes a chosen port first
@@ -78,7 +78,8 @@ class Group:
         return [name for name, process in self.daemons.items() if processes.alive(*process)]
 
     def remove(self, folders, keep_logs):
-        """Removes what ended daemons have left; logs too unless they are to be kept."""
+        """Removes what ended daemons have left, and lets others have their ports; logs too unless they are to be kept."""
+        ports.give_back(self.ports.values())
         self.daemons = {}
         for folder in ["data", "conf", *folders, *([] if keep_logs else ["log"])]:
             shutil.rmtree(os.path.join(self.work, folder), ignore_errors=True)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the JVMs of daemons and clients are started."""
+import collections
 import os
 
 # Tests start many short JVMs: the quick compiler alone, one thread to collect garbage.
-QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-XX:-UsePerfData"]
+
+STARTED = collections.Counter()  # "java": the JVMs that this process has made command lines for
 
 
 def opens(*packages):
@@ -12,6 +15,8 @@ def opens(*packages):
 
 
 def program():
+    """The first word of a command line, each of which starts one JVM."""
+    STARTED["java"] += 1
     return os.path.join(os.environ["JAVA_HOME"], "bin", "java") if os.environ.get("JAVA_HOME") else "java"
 
 
