@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests test_*.py of this folder; usage: run.py [NAME ...], a NAME is a file, class or test."""
+"""Runs the tests test_*.py of this folder; usage: run.py [--list] [NAME ...], a NAME is a file, class, test or part of one."""
 import os
 import sys
 

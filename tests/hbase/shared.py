@@ -68,10 +68,7 @@ class ClusterTest(Calls, unittest.TestCase):
         for name in ended:
             self.cluster.launch(name)
         if ended:
-            self.await_all()
-
-    def await_all(self):
-        until(self.cluster.check_alive, self.cluster.missing, "HBase", self.cluster.work)
+            self.cluster.await_all()
 
     def held(self, name=OURS):
         """What a server's process holds: descriptors, mappings, threads."""

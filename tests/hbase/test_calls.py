@@ -10,7 +10,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from servers import conf  # noqa: E402  (needs the path above)
-from shared import OURS, STOCK, ClusterTest  # noqa: E402
+from shared import LONG, OURS, STOCK, ClusterTest  # noqa: E402
 
 ROWS = 300
 
@@ -28,6 +28,7 @@ class CallsTest(ClusterTest):
         self.assertRegex(done.stderr, rf"calls to \S+:{self.cluster.ports[OURS]} go by the core: shm")
         self.assertRegex(done.stderr, rf"calls to \S+:{self.cluster.ports[STOCK]} go by TCP: ")
 
+    @LONG
     def test_a_program_without_the_plugin_reads_from_all(self):
         stock = self.cluster.client("stock", **{conf.CLIENT: None})
         done = self.run_client("Rows", "check", "stock", 50, folder=stock, plugin=False)
@@ -45,6 +46,7 @@ class CallsTest(ClusterTest):
         self.assertRegex(done.stderr, rf"calls to \S+:{self.cluster.ports[OURS]} go by the core: tcp")
         self.assertGreater(self.counts(done.stderr)[0], 50)
 
+    @LONG
     def test_servers_say_what_they_do_and_who_calls(self):
         self.run_client("Console", "list")
         log = pathlib.Path(self.cluster.log("master")).read_text()
@@ -70,16 +72,19 @@ class SettingsTest(ClusterTest):
         self.assertGreater(tcp, 20)
         self.assertRegex(log, r"Verbena: calls to \S+ go by TCP for a while: .*key")
 
+    @LONG
     def test_no_key_leads_to_tcp_with_the_cure(self):
         log = self.rows("none", **{"verbena.hbase.key.file": None})
         self.assertEqual(self.counts(log)[0], 0)
         self.assertRegex(log, r"go by TCP for a while: no cluster key: set verbena\.hbase\.key\.file to a file")
 
+    @LONG
     def test_a_port_that_is_taken_leads_to_tcp_with_a_line(self):
         log = self.rows("port", **{"verbena.core.tl.enable": "tcp", "verbena.core.tl.tcp.port": self.cluster.ports[STOCK]})
         self.assertEqual(self.counts(log)[0], 0)
         self.assertRegex(log, r"go by TCP for a while: .*taken by another worker or program")
 
+    @LONG
     def test_it_can_be_switched_off(self):
         log = self.rows("off", **{"verbena.hbase.enabled": "false"})
         self.assertEqual([line for line in self.said(log) if "stands aside" not in line], [])
@@ -91,6 +96,7 @@ class SettingsTest(ClusterTest):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("did you mean verbena.hbase.key.file?", done.stdout + done.stderr)
 
+    @LONG
     def test_tls_and_sasl_stay_with_hbase(self):
         tls = self.cluster.client("tls", **{"hbase.client.netty.tls.enabled": "true", "hbase.client.retries.number": 0,
                                             "hbase.rpc.client.event-loop.config": ""})

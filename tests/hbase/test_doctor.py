@@ -9,7 +9,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from shared import LIMIT, OURS, STOCK, ClusterTest  # noqa: E402  (needs the path above)
+from shared import LIMIT, LONG, OURS, STOCK, ClusterTest  # noqa: E402  (needs the path above)
 
 
 class DoctorTest(ClusterTest):
@@ -26,6 +26,7 @@ class DoctorTest(ClusterTest):
             self.assertRegex(done.stdout, rf"ok    server \S+:{self.cluster.ports[name]} is reached by the core: shm")
         self.assertRegex(done.stdout, rf"warn  server \S+:{self.cluster.ports[STOCK]} is reached by TCP: ")
 
+    @LONG
     def test_without_a_cluster_and_a_key_it_says_what_to_set(self):
         with tempfile.TemporaryDirectory() as nothing:
             done = self.doctor(nothing, "localhost:1")

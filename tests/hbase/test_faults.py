@@ -12,7 +12,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from shared import LIMIT, OURS, ClusterTest  # noqa: E402  (needs the path above)
+from shared import LIMIT, LONG, OURS, ClusterTest  # noqa: E402  (needs the path above)
 from writer import Writer  # noqa: E402
 from daemons import processes  # noqa: E402
 from daemons.ready import until  # noqa: E402
@@ -35,6 +35,7 @@ class FaultsTest(ClusterTest):
         self.assertGreater(self.counts(log)[0], 50)
         self.assertIn(f"verified {rows}", self.run_client("Rows", "verify", "killed", rows).stdout)
 
+    @LONG
     def test_a_stopped_region_server_goes_on_where_it_was(self):
         writer = self.writer("stopped")
         self.cluster.kill(OURS, signal.SIGSTOP)
@@ -47,6 +48,7 @@ class FaultsTest(ClusterTest):
         rows, _ = writer.stop()
         self.assertIn(f"verified {rows}", self.run_client("Rows", "verify", "stopped", rows).stdout)
 
+    @LONG
     def test_a_region_server_says_at_its_end_what_it_has_answered(self):
         self.run_client("Rows", "check", "ends", 100)
         log = pathlib.Path(self.cluster.log(OURS))
@@ -60,6 +62,7 @@ class FaultsTest(ClusterTest):
         self.assertIsNotNone(inlined, said[-3000:])
         self.assertGreater(int(inlined.group(1)), 10)
 
+    @LONG
     def test_killed_clients_leave_the_server_as_it_was(self):
         log = pathlib.Path(self.cluster.log(OURS))
         before = log.stat().st_size
@@ -73,6 +76,7 @@ class FaultsTest(ClusterTest):
         self.assertNotIn("caught unexpected downstream exception", said)
         self.assertNotIn(" ERROR ", said)
 
+    @LONG
     def test_thousands_of_connects_leave_nothing(self):
         self.run_client("Rows", "check", "before", 20)
         before = self.held()
@@ -87,6 +91,7 @@ class FaultsTest(ClusterTest):
         self.await_held(before)
         self.assertIn("checked 20", self.run_client("Rows", "check", "connects", 20).stdout)
 
+    @LONG
     def test_a_client_that_does_not_read_holds_up_nobody(self):
         self.run_client("Rows", "check", "before", 20)
         before = self.held()

@@ -61,7 +61,7 @@ class HdfsRootTest(Calls, unittest.TestCase):
                 if name not in system.running():
                     system.launch(name)
         until(self.hadoop.check_alive, lambda: ready.hdfs(self.hadoop.ports, DATANODES), "HDFS", self.hadoop.work)
-        until(self.cluster.check_alive, self.cluster.missing, "HBase", self.cluster.work)
+        self.cluster.await_all()
 
     def writer(self, table):
         writer = Writer(self.cluster, table)

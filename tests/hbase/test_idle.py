@@ -8,7 +8,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from shared import OURS, ClusterTest  # noqa: E402  (needs the path above)
+from shared import LONG, OURS, ClusterTest  # noqa: E402  (needs the path above)
 from writer import Writer  # noqa: E402
 
 SECONDS, LOOKS = 5, 6
@@ -29,6 +29,7 @@ def wakes(pid):
     return found
 
 
+@LONG
 class IdleTest(ClusterTest):
     def look(self, pids):
         """{name: how often in a second that thread of the plugin wakes that does so most often}, for some seconds."""

@@ -9,7 +9,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from shared import FULL, LIMIT, LONG, OURS, ClusterTest  # noqa: E402  (needs the path above)
+from shared import LIMIT, LONG, OURS, ClusterTest  # noqa: E402  (needs the path above)
 from writer import Writer  # noqa: E402
 from daemons import processes  # noqa: E402
 from servers import java  # noqa: E402
@@ -38,6 +38,7 @@ class PoorTest(ClusterTest):
         self.assertRegex(log, rf"calls to \S+:{self.cluster.ports[OURS]} go by the core: shm")
         self.assertGreater(self.counts(log)[0], ROWS)
 
+    @LONG
     def test_a_jvm_without_direct_memory_says_so_and_its_calls_go_by_tcp(self):
         writer = Writer(self.cluster, "direct", options=NO_DIRECT_MEMORY)
         self.addCleanup(lambda: writer.process.poll() is None and writer.process.kill())
@@ -61,7 +62,7 @@ class PoorTest(ClusterTest):
         processes.end([self.cluster.daemons[OURS]], LIMIT)
         self.cluster.launch(OURS, [*FEW, *TINY_SHM])
         self.addCleanup(processes.end, [self.cluster.daemons[OURS]], LIMIT)
-        self.await_all()
+        self.cluster.await_all()
         self.assert_by_core(self.rows("server"))
 
     @LONG
@@ -86,8 +87,9 @@ class PoorTest(ClusterTest):
 class HostileTest(ClusterTest):
     """Bytes that are no calls, in streams of the core."""
 
+    @LONG
     def test_damaged_frames_in_streams_of_the_core_change_nothing(self):
-        count = 1600 if FULL else 160
+        count = 1600
         folder = os.path.join(self.cluster.work, "strangers")
         java.compiled(HERE / "strangers", folder, [f"{java.library()}/*", self.cluster.plugin])
         self.run_client("Rows", "check", "before", 20)

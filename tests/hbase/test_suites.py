@@ -13,6 +13,7 @@ sys.path.insert(0, str(HERE))
 
 from servers import java  # noqa: E402  (needs the path above)
 from daemons import jvm  # noqa: E402
+from shared import FULL, LONG  # noqa: E402
 
 LIMIT = 600  # seconds for all of them, also on a loaded machine
 TESTS = 17  # of AbstractTestIPC
@@ -38,8 +39,9 @@ class SuitesTest(unittest.TestCase):
         print("".join(re.findall(r"calls of .*", done.stdout)), f"{count} tests", flush=True)
 
     def test_our_client_with_our_server_and_those_of_hbase(self):
-        self.run_suite("VbnIPC", "shm,tcp,netty,simple" if os.environ.get("VERBENA_TEST_FULL") else "shm,tcp,netty")
+        self.run_suite("VbnIPC", "shm,tcp,netty,simple" if FULL else "shm")
 
+    @LONG
     def test_hbases_client_with_our_server(self):
         self.run_suite("StockClientIPC")
 

@@ -4,11 +4,14 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hbase.Cell;
 import org.apache.hadoop.hbase.CellUtil;
 import org.apache.hadoop.hbase.ClusterMetrics;
 import org.apache.hadoop.hbase.HBaseConfiguration;
+import org.apache.hadoop.hbase.ServerName;
 import org.apache.hadoop.hbase.TableName;
 import org.apache.hadoop.hbase.client.Admin;
 import org.apache.hadoop.hbase.client.ColumnFamilyDescriptorBuilder;
@@ -29,6 +32,7 @@ public final class Console {
     private static final String HELP = "commands: status | list | create TABLE FAMILY... | put TABLE ROW FAMILY:COLUMN VALUE | "
         + "get TABLE ROW | scan TABLE [LIMIT] | delete TABLE ROW | drop TABLE | exit";
     private static final int DEFAULT_LIMIT = 100;
+    private static final int PAUSE_MILLIS = 300;
 
     private final Connection connection;
 
@@ -36,13 +40,17 @@ public final class Console {
         this.connection = connection;
     }
 
-    public static void main(String[] words) throws IOException {
+    public static void main(String[] words) throws IOException, InterruptedException {
         Configuration conf = HBaseConfiguration.create();
-        if (words.length > 0 && words[0].equals("status")) { // of a cluster that may still be starting: ask once, and give up
+        if (words.length > 0 && List.of("status", "await").contains(words[0])) { // of a cluster that may still be starting
             conf.setInt("hbase.client.retries.number", 1);
             conf.setInt("hbase.client.operation.timeout", 10_000);
             conf.setInt("hbase.client.meta.operation.timeout", 10_000);
             conf.setInt("zookeeper.recovery.retry", 1);
+        }
+        if (words.length > 0 && words[0].equals("await")) {
+            await(conf, List.of(words).subList(1, words.length));
+            return;
         }
         boolean ok;
         try (Connection connection = ConnectionFactory.createConnection(conf)) {
@@ -53,6 +61,36 @@ public final class Console {
             ok = false;
         }
         System.exit(ok ? 0 : 1);
+    }
+
+    /** Asks anew until the master knows all region servers, given as PORT=MILLIS: it has started since. Tells what is missing. */
+    private static void await(Configuration conf, List<String> servers) throws InterruptedException {
+        for (;;) {
+            try (Connection connection = ConnectionFactory.createConnection(conf); Admin admin = connection.getAdmin()) {
+                String lack = lack(admin, servers);
+                while (lack != null) {
+                    System.out.println(lack);
+                    Thread.sleep(PAUSE_MILLIS);
+                    lack = lack(admin, servers);
+                }
+                return;
+            } catch (IOException e) {
+                System.out.println(String.valueOf(e.getMessage()).lines().findFirst().orElse("no answer"));
+            }
+            Thread.sleep(PAUSE_MILLIS);
+        }
+    }
+
+    private static String lack(Admin admin, List<String> servers) throws IOException {
+        Set<ServerName> live = admin.getClusterMetrics().getLiveServerMetrics().keySet();
+        for (String server : servers) {
+            int port = Integer.parseInt(server.split("=")[0]);
+            long since = Long.parseLong(server.split("=")[1]);
+            if (live.stream().noneMatch(one -> one.getPort() == port && one.getStartcode() >= since)) {
+                return "the region server at port " + port + " is not registered, but " + live;
+            }
+        }
+        return admin.tableExists(TableName.META_TABLE_NAME) ? null : "no table of tables yet";
     }
 
     private boolean lines() throws IOException {

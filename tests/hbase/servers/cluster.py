@@ -2,6 +2,7 @@
 """Starts and ends HBase's daemons."""
 import os
 import subprocess
+import time
 
 from daemons import jvm, key, processes
 from daemons.errors import Failed
@@ -14,7 +15,7 @@ from . import conf, java
 MAINS = {"zookeeper": ("org.apache.hadoop.hbase.zookeeper.HQuorumPeer", "192m"),
          "master": ("org.apache.hadoop.hbase.master.HMaster", "512m"),
          "regionserver": ("org.apache.hadoop.hbase.regionserver.HRegionServer", "1g")}
-READY = "Console"  # answers "status" with what is missing
+READY = "Console"  # answers "status" with what is missing, and ends "await" when nothing is
 
 
 class Cluster(Group):
@@ -32,6 +33,7 @@ class Cluster(Group):
         self._properties, self._own = properties or {}, own or {}
         self._regionservers = [f"regionserver{i}" for i in range(1, regionservers + 1)]
         self.key = None
+        self._launched = {}  # daemon: when it was started last, in milliseconds
 
     # --------------------------------------------------------------------------------------------- start
 
@@ -46,7 +48,7 @@ class Cluster(Group):
         self.programs = java.programs(os.path.join(self.work, "programs"))
         for name in self.names():
             self.launch(name)
-        until(self.check_alive, self.missing, "HBase", self.work)
+        self.await_all()
 
     def site(self, name):
         parts = [conf.cluster(self.ports, self.data()), conf.by_core(self.key) if self._by_core else {}]
@@ -60,7 +62,30 @@ class Cluster(Group):
         temporary = os.path.join(self.data(), "tmp", name)
         os.makedirs(temporary, exist_ok=True)
         argv = java.argv(main, ["start"], self.conf(name), self.plugin, heap, [*self._options, f"-Djava.io.tmpdir={temporary}"])
+        self._launched[name] = int(1000 * time.time())
         self.spawn(name, [*prefix, *argv], self.environment())
+
+    def await_all(self):
+        """Returns when the master and all region servers, those that were started last, are there: one client asks and asks."""
+        servers = [f"{self.ports[name]}={self._launched[name]}" for name in self._regionservers]
+        with open(self.log("await"), "w+") as said, \
+                subprocess.Popen(self.argv(READY, ["await", *servers]), env=self.environment(), text=True, stdin=subprocess.DEVNULL,
+                                 stdout=said, stderr=subprocess.DEVNULL) as client:
+            try:
+                until(self.check_alive, lambda: self._awaited(client, said), "HBase", self.work)
+            finally:
+                client.kill()
+
+    @staticmethod
+    def _awaited(client, said):
+        status = client.poll()
+        if status == 0:
+            return None
+        said.seek(0)
+        lack = (said.read().strip().splitlines() or ["no answer"])[-1]
+        if status is not None:
+            raise Failed(f"the client that waits for HBase ended with status {status}: {lack}")
+        return lack
 
     def missing(self):
         """None when the master and all region servers are there, else what is missing."""
