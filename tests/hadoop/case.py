@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of HDFS by the core share: one cluster, of two DataNodes with the plugin and one without it."""
+"""What the tests share: one cluster, of two DataNodes with the plugin and one without it, and of YARN with our shuffle once a test
+wants that; and a JVM that runs commands."""
 import atexit
 import contextlib
 import filecmp
@@ -16,10 +17,11 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from cluster import ready  # noqa: E402  (needs the path above)
+from cluster import conf, ready  # noqa: E402  (needs the path above)
 from cluster.cluster import Cluster  # noqa: E402
 from daemons import processes  # noqa: E402
 from daemons.ready import until  # noqa: E402
+from resident import Resident  # noqa: E402
 
 LIMIT = 120  # seconds for whatever is waited for
 MIB = 1 << 20
@@ -29,6 +31,13 @@ LONG = unittest.skipUnless(FULL, "with --full")
 FACTORY = "hadoop.rpc.socket.factory.class.ClientProtocol"
 BEAN = "Hadoop:service=DataNode,name=Verbena"
 WITH_PLUGIN = ("datanode1", "datanode2")
+
+
+# One try of each task, whatever the machine's load; nodes are given up late, as the tests that kill one have clusters of their own.
+JOBS = {"mapred-site": {"mapreduce.job.reduce.slowstart.completedmaps": "0.5", "mapreduce.task.timeout": "300000",
+                        "mapreduce.job.maps": "3", "mapreduce.job.reduces": "2", "mapreduce.map.speculative": "false",
+                        "mapreduce.reduce.speculative": "false", "mapreduce.client.submit.file.replication": "1"},
+        "yarn-site": {"yarn.nm.liveness-monitor.expiry-interval-ms": 600000}}
 
 
 class Daemons(Cluster):
@@ -43,7 +52,7 @@ class Daemons(Cluster):
 class Shared:
     """Started at the first use; ends with the process."""
 
-    folder = key = cluster = source = None
+    folder = key = cluster = client = source = None
 
     @classmethod
     def start(cls):
@@ -61,10 +70,13 @@ class Shared:
                           "dfs.namenode.redundancy.interval.seconds": "1s", "dfs.client.read.shortcircuit": "false",
                           # Of DataNodes too: each waits less long than the one before it, so that the one that is silent is blamed.
                           "dfs.client.socket-timeout": PATIENCE}}
-        cluster = Daemons(cls.folder / "hadoop", plugin=os.environ["VERBENA_HADOOP_JAR"], properties=properties,
+        cluster = Daemons(cls.folder / "hadoop", plugin=os.environ["VERBENA_HADOOP_JAR"], nodemanagers=2, yarn_later=True,
+                          properties=conf.merged(properties, conf.OURS, JOBS),
                           own={"datanode3": {"hdfs-site": {"dfs.datanode.plugins": None}}}, quick=True, tied=True)
         cluster.start()
         atexit.register(cluster.stop)
+        cls.client = Resident(cluster)
+        atexit.register(cls.client.stop)
         cls.source = cls.folder / "source"
         cls.source.write_bytes(os.urandom(20 * MIB + 12345))
         cls.cluster = cluster
@@ -80,7 +92,8 @@ class HdfsCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         Shared.start()
-        cls.folder, cls.key, cls.cluster, cls.source = Shared.folder, Shared.key, Shared.cluster, Shared.source
+        cls.folder, cls.key, cls.source = Shared.folder, Shared.key, Shared.source
+        cls.cluster, cls.client = Shared.cluster, Shared.client
 
     def new_key(self, name):
         return new_key(self.folder / name)
@@ -94,7 +107,13 @@ class HdfsCase(unittest.TestCase):
                     "HDFS", self.cluster.work)
 
     def dfs(self, *words, fails=False):
-        done = self.cluster.run("hdfs", "dfs", *words)
+        return self.ended(self.client.run("hdfs", "dfs", *words), words, fails)
+
+    def dfs_alone(self, *words):
+        """In a JVM of its own, which says at its end by which path its connections went."""
+        return self.ended(self.cluster.run("hdfs", "dfs", *words), words)
+
+    def ended(self, done, words, fails=False):
         self.assertEqual(done.returncode != 0, fails, f"{words}: {done.stdout}{done.stderr}")
         return done
 
@@ -115,9 +134,9 @@ class HdfsCase(unittest.TestCase):
         numbers = self.counters(name)
         return numbers.get("stream.sent_bytes", 0) + numbers.get("stream.received_bytes", 0)
 
-    def assert_same(self, path):
+    def assert_same(self, path, get=None):
         copy = self.folder / f"copy-{secrets.token_hex(4)}"
-        done = self.dfs("-get", path, str(copy))
+        done = (get or self.dfs)("-get", path, str(copy))
         self.assertTrue(filecmp.cmp(self.source, copy, shallow=False), "the file that came back differs")
         copy.unlink()
         return done
@@ -129,7 +148,7 @@ class HdfsCase(unittest.TestCase):
             time.sleep(0.1)
 
     def assert_healthy(self):
-        self.wait_for("fsck is healthy", lambda: "is HEALTHY" in self.cluster.run("hdfs", "fsck", "/").stdout)
+        self.wait_for("fsck is healthy", lambda: "is HEALTHY" in self.client.run("hdfs", "fsck", "/").stdout)
 
     @staticmethod
     def new_text(log, length):

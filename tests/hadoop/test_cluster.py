@@ -12,21 +12,30 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from cluster import java, ready  # noqa: E402  (needs the path above)
+from case import LONG, MIB, WITH_PLUGIN, HdfsCase  # noqa: E402  (needs the path above)
+from cluster import java, ready  # noqa: E402
 from cluster.cluster import Cluster  # noqa: E402
 from daemons import ports, processes, sites  # noqa: E402
 from daemons.errors import Failed  # noqa: E402
-from daemons.ready import until  # noqa: E402
 
 
 class PiecesTest(unittest.TestCase):
     def test_free_ports_are_different_and_can_be_bound(self):
         found = ports.free(40)
+        self.addCleanup(ports.give_back, found)
         self.assertEqual(len(set(found)), 40)
         for port in found:
             with socket.socket() as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1) # as daemons do: a connection that has just ended is no owner
                 probe.bind((ports.HOST, port))
+
+    def test_a_port_that_was_drawn_is_not_drawn_by_another_process_until_it_is_given_back(self):
+        port, = ports.free(1)
+        asks = [sys.executable, "-c", f"from daemons import ports; print(ports.take({port}))"]
+        for expected in ("False", "True"):
+            done = subprocess.run(asks, cwd=HERE.parent / "lib", capture_output=True, text=True, timeout=60, check=True)
+            self.assertEqual(done.stdout.strip(), expected)
+            ports.give_back([port])
 
     def test_a_port_that_somebody_has_is_not_free(self):
         with socket.socket() as taken:
@@ -74,42 +83,32 @@ class PiecesTest(unittest.TestCase):
             self.assertEqual([pid for pid, _ in processes.below(folder)], [child.pid])
 
 
-JAR = os.environ.get("VERBENA_HADOOP_JAR")
-BEAN = "Hadoop:service=DataNode,name=Verbena"
-MIB = 1 << 20
+COUNTED = 32  # MiB
+TRIES = 20  # each of three DataNodes is as likely
+REPLICA = ("-D", "dfs.replication=1")
 
 
-class HdfsTest(unittest.TestCase):
-    """One cluster of a NameNode and three DataNodes, with our jar if it is built."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        patient = {"core-site": {"verbena.hdfs.connect.wait.ms": 120000}}  # the machine may be busy: no hop by TCP meanwhile
-        cls.cluster = Cluster(os.path.join(cls.folder.name, "hadoop"), plugin=JAR, by_core=bool(JAR), quick=True, tied=True,
-                              properties=patient if JAR else None)
-        cls.cluster.start()
-        cls.addClassCleanup(cls.cluster.stop)
+class HdfsTest(HdfsCase):
+    """The cluster that tests share."""
 
     def test_a_command_of_another_process_finds_it_and_copies_a_file_in_and_out(self):
         script = [sys.executable, HERE / "hadoop.py", "--work", self.cluster.work]
         status = subprocess.run([*script, "status"], capture_output=True, text=True, timeout=120)
         self.assertEqual(status.returncode, 0, status.stderr)
         self.assertIn("datanode1", status.stdout)
-        source, copy = (os.path.join(self.folder.name, name) for name in ("in", "out"))
-        pathlib.Path(source).write_bytes(os.urandom(3 << 20))
-        for words in (["-put", source, "/file"], ["-get", "/file", copy]):
+        source, copy = self.folder / "in", self.folder / "out"
+        source.write_bytes(os.urandom(3 << 20))
+        for words in (["-put", source, "/in"], ["-get", "/in", copy]):
             done = subprocess.run([*script, "run", "hdfs", "dfs", *words], capture_output=True, text=True, timeout=180)
             self.assertEqual(done.returncode, 0, done.stderr)
-            if JAR:
-                self.assertRegex(done.stderr, r"Verbena ends: 1 connections by the core and 0 by TCP")
-        self.assertEqual(pathlib.Path(source).read_bytes(), pathlib.Path(copy).read_bytes())
+            self.assertRegex(done.stderr, r"Verbena ends: (1 connections by the core and 0|0 connections by the core and 1) by TCP")
+        self.assertEqual(source.read_bytes(), copy.read_bytes())
 
     def test_a_second_start_in_the_same_folder_says_what_to_do(self):
         with self.assertRaisesRegex(Failed, "a Hadoop is running in .*: end it first"):
             Cluster(self.cluster.work).start()
 
+    @LONG
     def test_the_end_of_a_daemon_is_seen_and_a_new_one_registers(self):
         self.cluster.kill("datanode1")
         pid, started = self.cluster.daemons["datanode1"]
@@ -117,40 +116,47 @@ class HdfsTest(unittest.TestCase):
         with self.assertRaisesRegex(Failed, "the datanode1 has ended; the last lines of its log"):
             self.cluster.check_alive()
         self.cluster.launch("datanode1")
-        until(self.cluster.check_alive, lambda: ready.hdfs(self.cluster.ports, 3), "HDFS", self.cluster.work)
-        until(self.cluster.check_alive, lambda: None if not JAR or self.connected() else "no plugin yet", "HDFS", self.cluster.work)
+        self.setUp()
 
-    def connected(self):
-        return all(ready.bean(self.cluster.ports[f"datanode{number}-http"], BEAN) for number in (1, 2, 3))
-
-    @unittest.skipUnless(JAR, "the jar is built by ./verbena")
     def test_files_by_the_core_cost_no_system_call_beyond_those_for_the_replicas(self):
         """The kernel counts what a process reads and writes: by the core the DataNodes' files alone, by TCP each hop once more at
         either end. This is what the speed comes from, and depends on no processor."""
-        source = os.path.join(self.folder.name, "counted")
-        pathlib.Path(source).write_bytes(os.urandom(48 * MIB))
-        core, tcp = (self.written(source, f"/counted-{enabled}", ["-D", "dfs.blocksize=64m", "-D", f"verbena.hdfs.enabled={enabled}"])
-                     for enabled in ("true", "false"))
-        print(f"DataNodes' reads and writes for 3 x 48 MiB: {core} MiB by the core, {tcp} MiB with the client's hop by TCP", flush=True)
-        self.assertLess(core, 48 * 3 * 1.15)  # replicas, checksums, what else a DataNode does
-        self.assertGreater(tcp - core, 48 * 0.9)
+        self.wait_for("no DataNode copies blocks for another test", self.quiet)
+        source = self.folder / "counted"
+        source.write_bytes(os.urandom(COUNTED * MIB))
+        core, tcp = (self.written(source, f"/counted-{enabled}", f"verbena.hdfs.enabled={enabled}") for enabled in ("true", "false"))
+        print(f"a DataNode's reads and writes for {COUNTED} MiB: {core} MiB by the core, {tcp} MiB by TCP", flush=True)
+        self.assertLess(core, COUNTED * 1.15)  # the replica, checksums, what else a DataNode does
+        self.assertGreater(tcp - core, COUNTED * 0.9)
 
-    def written(self, source, path, options):
-        """MiB that the DataNodes read and wrote by system calls, pages of their own and logs included."""
-        before = self.calls()
-        done = self.cluster.run("hdfs", "dfs", *options, "-put", source, path)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return (self.calls() - before) >> 20
+    def quiet(self):
+        state = ready.bean(self.cluster.ports["namenode-http"], "Hadoop:service=NameNode,name=FSNamesystemState")
+        return state.get("UnderReplicatedBlocks") == 0 and state.get("PendingReplicationBlocks") == 0
+
+    def written(self, source, path, setting):
+        """MiB that a DataNode with the plugin read and wrote by system calls for a file, pages of its own and logs included."""
+        for number in range(TRIES):  # the NameNode chooses which one
+            before = self.calls()
+            self.dfs(*REPLICA, "-D", setting, "-put", str(source), f"{path}-{number}")
+            after = self.calls()
+            text = self.client.run("hdfs", "fsck", f"{path}-{number}", "-files", "-blocks", "-locations").stdout
+            self.dfs("-rm", "-skipTrash", f"{path}-{number}")
+            names = [name for name in WITH_PLUGIN if f"[127.0.0.1:{self.cluster.ports[name]}," in text]
+            if names:
+                return (after[names[0]] - before[names[0]]) >> 20
+        return self.fail(f"{TRIES} files went to the DataNode without the plugin")
 
     def calls(self):
-        total = 0
-        for number in (1, 2, 3):
-            text = pathlib.Path(f"/proc/{self.cluster.daemons[f'datanode{number}'][0]}/io").read_text()
-            total += sum(int(line.split()[1]) for line in text.splitlines() if line.startswith(("rchar", "wchar")))
-        return total
+        """{DataNode: bytes}"""
+        counts = {}
+        for name in WITH_PLUGIN:
+            text = pathlib.Path(f"/proc/{self.cluster.daemons[name][0]}/io").read_text()
+            counts[name] = sum(int(line.split()[1]) for line in text.splitlines() if line.startswith(("rchar", "wchar")))
+        return counts
 
 
 class EndTest(unittest.TestCase):
+    @LONG
     def test_a_daemon_that_cannot_live_stops_the_start_and_leaves_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
             wrong = {"namenode": {"hdfs-site": {"dfs.namenode.http-address": "127.0.0.1:notaport"}}}

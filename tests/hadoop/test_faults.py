@@ -47,9 +47,10 @@ class FaultsTest(HdfsCase):
 
     def recover(self, path):
         """Ends the lease of a client that is gone."""
-        done = self.cluster.run("hdfs", "debug", "recoverLease", "-path", path, "-retries", "20")
+        done = self.client.run("hdfs", "debug", "recoverLease", "-path", path, "-retries", "20")
         self.assertIn("recoverLease SUCCEEDED", done.stdout, done.stderr)
 
+    @LONG
     def test_what_a_killed_client_has_flushed_is_readable(self):
         with self.writer("/killed-client") as program:
             self.ask(program, f"flush {3 * MIB + 17}")
@@ -109,7 +110,7 @@ class FaultsTest(HdfsCase):
         ports = {str(self.cluster.ports[name]): name for name in self.cluster.daemons if name.startswith("datanode")}
         found = []
         def known():
-            done = self.cluster.run("hdfs", "fsck", path, "-openforwrite", "-files", "-blocks", "-locations")
+            done = self.client.run("hdfs", "fsck", path, "-openforwrite", "-files", "-blocks", "-locations")
             found[:] = re.findall(r"\[127\.0\.0\.1:(\d+),", done.stdout)
             return len(found) == 3
         self.wait_for("the NameNode names the pipeline", known)
@@ -133,7 +134,7 @@ class FaultsTest(HdfsCase):
         self.assert_healthy()
 
     def blocks(self, path):
-        return self.cluster.run("hdfs", "fsck", path, "-files", "-blocks").stdout
+        return self.client.run("hdfs", "fsck", path, "-files", "-blocks").stdout
 
     def finished(self, blocks):
         """The files of these blocks at the DataNodes with the plugin."""

@@ -13,28 +13,39 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from case import LIMIT, MIB, WITH_PLUGIN, HdfsCase  # noqa: E402  (needs the path above)
+from case import LIMIT, LONG, MIB, WITH_PLUGIN, HdfsCase  # noqa: E402  (needs the path above)
 from cluster import ready  # noqa: E402
 from daemons import ports  # noqa: E402
 from daemons.ready import until  # noqa: E402
 
 
+FILES = 12  # all of them of the DataNode without the plugin: one in 9 ** 12 times
+
+
 class HdfsByCoreTest(HdfsCase):
     def test_files_come_back_equal_and_counters_show_by_which_path(self):
-        for name in WITH_PLUGIN:
-            self.kill(name)  # Hadoop answers with numbers that are up to a second old: those of new daemons begin at 0
-        self.setUp()
-        put = self.dfs("-put", str(self.source), "/file")
+        before = sum(map(self.moved, WITH_PLUGIN))
+        put = self.dfs_alone("-put", str(self.source), "/file")
         # At least one hop of each pipeline is between processes that both have the plugin.
         self.wait_for("the file's bytes in the counters",
-                      lambda: sum(map(self.moved, WITH_PLUGIN)) >= self.source.stat().st_size)
-        get = self.assert_same("/file")
+                      lambda: sum(map(self.moved, WITH_PLUGIN)) - before >= self.source.stat().st_size)
+        get = self.assert_same("/file", self.dfs_alone)
         self.assertRegex(put.stderr, r"Verbena ends: \d+ connections by the core and \d+ by TCP")
         logs = [pathlib.Path(self.cluster.log(name)).read_text(errors="replace") for name in WITH_PLUGIN]
         self.assertRegex(put.stderr + get.stderr + "".join(logs), "DataNode .* is reached by the core: shm")
         for text in logs:
             self.assertRegex(text, r"Verbena 0\.1\.0 serves blocks of .* greeting at port")
         self.assertRegex("".join(logs), "sends and reads blocks by the core")
+
+    def test_files_come_back_equal_by_the_cores_tcp(self):
+        over_tcp, said = ("-D", "verbena.core.tl.enable=tcp"), ""
+        for number in range(FILES):  # some go to, and come from, the DataNode without the plugin first
+            said += self.dfs(*over_tcp, "-put", str(self.source), f"/tcp{number}").stderr
+            said += self.assert_same(f"/tcp{number}", lambda *words: self.dfs(*over_tcp, *words)).stderr
+            if re.search(r"DataNode \S+ is reached by the core", said):
+                break
+        self.assertRegex(said, r"DataNode \S+ is reached by the core: tcp")
+        self.assertNotIn("by the core: shm", said)
 
     def test_append_replication_and_checksum_are_as_without_us(self):
         self.dfs("-put", str(self.source), "/appended")
@@ -60,7 +71,7 @@ class HdfsByCoreTest(HdfsCase):
         return min((len(block["hosts"]) for block in blocks), default=0)
 
     def test_a_data_node_without_the_plugin_is_reached_by_tcp_with_one_line(self):
-        done = self.dfs("-D", "dfs.replication=3", "-put", str(self.source), "/mixed")
+        done = self.dfs_alone("-D", "dfs.replication=3", "-put", str(self.source), "/mixed")
         lines = [line for line in done.stderr.splitlines() if "is reached by TCP" in line]
         log = "".join(pathlib.Path(self.cluster.log(name)).read_text(errors="replace") for name in WITH_PLUGIN)
         said = re.findall(r"is reached by TCP: no greeting at port", "\n".join(lines) + log)
@@ -100,6 +111,7 @@ class HdfsByCoreTest(HdfsCase):
         self.setUp()
         self.assert_healthy()
 
+    @LONG
     def test_data_nodes_that_are_killed_while_they_are_read_from_are_replaced(self):
         large = self.folder / "large"
         large.write_bytes(self.source.read_bytes() * 4)
@@ -113,6 +125,7 @@ class HdfsByCoreTest(HdfsCase):
             self.assertEqual(client.wait(LIMIT), 0)
         self.assertTrue(content == large.read_bytes(), "what was read differs")
 
+    @LONG
     def test_a_greeting_port_that_is_taken_is_said_and_blocks_go_by_tcp(self):
         self.kill("datanode2")
         log = pathlib.Path(self.cluster.log("datanode2"))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """MapReduce's shuffle on real daemons: what stock computes, by the core; damage, lost nodes, wrong settings."""
 import glob
+import hashlib
 import os
 import pathlib
 import re
@@ -17,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import jobs  # noqa: E402  (needs the path above)
+from case import FULL, LONG, HdfsCase  # noqa: E402
 from cluster import conf, java  # noqa: E402
 from cluster.cluster import Cluster  # noqa: E402
 from daemons import processes  # noqa: E402
@@ -24,47 +26,52 @@ from daemons.ports import HOST  # noqa: E402
 
 ROOT = HERE.parents[1]
 PATIENT = {"verbena.shuffle.wait": "120"}  # a loaded machine may take long to connect
-ROWS = 200_000  # of 100 bytes
-LONG = unittest.skipUnless(os.environ.get("VERBENA_TEST_FULL"), "with --full")
+FILES, ROWS = (3, 200_000) if FULL else (2, 40_000)  # one map for each file; rows are of 100 bytes
+FEW = 500
 
 
-class ShuffleTest(unittest.TestCase):
-    """One cluster: ours serves, and each job chooses its consumer."""
+class ShuffleTest(HdfsCase):
+    """On the cluster that tests share: ours serves, and each job chooses its consumer."""
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        quick = {"mapreduce.job.reduce.slowstart.completedmaps": "0.5", "mapreduce.task.timeout": "120000",
-                 "mapreduce.job.maps": "3", "mapreduce.job.reduces": "2"}
-        cls.cluster = Cluster(os.path.join(cls.folder.name, "hadoop"), datanodes=1, nodemanagers=2, quick=True, tied=True,
-                              plugin=java.plugin(str(ROOT)),
-                              properties=conf.merged(conf.OURS, {"mapred-site": quick, "hdfs-site": {"dfs.replication": 1}}))
-        cls.cluster.start()
-        cls.addClassCleanup(cls.cluster.stop)
-        jobs.run(cls.cluster, "teragen", True, [str(ROWS), "/rows"])
-        cls.stock, _ = jobs.run(cls.cluster, "terasort", False, ["/rows", "/sorted-stock"])
-        cls.sorted = jobs.digest(cls.cluster, "/sorted-stock")
+        super().setUpClass()
+        cls.cluster.start_yarn()
+        made = []
+        for name, files, rows in (("rows", FILES, ROWS), ("few", 1, FEW)):
+            folder = cls.folder / name
+            folder.mkdir()
+            made.append([row for number in range(files)
+                         for row in jobs.rows(folder / f"part{number}", number * rows, rows // files)])
+            done = cls.client.run("hdfs", "dfs", "-D", "dfs.replication=1", "-put", str(folder), f"/{name}")
+            if done.returncode != 0:
+                raise AssertionError(done.stderr)
+        cls.sorted, cls.few = (hashlib.sha256(b"".join(sorted(rows))).hexdigest() for rows in made)
+        cls.rows = len(made[0])
 
-    def sort(self, name, more=None):
-        """TeraSort with ours; its output is stock's."""
-        counters, text = jobs.run(self.cluster, "terasort", True, ["/rows", f"/sorted-{name}"], {**PATIENT, **(more or {})})
-        self.assertEqual(jobs.digest(self.cluster, f"/sorted-{name}"), self.sorted)
+    def sort(self, name, more=None, ours=True):
+        """TeraSort, whose output is the rows in order."""
+        counters, text = jobs.run(self.client, "terasort", ours, ["/rows", f"/sorted-{name}"], {**PATIENT, **(more or {})})
+        self.assertEqual(jobs.digest(self.client, f"/sorted-{name}"), self.sorted)
         return counters, text
 
-    def test_sorted_rows_are_stocks_and_every_byte_comes_by_the_core(self):
+    def test_sorted_rows_are_right_and_every_byte_comes_by_the_core(self):
         counters, _ = self.sort("ours")
         ours, framework = counters[jobs.GROUP], counters["Map-Reduce Framework"]
         self.assertEqual(ours["Bytes by shm"], framework["Reduce shuffle bytes"])
         self.assertEqual(ours["Segments by the core"], framework["Shuffled Maps"])
         self.assertNotIn("Bytes by HTTP", ours)
-        self.assertEqual(framework["Spilled Records"], ROWS, "written by the maps, and not once more by the reducers")
-        self.assertEqual(self.stock["Map-Reduce Framework"]["Spilled Records"], 2 * ROWS)
-        self.assertEqual(framework["Reduce shuffle bytes"], self.stock["Map-Reduce Framework"]["Reduce shuffle bytes"])
-        log = jobs.task_logs(self.cluster)
+        self.assertEqual(framework["Spilled Records"], self.rows, "written by the maps, and not once more by the reducers")
+        log = jobs.task_logs(self.client)
         self.assertIn("Verbena 0.1.0: map outputs come by the native core from nodes that have it", log)
-        jobs.run(self.cluster, "teravalidate", True, ["/sorted-ours", "/valid"], PATIENT)
-        report = self.cluster.run("hdfs", "dfs", "-cat", "/valid/part-r-00000").stdout
+
+    @LONG
+    def test_stock_moves_as_many_bytes_spills_twice_and_finds_our_output_valid(self):
+        stock, ours = (self.sort(f"compared-{ours}", ours=ours)[0]["Map-Reduce Framework"] for ours in (False, True))
+        self.assertEqual(stock["Spilled Records"], 2 * self.rows)
+        self.assertEqual(ours["Reduce shuffle bytes"], stock["Reduce shuffle bytes"])
+        jobs.run(self.client, "teravalidate", True, ["/sorted-compared-True", "/valid"], PATIENT)
+        report = self.client.run("hdfs", "dfs", "-cat", "/valid/part-r-00000").stdout
         self.assertIn("checksum", report)
         self.assertNotIn("error", report)
 
@@ -75,8 +82,9 @@ class ShuffleTest(unittest.TestCase):
         ours, framework = counters[jobs.GROUP], counters["Map-Reduce Framework"]
         self.assertEqual(ours["Bytes by tcp"], framework["Reduce shuffle bytes"])
         self.assertNotIn("Bytes kept in memory", ours)
-        self.assertEqual(framework["Spilled Records"], 2 * ROWS)
+        self.assertEqual(framework["Spilled Records"], 2 * self.rows)
 
+    @LONG
     def test_little_memory_is_filled_and_the_rest_goes_to_disk(self):
         more = {"verbena.shuffle.memory": "5m", "mapreduce.reduce.shuffle.memory.limit.percent": "0.001"}
         counters, _ = self.sort("mixed", more)
@@ -85,7 +93,7 @@ class ShuffleTest(unittest.TestCase):
         self.assertGreater(ours["Bytes kept in memory"], 0)
         self.assertGreater(ours["Bytes passed to the stock merge"], 0)
         self.assertNotIn("Bytes by HTTP", ours)
-        self.assertGreater(framework["Spilled Records"], ROWS)
+        self.assertGreater(framework["Spilled Records"], self.rows)
 
     @LONG
     def test_compressed_map_outputs_stay_compressed_on_the_way(self):
@@ -96,46 +104,49 @@ class ShuffleTest(unittest.TestCase):
         self.assertEqual(ours["Bytes by shm"], framework["Reduce shuffle bytes"])
         self.assertLess(framework["Reduce shuffle bytes"], framework["Map output bytes"])
 
+    @LONG
     def test_words_are_counted_as_stock_counts_them(self):
-        words = os.path.join(self.folder.name, "words")
-        pathlib.Path(words).write_text("".join(f"w{i * i % 977} w{i % 31} {i % 7}\n" for i in range(60_000)))
-        self.cluster.run("hdfs", "dfs", "-put", words, "/words")
+        words = self.folder / "words"
+        words.write_text("".join(f"w{i * i % 977} w{i % 31} {i % 7}\n" for i in range(60_000)))
+        self.dfs("-put", str(words), "/words")
         found = {}
         for ours in (True, False):
-            counters, _ = jobs.run(self.cluster, "wordcount", ours, ["/words", f"/counted-{ours}"], PATIENT)
+            counters, _ = jobs.run(self.client, "wordcount", ours, ["/words", f"/counted-{ours}"], PATIENT)
             self.assertGreater(counters["Map-Reduce Framework"]["Combine input records"], 0)
             self.assertEqual(ours, jobs.GROUP in counters)
-            found[ours] = jobs.digest(self.cluster, f"/counted-{ours}")
+            found[ours] = jobs.digest(self.client, f"/counted-{ours}")
         self.assertEqual(found[True], found[False])
 
     @LONG
     def test_secondary_sort_gives_what_stock_gives(self):
-        pairs = os.path.join(self.folder.name, "pairs")
-        pathlib.Path(pairs).write_text("".join(f"{i * 7919 % 101} {i * 104729 % 10007}\n" for i in range(20_000)))
-        self.cluster.run("hdfs", "dfs", "-put", pairs, "/pairs")
+        pairs = self.folder / "pairs"
+        pairs.write_text("".join(f"{i * 7919 % 101} {i * 104729 % 10007}\n" for i in range(20_000)))
+        self.dfs("-put", str(pairs), "/pairs")
         found = {}
         for ours in (True, False):
-            jobs.run(self.cluster, "secondarysort", ours, ["/pairs", f"/pairs-{ours}"], PATIENT)
-            found[ours] = jobs.digest(self.cluster, f"/pairs-{ours}")
+            jobs.run(self.client, "secondarysort", ours, ["/pairs", f"/pairs-{ours}"], PATIENT)
+            found[ours] = jobs.digest(self.client, f"/pairs-{ours}")
         self.assertEqual(found[True], found[False])
 
     @LONG
     def test_one_reducer_that_gets_nine_tenths_of_the_data_gives_what_stock_gives(self):
-        pairs = os.path.join(self.folder.name, "skewed")
-        pathlib.Path(pairs).write_text("".join(f"{i % 101 if i % 10 == 0 else 6} {i * 104729 % 1000003}\n" for i in range(600_000)))
-        self.cluster.run("hdfs", "dfs", "-put", pairs, "/skewed")
+        pairs = self.folder / "skewed"
+        pairs.write_text("".join(f"{i % 101 if i % 10 == 0 else 6} {i * 104729 % 1000003}\n" for i in range(600_000)))
+        self.dfs("-put", str(pairs), "/skewed")
         found = {}
         for ours in (True, False):
             more = {**PATIENT, "verbena.shuffle.memory": "4m", "mapreduce.reduce.shuffle.memory.limit.percent": "0.001"}
-            counters, _ = jobs.run(self.cluster, "secondarysort", ours, ["/skewed", f"/skewed-{ours}"], more if ours else None)
-            found[ours] = jobs.digest(self.cluster, f"/skewed-{ours}")
+            counters, _ = jobs.run(self.client, "secondarysort", ours, ["/skewed", f"/skewed-{ours}"], more if ours else None)
+            found[ours] = jobs.digest(self.client, f"/skewed-{ours}")
             if ours:
                 self.assertGreater(counters[jobs.GROUP]["Bytes passed to the stock merge"], 0)
                 self.assertLessEqual(counters[jobs.GROUP]["Bytes kept in memory"], 2 * (4 << 20))
         self.assertEqual(found[True], found[False])
 
     def test_a_wrong_setting_is_named_and_the_stock_shuffle_runs(self):
-        counters, _ = self.sort("wrong-name", {"verbena.shuffle.memroy": "64m"})
+        more = {"verbena.shuffle.memroy": "64m", "mapreduce.job.reduces": "1"}
+        counters, _ = jobs.run(self.client, "terasort", True, ["/few", "/sorted-few"], more)
+        self.assertEqual(jobs.digest(self.client, "/sorted-few"), self.few)
         self.assertNotIn(jobs.GROUP, counters)
         self.assertIn("the stock shuffle runs: unknown setting verbena.shuffle.memroy; did you mean verbena.shuffle.memory?",
                       jobs.task_logs(self.cluster))
@@ -159,18 +170,22 @@ class ShuffleTest(unittest.TestCase):
                     connection.sendall(junk)
             self.assertIn(name, self.cluster.running())
 
-    def test_a_damaged_map_output_is_seen_and_its_map_runs_again(self):
+    def test_a_damaged_map_output_is_seen_and_its_map_runs_again_and_comes_by_the_cores_tcp(self):
         stop, damaged = threading.Event(), []
         damager = threading.Thread(target=self.damage, args=(stop, damaged))
         damager.start()
         try:
-            counters, _ = self.sort("damaged", {"mapreduce.job.reduce.slowstart.completedmaps": "1.0"})
+            counters, _ = self.sort("damaged", {"mapreduce.job.reduce.slowstart.completedmaps": "1.0",
+                                                "mapreduce.reduce.shuffle.retry-delay.max.ms": "1000",
+                                                "verbena.core.tl.enable": "self,tcp"})
         finally:
             stop.set()
             damager.join()
         self.assertTrue(damaged, "a map output was damaged before it was fetched")
         self.assertGreater(counters["Map-Reduce Framework"]["Failed Shuffles"], 0)
-        self.assertGreater(counters["Job Counters"]["Launched map tasks"], 3)
+        self.assertGreater(counters["Job Counters"]["Launched map tasks"], FILES)
+        self.assertGreater(counters[jobs.GROUP]["Bytes by tcp"], 0)
+        self.assertNotIn("Bytes by shm", counters[jobs.GROUP])
         self.assertIn("checksum error in the output of attempt_", jobs.task_logs(self.cluster))
 
     def damage(self, stop, damaged):

@@ -32,6 +32,7 @@ def expected():
     return sorted(sums.values())
 
 
+@LONG
 @unittest.skipUnless(os.environ.get("SPARK_HOME") and spark.plugin_jar(str(ROOT)), "needs Spark and its plugin, as ./verbena test gives")
 class SparkOnHdfsTest(HdfsCase):
     """A master and a worker; each test is an application with two executors."""

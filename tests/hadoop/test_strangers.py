@@ -59,6 +59,7 @@ class PoorClientTest(HdfsCase):
                 break
         self.assertRegex(text, pattern)
 
+    @LONG
     def test_a_jvm_without_direct_memory_says_so_and_its_files_go_by_tcp(self):
         self.put_and_get_until("MaxDirectMemorySize", options=["-XX:MaxDirectMemorySize=768k"])
 
@@ -150,8 +151,8 @@ class HostileTest(HdfsCase):
             for _ in range(len(answers)):  # each client asks anew; one that asks for no block of datanode3 does not ask
                 if len(asked) >= 3:
                     break
-                said += self.dfs("-put", "-f", str(self.source), "/greeted").stderr
-                said += self.assert_same("/greeted").stderr
+                said += self.dfs_alone("-put", "-f", str(self.source), "/greeted").stderr
+                said += self.assert_same("/greeted", self.dfs_alone).stderr
             server.shutdown(socket.SHUT_RDWR)
             stranger.join(LIMIT)
         logs = said + "".join(pathlib.Path(self.cluster.log(name)).read_text(errors="replace") for name in WITH_PLUGIN)

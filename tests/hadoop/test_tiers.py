@@ -19,8 +19,10 @@ from cluster import conf, ready  # noqa: E402  (needs the path above)
 from cluster.cluster import Cluster  # noqa: E402
 from daemons import processes  # noqa: E402
 from daemons.ready import until  # noqa: E402
+from resident import Resident  # noqa: E402
 
 FULL = os.environ.get("VERBENA_TEST_FULL")
+LONG = unittest.skipUnless(FULL, "with --full")
 LIMIT = 120  # seconds for whatever is waited for
 MIB = 1 << 20
 PAGE = 4096
@@ -71,6 +73,8 @@ class TiersCase(unittest.TestCase):
         cls.cluster = Tiered(cls.folder / "hadoop", cls.shm, cls.limit)
         cls.cluster.start()
         cls.addClassCleanup(cls.cluster.stop)
+        cls.client = Resident(cls.cluster)
+        cls.addClassCleanup(cls.client.stop)
 
     def setUp(self):
         for name in NODES:
@@ -87,7 +91,7 @@ class TiersCase(unittest.TestCase):
     # -------------------------------------------------------------------------------------------- helpers
 
     def hdfs(self, *words):
-        done = self.cluster.run("hdfs", *words)
+        done = self.client.run("hdfs", *words)
         self.assertEqual(done.returncode, 0, f"{words}: {done.stdout}{done.stderr}")
         return done
 
@@ -158,6 +162,7 @@ class TiersCase(unittest.TestCase):
 
 
 class FullTiersTest(TiersCase):
+    @LONG
     def test_deleted_room_is_used_again(self):
         self.dfs("-mkdir", "/data")
         seen = turn = 0
@@ -195,6 +200,7 @@ class FullTiersTest(TiersCase):
         self.assert_same(source, "/data/many")
         self.wait_for("the numbers", lambda: all(self.numbers(name).get("tier.memory.used_bytes") == self.limit for name in full))
 
+    @LONG
     def test_small_blocks_that_grow_take_only_what_is_there(self):
         self.dfs("-mkdir", "/data")
         rest, count = self.file("rest", 1), ON_SSD  # each takes two pages in memory until it grows; an SSD holds them all, as it has to
@@ -213,7 +219,7 @@ class FullTiersTest(TiersCase):
             self.assert_same(whole, f"/data/small{number}")
 
 
-@unittest.skipUnless(FULL, "only with --full")
+@LONG
 class TiersTest(TiersCase):
     def test_a_storage_policy_that_somebody_chose_is_kept(self):
         self.dfs("-mkdir", "-p", "/data/ssd", "/data/memory")

@@ -29,13 +29,14 @@ class Cluster(Group):
     product, command = "Hadoop", "hadoop"
 
     def __init__(self, work, datanodes=3, nodemanagers=0, plugin=None, properties=None, own=None, quick=False, tied=False,
-                 by_core=False):
+                 by_core=False, yarn_later=False):
         """plugin: a jar for the class path of daemons, clients and containers. by_core: HDFS' blocks travel by it.
         properties: {site: {name: value}} for all;
-        own: {daemon: {site: {name: value}}} for one. quick: JVMs that start quickly. tied: daemons die with this process."""
+        own: {daemon: {site: {name: value}}} for one. quick: JVMs that start quickly. tied: daemons die with this process.
+        yarn_later: YARN's daemons start with start_yarn()."""
         super().__init__(work, tied)
         self.plugin = plugin
-        self._by_core, self._key = by_core, None
+        self._by_core, self._key, self._yarn_later = by_core, None, yarn_later
         self._options = java.QUICK if quick else []
         self._properties, self._own = properties or {}, own or {}
         self._datanodes = [f"datanode{i}" for i in range(1, datanodes + 1)]
@@ -51,8 +52,7 @@ class Cluster(Group):
     # --------------------------------------------------------------------------------------------- start
 
     def names(self):
-        yarn = ["resourcemanager", *self._nodemanagers, "history"] if self._nodemanagers else []
-        return ["namenode", *self._datanodes, *yarn]
+        return ["namenode", *self._datanodes, *self._yarn()]
 
     def launch_all(self):
         self.identity = secrets.token_hex(6)
@@ -64,14 +64,25 @@ class Cluster(Group):
         for name in ["client", *self.names()]:
             conf.write(self.conf(name), self._site(name))
         self._format()
-        waves = [["namenode", *self._datanodes],
-                 ["resourcemanager", *self._nodemanagers, "history"] if self._nodemanagers else []]
-        for wave in waves:
-            for name in wave:
-                self.launch(name)
+        yarn = self._nodemanagers and not self._yarn_later
+        for name in ["namenode", *self._datanodes, *(self._yarn() if yarn else [])]:
+            self.launch(name)
         until(self.check_alive, lambda: ready.hdfs(self.ports, len(self._datanodes)), "HDFS", self.work)
-        if self._nodemanagers:
-            until(self.check_alive, lambda: ready.yarn(self.ports, len(self._nodemanagers)), "YARN", self.work)
+        if yarn:
+            self._await_yarn()
+
+    def _yarn(self):
+        return ["resourcemanager", *self._nodemanagers, "history"] if self._nodemanagers else []
+
+    def start_yarn(self):
+        """Starts YARN's daemons beside a running HDFS, unless they are there."""
+        for name in self._yarn():
+            if name not in self.daemons:
+                self.launch(name)
+        self._await_yarn()
+
+    def _await_yarn(self):
+        until(self.check_alive, lambda: ready.yarn(self.ports, len(self._nodemanagers)), "YARN", self.work)
 
     def _site(self, name):
         tasks = ":".join([self.client_conf(), java.library() + "/*", *([self.plugin] if self.plugin else [])])
@@ -133,10 +144,10 @@ class Cluster(Group):
     # ---------------------------------------------------------------------------------------------- stop
 
     def stop(self, keep_logs=False):
-        """Ends daemons and containers, YARN's first, and removes their data; logs too unless they are to be kept."""
-        order = sorted(self.daemons, key=lambda name: name.startswith(("namenode", "datanode")))
-        yarn = [self.daemons[name] for name in order if not name.startswith(("namenode", "datanode"))]
-        processes.end(yarn)
+        """Ends daemons and containers, YARN's first, and removes their data; logs too unless they are to be kept. NodeManagers
+        take their leave of the ResourceManager, and would wait for one that has ended."""
+        for kinds in ("nodemanager", ("resourcemanager", "history")):
+            processes.end([self.daemons[name] for name in self.daemons if name.startswith(kinds)])
         if self.identity:
             processes.end(processes.below(self.local()), grace=3)
         processes.end([process for process in self.daemons.values()])

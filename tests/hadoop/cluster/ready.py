@@ -5,6 +5,7 @@ import urllib.request
 
 from daemons.ports import HOST
 
+DATANODE = "Hadoop:service=DataNode,name=DataNodeInfo"
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -24,13 +25,18 @@ def bean(port, name):
 
 
 def hdfs(ports, datanodes):
-    """None when every DataNode is registered and the NameNode is not in safe mode, else what is missing."""
+    """None when every DataNode is registered and the NameNode is not in safe mode, else what is missing. The DataNodes are asked,
+    too: of one that was killed the NameNode knows nothing for a while."""
     state = bean(ports["namenode-http"], "Hadoop:service=NameNode,name=FSNamesystemState")
     if not state:
         return "the NameNode does not answer"
     live = state.get("NumLiveDataNodes", 0)
     if live < datanodes:
         return f"{live} of {datanodes} DataNodes have registered"
+    for number in range(1, datanodes + 1):
+        actors = json.loads(bean(ports[f"datanode{number}-http"], DATANODE).get("BPServiceActorInfo") or "[]")
+        if not actors or any(actor["ActorState"] != "RUNNING" for actor in actors):
+            return f"datanode{number} has not registered"
     return None if state.get("FSState") == "Operational" else "the NameNode is in safe mode"
 
 

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hadoop's commands in one JVM that stays: each that starts a JVM of its own costs two seconds of processor time."""
+import pathlib
+import queue
+import subprocess
+import threading
+
+from cluster import java
+from daemons.errors import Failed, tail
+
+PROGRAM = pathlib.Path(__file__).resolve().parent / "java" / "Resident.java"
+
+
+class Resident:
+    """Takes the place of a cluster where that is only asked to run commands. Settings of one command do not reach the next one, but
+    what the plugin says once about a DataNode in a process it says once for the same settings."""
+
+    def __init__(self, cluster):
+        self._cluster = cluster
+        self._process = self._answers = self._reader = None
+        self.work, self.local = cluster.work, cluster.local
+
+    def run(self, *words, timeout=300):
+        """Runs a command and gives its CompletedProcess."""
+        name, arguments = java.program(list(words))
+        if self._process is None:
+            self._start()
+        self._process.stdin.write(("\t".join([name, *arguments]) + "\n").encode())
+        self._process.stdin.flush()
+        try:
+            status, out, err = self._answers.get(timeout=timeout)
+        except queue.Empty as error:
+            self.stop()
+            raise Failed(f"{' '.join(words)} did not end within {timeout} s") from error
+        if status is None:
+            self.stop()
+            raise Failed(f"the JVM that runs commands has ended in {' '.join(words)}:\n{tail(self._cluster.log('resident'))}")
+        return subprocess.CompletedProcess(words, status, out, err)
+
+    def _start(self):
+        argv = java.argv(str(PROGRAM), [], self._cluster.client_conf(), self._cluster.plugin, options=java.QUICK)
+        with open(self._cluster.log("resident"), "ab") as log:
+            self._process = subprocess.Popen(argv, env=self._cluster.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                             stderr=log)
+        self._answers = queue.Queue()
+        self._reader = threading.Thread(target=self._read, args=(self._process.stdout, self._answers), daemon=True)
+        self._reader.start()
+
+    @staticmethod
+    def _read(stream, answers):
+        for line in stream:
+            status, out, err = map(int, line.split())
+            answers.put((status, stream.read(out).decode(errors="replace"), stream.read(err).decode(errors="replace")))
+        answers.put((None, "", ""))
+
+    def stop(self):
+        """Ends the JVM; the next command starts another one."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            self._reader.join()
+            for stream in (process.stdin, process.stdout):
+                stream.close()
