@@ -7,15 +7,17 @@ usage: run.py --build FOLDER [--python PYTHON] [--full] [NAME ...]
 --build has verbena-memcached; --python has pymemcache; NAME is a file, class or test, or a part of its name.
 --full, or VERBENA_TEST_FULL=1: more of them."""
 import argparse
+import importlib.util
 import os
 import pathlib
+import shutil
 import signal
 import sys
 import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-NO_MATCH = 2  # exit status
+NO_MATCH, CANNOT_RUN = 2, 77  # exit statuses
 
 
 class Timed(unittest.TextTestResult):
@@ -57,6 +59,13 @@ def read_words():
     return words
 
 
+def missing():
+    """Debian's packages that the server is compared with, and that are not here."""
+    packages = [package for package, program in (("memcached", "memcached"), ("libmemcached-tools", "memccapable"))
+                if shutil.which(program) is None]
+    return packages + (["python3-pylibmc"] if importlib.util.find_spec("pylibmc") is None else [])
+
+
 def prepare(words):
     """What the tests read when they are loaded."""
     os.environ["VERBENA_MEMCACHED_BUILD"] = str((words.build or HERE).resolve())
@@ -79,6 +88,9 @@ def main():
     if words.list:
         print("\n".join(test.id() for test in tests))
         return 0
+    if missing():
+        print(f"no server is compared: Debian's {' '.join(missing())} are not here")
+        return CANNOT_RUN
     result = unittest.TextTestRunner(verbosity=2, stream=sys.stdout, resultclass=Timed).run(unittest.TestSuite(tests))
     return 0 if result.wasSuccessful() and result.testsRun > 0 else 1
 

@@ -28,7 +28,7 @@ import tables  # noqa: E402: which functions are written
 
 LIMIT = 1200  # seconds of one job, far more than it takes
 HELLO = "helloworld"
-NO_MATCH = 2  # exit status
+NO_MATCH, CANNOT_RUN = 2, 77  # exit statuses
 RAN = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 SKIPPED = re.compile(r"^(?:OK|FAILED) \(.*\bskipped=(\d+)", re.MULTILINE)
 BAD = re.compile(r"^(?:FAIL|ERROR): (.+)\n-+\n((?:.*\n)*?)\n[=-]{70}$", re.MULTILINE)
@@ -235,6 +235,9 @@ def main():
     words = read_words()
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     suite, left_out = Suite(words.build.resolve(), words.mpi4py.resolve()), lacking()
+    if not suite.files:
+        print(f"no suite of mpi4py in {words.mpi4py}")
+        return CANNOT_RUN
     try:
         names = chosen(words, suite, left_out)
     except LookupError as name:

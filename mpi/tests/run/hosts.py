@@ -159,7 +159,7 @@ def of_count(count, pids):
 
 
 def start_sleepers(build, ssh):
-    """A job of two hosts with two ranks each; gives mpiexec, its daemons and the ranks, those of the first host first."""
+    """A job of two hosts with two ranks each; gives mpiexec, its daemons and the ranks, the first host's first."""
     process = subprocess.Popen([build / "bin/mpiexec", *ssh, "-hosts", "one,two", "-n", "4", "sleep", "1000"],
                                stderr=subprocess.PIPE, text=True, start_new_session=True)
     daemons = wait_for(lambda: of_count(2, children(process.pid, "--daemon"))) or []
