@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options for the many short-lived JVMs of the tests; --full leaves the JVM as users have it."""
+import atexit
 import glob
 import os
+import shutil
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "..", "ohb")]
@@ -15,9 +18,28 @@ QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 FOR_TOOLS = [f"-J{word}" for word in QUICK.split()]  # javac takes no environment
 
 
-def start_quickly():
+STARTS = None  # folder in which each JVM leaves an empty file
+
+
+def _add(*options):
     """For every java that is started from now on, by Spark's processes too."""
-    os.environ["JDK_JAVA_OPTIONS"] = f"{QUICK} {os.environ.get('JDK_JAVA_OPTIONS', '')}".strip()
+    os.environ["JDK_JAVA_OPTIONS"] = " ".join([*options, os.environ.get("JDK_JAVA_OPTIONS", "")]).strip()
+
+
+def start_quickly():
+    _add(QUICK)
+
+
+def count_starts():
+    """Every JVM opens a log of its own, of errors that it does not have."""
+    global STARTS
+    STARTS = tempfile.mkdtemp(prefix="verbena-jvms-")
+    atexit.register(shutil.rmtree, STARTS, ignore_errors=True)
+    _add(f"-Xlog:safepoint=error:file={STARTS}/%p-%t:none:filecount=0")
+
+
+def print_starts():
+    print(f"JVMs started: {len(os.listdir(STARTS))}", flush=True)
 
 
 def share_classes():

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs Apache Spark's own test suites, from the test jars that Spark publishes, with Verbena's shuffle.
 
-usage: run.py [--stock] [--full] [SUITE ...]   (SUITE: a key of SUITES, or any class name with its package)
-Prints one line per suite and at the end "N passed, M failed, K skipped". Needs SPARK_HOME, javac and Maven.
+usage: run.py [--stock] [--full] [--list] [SUITE ...]   (SUITE: a key of SUITES or a part of one, or any class name with its
+package). --full, or VERBENA_TEST_FULL=1: all suites of the list, whole. Prints one line per suite and at the end
+"N passed, M failed, K skipped". Needs SPARK_HOME, javac and Maven.
 """
 import argparse
 import os
@@ -18,6 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path[:0] = [os.path.join(ROOT, "ohb"), os.path.join(ROOT, "tests", "lib"), os.path.join(ROOT, "tests", "spark")]
 
 import jars  # noqa: E402  (needs the path above)
+import chosen  # noqa: E402
 import jvm  # noqa: E402
 from driver import procs  # noqa: E402
 from sides import spark  # noqa: E402
@@ -32,14 +34,10 @@ SUITES = {"shuffle": OURS + "VShuffleSuite", "pairs": OURS + "VPairRDDFunctionsS
           "shuffle-remote": OURS + "VShuffleRemoteSuite", "distributed": "org.apache.spark.DistributedSuite",
           "cleaner": "org.apache.spark.ContextCleanerSuite",
           "decommission": "org.apache.spark.storage.BlockManagerDecommissionIntegrationSuite"}
-DEFAULT = ("shuffle", "pairs", "sorting", "failure", "broadcast", "distributed")
-# Of suites that take long, the tests that run without --full: no two of them show the same, all move data by the shuffle.
+DEFAULT = ("shuffle",)
+# Of suites, the tests that run without --full: no two of them show the same, all move data by the shuffle.
 SHORT = {SUITES["shuffle"]: ("without", "non-zero", "serializer", "shuffle on mutable", "cogroup", "class - Kryo", "multiple",
-                             "SPARK-34541", "SPARK-39771"),
-         SUITES["pairs"]: ("aggregateByKey", "groupByKey", "reduceByKey", "oin", "cogroup", "groupWith", "ubtract",
-                           "foldByKey", "partition", "lookup"),
-         SUITES["distributed"]: ("maxMbInFlight", "recover from repeated", "failures with replication"),
-         SUITES["broadcast"]: ("encryption = on", "multiple threads")}
+                             "SPARK-34541", "SPARK-39771")}
 # Tests of Spark that look into the stock shuffle (its files by name, its classes): part of the test's name, and which test
 # of ours (spark-rdma-shuffle/it, tests/spark/it) states the same about slabs. Other suites of Spark that make stock classes themselves
 # (SortShuffleManagerSuite, *ShuffleWriterSuite, IndexShuffleBlockResolverSuite, ...) say nothing about a plugin.
@@ -185,18 +183,32 @@ def run_all(suites, only, stock, work):
     return 1 if totals[1] else 0
 
 
+def named(word):
+    """Keys of SUITES that a word means, or a class that is none of them."""
+    return [word] if "." in word else chosen.matching(list(SUITES), word)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}, or a class name")
     parser.add_argument("--stock", action="store_true", help="with Spark's own shuffle: checks the runner itself")
-    parser.add_argument("--full", action="store_true", help="all suites of the list, whole")
+    parser.add_argument("--full", action="store_true", default=chosen.FULL, help="all suites of the list, whole")
+    parser.add_argument("--list", action="store_true", help="print the names of the suites and end")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="only tests whose names have TEXT")
     parser.add_argument("--work", help="folder for logs, kept (default: a temporary one)")
     options = parser.parse_args()
-    names = options.suites or (SUITES if options.full else DEFAULT)
+    try:
+        names = [found for name in options.suites for found in named(name)] or (SUITES if options.full else DEFAULT)
+    except chosen.NoMatch as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    if options.list:
+        print("\n".join(names if options.suites else SUITES))
+        return 0
     suites = [SUITES.get(name, name) for name in names]
     only = {suite: options.only for suite in suites} if options.only else {} if options.suites or options.full else SHORT
     procs.install_signals()
+    jvm.count_starts()
     if not options.full:
         jvm.start_quickly()
     try:
@@ -213,6 +225,7 @@ def main():
         return 130
     finally:
         procs.stop_all()
+        jvm.print_starts()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from shared import FULL, HERE, NO_HOST_LOCAL, ROOT, TIMEOUT, Shared, SparkTest, await_true, gone, jvm, procs, reason, spark
+from shared import FULL, HERE, LONG, NO_HOST_LOCAL, ROOT, TIMEOUT, Shared, SparkTest, await_true, gone, jvm, procs, reason, spark
 
 # The input is made in the map tasks, so that only the shuffle needs memory; 144 MB, in the full form 1.1 GB.
 SHUFFLE = {"job": "tiny", "maps": 12, "pairs": 96000 if FULL else 12000, "size": 1000, "reducers": 12}
@@ -20,9 +20,12 @@ SMALL = {**SHUFFLE, "pairs": 2000}
 REREAD = {**SMALL, "job": "reread"}
 WORDS = {**SHUFFLE, "job": "reread", "words": 256}  # values that a codec shrinks to less than half
 ATTEMPTS = 5  # at a moment of a job that is over when somebody looks, as the scheduler may have it
+# When an executor is killed: map outputs that there are, and seconds after that. By default, the first.
+PHASES = (("fetch", 12, 0), ("map", 2, 0), ("reduce", 12, 0.2))
 INVERTED = bytes(range(255, -1, -1))  # a table for bytes.translate
 
 
+@LONG
 class Memory(SparkTest):
     def test_a_budget_of_32_mib_is_kept_and_the_rest_goes_to_disk_and_comes_back(self):
         for properties in ({}, NO_HOST_LOCAL) if FULL else ({},):
@@ -96,7 +99,7 @@ class Repaired(SparkTest):
 
     def test_an_executor_killed_in_the_map_fetch_or_reduce_phase_costs_time_but_not_the_result(self):
         usual = self.right(self.ours, "killed", SHUFFLE)["tasks"]
-        for number, (phase, outputs, delay) in enumerate((("map", 2, 0), ("fetch", 12, 0), ("reduce", 12, 0.2))):
+        for number, (phase, outputs, delay) in enumerate(PHASES if FULL else PHASES[:1]):
             with self.subTest(phase):
                 self.assertTrue(any(self._lose(outputs, delay, 1 + number + 3 * attempt) > usual for attempt in range(ATTEMPTS)),
                                 "no task ran again")
@@ -156,6 +159,7 @@ class OneAfterAnother(SparkTest):
             gone(ours)
 
 
+@LONG
 class OneSided(SparkTest):
     """Something is wrong on one side only: that side uses Spark's own shuffle or transport."""
 

@@ -5,13 +5,14 @@ import subprocess
 import tempfile
 import unittest
 
-from shared import spark
+from shared import LONG, spark
 import artifacts
 
 NAME = "spark-rdma-shuffle"
 LIMIT = 300  # seconds for one program
 
 
+@LONG
 class Packages(unittest.TestCase):
     def test_spark_submit_gets_one_jar_and_runs_the_doctor_out_of_it(self):
         with tempfile.TemporaryDirectory(prefix="verbena-packages-") as folder:

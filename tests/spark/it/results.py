@@ -2,7 +2,7 @@
 """The same jobs give the same results as with stock shuffle, and the logs say by which path."""
 import unittest
 
-from shared import FULL, NO_HOST_LOCAL, SCALE, STOCK_ONLY, Outputs, SparkTest, await_true, expected, gone, reason, spark
+from shared import FULL, LONG, NO_HOST_LOCAL, SCALE, STOCK_ONLY, Outputs, SparkTest, await_true, expected, gone, reason, spark
 from strangers import Strangers, listening
 
 JOBS = {
@@ -33,7 +33,6 @@ class Results(SparkTest):
         self.ours.drop(job)
         return answer
 
-
     def _carried(self, job):
         """The same, and map outputs of it were seen in memory."""
         with Outputs(self.ours) as outputs:
@@ -52,21 +51,25 @@ class HostLocal(Results):
     def test_b_group_by_key_gives_the_same_groups(self):
         self._equal("groupby")
 
+    @LONG
     def test_c_sort_by_key_is_sorted_and_gives_the_same_pairs(self):
         self._equal("sortby")
 
     def test_d_many_tiny_blocks_give_the_same_pairs(self):
         self._equal("tiny")
 
+    @LONG
     def test_e_reduce_by_key_gives_the_same_sums(self):
         self._equal("reducebykey")
 
+    @LONG
     def test_f_values_of_nine_megabytes_arrive_whole(self):
         self._equal("large")
 
     def test_g_a_sort_merge_join_gives_the_same_rows(self):
         self._equal("smj")
 
+    @LONG
     def test_g_barrier_stages_read_and_write_shuffles_and_are_repeated_as_a_whole(self):
         self._carried("barrier")
         answer = self.ours.run("fails", {**JOBS["barrier"], "fails": "yes"})
@@ -74,9 +77,11 @@ class HostLocal(Results):
         self.assertGreater(answer["failed_tasks"], 0)
         self.ours.drop("fails")
 
+    @LONG
     def test_g_one_large_partition_of_two_thousand_is_split_by_adaptive_execution(self):
         self._carried("skewed")
 
+    @LONG
     def test_g_stateful_streaming_goes_on_from_its_checkpoint_after_a_stop(self):
         self._carried("streaming")
 
@@ -122,12 +127,14 @@ class ByNetwork(Results):
                 break
         self.assertGreater(answer["shuffle_read_remote_bytes"], 0)
 
+    @LONG
     def test_b_many_tiny_blocks_give_the_same_pairs(self):
         self._equal("tiny")
 
     def test_c_values_of_nine_megabytes_arrive_whole(self):
         self._equal("large")
 
+    @LONG
     def test_d_a_sort_merge_join_gives_the_same_rows(self):
         self._equal("smj")
 
@@ -140,7 +147,7 @@ class ByNetwork(Results):
 
 
 class ByTcp(ByNetwork):
-    """And with so many partitions for SQL, of which adaptive execution makes few, that map tasks sort them."""
+    """And, with --full, with so many partitions for SQL, of which adaptive execution makes few, that map tasks sort them."""
     properties = {**NO_HOST_LOCAL, "spark.verbena.transport": "tcp",
                   "spark.sql.shuffle.partitions": "100000" if FULL else "20000"}
     path = "by TCP"

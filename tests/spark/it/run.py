@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cluster tests: real jobs on a real standalone Spark, stock against Verbena, results equal; faults on top.
 
-usage: run.py [--stock] [--full] [unittest options]   --stock: stock on both sides, checks the tests themselves
+usage: run.py [--stock] [--full] [--list] [NAME ...]   NAME: a class, a test, or a part of Class.test
+--full, or VERBENA_TEST_FULL=1: all, in JVMs as users have them. --stock: stock on both sides, checks the tests themselves.
 """
 import sys
 import unittest
 
-from shared import STOCK_ONLY, Shared, procs
+from shared import STOCK_ONLY, Shared, chosen, jvm, procs
 from hosts import TwoHosts  # noqa: F401
 from results import ByNetwork, ByTcp, HostLocal  # noqa: F401  (found by unittest)
 
@@ -25,11 +26,18 @@ if not STOCK_ONLY:
     from tmpfs import SmallTmpfs  # noqa: F401
     from yarn import OnYarn  # noqa: F401
 
-if __name__ == "__main__":
+
+def run(suite):
     procs.install_signals()
-    sys.argv = [argument for argument in sys.argv if argument not in ("--stock", "--full")]
+    jvm.count_starts()
     try:
-        unittest.main(verbosity=2)
+        return unittest.TextTestRunner(verbosity=2).run(suite)
     finally:
         Shared.stop()
         procs.stop_all()
+        jvm.print_starts()
+
+
+if __name__ == "__main__":
+    CASES = [case for case in list(globals().values()) if isinstance(case, type) and issubclass(case, unittest.TestCase)]
+    sys.exit(chosen.main(CASES, run))

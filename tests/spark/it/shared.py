@@ -13,12 +13,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path[:0] = [os.path.join(ROOT, "ohb"), os.path.join(ROOT, "tests", "spark")]
 
-import jvm  # noqa: E402  (needs the path above)
+import chosen  # noqa: E402  (needs the path above)
+import jvm  # noqa: E402
 from driver import procs  # noqa: E402
 from sides import spark  # noqa: E402
 
 STOCK_ONLY = "--stock" in sys.argv
-FULL = "--full" in sys.argv
+FULL, LONG = chosen.FULL, chosen.LONG
 SCALE = 10 if FULL else 1
 TIMEOUT = 300  # seconds for one answer
 NO_HOST_LOCAL = {"spark.shuffle.readHostLocalDisk": "false"}
@@ -187,7 +188,7 @@ def gone(application, root=""):
     await_true(lambda: not os.path.exists(path), 120, f"{path} is removed after the application's end")
 
 
-LONG = 1000  # characters; a text that has more is a log
+LOG_SIZE = 1000  # characters; a text that has more is a log
 TOLD = 30  # lines of a log in a failure
 
 
@@ -203,17 +204,17 @@ class SparkTest(unittest.TestCase):
     """Has the shared cluster; nothing of its applications stays in shared memory."""
 
     def assertIn(self, member, container, msg=None):
-        if isinstance(container, str) and len(container) > LONG and member not in container:
+        if isinstance(container, str) and len(container) > LOG_SIZE and member not in container:
             self.fail(f"the log does not say {member!r}: {msg or ''}{reason(container)}")
         super().assertIn(member, container, msg)
 
     def assertNotIn(self, member, container, msg=None):
-        if isinstance(container, str) and len(container) > LONG and member in container:
+        if isinstance(container, str) and len(container) > LOG_SIZE and member in container:
             self.fail(f"the log says {member!r}: {msg or ''}{reason(container)}")
         super().assertNotIn(member, container, msg)
 
     def assertRegex(self, text, expected_regex, msg=None):
-        if len(text) > LONG and not re.search(expected_regex, text):
+        if len(text) > LOG_SIZE and not re.search(expected_regex, text):
             self.fail(f"the log does not match {expected_regex!r}: {msg or ''}{reason(text)}")
         super().assertRegex(text, expected_regex, msg)
 

@@ -7,7 +7,7 @@ import resource
 import subprocess
 import unittest
 
-from shared import NO_HOST_LOCAL, Application, Shared, SparkTest, await_true, gone, spark
+from shared import LONG, NO_HOST_LOCAL, Application, Shared, SparkTest, await_true, gone, spark
 from faults import SHUFFLE, SMALL
 
 NAMESPACE = ["unshare"] + ([] if os.getuid() == 0 else ["--map-root-user"]) + ["--mount", "--propagation", "private"]
@@ -41,6 +41,7 @@ def fill(pid):
                 raise
 
 
+@LONG
 @unittest.skipUnless(possible(), "no right to make a mount namespace, or no setpriv")
 class SmallTmpfs(SparkTest):
     """The tests are steps: the second one fills what the first one has left."""

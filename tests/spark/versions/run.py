@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every supported Spark runs PySpark, RDD and SQL jobs with the one jar: results as without it, blocks read by it.
 
-usage: run.py [--full] [CASE ...]   CASE: e.g. Spark_4_2_0. --full: all of VERSIONS and UNKNOWN instead of DEFAULT.
+usage: run.py [--full] [--list] [NAME ...]   NAME: e.g. Spark_4_2_0, or a part of Class.test. --full, or VERBENA_TEST_FULL=1:
+all of VERSIONS and UNKNOWN instead of DEFAULT, in JVMs as users have them.
 Takes each Spark from the cache where ./verbena installs it; those that are not there are skipped, but for the first.
 """
 import contextlib
@@ -19,12 +20,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path[:0] = [os.path.join(ROOT, "ohb"), os.path.join(ROOT, "tests", "lib"), os.path.join(ROOT, "tests", "spark")]
 
-import jars  # noqa: E402  (needs the path above)
+import chosen  # noqa: E402  (needs the path above)
+import jars  # noqa: E402
 import jvm  # noqa: E402
 from driver import procs  # noqa: E402
 from sides import spark  # noqa: E402
 
-FULL = "--full" in sys.argv
+FULL = chosen.FULL
 VERSIONS = ("4.2.0", "4.3.0", "3.5.9", "4.1.4", "4.0.5")
 DEFAULT = VERSIONS[:3]
 UNKNOWN = "3.4.4"  # has no shim
@@ -290,27 +292,31 @@ class Stock(Base):
         self.assertEqual(STOCK.results[0], f"RESULT python-rdd 100 {sum(range(20000))}")
 
 
-def main():
-    cases = [Stock]
+def cases():
+    """Stock is first: the others compare with it."""
+    found = [Stock]
     for version in VERSIONS if FULL else DEFAULT:
         base = Network if version == VERSIONS[0] else Supported
-        cases.append(type("Spark_" + version.replace(".", "_"), (base,), {"version": version}))
+        found.append(type("Spark_" + version.replace(".", "_"), (base,), {"version": version}))
     if FULL:
-        cases += [Scala213, Modes]
-        cases.append(type("Spark_" + UNKNOWN.replace(".", "_"), (Unknown,), {"version": UNKNOWN}))
-    wanted = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
-    suite = unittest.TestSuite()
-    for case in cases:
-        if not wanted or case is Stock or case.__name__ in wanted:
-            suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(case))
-    return 0 if unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful() else 1
+        found += [Scala213, Modes]
+        found.append(type("Spark_" + UNKNOWN.replace(".", "_"), (Unknown,), {"version": UNKNOWN}))
+    return found
+
+
+def run(suite):
+    procs.install_signals()
+    jvm.count_starts()
+    if not FULL:
+        jvm.start_quickly()
+    if not any(isinstance(test, Stock) for test in suite):
+        suite = unittest.TestSuite([Stock(), *suite])
+    try:
+        return unittest.TextTestRunner(verbosity=2).run(suite)
+    finally:
+        procs.stop_all()
+        jvm.print_starts()
 
 
 if __name__ == "__main__":
-    procs.install_signals()
-    if not FULL:
-        jvm.start_quickly()
-    try:
-        sys.exit(main())
-    finally:
-        procs.stop_all()
+    sys.exit(chosen.main(cases(), run))
