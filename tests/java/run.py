@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the JUnit tests of the Maven modules on what is built: one JVM for each module, no Maven, no file of a build is written.
+"""Runs the JUnit tests of the Maven modules on what is built: one JVM for each module, no Maven, nothing is built.
 
 usage: run.py [--full] [--list] [NAME ...]
 NAME: a module's folder, a class with or without its package, CLASS#METHOD, a method, or a part of one of these.
@@ -26,7 +26,7 @@ def ended(number, _frame):
 
 
 def judged(module, tests, full):
-    """Runs tests of a module; [(name, "ok" | "skip" | "FAIL", text, seconds)], one more for each thing that is wrong."""
+    """Runs tests of a module; [(name, "ok" | "skip" | "FAIL", text, seconds)], and one for each thing that is wrong."""
     done = jvms.run(module, tests, full)
     results = reports.read(done.folder)
     warned = [line.rstrip() for line in done.output if NATIVE.search(line)]
@@ -53,7 +53,7 @@ def show(results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="module, class, CLASS#METHOD, method, or a part of one")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="module, class, CLASS#METHOD, method, or a part")
     parser.add_argument("--full", action="store_true", help="the long tests, too, and the JVM as users have it")
     parser.add_argument("--list", action="store_true", help="print the tests and end")
     options = parser.parse_args()

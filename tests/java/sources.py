@@ -9,7 +9,8 @@ import xml.etree.ElementTree as tree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 POM = "{http://maven.apache.org/POM/4.0.0}"
 TESTS = "src/test/java"
-METHOD = re.compile(r"@(?:Test|ParameterizedTest|RepeatedTest|TestFactory)\b.*?\b(?:void|Stream<\w+>)\s+(\w+)\s*\(", re.S)
+METHOD = re.compile(
+    r"@(?:Test|ParameterizedTest|RepeatedTest|TestFactory)\b.*?\b(?:void|Stream<\w+>)\s+(\w+)\s*\(", re.S)
 PARENT = re.compile(r"\bclass\s+\w+\s+extends\s+(\w+)")
 
 Module = collections.namedtuple("Module", "path folder")  # path: of the folder in the repository
@@ -58,6 +59,11 @@ def all_tests():
             for method in dict.fromkeys([*methods, *(classes[parent][1] if parent in classes else [])]):
                 tests.append(Test(f"{name}#{method}", module, name, method))
     return tests
+
+
+def sizes():
+    """{name of a class: how many tests it has}."""
+    return collections.Counter(test.name for test in all_tests())
 
 
 def matching(tests, name):

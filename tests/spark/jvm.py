@@ -50,7 +50,8 @@ def share_classes():
 
 
 # Pairs and SQL in one JVM that is driver and executor.
-JOBS = "warm pairs job=groupby maps=4 pairs=1000 size=100 reducers=3\nwarm sql job=smj left=2000 right=1000 groups=10\nquit\n"
+JOBS = ("warm pairs job=groupby maps=4 pairs=1000 size=100 reducers=3\n"
+        "warm sql job=smj left=2000 right=1000 groups=10\nquit\n")
 
 
 def _load_classes(option):
