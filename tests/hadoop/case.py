@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests share: one cluster, of two DataNodes with the plugin and one without it, and of YARN with our shuffle once a test
-wants that; and a JVM that runs commands."""
+"""What the tests share: one cluster, of two DataNodes with the plugin and one without it, and of YARN with our shuffle
+once a test wants that; and a JVM that runs commands."""
 import atexit
 import contextlib
 import filecmp
@@ -33,7 +33,8 @@ BEAN = "Hadoop:service=DataNode,name=Verbena"
 WITH_PLUGIN = ("datanode1", "datanode2")
 
 
-# One try of each task, whatever the machine's load; nodes are given up late, as the tests that kill one have clusters of their own.
+# One try of each task, whatever the machine's load; nodes are given up late: the tests that kill one have clusters of
+# their own.
 JOBS = {"mapred-site": {"mapreduce.job.reduce.slowstart.completedmaps": "0.5", "mapreduce.task.timeout": "300000",
                         "mapreduce.job.maps": "3", "mapreduce.job.reduces": "2", "mapreduce.map.speculative": "false",
                         "mapreduce.reduce.speculative": "false", "mapreduce.client.submit.file.replication": "1"},
@@ -70,8 +71,8 @@ class Shared:
                           "dfs.namenode.redundancy.interval.seconds": "1s", "dfs.client.read.shortcircuit": "false",
                           # Of DataNodes too: each waits less long than the one before it, so that the one that is silent is blamed.
                           "dfs.client.socket-timeout": PATIENCE}}
-        cluster = Daemons(cls.folder / "hadoop", plugin=os.environ["VERBENA_HADOOP_JAR"], nodemanagers=2, yarn_later=True,
-                          properties=conf.merged(properties, conf.OURS, JOBS),
+        cluster = Daemons(cls.folder / "hadoop", plugin=os.environ["VERBENA_HADOOP_JAR"], nodemanagers=2,
+                          yarn_later=True, properties=conf.merged(properties, conf.OURS, JOBS),
                           own={"datanode3": {"hdfs-site": {"dfs.datanode.plugins": None}}}, quick=True, tied=True)
         cluster.start()
         atexit.register(cluster.stop)

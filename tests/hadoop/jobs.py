@@ -31,19 +31,21 @@ def side(ours, more=None):
 
 
 # Examples whose classes are tools, which one JVM can run one after the other.
-TOOLS = {name: f"org.apache.hadoop.examples.terasort.Tera{name[4:].capitalize()}" for name in ("teragen", "terasort", "teravalidate")}
+TOOLS = {f"tera{name}": f"org.apache.hadoop.examples.terasort.Tera{name.capitalize()}"
+         for name in ("gen", "sort", "validate")}
 
 
 def rows(path, first, count):
     """Writes so many rows of TeraSort's form, with different keys in no order; gives them."""
-    made = [hashlib.sha256(str(number).encode()).digest()[:10] + b"%-88d\r\n" % number for number in range(first, first + count)]
+    made = [hashlib.sha256(str(number).encode()).digest()[:10] + b"%-88d\r\n" % number
+            for number in range(first, first + count)]
     with open(path, "wb") as file:
         file.write(b"".join(made))
     return made
 
 
 def run(cluster, name, ours, arguments, more=None, timeout=300):
-    """Runs a job of the released examples; gives its counters and all it said. cluster: or what runs commands for it."""
+    """Runs a job of the released examples; gives its counters and all it said. cluster: or what runs its commands."""
     words = [TOOLS[name]] if name in TOOLS else ["examples", name]
     done = cluster.run(*words, *side(ours, more), *arguments, timeout=timeout)
     text = done.stderr + done.stdout

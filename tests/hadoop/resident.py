@@ -12,8 +12,8 @@ PROGRAM = pathlib.Path(__file__).resolve().parent / "java" / "Resident.java"
 
 
 class Resident:
-    """Takes the place of a cluster where that is only asked to run commands. Settings of one command do not reach the next one, but
-    what the plugin says once about a DataNode in a process it says once for the same settings."""
+    """Takes the place of a cluster where that is only asked to run commands. Settings of one command do not reach the
+    next one, but what the plugin says once about a DataNode in a process it says once for the same settings."""
 
     def __init__(self, cluster):
         self._cluster = cluster
@@ -34,14 +34,15 @@ class Resident:
             raise Failed(f"{' '.join(words)} did not end within {timeout} s") from error
         if status is None:
             self.stop()
-            raise Failed(f"the JVM that runs commands has ended in {' '.join(words)}:\n{tail(self._cluster.log('resident'))}")
+            text = tail(self._cluster.log("resident"))
+            raise Failed(f"the JVM that runs commands has ended in {' '.join(words)}:\n{text}")
         return subprocess.CompletedProcess(words, status, out, err)
 
     def _start(self):
         argv = java.argv(str(PROGRAM), [], self._cluster.client_conf(), self._cluster.plugin, options=java.QUICK)
         with open(self._cluster.log("resident"), "ab") as log:
-            self._process = subprocess.Popen(argv, env=self._cluster.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                             stderr=log)
+            self._process = subprocess.Popen(argv, env=self._cluster.environment(), stdin=subprocess.PIPE,
+                                             stdout=subprocess.PIPE, stderr=log)
         self._answers = queue.Queue()
         self._reader = threading.Thread(target=self._read, args=(self._process.stdout, self._answers), daemon=True)
         self._reader.start()

@@ -50,7 +50,6 @@ class FaultsTest(HdfsCase):
         done = self.client.run("hdfs", "debug", "recoverLease", "-path", path, "-retries", "20")
         self.assertIn("recoverLease SUCCEEDED", done.stdout, done.stderr)
 
-    @LONG
     def test_what_a_killed_client_has_flushed_is_readable(self):
         with self.writer("/killed-client") as program:
             self.ask(program, f"flush {3 * MIB + 17}")
@@ -181,7 +180,9 @@ class FaultsTest(HdfsCase):
                 file.write(self.source.read_bytes()[piece:16 * MIB + piece])
         self.dfs("-D", "dfs.replication=1", "-put", str(large), "/from")
         before = sum(map(self.moved, WITH_PLUGIN))
-        done = self.cluster.run("hadoop", "distcp", "-pb", f"hdfs://127.0.0.1:{self.cluster.ports['namenode']}/from", "/to", timeout=600)
+        source = f"hdfs://127.0.0.1:{self.cluster.ports['namenode']}/from"
+        here = ("-D", "mapreduce.framework.name=local")
+        done = self.cluster.run("hadoop", "distcp", *here, "-pb", source, "/to", timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr[-3000:])
         self.assertRegex(done.stderr, r"Verbena ends: [1-9]\d* connections by the core")
         self.wait_for("bytes by the core", lambda: sum(map(self.moved, WITH_PLUGIN)) - before >= mib * MIB)

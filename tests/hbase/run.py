@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests test_*.py of this folder; usage: run.py [--list] [NAME ...], a NAME is a file, class, test or part of one."""
+"""Runs the tests test_*.py of this folder; usage: run.py [--list] [NAME ...], NAME: file, class, test or part of it."""
 import os
 import sys
 

@@ -32,8 +32,8 @@ class Cluster(Group):
                  by_core=False, yarn_later=False):
         """plugin: a jar for the class path of daemons, clients and containers. by_core: HDFS' blocks travel by it.
         properties: {site: {name: value}} for all;
-        own: {daemon: {site: {name: value}}} for one. quick: JVMs that start quickly. tied: daemons die with this process.
-        yarn_later: YARN's daemons start with start_yarn()."""
+        own: {daemon: {site: {name: value}}} for one. quick: JVMs that start quickly. tied: daemons die with this
+        process. yarn_later: YARN's daemons start with start_yarn()."""
         super().__init__(work, tied)
         self.plugin = plugin
         self._by_core, self._key, self._yarn_later = by_core, None, yarn_later
@@ -144,8 +144,8 @@ class Cluster(Group):
     # ---------------------------------------------------------------------------------------------- stop
 
     def stop(self, keep_logs=False):
-        """Ends daemons and containers, YARN's first, and removes their data; logs too unless they are to be kept. NodeManagers
-        take their leave of the ResourceManager, and would wait for one that has ended."""
+        """Ends daemons and containers, YARN's first, and removes their data; logs too unless they are to be kept.
+        NodeManagers take their leave of the ResourceManager, and would wait for one that has ended."""
         for kinds in ("nodemanager", ("resourcemanager", "history")):
             processes.end([self.daemons[name] for name in self.daemons if name.startswith(kinds)])
         if self.identity:

@@ -25,8 +25,8 @@ def bean(port, name):
 
 
 def hdfs(ports, datanodes):
-    """None when every DataNode is registered and the NameNode is not in safe mode, else what is missing. The DataNodes are asked,
-    too: of one that was killed the NameNode knows nothing for a while."""
+    """None when every DataNode is registered and the NameNode is not in safe mode, else what is missing. The DataNodes
+    are asked, too: the NameNode takes one that was killed for a live one for a while."""
     state = bean(ports["namenode-http"], "Hadoop:service=NameNode,name=FSNamesystemState")
     if not state:
         return "the NameNode does not answer"

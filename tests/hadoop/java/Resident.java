@@ -15,8 +15,9 @@ import org.apache.hadoop.util.Tool;
 import org.apache.hadoop.util.ToolRunner;
 
 /**
- * Each line of standard input is the class of a Tool and its arguments, with tabs between them. It is answered by "STATUS OUT ERR",
- * and so many bytes of what the command wrote to standard output and to standard error, the log included.
+ * Each line of standard input is the class of a Tool and its arguments, with tabs between them. It is answered by
+ * "STATUS OUT ERR", and so many bytes of what the command wrote to standard output and to standard error, the log
+ * included.
  */
 public final class Resident {
     /** What everybody writes to, also those that have asked for System.err once. */

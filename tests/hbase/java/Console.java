@@ -42,7 +42,7 @@ public final class Console {
 
     public static void main(String[] words) throws IOException, InterruptedException {
         Configuration conf = HBaseConfiguration.create();
-        if (words.length > 0 && List.of("status", "await").contains(words[0])) { // of a cluster that may still be starting
+        if (words.length > 0 && List.of("status", "await").contains(words[0])) { // of a cluster that may be starting
             conf.setInt("hbase.client.retries.number", 1);
             conf.setInt("hbase.client.operation.timeout", 10_000);
             conf.setInt("hbase.client.meta.operation.timeout", 10_000);
@@ -63,10 +63,11 @@ public final class Console {
         System.exit(ok ? 0 : 1);
     }
 
-    /** Asks anew until the master knows all region servers, given as PORT=MILLIS: it has started since. Tells what is missing. */
+    /** Asks anew until the master knows all region servers, given as PORT=MILLIS, its least start; tells the lack. */
     private static void await(Configuration conf, List<String> servers) throws InterruptedException {
         for (;;) {
-            try (Connection connection = ConnectionFactory.createConnection(conf); Admin admin = connection.getAdmin()) {
+            try (Connection connection = ConnectionFactory.createConnection(conf);
+                    Admin admin = connection.getAdmin()) {
                 String lack = lack(admin, servers);
                 while (lack != null) {
                     System.out.println(lack);

@@ -66,11 +66,11 @@ class Cluster(Group):
         self.spawn(name, [*prefix, *argv], self.environment())
 
     def await_all(self):
-        """Returns when the master and all region servers, those that were started last, are there: one client asks and asks."""
+        """Returns when the master and all region servers, those started last, are there: one client asks and asks."""
         servers = [f"{self.ports[name]}={self._launched[name]}" for name in self._regionservers]
         with open(self.log("await"), "w+") as said, \
-                subprocess.Popen(self.argv(READY, ["await", *servers]), env=self.environment(), text=True, stdin=subprocess.DEVNULL,
-                                 stdout=said, stderr=subprocess.DEVNULL) as client:
+                subprocess.Popen(self.argv(READY, ["await", *servers]), env=self.environment(),
+                                 stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.DEVNULL) as client:
             try:
                 until(self.check_alive, lambda: self._awaited(client, said), "HBase", self.work)
             finally:

@@ -78,7 +78,7 @@ class Group:
         return [name for name, process in self.daemons.items() if processes.alive(*process)]
 
     def remove(self, folders, keep_logs):
-        """Removes what ended daemons have left, and lets others have their ports; logs too unless they are to be kept."""
+        """Removes what ended daemons have left, and gives back their ports; logs too unless they are to be kept."""
         ports.give_back(self.ports.values())
         self.daemons = {}
         for folder in ["data", "conf", *folders, *([] if keep_logs else ["log"])]:

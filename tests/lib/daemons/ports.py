@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Free ports of loopback, outside the range from which the kernel takes ports for outgoing connections.
 
-A port that was drawn belongs to the process until it ends, also while the daemon that has it is started anew: others that draw
-here pass it by, and only a program that knows nothing of this can take it.
+A port that was drawn belongs to the process until it ends, also while the daemon that has it is started anew: others
+that draw here pass it by, and only a program that knows nothing of this can take it.
 """
 import fcntl
 import os

@@ -37,7 +37,7 @@ def chosen(tests, names):
 
 
 def main(folder, words):
-    """words: --list, or files, classes, tests or parts of their names; all tests when there are none. Gives the exit status."""
+    """words: --list, or files, classes, tests or parts of their names; all when there are none. Gives the status."""
     names = [word.removesuffix(".py") for word in words if word != "--list"]
     sys.path.insert(0, folder)
     tests, unknown = chosen(flat(unittest.defaultTestLoader.discover(folder)), names)

@@ -123,13 +123,14 @@ public class VbnIPC extends AbstractTestIPC {
     }
 
     /**
-     * On a port that no server before it had: calls to that one go by TCP for a while after its end. A server that cannot bind, as
-     * somebody took the port meanwhile, has not yet touched its scheduler, so that HBase's mocks count those of one server.
+     * On a port that no server before it had: calls to that one go by TCP for a while after its end. A server that
+     * cannot bind, as somebody took the port meanwhile, has not touched its scheduler: mocks count those of one server.
      */
     private RpcServer made(InetSocketAddress address, Maker maker) throws IOException {
         for (int left = TRIES - 1;; left--) {
             try {
-                RpcServer server = maker.make(new InetSocketAddress(address.getAddress(), unusedPort(address.getAddress())));
+                InetAddress host = address.getAddress();
+                RpcServer server = maker.make(new InetSocketAddress(host, unusedPort(host)));
                 servers.add(server);
                 return server;
             } catch (IOException e) {
@@ -176,7 +177,8 @@ public class VbnIPC extends AbstractTestIPC {
     @Override
     protected RpcServer createTestFailingRpcServer(String name, List<BlockingServiceAndInterface> services,
             InetSocketAddress address, Configuration conf, RpcScheduler scheduler) throws IOException {
-        return decided(address, at -> rpcServerImpl == VbnRpcServer.class ? new Failing(name, services, at, conf, scheduler)
+        return decided(address, at -> rpcServerImpl == VbnRpcServer.class
+            ? new Failing(name, services, at, conf, scheduler)
             : super.createTestFailingRpcServer(name, services, at, conf, scheduler));
     }
 
