@@ -54,6 +54,7 @@ class Shared:
     """Started at the first use; ends with the process."""
 
     folder = key = cluster = client = source = None
+    waits = 0  # of afresh()
 
     @classmethod
     def start(cls):
@@ -141,6 +142,33 @@ class HdfsCase(unittest.TestCase):
         self.assertTrue(filecmp.cmp(self.source, copy, shallow=False), "the file that came back differs")
         copy.unlink()
         return done
+
+    def pipeline(self, path):
+        """The DataNodes that a block of a file is being written to, the client's first."""
+        ports = {str(self.cluster.ports[name]): name for name in self.cluster.daemons if name.startswith("datanode")}
+        found = []
+        def known():
+            done = self.client.run("hdfs", "fsck", path, "-openforwrite", "-files", "-blocks", "-locations")
+            found[:] = re.findall(r"\[127\.0\.0\.1:(\d+),", done.stdout)
+            return len(found) == 3
+        self.wait_for("the NameNode names the pipeline", known)
+        return [ports[port] for port in found]
+
+    def afresh(self):
+        """Options that no command had before: with them the resident JVM knows nothing of DataNodes that it has lost,
+        which it would reach by TCP for a while."""
+        Shared.waits += 1
+        return "-D", f"verbena.hdfs.connect.wait.ms={1000 * LIMIT + Shared.waits}"
+
+    def await_moved(self, path):
+        """Writes a file until so many bytes have gone by the core. One in three goes to the DataNode without the plugin
+        first, and what a DataNode tells is up to a second old."""
+        before, options = sum(map(self.moved, WITH_PLUGIN)), self.afresh()
+
+        def moved():
+            self.dfs(*options, "-put", "-f", str(self.source), path)
+            return sum(map(self.moved, WITH_PLUGIN)) - before >= self.source.stat().st_size
+        self.wait_for("the file's bytes in the counters", moved)
 
     def wait_for(self, what, condition):
         deadline = time.monotonic() + LIMIT

@@ -138,7 +138,7 @@ class HdfsTest(HdfsCase):
         """MiB that a DataNode with the plugin read and wrote by system calls for a file, its logs included."""
         for number in range(TRIES):  # the NameNode chooses which one
             before = self.calls()
-            self.dfs(*REPLICA, "-D", setting, "-put", str(source), f"{path}-{number}")
+            self.dfs(*REPLICA, *self.afresh(), "-D", setting, "-put", str(source), f"{path}-{number}")
             after = self.calls()
             text = self.client.run("hdfs", "fsck", f"{path}-{number}", "-files", "-blocks", "-locations").stdout
             self.dfs("-rm", "-skipTrash", f"{path}-{number}")

@@ -104,17 +104,6 @@ class FaultsTest(HdfsCase):
         self.assert_same(path)
         self.setUp()
 
-    def pipeline(self, path):
-        """The DataNodes that a block of a file is being written to, the client's first."""
-        ports = {str(self.cluster.ports[name]): name for name in self.cluster.daemons if name.startswith("datanode")}
-        found = []
-        def known():
-            done = self.client.run("hdfs", "fsck", path, "-openforwrite", "-files", "-blocks", "-locations")
-            found[:] = re.findall(r"\[127\.0\.0\.1:(\d+),", done.stdout)
-            return len(found) == 3
-        self.wait_for("the NameNode names the pipeline", known)
-        return [ports[port] for port in found]
-
     @LONG
     def test_damaged_replicas_are_found_and_others_read(self):
         self.dfs("-D", f"dfs.blocksize={MIB}", "-put", str(self.source), "/damaged")

@@ -16,7 +16,8 @@ HOST = "127.0.0.1"
 RANGE = range(20000, 32000)
 TRIES = 2000
 
-_OWNED = {}  # port -> the descriptor of its lock
+_OWNED = set()
+_LOCKS = []  # the descriptor of a file whose byte N is locked by the process that has port N
 
 
 def is_free(port):
@@ -32,26 +33,27 @@ def is_free(port):
 
 def take(port):
     """Makes a free port this process' own; false when it is not free, or somebody's already."""
-    if port in _OWNED or not is_free(port):
+    if port in _OWNED:
         return False
-    folder = os.path.join(tempfile.gettempdir(), f"verbena-ports-{os.getuid()}")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    lock = os.open(os.path.join(folder, str(port)), os.O_RDWR | os.O_CREAT, 0o600)
+    if not _LOCKS:
+        path = os.path.join(tempfile.gettempdir(), f"verbena-ports-{os.getuid()}.lock")
+        _LOCKS.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(_LOCKS[0], fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
     except OSError:
-        os.close(lock)
         return False
-    _OWNED[port] = lock
+    _OWNED.add(port)
+    if not is_free(port):  # looked at last: the look takes the port for a moment
+        give_back([port])
+        return False
     return True
 
 
 def give_back(several):
     """Lets others have ports that are not needed any more."""
-    for port in several:
-        lock = _OWNED.pop(port, None)
-        if lock is not None:
-            os.close(lock)
+    for port in _OWNED.intersection(several):
+        _OWNED.remove(port)
+        fcntl.lockf(_LOCKS[0], fcntl.LOCK_UN, 1, port)
 
 
 def free(count):
