@@ -37,8 +37,10 @@ def _libraries(root):
         source = _jar(repository, artifact)
         target = os.path.join(folder, os.path.basename(source))
         if not os.path.isfile(target) or os.path.getsize(target) != os.path.getsize(source):
-            shutil.copyfile(source, target)
-    return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+            half = f"{target}.{os.getpid()}"
+            shutil.copyfile(source, half)
+            os.replace(half, target)  # another run may have the jar open
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".jar")]
 
 
 def command(root, build, arguments):

@@ -44,7 +44,7 @@ class Job:
             raise Failed(f"'{self.command}' did not end: {self.death}")
         return self.status
 
-    def wait_output(self, text, seconds=60):
+    def wait_output(self, text, seconds=120):
         """Waits until the output contains that text."""
         self._channel.until(lambda: text in self.output or self.status is not None or self.death, seconds)
         if text not in self.output:

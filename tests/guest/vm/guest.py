@@ -111,7 +111,7 @@ class Guest:
             raise Failed(f"{self.name}: '{command}' gave status {result.status}: {result.output.strip()}")
         return result.output
 
-    def wait_port(self, port, seconds=30):
+    def wait_port(self, port, seconds=120):
         """Until something in the guest listens on that TCP port."""
         pattern = f":{port:04X} 0*:0000 0A"
         self._run_or_fail(f"until grep -qE '{pattern}' /proc/net/tcp /proc/net/tcp6; do sleep 0.05; done", seconds)

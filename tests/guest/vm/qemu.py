@@ -65,6 +65,8 @@ def arguments(options, kernel, initramfs, console, control, monitor, links):
 class Machine:
     """A QEMU process with the sockets `control` (to the agent) and `monitor` (QMP)."""
 
+    booted = 0  # guests that this process has started from a snapshot
+
     def __init__(self, options, kernel, initramfs, console, links, seconds, incoming=None):
         self.console = console
         self.control, control = socket.socketpair()
@@ -74,6 +76,7 @@ class Machine:
                    *arguments(options, kernel, initramfs, console, fds[0], fds[1], fds[2:])]
         if incoming:
             command += ["-incoming", incoming]
+            Machine.booted += 1
         with open(f"{console}.err", "wb") as errors:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors,
                                             pass_fds=fds, start_new_session=True)
@@ -103,7 +106,7 @@ class Machine:
         self.monitor.close()
         _LIVE.discard(self)
 
-    def qmp(self, command, seconds=20, **values):
+    def qmp(self, command, seconds=60, **values):
         """Sends a command to QEMU's monitor and returns its result."""
         self.monitor.settimeout(seconds)
         message = {"execute": command, "arguments": values}
