@@ -1,28 +1,16 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong between two hosts for longer than connections bear it: the long form of core.py's faults.
-
-usage: faults.py BUILD [unittest options]. Part of ./verbena test --full.
-"""
-import os
-import pathlib
+"""What goes wrong between two hosts for longer than connections bear it: the long form of core.py's faults."""
 import re
-import sys
 import time
-import unittest
 
 import traffic
-from shared import procs
 from traffic import IMPATIENT, ROUNDS
 
-BUILD = pathlib.Path(os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "."))
 RESUME = "VBN_LINK_RESUME_TIMEOUT=60s VBN_LINK_PEER_TIMEOUT=60s VBN_LOG_LEVEL=info"
 LONG_SECONDS = 8  # longer than 7 tries of 268 ms
 
 
 class LongFaultsTest(traffic.TrafficTest):
-    build = BUILD
-
     def resources(self, guest):
         """What lives on the devices, by kind."""
         return re.findall(r"\b(qp|cq|mr|pd|ctx|srq) (\d+)", guest.run("rdma resource show").output)
@@ -84,8 +72,3 @@ class LongFaultsTest(traffic.TrafficTest):
         self.a.kill()
         self.assertEqual(driver.wait(), 3, driver.output)
         self.assertRegex(driver.output, r"lost: VBN_ERR_PEER_LOST: no answer over ud for \d+ ms \(link.peer_timeout=30000 ms")
-
-
-if __name__ == "__main__":
-    procs.install_signals()
-    unittest.main(verbosity=2)

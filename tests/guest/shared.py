@@ -1,23 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One guest and one pair for all tests of a run; skipped, with the reason, where packages are missing."""
+"""One guest and one pair for all tests of a run; the folders of what was built; which tests are of the long form."""
 import atexit
 import contextlib
+import os
 import pathlib
 import sys
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "ohb")]
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "ohb")]
 
 import vm  # noqa: E402  (needs the path above)
 from driver import procs  # noqa: E402, F401
 from vm import errors  # noqa: E402
 
-RUN_SECONDS = 1800  # they end by themselves then; a whole run takes 8 minutes, and more beside others
+RUN_SECONDS = 7200  # they end by themselves then; the long form takes 20 minutes, and far longer beside others
+BUILDS = pathlib.Path(os.environ.get("VERBENA_BUILDS") or ROOT / ".verbena" / "build")
+CORE, MEMCACHED, MPI = BUILDS / "release", BUILDS / "memcached-release", BUILDS / "mpi"
+FULL = bool(os.environ.get("VERBENA_TEST_FULL"))
 
 _STACK = contextlib.ExitStack()
 _UP = {}
 atexit.register(_STACK.close)
+
+
+def long(test):
+    """Marks a test, or a class of them, as one of the long form only."""
+    test.is_long = True
+    return test
 
 
 def need_packages():
@@ -31,6 +42,12 @@ def one():
     if "one" not in _UP or not _UP["one"].alive():
         _UP["one"] = _STACK.enter_context(vm.one(seconds=RUN_SECONDS))
     return _UP["one"]
+
+
+def close():
+    """Ends all guests."""
+    _UP.clear()
+    _STACK.close()
 
 
 def pair():
