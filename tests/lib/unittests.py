@@ -82,8 +82,13 @@ def discovered(folder):
     return tests
 
 
-def run(tests, words):
-    """words: --list, or names of tests; all tests when there are none. Gives the exit status."""
+def run_suite(suite):
+    """Runs a suite in the usual way; gives unittest's result."""
+    return unittest.TextTestRunner(verbosity=2, stream=sys.stdout, resultclass=Timed).run(suite)
+
+
+def run(tests, words, run_all=run_suite):
+    """words: --list, or names of tests; all tests when there are none. run_all(suite) runs them. Gives the exit status."""
     by_id = {test.id(): test for test in tests}
     if "--list" in words:
         print("\n".join(by_id))
@@ -93,16 +98,15 @@ def run(tests, words):
     except NoMatch as name:
         print(f"no test matches '{name}'", file=sys.stderr)
         return 2
-    suite = unittest.TestSuite(by_id[one] for one in chosen)
-    result = unittest.TextTestRunner(verbosity=2, stream=sys.stdout, resultclass=Timed).run(suite)
+    result = run_all(unittest.TestSuite(by_id[one] for one in chosen))
     return 0 if result.wasSuccessful() and result.testsRun > 0 else 1
 
 
-def main(folder, words):
+def main(folder, words, run_all=run_suite):
     """Runs the tests of a folder until they end or a signal ends them. Gives the exit status."""
     signal.signal(signal.SIGTERM, ended)
     signal.signal(signal.SIGHUP, ended)
-    return run(discovered(os.path.abspath(folder)), words)
+    return run(discovered(os.path.abspath(folder)), words, run_all)
 
 
 if __name__ == "__main__":

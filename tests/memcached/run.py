@@ -11,39 +11,13 @@ import importlib.util
 import os
 import pathlib
 import shutil
-import signal
 import sys
-import time
-import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-NO_MATCH, CANNOT_RUN = 2, 77  # exit statuses
+sys.path.insert(0, str(HERE.parent / "lib"))
+import unittests  # noqa: E402  (needs the path above)
 
-
-class Timed(unittest.TextTestResult):
-    """Says after each test what it took: it and those of its servers that have ended."""
-
-    def startTest(self, test):
-        self.began, self.before = time.monotonic(), sum(os.times()[:4])
-        super().startTest(test)
-
-    def stopTest(self, test):
-        super().stopTest(test)
-        self.stream.writeln(f"    {time.monotonic() - self.began:.1f} s, {sum(os.times()[:4]) - self.before:.1f} CPU s")
-
-
-def flat(suite):
-    """The tests of a suite in their order; a file that cannot be loaded is a test that fails."""
-    for test in suite:
-        yield from flat(test) if isinstance(test, unittest.TestSuite) else (test,)
-
-
-def chosen(tests, names):
-    """Those whose names have one of these in them; a name that no test has is an error."""
-    for name in names:
-        if not any(name in test.id() for test in tests):
-            raise LookupError(name)
-    return [test for test in tests if not names or any(name in test.id() for name in names)]
+CANNOT_RUN = 77  # exit status
 
 
 def read_words():
@@ -73,26 +47,15 @@ def prepare(words):
         os.environ["VERBENA_MEMCACHED_PYTHON"] = words.python
     if words.full:
         os.environ["VERBENA_TEST_FULL"] = "1"
-    sys.path.insert(0, str(HERE))
 
 
 def main():
     words = read_words()
     prepare(words)
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # servers end with this process
-    try:
-        tests = chosen(list(flat(unittest.defaultTestLoader.discover(str(HERE)))), words.name)
-    except LookupError as name:
-        print(f"no test matches '{name.args[0]}'", file=sys.stderr)
-        return NO_MATCH
-    if words.list:
-        print("\n".join(test.id() for test in tests))
-        return 0
-    if missing():
+    if missing() and not words.list:
         print(f"no server is compared: Debian's {' '.join(missing())} are not here")
         return CANNOT_RUN
-    result = unittest.TextTestRunner(verbosity=2, stream=sys.stdout, resultclass=Timed).run(unittest.TestSuite(tests))
-    return 0 if result.wasSuccessful() and result.testsRun > 0 else 1
+    return unittests.main(str(HERE), ["--list"] if words.list else words.name)
 
 
 if __name__ == "__main__":

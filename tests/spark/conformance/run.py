@@ -185,7 +185,7 @@ def run_all(suites, only, stock, work):
 
 def named(word):
     """Keys of SUITES that a word means, or a class that is none of them."""
-    return [word] if "." in word else chosen.matching(list(SUITES), word)
+    return [word] if "." in word else chosen.unittests.choose(list(SUITES), [word])
 
 
 def main():
@@ -199,8 +199,8 @@ def main():
     options = parser.parse_args()
     try:
         names = [found for name in options.suites for found in named(name)] or (SUITES if options.full else DEFAULT)
-    except chosen.NoMatch as problem:
-        print(problem, file=sys.stderr)
+    except chosen.unittests.NoMatch as name:
+        print(f"no test matches '{name}'", file=sys.stderr)
         return 2
     if options.list:
         print("\n".join(names if options.suites else SUITES))
