@@ -108,7 +108,7 @@ class MemcachedTest(unittest.TestCase):
     @shared.long
     def test_the_doctor_names_the_transport(self):
         with self.served("rc"):
-            result = self.b.run(f"VBN_TL_ENABLE=self,rc {SETTINGS} {shared.MEMCACHED}/mcdoctor {SERVER}", LIMIT)
+            result = self.b.run(f"VBN_TL_ENABLE=self,rc {SETTINGS} {shared.MEMCACHED}/mcdoctor '{SERVER}{PATIENT}'", LIMIT)
         self.assertEqual(result.status, 0, result.output)
         self.assertRegex(result.output, rf"{SERVER}: messages .*; rc: rxe0:1")
         self.assertRegex(result.output, r"a get takes [\d.]+ us")
