@@ -9,7 +9,7 @@ import subprocess
 
 import sources
 
-LIMIT = 900  # seconds for the tests of a module, also on a loaded machine
+LIMIT = 1800  # seconds for the tests of a module, also on a loaded machine
 STACKS = 5  # seconds to print the stacks of its threads
 CLASSPATH = "target/test.classpath"  # written by the build, see pom.xml
 LAUNCHER = "org.junit.platform.console.ConsoleLauncher"

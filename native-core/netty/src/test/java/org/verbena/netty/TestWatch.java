@@ -6,10 +6,10 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Ends a JVM that hangs, with the stacks of its threads: a test class has its own, and so has each child. */
+/** Ends a JVM that hangs, with the stacks of its threads: the tests have one, and so has each child. */
 public final class TestWatch implements BeforeAllCallback {
-    /** Below the time that surefire gives the fork. */
-    static final long SECONDS = 540;
+    /** Below the time that tests/java/run.py and surefire give the JVM. */
+    static final long SECONDS = 1500;
     static final int EXIT_HUNG = 3;
 
     private static boolean started;
