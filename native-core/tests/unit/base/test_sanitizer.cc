@@ -10,8 +10,9 @@ int *volatile kept;
 
 __attribute__((noinline)) void keep_a_local_variable()
 {
-    int local = 1;
-    kept = &local;
+    int local = 1, *at = &local;
+    asm volatile("" : "+r"(at)); /* the compiler knows no more what it points to */
+    kept = at;
 }
 
 // The core writes to operations that it still has when the test has returned: only this finds it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_flush_all.cc - a flush of all peers: which of them it looks at, and what it waits for.
-#include <stdexcept>
+#include <cstdio>
+#include <cstdlib>
 
 #include "fixture.h"
 
@@ -56,8 +57,10 @@ class Star {
     unsigned seen = 0;
     static void MUST_BE(bool condition)
     {
-        if (!condition)
-            throw std::logic_error("the star cannot be set up");
+        if (!condition) {
+            std::fprintf(stderr, "the star cannot be set up\n");
+            std::abort();
+        }
     }
 };
 
