@@ -43,6 +43,8 @@ if(GTest_FOUND)
     target_include_directories(mpi_unit PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/mpi ${INC}
                                ${CMAKE_CURRENT_SOURCE_DIR}/../native-core/include)
     target_compile_options(mpi_unit PRIVATE ${VBN_CXX_WARNINGS})
+    vbn_test_options(mpi_unit)
+    target_precompile_headers(mpi_unit PRIVATE <gtest/gtest.h>)
     target_link_libraries(mpi_unit PRIVATE vbnrt GTest::gtest_main Threads::Threads)
     add_test(NAME unit COMMAND mpi_unit)
 endif()
