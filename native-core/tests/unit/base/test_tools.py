@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the generators and the checkers, each run as a program on files made here."""
+import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -225,6 +227,33 @@ class Checkers(ToolTest):
         self.put("A.java", "")
         self.put("target/B.java", java.replace("{lines}", body * 61))
         self.expect("check_budgets.py", 0, "1 Java files, 0 methods")
+
+
+class CheckClang(ToolTest):
+    def build(self, *names):
+        """A build folder that compiles these files of the core, with an option that only gcc knows."""
+        entries = [{"directory": str(self.root), "file": str(CORE / name),
+                    "command": f"cc -I{CORE}/include -I {CORE}/src -fstack-clash-protection -std=c11 -o x.o -c {CORE / name}"}
+                   for name in names]
+        self.put("compile_commands.json", json.dumps(entries))
+        return "--build", self.root
+
+    def test_lists_each_c_file_once_and_refuses_names_of_none(self):
+        build = self.build("src/base/ring.c", "src/base/ring.c", "src/base/list.c", "tests/models/main.cc")
+        listed = self.run_tool("check_clang.py", "--list", *build, *build)
+        self.assertEqual(listed.stdout.split(), ["native-core/src/base/list.c", "native-core/src/base/ring.c"])
+        chosen = self.run_tool("check_clang.py", "--list", *build, "ring")
+        self.assertEqual(chosen.stdout.split(), ["native-core/src/base/ring.c"])
+        refused = self.run_tool("check_clang.py", *build, "ring", "nosuch")
+        self.assertEqual((refused.returncode, refused.stderr), (2, "no test matches 'nosuch'\n"))
+
+    def test_names_what_clang_refuses(self):
+        if not any(shutil.which(name) for name in ("clang", *(f"clang-{version}" for version in range(21, 13, -1)))):
+            self.skipTest("no clang here: install Debian's package clang")
+        result = self.run_tool("check_clang.py", *self.build("src/base/nosuch.c", "examples/client.c"))
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertIn("FAIL native-core/src/base/nosuch.c", result.stdout)
+        self.assertIn("1 passed, 1 failed", result.stdout)
 
 
 if __name__ == "__main__":
