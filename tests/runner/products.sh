@@ -20,18 +20,21 @@ compiled() { # $1: build folder; $2...: targets, all if none. How many files wer
     echo "programs compiled: $(ninja -C "$folder" -t commands "$@" 2>/dev/null | grep -c -E ' -c \S+|-o \S+\.o ')"
 }
 
-make_core_asan() { build_native asan "$@" && compiled asan; }
-make_core_release() { build_native release "$@"; }
+make_core_asan() { build_native asan "$@" && compiled asan "$@"; }
+make_core_release() { # what shows something that sanitizers hide, what is shipped, and what runs in guests
+    [ $# != 0 ] || set -- release_tests hosts_traffic hosts_group multi_messages multi_onesided multi_tags multi_error_text
+    build_native release "$@" && compiled release "$@"
+}
 make_core_release_all() { build_native release; }
-make_core_tsan() { build_native tsan thread_tests; }
+make_core_tsan() { build_native tsan thread_tests && compiled tsan thread_tests; }
 make_core_fuzz() { ensure_fuzz_cc || cannot "no clang with a fuzzer runtime; install clang and libclang-rt-<version>-dev" && build_native fuzz; }
 make_memcached_asan() { build_memcached asan "$@"; }
-make_memcached_tsan() { build_memcached tsan mc_unit_store; }
+make_memcached_tsan() { build_memcached tsan thread_tests; }
 make_memcached_release() { build_memcached release; }
 make_memcached_fuzz() { make_core_fuzz && build_memcached fuzz; }
 make_mpi() { build_mpi release "$@"; }
 make_mpi_asan() { build_mpi asan "$@"; }
-make_java() { build_java; }
+make_java() { build_java "" "-Dverbena.native=$STATE/build/release/libvbnjni.so"; }
 make_valgrind() { (ensure_packages valgrind) || say "no valgrind: the counts of instructions are skipped"; }
 make_clang() { (ensure_packages clang) || cannot "no clang, and none could be installed"; }
 
