@@ -170,6 +170,9 @@ def main():
         run.prepare()
         run.run()
         return run.close(began)
+    except BrokenPipeError:  # whoever read the list has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (choice.Unknown, tables.Wrong, kinds.NoList) as error:
         print(f"verbena: test: {error}", file=sys.stderr)
         return 2
