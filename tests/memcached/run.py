@@ -7,16 +7,17 @@ usage: run.py --build FOLDER [--python PYTHON] [--full] [NAME ...]
 --build has verbena-memcached; --python has pymemcache; NAME is a file, class or test, or a part of its name.
 --full, or VERBENA_TEST_FULL=1: more of them."""
 import argparse
-import importlib.util
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import unittests  # noqa: E402  (needs the path above)
 
+DEBIAN_PYTHON = "/usr/bin/python3"  # its pylibmc belongs to it
 CANNOT_RUN = 77  # exit status
 
 
@@ -37,7 +38,8 @@ def missing():
     """Debian's packages that the server is compared with, and that are not here."""
     packages = [package for package, program in (("memcached", "memcached"), ("libmemcached-tools", "memccapable"))
                 if shutil.which(program) is None]
-    return packages + (["python3-pylibmc"] if importlib.util.find_spec("pylibmc") is None else [])
+    import_it = subprocess.run([DEBIAN_PYTHON, "-c", "import pylibmc"], capture_output=True, timeout=60, check=False)
+    return packages + (["python3-pylibmc"] if import_it.returncode != 0 else [])
 
 
 def prepare(words):
