@@ -108,7 +108,7 @@ def listed(suite, places, root):
 def whole(suite, places):
     if suite.kind == "ctest":
         return Chosen(ctest_command(suite, places), environment(suite, places), [])
-    return Chosen(program_command(suite, places), environment(suite, places), [])
+    return Chosen(program_command(suite, places, suite.whole), environment(suite, places), [])
 
 
 def some(suite, places, root, name):

@@ -34,6 +34,11 @@ make_memcached_release() { build_memcached release; }
 make_memcached_fuzz() { make_core_fuzz && build_memcached fuzz; }
 make_mpi() { build_mpi release "$@"; }
 make_mpi_asan() { build_mpi asan "$@"; }
+make_shmem_asan() { # memory and order; the rest takes a minute more, and is in mpi-asan
+    local watched=(heap statics library litmus locks spins teams computes)
+    [ $# != 0 ] || set -- oshmem mpiexec "${watched[@]/#/shm_}"
+    build_mpi asan "$@"
+}
 make_java() { build_java "" "-Dverbena.native=$STATE/build/release/libvbnjni.so"; }
 make_valgrind() { (ensure_packages valgrind) || say "no valgrind: the counts of instructions are skipped"; }
 make_clang() { (ensure_packages clang) || cannot "no clang, and none could be installed"; }

@@ -46,7 +46,7 @@ class Run:
 
     def __init__(self, options, root, state, cache):
         self.options, self.root, self.state = options, root, state
-        self.table = tables.read(root / "tests/suites.yaml")
+        self.table = tables.read(root / "tests/suites.yaml", options.tier == "full")
         self.python = sys.executable
         form = f"{'full' if options.tier == 'full' else 'short'}{' stress' if options.stress else ''}"
         self.memory = Memory(root, cache / "passed", form)

@@ -34,12 +34,15 @@ class Product(Entry):
 
 @dataclasses.dataclass(frozen=True)
 class Suite(Entry):
-    """One program of tests. run: its command line. kind: how a test in it is named (kinds.py). env: variables. models: with
-    --stress it runs once with each of the slower cost models. targets: {kind ctest: what is built for one program}."""
+    """One program of tests. run: its command line; whole: words more where all of it runs. kind: how a test in it is named
+    (kinds.py). env: variables. full_needs: products more with --full. models: with --stress it runs once with each of the
+    slower cost models. ctest: of the kind ctest, the build folder, what select chooses of it, and where its tests are."""
     part: str = ""
     tier: str = "default"
     kind: str = "program"
     run: tuple = ()
+    whole: tuple = ()
+    full_needs: tuple = ()
     env: dict = dataclasses.field(default_factory=dict)
     models: bool = False
     ctest: dict = dataclasses.field(default_factory=dict)
@@ -75,7 +78,7 @@ def check(table):
     for entry in (*table.products.values(), *table.suites.values()):
         if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", entry.name):
             raise Wrong(f"'{entry.name}' is no name of small letters, digits and dashes")
-        if missing := [name for name in entry.needs if name not in table.products]:
+        if missing := [name for name in (*entry.needs, *getattr(entry, "full_needs", ())) if name not in table.products]:
             raise Wrong(f"{entry.name} needs '{missing[0]}', which is no product")
     for suite in table.suites.values():
         if suite.tier not in TIERS:
@@ -93,8 +96,13 @@ def check_circle(table, name, above):
         check_circle(table, need, (*above, name))
 
 
-def read(path):
-    """The table of a file. Raises Wrong."""
+def with_full_needs(table):
+    return Table(table.products, {name: dataclasses.replace(suite, needs=(*suite.needs, *suite.full_needs))
+                                  for name, suite in table.suites.items()})
+
+
+def read(path, full=False):
+    """The table of a file; full: suites need what their long forms do, too. Raises Wrong."""
     try:
         content = yaml.safe_load(path.read_text())
         table = Table({name: made(Product, name, fields or {}) for name, fields in content["products"].items()},
@@ -102,4 +110,4 @@ def read(path):
     except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
         raise Wrong(f"{path}: {error}") from None
     check(table)
-    return table
+    return with_full_needs(table) if full else table
