@@ -106,7 +106,11 @@ def main(folder, words, run_all=run_suite):
     """Runs the tests of a folder until they end or a signal ends them. Gives the exit status."""
     signal.signal(signal.SIGTERM, ended)
     signal.signal(signal.SIGHUP, ended)
-    return run(discovered(os.path.abspath(folder)), words, run_all)
+    try:
+        return run(discovered(os.path.abspath(folder)), words, run_all)
+    except KeyboardInterrupt as reason:
+        print(f"ended by {str(reason) or 'SIGINT'}: what is not told above did not run", flush=True)
+        return 130
 
 
 if __name__ == "__main__":
