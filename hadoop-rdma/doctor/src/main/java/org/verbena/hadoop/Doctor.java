@@ -29,7 +29,8 @@ public final class Doctor {
     /** Prints the report; the exit status is 1 when something does not work. */
     public static void main(String[] arguments) {
         if (arguments.length > 0) {
-            System.err.println("usage: hadoop jar " + jar() + " " + Doctor.class.getName() + "\nLooks at this host, and at the cluster "
+            System.err.println("usage: hadoop jar " + jar() + " " + Doctor.class.getName()
+                + "\nLooks at this host, and at the cluster "
                 + "that the site files in HADOOP_CONF_DIR name.");
             System.exit(2);
         }

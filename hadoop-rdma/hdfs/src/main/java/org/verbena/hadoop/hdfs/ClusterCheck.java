@@ -65,7 +65,8 @@ public final class ClusterCheck {
             }
         } catch (RemoteException e) {
             boolean denied = e.unwrapRemoteException() instanceof AccessControlException;
-            report.add(denied ? Level.WARN : Level.BAD, "cluster: " + uri + (denied ? " tells its DataNodes to HDFS' superuser alone; "
+            report.add(denied ? Level.WARN : Level.BAD, "cluster: " + uri
+                + (denied ? " tells its DataNodes to HDFS' superuser alone; "
                 + "run the doctor as that user" : ": " + e.getMessage()));
         } catch (IOException | GeneralSecurityException | RuntimeException e) {
             report.add(Level.BAD, "cluster: " + uri + ": " + e + "; are its daemons running?");

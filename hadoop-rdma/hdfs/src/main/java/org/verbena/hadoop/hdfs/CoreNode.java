@@ -23,8 +23,8 @@ import org.verbena.core.stream.VbnStreams;
  * starts when the first DataNode has answered: a client of a cluster without the plugin never loads it. Thread safe.
  *
  * <p>Streams that others open have an engine, and those that this process opens another one: in a DataNode one thread waits for
- * data of the former and another one for acknowledgements of the latter, and of the threads that wait for one engine only one can be
- * woken by what it waits for.
+ * data of the former and another one for acknowledgements of the latter, and of the threads that wait for one engine only one
+ * can be woken by what it waits for.
  */
 final class CoreNode {
     private static final Logger LOG = LoggerFactory.getLogger(CoreNode.class);

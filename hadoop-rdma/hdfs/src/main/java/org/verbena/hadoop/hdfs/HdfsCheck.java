@@ -70,8 +70,8 @@ public final class HdfsCheck {
         if (List.of(conf.getTrimmedStrings(key)).contains(ours)) {
             report.add(Level.OK, key + " names " + ours.substring(ours.lastIndexOf('.') + 1));
         } else {
-            report.add(Level.WARN, key + " is " + conf.getTrimmed(key, "not set") + ": " + otherwise + "; set it in " + file + " to "
-                + ours);
+            report.add(Level.WARN, key + " is " + conf.getTrimmed(key, "not set") + ": " + otherwise + "; set it in " + file
+                + " to " + ours);
         }
     }
 
@@ -92,7 +92,8 @@ public final class HdfsCheck {
             long needed = Math.max(tiers.memorySize(), conf.getLongBytes("dfs.blocksize", 128L << 20)) >> 20;
             String text = "memory tier: " + folder + " has " + free + " MiB free, its file system is " + kind;
             if (!kind.equals("tmpfs") || free < needed) {
-                report.add(Level.WARN, text + ": a DataNode needs " + needed + " MiB in a tmpfs (mount -o remount,size=16g /dev/shm; "
+                report.add(Level.WARN, text + ": a DataNode needs " + needed
+                    + " MiB in a tmpfs (mount -o remount,size=16g /dev/shm; "
                     + "docker run --shm-size=16g), or set " + HdfsConf.PREFIX + HdfsConf.MEMORY_DIR + " and "
                     + HdfsConf.PREFIX + HdfsConf.MEMORY_SIZE);
             } else {

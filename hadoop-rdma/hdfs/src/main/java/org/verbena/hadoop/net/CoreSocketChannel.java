@@ -74,7 +74,8 @@ public final class CoreSocketChannel extends SocketChannel {
     }
 
     /**
-     * A reader has got nothing for its whole time-out. If a writer waits as well, the other side stands still, and the writer's wait
+     * A reader has got nothing for its whole time-out. If a writer waits as well, the other side stands still, and the
+     * writer's wait
      * ends: Hadoop lets a writer wait for eight minutes, because what its clients have in flight fits into the buffers of a TCP
      * connection, so that only the reader of acknowledgements waits. A stream's window is smaller.
      */

@@ -8,7 +8,8 @@ import org.verbena.core.VbnException;
 import org.verbena.core.stream.VbnStream;
 
 /**
- * Small pieces of a DataNode's answer to a read, kept until the thread that answers writes more than that, sends from a file, reads, or
+ * Small pieces of a DataNode's answer to a read, kept until the thread that answers writes more than that, sends from a file,
+ * reads, or
  * closes. The answer to a positioned read has four pieces; a client that is woken by the first would go back to sleep before
  * the others are there. A request is known by its first bytes; what other threads write, acknowledgements, leaves at once.
  */
@@ -30,7 +31,10 @@ final class ReadAnswers {
         answering = request ? Thread.currentThread() : null;
     }
 
-    /** Takes all of the bytes, if they are part of an answer and the other side has space for what is kept: {@link #send} never waits. */
+    /**
+     * Takes all of the bytes, if they are part of an answer and the other side has space for what is kept:
+     * {@link #send} never waits.
+     */
     synchronized boolean keep(ByteBuffer bytes) {
         int before = kept == null ? 0 : kept.position();
         int total = before + bytes.remaining();

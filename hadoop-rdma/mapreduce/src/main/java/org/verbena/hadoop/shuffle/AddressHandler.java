@@ -81,7 +81,9 @@ final class AddressHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
             reply = verified(job, request.uri(), hash);
         } catch (IOException e) {
             LOG.warn("a request for the address of {} is refused: {}", job.replaceAll("\\W", "?"), e.getMessage());
-            answer(ctx, HttpResponseStatus.UNAUTHORIZED, "the request is not signed with the job's token, or no such job runs on this node".getBytes(StandardCharsets.UTF_8), null);
+            answer(ctx, HttpResponseStatus.UNAUTHORIZED,
+                "the request is not signed with the job's token, or no such job runs on this node"
+                    .getBytes(StandardCharsets.UTF_8), null);
             return;
         }
         InetAddress local = ((InetSocketAddress) ctx.channel().localAddress()).getAddress();

@@ -63,7 +63,8 @@ final class Link {
         }
         try {
             byte[] address = address();
-            VbnPeer connected = client.connect(base.getHost(), base.getPort(), address, (lost, cause) -> down(lost, cause.getMessage()));
+            VbnPeer connected = client.connect(base.getHost(), base.getPort(), address,
+                (lost, cause) -> down(lost, cause.getMessage()));
             synchronized (this) {
                 peer = connected;
                 transport = null;

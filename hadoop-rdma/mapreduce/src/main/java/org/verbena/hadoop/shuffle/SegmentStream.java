@@ -72,7 +72,8 @@ final class SegmentStream implements Closeable {
             }
         } catch (IOException | RuntimeException e) {
             server.fail(peer, header.request(), current, ranges.get(current).attempt() + ": " + e.getMessage());
-            JobServer.LOG.warn("{} of reducer {} cannot be served: {}", ranges.get(current).attempt(), header.number(), e.toString());
+            JobServer.LOG.warn("{} of reducer {} cannot be served: {}", ranges.get(current).attempt(), header.number(),
+                e.toString());
             end();
             return;
         }

@@ -26,12 +26,14 @@ public final class ShuffleCheck {
             ShuffleConf settings = new ShuffleConf(conf);
             report.add(Level.OK, "settings: none of verbena.shuffle.* is wrong");
             if (!settings.core()) {
-                report.add(Level.WARN, "shuffle: " + ShuffleConf.PREFIX + ShuffleConf.SOURCE + " is http, map outputs come by HTTP");
+                report.add(Level.WARN, "shuffle: " + ShuffleConf.PREFIX + ShuffleConf.SOURCE
+                    + " is http, map outputs come by HTTP");
             }
         } catch (IllegalArgumentException e) {
             report.add(Level.BAD, "settings: " + e.getMessage());
         }
-        named(conf, SERVICE, VerbenaShuffleHandler.class, "yarn-site.xml", "a NodeManager with these files serves by HTTP alone", report);
+        named(conf, SERVICE, VerbenaShuffleHandler.class, "yarn-site.xml",
+            "a NodeManager with these files serves by HTTP alone", report);
         named(conf, CONSUMER, VerbenaShuffle.class, "mapred-site.xml", "jobs run the stock shuffle", report);
         stock(conf, MRConfig.SHUFFLE_SSL_ENABLED_KEY, report);
         stock(conf, MRJobConfig.MR_ENCRYPTED_INTERMEDIATE_DATA, report);
@@ -42,8 +44,8 @@ public final class ShuffleCheck {
         if (conf.getTrimmed(key, "").equals(ours.getName())) {
             report.add(Level.OK, key + " names " + ours.getSimpleName());
         } else {
-            report.add(Level.WARN, key + " is " + conf.getTrimmed(key, "not set") + ": " + otherwise + "; set it in " + file + " to "
-                + ours.getName());
+            report.add(Level.WARN, key + " is " + conf.getTrimmed(key, "not set") + ": " + otherwise + "; set it in " + file
+                + " to " + ours.getName());
         }
     }
 

@@ -98,7 +98,8 @@ public final class MemoryTier {
             if (name.equals(TYPE) && location != null) {
                 tiers.add(TYPE + " " + mib(size.bytes()) + " MiB in " + folder + " (" + size.why() + kind() + ")");
             } else if (of != null) {
-                tiers.add(name + " " + mib(of.getSum()) + " MiB in " + of.getCount() + (of.getCount() == 1 ? " folder" : " folders"));
+                tiers.add(name + " " + mib(of.getSum()) + " MiB in " + of.getCount()
+                    + (of.getCount() == 1 ? " folder" : " folders"));
             }
         }
         LOG.info("Verbena 0.1.0 hhh: tiers {}; when one is full the next takes over", String.join(", ", tiers));

@@ -24,7 +24,8 @@ public record TierConf(boolean hhh, long memorySize, String memoryDir) {
     public static TierConf of(Configuration conf) {
         SettingTable table = HdfsConf.table(conf);
         return new TierConf(table.choice(HdfsConf.MODE, "off", "hhh").equals("hhh"),
-            conf.get(HdfsConf.PREFIX + HdfsConf.MEMORY_SIZE) == null ? 0 : table.size(HdfsConf.MEMORY_SIZE, "", 1 << 20, Long.MAX_VALUE >> 1),
+            conf.get(HdfsConf.PREFIX + HdfsConf.MEMORY_SIZE) == null ? 0
+                : table.size(HdfsConf.MEMORY_SIZE, "", 1 << 20, Long.MAX_VALUE >> 1),
             table.text(HdfsConf.MEMORY_DIR, SHARED_MEMORY + "/verbena-hdfs-" + System.getProperty("user.name")));
     }
 }

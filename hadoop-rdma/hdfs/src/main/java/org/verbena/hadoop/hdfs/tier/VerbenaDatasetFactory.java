@@ -46,7 +46,8 @@ public final class VerbenaDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
     static String missing() {
         try {
             StorageType.valueOf(MemoryTier.TYPE);
-            FsDatasetSpi.class.getMethod("createRbw", StorageType.class, String.class, ExtendedBlock.class, boolean.class, long.class);
+            FsDatasetSpi.class.getMethod("createRbw", StorageType.class, String.class, ExtendedBlock.class, boolean.class,
+                long.class);
             return null;
         } catch (IllegalArgumentException e) {
             return "this Hadoop has no storage type " + MemoryTier.TYPE + "; use 3.4 or later";
