@@ -33,7 +33,8 @@ public final class Doctor {
     /** Settings, and our classes for them. */
     private static final List<List<String>> SWITCHES = List.of(
         List.of("hbase.rpc.client.impl", "org.apache.hadoop.hbase.ipc.VbnRpcClient", "calls of clients with these files go by TCP"),
-        List.of("hbase.rpc.server.impl", "org.apache.hadoop.hbase.ipc.VbnRpcServer", "a server with these files answers by TCP alone"),
+        List.of("hbase.rpc.server.impl", "org.apache.hadoop.hbase.ipc.VbnRpcServer",
+            "a server with these files answers by TCP alone"),
         List.of("hbase.region.server.rpc.scheduler.factory.class", "org.verbena.hbase.InlineRpcSchedulerFactory",
             "a region server with these files hands all reads to handlers"));
 
@@ -74,7 +75,8 @@ public final class Doctor {
 
     /** Returns the settings; null when they are wrong, or nothing can work. */
     private HBaseConf host() {
-        report.add(Level.OK, "HBase " + VersionInfo.getVersion() + ", Java " + Runtime.version() + " on " + System.getProperty("os.arch"));
+        report.add(Level.OK, "HBase " + VersionInfo.getVersion() + ", Java " + Runtime.version() + " on "
+            + System.getProperty("os.arch"));
         boolean loaded = report.library(Doctor.class.getProtectionDomain().getCodeSource().getLocation().getPath());
         HBaseConf settings;
         try {
@@ -112,7 +114,8 @@ public final class Doctor {
                 reach(node, server);
             }
         } catch (IOException e) {
-            report.add(Level.BAD, "the cluster does not answer: " + e.getMessage() + ": start it, correct hbase.zookeeper.quorum, or "
+            report.add(Level.BAD, "the cluster does not answer: " + e.getMessage()
+                + ": start it, correct hbase.zookeeper.quorum, or "
                 + "name a server as HOST:PORT");
         }
     }
@@ -132,13 +135,15 @@ public final class Doctor {
             report.add(Level.BAD, server + " is no HOST:PORT");
             return;
         }
-        InetSocketAddress address = new InetSocketAddress(server.substring(0, colon), Integer.parseInt(server.substring(colon + 1)));
+        InetSocketAddress address = new InetSocketAddress(server.substring(0, colon),
+            Integer.parseInt(server.substring(colon + 1)));
         try {
             ChannelFuture made = new Bootstrap().group(node.start(LocalAddress.towards(address))).channel(VbnChannel.class)
                 .handler(new ChannelInboundHandlerAdapter()).option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MILLIS)
                 .connect(address);
             if (made.awaitUninterruptibly(2L * CONNECT_MILLIS, TimeUnit.MILLISECONDS) && made.isSuccess()) {
-                report.add(Level.OK, "server " + server + " is reached by the core: " + ((VbnChannel) made.channel()).peer().explain());
+                report.add(Level.OK, "server " + server + " is reached by the core: "
+                    + ((VbnChannel) made.channel()).peer().explain());
             } else {
                 report.add(Level.WARN, "server " + server + " is reached by TCP: "
                     + (made.cause() == null ? "no answer" : made.cause().getMessage()));

@@ -39,6 +39,7 @@ public final class InlineRpcSchedulerFactory implements RpcSchedulerFactory {
             return scheduler;
         }
         LOG.info("Verbena: short reads run on the event loops, while they take less than {} us", settings.inlineMicros());
-        return new InlineRpcScheduler(scheduler, priority, regions, settings.inlineMicros() * 1000L, CoreNode.of(settings)::countInlined);
+        return new InlineRpcScheduler(scheduler, priority, regions, settings.inlineMicros() * 1000L,
+            CoreNode.of(settings)::countInlined);
     }
 }

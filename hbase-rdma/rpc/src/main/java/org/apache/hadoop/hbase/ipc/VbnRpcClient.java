@@ -53,7 +53,8 @@ public class VbnRpcClient extends NettyRpcClient {
             throw e;
         }
         String why = !settings.enabled() ? "it is switched off (verbena.hbase.enabled=false)"
-            : userProvider.isHBaseSecurityEnabled() ? "connections with SASL (hbase.security.authentication) are not for the core yet"
+            : userProvider.isHBaseSecurityEnabled()
+                ? "connections with SASL (hbase.security.authentication) are not for the core yet"
             : conf.getBoolean(X509Util.HBASE_CLIENT_NETTY_TLS_ENABLED, false)
                 ? "connections with TLS (" + X509Util.HBASE_CLIENT_NETTY_TLS_ENABLED + ") are not for the core yet"
             : CoreClients.missing();
@@ -76,7 +77,8 @@ public class VbnRpcClient extends NettyRpcClient {
     /** {@inheritDoc} */
     @Override
     public BlockingRpcChannel createBlockingRpcChannel(ServerName server, User user, int timeout) {
-        return node == null ? super.createBlockingRpcChannel(server, user, timeout) : new CallerChannel(this, server, user, timeout);
+        return node == null ? super.createBlockingRpcChannel(server, user, timeout)
+            : new CallerChannel(this, server, user, timeout);
     }
 
     /** Whether threads that wait for answers drive the event loops. */
