@@ -31,7 +31,8 @@ public final class Child implements AutoCloseable {
     public Child(List<String> jvmOptions, String... arguments) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(List.of("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path")));
+        command.addAll(List.of("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp",
+            System.getProperty("java.class.path")));
         command.addAll(jvmOptions);
         command.add(Child.class.getName());
         command.addAll(List.of(arguments));

@@ -209,7 +209,8 @@ public final class VbnChannel extends AbstractChannel implements DuplexChannel {
             return;
         }
         VbnException failure = stream.failure();
-        boolean allRead = failure != null && bytesRead == stream.received(); // reading tells whether the end came before the failure
+        // reading tells whether the end came before the failure
+        boolean allRead = failure != null && bytesRead == stream.received();
         if (failure != null && inputEnded) {
             fail(failure);
         } else if (!inputEnded && (readWanted || inputShutdown || allRead) && stream.isReadable()) {

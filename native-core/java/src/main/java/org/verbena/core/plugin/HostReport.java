@@ -127,7 +127,8 @@ public final class HostReport {
         try {
             key.config("verbena doctor");
             if (key.openToAll()) {
-                add(Level.WARN, "cluster key: none is needed (" + key.prefix() + "auth=none): whoever reaches the hosts can " + open);
+                add(Level.WARN, "cluster key: none is needed (" + key.prefix() + "auth=none): whoever reaches the hosts can "
+                    + open);
             } else {
                 permissions(Path.of(key.file()));
             }

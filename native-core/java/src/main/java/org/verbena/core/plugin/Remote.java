@@ -7,7 +7,8 @@ import java.util.function.Consumer;
 /**
  * The connection to one other process, which a plugin makes on demand and can do without: not connected, connecting, up,
  * or down for a while (30 s, doubled with every failure up to 8 min, and 30 s again after a connection that stood for 8 min).
- * A connection that nobody uses ends without a pause: the next user makes it again. Whoever gets true from {@link #mayConnect} connects and reports. Thread safe.
+ * A connection that nobody uses ends without a pause: the next user makes it again. Whoever gets true from {@link #mayConnect}
+ * connects and reports. Thread safe.
  *
  * @param <C> the connection: a peer, a channel
  */

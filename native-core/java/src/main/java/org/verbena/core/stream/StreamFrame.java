@@ -81,7 +81,8 @@ record StreamFrame(int type, int flags, int stream, long value) {
         int zero = in.getShort();
         StreamFrame frame = new StreamFrame(type, flags, in.getInt(), in.getLong());
         int known = FLAG_OPENER | (type == FIN ? FLAG_NO_READ : type == OPEN ? FLAG_AT_ONCE : 0);
-        if (type < OPEN || type > LENT || type == LENT && in.remaining() != LENT_BYTES - BYTES || zero != 0 || (flags & ~known) != 0 || frame.value < 0) {
+        if (type < OPEN || type > LENT || type == LENT && in.remaining() != LENT_BYTES - BYTES || zero != 0
+            || (flags & ~known) != 0 || frame.value < 0) {
             throw new VbnException(VbnStatus.PROTOCOL, "malformed stream frame: type " + type + ", flags " + flags);
         }
         return frame;

@@ -256,7 +256,8 @@ public final class VbnStreams implements AutoCloseable {
         long end = frame.value() + BorrowedMemory.length(message.header());
         int flags = frame.isFromOpener() ? 0 : StreamFrame.FLAG_OPENER;
         if (end + limits.window() > 0) {
-            send(peer.peer(), new StreamFrame(StreamFrame.CREDIT, flags, frame.stream(), end + limits.window()).encode(), null, null);
+            send(peer.peer(), new StreamFrame(StreamFrame.CREDIT, flags, frame.stream(), end + limits.window()).encode(),
+                null, null);
         }
     }
 

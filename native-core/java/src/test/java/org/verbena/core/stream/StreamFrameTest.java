@@ -102,7 +102,8 @@ class StreamFrameTest {
         send(StreamFrame.CREDIT, 9000, 0);
         send(StreamFrame.CREDIT, 8000, 0);
         open();
-        Fixture.await("the second is refused, so all before it has been handled", () -> streams.counters().get("stream.refused") == 1);
+        Fixture.await("the second is refused, so all before it has been handled",
+            () -> streams.counters().get("stream.refused") == 1);
         assertEquals(0, streams.counters().get("stream.violations"));
         assertEquals(null, stream.failure());
         stream.close();

@@ -91,7 +91,8 @@ class StreamLossTest {
                 assertFalse(first.isWritable(), "what the peer would let it send is not known");
                 turnUntil(reader, first::isAccepted);
             }
-            try (VbnStream second = out.openAtOnce(peer, 1, new byte[0]); VbnStream nowhere = out.openAtOnce(peer, 2, new byte[0])) {
+            try (VbnStream second = out.openAtOnce(peer, 1, new byte[0]);
+                VbnStream nowhere = out.openAtOnce(peer, 2, new byte[0])) {
                 int window = StreamLimits.DEFAULT.window();
                 assertEquals(window, second.write(ByteBuffer.allocate(2 * window))); // nobody drives the reader
                 assertFalse(second.isWritable() || second.isAccepted());
