@@ -48,9 +48,10 @@ public final class HdfsLoad {
     }
 
     /**
-     * The site files, and a first pause of 1 ms where Hadoop pauses 400: a client that closes a file before the NameNode has heard of
-     * its last block asks again after this pause, by either way of the blocks, and half of the small files would be timed by it alone.
-     * The pauses double; there are as many as last for some seconds, as Hadoop's do.
+     * The site files, and a first pause of 1 ms where Hadoop pauses 400: a client that closes a file before the NameNode has
+     * heard of
+     * its last block asks again after this pause, by either way of the blocks, and half of the small files would be timed by
+     * it alone. The pauses double; there are as many as last for some seconds, as Hadoop's do.
      */
     private static Configuration configuration() {
         Configuration configuration = new Configuration();

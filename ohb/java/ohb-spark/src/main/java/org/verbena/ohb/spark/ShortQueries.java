@@ -30,7 +30,8 @@ final class ShortQueries implements Job {
 
     @Override
     public void prepare() {
-        List<String> columns = new ArrayList<>(List.of("id", "pmod(xxhash64(id), " + rows + ") AS k", "sha2(string(id), 256) AS t"));
+        List<String> columns = new ArrayList<>(List.of("id", "pmod(xxhash64(id), " + rows + ") AS k",
+            "sha2(string(id), 256) AS t"));
         for (int n = 0; n < NUMBERS; n++) {
             columns.add("pmod(xxhash64(id, " + n + "L), " + (3 + 4 * n * n) + ") AS n" + n);
         }
@@ -65,7 +66,8 @@ final class ShortQueries implements Job {
             case 1 -> "SELECT x." + a + ", y." + b + ", count(*), min(y.t) FROM data x JOIN data y ON x.id = y.k WHERE pmod(x.id, "
                 + random.nextInt(2, 50) + ") = 1 GROUP BY 1, 2";
             case 2 -> "SELECT " + c + ", count(DISTINCT " + a + ", " + b + ") FROM data WHERE " + some + " GROUP BY " + c;
-            case 3 -> "SELECT id, v, r FROM (SELECT id, " + value + " AS v, rank() OVER (PARTITION BY " + c + " ORDER BY k, id) AS r "
+            case 3 -> "SELECT id, v, r FROM (SELECT id, " + value + " AS v, rank() OVER (PARTITION BY " + c
+                + " ORDER BY k, id) AS r "
                 + "FROM data WHERE " + some + ") WHERE r < 5";
             case 4 -> "SELECT id, " + value + " AS v FROM data WHERE " + some + " ORDER BY v, id LIMIT 50";
             default -> "SELECT " + b + ", sum(" + value + ") FROM data WHERE " + some + " AND k IN (SELECT k FROM data WHERE " + c
