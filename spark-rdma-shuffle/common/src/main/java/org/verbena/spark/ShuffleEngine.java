@@ -105,7 +105,8 @@ public final class ShuffleEngine implements AutoCloseable {
             : "map outputs in memory, at most " + (budget.bytes() >> 20) + " MiB in " + ROOT + " (" + budget.why() + ")"
             : "map outputs are the executors'";
         String transfer = client == null ? "Spark's transport, because its network encryption is on"
-            : server.transports() + (DriverSetup.mustEncrypt(env.conf(), settings) ? " (TCP with TLS)" : "") + " from " + context.setting("tl.tcp.interface") + ", "
+            : server.transports() + (DriverSetup.mustEncrypt(env.conf(), settings) ? " (TCP with TLS)" : "") + " from "
+                + context.setting("tl.tcp.interface") + ", "
                 + (settings.fallbackAllowed() ? "else by Spark's transport" : "never by Spark's (spark.verbena.fallback)");
         choice = place + "; blocks of other executors by " + transfer;
         LOG.info("Verbena {} on {}: {}", Build.VERSION, name(), choice);

@@ -66,7 +66,8 @@ record SlabBudget(long bytes, String why, String warning, long shared) {
             return new SlabBudget(0, "no space in " + root, "map outputs go to Spark's files, because " + root + " has only "
                 + mib(free) + " MiB free" + CURE);
         } else if (wanted > free) { // slabs are an eighth of the budget: by the setting alone none might fit; indexes need room
-            return new SlabBudget(free - free / 16, "what " + root + " has free", root + " has only " + mib(free) + " MiB free of the "
+            return new SlabBudget(free - free / 16, "what " + root + " has free",
+                root + " has only " + mib(free) + " MiB free of the "
                 + mib(wanted) + " MiB of spark.verbena.memory; map outputs that do not fit go to disk" + CURE);
         } else if (wanted > 0) {
             return new SlabBudget(wanted, "spark.verbena.memory", null);

@@ -99,7 +99,8 @@ class CoreStartTest {
         CoreStart[] both = new CoreStart[2];
         try {
             for (int i = 0; i < both.length; i++) {
-                both[i] = CoreStart.open(() -> new VbnConfig().jobKey(new byte[32]).set("tl.tcp.interface", loopback.getHostAddress()),
+                both[i] = CoreStart.open(
+                    () -> new VbnConfig().jobKey(new byte[32]).set("tl.tcp.interface", loopback.getHostAddress()),
                     settings(false, "spark.verbena.transport=tcp"), true, true, new SparkConf(false));
             }
             VbnPeer peer = both[0].engine().connect(both[1].engine().address(), (lost, cause) -> { });

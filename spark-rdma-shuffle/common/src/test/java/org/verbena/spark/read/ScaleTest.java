@@ -71,7 +71,8 @@ class ScaleTest {
             long bytes = crowd.sum("tcp.tx.bytes");
             crowd.reduce();
             long messages = crowd.messages() - wireup;
-            assertTrue(2 * requests <= messages && messages <= 2 * requests + links, messages + " messages instead of " + 2 * requests
+            assertTrue(2 * requests <= messages && messages <= 2 * requests + links,
+                messages + " messages instead of " + 2 * requests
                 + ": a request and a reply for each reduce task and other executor, and what a thread without a turn sent late "
                 + "of a wire-up");
             assertEquals((long) reducing * reducers * (count - 1 - peers), crowd.requestsToSpark() - bySpark,

@@ -326,7 +326,8 @@ class PackedFileTest {
     void aLargeBlockIsAStreamForTlsAndASmallOneABuffer() throws Exception {
         byte[][] data = data(1_500_000, 4);
         PackedFiles files = spilled(data);
-        ChunkedStream stream = assertInstanceOf(ChunkedStream.class, ((PackedBlock) files.packed(5, 0, PARTITIONS)).convertToNettyForSsl());
+        ChunkedStream stream = assertInstanceOf(ChunkedStream.class,
+            ((PackedBlock) files.packed(5, 0, PARTITIONS)).convertToNettyForSsl());
         assertArrayEquals(concatenated(data, 0, PARTITIONS), OneStream.all(stream));
         assertEquals(0, assertInstanceOf(ByteBuf.class, files.packed(5, 0, 1).convertToNetty()).readableBytes());
     }

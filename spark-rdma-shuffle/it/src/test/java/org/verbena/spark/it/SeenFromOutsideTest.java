@@ -86,7 +86,8 @@ class SeenFromOutsideTest {
             provider.start();
             String base = "http://127.0.0.1:" + server.boundPort() + "/history/";
             String page = await(base + used + "/verbena/", text -> text.contains("All executors together"));
-            assertTrue(page.contains("Bytes by path") && page.contains("99th percentile") && page.contains("map outputs in memory, at most"), page);
+            assertTrue(page.contains("Bytes by path") && page.contains("99th percentile")
+                && page.contains("map outputs in memory, at most"), page);
             page = await(base + aside + "/verbena/", text -> text.contains("stands aside"));
             assertTrue(page.contains("spark.verbena.enabled is false"), page);
         } finally {
