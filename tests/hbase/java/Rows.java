@@ -26,7 +26,8 @@ import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /** Rows check TABLE ROWS: all kinds of calls. Rows write TABLE: puts without end, telling which were acknowledged. Rows verify
- *  TABLE ROWS: every row is there. Rows flood TABLE: many large reads at a time, without end. Rows rest TABLE: a put and a get, then
+ *  TABLE ROWS: every row is there. Rows flood TABLE: many large reads at a time, without end. Rows rest TABLE: a put and a
+ * get, then
  *  nothing, with the connection open. */
 public final class Rows {
     private static final byte[] FAMILY = Bytes.toBytes("f");

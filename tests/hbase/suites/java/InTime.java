@@ -3,7 +3,10 @@ package org.apache.hadoop.hbase.ipc;
 
 import java.io.IOException;
 
-/** Repeats a test of HBase's that measures time, which fails now and then on a loaded machine, and always when the code is wrong. */
+/**
+ * Repeats a test of HBase's that measures time, which fails now and then on a loaded machine, and always when the code is
+ * wrong.
+ */
 final class InTime {
     private static final int TRIES = 5;
 
