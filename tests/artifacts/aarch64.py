@@ -93,7 +93,8 @@ class Aarch64(unittest.TestCase):
 
     def play(self, server, client, transport):
         transports = {"VBN_TL_ENABLE": transport, "VBN_TL_TCP_INTERFACE": "lo"}
-        with subprocess.Popen([*server, self.key], stdout=subprocess.PIPE, text=True, env={**os.environ, **transports}) as answering:
+        with subprocess.Popen([*server, self.key], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, **transports}) as answering:
             try:
                 said = output(*client, self.key, answering.stdout.readline().strip(), **transports)
                 answering.wait(LIMIT)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this checkout has built for users: one jar and one POM each that stand by themselves, and what the jars say of themselves."""
+"""What this checkout has built for users: one jar and one POM each that stand by themselves, and what the jars say of
+themselves."""
 import hashlib
 import os
 import pathlib

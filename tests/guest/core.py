@@ -132,7 +132,8 @@ class FaultsTest(traffic.TrafficTest):
                 self.b.cable(False, rail)
                 self.finish(server, driver)
                 self.b.cable(True, rail)
-                self.assertRegex(driver.output, f"over rc.* broke: connection over rxe{rail}:1 .*; packets fail over to the other lanes")
+                self.assertRegex(driver.output,
+                                 f"over rc.* broke: connection over rxe{rail}:1 .*; packets fail over to the other lanes")
 
     def test_a_host_that_stands_still_is_an_error_that_says_so(self):
         self.addCleanup(self.a.cont)

@@ -77,7 +77,8 @@ class PairTest(unittest.TestCase):
         self.between("ibv_rc_pingpong -g 1 -n 20", "ibv_rc_pingpong -g 1 -n 20 guest-a")
 
     def test_guests_of_one_snapshot_differ_in_random_numbers_names_and_addresses(self):
-        look = "head -c 16 /dev/urandom | od -An -tx1; cat /proc/sys/kernel/random/boot_id; hostname; cat /sys/class/net/eth0/address"
+        look = "head -c 16 /dev/urandom | od -An -tx1; cat /proc/sys/kernel/random/boot_id; hostname; " \
+            "cat /sys/class/net/eth0/address"
         for ours, theirs in zip(self.a.run(look).output.splitlines(), self.b.run(look).output.splitlines()):
             self.assertNotEqual(ours, theirs)
 

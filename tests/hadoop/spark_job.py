@@ -10,7 +10,8 @@ spark = SparkSession.builder.appName("both plugins").getOrCreate()
 # Both executors are there from the first task on: one may do a whole job while the other one starts.
 spark.sparkContext.parallelize(range(2), 2).barrier().mapPartitions(lambda part: part).collect()
 text = F.repeat(F.sha2(F.col("id").cast("string"), 256), 4)  # does not compress to nothing
-spark.range(rows, numPartitions=4).select("id", (F.col("id") * 7919 % 101).alias("key"), text.alias("text")).write.parquet(folder + "/in")
+spark.range(rows, numPartitions=4) \
+    .select("id", (F.col("id") * 7919 % 101).alias("key"), text.alias("text")).write.parquet(folder + "/in")
 table = spark.read.parquet(folder + "/in")
 table.repartition(6, "key").sortWithinPartitions("key", "id").write.parquet(folder + "/sorted")
 back = spark.read.parquet(folder + "/sorted")

@@ -26,7 +26,8 @@ class PiecesTest(unittest.TestCase):
         self.assertEqual(len(set(found)), 40)
         for port in found:
             with socket.socket() as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1) # as daemons do: a connection that has just ended is no owner
+                # as daemons do: a connection that has just ended is no owner
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind((ports.HOST, port))
 
     def test_a_port_that_was_drawn_is_not_drawn_by_another_process_until_it_is_given_back(self):

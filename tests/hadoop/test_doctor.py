@@ -23,7 +23,8 @@ class DoctorTest(HdfsCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for name in WITH_PLUGIN:
             self.assertRegex(done.stdout, rf"ok    DataNode 127\.0\.0\.1:{self.cluster.ports[name]} is reached by the core: shm")
-        self.assertRegex(done.stdout, rf"warn  DataNode 127\.0\.0\.1:{self.cluster.ports['datanode3']} is reached by TCP: no greeting at port")
+        self.assertRegex(done.stdout,
+                         rf"warn  DataNode 127\.0\.0\.1:{self.cluster.ports['datanode3']} is reached by TCP: no greeting at port")
         self.assertIn("; its own connections: ", done.stdout)
         self.assertIn("ok    cluster key: in ", done.stdout)
         self.assertIn("ok    hadoop.rpc.socket.factory.class.ClientProtocol names VerbenaSocketFactory", done.stdout)

@@ -155,7 +155,8 @@ class ShuffleTest(HdfsCase):
 
     @LONG
     def test_reducers_without_direct_memory_say_so_and_their_rows_are_stocks(self):
-        self.sort("no-direct-memory", {"mapreduce.reduce.java.opts": " ".join(["-Xmx600m", "-XX:MaxDirectMemorySize=1m", *java.QUICK,
+        self.sort("no-direct-memory", {"mapreduce.reduce.java.opts": " ".join(["-Xmx600m", "-XX:MaxDirectMemorySize=1m",
+                                                                               *java.QUICK,
                                                                               *java.OPENS])})
         self.assertIn("MaxDirectMemorySize", jobs.task_logs(self.cluster))
 
@@ -163,7 +164,8 @@ class ShuffleTest(HdfsCase):
         for name in ("nodemanager1", "nodemanager2"):
             log = pathlib.Path(self.cluster.log(name)).read_text(errors="replace")
             port = int(re.findall(r"else by HTTP on port (\d+)", log)[-1])
-            for path in ("/verbena?job=job_1_0001", "/verbena?job=", "/verbena?", "/verbena?job=a&job=b", "/verbena?job=%00%ff" + "x" * 3000):
+            for path in ("/verbena?job=job_1_0001", "/verbena?job=", "/verbena?", "/verbena?job=a&job=b",
+                         "/verbena?job=%00%ff" + "x" * 3000):
                 with self.assertRaises(urllib.error.HTTPError) as refused:
                     urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://{HOST}:{port}{path}", timeout=120)
                 self.assertIn(refused.exception.code, (400, 401))

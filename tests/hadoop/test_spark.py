@@ -33,7 +33,8 @@ def expected():
 
 
 @LONG
-@unittest.skipUnless(os.environ.get("SPARK_HOME") and spark.plugin_jar(str(ROOT)), "needs Spark and its plugin, as ./verbena test gives")
+@unittest.skipUnless(os.environ.get("SPARK_HOME") and spark.plugin_jar(str(ROOT)),
+                     "needs Spark and its plugin, as ./verbena test gives")
 class SparkOnHdfsTest(HdfsCase):
     """A master and a worker; each test is an application with two executors."""
 
@@ -56,15 +57,19 @@ class SparkOnHdfsTest(HdfsCase):
         """Runs the job; gives what driver and executors said, which end at their own time."""
         seen = set(glob.glob(str(self.folder / "spark/worker1/work/app-*")))
         folder = f"hdfs://127.0.0.1:{self.cluster.ports['namenode']}/{name}"
-        settings = {**spark.COMMON, **spark.OURS, "spark.executor.memory": "512m", "spark.sql.shuffle.partitions": "4", **properties}
+        settings = {**spark.COMMON, **spark.OURS, "spark.executor.memory": "512m", "spark.sql.shuffle.partitions": "4",
+                    **properties}
         argv = [f"{spark.home()}/bin/spark-submit", "--master", self.spark.url, "--jars", ",".join(jars),
-                *[word for key, value in settings.items() for word in ("--conf", f"{key}={value}")], str(HERE / "spark_job.py"), folder, str(ROWS)]
+                *[word for key, value in settings.items() for word in ("--conf", f"{key}={value}")],
+                str(HERE / "spark_job.py"), folder, str(ROWS)]
         environment = {**self.environment, "HADOOP_CONF_DIR": self.cluster.client_conf(), "SPARK_LOCAL_IP": "127.0.0.1"}
-        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
+                              check=False)
         self.assertEqual(done.returncode, 0, done.stderr[-6000:])
         result = re.search(r"^RESULT (.*)$", done.stdout, re.MULTILINE)
         self.assertEqual(json.loads(result.group(1)), expected())
-        logs = [path for app in set(glob.glob(str(self.folder / "spark/worker1/work/app-*"))) - seen for path in glob.glob(app + "/*/stderr")]
+        logs = [path for app in set(glob.glob(str(self.folder / "spark/worker1/work/app-*"))) - seen
+                for path in glob.glob(app + "/*/stderr")]
         self.wait_for("the executors end", lambda: not self.ends(logs))
         return done.stderr, [pathlib.Path(path).read_text(errors="replace") for path in logs]
 
@@ -102,8 +107,10 @@ class SparkOnHdfsTest(HdfsCase):
         first = {f"spark.{side}.userClassPathFirst": "true" for side in ("driver", "executor")}
         _, executors = self.job("loaders", [spark.plugin_jar(str(ROOT))], {**path, **first, "spark.verbena.fallback": "forbid"})
         self.assertEqual(len(executors), 2)
-        for text in executors:  # Spark's log settings do not reach what children load first, so the shuffle's core is named by HDFS'
-            self.assertRegex(text, r"another class loader .* core of its own \(org\.apache\.spark\.util\.ChildFirst.*AppClassLoader")
+        for text in executors:
+            # Spark's log settings do not reach what children load first, so the shuffle's core is named by HDFS'
+            self.assertRegex(text,
+                             r"another class loader .* core of its own \(org\.apache\.spark\.util\.ChildFirst.*AppClassLoader")
             self.assertRegex(text, BY_CORE)
 
 

@@ -30,7 +30,8 @@ def listening(pid):
         except OSError:
             continue
         inodes.update(found.groups() if found else ())
-    rows = [line.split() for table in ("tcp", "tcp6") for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]]
+    rows = [line.split() for table in ("tcp", "tcp6")
+            for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]]
     return {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == "0A" and row[9] in inodes}
 
 

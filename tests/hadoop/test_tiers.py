@@ -85,7 +85,8 @@ class TiersCase(unittest.TestCase):
         self.wait_for("the NameNode knows that all blocks are deleted", self.empty)
 
     def empty(self):
-        nodes = json.loads(ready.bean(self.cluster.ports["namenode-http"], "Hadoop:service=NameNode,name=NameNodeInfo")["LiveNodes"])
+        nodes = json.loads(ready.bean(self.cluster.ports["namenode-http"],
+                                      "Hadoop:service=NameNode,name=NameNodeInfo")["LiveNodes"])
         return not sum(self.stored().values()) and all(node["usedSpace"] < MIB for node in nodes.values())
 
     # -------------------------------------------------------------------------------------------- helpers
@@ -203,7 +204,8 @@ class FullTiersTest(TiersCase):
     @LONG
     def test_small_blocks_that_grow_take_only_what_is_there(self):
         self.dfs("-mkdir", "/data")
-        rest, count = self.file("rest", 1), ON_SSD  # each takes two pages in memory until it grows; an SSD holds them all, as it has to
+        # each takes two pages in memory until it grows; an SSD holds them all, as it has to
+        rest, count = self.file("rest", 1), ON_SSD
         several = [self.folder / f"small{number}" for number in range(count)]
         for small in several:
             small.write_bytes(b"x" * 1000)
@@ -229,7 +231,8 @@ class TiersTest(TiersCase):
         self.dfs("-put", str(source), "/data/ssd/two")
         self.dfs("-put", str(source), "/data/memory/two")
         stored, _ = self.assert_agree()
-        self.assertEqual({kind: sum(count for (_, of), count in stored.items() if of == kind) for kind in ("NVDIMM", "SSD", "DISK")},
+        self.assertEqual({kind: sum(count for (_, of), count in stored.items() if of == kind)
+                          for kind in ("NVDIMM", "SSD", "DISK")},
                          {"NVDIMM": 6, "SSD": 6, "DISK": 0})
         self.dfs("-D", "dfs.replication=1", "-put", str(source), "/data/one")
         stored, _ = self.assert_agree()
@@ -290,9 +293,11 @@ class WrongTiersTest(unittest.TestCase):
     """What stands in the way is one line, and the DataNode works without."""
 
     CASES = {"datanode1": ({"verbena.hdfs.memory.dir": "/proc/verbena"}, "no memory tier, because the folder /proc/verbena/"),
-             "datanode2": ({"verbena.hdfs.memory.size": "1m"}, "no memory tier: 1 MiB (verbena.hdfs.memory.size) cannot hold one block"),
+             "datanode2": ({"verbena.hdfs.memory.size": "1m"},
+                           "no memory tier: 1 MiB (verbena.hdfs.memory.size) cannot hold one block"),
              "datanode3": ({"verbena.hdfs.mode": "hhh-x"}, "verbena.hdfs.mode=hhh-x is not possible; give off or hhh"),
-             "datanode4": ({"dfs.datanode.fsdataset.factory": None}, "verbena.hdfs.mode is hhh, but this DataNode keeps its replicas as "
+             "datanode4": ({"dfs.datanode.fsdataset.factory": None},
+                           "verbena.hdfs.mode is hhh, but this DataNode keeps its replicas as "
                            "Hadoop does: set dfs.datanode.fsdataset.factory to ")}
 
     def test_a_folder_a_size_or_a_mode_that_is_wrong_is_said_in_one_line_and_files_are_kept_on_disk(self):

@@ -42,7 +42,8 @@ class HdfsRootTest(Calls, unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         blocks, calls = os.environ["VERBENA_HADOOP_JAR"], os.environ["VERBENA_HBASE_JAR"]
         waits = {"core-site": {"verbena.hdfs.connect.wait.ms": 1000 * LIMIT}}
-        cls.hadoop = Hadoop(os.path.join(folder.name, "hadoop"), DATANODES, plugin=blocks if cls.by_core else None, by_core=cls.by_core,
+        cls.hadoop = Hadoop(os.path.join(folder.name, "hadoop"), DATANODES, plugin=blocks if cls.by_core else None,
+                            by_core=cls.by_core,
                             properties=waits if cls.by_core else None, quick=True, tied=True)
         cls.addClassCleanup(cls.hadoop.stop)
         cls.hadoop.start()
@@ -50,7 +51,8 @@ class HdfsRootTest(Calls, unittest.TestCase):
         root = below["fs.defaultFS"]
         waits = {"verbena.hbase.connect.wait.ms": 1000 * LIMIT} if cls.by_core else {}
         cls.cluster = Cluster(os.path.join(folder.name, "hbase"), 2, f"{calls}:{blocks}" if cls.by_core else None, quick=True,
-                              tied=True, properties={**below, "hbase.rootdir": f"{root}/hbase", "hbase.wal.dir": f"{root}/hbase-wal",
+                              tied=True, properties={**below, "hbase.rootdir": f"{root}/hbase",
+                                                     "hbase.wal.dir": f"{root}/hbase-wal",
                                                      "hbase.unsafe.stream.capability.enforce": "true", **waits})
         cls.addClassCleanup(cls.cluster.stop)
         cls.cluster.start()

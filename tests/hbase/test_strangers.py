@@ -94,7 +94,8 @@ class HostileTest(ClusterTest):
         java.compiled(HERE / "strangers", folder, [f"{java.library()}/*", self.cluster.plugin])
         self.run_client("Rows", "check", "before", 20)
         before, process = self.held(), self.cluster.daemons[OURS]
-        argv = java.argv("Frames", [str(self.cluster.ports[OURS]), str(count), "17"], self.cluster.client_conf(), self.cluster.plugin,
+        argv = java.argv("Frames", [str(self.cluster.ports[OURS]), str(count), "17"], self.cluster.client_conf(),
+                         self.cluster.plugin,
                          beside=[folder])
         done = subprocess.run(argv, env=self.cluster.environment(), capture_output=True, text=True, timeout=LIMIT, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr[-6000:])

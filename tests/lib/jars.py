@@ -27,7 +27,8 @@ def fetched(name, pom, unwanted=(), properties=None):
         print(f"fetching {name} with Maven (once)", file=sys.stderr, flush=True)
         done = subprocess.run(["mvn", "-B", "-q", "-f", pom, "dependency:copy-dependencies",
                                f"-DoutputDirectory={folder}",
-                               *[f"-D{key}={value}" for key, value in (properties or {}).items()]], capture_output=True, text=True, timeout=LIMIT, check=False)
+                               *[f"-D{key}={value}" for key, value in (properties or {}).items()]],
+                              capture_output=True, text=True, timeout=LIMIT, check=False)
         if done.returncode != 0:
             raise NotFetched(f"Maven could not fetch {name}:\n" + done.stdout[-2000:])
         for jar in os.listdir(folder):

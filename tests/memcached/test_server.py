@@ -80,7 +80,8 @@ class CommandLineTest(unittest.TestCase):
 
     def test_words_of_o_stand_together_or_in_several_flags(self):
         with tempfile.TemporaryDirectory() as folder:
-            words = [f"verbena_key={folder}/key", "verbena_core=tl.enable=tcp:link.peer_timeout=9s", "verbena_lease=2500", "track_sizes"]
+            words = [f"verbena_key={folder}/key", "verbena_core=tl.enable=tcp:link.peer_timeout=9s", "verbena_lease=2500",
+                     "track_sizes"]
             for flags in (["-o", ",".join(words)], [part for word in words for part in ("-o", word)],
                           ["-o", ",".join(words[:2]), "-o", ",".join(words[2:])], ["--extended=" + ",".join(words)]):
                 with self.subTest(flags), running(shared.Server(*flags)) as server:
@@ -207,8 +208,8 @@ class LimitsTest(ServerCase):
             self.assertLess(refused, 120 - 92 + 5) # an earlier connection may still have its place
         status, text = server.stop()
         self.assertEqual(status, 0)
-        self.assertIn("-c 1000 takes 1208 descriptors, and the hard limit is 300: only 92 connections are admitted; raise ulimit -Hn",
-                      text)
+        self.assertIn("-c 1000 takes 1208 descriptors, and the hard limit is 300: only 92 connections are "
+                      "admitted; raise ulimit -Hn", text)
 
     def test_a_hard_limit_without_any_place_is_an_error(self):
         with self.assertRaises(RuntimeError) as caught:
@@ -244,7 +245,8 @@ class LimitsTest(ServerCase):
     def test_flush_and_shutdown_follow_their_flags(self):
         server = self.start("-F", "-C")
         self.assertEqual(server.ask(b"flush_all\r\nshutdown\r\nset a 0 0 1\r\nx\r\ngets a\r\n"),
-                         b"CLIENT_ERROR flush_all not allowed\r\nERROR: shutdown not enabled\r\nSTORED\r\nVALUE a 0 1 0\r\nx\r\nEND\r\n")
+                         b"CLIENT_ERROR flush_all not allowed\r\nERROR: shutdown not enabled\r\n"
+                         b"STORED\r\nVALUE a 0 1 0\r\nx\r\nEND\r\n")
         other = shared.Server("-A")
         other.ask(b"shutdown\r\n")
         self.assertEqual(other.process.wait(60), 0)

@@ -39,8 +39,8 @@ DEFAULT = ("shuffle",)
 SHORT = {SUITES["shuffle"]: ("without", "non-zero", "serializer", "shuffle on mutable", "cogroup", "class - Kryo", "multiple",
                              "SPARK-34541", "SPARK-39771")}
 # Tests of Spark that look into the stock shuffle (its files by name, its classes): part of the test's name, and which test
-# of ours (spark-rdma-shuffle/it, tests/spark/it) states the same about slabs. Other suites of Spark that make stock classes themselves
-# (SortShuffleManagerSuite, *ShuffleWriterSuite, IndexShuffleBlockResolverSuite, ...) say nothing about a plugin.
+# of ours (spark-rdma-shuffle/it, tests/spark/it) states the same about slabs. Other suites of Spark that make stock classes
+# themselves (SortShuffleManagerSuite, *ShuffleWriterSuite, IndexShuffleBlockResolverSuite, ...) say nothing about a plugin.
 WHITE_BOX = {
     "cannot find its local shuffle file": "LostOutputTest: a lost map output, an output before its stage ran",
     "SPARK-36206": "LostOutputTest: damage in a compressed block",

@@ -119,7 +119,8 @@ class OnOwnNetworks(Containers):
 
 
 class OnTheHostsNetwork(Containers):
-    """With the host's network and /dev/shm, as YARN's containers have them; the tests are steps, the second one ends a container."""
+    """With the host's network and /dev/shm, as YARN's containers have them; the tests are steps, the second one ends a
+    container."""
 
     @classmethod
     def setUpClass(cls):

@@ -163,7 +163,8 @@ class Base(unittest.TestCase):
         if status != 0:
             raise AssertionError(f"spark-submit ended with {status}:\n" + logs[-6000:])
         applications = [os.path.basename(path) for path in glob.glob(os.path.join(home, "work", "app-*"))]
-        left = [path for app in applications for path in glob.glob(f"/dev/shm/verbena-{os.getuid()}/{app}/*") if not is_others(path)]
+        left = [path for app in applications for path in glob.glob(f"/dev/shm/verbena-{os.getuid()}/{app}/*")
+                if not is_others(path)]
         if left:
             raise AssertionError(f"left in shared memory: {left}")
         return Answer(read(answers), logs)
