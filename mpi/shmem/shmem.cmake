@@ -23,8 +23,8 @@ mpi_c_target(oshmem)
 add_dependencies(oshmem shm_generated)
 target_compile_definitions(oshmem PRIVATE SHMEM_NO_GENERICS)
 set_source_files_properties(${shm_entries} PROPERTIES COMPILE_OPTIONS "-fvisibility=default")
-set_target_properties(oshmem PROPERTIES SOVERSION 1 C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${LIB} BUILD_RPATH "\$ORIGIN"
-                      INSTALL_RPATH "\$ORIGIN" LINK_DEPENDS ${SHM_GEN}/stamp)
+set_target_properties(oshmem PROPERTIES SOVERSION 1 C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${LIB}
+                      BUILD_RPATH "\$ORIGIN" INSTALL_RPATH "\$ORIGIN" LINK_DEPENDS ${SHM_GEN}/stamp)
 target_link_options(oshmem PRIVATE -Wl,--version-script=${SHM_GEN}/exports.map -Wl,--enable-new-dtags)
 target_link_libraries(oshmem PRIVATE vbnrt)
 

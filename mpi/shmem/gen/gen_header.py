@@ -90,7 +90,8 @@ def cplusplus(generics):
                 continue
             back = "" if function.returns == "void" else "return "
             star = "" if function.returns.endswith("*") else " "
-            yield f"static inline {function.returns}{star}{name}({function.args}) {{ {back}{function.name}({', '.join(function.parameters)}); }}"
+            call = f"{function.name}({', '.join(function.parameters)});"
+            yield f"static inline {function.returns}{star}{name}({function.args}) {{ {back}{call} }}"
     yield "static inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }"
 
 

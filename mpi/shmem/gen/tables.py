@@ -33,7 +33,8 @@ class Function:
         """The row's text for this function."""
         ctype = TYPES[self.type]["c"] if self.type else ""
         for word, value in (("MPITYPE", TYPES[self.type]["mpi"] if self.type else ""), ("BYTES", str(self.size // 8)),
-                            ("NAME", self.type), ("KIND", self.kind), ("CTX", "shm_ctx(ctx, FUNC)" if self.has_ctx else "&shm_default"),
+                            ("NAME", self.type), ("KIND", self.kind),
+                            ("CTX", "shm_ctx(ctx, FUNC)" if self.has_ctx else "&shm_default"),
                             ("FUNC", f'"{self.name}"'), ("TYPE", ctype)):
             text = re.sub(rf"(?<![A-Za-z0-9]){word}\b", value, text)
         return text

@@ -32,7 +32,8 @@ def values():
              "int main(void)\n{"]
     found = list(constants())
     lines += [f"    SAME({name}, {value}L);" for name, value in found]
-    lines += [f'    printf("%d of {len(found)} constants differ\\n%d passed, %d failed\\n", wrong, !wrong, !!wrong);', "    return wrong != 0;\n}"]
+    lines += [f'    printf("%d of {len(found)} constants differ\\n%d passed, %d failed\\n", wrong, !wrong, !!wrong);',
+              "    return wrong != 0;\n}"]
     return lines
 
 
@@ -54,7 +55,8 @@ def links():
                 count += 1
     return ["#include <mpi.h>\n#include <stdio.h>", *(row for row in rows if row[0] != " "),
             "int main(void)\n{\n    int missing = 0;", *(row for row in rows if row[0] == " "),
-            f'    printf("%d of {count} functions missing\\n%d passed, %d failed\\n", missing, !missing, !!missing);', "    return missing != 0;\n}"]
+            f'    printf("%d of {count} functions missing\\n%d passed, %d failed\\n", missing, !missing, !!missing);',
+            "    return missing != 0;\n}"]
 
 
 def calls():

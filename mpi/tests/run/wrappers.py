@@ -63,7 +63,8 @@ def compilers(build):
 
 def answers(build):
     include, lib = f"-I{build}/include", f"-L{build}/lib"
-    for option, wanted in (("-show", (include, lib, "-lmpi_abi")), ("-compile_info", (include,)), ("-link_info", (lib, "-lmpi_abi")),
+    for option, wanted in (("-show", (include, lib, "-lmpi_abi")), ("-compile_info", (include,)),
+                           ("-link_info", (lib, "-lmpi_abi")),
                            ("--showme:compile", (include,)), ("--showme:link", (lib, "-lmpi_abi")),
                            ("--showme:incdirs", (f"{build}/include",)), ("--showme:libdirs", (f"{build}/lib",)),
                            ("--showme:libs", ("mpi_abi",)), ("--showme:version", ("Verbena", "MPI 5.0"))):

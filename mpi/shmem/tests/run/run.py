@@ -98,7 +98,8 @@ def has_sanitizer(folder):
 
 
 def builds(build):
-    """Static data is symmetric in programs of fixed and of any address, and with gaps that a sanitizer watches; as oshcc builds them."""
+    """Static data is symmetric in programs of fixed and of any address, and with gaps that a sanitizer watches; as oshcc builds
+    them."""
     with tempfile.TemporaryDirectory() as folder:
         for options in (["-fno-pie", "-no-pie"], ["-fPIE", "-pie"], ["-O0"], ["-Wl,-z,norelro"], ["-Wl,-z,now"],
                         *([["-fsanitize=address"]] if has_sanitizer(folder) else [])):
@@ -119,7 +120,8 @@ def examples(build):
             libraries = ["-lmpi_abi"] if "<mpi.h>" in source.read_text() else []
             made_by = subprocess.run([build / "bin/oshcc", "-Wall", "-Werror", "-O2", source, "-o", binary, *libraries, "-lm"],
                                      capture_output=True, text=True, timeout=LIMIT)
-            runs = [launch(build, "-n", count, *fakes, binary) for count, fakes in ((1, []), (2, []), (3, []), (4, ["-fake-hosts", 2]))] \
+            runs = [launch(build, "-n", count, *fakes, binary)
+                    for count, fakes in ((1, []), (2, []), (3, []), (4, ["-fake-hosts", 2]))] \
                 if made_by.returncode == 0 else []
             results = {line for _, out, _ in runs for line in out.splitlines() if "checksum" in line}
             if len(runs) != 4 or any(status != 0 for status, _, _ in runs) or (source.stem != "ring" and len(results) != 1):
@@ -128,7 +130,8 @@ def examples(build):
 
 
 BAD = {"pe": ("shmem_long_p", "argument pe is 2", "0 to 1"), "negative": ("shmem_long_g", "argument pe is -1"),
-       "private": ("shmem_long_p", "is not symmetric"), "system": ("shmem_long_p", "it lies in", "libc.so", "libraries of the system"),
+       "private": ("shmem_long_p", "is not symmetric"), "system": ("shmem_long_p", "it lies in", "libc.so",
+                                                                   "libraries of the system"),
        "beyond": ("shmem_putmem", "reach beyond the symmetric heap"),
        "misaligned": ("shmem_long_atomic_inc", "not a multiple of 8"), "compare": ("shmem_long_wait_until", "argument cmp is 77"),
        "signal": ("shmem_putmem_signal", "argument sig_op is 9"), "free": ("shmem_free", "argument ptr"),
@@ -169,7 +172,8 @@ def bench(build):
     """Each cell of mpi/shmem/bench has its line, and content that was looked at."""
     processors = ",".join(str(sorted(os.sched_getaffinity(0))[place]) for place in (0, -1))
     program = build / "shmem-tests/shmembench"
-    for fakes, words, count in (([], ["start"], 1), ([], ["two", processors], 20), ([], ["four"], 2), (["-fake-hosts", 2], ["two", processors], 20)):
+    for fakes, words, count in (([], ["start"], 1), ([], ["two", processors], 20), ([], ["four"], 2),
+                                (["-fake-hosts", 2], ["two", processors], 20)):
         status, out, err = launch(build, "-n", 4 if words == ["four"] else 2, *fakes, program, *words)
         cells = [json.loads(line) for line in out.splitlines()] if status == 0 else []
         if status != 0 or len(cells) != count or any(cell["value"] <= 0 for cell in cells):
@@ -190,12 +194,14 @@ def global_exit(build):
 def information(build):
     _, out, _ = launch(build, "-n", 2, build / "shmem-tests/bad", environment={"SHMEM_INFO": "1", "SHMEM_VERSION": "1"})
     _, _, err = launch(build, "-n", 3, "-fake-hosts", 2, build / "shmem-tests/bad", environment={"SHMEM_DEBUG": "1"})
-    if sorted(re.findall("memory of (?:the node|its own); . of . PEs", err)) != ["memory of its own; 1 of 3 PEs", *["memory of the node; 2 of 3 PEs"] * 2]:
+    if sorted(re.findall("memory of (?:the node|its own); . of . PEs", err)) != ["memory of its own; 1 of 3 PEs",
+                                                                                 *["memory of the node; 2 of 3 PEs"] * 2]:
         return [err]
     return expect("OpenSHMEM 1.6" in out and "SHMEM_SYMMETRIC_SIZE" in out and "2 of them share memory" in out, out)
 
 
-CALLS = ("barrier", "sync", "broadcast", "collect", "fcollect", "alltoall", "alltoalls", "reduce", "scan", "malloc", "wait", "signal",
+CALLS = ("barrier", "sync", "broadcast", "collect", "fcollect", "alltoall", "alltoalls", "reduce", "scan", "malloc", "wait",
+         "signal",
          "lock", "atomic", "finalize")
 
 
