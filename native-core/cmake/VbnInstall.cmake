@@ -52,7 +52,8 @@ function(vbn_hide_inner_names)
         set(object \"\${archive}.o\")
         execute_process(COMMAND \"${CMAKE_C_COMPILER}\" -r -nostdlib -o \"\${object}\"
                                 -Wl,--whole-archive \"\${archive}\" -Wl,--no-whole-archive COMMAND_ERROR_IS_FATAL ANY)
-        execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --wildcard \"--keep-global-symbol=vbn_*\" \"\${object}\" COMMAND_ERROR_IS_FATAL ANY)
+        execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --wildcard \"--keep-global-symbol=vbn_*\" \"\${object}\"
+                        COMMAND_ERROR_IS_FATAL ANY)
         file(REMOVE \"\${archive}\")
         execute_process(COMMAND \"${CMAKE_AR}\" qcs \"\${archive}\" \"\${object}\" COMMAND_ERROR_IS_FATAL ANY)
         file(REMOVE \"\${object}\")")

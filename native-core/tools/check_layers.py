@@ -16,7 +16,8 @@ COMPONENTS = {"memcached-rdma": {"util": {"util"}, "store": {"util", "store"}, "
                                  "server": {"util", "store", "proto", "server"},
                                  "client": {"util", "proto", "store", "client", "verbena"}}}
 SHMEM_ABOVE = "grp" # mpi/shmem stands on these layers of mpi/
-MPI_LAYERS = ["pmi", "rt", "op", "grp", "obj", "err", "info", "attr", "dt", "group", "comm", "topo", "p2p", "coll", "instance", "entry"]
+MPI_LAYERS = ["pmi", "rt", "op", "grp", "obj", "err", "info", "attr", "dt", "group", "comm", "topo", "p2p", "coll",
+              "instance", "entry"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 

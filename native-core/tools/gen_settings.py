@@ -228,7 +228,8 @@ def docs(rows):
            "A setting is given as environment variable, by `vbn_config_set` or `VbnConfig.set` (dotted key), in Spark as",
            "`spark.verbena.core.<key>`, in Hadoop as `verbena.core.<key>`. API over environment over default. An unknown key",
            "is an error; so is an unknown variable that resembles one here (close to a name, or of a group such as `VBN_TL_`).",
-           "Other `VBN_*` variables, such as `VBN_HOME`, belong to other software: the core logs one warning for each context. Sizes: `64K`,",
+           "Other `VBN_*` variables, such as `VBN_HOME`, belong to other software: the core logs one warning for each context. "
+           "Sizes: `64K`,",
            "`1M`, `1G`; times: `20us`, `10ms`, `30s`, `5min`. `vbn-info --settings` prints this table with the values in force.\n",
            "| key | environment | type | default | range | meaning | since |", "|---|---|---|---|---|---|---|"]
     for row in rows:

@@ -69,7 +69,8 @@ def main():
         return 0
     if bool(arguments.runs) == bool(arguments.seconds):
         parser.error("give --runs or --seconds")
-    results = [run(name, binary, arguments) for name, binary in targets(arguments.source, arguments.build, arguments.target).items()]
+    results = [run(name, binary, arguments)
+               for name, binary in targets(arguments.source, arguments.build, arguments.target).items()]
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1
 
