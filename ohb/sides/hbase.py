@@ -15,7 +15,8 @@ CLIENT = "org.verbena.ohb.hbase.CallLoad"
 JAR = "ohb-hbase"
 IDLE = "idle"
 # (what, threads, calls of each thread); idle: for so many seconds
-CELLS = [("exists", 1, 5000), ("get", 1, 5000), ("put", 1, 2000), ("scan", 1, 300), ("get", 8, 2000), ("put", 8, 500), (IDLE, 0, 10)]
+CELLS = [("exists", 1, 5000), ("get", 1, 5000), ("put", 1, 2000), ("scan", 1, 300), ("get", 8, 2000), ("put", 8, 500),
+         (IDLE, 0, 10)]
 QUICK = [("exists", 1, 1000), ("get", 1, 1000), ("put", 1, 300), ("scan", 1, 50), ("get", 8, 500), (IDLE, 0, 5)]
 
 
@@ -121,6 +122,7 @@ def pairs(sides, cells, index):
         got = _idle(sides, calls) if what == IDLE else {}
         for side in () if got else (0, 1) if index % 2 == 0 else (1, 0):
             got[side] = _measured(sides[side], what, threads, calls)
-        entries += [{"row": f"hbase.{what}", "transport": f"t{threads}", "size": 0 if what in ("exists", IDLE) else BYTES, "metric": metric,
+        entries += [{"row": f"hbase.{what}", "transport": f"t{threads}", "size": 0 if what in ("exists", IDLE) else BYTES,
+                     "metric": metric,
                      "unit": unit, "raw": got[0][metric, unit], "ours": got[1][metric, unit]} for metric, unit in got[0]]
     return entries

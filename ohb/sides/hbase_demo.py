@@ -14,7 +14,8 @@ def line(entry):
 
 
 def show(root, folder):
-    print("Apache HBase twice, each ZooKeeper, a master and a region server: as it comes, and with hbase-rdma in servers and client.")
+    print("Apache HBase twice, each ZooKeeper, a master and a region server: as it comes, "
+          "and with hbase-rdma in servers and client.")
     print("What is read is compared with what was written. Ratio: ours / stock; of 1/s larger is better, of us and s/M (processor")
     print("time of client and servers for a million calls) smaller.\n", flush=True)
     with hbase.clusters(root, folder) as sides:

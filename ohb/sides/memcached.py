@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The row memcached: Debian's memcached and ours with the same flags, both running, asked in turns: by mcload over sockets, ours also
+"""The row memcached: Debian's memcached and ours with the same flags, both running, asked in turns: by mcload over sockets, ours
+also
 by mcnative, by messages and one-sided, where the stock side is stock memcached over TCP."""
 import contextlib
 import json
