@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onesided.c - gets that read the server's memory, mapped here, without the server's help (store/reader.h). The keys of its memories
- * come with the first answer by message; mappings come in the background, and until then, and for all that the reader
+ * onesided.c - gets that read the server's memory, mapped here, without the server's help (store/reader.h). The keys of its
+ * memories come with the first answer by message; mappings come in the background, and until then, and for all that the reader
  * cannot show for certain, requests go by message. */
 #include <stdlib.h>
 

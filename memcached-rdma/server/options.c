@@ -14,6 +14,7 @@
 #define ITEM_MOST (1024 * MIB)
 #define MEMORY_MOST_MB ((uint64_t)SIZE_MAX >> 21)
 
+/* clang-format off */
 static const struct option long_options[] = {
     {"port", required_argument, NULL, 'p'},          {"udp-port", required_argument, NULL, 'U'},
     {"unix-socket", required_argument, NULL, 's'},   {"unix-mask", required_argument, NULL, 'a'},
@@ -34,6 +35,7 @@ static const struct option long_options[] = {
     {"memory-file", required_argument, NULL, 'e'},   {"enable-ssl", no_argument, NULL, 'Z'},
     {"extended", required_argument, NULL, 'o'},      {"napi-ids", required_argument, NULL, 'N'},
     {NULL, 0, NULL, 0}};
+/* clang-format on */
 static const char short_options[] = "p:U:s:a:Al:dru:m:Mc:kvhiVP:f:n:LD:t:R:Cb:B:I:SFXWY:e:Zo:N:";
 
 static const char help_text[] =

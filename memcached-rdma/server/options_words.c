@@ -18,6 +18,7 @@ typedef struct word {
     effect_t effect;
 } word_t;
 
+/* clang-format off */
 static const word_t words[] = {
     {"maxconns_fast", WORKS}, {"track_sizes", WORKS},
     {"hashpower", NO_EFFECT}, {"tail_repair_time", NO_EFFECT}, {"hash_algorithm", NO_EFFECT},
@@ -40,6 +41,7 @@ static const word_t words[] = {
     {"ssl_kernel_tls", ABSENT}, {"ssl_min_version", ABSENT}, {"verbena_key", WORKS}, {"verbena_auth", WORKS},
     {"verbena_core", WORKS}, {"verbena_onesided", WORKS}, {"verbena_max_item_direct", ABSENT},
     {"verbena_lease", WORKS}, {"verbena_segment", ABSENT}};
+/* clang-format on */
 #define WORDS (sizeof(words) / sizeof(words[0]))
 
 /* Letters to insert, delete or replace; words longer than WORD_MOST are far from everything. */

@@ -47,8 +47,11 @@ typedef struct settings {
 } settings_t;
 
 /* Counted by one thread, read by any. */
-#define WORKER_COUNTERS(X) X(bytes_read) X(bytes_written) X(cmd_meta) X(cmd_flush) X(conn_yields) X(conns) X(oom)                      \
-    X(hellos) X(messages) X(messages_bad) X(clients_shm) X(clients_tcp) X(clients_rdma) X(leases_ended) X(readers)
+/* clang-format off */
+#define WORKER_COUNTERS(X)                                                                                             \
+    X(bytes_read) X(bytes_written) X(cmd_meta) X(cmd_flush) X(conn_yields) X(conns) X(oom) X(hellos) X(messages)       \
+    X(messages_bad) X(clients_shm) X(clients_tcp) X(clients_rdma) X(leases_ended) X(readers)
+/* clang-format on */
 #define WORKER_FIELD(name) _Atomic uint64_t name;
 typedef struct worker_counters {
     WORKER_COUNTERS(WORKER_FIELD)

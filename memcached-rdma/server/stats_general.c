@@ -207,6 +207,7 @@ static void show_fixed(reply_t *reply, const fixed_t *fixed, size_t count)
 
 void stats_settings(exec_t *exec)
 {
+    /* clang-format off */
     static const fixed_t before[] = {
         {"hashpower_init", "0"}, {"slab_reassign", "no"}, {"slab_automove", "0"}, {"slab_automove_ratio", "0.80"},
         {"slab_automove_window", "30"}, {"slab_chunk_max", "524288"}, {"lru_crawler", "no"}, {"lru_crawler_sleep", "100"},
@@ -224,6 +225,7 @@ void stats_settings(exec_t *exec)
         {"ssl_verify_mode", "0"}, {"ssl_keyformat", "1"}, {"ssl_ciphers", "NULL"}, {"ssl_ca_cert", "NULL"},
         {"ssl_wbuf_size", "16384"}, {"ssl_session_cache", "no"}, {"ssl_kernel_tls", "no"}, {"ssl_min_version", "tlsv1.2"},
         {"num_napi_ids", "(null)"}, {"memory_file", "(null)"}};
+    /* clang-format on */
     const settings_t *settings = &exec->server->settings;
     show_limits(exec->reply, settings, exec->server);
     show_fixed(exec->reply, before, sizeof(before) / sizeof(before[0]));

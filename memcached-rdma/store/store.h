@@ -100,8 +100,7 @@ typedef struct store_get_s {
     bool recache_touched;                /* recache looks at the new expiry, not at the one before the touch */
     bool quiet;                          /* does not count as a read of the item */
     bool uncounted;                      /* not in the statistics either */
-    bool meta;                           /* as mg: one reader of a stale item wins the right to renew it; a touch that misses
-                                          * counts as a get */
+    bool meta;                           /* as mg: one reader of a stale item may renew it; a touch that misses counts as a get */
     bool binary_key;                     /* vivify: as of store_put_t */
     uint32_t expiry;                     /* touch: the new one */
     uint32_t vivify_expiry;              /* vivify: creates an empty item when there is none */
@@ -181,11 +180,13 @@ void store_tick(store_t *store);
 /* Another limit; what is above it is evicted as writes come. False: too large to be addressed, or too small. */
 bool store_limit(store_t *store, size_t bytes);
 
+/* clang-format off */
 #define STORE_COUNTERS(X)                                                                                              \
-    X(cmd_get) X(cmd_set) X(cmd_touch) X(get_hits) X(get_misses) X(get_expired) X(get_flushed) X(delete_misses)         \
-    X(delete_hits) X(incr_misses) X(incr_hits) X(decr_misses) X(decr_hits) X(cas_misses) X(cas_hits) X(cas_badval)      \
-    X(touch_hits) X(touch_misses) X(store_too_large) X(store_no_memory) X(total_items) X(expired_unfetched)             \
+    X(cmd_get) X(cmd_set) X(cmd_touch) X(get_hits) X(get_misses) X(get_expired) X(get_flushed) X(delete_misses)        \
+    X(delete_hits) X(incr_misses) X(incr_hits) X(decr_misses) X(decr_hits) X(cas_misses) X(cas_hits) X(cas_badval)     \
+    X(touch_hits) X(touch_misses) X(store_too_large) X(store_no_memory) X(total_items) X(expired_unfetched)            \
     X(evicted_unfetched) X(evictions) X(reclaimed) X(moved) X(segments_dropped) X(segments_reclaimed)
+/* clang-format on */
 
 #define STORE_FIELD(name) uint64_t name;
 typedef struct store_counters {

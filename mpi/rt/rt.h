@@ -73,7 +73,8 @@ int rt_release(void);
 int rt_part(void);
 /* The same for a part of the job that is not all of it: nobody waits for other ranks to call it, but under a launcher other than
  * mpiexec, where the first time is collective. The last release waits until everything sent has arrived; once a rank of the
- * job has called rt_acquire_alone, the runtime stays open at all ranks until the process ends, for whoever still needs an answer. */
+ * job has called rt_acquire_alone, the runtime stays open at all ranks until the process ends, for whoever still needs an
+ * answer. */
 int rt_acquire_alone(void);
 int rt_release_alone(void);
 /* Waits until everything sent has arrived; a rank that is lost is not waited for. */

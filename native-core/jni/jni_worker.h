@@ -3,8 +3,9 @@
  * that Java holds.
  *
  * Everything belongs to the thread that created the worker, or took it over (checked on each call), except `woken`, which any
- * thread sets under the object table's lock, and `calls`, which stand while the worker does. Events go straight to the page while a poll runs and there is room;
- * otherwise they wait, in order, in a list, and the core is not progressed until that is empty (back-pressure). */
+ * thread sets under the object table's lock, and `calls`, which stand while the worker does. Events go straight to the
+ * page while a poll runs and there is room; otherwise they wait, in order, in a list, and the core is not progressed
+ * until that is empty (back-pressure). */
 #ifndef VBN_JNI_WORKER_H
 #define VBN_JNI_WORKER_H
 

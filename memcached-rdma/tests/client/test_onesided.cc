@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_onesided.cc - gets that read the server's memory: while its items are overwritten, deleted, flushed, expire and are evicted, a
-// reader never sees a torn value, one of another key, or one that was gone before the read began.
+// test_onesided.cc - gets that read the server's memory: while its items are overwritten, deleted, flushed, expire and are
+// evicted, a reader never sees a torn value, one of another key, or one that was gone before the read began.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

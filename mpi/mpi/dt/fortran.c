@@ -48,6 +48,7 @@ static const struct {
 static const struct {
     const char *key;
     MPI_Datatype type;
+/* clang-format off */
 } optional[] = {
     {"mpi_logical1_supported", MPI_LOGICAL1},   {"mpi_logical2_supported", MPI_LOGICAL2},
     {"mpi_logical4_supported", MPI_LOGICAL4},   {"mpi_logical8_supported", MPI_LOGICAL8},
@@ -60,6 +61,7 @@ static const struct {
     {"mpi_complex16_supported", MPI_COMPLEX16}, {"mpi_complex32_supported", MPI_COMPLEX32},
     {"mpi_double_complex_supported", MPI_DOUBLE_COMPLEX},
 };
+/* clang-format on */
 
 static MPI_Info given = MPI_INFO_NULL; /* by the application; MPI_INFO_NULL: we know nothing of its compiler */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * buffer.c - buffered sends. The message is copied into memory of the heap; the attached buffer, of the communicator, its
- * session or else of the process, is the quota that limits these copies, each counted with MPI_BSEND_OVERHEAD, as the standard has it.
- * A copy keeps its quota, so a buffer may be detached and its communicator freed while nobody looks at either.
+ * session or else of the process, is the quota that limits these copies, each counted with MPI_BSEND_OVERHEAD, as the standard
+ * has it. A copy keeps its quota, so a buffer may be detached and its communicator freed while nobody looks at either.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -38,7 +38,8 @@ static int64_t kibibytes(void)
     return found;
 }
 
-/* The most of any rank but the first of the node, to which all others connect to share memory with it. What asks takes part in a reduction itself, after it has looked. */
+/* The most of any rank but the first of the node, to which all others connect to share memory with it. What asks takes part in
+   a reduction itself, after it has looked. */
 static int64_t report(const char *when)
 {
     const int64_t own[2] = {rank == 0 ? 0 : sockets(), kibibytes()};

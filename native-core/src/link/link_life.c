@@ -13,7 +13,8 @@
 #include "link/link_pace.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define QUESTIONS_MIN 4u /* without any answer, before a peer may count as lost; its process is asked from the second on */
+/* without any answer, before a peer may count as lost; its process is asked from the second on */
+#define QUESTIONS_MIN 4u
 #define CONNECTION_ASKS 2u /* over a connection a question arrives: once by the best, once by all of them */
 #define AWAKE_PART 8u /* a program that is heard once in this part of link.peer_timeout, */
 #define AWAKE_NS UINT64_C(2000000000) /* and the time of two questions, is awake */

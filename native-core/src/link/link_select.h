@@ -19,7 +19,8 @@ typedef struct link_candidate {
     char reason[LINK_REASON_BYTES];
 } link_candidate_t;
 
-/* Index of the first candidate that is reachable and not for later, or -1. text gets one clause per candidate: the chosen one first. */
+/* Index of the first candidate that is reachable and not for later, or -1. text gets one clause per candidate: the chosen one
+   first. */
 int link_select(const link_candidate_t *candidates, unsigned count, char *text, size_t capacity);
 /* Position of `name` in the comma-separated list, or -1. */
 int link_list_position(const char *list, const char *name);

@@ -4,8 +4,8 @@
  * Every packet starts with 16 bytes, little endian:
  *    0        1       2          4               8          12        16
  *    | v | t  | flags | reserved | connection id | sequence | ack     |
- * DATA is followed by the upper layer's header; CLOSE and LANE_DROP by nothing; ACK by nothing, over datagrams by up to 8 words of 64
- * bits: bit i of them says that the packet with sequence ack + 1 + i has arrived. The wire-up packets have one body:
+ * DATA is followed by the upper layer's header; CLOSE and LANE_DROP by nothing; ACK by nothing, over datagrams by up to 8
+ * words of 64 bits: bit i of them says that the packet with sequence ack + 1 + i has arrived. The wire-up packets have one body:
  *   HELLO     offer                     initiator -> responder
  *   CHALLENGE offer, mac                responder -> initiator
  *   PROOF     state, mac                initiator -> responder

@@ -4,9 +4,10 @@
  * before they return. Any thread.
  *
  * X1 nothing is exposed for which no key with these rights was made. X2 the device serves all of the memory, as a mapping
- * does: a key's range is no border; of shared memory (mem_reserve, mem_join) the key's range, as other pages may not exist. X3 memory of the user's own is never exposed: the kernel's word that its pages went
- * would come too late for a device. X4 add and remove run under a lock of their own (before the registry's), in the thread
- * of whoever exposes, revokes or closes. */
+ * does: a key's range is no border; of shared memory (mem_reserve, mem_join) the key's range, as other pages may not
+ * exist. X3 memory of the user's own is never exposed: the kernel's word that its pages went would come too late for a
+ * device. X4 add and remove run under a lock of their own (before the registry's), in the thread of whoever exposes,
+ * revokes or closes. */
 #ifndef VBN_MEM_EXPOSE_H
 #define VBN_MEM_EXPOSE_H
 

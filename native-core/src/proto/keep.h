@@ -28,7 +28,8 @@ typedef struct keep {
 } keep_t;
 
 void keep_open(keep_t *keep, mem_registry_t *memory);
-/* The mapping of the memory that info of a peer names (source: tl_direct_t), with a reference for the caller; NULL when there is none now. */
+/* The mapping of the memory that info of a peer names (source: tl_direct_t), with a reference for the caller; NULL when there
+   is none now. */
 mem_import_t *keep_find(keep_t *keep, uint64_t source, const mem_key_info_t *info);
 /* Starts to map it for later, unless that is under way, has just failed, or too many are kept. */
 void keep_want(keep_t *keep, link_engine_t *link, vbn_peer_t *peer, uint64_t source, const mem_key_info_t *info);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * measure.c - what a copied or compressed byte, a cache line between cores and a system call take here. Each is the least of several
- * tries: what disturbs a measurement only makes it longer. */
+ * measure.c - what a copied or compressed byte, a cache line between cores and a system call take here. Each is the least of
+ * several tries: what disturbs a measurement only makes it longer. */
 #include "proto/measure.h"
 
 #include <pthread.h>

@@ -70,7 +70,8 @@ typedef struct proto_handler {
 #define COST_WHOLE_LEAST 4096u    /* the model lets at least this go whole, so that users can count on it */
 #define COST_WHOLE_MOST 65536u    /* and at most this */
 
-#define COST_DIRECT_LEAST (8u << 10) /* shorter messages never go past the packets: finding their memory takes as long */
+/* shorter messages never go past the packets: finding their memory takes as long */
+#define COST_DIRECT_LEAST (8u << 10)
 #define COST_HELP_LEAST (64u << 10) /* two chunks (ways/process_copy.c) */
 
 /* What the model says of transports with these caps, in bytes of data. */

@@ -58,8 +58,9 @@ typedef struct tl_packet {
     uint32_t iov_count;
     void *cookie;             /* given to tx_done when send() says VBN_INPROGRESS */
     bool patient;             /* its sender waits for an answer in progress(): may leave with others, there at the latest */
-    mem_lease_t *lease;       /* NULL, or the payload's: send() is called inside it; who looks at iov later enters it,
-                                 and a device that would read the memory later gets a copy */
+    /* NULL, or the payload's: send() is called inside it; who looks at iov later enters it, and a device that would read
+     * the memory later gets a copy. */
+    mem_lease_t *lease;
 } tl_packet_t;
 
 /* One transfer between memory here and memory that the peer's device serves. */
@@ -202,12 +203,13 @@ struct tl_ops {
     vbn_status_t (*send)(tl_ep_t *ep, const tl_packet_t *packet);
     /* Optional, of READY endpoints: sends a keep-alive probe that the peer answers without its program. Datagrams: the
      * peer's process answers, and the upcall alive() tells; a process that is gone does not. Connections: the peer's
-     * device answers or the endpoint fails; NULL where the kernel notices a host or process that is gone. Costs at most a small packet, which may be lost. */
+     * device answers or the endpoint fails; NULL where the kernel notices a host or process that is gone. Costs at most a
+     * small packet, which may be lost. */
     void (*probe)(tl_ep_t *ep);
     /* TL_CAP_MAP only: maps the memory of a peer's key; func runs from progress or at once. */
     vbn_status_t (*import)(tl_ep_t *ep, const mem_key_info_t *info, tl_import_func_t func, void *arg);
-    /* Optional, direct, copy and present together. direct: false when there is nothing past the packets. After disconnect() no helper of
-     * a claim in use writes any more. */
+    /* Optional, direct, copy and present together. direct: false when there is nothing past the packets. After disconnect() no
+     * helper of a claim in use writes any more. */
     bool (*direct)(tl_ep_t *ep, tl_direct_t *direct_p);
     /* Moves bytes between `local` here and `remote` in the peer's process, all or a part with an error. Blocks for the
      * copy: callers keep `length` small. */

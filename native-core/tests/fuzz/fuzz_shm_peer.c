@@ -12,6 +12,7 @@
 
 #define STEPS_MAX 120u
 #define SINK_BYTES 2048u
+#define PACKET_MOST (TL_SIGNAL_MAX + 64)
 #define PACKET_BYTES 4096u /* with a header more than half of a small ring */
 
 static struct {
@@ -183,11 +184,22 @@ static int make_descriptor(script_t *script, uint8_t kind)
     return fd;
 }
 
+/* Of what it is sent with, or any other. */
+static size_t note_length(script_t *script, unsigned type, bool any)
+{
+    size_t bytes = sizeof(shm_note_t);
+    if (type == SHM_PACKET)
+        bytes += script_u16(script) % PACKET_MOST;
+    if (type == SHM_WAKE)
+        bytes = 1;
+    return any ? script_u8(script) : bytes;
+}
+
 static void send_note(script_t *script)
 {
     struct {
         shm_note_t note;
-        uint8_t packet[TL_SIGNAL_MAX + 64];
+        uint8_t packet[PACKET_MOST];
     } message = {.note = {.type = 0}};
     union {
         struct cmsghdr align;
@@ -200,14 +212,7 @@ static void send_note(script_t *script)
                                 .packet_max = 512u + script_u16(script), .value = (1u + kind / 16u) * 4096u};
     if ((shape & 16) != 0)
         message.note.value = (shape & 32) != 0 ? script_u64(script) : arena.key.key_handle;
-    size_t bytes = sizeof(message.note);
-    if (message.note.type == SHM_PACKET)
-        bytes += script_u16(script) % sizeof(message.packet);
-    if (message.note.type == SHM_WAKE)
-        bytes = 1;
-    if ((shape & 64) != 0)
-        bytes = script_u8(script);
-    struct iovec iov = {&message, bytes};
+    struct iovec iov = {&message, note_length(script, message.note.type, (shape & 64) != 0)};
     struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
     int fd = make_descriptor(script, kind);
     if (fd >= 0) {

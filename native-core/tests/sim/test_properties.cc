@@ -26,7 +26,8 @@ TEST(SimProperties, every_message_arrives_once_in_order_and_every_operation_ends
                       << "\nrepeat it with: sim_properties --seed " << seed;
     }
     printf("%llu seeds from %llu: %llu operations, %llu messages, %llu flushes, %llu put+get, %llu failed, "
-           "%llu peers lost, %llu connections, %llu resumed, %llu lanes added, %llu lost, %llu dropped, %llu packets sent again, %llu doubles, %llu early, %llu virtual s\n",
+           "%llu peers lost, %llu connections, %llu resumed, %llu lanes added, %llu lost, %llu dropped, "
+           "%llu packets sent again, %llu doubles, %llu early, %llu virtual s\n",
            (unsigned long long)seed_count, (unsigned long long)first_seed, (unsigned long long)totals.operations,
            (unsigned long long)totals.messages, (unsigned long long)totals.flushes,
            (unsigned long long)totals.transfers, (unsigned long long)totals.failed,

@@ -2,6 +2,7 @@
  * world_kinds.c - the kinds of runs; a seed's kind is seed % WORLD_KINDS. */
 #include "world_private.h"
 
+/* clang-format off */
 const world_kind_t world_kinds[WORLD_KINDS] = {
     {.name = "datagrams, some loss", .datagram = 3, .disconnects = true},
     {.name = "datagrams, heavy loss, doubles and lateness", .datagram = 3, .heavy = true, .disconnects = true},
@@ -31,6 +32,7 @@ const world_kind_t world_kinds[WORLD_KINDS] = {
      .resumes = true},
     {.name = "peers promoted from connections to few connections of another net", .nets = 2, .promoted = 1, .kills = 2},
 };
+/* clang-format on */
 
 const char *world_kind(uint64_t seed)
 {

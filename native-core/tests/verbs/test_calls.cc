@@ -44,7 +44,8 @@ void breaks()
     fabric_script.fail_status = IBV_WC_RETRY_EXC_ERR;
     fabric_script.fail_request_at = 10 + static_cast<unsigned>(fabric_script.seed) * 17;
 }
-void resumes() { setenv("VBN_LINK_RESUME_TIMEOUT", "20s", 1); } /* else one lane alone does nothing by devices */
+/* Without it one lane alone does nothing by devices. */
+void resumes() { setenv("VBN_LINK_RESUME_TIMEOUT", "20s", 1); }
 void resumes_breaks()
 {
     resumes();

@@ -238,6 +238,7 @@ static void take_option(int option, char **argv, perf_settings_t *settings)
 
 static void parse(int argc, char **argv, perf_settings_t *settings)
 {
+    /* clang-format off */
     static const struct option OPTIONS[] = {
         {"transport", required_argument, NULL, 't'}, {"row", required_argument, NULL, 'r'},
         {"size", required_argument, NULL, 's'},      {"blocks", required_argument, NULL, 'b'},
@@ -245,6 +246,7 @@ static void parse(int argc, char **argv, perf_settings_t *settings)
         {"stages", required_argument, NULL, 'g'},    {"table", no_argument, NULL, 'T'},
         {"self", no_argument, NULL, 'S'},            {"version", no_argument, NULL, 'V'},
         {"help", no_argument, NULL, 'h'},            {0}};
+    /* clang-format on */
     int option;
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":t:r:s:b:x:c:g:TSVh", OPTIONS, NULL)) != -1)

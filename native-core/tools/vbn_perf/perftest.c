@@ -54,9 +54,11 @@ static double run_once(side_t *side, const test_t *test, size_t size, uint64_t c
     (void)snprintf(bytes, sizeof(bytes), "%zu", size);
     (void)snprintf(rounds, sizeof(rounds), "%llu", (unsigned long long)(count < LEAST_ROUNDS ? LEAST_ROUNDS : count));
     bool atomic = strcmp(test->program, "ib_atomic_lat") == 0; /* always 8 bytes, always RC */
+    /* clang-format off */
     char *arguments[] = {"timeout", RIVAL_S, path, "-F", "-x", GID_INDEX, "-p", port, "-n", rounds,
                          atomic ? "-A" : "-s", atomic ? "FETCH_AND_ADD" : bytes,
                          atomic ? NULL : "-c", (char *)(uintptr_t)test->connection, NULL, NULL};
+    /* clang-format on */
     int last = atomic ? 12 : 14; /* where the server's name goes */
     pid_t server = rival_start(side, 1, -1, arguments);
     usleep(wait_us); /* until it listens */

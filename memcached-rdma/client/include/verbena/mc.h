@@ -105,8 +105,9 @@ typedef struct vmc_req {
     void *priv;            /* the library's */
 } vmc_req_t;
 
-/* Return VMC_INPROGRESS; or how it ended, where that is known at once: an error without effect, or a get that was one-sided. Key, value and buffer belong to the library until the request is
- * complete. Requests of one handle for one key are carried out in their order. */
+/* Return VMC_INPROGRESS; or how it ended, where that is known at once: an error without effect, or a get that was
+ * one-sided. Key, value and buffer belong to the library until the request is complete. Requests of one handle for one
+ * key are carried out in their order. */
 VMC_API vmc_status_t vmc_iset(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
                               int32_t exptime, uint32_t flags, vmc_req_t *req);
 VMC_API vmc_status_t vmc_iget(vmc_t *mc, const char *key, size_t key_length, void *buffer, size_t capacity, vmc_req_t *req);
@@ -120,9 +121,10 @@ VMC_API vmc_status_t vmc_test(vmc_t *mc, vmc_req_t *req);
 VMC_API vmc_status_t vmc_wait(vmc_t *mc, vmc_req_t *req, uint64_t timeout_ns);
 /* Waits for all of them, together as long; returns VMC_OK, or the first error (not VMC_NOT_FOUND and the like). */
 VMC_API vmc_status_t vmc_wait_all(vmc_t *mc, vmc_req_t *const *reqs, size_t count, uint64_t timeout_ns);
-/* Waits until one of them is complete; returns its status, *index_p gets its place (the first one's, where several are complete). NULL
- * entries are passed over: a caller that has dealt with a request sets its entry to NULL. After timeout_ns without any:
- * VMC_INPROGRESS, the requests go on, *index_p is untouched. VMC_ERR_INVALID: all entries are NULL, or index_p is. */
+/* Waits until one of them is complete; returns its status, *index_p gets its place (the first one's, where several are
+ * complete). NULL entries are passed over: a caller that has dealt with a request sets its entry to NULL. After
+ * timeout_ns without any: VMC_INPROGRESS, the requests go on, *index_p is untouched. VMC_ERR_INVALID: all entries are
+ * NULL, or index_p is. */
 VMC_API vmc_status_t vmc_wait_any(vmc_t *mc, vmc_req_t *const *reqs, size_t count, uint64_t timeout_ns,
                                   size_t *index_p);
 /* Ends a request that is not complete with VMC_ERR_CANCELLED; its memory is the caller's again. */

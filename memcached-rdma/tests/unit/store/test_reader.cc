@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader without the lock: sees what the store has, nothing that is expired, flushed, deleted or evicted, and no page that lies.
+// The reader without the lock: sees what the store has, nothing that is expired, flushed, deleted or evicted, and no page that
+// lies.
 #include <gtest/gtest.h>
 
 #include <map>

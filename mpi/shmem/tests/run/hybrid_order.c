@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * MPI and OpenSHMEM in one program: initialised and finalised in any order, OpenSHMEM several times, each usable as long as it
- * is open; PE = rank. Arguments: who is first (mpi, shmem), who ends first, how often OpenSHMEM is initialised, and how MPI is (world:
- * MPI_Init; session: MPI_Session_init and a communicator of mpi://WORLD): run.py gives all of them.
+ * is open; PE = rank. Arguments: who is first (mpi, shmem), who ends first, how often OpenSHMEM is initialised, and how MPI is
+ * (world: MPI_Init; session: MPI_Session_init and a communicator of mpi://WORLD): run.py gives all of them.
  */
 #define RULE_OWN_MAIN
 #include <mpi.h>

@@ -8,8 +8,9 @@
  *
  * Until the answer is there, and wherever else something is missing, operations go by packets. For pulls the announcement is
  * the answer. What it says holds for that connection. When it breaks, whatever of an
- * operation was done already, all of it is done again by packets; for a put only when the owner has answered LANE_END: from then on nothing that comes late can overwrite later data. A key that was
- * revoked breaks the connection, and the packets then say VBN_ERR_STALE.
+ * operation was done already, all of it is done again by packets; for a put only when the owner has answered LANE_END:
+ * from then on nothing that comes late can overwrite later data. A key that was revoked breaks the connection, and the
+ * packets then say VBN_ERR_STALE.
  *
  * Order: a put counts as not sent until it is done (fence_enter), so what comes after a fence waits for it; and nothing goes
  * this way while packets from before a fence are not answered. A put's signal is a packet, sent when the data is there. */

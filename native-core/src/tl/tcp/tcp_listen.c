@@ -11,7 +11,8 @@
 #include "tl/tcp/tcp_private.h"
 
 #define ACCEPTS_PER_PROGRESS 16
-#define BACKLOG 4096 /* the kernel takes net.core.somaxconn of it: connections wait there while this side accepts none */
+/* the kernel takes net.core.somaxconn of it: connections wait there while this side accepts none */
+#define BACKLOG 4096
 #define EVICT_AFTER_NS UINT64_C(1000000000) /* an unauthenticated connection has at least so long to prove the key */
 #define CHUNKS_UNSENT 2 /* that a socket takes beyond what it can send; with fewer it would run dry */
 

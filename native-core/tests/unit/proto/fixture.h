@@ -165,8 +165,10 @@ class Proto : public ::testing::TestWithParam<Mode> {
     }
 };
 
+/* clang-format off */
 enum { AM = 1, RTS, PULL, DATA, STATUS, GET, PUT, ATOMIC, PUT_SIGNAL, TAG, TAG_RTS, TAG_CREDIT_BACK, PUT_BLOCKS, GET_BLOCKS,
        DATA_STAGED, RTS_AT, TAG_RTS_AT, PULL_AT, HELPED };
+/* clang-format on */
 
 class ProtoMemory : public Proto {
   protected:

@@ -147,7 +147,8 @@ typedef struct bell_job {
     _Atomic uint32_t total; /* by the producer, when it ends */
 } bell_job_t;
 
-#define ENOUGH_NS (2u * UINT64_C(1000000000)) /* a loaded machine passes few packets in it, but tries the race all the same */
+/* a loaded machine passes few packets in it, but tries the race all the same */
+#define ENOUGH_NS (2u * UINT64_C(1000000000))
 
 /* Spins while the other thread runs, and lets it run when it does not. */
 static void wait_a_bit(uint32_t *turns)
