@@ -182,8 +182,10 @@ endfunction()
 # Registers protocol tests, which run with the cost model `near`, with the two others as well. Long ones, and all where
 # sanitizers make them long, run only if asked for: ctest -C stress.
 function(vbn_add_other_models)
-    set(pure verbs_memory verbs_backlog verbs_on_use multi_arm multi_backlog multi_core_md multi_ends multi_error_text multi_on_use verbs_cm verbs_groups verbs_handles verbs_limits verbs_busy verbs_incast multi_busy
-        multi_facts multi_faults multi_flush multi_fork multi_storm sim_busy sim_close sim_datagrams sim_flush) # no way is chosen there
+    # in these no way is chosen
+    set(pure verbs_memory verbs_backlog verbs_on_use multi_arm multi_backlog multi_core_md multi_ends
+        multi_error_text multi_on_use verbs_cm verbs_groups verbs_handles verbs_limits verbs_busy verbs_incast multi_busy
+        multi_facts multi_faults multi_flush multi_fork multi_storm sim_busy sim_close sim_datagrams sim_flush)
     set(long multi_freed multi_kills multi_messages sim_properties verbs_calls verbs_changes verbs_faults verbs_requests)
     list(REMOVE_ITEM ARGN ${pure})
     foreach(target ${ARGN})

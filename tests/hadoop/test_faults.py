@@ -126,7 +126,8 @@ class FaultsTest(HdfsCase):
 
     def finished(self, blocks):
         """The files of these blocks at the DataNodes with the plugin."""
-        return [path for name in WITH_PLUGIN for path in pathlib.Path(self.cluster.data()).glob(f"{name}/current/*/current/finalized/**/blk_*")
+        return [path for name in WITH_PLUGIN
+                for path in pathlib.Path(self.cluster.data()).glob(f"{name}/current/*/current/finalized/**/blk_*")
                 if path.name in blocks]
 
     @LONG
