@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails when a row of config/settings.yaml is read nowhere in the core outside base/ or in what stands on it, in C or by name.
+"""Fails when a row of config/settings.yaml is read nowhere in the core outside base/ or in what stands on it, in C or by name,
+and when C code of the core reads the environment elsewhere than in ENVIRONMENT: what it looks for there is a setting.
 
 Usage: check_settings.py REPOSITORY
 """
@@ -9,6 +10,22 @@ import re
 import sys
 
 import gen_settings
+
+ENVIRONMENT = {"src/api/config.c", "tools/vbn_info/main.c"}  # both hand it to settings_from_env of src/base
+READS_ENVIRONMENT = re.compile(r"\b(?:(?:secure_)?getenv\s*\(|environ\b)")
+COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+def read_environment(core):
+    """Yields an error for each line outside of ENVIRONMENT that reads the environment."""
+    for folder in ("include", "src", "jni", "tools"):
+        for path in sorted((core / folder).rglob("*.[ch]")):
+            if path.relative_to(core).as_posix() in ENVIRONMENT:
+                continue
+            text = COMMENT.sub(lambda match: "\n" * match[0].count("\n"), path.read_text(encoding="utf-8"))
+            for match in READS_ENVIRONMENT.finditer(text):
+                yield (f"{path}:{text.count(chr(10), 0, match.start()) + 1}: reads the environment; what a user sets is a row "
+                       "of config/settings.yaml, and code reads the struct")
 
 
 def main():
@@ -31,8 +48,11 @@ def main():
     unread = [row["key"] for row in rows if row["name"] not in read]
     for key in unread:
         print(f"{key}: no code reads this setting; use it or remove the row", file=sys.stderr)
-    print(f"settings: {len(rows)} rows, {len(unread)} read nowhere")
-    return 1 if unread else 0
+    strays = list(read_environment(core))
+    for error in strays:
+        print(error, file=sys.stderr)
+    print(f"settings: {len(rows)} rows, {len(unread)} read nowhere, {len(strays)} other looks at the environment")
+    return 1 if unread or strays else 0
 
 
 if __name__ == "__main__":
