@@ -1,41 +1,41 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the source tree itself: layers, budgets, settings and their page, shell scripts, headers, READMEs,
-top level.
+"""Checks of the source tree itself: format, layers, budgets, settings and their page, shell scripts, headers, READMEs, top level.
 
-usage: run.py [ROOT]. Prints one line per check and ends with "N passed, M failed".
+usage: run.py [ROOT] [--list] [NAME...]
+
+ROOT is a folder, and comes first. NAME is a check or a part of its name; without any all run. Prints one line for each check
+and ends with "N passed, M failed, K skipped". A NAME that matches nothing ends the program with status 2.
 """
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-TOP_LEVEL = {"pom.xml", "native-core", "mpi", "spark-rdma-shuffle", "hadoop-rdma", "hbase-rdma", "memcached-rdma",
-             "ohb", "tests", "docs", "verbena", "README.md", "LICENSE", "SECURITY.md", "CONTRIBUTING.md",
-             ".clang-format", ".editorconfig", ".gitignore", ".ci"}
+import format as formatting
+import tree
+
 SOURCE_ENDINGS = {".c", ".h", ".cc", ".java", ".py", ".sh", ".cmake"}
 
 
-def tracked(root):
-    """Files that git knows or would add, as paths relative to root."""
-    listing = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"], check=True,
-                             capture_output=True, text=True).stdout
-    return sorted(path for line in listing.splitlines() if (path := pathlib.Path(line)) and (root / path).is_file())
+class Skipped(Exception):
+    """The check cannot run here; why."""
 
 
-def check_top_level(root, files):
-    strange = {path.parts[0] for path in files} - TOP_LEVEL
+def check_top_level(root):
+    strange = {path.parts[0] for path in tree.tracked(root)} - tree.FOLDERS - tree.FILES
     return [f"'{name}' does not belong at the top level" for name in sorted(strange)]
 
 
-def check_spdx(root, files):
-    return [f"{path}: no SPDX-License-Identifier in its first three lines" for path in files
+def check_spdx(root):
+    return [f"{path}: no SPDX-License-Identifier in its first three lines" for path in tree.files(root)
             if path.suffix in SOURCE_ENDINGS and (root / path).stat().st_size
             and not any("SPDX-License-Identifier" in line
                         for line in (root / path).read_text(errors="replace").splitlines()[:3])]
 
 
-def check_readmes(root, files):
+def check_readmes(root):
+    files = tree.files(root)
     folders = {path.parent for path in files if path.suffix in {".c", ".py", ".java"}
                and not {"org", "java"} & set(path.parts[:-1])}
     known = set(files)
@@ -47,14 +47,26 @@ def check_readmes(root, files):
            [f"{path}: longer than 100 lines" for path in long]
 
 
-def check_shell(root, files):
-    scripts = [path for path in files if (root / path).read_bytes()[:64].split(b"\n")[0].endswith(b"bash")]
+def check_shell(root):
+    scripts = [path for path in tree.files(root) if tree.is_bash(root, path)]
     result = subprocess.run(["shellcheck", *map(str, scripts)], cwd=root, capture_output=True, text=True)
     return result.stdout.splitlines()
 
 
-def run_script(root, name):
-    result = subprocess.run([sys.executable, root / "native-core/tools" / name, root], capture_output=True, text=True)
+def check_lines(root):
+    return formatting.check_lines(root, tree.files(root))
+
+
+def check_c_format(root):
+    program = formatting.clang_format()
+    if program is None:
+        raise Skipped(f"no clang-format {formatting.CLANG_FORMAT} (VERBENA_CLANG_FORMAT)")
+    return formatting.check_c(root, tree.files(root), program)
+
+
+def run_script(root, name, *arguments):
+    result = subprocess.run([sys.executable, root / "native-core/tools" / name, root, *arguments],
+                            capture_output=True, text=True)
     print("    " + "\n    ".join(result.stdout.strip().splitlines()[-3:]))
     return [] if result.returncode == 0 else (result.stdout + result.stderr).splitlines()
 
@@ -75,31 +87,62 @@ def check_settings_page(root):
             "--table native-core/config/settings.yaml --docs docs/settings.md"]
 
 
-def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    files = tracked(root)
-    checks = {
-        "top level": lambda: check_top_level(root, files),
-        "licence headers": lambda: check_spdx(root, files),
-        "a README in each source folder": lambda: check_readmes(root, files),
-        "shell scripts": lambda: check_shell(root, files),
-        "layers": lambda: run_script(root, "check_layers.py"),
-        "files that call each other": lambda: run_script(root, "check_circles.py"),
-        "file and function budgets": lambda: run_script(root, "check_budgets.py"),
-        "settings table": lambda: run_script(root, "check_settings.py"),
-        "settings page": lambda: check_settings_page(root),
-        "page of lost peers": lambda: run_script(root, "check_peer_lost.py"),
-    }
-    failed = 0
-    for name, check in checks.items():
-        problems = check()
-        failed += bool(problems)
-        print(f"{'FAIL' if problems else 'ok  '} {name}")
-        for problem in problems[:40]:
-            print(f"    Error: {problem}")
-    print(f"{len(checks) - failed} passed, {failed} failed")
+CHECKS = {
+    "top-level": check_top_level,
+    "licences": check_spdx,
+    "readmes": check_readmes,
+    "shell": check_shell,
+    "lines": check_lines,
+    "c-format": check_c_format,
+    "layers": lambda root: run_script(root, "check_layers.py"),
+    "circles": lambda root: run_script(root, "check_circles.py"),
+    "budgets": lambda root: run_script(root, "check_budgets.py", *tree.files(root)),
+    "settings": lambda root: run_script(root, "check_settings.py"),
+    "settings-page": check_settings_page,
+    "lost-peers": lambda root: run_script(root, "check_peer_lost.py"),
+}
+
+
+def chosen(names):
+    """The checks that any of the names means: by their whole name, or else by a part of it; None and the name that means none."""
+    found = set()
+    for name in names:
+        means = {name} & set(CHECKS) or {check for check in CHECKS if name in check}
+        if not means:
+            return None, name
+        found |= means
+    return [check for check in CHECKS if check in found or not names], None
+
+
+def run_check(root, name):
+    """Runs one and tells how it went: 'passed', 'failed' or 'skipped'."""
+    try:
+        problems = CHECKS[name](root)
+    except Skipped as why:
+        print(f"skip {name}\n    skipped: {why}")
+        return "skipped"
+    print(f"{'FAIL' if problems else 'ok  '} {name}")
+    for problem in problems[:40]:
+        print(f"    Error: {problem}")
+    if len(problems) > 40:
+        print(f"    and {len(problems) - 40} more")
+    return "failed" if problems else "passed"
+
+
+def main(arguments):
+    root = pathlib.Path(arguments.pop(0) if arguments and pathlib.Path(arguments[0]).is_dir() else ".").resolve()
+    names, unknown = chosen([name for name in arguments if name != "--list"])
+    if unknown is not None:
+        print(f"no test matches '{unknown}'", file=sys.stderr)
+        return 2
+    if "--list" in arguments:
+        print("\n".join(names))
+        return 0
+    results = [run_check(root, name) for name in names]
+    failed = results.count("failed")
+    print(f"{results.count('passed')} passed, {failed} failed, {results.count('skipped')} skipped")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
