@@ -43,6 +43,13 @@ make_java() { build_java "" "-Dverbena.native=$STATE/build/release/libvbnjni.so"
 make_valgrind() { (ensure_packages valgrind) || say "no valgrind: the counts of instructions are skipped"; }
 make_clang() { (ensure_packages clang) || cannot "no clang, and none could be installed"; }
 
+make_clang_format() { # without it the check of C's format says that it did not run
+    local version
+    version=$("$PYTHON" -B "$ROOT/tests/checks/format.py" --clang-format-version)
+    (ensure_venv "clang-format-$version" "clang-format==$version") || return 0
+    echo "export VERBENA_CLANG_FORMAT=$CACHE/clang-format-$version/bin/clang-format"
+}
+
 make_costs() { # cost models of native-core/tests/models, which Java and Spark find in place of measured costs
     local model folder=$STATE/models
     build_native release cost_file
