@@ -105,7 +105,7 @@ class HdfsByCoreTest(HdfsCase):
             reader.start()
             client.stdin.write(content[:10 * MIB])
             client.stdin.flush()
-            first = self.pipeline(f"{path}._COPYING_")[0]
+            first = self.pipeline(f"{path}._COPYING_", 1)[0]
             if first in WITH_PLUGIN:
                 self.wait_for("bytes by the core", lambda: self.moved(first) - before[first] > MIB)
                 self.kill(first)
