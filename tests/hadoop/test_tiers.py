@@ -45,7 +45,8 @@ class Tiered(Cluster):
             "core-site": {"dfs.blocksize": MIB},
             "hdfs-site": {"dfs.blocksize": MIB, "dfs.datanode.du.reserved.ssd": reserved,
                           "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": 0,
-                          "dfs.namenode.redundancy.considerLoad": "false", "dfs.namenode.redundancy.interval.seconds": "1s", "dfs.namenode.heartbeat.recheck-interval": 1000}})
+                          "dfs.namenode.redundancy.considerLoad": "false",
+                          "dfs.namenode.redundancy.interval.seconds": "1s", "dfs.namenode.heartbeat.recheck-interval": 1000}})
         self.shm = shm
         super().__init__(work, plugin=os.environ["VERBENA_HADOOP_JAR"], by_core=True, quick=True, tied=True, properties=settings,
                          **more)
