@@ -2,6 +2,8 @@
  * types_attributes.c - attributes of datatypes: copied by dup as their copy function wants, deleted with the last handle.
  * ranks: 1
  */
+#include <stdint.h>
+
 #include "rule.h"
 
 static int deleted[3];
@@ -9,7 +11,7 @@ static int deleted[3];
 static int copy(MPI_Datatype type, int keyval, void *extra, void *in, void *out, int *flag)
 {
     (void)type, (void)keyval;
-    *(void **)out = (char *)in + *(int *)extra;
+    *(void **)out = (void *)((intptr_t)in + *(int *)extra);
     *flag = 1;
     return MPI_SUCCESS;
 }
@@ -17,7 +19,7 @@ static int copy(MPI_Datatype type, int keyval, void *extra, void *in, void *out,
 static int delete_one(MPI_Datatype type, int keyval, void *value, void *extra)
 {
     (void)type, (void)keyval, (void)extra;
-    deleted[(char *)value - (char *)0]++;
+    deleted[(intptr_t)value]++;
     return MPI_SUCCESS;
 }
 
@@ -40,11 +42,11 @@ static void test(void)
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &comm_key, NULL);
     MPI_Type_contiguous(2, MPI_INT, &type);
     CHECK(class_of(MPI_Type_set_attr(type, comm_key, NULL)) == MPI_ERR_KEYVAL); /* a key of other objects */
-    MPI_Type_set_attr(type, key, (char *)0 + 1);
+    MPI_Type_set_attr(type, key, (void *)(intptr_t)1);
     MPI_Type_set_attr(type, plain, &one);
     MPI_Type_dup(type, &dup);
     MPI_Type_get_attr(dup, key, &value, &flag);
-    CHECK(flag && value == (char *)0 + 2);
+    CHECK(flag && value == (void *)(intptr_t)2);
     MPI_Type_get_attr(dup, plain, &value, &flag);
     CHECK(!flag);
     MPI_Type_contiguous(2, dup, &again); /* keeps the old type, not its handle */
