@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "calls.h"
+#include "full.h"
 
 namespace {
 
@@ -11,7 +12,7 @@ class Calls : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(Calls, of_every_function_in_any_order_keep_what_they_promise)
 {
-    multi::Seeds seeds(40);
+    multi::Seeds seeds(usual_or_full(15, 40));
     for (uint64_t seed = seeds.first; seed <= seeds.last; seed++) {
         auto codes = multi::launch(1, [&](int, multi::Shared &) {
             multi::World world(GetParam(), seed);

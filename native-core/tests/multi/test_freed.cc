@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "freed.h"
+#include "full.h"
 
 using multi::End;
 using multi::Freed;
@@ -15,7 +16,7 @@ namespace {
 /* A device that the kernel emulates takes a second and more for each. */
 unsigned rounds(const char *transports)
 {
-    return strstr(transports, "rc") != nullptr || strstr(transports, "ud") != nullptr ? 21 : 60;
+    return strstr(transports, "rc") != nullptr || strstr(transports, "ud") != nullptr ? 21 : usual_or_full(20, 60);
 }
 
 class FreedMemory : public ::testing::TestWithParam<const char *> {};
@@ -63,7 +64,7 @@ TEST(FreedMemoryTcp, may_be_given_up_by_any_thread_while_packets_are_kept)
     std::vector<int> codes = multi::launch(1, [](int, multi::Shared &) {
         setenv("VBN_LINK_RESUME_TIMEOUT", "10s", 1);
         setenv("VBN_TL_TCP_SOCKET_BUFFER", "16K", 1);
-        multi::freed_by_another_thread("tcp", 60);
+        multi::freed_by_another_thread("tcp", usual_or_full(20, 60));
     });
     EXPECT_EQ(codes[0], 0);
 }

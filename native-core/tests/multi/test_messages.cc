@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "full.h"
 #include "launch.h"
 
 using multi::MAX;
@@ -242,7 +243,7 @@ void ping_pong(int rank, Shared &shared, const char *transport, uint64_t rounds)
 TEST_P(Processes, many_sleeping_ping_pongs_miss_no_wake_up)
 {
     bool device = std::strcmp(GetParam(), "shm") != 0 && std::strcmp(GetParam(), "tcp") != 0;
-    uint64_t rounds = device ? 4000 : 100000; /* devices in software take a millisecond each */
+    uint64_t rounds = device ? 4000 : usual_or_full(30000, 100000); /* devices in software take a millisecond each */
     expect_all_zero(
         multi::launch(2, [&](int rank, Shared &shared) { ping_pong(rank, shared, GetParam(), rounds); }, 300));
 }

@@ -7,13 +7,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "full.h"
 #include "pin.h"
 #include "world.h"
 
 namespace {
 
 uint64_t first_seed = 1;
-uint64_t seed_count = 2400;
+uint64_t seed_count = usual_or_full(600, 2400);
 
 TEST(SimProperties, every_message_arrives_once_in_order_and_every_operation_ends_whatever_the_net_does) {
     world_totals_t totals = {};

@@ -4,6 +4,7 @@
 // repeats it alone.
 #include "../multi/calls.h"
 #include "checks.h"
+#include "full.h"
 #include <infiniband/verbs.h>
 
 namespace {
@@ -18,7 +19,7 @@ class VerbsCalls : public ::testing::TestWithParam<Case> {};
 
 TEST_P(VerbsCalls, of_every_function_in_any_order_keep_what_they_promise)
 {
-    multi::Seeds seeds(12);
+    multi::Seeds seeds(usual_or_full(5, 12));
     for (uint64_t seed = seeds.first; seed <= seeds.last; seed++) {
         int code = verbs::with_fabric(1, [&] {
             setenv("VBN_LINK_PROMOTE_AFTER", "8", 1);

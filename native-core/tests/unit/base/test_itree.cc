@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "full.h"
+
 extern "C" {
 #include "base/itree.h"
 }
@@ -67,7 +69,7 @@ TEST(Itree, AscendingInsertsStayBalanced)
 
 TEST(Itree, RandomHistoriesEqualAListOfIntervals)
 {
-    for (unsigned seed = 1; seed <= 300; seed++) {
+    for (unsigned seed = 1, seeds = usual_or_full(60, 300); seed <= seeds; seed++) {
         std::mt19937 random(seed);
         itree_t tree;
         itree_init(&tree);

@@ -20,6 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "full.h"
+
 extern "C" {
 #include "base/os.h"
 #include "base/os_own.h"
@@ -283,7 +285,7 @@ TEST(Os, AForkBesideThreadsThatOpenDescriptorsLeavesTheChildNone)
             }
         });
     int left = 0;
-    for (int i = 0; i < 200; i++)
+    for (unsigned i = 0, forks = usual_or_full(40, 200); i < forks; i++)
         left += in_child([=] { return sockets() == before ? 0 : 1; }) != 0;
     stop = true;
     for (std::thread &thread : threads)

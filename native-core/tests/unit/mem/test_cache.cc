@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "cache_harness.h"
+#include "full.h"
 #include "pages.h"
 
 namespace {
@@ -376,7 +377,7 @@ TEST_F(Cache, FreedAndReusedHeapBlocksAreSafe)
     for (int t = 0; t < 4; t++)
         threads.emplace_back([&, t] {
             std::mt19937 random(static_cast<unsigned>(t));
-            for (int i = 0; i < 1000; i++) {
+            for (unsigned i = 0, blocks = usual_or_full(200, 1000); i < blocks; i++) {
                 size_t bytes = 1 + random() % (300 << 10); // below and above the threshold of mmap
                 void *block = std::malloc(bytes);
                 void *region = nullptr;
@@ -397,7 +398,8 @@ TEST_F(Cache, RandomHistoriesGiveNoStaleHit)
 {
     constexpr size_t PAGES = 24;
     uint64_t hits = 0;
-    for (unsigned seed = 1; seed <= 100; seed++) {
+    const unsigned seeds = usual_or_full(30, 100);
+    for (unsigned seed = 1; seed <= seeds; seed++) {
         std::mt19937 random(seed);
         reopen({1 + random() % 12, (1 + random() % 30) * PAGE, true, false, false, false});
         uint8_t *p = map_pages(PAGES);
@@ -438,7 +440,7 @@ TEST_F(Cache, RandomHistoriesGiveNoStaleHit)
         cache_rig_reap(rig);
         munmap(p, PAGES * PAGE);
     }
-    EXPECT_GT(hits, 500u);
+    EXPECT_GT(hits, 5u * seeds);
 }
 
 // A child that lives on must not keep the parent's watches alive: munmap would wait for a reader for ever.

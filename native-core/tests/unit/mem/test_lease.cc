@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "full.h"
 #include "mem_harness.h"
 
 namespace {
@@ -203,7 +204,7 @@ TEST_F(Lease, HeldMemoryStaysMappedAfterItIsFreedUntilTheLastHoldEnds)
 
 TEST_F(Lease, OneThreadMayFreeWhileAnotherWrites)
 {
-    for (int round = 0; round < 200; round++) {
+    for (unsigned round = 0, rounds = usual_or_full(50, 200); round < rounds; round++) {
         vbn_mem_t *mem = make();
         uint64_t handle = key(mem, 0, 8192, RW);
         std::atomic<bool> started{false};
@@ -212,7 +213,7 @@ TEST_F(Lease, OneThreadMayFreeWhileAnotherWrites)
             vbn_mem_t *of = nullptr;
             vbn_status_t status;
             while ((status = bench_reach(owner, handle, 0, 8192, VBN_ACCESS_WRITE, &address, &of)) == VBN_OK) {
-                memset(address, round, 8192);
+                memset(address, static_cast<int>(round), 8192);
                 mem_leave(of);
                 started = true;
             }
@@ -228,7 +229,7 @@ TEST_F(Lease, OneThreadMayFreeWhileAnotherWrites)
 
 TEST_F(Lease, TwoThreadsMayGiveUpWhatAThirdOneSends)
 {
-    for (int round = 0; round < 200; round++) {
+    for (unsigned round = 0, rounds = usual_or_full(50, 200); round < rounds; round++) {
         vbn_mem_t *mem = make();
         auto *bytes = static_cast<uint8_t *>(mem_address(mem));
         memset(bytes, 9, 8192);
