@@ -53,11 +53,17 @@ vmc_status_t vmc_bget(vmc_t *mc, const char *key, size_t key_length, void *buffe
 
 /* --------------------------------------------------------------------------------------------- put */
 
-static ask_t put_ask(put_mode_t mode, const char *key, size_t key_length, const void *value, size_t length, int32_t exptime,
-                     uint32_t flags)
+static ask_t put_ask(put_mode_t mode, const char *key, size_t key_length, const void *value, size_t length,
+                     int32_t exptime, uint32_t flags)
 {
-    return (ask_t){.kind = CALL_PUT, .mode = mode, .key = key, .key_bytes = key_length, .value = value, .value_bytes = length,
-                   .exptime = exptime, .flags = flags};
+    return (ask_t){.kind = CALL_PUT,
+                   .mode = mode,
+                   .key = key,
+                   .key_bytes = key_length,
+                   .value = value,
+                   .value_bytes = length,
+                   .exptime = exptime,
+                   .flags = flags};
 }
 
 static vmc_status_t put(vmc_t *mc, put_mode_t mode, vmc_key_t key, const void *value, size_t length, int32_t exptime,
@@ -80,8 +86,8 @@ vmc_status_t vmc_add(vmc_t *mc, const char *key, size_t key_length, const void *
     return put(mc, PUT_ADD, (vmc_key_t){key, key_length}, value, length, exptime, flags);
 }
 
-vmc_status_t vmc_replace(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length, int32_t exptime,
-                         uint32_t flags)
+vmc_status_t vmc_replace(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
+                         int32_t exptime, uint32_t flags)
 {
     return put(mc, PUT_REPLACE, (vmc_key_t){key, key_length}, value, length, exptime, flags);
 }
@@ -161,10 +167,10 @@ vmc_status_t vmc_touch(vmc_t *mc, const char *key, size_t key_length, int32_t ex
 /* -------------------------------------------------------------------------------------------- mget */
 
 typedef struct batch {
-    vmc_req_t *reqs;    /* one for each server that has keys */
+    vmc_req_t *reqs; /* one for each server that has keys */
     vmc_req_t **waits;
-    uint32_t *index;    /* keys by server */
-    uint32_t *counts;   /* of each server */
+    uint32_t *index;  /* keys by server */
+    uint32_t *counts; /* of each server */
 } batch_t;
 
 /* Keys sorted by server: index holds the keys of server 0, then those of server 1 and so on. */

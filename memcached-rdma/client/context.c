@@ -19,7 +19,7 @@ typedef struct mc_context {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows */
 static mc_context_t *contexts;
-static _Atomic uint64_t forks;      /* os_fork_generation of the process that they belong to */
+static _Atomic uint64_t forks; /* os_fork_generation of the process that they belong to */
 
 /* In a child of fork() the parent's contexts are left alone; another thread may have held the lock (C4). */
 static void enter(void)
@@ -111,8 +111,7 @@ net_t *net_get(vmc_t *mc, const uint8_t key[VBN_JOB_KEY_BYTES], bool no_auth, bo
 {
     enter();
     mc_context_t *context = find(key, no_auth, devices);
-    list_for_each(link, &mc->nets)
-    {
+    list_for_each(link, &mc->nets) {
         net_t *net = container_of(link, net_t, link);
         if (context != NULL && net->context == context) {
             pthread_mutex_unlock(&lock);

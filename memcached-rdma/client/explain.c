@@ -42,7 +42,9 @@ static void describe(const mc_server_t *server, char *text, size_t capacity)
         (void)snprintf(text, capacity, "%smessages through the core (%s); %s",
                        onesided_reads(server) ? "one-sided gets, else " : "", server->why, core);
         break;
-    case SERVER_SOCKET: (void)snprintf(text, capacity, "%s socket; no messages: %s", server->port == 0 ? "Unix" : "TCP", server->why); break;
+    case SERVER_SOCKET:
+        (void)snprintf(text, capacity, "%s socket; no messages: %s", server->port == 0 ? "Unix" : "TCP", server->why);
+        break;
     case SERVER_NONE:
         (void)snprintf(text, capacity, "not connected%s%s", server->why[0] != '\0' ? ": " : "", server->why);
         break;

@@ -32,8 +32,8 @@ bool join_start(mc_server_t *server)
         return false;
     server->net = net_get(server->mc, key, no_auth, (server->hello.flags & HELLO_DEVICES) != 0);
     explicit_bzero(key, sizeof(key));
-    if (server->net != NULL && vbn_connect(server->net->worker, server->hello.address, server->hello.address_bytes, message_lost,
-                                           server, &server->peer) == VBN_OK) {
+    if (server->net != NULL && vbn_connect(server->net->worker, server->hello.address, server->hello.address_bytes,
+                                           message_lost, server, &server->peer) == VBN_OK) {
         if (message_knock(server))
             return true;
         join_end(server);

@@ -15,8 +15,8 @@
 #include "vbn/vbn.h"
 #include "verbena/mc.h"
 
-#define CALL_COPY 4096u       /* bytes of a value that a call has space for */
-#define FLYING_MAX 256u       /* requests of a server whose answers are outstanding; others wait here */
+#define CALL_COPY 4096u /* bytes of a value that a call has space for */
+#define FLYING_MAX 256u /* requests of a server whose answers are outstanding; others wait here */
 #define NS_PER_MS UINT64_C(1000000)
 #define PLAIN_NS (600 * 1000 * NS_PER_MS) /* a server without messages is not asked again so soon */
 
@@ -43,34 +43,34 @@ typedef struct ask {
     bool touch, decrement;
     const char *key;
     size_t key_bytes;
-    const void *value;   /* put */
+    const void *value; /* put */
     size_t value_bytes;
     int32_t exptime;
     uint32_t flags;
-    uint64_t number;     /* delta, or the CAS id to compare */
-    void *buffer;        /* get */
+    uint64_t number; /* delta, or the CAS id to compare */
+    void *buffer;    /* get */
     size_t capacity;
     key_list_t list;
 } ask_t;
 
 typedef struct call {
-    list_link_t link;       /* in the server's `queue` or `flying`, or in the handle's `spare` */
+    list_link_t link; /* in the server's `queue` or `flying`, or in the handle's `spare` */
     mc_server_t *server;
-    vmc_req_t *req;         /* NULL: ended early (C1) */
+    vmc_req_t *req; /* NULL: ended early (C1) */
     uint32_t id;
-    ask_t ask;              /* the key points to `key` */
+    ask_t ask; /* the key points to `key` */
     vbn_op_t send, pull;
-    bool sending, pulling;  /* the operation is not done */
-    bool announced;         /* a value that the server fetches: later requests for the key wait */
+    bool sending, pulling; /* the operation is not done */
+    bool announced;        /* a value that the server fetches: later requests for the key wait */
     bool queued, flying;
-    vmc_status_t result;    /* when the value has come */
+    vmc_status_t result; /* when the value has come */
     message_answer_t answer;
     struct iovec iov[2];
-    char *list_data;        /* heap: entries that are fetched */
+    char *list_data; /* heap: entries that are fetched */
     size_t list_bytes;
-    uint32_t list_done;     /* keys of the list that are answered */
+    uint32_t list_done; /* keys of the list that are answered */
     char key[KEY_MAX];
-    char copy[CALL_COPY];   /* of a value, or the keys of a list */
+    char copy[CALL_COPY]; /* of a value, or the keys of a list */
 } call_t;
 
 /* ------------------------------------------------------------------------------------------- servers */
@@ -99,25 +99,25 @@ typedef struct net {
 
 struct mc_server {
     vmc_t *mc;
-    char *host;            /* or the path of a socket */
-    int port;              /* 0: a path */
+    char *host; /* or the path of a socket */
+    int port;   /* 0: a path */
     unsigned weight;
-    uint8_t state;         /* server_state_t */
+    uint8_t state; /* server_state_t */
     int fd;
-    uint64_t since_ns;     /* of this state */
-    uint64_t retry_ns;     /* no new attempt before */
-    uint64_t plain_ns;     /* no hello before: it speaks memcached only */
+    uint64_t since_ns; /* of this state */
+    uint64_t retry_ns; /* no new attempt before */
+    uint64_t plain_ns; /* no hello before: it speaks memcached only */
     bool hello_asked;
-    uint8_t hello_closed;  /* connections in a row that ended before the hello was answered */
-    char why[256];         /* this carrier, or why there is none */
+    uint8_t hello_closed; /* connections in a row that ended before the hello was answered */
+    char why[256];        /* this carrier, or why there is none */
     hello_server_t hello;
     net_t *net;
     vbn_peer_t *peer;
-    onesided_t *onesided;  /* NULL: nothing is read one-sided */
+    onesided_t *onesided; /* NULL: nothing is read one-sided */
     list_link_t queue, flying;
     unsigned flying_count, announced; /* announced: of those that fly */
     stream_t in, out;
-    size_t value_left;     /* bytes of a value and its end that are to come */
+    size_t value_left; /* bytes of a value and its end that are to come */
     size_t value_done;
 };
 
@@ -130,19 +130,19 @@ typedef enum carrier { CARRIER_AUTO, CARRIER_MESSAGES, CARRIER_SOCKETS } carrier
 struct vmc {
     mc_server_t *servers;
     unsigned server_count;
-    ring_point_t *ring;    /* sorted; NULL with one server */
+    ring_point_t *ring; /* sorted; NULL with one server */
     unsigned ring_count;
     uint64_t timeout_ns, connect_ns;
     carrier_t carrier;
-    bool onesided_off;     /* onesided=off */
+    bool onesided_off; /* onesided=off */
     char *key_file;
     list_link_t nets;
-    call_t **calls;        /* by the low half of their number */
+    call_t **calls; /* by the low half of their number */
     uint32_t call_count, call_capacity;
     list_link_t spare;
-    uint64_t forks;        /* os_fork_generation when it was opened */
+    uint64_t forks; /* os_fork_generation when it was opened */
     vmc_counts_t counts;
-    unsigned sockets;      /* servers whose socket has to be looked at to get on */
+    unsigned sockets; /* servers whose socket has to be looked at to get on */
 };
 
 /* ---- config.c */
@@ -167,8 +167,8 @@ void call_end(call_t *call, vmc_status_t status);
 void calls_fail(mc_server_t *server, vmc_status_t status, bool queued);
 call_t *call_of(const vmc_t *mc, uint32_t id);
 call_t *call_new(vmc_t *mc, mc_server_t *server, vmc_req_t *req); /* NULL: no memory */
-void call_again(call_t *call); /* back to the front of the queue, under another number */
-void call_sent(call_t *call);   /* it is in `flying` from now on */
+void call_again(call_t *call);   /* back to the front of the queue, under another number */
+void call_sent(call_t *call);    /* it is in `flying` from now on */
 void call_op_done(call_t *call); /* one of its operations is done */
 void call_end_early(vmc_req_t *req, vmc_status_t status);
 /* ---- server.c */

@@ -32,7 +32,10 @@ static void add_block(uint32_t state[4], const uint8_t *block)
     for (unsigned i = 0; i < 64; i++) {
         static const uint8_t steps[4] = {1, 5, 3, 7}, starts[4] = {0, 1, 5, 0};
         unsigned round = i / 16, word = (starts[round] + steps[round] * i) % 16;
-        uint32_t mixed = round == 0 ? (b & c) | (~b & d) : round == 1 ? (d & b) | (~d & c) : round == 2 ? b ^ c ^ d : c ^ (b | ~d);
+        uint32_t mixed = round == 0   ? (b & c) | (~b & d)
+                         : round == 1 ? (d & b) | (~d & c)
+                         : round == 2 ? b ^ c ^ d
+                                      : c ^ (b | ~d);
         uint32_t sum = a + mixed + sines[i] + le_get_u32(block + 4 * word);
         a = d;
         d = c;

@@ -22,8 +22,7 @@ bool message_may_send(const call_t *call)
         return false;
     if (server->announced == 0)
         return true;
-    list_for_each(link, &server->flying)
-    {
+    list_for_each(link, &server->flying) {
         const call_t *other = container_of(link, call_t, link);
         if (other->announced && (call->ask.kind == CALL_LIST || same_key(call, other)))
             return false;
@@ -51,11 +50,15 @@ static uint32_t write_keys(call_t *call, size_t *bytes_p)
 
 static message_request_t describe(const call_t *call)
 {
-    static const uint8_t ops[] = {[CALL_GET] = MESSAGE_GET,       [CALL_LIST] = MESSAGE_GET_LIST, [CALL_PUT] = MESSAGE_PUT,
-                                  [CALL_DELETE] = MESSAGE_DELETE, [CALL_DELTA] = MESSAGE_DELTA,   [CALL_TOUCH] = MESSAGE_TOUCH,
-                                  [CALL_NOOP] = MESSAGE_NOOP};
+    static const uint8_t ops[] = {
+        [CALL_GET] = MESSAGE_GET,       [CALL_LIST] = MESSAGE_GET_LIST, [CALL_PUT] = MESSAGE_PUT,
+        [CALL_DELETE] = MESSAGE_DELETE, [CALL_DELTA] = MESSAGE_DELTA,   [CALL_TOUCH] = MESSAGE_TOUCH,
+        [CALL_NOOP] = MESSAGE_NOOP};
     const ask_t *ask = &call->ask;
-    message_request_t request = {.op = ops[ask->kind], .id = call->id, .exptime = ask->exptime, .number = ask->number,
+    message_request_t request = {.op = ops[ask->kind],
+                                 .id = call->id,
+                                 .exptime = ask->exptime,
+                                 .number = ask->number,
                                  .key_bytes = (uint8_t)ask->key_bytes};
     if (ask->kind == CALL_PUT) {
         request.mode = (uint8_t)ask->mode;
@@ -93,13 +96,14 @@ void message_send(call_t *call)
     }
     bool put = call->ask.kind == CALL_PUT;
     if (put && call->ask.value_bytes > 0)
-        call->iov[count++] = (struct iovec){.iov_base = (void *)(uintptr_t)call->ask.value, .iov_len = call->ask.value_bytes};
+        call->iov[count++] = (struct iovec){.iov_base = (void *)(uintptr_t)call->ask.value,
+                                            .iov_len = call->ask.value_bytes};
     const char *key = (request.flags & MESSAGE_KEY_IN_DATA) != 0 || call->ask.key_bytes == 0 ? NULL : call->key;
     size_t length = message_request_encode(&request, key, header);
     call_sent(call);
     call->send.done = on_sent;
-    vbn_status_t status = vbn_am_send(call->server->peer, MESSAGE_REQUEST, header, length, call->iov, count, VBN_SEND_PRIVATE,
-                                      &call->send);
+    vbn_status_t status = vbn_am_send(call->server->peer, MESSAGE_REQUEST, header, length, call->iov, count,
+                                      VBN_SEND_PRIVATE, &call->send);
     call->sending = status == VBN_INPROGRESS;
     call->announced = call->sending && put && call->ask.value_bytes > 0;
     call->server->announced += call->announced;
@@ -121,11 +125,14 @@ bool message_knock(mc_server_t *server)
 
 static vmc_status_t status_of(uint8_t code)
 {
-    static const vmc_status_t statuses[MESSAGE_CODES] = {
-        [MESSAGE_OK] = VMC_OK,                     [MESSAGE_NOT_FOUND] = VMC_NOT_FOUND,
-        [MESSAGE_EXISTS] = VMC_EXISTS,             [MESSAGE_NOT_STORED] = VMC_NOT_STORED,
-        [MESSAGE_TOO_LARGE] = VMC_ERR_TOO_LARGE,   [MESSAGE_NO_MEMORY] = VMC_ERR_SERVER_MEMORY,
-        [MESSAGE_NON_NUMERIC] = VMC_ERR_NON_NUMERIC, [MESSAGE_INVALID] = VMC_ERR_PROTOCOL};
+    static const vmc_status_t statuses[MESSAGE_CODES] = {[MESSAGE_OK] = VMC_OK,
+                                                         [MESSAGE_NOT_FOUND] = VMC_NOT_FOUND,
+                                                         [MESSAGE_EXISTS] = VMC_EXISTS,
+                                                         [MESSAGE_NOT_STORED] = VMC_NOT_STORED,
+                                                         [MESSAGE_TOO_LARGE] = VMC_ERR_TOO_LARGE,
+                                                         [MESSAGE_NO_MEMORY] = VMC_ERR_SERVER_MEMORY,
+                                                         [MESSAGE_NON_NUMERIC] = VMC_ERR_NON_NUMERIC,
+                                                         [MESSAGE_INVALID] = VMC_ERR_PROTOCOL};
     return statuses[code];
 }
 
@@ -231,10 +238,11 @@ static void take_entries(call_t *call, const vbn_am_message_t *message)
 /* The first answer: what the server allows. */
 static void take_knock(mc_server_t *server, const message_answer_t *answer, const vbn_am_message_t *message)
 {
-    static const char *const whys[MESSAGE_READS] = {"", "gets are one-sided", "one-sided reads are off at the server", "",
-                                                    "one-sided reads go over shared memory only"};
-    static const char user_format[] = "one-sided reads are for the server's own user, %u, and this process runs as %u; to allow them "
-                                      "to all with the key, start the server with -o verbena_onesided=on";
+    static const char *const whys[MESSAGE_READS] = {"", "gets are one-sided", "one-sided reads are off at the server",
+                                                    "", "one-sided reads go over shared memory only"};
+    static const char user_format[] =
+        "one-sided reads are for the server's own user, %u, and this process runs as %u; to allow them "
+        "to all with the key, start the server with -o verbena_onesided=on";
     server_say(server, "%s", answer->number < MESSAGE_READS ? whys[answer->number] : "");
     if (answer->number == MESSAGE_READS_USER)
         server_say(server, user_format, server->hello.user, (unsigned)geteuid());

@@ -17,7 +17,7 @@ typedef struct mapped {
 struct onesided {
     mc_server_t *server;
     reader_t reader;
-    bool open;          /* the page is mapped, and the reader reads */
+    bool open; /* the page is mapped, and the reader reads */
     unsigned hits;
     mapped_t page;
     mapped_t *memories; /* by their place in the page's table */

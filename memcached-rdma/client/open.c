@@ -34,7 +34,8 @@ vmc_t *vmc_open(const char *config, const char **error_p)
     *error_p = error;
     if (mc == NULL)
         return NULL;
-    *mc = (vmc_t){.timeout_ns = TIMEOUT_USUAL_MS * NS_PER_MS, .connect_ns = CONNECT_USUAL_MS * NS_PER_MS,
+    *mc = (vmc_t){.timeout_ns = TIMEOUT_USUAL_MS * NS_PER_MS,
+                  .connect_ns = CONNECT_USUAL_MS * NS_PER_MS,
                   .forks = os_fork_generation()};
     list_init(&mc->nets);
     list_init(&mc->spare);

@@ -32,8 +32,9 @@ static void add_points(vmc_t *mc, unsigned number, unsigned digests)
     char name[512];
     uint8_t digest[16];
     for (unsigned i = 0; i < digests; i++) {
-        int length = server->port == DEFAULT_PORT ? snprintf(name, sizeof(name), "%s-%u", server->host, i)
-                                                  : snprintf(name, sizeof(name), "%s:%d-%u", server->host, server->port, i);
+        int length = server->port == DEFAULT_PORT
+                         ? snprintf(name, sizeof(name), "%s-%u", server->host, i)
+                         : snprintf(name, sizeof(name), "%s:%d-%u", server->host, server->port, i);
         md5(name, (size_t)length, digest);
         for (unsigned j = 0; j < POINTS_PER_DIGEST; j++)
             mc->ring[mc->ring_count++] = (ring_point_t){.value = le_get_u32(digest + 4 * j), .server = number};

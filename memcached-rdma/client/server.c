@@ -16,8 +16,8 @@
 #include "client/mc.h"
 #include "util/key_file.h"
 
-#define RETRY_NS (100 * NS_PER_MS)           /* after an attempt that failed */
-#define HELLO_TRIES 2u                       /* connections that may end before the hello is answered */
+#define RETRY_NS (100 * NS_PER_MS) /* after an attempt that failed */
+#define HELLO_TRIES 2u             /* connections that may end before the hello is answered */
 #define ASK_META "mn\r\n"
 
 void server_say(mc_server_t *server, const char *format, ...)
@@ -182,7 +182,8 @@ static bool take_hello(mc_server_t *server)
     }
     server->plain_ns = os_now_ns() + PLAIN_NS;
     if (line.length > 26 && memcmp(line.at, "SERVER_ERROR no messages: ", 26) == 0)
-        server_say(server, "the server has no messages: %.*s", (int)(line.length - 26 > 200 ? 200 : line.length - 26), line.at + 26);
+        server_say(server, "the server has no messages: %.*s", (int)(line.length - 26 > 200 ? 200 : line.length - 26),
+                   line.at + 26);
     else
         server_say(server, "the server is not verbena-memcached");
     return true;
@@ -295,7 +296,8 @@ void server_ready(mc_server_t *server, short events)
 
 void server_check(mc_server_t *server, uint64_t now)
 {
-    bool setting_up = server->state != SERVER_NONE && server->state != SERVER_MESSAGES && server->state != SERVER_SOCKET;
+    bool setting_up = server->state != SERVER_NONE && server->state != SERVER_MESSAGES &&
+                      server->state != SERVER_SOCKET;
     if (!setting_up || now - server->since_ns < server->mc->connect_ns)
         return;
     if (server->state != SERVER_JOINING) {

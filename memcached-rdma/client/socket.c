@@ -16,14 +16,14 @@
 
 static int write_put(const call_t *call, char *line, size_t capacity)
 {
-    static const char modes[] = {[PUT_SET] = 'S', [PUT_ADD] = 'E', [PUT_REPLACE] = 'R', [PUT_APPEND] = 'A',
-                                 [PUT_PREPEND] = 'P', [PUT_CAS] = 'S'};
+    static const char modes[] = {[PUT_SET] = 'S',    [PUT_ADD] = 'E',     [PUT_REPLACE] = 'R',
+                                 [PUT_APPEND] = 'A', [PUT_PREPEND] = 'P', [PUT_CAS] = 'S'};
     const ask_t *ask = &call->ask;
     char compare[32] = "";
     if (ask->mode == PUT_CAS)
         (void)snprintf(compare, sizeof(compare), " C%llu", (unsigned long long)ask->number);
-    return snprintf(line, capacity, "ms %.*s %zu F%u T%d M%c%s c O%u\r\n", (int)ask->key_bytes, ask->key, ask->value_bytes,
-                    ask->flags, ask->exptime, modes[ask->mode], compare, call->id);
+    return snprintf(line, capacity, "ms %.*s %zu F%u T%d M%c%s c O%u\r\n", (int)ask->key_bytes, ask->key,
+                    ask->value_bytes, ask->flags, ask->exptime, modes[ask->mode], compare, call->id);
 }
 
 static int write_line(const call_t *call, char *line, size_t capacity)
@@ -71,7 +71,8 @@ bool socket_write(call_t *call)
     } else {
         fits = stream_add(&server->out, line, (size_t)write_line(call, line, sizeof(line)));
         if (put)
-            fits = fits && stream_add(&server->out, call->ask.value, call->ask.value_bytes) && stream_add(&server->out, "\r\n", 2);
+            fits = fits && stream_add(&server->out, call->ask.value, call->ask.value_bytes) &&
+                   stream_add(&server->out, "\r\n", 2);
     }
     call_sent(call);
     if (!fits)

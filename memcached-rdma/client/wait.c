@@ -45,7 +45,8 @@ static unsigned poll_all(vmc_t *mc, bool workers, uint64_t sleep_ns)
     unsigned sockets = count;
     if (workers)
         list_for_each(link, &mc->nets)
-            fds[count++] = (struct pollfd){.fd = vbn_event_fd(container_of(link, net_t, link)->worker), .events = POLLIN};
+            fds[count++] = (struct pollfd){.fd = vbn_event_fd(container_of(link, net_t, link)->worker),
+                                           .events = POLLIN};
     struct timespec time = {.tv_sec = (time_t)(sleep_ns / 1000000000), .tv_nsec = (long)(sleep_ns % 1000000000)};
     if (ppoll(fds, count, &time, NULL) > 0)
         for (unsigned i = 0; i < sockets; i++)

@@ -50,9 +50,12 @@ bool hello_server_decode(const char *text, size_t length, hello_server_t *hello)
     size_t got = base64_decode(text, length, bytes, sizeof(bytes));
     if (got < SERVER_HEAD || bytes[0] != (char)HELLO_VERSION)
         return false;
-    *hello = (hello_server_t){.flags = (uint8_t)bytes[1], .address_bytes = le_get_u16(bytes + 2),
-                              .key_bytes = (uint8_t)bytes[4], .instance = le_get_u64(bytes + 8),
-                              .user = le_get_u32(bytes + 16), .lease_ms = le_get_u32(bytes + 20),
+    *hello = (hello_server_t){.flags = (uint8_t)bytes[1],
+                              .address_bytes = le_get_u16(bytes + 2),
+                              .key_bytes = (uint8_t)bytes[4],
+                              .instance = le_get_u64(bytes + 8),
+                              .user = le_get_u32(bytes + 16),
+                              .lease_ms = le_get_u32(bytes + 20),
                               .item_max = le_get_u64(bytes + 24)};
     if (hello->address_bytes == 0 || hello->address_bytes > HELLO_ADDRESS_MAX || hello->key_bytes > HELLO_KEY_MAX ||
         got != SERVER_HEAD + hello->address_bytes + hello->key_bytes)

@@ -44,16 +44,22 @@ bool message_request_decode(const void *header, size_t length, message_request_t
     const uint8_t *at = header;
     if (length < MESSAGE_HEAD)
         return false;
-    *request = (message_request_t){.op = at[0], .flags = at[1], .mode = at[2], .key_bytes = at[3],
-                                   .id = le_get_u32(at + 4), .client_flags = le_get_u32(at + 8),
-                                   .exptime = (int32_t)le_get_u32(at + 12), .number = le_get_u64(at + 16),
+    *request = (message_request_t){.op = at[0],
+                                   .flags = at[1],
+                                   .mode = at[2],
+                                   .key_bytes = at[3],
+                                   .id = le_get_u32(at + 4),
+                                   .client_flags = le_get_u32(at + 8),
+                                   .exptime = (int32_t)le_get_u32(at + 12),
+                                   .number = le_get_u64(at + 16),
                                    .initial = le_get_u64(at + 24)};
     *key_p = NULL;
     if (request->op == 0 || request->op >= MESSAGE_OPS || (request->flags & ~flags_of(request->op)) != 0 ||
         request->mode > PUT_CAS || request->key_bytes > KEY_MAX)
         return false;
     if (request->op == MESSAGE_GET_LIST)
-        return length == MESSAGE_HEAD && request->key_bytes == 0 && request->number > 0 && request->number <= MESSAGE_KEYS_MAX;
+        return length == MESSAGE_HEAD && request->key_bytes == 0 && request->number > 0 &&
+               request->number <= MESSAGE_KEYS_MAX;
     if (request->op == MESSAGE_NOOP)
         return length == MESSAGE_HEAD && request->key_bytes == 0;
     if (request->key_bytes == 0)
@@ -137,8 +143,12 @@ bool message_answer_decode(const void *header, size_t length, message_answer_t *
     const uint8_t *at = header;
     if (length != MESSAGE_HEAD || le_get_u32(at + 4) >= MESSAGE_CODES)
         return false;
-    *answer = (message_answer_t){.id = le_get_u32(at), .code = at[4], .client_flags = le_get_u32(at + 8),
-                                 .ttl = le_get_u32(at + 12), .cas = le_get_u64(at + 16), .number = le_get_u64(at + 24)};
+    *answer = (message_answer_t){.id = le_get_u32(at),
+                                 .code = at[4],
+                                 .client_flags = le_get_u32(at + 8),
+                                 .ttl = le_get_u32(at + 12),
+                                 .cas = le_get_u64(at + 16),
+                                 .number = le_get_u64(at + 24)};
     return true;
 }
 
@@ -156,8 +166,11 @@ bool message_next_entry(text_t *rest, message_entry_t *entry, const char **value
     const char *at = rest->at;
     if (rest->length < MESSAGE_ENTRY)
         return false;
-    *entry = (message_entry_t){.index = le_get_u32(at), .client_flags = le_get_u32(at + 4), .cas = le_get_u64(at + 8),
-                               .value_bytes = le_get_u32(at + 16), .ttl = le_get_u32(at + 20)};
+    *entry = (message_entry_t){.index = le_get_u32(at),
+                               .client_flags = le_get_u32(at + 4),
+                               .cas = le_get_u64(at + 8),
+                               .value_bytes = le_get_u32(at + 16),
+                               .ttl = le_get_u32(at + 20)};
     if (entry->value_bytes > rest->length - MESSAGE_ENTRY)
         return false;
     *value_p = at + MESSAGE_ENTRY;

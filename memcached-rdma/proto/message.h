@@ -19,10 +19,10 @@
 #define MESSAGE_REQUEST 1u /* ids of active messages */
 #define MESSAGE_ANSWER 2u
 
-#define MESSAGE_HEAD 32u          /* bytes before the key; of an answer all of it */
-#define MESSAGE_KEY_INLINE 160u   /* bytes of a key that fit into the header */
-#define MESSAGE_ENTRY 24u         /* bytes before the value of an entry */
-#define MESSAGE_KEYS_BYTES 3584u  /* of a list of keys: always sent eagerly */
+#define MESSAGE_HEAD 32u         /* bytes before the key; of an answer all of it */
+#define MESSAGE_KEY_INLINE 160u  /* bytes of a key that fit into the header */
+#define MESSAGE_ENTRY 24u        /* bytes before the value of an entry */
+#define MESSAGE_KEYS_BYTES 3584u /* of a list of keys: always sent eagerly */
 #define MESSAGE_KEYS_MAX 1024u
 #define MESSAGE_FOREVER UINT32_MAX /* seconds to live */
 

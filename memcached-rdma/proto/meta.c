@@ -176,8 +176,8 @@ static bool split_flags(request_t *request, text_t *rest, unsigned words_before)
             return true;
         if (words_before + meta->count == WORDS_ALLOWED)
             return false;
-        meta->flags[meta->count++] =
-            (meta_flag_t){.name = *word.at, .token = {.at = word.at + 1, .length = word.length - 1}};
+        meta->flags[meta->count++] = (meta_flag_t){.name = *word.at,
+                                                   .token = {.at = word.at + 1, .length = word.length - 1}};
     }
 }
 
@@ -215,7 +215,8 @@ static void check_mode(request_t *request)
         if (strchr("ID+-", mode) == NULL)
             fail(request, "CLIENT_ERROR invalid mode for ma M token");
     }
-    if (request->kind == REQUEST_META_PUT && meta->has_compare && (request->mode == PUT_SET || request->mode == PUT_REPLACE))
+    if (request->kind == REQUEST_META_PUT && meta->has_compare &&
+        (request->mode == PUT_SET || request->mode == PUT_REPLACE))
         request->mode = PUT_CAS;
 }
 

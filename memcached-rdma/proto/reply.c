@@ -90,8 +90,8 @@ bool reply_piece(reply_t *reply, const char *bytes, size_t length, void *owner0,
         reply->pieces = pieces;
         reply->piece_capacity = capacity;
     }
-    reply->pieces[reply->piece_count++] =
-        (reply_piece_t){.at = reply->length, .bytes = bytes, .length = length, .owner = {owner0, owner1}};
+    reply->pieces[reply->piece_count++] = (reply_piece_t){
+        .at = reply->length, .bytes = bytes, .length = length, .owner = {owner0, owner1}};
     reply->pending += length;
     return true;
 }

@@ -10,20 +10,20 @@
 
 /* Bytes elsewhere that belong between bytes of the buffer. */
 typedef struct reply_piece {
-    size_t at;           /* position in the buffer */
+    size_t at; /* position in the buffer */
     const char *bytes;
     size_t length;
-    void *owner[2];      /* whose they are; the caller's own */
+    void *owner[2]; /* whose they are; the caller's own */
 } reply_piece_t;
 
 typedef struct reply {
     char *bytes;
     size_t length, capacity;
-    size_t sent;         /* of the buffer */
+    size_t sent; /* of the buffer */
     reply_piece_t *pieces;
     unsigned piece_count, piece_capacity;
-    unsigned first;      /* piece that is to be sent next */
-    size_t pending;      /* bytes to send, buffer and pieces */
+    unsigned first; /* piece that is to be sent next */
+    size_t pending; /* bytes to send, buffer and pieces */
     bool failed;
 } reply_t;
 

@@ -9,8 +9,8 @@
 
 #define KEY_MAX 250u
 #define OPAQUE_MAX 31u
-#define LINE_MAX_BYTES 2048u    /* of a command line, except one that is a list of keys */
-#define VALUE_MAX 2147483645u   /* bytes that a command may announce */
+#define LINE_MAX_BYTES 2048u  /* of a command line, except one that is a list of keys */
+#define VALUE_MAX 2147483645u /* bytes that a command may announce */
 #define META_FLAGS_MAX 24u
 
 typedef struct text {
@@ -19,11 +19,11 @@ typedef struct text {
 } text_t;
 
 typedef enum request_kind {
-    REQUEST_ERROR,  /* `error` is the answer */
-    REQUEST_GET,    /* get gets gat gats */
-    REQUEST_PUT,    /* set add replace append prepend cas: a value follows */
+    REQUEST_ERROR, /* `error` is the answer */
+    REQUEST_GET,   /* get gets gat gats */
+    REQUEST_PUT,   /* set add replace append prepend cas: a value follows */
     REQUEST_DELETE,
-    REQUEST_DELTA,  /* incr decr */
+    REQUEST_DELTA, /* incr decr */
     REQUEST_TOUCH,
     REQUEST_META_GET,
     REQUEST_META_PUT, /* a value follows */
@@ -38,8 +38,8 @@ typedef enum request_kind {
     REQUEST_MEMORY, /* cache_memlimit */
     REQUEST_SHUTDOWN,
     REQUEST_QUIT,
-    REQUEST_HELLO,  /* a client asks for messages; its hello is the key */
-    REQUEST_ABSENT  /* memcached has the command, this server does not have it yet */
+    REQUEST_HELLO, /* a client asks for messages; its hello is the key */
+    REQUEST_ABSENT /* memcached has the command, this server does not have it yet */
 } request_kind_t;
 
 typedef enum put_mode { PUT_SET, PUT_ADD, PUT_REPLACE, PUT_APPEND, PUT_PREPEND, PUT_CAS } put_mode_t;
@@ -52,8 +52,8 @@ typedef struct meta_flag {
 typedef struct meta {
     meta_flag_t flags[META_FLAGS_MAX]; /* in the order of the request: answers follow it */
     unsigned count;
-    char key[KEY_MAX]; /* the decoded key of flag b; the request's key points here then */
-    text_t shown_key;  /* as the client wrote it */
+    char key[KEY_MAX];                           /* the decoded key of flag b; the request's key points here then */
+    text_t shown_key;                            /* as the client wrote it */
     bool binary, value, quiet, no_update, stale; /* flags b v q u I */
     bool has_compare, has_ttl, has_vivify, has_recache;
     uint64_t compare, initial, delta;
@@ -63,22 +63,22 @@ typedef struct meta {
 
 typedef struct request {
     request_kind_t kind;
-    text_t command;    /* its name */
+    text_t command; /* its name */
     text_t key;
     text_t rest;       /* get: all keys; stats: arguments, otherwise what follows the name */
     const char *error; /* one line, without its end */
     bool noreply;
-    bool swallow;      /* with an error: the value of `value_bytes` follows, and is not a command */
-    bool cas;          /* get: with CAS ids */
-    bool touch;        /* get: with another expiry */
+    bool swallow; /* with an error: the value of `value_bytes` follows, and is not a command */
+    bool cas;     /* get: with CAS ids */
+    bool touch;   /* get: with another expiry */
     bool decrement;
     put_mode_t mode;
     uint32_t client_flags;
-    int32_t exptime;   /* seconds, as the client wrote them */
-    bool has_exptime;  /* flush_all */
-    uint64_t number;   /* delta, CAS id to compare, megabytes */
+    int32_t exptime;  /* seconds, as the client wrote them */
+    bool has_exptime; /* flush_all */
+    uint64_t number;  /* delta, CAS id to compare, megabytes */
     size_t value_bytes;
-    meta_t meta;       /* of REQUEST_META_* only */
+    meta_t meta; /* of REQUEST_META_* only */
 } request_t;
 
 static inline bool request_has_value(const request_t *request)

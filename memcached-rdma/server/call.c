@@ -100,7 +100,8 @@ static void call_answer(call_t *call)
     vbn_status_t status = VBN_ERR_PEER_LOST;
     unsigned flags = call->session->reads ? 0 : VBN_SEND_PRIVATE;
     if (call->session->peer != NULL)
-        status = vbn_am_send(call->session->peer, MESSAGE_ANSWER, header, sizeof(header), iov, (size_t)count, flags, &call->op);
+        status = vbn_am_send(call->session->peer, MESSAGE_ANSWER, header, sizeof(header), iov, (size_t)count, flags,
+                             &call->op);
     if (status == VBN_INPROGRESS)
         call_wait(call, call->reply.pending);
     else
@@ -162,7 +163,8 @@ static void show_value(void *arg, const store_hit_t *hit)
 static void run_get(call_t *call, const request_t *request)
 {
     const server_t *server = call->native->worker->server;
-    store_status_t status = perform_get(server, request, perform_expiry(server, request), request->key, show_value, call);
+    store_status_t status = perform_get(server, request, perform_expiry(server, request), request->key, show_value,
+                                        call);
     answer_code(call, code_of(status));
 }
 
@@ -171,8 +173,10 @@ static void show_entry(void *arg, const store_hit_t *hit)
 {
     call_t *call = arg;
     uint8_t head[MESSAGE_ENTRY];
-    message_entry_t entry = {.index = (uint32_t)call->answer.number, .client_flags = hit->client_flags,
-                             .cas = shown_cas(call, hit->cas), .value_bytes = hit->value_bytes,
+    message_entry_t entry = {.index = (uint32_t)call->answer.number,
+                             .client_flags = hit->client_flags,
+                             .cas = shown_cas(call, hit->cas),
+                             .value_bytes = hit->value_bytes,
                              .ttl = ttl_of(hit->touched, hit->now)};
     message_entry_encode(&entry, head);
     reply_bytes(&call->reply, head, sizeof(head));

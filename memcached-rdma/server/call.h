@@ -9,16 +9,16 @@
 #define CALL_PIECES 4u /* of an answer that needs no heap */
 
 typedef struct call {
-    vbn_op_t op;            /* fetches the value, then sends the answer */
-    list_link_t link;       /* in `waiting` or `spare` of native */
+    vbn_op_t op;      /* fetches the value, then sends the answer */
+    list_link_t link; /* in `waiting` or `spare` of native */
     native_t *native;
     session_t *session;
-    uint64_t deadline_ns;   /* end of the lease, while it waits */
+    uint64_t deadline_ns; /* end of the lease, while it waits */
     message_request_t message;
-    store_draft_t draft;    /* of a value that is being fetched */
-    char *data;             /* heap for a key and value that are fetched together; NULL else */
+    store_draft_t draft; /* of a value that is being fetched */
+    char *data;          /* heap for a key and value that are fetched together; NULL else */
     size_t data_bytes;
-    reply_t reply;          /* data of the answer */
+    reply_t reply; /* data of the answer */
     message_answer_t answer;
     struct iovec iov[CALL_PIECES], *more; /* more: heap, for longer lists */
 } call_t;

@@ -30,7 +30,9 @@ conn_t *conn_open(worker_t *worker, int fd, const char *address, const char *lis
 
 static exec_t exec_of(conn_t *conn)
 {
-    return (exec_t){.server = conn->worker->server, .counters = &conn->worker->counters, .reply = &conn->reply,
+    return (exec_t){.server = conn->worker->server,
+                    .counters = &conn->worker->counters,
+                    .reply = &conn->reply,
                     .native = conn->worker->native};
 }
 
@@ -199,7 +201,8 @@ static void finish_value(conn_t *conn)
 
 static void refuse_binary(conn_t *conn)
 {
-    log_line(conn->worker->server, 0, "client %s speaks the binary protocol, which is not there yet; closed", conn->address);
+    log_line(conn->worker->server, 0, "client %s speaks the binary protocol, which is not there yet; closed",
+             conn->address);
     conn->state = CONN_CLOSED;
 }
 
@@ -294,8 +297,8 @@ static ssize_t read_some(conn_t *conn)
         value = conn->draft.value_bytes - conn->value_done;
         iov[message.msg_iovlen++] = (struct iovec){.iov_base = conn->draft.value + conn->value_done, .iov_len = value};
     }
-    iov[message.msg_iovlen++] =
-        (struct iovec){.iov_base = conn->in + conn->in_end, .iov_len = conn->in_capacity - conn->in_end};
+    iov[message.msg_iovlen++] = (struct iovec){.iov_base = conn->in + conn->in_end,
+                                               .iov_len = conn->in_capacity - conn->in_end};
     do {
         got = recvmsg(conn->fd, &message, MSG_DONTWAIT);
     } while (got < 0 && errno == EINTR);

@@ -19,21 +19,21 @@ typedef enum conn_state {
 } conn_state_t;
 
 typedef struct conn {
-    list_link_t link;      /* in the worker's `conns` or `fresh` */
+    list_link_t link; /* in the worker's `conns` or `fresh` */
     worker_t *worker;
     int fd;
-    uint8_t state;         /* conn_state_t */
-    bool writing;          /* the epoll set asks for EPOLLOUT, and nothing is read */
-    bool blocked;          /* answers wait to be sent; commands in the buffer wait for them */
-    char *in;              /* NULL: nothing is buffered */
+    uint8_t state; /* conn_state_t */
+    bool writing;  /* the epoll set asks for EPOLLOUT, and nothing is read */
+    bool blocked;  /* answers wait to be sent; commands in the buffer wait for them */
+    char *in;      /* NULL: nothing is buffered */
     size_t in_capacity, in_at, in_end;
-    size_t keys_done;      /* of a list of keys at in_at that is answered in portions: bytes of it */
-    char *line;            /* of the command whose value is read, a copy */
+    size_t keys_done; /* of a list of keys at in_at that is answered in portions: bytes of it */
+    char *line;       /* of the command whose value is read, a copy */
     size_t line_bytes;
     store_draft_t draft;
-    size_t value_done;     /* bytes of the value and its end that have come */
+    size_t value_done; /* bytes of the value and its end that have come */
     char value_end[2];
-    size_t swallow;        /* bytes to throw away */
+    size_t swallow; /* bytes to throw away */
     reply_t reply;
     _Atomic uint32_t last_second;
     char address[ADDRESS_BYTES], listener[ADDRESS_BYTES];

@@ -97,8 +97,9 @@ bool exec_begin(exec_t *exec, const request_t *request, store_draft_t *draft)
 {
     store_status_t status = perform_begin(exec->server, request, draft);
     if (status != STORE_OK)
-        answer(exec, request, status == STORE_TOO_LARGE ? "SERVER_ERROR object too large for cache"
-                                                        : "SERVER_ERROR out of memory storing object");
+        answer(exec, request,
+               status == STORE_TOO_LARGE ? "SERVER_ERROR object too large for cache"
+                                         : "SERVER_ERROR out of memory storing object");
     return status == STORE_OK;
 }
 

@@ -7,7 +7,7 @@
 #include "proto/request.h"
 #include "server/server.h"
 
-#define COPIED_VALUE_MAX 4096u      /* bytes; a larger value is sent from where it is */
+#define COPIED_VALUE_MAX 4096u         /* bytes; a larger value is sent from where it is */
 #define REPLY_PENDING_MAX (256u << 10) /* bytes; then the answers are sent before the next key or command */
 
 typedef struct exec {
@@ -15,7 +15,7 @@ typedef struct exec {
     worker_counters_t *counters;
     reply_t *reply;
     native_t *native; /* of the thread; NULL: no messages */
-    bool close; /* the connection ends when the answers have been sent */
+    bool close;       /* the connection ends when the answers have been sent */
 } exec_t;
 
 /* A request without a value. False: a get that is not finished, because much waits to be sent; call again with the same

@@ -14,7 +14,7 @@ typedef struct shown {
     uint32_t expiry, now;
     uint32_t touched, vivified; /* what flags T (of mg) and N (of a new item) set, from where they stand on */
     bool created;
-    bool has_cas, has_ttl;  /* the command returns flags c, t */
+    bool has_cas, has_ttl; /* the command returns flags c, t */
 } shown_t;
 
 static void add_flag(reply_t *reply, char name, uint64_t number)
@@ -118,9 +118,15 @@ static void show_hit(void *arg, const store_hit_t *hit)
     const meta_visit_t *visit = arg;
     exec_t *exec = visit->exec;
     reply_t *reply = exec->reply;
-    shown_t shown = {.hit = hit, .cas = shown_cas(exec, hit->cas), .now = hit->now,
-                     .expiry = hit->created ? 0 : hit->expiry, .touched = visit->touched,
-                     .vivified = visit->vivified, .created = hit->created, .has_cas = true, .has_ttl = true};
+    shown_t shown = {.hit = hit,
+                     .cas = shown_cas(exec, hit->cas),
+                     .now = hit->now,
+                     .expiry = hit->created ? 0 : hit->expiry,
+                     .touched = visit->touched,
+                     .vivified = visit->vivified,
+                     .created = hit->created,
+                     .has_cas = true,
+                     .has_ttl = true};
     reply_string(reply, visit->request->meta.value ? "VA " : "HD");
     if (visit->request->meta.value)
         reply_number(reply, hit->value_bytes);
@@ -199,8 +205,12 @@ static void meta_delete(exec_t *exec, const request_t *request)
 static void show_number(exec_t *exec, const request_t *request, const store_number_t *number)
 {
     char digits[24];
-    shown_t shown = {.cas = shown_cas(exec, number->cas), .now = number->now, .has_cas = true,
-                     .has_ttl = true, .created = number->created, .vivified = number->expiry,
+    shown_t shown = {.cas = shown_cas(exec, number->cas),
+                     .now = number->now,
+                     .has_cas = true,
+                     .has_ttl = true,
+                     .created = number->created,
+                     .vivified = number->expiry,
                      .expiry = number->created ? 0 : number->expiry};
     int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number->value);
     if (!request->meta.value) {

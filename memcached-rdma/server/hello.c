@@ -11,8 +11,11 @@ void native_hello(exec_t *exec, const request_t *request)
     server_t *server = exec->server;
     native_t *native = exec->native;
     hello_client_t client;
-    hello_server_t hello = {.instance = server->instance, .user = (uint32_t)geteuid(), .lease_ms = server->settings.lease_ms,
-                            .item_max = server->settings.item_max, .address_bytes = sizeof(hello.address)};
+    hello_server_t hello = {.instance = server->instance,
+                            .user = (uint32_t)geteuid(),
+                            .lease_ms = server->settings.lease_ms,
+                            .item_max = server->settings.item_max,
+                            .address_bytes = sizeof(hello.address)};
     char text[HELLO_TEXT_MAX];
     if (!hello_client_decode(request->key.at, request->key.length, &client)) {
         reply_line(exec->reply, "CLIENT_ERROR bad hello");

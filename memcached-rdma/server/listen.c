@@ -109,8 +109,8 @@ static bool listen_at(server_t *server, const char *host, const char *port)
     }
     freeaddrinfo(infos);
     if (opened == 0)
-        log_line(server, 0, "cannot listen on %s port %s: %s; is another server running there?", host == NULL ? "any address"
-                 : host, port, strerror(errno));
+        log_line(server, 0, "cannot listen on %s port %s: %s; is another server running there?",
+                 host == NULL ? "any address" : host, port, strerror(errno));
     return opened > 0;
 }
 
@@ -254,7 +254,8 @@ void listen_run(server_t *server)
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     int signals = open_signals();
     unsigned next = 0;
-    bool stop = epoll < 0 || signals < 0 || !watch(epoll, signals, UINT32_MAX) || !watch(epoll, server->stop, UINT32_MAX);
+    bool stop = epoll < 0 || signals < 0 || !watch(epoll, signals, UINT32_MAX) ||
+                !watch(epoll, server->stop, UINT32_MAX);
     for (unsigned i = 0; i < server->listener_count; i++)
         stop = stop || !watch(epoll, server->listeners[i], i);
     if (stop)

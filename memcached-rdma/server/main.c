@@ -137,9 +137,14 @@ static void block_signals(void)
 static bool open_store(server_t *server)
 {
     const settings_t *settings = &server->settings;
-    store_config_t config = {.bytes = settings->memory_bytes, .item_max = settings->item_max,
-                             .shards = settings->threads, .evict = settings->evict, .source = memory_source(server),
-                             .now = clock_now, .now_arg = server, .started_ns = server->started_ns,
+    store_config_t config = {.bytes = settings->memory_bytes,
+                             .item_max = settings->item_max,
+                             .shards = settings->threads,
+                             .evict = settings->evict,
+                             .source = memory_source(server),
+                             .now = clock_now,
+                             .now_arg = server,
+                             .started_ns = server->started_ns,
                              .cas_shown = settings->cas};
     store_status_t status = store_open(&config, &server->store);
     if (status == STORE_OK)

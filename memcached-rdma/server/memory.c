@@ -182,8 +182,11 @@ store_source_t memory_source(server_t *server)
 {
     server->instance = os_random_u64();
     if (open_context(server))
-        return (store_source_t){.get = get_shareable, .put = put_shareable, .arg = server,
-                                .key = server->messages && server->settings.onesided != ONESIDED_OFF ? export_key : NULL};
+        return (store_source_t){.get = get_shareable,
+                                .put = put_shareable,
+                                .arg = server,
+                                .key = server->messages && server->settings.onesided != ONESIDED_OFF ? export_key
+                                                                                                     : NULL};
     log_line(server, 0, "items are in private memory, which nobody can read one-sided: %s", vbn_error_text());
     return (store_source_t){.get = get_private, .put = put_private, .arg = server};
 }

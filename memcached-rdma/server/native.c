@@ -10,9 +10,9 @@
 #include "server/call.h"
 
 #define EXPLAIN_MAX 512u
-#define PROGRESS_MOST 64u            /* rounds before sockets get their turn */
-#define CHECK_NS 50000000u           /* between two looks at leases */
-#define SOCKETS_NS 50000u            /* sockets are looked at so often while messages keep coming */
+#define PROGRESS_MOST 64u  /* rounds before sockets get their turn */
+#define CHECK_NS 50000000u /* between two looks at leases */
+#define SOCKETS_NS 50000u  /* sockets are looked at so often while messages keep coming */
 
 /* ---------------------------------------------------------------------------------------- sessions */
 
@@ -101,8 +101,7 @@ static void check_leases(native_t *native, uint64_t now)
     session_t *late;
     do {
         late = NULL;
-        list_for_each(link, &native->waiting)
-        {
+        list_for_each(link, &native->waiting) {
             const call_t *call = container_of(link, call_t, link);
             if (call->deadline_ns <= now && call->session->peer != NULL) {
                 late = call->session;
@@ -162,7 +161,8 @@ static void find_transports(native_t *native)
 {
     (void)vbn_worker_transports(native->core, native->transports, sizeof(native->transports));
     native->devices = strstr(native->transports, "rc") != NULL || strstr(native->transports, "ud") != NULL;
-    log_line(native->worker->server, 1, "thread %u serves messages over %s", native->worker->number, native->transports);
+    log_line(native->worker->server, 1, "thread %u serves messages over %s", native->worker->number,
+             native->transports);
 }
 
 native_t *native_open(worker_t *worker)

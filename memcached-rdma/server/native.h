@@ -14,25 +14,25 @@
 
 /* A client, from its first request on. */
 typedef struct session {
-    list_link_t link;           /* in native->sessions */
-    vbn_peer_t *peer;           /* NULL: lost or disconnected */
-    unsigned calls;             /* that wait for an operation */
-    bool reads;                 /* it may read one-sided, so answers need not hide the memory of items */
-    _Atomic uint64_t *counter;  /* of clients by transport */
+    list_link_t link;          /* in native->sessions */
+    vbn_peer_t *peer;          /* NULL: lost or disconnected */
+    unsigned calls;            /* that wait for an operation */
+    bool reads;                /* it may read one-sided, so answers need not hide the memory of items */
+    _Atomic uint64_t *counter; /* of clients by transport */
 } session_t;
 
 struct native {
     worker_t *worker;
     vbn_worker_t *core;
     list_link_t sessions;
-    list_link_t waiting;        /* calls whose operation is not done */
-    list_link_t spare;          /* calls */
+    list_link_t waiting; /* calls whose operation is not done */
+    list_link_t spare;   /* calls */
     unsigned spare_count;
-    uint64_t next_check_ns;     /* of leases */
-    uint64_t sockets_ns;        /* when sockets were last looked at */
-    bool devices;               /* the core has an RDMA device open */
+    uint64_t next_check_ns;          /* of leases */
+    uint64_t sockets_ns;             /* when sockets were last looked at */
+    bool devices;                    /* the core has an RDMA device open */
     char transports[TRANSPORTS_MAX]; /* that it has open, as tl.enable names them */
-    bool armed;                 /* nothing to do for the core until its descriptor is ready, or it is called */
+    bool armed;                      /* nothing to do for the core until its descriptor is ready, or it is called */
 };
 
 /* On the worker's thread. NULL: there are no messages; a line on stderr says why unless that is wanted. */

@@ -170,7 +170,10 @@ static bool read_numeric(settings_t *settings, int flag, const char *text)
     char name[3] = {'-', (char)flag, '\0'};
     uint64_t value = 0;
     bool any_port = flag == 'p' && strcmp(text, "-1") == 0;
-    uint64_t most = flag == 'p' || flag == 'U' ? 65535 : flag == 'm' ? MEMORY_MOST_MB : flag == 't' ? WORKERS_MAX : 1u << 30;
+    uint64_t most = flag == 'p' || flag == 'U' ? 65535
+                    : flag == 'm'              ? MEMORY_MOST_MB
+                    : flag == 't'              ? WORKERS_MAX
+                                               : 1u << 30;
     uint64_t least = flag == 'p' || flag == 'U' ? 0 : 1;
     if (!any_port && !read_number(name, text, least, most, &value))
         return false;
@@ -252,16 +255,30 @@ static bool check(const settings_t *settings)
 
 options_result_t options_read(int argc, char **argv, settings_t *settings)
 {
-    *settings = (settings_t){.port = 11211, .socket_mask = 0700, .memory_bytes = 64 * MIB, .evict = true, .cas = true,
-                             .flush_enabled = true, .dump_enabled = true, .item_max = MIB, .connections_max = 1024,
-                             .threads = 4, .lease_ms = 1000, .requests_per_event = 20, .backlog = 1024, .growth_factor = 1.25,
+    *settings = (settings_t){.port = 11211,
+                             .socket_mask = 0700,
+                             .memory_bytes = 64 * MIB,
+                             .evict = true,
+                             .cas = true,
+                             .flush_enabled = true,
+                             .dump_enabled = true,
+                             .item_max = MIB,
+                             .connections_max = 1024,
+                             .threads = 4,
+                             .lease_ms = 1000,
+                             .requests_per_event = 20,
+                             .backlog = 1024,
+                             .growth_factor = 1.25,
                              .chunk_bytes = 48};
     int flag;
     bool good = true;
     opterr = 0;
     while (good && (flag = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
         if (flag == 'h' || flag == 'V' || flag == 'i') {
-            fputs(flag == 'h' ? help_text : flag == 'V' ? "memcached 1.6.18\n" : "Apache-2.0: see LICENSE of Verbena\n", stdout);
+            fputs(flag == 'h'   ? help_text
+                  : flag == 'V' ? "memcached 1.6.18\n"
+                                : "Apache-2.0: see LICENSE of Verbena\n",
+                  stdout);
             return OPTIONS_DONE;
         }
         if (flag == '?')

@@ -140,7 +140,8 @@ bool options_word(settings_t *settings, const char *word, const char *value)
         if (strcmp(words[i].name, word) != 0)
             continue;
         if (words[i].effect == ABSENT) {
-            fprintf(stderr, "verbena-memcached: -o %s is not there yet (docs/memcached.md of Verbena); leave it out\n", word);
+            fprintf(stderr, "verbena-memcached: -o %s is not there yet (docs/memcached.md of Verbena); leave it out\n",
+                    word);
             return false;
         }
         if (words[i].effect == NO_EFFECT)

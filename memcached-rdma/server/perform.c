@@ -32,8 +32,13 @@ perform_expiry_t perform_expiry(const server_t *server, const request_t *request
 
 static store_get_t meta_get(const server_t *server, const meta_t *meta, perform_expiry_t expiry)
 {
-    return (store_get_t){.touch = meta->has_ttl, .vivify = meta->has_vivify, .recache = meta->has_recache,
-                         .quiet = meta->no_update, .meta = true, .binary_key = meta->binary, .expiry = expiry.touch,
+    return (store_get_t){.touch = meta->has_ttl,
+                         .vivify = meta->has_vivify,
+                         .recache = meta->has_recache,
+                         .quiet = meta->no_update,
+                         .meta = true,
+                         .binary_key = meta->binary,
+                         .expiry = expiry.touch,
                          .vivify_expiry = meta->has_ttl && before_ttl(meta, 'N') ? expiry.touch : expiry.vivify,
                          .recache_touched = !before_ttl(meta, 'R'),
                          .recache_before = clock_expiry(server, meta->recache)};
@@ -82,9 +87,11 @@ static store_mode_t store_mode(put_mode_t mode)
 store_status_t perform_commit(const request_t *request, store_draft_t *draft, uint64_t *cas_p)
 {
     bool meta = request->kind == REQUEST_META_PUT;
-    store_put_t put = {.mode = store_mode(request->mode), .client_flags = request->client_flags,
+    store_put_t put = {.mode = store_mode(request->mode),
+                       .client_flags = request->client_flags,
                        .compare = meta ? request->meta.compare : request->number,
-                       .invalidate = meta && request->meta.stale, .binary_key = meta && request->meta.binary};
+                       .invalidate = meta && request->meta.stale,
+                       .binary_key = meta && request->meta.binary};
     return store_commit(draft, &put, cas_p);
 }
 
@@ -95,8 +102,11 @@ store_status_t perform_delete(const server_t *server, const request_t *request)
     const meta_t *meta = &request->meta;
     if (request->kind != REQUEST_META_DELETE)
         return store_delete(server->store, perform_key(request->key), NULL);
-    store_delete_t how = {.has_compare = meta->has_compare, .compare = meta->compare, .stale = meta->stale,
-                          .has_expiry = meta->has_ttl, .expiry = clock_expiry(server, meta->ttl)};
+    store_delete_t how = {.has_compare = meta->has_compare,
+                          .compare = meta->compare,
+                          .stale = meta->stale,
+                          .has_expiry = meta->has_ttl,
+                          .expiry = clock_expiry(server, meta->ttl)};
     return store_delete(server->store, perform_key(request->key), &how);
 }
 
@@ -105,9 +115,15 @@ store_status_t perform_delta(const server_t *server, const request_t *request, s
     const meta_t *meta = &request->meta;
     store_delta_t how = {.decrement = request->decrement, .delta = request->number};
     if (request->kind == REQUEST_META_DELTA)
-        how = (store_delta_t){.decrement = request->decrement, .has_compare = meta->has_compare, .compare = meta->compare,
-                              .delta = meta->delta, .initial = meta->initial, .touch = meta->has_ttl,
-                              .expiry = clock_expiry(server, meta->ttl), .vivify = meta->has_vivify,
-                              .vivify_expiry = clock_expiry(server, meta->vivify), .binary_key = meta->binary};
+        how = (store_delta_t){.decrement = request->decrement,
+                              .has_compare = meta->has_compare,
+                              .compare = meta->compare,
+                              .delta = meta->delta,
+                              .initial = meta->initial,
+                              .touch = meta->has_ttl,
+                              .expiry = clock_expiry(server, meta->ttl),
+                              .vivify = meta->has_vivify,
+                              .vivify_expiry = clock_expiry(server, meta->vivify),
+                              .binary_key = meta->binary};
     return store_delta(server->store, perform_key(request->key), &how, number);
 }

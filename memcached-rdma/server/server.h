@@ -24,10 +24,10 @@
 typedef enum onesided { ONESIDED_USER, ONESIDED_ON, ONESIDED_OFF } onesided_t;
 
 typedef struct settings {
-    int port;                 /* 0: no TCP; -1: any free one */
+    int port; /* 0: no TCP; -1: any free one */
     const char *listen[LISTENERS_MAX];
     unsigned listen_count;
-    const char *socket_path;  /* NULL: no Unix socket */
+    const char *socket_path; /* NULL: no Unix socket */
     unsigned socket_mask;
     const char *user, *pid_file;
     bool daemon, lock_memory, core_dumps;
@@ -37,13 +37,13 @@ typedef struct settings {
     unsigned connections_max;
     unsigned threads, requests_per_event, backlog;
     int verbosity;
-    double growth_factor;     /* accepted, no effect */
-    unsigned chunk_bytes;     /* accepted, no effect */
-    const char *key_file;     /* verbena_key; NULL: the default one */
-    bool no_auth;             /* verbena_auth=none */
-    const char *core;         /* verbena_core: settings of the core, "key=value:key=value" */
-    unsigned lease_ms;        /* verbena_lease */
-    onesided_t onesided;      /* verbena_onesided */
+    double growth_factor; /* accepted, no effect */
+    unsigned chunk_bytes; /* accepted, no effect */
+    const char *key_file; /* verbena_key; NULL: the default one */
+    bool no_auth;         /* verbena_auth=none */
+    const char *core;     /* verbena_core: settings of the core, "key=value:key=value" */
+    unsigned lease_ms;    /* verbena_lease */
+    onesided_t onesided;  /* verbena_onesided */
 } settings_t;
 
 /* Counted by one thread, read by any. */
@@ -69,33 +69,33 @@ typedef struct native native_t;
 typedef struct worker {
     server_t *server;
     pthread_t thread;
-    int epoll, wake;        /* wake: eventfd, new connections or the end */
-    pthread_mutex_t lock;   /* of `fresh` and `conns`, which `stats conns` reads too */
-    list_link_t fresh;      /* accepted, not yet in the epoll set */
+    int epoll, wake;      /* wake: eventfd, new connections or the end */
+    pthread_mutex_t lock; /* of `fresh` and `conns`, which `stats conns` reads too */
+    list_link_t fresh;    /* accepted, not yet in the epoll set */
     list_link_t conns;
     unsigned number;
     worker_counters_t counters;
-    char *buffers;          /* spare read buffers, linked by their first word */
-    reply_t reply;          /* a spare one, for the next connection that answers */
-    native_t *native;       /* requests through the core; NULL: there are none */
+    char *buffers;    /* spare read buffers, linked by their first word */
+    reply_t reply;    /* a spare one, for the next connection that answers */
+    native_t *native; /* requests through the core; NULL: there are none */
     _Atomic bool stop;
 } worker_t;
 
 struct server {
     settings_t settings;
     store_t *store;
-    vbn_context_t *context;  /* NULL: memory is private */
-    uint64_t instance;       /* of this start; random */
-    bool messages;           /* clients may send requests through the core */
-    char no_messages[512];   /* else why not */
+    vbn_context_t *context; /* NULL: memory is private */
+    uint64_t instance;      /* of this start; random */
+    bool messages;          /* clients may send requests through the core */
+    char no_messages[512];  /* else why not */
     uint64_t started_ns;
-    int64_t started_unix;    /* wall clock at second 0 of the store's clock */
+    int64_t started_unix; /* wall clock at second 0 of the store's clock */
     worker_t workers[WORKERS_MAX];
     unsigned worker_count;
     int listeners[LISTENERS_MAX];
     char *listener_names[LISTENERS_MAX]; /* as stats conns shows them */
     unsigned listener_count;
-    int stop;                /* eventfd: the server ends */
+    int stop; /* eventfd: the server ends */
     _Atomic uint64_t connections, connections_total, connections_rejected;
     _Atomic int verbosity;
     _Atomic bool sizes_enabled;

@@ -35,11 +35,13 @@ static void class_u64(reply_t *reply, const char *group, unsigned bucket, const 
 
 void stats_items(exec_t *exec)
 {
-    static const char *const zeros[] = {
-        "evicted", "evicted_nonzero", "evicted_time", "outofmemory", "tailrepairs", "reclaimed", "expired_unfetched",
-        "evicted_unfetched", "evicted_active", "crawler_reclaimed", "crawler_items_checked", "lrutail_reflocked",
-        "moves_to_cold", "moves_to_warm", "moves_within_lru", "direct_reclaims", "hits_to_hot", "hits_to_warm",
-        "hits_to_cold", "hits_to_temp", NULL};
+    static const char *const zeros[] = {"evicted",           "evicted_nonzero",       "evicted_time",
+                                        "outofmemory",       "tailrepairs",           "reclaimed",
+                                        "expired_unfetched", "evicted_unfetched",     "evicted_active",
+                                        "crawler_reclaimed", "crawler_items_checked", "lrutail_reflocked",
+                                        "moves_to_cold",     "moves_to_warm",         "moves_within_lru",
+                                        "direct_reclaims",   "hits_to_hot",           "hits_to_warm",
+                                        "hits_to_cold",      "hits_to_temp",          NULL};
     store_stats_t stats;
     store_stats(exec->server->store, &stats);
     for (unsigned b = 0; b < STORE_TTL_BUCKETS; b++) {
@@ -61,8 +63,8 @@ void stats_items(exec_t *exec)
 
 void stats_slabs(exec_t *exec)
 {
-    static const char *const zeros[] = {"get_hits", "cmd_set", "delete_hits", "incr_hits", "decr_hits", "cas_hits",
-                                        "cas_badval", "touch_hits", NULL};
+    static const char *const zeros[] = {"get_hits", "cmd_set",    "delete_hits", "incr_hits", "decr_hits",
+                                        "cas_hits", "cas_badval", "touch_hits",  NULL};
     store_stats_t stats;
     unsigned active = 0;
     store_stats(exec->server->store, &stats);
@@ -148,8 +150,8 @@ typedef struct group {
 
 static bool stats_group(exec_t *exec, text_t name)
 {
-    static const group_t groups[] = {{"", stats_general},   {"settings", stats_settings}, {"items", stats_items},
-                                     {"slabs", stats_slabs}, {"sizes", stats_sizes},       {"conns", stats_conns},
+    static const group_t groups[] = {{"", stats_general},       {"settings", stats_settings}, {"items", stats_items},
+                                     {"slabs", stats_slabs},    {"sizes", stats_sizes},       {"conns", stats_conns},
                                      {"verbena", stats_verbena}};
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
         if (text_is(name, groups[i].name)) {

@@ -33,8 +33,9 @@ static void show_time(reply_t *reply, const char *name, const struct timeval *ti
 
 static void show_process(exec_t *exec)
 {
-    static const char *const zeros[] = {"response_obj_oom", "response_obj_count", "response_obj_bytes", "read_buf_count",
-                                        "read_buf_bytes", "read_buf_bytes_free", "read_buf_oom", NULL};
+    static const char *const zeros[] = {
+        "response_obj_oom", "response_obj_count",  "response_obj_bytes", "read_buf_count",
+        "read_buf_bytes",   "read_buf_bytes_free", "read_buf_oom",       NULL};
     server_t *server = exec->server;
     reply_t *reply = exec->reply;
     struct rusage usage;
@@ -94,13 +95,22 @@ static unsigned log2_of(uint64_t value)
 
 static void show_server(exec_t *exec, const store_stats_t *stats, const sums_t *sums)
 {
-    static const char *const zeros[] = {
-        "hash_is_expanding", "slab_reassign_rescues", "slab_reassign_chunk_rescues", "slab_reassign_evictions_nomem",
-        "slab_reassign_inline_reclaim", "slab_reassign_busy_items", "slab_reassign_busy_deletes", "slab_reassign_running",
-        "slabs_moved", "lru_crawler_running", "lru_crawler_starts", "lru_maintainer_juggles", NULL};
-    static const char *const logs[] = {"log_worker_dropped", "log_worker_written", "log_watcher_skipped",
-                                       "log_watcher_sent", "log_watchers", "unexpected_napi_ids",
-                                       "round_robin_fallback", NULL};
+    static const char *const zeros[] = {"hash_is_expanding",
+                                        "slab_reassign_rescues",
+                                        "slab_reassign_chunk_rescues",
+                                        "slab_reassign_evictions_nomem",
+                                        "slab_reassign_inline_reclaim",
+                                        "slab_reassign_busy_items",
+                                        "slab_reassign_busy_deletes",
+                                        "slab_reassign_running",
+                                        "slabs_moved",
+                                        "lru_crawler_running",
+                                        "lru_crawler_starts",
+                                        "lru_maintainer_juggles",
+                                        NULL};
+    static const char *const logs[] = {
+        "log_worker_dropped", "log_worker_written",  "log_watcher_skipped",  "log_watcher_sent",
+        "log_watchers",       "unexpected_napi_ids", "round_robin_fallback", NULL};
     reply_t *reply = exec->reply;
     stats_u64(reply, "auth_cmds", 0);
     stats_u64(reply, "auth_errors", 0);
@@ -121,8 +131,9 @@ static void show_server(exec_t *exec, const store_stats_t *stats, const sums_t *
 
 void stats_general(exec_t *exec)
 {
-    static const char *const ends[] = {"crawler_reclaimed", "crawler_items_checked", "lrutail_reflocked", "moves_to_cold",
-                                       "moves_to_warm", "moves_within_lru", "direct_reclaims", "lru_bumps_dropped", NULL};
+    static const char *const ends[] = {"crawler_reclaimed", "crawler_items_checked", "lrutail_reflocked",
+                                       "moves_to_cold",     "moves_to_warm",         "moves_within_lru",
+                                       "direct_reclaims",   "lru_bumps_dropped",     NULL};
     reply_t *reply = exec->reply;
     store_stats_t stats;
     sums_t sums = sum_workers(exec->server);

@@ -46,8 +46,7 @@ static bool move_item(shard_t *shard, segment_t *from, item_t *item, index_slot_
     copy->created = item->created;
     copy->generation = generation;
     atomic_set_relaxed(&copy->access, atomic_get_relaxed(&item->access));
-    atomic_set_relaxed(&copy->heat,
-                       (uint16_t)((heat & 0xffu) | (heat >> HEAT_COUNT_SHIFT) / 2 << HEAT_COUNT_SHIFT));
+    atomic_set_relaxed(&copy->heat, (uint16_t)((heat & 0xffu) | (heat >> HEAT_COUNT_SHIFT) / 2 << HEAT_COUNT_SHIFT));
     copy->crc = item_crc(copy, item_data_crc(copy, shard->store->crc_seed), segment->number);
     shard->counters.moved++;
     return shard_link(shard, hash, copy, segment, slot) == STORE_OK;
@@ -114,8 +113,7 @@ void shard_empty(shard_t *shard, segment_t *segment)
 /* The oldest unpinned segment or run of a list. */
 static segment_t *oldest(list_link_t *list)
 {
-    list_for_each(link, list)
-    {
+    list_for_each(link, list) {
         segment_t *segment = container_of(link, segment_t, link);
         if (segment->pins == 0)
             return segment;
@@ -153,8 +151,9 @@ static bool reclaim_one(shard_t *shard)
         segment = oldest(&pool->sealed[OCTILES - 1]);
     if (segment == NULL)
         return false;
-    empty_segment(shard, segment, segment->kind == SEGMENT_RUN ? HEAT_COUNT_MAX + 1
-                                                               : reads_to_keep(segment, pool->segment_bytes / KEEP_SHARE));
+    empty_segment(shard, segment,
+                  segment->kind == SEGMENT_RUN ? HEAT_COUNT_MAX + 1
+                                               : reads_to_keep(segment, pool->segment_bytes / KEEP_SHARE));
     return true;
 }
 
@@ -177,7 +176,8 @@ bool shard_seal_open(shard_t *shard)
 bool shard_reclaim(shard_t *shard, uint32_t wanted)
 {
     segment_pool_t *pool = &shard->pool;
-    uint32_t rounds = 4 * pool->memory_count * pool->per_memory; /* each frees something, or halves what was read often */
+    uint32_t rounds = 4 * pool->memory_count *
+                      pool->per_memory; /* each frees something, or halves what was read often */
     while (!segment_available(pool, wanted)) {
         if (rounds-- == 0)
             return false;

@@ -52,7 +52,8 @@ item_t *index_item(const item_index_t *index, uint64_t entry, segment_t **segmen
     uint32_t number = (uint32_t)(entry >> SEGMENT_SHIFT) & (SEGMENT_NUMBERS - 1);
     size_t offset = (size_t)(entry >> OFFSET_SHIFT & OFFSET_MASK) * ITEM_UNIT;
     segment_t *segment = segment_at(index->pool, number);
-    if (segment == NULL || (segment_generation(segment) & SEGMENT_GENERATION_MASK) != (entry & SEGMENT_GENERATION_MASK) ||
+    if (segment == NULL ||
+        (segment_generation(segment) & SEGMENT_GENERATION_MASK) != (entry & SEGMENT_GENERATION_MASK) ||
         offset + sizeof(item_t) > index->pool->segment_bytes)
         return NULL;
     *segment_p = segment;
@@ -120,7 +121,8 @@ static void store_split(const item_index_t *index)
 
 store_status_t index_open(item_index_t *index, segment_pool_t *pool, uint64_t seed)
 {
-    *index = (item_index_t){.pool = pool, .seed = seed, .per_chunk = (uint32_t)(pool->segment_bytes / sizeof(bucket_t))};
+    *index = (item_index_t){
+        .pool = pool, .seed = seed, .per_chunk = (uint32_t)(pool->segment_bytes / sizeof(bucket_t))};
     while (1u << index->level < index->per_chunk)
         index->level++;
     if (pool->part.shard != NULL)
@@ -289,7 +291,7 @@ static void clear_chain(item_index_t *index, bucket_t *bucket)
     do {
         for (unsigned i = 0; i < BUCKET_ENTRIES; i++)
             atomic_set_relaxed(&b->entry[i], 0);
-    trim(index, bucket);
+        trim(index, bucket);
         b = next_bucket(index, b);
     } while (b != NULL);
 }
@@ -339,7 +341,8 @@ void index_grow(item_index_t *index, index_take_t take, void *arg)
 {
     if (index->entries <= index_buckets(index) * ENTRIES_WANTED)
         return;
-    if (index_buckets(index) == (uint64_t)index->main.count * index->per_chunk && !add_chunk(index, &index->main, take, arg))
+    if (index_buckets(index) == (uint64_t)index->main.count * index->per_chunk &&
+        !add_chunk(index, &index->main, take, arg))
         return;
     split_bucket(index);
 }

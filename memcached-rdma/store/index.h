@@ -31,10 +31,10 @@ typedef struct chunk_list {
 
 typedef struct item_index {
     segment_pool_t *pool;
-    uint64_t seed;        /* of the hash */
+    uint64_t seed; /* of the hash */
     chunk_list_t main, overflow;
-    uint32_t per_chunk;   /* buckets of a segment */
-    unsigned level;       /* buckets: 2^level + split */
+    uint32_t per_chunk; /* buckets of a segment */
+    unsigned level;     /* buckets: 2^level + split */
     uint32_t split;
     uint32_t overflow_used; /* overflow buckets that were ever taken, from the start */
     uint32_t overflow_free; /* first free one + 1, linked by `overflow` */

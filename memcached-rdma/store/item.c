@@ -17,8 +17,13 @@ uint32_t item_crc(const item_t *item, uint32_t data_crc, uint32_t segment)
         uint64_t cas;
         uint32_t segment, generation, client_flags, value_bytes, created;
         uint8_t key_bytes, marks, zero[2];
-    } fixed = {.cas = item->cas, .segment = segment, .generation = item->generation, .client_flags = item->client_flags,
-               .value_bytes = item->value_bytes, .created = item->created, .key_bytes = item->key_bytes,
+    } fixed = {.cas = item->cas,
+               .segment = segment,
+               .generation = item->generation,
+               .client_flags = item->client_flags,
+               .value_bytes = item->value_bytes,
+               .created = item->created,
+               .key_bytes = item->key_bytes,
                .marks = item->marks};
     _Static_assert(sizeof(fixed) == 32, "no padding: its bytes would be in the checksum");
     return crc32c(data_crc, &fixed, sizeof(fixed));

@@ -14,28 +14,28 @@
 
 #include "base/atomics.h"
 
-#define ITEM_UNIT 32u        /* bytes; an item's offset in its segment is a multiple of it */
-#define ITEM_STALE 1u        /* marks: invalidated by a client, still served with a hint */
-#define ITEM_BINARY_KEY 2u   /* marks: the key was given in base64 */
+#define ITEM_UNIT 32u      /* bytes; an item's offset in its segment is a multiple of it */
+#define ITEM_STALE 1u      /* marks: invalidated by a client, still served with a hint */
+#define ITEM_BINARY_KEY 2u /* marks: the key was given in base64 */
 
-#define HEAT_FETCHED 1u      /* heat: somebody has read the item */
-#define HEAT_WON 2u          /* heat: a client was told to renew the item */
-#define HEAT_COUNT_SHIFT 8   /* heat: the upper byte counts reads, halved when the item is moved */
+#define HEAT_FETCHED 1u    /* heat: somebody has read the item */
+#define HEAT_WON 2u        /* heat: a client was told to renew the item */
+#define HEAT_COUNT_SHIFT 8 /* heat: the upper byte counts reads, halved when the item is moved */
 #define HEAT_COUNT_MAX 255u
 
 typedef struct item {
-    uint32_t generation;      /* of the segment when the item was written */
+    uint32_t generation; /* of the segment when the item was written */
     uint8_t key_bytes;
-    uint8_t marks;            /* ITEM_* */
-    _Atomic uint16_t heat;    /* HEAT_*; outside the checksum */
+    uint8_t marks;         /* ITEM_* */
+    _Atomic uint16_t heat; /* HEAT_*; outside the checksum */
     uint32_t client_flags;
     uint32_t value_bytes;
-    _Atomic uint32_t expiry;  /* second of the store's clock, 0: never; outside the checksum */
-    _Atomic uint32_t access;  /* second of the last read; outside the checksum */
+    _Atomic uint32_t expiry; /* second of the store's clock, 0: never; outside the checksum */
+    _Atomic uint32_t access; /* second of the last read; outside the checksum */
     uint64_t cas;
-    uint32_t created;         /* second of the store's clock */
+    uint32_t created; /* second of the store's clock */
     uint32_t crc;
-    char data[];              /* key, value */
+    char data[]; /* key, value */
 } item_t;
 
 _Static_assert(sizeof(item_t) == 40, "the item header is part of the layout that readers know");

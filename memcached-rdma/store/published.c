@@ -107,6 +107,7 @@ void published_add_chunk(const published_part_t *part, bool overflow, uint32_t s
     uint32_t count = atomic_get_relaxed(count_p);
     if (count == (overflow ? shard->overflows_max : shard->chunks_max))
         return;
-    atomic_set_relaxed(published_numbers(part->page) + (overflow ? shard->overflows_at : shard->chunks_at) + count, segment);
+    atomic_set_relaxed(published_numbers(part->page) + (overflow ? shard->overflows_at : shard->chunks_at) + count,
+                       segment);
     atomic_set_release(count_p, count + 1); /* pairs with a reader's acquire */
 }

@@ -18,8 +18,8 @@
 #include "store/store.h"
 
 #define PUBLISHED_MAGIC UINT64_C(0x3130565f434d4256) /* "VBMC_V01" */
-#define PUBLISHED_DIED 0x40000000u /* FUTEX_OWNER_DIED */
-#define PUBLISHED_OWNER 0x3fffffffu /* FUTEX_TID_MASK; 0: unlocked, the server has ended */
+#define PUBLISHED_DIED 0x40000000u                   /* FUTEX_OWNER_DIED */
+#define PUBLISHED_OWNER 0x3fffffffu                  /* FUTEX_TID_MASK; 0: unlocked, the server has ended */
 
 typedef struct published_memory {
     uint32_t key_bytes;
@@ -32,20 +32,20 @@ typedef struct published_shard {
     _Atomic uint32_t flush_time; /* and those created until this second */
     _Atomic uint32_t flush_next; /* a flush that comes at this second; written after flush_time; 0: none */
     _Atomic uint32_t memories, chunks, overflows; /* entries that are written */
-    uint32_t memories_at, memories_max; /* of the table of memories */
-    uint32_t chunks_at, chunks_max;     /* of the numbers: segments of main buckets */
+    uint32_t memories_at, memories_max;           /* of the table of memories */
+    uint32_t chunks_at, chunks_max;               /* of the numbers: segments of main buckets */
     uint32_t overflows_at, overflows_max;
-    uint32_t per_memory, table_bytes;   /* segments of a memory, bytes in front of them */
-    uint32_t segment_bytes, per_chunk;  /* buckets of a segment */
+    uint32_t per_memory, table_bytes;  /* segments of a memory, bytes in front of them */
+    uint32_t segment_bytes, per_chunk; /* buckets of a segment */
 } published_shard_t;
 
 typedef struct published {
     uint64_t magic;
-    uint64_t seed;               /* of the hash */
-    uint64_t started_ns;         /* CLOCK_MONOTONIC at second STORE_CLOCK_START */
-    _Atomic uint32_t clock;      /* second of the last tick */
+    uint64_t seed;          /* of the hash */
+    uint64_t started_ns;    /* CLOCK_MONOTONIC at second STORE_CLOCK_START */
+    _Atomic uint32_t clock; /* second of the last tick */
     uint32_t shard_count, shard_bits;
-    uint32_t cas_shown;          /* 0: clients are shown 0 instead of CAS ids */
+    uint32_t cas_shown;                          /* 0: clients are shown 0 instead of CAS ids */
     uint32_t shards_at, memories_at, numbers_at; /* offsets in bytes */
     uint32_t bytes;
     pthread_mutex_t alive;

@@ -22,8 +22,9 @@ static bool shard_is_right(const reader_t *reader, const published_shard_t *shar
 {
     uint64_t memories = (reader->fixed.numbers_at - reader->fixed.memories_at) / sizeof(published_memory_t);
     uint64_t numbers = (reader->fixed.bytes - reader->fixed.numbers_at) / sizeof(uint32_t);
-    return shard->segment_bytes >= sizeof(bucket_t) && shard->segment_bytes <= SEGMENT_BYTES_MAX && shard->per_memory > 0 &&
-           shard->per_chunk > 0 && shard->per_chunk <= shard->segment_bytes / sizeof(bucket_t) &&
+    return shard->segment_bytes >= sizeof(bucket_t) && shard->segment_bytes <= SEGMENT_BYTES_MAX &&
+           shard->per_memory > 0 && shard->per_chunk > 0 &&
+           shard->per_chunk <= shard->segment_bytes / sizeof(bucket_t) &&
            (uint64_t)shard->memories_at + shard->memories_max <= memories &&
            (uint64_t)shard->chunks_at + shard->chunks_max <= numbers &&
            (uint64_t)shard->overflows_at + shard->overflows_max <= numbers &&
@@ -33,8 +34,9 @@ static bool shard_is_right(const reader_t *reader, const published_shard_t *shar
 static bool page_is_right(const published_t *fixed, size_t bytes)
 {
     return fixed->magic == PUBLISHED_MAGIC && fixed->bytes <= bytes && fixed->shard_count >= 1 &&
-           fixed->shard_count <= READER_SHARDS && fixed->shard_bits <= 6 && fixed->shard_count == 1u << fixed->shard_bits &&
-           fixed->shards_at >= sizeof(*fixed) && fixed->shards_at <= fixed->memories_at &&
+           fixed->shard_count <= READER_SHARDS && fixed->shard_bits <= 6 &&
+           fixed->shard_count == 1u << fixed->shard_bits && fixed->shards_at >= sizeof(*fixed) &&
+           fixed->shards_at <= fixed->memories_at &&
            fixed->memories_at - fixed->shards_at >= fixed->shard_count * sizeof(published_shard_t) &&
            fixed->memories_at <= fixed->numbers_at && fixed->numbers_at <= fixed->bytes && fixed->shards_at % 8 == 0 &&
            fixed->memories_at % 4 == 0 && fixed->numbers_at % 4 == 0;
@@ -52,11 +54,13 @@ bool reader_open(reader_t *reader, const void *page, size_t bytes, reader_map_t 
     reader->map = map;
     reader->arg = arg;
     reader->value_max = VALUE_MOST;
-    memcpy(reader->shards, (const char *)page + reader->fixed.shards_at, reader->fixed.shard_count * sizeof(published_shard_t));
+    memcpy(reader->shards, (const char *)page + reader->fixed.shards_at,
+           reader->fixed.shard_count * sizeof(published_shard_t));
     for (unsigned i = 0; i < reader->fixed.shard_count; i++)
         if (!shard_is_right(reader, &reader->shards[i]))
             return false;
-    reader->memory_count = (uint32_t)((reader->fixed.numbers_at - reader->fixed.memories_at) / sizeof(published_memory_t));
+    reader->memory_count = (uint32_t)((reader->fixed.numbers_at - reader->fixed.memories_at) /
+                                      sizeof(published_memory_t));
     reader->memories = calloc(reader->memory_count + 1, sizeof(*reader->memories));
     return reader->memories != NULL;
 }
@@ -84,8 +88,9 @@ static const char *map_memory(const view_t *view, uint32_t memory)
     reader_memory_t *mapped = &reader->memories[at];
     size_t needed = fixed->table_bytes + (size_t)fixed->per_memory * fixed->segment_bytes;
     if (mapped->address == NULL) {
-        const published_memory_t *published =
-            (const published_memory_t *)(const void *)((const char *)reader->page + reader->fixed.memories_at) + at;
+        const published_memory_t *published = (const published_memory_t *)(const void *)((const char *)reader->page +
+                                                                                         reader->fixed.memories_at) +
+                                              at;
         uint32_t key_bytes = published->key_bytes;
         if (key_bytes == 0 || key_bytes > STORE_KEY_BLOB)
             return NULL;
@@ -121,7 +126,8 @@ static bucket_t *find_bucket(const view_t *view, uint64_t number, bool overflow)
     size_t room;
     if (chunk >= count || chunk >= most)
         return NULL;
-    _Atomic uint32_t *numbers = (_Atomic uint32_t *)(void *)((char *)view->reader->page + view->reader->fixed.numbers_at);
+    _Atomic uint32_t *numbers = (_Atomic uint32_t *)(void *)((char *)view->reader->page +
+                                                             view->reader->fixed.numbers_at);
     uint32_t segment = atomic_get_relaxed(numbers + (overflow ? fixed->overflows_at : fixed->chunks_at) + chunk);
     const char *base = find_segment(view, segment, &generation, &room);
     return base == NULL ? NULL : (bucket_t *)(void *)(uintptr_t)base + number % fixed->per_chunk;
@@ -144,8 +150,10 @@ static uint32_t now_of(const reader_t *reader)
     clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
     uint64_t ns = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
     uint32_t ticked = atomic_get_relaxed(&reader->page->clock);
-    uint64_t own = ns < reader->fixed.started_ns ? 0 : (ns - reader->fixed.started_ns) / 1000000000u + STORE_CLOCK_START;
-    return own > ticked ? (uint32_t)own : ticked; /* another time namespace: the server's tick is at most a second late */
+    uint64_t own = ns < reader->fixed.started_ns ? 0
+                                                 : (ns - reader->fixed.started_ns) / 1000000000u + STORE_CLOCK_START;
+    return own > ticked ? (uint32_t)own
+                        : ticked; /* another time namespace: the server's tick is at most a second late */
 }
 
 /* Whether a reader may show the item (I4); flush_next before flush_time, which is written first. */
@@ -175,7 +183,8 @@ static reader_status_t read_item(const view_t *view, index_slot_t *slot, uint64_
     memcpy(&header, item, sizeof(header));
     uint32_t expiry = atomic_get_relaxed(&item->expiry);
     size_t size = sizeof(header) + (size_t)header.key_bytes + header.value_bytes;
-    if (header.generation != generation || (entry & SEGMENT_GENERATION_MASK) != (generation & SEGMENT_GENERATION_MASK) ||
+    if (header.generation != generation ||
+        (entry & SEGMENT_GENERATION_MASK) != (generation & SEGMENT_GENERATION_MASK) ||
         header.key_bytes != wanted->length || offset + size > room || header.value_bytes > view->reader->value_max ||
         memcmp(item->data, wanted->key, wanted->length) != 0)
         return READER_ASK;
@@ -186,7 +195,8 @@ static reader_status_t read_item(const view_t *view, index_slot_t *slot, uint64_
     atomic_acquire_fence(); /* all bytes were read before the words below */
     if (!shown || atomic_get_relaxed(word) != generation || atomic_get_relaxed(slot) != entry)
         return READER_ASK;
-    *wanted->item = (reader_item_t){.value_bytes = header.value_bytes, .client_flags = header.client_flags,
+    *wanted->item = (reader_item_t){.value_bytes = header.value_bytes,
+                                    .client_flags = header.client_flags,
                                     .cas = view->reader->fixed.cas_shown ? header.cas : 0};
     return fits ? READER_HIT : READER_TRUNCATED;
 }
@@ -229,12 +239,18 @@ static bool is_alive(const reader_t *reader)
     return (value & PUBLISHED_DIED) == 0 && (value & PUBLISHED_OWNER) != 0;
 }
 
-reader_status_t reader_get(reader_t *reader, const char *key, size_t length, void *buffer, size_t capacity, reader_item_t *item)
+reader_status_t reader_get(reader_t *reader, const char *key, size_t length, void *buffer, size_t capacity,
+                           reader_item_t *item)
 {
-    wanted_t wanted = {.key = key, .length = length, .hash = index_hash(reader->fixed.seed, key, length), .buffer = buffer,
-                       .capacity = capacity, .item = item};
+    wanted_t wanted = {.key = key,
+                       .length = length,
+                       .hash = index_hash(reader->fixed.seed, key, length),
+                       .buffer = buffer,
+                       .capacity = capacity,
+                       .item = item};
     unsigned number = reader->fixed.shard_bits == 0 ? 0 : (unsigned)(wanted.hash >> (64 - reader->fixed.shard_bits));
-    view_t view = {.reader = reader, .fixed = &reader->shards[number],
+    view_t view = {.reader = reader,
+                   .fixed = &reader->shards[number],
                    .live = (published_shard_t *)(void *)((char *)reader->page + reader->fixed.shards_at) + number};
     reader_status_t status = READER_ASK;
     if (!is_alive(reader))

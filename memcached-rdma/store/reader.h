@@ -27,7 +27,7 @@ typedef struct reader {
     void *arg;
     reader_memory_t *memories; /* by their place in the page's table */
     uint32_t memory_count;
-    size_t value_max;          /* larger values are asked for */
+    size_t value_max; /* larger values are asked for */
 } reader_t;
 
 typedef enum reader_status { READER_HIT, READER_ASK, READER_TRUNCATED, READER_DEAD } reader_status_t;
@@ -42,6 +42,7 @@ typedef struct reader_item {
 bool reader_open(reader_t *reader, const void *page, size_t bytes, reader_map_t map, void *arg);
 void reader_close(reader_t *reader);
 /* HIT: buffer and item are filled. TRUNCATED: item is. DEAD: the server has ended; nothing of it may be read any more. */
-reader_status_t reader_get(reader_t *reader, const char *key, size_t length, void *buffer, size_t capacity, reader_item_t *item);
+reader_status_t reader_get(reader_t *reader, const char *key, size_t length, void *buffer, size_t capacity,
+                           reader_item_t *item);
 
 #endif

@@ -40,8 +40,8 @@ static void publish_sizes(const segment_pool_t *pool)
     shard->segment_bytes = (uint32_t)pool->segment_bytes;
 }
 
-store_status_t segment_pool_open(segment_pool_t *pool, const store_source_t *source, const published_part_t *part, size_t bytes,
-                                 size_t run_bytes)
+store_status_t segment_pool_open(segment_pool_t *pool, const store_source_t *source, const published_part_t *part,
+                                 size_t bytes, size_t run_bytes)
 {
     *pool = (segment_pool_t){.source = *source, .part = *part, .segment_bytes = segment_bytes_for(bytes)};
     size_t memory = MEMORY_BYTES < bytes ? MEMORY_BYTES : bytes;
@@ -88,7 +88,9 @@ static void add_segment(segment_pool_t *pool, segment_memory_t *memory, uint32_t
     segment_t *segment = &memory->segments[i];
     *segment = (segment_t){.base = memory->address + table_bytes(pool) + i * pool->segment_bytes,
                            .generation = (_Atomic uint32_t *)(void *)memory->address + i,
-                           .number = pool->memory_count * pool->per_memory + i, .run = 1, .kind = SEGMENT_FREE};
+                           .number = pool->memory_count * pool->per_memory + i,
+                           .run = 1,
+                           .kind = SEGMENT_FREE};
     atomic_set_relaxed(segment->generation, 1);
     list_append(&pool->free, &segment->link);
     pool->free_count++;

@@ -15,8 +15,8 @@
 #include "store/published.h"
 #include "store/store.h"
 
-#define SEGMENT_NUMBERS (1u << 20) /* a reference has 20 bits for the segment */
-#define SEGMENT_BYTES_MAX (2u << 20) /* and 16 bits for the offset in units of 32 bytes */
+#define SEGMENT_NUMBERS (1u << 20)     /* a reference has 20 bits for the segment */
+#define SEGMENT_BYTES_MAX (2u << 20)   /* and 16 bits for the offset in units of 32 bytes */
 #define SEGMENT_GENERATION_MASK 0xfffu /* and 12 bits for the generation */
 #define MEMORY_BYTES ((size_t)64 << 20)
 #define OCTILES 8u
@@ -34,17 +34,17 @@ typedef struct segment {
     list_link_t link; /* in `free`, or in a list of `sealed` (sealed segments and runs) */
     char *base;
     _Atomic uint32_t *generation;
-    size_t used;      /* bytes written, from the start; of a run beyond one segment */
-    size_t live;      /* bytes of items that the index refers to */
-    size_t tail;      /* bytes behind `used` of a segment that was sealed early */
+    size_t used; /* bytes written, from the start; of a run beyond one segment */
+    size_t live; /* bytes of items that the index refers to */
+    size_t tail; /* bytes behind `used` of a segment that was sealed early */
     uint32_t number;
-    uint32_t run;     /* segments of the run, else 1 */
-    uint32_t pins;    /* readers and writers outside the lock: not to be reused */
-    uint32_t items;   /* that the index refers to */
-    uint32_t drop;    /* every item has expired at this second of the clock; UINT32_MAX: never */
-    uint8_t kind;     /* segment_kind_t */
-    uint8_t ttl;      /* TTL bucket */
-    uint8_t octile;   /* which list of `sealed` */
+    uint32_t run;   /* segments of the run, else 1 */
+    uint32_t pins;  /* readers and writers outside the lock: not to be reused */
+    uint32_t items; /* that the index refers to */
+    uint32_t drop;  /* every item has expired at this second of the clock; UINT32_MAX: never */
+    uint8_t kind;   /* segment_kind_t */
+    uint8_t ttl;    /* TTL bucket */
+    uint8_t octile; /* which list of `sealed` */
 } segment_t;
 
 typedef struct segment_memory {
@@ -69,8 +69,8 @@ typedef struct segment_pool {
 } segment_pool_t;
 
 /* bytes: what the shard may use. run_bytes: the largest item with its header. part: its tables for readers. */
-store_status_t segment_pool_open(segment_pool_t *pool, const store_source_t *source, const published_part_t *part, size_t bytes,
-                                 size_t run_bytes);
+store_status_t segment_pool_open(segment_pool_t *pool, const store_source_t *source, const published_part_t *part,
+                                 size_t bytes, size_t run_bytes);
 void segment_pool_close(segment_pool_t *pool);
 /* Bytes of a segment in a shard of so many bytes: 1 MiB, less where there would be under 64 of them. */
 size_t segment_bytes_for(size_t shard_bytes);

@@ -107,8 +107,8 @@ static void raise_drop(segment_t *segment, const item_t *item)
         segment->drop = drop;
 }
 
-item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry,
-                    const segment_t *moving, segment_t **segment_p)
+item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry, const segment_t *moving,
+                    segment_t **segment_p)
 {
     size_t bytes = item_bytes(key_bytes, value_bytes);
     segment_t *segment = segment_for(shard, bytes, expiry, moving);

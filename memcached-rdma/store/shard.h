@@ -26,9 +26,9 @@ typedef struct shard {
     item_index_t index;
     segment_t *open[STORE_TTL_BUCKETS]; /* where items are appended; NULL: none */
     uint64_t next_cas;
-    uint64_t flush_cas;   /* items with smaller CAS ids are flushed */
-    uint32_t flush_time;  /* and those created until this second */
-    uint32_t flush_next;  /* a flush that comes at this second; 0: none */
+    uint64_t flush_cas;  /* items with smaller CAS ids are flushed */
+    uint32_t flush_time; /* and those created until this second */
+    uint32_t flush_next; /* a flush that comes at this second; 0: none */
     uint64_t items, bytes;
     store_counters_t counters;
 } shard_t;
@@ -37,13 +37,13 @@ struct store {
     uint32_t (*now)(void *arg);
     void *now_arg;
     size_t item_max;
-    uint64_t seed;      /* of the hash */
-    uint32_t crc_seed;  /* of checksums: bytes of another server or an earlier start never pass */
+    uint64_t seed;     /* of the hash */
+    uint32_t crc_seed; /* of checksums: bytes of another server or an earlier start never pass */
     unsigned shard_count;
     unsigned shard_bits;
     bool evict;
     shard_t *shards;
-    published_t *page;  /* NULL: nobody reads without the lock */
+    published_t *page; /* NULL: nobody reads without the lock */
     void *page_handle;
     store_source_t page_source;
 };
@@ -65,8 +65,8 @@ typedef struct found {
 store_status_t shard_open(shard_t *shard, store_t *store, const store_config_t *config, size_t bytes, unsigned number);
 void shard_close(shard_t *shard);
 /* Space for an item, its lengths written, the rest of its header zero. May reclaim, unless `moving` (reclaim's own call). */
-item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry,
-                    const segment_t *moving, segment_t **segment_p);
+item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry, const segment_t *moving,
+                    segment_t **segment_p);
 /* The live item of a key; removes one that has expired or was flushed, and counts that when its counter is given. */
 found_t shard_find(shard_t *shard, uint64_t hash, const char *key, size_t length, uint64_t *expired, uint64_t *flushed);
 /* Makes a finished item visible, in the place of `slot` if there is one. */

@@ -20,8 +20,8 @@
 typedef enum store_status {
     STORE_OK = 0,
     STORE_NOT_FOUND,
-    STORE_EXISTS,      /* the item has another CAS id than the one compared */
-    STORE_NOT_STORED,  /* the mode's condition does not hold */
+    STORE_EXISTS,     /* the item has another CAS id than the one compared */
+    STORE_NOT_STORED, /* the mode's condition does not hold */
     STORE_TOO_LARGE,
     STORE_NO_MEMORY,
     STORE_NON_NUMERIC
@@ -37,15 +37,15 @@ typedef struct store_source {
 } store_source_t;
 
 typedef struct store_config {
-    size_t bytes;            /* items, index and headers together (-m) */
-    size_t item_max;         /* key, value and header of the largest item (-I) */
-    unsigned shards;         /* at most so many; fewer where an item would not fit */
-    bool evict;              /* false: STORE_NO_MEMORY when full (-M) */
+    size_t bytes;    /* items, index and headers together (-m) */
+    size_t item_max; /* key, value and header of the largest item (-I) */
+    unsigned shards; /* at most so many; fewer where an item would not fit */
+    bool evict;      /* false: STORE_NO_MEMORY when full (-M) */
     store_source_t source;
     uint32_t (*now)(void *arg); /* the clock */
     void *now_arg;
-    uint64_t started_ns;     /* CLOCK_MONOTONIC at second STORE_CLOCK_START, for readers in other processes */
-    bool cas_shown;          /* readers are shown CAS ids */
+    uint64_t started_ns; /* CLOCK_MONOTONIC at second STORE_CLOCK_START, for readers in other processes */
+    bool cas_shown;      /* readers are shown CAS ids */
 } store_config_t;
 
 typedef struct store store_t;
@@ -79,9 +79,9 @@ typedef struct store_hit {
     uint32_t key_bytes, value_bytes;
     uint32_t client_flags;
     uint64_t cas;
-    uint32_t expiry;        /* before this call's touch */
-    uint32_t touched;       /* after it */
-    uint32_t access;        /* last read before this one; creation when there was none */
+    uint32_t expiry;  /* before this call's touch */
+    uint32_t touched; /* after it */
+    uint32_t access;  /* last read before this one; creation when there was none */
     uint32_t now;
     size_t size;            /* bytes taken in its segment */
     unsigned ttl;           /* TTL bucket of its segment */
@@ -97,14 +97,14 @@ typedef void (*store_visit_t)(void *arg, const store_hit_t *hit);
 
 typedef struct store_get_s {
     bool touch, vivify, recache;
-    bool recache_touched;                /* recache looks at the new expiry, not at the one before the touch */
-    bool quiet;                          /* does not count as a read of the item */
-    bool uncounted;                      /* not in the statistics either */
-    bool meta;                           /* as mg: one reader of a stale item may renew it; a touch that misses counts as a get */
-    bool binary_key;                     /* vivify: as of store_put_t */
-    uint32_t expiry;                     /* touch: the new one */
-    uint32_t vivify_expiry;              /* vivify: creates an empty item when there is none */
-    uint32_t recache_before;             /* recache: the first reader of an item that expires before wins the right to renew it */
+    bool recache_touched;    /* recache looks at the new expiry, not at the one before the touch */
+    bool quiet;              /* does not count as a read of the item */
+    bool uncounted;          /* not in the statistics either */
+    bool meta;               /* as mg: one reader of a stale item may renew it; a touch that misses counts as a get */
+    bool binary_key;         /* vivify: as of store_put_t */
+    uint32_t expiry;         /* touch: the new one */
+    uint32_t vivify_expiry;  /* vivify: creates an empty item when there is none */
+    uint32_t recache_before; /* recache: the first reader of an item that expires before wins the right to renew it */
 } store_get_t;
 
 /* Finds an item and calls visit (may be NULL) under the shard's lock: it must be short. how NULL: a plain read. */
@@ -159,7 +159,7 @@ void store_drop(store_t *store, store_key_t key);
 typedef struct store_delta_s {
     bool decrement, has_compare, touch, vivify, binary_key;
     uint64_t delta, compare, initial;
-    uint32_t expiry;        /* touch */
+    uint32_t expiry; /* touch */
     uint32_t vivify_expiry;
 } store_delta_t;
 
@@ -195,14 +195,14 @@ typedef struct store_counters {
 #undef STORE_FIELD
 
 typedef struct store_ttl_stats {
-    uint64_t items, bytes;       /* live */
+    uint64_t items, bytes; /* live */
     uint64_t segments;
-    uint32_t age;                /* seconds since the oldest segment began */
+    uint32_t age; /* seconds since the oldest segment began */
 } store_ttl_stats_t;
 
 typedef struct store_stats_s {
     store_counters_t counters;
-    uint64_t items, bytes;       /* live items, bytes that they take with headers */
+    uint64_t items, bytes;              /* live items, bytes that they take with headers */
     uint64_t limit_bytes, memory_bytes; /* memory_bytes: taken from the source */
     uint64_t index_bytes, buckets, overflow_buckets;
     uint64_t segments_used, segments_free, segments_limit, segment_bytes;

@@ -32,8 +32,12 @@ store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, 
     pthread_mutex_unlock(&shard->lock);
     if (item == NULL)
         return fits ? STORE_NO_MEMORY : STORE_TOO_LARGE;
-    *draft = (store_draft_t){.value = item_value(item), .value_bytes = (uint32_t)value_bytes, .expiry = expiry,
-                             .hash = hash, .item = item, .pin = {.shard = shard, .segment = segment}};
+    *draft = (store_draft_t){.value = item_value(item),
+                             .value_bytes = (uint32_t)value_bytes,
+                             .expiry = expiry,
+                             .hash = hash,
+                             .item = item,
+                             .pin = {.shard = shard, .segment = segment}};
     return STORE_OK;
 }
 

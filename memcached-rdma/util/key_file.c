@@ -127,7 +127,8 @@ bool key_file_make(const char *path, char error[KEY_FILE_ERROR])
     if (!make_folder(path, error))
         return false;
     int length = snprintf(fresh, sizeof(fresh), "%s.%ld", path, (long)getpid());
-    int fd = length > 0 && (size_t)length < sizeof(fresh) ? open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    int fd = length > 0 && (size_t)length < sizeof(fresh) ? open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
+                                                          : -1;
     if (fd < 0)
         return fail(error, path, strerror(errno), "make its folder writable, or give another file");
     bool ok = write_key(fd);

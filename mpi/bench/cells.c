@@ -4,7 +4,7 @@
 #include "bench.h"
 
 #define LATENCY(size) {"latency", p2p_latency, size, {10000, 1000}, 0, 0.5e6, 0, "us"}
-#define BANDWIDTH(size) {"bandwidth", p2p_window, size, {100, 20}, 0, 0, (double)(size)*WINDOW * 1e-9, "GB/s"}
+#define BANDWIDTH(size) {"bandwidth", p2p_window, size, {100, 20}, 0, 0, (double)(size) * WINDOW * 1e-9, "GB/s"}
 #define COLLECTIVE(name, size) {#name, coll_##name, size, {1000, 100}, 1, 1e6, 0, "us"}
 
 /* clang-format off */

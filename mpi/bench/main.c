@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     const double took = seconds_now() - start;
     const library_t library = {"mpibench", MOST_BYTES, cells_two, cells_four, cells_two_count, cells_four_count,
-                               meet, gather, agree, memory, release, abort_all};
+                               meet,       gather,     agree,     memory,     release,         abort_all};
     bench_t bench = {0};
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench.size);

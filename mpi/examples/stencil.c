@@ -13,8 +13,8 @@
 #include <string.h>
 
 typedef struct band {
-    int side, rows;    /* cells of a row; rows of this rank */
-    int above, below;  /* ranks, or MPI_PROC_NULL at the edges of the plate */
+    int side, rows;     /* cells of a row; rows of this rank */
+    int above, below;   /* ranks, or MPI_PROC_NULL at the edges of the plate */
     double *now, *next; /* rows + 2 rows: the first and the last are the neighbours' */
 } band_t;
 
@@ -107,8 +107,8 @@ int main(int argc, char **argv)
     const double took = MPI_Wtime() - start;
     const uint64_t sum = checksum(&band);
     if (rank == 0)
-        printf("stencil: %d x %d cells, %d steps, last change %.17g, checksum %016llx\nseconds %.6f\n", side, side, steps,
-               change, (unsigned long long)sum, took);
+        printf("stencil: %d x %d cells, %d steps, last change %.17g, checksum %016llx\nseconds %.6f\n", side, side,
+               steps, change, (unsigned long long)sum, took);
     free(band.now);
     free(band.next);
     MPI_Finalize();

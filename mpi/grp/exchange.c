@@ -159,7 +159,8 @@ static exchange_t *open(sched_t *sched, const units_t *units, const grp_blocks_t
     exchange_t *exchange = sched_memory(sched, sizeof(*exchange));
     if (exchange == NULL)
         return NULL;
-    *exchange = (exchange_t){.units = *units, .send = *send, .receive = *receive, .length = receive->length(receive, 0)};
+    *exchange = (exchange_t){
+        .units = *units, .send = *send, .receive = *receive, .length = receive->length(receive, 0)};
     exchange->first = units_first(units, units->mine);
     exchange->ranks = count_of(exchange, units->mine);
     exchange->own = sched_rank(sched) - exchange->first;

@@ -165,7 +165,7 @@ int levels_place(const levels_t *levels, const rt_group_t *ranks, int rank)
     if (levels->each > 0)
         return rank / levels->each;
     const int number = pmi_node(&rt.pmi, rt_group_world(ranks, rank));
-    const levels_node_t *found =
-        bsearch(&number, levels->nodes, (size_t)levels->heads->size, sizeof(*found), by_number);
+    const levels_node_t *found = bsearch(&number, levels->nodes, (size_t)levels->heads->size, sizeof(*found),
+                                         by_number);
     return found->place;
 }

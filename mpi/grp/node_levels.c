@@ -50,8 +50,8 @@ int node_levels_barrier(grp_t *grp)
 static int near_reduce(const grp_t *grp, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
 {
     const grp_t *inside = &grp->levels->inside;
-    return (node_reduce_fits(inside, count, reduce) ? node_reduce : node_reduce_pieces)(inside->node, mine, result, count,
-                                                                                        reduce, 0);
+    return (node_reduce_fits(inside, count, reduce) ? node_reduce : node_reduce_pieces)(inside->node, mine, result,
+                                                                                        count, reduce, 0);
 }
 
 /* The root's node has the data first, then its root speaks with the other heads. */

@@ -144,7 +144,8 @@ static int take(node_set_t *set, const piece_t *piece, uint64_t bytes)
     return 0;
 }
 
-static int reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root)
+static int reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
+                         int root)
 {
     const size_t most = NODE_PIECE / reduce->element;
     const uint64_t bytes = count * reduce->element;
@@ -168,7 +169,8 @@ int node_allreduce_pieces(node_set_t *set, const void *mine, void *result, size_
     return reduce_pieces(set, mine, result, count, reduce, -1);
 }
 
-int node_reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root)
+int node_reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
+                       int root)
 {
     return reduce_pieces(set, mine, result, count, reduce, root);
 }

@@ -20,8 +20,8 @@ typedef struct pair {
 
 static int pair_open(pair_t *pair, sched_t *sched, void *inout, size_t count, const grp_reduce_t *reduce)
 {
-    *pair =
-        (pair_t){.sched = sched, .reduce = reduce, .count = count, .length = count * reduce->element, .mine = inout};
+    *pair = (pair_t){
+        .sched = sched, .reduce = reduce, .count = count, .length = count * reduce->element, .mine = inout};
     pair->other = sched_size(sched) == 1 ? inout : sched_memory(sched, pair->length);
     return pair->other != NULL;
 }

@@ -28,11 +28,11 @@ typedef enum sched_kind { SCHED_SEND, SCHED_RECV, SCHED_COPY, SCHED_REDUCE, SCHE
 
 typedef struct sched_step {
     sched_kind_t kind;
-    int rank;                    /* of the job: the other side of a message */
+    int rank;                   /* of the job: the other side of a message */
     struct rt_process *process; /* the same, once it was dialled (R5) */
-    void *to;         /* receive, copy; inout of a reduction; the argument of a call */
-    const void *from; /* send, copy; in of a reduction */
-    size_t length;    /* bytes; elements of a reduction; messages of a wait */
+    void *to;                   /* receive, copy; inout of a reduction; the argument of a call */
+    const void *from;           /* send, copy; in of a reduction */
+    size_t length;              /* bytes; elements of a reduction; messages of a wait */
     union {
         const grp_reduce_t *reduce;
         int (*call)(void *arg); /* 0 or a negative vbn_status_t */

@@ -37,7 +37,8 @@ static void ended(sched_op_t *op, vbn_status_t status, const char *cause)
     if (receives && (status == VBN_ERR_TRUNCATED || (status >= 0 && op->info.length != step->length))) {
         const size_t length = op->info.length;
         if (length == notice_length(step->length))
-            fail(sched, VBN_ERR_PEER_LOST, "rank %d of the job failed in it: it lost a rank, or counts differ", step->rank);
+            fail(sched, VBN_ERR_PEER_LOST, "rank %d of the job failed in it: it lost a rank, or counts differ",
+                 step->rank);
         else
             fail(sched, VBN_ERR_TRUNCATED, "rank %d of the job sent %zu bytes where %zu are expected", step->rank,
                  length, step->length);
@@ -61,8 +62,7 @@ static void begin_message(sched_t *sched, const sched_step_t *step)
     } else {
         op->piece = (struct iovec){.iov_base = (void *)(uintptr_t)step->from, .iov_len = step->length};
         if (sched->status < 0)
-            op->piece =
-                (struct iovec){.iov_base = (void *)(uintptr_t)&notice, .iov_len = notice_length(step->length)};
+            op->piece = (struct iovec){.iov_base = (void *)(uintptr_t)&notice, .iov_len = notice_length(step->length)};
         status = sched->net->send(op, sched->tag);
     }
     if (status == VBN_INPROGRESS)

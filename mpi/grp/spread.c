@@ -22,7 +22,8 @@ static size_t between(const spread_t *spread, int unit, int count)
     const int end = unit + count;
     if (end <= spread->units.count)
         return spread->ends[units_first(&spread->units, end)] - begin;
-    return spread->ends[spread->units.ranks->size] - begin + spread->ends[units_first(&spread->units, end - spread->units.count)];
+    return spread->ends[spread->units.ranks->size] - begin +
+           spread->ends[units_first(&spread->units, end - spread->units.count)];
 }
 
 static void collect(const spread_t *spread, int first, int end)

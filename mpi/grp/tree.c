@@ -98,7 +98,8 @@ void steps_gather_each(sched_t *sched, const void *mine, size_t length, const gr
     if (!open_packed(&tree))
         return;
     char *own = within(&tree, receive);
-    steps_own(sched, own, tree.length, mine != NULL ? mine : grp_block(blocks, root), mine != NULL ? length : tree.length);
+    steps_own(sched, own, tree.length, mine != NULL ? mine : grp_block(blocks, root),
+              mine != NULL ? length : tree.length);
     for (int bit = 1; bit < tree.covers; bit *= 2) {
         char *part = part_at(&tree, bit, &bytes);
         sched_recv(sched, speaker_at(&tree, bit), part, bytes);

@@ -53,7 +53,8 @@ typedef struct launch_frame {
 } launch_frame_t;
 
 /* Queues a frame and writes what can be written. -1: the other side is gone, or no memory is left. */
-int channel_send(launch_channel_t *channel, launch_frame_type_t type, uint32_t rank, const void *payload, size_t length);
+int channel_send(launch_channel_t *channel, launch_frame_type_t type, uint32_t rank, const void *payload,
+                 size_t length);
 /* Queues bytes as they are; -1: no memory is left. */
 int channel_queue(launch_channel_t *channel, const void *bytes, size_t length);
 /* And writes what can be written. */

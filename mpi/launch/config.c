@@ -15,10 +15,10 @@
 extern char **environ;
 
 /* Variables that describe the host, the login or this process and not the job. */
-static const char *const stays[] = {"HOME",     "HOSTNAME", "USER",    "LOGNAME", "SHELL",        "MAIL",         "DISPLAY",
-                                    "TERM",     "PWD",      "OLDPWD",  "SHLVL",   "TMPDIR",       "TMUX",         "_",
-                                    "SSH_*",    "XDG_*",    "DBUS_*",  "PMI_*",   "VERBENA_KEY*", "WINDOWID",     "STY",
-                                    "COLUMNS",  "LINES",    "PMIX_*",  "SUDO_*",  "SYSTEMD_*",    "JOURNAL_*",    NULL};
+static const char *const stays[] = {"HOME",    "HOSTNAME", "USER",   "LOGNAME", "SHELL",        "MAIL",      "DISPLAY",
+                                    "TERM",    "PWD",      "OLDPWD", "SHLVL",   "TMPDIR",       "TMUX",      "_",
+                                    "SSH_*",   "XDG_*",    "DBUS_*", "PMI_*",   "VERBENA_KEY*", "WINDOWID",  "STY",
+                                    "COLUMNS", "LINES",    "PMIX_*", "SUDO_*",  "SYSTEMD_*",    "JOURNAL_*", NULL};
 
 static int stays_here(const char *variable)
 {
@@ -216,8 +216,8 @@ const char *launch_config_get(launch_job_t *job, const uint8_t *bytes, size_t le
     source_t from = {.at = bytes, .left = length};
     char *version = get_text(&from);
     if (from.broken || strcmp(version, LAUNCH_VERSION) != 0) {
-        snprintf(problem, sizeof(problem), "mpiexec here is version %s, that of the job is another one: install the same",
-                 LAUNCH_VERSION);
+        snprintf(problem, sizeof(problem),
+                 "mpiexec here is version %s, that of the job is another one: install the same", LAUNCH_VERSION);
         free(version);
         return problem;
     }
@@ -240,5 +240,7 @@ const char *launch_config_get(launch_job_t *job, const uint8_t *bytes, size_t le
     if (stayed)
         snprintf(problem, sizeof(problem), "folder %.200s is not there: choose another one by -wdir", folder);
     free(folder);
-    return from.broken || job->size < 1 || job->host_count != 1 ? "what mpiexec says cannot be read" : stayed ? problem : NULL;
+    return from.broken || job->size < 1 || job->host_count != 1 ? "what mpiexec says cannot be read"
+           : stayed                                             ? problem
+                                                                : NULL;
 }

@@ -199,7 +199,8 @@ static const char *learn(void)
 /* The channel gets descriptors that no rank inherits; what somebody prints by mistake goes to stderr. */
 static void take_channel(void)
 {
-    here.channel = (launch_channel_t){.in = fcntl(0, F_DUPFD_CLOEXEC, 3), .out = fcntl(1, F_DUPFD_CLOEXEC, 3), .greeted = 1};
+    here.channel = (launch_channel_t){
+        .in = fcntl(0, F_DUPFD_CLOEXEC, 3), .out = fcntl(1, F_DUPFD_CLOEXEC, 3), .greeted = 1};
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     (void)dup2(nothing, 0);
     (void)dup2(2, 1);

@@ -172,7 +172,9 @@ static int next_host(const launch_job_t *job, place_t *place)
 {
     const launch_list_t *list = place->list;
     const int even = (place->ranks + list->count - 1) / list->count;
-    const int slots = list->slots[place->turn] > 0 ? list->slots[place->turn] : job->per_host > 0 ? job->per_host : even;
+    const int slots = list->slots[place->turn] > 0 ? list->slots[place->turn]
+                      : job->per_host > 0          ? job->per_host
+                                                   : even;
     const int host = list->hosts[place->turn];
     if (++place->used >= slots) {
         place->used = 0;
@@ -230,8 +232,10 @@ static const char *make_mapping(launch_job_t *job)
     fputc(')', text);
     if (fclose(text) != 0)
         return no_memory();
-    return length < LAUNCH_LINE / 2 ? NULL : "ranks alternate between hosts too irregularly to tell them: use -ppn, or hosts in "
-                                            "blocks";
+    return length < LAUNCH_LINE / 2
+               ? NULL
+               : "ranks alternate between hosts too irregularly to tell them: use -ppn, or hosts in "
+                 "blocks";
 }
 
 const char *launch_place(launch_job_t *job)

@@ -60,7 +60,7 @@ typedef struct launch_stream {
 } launch_stream_t;
 
 typedef struct launch_rank {
-    pid_t pid; /* 0: it has ended, or runs on a remote host */
+    pid_t pid;  /* 0: it has ended, or runs on a remote host */
     int number; /* in the job */
     int part;
     int host;
@@ -94,9 +94,9 @@ typedef struct launch_job {
     int size;
     int labels; /* -l: each line begins with its rank */
     launch_way_t way;
-    const char *ssh;  /* the program that reaches other hosts */
-    int per_host;     /* -ppn; 0: not said */
-    int fakes;        /* -fake-hosts */
+    const char *ssh; /* the program that reaches other hosts */
+    int per_host;    /* -ppn; 0: not said */
+    int fakes;       /* -fake-hosts */
     launch_list_t list;
     launch_host_t *hosts;
     int host_count;
@@ -107,12 +107,12 @@ typedef struct launch_job {
     int key_fd;
     uint8_t key[LAUNCH_KEY_BYTES];
     int running;
-    int waiting;    /* ranks in the barrier */
-    int code;       /* exit code of the job */
-    int ending;     /* the rest was killed */
+    int waiting; /* ranks in the barrier */
+    int code;    /* exit code of the job */
+    int ending;  /* the rest was killed */
     launch_failure_t failure;
-    int64_t ended;  /* ns: since when the rest is being killed */
-    int signals;    /* signalfd */
+    int64_t ended; /* ns: since when the rest is being killed */
+    int signals;   /* signalfd */
     launch_rank_t *ranks;
     launch_pair_t *pairs; /* the key-value space, by key */
     size_t pair_count;

@@ -84,7 +84,8 @@ static void on_put(launch_job_t *job, launch_rank_t *one, const char *line)
 {
     char key[KEY_MAX];
     char value[VALUE_MAX];
-    const int rc = pmi1_field(line, "key", key, sizeof(key)) != 0 || pmi1_field(line, "value", value, sizeof(value)) != 0
+    const int rc = pmi1_field(line, "key", key, sizeof(key)) != 0 ||
+                           pmi1_field(line, "value", value, sizeof(value)) != 0
                        ? -1
                        : put(job, key, value);
     answer(job, one, "cmd=put_result rc=%d msg=%s\n", rc, rc == 0 ? "success" : "key_or_value_too_long_or_put_twice");
@@ -169,8 +170,8 @@ void launch_pmi_line(launch_job_t *job, launch_rank_t *one, const char *line)
         one->initialized = 0;
         answer(job, one, "cmd=finalize_ack rc=0\n");
     } else {
-        fprintf(stderr, "mpiexec: rank %d asks by PMI for '%s', which PMI-1 of Verbena does not have\n",
-                one->number, command);
+        fprintf(stderr, "mpiexec: rank %d asks by PMI for '%s', which PMI-1 of Verbena does not have\n", one->number,
+                command);
         launch_end(job, 1);
     }
 }

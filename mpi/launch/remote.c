@@ -202,8 +202,7 @@ void launch_remote_serve(launch_job_t *job, int host)
         lose(job, there, "what it sends is not what a daemon of Verbena says");
         if (there->pid > 0) /* of no use any more, nor is what it started */
             (void)kill(-there->pid, SIGKILL);
-    }
-    else if (ended && (there->channel.greeted || there->pid == 0))
+    } else if (ended && (there->channel.greeted || there->pid == 0))
         lose(job, there, NULL);
     else if (ended && there->channel.in >= 0) {
         close(there->channel.in);

@@ -27,8 +27,9 @@ static int failed(const char *what)
 static int keep_key(launch_job_t *job)
 {
     job->key_fd = memfd_create("verbena-job-key", 0);
-    return job->key_fd >= 0 && pwrite(job->key_fd, job->key, sizeof(job->key), 0) == sizeof(job->key) ? 0
-                                                                                                     : failed("job key");
+    return job->key_fd >= 0 && pwrite(job->key_fd, job->key, sizeof(job->key), 0) == sizeof(job->key)
+               ? 0
+               : failed("job key");
 }
 
 /* A peer over shared memory takes up to three descriptors. */

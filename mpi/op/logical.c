@@ -52,7 +52,8 @@ static void replace(MPI_Op op, MPI_Datatype type, op_kernel_t kernel)
     op_kernels[(uintptr_t)op - OP_FIRST][(uintptr_t)type - OP_TYPE_FIRST] = kernel;
 }
 
-int op_set_logical(size_t size, const void *true_literal, const void *false_literal, const MPI_Datatype *types, size_t n)
+int op_set_logical(size_t size, const void *true_literal, const void *false_literal, const MPI_Datatype *types,
+                   size_t n)
 {
     if (size == 0 || size > LITERAL_MAX)
         return -1;

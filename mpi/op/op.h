@@ -27,6 +27,7 @@ static inline op_kernel_t op_find(MPI_Op op, MPI_Datatype type)
 
 /* From now on the logical operations on these types, of `size` bytes, take and give these literals. Once, before any
  * reduction. -1: no logical has that size. */
-int op_set_logical(size_t size, const void *true_literal, const void *false_literal, const MPI_Datatype *types, size_t n);
+int op_set_logical(size_t size, const void *true_literal, const void *false_literal, const MPI_Datatype *types,
+                   size_t n);
 
 #endif

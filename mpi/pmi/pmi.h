@@ -28,7 +28,7 @@ struct pmi {
     int rank;
     int size;
     int local_size; /* ranks of this node, this one included */
-    int node;     /* number of this node, equal for ranks of one node */
+    int node;       /* number of this node, equal for ranks of one node */
     char *mapping;  /* of ranks to nodes, as the launcher says it; NULL: it does not */
     int universe;   /* -1: unknown */
     int appnum;

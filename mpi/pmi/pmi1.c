@@ -55,8 +55,8 @@ static int take(pmi_t *pmi, char *answer, size_t capacity, int wait)
         }
         if (pmi->line_length == sizeof(pmi->line))
             return fail(pmi, "answer", "line too long");
-        const ssize_t n =
-            recv(pmi->fd, pmi->line + pmi->line_length, sizeof(pmi->line) - pmi->line_length, wait ? 0 : MSG_DONTWAIT);
+        const ssize_t n = recv(pmi->fd, pmi->line + pmi->line_length, sizeof(pmi->line) - pmi->line_length,
+                               wait ? 0 : MSG_DONTWAIT);
         if (n == 0)
             return fail(pmi, "answer", "connection closed");
         if (n < 0 && errno == EAGAIN && !wait)
@@ -203,7 +203,7 @@ int pmi1_open(pmi_t *pmi, int fd)
     }
     if (pmi->local_size > 0)
         pmi->mapping = strdup(mapping); /* without it no memory is shared */
-    else /* no map: as if all were here; transports find out by themselves */
+    else                                /* no map: as if all were here; transports find out by themselves */
         pmi->local_size = pmi->size;
     pmi->error[0] = 0;
     return 0;

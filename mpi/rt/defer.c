@@ -82,9 +82,9 @@ static int send_first(rt_queue_t *queue)
 {
     deferred_t *message = queue->first;
     vbn_peer_t *peer = queue->process->peer;
-    const vbn_status_t status =
-        peer == NULL ? VBN_ERR_PEER_LOST
-                     : vbn_tag_send(peer, message->tag, message->iov, message->count, message->flags, message->op);
+    const vbn_status_t status = peer == NULL ? VBN_ERR_PEER_LOST
+                                             : vbn_tag_send(peer, message->tag, message->iov, message->count,
+                                                            message->flags, message->op);
     if (status == VBN_ERR_LIMIT && !queue->process->lost)
         return 0;
     queue->first = message->next;

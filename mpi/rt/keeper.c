@@ -31,10 +31,10 @@ static struct {
     pthread_cond_t stopped;
     int stop;
     int running;
-    int barrier; /* there is membarrier() */
+    int barrier;        /* there is membarrier() */
     _Atomic int serves; /* rt_keeper_serve */
     int armed;          /* the worker, by the last look */
-    int look_ms; /* between two looks while nothing happens (mpi.keeper) */
+    int look_ms;        /* between two looks while nothing happens (mpi.keeper) */
 } keeper = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static int64_t now_ns(void)
@@ -55,7 +55,8 @@ static unsigned progress(void)
         more = rt_progress();
         events += more;
     } while (more > 0 && atomic_load_explicit(&rt_shared.entering, memory_order_relaxed) == 0 && now_ns() < end);
-    keeper.armed = more == 0 && atomic_load_explicit(&keeper.serves, memory_order_relaxed) && vbn_arm(rt.worker) == VBN_OK;
+    keeper.armed = more == 0 && atomic_load_explicit(&keeper.serves, memory_order_relaxed) &&
+                   vbn_arm(rt.worker) == VBN_OK;
     rt.keeping = 0;
     return events;
 }

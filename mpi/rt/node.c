@@ -12,7 +12,7 @@
 
 #include "rt/rt.h"
 
-#define SHIFT_LEAST 20      /* parts of 1 MiB */
+#define SHIFT_LEAST 20         /* parts of 1 MiB */
 #define ADDRESSES (1ull << 45) /* for all parts: a quarter of what a process has */
 
 rt_node_t rt_node;
@@ -38,7 +38,8 @@ static int is_wanted(void)
     int64_t chosen = 1;
     (void)vbn_setting(rt.context, "mpi.node_memory", NULL, 0, &chosen);
     return chosen && rt.pmi.local_size > 1 && rt.pmi.mapping != NULL &&
-           vbn_setting(rt.context, "tl.enable", enabled, sizeof(enabled), NULL) == VBN_OK && strstr(enabled, "shm") != NULL;
+           vbn_setting(rt.context, "tl.enable", enabled, sizeof(enabled), NULL) == VBN_OK &&
+           strstr(enabled, "shm") != NULL;
 }
 
 static size_t total_bytes(unsigned shift)
@@ -91,7 +92,8 @@ static int reserve(notice_t *notice)
         if (--shift < SHIFT_LEAST)
             return rt_fail("node memory of %zu bytes of addresses: %s; raise ulimit -v", total_bytes(SHIFT_LEAST),
                            vbn_error_text());
-    if (vbn_key_export(rt_node.mem, 0, RT_NODE_CONTROL, VBN_ACCESS_READ | VBN_ACCESS_WRITE, notice->key, &length) != VBN_OK)
+    if (vbn_key_export(rt_node.mem, 0, RT_NODE_CONTROL, VBN_ACCESS_READ | VBN_ACCESS_WRITE, notice->key, &length) !=
+        VBN_OK)
         return rt_fail("node memory: %s", vbn_error_text());
     notice->key_length = (uint32_t)length;
     notice->shift = shift;
@@ -118,10 +120,11 @@ int rt_node_publish(void)
 
 static int cannot_join(int first, const char *cause)
 {
-    return rt_fail("node memory of rank %d, which the launcher says is on this node, cannot be joined: %s; containers of one "
-                   "node need a common tl.shm.socket_dir (VBN_TL_SHM_SOCKET_DIR), shm in tl.enable and the same ulimit -v, or a "
-                   "launcher that counts them as nodes",
-                   first, cause);
+    return rt_fail(
+        "node memory of rank %d, which the launcher says is on this node, cannot be joined: %s; containers of one "
+        "node need a common tl.shm.socket_dir (VBN_TL_SHM_SOCKET_DIR), shm in tl.enable and the same ulimit -v, or a "
+        "launcher that counts them as nodes",
+        first, cause);
 }
 
 static int join(int first, const notice_t *notice)
@@ -144,7 +147,8 @@ static int join(int first, const notice_t *notice)
     if (status == VBN_OK && is_mapped)
         status = vbn_mem_join(key, &rt_node.mem);
     char cause[512];
-    snprintf(cause, sizeof(cause), "%s", status == VBN_OK ? "it is not mapped here, a line above says why" : vbn_error_text());
+    snprintf(cause, sizeof(cause), "%s",
+             status == VBN_OK ? "it is not mapped here, a line above says why" : vbn_error_text());
     vbn_key_release(key);
     return status == VBN_OK && is_mapped ? place(notice->shift) : cannot_join(first, cause);
 }
@@ -160,8 +164,8 @@ static int ask_and_join(void)
         return rt_fail("node memory of rank %d: %s", first, rt.pmi.error);
     if (notice.shift == 0)
         return 0;
-    if (length < offsetof(notice_t, key) || notice.key_length != length - offsetof(notice_t, key) || notice.shift < SHIFT_LEAST ||
-        notice.shift > 46)
+    if (length < offsetof(notice_t, key) || notice.key_length != length - offsetof(notice_t, key) ||
+        notice.shift < SHIFT_LEAST || notice.shift > 46)
         return rt_fail("node memory of rank %d: its notice is malformed: start all ranks with one version", first);
     return join(first, &notice) == 0 ? 1 : -1;
 }

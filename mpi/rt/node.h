@@ -31,8 +31,8 @@ typedef struct rt_node {
     unsigned char *base;
     unsigned char *parts;
     unsigned shift;
-    int count; /* ranks of this node */
-    int index; /* of this rank among them */
+    int count;  /* ranks of this node */
+    int index;  /* of this rank among them */
     int *ranks; /* of the job, by index */
     int fenced; /* there is no membarrier(): who writes a flag runs a fence before it looks for sleepers */
 } rt_node_t;

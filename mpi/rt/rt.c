@@ -17,9 +17,9 @@
 #include "rt/keeper.h"
 #include "rt/node.h"
 
-#define EXIT_WELL 256  /* as exit code a 0, but seen as a wish: LAUNCH_ALL_WELL */
+#define EXIT_WELL 256 /* as exit code a 0, but seen as a wish: LAUNCH_ALL_WELL */
 #define ABORT_MS 2000 /* that a launcher may take to end the job */
-#define ALONE "vbn-s"  /* a key of the launcher's space: a rank has called rt_acquire_alone */
+#define ALONE "vbn-s" /* a key of the launcher's space: a rank has called rt_acquire_alone */
 
 rt_t rt;
 
@@ -361,7 +361,8 @@ void rt_abort(int code)
     (void)fflush(NULL);
     if (rt.pmi.ops != NULL)
         rt.pmi.ops->abort(&rt.pmi, code);
-    if (rt.pmi.ops != NULL && rt.pmi.fd >= 0) { /* the launcher ends all ranks at once; who went before it would be missed by the others */
+    if (rt.pmi.ops != NULL &&
+        rt.pmi.fd >= 0) { /* the launcher ends all ranks at once; who went before it would be missed by the others */
         struct pollfd entry = {.fd = rt.pmi.fd, .events = POLLRDHUP};
         (void)poll(&entry, 1, ABORT_MS);
     }

@@ -135,11 +135,11 @@ int rt_await(const rt_group_t *ranks);
 
 /* A wait: while (!condition) rt_wait_step(&wait); polls for a while, then sleeps until something arrives. */
 typedef struct rt_wait {
-    int64_t until;  /* when polling ends; 0: not decided yet */
-    unsigned polls; /* without an event */
-    int armed;      /* the next step sleeps */
-    int joined;     /* the thread that drives knows what was begun before this wait (T3) */
-    int fd;         /* a further descriptor that ends a sleep, -1: none */
+    int64_t until;      /* when polling ends; 0: not decided yet */
+    unsigned polls;     /* without an event */
+    int armed;          /* the next step sleeps */
+    int joined;         /* the thread that drives knows what was begun before this wait (T3) */
+    int fd;             /* a further descriptor that ends a sleep, -1: none */
     int look_ms;        /* a sleep ends after so long at the latest; 0: only by an event */
     unsigned yields;    /* of an oversubscribed rank, before it sleeps; 0: the usual number */
     const vbn_op_t *op; /* the wait is over when this is complete; NULL: the caller has to look after each event */

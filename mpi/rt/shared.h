@@ -22,13 +22,13 @@ typedef struct rt_sleeper {
 /* Guarded by the mutex, but for the atomics. */
 typedef struct rt_shared {
     pthread_mutex_t mutex;
-    void *_Atomic owner;      /* who is inside; a thread asks only whether it is that itself */
+    void *_Atomic owner;       /* who is inside; a thread asks only whether it is that itself */
     _Atomic unsigned entering; /* threads that want the mutex */
     _Atomic unsigned entries;  /* so many have come in */
-    int depth;                /* T4 */
-    void *driver;             /* T2; NULL: nobody waits */
-    int armed;                /* the driver has armed the worker, and perhaps sleeps */
-    rt_sleeper_t *sleepers;   /* the first one gets the drive next */
+    int depth;                 /* T4 */
+    void *driver;              /* T2; NULL: nobody waits */
+    int armed;                 /* the driver has armed the worker, and perhaps sleeps */
+    rt_sleeper_t *sleepers;    /* the first one gets the drive next */
 } rt_shared_t;
 
 extern rt_shared_t rt_shared;

@@ -86,7 +86,8 @@ static inline vbn_peer_t *connect_to(vbn_worker_t *worker, const char *text)
 {
     uint8_t address[VBN_ADDRESS_MAX];
     vbn_peer_t *peer;
-    check(vbn_connect(worker, address, parse_hex(text, address, sizeof(address)), on_peer_lost, NULL, &peer), "connect");
+    check(vbn_connect(worker, address, parse_hex(text, address, sizeof(address)), on_peer_lost, NULL, &peer),
+          "connect");
     return peer;
 }
 

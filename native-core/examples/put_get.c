@@ -8,7 +8,7 @@
 #define BYTES 4096u
 #define TEXT "written from afar"
 
-enum { DONE = 1 };                   /* a message: puts to mapped memory wake nobody */
+enum { DONE = 1 };                  /* a message: puts to mapped memory wake nobody */
 enum { AT_WORD = 0, AT_TEXT = 64 }; /* in the memory */
 
 static volatile uint32_t gone; /* the owner: whoever wrote has left */

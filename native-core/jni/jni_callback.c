@@ -8,7 +8,7 @@
 
 #include "jni_worker.h"
 
-#define CONTAINER(type, member, pointer) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+#define CONTAINER(type, member, pointer) ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
 
 /* ------------------------------------------------------------------------------------------- operations */
 

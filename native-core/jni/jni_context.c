@@ -217,8 +217,8 @@ static jbyteArray native_setting(JNIEnv *env, jclass cls, jlong handle, jbyteArr
     if (context == NULL)
         return NULL;
     char *key = jni_string(env, key_bytes, NULL);
-    vbn_status_t status =
-        key == NULL ? VBN_ERR_NO_MEMORY : vbn_setting(context->context, key, value, sizeof(value), NULL);
+    vbn_status_t status = key == NULL ? VBN_ERR_NO_MEMORY
+                                      : vbn_setting(context->context, key, value, sizeof(value), NULL);
     free(key);
     jni_context_leave(context);
     if (status < 0) {
@@ -244,8 +244,11 @@ static jlong native_setting_number(JNIEnv *env, jclass cls, jlong handle, jbyteA
 }
 
 const JNINativeMethod jni_context_methods[] = {
-    {"contextOpen", "([B[B)J", (void *)native_open},       {"contextClose", "(J)I", (void *)native_close},
-    {"contextLog", "(J)[B", (void *)native_log},           {"contextCounters", "(J)[B", (void *)native_counters},
-    {"contextSetting", "(J[B)[B", (void *)native_setting}, {"contextSettingNumber", "(J[B)J", (void *)native_setting_number},
+    {"contextOpen", "([B[B)J", (void *)native_open},
+    {"contextClose", "(J)I", (void *)native_close},
+    {"contextLog", "(J)[B", (void *)native_log},
+    {"contextCounters", "(J)[B", (void *)native_counters},
+    {"contextSetting", "(J[B)[B", (void *)native_setting},
+    {"contextSettingNumber", "(J[B)J", (void *)native_setting_number},
 };
 const jint jni_context_method_count = sizeof(jni_context_methods) / sizeof(jni_context_methods[0]);

@@ -97,10 +97,8 @@ static jint native_call(JNIEnv *env, jclass cls, jlong handle, jint sleeper)
 }
 
 const JNINativeMethod jni_shared_methods[] = {
-    {"workerShare", "(J)I", (void *)native_share},
-    {"workerTake", "(J)I", (void *)native_take},
-    {"workerArm", "(J)I", (void *)native_arm},
-    {"workerSleep", "(JIJ)I", (void *)native_sleep},
+    {"workerShare", "(J)I", (void *)native_share}, {"workerTake", "(J)I", (void *)native_take},
+    {"workerArm", "(J)I", (void *)native_arm},     {"workerSleep", "(JIJ)I", (void *)native_sleep},
     {"workerCall", "(JI)I", (void *)native_call},
 };
 const jint jni_shared_method_count = sizeof(jni_shared_methods) / sizeof(jni_shared_methods[0]);

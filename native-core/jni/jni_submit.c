@@ -22,8 +22,8 @@ static vbn_status_t stale(const char *what, uint64_t handle)
 static vbn_status_t command_read(const page_command_t *slot, uint32_t available, command_t *command)
 {
     uint64_t header_slots = (slot->header_bytes + PAGE_SLOT - 1) / PAGE_SLOT;
-    uint64_t list_slots =
-        slot->parts > 1 ? ((uint64_t)slot->parts * sizeof(page_part_t) + PAGE_SLOT - 1) / PAGE_SLOT : 0;
+    uint64_t list_slots = slot->parts > 1 ? ((uint64_t)slot->parts * sizeof(page_part_t) + PAGE_SLOT - 1) / PAGE_SLOT
+                                          : 0;
     if (slot->header_bytes > VBN_AM_HEADER_MAX || 1 + header_slots + list_slots > available)
         return err_set(VBN_ERR_INVALID, "a command with %u header bytes and %u parts does not fit the ring",
                        slot->header_bytes, slot->parts);

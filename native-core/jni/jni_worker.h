@@ -61,7 +61,7 @@ struct jni_worker {
     jni_object_t object;
     vbn_worker_t *worker;
     jni_context_t *context; /* a reference */
-    jobject page_object; /* global reference: keeps the page */
+    jobject page_object;    /* global reference: keeps the page */
     uint8_t *page;
     page_command_t *commands;
     page_event_t *events;
@@ -75,13 +75,13 @@ struct jni_worker {
     jni_event_t *first; /* waiting events */
     jni_event_t *last;
     mpool_t ops;
-    vbn_op_t at_once; /* of operations that end within their call */
-    handle_table_t peers; /* -> jni_peer_t */
-    handle_table_t keys; /* -> vbn_key_t */
+    vbn_op_t at_once;       /* of operations that end within their call */
+    handle_table_t peers;   /* -> jni_peer_t */
+    handle_table_t keys;    /* -> vbn_key_t */
     handle_table_t remotes; /* -> vbn_am_remote_t */
     jni_handler_t handlers[VBN_AM_IDS];
-    bool ending;       /* callbacks write no events any more */
-    atomic_bool woken; /* set by workerWake, taken by poll before it sleeps */
+    bool ending;             /* callbacks write no events any more */
+    atomic_bool woken;       /* set by workerWake, taken by poll before it sleeps */
     int calls[JNI_SLEEPERS]; /* event descriptors, each ends one sleeper's wait; -1 unless the worker is shared */
 };
 

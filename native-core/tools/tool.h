@@ -15,7 +15,8 @@
 #define TOOL_ERROR 2 /* exit status of whatever keeps a program from doing its work */
 
 /* Prints "program: text" and ends. */
-__attribute__((format(printf, 2, 3))) _Noreturn static inline void tool_fail(const char *program, const char *format, ...)
+__attribute__((format(printf, 2, 3))) _Noreturn static inline void tool_fail(const char *program, const char *format,
+                                                                             ...)
 {
     va_list args;
     va_start(args, format);

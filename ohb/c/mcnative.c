@@ -74,9 +74,11 @@ static int measure(vmc_t *mc, int sets, unsigned size, unsigned long ops)
     if (median < 0)
         return 1;
     fprintf(stderr, "%s\n", how);
-    printf("{\"ops\": %lu, \"seconds\": %.6f, \"p50_us\": %.3f, \"rate\": %.1f, \"onesided\": %llu, \"messages\": %llu, "
-           "\"sockets\": %llu}\n", ops, seconds, median * 1e6, (double)ops / seconds, (unsigned long long)counts.onesided,
-           (unsigned long long)counts.messages, (unsigned long long)counts.sockets);
+    printf(
+        "{\"ops\": %lu, \"seconds\": %.6f, \"p50_us\": %.3f, \"rate\": %.1f, \"onesided\": %llu, \"messages\": %llu, "
+        "\"sockets\": %llu}\n",
+        ops, seconds, median * 1e6, (double)ops / seconds, (unsigned long long)counts.onesided,
+        (unsigned long long)counts.messages, (unsigned long long)counts.sockets);
     return 0;
 }
 

@@ -38,10 +38,13 @@ static const char *cure_of(const char *text)
     } cures[] = {
         {"the server has no messages", "what stands in the way is at the server: its log (-v) says the same"},
         {": not connected", "start the server, or give the address that it listens on"},
-        {"not verbena-memcached", "start verbena-memcached there in the place of memcached; clients need no change for it"},
-        {"XDG_RUNTIME_DIR", "give both sides the same key: server -o verbena_key=FILE, client VERBENA_MEMCACHED_KEY=FILE"},
+        {"not verbena-memcached",
+         "start verbena-memcached there in the place of memcached; clients need no change for it"},
+        {"XDG_RUNTIME_DIR",
+         "give both sides the same key: server -o verbena_key=FILE, client VERBENA_MEMCACHED_KEY=FILE"},
         {"key file", "give the client a key file it may read: VERBENA_MEMCACHED_KEY=FILE, mode 600 or 640"},
-        {"cannot connect", "see that both sides have the same key, and that a firewall lets the core's TCP port through"},
+        {"cannot connect",
+         "see that both sides have the same key, and that a firewall lets the core's TCP port through"},
         {"did not connect", "see that a firewall lets the core's TCP port through (tl.tcp.port in -o verbena_core)"},
     };
     for (size_t i = 0; i < sizeof(cures) / sizeof(cures[0]); i++)
@@ -61,7 +64,8 @@ static int report(vmc_t *mc)
     if (us >= 0)
         printf("a get takes %.1f us (%d in a row, of a key that is not there)\n", us, ROUNDS);
     if (strstr(how, "shared memory only); tcp: ") != NULL)
-        printf("better: from the server's host, or between hosts with an RDMA device in both; vbn-info shows what a host has\n");
+        printf(
+            "better: from the server's host, or between hosts with an RDMA device in both; vbn-info shows what a host has\n");
     const char *cure = counts.messages > 0 ? NULL : cure_of(how);
     if (cure != NULL)
         printf("cure: %s\n", cure);

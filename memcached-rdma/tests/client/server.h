@@ -65,17 +65,11 @@ public:
             abort();
         number_ = ntohs(address.sin_port);
     }
-    ~HeldPort()
-    {
-        close(fd_);
-    }
+    ~HeldPort() { close(fd_); }
     HeldPort(const HeldPort &) = delete;
     HeldPort &operator=(const HeldPort &) = delete;
 
-    int number() const
-    {
-        return number_;
-    }
+    int number() const { return number_; }
 
 private:
     int fd_, number_;
@@ -92,26 +86,14 @@ public:
         runtime_folder();
         start(kind, std::move(flags));
     }
-    ~Server()
-    {
-        end(SIGTERM);
-    }
+    ~Server() { end(SIGTERM); }
     Server(const Server &) = delete;
     Server &operator=(const Server &) = delete;
 
-    int port() const
-    {
-        return port_;
-    }
+    int port() const { return port_; }
     /* For a server that comes after this one. */
-    std::shared_ptr<HeldPort> held() const
-    {
-        return held_;
-    }
-    pid_t pid() const
-    {
-        return pid_;
-    }
+    std::shared_ptr<HeldPort> held() const { return held_; }
+    pid_t pid() const { return pid_; }
     std::string name(const std::string &options = "") const
     {
         return "127.0.0.1:" + std::to_string(port_) + ";connect=60000;timeout=60000" + options;
@@ -122,10 +104,7 @@ public:
         kill(pid_, SIGSTOP);
         waitpid(pid_, &status, WUNTRACED); /* every thread of it stands still now */
     }
-    void resume() const
-    {
-        kill(pid_, SIGCONT);
-    }
+    void resume() const { kill(pid_, SIGCONT); }
     void end(int number)
     {
         if (pid_ <= 0)
@@ -218,10 +197,7 @@ public:
             abort();
         }
     }
-    ~Client()
-    {
-        vmc_close(mc);
-    }
+    ~Client() { vmc_close(mc); }
     Client(const Client &) = delete;
     Client &operator=(const Client &) = delete;
 

@@ -24,10 +24,7 @@ protected:
         EXPECT_EQ(counts.sockets > 0, !GetParam().messages) << client.explain();
         EXPECT_EQ(counts.late, 0u);
     }
-    vmc_status_t del(const std::string &key)
-    {
-        return vmc_delete(client.mc, key.data(), key.size());
-    }
+    vmc_status_t del(const std::string &key) { return vmc_delete(client.mc, key.data(), key.size()); }
     Server server;
     Client client;
 };
@@ -147,19 +144,22 @@ TEST_P(Calls, many_keys_come_in_one_call)
         }
     }
     std::vector<int> found(KEYS);
-    ASSERT_EQ(vmc_mget(client.mc, keys.data(), KEYS,
-                       [](void *arg, size_t index, const void *bytes, const vmc_value_t *value) {
-                           auto &seen = *static_cast<std::vector<int> *>(arg);
-                           std::string wanted = pattern(index % 100 == 1 ? 40000 : index % 50, static_cast<unsigned>(index));
-                           EXPECT_EQ(std::string(static_cast<const char *>(bytes), value->length), wanted);
-                           seen[index]++;
-                       },
-                       &found),
+    ASSERT_EQ(vmc_mget(
+                  client.mc, keys.data(), KEYS,
+                  [](void *arg, size_t index, const void *bytes, const vmc_value_t *value) {
+                      auto &seen = *static_cast<std::vector<int> *>(arg);
+                      std::string wanted = pattern(index % 100 == 1 ? 40000 : index % 50, static_cast<unsigned>(index));
+                      EXPECT_EQ(std::string(static_cast<const char *>(bytes), value->length), wanted);
+                      seen[index]++;
+                  },
+                  &found),
               VMC_OK);
     for (size_t i = 0; i < KEYS; i++)
         ASSERT_EQ(found[i], i % 3 != 0 ? 1 : 0) << i;
     vmc_key_t wrong = {"not valid", 9};
-    EXPECT_EQ(vmc_mget(client.mc, &wrong, 1, [](void *, size_t, const void *, const vmc_value_t *) {}, nullptr), VMC_ERR_INVALID);
+    EXPECT_EQ(vmc_mget(
+                  client.mc, &wrong, 1, [](void *, size_t, const void *, const vmc_value_t *) {}, nullptr),
+              VMC_ERR_INVALID);
 }
 
 TEST_P(Calls, requests_are_taken_one_by_one_as_they_complete)
@@ -198,12 +198,13 @@ TEST_P(Calls, many_requests_are_under_way_at_once_and_in_order_for_a_key)
         auto at = static_cast<size_t>(i);
         values[at] = pattern(i % 10 == 0 ? 50000 : 10, static_cast<unsigned>(i));
         names[at] = "key" + std::to_string(i % 7);
-        vmc_status_t set = i % 2 == 0 ? vmc_iset(client.mc, names[at].data(), names[at].size(), values[at].data(), values[at].size(),
-                                                 0, 0, &sets[at])
+        vmc_status_t set = i % 2 == 0 ? vmc_iset(client.mc, names[at].data(), names[at].size(), values[at].data(),
+                                                 values[at].size(), 0, 0, &sets[at])
                                       : vmc_bset(client.mc, names[at].data(), names[at].size(), values[at].data(),
                                                  values[at].size(), 0, 0, &sets[at]);
         ASSERT_TRUE(set == VMC_INPROGRESS || set == VMC_OK) << vmc_status_name(set);
-        vmc_status_t get = vmc_bget(client.mc, names[at].data(), names[at].size(), buffers[at].data(), buffers[at].size(), &gets[at]);
+        vmc_status_t get = vmc_bget(client.mc, names[at].data(), names[at].size(), buffers[at].data(),
+                                    buffers[at].size(), &gets[at]);
         ASSERT_TRUE(get == VMC_INPROGRESS || get == VMC_OK) << vmc_status_name(get);
         all.push_back(&sets[at]);
         all.push_back(&gets[at]);
@@ -223,6 +224,7 @@ const std::vector<Way> WAYS = {
     {"sockets_to_stock", STOCK, {}, "", false},
 };
 
-INSTANTIATE_TEST_SUITE_P(Ways, Calls, ::testing::ValuesIn(WAYS), [](const auto &each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(Ways, Calls, ::testing::ValuesIn(WAYS),
+                         [](const auto &each) { return std::string(each.param.name); });
 
 } // namespace

@@ -28,7 +28,8 @@ TEST(Replaced, a_client_goes_on_over_sockets_when_debian_s_memcached_takes_the_p
     Server ours(OURS);
     Client client(ours.name());
     ASSERT_EQ(client.set("k", "of ours"), VMC_OK);
-    EXPECT_NE(client.explain().find("messages through the core (gets are one-sided); shm"), std::string::npos) << client.explain();
+    EXPECT_NE(client.explain().find("messages through the core (gets are one-sided); shm"), std::string::npos)
+        << client.explain();
     ours.end(SIGKILL);
     EXPECT_EQ(client.get("k"), "(VMC_ERR_SERVER_DEAD)");
     Server stock(STOCK, {}, ours.held());
@@ -280,7 +281,8 @@ TEST(Leases, a_client_that_does_not_take_its_answer_is_disconnected)
 {
     Server server(OURS, {"-t", "1", "-o", "verbena_lease=100"});
     Client other(server.name(";carrier=messages"));
-    set_until_stored(other, "large", std::string(900000, 'x')); /* the server may not have fetched it within the lease */
+    set_until_stored(other, "large",
+                     std::string(900000, 'x')); /* the server may not have fetched it within the lease */
     const int before = std::stoi(server.stat("verbena", "messages_leases_ended"));
     pid_t child = run_client(server, [](Client &client) {
         std::vector<char> buffer(1000000);

@@ -17,20 +17,21 @@ namespace {
 constexpr unsigned EXPIRING = 10; // the last keys: each is written again when it has expired
 constexpr unsigned EXPIRED_LEAST = 3;
 constexpr unsigned KEYS = 300, READERS = 3, DEADLINES = 8, LARGEST = 20000, ONESIDED_LEAST = 1000;
-constexpr unsigned STEPS = 20000; // of the writer; with VERBENA_TEST_FULL more of them
-constexpr unsigned STEPS_FULL = 300000, STEPS_OF_A_READER = 4000; // then it is killed
-constexpr uint64_t PATIENCE_MS = 1200000;                         // on a machine that is busy with other things
+constexpr unsigned STEPS = 20000;                                  // of the writer; with VERBENA_TEST_FULL more of them
+constexpr unsigned STEPS_FULL = 300000, STEPS_OF_A_READER = 4000;  // then it is killed
+constexpr uint64_t PATIENCE_MS = 1200000;                          // on a machine that is busy with other things
 constexpr uint64_t TTL_MS = 1000, GRAIN_MS = 1000, AFTER_MS = 300; // a TTL of a second has passed two seconds later
 
 uint64_t now_ms()
 {
     return static_cast<uint64_t>(
-        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count());
 }
 
 /* What all processes know. One writer for each key. */
 struct Known {
-    std::atomic<uint64_t> least[KEYS];               // a get that begins now may see this version or a later one
+    std::atomic<uint64_t> least[KEYS];                // a get that begins now may see this version or a later one
     std::atomic<uint64_t> deadlines[KEYS][DEADLINES]; // version << 44 | ms after which that version is gone
     std::atomic<uint64_t> onesided, asked, expired, wrong;
     std::atomic<bool> stop;
@@ -104,8 +105,9 @@ bool read_one(Client &client, Known *known, unsigned key, std::vector<char> &buf
     }
     bool late = is_over(known->deadlines[key][head.version % DEADLINES].load(), head.version, began);
     if (head.version < least || late)
-        fprintf(stderr, "key %u: version %llu, at least %llu expected%s\n", key, static_cast<unsigned long long>(head.version),
-                static_cast<unsigned long long>(least), late ? ", and it has expired" : "");
+        fprintf(stderr, "key %u: version %llu, at least %llu expected%s\n", key,
+                static_cast<unsigned long long>(head.version), static_cast<unsigned long long>(least),
+                late ? ", and it has expired" : "");
     return head.version >= least && !late;
 }
 

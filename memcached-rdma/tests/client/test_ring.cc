@@ -15,10 +15,10 @@ struct Libmemcached {
     void *library = dlopen("libmemcached.so.11", RTLD_NOW);
     void *(*create)(void *) = find<void *(*)(void *)>("memcached_create");
     int (*behave)(void *, int, uint64_t) = find<int (*)(void *, int, uint64_t)>("memcached_behavior_set");
-    int (*add)(void *, const char *, uint16_t, uint32_t) =
-        find<int (*)(void *, const char *, uint16_t, uint32_t)>("memcached_server_add_with_weight");
-    uint32_t (*place)(const void *, const char *, size_t) =
-        find<uint32_t (*)(const void *, const char *, size_t)>("memcached_generate_hash");
+    int (*add)(void *, const char *, uint16_t,
+               uint32_t) = find<int (*)(void *, const char *, uint16_t, uint32_t)>("memcached_server_add_with_weight");
+    uint32_t (*place)(const void *, const char *,
+                      size_t) = find<uint32_t (*)(const void *, const char *, size_t)>("memcached_generate_hash");
     void (*destroy)(void *) = find<void (*)(void *)>("memcached_free");
 
     template <class F> F find(const char *name)
@@ -40,7 +40,8 @@ void compare(const Libmemcached &lib, const std::vector<Place> &places)
     ASSERT_EQ(lib.behave(theirs, KETAMA_WEIGHTED, 1), 0);
     for (auto &place : places) {
         ASSERT_EQ(lib.add(theirs, place.host.c_str(), place.port, place.weight), 0);
-        config += (config.empty() ? "" : ",") + place.host + ":" + std::to_string(place.port) + "/?" + std::to_string(place.weight);
+        config += (config.empty() ? "" : ",") + place.host + ":" + std::to_string(place.port) + "/?" +
+                  std::to_string(place.weight);
     }
     Client ours(config);
     std::vector<int> used(places.size());
@@ -61,7 +62,10 @@ TEST(Ketama, keys_go_where_libmemcached_sends_them)
     ASSERT_NE(lib.place, nullptr) << "libmemcached11 is missing: " << dlerror();
     compare(lib, {{"127.0.0.1", 11211, 1}});
     compare(lib, {{"10.0.1.1", 11211, 1}, {"10.0.1.2", 11211, 1}, {"10.0.1.3", 11211, 1}});
-    compare(lib, {{"10.0.1.1", 11211, 600}, {"10.0.1.2", 11212, 300}, {"cache.example.org", 11213, 200}, {"10.0.1.4", 11211, 350}});
+    compare(lib, {{"10.0.1.1", 11211, 600},
+                  {"10.0.1.2", 11212, 300},
+                  {"cache.example.org", 11213, 200},
+                  {"10.0.1.4", 11211, 350}});
     std::vector<Place> many;
     for (uint16_t i = 0; i < 40; i++)
         many.push_back({"host" + std::to_string(i), static_cast<uint16_t>(11200 + i), 1u + i % 5});
@@ -70,13 +74,15 @@ TEST(Ketama, keys_go_where_libmemcached_sends_them)
 
 TEST(Config, what_is_wrong_is_named)
 {
-    for (const char *config : {"", "host:0", "host:99999", "a,,b", "host;timeout", "host;timeout=x", "host;colour=red", "[::1", "h/?0"}) {
+    for (const char *config :
+         {"", "host:0", "host:99999", "a,,b", "host;timeout", "host;timeout=x", "host;colour=red", "[::1", "h/?0"}) {
         const char *error = nullptr;
         EXPECT_EQ(vmc_open(config, &error), nullptr) << config;
         ASSERT_NE(error, nullptr);
         EXPECT_NE(std::string(error).find(": "), std::string::npos) << error;
     }
-    for (const char *config : {"host", "host:1", "[::1]:5,::1,/a/socket;timeout=5;carrier=sockets;key=/k", "h/?7,/path/?2"}) {
+    for (const char *config :
+         {"host", "host:1", "[::1]:5,::1,/a/socket;timeout=5;carrier=sockets;key=/k", "h/?7,/path/?2"}) {
         vmc_t *mc = vmc_open(config, nullptr);
         EXPECT_NE(mc, nullptr) << config;
         vmc_close(mc);

@@ -33,7 +33,8 @@ struct Place {
 /* A client's requests one after the other; at the place it sends itself the signal. */
 class Session {
 public:
-    Session(Client &client, Place place, int signal) : client_(client), place_(place), signal_(signal), key_(std::to_string(getpid()))
+    Session(Client &client, Place place, int signal)
+        : client_(client), place_(place), signal_(signal), key_(std::to_string(getpid()))
     {
     }
     bool right()
@@ -61,7 +62,8 @@ private:
         return req->status;
     }
     /* A server that has ended the connection meanwhile is found again. */
-    bool repeat(unsigned number, const std::function<void(vmc_req_t *)> &begin, const std::function<bool(const vmc_req_t &)> &is_right)
+    bool repeat(unsigned number, const std::function<void(vmc_req_t *)> &begin,
+                const std::function<bool(const vmc_req_t &)> &is_right)
     {
         for (int i = 0; i < 100; i++) {
             vmc_req_t req;
@@ -75,7 +77,8 @@ private:
     {
         const std::string key = name + key_, value(length, byte);
         return repeat(
-            number, [&](vmc_req_t *req) { vmc_iset(client_.mc, key.data(), key.size(), value.data(), length, 0, 0, req); },
+            number,
+            [&](vmc_req_t *req) { vmc_iset(client_.mc, key.data(), key.size(), value.data(), length, 0, 0, req); },
             [](const vmc_req_t &req) { return req.status == VMC_OK; });
     }
     /* It may have been evicted. */
@@ -84,7 +87,8 @@ private:
         const std::string key = name + key_;
         std::string value(LARGE, '\0');
         return repeat(
-            number, [&](vmc_req_t *req) { vmc_iget(client_.mc, key.data(), key.size(), value.data(), value.size(), req); },
+            number,
+            [&](vmc_req_t *req) { vmc_iget(client_.mc, key.data(), key.size(), value.data(), value.size(), req); },
             [&](const vmc_req_t &req) {
                 return req.status == VMC_NOT_FOUND ||
                        (req.status == VMC_OK && value.substr(0, req.length) == std::string(length, byte));
@@ -116,7 +120,8 @@ void fill(const std::function<vmc_status_t(const std::string &, const std::strin
 
 class Steps : public ::testing::TestWithParam<std::pair<const char *, const char *>> {
 protected:
-    Steps() : server(OURS, {"-m", "64", "-o", "verbena_lease=100"}), other(server.name(";carrier=messages;onesided=off"))
+    Steps()
+        : server(OURS, {"-m", "64", "-o", "verbena_lease=100"}), other(server.name(";carrier=messages;onesided=off"))
     {
         EXPECT_EQ(other.set("other", "v"), VMC_OK);
     }
@@ -126,9 +131,8 @@ protected:
         for (unsigned request = 0; request < REQUESTS; request++)
             for (int turns : places()) {
                 SCOPED_TRACE(testing::Message() << "request " << request << ", turn " << turns);
-                pid_t child = start(server, GetParam().second, [&](Client &client) {
-                    return Session(client, {request, turns}, signal).right();
-                });
+                pid_t child = start(server, GetParam().second,
+                                    [&](Client &client) { return Session(client, {request, turns}, signal).right(); });
                 then(child);
                 ASSERT_EQ(get_of_other("other"), "v");
             }
@@ -182,7 +186,8 @@ TEST_P(Steps, a_client_stopped_at_any_of_them_holds_up_nobody_and_goes_on)
 
 INSTANTIATE_TEST_SUITE_P(Carriers, Steps,
                          ::testing::Values(std::pair{"messages", ";carrier=messages;onesided=off"},
-                                           std::pair{"onesided", ";carrier=messages"}, std::pair{"sockets", ";carrier=sockets"}),
+                                           std::pair{"onesided", ";carrier=messages"},
+                                           std::pair{"sockets", ";carrier=sockets"}),
                          [](const auto &each) { return std::string(each.param.first); });
 
 std::string item(int number)
@@ -221,7 +226,9 @@ TEST(OneSidedSteps, a_reader_stopped_anywhere_holds_up_no_writer_and_sees_no_tor
             ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
             ASSERT_TRUE(WIFSTOPPED(status)) << "a torn value: " << status;
             for (int i = 0; i < 20; i++)
-                ASSERT_EQ(other.set(item(i), std::string(random() % ONE_SIDED_MAX, static_cast<char>('a' + round % 26))), VMC_OK);
+                ASSERT_EQ(
+                    other.set(item(i), std::string(random() % ONE_SIDED_MAX, static_cast<char>('a' + round % 26))),
+                    VMC_OK);
             kill(child, SIGCONT);
         }
         kill(child, SIGKILL);

@@ -62,7 +62,8 @@ static void try_hello(const uint8_t *data, size_t size)
         require(hello_client_decode(text, length, &client_again) && client_again.user == client.user);
     }
     if (hello_server_decode((const char *)data, size, &server)) {
-        require(server.address_bytes > 0 && server.address_bytes <= HELLO_ADDRESS_MAX && server.key_bytes <= HELLO_KEY_MAX);
+        require(server.address_bytes > 0 && server.address_bytes <= HELLO_ADDRESS_MAX &&
+                server.key_bytes <= HELLO_KEY_MAX);
         size_t length = hello_server_encode(&server, text);
         require(hello_server_decode(text, length, &server_again) &&
                 memcmp(server.address, server_again.address, server.address_bytes) == 0);

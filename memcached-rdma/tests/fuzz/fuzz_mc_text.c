@@ -19,7 +19,8 @@ static void check_meta(const request_t *request, const char *line, size_t length
 
 static void check(const request_t *request, const char *line, size_t length)
 {
-    bool meta = request->kind >= REQUEST_META_GET && request->kind <= REQUEST_META_DEBUG && request->kind != REQUEST_META_NOOP;
+    bool meta = request->kind >= REQUEST_META_GET && request->kind <= REQUEST_META_DEBUG &&
+                request->kind != REQUEST_META_NOOP;
     require(inside(request->command, line, length) && inside(request->rest, line, length));
     require((request->kind == REQUEST_ERROR) == (request->error != NULL));
     require(request->value_bytes <= VALUE_MAX);

@@ -8,7 +8,7 @@
 
 #define LOOPS 3
 #define LOOP_SECONDS 0.25 /* about the most that a loop takes */
-#define FEWEST 10        /* rounds */
+#define FEWEST 10         /* rounds */
 #define MOST_RANKS 64
 
 /* Seconds of a round; what counts is rank 0's result. */

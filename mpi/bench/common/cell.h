@@ -60,6 +60,7 @@ void cells_run(const library_t *library, bench_t *bench, const cell_t *cells, si
 
 void place_pin(int rank, const char *list); /* "CPU,CPU": rank 0 to the first, 1 to the second */
 void probe_open(const library_t *library, bench_t *bench);
-double probe_run(const library_t *library, bench_t *bench); /* the median ns of a line's way to the other rank; 0 without a line */
+double probe_run(const library_t *library,
+                 bench_t *bench); /* the median ns of a line's way to the other rank; 0 without a line */
 
 #endif

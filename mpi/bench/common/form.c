@@ -33,7 +33,8 @@ void expect_bytes(const char *what, const char *from, size_t bytes, int value)
 {
     for (size_t i = 0; i < bytes; i++)
         if (from[i] != value) {
-            fprintf(stderr, "%s: %s: byte %zu of %zu is %d and not %d\n", running->name, what, i, bytes, from[i], value);
+            fprintf(stderr, "%s: %s: byte %zu of %zu is %d and not %d\n", running->name, what, i, bytes, from[i],
+                    value);
             bench_fail(what, "the library delivered wrong content");
         }
 }
@@ -77,7 +78,8 @@ static void print_start(const library_t *library, const bench_t *bench, double s
     for (int rank = 0; rank < bench->size; rank++)
         most = values[rank] > most ? values[rank] : most;
     if (bench->rank == 0)
-        printf("{\"row\": \"init\", \"size\": 0, \"unit\": \"ms\", \"value\": %.4f, \"before\": 0, \"after\": 0}\n", most * 1e3);
+        printf("{\"row\": \"init\", \"size\": 0, \"unit\": \"ms\", \"value\": %.4f, \"before\": 0, \"after\": 0}\n",
+               most * 1e3);
     free(values);
 }
 

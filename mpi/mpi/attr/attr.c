@@ -81,7 +81,7 @@ static int delete_at(const attr_owner_t *owner, attr_t **at)
     const attr_key_t key = *key_of(attr->keyval); /* the function may make keys, which moves them */
     if (key.delete != NULL) {
         rt_leave();
-        const int rc = owner->family->delete (key.delete, owner->object, attr->keyval, attr->value, key.extra);
+        const int rc = owner->family->delete(key.delete, owner->object, attr->keyval, attr->value, key.extra);
         rt_enter();
         if (rc != MPI_SUCCESS)
             return err_set(rc, "the delete function of attribute key %d failed", attr->keyval);
@@ -143,8 +143,8 @@ static int copy_one(const attr_owner_t *from, const attr_owner_t *to, const attr
         return MPI_SUCCESS;
     if (key.copy != ATTR_COPY) {
         rt_leave();
-        const int rc =
-            from->family->copy(key.copy, from->object, attr->keyval, key.extra, attr->value, &value, &wanted);
+        const int rc = from->family->copy(key.copy, from->object, attr->keyval, key.extra, attr->value, &value,
+                                          &wanted);
         rt_enter();
         if (rc != MPI_SUCCESS)
             return err_set(rc, "the copy function of attribute key %d failed", attr->keyval);

@@ -50,8 +50,7 @@ static int query(p2p_request_t *request, MPI_Status *status)
 {
     const sched_t *sched = request->state;
     p2p_status_empty(status, MPI_ANY_SOURCE);
-    return sched->status >= 0 ? MPI_SUCCESS
-                              : err_core((vbn_status_t)sched->status, "collective", sched->error);
+    return sched->status >= 0 ? MPI_SUCCESS : err_core((vbn_status_t)sched->status, "collective", sched->error);
 }
 
 static int end(p2p_request_t *request)

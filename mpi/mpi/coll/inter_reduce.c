@@ -34,8 +34,8 @@ static int at_root(coll_t *coll, void *recvbuf, MPI_Count count, MPI_Datatype da
     return MPI_SUCCESS;
 }
 
-int coll_inter_Reduce(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                      int root, MPI_Comm comm)
+int coll_inter_Reduce(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                      MPI_Op op, int root, MPI_Comm comm)
 {
     coll_values_t values;
     void *place;

@@ -29,8 +29,8 @@ int coll_Bcast(coll_t *coll, void *buffer, MPI_Count count, MPI_Datatype datatyp
 }
 
 /* This rank's side of what has one part at each rank and all at the root; in place it is there already. */
-static int own_part(coll_t *coll, coll_part_t *mine, const void *buffer, MPI_Count count, MPI_Datatype type,
-                    int root, const char *name)
+static int own_part(coll_t *coll, coll_part_t *mine, const void *buffer, MPI_Count count, MPI_Datatype type, int root,
+                    const char *name)
 {
     *mine = (coll_part_t){0};
     if (buffer != MPI_IN_PLACE)

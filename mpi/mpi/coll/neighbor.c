@@ -41,8 +41,8 @@ static int exchange_same(coll_t *coll, int rc, const void *sendbuf, MPI_Count se
     return exchange(coll, rc, &send, receive);
 }
 
-int coll_Neighbor_allgather(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                            MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+int coll_Neighbor_allgather(coll_t *coll, const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     const topo_t *topo;
     coll_parts_t receive;

@@ -15,7 +15,8 @@ static int span_of(const dt_type_t *type, size_t count, size_t *bytes_p, size_t 
     if (count == 0)
         return 0;
     if (__builtin_mul_overflow(count - 1, step, &between) ||
-        __builtin_add_overflow(between, (size_t)(type->node->high - type->node->low), bytes_p) || *bytes_p > PTRDIFF_MAX)
+        __builtin_add_overflow(between, (size_t)(type->node->high - type->node->low), bytes_p) ||
+        *bytes_p > PTRDIFF_MAX)
         return -1;
     *shift_p = (extent < 0 ? between : 0) - (size_t)type->node->low;
     return 0;

@@ -217,10 +217,10 @@ int mpi_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
     const int locals = group_compare(a->ranks, b->ranks);
     const int remotes = group_compare(a->peers, b->peers);
     const int groups = locals == MPI_UNEQUAL || (locals == MPI_SIMILAR && remotes != MPI_UNEQUAL) ? locals : remotes;
-    *result = a == b                                     ? MPI_IDENT
-              : comm_is_inter(a) != comm_is_inter(b)     ? MPI_UNEQUAL
-              : groups == MPI_IDENT                      ? MPI_CONGRUENT
-                                                         : groups;
+    *result = a == b                                 ? MPI_IDENT
+              : comm_is_inter(a) != comm_is_inter(b) ? MPI_UNEQUAL
+              : groups == MPI_IDENT                  ? MPI_CONGRUENT
+                                                     : groups;
     return MPI_SUCCESS;
 }
 

@@ -20,13 +20,14 @@ typedef struct mpi_comm {
     obj_t obj;
     uint32_t context;
     rt_group_t *ranks; /* the local group */
-    rt_group_t *peers; /* whom ranks of messages name: the remote group; of an intracommunicator `ranks`, counted once */
-    grp_t grp;         /* its collectives; of an intercommunicator those of the local group */
-    grp_t between;     /* of an intercommunicator: what both groups exchange in collectives, by ranks of the remote one */
+    rt_group_t
+        *peers;    /* whom ranks of messages name: the remote group; of an intracommunicator `ranks`, counted once */
+    grp_t grp;     /* its collectives; of an intercommunicator those of the local group */
+    grp_t between; /* of an intercommunicator: what both groups exchange in collectives, by ranks of the remote one */
     char name[MPI_MAX_OBJECT_NAME];
-    struct topo *topo;  /* topo.h; NULL: none */
-    struct attr *attrs; /* attr.h */
-    MPI_Info info;      /* hints that the program set; MPI_INFO_NULL: none */
+    struct topo *topo;          /* topo.h; NULL: none */
+    struct attr *attrs;         /* attr.h */
+    MPI_Info info;              /* hints that the program set; MPI_INFO_NULL: none */
     struct comm_buffer *buffer; /* attached for buffered sends (p2p/buffer.c); NULL: none */
     mpi_session_t *session;     /* that it was derived of; NULL: of the world model */
 } mpi_comm_t;
@@ -92,9 +93,9 @@ void comm_give_context(mpi_comm_t *comm, uint32_t context);
 #define COMM_CONTEXT_WORDS 64u /* of one reduction: the bitmap of 4,096 ids is one message */
 typedef struct comm_context {
     uint64_t words[COMM_CONTEXT_WORDS + 1];
-    uint64_t failed;  /* 0: every rank has reserved it */
-    int64_t context;  /* -1: none is free in this part of the bitmap */
-    uint32_t base;    /* of this part */
+    uint64_t failed; /* 0: every rank has reserved it */
+    int64_t context; /* -1: none is free in this part of the bitmap */
+    uint32_t base;   /* of this part */
     uint32_t attempt;
     int mine; /* reserved here */
 } comm_context_t;

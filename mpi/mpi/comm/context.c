@@ -12,10 +12,10 @@
 #define WORDS COMM_CONTEXT_WORDS
 #define ALL_WORDS ((1u << 24) / 64) /* ids have 24 bits; pages of the bitmap are made when they are used */
 
-#define CONFIRM (1ull << 63)      /* in the last word: an id is ours when every rank could reserve it */
-#define BROKEN (1ull << 62)       /* in the last word: a rank has failed */
+#define CONFIRM (1ull << 63) /* in the last word: an id is ours when every rank could reserve it */
+#define BROKEN (1ull << 62)  /* in the last word: a rank has failed */
 
-static int asking; /* without blocking */
+static int asking;                /* without blocking */
 static uint64_t taken[ALL_WORDS]; /* the first two ids are always: MPI_COMM_WORLD and MPI_COMM_SELF */
 
 void comm_context_or(const grp_reduce_t *reduce, const void *in, void *inout, size_t count)
@@ -42,7 +42,9 @@ static int agree(const comm_bridge_t *bridge, uint64_t *words, size_t count)
         if (rc == MPI_SUCCESS)
             comm_context_or(&reduce, theirs, words, count);
     }
-    return rc == MPI_SUCCESS && (words[count - 1] & BROKEN) != 0 ? err_set(MPI_ERR_PROC_ABORTED, "%s: a rank has failed in it", what) : rc;
+    return rc == MPI_SUCCESS && (words[count - 1] & BROKEN) != 0
+               ? err_set(MPI_ERR_PROC_ABORTED, "%s: a rank has failed in it", what)
+               : rc;
 }
 
 /* The first free id of this part of the bitmap, at `start` or after it, and round; -1: none. */
@@ -81,8 +83,8 @@ void comm_context_ask(comm_context_t *ask, const grp_t *parent)
  * rank has said of its parent says where, and how often it failed. */
 void comm_context_choose(comm_context_t *ask)
 {
-    const uint32_t start =
-        (ask->words[WORDS] & CONFIRM) != 0 ? (uint32_t)ask->words[WORDS] * 61 + ask->attempt++ * 769 : 0;
+    const uint32_t start = (ask->words[WORDS] & CONFIRM) != 0 ? (uint32_t)ask->words[WORDS] * 61 + ask->attempt++ * 769
+                                                              : 0;
     ask->context = first_free(ask->words, ask->base, start);
     ask->mine = ask->context >= 0 && reserve((uint32_t)ask->context);
     ask->failed = !ask->mine;
@@ -101,10 +103,10 @@ int comm_context_is_ours(comm_context_t *ask)
 
 int comm_context_are_used_up(const comm_context_t *ask)
 {
-    return ask->base < ALL_WORDS ? MPI_SUCCESS
-                                 : err_set(MPI_ERR_OTHER,
-                                           "context id: %u communicators exist; free those that are not needed",
-                                           ALL_WORDS * 64);
+    return ask->base < ALL_WORDS
+               ? MPI_SUCCESS
+               : err_set(MPI_ERR_OTHER, "context id: %u communicators exist; free those that are not needed",
+                         ALL_WORDS * 64);
 }
 
 /* One id that is free in this part of the bitmap. Others may have got through the first agreement where this rank failed: they

@@ -40,8 +40,7 @@ static uint32_t number_of(const char *tag)
 /* Messages of the group, apart from those of all communicators. */
 static grp_t messages(rt_group_t *ranks, const wishes_t *wishes)
 {
-    return (grp_t){
-        .ranks = ranks, .base = comm_tag(&comm_world, COMM_TAG_GROUPS, 0), .number = number_of(wishes->tag)};
+    return (grp_t){.ranks = ranks, .base = comm_tag(&comm_world, COMM_TAG_GROUPS, 0), .number = number_of(wishes->tag)};
 }
 
 static int give(const wishes_t *wishes, MPI_Comm made)

@@ -54,7 +54,7 @@ typedef struct dt_type {
     size_t unit;        /* and bytes of each number in an element */
     int committed;
     int is_fixed; /* predefined, named or not: cannot be freed */
-    int absent;   /* the Fortran compiler does not have it (fortran.c): its size is MPI_UNDEFINED, nothing else takes it */
+    int absent; /* the Fortran compiler does not have it (fortran.c): its size is MPI_UNDEFINED, nothing else takes it */
     dt_node_t *node;
     dt_sig_t *sig;
     struct dt_contents *contents; /* contents.h; NULL: named */

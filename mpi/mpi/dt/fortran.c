@@ -48,7 +48,7 @@ static const struct {
 static const struct {
     const char *key;
     MPI_Datatype type;
-/* clang-format off */
+    /* clang-format off */
 } optional[] = {
     {"mpi_logical1_supported", MPI_LOGICAL1},   {"mpi_logical2_supported", MPI_LOGICAL2},
     {"mpi_logical4_supported", MPI_LOGICAL4},   {"mpi_logical8_supported", MPI_LOGICAL8},
@@ -88,8 +88,9 @@ static long size_in(const mpi_info_t *info, const sized_t *row)
     if (value == NULL)
         return 0;
     const long bytes = strtol(value, &end, 10);
-    return end == value || *end != 0 || bytes <= 0 || choice_of(row, (size_t)bytes * (size_t)row->parts) == NULL ? -1
-                                                                                                                 : bytes;
+    return end == value || *end != 0 || bytes <= 0 || choice_of(row, (size_t)bytes * (size_t)row->parts) == NULL
+               ? -1
+               : bytes;
 }
 
 static int check(const mpi_info_t *info)
@@ -174,7 +175,8 @@ int mpi_Abi_get_fortran_info(MPI_Info *info)
         failed = info_put((mpi_info_t *)*info, sized[i].key, text) != 0;
     }
     for (size_t i = 0; !failed && i < COUNT(optional); i++)
-        failed = info_put((mpi_info_t *)*info, optional[i].key, dt_find(optional[i].type)->absent ? "false" : "true") != 0;
+        failed = info_put((mpi_info_t *)*info, optional[i].key, dt_find(optional[i].type)->absent ? "false" : "true") !=
+                 0;
     return failed ? err_set(MPI_ERR_NO_MEM, "info: no memory left") : MPI_SUCCESS;
 }
 

@@ -30,8 +30,8 @@ static void add_block(dt_draft_t *draft, const list_t *list, MPI_Count i, dt_blo
     dt_type_t *old = list->old;
     block->offset = dt_draft_times(draft, (MPI_Aint)list->displs[i], list->unit);
     if (length < 0)
-        draft->rc =
-            err_set(MPI_ERR_ARG, "block %lld has %lld elements, which is negative", (long long)i, (long long)length);
+        draft->rc = err_set(MPI_ERR_ARG, "block %lld has %lld elements, which is negative", (long long)i,
+                            (long long)length);
     if (draft->rc != MPI_SUCCESS)
         return;
     dt_draft_bound(draft, old, length, block->offset);

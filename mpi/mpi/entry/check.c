@@ -8,9 +8,10 @@
 
 int check_not_ready(void)
 {
-    return obj_sessions > 0 ? MPI_SUCCESS
-                            : err_set(MPI_ERR_OTHER, "MPI is not initialised: the call comes %s, and no session is open",
-                                      obj_state == OBJ_BEFORE_INIT ? "before MPI_Init" : "after MPI_Finalize");
+    return obj_sessions > 0
+               ? MPI_SUCCESS
+               : err_set(MPI_ERR_OTHER, "MPI is not initialised: the call comes %s, and no session is open",
+                         obj_state == OBJ_BEFORE_INIT ? "before MPI_Init" : "after MPI_Finalize");
 }
 
 int check_bad_session(const char *name)
@@ -21,8 +22,10 @@ int check_bad_session(const char *name)
 int check_bad_comm(MPI_Comm comm, const char *name)
 {
     if (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF)
-        return err_set(MPI_ERR_COMM, "%s is one of the world model, which is used from MPI_Init to MPI_Finalize; sessions make theirs of groups",
-                       name);
+        return err_set(
+            MPI_ERR_COMM,
+            "%s is one of the world model, which is used from MPI_Init to MPI_Finalize; sessions make theirs of groups",
+            name);
     return err_set(MPI_ERR_COMM, "%s is not a communicator (MPI_COMM_NULL, or freed)", name);
 }
 
@@ -63,9 +66,9 @@ int check_is_inter(const char *name)
 
 int check_is_inter_so_far(const char *name)
 {
-    return err_set(MPI_ERR_UNSUPPORTED_OPERATION,
-                   "%s is an intercommunicator, for which the function is not written yet; docs/mpi.md lists what is there",
-                   name);
+    return err_set(
+        MPI_ERR_UNSUPPORTED_OPERATION,
+        "%s is an intercommunicator, for which the function is not written yet; docs/mpi.md lists what is there", name);
 }
 
 int entry_widen(entry_wide_t *wide, const int *values, MPI_Count length)

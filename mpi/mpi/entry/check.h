@@ -35,8 +35,9 @@ static inline int check_ready(void)
 /* MPI_COMM_WORLD and MPI_COMM_SELF belong to the world model. */
 static inline int check_comm(MPI_Comm comm, const char *name)
 {
-    return CHECK_LIKELY(comm_of(comm) != NULL && (obj_state == OBJ_READY || !obj_is_predefined(comm))) ? MPI_SUCCESS
-                                                                                                    : check_bad_comm(comm, name);
+    return CHECK_LIKELY(comm_of(comm) != NULL && (obj_state == OBJ_READY || !obj_is_predefined(comm)))
+               ? MPI_SUCCESS
+               : check_bad_comm(comm, name);
 }
 
 static inline int check_session(MPI_Session session, const char *name)

@@ -112,8 +112,9 @@ int err_raise(MPI_Comm comm, const char *function, int code)
 
 int err_raise_session(MPI_Session session, const char *function, int code)
 {
-    return obj_is(session, OBJ_SESSION) ? handle(((const obj_t *)session)->handler, (shown_t){.session = session}, function, code)
-                                        : err_raise(MPI_COMM_NULL, function, code);
+    return obj_is(session, OBJ_SESSION)
+               ? handle(((const obj_t *)session)->handler, (shown_t){.session = session}, function, code)
+               : err_raise(MPI_COMM_NULL, function, code);
 }
 
 int err_raise_by(MPI_Errhandler handler, const char *function, int code)
@@ -149,8 +150,8 @@ int mpi_Error_string(int errorcode, char *string, int *resultlen)
     const int with_detail = last.class == errorcode && last.text[0] != 0 && errorcode != MPI_SUCCESS;
     if (text == NULL)
         return err_set(MPI_ERR_ARG, "errorcode %d is no error code of MPI", errorcode);
-    const int length =
-        snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s", text, with_detail ? ": " : "", with_detail ? last.text : "");
+    const int length = snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s", text, with_detail ? ": " : "",
+                                with_detail ? last.text : "");
     *resultlen = length < MPI_MAX_ERROR_STRING ? length : MPI_MAX_ERROR_STRING - 1;
     return MPI_SUCCESS;
 }

@@ -16,7 +16,9 @@ int err_handler_check(MPI_Errhandler handler, obj_kind_t kind)
         return err_set(MPI_ERR_ERRHANDLER, "errhandler is not an error handler");
     const err_handler_t *made = (const err_handler_t *)handler;
     const int fits = kind == OBJ_DEAD || (kind == OBJ_COMM ? made->comm != NULL : made->session != NULL);
-    return fits ? MPI_SUCCESS : err_set(MPI_ERR_ERRHANDLER, "errhandler is one for %s", made->comm != NULL ? "communicators" : "sessions");
+    return fits ? MPI_SUCCESS
+                : err_set(MPI_ERR_ERRHANDLER, "errhandler is one for %s",
+                          made->comm != NULL ? "communicators" : "sessions");
 }
 
 void err_handler_keep(MPI_Errhandler handler)

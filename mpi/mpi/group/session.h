@@ -9,8 +9,8 @@
 #include "obj/obj.h"
 
 typedef struct mpi_session {
-    obj_t obj; /* OBJ_DEAD after MPI_Session_finalize, while something keeps it */
-    int level; /* of threads: MPI_THREAD_... */
+    obj_t obj;                  /* OBJ_DEAD after MPI_Session_finalize, while something keeps it */
+    int level;                  /* of threads: MPI_THREAD_... */
     struct comm_buffer *buffer; /* attached for buffered sends (p2p/buffer.c); NULL: none */
 } mpi_session_t;
 

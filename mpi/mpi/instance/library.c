@@ -26,7 +26,7 @@ void library_unlock(void)
 
 int library_level(int required)
 {
-    return required <= MPI_THREAD_SINGLE      ? MPI_THREAD_SINGLE
+    return required <= MPI_THREAD_SINGLE       ? MPI_THREAD_SINGLE
            : required <= MPI_THREAD_FUNNELED   ? MPI_THREAD_FUNNELED
            : required <= MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED
                                                : MPI_THREAD_MULTIPLE;

@@ -42,7 +42,8 @@ int psets_find(const char *name, rt_group_t **ranks_p)
     while (number < psets_count() && (name == NULL || strcmp(name, names[number]) != 0))
         number++;
     if (number == psets_count())
-        return err_set(MPI_ERR_ARG, "pset_name is %s, which no set of processes has; MPI_Session_get_nth_pset lists them",
+        return err_set(MPI_ERR_ARG,
+                       "pset_name is %s, which no set of processes has; MPI_Session_get_nth_pset lists them",
                        name == NULL ? "NULL" : name);
     *ranks_p = number == WORLD  ? rt_group_range(0, 1, rt.size)
                : number == SELF ? rt_group_range(rt.rank, 1, 1)

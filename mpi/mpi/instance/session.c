@@ -39,9 +39,10 @@ static int level_wanted(MPI_Info info, int *level_p)
             *level_p = levels[i].level;
             return MPI_SUCCESS;
         }
-    return value == NULL ? MPI_SUCCESS
-                         : err_set(MPI_ERR_INFO_VALUE, "thread_level is %s; it is MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED or _MULTIPLE",
-                                   value);
+    return value == NULL
+               ? MPI_SUCCESS
+               : err_set(MPI_ERR_INFO_VALUE,
+                         "thread_level is %s; it is MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED or _MULTIPLE", value);
 }
 
 /* Inside the runtime, and alone. */

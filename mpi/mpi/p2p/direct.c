@@ -85,8 +85,8 @@ int mpi_Send(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, 
     else if (bytes > 0)
         memcpy(request->shorts, buf, bytes);
     request->piece = (struct iovec){.iov_base = request->shorts, .iov_len = bytes};
-    const vbn_status_t status =
-        rt_tag_send(peer, comm_tag(found, COMM_TAG_P2P, (uint32_t)tag), &request->piece, 1, 0, &request->op);
+    const vbn_status_t status = rt_tag_send(peer, comm_tag(found, COMM_TAG_P2P, (uint32_t)tag), &request->piece, 1, 0,
+                                            &request->op);
     if (__builtin_expect(status != VBN_OK, 0))
         return send_slowly(request, dest, tag, found, status);
     give(request);

@@ -63,9 +63,9 @@ typedef struct p2p_request {
     vbn_tag_info_t info;
     vbn_op_t op;
     char shorts[P2P_SHORT_MOST]; /* the same of direct.c */
-    char *copy;               /* of a small blocking send's data, P2P_COPY_MOST bytes; NULL: none was needed yet */
-    dt_io_t *io;              /* of data that is not one piece; NULL: none was needed yet */
-    struct p2p_request *next; /* in the pool */
+    char *copy;                  /* of a small blocking send's data, P2P_COPY_MOST bytes; NULL: none was needed yet */
+    dt_io_t *io;                 /* of data that is not one piece; NULL: none was needed yet */
+    struct p2p_request *next;    /* in the pool */
 } p2p_request_t;
 
 /* Starts the operation; the request is active afterwards, whatever comes of it: a failure ends it. */

@@ -56,8 +56,9 @@ int mpi_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int 
     mpi_comm_t *parent = comm_of(comm_old);
     const int rc = check_graph(nnodes, indx, edges, parent->ranks->size);
     (void)reorder;
-    return rc != MPI_SUCCESS ? rc
-                             : topology_comm(parent, nnodes, make(nnodes, indx, edges, parent->ranks->rank), comm_graph);
+    return rc != MPI_SUCCESS
+               ? rc
+               : topology_comm(parent, nnodes, make(nnodes, indx, edges, parent->ranks->rank), comm_graph);
 }
 
 int mpi_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const int edges[], int *newrank)
@@ -105,7 +106,8 @@ static int node_of(MPI_Comm comm, int rank, topo_t **topo_p)
         return rc;
     return rank >= 0 && rank < (*topo_p)->nodes
                ? MPI_SUCCESS
-               : err_set(MPI_ERR_RANK, "rank is %d, but the nodes of the graph are 0 to %d", rank, (*topo_p)->nodes - 1);
+               : err_set(MPI_ERR_RANK, "rank is %d, but the nodes of the graph are 0 to %d", rank,
+                         (*topo_p)->nodes - 1);
 }
 
 int mpi_Graph_neighbors_count(MPI_Comm comm, int rank, int *nneighbors)
@@ -122,7 +124,6 @@ int mpi_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors
     topo_t *topo;
     const int rc = node_of(comm, rank, &topo);
     if (rc == MPI_SUCCESS)
-        copy_some(neighbors, topo->edges + begin_of(topo, rank), maxneighbors,
-                  topo->ends[rank] - begin_of(topo, rank));
+        copy_some(neighbors, topo->edges + begin_of(topo, rank), maxneighbors, topo->ends[rank] - begin_of(topo, rank));
     return rc;
 }

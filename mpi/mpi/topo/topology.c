@@ -14,7 +14,9 @@ int topology_of(MPI_Comm comm, int kind, topo_t **topo_p)
     if (*topo_p != NULL && (*topo_p)->kind == kind)
         return MPI_SUCCESS;
     return err_set(MPI_ERR_TOPOLOGY, "comm has no %s topology",
-                   kind == MPI_CART ? "Cartesian" : kind == MPI_GRAPH ? "graph" : "distributed graph");
+                   kind == MPI_CART    ? "Cartesian"
+                   : kind == MPI_GRAPH ? "graph"
+                                       : "distributed graph");
 }
 
 static rt_group_t *first_ranks(const rt_group_t *ranks, int size)

@@ -4,7 +4,7 @@
 #include "bench.h"
 
 #define OPERATION(name, loop, size) {name, loop, size, {10000, 1000}, 0, 1e9, 0, "ns"}
-#define BANDWIDTH(name, loop, size) {name, loop, size, {1000, 200}, 0, 0, (double)(size)*1e-9, "GB/s"}
+#define BANDWIDTH(name, loop, size) {name, loop, size, {1000, 200}, 0, 0, (double)(size) * 1e-9, "GB/s"}
 #define COLLECTIVE(name, loop, size) {name, loop, size, {1000, 100}, 1, 1e6, 0, "us"}
 
 const cell_t cells_two[] = {

@@ -24,7 +24,8 @@ static void call_broadcast(bench_t *bench, size_t count)
 
 static void call_reduce(bench_t *bench, size_t count)
 {
-    shmem_long_sum_to_all((long *)(void *)bench->in, (long *)(void *)bench->out, (int)count, 0, 0, bench->size, work, reduce_sync);
+    shmem_long_sum_to_all((long *)(void *)bench->in, (long *)(void *)bench->out, (int)count, 0, 0, bench->size, work,
+                          reduce_sync);
 }
 
 static void prepare(bench_t *bench, size_t bytes)

@@ -194,7 +194,7 @@ int main(int argc, char **argv)
     fill = shmem_malloc(sizeof(*fill));
     found = shmem_malloc(3 * sizeof(*found));
     long *sums = shmem_malloc(2 * sizeof(*sums)), *counts = malloc((size_t)pes * sizeof(*counts));
-    uint64_t(*finds)[BATCH] = malloc((size_t)pes * sizeof(*finds));
+    uint64_t (*finds)[BATCH] = malloc((size_t)pes * sizeof(*finds));
     parent = malloc(own * sizeof(*parent));
     here = malloc(own * sizeof(*here));
     later = malloc(own * sizeof(*later));

@@ -32,7 +32,8 @@ static void exchange(double *plate, uint64_t step, int last_row)
     const int me = shmem_my_pe(), pes = shmem_n_pes();
     const size_t row = (size_t)size * sizeof(double);
     if (me > 0)
-        shmem_putmem_signal(plate + (last_row + 1) * size, plate + size, row, &arrived[DOWN], step, SHMEM_SIGNAL_SET, me - 1);
+        shmem_putmem_signal(plate + (last_row + 1) * size, plate + size, row, &arrived[DOWN], step, SHMEM_SIGNAL_SET,
+                            me - 1);
     if (me < pes - 1)
         shmem_putmem_signal(plate, plate + rows * size, row, &arrived[UP], step, SHMEM_SIGNAL_SET, me + 1);
     if (me > 0)
@@ -47,8 +48,8 @@ static void compute(double *restrict to, const double *restrict from)
         if (first + row - 1 == 0 || first + row - 1 == size - 1)
             continue; /* the plate's border */
         for (int i = 1; i < size - 1; i++)
-            to[row * size + i] = 0.25 * (from[row * size + i - 1] + from[row * size + i + 1] + from[(row - 1) * size + i] +
-                                         from[(row + 1) * size + i]);
+            to[row * size + i] = 0.25 * (from[row * size + i - 1] + from[row * size + i + 1] +
+                                         from[(row - 1) * size + i] + from[(row + 1) * size + i]);
     }
 }
 

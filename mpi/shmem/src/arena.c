@@ -12,9 +12,10 @@
 
 static int too_large(size_t most)
 {
-    return rt_fail("SHMEM_SYMMETRIC_SIZE is %zu bytes, but there are addresses for %zu only; choose a smaller one, or raise "
-                   "ulimit -v",
-                   shm.limit, most);
+    return rt_fail(
+        "SHMEM_SYMMETRIC_SIZE is %zu bytes, but there are addresses for %zu only; choose a smaller one, or raise "
+        "ulimit -v",
+        shm.limit, most);
 }
 
 static int use_node(void)
@@ -91,5 +92,6 @@ void shm_arena_close(void)
 
 int shm_commit(size_t at, size_t length)
 {
-    return length == 0 || vbn_mem_commit(shm.mem, shm.mem_at + at, length) == VBN_OK ? 0 : rt_fail("%s", vbn_error_text());
+    return length == 0 || vbn_mem_commit(shm.mem, shm.mem_at + at, length) == VBN_OK ? 0
+                                                                                     : rt_fail("%s", vbn_error_text());
 }

@@ -18,7 +18,8 @@ void shm_group_barrier(grp_t *grp, const char *function)
     shm_done(function, grp_barrier(grp));
 }
 
-void shm_group_broadcast(grp_t *grp, void *dest, const void *source, size_t length, int root, int at_root, const char *function)
+void shm_group_broadcast(grp_t *grp, void *dest, const void *source, size_t length, int root, int at_root,
+                         const char *function)
 {
     if (root < 0 || root >= grp_size(grp))
         shm_fatal(function, "argument PE_root is %d, but the team has %d PEs", root, grp_size(grp));
@@ -56,7 +57,8 @@ static size_t listed_length(const grp_blocks_t *blocks, int rank)
 
 static grp_blocks_t equal_blocks(const void *base, size_t length)
 {
-    return (grp_blocks_t){.base = (void *)(uintptr_t)base, .offset = equal_offset, .length = equal_length, .unit = length};
+    return (grp_blocks_t){
+        .base = (void *)(uintptr_t)base, .offset = equal_offset, .length = equal_length, .unit = length};
 }
 
 void shm_group_fcollect(grp_t *grp, void *dest, const void *source, size_t length, const char *function)
@@ -79,7 +81,8 @@ void shm_group_collect(grp_t *grp, void *dest, const void *source, size_t length
     shm_group_fcollect(grp, lengths, &length, sizeof(length), function);
     for (int i = 0; i < size; end += lengths[i++])
         offsets[i] = end;
-    const grp_blocks_t blocks = {.base = dest, .offset = listed_offset, .length = listed_length, .lengths = lengths, .offsets = offsets};
+    const grp_blocks_t blocks = {
+        .base = dest, .offset = listed_offset, .length = listed_length, .lengths = lengths, .offsets = offsets};
     memmove(grp_block(&blocks, grp_rank(grp)), source, length);
     if (end > 0)
         shm_done(function, grp_allgather(grp, &blocks));
@@ -94,15 +97,15 @@ void shm_group_alltoall(grp_t *grp, void *dest, const void *source, size_t lengt
         shm_done(function, grp_alltoall(grp, &give, &take));
 }
 
-static void copy_strided(unsigned char *to, ptrdiff_t to_stride, const unsigned char *from, ptrdiff_t from_stride, size_t element,
-                         size_t count)
+static void copy_strided(unsigned char *to, ptrdiff_t to_stride, const unsigned char *from, ptrdiff_t from_stride,
+                         size_t element, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         memcpy(to + (ptrdiff_t)i * to_stride, from + (ptrdiff_t)i * from_stride, element);
 }
 
-void shm_group_alltoalls(grp_t *grp, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element, size_t count,
-                         const char *function)
+void shm_group_alltoalls(grp_t *grp, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element,
+                         size_t count, const char *function)
 {
     const ptrdiff_t step = (ptrdiff_t)element;
     const size_t all = (size_t)grp_size(grp) * count;
@@ -134,8 +137,8 @@ static grp_reduce_t reduction(MPI_Op op, MPI_Datatype type, size_t element, cons
     return (grp_reduce_t){.apply = apply, .arg = (void *)(uintptr_t)kernel, .element = element, .commutes = 1};
 }
 
-void shm_group_reduce(grp_t *grp, void *dest, const void *source, size_t count, size_t element, MPI_Op op, MPI_Datatype type,
-                      const char *function)
+void shm_group_reduce(grp_t *grp, void *dest, const void *source, size_t count, size_t element, MPI_Op op,
+                      MPI_Datatype type, const char *function)
 {
     const grp_reduce_t reduce = reduction(op, type, element, function);
     if (count == 0)
@@ -145,8 +148,8 @@ void shm_group_reduce(grp_t *grp, void *dest, const void *source, size_t count, 
     shm_done(function, grp_allreduce(grp, dest, count, &reduce));
 }
 
-void shm_group_scan(grp_t *grp, void *dest, const void *source, size_t count, size_t element, MPI_Datatype type, int exclusive,
-                    const char *function)
+void shm_group_scan(grp_t *grp, void *dest, const void *source, size_t count, size_t element, MPI_Datatype type,
+                    int exclusive, const char *function)
 {
     const grp_reduce_t reduce = reduction(MPI_SUM, type, element, function);
     if (count == 0)

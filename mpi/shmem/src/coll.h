@@ -16,23 +16,25 @@ int shm_broadcast(shmem_team_t team, void *dest, const void *source, size_t leng
 int shm_collect(shmem_team_t team, void *dest, const void *source, size_t length, const char *function);
 int shm_fcollect(shmem_team_t team, void *dest, const void *source, size_t length, const char *function);
 int shm_alltoall(shmem_team_t team, void *dest, const void *source, size_t length, const char *function);
-int shm_alltoalls(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element, size_t count,
-                  const char *function);
-int shm_reduce(shmem_team_t team, void *dest, const void *source, size_t count, size_t element, MPI_Op op, MPI_Datatype type,
-               const char *function);
-int shm_scan(shmem_team_t team, void *dest, const void *source, size_t count, size_t element, MPI_Datatype type, int exclusive,
-             const char *function);
+int shm_alltoalls(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element,
+                  size_t count, const char *function);
+int shm_reduce(shmem_team_t team, void *dest, const void *source, size_t count, size_t element, MPI_Op op,
+               MPI_Datatype type, const char *function);
+int shm_scan(shmem_team_t team, void *dest, const void *source, size_t count, size_t element, MPI_Datatype type,
+             int exclusive, const char *function);
 
 /* The deprecated forms: PEs start, start + 2^log, ... */
 void shm_set_barrier(int start, int log, int size, int complete, const char *function);
 void shm_set_broadcast(void *dest, const void *source, size_t length, int root, int start, int log, int size,
                        const char *function);
 void shm_set_collect(void *dest, const void *source, size_t length, int start, int log, int size, const char *function);
-void shm_set_fcollect(void *dest, const void *source, size_t length, int start, int log, int size, const char *function);
-void shm_set_alltoall(void *dest, const void *source, size_t length, int start, int log, int size, const char *function);
-void shm_set_alltoalls(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element, size_t count, int start,
-                       int log, int size, const char *function);
-void shm_set_reduce(void *dest, const void *source, int count, size_t element, MPI_Op op, MPI_Datatype type, int start, int log,
-                    int size, const char *function);
+void shm_set_fcollect(void *dest, const void *source, size_t length, int start, int log, int size,
+                      const char *function);
+void shm_set_alltoall(void *dest, const void *source, size_t length, int start, int log, int size,
+                      const char *function);
+void shm_set_alltoalls(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element, size_t count,
+                       int start, int log, int size, const char *function);
+void shm_set_reduce(void *dest, const void *source, int count, size_t element, MPI_Op op, MPI_Datatype type, int start,
+                    int log, int size, const char *function);
 
 #endif

@@ -19,7 +19,8 @@ static int create(shm_team_t *team, long options, shmem_ctx_t *ctx, const char *
 {
     const long known = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
     if ((options & ~known) != 0)
-        shm_fatal(function, "argument options is 0x%lx, which has bits that no SHMEM_CTX_* has", (unsigned long)options);
+        shm_fatal(function, "argument options is 0x%lx, which has bits that no SHMEM_CTX_* has",
+                  (unsigned long)options);
     shm_ctx_t *made_now = calloc(1, sizeof(*made_now));
     *ctx = SHMEM_CTX_INVALID;
     if (made_now == NULL)
@@ -96,7 +97,9 @@ int shm_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team, const char *function)
     if (ctx == SHMEM_CTX_INVALID)
         return -1;
     const shm_ctx_t *found = shm_ctx(ctx, function);
-    *team = found->team == NULL ? SHMEM_TEAM_WORLD : found->team == &shm_shared ? SHMEM_TEAM_SHARED : (shmem_team_t)found->team;
+    *team = found->team == NULL          ? SHMEM_TEAM_WORLD
+            : found->team == &shm_shared ? SHMEM_TEAM_SHARED
+                                         : (shmem_team_t)found->team;
     return 0;
 }
 
@@ -106,8 +109,10 @@ void shm_ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_sessio
 {
     (void)shm_ctx(ctx, function);
     if ((options & ~(long)SHMEM_CTX_SESSION_BATCH) != 0 || (mask & ~(long)SHMEM_CTX_SESSION_TOTAL_OPS) != 0)
-        shm_fatal(function, "arguments options and config_mask are 0x%lx and 0x%lx, which have bits that no SHMEM_CTX_SESSION_* has",
-                  (unsigned long)options, (unsigned long)mask);
+        shm_fatal(
+            function,
+            "arguments options and config_mask are 0x%lx and 0x%lx, which have bits that no SHMEM_CTX_SESSION_* has",
+            (unsigned long)options, (unsigned long)mask);
     (void)config;
 }
 

@@ -36,14 +36,14 @@ void shm_free(void *block, const char *function);
 void *shm_malloc_with_hints(size_t size, long hints, const char *function);
 
 /* strided; strides in elements, blocks of `block` elements */
-void shm_iput(shm_ctx_t *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element, size_t block,
-              size_t count, int pe, const char *function);
-void shm_iget(shm_ctx_t *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element, size_t block,
-              size_t count, int pe, const char *function);
+void shm_iput(shm_ctx_t *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element,
+              size_t block, size_t count, int pe, const char *function);
+void shm_iget(shm_ctx_t *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element,
+              size_t block, size_t count, int pe, const char *function);
 
 /* signals and order */
-void shm_put_signal(shm_ctx_t *ctx, void *dest, const void *source, size_t length, uint64_t *signal, uint64_t value, int op,
-                    int pe, int nbi, const char *function);
+void shm_put_signal(shm_ctx_t *ctx, void *dest, const void *source, size_t length, uint64_t *signal, uint64_t value,
+                    int op, int pe, int nbi, const char *function);
 void shm_fence(shm_ctx_t *ctx);
 void shm_quiet(shm_ctx_t *ctx);
 void shm_pe_quiet(shm_ctx_t *ctx, const int *pes, size_t count, const char *function);
@@ -60,8 +60,9 @@ int shm_team_get_config(shmem_team_t team, long mask, shmem_team_config_t *confi
 int shm_team_translate(shmem_team_t from, int pe, shmem_team_t to, const char *function);
 int shm_team_split(shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t *config, long mask,
                    shmem_team_t *team, const char *function);
-int shm_team_split_2d(shmem_team_t parent, int range, const shmem_team_config_t *x_config, long x_mask, shmem_team_t *x_team,
-                      const shmem_team_config_t *y_config, long y_mask, shmem_team_t *y_team, const char *function);
+int shm_team_split_2d(shmem_team_t parent, int range, const shmem_team_config_t *x_config, long x_mask,
+                      shmem_team_t *x_team, const shmem_team_config_t *y_config, long y_mask, shmem_team_t *y_team,
+                      const char *function);
 void shm_team_destroy(shmem_team_t team, const char *function);
 void *shm_team_ptr(shmem_team_t team, const void *address, int pe, const char *function);
 int shm_ctx_create(long options, shmem_ctx_t *ctx, const char *function);

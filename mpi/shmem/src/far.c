@@ -62,8 +62,8 @@ static int say(vbn_peer_t *peer, unsigned id, const message_t *message)
     if (op == NULL)
         return -1;
     op->done = free_op;
-    const vbn_status_t status =
-        vbn_am_send(peer, id, message, offsetof(message_t, key) + message->length, NULL, 0, 0, op);
+    const vbn_status_t status = vbn_am_send(peer, id, message, offsetof(message_t, key) + message->length, NULL, 0, 0,
+                                            op);
     if (status != VBN_INPROGRESS)
         free(op);
     return status < 0 ? -1 : 0;
@@ -82,9 +82,11 @@ static void on_ask(void *arg, const vbn_am_message_t *message)
     if (answer.place > SHM_EXTENTS)
         return;
     const size_t start = answer.place == 0 ? shm.statics_at : shm.heap_at + extent_start(answer.place - 1);
-    const size_t end = answer.place == 0 ? shm.statics_at + shm.statics_length : shm.heap_at + extent_end(answer.place - 1);
+    const size_t end = answer.place == 0 ? shm.statics_at + shm.statics_length
+                                         : shm.heap_at + extent_end(answer.place - 1);
     if (shm.inits > 0 && start < end &&
-        vbn_key_export(shm.mem, shm.mem_at + start, end - start, VBN_ACCESS_READ | VBN_ACCESS_WRITE, answer.key, &length) == VBN_OK)
+        vbn_key_export(shm.mem, shm.mem_at + start, end - start, VBN_ACCESS_READ | VBN_ACCESS_WRITE, answer.key,
+                       &length) == VBN_OK)
         answer.length = (uint32_t)length;
     (void)say(message->peer, AM_ANSWER, &answer);
 }
@@ -109,7 +111,8 @@ int shm_far_open(void)
     shm.far = calloc((size_t)shm.pes, sizeof(*shm.far));
     if (shm.far == NULL)
         return rt_fail("table of %d PEs: no memory left", shm.pes);
-    if (vbn_am_handler(rt.worker, AM_ASK, on_ask, NULL) != VBN_OK || vbn_am_handler(rt.worker, AM_ANSWER, on_answer, NULL) != VBN_OK)
+    if (vbn_am_handler(rt.worker, AM_ASK, on_ask, NULL) != VBN_OK ||
+        vbn_am_handler(rt.worker, AM_ANSWER, on_answer, NULL) != VBN_OK)
         return rt_fail("%s", vbn_error_text());
     return 0;
 }
@@ -164,7 +167,8 @@ static vbn_key_t *key_of(int pe, unsigned place, const char *function)
     if ((peer = rt_peer(pe)) == NULL) /* R5 of rt.h */
         shm_failed(function, VBN_ERR_PEER_LOST, rt.error);
     if (key->length == 0)
-        shm_fatal(function, "PE %d does not give access to its memory: it has left OpenSHMEM, or has no memory left", pe);
+        shm_fatal(function, "PE %d does not give access to its memory: it has left OpenSHMEM, or has no memory left",
+                  pe);
     if (vbn_key_import(peer, key->blob, key->length, &key->key) != VBN_OK)
         shm_fatal(function, "access to memory of PE %d: %s", pe, vbn_error_text());
     key->state = KEY_HERE;

@@ -19,8 +19,8 @@ typedef struct shm_op {
     struct shm_op *next; /* free ones */
     shm_ctx_t *ctx;      /* that it counts in; NULL: its call waits for it */
     int pe;
-    uint64_t before;     /* of an atomic */
-    void *fetch;         /* where that goes; NULL: nowhere */
+    uint64_t before; /* of an atomic */
+    void *fetch;     /* where that goes; NULL: nowhere */
     unsigned width;
     struct iovec piece;
     vbn_strided_t blocks;
@@ -33,8 +33,8 @@ void shm_check_pe(int pe, const char *function);
 /* These enter the runtime. */
 void shm_far_put(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, int nbi, const char *function);
 void shm_far_get(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, int nbi, const char *function);
-uint64_t shm_far_atomic(shm_ctx_t *ctx, unsigned kind, unsigned width, const void *dest, uint64_t operand, uint64_t compare,
-                        int pe, int fetches, const char *function);
+uint64_t shm_far_atomic(shm_ctx_t *ctx, unsigned kind, unsigned width, const void *dest, uint64_t operand,
+                        uint64_t compare, int pe, int fetches, const char *function);
 void shm_far_fetch_nbi(shm_ctx_t *ctx, unsigned kind, unsigned width, void *fetch, const void *dest, uint64_t operand,
                        uint64_t compare, int pe, const char *function);
 void shm_far_put_signal(shm_ctx_t *ctx, void *dest, const void *source, size_t length, uint64_t *signal, uint64_t value,

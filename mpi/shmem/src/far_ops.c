@@ -15,7 +15,8 @@ static void copy_data(shm_op_t *op, const void *source, size_t length, const cha
     op->piece.iov_base = to;
 }
 
-static void put_piece(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, int nbi, const char *function)
+static void put_piece(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, int nbi,
+                      const char *function)
 {
     size_t offset;
     size_t covered;
@@ -30,7 +31,8 @@ static void put_piece(shm_ctx_t *ctx, void *dest, const void *source, size_t len
         shm_op_end(op);
 }
 
-static void get_piece(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, int nbi, const char *function)
+static void get_piece(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, int nbi,
+                      const char *function)
 {
     size_t offset;
     size_t covered;
@@ -74,8 +76,8 @@ void shm_far_get(shm_ctx_t *ctx, void *dest, const void *source, size_t length, 
 }
 
 /* The core has no reading atomic: it adds 0. */
-static vbn_status_t issue(shm_op_t *op, unsigned kind, unsigned width, const void *dest, uint64_t operand, uint64_t compare,
-                          int fetches, const char *function)
+static vbn_status_t issue(shm_op_t *op, unsigned kind, unsigned width, const void *dest, uint64_t operand,
+                          uint64_t compare, int fetches, const char *function)
 {
     size_t offset;
     size_t covered;
@@ -85,8 +87,8 @@ static vbn_status_t issue(shm_op_t *op, unsigned kind, unsigned width, const voi
                       compare & mask, fetches ? &op->before : NULL, &op->op);
 }
 
-uint64_t shm_far_atomic(shm_ctx_t *ctx, unsigned kind, unsigned width, const void *dest, uint64_t operand, uint64_t compare,
-                        int pe, int fetches, const char *function)
+uint64_t shm_far_atomic(shm_ctx_t *ctx, unsigned kind, unsigned width, const void *dest, uint64_t operand,
+                        uint64_t compare, int pe, int fetches, const char *function)
 {
     uint64_t before = 0;
     rt_enter();
@@ -126,7 +128,8 @@ void shm_far_put_signal(shm_ctx_t *ctx, void *dest, const void *source, size_t l
         rt_leave();
         return;
     }
-    vbn_signal_t word = {.key = shm_far_key(pe, signal, &offset, &covered, function), .kind = (vbn_atomic_kind_t)kind, .value = value};
+    vbn_signal_t word = {
+        .key = shm_far_key(pe, signal, &offset, &covered, function), .kind = (vbn_atomic_kind_t)kind, .value = value};
     word.offset = offset;
     vbn_key_t *key = length == 0 ? word.key : shm_far_key(pe, dest, &offset, &covered, function);
     const int is_counted = nbi || length <= SHM_COPIED;

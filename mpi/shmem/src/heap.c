@@ -234,12 +234,14 @@ static void agree(const grp_reduce_t *reduce, const void *in, void *inout, size_
 static int all_agree(char call, size_t first, size_t second, int failed, const char *function)
 {
     const grp_reduce_t reduce = {.apply = agree, .element = sizeof(agreement_t), .commutes = 1};
-    agreement_t found = {.least = {(uint64_t)call, first, second}, .most = {(uint64_t)call, first, second}, .failed = (uint64_t)failed};
+    agreement_t found = {
+        .least = {(uint64_t)call, first, second}, .most = {(uint64_t)call, first, second}, .failed = (uint64_t)failed};
     const int status = grp_allreduce(&shm_world.grp, &found, 1, &reduce);
     if (status < 0)
         shm_failed(function, status, grp_error());
     if (found.least[0] != found.most[0])
-        shm_fatal(function, "other PEs call another function of the heap; all PEs make the same calls in the same order");
+        shm_fatal(function,
+                  "other PEs call another function of the heap; all PEs make the same calls in the same order");
     for (int i = 1; i < 3; i++)
         if (found.least[i] != found.most[i])
             shm_fatal(function, "argument %d is %zu here, and from %llu to %llu at the PEs; all PEs give the same", i,
@@ -253,9 +255,10 @@ static void say_full(size_t size, const char *function)
     for (const block_t *one = heap.first; one != NULL; one = one->after)
         largest = !one->used && one->size > largest ? one->size : largest;
     if (shm.pe == 0)
-        shm_log("%s: %zu bytes do not fit into the symmetric heap: of its %zu bytes %zu are taken, the largest free piece has %zu; "
-                "raise SHMEM_SYMMETRIC_SIZE",
-                function, size, shm.limit, heap.taken, largest);
+        shm_log(
+            "%s: %zu bytes do not fit into the symmetric heap: of its %zu bytes %zu are taken, the largest free piece has %zu; "
+            "raise SHMEM_SYMMETRIC_SIZE",
+            function, size, shm.limit, heap.taken, largest);
 }
 
 static void *allocate(char call, size_t alignment, size_t size, const char *function)
@@ -319,7 +322,8 @@ void *shm_calloc(size_t count, size_t size, const char *function)
 void *shm_align(size_t alignment, size_t size, const char *function)
 {
     if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment % sizeof(void *) != 0)
-        shm_fatal(function, "argument alignment is %zu, which is no power of two that is a multiple of %zu", alignment, sizeof(void *));
+        shm_fatal(function, "argument alignment is %zu, which is no power of two that is a multiple of %zu", alignment,
+                  sizeof(void *));
     return shm_malloc(alignment, size, function);
 }
 
@@ -327,7 +331,8 @@ static block_t *find(const void *address, const char *argument, const char *func
 {
     block_t *block = block_at(address);
     if (block == NULL)
-        shm_fatal(function, "argument %s is %p, which shmem_malloc has not given or which was freed before", argument, address);
+        shm_fatal(function, "argument %s is %p, which shmem_malloc has not given or which was freed before", argument,
+                  address);
     return block;
 }
 

@@ -49,7 +49,8 @@ void shm_unwritten(const char *function)
 void shm_check_ready(const char *function)
 {
     if (__builtin_expect(shm.inits == 0, 0)) {
-        fprintf(stderr, "%s: OpenSHMEM is not initialised: call shmem_init before, and nothing after the last shmem_finalize\n",
+        fprintf(stderr,
+                "%s: OpenSHMEM is not initialised: call shmem_init before, and nothing after the last shmem_finalize\n",
                 function);
         rt_abort(1);
     }
@@ -113,9 +114,10 @@ static void show_information(void)
 static void show_choices(void)
 {
     if (shm.debug)
-        shm_log("symmetric memory of %zu bytes in memory %s; %d of %d PEs by loads and stores; static data: %zu bytes %s", shm.limit,
-                shm.own != NULL ? "of its own" : "of the node", shm.on_node, shm.pes, shm.statics_length,
-                shm.static_count > 0 ? "mapped into it" : "not symmetric");
+        shm_log(
+            "symmetric memory of %zu bytes in memory %s; %d of %d PEs by loads and stores; static data: %zu bytes %s",
+            shm.limit, shm.own != NULL ? "of its own" : "of the node", shm.on_node, shm.pes, shm.statics_length,
+            shm.static_count > 0 ? "mapped into it" : "not symmetric");
 }
 
 /* ---- opening */
@@ -147,13 +149,14 @@ static int share_statics(int has_threads)
     if (grp_allreduce(&shm_world.grp, &found, 1, &reduce) < 0)
         return rt_fail("%s", grp_error());
     if (found.limit[0] != found.limit[1])
-        return rt_fail("SHMEM_SYMMETRIC_SIZE is from %llu to %llu bytes at the PEs; set it alike", (unsigned long long)found.limit[0],
-                       (unsigned long long)found.limit[1]);
+        return rt_fail("SHMEM_SYMMETRIC_SIZE is from %llu to %llu bytes at the PEs; set it alike",
+                       (unsigned long long)found.limit[0], (unsigned long long)found.limit[1]);
     if (found.blocked || found.mark[0] != found.mark[1]) {
         shm.static_count = 0;
         if (shm.pe == 0)
             shm_log("shmem_init: static data is not symmetric in this job: %s",
-                    found.blocked ? "threads ran before shmem_init at some PE" : "the PEs run different programs or libraries");
+                    found.blocked ? "threads ran before shmem_init at some PE"
+                                  : "the PEs run different programs or libraries");
         return 0;
     }
     return shm_statics_map();

@@ -41,8 +41,8 @@ void shm_pe_quiet(shm_ctx_t *ctx, const int *pes, size_t count, const char *func
         shm_quiet(ctx);
 }
 
-void shm_put_signal(shm_ctx_t *ctx, void *dest, const void *source, size_t length, uint64_t *signal, uint64_t value, int op,
-                    int pe, int nbi, const char *function)
+void shm_put_signal(shm_ctx_t *ctx, void *dest, const void *source, size_t length, uint64_t *signal, uint64_t value,
+                    int op, int pe, int nbi, const char *function)
 {
     const unsigned kind = op == SHMEM_SIGNAL_ADD ? VBN_ATOMIC_ADD : VBN_ATOMIC_SWAP;
     pe = shm_pe_of(ctx, pe, function);

@@ -46,8 +46,8 @@ static void *word_near(const void *dest, unsigned width, int pe, const char *fun
     return shm_find_near(dest, width, pe, function);
 }
 
-uint64_t shm_atomic_other(shm_ctx_t *ctx, unsigned kind, unsigned width, const void *dest, uint64_t operand, uint64_t compare,
-                          int pe, int fetches, const char *function)
+uint64_t shm_atomic_other(shm_ctx_t *ctx, unsigned kind, unsigned width, const void *dest, uint64_t operand,
+                          uint64_t compare, int pe, int fetches, const char *function)
 {
     void *word = word_near(dest, width, pe, function);
     if (word == NULL)

@@ -34,8 +34,8 @@ static void check(int start, int log, int size, const char *function)
 {
     shm_check_ready(function);
     if (start < 0 || log < 0 || log > 30 || size < 1 || (int64_t)start + ((int64_t)(size - 1) << log) >= shm.pes)
-        shm_fatal(function, "arguments PE_start, logPE_stride, PE_size are %d, %d, %d, but the PEs are 0 to %d", start, log, size,
-                  shm.pes - 1);
+        shm_fatal(function, "arguments PE_start, logPE_stride, PE_size are %d, %d, %d, but the PEs are 0 to %d", start,
+                  log, size, shm.pes - 1);
     const int distance = shm.pe - start;
     if (distance < 0 || distance & ((1 << log) - 1) || distance >> log >= size)
         shm_fatal(function, "this PE is not in the active set %d, %d, %d", start, log, size);
@@ -96,16 +96,16 @@ void shm_set_alltoall(void *dest, const void *source, size_t length, int start, 
     rt_leave();
 }
 
-void shm_set_alltoalls(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element, size_t count, int start,
-                       int log, int size, const char *function)
+void shm_set_alltoalls(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element, size_t count,
+                       int start, int log, int size, const char *function)
 {
     grp_t *grp = enter(start, log, size, function);
     shm_group_alltoalls(grp, dest, source, dst, sst, element, count, function);
     rt_leave();
 }
 
-void shm_set_reduce(void *dest, const void *source, int count, size_t element, MPI_Op op, MPI_Datatype type, int start, int log,
-                    int size, const char *function)
+void shm_set_reduce(void *dest, const void *source, int count, size_t element, MPI_Op op, MPI_Datatype type, int start,
+                    int log, int size, const char *function)
 {
     if (count < 0)
         shm_fatal(function, "argument nreduce is %d", count);

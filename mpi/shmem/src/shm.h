@@ -42,11 +42,11 @@ typedef struct shm_team {
 } shm_team_t;
 
 typedef struct shm_ctx {
-    shm_team_t *team;          /* whose PE numbers its operations have; NULL: the world's */
+    shm_team_t *team; /* whose PE numbers its operations have; NULL: the world's */
     long options;
-    _Atomic uint64_t pending;  /* operations that are not complete; changed inside the runtime only */
-    _Atomic int unfenced;      /* some were issued since the last fence */
-    struct shm_ctx *next;      /* of those that the program has made */
+    _Atomic uint64_t pending; /* operations that are not complete; changed inside the runtime only */
+    _Atomic int unfenced;     /* some were issued since the last fence */
+    struct shm_ctx *next;     /* of those that the program has made */
 } shm_ctx_t;
 
 /* What other PEs of the node read and write of a PE. */
@@ -63,30 +63,30 @@ typedef struct shm_static {
 } shm_static_t;
 
 typedef struct shm {
-    uintptr_t heap;  /* this PE's */
-    size_t used;     /* bytes of it that exist */
-    unsigned first;  /* PEs first .. first + near - 1 are this node's, with indices 0 .. near - 1 */
-    unsigned near;   /* 0: not a range, see index_of */
+    uintptr_t heap; /* this PE's */
+    size_t used;    /* bytes of it that exist */
+    unsigned first; /* PEs first .. first + near - 1 are this node's, with indices 0 .. near - 1 */
+    unsigned near;  /* 0: not a range, see index_of */
     unsigned shift;
-    unsigned index;  /* of this PE among those of the node */
+    unsigned index;           /* of this PE among those of the node */
     _Atomic uint64_t touched; /* PEs, by index & 63, to which was written since the last fence or quiet */
     int inits;
     int pe;
     int pes;
-    int threads;     /* level provided */
-    int *index_of;   /* index of a PE, -1: it is elsewhere; NULL: a range */
-    int on_node;     /* PEs that share this memory */
-    uintptr_t part;  /* this PE's part */
-    size_t page_at;  /* of the page in the part */
+    int threads;    /* level provided */
+    int *index_of;  /* index of a PE, -1: it is elsewhere; NULL: a range */
+    int on_node;    /* PEs that share this memory */
+    uintptr_t part; /* this PE's part */
+    size_t page_at; /* of the page in the part */
     size_t statics_at;
     size_t heap_at;
-    size_t limit;    /* of the heap: SHMEM_SYMMETRIC_SIZE */
+    size_t limit; /* of the heap: SHMEM_SYMMETRIC_SIZE */
     size_t statics_length;
     int static_count;
     shm_static_t statics[SHM_STATICS];
-    vbn_mem_t *mem;      /* where the part lies */
-    size_t mem_at;       /* the part's place in it */
-    vbn_mem_t *own;      /* the same, when it shares with nobody; NULL: node memory */
+    vbn_mem_t *mem;       /* where the part lies */
+    size_t mem_at;        /* the part's place in it */
+    vbn_mem_t *own;       /* the same, when it shares with nobody; NULL: node memory */
     struct shm_far **far; /* by PE */
     int debug;
 } shm_t;

@@ -121,7 +121,8 @@ static int make_private(const shm_static_t *one)
     if (copy == MAP_FAILED)
         return -1;
     copy_pages(copy, one->start, one->length);
-    return mremap(copy, one->length, one->length, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)one->start) == MAP_FAILED ? -1 : 0;
+    return mremap(copy, one->length, one->length, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)one->start) == MAP_FAILED ? -1
+                                                                                                                   : 0;
 }
 
 /* A child that kept the pages would write into its parent's. */
@@ -145,7 +146,8 @@ int shm_statics_map(void)
     for (int i = 0; i < shm.static_count; i++) {
         const shm_static_t *one = &shm.statics[i];
         copy_pages((void *)place_of(one), one->start, one->length);
-        if (mremap((void *)place_of(one), 0, one->length, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)one->start) == MAP_FAILED)
+        if (mremap((void *)place_of(one), 0, one->length, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)one->start) ==
+            MAP_FAILED)
             return rt_fail("static data cannot be mapped once more: %m");
     }
     is_mapped = 1;

@@ -47,12 +47,14 @@ static void put_far(shm_ctx_t *ctx, unsigned char *dest, const unsigned char *so
     vbn_key_t *key = shm_far_key(pe, dest, &offset, &covered, function);
     if (span(layout, layout->to) <= covered) {
         shm_op_t *op = shm_op_new(NULL, pe, function);
-        op->blocks = (vbn_strided_t){(void *)(uintptr_t)source, layout->block, layout->count, layout->from, (size_t)layout->to};
+        op->blocks = (vbn_strided_t){(void *)(uintptr_t)source, layout->block, layout->count, layout->from,
+                                     (size_t)layout->to};
         shm_op_begun(op, vbn_put_strided(key, offset, &op->blocks, &op->op), function);
         shm_op_end(op);
     } else { /* F3 */
         for (size_t i = 0; i < layout->count; i++)
-            shm_far_put(ctx, dest + (ptrdiff_t)i * layout->to, source + (ptrdiff_t)i * layout->from, layout->block, pe, 0, function);
+            shm_far_put(ctx, dest + (ptrdiff_t)i * layout->to, source + (ptrdiff_t)i * layout->from, layout->block, pe,
+                        0, function);
     }
     rt_leave();
 }
@@ -71,13 +73,14 @@ static void get_far(shm_ctx_t *ctx, unsigned char *dest, const unsigned char *so
         shm_op_end(op);
     } else {
         for (size_t i = 0; i < layout->count; i++)
-            shm_far_get(ctx, dest + (ptrdiff_t)i * layout->to, source + (ptrdiff_t)i * layout->from, layout->block, pe, 0, function);
+            shm_far_get(ctx, dest + (ptrdiff_t)i * layout->to, source + (ptrdiff_t)i * layout->from, layout->block, pe,
+                        0, function);
     }
     rt_leave();
 }
 
-void shm_iput(shm_ctx_t *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element, size_t block,
-              size_t count, int pe, const char *function)
+void shm_iput(shm_ctx_t *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element,
+              size_t block, size_t count, int pe, const char *function)
 {
     pe = shm_pe_of(ctx, pe, function);
     shm_check_pe(pe, function);
@@ -93,8 +96,8 @@ void shm_iput(shm_ctx_t *ctx, void *dest, const void *source, ptrdiff_t dst, ptr
     shm_touch((unsigned)shm_index(pe));
 }
 
-void shm_iget(shm_ctx_t *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element, size_t block,
-              size_t count, int pe, const char *function)
+void shm_iget(shm_ctx_t *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element,
+              size_t block, size_t count, int pe, const char *function)
 {
     pe = shm_pe_of(ctx, pe, function);
     shm_check_pe(pe, function);

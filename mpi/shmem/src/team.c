@@ -67,7 +67,8 @@ shm_team_t *shm_team_find(shmem_team_t team, const char *function)
     for (shm_team_t *one = made; one != NULL; one = one->next)
         if (one == (shm_team_t *)team)
             return one;
-    shm_fatal(function, "argument team is %s", team == SHMEM_TEAM_INVALID ? "SHMEM_TEAM_INVALID" : "no team, or one that was destroyed");
+    shm_fatal(function, "argument team is %s",
+              team == SHMEM_TEAM_INVALID ? "SHMEM_TEAM_INVALID" : "no team, or one that was destroyed");
 }
 
 int shm_team_my_pe(shmem_team_t team, const char *function)
@@ -191,8 +192,9 @@ int shm_team_split(shmem_team_t parent, int start, int stride, int size, const s
 }
 
 /* Axes: PE x + y * range of the parent is at (x, y). Rows are teams of their own, and so are columns. */
-int shm_team_split_2d(shmem_team_t parent, int range, const shmem_team_config_t *x_config, long x_mask, shmem_team_t *x_team,
-                      const shmem_team_config_t *y_config, long y_mask, shmem_team_t *y_team, const char *function)
+int shm_team_split_2d(shmem_team_t parent, int range, const shmem_team_config_t *x_config, long x_mask,
+                      shmem_team_t *x_team, const shmem_team_config_t *y_config, long y_mask, shmem_team_t *y_team,
+                      const char *function)
 {
     *x_team = *y_team = SHMEM_TEAM_INVALID;
     if (parent == SHMEM_TEAM_INVALID || range < 1)

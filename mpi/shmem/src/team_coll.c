@@ -94,8 +94,8 @@ int shm_alltoall(shmem_team_t team, void *dest, const void *source, size_t lengt
     return 0;
 }
 
-int shm_alltoalls(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element, size_t count,
-                  const char *function)
+int shm_alltoalls(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t element,
+                  size_t count, const char *function)
 {
     grp_t *grp = enter(team, function);
     if (grp == NULL)
@@ -105,8 +105,8 @@ int shm_alltoalls(shmem_team_t team, void *dest, const void *source, ptrdiff_t d
     return 0;
 }
 
-int shm_reduce(shmem_team_t team, void *dest, const void *source, size_t count, size_t element, MPI_Op op, MPI_Datatype type,
-               const char *function)
+int shm_reduce(shmem_team_t team, void *dest, const void *source, size_t count, size_t element, MPI_Op op,
+               MPI_Datatype type, const char *function)
 {
     grp_t *grp = enter(team, function);
     if (grp == NULL)
@@ -116,8 +116,8 @@ int shm_reduce(shmem_team_t team, void *dest, const void *source, size_t count, 
     return 0;
 }
 
-int shm_scan(shmem_team_t team, void *dest, const void *source, size_t count, size_t element, MPI_Datatype type, int exclusive,
-             const char *function)
+int shm_scan(shmem_team_t team, void *dest, const void *source, size_t count, size_t element, MPI_Datatype type,
+             int exclusive, const char *function)
 {
     grp_t *grp = enter(team, function);
     if (grp == NULL)

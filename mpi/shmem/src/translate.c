@@ -52,14 +52,16 @@ static void not_symmetric(const void *address, size_t length, const char *functi
                   region == SHM_REGION_HEAP ? "heap" : "static data");
     Dl_info object;
     if (shm.static_count > 0 && dladdr(address, &object) != 0)
-        shm_fatal(function,
-                  "address %p is not symmetric: it lies in %s; symmetric is what programs and their libraries may write, if they "
-                  "were loaded before shmem_init and are not libraries of the system",
-                  address, object.dli_fname);
-    shm_fatal(function,
-              "address %p is not symmetric: it lies neither in the symmetric heap (shmem_malloc) nor in static data of the "
-              "program%s",
-              address, shm.static_count == 0 ? ", which cannot be shared here" : "");
+        shm_fatal(
+            function,
+            "address %p is not symmetric: it lies in %s; symmetric is what programs and their libraries may write, if they "
+            "were loaded before shmem_init and are not libraries of the system",
+            address, object.dli_fname);
+    shm_fatal(
+        function,
+        "address %p is not symmetric: it lies neither in the symmetric heap (shmem_malloc) nor in static data of the "
+        "program%s",
+        address, shm.static_count == 0 ? ", which cannot be shared here" : "");
 }
 
 void *shm_find_near(const void *address, size_t length, int pe, const char *function)

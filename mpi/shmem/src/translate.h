@@ -12,7 +12,8 @@ static inline void *shm_near(const void *address, size_t length, size_t aligned,
 {
     const uintptr_t at = (uintptr_t)address;
     const size_t offset = at - shm.heap;
-    if (__builtin_expect(offset < shm.used && length <= shm.used - offset && index < shm.near && (at & (aligned - 1)) == 0, 1))
+    if (__builtin_expect(
+            offset < shm.used && length <= shm.used - offset && index < shm.near && (at & (aligned - 1)) == 0, 1))
         return (void *)(at + (((uintptr_t)index - shm.index) << shm.shift));
     return NULL;
 }
@@ -35,12 +36,15 @@ static inline shm_ctx_t *shm_ctx(shmem_ctx_t ctx, const char *function)
 /* Somebody may sleep there: looked at by the next fence, quiet or barrier. */
 static inline void shm_touch(unsigned index)
 {
-    atomic_store_explicit(&shm.touched, atomic_load_explicit(&shm.touched, memory_order_relaxed) | (uint64_t)1 << (index & 63),
+    atomic_store_explicit(&shm.touched,
+                          atomic_load_explicit(&shm.touched, memory_order_relaxed) | (uint64_t)1 << (index & 63),
                           memory_order_relaxed);
 }
 
-void shm_put_other(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, int nbi, const char *function);
-void shm_get_other(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, int nbi, const char *function);
+void shm_put_other(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, int nbi,
+                   const char *function);
+void shm_get_other(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, int nbi,
+                   const char *function);
 
 static inline void shm_put(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, const char *function)
 {
@@ -54,7 +58,8 @@ static inline void shm_put(shm_ctx_t *ctx, void *dest, const void *source, size_
     shm_touch((unsigned)pe - shm.first);
 }
 
-static inline void shm_put_nbi(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, const char *function)
+static inline void shm_put_nbi(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe,
+                               const char *function)
 {
     pe = shm_pe_of(ctx, pe, function);
     void *to = shm_near(dest, length, 1, (unsigned)pe - shm.first);
@@ -76,7 +81,8 @@ static inline void shm_get(shm_ctx_t *ctx, void *dest, const void *source, size_
         shm_get_other(ctx, dest, source, length, pe, 0, function);
 }
 
-static inline void shm_get_nbi(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe, const char *function)
+static inline void shm_get_nbi(shm_ctx_t *ctx, void *dest, const void *source, size_t length, int pe,
+                               const char *function)
 {
     pe = shm_pe_of(ctx, pe, function);
     const void *from = shm_near(source, length, 1, (unsigned)pe - shm.first);
@@ -120,18 +126,20 @@ static inline uint64_t shm_apply8(uint64_t *word, unsigned kind, uint64_t operan
 
 static inline uint64_t shm_apply(void *word, unsigned kind, unsigned width, uint64_t operand, uint64_t compare)
 {
-    return width == 4 ? shm_apply4(word, kind, (uint32_t)operand, (uint32_t)compare) : shm_apply8(word, kind, operand, compare);
+    return width == 4 ? shm_apply4(word, kind, (uint32_t)operand, (uint32_t)compare)
+                      : shm_apply8(word, kind, operand, compare);
 }
 
-uint64_t shm_atomic_other(shm_ctx_t *ctx, unsigned kind, unsigned width, const void *dest, uint64_t operand, uint64_t compare,
-                          int pe, int fetches, const char *function);
+uint64_t shm_atomic_other(shm_ctx_t *ctx, unsigned kind, unsigned width, const void *dest, uint64_t operand,
+                          uint64_t compare, int pe, int fetches, const char *function);
 void shm_fetch_nbi_other(shm_ctx_t *ctx, unsigned kind, unsigned width, void *fetch, const void *dest, uint64_t operand,
                          uint64_t compare, int pe, const char *function);
 
 /* After a near update, which was a full fence: does somebody sleep there? */
 static inline void shm_look_for_sleeper(unsigned index)
 {
-    const shm_page_t *page = (const shm_page_t *)(shm.part + shm.page_at + (((uintptr_t)index - shm.index) << shm.shift));
+    const shm_page_t *page = (const shm_page_t *)(shm.part + shm.page_at +
+                                                  (((uintptr_t)index - shm.index) << shm.shift));
     if (__builtin_expect(atomic_load_explicit(&page->asleep, memory_order_relaxed) != 0, 0))
         shm_wake_index(index);
 }
@@ -164,8 +172,8 @@ static inline void shm_update(shm_ctx_t *ctx, unsigned kind, unsigned width, voi
     shm_look_for_sleeper(index);
 }
 
-static inline void shm_fetch_nbi(shm_ctx_t *ctx, unsigned kind, unsigned width, void *fetch, const void *dest, uint64_t operand,
-                                 uint64_t compare, int pe, const char *function)
+static inline void shm_fetch_nbi(shm_ctx_t *ctx, unsigned kind, unsigned width, void *fetch, const void *dest,
+                                 uint64_t operand, uint64_t compare, int pe, const char *function)
 {
     pe = shm_pe_of(ctx, pe, function);
     const unsigned index = (unsigned)pe - shm.first;

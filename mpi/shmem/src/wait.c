@@ -10,8 +10,8 @@
 
 #include "shmem/src/translate.h"
 
-#define POLLS 2000u        /* looks before the runtime is entered */
-#define POLLS_SHARED 20u   /* of a PE that shares its processor */
+#define POLLS 2000u      /* looks before the runtime is entered */
+#define POLLS_SHARED 20u /* of a PE that shares its processor */
 #define LOOK_MS 1
 
 static inline void relax(void)

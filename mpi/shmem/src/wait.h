@@ -19,10 +19,11 @@ typedef struct shm_waited {
     size_t step;        /* bytes from one value to the next; 0: one for all */
 } shm_waited_t;
 
-#define SHM_ONE(variable, kind, compare, value) (&(const shm_waited_t){(variable), 1, NULL, (kind), (compare), (value), 0})
-#define SHM_SET(variables, count, status, kind, compare, value) \
+#define SHM_ONE(variable, kind, compare, value)                                                                        \
+    (&(const shm_waited_t){(variable), 1, NULL, (kind), (compare), (value), 0})
+#define SHM_SET(variables, count, status, kind, compare, value)                                                        \
     (&(const shm_waited_t){(variables), (count), (status), (kind), (compare), (value), 0})
-#define SHM_VECTOR(variables, count, status, kind, compare, values) \
+#define SHM_VECTOR(variables, count, status, kind, compare, values)                                                    \
     (&(const shm_waited_t){(variables), (count), (status), (kind), (compare), (values), (kind) & 0xff})
 
 void shm_wait(const shm_waited_t *waited, const char *function);

@@ -28,12 +28,13 @@ static shmem_ctx_t ctx;
 static const char *name; /* of the function */
 
 /* Says which function is wrong. */
-#define GOOD(condition)                                                                                                   \
-    do {                                                                                                                  \
-        if (!(condition)) {                                                                                               \
-            fprintf(stderr, "PE %d of %d: %s, line %d of its test: not true: %s\n", me, size, name, __LINE__, #condition); \
-            shmem_global_exit(1);                                                                                         \
-        }                                                                                                                 \
+#define GOOD(condition)                                                                                                \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "PE %d of %d: %s, line %d of its test: not true: %s\n", me, size, name, __LINE__,          \
+                    #condition);                                                                                       \
+            shmem_global_exit(1);                                                                                      \
+        }                                                                                                              \
     } while (0)
 
 __attribute__((unused)) static void complete(void)
@@ -43,7 +44,8 @@ __attribute__((unused)) static void complete(void)
 }
 
 /* Element i of stride s here is element j of stride t there, in a buffer that `fill` has made. */
-__attribute__((unused)) static int is_piece(const unsigned char *buffer, size_t i, const unsigned char *made, size_t j, size_t bytes)
+__attribute__((unused)) static int is_piece(const unsigned char *buffer, size_t i, const unsigned char *made, size_t j,
+                                            size_t bytes)
 {
     return memcmp(buffer + i * bytes, made + j * bytes, bytes) == 0;
 }

@@ -7,7 +7,7 @@
 
 #define MOST 6000 /* elements of a block */
 
-static int n;    /* elements of a block */
+static int n; /* elements of a block */
 static int root;
 static int seed; /* of the data */
 static int step; /* ints from one element to the next */
@@ -146,9 +146,7 @@ static void check_block_of_sum(void)
         CHECK(in[i * step] == sum(size, rank, i));
 }
 
-static void nothing(void)
-{
-}
+static void nothing(void) {}
 
 static void moves(void)
 {
@@ -156,16 +154,14 @@ static void moves(void)
     EACH_FORM(fill_all, nothing, Barrier, barrier, world);
     EACH_FORM(fill_root, check_root, Bcast, bcast, in, n, type, root, world);
     EACH_FORM(fill_all, check_gathered_at_root, Gather, gather, own, n, type, in, n, type, root, world);
-    EACH_FORM(fill_all, check_gathered_at_root, Gatherv, gatherv, own, n, type, in, counts, displs, type, root,
-              world);
+    EACH_FORM(fill_all, check_gathered_at_root, Gatherv, gatherv, own, n, type, in, counts, displs, type, root, world);
     EACH_FORM(fill_all, check_scattered, Scatter, scatter, out, n, type, in, n, type, root, world);
-    EACH_FORM(fill_all, check_scattered, Scatterv, scatterv, out, counts, displs, type, in, n, type, root,
-              world);
+    EACH_FORM(fill_all, check_scattered, Scatterv, scatterv, out, counts, displs, type, in, n, type, root, world);
     EACH_FORM(fill_all, check_gathered, Allgather, allgather, own, n, type, in, n, type, world);
     EACH_FORM(fill_all, check_gathered, Allgatherv, allgatherv, own, n, type, in, counts, displs, type, world);
     EACH_FORM(fill_all, check_exchanged, Alltoall, alltoall, out, n, type, in, n, type, world);
-    EACH_FORM(fill_all, check_exchanged, Alltoallv, alltoallv, out, counts, displs, type, in, counts, displs,
-              type, world);
+    EACH_FORM(fill_all, check_exchanged, Alltoallv, alltoallv, out, counts, displs, type, in, counts, displs, type,
+              world);
     EACH_FORM(fill_all, check_exchanged, Alltoallw, alltoallw, out, counts, bytes, types, in, counts, bytes, types,
               world);
 }
@@ -178,8 +174,7 @@ static void reductions(void)
     EACH_FORM(fill_all, check_scan, Scan, scan, own, in, n, type, add, world);
     EACH_FORM(fill_all, check_exscan, Exscan, exscan, own, in, n, type, add, world);
     EACH_FORM(fill_all, check_block_of_sum, Reduce_scatter, reduce_scatter, out, in, counts, type, add, world);
-    EACH_FORM(fill_all, check_block_of_sum, Reduce_scatter_block, reduce_scatter_block, out, in, n, type, add,
-              world);
+    EACH_FORM(fill_all, check_block_of_sum, Reduce_scatter_block, reduce_scatter_block, out, in, n, type, add, world);
 }
 
 static void add_elements(void *from, void *to, int *length, MPI_Datatype *used)

@@ -27,7 +27,7 @@ static void begin(const int *words, int i, MPI_Request *request)
 
 static void send_all(void)
 {
-    int(*words)[WORDS] = malloc(sizeof(int[COUNT][WORDS]));
+    int (*words)[WORDS] = malloc(sizeof(int[COUNT][WORDS]));
     MPI_Request *requests = malloc(COUNT * sizeof(*requests));
     void *back;
     int length;

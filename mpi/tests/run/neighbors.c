@@ -53,10 +53,11 @@ static void test_row(int periodic)
             if (call == 0)
                 CALL(form, Neighbor_alltoall, neighbor_alltoall, out, 1, MPI_INT, in, 1, MPI_INT, row);
             else if (call == 1)
-                CALL(form, Neighbor_alltoallv, neighbor_alltoallv, out, ones, places, MPI_INT, in, ones, places, MPI_INT,
-                     row);
+                CALL(form, Neighbor_alltoallv, neighbor_alltoallv, out, ones, places, MPI_INT, in, ones, places,
+                     MPI_INT, row);
             else
-                CALL(form, Neighbor_alltoallw, neighbor_alltoallw, out, ones, bytes, types, in, ones, bytes, types, row);
+                CALL(form, Neighbor_alltoallw, neighbor_alltoallw, out, ones, bytes, types, in, ones, bytes, types,
+                     row);
             CHECK(in[0] == (below < 0 ? -1 : 100 * below + 1));
             CHECK(in[1] == (above < 0 ? -1 : 100 * above));
         }

@@ -33,7 +33,8 @@ __attribute__((unused)) static void session_use(MPI_Comm comm)
     MPI_Comm_size(comm, &all);
     MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, comm);
     CHECK(sum == all * (all - 1) / 2);
-    MPI_Sendrecv(&me, 1, MPI_INT, (me + 1) % all, 3, &before, 1, MPI_INT, (me + all - 1) % all, 3, comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&me, 1, MPI_INT, (me + 1) % all, 3, &before, 1, MPI_INT, (me + all - 1) % all, 3, comm,
+                 MPI_STATUS_IGNORE);
     CHECK(before == (me + all - 1) % all);
 }
 

@@ -62,7 +62,8 @@ static void watch(void)
     if (fork() == 0) {
         ready = ptrace(PTRACE_SEIZE, rank_pid, NULL, NULL) == 0;
         (void)!write(pipes[1], &ready, 1);
-        while (ready && waitid(P_PID, (id_t)rank_pid, &seen, WSTOPPED | WEXITED | WNOWAIT) == 0 && seen.si_code == CLD_TRAPPED)
+        while (ready && waitid(P_PID, (id_t)rank_pid, &seen, WSTOPPED | WEXITED | WNOWAIT) == 0 &&
+               seen.si_code == CLD_TRAPPED)
             (void)ptrace(PTRACE_CONT, rank_pid, NULL, (void *)(uintptr_t)seen.si_status); /* stopped at a signal */
         nanosleep(&half, NULL);
         _exit(0);

@@ -126,7 +126,8 @@ static void errors(void)
     MPI_Session_create_errhandler(note, &handler); /* nothing is open */
     MPI_Info_create(&info);
     MPI_Info_set(info, "thread_level", "MPI_THREAD_SEVERAL");
-    CHECK(class_of(MPI_Session_init(info, handler, &session)) == MPI_ERR_INFO_VALUE && failed_with == MPI_ERR_INFO_VALUE);
+    CHECK(class_of(MPI_Session_init(info, handler, &session)) == MPI_ERR_INFO_VALUE &&
+          failed_with == MPI_ERR_INFO_VALUE);
     CHECK(session == MPI_SESSION_NULL && failed_on == MPI_SESSION_NULL);
     MPI_Info_set(info, "thread_level", "MPI_THREAD_SINGLE");
     MPI_Session_init(info, handler, &session);

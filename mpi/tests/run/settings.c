@@ -45,7 +45,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    printf("sum %s, threads %d, node memory %s\n", sum == size ? "right" : "wrong", threads(), shared_gib() > 0 ? "yes" : "no");
+    printf("sum %s, threads %d, node memory %s\n", sum == size ? "right" : "wrong", threads(),
+           shared_gib() > 0 ? "yes" : "no");
     MPI_Finalize();
     return 0;
 }

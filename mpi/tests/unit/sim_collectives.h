@@ -230,8 +230,8 @@ inline std::vector<std::unique_ptr<Collective>> some_of_each(int size, std::mt19
     for (auto kind : {Reduction::ALL, Reduction::ROOT, Reduction::SCAN, Reduction::EXSCAN})
         all.push_back(std::make_unique<Reduction>(kind, size, counts[random() % 4], (int)(random() % (unsigned)size),
                                                   random() % 2 == 0));
-    for (auto kind : {Move::BCAST, Move::GATHER, Move::SCATTER, Move::GATHER_EACH, Move::SCATTER_EACH, Move::ALLTOALL_EACH,
-                      Move::ALLGATHER, Move::ALLTOALL})
+    for (auto kind : {Move::BCAST, Move::GATHER, Move::SCATTER, Move::GATHER_EACH, Move::SCATTER_EACH,
+                      Move::ALLTOALL_EACH, Move::ALLGATHER, Move::ALLTOALL})
         all.push_back(std::make_unique<Move>(kind, size, counts[random() % 4], (int)(random() % (unsigned)size)));
     return all;
 }

@@ -88,7 +88,8 @@ TEST(Levels, SmallBlocksAreGatheredAndScatteredByATreeOfNodes)
             const auto counts = messages_between(network, collective);
             EXPECT_EQ(sum(counts), 4);
             for (int rank = 0; rank < 40; rank++)
-                EXPECT_TRUE(counts[(size_t)rank] == 0 || rank == root || (rank % 8 == 0 && rank / 8 != root / 8)) << rank;
+                EXPECT_TRUE(counts[(size_t)rank] == 0 || rank == root || (rank % 8 == 0 && rank / 8 != root / 8))
+                    << rank;
         }
 }
 

@@ -34,29 +34,29 @@ extern "C" {
 /* ------------------------------------------------------------------------------------------ status */
 
 typedef enum vbn_status {
-    VBN_OK = 0,                  /* done */
-    VBN_INPROGRESS = 1,          /* completes later through its op */
-    VBN_BUSY = 2,                /* vbn_arm: there is work, do not sleep */
-    VBN_ERR_INVALID = -1,        /* an argument is wrong */
-    VBN_ERR_NO_MEMORY = -2,      /* heap, pool or tmpfs space is exhausted */
-    VBN_ERR_LIMIT = -3,          /* a limit (setting, ulimit, quota) would be exceeded */
-    VBN_ERR_SETTING = -4,        /* unknown setting or bad value */
-    VBN_ERR_UNREACHABLE = -5,    /* no transport reaches the peer */
-    VBN_ERR_AUTH = -6,           /* the peer does not know the job key */
-    VBN_ERR_VERSION = -7,        /* the peer speaks another protocol version */
-    VBN_ERR_PEER_LOST = -8,      /* the peer died or its connection broke */
-    VBN_ERR_CLOSED = -9,         /* object closed while the operation was pending */
-    VBN_ERR_STALE = -10,         /* handle or key of an object that is gone (generation differs) */
-    VBN_ERR_RANGE = -11,         /* address range outside the key or memory */
-    VBN_ERR_ACCESS = -12,        /* right missing, or file permissions forbid */
-    VBN_ERR_TRUNCATED = -13,     /* receive buffer smaller than the message */
-    VBN_ERR_PROTOCOL = -14,      /* the peer sent something malformed */
-    VBN_ERR_TIMEOUT = -15,       /* no answer within the stated time */
-    VBN_ERR_SYSTEM = -16,        /* a system call failed; the text says which and why */
-    VBN_ERR_FORKED = -17,        /* called in a child after fork() */
-    VBN_ERR_UNSUPPORTED = -18,   /* this build or host cannot do it */
-    VBN_ERR_CORRUPT = -19,       /* stored or received data fails its checks */
-    VBN_ERR_IN_USE = -20,        /* another process or worker has the port or address */
+    VBN_OK = 0,                /* done */
+    VBN_INPROGRESS = 1,        /* completes later through its op */
+    VBN_BUSY = 2,              /* vbn_arm: there is work, do not sleep */
+    VBN_ERR_INVALID = -1,      /* an argument is wrong */
+    VBN_ERR_NO_MEMORY = -2,    /* heap, pool or tmpfs space is exhausted */
+    VBN_ERR_LIMIT = -3,        /* a limit (setting, ulimit, quota) would be exceeded */
+    VBN_ERR_SETTING = -4,      /* unknown setting or bad value */
+    VBN_ERR_UNREACHABLE = -5,  /* no transport reaches the peer */
+    VBN_ERR_AUTH = -6,         /* the peer does not know the job key */
+    VBN_ERR_VERSION = -7,      /* the peer speaks another protocol version */
+    VBN_ERR_PEER_LOST = -8,    /* the peer died or its connection broke */
+    VBN_ERR_CLOSED = -9,       /* object closed while the operation was pending */
+    VBN_ERR_STALE = -10,       /* handle or key of an object that is gone (generation differs) */
+    VBN_ERR_RANGE = -11,       /* address range outside the key or memory */
+    VBN_ERR_ACCESS = -12,      /* right missing, or file permissions forbid */
+    VBN_ERR_TRUNCATED = -13,   /* receive buffer smaller than the message */
+    VBN_ERR_PROTOCOL = -14,    /* the peer sent something malformed */
+    VBN_ERR_TIMEOUT = -15,     /* no answer within the stated time */
+    VBN_ERR_SYSTEM = -16,      /* a system call failed; the text says which and why */
+    VBN_ERR_FORKED = -17,      /* called in a child after fork() */
+    VBN_ERR_UNSUPPORTED = -18, /* this build or host cannot do it */
+    VBN_ERR_CORRUPT = -19,     /* stored or received data fails its checks */
+    VBN_ERR_IN_USE = -20,      /* another process or worker has the port or address */
     VBN_STATUS_LAST = -21
 } vbn_status_t;
 
@@ -297,8 +297,8 @@ static inline const struct iovec *vbn_packed(const vbn_pack_t *pack)
 typedef struct vbn_am_remote vbn_am_remote_t; /* data of a rendezvous message, still at the sender */
 
 typedef struct vbn_am_message {
-    vbn_peer_t *peer;        /* sender; may be used to answer, also after the handler while it is not lost */
-    const void *header;      /* valid during the handler only */
+    vbn_peer_t *peer;   /* sender; may be used to answer, also after the handler while it is not lost */
+    const void *header; /* valid during the handler only */
     size_t header_length;
     const void *data;        /* eager: the message's bytes, valid during the handler only; rendezvous: NULL */
     size_t length;           /* of the data, eager or rendezvous */

@@ -16,13 +16,25 @@ long long __isoc23_strtoll(const char *text, char **end, int base);
 unsigned long long __isoc23_strtoull(const char *text, char **end, int base);
 int __isoc23_sscanf(const char *text, const char *format, ...);
 
-long __isoc23_strtol(const char *text, char **end, int base) { return old_strtol(text, end, base); }
+long __isoc23_strtol(const char *text, char **end, int base)
+{
+    return old_strtol(text, end, base);
+}
 
-unsigned long __isoc23_strtoul(const char *text, char **end, int base) { return old_strtoul(text, end, base); }
+unsigned long __isoc23_strtoul(const char *text, char **end, int base)
+{
+    return old_strtoul(text, end, base);
+}
 
-long long __isoc23_strtoll(const char *text, char **end, int base) { return old_strtoll(text, end, base); }
+long long __isoc23_strtoll(const char *text, char **end, int base)
+{
+    return old_strtoll(text, end, base);
+}
 
-unsigned long long __isoc23_strtoull(const char *text, char **end, int base) { return old_strtoull(text, end, base); }
+unsigned long long __isoc23_strtoull(const char *text, char **end, int base)
+{
+    return old_strtoull(text, end, base);
+}
 
 int __isoc23_sscanf(const char *text, const char *format, ...)
 {

@@ -37,7 +37,7 @@ struct vbn_context {
 #ifdef NDEBUG
 #define API_BY_ONE_THREAD(engine) ((void)0)
 #else
-#define API_BY_ONE_THREAD(engine) \
+#define API_BY_ONE_THREAD(engine)                                                                                      \
     __attribute__((cleanup(proto_unuse), unused)) proto_engine_t *api_used = proto_use(engine)
 #endif
 

@@ -33,8 +33,9 @@ vbn_status_t vbn_open(const vbn_config_t *config, vbn_context_t **context_p)
     if (config == NULL || context_p == NULL)
         return err_set(VBN_ERR_INVALID, "a context needs a configuration (vbn_config_create)");
     if (!config->has_key && config->settings.security_auth != SETTING_SECURITY_AUTH_NONE)
-        return err_set(VBN_ERR_SETTING, "no job key: make one with vbn-info --new-key FILE and call vbn_config_read_job_key, or "
-                                        "vbn_config_set_job_key; or set security.auth=none where everybody on the network is trusted");
+        return err_set(VBN_ERR_SETTING,
+                       "no job key: make one with vbn-info --new-key FILE and call vbn_config_read_job_key, or "
+                       "vbn_config_set_job_key; or set security.auth=none where everybody on the network is trusted");
     vbn_context_t *context = calloc(1, sizeof(*context));
     if (context == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for a context");
@@ -54,7 +55,8 @@ vbn_status_t vbn_open(const vbn_config_t *config, vbn_context_t **context_p)
         return status;
     }
     if (config->foreign[0] != '\0')
-        LOG_WARN(&context->config.log, "no settings of Verbena, ignored: %s of the environment (docs/settings.md lists all)",
+        LOG_WARN(&context->config.log,
+                 "no settings of Verbena, ignored: %s of the environment (docs/settings.md lists all)",
                  config->foreign);
     measure_load(&config->settings, &context->config.log, &context->host);
     *context_p = context;
@@ -83,7 +85,8 @@ vbn_status_t vbn_close(vbn_context_t *context)
 vbn_status_t vbn_setting(const vbn_context_t *context, const char *key, char *text, size_t capacity, int64_t *number_p)
 {
     if (context == NULL || key == NULL || (text == NULL) != (capacity == 0))
-        return err_set(VBN_ERR_INVALID, "reading a setting needs a context, a key, and a text with its capacity or neither");
+        return err_set(VBN_ERR_INVALID,
+                       "reading a setting needs a context, a key, and a text with its capacity or neither");
     return settings_read(&context->config.settings, key, text, capacity, number_p);
 }
 

@@ -20,11 +20,14 @@ static vbn_status_t check_private(int fd, const char *path)
     if (!S_ISREG(info.st_mode))
         return err_set(VBN_ERR_SETTING, "the job key file %s is no plain file", path);
     if (info.st_uid != geteuid() && info.st_uid != 0)
-        return err_set(VBN_ERR_ACCESS, "the job key file %s belongs to user %u: whoever runs the job, or root, must own it", path,
+        return err_set(VBN_ERR_ACCESS,
+                       "the job key file %s belongs to user %u: whoever runs the job, or root, must own it", path,
                        (unsigned)info.st_uid);
     if ((info.st_mode & 077) != 0)
-        return err_set(VBN_ERR_ACCESS, "the job key file %s has mode %03o, so others may know the key: chmod 600 it, and make a new "
-                       "key", path, (unsigned)info.st_mode & 0777);
+        return err_set(VBN_ERR_ACCESS,
+                       "the job key file %s has mode %03o, so others may know the key: chmod 600 it, and make a new "
+                       "key",
+                       path, (unsigned)info.st_mode & 0777);
     return VBN_OK;
 }
 
@@ -65,8 +68,9 @@ vbn_status_t vbn_config_read_job_key(vbn_config_t *config, const char *path)
     if (got < 0)
         status = err_sys(errno, "cannot read the job key file %s", path);
     else if (status >= 0 && !decode(text, key))
-        status = err_set(VBN_ERR_SETTING, "the job key file %s does not hold %d hexadecimal digits and nothing else; " KEY_CURE,
-                         path, KEY_DIGITS);
+        status = err_set(VBN_ERR_SETTING,
+                         "the job key file %s does not hold %d hexadecimal digits and nothing else; " KEY_CURE, path,
+                         KEY_DIGITS);
     close(fd);
     if (status >= 0)
         status = vbn_config_set_job_key(config, key);

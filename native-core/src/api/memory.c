@@ -79,8 +79,7 @@ size_t vbn_mem_size(const vbn_mem_t *mem)
     return mem == NULL ? 0 : mem_size(mem);
 }
 
-vbn_status_t vbn_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access, void *blob,
-                            size_t *length_p)
+vbn_status_t vbn_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access, void *blob, size_t *length_p)
 {
     if (mem == NULL || blob == NULL || length_p == NULL)
         return err_set(VBN_ERR_INVALID, "a key needs memory and a buffer of VBN_KEY_MAX bytes");

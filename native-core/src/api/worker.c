@@ -10,10 +10,17 @@ static vbn_status_t open_engines(vbn_worker_t *worker)
 {
     vbn_context_t *context = worker->context;
     const vbn_config_t *config = &context->config;
-    proto_params_t proto = {.settings = &config->settings, .log = &config->log, .counters = worker->counters,
-                            .memory = context->memory, .host = &context->host, .short_max = FAST_DATA_MAX};
-    link_params_t link = {.settings = &config->settings, .log = &config->log, .counters = worker->counters,
-                          .memory = context->memory, .job_key = config->has_key ? config->job_key : NULL};
+    proto_params_t proto = {.settings = &config->settings,
+                            .log = &config->log,
+                            .counters = worker->counters,
+                            .memory = context->memory,
+                            .host = &context->host,
+                            .short_max = FAST_DATA_MAX};
+    link_params_t link = {.settings = &config->settings,
+                          .log = &config->log,
+                          .counters = worker->counters,
+                          .memory = context->memory,
+                          .job_key = config->has_key ? config->job_key : NULL};
     vbn_status_t status = proto_engine_open(&proto, &worker->proto);
     if (status < 0)
         return status;

@@ -45,7 +45,8 @@ static vbn_status_t table_grow(handle_table_t *table)
     if (entries == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for a table of %u handles", wanted);
     for (uint32_t i = old; i < wanted; i++)
-        entries[i] = (handle_entry_t){.generation = random_generation(), .next_free = i + 1 < wanted ? i + 1 : NO_ENTRY};
+        entries[i] = (handle_entry_t){.generation = random_generation(),
+                                      .next_free = i + 1 < wanted ? i + 1 : NO_ENTRY};
     table->entries = entries;
     table->capacity = wanted;
     table->first_free = old;

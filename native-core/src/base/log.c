@@ -29,7 +29,7 @@ static _Atomic uint64_t log_words[LOG_WORDS];
 
 #define COUNT_MAX UINT32_C(0xffffff)
 #define WORD(tag, second, count) ((uint64_t)(count) << 40 | (uint64_t)(second) << 16 | (uint64_t)(tag))
-#define WORD_TAG(word) ((uint32_t)((word)&0xffff))
+#define WORD_TAG(word) ((uint32_t)((word) & 0xffff))
 #define WORD_SECOND(word) ((uint32_t)((word) >> 16) & COUNT_MAX)
 #define WORD_COUNT(word) ((uint32_t)((word) >> 40))
 
@@ -96,8 +96,8 @@ void log_utc(int64_t seconds, long milliseconds, char *text, size_t capacity)
         day -= length;
         month++;
     }
-    snprintf(text, capacity, "%04" PRId64 "-%02d-%02dT%02d:%02d:%02d.%03ldZ", year, month + 1, (int)day + 1, of_day / 3600,
-             of_day / 60 % 60, of_day % 60, milliseconds);
+    snprintf(text, capacity, "%04" PRId64 "-%02d-%02dT%02d:%02d:%02d.%03ldZ", year, month + 1, (int)day + 1,
+             of_day / 3600, of_day / 60 % 60, of_day % 60, milliseconds);
 }
 
 /* One write, so that lines of several threads and processes do not mix; a failure has nowhere to be told. The process is
@@ -127,7 +127,8 @@ static void emit(const log_sink_t *sink, const vbn_log_record_t *record)
         write_stderr(record->level, record->text);
 }
 
-static BASE_PRINTF(3, 0) void write_line(const log_sink_t *sink, vbn_log_record_t record, const char *format, va_list args)
+static BASE_PRINTF(3, 0) void write_line(const log_sink_t *sink, vbn_log_record_t record, const char *format,
+                                         va_list args)
 {
     char line[LOG_LINE_BYTES + 1];
     uint32_t suppressed;
@@ -158,8 +159,8 @@ void log_write(const log_sink_t *sink, vbn_log_level_t level, const char *format
     va_end(args);
 }
 
-void log_peer(const log_sink_t *sink, vbn_log_level_t level, vbn_log_category_t category, uint64_t peer, const char *format,
-              ...)
+void log_peer(const log_sink_t *sink, vbn_log_level_t level, vbn_log_category_t category, uint64_t peer,
+              const char *format, ...)
 {
     vbn_log_record_t record = {.level = level, .category = category, .peer = peer};
     va_list args;

@@ -15,8 +15,8 @@ typedef struct log_sink {
  * in "...". */
 void log_write(const log_sink_t *sink, vbn_log_level_t level, const char *format, ...) BASE_PRINTF(3, 4);
 /* The same about a peer (0: of unknown identity), VBN_LOG_PEER or VBN_LOG_PEER_LOST. */
-void log_peer(const log_sink_t *sink, vbn_log_level_t level, vbn_log_category_t category, uint64_t peer, const char *format,
-              ...) BASE_PRINTF(5, 6);
+void log_peer(const log_sink_t *sink, vbn_log_level_t level, vbn_log_category_t category, uint64_t peer,
+              const char *format, ...) BASE_PRINTF(5, 6);
 
 /* Writes the time as 2026-11-23T00:04:33.123Z, at least 25 bytes. Takes no lock, as gmtime does, which a child might inherit
  * locked. seconds: since 1970. */

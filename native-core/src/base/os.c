@@ -168,8 +168,9 @@ static vbn_status_t no_memfd(int error, const char *name)
     if (error == EPERM || error == EACCES)
         return err_add(status, "shared memory needs it: allow it in the container's seccomp profile");
     if (error == ENOSYS)
-        return err_add(status, "shared memory needs it: it takes Linux 3.17 or later, and a seccomp profile of the container that "
-                               "allows it");
+        return err_add(
+            status, "shared memory needs it: it takes Linux 3.17 or later, and a seccomp profile of the container that "
+                    "allows it");
     return status;
 }
 
@@ -244,7 +245,8 @@ vbn_status_t os_reopen_readonly(int fd, int *fd_p)
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     int readonly = open(path, O_RDONLY | O_CLOEXEC);
     if (readonly < 0)
-        return err_sys(errno, "cannot reopen descriptor %d read-only%s", fd, errno == ENOENT ? " (is /proc mounted?)" : "");
+        return err_sys(errno, "cannot reopen descriptor %d read-only%s", fd,
+                       errno == ENOENT ? " (is /proc mounted?)" : "");
     *fd_p = readonly;
     return VBN_OK;
 }

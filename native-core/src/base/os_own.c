@@ -87,7 +87,8 @@ static void unmap_if_among(const devices_t *devices, const line_t *line)
 {
     const uint64_t *field = line->field;
     if (is_among(devices, makedev((unsigned)field[MAJOR], (unsigned)field[MINOR]), (ino_t)field[INODE]))
-        (void)munmap((void *)(uintptr_t)field[START], (size_t)(field[END] - field[START])); /* NOLINT: an address as text */
+        (void)munmap((void *)(uintptr_t)field[START],
+                     (size_t)(field[END] - field[START])); /* NOLINT: an address as text */
 }
 
 static void unmap(const devices_t *devices)

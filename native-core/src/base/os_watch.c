@@ -25,8 +25,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define NEEDED \
-    ((uint64_t)(UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_EVENT_UNMAP | \
+#define NEEDED                                                                                                         \
+    ((uint64_t)(UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_EVENT_UNMAP |                      \
                 UFFD_FEATURE_PAGEFAULT_FLAG_WP))
 
 void os_watch_close(int fd)
@@ -46,10 +46,12 @@ static vbn_status_t refused(int error)
 {
     const char *cure = "";
     if (error == EPERM || error == EACCES)
-        cure = " (allow this system call in the seccomp profile of the container, or set vm.unprivileged_userfaultfd=1 on a "
-               "kernel before 5.11)";
+        cure =
+            " (allow this system call in the seccomp profile of the container, or set vm.unprivileged_userfaultfd=1 on a "
+            "kernel before 5.11)";
     else if (error == ENOSYS || error == EINVAL)
-        cure = " (it needs Linux 5.7 with CONFIG_USERFAULTFD, without privileges 5.11, and a seccomp profile that allows it)";
+        cure =
+            " (it needs Linux 5.7 with CONFIG_USERFAULTFD, without privileges 5.11, and a seccomp profile that allows it)";
     (void)err_sys(error, "userfaultfd is refused%s", cure);
     return VBN_ERR_UNSUPPORTED;
 }
@@ -132,7 +134,8 @@ vbn_status_t os_mapping_at(uintptr_t address, os_mapping_t *mapping_p)
 {
     FILE *file = fopen("/proc/self/maps", "re");
     if (file == NULL)
-        return err_sys(errno, "cannot look at the mappings of this process%s", errno == ENOENT ? " (is /proc mounted?)" : "");
+        return err_sys(errno, "cannot look at the mappings of this process%s",
+                       errno == ENOENT ? " (is /proc mounted?)" : "");
     char line[512]; /* a longer one (a path) comes in pieces, whose rest has no range in front */
     unsigned long start, end;
     char rights[5];
@@ -180,7 +183,7 @@ vbn_status_t os_populate(uintptr_t start, uintptr_t end, bool writable)
         return VBN_OK;
     int error = errno;
     vbn_status_t status = check_rights(start, end, writable);
-    return status != VBN_OK ? status
-                            : err_sys(error == EFAULT ? ENOMEM : error, "cannot bring %zu bytes into memory",
-                                      (size_t)(end - start));
+    return status != VBN_OK
+               ? status
+               : err_sys(error == EFAULT ? ENOMEM : error, "cannot bring %zu bytes into memory", (size_t)(end - start));
 }

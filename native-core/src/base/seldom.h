@@ -6,11 +6,11 @@
 
 #include <stdint.h>
 
-#define SELDOM_GAP_NS 2000u   /* questions that are closer than this become rarer */
-#define SELDOM_EVERY_MAX 64u  /* calls between two of them */
+#define SELDOM_GAP_NS 2000u  /* questions that are closer than this become rarer */
+#define SELDOM_EVERY_MAX 64u /* calls between two of them */
 
 typedef struct seldom {
-    uint32_t in;    /* calls until the next question; the caller counts it down, or sets it to 0 */
+    uint32_t in; /* calls until the next question; the caller counts it down, or sets it to 0 */
     uint32_t every;
     uint64_t asked_ns;
 } seldom_t;

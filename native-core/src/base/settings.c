@@ -348,7 +348,7 @@ static void print_row(const settings_t *settings, const setting_row_t *row, char
     case SETTING_TYPE_STRING: snprintf(text, capacity, "%s", (const char *)field); break;
     case SETTING_TYPE_INT: print_number(row, *(const int64_t *)field, text, capacity); break;
     case SETTING_TYPE_SIZE:
-    case SETTING_TYPE_TIME: print_number(row, (int64_t) * (const uint64_t *)field, text, capacity); break;
+    case SETTING_TYPE_TIME: print_number(row, (int64_t)*(const uint64_t *)field, text, capacity); break;
     }
 }
 
@@ -394,7 +394,7 @@ vbn_status_t settings_get_number(const settings_t *settings, const char *key, in
     case SETTING_TYPE_BOOL: *number_p = *(const bool *)field; return VBN_OK;
     case SETTING_TYPE_INT: *number_p = *(const int64_t *)field; return VBN_OK;
     case SETTING_TYPE_SIZE:
-    case SETTING_TYPE_TIME: *number_p = (int64_t) * (const uint64_t *)field; return VBN_OK;
+    case SETTING_TYPE_TIME: *number_p = (int64_t)*(const uint64_t *)field; return VBN_OK;
     case SETTING_TYPE_ENUM:
     case SETTING_TYPE_STRING: break;
     }

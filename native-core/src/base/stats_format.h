@@ -21,13 +21,13 @@
 
 typedef struct stats_header {
     char magic[8];
-    uint32_t counters;   /* values of a row */
+    uint32_t counters; /* values of a row */
     uint32_t rows;
     uint32_t row_bytes;
     uint32_t names_bytes; /* padded */
     uint64_t host_id;
-    uint64_t opened_ns; /* os_now_ns */
-    uint32_t pid;       /* in its own namespace */
+    uint64_t opened_ns;      /* os_now_ns */
+    uint32_t pid;            /* in its own namespace */
     uint32_t traffic_offset; /* in a row */
     uint16_t ways;
     uint16_t classes;
@@ -61,7 +61,7 @@ void stats_view_close(stats_view_t *view);
 uint64_t stats_view_sum(const stats_view_t *view, uint32_t index);
 /* Sum over the rows of one cell; all 0 for an index beyond the header's. */
 stats_cell_t stats_view_cell(const stats_view_t *view, uint32_t way, uint32_t class_index, uint32_t bucket);
-const char *stats_view_way(const stats_view_t *view, uint32_t way);     /* as stats_view_name */
+const char *stats_view_way(const stats_view_t *view, uint32_t way); /* as stats_view_name */
 const char *stats_view_class(const stats_view_t *view, uint32_t class_index);
 /* Most bytes of an operation in the bucket; UINT64_MAX for the last one. */
 uint64_t stats_view_bucket_bytes(const stats_view_t *view, uint32_t bucket);

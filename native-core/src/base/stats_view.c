@@ -100,7 +100,9 @@ stats_cell_t stats_view_cell(const stats_view_t *view, uint32_t way, uint32_t cl
         return (stats_cell_t){0};
     size_t cell = ((size_t)way * h->classes + class_index) * h->buckets + bucket;
     size_t at = h->traffic_offset + cell * sizeof(stats_cell_t);
-    return (stats_cell_t){.operations = sum_at(view, at), .bytes = sum_at(view, at + 8), .timed = sum_at(view, at + 16),
+    return (stats_cell_t){.operations = sum_at(view, at),
+                          .bytes = sum_at(view, at + 8),
+                          .timed = sum_at(view, at + 16),
                           .ns = sum_at(view, at + 24)};
 }
 

@@ -131,7 +131,8 @@ static bool open_ring(const vbn_peer_t *peer)
 static ALWAYS_INLINE shm_ep_t *ring_again(kind_t kind, const vbn_peer_t *peer, const struct iovec *iov,
                                           const vbn_op_t *op)
 {
-    bool is_short = peer != NULL && op != NULL && iov != NULL && iov->iov_base != NULL && fits(kind, peer, iov->iov_len);
+    bool is_short = peer != NULL && op != NULL && iov != NULL && iov->iov_base != NULL &&
+                    fits(kind, peer, iov->iov_len);
     return is_short && open_ring(peer) ? (shm_ep_t *)((const link_peer_head_t *)peer)->clear : NULL;
 }
 

@@ -42,7 +42,8 @@ typedef struct link_upcalls {
     /* Where a large payload should be written; NULL = nowhere special. header comes from the peer: check it. early: packets
      * before it have not arrived, so only a place that does not depend on them will do. Asked again, while the payload is
      * coming, after each packet of the peer that was delivered meanwhile. */
-    void *(*sink)(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, uint32_t payload_bytes, bool early);
+    void *(*sink)(void *arg, vbn_peer_t *peer, const void *header, uint32_t header_bytes, uint32_t payload_bytes,
+                  bool early);
     /* As tl_upcalls_t.write_begin and write_end, of places that sink gave for packets of this peer. */
     bool (*write_begin)(void *arg, vbn_peer_t *peer, const void *place);
     void (*write_end)(void *arg, vbn_peer_t *peer, const void *place);
@@ -60,11 +61,11 @@ typedef struct link_params {
     const log_sink_t *log;
     counters_t *counters;
     mem_registry_t *memory;
-    const uint8_t *job_key; /* 32 bytes, or NULL with security.auth=none */
+    const uint8_t *job_key;  /* 32 bytes, or NULL with security.auth=none */
     const os_clock_t *clock; /* NULL: the real one. With another one the engine has no descriptors and cannot sleep */
-    void *network;          /* tests and tools: tl_params.network */
-    uint64_t uid;           /* 0: random. Tests give one, so that a run can be repeated */
-    size_t upper_bytes;     /* size of the upper layer's state in each peer, zeroed at creation */
+    void *network;           /* tests and tools: tl_params.network */
+    uint64_t uid;            /* 0: random. Tests give one, so that a run can be repeated */
+    size_t upper_bytes;      /* size of the upper layer's state in each peer, zeroed at creation */
     link_upcalls_t upcalls;
 } link_params_t;
 
@@ -85,8 +86,8 @@ vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length
                           void *arg, vbn_peer_t **peer_p);
 /* The same, without dialling: a new peer stays dormant until the first link_send or link_import, or until the peer itself
  * connects. Nothing is acknowledged or ends meanwhile. */
-vbn_status_t link_connect_on_use(link_engine_t *engine, const void *blob, size_t length, vbn_peer_error_func_t error_func,
-                                 void *arg, vbn_peer_t **peer_p);
+vbn_status_t link_connect_on_use(link_engine_t *engine, const void *blob, size_t length,
+                                 vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p);
 void link_disconnect(vbn_peer_t *peer, vbn_close_mode_t mode);
 /* Called once for each lost peer that sent a message or opened the connection, and that no link_connect refers to; the
  * handle ends with the call. func may be NULL. */
@@ -95,12 +96,12 @@ void link_engine_set_peer_lost(link_engine_t *engine, vbn_peer_error_func_t func
 typedef void (*link_done_func_t)(void *arg, vbn_status_t status);
 
 typedef struct link_packet {
-    uint8_t *frame; /* LINK_HEADER_BYTES that the link writes, then the upper layer's header; copied */
+    uint8_t *frame;        /* LINK_HEADER_BYTES that the link writes, then the upper layer's header; copied */
     uint32_t header_bytes; /* of the upper layer's header, at most LINK_UPPER_HEADER_MAX */
     uint32_t payload_bytes;
     const struct iovec *iov; /* array and memory stay untouched until done */
     uint32_t iov_count;
-    bool patient; /* a request whose answer the sender waits for in progress(): it may leave there, with others */
+    bool patient;       /* a request whose answer the sender waits for in progress(): it may leave there, with others */
     mem_lease_t *lease; /* NULL, or the payload's; the caller of link_send is inside no memory */
     link_done_func_t done; /* NULL: payload_bytes must be 0 */
     void *arg;
@@ -116,27 +117,28 @@ bool link_flush_idle(vbn_peer_t *peer);
 
 /* The first fields of every peer, for what must not cost a call: queries of the layer above, and src/fast. The first
  * cache line is what a short message needs, a tagged one the uid besides. */
-#define LINK_PEER_HEAD                                                                                                  \
-    void *upper_engine;          /* upcalls.arg of the peer's engine */                                                 \
-    tl_ep_t *clear;              /* its endpoint while the fast lane may send over it, else NULL (P0) */                \
-    uint64_t fork_generation;    /* of the engine */                                                                    \
-    uint64_t data_word;          /* bytes 0 to 7 of our DATA packets; set with clear */                                 \
-    uint32_t tx_next, rx_next;   /* sequence numbers: the next one to send, and the one expected */                     \
-    uint32_t tx_acked, rx_acked; /* all before it is acknowledged: by the peer, and to the peer */                      \
-    uint32_t window;             /* most packets unacknowledged */                                                      \
-    uint32_t owed_most;          /* a quarter of it: when more are owed, an ACK goes out at once */                     \
-    const tl_caps_t *caps;       /* of the chosen transport; before READY of the likely one, for packets that all take (P5) */ \
-    uint64_t uid;                /* of the peer's worker */
+#define LINK_PEER_HEAD                                                                                                 \
+    void *upper_engine;          /* upcalls.arg of the peer's engine */                                                \
+    tl_ep_t *clear;              /* its endpoint while the fast lane may send over it, else NULL (P0) */               \
+    uint64_t fork_generation;    /* of the engine */                                                                   \
+    uint64_t data_word;          /* bytes 0 to 7 of our DATA packets; set with clear */                                \
+    uint32_t tx_next, rx_next;   /* sequence numbers: the next one to send, and the one expected */                    \
+    uint32_t tx_acked, rx_acked; /* all before it is acknowledged: by the peer, and to the peer */                     \
+    uint32_t window;             /* most packets unacknowledged */                                                     \
+    uint32_t owed_most;          /* a quarter of it: when more are owed, an ACK goes out at once */                    \
+    const tl_caps_t                                                                                                    \
+        *caps;    /* of the chosen transport; before READY of the likely one, for packets that all take (P5) */        \
+    uint64_t uid; /* of the peer's worker */
 #define LINK_PEER_BYTES 208 /* of a peer, without the state of the layer above, which follows */
 typedef struct link_peer_head {
     LINK_PEER_HEAD
 } link_peer_head_t;
 
 /* The first fields of every lane, what a tl_ep_t.owner points to. */
-#define LINK_LANE_HEAD                                                                                    \
-    vbn_peer_t *peer; /* NULL until proved for accepted lanes */                                          \
-    uint64_t rx_word; /* bytes 0 to 7 of the peer's DATA packets */                                       \
-    uint32_t rx_room; /* packets with fewer bytes of upper header may go straight up; 0: none may */      \
+#define LINK_LANE_HEAD                                                                                                 \
+    vbn_peer_t *peer;          /* NULL until proved for accepted lanes */                                              \
+    uint64_t rx_word;          /* bytes 0 to 7 of the peer's DATA packets */                                           \
+    uint32_t rx_room;          /* packets with fewer bytes of upper header may go straight up; 0: none may */          \
     uint32_t local_connection; /* what the peer calls it in its packets */
 typedef struct link_lane_head {
     LINK_LANE_HEAD
@@ -214,7 +216,7 @@ void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text);
 void link_peer_set_user(vbn_peer_t *peer, void *user);
 void *link_peer_user(const vbn_peer_t *peer);
 size_t link_explain(const vbn_peer_t *peer, char *text, size_t capacity);
-const char *link_peer_transport(const vbn_peer_t *peer); /* static; NULL without a lane */
+const char *link_peer_transport(const vbn_peer_t *peer);                    /* static; NULL without a lane */
 vbn_status_t link_peer_host_user(const vbn_peer_t *peer, uint32_t *user_p); /* as vbn_peer_host_user */
 
 #endif

@@ -56,7 +56,8 @@ static vbn_status_t decode_head(const uint8_t *in, size_t length, link_address_t
     address->uid = le_get_u64(in + 8);
     address->host_id = le_get_u64(in + 16);
     if (le_get_u16(in + 6) != length || address->section_count > LINK_ADDRESS_SECTIONS || address->uid == 0)
-        return err_set(VBN_ERR_PROTOCOL, "worker address is damaged: its header says %u bytes, %zu are given, %u sections",
+        return err_set(VBN_ERR_PROTOCOL,
+                       "worker address is damaged: its header says %u bytes, %zu are given, %u sections",
                        (unsigned)le_get_u16(in + 6), length, address->section_count);
     return VBN_OK;
 }

@@ -18,7 +18,7 @@
 #define NS_PER_US UINT64_C(1000)
 #define DUP_THRESHOLD 3u
 #define OVERTAKING_MAX 128
-#define BULK_ASK 4u /* every such bulk packet asks for its ACK; half of proto.stream_depth */
+#define BULK_ASK 4u   /* every such bulk packet asks for its ACK; half of proto.stream_depth */
 #define SILENT_MAX 6u /* time-outs in a row after which a lane is given up for the others */
 
 /* ----------------------------------------------------------------------------------------------- times */
@@ -54,8 +54,12 @@ static vbn_status_t transmit(vbn_peer_t *peer, link_lane_t *lane, link_node_t *n
 {
     link_arq_t *arq = peer->arq;
     bool copied = node->resend.own.iov_base != NULL;
-    link_header_t fields = {.version = LINK_VERSION, .type = node->resend.type, .connection = lane->remote_connection,
-                            .flags = ask ? LINK_FLAG_ACK_NOW : 0, .sequence = node->sequence, .ack = peer->rx_next};
+    link_header_t fields = {.version = LINK_VERSION,
+                            .type = node->resend.type,
+                            .connection = lane->remote_connection,
+                            .flags = ask ? LINK_FLAG_ACK_NOW : 0,
+                            .sequence = node->sequence,
+                            .ack = peer->rx_next};
     link_header_encode(&fields, node->header);
     tl_packet_t packet = {.header = node->header,
                           .header_bytes = LINK_HEADER_BYTES + node->header_bytes,
@@ -468,7 +472,8 @@ void link_arq_restart(vbn_peer_t *peer, uint32_t ack)
     link_life_start(arq);
     arq->rto_from_ns = arq->heard_ns;
     /* No times are learnt from packets of the lane before. */
-    list_for_each(link, &peer->inflight) container_of(link, link_node_t, link)->resend.times = 1;
+    list_for_each(link, &peer->inflight)
+        container_of(link, link_node_t, link)->resend.times = 1;
     link_arq_acked(peer, ack, NULL, 0);
     if (peer->arq != NULL)
         link_arq_wake_at(arq, next_look(arq));
@@ -491,7 +496,8 @@ vbn_status_t link_arq_open(vbn_peer_t *peer, uint64_t session)
     wheel_timer_init(&arq->timer, on_timer);
     peer->arq = arq;
     /* What was queued before names memory of the caller. */
-    list_for_each(link, &peer->queue) container_of(link, link_node_t, link)->resend.own = (struct iovec){NULL, 0};
+    list_for_each(link, &peer->queue)
+        container_of(link, link_node_t, link)->resend.own = (struct iovec){NULL, 0};
     link_arq_wake_at(arq, next_look(arq));
     return VBN_OK;
 }
@@ -502,8 +508,12 @@ static void tell_end(vbn_peer_t *peer)
     uint8_t bytes[LINK_HEADER_BYTES];
     if (lane == NULL)
         return;
-    link_header_t header = {.version = LINK_VERSION, .type = LINK_CLOSE, .flags = LINK_FLAG_AT_ONCE,
-                            .connection = lane->remote_connection, .sequence = peer->tx_next, .ack = peer->rx_next};
+    link_header_t header = {.version = LINK_VERSION,
+                            .type = LINK_CLOSE,
+                            .flags = LINK_FLAG_AT_ONCE,
+                            .connection = lane->remote_connection,
+                            .sequence = peer->tx_next,
+                            .ack = peer->rx_next};
     link_header_encode(&header, bytes);
     tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
     link_lane_ops(lane)->send(lane->ep, &packet); /* lost: the peer's time-out finds out */

@@ -25,11 +25,11 @@ typedef struct link_node link_node_t;
 
 /* Part of a node, from its first transmission to its ack. */
 typedef struct link_resend {
-    struct iovec own; /* payload copied into the node */
+    struct iovec own;  /* payload copied into the node */
     link_lane_t *lane; /* of the last transmission; NULL: gone */
     uint32_t order;    /* of that transmission among those of its lane */
     uint32_t sent_us;
-    uint8_t type; /* LINK_DATA or LINK_CLOSE */
+    uint8_t type;  /* LINK_DATA or LINK_CLOSE */
     uint8_t times; /* transmissions after the first, saturating */
     bool sacked;   /* the peer holds it */
     bool lost;     /* to be sent again */
@@ -49,25 +49,25 @@ typedef struct link_arq {
     wheel_timer_t timer;
     link_held_t **held; /* [LINK_HELD_MAX] by sequence; NULL while nothing waits */
     list_link_t parked;
-    uint64_t timer_ns;   /* when the timer fires; 0: not armed */
-    uint64_t rto_from_ns; /* the retransmission timer runs from here */
-    uint64_t ack_due_ns; /* 0: no ack is owed */
-    uint64_t heard_ns;   /* last packet from the peer */
-    uint64_t alive_ns;   /* last answer to a keep-alive probe, given without the peer's program */
-    uint64_t awake_ns;   /* since then it has been heard again and again */
+    uint64_t timer_ns;       /* when the timer fires; 0: not armed */
+    uint64_t rto_from_ns;    /* the retransmission timer runs from here */
+    uint64_t ack_due_ns;     /* 0: no ack is owed */
+    uint64_t heard_ns;       /* last packet from the peer */
+    uint64_t alive_ns;       /* last answer to a keep-alive probe, given without the peer's program */
+    uint64_t awake_ns;       /* since then it has been heard again and again */
     link_lane_t *heard_over; /* NULL: that lane is gone */
     link_lane_t *close_over; /* CLOSE came over it, while the transport used memory of this peer's packets; else NULL */
-    uint64_t session;         /* the first WELCOME's epoch: tells this connection from earlier and later ones */
+    uint64_t session;        /* the first WELCOME's epoch: tells this connection from earlier and later ones */
     uint64_t resume_until_ns; /* 0: not resuming */
     uint64_t redial_ns;
     uint32_t held_count;
-    uint32_t srtt_us, rttvar_us; /* 0: no sample yet */
+    uint32_t srtt_us, rttvar_us;     /* 0: no sample yet */
     uint32_t cwnd, ssthresh, growth; /* packets */
     uint32_t pipe, lost;
     uint32_t overtaking; /* largest reordering distance seen, in packets */
-    uint32_t recover; /* one loss event until this is acknowledged */
-    uint16_t probes;    /* time-outs and keep-alives since the peer was heard */
-    uint16_t questions; /* of them, those since its last answer to a probe */
+    uint32_t recover;    /* one loss event until this is acknowledged */
+    uint16_t probes;     /* time-outs and keep-alives since the peer was heard */
+    uint16_t questions;  /* of them, those since its last answer to a probe */
     uint32_t resume_ack; /* what the peer has, as its PROOF or WELCOME said */
     uint32_t packet_max; /* of the first lane's transport */
     uint32_t bulk_bytes; /* payloads from here on are spread over the peer's lanes */
@@ -76,7 +76,7 @@ typedef struct link_arq {
     uint8_t dropping; /* lanes that are being dropped */
     uint8_t attempts;
     uint8_t placing; /* lanes over which a packet is coming straight to its place */
-    bool bulk; /* large packets were sent or received: rails pay */
+    bool bulk;       /* large packets were sent or received: rails pay */
     bool recovering;
     bool close_sent;
     bool told; /* the other side has ended the peer itself */
@@ -111,9 +111,9 @@ void link_arq_wake_at(link_arq_t *arq, uint64_t due_ns);
 
 #define LINK_NEVER UINT64_MAX /* a time */
 
-void link_life_start(link_arq_t *arq);    /* as if the peer had just been heard */
-void link_life_heard(link_lane_t *lane);  /* a packet of the proved peer has come */
-void link_life_alive(link_lane_t *lane);  /* its process says that it lives */
+void link_life_start(link_arq_t *arq);   /* as if the peer had just been heard */
+void link_life_heard(link_lane_t *lane); /* a packet of the proved peer has come */
+void link_life_alive(link_lane_t *lane); /* its process says that it lives */
 bool link_life_naps(const link_arq_t *arq);
 /* When the next question is due if nothing comes. */
 uint64_t link_life_next(const link_arq_t *arq);

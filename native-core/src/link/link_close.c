@@ -17,8 +17,11 @@ static void say_close(vbn_peer_t *peer)
 {
     link_lane_t *lane = peer->lane;
     uint8_t bytes[LINK_HEADER_BYTES];
-    link_header_t header = {.version = LINK_VERSION, .type = LINK_CLOSE, .connection = lane->remote_connection,
-                            .sequence = peer->tx_next, .ack = peer->rx_next};
+    link_header_t header = {.version = LINK_VERSION,
+                            .type = LINK_CLOSE,
+                            .connection = lane->remote_connection,
+                            .sequence = peer->tx_next,
+                            .ack = peer->rx_next};
     link_header_encode(&header, bytes);
     tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
     link_lane_ops(lane)->send(lane->ep, &packet); /* lost: the peer sees the end itself */
@@ -28,7 +31,8 @@ void link_close_announced(vbn_peer_t *peer)
 {
     bool announced = peer->state == PEER_CLOSING || peer->left;
     if (!announced || peer->arq != NULL || peer->lane == NULL || peer->lane->hs != NULL || peer->lane->blocked ||
-        !list_empty(&peer->queue) || !list_empty(&peer->inflight) || peer->uid == peer->engine->uid || link_still_copied(peer))
+        !list_empty(&peer->queue) || !list_empty(&peer->inflight) || peer->uid == peer->engine->uid ||
+        link_still_copied(peer))
         return;
     say_close(peer); /* transports that need no arq deliver in order, so all that was sent arrives before it */
     link_rails_free(peer, VBN_CLOSE_FLUSH);

@@ -201,8 +201,8 @@ static vbn_status_t dial_peer(vbn_peer_t *peer, const link_address_t *address, c
     return status < 0 ? give_up(peer->engine, peer, status) : VBN_OK;
 }
 
-static vbn_status_t get_peer(link_engine_t *engine, const link_blob_t *blob, bool on_use, vbn_peer_error_func_t error_func,
-                             void *arg, vbn_peer_t **peer_p)
+static vbn_status_t get_peer(link_engine_t *engine, const link_blob_t *blob, bool on_use,
+                             vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p)
 {
     link_address_t address;
     vbn_status_t status = link_fork_check(engine);
@@ -236,8 +236,8 @@ vbn_status_t link_connect(link_engine_t *engine, const void *blob, size_t length
     return get_peer(engine, &(link_blob_t){blob, length}, false, error_func, arg, peer_p);
 }
 
-vbn_status_t link_connect_on_use(link_engine_t *engine, const void *blob, size_t length, vbn_peer_error_func_t error_func,
-                                 void *arg, vbn_peer_t **peer_p)
+vbn_status_t link_connect_on_use(link_engine_t *engine, const void *blob, size_t length,
+                                 vbn_peer_error_func_t error_func, void *arg, vbn_peer_t **peer_p)
 {
     return get_peer(engine, &(link_blob_t){blob, length}, true, error_func, arg, peer_p);
 }

@@ -23,7 +23,8 @@ static void push_control(link_lane_t *lane)
 
 static void retry_later(link_handshake_t *hs)
 {
-    link_timer_add(hs->lane->engine, &hs->retry, RETRY_NS << (hs->tries < RETRY_DOUBLINGS ? hs->tries : RETRY_DOUBLINGS));
+    link_timer_add(hs->lane->engine, &hs->retry,
+                   RETRY_NS << (hs->tries < RETRY_DOUBLINGS ? hs->tries : RETRY_DOUBLINGS));
 }
 
 /* Datagrams: the packet or its answer may be lost. The initiator asks again; the responder answers again. */
@@ -128,8 +129,8 @@ void link_control_count(link_lane_t *lane, vbn_status_t status, const char *text
     if (status == VBN_ERR_PROTOCOL || now - engine->last_auth_log_ns < LOG_EVERY_NS)
         return;
     engine->last_auth_log_ns = now;
-    LOG_PEER_LOST(engine->params.log, VBN_LOG_WARN, 0, "%s a peer over %s: %s", lane->initiator ? "refused to connect to" : "refused",
-             link_lane_name(lane), text);
+    LOG_PEER_LOST(engine->params.log, VBN_LOG_WARN, 0, "%s a peer over %s: %s",
+                  lane->initiator ? "refused to connect to" : "refused", link_lane_name(lane), text);
 }
 
 /* This side finds the other's packet wrong: counts, tells, ends. */

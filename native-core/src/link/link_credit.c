@@ -41,8 +41,11 @@ vbn_status_t link_send_ack_over(vbn_peer_t *peer, link_lane_t *lane, unsigned fl
 {
     uint8_t bytes[LINK_HEADER_BYTES + LINK_HELD_MAX / 8];
     uint32_t sack_bytes = peer->arq != NULL ? link_kept_sack(peer, bytes + LINK_HEADER_BYTES) : 0;
-    link_header_t header = {.version = LINK_VERSION, .type = LINK_ACK, .flags = (uint8_t)flags,
-                            .connection = lane != NULL ? lane->remote_connection : 0, .sequence = peer->tx_next,
+    link_header_t header = {.version = LINK_VERSION,
+                            .type = LINK_ACK,
+                            .flags = (uint8_t)flags,
+                            .connection = lane != NULL ? lane->remote_connection : 0,
+                            .sequence = peer->tx_next,
                             .ack = peer->rx_next};
     link_header_encode(&header, bytes);
     tl_packet_t packet = {.header = bytes, .header_bytes = LINK_HEADER_BYTES + sack_bytes};

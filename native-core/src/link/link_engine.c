@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #define NS_PER_MS UINT64_C(1000000)
-#define CLOCK_EVERY 16u /* turns between two looks at the clock, at most */
-#define AWAY_NS UINT64_C(100000000) /* between two turns: the program does something else */
+#define CLOCK_EVERY 16u                /* turns between two looks at the clock, at most */
+#define AWAY_NS UINT64_C(100000000)    /* between two turns: the program does something else */
 #define CLOCK_NEAR_NS UINT64_C(250000) /* timers count in milliseconds */
 #define NODE_BLOCK 32
 
@@ -76,9 +76,14 @@ static vbn_status_t check_enabled(const char *list, const tl_ops_t *const *table
 
 static vbn_status_t open_transport(link_engine_t *engine, const tl_ops_t *ops, unsigned device)
 {
-    tl_params_t params = {.settings = engine->params.settings, .log = engine->params.log,
-                          .counters = engine->params.counters, .memory = engine->params.memory,
-                          .worker_uid = engine->uid, .network = engine->params.network, .job_key = engine->key, .device = device};
+    tl_params_t params = {.settings = engine->params.settings,
+                          .log = engine->params.log,
+                          .counters = engine->params.counters,
+                          .memory = engine->params.memory,
+                          .worker_uid = engine->uid,
+                          .network = engine->params.network,
+                          .job_key = engine->key,
+                          .device = device};
     if (engine->transport_count == LINK_TRANSPORTS)
         return err_set(VBN_ERR_LIMIT, "a worker has at most %u interfaces", LINK_TRANSPORTS);
     link_transport_t *transport = &engine->transports[engine->transport_count];
@@ -154,7 +159,8 @@ static void find_opening_caps(link_engine_t *engine)
             continue;
         least.packet_max = t->opening.packet_max < least.packet_max ? t->opening.packet_max : least.packet_max;
         least.eager_best = t->opening.eager_best < least.eager_best ? t->opening.eager_best : least.eager_best;
-        least.stream_chunk = t->opening.stream_chunk < least.stream_chunk ? t->opening.stream_chunk : least.stream_chunk;
+        least.stream_chunk = t->opening.stream_chunk < least.stream_chunk ? t->opening.stream_chunk
+                                                                          : least.stream_chunk;
     }
     for (unsigned i = 0; i < engine->transport_count; i++) {
         link_transport_t *t = &engine->transports[i];
@@ -368,7 +374,8 @@ vbn_status_t link_engine_arm(link_engine_t *engine)
     if (status < 0)
         return status;
     if (engine->params.clock != NULL)
-        return err_set(VBN_ERR_UNSUPPORTED, "an engine with a clock of its own cannot sleep: its owner moves the clock");
+        return err_set(VBN_ERR_UNSUPPORTED,
+                       "an engine with a clock of its own cannot sleep: its owner moves the clock");
     if (link_wait_look(engine))
         return VBN_BUSY;
     if (engine->wakes_read != atomic_get_relaxed(&engine->wakes) && read(engine->wake_fd, &count, sizeof(count)) > 0) {

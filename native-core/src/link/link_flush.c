@@ -18,8 +18,7 @@ bool link_flush_idle(vbn_peer_t *peer)
 vbn_status_t link_flush(vbn_peer_t *peer, link_done_func_t done, void *arg)
 {
     if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
-        return err_set((vbn_status_t)peer->lost_status, "%s",
-                       link_lost_text(peer, "the peer is closed"));
+        return err_set((vbn_status_t)peer->lost_status, "%s", link_lost_text(peer, "the peer is closed"));
     if (os_fork_generation_now() != peer->engine->fork_generation)
         return link_fork_check(peer->engine);
     if (acknowledged(peer))

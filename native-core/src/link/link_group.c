@@ -27,12 +27,17 @@ vbn_status_t link_group_join(link_engine_t *engine, const uint8_t address[16], v
     if (status < 0)
         return status;
     if (transport == end)
-        return err_set(VBN_ERR_UNSUPPORTED, "no open transport of tl.enable=%s has multicast groups: that takes ud and an RDMA "
-                       "device (vbn-info says what is missing)", engine->params.settings->tl_enable);
+        return err_set(VBN_ERR_UNSUPPORTED,
+                       "no open transport of tl.enable=%s has multicast groups: that takes ud and an RDMA "
+                       "device (vbn-info says what is missing)",
+                       engine->params.settings->tl_enable);
     vbn_group_t *group = calloc(1, sizeof(*group));
     if (group == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for a group");
-    *group = (vbn_group_t){.engine = engine, .ops = transport->ops, .func = func, .arg = arg,
+    *group = (vbn_group_t){.engine = engine,
+                           .ops = transport->ops,
+                           .func = func,
+                           .arg = arg,
                            .most = transport->ops->caps(transport->iface)->group_max};
     status = transport->ops->join(transport->iface, address, group, &group->group);
     if (status < 0) {

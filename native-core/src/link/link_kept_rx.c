@@ -129,8 +129,11 @@ static void linger(link_lane_t *lane)
     vbn_peer_t *peer = lane->peer;
     if (hs == NULL)
         return; /* the peer's time-out ends it */
-    link_header_t header = {.version = LINK_VERSION, .type = LINK_ACK, .connection = lane->remote_connection,
-                            .sequence = peer->tx_next, .ack = peer->rx_next};
+    link_header_t header = {.version = LINK_VERSION,
+                            .type = LINK_ACK,
+                            .connection = lane->remote_connection,
+                            .sequence = peer->tx_next,
+                            .ack = peer->rx_next};
     link_header_encode(&header, hs->control);
     hs->control_bytes = LINK_HEADER_BYTES;
     hs->lane = lane;
@@ -239,7 +242,8 @@ static void rx_data(link_lane_t *lane, const link_header_t *header, const void *
         return;
     }
     if (ahead < most && !hold(peer, header, upper, upper_bytes, payload, payload_bytes, placed) && !lane->datagram) {
-        link_lane_broke(lane, VBN_ERR_NO_MEMORY, "no memory for a packet that arrived out of order"); /* so it is sent again */
+        link_lane_broke(lane, VBN_ERR_NO_MEMORY,
+                        "no memory for a packet that arrived out of order"); /* so it is sent again */
         return;
     }
     if (ahead >= most && (int32_t)ahead < 0)
@@ -295,8 +299,9 @@ static void rx_proved(link_lane_t *lane, const link_header_t *header, const uint
 /* Lanes without a peer that only repeat their last word. */
 static void rx_answered(link_lane_t *lane, const link_header_t *header)
 {
-    bool mine = header->type >= LINK_HELLO ? lane->state == LANE_REJECTED
-                                           : lane->state == LANE_LINGERS && header->connection == lane->local_connection;
+    bool mine = header->type >= LINK_HELLO
+                    ? lane->state == LANE_REJECTED
+                    : lane->state == LANE_LINGERS && header->connection == lane->local_connection;
     tl_packet_t packet = {.header = lane->hs->control, .header_bytes = lane->hs->control_bytes};
     if (mine && !lane->blocked && link_lane_ops(lane)->send(lane->ep, &packet) == VBN_BUSY)
         lane->blocked = true; /* the peer will ask again */
@@ -317,7 +322,8 @@ void *link_kept_sink(link_lane_t *lane, const link_header_t *header, const void 
     if (!is_proved(lane) || header->connection != lane->local_connection || upper_bytes > LINK_UPPER_HEADER_MAX)
         return NULL;
     uint32_t ahead = header->sequence - peer->rx_next;
-    if (ahead >= most_ahead(peer) || (peer->arq->held != NULL && peer->arq->held[header->sequence % LINK_HELD_MAX] != NULL))
+    if (ahead >= most_ahead(peer) ||
+        (peer->arq->held != NULL && peer->arq->held[header->sequence % LINK_HELD_MAX] != NULL))
         return NULL; /* it has come over another lane */
     void *place = up->sink(up->arg, peer, upper, upper_bytes, payload_bytes, ahead > 0);
     lane->placing = place != NULL;
@@ -334,8 +340,7 @@ bool link_kept_placed(link_lane_t *lane)
     return placed;
 }
 
-void link_kept_rx(link_lane_t *lane, const void *bytes, uint32_t length, const void *payload,
-                  uint32_t payload_bytes)
+void link_kept_rx(link_lane_t *lane, const void *bytes, uint32_t length, const void *payload, uint32_t payload_bytes)
 {
     link_header_t header;
     const uint8_t *body = (const uint8_t *)bytes + LINK_HEADER_BYTES;

@@ -174,7 +174,8 @@ void link_lane_fail(link_lane_t *lane, vbn_status_t status, const char *text)
 {
     vbn_peer_t *peer = lane->peer;
     if (peer == NULL) {
-        LOG_PEER_LOST(lane->engine->params.log, VBN_LOG_DEBUG, 0, "incoming connection over %s dropped: %s", link_lane_name(lane), text);
+        LOG_PEER_LOST(lane->engine->params.log, VBN_LOG_DEBUG, 0, "incoming connection over %s dropped: %s",
+                      link_lane_name(lane), text);
         link_lane_free(lane, VBN_CLOSE_NOW);
         return;
     }

@@ -15,11 +15,11 @@
 #define NS_PER_MS UINT64_C(1000000)
 /* without any answer, before a peer may count as lost; its process is asked from the second on */
 #define QUESTIONS_MIN 4u
-#define CONNECTION_ASKS 2u /* over a connection a question arrives: once by the best, once by all of them */
-#define AWAKE_PART 8u /* a program that is heard once in this part of link.peer_timeout, */
+#define CONNECTION_ASKS 2u            /* over a connection a question arrives: once by the best, once by all of them */
+#define AWAKE_PART 8u                 /* a program that is heard once in this part of link.peer_timeout, */
 #define AWAKE_NS UINT64_C(2000000000) /* and the time of two questions, is awake */
 #define NAP_MIN_NS UINT64_C(1000000000) /* between two questions to a napping peer */
-#define NAP_PART 8u /* or this part of how long it has been napping, up to link.keepalive */
+#define NAP_PART 8u                     /* or this part of how long it has been napping, up to link.keepalive */
 
 /* ------------------------------------------------------------------------------------------ signs of life */
 
@@ -149,7 +149,8 @@ bool link_life_lost(vbn_peer_t *peer, uint64_t now)
     char text[256];
     if (arq->questions < QUESTIONS_MIN || now - since < limit || connected(peer))
         return false;
-    snprintf(text, sizeof(text), "no answer over %s for %llu ms (link.peer_timeout=%llu ms), %u packet%s not acknowledged",
+    snprintf(text, sizeof(text),
+             "no answer over %s for %llu ms (link.peer_timeout=%llu ms), %u packet%s not acknowledged",
              peer->engine->transports[peer->transport].name, (unsigned long long)((now - since) / NS_PER_MS),
              (unsigned long long)(limit / NS_PER_MS), peer->tx_next - peer->tx_acked,
              plural(peer->tx_next - peer->tx_acked));

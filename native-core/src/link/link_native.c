@@ -25,8 +25,8 @@ static const link_lane_t *reserve(const vbn_peer_t *peer)
             continue;
         if (!lane->native)
             return NULL;
-        if (least == NULL || (lane->local_connection ^ lane->remote_connection) <
-                                 (least->local_connection ^ least->remote_connection))
+        if (least == NULL ||
+            (lane->local_connection ^ lane->remote_connection) < (least->local_connection ^ least->remote_connection))
             least = lane;
     }
     return least;
@@ -116,8 +116,12 @@ vbn_status_t link_access(vbn_peer_t *peer, uint32_t connection, const link_acces
     node->done = access->done;
     node->arg = access->arg;
     node->resend.lane = lane;
-    const tl_access_t request = {.write = access->write, .key = access->key, .remote = access->remote, .iov = access->iov,
-                                 .iov_count = access->iov_count, .cookie = node};
+    const tl_access_t request = {.write = access->write,
+                                 .key = access->key,
+                                 .remote = access->remote,
+                                 .iov = access->iov,
+                                 .iov_count = access->iov_count,
+                                 .cookie = node};
     vbn_status_t status = link_lane_ops(lane)->access(lane->ep, &request, taken_p);
     if (status != VBN_INPROGRESS) {
         mpool_put(&peer->engine->nodes, node);

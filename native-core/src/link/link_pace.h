@@ -39,7 +39,9 @@ static inline uint32_t link_pace_rto_us(const link_arq_t *arq)
 /* A packet that was sent once was acknowledged after rtt microseconds. */
 static inline void link_pace_sample(link_arq_t *arq, uint32_t rtt)
 {
-    rtt = rtt == 0 ? 1 : rtt > LINK_RTO_MAX_US ? LINK_RTO_MAX_US : rtt; /* the peer's program may have computed meanwhile */
+    rtt = rtt == 0                ? 1
+          : rtt > LINK_RTO_MAX_US ? LINK_RTO_MAX_US
+                                  : rtt; /* the peer's program may have computed meanwhile */
     if (arq->srtt_us == 0) {
         arq->srtt_us = rtt;
         arq->rttvar_us = rtt / 2;

@@ -19,9 +19,10 @@ typedef struct link_import_call {
 static void close_expired(wheel_timer_t *timer)
 {
     vbn_peer_t *peer = container_of(timer, link_extra_t, closing)->peer;
-    LOG_PEER_LOST(peer->engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx: link.close_timeout passed with %u packet%s not delivered",
-             (unsigned long long)peer->uid, peer->queued + peer->tx_next - peer->tx_acked,
-             plural(peer->queued + peer->tx_next - peer->tx_acked));
+    LOG_PEER_LOST(peer->engine->params.log, VBN_LOG_WARN, peer->uid,
+                  "peer %016llx: link.close_timeout passed with %u packet%s not delivered",
+                  (unsigned long long)peer->uid, peer->queued + peer->tx_next - peer->tx_acked,
+                  plural(peer->queued + peer->tx_next - peer->tx_acked));
     (void)err_set(VBN_ERR_CLOSED, "link.close_timeout passed before all was delivered");
     link_peer_end(peer, VBN_ERR_CLOSED, "link.close_timeout passed before all was delivered", false);
 }
@@ -104,7 +105,8 @@ vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, const char *why,
                            vbn_peer_t **peer_p)
 {
     size_t why_bytes = why != NULL ? strlen(why) + 1 : 0;
-    size_t bytes = sizeof(vbn_peer_t) + engine->params.upper_bytes + why_bytes + (address != NULL ? 2 + address->length : 0);
+    size_t bytes = sizeof(vbn_peer_t) + engine->params.upper_bytes + why_bytes +
+                   (address != NULL ? 2 + address->length : 0);
     if (engine->peers.count >= (uint64_t)engine->params.settings->link_max_peers)
         return err_set(VBN_ERR_LIMIT, "the worker has as many peers as link.max_peers=%lld allows; raise that setting",
                        (long long)engine->params.settings->link_max_peers);
@@ -318,7 +320,8 @@ void link_fail(vbn_peer_t *peer, vbn_status_t status, const char *text)
     if (peer->state == PEER_LOST || peer->state == PEER_ENDING)
         return;
     counter_add(peer->engine->params.counters, COUNTER_PEERS_LOST, 1);
-    LOG_PEER_LOST(peer->engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx dropped: %s", (unsigned long long)peer->uid, text);
+    LOG_PEER_LOST(peer->engine->params.log, VBN_LOG_WARN, peer->uid, "peer %016llx dropped: %s",
+                  (unsigned long long)peer->uid, text);
     link_peer_end_later(peer, status, text);
 }
 

@@ -33,7 +33,7 @@
 #include "link/link_wait.h"
 
 #define LINK_TRANSPORTS LINK_ADDRESS_SECTIONS /* interfaces of a worker */
-#define LINK_LANES_MAX 8u /* of one peer */
+#define LINK_LANES_MAX 8u                     /* of one peer */
 #define LINK_BULK_BYTES (64u << 10) /* or half a packet: payloads from here on are spread over a peer's lanes */
 
 typedef struct link_blob {
@@ -44,10 +44,10 @@ typedef struct link_blob {
 typedef struct link_transport {
     const tl_ops_t *ops;
     tl_iface_t *iface;
-    char name[LINK_TRANSPORT_NAME + 1]; /* as in addresses: of the transport; of its further devices "rc.1" ... */
+    char name[LINK_TRANSPORT_NAME + 1];      /* as in addresses: of the transport; of its further devices "rc.1" ... */
     unsigned (*progress)(tl_iface_t *iface); /* ops->progress, or the fast lane's */
-    bool fast; /* the layers above have a fast lane over it */
-    bool self; /* TL_CAP_SELF */
+    bool fast;                               /* the layers above have a fast lane over it */
+    bool self;                               /* TL_CAP_SELF */
     tl_caps_t opening; /* its capabilities, with packets that every transport takes: another one may win (P5) */
 } link_transport_t;
 
@@ -72,16 +72,16 @@ typedef struct link_handshake {
     wheel_timer_t retry; /* initiator: over datagrams sends `control` again; in WAIT_AGAIN dials */
     uint8_t *address;    /* initiator, for a new peer: where to dial again; owned */
     uint16_t address_bytes;
-    uint16_t nobody;     /* transports over which nobody answered, by index */
+    uint16_t nobody;       /* transports over which nobody answered, by index */
     uint8_t redials, next; /* so many; the transport of the next one */
     link_transcript_t transcript;
     link_offer_t remote;
     uint16_t control_bytes; /* the last packet sent */
     uint8_t tries;
-    bool control_waits; /* it found the transport busy */
-    bool adds; /* the lane joins those of a peer */
-    bool extended; /* the time-out began again, as the program was away */
-    bool resumes; /* an attempt to resume: the time-out is its part of link.resume_timeout */
+    bool control_waits;   /* it found the transport busy */
+    bool adds;            /* the lane joins those of a peer */
+    bool extended;        /* the time-out began again, as the program was away */
+    bool resumes;         /* an attempt to resume: the time-out is its part of link.resume_timeout */
     uint64_t away_before; /* the engine's away_ns when the timer was added */
     uint8_t control[16 + LINK_CHALLENGE_BYTES];
     uint64_t session; /* the epoch of this lane's WELCOME */
@@ -98,13 +98,13 @@ struct link_lane {
     tl_ep_t *ep; /* NULL in LANE_WAIT_OTHER */
     link_handshake_t *hs;
     link_handshake_t *welcome; /* datagrams, accepted: repeats WELCOME until the peer has shown that it got it */
-    list_link_t link; /* in engine->lanes while without a peer, in engine->costly if it is that */
-    link_lane_t *next; /* of the same peer, see link_rails.c */
+    list_link_t link;          /* in engine->lanes while without a peer, in engine->costly if it is that */
+    link_lane_t *next;         /* of the same peer, see link_rails.c */
     uint32_t remote_connection;
     uint32_t under_way, under_way_bytes; /* kept packets: sent over it, neither arrived nor lost; their payload. And
                                             transfers of devices */
-    uint32_t order, top; /* packets it took; the last of them known to have arrived */
-    uint8_t silent;      /* time-outs since something sent over it arrived */
+    uint32_t order, top;                 /* packets it took; the last of them known to have arrived */
+    uint8_t silent;                      /* time-outs since something sent over it arrived */
     uint8_t transport : 4;
     uint8_t state : 4; /* link_lane_state_t */
     bool initiator : 1;
@@ -141,8 +141,8 @@ struct vbn_peer {
         };
     };
     link_engine_t *engine;
-    link_lane_t *lane; /* the first and best; NULL when LOST, and while resuming */
-    link_arq_t *arq;    /* on lanes that keep packets until acknowledged, else NULL */
+    link_lane_t *lane;     /* the first and best; NULL when LOST, and while resuming */
+    link_arq_t *arq;       /* on lanes that keep packets until acknowledged, else NULL */
     uint64_t remote_epoch; /* of the HELLO or WELCOME that made the lane */
     list_link_t queue;     /* nodes that wait for ready, credits or room */
     list_link_t inflight;  /* nodes whose payload the transport uses */
@@ -154,20 +154,23 @@ struct vbn_peer {
     void *user;
     uint32_t refs; /* link_connect calls not yet disconnected */
     uint32_t queued;
-    uint16_t why_bytes; /* of the sentence behind upper_state that says why the transport was chosen; 0: there is none */
+    uint16_t
+        why_bytes; /* of the sentence behind upper_state that says why the transport was chosen; 0: there is none */
     int8_t lost_status;
     uint8_t transport;
     uint8_t state; /* link_peer_state_t */
-    bool dormant : 1;     /* OPENING without a lane: dialled by the first packet, or taken by the peer's own connection (P6) */
-    bool accepted : 1;    /* the lane in use was opened by the other side */
-    bool seen : 1;        /* the upper layer got a packet of it, or its connection became ready and it was the one to open it */
+    bool
+        dormant : 1; /* OPENING without a lane: dialled by the first packet, or taken by the peer's own connection (P6) */
+    bool accepted : 1; /* the lane in use was opened by the other side */
+    bool
+        seen : 1; /* the upper layer got a packet of it, or its connection became ready and it was the one to open it */
     bool left : 1;        /* the last reference was dropped by VBN_CLOSE_FLUSH */
     bool one_sided : 1;   /* link_promote was called */
     bool ack_due : 1;     /* an ACK found the transport busy */
     bool ask_ack : 1;     /* an ACK_NOW request has to be sent when the queue is empty */
     bool close_asked : 1; /* closing: the last acks have been asked for */
-    bool moved : 1;       /* over another transport than the sentence says: that one's connection ended before WELCOME */
-    bool dials : 1;       /* behind the sentence there is the address, to be dialled again: resuming, further lanes */
+    bool moved : 1; /* over another transport than the sentence says: that one's connection ended before WELCOME */
+    bool dials : 1; /* behind the sentence there is the address, to be dialled again: resuming, further lanes */
     _Alignas(16) unsigned char upper_state[];
 };
 
@@ -202,13 +205,13 @@ struct link_engine {
     unsigned rails; /* lanes that a peer with bulk data gets: link.rails, or more because of several devices */
     map_t peers;
     list_link_t lanes;
-    list_link_t closing; /* VBN_CLOSE_FLUSH: waiting for acks; to be looked at in this round (link_close.c) */
+    list_link_t closing;      /* VBN_CLOSE_FLUSH: waiting for acks; to be looked at in this round (link_close.c) */
     list_link_t closing_seen; /* looked at, nothing can be done before something happens */
-    list_link_t ending;  /* to be ended in the next progress, or as soon as its process copies nothing any more */
-    list_link_t dead;    /* to be freed after this progress */
-    list_link_t kept;    /* LOST but referenced */
+    list_link_t ending;       /* to be ended in the next progress, or as soon as its process copies nothing any more */
+    list_link_t dead;         /* to be freed after this progress */
+    list_link_t kept;         /* LOST but referenced */
     list_link_t dead_lanes;
-    list_link_t costly; /* lanes of peers over transports with TL_CAP_COSTLY */
+    list_link_t costly;  /* lanes of peers over transports with TL_CAP_COSTLY */
     list_link_t natives; /* link_node_t.link of transfers of devices under way */
     list_link_t groups;  /* struct vbn_group.link */
     mpool_t nodes;
@@ -219,15 +222,15 @@ struct link_engine {
     uint64_t armed_ms; /* deadline the timer descriptor is set to, 0 = none */
     int epoll_fd, wake_fd, timer_fd;
     unsigned strangers; /* lanes of datagram transports whose peer has not proved the key */
-    unsigned depth; /* > 0: upcalls run, nothing may be freed */
+    unsigned depth;     /* > 0: upcalls run, nothing may be freed */
     unsigned costly_count;
-    bool has_costly; /* a transport has TL_CAP_COSTLY */
-    bool closes; /* closing or closing_seen may hold something */
-    bool shut; /* link_engine_close: peers end at once */
+    bool has_costly;                  /* a transport has TL_CAP_COSTLY */
+    bool closes;                      /* closing or closing_seen may hold something */
+    bool shut;                        /* link_engine_close: peers end at once */
     unsigned clock_skip, clock_every; /* turns since the last look at the clock; idle ones until the next */
-    uint64_t looked_ns; /* at the clock, in the last turn that did, or when the only timer was added */
-    uint64_t away_ns;   /* all time in which the program neither made progress nor slept armed */
-    bool slept;         /* armed since the last look at the clock */
+    uint64_t looked_ns;               /* at the clock, in the last turn that did, or when the only timer was added */
+    uint64_t away_ns;                 /* all time in which the program neither made progress nor slept armed */
+    bool slept;                       /* armed since the last look at the clock */
     link_wait_t wait;
     _Atomic uint32_t wakes;
     uint32_t wakes_seen;
@@ -263,7 +266,7 @@ vbn_status_t link_peer_new(link_engine_t *engine, uint64_t uid, const char *why,
 /* What link_peer_new was given, decoded: where to dial again. Only if peer->dials. */
 vbn_status_t link_peer_address(const vbn_peer_t *peer, link_address_t *address);
 link_blob_t link_peer_blob(const vbn_peer_t *peer); /* the same, not decoded */
-link_extra_t *link_extra(vbn_peer_t *peer); /* NULL: no memory */
+link_extra_t *link_extra(vbn_peer_t *peer);         /* NULL: no memory */
 /* Why the peer was lost, or why its connection broke that is being resumed; `otherwise` when nothing is known. */
 const char *link_lost_text(const vbn_peer_t *peer, const char *otherwise);
 void link_set_lost_text(vbn_peer_t *peer, const char *text); /* copied; NULL: nothing */
@@ -362,17 +365,17 @@ void link_redial(link_lane_t *lane); /* the timer; the peer may have ended after
 
 /* The lane for a packet; NULL: none can take it now. The peer has at least one. */
 link_lane_t *link_rails_choose(const vbn_peer_t *peer, const link_node_t *node);
-link_lane_t *link_rails_first(const vbn_peer_t *peer); /* the best one that can send, else NULL */
+link_lane_t *link_rails_first(const vbn_peer_t *peer);  /* the best one that can send, else NULL */
 link_lane_t *link_rails_answer(const vbn_peer_t *peer); /* that by which the peer was heard, if it can send */
-void link_rails_ask(vbn_peer_t *peer); /* asks for an ACK over every lane */
+void link_rails_ask(vbn_peer_t *peer);                  /* asks for an ACK over every lane */
 bool link_rails_others(const vbn_peer_t *peer, const link_lane_t *lane); /* a ready lane besides this one? */
-unsigned link_rails_count(const vbn_peer_t *peer, int transport); /* -1: all */
-void link_rails_add(link_lane_t *lane, vbn_peer_t *peer); /* a lane in wire-up joins the peer's */
+unsigned link_rails_count(const vbn_peer_t *peer, int transport);        /* -1: all */
+void link_rails_add(link_lane_t *lane, vbn_peer_t *peer);                /* a lane in wire-up joins the peer's */
 void link_rails_ready(link_lane_t *lane);
 void link_rails_unlink(link_lane_t *lane);
 /* The lane is gone, others are there: what it had taken goes over them. The peer may have ended afterwards. */
 void link_rails_lose(link_lane_t *lane, const char *text);
-void link_rails_later(vbn_peer_t *peer); /* the next attempt to open a lane waits */
+void link_rails_later(vbn_peer_t *peer);                       /* the next attempt to open a lane waits */
 void link_rails_free(vbn_peer_t *peer, vbn_close_mode_t mode); /* all lanes */
 /* An orderly end, when another lane is ready; else nothing happens. */
 void link_rails_drop(link_lane_t *lane);

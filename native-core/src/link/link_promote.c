@@ -92,7 +92,8 @@ static int choose_rail(const vbn_peer_t *peer, const link_address_t *address)
         return -1;
     for (unsigned i = 0; i < peer->engine->transport_count; i++) {
         unsigned count = link_rails_count(peer, (int)i);
-        if (is_costly(peer->engine, i) != peer->lane->costly || (is_datagram(peer->engine, i) && count > 0) || !fits(peer, address, i))
+        if (is_costly(peer->engine, i) != peer->lane->costly || (is_datagram(peer->engine, i) && count > 0) ||
+            !fits(peer, address, i))
             continue;
         if (best < 0 || count < link_rails_count(peer, best))
             best = (int)i;

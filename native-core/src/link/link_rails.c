@@ -195,8 +195,8 @@ void link_rails_ready(link_lane_t *lane)
     insert(peer, lane);
     peer->arq->attempts = 0;
     counter_add(peer->engine->params.counters, COUNTER_LANES_ADDED, 1);
-    LOG_PEER(peer->engine->params.log, VBN_LOG_INFO, peer->uid, "peer %016llx has one lane more, over %s (%u now)", (unsigned long long)peer->uid,
-             link_lane_name(lane), link_rails_count(peer, -1));
+    LOG_PEER(peer->engine->params.log, VBN_LOG_INFO, peer->uid, "peer %016llx has one lane more, over %s (%u now)",
+             (unsigned long long)peer->uid, link_lane_name(lane), link_rails_count(peer, -1));
     if (lane->datagram && lane->initiator)
         link_send_ack_over(peer, lane, 0); /* shows the responder that WELCOME arrived */
     link_drain(peer);
@@ -215,7 +215,8 @@ static void go_on_without(vbn_peer_t *peer, const link_lane_t *lane)
 {
     if (lane->costly) {
         peer->one_sided = false;
-        peer->arq->promote_at = peer->tx_next + peer->rx_next + (uint32_t)peer->engine->params.settings->link_promote_after;
+        peer->arq->promote_at = peer->tx_next + peer->rx_next +
+                                (uint32_t)peer->engine->params.settings->link_promote_after;
     }
     link_arq_lane_gone(peer, lane);
     if (peer->arq != NULL)
@@ -228,10 +229,11 @@ void link_rails_lose(link_lane_t *lane, const char *text)
     link_engine_t *engine = lane->engine;
     bool expected = lane->dropping || lane->hs != NULL;
     if (expected)
-        LOG_PEER(engine->params.log, VBN_LOG_DEBUG, peer->uid, "peer %016llx: lane over %s is gone: %s", (unsigned long long)peer->uid,
-                  link_lane_name(lane), text);
+        LOG_PEER(engine->params.log, VBN_LOG_DEBUG, peer->uid, "peer %016llx: lane over %s is gone: %s",
+                 (unsigned long long)peer->uid, link_lane_name(lane), text);
     else
-        LOG_PEER(engine->params.log, VBN_LOG_WARN, peer->uid, "a lane to peer %016llx over %s broke: %s; packets fail over to the other lanes",
+        LOG_PEER(engine->params.log, VBN_LOG_WARN, peer->uid,
+                 "a lane to peer %016llx over %s broke: %s; packets fail over to the other lanes",
                  (unsigned long long)peer->uid, link_lane_name(lane), text);
     if (!expected)
         counter_add(engine->params.counters, COUNTER_LANES_LOST, 1);
@@ -255,8 +257,11 @@ void link_rails_free(vbn_peer_t *peer, vbn_close_mode_t mode)
 static void send_drop(vbn_peer_t *peer, link_lane_t *lane)
 {
     uint8_t bytes[LINK_HEADER_BYTES];
-    link_header_t header = {.version = LINK_VERSION, .type = LINK_LANE_DROP, .connection = lane->remote_connection,
-                            .sequence = peer->tx_next, .ack = peer->rx_next};
+    link_header_t header = {.version = LINK_VERSION,
+                            .type = LINK_LANE_DROP,
+                            .connection = lane->remote_connection,
+                            .sequence = peer->tx_next,
+                            .ack = peer->rx_next};
     link_header_encode(&header, bytes);
     tl_packet_t packet = {.header = bytes, .header_bytes = sizeof(bytes)};
     vbn_status_t status = link_lane_ops(lane)->send(lane->ep, &packet);

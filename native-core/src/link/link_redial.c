@@ -68,7 +68,8 @@ bool link_redial_begin(link_lane_t *lane, vbn_status_t status, const char *text)
     next = next < 0 ? choose(lane, &address, 0) : next;
     if (next < 0)
         return false;
-    LOG_PEER(lane->engine->params.log, VBN_LOG_INFO, lane->peer->uid, "connection to peer %016llx over %s ended before the peer answered: %s; dialling over %s next",
+    LOG_PEER(lane->engine->params.log, VBN_LOG_INFO, lane->peer->uid,
+             "connection to peer %016llx over %s ended before the peer answered: %s; dialling over %s next",
              (unsigned long long)lane->peer->uid, link_lane_name(lane), text, lane->engine->transports[next].name);
     counter_add(lane->engine->params.counters, COUNTER_REDIALS, 1);
     link_set_lost_text(lane->peer, text);

@@ -63,9 +63,11 @@ bool link_resume_begin(vbn_peer_t *peer, const char *text)
         arq->first_transport = peer->transport;
         link_set_lost_text(peer, text);
         counter_add(peer->engine->params.counters, COUNTER_RESUMES, 1);
-        LOG_PEER(peer->engine->params.log, VBN_LOG_WARN, peer->uid, "connection to peer %016llx over %s broke: %s; reconnecting for at most "
-                 "%llu ms (link.resume_timeout)", (unsigned long long)peer->uid,
-                 peer->engine->transports[peer->transport].name, text, (unsigned long long)(limit / NS_PER_MS));
+        LOG_PEER(peer->engine->params.log, VBN_LOG_WARN, peer->uid,
+                 "connection to peer %016llx over %s broke: %s; reconnecting for at most "
+                 "%llu ms (link.resume_timeout)",
+                 (unsigned long long)peer->uid, peer->engine->transports[peer->transport].name, text,
+                 (unsigned long long)(limit / NS_PER_MS));
     }
     link_rails_free(peer, VBN_CLOSE_NOW);
     link_arq_lane_gone(peer, NULL); /* completes operations: the peer may have ended */
@@ -95,7 +97,8 @@ static int choose(const vbn_peer_t *peer, const link_address_t *address, unsigne
         const tl_caps_t *caps = transport->ops->caps(transport->iface);
         bool keeps = (caps->flags & TL_CAP_RELIABLE) == 0 || link_keeps_wanted(engine, at);
         if (section != NULL && keeps && (caps->flags & without) == 0 && caps->packet_max >= peer->arq->packet_max &&
-            transport->ops->reachable(transport->iface, section->bytes, section->length, reason, sizeof(reason)) == VBN_OK)
+            transport->ops->reachable(transport->iface, section->bytes, section->length, reason, sizeof(reason)) ==
+                VBN_OK)
             return (int)at;
     }
     return -1;
@@ -111,8 +114,8 @@ static void redial(vbn_peer_t *peer)
         transport = choose(peer, &address, 0);
     arq->attempts = (uint8_t)(arq->attempts + (arq->attempts < UINT8_MAX));
     if (transport >= 0 && link_dial(peer->engine, &address, (unsigned)transport, peer) < 0) {
-        LOG_PEER(peer->engine->params.log, VBN_LOG_DEBUG, peer->uid, "resuming over %s: %s", peer->engine->transports[transport].name,
-                  err_text());
+        LOG_PEER(peer->engine->params.log, VBN_LOG_DEBUG, peer->uid, "resuming over %s: %s",
+                 peer->engine->transports[transport].name, err_text());
         link_rails_free(peer, VBN_CLOSE_NOW);
     }
     /* An attempt leaves time for the others. */
@@ -156,8 +159,8 @@ void link_resume_done(vbn_peer_t *peer)
     link_arq_t *arq = peer->arq;
     arq->resume_until_ns = 0;
     link_set_lost_text(peer, NULL);
-    LOG_PEER(peer->engine->params.log, VBN_LOG_INFO, peer->uid, "connection to peer %016llx resumed over %s", (unsigned long long)peer->uid,
-             peer->engine->transports[peer->transport].name);
+    LOG_PEER(peer->engine->params.log, VBN_LOG_INFO, peer->uid, "connection to peer %016llx resumed over %s",
+             (unsigned long long)peer->uid, peer->engine->transports[peer->transport].name);
     link_send_ack(peer, 0);
     link_arq_restart(peer, arq->resume_ack);
     if (peer->arq == NULL) /* it ended in a callback */

@@ -20,15 +20,14 @@ static bool header_fits(const link_lane_t *lane, const link_header_t *header)
 
 /* A DATA packet, with all checks. The upcall comes last: the peer may be gone after it. */
 static void rx_data(link_lane_t *lane, const uint8_t *header, uint32_t header_bytes, const void *payload,
-                         uint32_t payload_bytes)
+                    uint32_t payload_bytes)
 {
     vbn_peer_t *peer = lane->peer;
     uint64_t numbers = le_get_u64(header + 8);
     uint32_t sequence = (uint32_t)numbers;
     uint32_t ack = (uint32_t)(numbers >> 32);
     if (lane->state != LANE_PROVED || peer == NULL || peer->lane == NULL || sequence != peer->rx_next ||
-        !link_credit_ack_valid(peer, ack) || header_bytes > TL_HEADER_MAX ||
-        sequence - peer->rx_acked > peer->window) {
+        !link_credit_ack_valid(peer, ack) || header_bytes > TL_HEADER_MAX || sequence - peer->rx_acked > peer->window) {
         bad_packet(lane, "the peer sent a packet out of order or beyond its credits");
         return;
     }
@@ -194,7 +193,8 @@ static void on_ready(tl_ep_t *ep)
 static void on_ep_error(tl_ep_t *ep, vbn_status_t status, const char *text)
 {
     link_lane_t *lane = ep->owner;
-    if (lane->peer != NULL && lane->peer->arq == NULL && lane->peer->lane != lane) { /* a worker's second endpoint to itself */
+    if (lane->peer != NULL && lane->peer->arq == NULL &&
+        lane->peer->lane != lane) { /* a worker's second endpoint to itself */
         link_lane_free(lane, VBN_CLOSE_NOW);
         return;
     }
@@ -238,8 +238,17 @@ static void on_accepted(void *arg, tl_ep_t *ep)
 
 void link_fill_upcalls(tl_upcalls_t *upcalls, link_engine_t *engine)
 {
-    *upcalls = (tl_upcalls_t){.arg = engine, .accepted = on_accepted, .ready = on_ready, .rx = on_rx, .sink = on_sink,
-                              .write_begin = on_write_begin, .write_end = on_write_end,
-                              .tx_done = on_tx_done, .tx_ready = on_tx_ready, .access_done = link_native_done,
-                              .alive = on_alive, .ep_error = on_ep_error, .group_rx = link_group_rx};
+    *upcalls = (tl_upcalls_t){.arg = engine,
+                              .accepted = on_accepted,
+                              .ready = on_ready,
+                              .rx = on_rx,
+                              .sink = on_sink,
+                              .write_begin = on_write_begin,
+                              .write_end = on_write_end,
+                              .tx_done = on_tx_done,
+                              .tx_ready = on_tx_ready,
+                              .access_done = link_native_done,
+                              .alive = on_alive,
+                              .ep_error = on_ep_error,
+                              .group_rx = link_group_rx};
 }

@@ -35,7 +35,8 @@ int link_select(const link_candidate_t *candidates, unsigned count, char *text, 
         at = clause(text, capacity, at, candidates[chosen].name, candidates[chosen].reason);
     for (unsigned i = 0; i < count; i++)
         if ((int)i != chosen)
-            at = clause(text, capacity, at, candidates[i].name, why_not(&candidates[i], chosen >= 0 && (int)i > chosen));
+            at = clause(text, capacity, at, candidates[i].name,
+                        why_not(&candidates[i], chosen >= 0 && (int)i > chosen));
     return chosen;
 }
 

@@ -50,8 +50,7 @@ static inline vbn_status_t transmit(vbn_peer_t *peer, uint8_t *frame, const tl_p
 static vbn_status_t refuse(const vbn_peer_t *peer, const link_packet_t *packet)
 {
     if (peer->state >= PEER_ENDING)
-        return err_set((vbn_status_t)peer->lost_status, "%s",
-                       link_lost_text(peer, "the peer is closed"));
+        return err_set((vbn_status_t)peer->lost_status, "%s", link_lost_text(peer, "the peer is closed"));
     if (os_fork_generation_now() != peer->engine->fork_generation)
         return link_fork_check(peer->engine);
     return err_set(VBN_ERR_INVALID, "packet with a header of %u bytes and %u bytes of data cannot be sent",

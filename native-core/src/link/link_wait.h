@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WAIT_SHORT 2u /* after a sleep shorter than so many looks, one might have paid */
-#define WAIT_GONE_NS UINT64_C(300000)  /* the processor was away for longer */
+#define WAIT_SHORT 2u                 /* after a sleep shorter than so many looks, one might have paid */
+#define WAIT_GONE_NS UINT64_C(300000) /* the processor was away for longer */
 #define WAIT_START 8
 #define WAIT_MAX 16
 #define WAIT_PRICE 4

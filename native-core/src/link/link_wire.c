@@ -7,7 +7,7 @@
 #include "base/endian.h"
 
 #define OFFER_MAGIC 0x4c4e4256u /* "VBNL" */
-#define FLAG_KEEPS 2u /* beside auth */
+#define FLAG_KEEPS 2u           /* beside auth */
 #define WINDOW_MIN 8u
 #define WINDOW_MAX 65536u
 

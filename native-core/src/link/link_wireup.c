@@ -101,12 +101,14 @@ static void on_challenge(link_lane_t *lane, const uint8_t *body, size_t body_byt
     link_handshake_t *hs = lane->hs;
     uint8_t answer[LINK_PROOF_BYTES];
     link_arq_t *arq = lane->peer->arq; /* a session that goes on */
-    link_state_t state = {.session = arq != NULL ? arq->session : 0, .expected = arq != NULL ? lane->peer->rx_next : 0,
+    link_state_t state = {.session = arq != NULL ? arq->session : 0,
+                          .expected = arq != NULL ? lane->peer->rx_next : 0,
                           .mode = mode_of(lane)};
     vbn_status_t status = link_offer_decode(body, body_bytes, &hs->remote);
     if (status >= 0 && (body_bytes != LINK_CHALLENGE_BYTES || hs->remote.target_uid != lane->engine->uid ||
                         hs->remote.uid != lane->peer->uid))
-        status = err_set(VBN_ERR_PROTOCOL, "CHALLENGE of %zu bytes is from a worker other than the one dialled", body_bytes);
+        status = err_set(VBN_ERR_PROTOCOL, "CHALLENGE of %zu bytes is from a worker other than the one dialled",
+                         body_bytes);
     if (status < 0) {
         link_control_refuse(lane, status, LINK_REASON_VERSION);
         return;
@@ -225,7 +227,8 @@ static void on_proof(link_lane_t *lane, const uint8_t *body, size_t body_bytes)
     vbn_peer_t *peer = bind_peer(lane, &state);
     if (peer == NULL)
         return;
-    link_state_t mine = {.session = hs->session, .expected = state.session != 0 ? peer->rx_next : 0, .mode = state.mode};
+    link_state_t mine = {
+        .session = hs->session, .expected = state.session != 0 ? peer->rx_next : 0, .mode = state.mode};
     link_state_encode(&mine, answer);
     status = link_auth_mac(lane->engine->key, LINK_ROLE_WELCOME, &hs->transcript, answer, answer + LINK_STATE_BYTES);
     if (status < 0) {
@@ -246,8 +249,8 @@ static void on_welcome(link_lane_t *lane, const uint8_t *body, size_t body_bytes
     else
         status = link_auth_check(lane->engine->key, LINK_ROLE_WELCOME, &lane->hs->transcript, body,
                                  body + LINK_STATE_BYTES);
-    if (status >= 0 && (state.mode != mode_of(lane) ||
-                        (state.mode == LINK_MODE_RESUMES && !link_arq_ack_valid(peer, state.expected))))
+    if (status >= 0 &&
+        (state.mode != mode_of(lane) || (state.mode == LINK_MODE_RESUMES && !link_arq_ack_valid(peer, state.expected))))
         status = err_set(VBN_ERR_PROTOCOL, "WELCOME has a wrong mode or sequence");
     if (status < 0) {
         link_control_refuse(lane, status, LINK_REASON_AUTH);
@@ -272,16 +275,15 @@ static vbn_status_t rejected_status(link_reason_t reason, unsigned version)
         return err_set(VBN_ERR_AUTH, "security.auth differs: job-key on this side, none on the peer's; set it alike in "
                                      "the whole job");
     case LINK_REASON_VERSION:
-        return err_set(VBN_ERR_VERSION, "the peer speaks link version %u, this side %u: use the same release of Verbena "
-                                        "in the whole job", version, (unsigned)LINK_VERSION);
+        return err_set(VBN_ERR_VERSION,
+                       "the peer speaks link version %u, this side %u: use the same release of Verbena "
+                       "in the whole job",
+                       version, (unsigned)LINK_VERSION);
     case LINK_REASON_TARGET:
         return err_set(VBN_ERR_UNREACHABLE, "another worker answers at this address; the one looked for is gone");
-    case LINK_REASON_LIMIT:
-        return err_set(VBN_ERR_LIMIT, "the peer has link.max_peers peers already");
-    case LINK_REASON_GONE:
-        return err_set(VBN_ERR_PEER_LOST, "the connection broke and the peer no longer resumes it");
-    case LINK_REASON_DUPLICATE:
-        break;
+    case LINK_REASON_LIMIT: return err_set(VBN_ERR_LIMIT, "the peer has link.max_peers peers already");
+    case LINK_REASON_GONE: return err_set(VBN_ERR_PEER_LOST, "the connection broke and the peer no longer resumes it");
+    case LINK_REASON_DUPLICATE: break;
     }
     return err_set(VBN_ERR_PROTOCOL, "the peer refused the connection for an unknown reason %d", (int)reason);
 }
@@ -363,7 +365,8 @@ void link_lane_check_ready(link_lane_t *lane)
     counter_add(lane->engine->params.counters, COUNTER_PEERS_CONNECTED, 1);
     char why[512];
     link_peer_why(peer, why, sizeof(why));
-    LOG_PEER(lane->engine->params.log, VBN_LOG_INFO, peer->uid, "peer %016llx uses %s", (unsigned long long)peer->uid, why);
+    LOG_PEER(lane->engine->params.log, VBN_LOG_INFO, peer->uid, "peer %016llx uses %s", (unsigned long long)peer->uid,
+             why);
     link_peer_run_imports(peer);
     link_drain(peer);
 }

@@ -58,7 +58,8 @@ static void log_pages(mem_registry_t *registry, size_t bytes, os_pages_t pages)
     if (pages == OS_PAGES_NORMAL)
         LOG_INFO(registry->log,
                  "memory of %zu bytes is in normal pages, this host has no huge ones for it: set vm.nr_hugepages, or "
-                 "write advise to /sys/kernel/mm/transparent_hugepage/shmem_enabled", bytes);
+                 "write advise to /sys/kernel/mm/transparent_hugepage/shmem_enabled",
+                 bytes);
     else
         LOG_INFO(registry->log, "memory of %zu bytes is in %s huge pages of %zu bytes", bytes,
                  pages == OS_PAGES_RESERVED ? "reserved" : "transparent", registry->huge_bytes);
@@ -69,8 +70,10 @@ vbn_status_t mem_check_available(size_t bytes)
     uint64_t available = available_bytes();
     if (bytes <= available)
         return VBN_OK;
-    return err_set(VBN_ERR_NO_MEMORY, "wanted %zu bytes of shared memory, the host has %llu available: ask for less, or end "
-                   "what else uses memory", bytes, (unsigned long long)available);
+    return err_set(VBN_ERR_NO_MEMORY,
+                   "wanted %zu bytes of shared memory, the host has %llu available: ask for less, or end "
+                   "what else uses memory",
+                   bytes, (unsigned long long)available);
 }
 
 /* The kernel's anonymous shared memory has no limit of its own: asking for more than there is ends in the OOM killer
@@ -90,7 +93,8 @@ static vbn_status_t make_memfd(mem_registry_t *registry, size_t bytes, int *fd_p
     os_pages_t pages = huge && os_transparent_shared() ? OS_PAGES_TRANSPARENT : OS_PAGES_NORMAL;
     vbn_status_t status = os_memfd_pages("vbn-mem", bytes, pages, fd_p);
     if (status == VBN_ERR_NO_MEMORY && available != UINT64_MAX)
-        return err_add(status, "the host has %llu bytes available; a container may allow less", (unsigned long long)available);
+        return err_add(status, "the host has %llu bytes available; a container may allow less",
+                       (unsigned long long)available);
     if (status != VBN_OK)
         return status;
     if (huge)
@@ -157,8 +161,7 @@ vbn_status_t mem_alloc(mem_registry_t *registry, size_t size, vbn_backing_t back
     if (status != VBN_OK)
         return status;
     size_t page = os_page_bytes();
-    vbn_mem_t *mem = mem_new(registry, path, (size + page - 1) / page * page,
-                             backing == VBN_BACKING_FILE ? page : 0);
+    vbn_mem_t *mem = mem_new(registry, path, (size + page - 1) / page * page, backing == VBN_BACKING_FILE ? page : 0);
     if (mem == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
     if (backing == VBN_BACKING_FILE)

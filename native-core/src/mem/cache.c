@@ -24,9 +24,9 @@ struct mem_region {
     mem_cache_t *cache;
     void *handle; /* the registrar's */
     unsigned access;
-    size_t references; /* lock */
+    size_t references;  /* lock */
     _Atomic bool alive; /* nothing changed under it; written under the lock */
-    bool shareable;    /* lock: get may find it */
+    bool shareable;     /* lock: get may find it */
 };
 
 struct mem_cache {
@@ -36,10 +36,10 @@ struct mem_cache {
     counters_t *counters;   /* ours are written under the lock */
     size_t max_regions;
     uint64_t max_bytes;
-    itree_t tree;      /* mem_region_t.node; regions may overlap */
-    list_link_t idle;  /* shareable and without reference, least recently used first */
+    itree_t tree;     /* mem_region_t.node; regions may overlap */
+    list_link_t idle; /* shareable and without reference, least recently used first */
     list_link_t garbage;
-    uint64_t bytes; /* of the regions in the tree */
+    uint64_t bytes;           /* of the regions in the tree */
     _Atomic bool has_garbage; /* a hint, so that looking costs no lock */
 };
 
@@ -209,8 +209,7 @@ static bool watch(mem_cache_t *cache, const mem_kind_info_t *info, const range_t
 {
     if (cache->monitor == NULL)
         return false;
-    if (info->start <= range->start && info->end >= range->end &&
-        monitor_watch(cache->monitor, info->start, info->end))
+    if (info->start <= range->start && info->end >= range->end && monitor_watch(cache->monitor, info->start, info->end))
         return true;
     return monitor_watch(cache->monitor, range->start, range->end);
 }

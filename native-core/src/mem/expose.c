@@ -32,11 +32,11 @@ static void count_bytes(const vbn_mem_t *mem, uint64_t bytes)
 /* X2: of shared memory, most of whose pages may not exist, the key's range. Lock of exposures held. */
 static mem_exposure_t *find(const mem_key_rights_t *rights, const mem_device_t *device)
 {
-    list_for_each(link, &rights->mem->exposures)
-    {
+    list_for_each(link, &rights->mem->exposures) {
         mem_exposure_t *exposure = container_of(link, mem_exposure_t, of_mem);
         if (exposure->device == device && exposure->access == rights->access && exposure->offset <= rights->offset &&
-            rights->length <= exposure->length && rights->offset - exposure->offset <= exposure->length - rights->length)
+            rights->length <= exposure->length &&
+            rights->offset - exposure->offset <= exposure->length - rights->length)
             return exposure;
     }
     return NULL;

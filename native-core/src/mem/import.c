@@ -29,9 +29,8 @@ static mem_import_t *find(mem_registry_t *registry, uint64_t source, const mem_k
     bool writable = (info->access & VBN_ACCESS_WRITE) != 0;
     mem_import_t *import = map_get(&registry->imports, import_hash(source, info));
     for (; import != NULL; import = import->next_same_hash) {
-        if (import->source == source && import->owner_id == info->owner_id &&
-            import->mem_handle == info->mem_handle && import->mem_bytes == info->mem_bytes &&
-            import->writable == writable) {
+        if (import->source == source && import->owner_id == info->owner_id && import->mem_handle == info->mem_handle &&
+            import->mem_bytes == info->mem_bytes && import->writable == writable) {
             import->references++;
             return import;
         }
@@ -50,8 +49,7 @@ static mem_import_t *take(vbn_mem_t *mem)
 /* The shared memory that a key names by its first owner's ids. Lock held. */
 static mem_import_t *find_shared(mem_registry_t *registry, const mem_key_info_t *info)
 {
-    list_for_each(link, &registry->shared)
-    {
+    list_for_each(link, &registry->shared) {
         vbn_mem_t *mem = container_of(link, vbn_mem_t, shared);
         if (mem->owner_id == info->owner_id && mem->owner_handle == info->mem_handle && !mem->revoked &&
             mem->map_bytes == info->mem_bytes)
@@ -132,8 +130,7 @@ static mem_import_t *find_file(mem_registry_t *registry, int fd)
     if (fstat(fd, &file) != 0)
         return NULL;
     pthread_mutex_lock(&registry->lock);
-    list_for_each(link, &registry->shared)
-    {
+    list_for_each(link, &registry->shared) {
         vbn_mem_t *mem = container_of(link, vbn_mem_t, shared);
         if (import == NULL && mem->device == file.st_dev && mem->inode == file.st_ino && !mem->revoked)
             import = take(mem);
@@ -189,10 +186,16 @@ vbn_status_t mem_import_map(mem_registry_t *registry, uint64_t source, const mem
         close(fd);
         return err_set(VBN_ERR_NO_MEMORY, "no heap for an import");
     }
-    *import = (mem_import_t){.registry = registry, .hash = import_hash(source, info), .source = source,
-                             .owner_id = info->owner_id, .mem_handle = info->mem_handle,
-                             .mem_bytes = info->mem_bytes, .writable = (info->access & VBN_ACCESS_WRITE) != 0, .references = 1,
-                             .header_bytes = header_bytes, .fd = -1};
+    *import = (mem_import_t){.registry = registry,
+                             .hash = import_hash(source, info),
+                             .source = source,
+                             .owner_id = info->owner_id,
+                             .mem_handle = info->mem_handle,
+                             .mem_bytes = info->mem_bytes,
+                             .writable = (info->access & VBN_ACCESS_WRITE) != 0,
+                             .references = 1,
+                             .header_bytes = header_bytes,
+                             .fd = -1};
     status = map_import(import, info, fd);
     if (status != VBN_OK) {
         close(fd);

@@ -65,8 +65,7 @@ static vbn_status_t key_for(vbn_mem_t *mem, uint64_t offset, uint64_t length, un
     return VBN_OK;
 }
 
-vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access, void *blob,
-                            size_t *length_p)
+vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access, void *blob, size_t *length_p)
 {
     if (mem == NULL || blob == NULL || length_p == NULL)
         return err_set(VBN_ERR_INVALID, "memory, blob and length are needed to export a key");
@@ -86,9 +85,14 @@ vbn_status_t mem_key_export(vbn_mem_t *mem, size_t offset, size_t length, unsign
     else
         status = key_for(mem, offset, length, access, &key);
     if (status == VBN_OK)
-        info = (mem_key_info_t){.key_handle = key->handle, .owner_id = mem->owner_id,
-                                .mem_handle = mem->owner_handle, .mem_bytes = mem_size(mem), .offset = offset,
-                                .length = length, .access = access, .by_packets = mem->region != NULL};
+        info = (mem_key_info_t){.key_handle = key->handle,
+                                .owner_id = mem->owner_id,
+                                .mem_handle = mem->owner_handle,
+                                .mem_bytes = mem_size(mem),
+                                .offset = offset,
+                                .length = length,
+                                .access = access,
+                                .by_packets = mem->region != NULL};
     pthread_mutex_unlock(&mem->registry->lock);
     if (status != VBN_OK)
         return status;
@@ -124,8 +128,8 @@ vbn_status_t mem_key_rights(mem_registry_t *registry, uint64_t key_handle, mem_k
     pthread_mutex_lock(&registry->lock);
     vbn_status_t status = mem_key_find(registry, key_handle, 0, 0, 0, &key);
     if (status == VBN_OK)
-        *rights_p = (mem_key_rights_t){.mem = key->mem, .offset = key->offset, .length = key->length,
-                                        .access = key->access};
+        *rights_p = (mem_key_rights_t){
+            .mem = key->mem, .offset = key->offset, .length = key->length, .access = key->access};
     pthread_mutex_unlock(&registry->lock);
     return status;
 }
@@ -142,8 +146,12 @@ bool mem_hold_range(mem_registry_t *registry, const void *address, size_t length
     }
     mem->holds++;
     *mem_p = mem;
-    *info_p = (mem_key_info_t){.key_handle = key->handle, .owner_id = mem->owner_id, .mem_handle = mem->owner_handle,
-                               .mem_bytes = mem_size(mem), .length = length, .access = VBN_ACCESS_READ,
+    *info_p = (mem_key_info_t){.key_handle = key->handle,
+                               .owner_id = mem->owner_id,
+                               .mem_handle = mem->owner_handle,
+                               .mem_bytes = mem_size(mem),
+                               .length = length,
+                               .access = VBN_ACCESS_READ,
                                .offset = (uint64_t)((const uint8_t *)address - (const uint8_t *)mem_address(mem))};
     pthread_mutex_unlock(&registry->lock);
     return true;
@@ -154,8 +162,7 @@ bool mem_hold_range(mem_registry_t *registry, const void *address, size_t length
 static const mem_key_t *writable_key(const vbn_mem_t *mem, uint64_t offset, uint64_t length)
 {
     unsigned looked = 0;
-    list_for_each(pos, &mem->keys)
-    {
+    list_for_each(pos, &mem->keys) {
         const mem_key_t *key = container_of(pos, const mem_key_t, link);
         if ((key->access & VBN_ACCESS_WRITE) != 0 && key->offset <= offset && length <= key->length &&
             offset - key->offset <= key->length - length)
@@ -175,8 +182,12 @@ bool mem_find_writable(mem_registry_t *registry, const void *address, size_t len
         uint64_t offset = (uint64_t)((const uint8_t *)address - (const uint8_t *)mem_address(mem));
         key = writable_key(mem, offset, length);
         if (key != NULL)
-            *info_p = (mem_key_info_t){.key_handle = key->handle, .owner_id = mem->owner_id, .mem_handle = mem->owner_handle,
-                                       .mem_bytes = mem_size(mem), .offset = offset, .length = length,
+            *info_p = (mem_key_info_t){.key_handle = key->handle,
+                                       .owner_id = mem->owner_id,
+                                       .mem_handle = mem->owner_handle,
+                                       .mem_bytes = mem_size(mem),
+                                       .offset = offset,
+                                       .length = length,
                                        .access = key->access};
     }
     pthread_mutex_unlock(&registry->lock);

@@ -29,8 +29,7 @@ static vbn_status_t check_info(const mem_key_info_t *info)
     if (info->key_handle == 0 || info->owner_id == 0 || info->mem_handle == 0)
         return err_set(VBN_ERR_PROTOCOL, "key blob has an empty handle or owner");
     if (info->mem_bytes == 0 || info->mem_bytes > SIZE_MAX / 2)
-        return err_set(VBN_ERR_PROTOCOL, "key blob names a memory of %llu bytes",
-                       (unsigned long long)info->mem_bytes);
+        return err_set(VBN_ERR_PROTOCOL, "key blob names a memory of %llu bytes", (unsigned long long)info->mem_bytes);
     if (info->offset > info->mem_bytes || info->length > info->mem_bytes - info->offset)
         return err_set(VBN_ERR_PROTOCOL, "key blob has a range beyond its memory of %llu bytes",
                        (unsigned long long)info->mem_bytes);

@@ -34,7 +34,10 @@ static vbn_status_t host_copy_test(mem_kind_event_t *event)
 }
 
 static const mem_kind_ops_t kinds[MEM_KIND_COUNT] = {
-    [MEM_KIND_HOST] = {.name = "host", .detect = host_detect, .prepare = host_prepare, .copy = host_copy,
+    [MEM_KIND_HOST] = {.name = "host",
+                       .detect = host_detect,
+                       .prepare = host_prepare,
+                       .copy = host_copy,
                        .copy_test = host_copy_test},
 };
 

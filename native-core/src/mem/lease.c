@@ -136,7 +136,7 @@ mem_lease_state_t mem_lease_enter(mem_lease_t *lease, bool wait)
         if (lease->mem->region != NULL && !mem_region_unchanged(lease->mem->region)) {
             mem_leave(lease->mem);
             (void)err_set(VBN_ERR_STALE, "registered memory was unmapped while a get of it was being answered; call "
-                          "vbn_mem_free first");
+                                         "vbn_mem_free first");
             return MEM_LEASE_LOST;
         }
     } else if (!lease->apart) {

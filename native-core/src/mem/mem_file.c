@@ -57,8 +57,8 @@ static vbn_status_t check_header(const mem_file_header_t *header, uint64_t file_
         return err_set(VBN_ERR_CORRUPT, "%s is not a memory file (magic 0x%llx)", path,
                        (unsigned long long)header->magic);
     if (header->version != MEM_FILE_VERSION)
-        return err_set(VBN_ERR_VERSION, "%s has layout version %u, this build reads version %u", path,
-                       header->version, MEM_FILE_VERSION);
+        return err_set(VBN_ERR_VERSION, "%s has layout version %u, this build reads version %u", path, header->version,
+                       MEM_FILE_VERSION);
     uint32_t state = atomic_get_relaxed(&header->state);
     if (state == MEM_FILE_REVOKED)
         return err_set(VBN_ERR_STALE, "%s was freed by its owner", path);

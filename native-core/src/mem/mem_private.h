@@ -43,12 +43,12 @@ typedef struct mem_file_header {
 _Static_assert(sizeof(mem_file_header_t) == 48, "file layout");
 
 struct mem_registry {
-    pthread_mutex_t lock; /* a leaf: nothing else is locked while it is held */
+    pthread_mutex_t lock;     /* a leaf: nothing else is locked while it is held */
     pthread_mutex_t exposing; /* lock of exposures (expose.h); before `lock` */
     uint64_t id;
     uint64_t fork_generation;
-    size_t huge_bytes;         /* of a huge page; 0: none, or not wanted */
-    _Atomic bool huge_logged;  /* what the log says once */
+    size_t huge_bytes;        /* of a huge page; 0: none, or not wanted */
+    _Atomic bool huge_logged; /* what the log says once */
     _Atomic bool lock_logged;
     mem_cache_t *cache; /* made by the first mem_register; lock */
     mem_cache_params_t cache_params;
@@ -67,34 +67,34 @@ struct vbn_mem {
     mem_registry_t *registry;
     itree_node_t node; /* user memory's range; lock */
     uint64_t handle;
-    uint64_t owner_id;     /* in keys: registry and handle of the first owner, whose memory it was before it was joined */
+    uint64_t owner_id; /* in keys: registry and handle of the first owner, whose memory it was before it was joined */
     uint64_t owner_handle;
-    list_link_t shared;    /* registry->shared; lock */
-    mem_import_t *import;  /* reserved, joined: what peers' keys of it lead to (shared.c); else NULL */
+    list_link_t shared;            /* registry->shared; lock */
+    mem_import_t *import;          /* reserved, joined: what peers' keys of it lead to (shared.c); else NULL */
     void (*unmap)(vbn_mem_t *mem); /* the same: ends the mapping and the import */
-    size_t committed;      /* lock; bytes of shared memory that commits of this context have allocated */
-    dev_t device;          /* of the file of shared memory, with inode */
+    size_t committed;              /* lock; bytes of shared memory that commits of this context have allocated */
+    dev_t device;                  /* of the file of shared memory, with inode */
     ino_t inode;
     char *path;   /* NULL for memfd */
     uint8_t *map; /* whole mapping, header page included */
     size_t map_bytes;
-    size_t header_bytes; /* 0 or one page */
-    mem_region_t *region; /* the user's own memory: what keeps it ready; else NULL */
-    unsigned access;      /* most that a key may allow */
+    size_t header_bytes;         /* 0 or one page */
+    mem_region_t *region;        /* the user's own memory: what keeps it ready; else NULL */
+    unsigned access;             /* most that a key may allow */
     _Atomic uint32_t inside;     /* threads that touch it for a peer, and whether it is shut: lease.c */
     _Atomic uint32_t references; /* to the object: the owner's while it has memory, and mem_reference's */
     pthread_mutex_t lease_lock;  /* a leaf; the next two */
     list_link_t leases;          /* mem_lease_t.link */
     bool apart;                  /* shut, and what leases need is copied */
-    int fd;               /* -1 for the user's own */
-    bool opened;  /* mapped read-only by mem_open: the file is another's */
-    bool revoked; /* lock */
-    bool discarded; /* lock: it has no pages any more */
-    bool freed;   /* lock: mem_free was called, the last mem_unhold destroys */
-    size_t holds; /* lock: mem_hold and mem_hold_range less mem_unhold */
-    list_link_t keys; /* mem_key_t.link; lock */
-    list_link_t exposures; /* mem_exposure_t.of_mem; lock of exposures */
-    map_t key_by_range; /* hash of {offset, length, access} -> mem_key_t; lock */
+    int fd;                      /* -1 for the user's own */
+    bool opened;                 /* mapped read-only by mem_open: the file is another's */
+    bool revoked;                /* lock */
+    bool discarded;              /* lock: it has no pages any more */
+    bool freed;                  /* lock: mem_free was called, the last mem_unhold destroys */
+    size_t holds;                /* lock: mem_hold and mem_hold_range less mem_unhold */
+    list_link_t keys;            /* mem_key_t.link; lock */
+    list_link_t exposures;       /* mem_exposure_t.of_mem; lock of exposures */
+    map_t key_by_range;          /* hash of {offset, length, access} -> mem_key_t; lock */
 };
 
 typedef struct mem_key {

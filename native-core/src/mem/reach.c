@@ -37,8 +37,8 @@ static vbn_status_t look_up(mem_reach_t *reach, mem_reached_t *known, uint64_t h
     pthread_mutex_lock(&registry->lock);
     vbn_status_t status = mem_key_find(registry, handle, offset, length, access, &key);
     if (status == VBN_OK) {
-        *known = (mem_reached_t){.handle = handle, .mem = key->mem, .offset = key->offset, .length = key->length,
-                                 .access = key->access};
+        *known = (mem_reached_t){
+            .handle = handle, .mem = key->mem, .offset = key->offset, .length = key->length, .access = key->access};
         mem_reference(key->mem);
     }
     pthread_mutex_unlock(&registry->lock);

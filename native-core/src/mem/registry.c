@@ -26,8 +26,8 @@ vbn_status_t mem_registry_open(const log_sink_t *log, counters_t *counters, mem_
     registry->huge_bytes = os_huge_page_bytes();
     registry->log = log;
     registry->counters = counters;
-    registry->cache_params = (mem_cache_params_t){.registrar = &mem_registrar_resident, .log = log,
-                                                  .counters = counters, .max_regions = 1024, .watch = true};
+    registry->cache_params = (mem_cache_params_t){
+        .registrar = &mem_registrar_resident, .log = log, .counters = counters, .max_regions = 1024, .watch = true};
     handle_table_init(&registry->memories, MEM_MAX_MEMORIES);
     handle_table_init(&registry->keys, MEM_MAX_KEYS);
     registry->keys.unguessable = true;
@@ -45,9 +45,11 @@ vbn_status_t mem_registry_close(mem_registry_t *registry)
     size_t imports = registry->import_count;
     pthread_mutex_unlock(&registry->lock);
     if (memories != 0 || imports != 0)
-        return err_set(VBN_ERR_INVALID,
-                       "the context still has %zu memor%s and %zu mapping%s of peers' memory: free the memories and release the "
-                       "keys first", memories, memories == 1 ? "y" : "ies", imports, plural(imports));
+        return err_set(
+            VBN_ERR_INVALID,
+            "the context still has %zu memor%s and %zu mapping%s of peers' memory: free the memories and release the "
+            "keys first",
+            memories, memories == 1 ? "y" : "ies", imports, plural(imports));
     if (registry->cache != NULL)
         mem_cache_close(registry->cache);
     map_free(&registry->imports);

@@ -41,8 +41,14 @@ static vbn_status_t lend(vbn_mem_t *mem)
     mem->import = calloc(1, sizeof(*mem->import));
     if (mem->import == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a memory object");
-    *mem->import = (mem_import_t){.registry = mem->registry, .writable = true, .map = mem->map,
-                                  .map_bytes = mem->map_bytes, .mem_bytes = mem->map_bytes, .fd = -1, .lender = mem, .last = given_back};
+    *mem->import = (mem_import_t){.registry = mem->registry,
+                                  .writable = true,
+                                  .map = mem->map,
+                                  .map_bytes = mem->map_bytes,
+                                  .mem_bytes = mem->map_bytes,
+                                  .fd = -1,
+                                  .lender = mem,
+                                  .last = given_back};
     mem->unmap = unmap_reserved;
     return VBN_OK;
 }
@@ -116,9 +122,11 @@ vbn_status_t mem_commit(vbn_mem_t *mem, size_t offset, size_t length)
     if (status != VBN_OK)
         return status;
     if (!mem_is_shared(mem))
-        return err_set(VBN_ERR_INVALID, "only memory of vbn_mem_reserve or vbn_mem_join is committed; all pages of other memory exist");
+        return err_set(VBN_ERR_INVALID,
+                       "only memory of vbn_mem_reserve or vbn_mem_join is committed; all pages of other memory exist");
     if (offset > mem_size(mem) || length > mem_size(mem) - offset)
-        return err_set(VBN_ERR_RANGE, "range %zu + %zu is beyond the memory of %zu bytes", offset, length, mem_size(mem));
+        return err_set(VBN_ERR_RANGE, "range %zu + %zu is beyond the memory of %zu bytes", offset, length,
+                       mem_size(mem));
     size_t page = os_page_bytes();
     size_t start = offset / page * page, end = (offset + length + page - 1) / page * page;
     if (length == 0)
@@ -135,10 +143,10 @@ vbn_status_t mem_commit(vbn_mem_t *mem, size_t offset, size_t length)
 /* Lock held. */
 static vbn_status_t check_new(mem_registry_t *registry, const mem_import_t *import)
 {
-    list_for_each(link, &registry->shared)
-    {
+    list_for_each(link, &registry->shared) {
         if (container_of(link, vbn_mem_t, shared)->import == import)
-            return err_set(VBN_ERR_INVALID, "this context shares the memory already: use what vbn_mem_reserve or the first "
+            return err_set(VBN_ERR_INVALID,
+                           "this context shares the memory already: use what vbn_mem_reserve or the first "
                            "vbn_mem_join has given");
     }
     return VBN_OK;
@@ -147,15 +155,19 @@ static vbn_status_t check_new(mem_registry_t *registry, const mem_import_t *impo
 static vbn_status_t check_join(const mem_key_info_t *info, const mem_import_t *import)
 {
     if (info->access != (VBN_ACCESS_READ | VBN_ACCESS_WRITE))
-        return err_set(VBN_ERR_ACCESS, "the key allows access 0x%x; memory is joined by a key that allows VBN_ACCESS_READ and VBN_ACCESS_WRITE",
-                       info->access);
+        return err_set(
+            VBN_ERR_ACCESS,
+            "the key allows access 0x%x; memory is joined by a key that allows VBN_ACCESS_READ and VBN_ACCESS_WRITE",
+            info->access);
     if (import->fd < 0 && import->lender == NULL)
-        return err_set(VBN_ERR_UNSUPPORTED, "the key is one of a named file, which cannot be joined: use VBN_BACKING_MEMFD");
+        return err_set(VBN_ERR_UNSUPPORTED,
+                       "the key is one of a named file, which cannot be joined: use VBN_BACKING_MEMFD");
     return VBN_OK;
 }
 
 /* Takes a reference of the import over. */
-static vbn_status_t make_joined(mem_registry_t *registry, const mem_key_info_t *info, mem_import_t *import, vbn_mem_t **mem_p)
+static vbn_status_t make_joined(mem_registry_t *registry, const mem_key_info_t *info, mem_import_t *import,
+                                vbn_mem_t **mem_p)
 {
     vbn_mem_t *mem = mem_new(registry, NULL, import->map_bytes, 0);
     if (mem == NULL) {

@@ -22,7 +22,8 @@ static void small_done(void *arg, vbn_status_t status)
 }
 
 /* Not listed with the peer: the link promises exactly one done. */
-static vbn_status_t wait_for_link(proto_engine_t *engine, vbn_peer_t *peer, const link_packet_t *packet, vbn_op_t *user_op)
+static vbn_status_t wait_for_link(proto_engine_t *engine, vbn_peer_t *peer, const link_packet_t *packet,
+                                  vbn_op_t *user_op)
 {
     op_prepare(user_op, engine, OP_SMALL, NULL, 0, packet->payload_bytes)->stream.peer = peer;
     backlog_add(proto_peer_of(peer), packet->payload_bytes);
@@ -75,8 +76,12 @@ vbn_status_t am_send_packet(vbn_peer_t *peer, const proto_header_t *header, cons
                             link_done_func_t done, void *arg)
 {
     uint8_t frame[LINK_FRAME_MAX];
-    link_packet_t packet = {.frame = frame, .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES), .iov = iov,
-                            .iov_count = (uint32_t)count, .payload_bytes = (uint32_t)header->length, .done = done,
+    link_packet_t packet = {.frame = frame,
+                            .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES),
+                            .iov = iov,
+                            .iov_count = (uint32_t)count,
+                            .payload_bytes = (uint32_t)header->length,
+                            .done = done,
                             .arg = arg};
     return proto_link_send(peer, &packet);
 }
@@ -85,8 +90,11 @@ vbn_status_t am_send_whole(proto_engine_t *engine, vbn_peer_t *peer, const proto
                            const struct iovec *iov, size_t count, vbn_op_t *user_op)
 {
     uint8_t frame[LINK_FRAME_MAX];
-    link_packet_t packet = {.frame = frame, .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES), .iov = iov,
-                            .iov_count = (uint32_t)count, .payload_bytes = (uint32_t)header->length};
+    link_packet_t packet = {.frame = frame,
+                            .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES),
+                            .iov = iov,
+                            .iov_count = (uint32_t)count,
+                            .payload_bytes = (uint32_t)header->length};
     if (count > PROTO_SEGMENT_IOV)
         return send_gathered(engine, peer, &packet, user_op);
     return send_whole(engine, peer, &packet, user_op);
@@ -98,8 +106,10 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const 
     proto_op_t *op = op_of(user_op);
     uint32_t limit = proto_engine_of(peer)->max_incoming;
     if (proto_peer_of(peer)->announced >= limit)
-        return err_set(VBN_ERR_LIMIT, "%u rendezvous messages wait at the peer; let some complete, or raise "
-                       "proto.max_incoming there and here", limit);
+        return err_set(VBN_ERR_LIMIT,
+                       "%u rendezvous messages wait at the peer; let some complete, or raise "
+                       "proto.max_incoming there and here",
+                       limit);
     vbn_status_t status = op_begin(user_op, peer, OP_LARGE, iov, count, message->length, true);
     if (status != VBN_OK)
         return status;
@@ -125,7 +135,8 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const 
 vbn_status_t am_stages(const proto_engine_t *engine, unsigned flags, unsigned *stages_p)
 {
     _Static_assert(VBN_SEND_CHECKSUM == STAGE_CHECKSUM << 1 && VBN_SEND_LZ4 == STAGE_LZ4 << 1 &&
-                   VBN_SEND_ZSTD == STAGE_ZSTD << 1, "flags are stages, moved by one");
+                       VBN_SEND_ZSTD == STAGE_ZSTD << 1,
+                   "flags are stages, moved by one");
     unsigned asked = (flags & VBN_SEND_STAGES) >> 1;
     if (!stage_valid(asked))
         return err_set(VBN_ERR_INVALID, "VBN_SEND_LZ4 and VBN_SEND_ZSTD at once; choose one");
@@ -156,14 +167,17 @@ vbn_status_t proto_am_send(vbn_peer_t *peer, unsigned id, const void *header, si
     traffic_begin(engine);
     if ((flags & (VBN_AM_PULL | VBN_SEND_CHECKSUM)) != 0 || total > proto_small_limit(engine, peer)) {
         counter_add(engine->counters, COUNTER_AM_LARGE, 1);
-        proto_header_t message = {.type = PROTO_RTS, .code = id, .length = total, .user = header,
-                                  .user_bytes = (uint32_t)header_length, .stages = stages};
+        proto_header_t message = {.type = PROTO_RTS,
+                                  .code = id,
+                                  .length = total,
+                                  .user = header,
+                                  .user_bytes = (uint32_t)header_length,
+                                  .stages = stages};
         status = am_announce(peer, &message, iov, count, flags, op);
         return traffic_end(engine, peer, TRAFFIC_AM, total, op, status);
     }
     uint8_t frame[LINK_HEADER_BYTES + PROTO_PREFIX_BYTES + VBN_AM_HEADER_MAX];
-    link_packet_t packet = {.frame = frame, .payload_bytes = (uint32_t)total, .iov = iov,
-                            .iov_count = (uint32_t)count};
+    link_packet_t packet = {.frame = frame, .payload_bytes = (uint32_t)total, .iov = iov, .iov_count = (uint32_t)count};
     packet.header_bytes = proto_encode_am(id, header, (uint32_t)header_length, frame + LINK_HEADER_BYTES);
     status = count > PROTO_SEGMENT_IOV ? send_gathered(engine, peer, &packet, op)
                                        : send_whole(engine, peer, &packet, op);
@@ -175,8 +189,9 @@ bool am_may_announce(proto_engine_t *engine, vbn_peer_t *peer, const proto_heade
     if (header->length > UINT64_MAX / 2)
         proto_blame(engine, peer, "the peer sent an RTS of impossible length");
     else if (proto_peer_of(peer)->incoming >= engine->max_incoming)
-        proto_blame(engine, peer, "the peer sent more rendezvous messages than proto.max_incoming lets wait; receive or "
-                                  "pull them sooner or raise the setting");
+        proto_blame(engine, peer,
+                    "the peer sent more rendezvous messages than proto.max_incoming lets wait; receive or "
+                    "pull them sooner or raise the setting");
     else
         return true;
     return false;
@@ -195,11 +210,18 @@ void am_rx_rts(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *h
         proto_send_status(peer, header->op, why, true, 0);
         return;
     }
-    *remote = (vbn_am_remote_t){.engine = engine, .peer = peer, .sender_op = header->op, .length = header->length,
-                                .stages = (uint8_t)header->stages, .place = header->place};
+    *remote = (vbn_am_remote_t){.engine = engine,
+                                .peer = peer,
+                                .sender_op = header->op,
+                                .length = header->length,
+                                .stages = (uint8_t)header->stages,
+                                .place = header->place};
     list_append(&p->remotes, &remote->link);
     p->incoming++;
-    vbn_am_message_t message = {.peer = peer, .header = header->user, .header_length = header->user_bytes,
-                                .length = (size_t)header->length, .remote = remote};
+    vbn_am_message_t message = {.peer = peer,
+                                .header = header->user,
+                                .header_length = header->user_bytes,
+                                .length = (size_t)header->length,
+                                .remote = remote};
     handler->func(handler->arg, &message);
 }

@@ -48,9 +48,10 @@ vbn_status_t amo_check(const vbn_key_t *key, uint64_t offset, unsigned width, un
     vbn_status_t status = rma_check(key, offset, width, access);
     /* The core's memory starts at a page; for the user's own only the owner knows, and answers. */
     if (status == VBN_OK && !key->info.by_packets && (key->info.offset + offset) % width != 0)
-        status = err_set(VBN_ERR_INVALID, "offset %llu of the key is byte %llu of its memory, which is not a multiple "
-                         "of %u: an atomic must be aligned", (unsigned long long)offset,
-                         (unsigned long long)(key->info.offset + offset), width);
+        status = err_set(VBN_ERR_INVALID,
+                         "offset %llu of the key is byte %llu of its memory, which is not a multiple "
+                         "of %u: an atomic must be aligned",
+                         (unsigned long long)offset, (unsigned long long)(key->info.offset + offset), width);
     return status;
 }
 
@@ -68,8 +69,13 @@ vbn_status_t amo_start(proto_op_t *op)
 {
     const proto_stream_t *s = &op->stream;
     op->state = OP_RUNNING;
-    proto_header_t header = {.type = PROTO_ATOMIC, .code = op->code, .op = op->handle, .key = s->key,
-                             .offset = s->key_offset, .operand = s->amo.operand, .compare = s->amo.compare};
+    proto_header_t header = {.type = PROTO_ATOMIC,
+                             .code = op->code,
+                             .op = op->handle,
+                             .key = s->key,
+                             .offset = s->key_offset,
+                             .operand = s->amo.operand,
+                             .compare = s->amo.compare};
     vbn_status_t status = proto_send_header(s->peer, &header);
     fence_leave(op);
     return status;

@@ -14,7 +14,7 @@
 static void rx_status(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_op_t *op = op_find(engine, peer, header->op);
-    vbn_status_t status = (vbn_status_t)-(int)header->code;
+    vbn_status_t status = (vbn_status_t) - (int)header->code;
     if (op == NULL) {
         proto_blame(engine, peer, "the peer answered an operation that is not pending");
         return;
@@ -161,7 +161,8 @@ static void engine_write_end(void *arg, vbn_peer_t *peer, const void *place)
 static void end_ops(proto_peer_t *p, vbn_status_t status)
 {
     list_link_t *link;
-    list_for_each(pos, &p->ops) container_of(pos, proto_op_t, link)->stream.peer = NULL;
+    list_for_each(pos, &p->ops)
+        container_of(pos, proto_op_t, link)->stream.peer = NULL;
     while ((link = list_pop(&p->ops)) != NULL) {
         proto_op_t *op = container_of(link, proto_op_t, link);
         if (op->state == OP_FINISHED)
@@ -179,8 +180,7 @@ static bool engine_quiet(void *arg, vbn_peer_t *peer)
 {
     (void)arg;
     const proto_peer_t *p = proto_peer_of(peer);
-    list_for_each(pos, &p->ops)
-    {
+    list_for_each(pos, &p->ops) {
         const proto_op_t *op = container_of(pos, proto_op_t, link);
         if (!op_kind(op)->quiet)
             return false;
@@ -229,7 +229,8 @@ static void open_pools(proto_engine_t *engine, uint64_t whole_most)
 /* What the settings ask for all announced messages. */
 static void choose_stages(proto_engine_t *engine, const settings_t *settings)
 {
-    static const unsigned COMPRESS[] = {[SETTING_PROTO_COMPRESS_AUTO] = 0, [SETTING_PROTO_COMPRESS_OFF] = 0,
+    static const unsigned COMPRESS[] = {[SETTING_PROTO_COMPRESS_AUTO] = 0,
+                                        [SETTING_PROTO_COMPRESS_OFF] = 0,
                                         [SETTING_PROTO_COMPRESS_LZ4] = STAGE_LZ4,
                                         [SETTING_PROTO_COMPRESS_ZSTD] = STAGE_ZSTD};
     engine->packing = settings->proto_compress == SETTING_PROTO_COMPRESS_AUTO;
@@ -275,9 +276,13 @@ vbn_status_t proto_engine_open(const proto_params_t *params, proto_engine_t **en
 void proto_link_upcalls(proto_engine_t *engine, link_params_t *params)
 {
     params->upper_bytes = sizeof(proto_peer_t);
-    params->upcalls = (link_upcalls_t){.arg = engine, .rx = proto_rx, .sink = engine_sink,
-                                       .write_begin = engine_write_begin, .write_end = engine_write_end,
-                                       .peer_down = engine_peer_down, .quiet = engine_quiet};
+    params->upcalls = (link_upcalls_t){.arg = engine,
+                                       .rx = proto_rx,
+                                       .sink = engine_sink,
+                                       .write_begin = engine_write_begin,
+                                       .write_end = engine_write_end,
+                                       .peer_down = engine_peer_down,
+                                       .quiet = engine_quiet};
 }
 
 void proto_attach(proto_engine_t *engine, link_engine_t *link)
@@ -317,7 +322,8 @@ static unsigned run_list(list_link_t *list, void (*run)(proto_stream_t *stream))
     unsigned waiting = 0;
     unsigned events = 0;
     /* As many as there are now: streams that pause again wait for the next call. */
-    list_for_each(pos, list) waiting++;
+    list_for_each(pos, list)
+        waiting++;
     for (list_link_t *link; events < waiting && (link = list_pop(list)) != NULL; events++)
         run(container_of(link, proto_stream_t, active));
     return events;

@@ -34,7 +34,8 @@ static void add_packets(text_t *text, const proto_engine_t *engine, const tl_cap
 {
     uint64_t bytes = segment_bytes(caps);
     uint64_t packets = size == 0 ? 1 : (size + bytes - 1) / bytes;
-    add(text, "%llu packet%s of at most %llu bytes", (unsigned long long)packets, plural(packets), (unsigned long long)bytes);
+    add(text, "%llu packet%s of at most %llu bytes", (unsigned long long)packets, plural(packets),
+        (unsigned long long)bytes);
     if (packets > engine->stream_depth)
         add(text, ", %u at once (proto.stream_depth)", engine->stream_depth);
 }
@@ -46,11 +47,13 @@ static void add_direct(text_t *text, const vbn_peer_t *peer, const cost_limit_t 
     if (size < limits->direct_from || !link_direct(peer, &direct))
         return;
     if (direct.copies)
-        add(text, "in one copy from memory of vbn_mem_alloc, which it maps, or from the sender's process (tl.shm.copy)%s, "
-            "else ", size >= limits->help_from ? ", the sender copying a part" : "");
+        add(text,
+            "in one copy from memory of vbn_mem_alloc, which it maps, or from the sender's process (tl.shm.copy)%s, "
+            "else ",
+            size >= limits->help_from ? ", the sender copying a part" : "");
     else
         add(text, "in one copy from memory of vbn_mem_alloc, which it maps, else (this kernel or tl.shm.copy forbids "
-            "direct copies between both processes) ");
+                  "direct copies between both processes) ");
 }
 
 /* There is a connection whose devices work now. */
@@ -117,9 +120,11 @@ static void add_message(text_t *text, const vbn_peer_t *peer, uint64_t size, boo
     model_t model;
     model_message(&model, &engine->host, &path, ways_to(peer, limits, size, path.map));
     if (size <= limit) {
-        add(text, "is sent eagerly in one packet (up to %llu byte%s: %s)", (unsigned long long)limit, plural(limit), why);
+        add(text, "is sent eagerly in one packet (up to %llu byte%s: %s)", (unsigned long long)limit, plural(limit),
+            why);
         if (tagged)
-            add(text, "; rendezvous when that exceeds the credit of the receiver (proto.tag_unexpected there), now %u bytes",
+            add(text,
+                "; rendezvous when that exceeds the credit of the receiver (proto.tag_unexpected there), now %u bytes",
                 proto_peer_of(peer)->tag_credit);
     } else {
         add(text, "is sent by rendezvous: the receiver pulls it ");
@@ -143,10 +148,12 @@ static void add_devices(text_t *text, const vbn_peer_t *peer, uint64_t size)
 {
     uint64_t from = cost_limits(proto_engine_of(peer), peer)->native_from;
     if (by_devices(peer))
-        add(text, "is carried out by the devices of both sides (RDMA offload) for memory of vbn_mem_alloc at the owner, from the "
+        add(text,
+            "is carried out by the devices of both sides (RDMA offload) for memory of vbn_mem_alloc at the owner, from the "
             "second use of the key, else by packets: ");
     else if (size >= from)
-        add(text, "is sent in packets, and opens a connection for later ones, which devices carry out (RDMA offload): ");
+        add(text,
+            "is sent in packets, and opens a connection for later ones, which devices carry out (RDMA offload): ");
     else
         add(text, "is sent in packets, because less than %llu bytes are not worth a connection (the cost model): ",
             (unsigned long long)from);
@@ -161,8 +168,8 @@ static void add_one_sided(text_t *text, const vbn_peer_t *peer, vbn_call_t call,
     bool devices = call != VBN_CALL_ATOMIC && link_native_possible(peer);
     model_path_t path = cost_path(engine, caps);
     model_t model;
-    model_access(&model, &engine->host, &path, (may_map ? MODEL_BIT(MODEL_GET) : 0) |
-                                                (devices ? MODEL_BIT(MODEL_NATIVE) : 0));
+    model_access(&model, &engine->host, &path,
+                 (may_map ? MODEL_BIT(MODEL_GET) : 0) | (devices ? MODEL_BIT(MODEL_NATIVE) : 0));
     if (may_map)
         add(text, "is %s where the key's memory is mapped here (vbn_key_pointer is not NULL), else ", direct);
     else if (!devices)

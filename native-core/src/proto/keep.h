@@ -11,7 +11,7 @@
 #define KEEP_NS UINT64_C(1000000000) /* a mapping that was not used for one to two of these is let go */
 
 typedef struct keep_entry {
-    mem_key_info_t info;  /* owner_id 0 = free */
+    mem_key_info_t info; /* owner_id 0 = free */
     uint64_t source;
     mem_import_t *import; /* NULL while pending, and when it could not be made */
     bool pending;

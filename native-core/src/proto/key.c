@@ -37,7 +37,8 @@ static void import_done(void *arg, vbn_status_t status, mem_import_t *import)
         key->import = import;
         key->address = (uint8_t *)mem_import_address(import) + key->info.offset;
     } else {
-        LOG_PEER(key->engine->log, VBN_LOG_INFO, key->info.owner_id, "memory of peer %016llx is not mapped here, operations on it fall back to packets: %s",
+        LOG_PEER(key->engine->log, VBN_LOG_INFO, key->info.owner_id,
+                 "memory of peer %016llx is not mapped here, operations on it fall back to packets: %s",
                  (unsigned long long)key->info.owner_id, err_text());
     }
     /* A callback may release the key: then its other waiting ops are ended already. */
@@ -148,9 +149,12 @@ mem_import_t *proto_key_map(const vbn_key_t *key, void **address_p, size_t *leng
 vbn_status_t proto_key_join(const vbn_key_t *key, vbn_mem_t **mem_p)
 {
     if (key->import == NULL && key->request != NULL)
-        return err_set(VBN_ERR_INVALID, "it is not decided yet whether the key's memory is mapped here: wait for the operation of vbn_key_import_op");
+        return err_set(
+            VBN_ERR_INVALID,
+            "it is not decided yet whether the key's memory is mapped here: wait for the operation of vbn_key_import_op");
     if (key->import == NULL)
-        return err_set(VBN_ERR_UNSUPPORTED, "the key's memory is not mapped here: only memory of a peer of this host that is "
+        return err_set(VBN_ERR_UNSUPPORTED,
+                       "the key's memory is not mapped here: only memory of a peer of this host that is "
                        "reached by shm, and that vbn_mem_alloc or vbn_mem_reserve has made, can be joined");
     return mem_join(key->engine->memory, &key->info, key->import, mem_p);
 }

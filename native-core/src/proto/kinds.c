@@ -12,13 +12,22 @@ const proto_kind_t PROTO_KINDS[OP_KINDS] = {
     [OP_LARGE] = {.on_status = large_on_status, .on_end = large_on_end, .sends = true},
     /* the same at its receiver, and a tagged receive that has got one */
     [OP_PULL] = {.on_status = pull_on_status, .on_data = pull_on_data, .quiet = true},
-    [OP_GET] = {.start = get_start, .copy = rma_copy, .on_status = get_on_status, .on_data = get_on_data,
-                .on_end = get_on_end, .quiet = true},
-    [OP_PUT] = {.start = put_start, .copy = rma_copy, .on_status = put_on_status, .on_sent = fence_leave,
-                .on_end = put_on_end, .writes = true, .sends = true},
+    [OP_GET] = {.start = get_start,
+                .copy = rma_copy,
+                .on_status = get_on_status,
+                .on_data = get_on_data,
+                .on_end = get_on_end,
+                .quiet = true},
+    [OP_PUT] = {.start = put_start,
+                .copy = rma_copy,
+                .on_status = put_on_status,
+                .on_sent = fence_leave,
+                .on_end = put_on_end,
+                .writes = true,
+                .sends = true},
     [OP_FLUSH] = {.quiet = true},
-    [OP_ATOMIC] = {.start = amo_start, .copy = amo_copy, .on_status = amo_on_status, .on_end = amo_on_end,
-                   .writes = true},
+    [OP_ATOMIC] =
+        {.start = amo_start, .copy = amo_copy, .on_status = amo_on_status, .on_end = amo_on_end, .writes = true},
     /* a tagged receive that waits for a message */
     [OP_RECEIVE] = {.quiet = true},
     /* an eager tagged message with VBN_TAG_SYNC */

@@ -8,12 +8,12 @@
 #include "proto/model.h"
 
 /* Steps that measure_host may take, whatever the host does: with them it stays below 2 ms. */
-#define MEASURE_COPIES 3u       /* of MEASURE_COPY_BYTES */
+#define MEASURE_COPIES 3u /* of MEASURE_COPY_BYTES */
 #define MEASURE_COPY_BYTES (512u << 10)
-#define MEASURE_PACKS 2u        /* of a chunk (stage.h) */
-#define MEASURE_CALLS 96u       /* system calls */
-#define MEASURE_ROUNDS 128u     /* of a cache line, there and back */
-#define MEASURE_SPINS 8192u     /* looks at a line that has not come, in all rounds together */
+#define MEASURE_PACKS 2u    /* of a chunk (stage.h) */
+#define MEASURE_CALLS 96u   /* system calls */
+#define MEASURE_ROUNDS 128u /* of a cache line, there and back */
+#define MEASURE_SPINS 8192u /* looks at a line that has not come, in all rounds together */
 
 /* What a measurement did; tests hold it against the bounds. */
 typedef struct measure_steps {

@@ -47,8 +47,10 @@ static vbn_status_t decode(const char *path, const uint8_t *bytes, model_host_t 
         return err_set(VBN_ERR_CORRUPT, "%s is damaged: its checksum is wrong", path);
     if (le_get_u64(bytes + 8) != os_host_id() || le_get_u32(bytes + 16) != os_cpu_count())
         return err_set(VBN_ERR_STALE, "%s was measured on another host, boot or set of processors", path);
-    model_host_t host = {.copy_ps = le_get_u32(bytes + 20), .handover_ns = le_get_u32(bytes + 24),
-                         .syscall_ns = le_get_u32(bytes + 28), .pack_ps = le_get_u32(bytes + 32)};
+    model_host_t host = {.copy_ps = le_get_u32(bytes + 20),
+                         .handover_ns = le_get_u32(bytes + 24),
+                         .syscall_ns = le_get_u32(bytes + 28),
+                         .pack_ps = le_get_u32(bytes + 32)};
     if (!possible(&host))
         return err_set(VBN_ERR_CORRUPT, "%s contains implausible costs", path);
     *host_p = host;
@@ -93,8 +95,8 @@ static vbn_status_t open_directory(const char *path, int *fd_p)
     if (folder == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a path");
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    vbn_status_t status = fd < 0 || fstat(fd, &info) < 0 ? err_sys(errno, "cannot open %s", folder) :
-                                                          check_private(folder, &info, S_IFDIR);
+    vbn_status_t status = fd < 0 || fstat(fd, &info) < 0 ? err_sys(errno, "cannot open %s", folder)
+                                                         : check_private(folder, &info, S_IFDIR);
     free(folder);
     if (status != VBN_OK && fd >= 0)
         close(fd);

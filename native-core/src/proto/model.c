@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 #define PS_PER_NS 1000u
-#define PAGE_PIN_PS 25u  /* per byte: the kernel finds and pins a page of 4 KiB in about 100 ns */
-#define MAPPED_NS 20u    /* checks before a copy of mapped memory */
-#define KEYED_NS 60u     /* a key is looked up and held, per packet of a put */
+#define PAGE_PIN_PS 25u /* per byte: the kernel finds and pins a page of 4 KiB in about 100 ns */
+#define MAPPED_NS 20u   /* checks before a copy of mapped memory */
+#define KEYED_NS 60u    /* a key is looked up and held, per packet of a put */
 
 static uint64_t add(uint64_t a, uint64_t b)
 {
@@ -36,8 +36,8 @@ static model_curve_t *new_curve(model_t *model, model_way_t way, uint64_t fixed_
 static void bend(model_curve_t *curve, uint64_t from, uint32_t more_ps)
 {
     const model_line_t *first = &curve->lines[0];
-    curve->lines[1] = (model_line_t){.from = from, .at_ns = add(first->at_ns, bytes_ns(from, first->byte_ps)),
-                                     .byte_ps = first->byte_ps + more_ps};
+    curve->lines[1] = (model_line_t){
+        .from = from, .at_ns = add(first->at_ns, bytes_ns(from, first->byte_ps)), .byte_ps = first->byte_ps + more_ps};
     curve->count = 2;
 }
 
@@ -152,7 +152,7 @@ bool model_packing_pays(const model_host_t *host, const model_path_t *path)
 const char *model_way_name(model_way_t way)
 {
     static const char *const NAMES[MODEL_WAYS] = {
-        [MODEL_WHOLE] = "eager", [MODEL_GET] = "mapped", [MODEL_PUT] = "put",
-        [MODEL_CMA] = "cma", [MODEL_BOTH] = "both", [MODEL_NATIVE] = "RDMA", [MODEL_STREAM] = "packets"};
+        [MODEL_WHOLE] = "eager", [MODEL_GET] = "mapped",  [MODEL_PUT] = "put",       [MODEL_CMA] = "cma",
+        [MODEL_BOTH] = "both",   [MODEL_NATIVE] = "RDMA", [MODEL_STREAM] = "packets"};
     return (unsigned)way < MODEL_WAYS ? NAMES[way] : "none";
 }

@@ -56,7 +56,7 @@ typedef struct model_path {
 } model_path_t;
 
 typedef struct model_line {
-    uint64_t from; /* bytes */
+    uint64_t from;  /* bytes */
     uint64_t at_ns; /* time for `from` bytes */
     uint32_t byte_ps;
 } model_line_t;

@@ -13,7 +13,8 @@ vbn_status_t op_check_list(const vbn_op_t *op, const struct iovec *iov, size_t c
     if (count == VBN_PACK && iov != NULL) {
         const vbn_pack_t *pack = (const vbn_pack_t *)(const void *)iov;
         if (pack->pack == NULL || pack->unpack == NULL || pack->length > SIZE_MAX / 2)
-            return err_set(VBN_ERR_INVALID, "packed data needs both callbacks and a length, got %zu bytes", pack->length);
+            return err_set(VBN_ERR_INVALID, "packed data needs both callbacks and a length, got %zu bytes",
+                           pack->length);
         *total_p = pack->length;
         return VBN_OK;
     }
@@ -120,7 +121,8 @@ void op_finish(proto_op_t *op, vbn_status_t status, uint64_t length)
 vbn_status_t op_start(proto_op_t *op)
 {
     vbn_status_t status = handle_new(&op->stream.engine->ops, op, &op->handle);
-    return status == VBN_OK ? op_kind(op)->start(op) : err_add(status, "too many operations are pending in this worker");
+    return status == VBN_OK ? op_kind(op)->start(op)
+                            : err_add(status, "too many operations are pending in this worker");
 }
 
 proto_op_t *op_find(proto_engine_t *engine, const vbn_peer_t *peer, uint64_t handle)

@@ -6,8 +6,8 @@
 
 #include "proto/proto_private.h"
 
-#define PROTO_SEGMENT_IOV 16u    /* pieces of user memory in one packet */
-#define PROTO_PUMP_MAX 64u       /* segments of one transfer sent in a row, so that others get their turn */
+#define PROTO_SEGMENT_IOV 16u          /* pieces of user memory in one packet */
+#define PROTO_PUMP_MAX 64u             /* segments of one transfer sent in a row, so that others get their turn */
 #define PROTO_BOUNCE_BYTES STAGE_CHUNK /* data that is not a list of buffers, or compressed, is sent through copies */
 
 /* A position in the user's data. */
@@ -17,7 +17,7 @@ typedef struct proto_cursor {
         const vbn_strided_t *strided;
         const vbn_pack_t *pack;
     };
-    uint32_t count; /* of iov, or one of: */
+    uint32_t count;                     /* of iov, or one of: */
 #define CURSOR_PACK UINT32_MAX          /* VBN_PACK in 32 bits */
 #define CURSOR_STRIDED (UINT32_MAX - 1) /* CURSOR_STRIDED_COUNT in 32 bits */
 #define CURSOR_STRIDED_COUNT (SIZE_MAX - 1)
@@ -41,7 +41,7 @@ typedef enum stream_kind { STREAM_PULL, STREAM_GET, STREAM_PUT, STREAM_DEVICE, S
 
 /* What a get, put or pull that devices carry out needs besides: see ways/device.c. */
 typedef struct proto_device {
-    uint64_t target; /* OP_PULL: the stream's */
+    uint64_t target;                  /* OP_PULL: the stream's */
     uint64_t addresses[LINK_DEVICES]; /* of the first byte, at each of the owner's devices */
     uint32_t keys[LINK_DEVICES];
     uint32_t connections[LINK_DEVICES];
@@ -76,7 +76,7 @@ typedef struct proto_stream {
     };
     uint64_t length;
     uint64_t moved;
-    int32_t status; /* first error */
+    int32_t status;     /* first error */
     uint32_t in_flight; /* segments whose done is outstanding */
     uint8_t kind;
     bool last_sent;
@@ -153,7 +153,7 @@ typedef struct __attribute__((may_alias)) proto_op {
             uint64_t source; /* uid, 0 = any */
             vbn_tag_info_t *info;
             uint32_t in_class; /* while in the table of engine->tags: 1 + index of its class; else 0 */
-        } receive; /* OP_RECEIVE */
+        } receive;             /* OP_RECEIVE */
         proto_direct_t direct; /* OP_PULL, OP_LARGE */
     };
 } proto_op_t;
@@ -164,7 +164,7 @@ _Static_assert(sizeof(proto_op_t) <= sizeof(((vbn_op_t *)0)->priv), "an op's sta
 typedef struct proto_segment {
     proto_stream_t *stream;
     mem_lease_t lease; /* GET: of the memory that iov lies in; none when its bytes are in bounce */
-    void *bounce;    /* PROTO_BOUNCE_BYTES, for data that is not a list of buffers, else NULL */
+    void *bounce;      /* PROTO_BOUNCE_BYTES, for data that is not a list of buffers, else NULL */
     uint32_t payload_bytes;
     uint32_t check; /* with STAGE_CHECKSUM */
     uint8_t form;   /* stage_form_t */

@@ -49,7 +49,8 @@ void proto_blame(proto_engine_t *engine, vbn_peer_t *peer, const char *what)
 vbn_status_t proto_send_header(vbn_peer_t *peer, const proto_header_t *header)
 {
     uint8_t frame[LINK_FRAME_MAX];
-    link_packet_t packet = {.frame = frame, .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES),
+    link_packet_t packet = {.frame = frame,
+                            .header_bytes = proto_encode(header, frame + LINK_HEADER_BYTES),
                             .patient = header->type == PROTO_GET || header->type == PROTO_GET_BLOCKS ||
                                        header->type == PROTO_ATOMIC};
     return proto_link_send(peer, &packet);

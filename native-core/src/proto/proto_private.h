@@ -19,32 +19,32 @@
 #define PROTO_MAX_OPS (1u << 24) /* operations with a handle that may be pending in a worker */
 #define PROTO_COPY_CHUNKS 1u     /* of up to 256 KiB, per progress call */
 
-typedef struct proto_op proto_op_t;     /* op.h */
-typedef struct proto_kind proto_kind_t; /* op.h */
-typedef struct proto_way proto_way_t;   /* ways/way.h */
+typedef struct proto_op proto_op_t;             /* op.h */
+typedef struct proto_kind proto_kind_t;         /* op.h */
+typedef struct proto_way proto_way_t;           /* ways/way.h */
 typedef struct proto_low_mark proto_low_mark_t; /* backlog.h */
 
 /* Per peer, inside the link's peer object; zero until proto_peer_of was called once. */
 typedef struct proto_peer {
-    list_link_t link;    /* in engine->peers */
+    list_link_t link; /* in engine->peers */
     vbn_peer_t *peer;
-    list_link_t ops;     /* proto_op_t.link, pending and known only here */
-    list_link_t order;   /* proto_op_t.order */
-    list_link_t streams; /* proto_get_stream_t.link */
-    list_link_t remotes; /* vbn_am_remote.link */
-    list_link_t keys;    /* vbn_key.link */
-    list_link_t tagged;  /* vbn_tag_message.link */
-    list_link_t fenced;  /* proto_stream_t.active of ops that wait for the ones before a fence */
-    list_link_t crowd;   /* the same of gets that wait for others to end: the owner answers so many at a time */
+    list_link_t ops;       /* proto_op_t.link, pending and known only here */
+    list_link_t order;     /* proto_op_t.order */
+    list_link_t streams;   /* proto_get_stream_t.link */
+    list_link_t remotes;   /* vbn_am_remote.link */
+    list_link_t keys;      /* vbn_key.link */
+    list_link_t tagged;    /* vbn_tag_message.link */
+    list_link_t fenced;    /* proto_stream_t.active of ops that wait for the ones before a fence */
+    list_link_t crowd;     /* the same of gets that wait for others to end: the owner answers so many at a time */
     list_link_t unflushed; /* in engine->unflushed (P6) */
-    vbn_mem_t *sink_mem; /* referenced: of a put segment that the transport is writing, a step at a time, else NULL */
+    vbn_mem_t *sink_mem;   /* referenced: of a put segment that the transport is writing, a step at a time, else NULL */
     void *sink_address;
     uint64_t queued;       /* bytes of operations that send, from op_begin to their end (backlog.c) */
     proto_low_mark_t *low; /* NULL: nobody wants to know */
-    uint32_t incoming;  /* announced by the peer and not yet pulled or dropped */
-    uint32_t announced; /* by us: OP_LARGE not complete */
+    uint32_t incoming;     /* announced by the peer and not yet pulled or dropped */
+    uint32_t announced;    /* by us: OP_LARGE not complete */
     uint32_t stream_count;
-    uint32_t gets; /* of ours that the owner is answering, by packets */
+    uint32_t gets;         /* of ours that the owner is answering, by packets */
     uint32_t claim_tag;    /* of the last transfer that both sides copied */
     bool no_direct;        /* a way without packets failed once: packets */
     uint32_t unsent;       /* puts and atomics not wholly handed to the link; all of one epoch */
@@ -66,9 +66,9 @@ typedef struct proto_handler {
     void *arg;
 } proto_handler_t;
 
-#define COST_LIMITS 4u            /* kinds of transports whose limit is remembered */
-#define COST_WHOLE_LEAST 4096u    /* the model lets at least this go whole, so that users can count on it */
-#define COST_WHOLE_MOST 65536u    /* and at most this */
+#define COST_LIMITS 4u         /* kinds of transports whose limit is remembered */
+#define COST_WHOLE_LEAST 4096u /* the model lets at least this go whole, so that users can count on it */
+#define COST_WHOLE_MOST 65536u /* and at most this */
 
 /* shorter messages never go past the packets: finding their memory takes as long */
 #define COST_DIRECT_LEAST (8u << 10)
@@ -126,12 +126,12 @@ struct proto_engine {
     mpool_t tag_messages;
     list_link_t tag_probed; /* vbn_tag_message.all */
     list_link_t receives;   /* proto_op_t.link, from any source */
-    uint64_t tag_budget;   /* proto.tag_unexpected */
-    uint64_t tag_extra;    /* sum of the peers' */
-    uint64_t orphan_bytes; /* cost of whole messages whose senders are gone */
-    uint32_t peer_count;   /* in peers */
+    uint64_t tag_budget;    /* proto.tag_unexpected */
+    uint64_t tag_extra;     /* sum of the peers' */
+    uint64_t orphan_bytes;  /* cost of whole messages whose senders are gone */
+    uint32_t peer_count;    /* in peers */
     bool closing;
-    list_link_t peers; /* proto_peer_t.link, all that are not down */
+    list_link_t peers;     /* proto_peer_t.link, all that are not down */
     list_link_t unflushed; /* proto_peer_t.unflushed: what a flush of all looks at (P6) */
     list_link_t active;
     list_link_t copying; /* proto_stream_t.active of transfers without packets that have something to copy */

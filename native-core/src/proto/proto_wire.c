@@ -18,8 +18,8 @@ typedef struct layout {
 #define AT(field) ((uint8_t)offsetof(proto_header_t, field))
 #define PLACE_IN_MEMORY AT(place.key), AT(place.offset), AT(place.owner), AT(place.memory), AT(place.memory_bytes)
 #define PLACE AT(place.address), PLACE_IN_MEMORY
-#define PLACE_AT_DEVICES AT(place.address), AT(place.devices[0]), AT(place.devices[1]), AT(place.devices[2]), \
-                         AT(place.devices[3])
+#define PLACE_AT_DEVICES                                                                                               \
+    AT(place.address), AT(place.devices[0]), AT(place.devices[1]), AT(place.devices[2]), AT(place.devices[3])
 _Static_assert(LINK_DEVICES == 4, "PLACE_AT_DEVICES");
 static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_AM] = {0, {0}},
@@ -30,8 +30,9 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_GET] = {4, {AT(op), AT(key), AT(offset), AT(length)}},
     [PROTO_PUT] = {4, {AT(op), AT(key), AT(offset), AT(length)}},
     [PROTO_ATOMIC] = {5, {AT(op), AT(key), AT(offset), AT(operand), AT(compare)}},
-    [PROTO_PUT_SIGNAL] = {7, {AT(op), AT(key), AT(offset), AT(length), AT(signal_key), AT(signal_offset),
-                              AT(signal_value)}},
+    [PROTO_PUT_SIGNAL] = {7,
+                          {AT(op), AT(key), AT(offset), AT(length), AT(signal_key), AT(signal_offset),
+                           AT(signal_value)}},
     [PROTO_PUT_BLOCKS] = {6, {AT(op), AT(key), AT(offset), AT(length), AT(block), AT(stride)}},
     [PROTO_GET_BLOCKS] = {6, {AT(op), AT(key), AT(offset), AT(length), AT(block), AT(stride)}},
     [PROTO_TAG] = {1, {AT(tag)}},
@@ -139,7 +140,8 @@ static vbn_status_t check_device(const proto_header_t *h)
     bool good = h->length <= UINT64_MAX / 2 && place->address <= UINT64_MAX - h->length &&
                 (place->devices[0] != 0 || place->address == 0);
     for (unsigned i = 0; i < LINK_DEVICES; i++)
-        good = good && (place->devices[i] == 0 || ((uint32_t)place->devices[i] != 0 && (i == 0 || place->devices[i - 1] != 0)));
+        good = good &&
+               (place->devices[i] == 0 || ((uint32_t)place->devices[i] != 0 && (i == 0 || place->devices[i - 1] != 0)));
     return good ? VBN_OK : bad("place of a message at a device");
 }
 
@@ -230,8 +232,11 @@ vbn_status_t proto_decode(const void *bytes, uint32_t count, uint32_t payload_by
         return bad("length");
     if (p[0] < PROTO_AM || p[0] >= PROTO_TYPE_END)
         return bad("type");
-    proto_header_t h = {.type = (proto_type_t)p[0], .code = p[1], .user_bytes = le_get_u16(p + 2),
-                        .last = le_get_u16(p + 4), .stages = le_get_u16(p + 6)};
+    proto_header_t h = {.type = (proto_type_t)p[0],
+                        .code = p[1],
+                        .user_bytes = le_get_u16(p + 2),
+                        .last = le_get_u16(p + 4),
+                        .stages = le_get_u16(p + 6)};
     if (count != proto_header_bytes(&h))
         return bad("length does not match the type");
     const layout_t *layout = &LAYOUTS[h.type];

@@ -88,8 +88,8 @@ typedef enum proto_type {
 #define PROTO_PUT_LAST 1u  /* answer with the last STATUS */
 #define PROTO_PUT_PROBE 2u /* no data: only check the range, and answer with a STATUS that is not the last */
 
-#define PROTO_ATOMIC_KIND 7u  /* mask of the vbn_atomic_kind_t */
-#define PROTO_ATOMIC_WIDE 8u  /* 64 bits, else 32 */
+#define PROTO_ATOMIC_KIND 7u /* mask of the vbn_atomic_kind_t */
+#define PROTO_ATOMIC_WIDE 8u /* 64 bits, else 32 */
 #define PROTO_ATOMIC_FETCH 16u
 
 /* Credit for whole tagged messages, in bytes: each costs its length and COST, which is about what keeping it takes besides. A
@@ -146,7 +146,7 @@ typedef struct proto_header {
     uint64_t offset;
     uint64_t length;
     proto_place_t place; /* [TAG_]RTS_AT, [TAG_]RTS_DEVICE; PULL_AT: its address; PULL_PUT: all but that */
-    const uint8_t *user;     /* points into the decoded bytes; for encode: the bytes to copy */
+    const uint8_t *user; /* points into the decoded bytes; for encode: the bytes to copy */
     uint32_t user_bytes;
     uint32_t payload_bytes; /* received ones only, as payload */
     const void *payload;

@@ -36,8 +36,8 @@ vbn_status_t proto_am_pull(vbn_am_remote_t *remote, const struct iovec *iov, siz
     if (peer == NULL)
         return err_set(VBN_ERR_PEER_LOST, "the sender was lost before its message was pulled; drop it");
     if (room < remote->length)
-        return err_set(VBN_ERR_TRUNCATED, "buffers of %llu byte%s for a message of %llu", (unsigned long long)room, plural(room),
-                       (unsigned long long)remote->length);
+        return err_set(VBN_ERR_TRUNCATED, "buffers of %llu byte%s for a message of %llu", (unsigned long long)room,
+                       plural(room), (unsigned long long)remote->length);
     uint64_t length = remote->length;
     if (length == 0) {
         proto_send_status(peer, remote->sender_op, VBN_OK, true, 0);

@@ -125,8 +125,10 @@ static vbn_status_t check_strided(const vbn_strided_t *blocks, const vbn_op_t *o
         return err_set(VBN_ERR_INVALID, "blocks have no address, or are too many: %zu of %zu byte%s", count, block,
                        plural(block));
     if (count > 1 && (blocks->remote_stride < block || blocks->remote_stride > SIZE_MAX / 2 / count))
-        return err_set(VBN_ERR_INVALID, "remote stride of %zu byte%s for blocks of %zu: they would overlap or end beyond "
-                       "any memory", blocks->remote_stride, plural(blocks->remote_stride), block);
+        return err_set(VBN_ERR_INVALID,
+                       "remote stride of %zu byte%s for blocks of %zu: they would overlap or end beyond "
+                       "any memory",
+                       blocks->remote_stride, plural(blocks->remote_stride), block);
     *span_p = (count - 1) * blocks->remote_stride + block;
     return VBN_OK;
 }

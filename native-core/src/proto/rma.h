@@ -29,8 +29,8 @@ struct vbn_key {
         uint32_t connection; /* for which the rest holds; 0: not asked yet */
         bool known;
     } device[LINK_DEVICES];
-    bool *released_p;       /* set while waiting ops are started: told when a callback releases the key */
-    list_link_t waiting;    /* proto_stream_t.active of ops issued while the import runs */
+    bool *released_p;    /* set while waiting ops are started: told when a callback releases the key */
+    list_link_t waiting; /* proto_stream_t.active of ops issued while the import runs */
 };
 
 /* One peer's flush of a flush of all. */

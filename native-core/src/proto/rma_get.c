@@ -9,8 +9,8 @@ static vbn_status_t send_get(proto_op_t *op)
     op->state = OP_RUNNING;
     op->code = 1;
     proto_peer_of(s->peer)->gets++;
-    proto_header_t header = {.type = PROTO_GET, .op = op->handle, .key = s->key, .offset = s->key_offset,
-                             .length = s->length};
+    proto_header_t header = {
+        .type = PROTO_GET, .op = op->handle, .key = s->key, .offset = s->key_offset, .length = s->length};
     if (s->cursor.count == CURSOR_STRIDED && s->cursor.strided->count > 1) {
         header.type = PROTO_GET_BLOCKS;
         header.block = s->cursor.strided->block;

@@ -29,9 +29,10 @@ void rma_rx_get(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
         proto_send_status(peer, header->op, status, true, 0);
         return;
     }
-    *get = (proto_get_stream_t){.stream = {.key = header->key, .key_offset = header->offset, .target = header->op,
-                                           .length = header->length},
-                                .block = blocks ? header->block : 0, .stride = header->stride};
+    *get = (proto_get_stream_t){
+        .stream = {.key = header->key, .key_offset = header->offset, .target = header->op, .length = header->length},
+        .block = blocks ? header->block : 0,
+        .stride = header->stride};
     stream_init(&get->stream, engine, peer, STREAM_GET);
     list_append(&p->streams, &get->link);
     p->stream_count++;
@@ -65,8 +66,10 @@ void *rma_sink_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_
  * valid again, and lower offsets. */
 static vbn_status_t apply_signal(proto_engine_t *engine, const proto_header_t *header)
 {
-    const proto_header_t word = {.code = header->code | PROTO_ATOMIC_WIDE, .key = header->signal_key,
-                                 .offset = header->signal_offset, .operand = header->signal_value};
+    const proto_header_t word = {.code = header->code | PROTO_ATOMIC_WIDE,
+                                 .key = header->signal_key,
+                                 .offset = header->signal_offset,
+                                 .operand = header->signal_value};
     uint64_t before;
     return amo_execute(engine, &word, &before);
 }

@@ -10,8 +10,12 @@ vbn_status_t put_start(proto_op_t *op)
     s->target = op->handle;
     if (!link_ready(peer) && s->length > proto_small_limit(s->engine, peer)) {
         op->state = OP_PROBING;
-        proto_header_t header = {.type = PROTO_PUT, .code = PROTO_PUT_PROBE, .op = op->handle, .key = s->key,
-                                 .offset = s->key_offset, .length = s->length};
+        proto_header_t header = {.type = PROTO_PUT,
+                                 .code = PROTO_PUT_PROBE,
+                                 .op = op->handle,
+                                 .key = s->key,
+                                 .offset = s->key_offset,
+                                 .length = s->length};
         return proto_send_header(peer, &header);
     }
     op->state = OP_RUNNING;

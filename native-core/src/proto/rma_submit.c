@@ -24,8 +24,7 @@ vbn_status_t rma_check(const vbn_key_t *key, uint64_t offset, uint64_t length, u
 /* A put with a signal goes by packets: the signal's word may belong to other memory. */
 static bool may_copy(const vbn_key_t *key, const proto_op_t *op)
 {
-    return key->address != NULL && op->signal.key == 0 &&
-           fence_allows_copy(proto_peer_of(key->peer), op->stream.epoch);
+    return key->address != NULL && op->signal.key == 0 && fence_allows_copy(proto_peer_of(key->peer), op->stream.epoch);
 }
 
 void rma_start(vbn_key_t *key, proto_op_t *op)

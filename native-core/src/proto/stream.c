@@ -170,8 +170,12 @@ static uint32_t encode_segment(const proto_stream_t *s, const proto_segment_t *s
     }
     if (s->kind == STREAM_PUT) {
         bool last = s->status != VBN_OK || s->moved + bytes == s->length;
-        header = (proto_header_t){.type = PROTO_PUT, .code = last ? PROTO_PUT_LAST : 0, .op = s->target, .key = s->key,
-                                  .offset = s->key_offset + s->moved, .length = bytes};
+        header = (proto_header_t){.type = PROTO_PUT,
+                                  .code = last ? PROTO_PUT_LAST : 0,
+                                  .op = s->target,
+                                  .key = s->key,
+                                  .offset = s->key_offset + s->moved,
+                                  .length = bytes};
         if (s->cursor.count == CURSOR_STRIDED && bytes > 0)
             place_blocks(s, &header);
         const proto_op_t *op = container_of(s, const proto_op_t, stream);
@@ -223,9 +227,14 @@ static bool send_segment(proto_stream_t *s)
     if (segment->payload_bytes == 0)
         segment->payload_bytes = (uint32_t)bytes;
     uint32_t header_bytes = encode_segment(s, segment, bytes, frame + LINK_HEADER_BYTES);
-    link_packet_t packet = {.frame = frame, .header_bytes = header_bytes, .payload_bytes = segment->payload_bytes,
-                            .iov = segment->iov, .iov_count = segment->iov_count, .patient = s->kind == STREAM_PUT,
-                            .lease = segment->lease.mem != NULL ? &segment->lease : NULL, .done = segment_done,
+    link_packet_t packet = {.frame = frame,
+                            .header_bytes = header_bytes,
+                            .payload_bytes = segment->payload_bytes,
+                            .iov = segment->iov,
+                            .iov_count = segment->iov_count,
+                            .patient = s->kind == STREAM_PUT,
+                            .lease = segment->lease.mem != NULL ? &segment->lease : NULL,
+                            .done = segment_done,
                             .arg = segment};
     s->moved += bytes;
     s->last_sent = s->kind == STREAM_PUT && (s->status != VBN_OK || s->moved == s->length);

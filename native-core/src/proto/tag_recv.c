@@ -16,8 +16,9 @@ static void fill_info(vbn_tag_info_t *info, vbn_peer_t *peer, uint64_t source, u
 
 static vbn_status_t too_long(uint64_t length, uint64_t room, uint64_t tag)
 {
-    return err_set(VBN_ERR_TRUNCATED, "message of %llu byte%s with tag 0x%llx for buffers of %llu byte%s; it is dropped",
-                   (unsigned long long)length, plural(length), (unsigned long long)tag, (unsigned long long)room, plural(room));
+    return err_set(
+        VBN_ERR_TRUNCATED, "message of %llu byte%s with tag 0x%llx for buffers of %llu byte%s; it is dropped",
+        (unsigned long long)length, plural(length), (unsigned long long)tag, (unsigned long long)room, plural(room));
 }
 
 /* A whole message has been taken (peer not NULL): credit for the sender's next ones, and its answer when it waits. */
@@ -154,9 +155,15 @@ static tag_message_t *keep(proto_engine_t *engine, vbn_peer_t *peer, const proto
     tag_message_t *message = small ? mpool_get(&engine->tag_messages) : malloc(sizeof(*message) + (size_t)length);
     if (message == NULL)
         return NULL;
-    *message = (tag_message_t){.engine = engine, .peer = peer, .source = link_peer_uid(peer), .tag = header->tag,
-                               .length = length, .sender_op = header->op, .stages = (uint8_t)header->stages,
-                               .announced = announced, .small = small};
+    *message = (tag_message_t){.engine = engine,
+                               .peer = peer,
+                               .source = link_peer_uid(peer),
+                               .tag = header->tag,
+                               .length = length,
+                               .sender_op = header->op,
+                               .stages = (uint8_t)header->stages,
+                               .announced = announced,
+                               .small = small};
     list_init(&message->link);
     list_init(&message->all);
     if (tag_keep(&engine->tags, message) != VBN_OK) {
@@ -288,7 +295,8 @@ void tag_peer_down(proto_engine_t *engine, proto_peer_t *p)
         tag_message_t *message = container_of(link, tag_message_t, link);
         uint64_t bytes = message->length + PROTO_TAG_COST;
         message->peer = NULL;
-        if (message->kept && (message->announced || !tag_may_stay(engine, bytes))) { /* else a probe's receive ends it */
+        if (message->kept &&
+            (message->announced || !tag_may_stay(engine, bytes))) { /* else a probe's receive ends it */
             counter_add(engine->counters, COUNTER_TAG_DROPPED, 1);
             message_free(message);
         } else if (!message->announced) {

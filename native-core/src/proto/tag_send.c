@@ -71,8 +71,8 @@ vbn_status_t proto_tag_send(vbn_peer_t *peer, uint64_t tag, const struct iovec *
         status = am_announce(peer, &header, iov, count, flags, user_op);
         return traffic_end(engine, peer, TRAFFIC_TAG, total, user_op, status);
     }
-    status = sync ? send_sync(peer, &header, iov, count, user_op) :
-                    am_send_whole(engine, peer, &header, iov, count, user_op);
+    status = sync ? send_sync(peer, &header, iov, count, user_op)
+                  : am_send_whole(engine, peer, &header, iov, count, user_op);
     if (status >= 0) {
         p->tag_credit -= (uint32_t)cost;
         counter_add(engine->counters, COUNTER_TAG_SMALL, 1);

@@ -31,10 +31,12 @@ proto_engine_t *proto_use(proto_engine_t *engine)
         atomic_compare_exchange_strong_explicit(&engine->user, &user, me, memory_order_relaxed, memory_order_relaxed))
         return engine;
     if (user == me)
-        return NULL; /* a call from within a callback */
+        return NULL;                                       /* a call from within a callback */
     const log_sink_t on_stderr = {.level = VBN_LOG_ERROR}; /* the context's belongs to nobody knows which thread */
-    LOG_ERROR(&on_stderr, "two threads are inside calls of one worker at the same time; a worker and its peers, keys and operations "
-                          "belong to one thread at a time: give each thread a worker of its own, or lock");
+    LOG_ERROR(
+        &on_stderr,
+        "two threads are inside calls of one worker at the same time; a worker and its peers, keys and operations "
+        "belong to one thread at a time: give each thread a worker of its own, or lock");
     abort();
 }
 

@@ -28,9 +28,9 @@
 #include "mem/lease.h"
 #include "tl/guard.h"
 
-#define TL_SIGNAL_MAX 512     /* bytes of header + payload while OPENING */
-#define TL_HEADER_MAX 320     /* bytes of packet header */
-#define TL_ADDRESS_MAX 256    /* bytes of a transport's part of the worker address */
+#define TL_SIGNAL_MAX 512  /* bytes of header + payload while OPENING */
+#define TL_HEADER_MAX 320  /* bytes of packet header */
+#define TL_ADDRESS_MAX 256 /* bytes of a transport's part of the worker address */
 
 typedef struct tl_ops tl_ops_t;
 
@@ -53,11 +53,11 @@ typedef struct tl_group {
 typedef struct tl_packet {
     const void *header;
     uint32_t header_bytes;
-    uint32_t payload_bytes;   /* sum of iov */
+    uint32_t payload_bytes; /* sum of iov */
     const struct iovec *iov;
     uint32_t iov_count;
-    void *cookie;             /* given to tx_done when send() says VBN_INPROGRESS */
-    bool patient;             /* its sender waits for an answer in progress(): may leave with others, there at the latest */
+    void *cookie; /* given to tx_done when send() says VBN_INPROGRESS */
+    bool patient; /* its sender waits for an answer in progress(): may leave with others, there at the latest */
     /* NULL, or the payload's: send() is called inside it; who looks at iov later enters it, and a device that would read
      * the memory later gets a copy. */
     mem_lease_t *lease;
@@ -67,8 +67,8 @@ typedef struct tl_packet {
 typedef struct tl_access {
     bool write; /* to the peer, else from it */
     uint32_t key;
-    uint64_t remote;          /* the peer's address */
-    const struct iovec *iov;  /* array and memory stay untouched until access_done */
+    uint64_t remote;         /* the peer's address */
+    const struct iovec *iov; /* array and memory stay untouched until access_done */
     uint32_t iov_count;
     void *cookie;
 } tl_access_t;
@@ -154,13 +154,13 @@ typedef struct tl_caps {
 
 /* Ways of bulk data past the packets, to one READY peer. */
 typedef struct tl_direct {
-    bool copies;               /* copy() works */
-    uint64_t source;           /* of imports from this peer (mem.h) */
-    _Atomic uint64_t *ours;    /* TL_CLAIMS words shared with the peer (claim.h), handed out here */
-    uint32_t *used;            /* bit per claim of ours that is handed out: the caller sets and clears it */
-    _Atomic uint64_t *theirs;  /* handed out by the peer; it may write anything into them, and into ours */
-    guard_t guard;             /* entered before memory of the peer is written in place, other than by copy() */
-    bool *lent;                /* the caller sets it before the peer is asked to write so */
+    bool copies;              /* copy() works */
+    uint64_t source;          /* of imports from this peer (mem.h) */
+    _Atomic uint64_t *ours;   /* TL_CLAIMS words shared with the peer (claim.h), handed out here */
+    uint32_t *used;           /* bit per claim of ours that is handed out: the caller sets and clears it */
+    _Atomic uint64_t *theirs; /* handed out by the peer; it may write anything into them, and into ours */
+    guard_t guard;            /* entered before memory of the peer is written in place, other than by copy() */
+    bool *lent;               /* the caller sets it before the peer is asked to write so */
 } tl_direct_t;
 
 typedef void (*tl_import_func_t)(void *arg, vbn_status_t status, mem_import_t *import);

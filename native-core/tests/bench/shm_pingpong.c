@@ -47,8 +47,7 @@ static void on_ready(tl_ep_t *ep)
     player.ready = true;
 }
 
-static void on_rx(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload,
-                  uint32_t payload_bytes)
+static void on_rx(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload, uint32_t payload_bytes)
 {
     (void)ep;
     (void)header;
@@ -106,8 +105,8 @@ static void send_one(void)
     static const uint8_t header[HEADER_BYTES] = {1};
     static uint64_t value = 1;
     struct iovec iov = {&value, PAYLOAD_BYTES};
-    tl_packet_t packet = {.header = header, .header_bytes = HEADER_BYTES, .payload_bytes = PAYLOAD_BYTES,
-                          .iov = &iov, .iov_count = 1};
+    tl_packet_t packet = {
+        .header = header, .header_bytes = HEADER_BYTES, .payload_bytes = PAYLOAD_BYTES, .iov = &iov, .iov_count = 1};
     if (tl_shm_ops.send(player.ep, &packet) != VBN_OK)
         die("send");
 }
@@ -157,10 +156,17 @@ static void open_player(uint64_t uid, const settings_t *settings, counters_t *co
     mem_registry_t *memory;
     if (mem_registry_open(log, counters, &memory) != VBN_OK)
         die("registry");
-    tl_params_t params = {.settings = settings, .log = log, .counters = counters, .memory = memory,
+    tl_params_t params = {.settings = settings,
+                          .log = log,
+                          .counters = counters,
+                          .memory = memory,
                           .worker_uid = uid,
-                          .upcalls = {.accepted = on_accepted, .ready = on_ready, .rx = on_rx,
-                                      .tx_done = on_tx_done, .tx_ready = on_tx_ready, .ep_error = on_error}};
+                          .upcalls = {.accepted = on_accepted,
+                                      .ready = on_ready,
+                                      .rx = on_rx,
+                                      .tx_done = on_tx_done,
+                                      .tx_ready = on_tx_ready,
+                                      .ep_error = on_error}};
     if (tl_shm_ops.open(&params, &player.iface) != VBN_OK)
         die("open");
 }
@@ -179,7 +185,8 @@ static void play(shared_t *shared, bool first, unsigned blocks)
     }
     if (first)
         printf("{\"row\":\"shm_pingpong\",\"unit\":\"ns one way\",\"size\":%u,\"bare\":%.1f,\"packet\":%.1f,"
-               "\"ratio\":%.2f}\n", PAYLOAD_BYTES, best_bare, best_packet, best_packet / best_bare);
+               "\"ratio\":%.2f}\n",
+               PAYLOAD_BYTES, best_bare, best_packet, best_packet / best_bare);
 }
 
 static void answer(shared_t *shared, int cpu, unsigned blocks, const settings_t *settings, counters_t *counters,

@@ -129,7 +129,8 @@ static void open_client(player_t *player, node_t *server)
     open_player(player, 0);
     while (atomic_load(&server->address_bytes) == 0)
         sched_yield();
-    check(vbn_connect(player->worker, server->address, server->address_bytes, NULL, NULL, &player->peer), "vbn_connect");
+    check(vbn_connect(player->worker, server->address, server->address_bytes, NULL, NULL, &player->peer),
+          "vbn_connect");
     for (unsigned i = 0; i < 500; i++) /* warm: the rings have grown */
         round_trip(player);
 }

@@ -203,8 +203,13 @@ static void on_error(tl_ep_t *ep, vbn_status_t status, const char *text)
 static void side_open(void)
 {
     tl_params_t params = {.settings = &settings, .log = &side.log, .counters = &side.counters, .worker_uid = 1};
-    params.upcalls = (tl_upcalls_t){.accepted = on_accepted, .ready = on_ready, .rx = on_rx, .sink = on_sink,
-                                    .tx_done = on_tx_done, .tx_ready = on_tx_ready, .ep_error = on_error};
+    params.upcalls = (tl_upcalls_t){.accepted = on_accepted,
+                                    .ready = on_ready,
+                                    .rx = on_rx,
+                                    .sink = on_sink,
+                                    .tx_done = on_tx_done,
+                                    .tx_ready = on_tx_ready,
+                                    .ep_error = on_error};
     side.log.level = VBN_LOG_WARN;
     errno = 0;
     if (tl_tcp_ops.open(&params, &side.iface) != VBN_OK)
@@ -228,8 +233,11 @@ static void turn(unsigned *idle)
 static void side_send(const char *header, uint32_t payload_bytes)
 {
     struct iovec iov = {buffer, payload_bytes};
-    tl_packet_t packet = {.header = header, .header_bytes = (uint32_t)strlen(header), .payload_bytes = payload_bytes,
-                          .iov = &iov, .iov_count = 1};
+    tl_packet_t packet = {.header = header,
+                          .header_bytes = (uint32_t)strlen(header),
+                          .payload_bytes = payload_bytes,
+                          .iov = &iov,
+                          .iov_count = 1};
     errno = 0;
     if (tl_tcp_ops.send(side.ep, &packet) != VBN_OK)
         fail("send");
@@ -246,8 +254,12 @@ static void wait_received(size_t packets)
 static void send_chunks(size_t chunks)
 {
     struct iovec iov = {buffer, CHUNK};
-    tl_packet_t packet = {.header = "chunk-header-16b", .header_bytes = 16, .payload_bytes = CHUNK, .iov = &iov,
-                          .iov_count = 1, .cookie = &iov};
+    tl_packet_t packet = {.header = "chunk-header-16b",
+                          .header_bytes = 16,
+                          .payload_bytes = CHUNK,
+                          .iov = &iov,
+                          .iov_count = 1,
+                          .cookie = &iov};
     unsigned idle = 0;
     while (chunks > 0 || side.pending > 0) {
         vbn_status_t status = chunks > 0 ? tl_tcp_ops.send(side.ep, &packet) : VBN_BUSY;

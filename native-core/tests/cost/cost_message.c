@@ -167,7 +167,8 @@ int main(int argc, char **argv)
     pair.places = (struct iovec){place, bytes};
     while (argc >= 4 && pair.kind < KINDS && strcmp(argv[1], NAMES[pair.kind]) != 0)
         pair.kind++;
-    if (pair.kind == KINDS || rounds == 0 || pair.batch == 0 || pair.batch > BATCH_MAX || bytes == 0 || bytes > sizeof(data))
+    if (pair.kind == KINDS || rounds == 0 || pair.batch == 0 || pair.batch > BATCH_MAX || bytes == 0 ||
+        bytes > sizeof(data))
         return usage();
     pair.sender = open_worker(&contexts[0]);
     pair.receiver = open_worker(&contexts[1]);

@@ -137,7 +137,8 @@ static void import_key(const side_t *owner, vbn_peer_t *peer)
 {
     uint8_t blob[VBN_KEY_MAX];
     size_t length = sizeof(blob);
-    check(vbn_key_export(owner->memory, 0, BULK_BYTES, VBN_ACCESS_READ | VBN_ACCESS_WRITE, blob, &length), "vbn_key_export");
+    check(vbn_key_export(owner->memory, 0, BULK_BYTES, VBN_ACCESS_READ | VBN_ACCESS_WRITE, blob, &length),
+          "vbn_key_export");
     check(vbn_key_import(peer, blob, length, &key), "vbn_key_import");
 }
 
@@ -191,7 +192,8 @@ static void measure(side_t *sides, vbn_peer_t *peer, unsigned long rounds, unsig
 int main(int argc, char **argv)
 {
     side_t sides[2] = {{.answers = false}, {.answers = true}};
-    unsigned long rounds = argc >= 4 ? strtoul(argv[2], NULL, 10) : 0, turns = argc >= 4 ? strtoul(argv[3], NULL, 10) : 0;
+    unsigned long rounds = argc >= 4 ? strtoul(argv[2], NULL, 10) : 0,
+                  turns = argc >= 4 ? strtoul(argv[3], NULL, 10) : 0;
     while (argc == 5 && operation < OPERATIONS && strcmp(argv[4], NAMES[operation]) != 0)
         operation++;
     if (rounds == 0 || argc > 5 || operation == OPERATIONS) {

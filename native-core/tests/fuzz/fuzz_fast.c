@@ -5,7 +5,7 @@
 #include "slots.h"
 
 #define RECEIVES 8
-#define FIRST 3 /* messages that do not go by the fast lane, or not all of them */
+#define FIRST 3   /* messages that do not go by the fast lane, or not all of them */
 #define SENDS 64u /* of a run */
 #define SEND_BYTES 88u
 #define HANDLER 1u
@@ -98,7 +98,7 @@ static void send(bool tagged, uint64_t tag, uint8_t fill, size_t length)
     one->iov = (struct iovec){one->data, length};
     memset(one->data, fill, sizeof(one->data));
     const vbn_status_t status = tagged ? vbn_tag_send(liar.peer, tag, &one->iov, 1, 0, &one->op)
-                                 : vbn_am_send(liar.peer, HANDLER, NULL, 0, &one->iov, 1, 0, &one->op);
+                                       : vbn_am_send(liar.peer, HANDLER, NULL, 0, &one->iov, 1, 0, &one->op);
     while (status < 0 && !liar.lost) /* the call that finds the loss fails; progress reports it */
         turn(1);
     if (status == VBN_OK)

@@ -86,7 +86,9 @@ static vbn_status_t start_one_sided(unsigned what, vbn_key_t *key, size_t offset
     vbn_signal_t signal = {key, offset & ~(size_t)7, VBN_ATOMIC_ADD, 1};
     user->blocks = (vbn_strided_t){user->iov.iov_base, 16, user->iov.iov_len / 16, 16, 16 + (what & 64u)};
     switch (what & 7) {
-    case 0: return proto_atomic(key, offset & ~(size_t)3, (vbn_atomic_kind_t)(offset % 6), 4, 1, 0, &user->before, &user->op);
+    case 0:
+        return proto_atomic(key, offset & ~(size_t)3, (vbn_atomic_kind_t)(offset % 6), 4, 1, 0, &user->before,
+                            &user->op);
     case 1: return proto_put_signal(key, offset, &user->iov, 1, &signal, &user->op);
     case 2: return proto_put_strided(key, offset, &user->blocks, &user->op);
     case 3: return proto_get_strided(key, offset, &user->blocks, &user->op);
@@ -120,12 +122,10 @@ static void start(script_t *script)
     switch (what >> 1 & 15) {
     case 0:
     case 1:
-        started(user, proto_am_send(peer, 0, "head", 4, &user->iov, 1, offset & (VBN_AM_PULL | VBN_SEND_STAGES),
-                                    &user->op));
+        started(user,
+                proto_am_send(peer, 0, "head", 4, &user->iov, 1, offset & (VBN_AM_PULL | VBN_SEND_STAGES), &user->op));
         break;
-    case 2:
-        started(user, proto_flush(peer, &user->op));
-        break;
+    case 2: started(user, proto_flush(peer, &user->op)); break;
     case 3:
         proto_fence(rig_engine(arena.rig, side));
         started(user, proto_flush_all(rig_engine(arena.rig, side), &user->op));

@@ -27,8 +27,8 @@ static struct {
     unsigned accepted, imports;
     bool to_sink;
     uint8_t sink[SINK_BYTES];
-    int socket;     /* the attacker's end; -1 = closed */
-    uint8_t *ring;  /* what the victim reads, in the attacker's hands */
+    int socket;    /* the attacker's end; -1 = closed */
+    uint8_t *ring; /* what the victim reads, in the attacker's hands */
     size_t ring_bytes;
 } arena;
 
@@ -98,10 +98,18 @@ static void open_arena(void)
     arena.settings.tl_shm_chunk_bytes = PACKET_BYTES;
     arena.log = (log_sink_t){.func = quiet_log};
     require(mem_registry_open(&arena.log, &arena.counters, &arena.memory) == VBN_OK);
-    tl_params_t params = {.settings = &arena.settings, .log = &arena.log, .counters = &arena.counters,
-                          .memory = arena.memory, .worker_uid = 1,
-                          .upcalls = {.accepted = on_accepted, .ready = on_nothing, .rx = on_rx, .sink = on_sink,
-                                      .tx_done = on_done, .tx_ready = on_nothing, .ep_error = on_error}};
+    tl_params_t params = {.settings = &arena.settings,
+                          .log = &arena.log,
+                          .counters = &arena.counters,
+                          .memory = arena.memory,
+                          .worker_uid = 1,
+                          .upcalls = {.accepted = on_accepted,
+                                      .ready = on_nothing,
+                                      .rx = on_rx,
+                                      .sink = on_sink,
+                                      .tx_done = on_done,
+                                      .tx_ready = on_nothing,
+                                      .ep_error = on_error}};
     require(tl_shm_ops.open(&params, &arena.iface) == VBN_OK);
     uint8_t blob[VBN_KEY_MAX];
     size_t length = sizeof(blob);
@@ -123,16 +131,20 @@ static void victim_send(script_t *script)
     uint32_t header_bytes = script_u16(script) % (TL_HEADER_MAX + 1);
     uint32_t payload_bytes = script_u16(script) % (ready ? (uint32_t)sizeof(bytes) + 1 : TL_SIGNAL_MAX - TL_HEADER_MAX);
     struct iovec iov = {(void *)(uintptr_t)bytes, payload_bytes};
-    tl_packet_t packet = {.header = bytes, .header_bytes = header_bytes, .payload_bytes = payload_bytes, .iov = &iov,
-                          .iov_count = 1};
+    tl_packet_t packet = {
+        .header = bytes, .header_bytes = header_bytes, .payload_bytes = payload_bytes, .iov = &iov, .iov_count = 1};
     if (arena.ep != NULL)
         (void)tl_shm_ops.send(arena.ep, &packet);
 }
 
 static void victim_import(script_t *script)
 {
-    mem_key_info_t info = {.key_handle = script_u8(script), .owner_id = 99, .mem_handle = script_u8(script),
-                           .mem_bytes = 4096, .length = 4096, .access = VBN_ACCESS_READ};
+    mem_key_info_t info = {.key_handle = script_u8(script),
+                           .owner_id = 99,
+                           .mem_handle = script_u8(script),
+                           .mem_bytes = 4096,
+                           .length = 4096,
+                           .access = VBN_ACCESS_READ};
     if (arena.ep == NULL)
         return;
     arena.imports++;
@@ -169,8 +181,8 @@ static int make_descriptor(script_t *script, uint8_t kind)
     size_t bytes = (1u + kind / 16u) * 4096u;
     uint8_t constants[24];
     bool small = (kind & 4) != 0;
-    shm_geometry_t right = {.slots = small ? 16 : 8, .chunks = small ? 8 : 4,
-                            .stride = shm_ring_stride(PACKET_BYTES + TL_HEADER_MAX)};
+    shm_geometry_t right = {
+        .slots = small ? 16 : 8, .chunks = small ? 8 : 4, .stride = shm_ring_stride(PACKET_BYTES + TL_HEADER_MAX)};
     uint32_t head[6] = {SHM_RING_MAGIC, SHM_RING_VERSION, right.slots, right.chunks, right.stride, small};
     memcpy(constants, head, sizeof(constants));
     constants[script_u8(script) % sizeof(constants)] ^= script_u8(script);
@@ -207,9 +219,13 @@ static void send_note(script_t *script)
     } control = {.bytes = {0}};
     uint8_t shape = script_u8(script);
     uint8_t kind = script_u8(script);
-    message.note = (shm_note_t){.type = shape % 9, .flags = shape >> 7, .header_bytes = script_u8(script),
-                                .status = (int8_t)script_u8(script), .id = script_u8(script),
-                                .packet_max = 512u + script_u16(script), .value = (1u + kind / 16u) * 4096u};
+    message.note = (shm_note_t){.type = shape % 9,
+                                .flags = shape >> 7,
+                                .header_bytes = script_u8(script),
+                                .status = (int8_t)script_u8(script),
+                                .id = script_u8(script),
+                                .packet_max = 512u + script_u16(script),
+                                .value = (1u + kind / 16u) * 4096u};
     if ((shape & 16) != 0)
         message.note.value = (shape & 32) != 0 ? script_u64(script) : arena.key.key_handle;
     struct iovec iov = {&message, note_length(script, message.note.type, (shape & 64) != 0)};
@@ -239,8 +255,8 @@ static void attacker_read(void)
     shm_note_t note;
     struct iovec iov = {&note, sizeof(note)};
     for (unsigned i = 0; i < 16 && arena.socket >= 0; i++) {
-        struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
-                             .msg_controllen = sizeof(control.bytes)};
+        struct msghdr msg = {
+            .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)};
         if (recvmsg(arena.socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
             return;
         struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
@@ -286,9 +302,8 @@ static void answer(script_t *script)
     if (tx == NULL || tx->control == NULL)
         return;
     atomic_set_relaxed(&tx->control->grown, (what & 1) != 0);
-    atomic_set_release(&tx->control->consumed, (what & 2) != 0
-                                                   ? script_u64(script)
-                                                   : (uint64_t)tx->data_position << 32 | tx->position);
+    atomic_set_release(&tx->control->consumed,
+                       (what & 2) != 0 ? script_u64(script) : (uint64_t)tx->data_position << 32 | tx->position);
 }
 
 static void hang_up(void)

@@ -80,9 +80,12 @@ static void open_iface(void)
     settings_defaults(&arena.settings);
     memcpy(arena.settings.tl_tcp_interface, "127.0.0.1", 10);
     arena.log = (log_sink_t){.func = quiet_log, .level = VBN_LOG_ERROR};
-    tl_params_t params = {.settings = &arena.settings, .log = &arena.log, .counters = &arena.counters, .worker_uid = 1,
-                          .upcalls = {.ready = on_ready, .rx = on_rx, .sink = on_sink, .tx_ready = on_ready,
-                                      .ep_error = on_error}};
+    tl_params_t params = {
+        .settings = &arena.settings,
+        .log = &arena.log,
+        .counters = &arena.counters,
+        .worker_uid = 1,
+        .upcalls = {.ready = on_ready, .rx = on_rx, .sink = on_sink, .tx_ready = on_ready, .ep_error = on_error}};
     require(tl_tcp_ops.open(&params, &arena.iface) == VBN_OK);
 }
 

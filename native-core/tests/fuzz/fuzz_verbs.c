@@ -79,7 +79,7 @@ static void decode_message(const uint8_t *data, size_t size)
 static void run(const uint8_t *data, size_t size)
 {
     static void (*const decoders[])(const uint8_t *, size_t) = {decode_address, decode_datagram, decode_signal,
-                                                                decode_message, decode_group, decode_life};
+                                                                decode_message, decode_group,    decode_life};
     if (size > 0 && size < 16384)
         decoders[data[0] % 6](data + 1, size - 1);
 }

@@ -94,8 +94,13 @@ static void engine_send(script_t *script)
         free(done);
         return;
     }
-    link_packet_t packet = {.frame = frame, .header_bytes = script_u8(script), .payload_bytes = sizeof(bytes),
-                            .iov = &iov, .iov_count = 1, .done = sent, .arg = done};
+    link_packet_t packet = {.frame = frame,
+                            .header_bytes = script_u8(script),
+                            .payload_bytes = sizeof(bytes),
+                            .iov = &iov,
+                            .iov_count = 1,
+                            .done = sent,
+                            .arg = done};
     arena.pending++;
     vbn_status_t status = which % 2 == 0 ? link_send(peer, &packet) : link_flush(peer, sent, done);
     if (status != VBN_INPROGRESS) {
@@ -112,8 +117,7 @@ static void engine_connect(script_t *script)
     link_address_t address = {.uid = arena.attacker_uid, .host_id = 1, .section_count = 1};
     if (arena.peers[slot] != NULL)
         return;
-    address.sections[0] =
-        (link_section_t){.name = "loop", .bytes = (const uint8_t *)&arena.attacker_uid, .length = 8};
+    address.sections[0] = (link_section_t){.name = "loop", .bytes = (const uint8_t *)&arena.attacker_uid, .length = 8};
     require(link_address_encode(&address, blob, &length) == VBN_OK);
     if (link_connect(arena.engine, blob, length, peer_lost, NULL, &arena.peers[slot]) < 0)
         arena.peers[slot] = NULL;
@@ -201,16 +205,23 @@ static void send_changed(script_t *script, const line_t *line, uint8_t *bytes, u
     bytes[script_u8(script) % count] ^= mask;
     uint8_t cut = script_u8(script);
     struct iovec iov = {payload, script_u8(script) % 4 == 3 ? script_u16(script) % sizeof(payload) : 0};
-    tl_packet_t packet = {.header = bytes, .header_bytes = cut > 250 ? count / 2 : count, .iov = &iov,
-                          .payload_bytes = (uint32_t)iov.iov_len, .iov_count = 1};
+    tl_packet_t packet = {.header = bytes,
+                          .header_bytes = cut > 250 ? count / 2 : count,
+                          .iov = &iov,
+                          .payload_bytes = (uint32_t)iov.iov_len,
+                          .iov_count = 1};
     (void)loop_ops.send(line->ep, &packet);
 }
 
 /* The body of a packet of the handshake as an honest peer without a key would send it. */
 static uint32_t fill_body(script_t *script, line_t *line, uint8_t type, uint8_t *body)
 {
-    link_offer_t offer = {.version = LINK_VERSION, .auth = arena.with_key, .uid = arena.attacker_uid,
-                          .target_uid = link_engine_uid(arena.engine), .connection = 7, .window = 64,
+    link_offer_t offer = {.version = LINK_VERSION,
+                          .auth = arena.with_key,
+                          .uid = arena.attacker_uid,
+                          .target_uid = link_engine_uid(arena.engine),
+                          .connection = 7,
+                          .window = 64,
                           .epoch = script_u8(script)};
     uint8_t *own = type == LINK_HELLO ? line->transcript.hello : line->transcript.challenge;
     switch (type) {
@@ -228,9 +239,7 @@ static uint32_t fill_body(script_t *script, line_t *line, uint8_t type, uint8_t 
         le_put_u16(body, script_u8(script) % 10);
         le_put_u16(body + 2, LINK_VERSION);
         return LINK_REJECT_BYTES;
-    default:
-        memset(body, 0, LINK_PROOF_BYTES);
-        return LINK_PROOF_BYTES;
+    default: memset(body, 0, LINK_PROOF_BYTES); return LINK_PROOF_BYTES;
     }
 }
 
@@ -246,8 +255,10 @@ static void send_wireup(script_t *script, line_t *line)
 static void send_later(script_t *script, line_t *line)
 {
     uint8_t bytes[TL_HEADER_MAX] = {0};
-    link_header_t header = {.version = LINK_VERSION, .type = (uint8_t)(LINK_DATA + script_u8(script) % 3),
-                            .connection = line->theirs.connection, .sequence = line->sequence,
+    link_header_t header = {.version = LINK_VERSION,
+                            .type = (uint8_t)(LINK_DATA + script_u8(script) % 3),
+                            .connection = line->theirs.connection,
+                            .sequence = line->sequence,
                             .ack = line->received};
     uint32_t upper = header.type == LINK_DATA ? script_u8(script) : 0;
     if (header.type == LINK_DATA)
@@ -326,16 +337,25 @@ static void open_arena(uint8_t mode)
     arena.settings.link_max_peers = 2;
     if (!arena.with_key)
         arena.settings.security_auth = SETTING_SECURITY_AUTH_NONE;
-    loop_control = (loop_control_t){.seed = (mode & 4) != 0 ? mode : 0, .busy_1_of = (mode & 8) != 0 ? 4 : 0,
-                                    .later_1_of = 3};
-    link_params_t params = {.settings = &arena.settings, .log = &arena.log, .counters = &arena.counters,
-                            .job_key = key, .upcalls = {.rx = engine_rx, .peer_down = engine_down}};
+    loop_control = (loop_control_t){
+        .seed = (mode & 4) != 0 ? mode : 0, .busy_1_of = (mode & 8) != 0 ? 4 : 0, .later_1_of = 3};
+    link_params_t params = {.settings = &arena.settings,
+                            .log = &arena.log,
+                            .counters = &arena.counters,
+                            .job_key = key,
+                            .upcalls = {.rx = engine_rx, .peer_down = engine_down}};
     require(link_engine_open_with(&params, table, 1, &arena.engine) == VBN_OK);
     link_engine_set_peer_lost(arena.engine, peer_lost, NULL);
-    tl_params_t attacker = {.settings = &arena.settings, .log = &arena.log, .counters = &arena.counters,
+    tl_params_t attacker = {.settings = &arena.settings,
+                            .log = &arena.log,
+                            .counters = &arena.counters,
                             .worker_uid = arena.attacker_uid,
-                            .upcalls = {.accepted = line_accepted, .ready = line_nothing, .rx = line_rx,
-                                        .tx_done = line_done, .tx_ready = line_nothing, .ep_error = line_error}};
+                            .upcalls = {.accepted = line_accepted,
+                                        .ready = line_nothing,
+                                        .rx = line_rx,
+                                        .tx_done = line_done,
+                                        .tx_ready = line_nothing,
+                                        .ep_error = line_error}};
     require(loop_ops.open(&attacker, &arena.attacker) == VBN_OK);
 }
 

@@ -104,8 +104,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: hosts_group ADDRESS OTHERS\n");
         return 2;
     }
-    if (vbn_config_create(&config) < 0 || vbn_config_set_job_key(config, job_key) < 0 || vbn_open(config, &context) < 0 ||
-        vbn_worker_create(context, &worker) < 0 || vbn_group_join(worker, argv[1], on_word, NULL, &group) < 0)
+    if (vbn_config_create(&config) < 0 || vbn_config_set_job_key(config, job_key) < 0 ||
+        vbn_open(config, &context) < 0 || vbn_worker_create(context, &worker) < 0 ||
+        vbn_group_join(worker, argv[1], on_word, NULL, &group) < 0)
         fail("start");
     vbn_config_destroy(config);
     time_t end = time(NULL) + SECONDS;

@@ -91,8 +91,7 @@ static void sent(vbn_op_t *op, vbn_status_t status, size_t length)
 static void send_item(item_t *item, unsigned id)
 {
     item->op = (vbn_op_t){.done = sent};
-    vbn_status_t status =
-        vbn_am_send(item->peer, id, &item->number, sizeof(item->number), &item->iov, 1, 0, &item->op);
+    vbn_status_t status = vbn_am_send(item->peer, id, &item->number, sizeof(item->number), &item->iov, 1, 0, &item->op);
     if (status < 0 && status != VBN_ERR_PEER_LOST)
         fail("vbn_am_send", item->number);
     if (status == VBN_OK)
@@ -184,8 +183,8 @@ static void open_worker(void)
 {
     static const uint8_t job_key[VBN_JOB_KEY_BYTES] = {1, 2, 3};
     vbn_config_t *config;
-    if (vbn_config_create(&config) < 0 || vbn_config_set_job_key(config, job_key) < 0 || vbn_open(config, &context) < 0
-        || vbn_worker_create(context, &worker) < 0)
+    if (vbn_config_create(&config) < 0 || vbn_config_set_job_key(config, job_key) < 0 ||
+        vbn_open(config, &context) < 0 || vbn_worker_create(context, &worker) < 0)
         fail("start", 0);
     vbn_config_destroy(config);
     vbn_worker_set_peer_lost(worker, on_lost, NULL);
@@ -227,9 +226,9 @@ static int serve(void)
     vbn_mem_t *memory;
     vbn_op_t flush = {0};
     open_worker();
-    if (vbn_worker_address(worker, address, &address_length) < 0
-        || vbn_mem_alloc(context, MEMORY, VBN_BACKING_MEMFD, NULL, &memory) < 0
-        || vbn_key_export(memory, 0, MEMORY, VBN_ACCESS_READ | VBN_ACCESS_WRITE, key, &key_length) < 0)
+    if (vbn_worker_address(worker, address, &address_length) < 0 ||
+        vbn_mem_alloc(context, MEMORY, VBN_BACKING_MEMFD, NULL, &memory) < 0 ||
+        vbn_key_export(memory, 0, MEMORY, VBN_ACCESS_READ | VBN_ACCESS_WRITE, key, &key_length) < 0)
         fail("address and memory", 0);
     print_hex(address, address_length, ' ');
     print_hex(key, key_length, '\n');
@@ -287,7 +286,8 @@ static int silent_lost;
 static void on_silent(void *arg, vbn_peer_t *peer, vbn_status_t status, const char *text)
 {
     (void)arg, (void)peer;
-    printf("silent: %s after %llu replies: %s\n", vbn_status_name(status), (unsigned long long)(received - silent_since), text);
+    printf("silent: %s after %llu replies: %s\n", vbn_status_name(status),
+           (unsigned long long)(received - silent_since), text);
     silent_lost = 1;
 }
 
@@ -308,8 +308,8 @@ static int drive(uint64_t rounds, const char *address_text, const char *key_text
     vbn_key_t *key;
     open_worker();
     size_t length = read_hex(address_text, address, sizeof(address));
-    if (vbn_connect(worker, address, length, on_lost, NULL, &peer) < 0
-        || vbn_key_import(peer, blob, read_hex(key_text, blob, sizeof(blob)), &key) < 0)
+    if (vbn_connect(worker, address, length, on_lost, NULL, &peer) < 0 ||
+        vbn_key_import(peer, blob, read_hex(key_text, blob, sizeof(blob)), &key) < 0)
         fail("connect", 0);
     for (uint64_t round = 0; round < rounds; round++) {
         request(peer, round);

@@ -22,7 +22,8 @@ struct Writer {
     uint64_t told_queued = 0;
     std::function<void()> on_low;
 
-    Writer(const char *transports, size_t size_) : pair(transports), size(size_), data(size_, 3), iov{data.data(), size_}
+    Writer(const char *transports, size_t size_)
+        : pair(transports), size(size_), data(size_, 3), iov{data.data(), size_}
     {
         MUST(pair.a.connect(pair.b) == VBN_OK && pair.send(8) == VBN_OK);
         MUST(vbn_peer_queued(pair.a.peer) == 0);
@@ -57,7 +58,10 @@ struct Writer {
                 return false;
         return true;
     }
-    void drain() { MUST(pair.until([&] { return all_complete(); })); }
+    void drain()
+    {
+        MUST(pair.until([&] { return all_complete(); }));
+    }
 };
 
 inline void what_waits_is_counted_and_then_it_is_not(const char *transports, size_t size)

@@ -17,8 +17,6 @@
 
 #include "pair.h"
 
-
-
 namespace multi {
 
 using Bytes = std::vector<uint8_t>;

@@ -14,7 +14,7 @@ namespace multi {
 constexpr size_t FREED_BYTES = 1 << 20;
 constexpr unsigned BEGUN = UINT32_MAX; /* as many turns as it takes until the first byte is there */
 
-enum class End { FREE, REVOKE };    /* how it is given up */
+enum class End { FREE, REVOKE };   /* how it is given up */
 enum class Then { UNMAP, REFILL }; /* what becomes of it */
 
 inline uint8_t freed_byte(size_t i)

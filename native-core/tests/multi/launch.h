@@ -72,18 +72,18 @@ inline std::string way_name(const char *way)
 }
 
 /* In a child: a failed condition ends the process with a text on stderr. */
-#define MUST(condition)                                                                                      \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            std::fprintf(stderr, "%s:%d: %s failed; last error: %s\n", __FILE__, __LINE__, #condition,        \
-                         vbn_error_text());                                                                  \
-            _exit(1);                                                                                        \
-        }                                                                                                    \
+#define MUST(condition)                                                                                                \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            std::fprintf(stderr, "%s:%d: %s failed; last error: %s\n", __FILE__, __LINE__, #condition,                 \
+                         vbn_error_text());                                                                            \
+            _exit(1);                                                                                                  \
+        }                                                                                                              \
     } while (0)
 
 /* One process: context, worker and a peer for each other rank. */
 class Node {
-  public:
+public:
     vbn_context_t *context = nullptr;
     vbn_worker_t *worker = nullptr;
     vbn_peer_t *peers[MAX] = {};
@@ -97,7 +97,8 @@ class Node {
         MUST(vbn_config_create(&config) == VBN_OK);
         MUST(vbn_config_set(config, "tl.enable", transport) == VBN_OK);
         MUST(vbn_config_set(config, "tl.tcp.interface", "127.0.0.1") == VBN_OK);
-        set_default(config, "link.keepalive", "VBN_LINK_KEEPALIVE", "2s"); /* how a killed peer is noticed over datagrams */
+        set_default(config, "link.keepalive", "VBN_LINK_KEEPALIVE",
+                    "2s"); /* how a killed peer is noticed over datagrams */
         set_default(config, "link.peer_timeout", "VBN_LINK_PEER_TIMEOUT", "8s");
         MUST(vbn_config_set_job_key(config, key) == VBN_OK);
         MUST(vbn_open(config, &context) == VBN_OK);

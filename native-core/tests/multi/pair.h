@@ -17,7 +17,7 @@ struct Half {
     vbn_worker_t *worker = nullptr;
     vbn_peer_t *peer = nullptr;
     vbn_status_t lost = VBN_OK;
-    std::string text, log; /* of the loss; log lines */
+    std::string text, log;                                       /* of the loss; log lines */
     std::vector<std::pair<vbn_log_category_t, uint64_t>> logged; /* of each line: category, peer */
     unsigned messages = 0;
 

@@ -131,9 +131,8 @@ public:
             posted = vbn_tag_recv(pair.a.worker, nullptr, 9, UINT64_MAX, &to, 1, nullptr, &op);
         sent = vbn_tag_send(back(), 9, &from, 1, 0, &send);
         if (probed) {
-            MUST(pair.until([&] {
-                return vbn_tag_probe(pair.a.worker, nullptr, 9, UINT64_MAX, nullptr, &message) == VBN_OK;
-            }));
+            MUST(pair.until(
+                [&] { return vbn_tag_probe(pair.a.worker, nullptr, 9, UINT64_MAX, nullptr, &message) == VBN_OK; }));
             posted = vbn_tag_mrecv(message, &to, 1, nullptr, &op);
         }
         wait(posted);

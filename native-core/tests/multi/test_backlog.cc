@@ -14,9 +14,8 @@ class Backlog : public ::testing::TestWithParam<std::tuple<BacklogTest, const ch
 
 TEST_P(Backlog, of_a_peer)
 {
-    auto codes = multi::launch(1, [](int, Shared &) {
-        std::get<0>(GetParam()).run(std::get<1>(GetParam()), std::get<2>(GetParam()));
-    });
+    auto codes = multi::launch(
+        1, [](int, Shared &) { std::get<0>(GetParam()).run(std::get<1>(GetParam()), std::get<2>(GetParam())); });
     EXPECT_EQ(codes[0], 0);
 }
 
@@ -25,7 +24,8 @@ INSTANTIATE_TEST_SUITE_P(Over, Backlog,
                                             ::testing::ValuesIn(multi::ways({"shm", "tcp"})),
                                             ::testing::Values(size_t{3000}, size_t{1} << 20)),
                          [](const auto &each) {
-                             return std::string(std::get<0>(each.param).name) + "_" + multi::way_name(std::get<1>(each.param)) +
+                             return std::string(std::get<0>(each.param).name) + "_" +
+                                    multi::way_name(std::get<1>(each.param)) +
                                     (std::get<2>(each.param) > 4096 ? "_large" : "_small");
                          });
 

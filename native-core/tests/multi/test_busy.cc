@@ -48,7 +48,7 @@ struct Side {
     Half half;
     Shared &shared;
     int rank;
-    uint64_t numbers = 0;  /* messages that came, in order */
+    uint64_t numbers = 0; /* messages that came, in order */
     vbn_op_t pull{};
     bool pulling = false;
     std::vector<uint8_t> large = std::vector<uint8_t>(LARGE);
@@ -66,8 +66,8 @@ struct Side {
         shared.ready[rank] = 1;
         while (shared.ready[1 - rank] == 0)
             usleep(100);
-        MUST(vbn_connect(half.worker, shared.blob[1 - rank], shared.length[1 - rank], Half::on_lost, &half, &half.peer) ==
-             VBN_OK);
+        MUST(vbn_connect(half.worker, shared.blob[1 - rank], shared.length[1 - rank], Half::on_lost, &half,
+                         &half.peer) == VBN_OK);
     }
     static void on_number(void *arg, const vbn_am_message_t *message)
     {
@@ -181,9 +181,12 @@ void sender(Shared &shared, const Case &way)
                      static_cast<unsigned long long>(acks), static_cast<unsigned long long>(again));
         _exit(1);
     }
-    me.until([&] { return all_done(sends) && (sent == VBN_OK || op.complete == 1) &&
-                          (written == VBN_OK || put.complete == 1) && (flushed == VBN_OK || flush.complete == 1); },
-             "the end of the operations");
+    me.until(
+        [&] {
+            return all_done(sends) && (sent == VBN_OK || op.complete == 1) &&
+                   (written == VBN_OK || put.complete == 1) && (flushed == VBN_OK || flush.complete == 1);
+        },
+        "the end of the operations");
     MUST((sent == VBN_OK || op.status == VBN_OK) && (written == VBN_OK || put.status == VBN_OK) &&
          (flushed == VBN_OK || flush.status == VBN_OK));
     me.until([&] { return me.numbers == ANSWERS; }, "what the other side had sent before it computed");
@@ -227,9 +230,9 @@ int run(Case way, unsigned seconds, unsigned timeout_ms)
     if (timeout_ms > 0)
         way.settings.insert(way.settings.end(),
                             {{"VBN_LINK_KEEPALIVE", keepalive.c_str()}, {"VBN_LINK_PEER_TIMEOUT", timeout.c_str()}});
-    auto codes = multi::launch(2, [&](int rank, Shared &shared) {
-        rank == 0 ? sender(shared, way) : computer(shared, way, seconds);
-    }, full() ? 280 : 220);
+    auto codes = multi::launch(
+        2, [&](int rank, Shared &shared) { rank == 0 ? sender(shared, way) : computer(shared, way, seconds); },
+        full() ? 280 : 220);
     return codes[0] == 0 && codes[1] == 0 ? 0 : 1;
 }
 

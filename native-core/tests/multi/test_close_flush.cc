@@ -15,10 +15,7 @@ struct Puller {
     std::vector<uint8_t> data = std::vector<uint8_t>(BYTES);
     vbn_op_t op{};
     vbn_am_remote_t *remote = nullptr;
-    static void handle(void *arg, const vbn_am_message_t *m)
-    {
-        static_cast<Puller *>(arg)->remote = m->remote;
-    }
+    static void handle(void *arg, const vbn_am_message_t *m) { static_cast<Puller *>(arg)->remote = m->remote; }
 };
 
 void send_and_close(Node &node, Shared &shared)

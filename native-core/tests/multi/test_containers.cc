@@ -160,7 +160,8 @@ void expect_all(const std::vector<int> &codes)
 {
     for (int code : codes)
         if (code == kNoNamespaces)
-            GTEST_SKIP() << "unshare is refused: run as root, or allow it (user.max_user_namespaces, container profile)";
+            GTEST_SKIP()
+                << "unshare is refused: run as root, or allow it (user.max_user_namespaces, container profile)";
     for (int code : codes)
         EXPECT_EQ(code, 0);
 }

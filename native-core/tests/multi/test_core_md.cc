@@ -133,9 +133,8 @@ class CorePage : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(CorePage, its_examples_do_what_it_says)
 {
-    auto codes = multi::launch(2, [](int rank, Shared &shared) {
-        rank == 0 ? taker(shared, GetParam()) : giver(shared, GetParam());
-    });
+    auto codes = multi::launch(
+        2, [](int rank, Shared &shared) { rank == 0 ? taker(shared, GetParam()) : giver(shared, GetParam()); });
     EXPECT_EQ(codes[0], 0);
     EXPECT_EQ(codes[1], 0);
 }

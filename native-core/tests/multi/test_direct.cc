@@ -108,14 +108,11 @@ bool copies_here()
 
 struct Case {
     const char *name;
-    bool memory; /* the sender's data lies in memory of the core */
+    bool memory;   /* the sender's data lies in memory of the core */
     int forbidden; /* rank that may not copy, -1 none, 2 both */
     unsigned flags = 0;
 
-    bool mapped() const
-    {
-        return memory && flags == 0;
-    }
+    bool mapped() const { return memory && flags == 0; }
 };
 
 /* Memory of vbn_mem_alloc is mapped here. */

@@ -20,7 +20,7 @@ struct Way {
 };
 
 class Ends : public ::testing::TestWithParam<Way> {
-  public:
+public:
     /* In a process of its own, because the environment is set. */
     static void run(const std::function<void(Pair &)> &role)
     {
@@ -37,9 +37,8 @@ class Ends : public ::testing::TestWithParam<Way> {
 
 unsigned losses(const Half &half)
 {
-    return static_cast<unsigned>(std::count_if(half.logged.begin(), half.logged.end(), [](const auto &line) {
-        return line.first == VBN_LOG_PEER_LOST;
-    }));
+    return static_cast<unsigned>(std::count_if(half.logged.begin(), half.logged.end(),
+                                               [](const auto &line) { return line.first == VBN_LOG_PEER_LOST; }));
 }
 
 uint64_t counted(const Half &half)
@@ -157,7 +156,9 @@ void put_only(Pair &pair, bool puts)
         MUST(pair.finish(vbn_put(key, 0, &iov, 1, &op), op) == VBN_OK);
         MUST(*static_cast<uint8_t *>(vbn_mem_address(mem)) == 9);
     } else {
-        MUST(pair.until([&] { return pair.a.log.find(" uses ") != std::string::npos && pair.b.log.find(" uses ") != std::string::npos; }));
+        MUST(pair.until([&] {
+            return pair.a.log.find(" uses ") != std::string::npos && pair.b.log.find(" uses ") != std::string::npos;
+        }));
     }
     vbn_key_release(key);
     pair.a.close();

@@ -20,10 +20,7 @@ struct Op {
     vbn_op_t op{};
     std::string text;
     Op() { op.done = done, op.user = this; }
-    static void done(vbn_op_t *op, vbn_status_t, size_t)
-    {
-        static_cast<Op *>(op->user)->text = vbn_error_text();
-    }
+    static void done(vbn_op_t *op, vbn_status_t, size_t) { static_cast<Op *>(op->user)->text = vbn_error_text(); }
 };
 
 class ErrorText : public ::testing::TestWithParam<const char *> {};
@@ -38,7 +35,8 @@ TEST_P(ErrorText, of_an_operation_that_the_peer_refuses_says_why)
     vbn_key_t *key = nullptr;
     uint8_t blob[VBN_KEY_MAX];
     size_t length = sizeof(blob);
-    ASSERT_EQ(vbn_mem_register(pair.b.context, memory.data(), memory.size(), VBN_ACCESS_READ | VBN_ACCESS_WRITE, &mem), VBN_OK);
+    ASSERT_EQ(vbn_mem_register(pair.b.context, memory.data(), memory.size(), VBN_ACCESS_READ | VBN_ACCESS_WRITE, &mem),
+              VBN_OK);
     ASSERT_EQ(vbn_key_export(mem, 0, memory.size(), VBN_ACCESS_READ | VBN_ACCESS_WRITE, blob, &length), VBN_OK);
     ASSERT_EQ(vbn_key_import(pair.a.peer, blob, length, &key), VBN_OK);
     ASSERT_EQ(vbn_mem_free(mem), VBN_OK);
@@ -46,7 +44,9 @@ TEST_P(ErrorText, of_an_operation_that_the_peer_refuses_says_why)
     Op put, get;
     EXPECT_EQ(vbn_tag_cancel(nullptr), VBN_ERR_INVALID); /* leaves an older text behind */
     EXPECT_EQ(pair.finish(vbn_put(key, 0, &iov, 1, &put.op), put.op), VBN_ERR_STALE);
-    EXPECT_TRUE(says(put.text, "the peer answered") && says(put.text, "VBN_ERR_STALE") && says(put.text, "freed or revoked")) << put.text;
+    EXPECT_TRUE(says(put.text, "the peer answered") && says(put.text, "VBN_ERR_STALE") &&
+                says(put.text, "freed or revoked"))
+        << put.text;
     EXPECT_EQ(pair.finish(vbn_get(key, 0, &iov, 1, &get.op), get.op), VBN_ERR_STALE);
     EXPECT_TRUE(says(get.text, "VBN_ERR_STALE")) << get.text;
     vbn_key_release(key);
@@ -83,7 +83,8 @@ TEST_P(ErrorText, of_an_operation_that_ends_with_its_worker_explains_the_status)
     EXPECT_EQ(vbn_tag_cancel(nullptr), VBN_ERR_INVALID);
     pair.close();
     EXPECT_EQ(receive.op.status, VBN_ERR_CLOSED);
-    EXPECT_TRUE(says(receive.text, "VBN_ERR_CLOSED") && says(receive.text, "closed while the operation was pending")) << receive.text;
+    EXPECT_TRUE(says(receive.text, "VBN_ERR_CLOSED") && says(receive.text, "closed while the operation was pending"))
+        << receive.text;
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, ErrorText, ::testing::ValuesIn(multi::ways({"shm", "tcp"})),

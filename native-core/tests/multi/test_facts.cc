@@ -14,7 +14,8 @@ namespace {
 
 using multi::Pair;
 
-TEST(Facts, a_setting_is_read_as_text_and_as_number) {
+TEST(Facts, a_setting_is_read_as_text_and_as_number)
+{
     Pair pair("shm,tcp");
     char text[64] = "untouched";
     int64_t number = -1;
@@ -28,7 +29,8 @@ TEST(Facts, a_setting_is_read_as_text_and_as_number) {
     pair.close();
 }
 
-TEST(Facts, a_setting_that_cannot_be_read_says_why_and_writes_nothing) {
+TEST(Facts, a_setting_that_cannot_be_read_says_why_and_writes_nothing)
+{
     Pair pair("shm");
     char text[64] = "untouched";
     int64_t number = -1;
@@ -45,10 +47,11 @@ TEST(Facts, a_setting_that_cannot_be_read_says_why_and_writes_nothing) {
 }
 
 class Config : public testing::Test {
-  protected:
+protected:
     void SetUp() override { ASSERT_EQ(vbn_config_create(&config_), VBN_OK); }
     void TearDown() override { vbn_config_destroy(config_); }
-    std::string get(const char *key) {
+    std::string get(const char *key)
+    {
         char text[256] = "";
         EXPECT_EQ(vbn_config_get(config_, key, text, sizeof(text), nullptr), VBN_OK) << vbn_error_text();
         return text;
@@ -56,7 +59,8 @@ class Config : public testing::Test {
     vbn_config_t *config_ = nullptr;
 };
 
-TEST_F(Config, what_a_program_prefers_holds_where_nobody_has_chosen) {
+TEST_F(Config, what_a_program_prefers_holds_where_nobody_has_chosen)
+{
     ASSERT_EQ(vbn_config_set(config_, "link.window", "16"), VBN_OK);
     EXPECT_EQ(vbn_config_prefer(config_, "link.window", "32"), VBN_OK);
     EXPECT_EQ(get("link.window"), "16");
@@ -66,7 +70,8 @@ TEST_F(Config, what_a_program_prefers_holds_where_nobody_has_chosen) {
     EXPECT_EQ(get("link.max_peers"), "78");
 }
 
-TEST_F(Config, the_environment_is_a_choice_even_of_the_default) {
+TEST_F(Config, the_environment_is_a_choice_even_of_the_default)
+{
     vbn_config_t *config = nullptr;
     setenv("VBN_LINK_WINDOW", "512", 1);
     ASSERT_EQ(vbn_config_create(&config), VBN_OK);
@@ -78,7 +83,8 @@ TEST_F(Config, the_environment_is_a_choice_even_of_the_default) {
     vbn_config_destroy(config);
 }
 
-TEST_F(Config, wrong_preferences_and_questions_are_errors) {
+TEST_F(Config, wrong_preferences_and_questions_are_errors)
+{
     EXPECT_EQ(vbn_config_prefer(config_, "link.windwo", "32"), VBN_ERR_SETTING);
     EXPECT_EQ(vbn_config_prefer(config_, "link.window", "many"), VBN_ERR_SETTING);
     EXPECT_EQ(vbn_config_prefer(config_, nullptr, "1"), VBN_ERR_INVALID);
@@ -87,7 +93,8 @@ TEST_F(Config, wrong_preferences_and_questions_are_errors) {
     EXPECT_EQ(vbn_config_get(nullptr, "link.window", nullptr, 0, &number), VBN_ERR_INVALID);
 }
 
-TEST_F(Config, the_table_of_settings_describes_each_of_them) {
+TEST_F(Config, the_table_of_settings_describes_each_of_them)
+{
     vbn_setting_info_t info;
     size_t count = 0;
     for (; vbn_setting_at(count, &info) == VBN_OK; count++) {
@@ -105,7 +112,8 @@ TEST_F(Config, the_table_of_settings_describes_each_of_them) {
 
 class Transport : public testing::TestWithParam<const char *> {};
 
-TEST_P(Transport, a_peer_names_the_transport_that_carries_it) {
+TEST_P(Transport, a_peer_names_the_transport_that_carries_it)
+{
     Pair pair(GetParam());
     ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);
     ASSERT_EQ(pair.send(8), VBN_OK);
@@ -115,7 +123,8 @@ TEST_P(Transport, a_peer_names_the_transport_that_carries_it) {
 
 INSTANTIATE_TEST_SUITE_P(All, Transport, testing::Values("shm", "tcp"));
 
-TEST(Facts, a_worker_names_the_transports_that_it_has_open) {
+TEST(Facts, a_worker_names_the_transports_that_it_has_open)
+{
     Pair pair("self,tcp,shm");
     char text[64] = "", part[6] = "";
     EXPECT_EQ(vbn_worker_transports(pair.a.worker, text, sizeof(text)), strlen("self,tcp,shm"));
@@ -128,7 +137,8 @@ TEST(Facts, a_worker_names_the_transports_that_it_has_open) {
     pair.close();
 }
 
-TEST(Facts, a_transport_that_could_not_be_opened_is_not_named) {
+TEST(Facts, a_transport_that_could_not_be_opened_is_not_named)
+{
     setenv("VBN_TL_VERBS_DEVICE", "nodevice", 1); /* as where there is none */
     Pair pair("rc,ud,shm");
     unsetenv("VBN_TL_VERBS_DEVICE");
@@ -138,13 +148,15 @@ TEST(Facts, a_transport_that_could_not_be_opened_is_not_named) {
     pair.close();
 }
 
-TEST(Facts, a_lost_peer_has_no_transport) {
+TEST(Facts, a_lost_peer_has_no_transport)
+{
     Pair pair("shm");
     ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);
     ASSERT_EQ(pair.send(8), VBN_OK);
     pair.b.close();
     auto end = multi::Clock::now() + std::chrono::seconds(20);
-    while (pair.a.lost == VBN_OK && multi::Clock::now() < end) (void)vbn_progress(pair.a.worker);
+    while (pair.a.lost == VBN_OK && multi::Clock::now() < end)
+        (void)vbn_progress(pair.a.worker);
     ASSERT_NE(pair.a.lost, VBN_OK);
     EXPECT_EQ(vbn_peer_transport(pair.a.peer), nullptr);
     EXPECT_EQ(vbn_peer_transport(nullptr), nullptr);
@@ -190,8 +202,8 @@ std::vector<int64_t> users_found(const char *transport, uint32_t user)
     void *page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     MUST(page != MAP_FAILED);
     auto *found = static_cast<std::atomic<int64_t> *>(page);
-    auto results =
-        multi::launch(2, [&](int rank, multi::Shared &shared) { find_users(shared, rank, transport, user, found); });
+    auto results = multi::launch(
+        2, [&](int rank, multi::Shared &shared) { find_users(shared, rank, transport, user, found); });
     EXPECT_EQ(results, std::vector<int>(2, 0));
     std::vector<int64_t> both = {found[0], found[1]};
     munmap(page, 4096);
@@ -231,7 +243,8 @@ TEST(Facts, a_lost_peer_has_no_user)
     pair.a.close();
 }
 
-TEST(Facts, log_lines_say_which_peer_they_are_about_and_whether_it_is_lost) {
+TEST(Facts, log_lines_say_which_peer_they_are_about_and_whether_it_is_lost)
+{
     Pair pair("shm");
     ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);
     ASSERT_EQ(pair.send(8), VBN_OK);
@@ -243,7 +256,8 @@ TEST(Facts, log_lines_say_which_peer_they_are_about_and_whether_it_is_lost) {
     EXPECT_EQ(count(VBN_LOG_PEER_LOST), 0) << pair.a.log;
     pair.b.close();
     auto end = multi::Clock::now() + std::chrono::seconds(20);
-    while (pair.a.lost == VBN_OK && multi::Clock::now() < end) (void)vbn_progress(pair.a.worker);
+    while (pair.a.lost == VBN_OK && multi::Clock::now() < end)
+        (void)vbn_progress(pair.a.worker);
     EXPECT_EQ(count(VBN_LOG_PEER_LOST), 1) << pair.a.log;
     pair.a.close();
 }
@@ -274,7 +288,8 @@ struct Lent {
     }
 };
 
-TEST(Facts, a_mapping_outlives_its_key_its_peer_and_the_owner) {
+TEST(Facts, a_mapping_outlives_its_key_its_peer_and_the_owner)
+{
     Pair pair("shm");
     ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);
     Lent lent(pair);
@@ -298,7 +313,8 @@ TEST(Facts, a_mapping_outlives_its_key_its_peer_and_the_owner) {
     pair.a.close();
 }
 
-TEST(Facts, memory_that_is_not_mapped_here_has_no_mapping) {
+TEST(Facts, memory_that_is_not_mapped_here_has_no_mapping)
+{
     Pair pair("tcp");
     ASSERT_EQ(pair.a.connect(pair.b), VBN_OK);
     Lent lent(pair);

@@ -64,9 +64,10 @@ TEST(Faults, each_errno_of_memfd_create_has_its_own_cause_and_cure)
         vbn_status_t status;
         const char *cure, *not_this;
     };
-    for (const Case &c : {Case{EPERM, VBN_ERR_ACCESS, "seccomp", "ulimit"}, Case{ENOSYS, VBN_ERR_SYSTEM, "Linux 3.17", "ulimit"},
-                          Case{EMFILE, VBN_ERR_LIMIT, "ulimit -n", "seccomp"}, Case{ENFILE, VBN_ERR_LIMIT, "fs.file-max", "seccomp"},
-                          Case{ENOMEM, VBN_ERR_NO_MEMORY, "available", "seccomp"}}) {
+    for (const Case &c :
+         {Case{EPERM, VBN_ERR_ACCESS, "seccomp", "ulimit"}, Case{ENOSYS, VBN_ERR_SYSTEM, "Linux 3.17", "ulimit"},
+          Case{EMFILE, VBN_ERR_LIMIT, "ulimit -n", "seccomp"}, Case{ENFILE, VBN_ERR_LIMIT, "fs.file-max", "seccomp"},
+          Case{ENOMEM, VBN_ERR_NO_MEMORY, "available", "seccomp"}}) {
         SCOPED_TRACE(strerror(c.error));
         in_child([&c] {
             Half half;
@@ -74,7 +75,8 @@ TEST(Faults, each_errno_of_memfd_create_has_its_own_cause_and_cure)
             MUST(half.open("tcp") == VBN_OK);
             deny_or_skip({SYS_memfd_create}, c.error);
             MUST(vbn_mem_alloc(half.context, 8192, VBN_BACKING_MEMFD, nullptr, &mem) == c.status);
-            MUST(says(vbn_error_text(), "memfd_create") && says(vbn_error_text(), c.cure) && !says(vbn_error_text(), c.not_this));
+            MUST(says(vbn_error_text(), "memfd_create") && says(vbn_error_text(), c.cure) &&
+                 !says(vbn_error_text(), c.not_this));
             half.close();
         });
     }
@@ -125,7 +127,8 @@ TEST(Faults, texts_about_one_thing_are_in_the_singular)
         MUST(!says(vbn_error_text(), "1 bytes"));
         vbn_key_release(key);
         MUST(pair.finish(vbn_tag_send(pair.a.peer, 7, two, 2, 0, &send), send) == VBN_OK);
-        MUST(pair.until([&] { return vbn_tag_probe(pair.b.worker, nullptr, 7, UINT64_MAX, nullptr, nullptr) == VBN_OK; }));
+        MUST(pair.until(
+            [&] { return vbn_tag_probe(pair.b.worker, nullptr, 7, UINT64_MAX, nullptr, nullptr) == VBN_OK; }));
         MUST(vbn_tag_recv(pair.b.worker, nullptr, 7, UINT64_MAX, two, 1, nullptr, &op) == VBN_ERR_TRUNCATED);
         MUST(says(vbn_error_text(), "2 bytes with tag 0x7 for buffers of 1 byte;"));
         MUST(vbn_close(pair.b.context) == VBN_ERR_INVALID && says(vbn_error_text(), "1 worker:"));
@@ -457,8 +460,8 @@ void stands_still(int rank, Shared &shared, const char *transport)
 
 void continues_after_standing_still(const char *transport)
 {
-    auto *shared =
-        static_cast<Shared *>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    auto *shared = static_cast<Shared *>(
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(static_cast<void *>(shared), MAP_FAILED);
     setenv("VBN_LINK_KEEPALIVE", "20ms", 1);
     setenv("VBN_LINK_PEER_TIMEOUT", "50ms", 1);

@@ -77,8 +77,8 @@ TEST_P(ForkOver, a_killed_process_is_noticed_and_cannot_be_dialled_although_its_
             vbn_disconnect(node.peers[1], VBN_CLOSE_NOW);
             node.peers[1] = nullptr;
             node.lost[1] = 0;
-            vbn_status_t status = vbn_connect(node.worker, shared.blob[1], shared.length[1], Node::on_lost, &node.lost[1],
-                                              &node.peers[1]);
+            vbn_status_t status = vbn_connect(node.worker, shared.blob[1], shared.length[1], Node::on_lost,
+                                              &node.lost[1], &node.peers[1]);
             bool told = std::string(GetParam()) == "tcp" || std::string(GetParam()) == "shm";
             if (status == VBN_OK) {
                 node.until([&] { return node.lost[1] != 0; });

@@ -33,9 +33,8 @@ TEST_P(FreedMemory, is_not_touched_any_more_wherever_a_put_or_get_of_it_is)
 
 TEST_P(FreedMemory, may_be_given_up_by_any_thread_while_the_worker_serves_it)
 {
-    std::vector<int> codes = multi::launch(1, [](int, multi::Shared &) {
-        multi::freed_by_another_thread(GetParam(), rounds(GetParam()));
-    });
+    std::vector<int> codes = multi::launch(
+        1, [](int, multi::Shared &) { multi::freed_by_another_thread(GetParam(), rounds(GetParam())); });
     EXPECT_EQ(codes[0], 0);
 }
 

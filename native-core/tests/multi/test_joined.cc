@@ -62,14 +62,8 @@ struct Share {
     {
         return static_cast<uint8_t *>(vbn_mem_address(mem)) + static_cast<size_t>(rank) * PART;
     }
-    void commit(size_t bytes)
-    {
-        MUST(vbn_mem_commit(mem, static_cast<size_t>(node.rank) * PART, bytes) == VBN_OK);
-    }
-    void close()
-    {
-        MUST(vbn_mem_free(mem) == VBN_OK);
-    }
+    void commit(size_t bytes) { MUST(vbn_mem_commit(mem, static_cast<size_t>(node.rank) * PART, bytes) == VBN_OK); }
+    void close() { MUST(vbn_mem_free(mem) == VBN_OK); }
 };
 
 TEST(Joined, everybody_joins_by_one_connection_and_sees_what_the_others_write)
@@ -124,7 +118,8 @@ void send_out_of(Node &node, int to, uint8_t *data)
     vbn_op_t hello{}, op{};
     vbn_status_t status = vbn_am_send(node.peers[to], 1, nullptr, 0, nullptr, 0, 0, &hello);
     MUST(status >= 0);
-    node.until([&] { return status == VBN_OK || hello.complete == 1; }); /* connected: else the first one goes in packets */
+    node.until(
+        [&] { return status == VBN_OK || hello.complete == 1; }); /* connected: else the first one goes in packets */
     MUST(vbn_am_send(node.peers[to], 1, nullptr, 0, &iov, 1, VBN_AM_PULL, &op) >= 0);
     node.until([&] { return op.complete == 1; });
     MUST(op.status == VBN_OK);
@@ -306,7 +301,8 @@ TEST(Joined, wrong_arguments_are_errors)
         Pair pair("self,shm");
         Window window(pair, BOTH);
         vbn_mem_t *joined = nullptr, *again = nullptr, *plain = nullptr;
-        MUST(vbn_mem_reserve(nullptr, 1, &plain) == VBN_ERR_INVALID && vbn_mem_reserve(pair.a.context, 0, &plain) == VBN_ERR_INVALID);
+        MUST(vbn_mem_reserve(nullptr, 1, &plain) == VBN_ERR_INVALID &&
+             vbn_mem_reserve(pair.a.context, 0, &plain) == VBN_ERR_INVALID);
         MUST(vbn_mem_reserve(pair.a.context, SIZE_MAX, &plain) == VBN_ERR_INVALID);
         MUST(vbn_mem_join(nullptr, &joined) == VBN_ERR_INVALID && vbn_mem_join(window.key, nullptr) == VBN_ERR_INVALID);
         MUST(vbn_mem_commit(nullptr, 0, 1) == VBN_ERR_INVALID);
@@ -369,7 +365,8 @@ TEST(Joined, a_key_that_lies_reaches_no_memory_that_its_sender_has_not)
         iovec iov{&word, 8};
         status = vbn_put(liar, 0, &iov, 1, &put);
         MUST(status == VBN_OK || (status == VBN_INPROGRESS && finish(put)));
-        MUST(*static_cast<uint64_t *>(vbn_mem_address(joined)) == 0 && *static_cast<uint64_t *>(vbn_mem_address(other)) == word);
+        MUST(*static_cast<uint64_t *>(vbn_mem_address(joined)) == 0 &&
+             *static_cast<uint64_t *>(vbn_mem_address(other)) == word);
         MUST(vbn_mem_join(liar, &second) == VBN_OK && vbn_mem_address(second) != vbn_mem_address(joined));
         MUST(vbn_mem_free(second) == VBN_OK);
         vbn_key_release(liar);

@@ -38,10 +38,7 @@ struct Window {
             self->key = nullptr;
         }
     }
-    vbn_status_t import()
-    {
-        return vbn_key_import_op(pair.a.peer, blob, blob_length, &key, &op);
-    }
+    vbn_status_t import() { return vbn_key_import_op(pair.a.peer, blob, blob_length, &key, &op); }
     /* The same memory, before or after the decision. */
     void works()
     {
@@ -59,7 +56,7 @@ struct Window {
 };
 
 class Keys : public ::testing::TestWithParam<const char *> {
-  public:
+public:
     static bool maps() { return std::strcmp(GetParam(), "shm") == 0; }
     /* What the call returned, then the end of the operation. */
     static void expect_decided(Window &window, vbn_status_t called)
@@ -90,7 +87,8 @@ TEST_P(Keys, the_operation_completes_when_the_memory_is_mapped_or_known_not_to_b
         /* a second key of the same memory finds the mapping */
         vbn_key_t *again = nullptr;
         vbn_op_t op{};
-        MUST(vbn_key_import_op(pair.a.peer, window.blob, window.blob_length, &again, &op) == VBN_OK && op.complete == 1);
+        MUST(vbn_key_import_op(pair.a.peer, window.blob, window.blob_length, &again, &op) == VBN_OK &&
+             op.complete == 1);
         MUST(op.length == (maps() ? kLength : 0) && vbn_key_pointer(again) == vbn_key_pointer(window.key));
         vbn_key_release(again);
         window.close();

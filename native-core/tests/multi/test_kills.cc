@@ -294,7 +294,8 @@ TEST_P(Kills, at_each_step_leave_a_survivor_whose_operations_all_end)
 {
     unsigned at = 1, deaths = 0;
     int survivor = 0;
-    auto hurry = multi::Clock::now() + std::chrono::seconds(60); /* then a loaded machine gets fewer of the steps to do */
+    auto hurry = multi::Clock::now() +
+                 std::chrono::seconds(60); /* then a loaded machine gets fewer of the steps to do */
     for (;; at++) {
         if (!play(GetParam(), at, &survivor))
             break;

@@ -213,7 +213,8 @@ void ping_pong(int rank, Shared &shared, const char *transport, uint64_t rounds)
     MUST(vbn_am_handler(node.worker, 3, PingPong::handle, &game) == VBN_OK);
     node.connect(shared, 1 - rank);
     game.peer = node.peers[1 - rank];
-    const auto enough = multi::Clock::now() + std::chrono::seconds(60); /* where other processes leave little of the processors */
+    const auto enough = multi::Clock::now() +
+                        std::chrono::seconds(60); /* where other processes leave little of the processors */
     int late = 0;
     while (game.received == 0 || static_cast<int>(game.received) != shared.stage[2]) {
         uint64_t before = game.received;
@@ -314,9 +315,8 @@ void user(Shared &shared, const char *transport)
 
 TEST_P(Processes, puts_and_gets_reach_the_owners_memory_until_it_is_revoked)
 {
-    expect_all_zero(multi::launch(2, [&](int rank, Shared &shared) {
-        rank == 0 ? owner(shared, GetParam()) : user(shared, GetParam());
-    }));
+    expect_all_zero(multi::launch(
+        2, [&](int rank, Shared &shared) { rank == 0 ? owner(shared, GetParam()) : user(shared, GetParam()); }));
 }
 
 /* ------------------------------------------------------------------------------------- peer death */
@@ -331,7 +331,8 @@ struct Victim {
 
 void survivor(Shared &shared, const char *transport, int moment)
 {
-    Bytes data = pattern(16 << 20, 1), got(16 << 20); /* takes seconds in an emulated machine: not of the wire-up's time */
+    Bytes data = pattern(16 << 20, 1),
+          got(16 << 20); /* takes seconds in an emulated machine: not of the wire-up's time */
     Node node(shared, 0, 2, transport);
     vbn_am_remote_t *remote = nullptr;
     MUST(vbn_am_handler(node.worker, 3, Victim::keep, &remote) == VBN_OK);

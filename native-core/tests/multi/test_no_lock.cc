@@ -18,7 +18,7 @@
 #endif
 #endif
 
-#if !defined(SANITIZED) /* which has a pthread_mutex_lock of its own */
+#if !defined(SANITIZED)                     /* which has a pthread_mutex_lock of its own */
 static thread_local uint64_t locks, ioctls; /* of this thread: the one that reads about changed mappings has its own */
 
 extern "C" int pthread_mutex_lock(pthread_mutex_t *mutex)

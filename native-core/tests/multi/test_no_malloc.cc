@@ -68,7 +68,8 @@ void play(int rank, Shared &shared)
     node.connect(shared, 1 - rank);
     uint64_t before = 0;
     const uint64_t WARM = 2000, ROUNDS = 8000;
-    auto end = multi::Clock::now() + std::chrono::seconds(200); /* each round is two changes of process, on a busy machine too */
+    auto end = multi::Clock::now() +
+               std::chrono::seconds(200); /* each round is two changes of process, on a busy machine too */
     for (uint64_t i = 0; i < ROUNDS; i++) {
         if (i == WARM)
             before = allocations;
@@ -81,8 +82,7 @@ void play(int rank, Shared &shared)
         }
     }
     if (allocations != before)
-        std::fprintf(stderr, "%llu allocations in %llu rounds\n",
-                     static_cast<unsigned long long>(allocations - before),
+        std::fprintf(stderr, "%llu allocations in %llu rounds\n", static_cast<unsigned long long>(allocations - before),
                      static_cast<unsigned long long>(ROUNDS - WARM));
     MUST(allocations == before);
     node.barrier(shared, 1);

@@ -36,7 +36,7 @@ void count_call(int, siginfo_t *, void *)
 /* From here on only writing, leaving, returning from signals and the receiver's look at its sockets are not counted. */
 bool forbid_calls()
 {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = count_call;
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
     sigaction(SIGSYS, &action, nullptr);
@@ -65,10 +65,7 @@ struct Pair {
         MUST(vbn_am_handler(receiver.worker, 1, handle, this) == VBN_OK);
         sender.connect(shared, 0); /* the address that the receiver wrote last */
     }
-    static void handle(void *arg, const vbn_am_message_t *)
-    {
-        static_cast<Pair *>(arg)->received++;
-    }
+    static void handle(void *arg, const vbn_am_message_t *) { static_cast<Pair *>(arg)->received++; }
     void send(size_t length, size_t header_length)
     {
         iovec iov{data, length};

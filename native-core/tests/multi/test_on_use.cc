@@ -31,7 +31,8 @@ INSTANTIATE_TEST_SUITE_P(Over, OnUse,
                          ::testing::Combine(::testing::ValuesIn(multi::ON_USE_TESTS),
                                             ::testing::ValuesIn(multi::ways({"shm", "tcp", "shm,tcp"}))),
                          [](const auto &each) {
-                             return std::string(std::get<0>(each.param).name) + "_" + multi::way_name(std::get<1>(each.param));
+                             return std::string(std::get<0>(each.param).name) + "_" +
+                                    multi::way_name(std::get<1>(each.param));
                          });
 
 TEST(OnUseOfSelf, a_worker_is_always_there_for_itself)

@@ -159,8 +159,7 @@ void signal_rounds(int rank, Shared &shared, const char *transport, uint64_t rou
 
 TEST_P(OneSidedOver, a_signal_is_never_seen_before_its_data)
 {
-    expect_all_zero(multi::launch(
-        2, [](int rank, Shared &shared) { signal_rounds(rank, shared, GetParam(), 300); }));
+    expect_all_zero(multi::launch(2, [](int rank, Shared &shared) { signal_rounds(rank, shared, GetParam(), 300); }));
 }
 
 /* ------------------------------------------------------------------------------ fence, flush of all */

@@ -162,8 +162,7 @@ TEST(PutEnds, a_receive_that_ends_with_its_peer_is_not_written_by_the_sender_any
     EXPECT_EQ(codes[0], 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Memory, Put, ::testing::Values(true, false), [](const auto &test) {
-    return test.param ? "exported_for_writing" : "exported_for_reading";
-});
+INSTANTIATE_TEST_SUITE_P(Memory, Put, ::testing::Values(true, false),
+                         [](const auto &test) { return test.param ? "exported_for_writing" : "exported_for_reading"; });
 
 } // namespace

@@ -10,11 +10,14 @@ class Reused : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(Reused, operations_of_every_kind_follow_every_kind_without_being_zeroed)
 {
-    std::vector<int> codes = multi::launch(1, [](int, multi::Shared &) {
-        multi::Reuse r(GetParam());
-        multi::reuse_all(r);
-        r.close();
-    }, 300);
+    std::vector<int> codes = multi::launch(
+        1,
+        [](int, multi::Shared &) {
+            multi::Reuse r(GetParam());
+            multi::reuse_all(r);
+            r.close();
+        },
+        300);
     EXPECT_EQ(codes[0], 0);
 }
 

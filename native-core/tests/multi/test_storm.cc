@@ -16,7 +16,10 @@ constexpr int kDiallers = 1000;
 constexpr int kDone = 1 << 30;
 
 /* Diallers of a process, by its rank. */
-int workers_of(int rank) { return kDiallers / (kProcesses - 1) + (rank <= kDiallers % (kProcesses - 1) ? 1 : 0); }
+int workers_of(int rank)
+{
+    return kDiallers / (kProcesses - 1) + (rank <= kDiallers % (kProcesses - 1) ? 1 : 0);
+}
 
 void allow_descriptors()
 {
@@ -46,7 +49,7 @@ vbn_context_t *open_context()
 enum Pace { QUICK, LOCKSTEP };
 
 class Dialled {
-  public:
+public:
     explicit Dialled(Shared &shared_) : shared(shared_)
     {
         MUST(vbn_worker_create(context, &worker) == VBN_OK);
@@ -70,7 +73,7 @@ class Dialled {
         MUST(vbn_close(context) == VBN_OK);
     }
 
-  private:
+private:
     bool all_done() const
     {
         for (int i = 1; i < kProcesses; i++)
@@ -186,10 +189,19 @@ void expect_all_arrive(Pace pace, int busy)
         EXPECT_EQ(result, 0);
 }
 
-TEST(Storm, a_thousand_peers_that_dial_at_once_arrive) { expect_all_arrive(QUICK, 0); }
+TEST(Storm, a_thousand_peers_that_dial_at_once_arrive)
+{
+    expect_all_arrive(QUICK, 0);
+}
 
-TEST(Storm, a_thousand_peers_that_answer_slowly_arrive) { expect_all_arrive(LOCKSTEP, 0); }
+TEST(Storm, a_thousand_peers_that_answer_slowly_arrive)
+{
+    expect_all_arrive(LOCKSTEP, 0);
+}
 
-TEST(Storm, peers_that_compute_instead_of_answering_make_room_and_arrive_later) { expect_all_arrive(QUICK, 30); }
+TEST(Storm, peers_that_compute_instead_of_answering_make_room_and_arrive_later)
+{
+    expect_all_arrive(QUICK, 30);
+}
 
 } // namespace

@@ -32,10 +32,7 @@ struct Transfer {
     iovec iov{};
     vbn_op_t op{};
     vbn_tag_info_t info{};
-    explicit Transfer(size_t size, uint8_t fill) : data(size, fill)
-    {
-        iov = {data.data(), data.size()};
-    }
+    explicit Transfer(size_t size, uint8_t fill) : data(size, fill) { iov = {data.data(), data.size()}; }
 };
 
 void expect_all_zero(const std::vector<int> &codes)
@@ -144,7 +141,8 @@ void survivor(Shared &shared, const char *transport)
     Node node(shared, 0, 2, transport);
     node.connect_all(shared);
     Transfer from_it(100, 0), any(100, 0), pulled(4 << 20, 0);
-    MUST(vbn_tag_recv(node.worker, node.peers[1], 1000, EXACT, &from_it.iov, 1, nullptr, &from_it.op) == VBN_INPROGRESS);
+    MUST(vbn_tag_recv(node.worker, node.peers[1], 1000, EXACT, &from_it.iov, 1, nullptr, &from_it.op) ==
+         VBN_INPROGRESS);
     MUST(vbn_tag_recv(node.worker, nullptr, 1000, EXACT, &any.iov, 1, nullptr, &any.op) == VBN_INPROGRESS);
     vbn_tag_info_t info;
     node.until([&] { return vbn_tag_probe(node.worker, nullptr, 3, EXACT, &info, nullptr) == VBN_OK; });
@@ -177,9 +175,8 @@ void victim(Shared &shared, const char *transport)
 
 TEST_P(Tags, a_killed_sender_ends_its_receives_and_leaves_what_came_whole)
 {
-    auto codes = multi::launch(2, [](int rank, Shared &shared) {
-        rank == 0 ? survivor(shared, GetParam()) : victim(shared, GetParam());
-    });
+    auto codes = multi::launch(
+        2, [](int rank, Shared &shared) { rank == 0 ? survivor(shared, GetParam()) : victim(shared, GetParam()); });
     EXPECT_EQ(codes[0], 0);
     EXPECT_EQ(codes[1], -SIGKILL);
 }

@@ -47,7 +47,7 @@ void owner(Shared &shared, const char *transport)
     for (size_t i = 0; i < LENGTH; i++)
         MUST(base[i] == byte_at(i, i < 1000 ? 1 : 2));
     MUST(base[-1] == 0 && base[LENGTH] == 0);
-    MUST(munmap(map, MAPPED) == 0); // against the rules: the registration still lives
+    MUST(munmap(map, MAPPED) == 0);                                 // against the rules: the registration still lives
     MUST(vbn_mem_invalidate(node.context, base, LENGTH) == VBN_OK); // for hosts that cannot watch
     node.barrier(shared, 2);
     node.barrier(shared, 3);

@@ -32,10 +32,7 @@ struct Transfer {
     {
         received = vbn_tag_recv(pair.b.worker, nullptr, 1, UINT64_MAX, &to_iov, 1, nullptr, &receive);
     }
-    void start(multi::Pair &pair)
-    {
-        sent = vbn_tag_send(pair.a.peer, 1, &from_iov, 1, 0, &send);
-    }
+    void start(multi::Pair &pair) { sent = vbn_tag_send(pair.a.peer, 1, &from_iov, 1, 0, &send); }
     void finish(multi::Pair &pair)
     {
         MUST(pair.finish(sent, send) == VBN_OK && pair.finish(received, receive) == VBN_OK && from == to);

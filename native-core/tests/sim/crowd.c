@@ -131,9 +131,14 @@ static bool open_member(crowd_t *crowd, unsigned index)
     member->counters = calloc(1, sizeof(*member->counters));
     if (member->counters == NULL)
         return false;
-    link_params_t params = {.settings = &crowd->settings, .log = &crowd->log, .counters = member->counters,
-                            .job_key = key, .clock = sim_net_clock(crowd->net), .network = crowd->net,
-                            .uid = FIRST_UID + index, .upper_bytes = sizeof(numbers_t),
+    link_params_t params = {.settings = &crowd->settings,
+                            .log = &crowd->log,
+                            .counters = member->counters,
+                            .job_key = key,
+                            .clock = sim_net_clock(crowd->net),
+                            .network = crowd->net,
+                            .uid = FIRST_UID + index,
+                            .upper_bytes = sizeof(numbers_t),
                             .upcalls = {.arg = member, .rx = on_rx, .quiet = on_quiet}};
     if (link_engine_open_with(&params, table, crowd->nets, &member->engine) < 0)
         return false;
@@ -152,10 +157,14 @@ crowd_t *crowd_open(const crowd_options_t *options)
     crowd->log = (log_sink_t){.func = quiet, .level = VBN_LOG_ERROR};
     map_init(&crowd->peers);
     make_settings(crowd, options);
-    sim_fabric_t fabric = {.datagram = !options->connections, .delay_ns = 20000, .jitter_ns = 5000,
+    sim_fabric_t fabric = {.datagram = !options->connections,
+                           .delay_ns = 20000,
+                           .jitter_ns = 5000,
                            .packet_max = options->packet_max != 0 ? options->packet_max : 4096,
-                           .loss_ppm = options->loss_ppm, .duplicate_ppm = options->duplicate_ppm,
-                           .late_ppm = options->late_ppm, .later_ppm = options->later_ppm,
+                           .loss_ppm = options->loss_ppm,
+                           .duplicate_ppm = options->duplicate_ppm,
+                           .late_ppm = options->late_ppm,
+                           .later_ppm = options->later_ppm,
                            .later_ns = options->later_ms * NS_PER_MS};
     sim_net_set_fabric(crowd->net, 0, &fabric);
     fabric.datagram = options->datagrams2;
@@ -240,8 +249,13 @@ int crowd_send(crowd_t *crowd, unsigned from, unsigned to, uint32_t bytes)
         send->bytes[i] = (uint8_t)(number + i);
     uint8_t frame[LINK_HEADER_BYTES + sizeof(number)];
     memcpy(frame + LINK_HEADER_BYTES, &number, sizeof(number));
-    link_packet_t packet = {.frame = frame, .header_bytes = sizeof(number), .payload_bytes = bytes,
-                            .iov = &send->iov, .iov_count = bytes > 0, .done = on_done, .arg = send};
+    link_packet_t packet = {.frame = frame,
+                            .header_bytes = sizeof(number),
+                            .payload_bytes = bytes,
+                            .iov = &send->iov,
+                            .iov_count = bytes > 0,
+                            .done = on_done,
+                            .arg = send};
     return settled(send, link_send(peer, &packet));
 }
 

@@ -21,11 +21,11 @@ typedef struct crowd_options {
     uint32_t loss_ppm, duplicate_ppm, late_ppm, later_ppm;
     uint64_t later_ms; /* a send that is done later keeps its memory for up to so long */
     uint32_t packet_max;
-    uint64_t keepalive_ms, peer_timeout_ms; /* 0: default */
-    uint64_t resume_ms;                     /* link.resume_timeout */
-    bool two_nets;                          /* a second transport, over connections */
-    bool datagrams2;                        /* it is over datagrams, too */
-    bool costly;                            /* the second one is: peers are promoted to it */
+    uint64_t keepalive_ms, peer_timeout_ms;      /* 0: default */
+    uint64_t resume_ms;                          /* link.resume_timeout */
+    bool two_nets;                               /* a second transport, over connections */
+    bool datagrams2;                             /* it is over datagrams, too */
+    bool costly;                                 /* the second one is: peers are promoted to it */
     unsigned rails, promote_after, promoted_max; /* 0: default */
 } crowd_options_t;
 
@@ -50,7 +50,7 @@ void crowd_mistake_session(crowd_t *crowd, unsigned from, unsigned to);
 void crowd_break(crowd_t *crowd, unsigned engine, unsigned net);
 /* The connection that carries the count-th packet of a net from now breaks with it. */
 void crowd_break_after(crowd_t *crowd, unsigned net, uint64_t count);
-unsigned crowd_lanes(crowd_t *crowd, unsigned from, unsigned to, int net); /* ready ones; -1: of both nets */
+unsigned crowd_lanes(crowd_t *crowd, unsigned from, unsigned to, int net);        /* ready ones; -1: of both nets */
 uint64_t crowd_carried(crowd_t *crowd, unsigned from, unsigned to, unsigned net); /* DATA of the lanes that there are */
 void crowd_promote(crowd_t *crowd, unsigned from, unsigned to);
 void crowd_drop_lane(crowd_t *crowd, unsigned from, unsigned to, unsigned net);

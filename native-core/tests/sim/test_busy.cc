@@ -37,7 +37,8 @@ const Kind kKinds[] = {
     {"promoted from datagrams to connections", false, true, true, 0, 0, 0},
 };
 
-crowd_options_t options_of(const Kind &kind, uint64_t seed) {
+crowd_options_t options_of(const Kind &kind, uint64_t seed)
+{
     crowd_options_t options = {};
     options.engines = 2;
     options.seed = seed;
@@ -52,7 +53,8 @@ crowd_options_t options_of(const Kind &kind, uint64_t seed) {
     return options;
 }
 
-void exchange(crowd_t *crowd, unsigned count) {
+void exchange(crowd_t *crowd, unsigned count)
+{
     crowd_run(crowd, 2000); /* wire-up, also where it is lost at first */
     for (unsigned i = 0; i < count; i++) {
         ASSERT_GE(crowd_send(crowd, 0, 1, i % 3 == 0 ? 40000 : 50), 0);
@@ -61,7 +63,8 @@ void exchange(crowd_t *crowd, unsigned count) {
     }
 }
 
-TEST(Busy, a_peer_that_computes_loses_nothing_and_is_left_in_peace) {
+TEST(Busy, a_peer_that_computes_loses_nothing_and_is_left_in_peace)
+{
     for (const Kind &kind : kKinds) {
         for (uint64_t seed = 1; seed <= 10; seed++) {
             SCOPED_TRACE(std::string(kind.name) + ", seed " + std::to_string(seed));
@@ -73,11 +76,13 @@ TEST(Busy, a_peer_that_computes_loses_nothing_and_is_left_in_peace) {
             EXPECT_EQ(lanes, kind.two_nets ? 2u : 1u);
             ASSERT_GE(crowd_send(crowd.it, 1, 0, 40000), 0); /* just before it computes */
             crowd_compute(crowd.it, 1, true);
-            for (unsigned i = 0; i < 60; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, i % 3 == 0 ? 40000 : 50), 0);
+            for (unsigned i = 0; i < 60; i++)
+                ASSERT_GE(crowd_send(crowd.it, 0, 1, i % 3 == 0 ? 40000 : 50), 0);
             crowd_run(crowd.it, 5000);
             uint64_t before = crowd_packets(crowd.it);
             crowd_run(crowd.it, 115000);
-            EXPECT_LE(crowd_packets(crowd.it) - before, kind.loss_ppm > 0 ? 100u : 40u) << "questions and repeated packets in 115 s";
+            EXPECT_LE(crowd_packets(crowd.it) - before, kind.loss_ppm > 0 ? 100u : 40u)
+                << "questions and repeated packets in 115 s";
             crowd_compute(crowd.it, 1, false);
             crowd_run(crowd.it, kind.loss_ppm > 0 ? 20000 : 1000); /* soon */
             for (unsigned side : {0u, 1u}) {
@@ -95,7 +100,8 @@ TEST(Busy, a_peer_that_computes_loses_nothing_and_is_left_in_peace) {
     }
 }
 
-TEST(Busy, an_idle_peer_that_computes_for_an_hour_is_not_lost) {
+TEST(Busy, an_idle_peer_that_computes_for_an_hour_is_not_lost)
+{
     for (const Kind &kind : kKinds) {
         SCOPED_TRACE(kind.name);
         Crowd crowd(options_of(kind, 3));
@@ -113,7 +119,8 @@ TEST(Busy, an_idle_peer_that_computes_for_an_hour_is_not_lost) {
     }
 }
 
-TEST(Busy, a_host_that_vanishes_while_its_program_computes_is_noticed_over_datagrams) {
+TEST(Busy, a_host_that_vanishes_while_its_program_computes_is_noticed_over_datagrams)
+{
     for (bool waits : {false, true}) {
         SCOPED_TRACE(waits ? "a packet waits" : "idle");
         Crowd crowd(options_of(kKinds[0], 4));
@@ -134,7 +141,8 @@ TEST(Busy, a_host_that_vanishes_while_its_program_computes_is_noticed_over_datag
     }
 }
 
-TEST(Busy, a_peer_whose_worker_has_gone_without_a_word_is_noticed_although_its_process_lives) {
+TEST(Busy, a_peer_whose_worker_has_gone_without_a_word_is_noticed_although_its_process_lives)
+{
     Crowd crowd(options_of(kKinds[0], 5));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     exchange(crowd.it, 10);
@@ -147,7 +155,8 @@ TEST(Busy, a_peer_whose_worker_has_gone_without_a_word_is_noticed_although_its_p
     EXPECT_EQ(crowd_lost(crowd.it, 0), 1u) << "its endpoint is gone: nobody answers for that";
 }
 
-TEST(Busy, a_connection_that_carries_nothing_is_left_only_while_the_program_answers) {
+TEST(Busy, a_connection_that_carries_nothing_is_left_only_while_the_program_answers)
+{
     crowd_options_t options = options_of(kKinds[5], 6); /* two rails */
     options.keepalive_ms = 500;
     options.peer_timeout_ms = 2000;
@@ -156,7 +165,8 @@ TEST(Busy, a_connection_that_carries_nothing_is_left_only_while_the_program_answ
     exchange(crowd.it, 30);
     ASSERT_EQ(crowd_lanes(crowd.it, 0, 1, -1), 2u);
     crowd_compute(crowd.it, 1, true);
-    for (unsigned i = 0; i < 30; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, 40000), 0);
+    for (unsigned i = 0; i < 30; i++)
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, 40000), 0);
     crowd_run(crowd.it, 60000);
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, -1), 2u) << "its silence says nothing about either";
     crowd_compute(crowd.it, 1, false);
@@ -164,7 +174,8 @@ TEST(Busy, a_connection_that_carries_nothing_is_left_only_while_the_program_answ
     EXPECT_EQ(crowd_received(crowd.it, 1), 60u);
     EXPECT_EQ(crowd_counter(crowd.it, 0, "link.lanes_lost"), 0u);
     crowd_cut(crowd.it, 0, 1, true); /* of the first net */
-    for (unsigned i = 0; i < 30; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, 40000), 0);
+    for (unsigned i = 0; i < 30; i++)
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, 40000), 0);
     crowd_run(crowd.it, 10000);
     EXPECT_EQ(crowd_received(crowd.it, 1), 90u) << "over the other net";
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, 0), 0u);

@@ -19,7 +19,8 @@ struct Crowd {
     Crowd &operator=(const Crowd &) = delete;
 };
 
-crowd_options_t two(uint64_t seed) {
+crowd_options_t two(uint64_t seed)
+{
     crowd_options_t options = {};
     options.engines = 2;
     options.seed = seed;
@@ -28,7 +29,8 @@ crowd_options_t two(uint64_t seed) {
 
 constexpr int kOk = 0, kInProgress = 1;
 
-TEST(Datagrams, small_payloads_are_copied_and_large_ones_stay_the_callers_until_the_ack) {
+TEST(Datagrams, small_payloads_are_copied_and_large_ones_stay_the_callers_until_the_ack)
+{
     Crowd crowd(two(1));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     crowd_run(crowd.it, 100);
@@ -41,7 +43,8 @@ TEST(Datagrams, small_payloads_are_copied_and_large_ones_stay_the_callers_until_
     EXPECT_EQ(crowd_received(crowd.it, 1), 3u);
 }
 
-TEST(Datagrams, a_packet_that_is_sent_again_reads_the_callers_memory_again) {
+TEST(Datagrams, a_packet_that_is_sent_again_reads_the_callers_memory_again)
+{
     Crowd crowd(two(2));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     crowd_run(crowd.it, 100);
@@ -57,7 +60,8 @@ TEST(Datagrams, a_packet_that_is_sent_again_reads_the_callers_memory_again) {
     EXPECT_GT(crowd_counter(crowd.it, 0, "link.retransmits"), 0u);
 }
 
-TEST(Datagrams, a_close_with_flush_delivers_everything_over_a_net_that_loses_a_fifth) {
+TEST(Datagrams, a_close_with_flush_delivers_everything_over_a_net_that_loses_a_fifth)
+{
     for (uint64_t seed = 1; seed <= 200; seed++) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         crowd_options_t options = two(seed);
@@ -67,7 +71,8 @@ TEST(Datagrams, a_close_with_flush_delivers_everything_over_a_net_that_loses_a_f
         options.later_ppm = seed % 2 == 0 ? 300000 : 0;
         Crowd crowd(options);
         ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
-        for (uint32_t i = 0; i < 60; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, i * 40), 0);
+        for (uint32_t i = 0; i < 60; i++)
+            ASSERT_GE(crowd_send(crowd.it, 0, 1, i * 40), 0);
         crowd_disconnect(crowd.it, 0, 1, true);
         crowd_run(crowd.it, 55000);
         ASSERT_EQ(crowd_received(crowd.it, 1), 60u);
@@ -81,7 +86,8 @@ TEST(Datagrams, a_close_with_flush_delivers_everything_over_a_net_that_loses_a_f
     }
 }
 
-TEST(Datagrams, a_close_ends_soon_although_its_last_acks_are_lost) {
+TEST(Datagrams, a_close_ends_soon_although_its_last_acks_are_lost)
+{
     Crowd crowd(two(13));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
@@ -96,7 +102,8 @@ TEST(Datagrams, a_close_ends_soon_although_its_last_acks_are_lost) {
     EXPECT_EQ(crowd_timers(crowd.it, 1), 0u) << "it does not answer for ever";
 }
 
-TEST(Datagrams, a_silent_peer_is_lost_after_the_time_out_with_the_reason) {
+TEST(Datagrams, a_silent_peer_is_lost_after_the_time_out_with_the_reason)
+{
     for (bool busy : {false, true}) {
         crowd_options_t options = two(3);
         options.keepalive_ms = 1000;
@@ -117,7 +124,8 @@ TEST(Datagrams, a_silent_peer_is_lost_after_the_time_out_with_the_reason) {
     }
 }
 
-TEST(Datagrams, idle_peers_stay_connected_and_say_little) {
+TEST(Datagrams, idle_peers_stay_connected_and_say_little)
+{
     crowd_options_t options = two(4);
     options.loss_ppm = 100000;
     Crowd crowd(options);
@@ -133,7 +141,8 @@ TEST(Datagrams, idle_peers_stay_connected_and_say_little) {
     EXPECT_GT(crowd_packets(crowd.it) - before, 360u);
 }
 
-TEST(Datagrams, a_close_at_once_is_heard_by_the_peer_at_once) {
+TEST(Datagrams, a_close_at_once_is_heard_by_the_peer_at_once)
+{
     Crowd crowd(two(5));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     ASSERT_GE(crowd_send(crowd.it, 0, 1, 10), 0);
@@ -144,7 +153,8 @@ TEST(Datagrams, a_close_at_once_is_heard_by_the_peer_at_once) {
     EXPECT_EQ(crowd_peers(crowd.it, 0) + crowd_peers(crowd.it, 1), 0u);
 }
 
-TEST(Datagrams, a_lost_packet_among_many_is_sent_again_without_a_time_out_and_alone) {
+TEST(Datagrams, a_lost_packet_among_many_is_sent_again_without_a_time_out_and_alone)
+{
     crowd_options_t options = two(6);
     options.loss_ppm = 20000;
     Crowd crowd(options);
@@ -152,7 +162,8 @@ TEST(Datagrams, a_lost_packet_among_many_is_sent_again_without_a_time_out_and_al
     crowd_run(crowd.it, 1000);
     for (int i = 0; i < 20000; i++) {
         ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
-        if (i % 50 == 0) crowd_run(crowd.it, 1);
+        if (i % 50 == 0)
+            crowd_run(crowd.it, 1);
     }
     crowd_run(crowd.it, 5000);
     EXPECT_EQ(crowd_received(crowd.it, 1), 20000u);
@@ -161,20 +172,23 @@ TEST(Datagrams, a_lost_packet_among_many_is_sent_again_without_a_time_out_and_al
     EXPECT_LT(again, 1000u) << "only what was lost is sent again";
 }
 
-TEST(Datagrams, connections_of_a_reliable_transport_use_no_timer_and_no_extra_packet) {
+TEST(Datagrams, connections_of_a_reliable_transport_use_no_timer_and_no_extra_packet)
+{
     crowd_options_t options = two(7);
     options.connections = true;
     Crowd crowd(options);
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     crowd_run(crowd.it, 100);
     uint64_t before = crowd_packets(crowd.it);
-    for (int i = 0; i < 100; i++) ASSERT_EQ(crowd_send(crowd.it, 0, 1, 1000), kOk);
+    for (int i = 0; i < 100; i++)
+        ASSERT_EQ(crowd_send(crowd.it, 0, 1, 1000), kOk);
     crowd_run(crowd.it, 60000);
     EXPECT_EQ(crowd_packets(crowd.it) - before, 100u);
     EXPECT_EQ(crowd_timers(crowd.it, 0) + crowd_timers(crowd.it, 1), 0u);
 }
 
-crowd_options_t resuming(uint64_t seed, bool connections) {
+crowd_options_t resuming(uint64_t seed, bool connections)
+{
     crowd_options_t options = two(seed);
     options.connections = connections;
     options.resume_ms = 10000;
@@ -183,7 +197,8 @@ crowd_options_t resuming(uint64_t seed, bool connections) {
     return options;
 }
 
-TEST(Resume, a_connection_that_breaks_again_and_again_loses_and_doubles_nothing) {
+TEST(Resume, a_connection_that_breaks_again_and_again_loses_and_doubles_nothing)
+{
     for (bool connections : {true, false}) {
         Crowd crowd(resuming(9, connections));
         ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
@@ -191,8 +206,10 @@ TEST(Resume, a_connection_that_breaks_again_and_again_loses_and_doubles_nothing)
         for (uint32_t i = 0; i < 500; i++) {
             ASSERT_GE(crowd_send(crowd.it, 0, 1, i * 7), 0);
             ASSERT_GE(crowd_send(crowd.it, 1, 0, i * 5), 0);
-            if (i % 25 == 0) crowd_break(crowd.it, i / 25 % 2, 0);
-            if (i % 5 == 0) crowd_run(crowd.it, 1);
+            if (i % 25 == 0)
+                crowd_break(crowd.it, i / 25 % 2, 0);
+            if (i % 5 == 0)
+                crowd_run(crowd.it, 1);
         }
         crowd_run(crowd.it, 60000);
         for (unsigned side : {0u, 1u}) {
@@ -206,7 +223,8 @@ TEST(Resume, a_connection_that_breaks_again_and_again_loses_and_doubles_nothing)
     }
 }
 
-TEST(Resume, without_the_setting_a_broken_connection_loses_its_peer_at_once) {
+TEST(Resume, without_the_setting_a_broken_connection_loses_its_peer_at_once)
+{
     crowd_options_t options = two(10);
     options.connections = true;
     Crowd crowd(options);
@@ -219,7 +237,8 @@ TEST(Resume, without_the_setting_a_broken_connection_loses_its_peer_at_once) {
     EXPECT_EQ(crowd_lost(crowd.it, 1), 1u);
 }
 
-TEST(Resume, a_connection_that_cannot_be_opened_again_is_lost_in_time_with_both_reasons) {
+TEST(Resume, a_connection_that_cannot_be_opened_again_is_lost_in_time_with_both_reasons)
+{
     Crowd crowd(resuming(11, true));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     ASSERT_GE(crowd_send(crowd.it, 0, 1, 8), 0);
@@ -236,7 +255,8 @@ TEST(Resume, a_connection_that_cannot_be_opened_again_is_lost_in_time_with_both_
     EXPECT_NE(strstr(crowd_lost_text(crowd.it, 0), "simulated connection broke"), nullptr);
 }
 
-TEST(Resume, a_peer_that_has_given_up_says_so) {
+TEST(Resume, a_peer_that_has_given_up_says_so)
+{
     Crowd crowd(resuming(12, true));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     ASSERT_TRUE(crowd_connect(crowd.it, 1, 0));
@@ -248,9 +268,13 @@ TEST(Resume, a_peer_that_has_given_up_says_so) {
     EXPECT_STREQ(crowd_lost_text(crowd.it, 0), "the connection broke and the peer no longer resumes it");
 }
 
-size_t heap_bytes() { return mallinfo2().uordblks; }
+size_t heap_bytes()
+{
+    return mallinfo2().uordblks;
+}
 
-bool measurable() {
+bool measurable()
+{
     size_t before = heap_bytes();
     void *volatile block = malloc(4096);
     bool counts = heap_bytes() >= before + 4096;
@@ -259,7 +283,8 @@ bool measurable() {
 }
 
 /* All spokes know hub 0 first, so that what they allocate once is there; then each gets to know hub 1. */
-size_t bytes_per_peer(bool connections, unsigned peers) {
+size_t bytes_per_peer(bool connections, unsigned peers)
+{
     crowd_options_t options = {};
     options.engines = peers + 2;
     options.seed = 8;
@@ -271,17 +296,21 @@ size_t bytes_per_peer(bool connections, unsigned peers) {
             EXPECT_TRUE(crowd_connect(crowd.it, i, hub));
             EXPECT_GE(crowd_send(crowd.it, i, hub, 100), 0);
         }
-        for (int turns = 0; turns < 100 && crowd_received(crowd.it, hub) < peers; turns++) crowd_run(crowd.it, 20);
+        for (int turns = 0; turns < 100 && crowd_received(crowd.it, hub) < peers; turns++)
+            crowd_run(crowd.it, 20);
         crowd_run(crowd.it, 20);
         EXPECT_EQ(crowd_received(crowd.it, hub), peers);
         EXPECT_EQ(crowd_peers(crowd.it, hub), peers);
-        if (hub == 0) before = heap_bytes();
+        if (hub == 0)
+            before = heap_bytes();
     }
     return (heap_bytes() - before) / 2 / peers; /* both ends of each connection live here */
 }
 
-TEST(ManyPeers, ten_thousand_peers_in_one_process_are_cheap_when_idle) {
-    if (!measurable()) GTEST_SKIP() << "a sanitizer's allocator does not count: run the release build";
+TEST(ManyPeers, ten_thousand_peers_in_one_process_are_cheap_when_idle)
+{
+    if (!measurable())
+        GTEST_SKIP() << "a sanitizer's allocator does not count: run the release build";
     constexpr unsigned kPeers = 10000;
     for (bool connections : {false, true}) {
         size_t bytes = bytes_per_peer(connections, kPeers);
@@ -291,4 +320,4 @@ TEST(ManyPeers, ten_thousand_peers_in_one_process_are_cheap_when_idle) {
     }
 }
 
-}  // namespace
+} // namespace

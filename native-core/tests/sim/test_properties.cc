@@ -16,12 +16,14 @@ namespace {
 uint64_t first_seed = 1;
 uint64_t seed_count = usual_or_full(600, 2400);
 
-TEST(SimProperties, every_message_arrives_once_in_order_and_every_operation_ends_whatever_the_net_does) {
+TEST(SimProperties, every_message_arrives_once_in_order_and_every_operation_ends_whatever_the_net_does)
+{
     world_totals_t totals = {};
     uint64_t violations = 0;
     for (uint64_t seed = first_seed; seed < first_seed + seed_count && violations < 5; seed++) {
         char problem[512] = "";
-        if (world_run(seed, &totals, problem, sizeof(problem))) continue;
+        if (world_run(seed, &totals, problem, sizeof(problem)))
+            continue;
         violations++;
         ADD_FAILURE() << "seed " << seed << " (" << world_kind(seed) << "): " << problem
                       << "\nrepeat it with: sim_properties --seed " << seed;
@@ -52,9 +54,10 @@ TEST(SimProperties, every_message_arrives_once_in_order_and_every_operation_ends
     }
 }
 
-}  // namespace
+} // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     testing::InitGoogleTest(&argc, argv);
     for (int i = 1; i + 1 < argc; i += 2) {
         uint64_t value = strtoull(argv[i + 1], nullptr, 10);

@@ -19,7 +19,8 @@ struct Crowd {
 
 constexpr uint32_t kBulk = 3000; /* more than half of a packet */
 
-crowd_options_t rails(uint64_t seed, unsigned count) {
+crowd_options_t rails(uint64_t seed, unsigned count)
+{
     crowd_options_t options = {};
     options.engines = 2;
     options.seed = seed;
@@ -29,7 +30,8 @@ crowd_options_t rails(uint64_t seed, unsigned count) {
     return options;
 }
 
-crowd_options_t promoting(uint64_t seed, unsigned engines) {
+crowd_options_t promoting(uint64_t seed, unsigned engines)
+{
     crowd_options_t options = {};
     options.engines = engines;
     options.seed = seed;
@@ -41,7 +43,8 @@ crowd_options_t promoting(uint64_t seed, unsigned engines) {
 }
 
 /* Everything that was sent has arrived once, in order, and was told to be done. */
-void expect_all(crowd_t *crowd, unsigned from, unsigned to, uint64_t count) {
+void expect_all(crowd_t *crowd, unsigned from, unsigned to, uint64_t count)
+{
     EXPECT_EQ(crowd_received(crowd, to), count);
     EXPECT_EQ(crowd_wrong(crowd, to), 0u);
     EXPECT_EQ(crowd_pending(crowd, from), 0u);
@@ -49,10 +52,12 @@ void expect_all(crowd_t *crowd, unsigned from, unsigned to, uint64_t count) {
     EXPECT_EQ(crowd_lost(crowd, from) + crowd_lost(crowd, to), 0u) << crowd_lost_text(crowd, from);
 }
 
-TEST(Rails, bulk_is_spread_over_all_lanes_and_small_packets_take_the_first) {
+TEST(Rails, bulk_is_spread_over_all_lanes_and_small_packets_take_the_first)
+{
     Crowd crowd(rails(1, 3));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
-    for (int i = 0; i < 50; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
+    for (int i = 0; i < 50; i++)
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
     crowd_run(crowd.it, 1000);
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, -1), 1u) << "small packets need no rails";
     for (int i = 0; i < 30; i++) {
@@ -63,18 +68,21 @@ TEST(Rails, bulk_is_spread_over_all_lanes_and_small_packets_take_the_first) {
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, 1), 1u);
     EXPECT_EQ(crowd_lanes(crowd.it, 1, 0, -1), 3u) << "both sides have them";
     uint64_t before[2] = {crowd_carried(crowd.it, 0, 1, 0), crowd_carried(crowd.it, 0, 1, 1)};
-    for (int i = 0; i < 300; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+    for (int i = 0; i < 300; i++)
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
     crowd_run(crowd.it, 1000);
     EXPECT_GT(crowd_carried(crowd.it, 0, 1, 0) - before[0], 150u);
     EXPECT_GT(crowd_carried(crowd.it, 0, 1, 1) - before[1], 60u);
     before[1] = crowd_carried(crowd.it, 0, 1, 1);
-    for (int i = 0; i < 300; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
+    for (int i = 0; i < 300; i++)
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
     crowd_run(crowd.it, 1000);
     EXPECT_EQ(crowd_carried(crowd.it, 0, 1, 1), before[1]);
     expect_all(crowd.it, 0, 1, 50 + 30 + 300 + 300);
 }
 
-TEST(Rails, a_lane_that_breaks_at_any_packet_loses_nothing_while_another_lives) {
+TEST(Rails, a_lane_that_breaks_at_any_packet_loses_nothing_while_another_lives)
+{
     for (uint64_t at = 1; at <= 120; at++) {
         SCOPED_TRACE("broken at packet " + std::to_string(at));
         crowd_options_t options = rails(at, 2);
@@ -90,7 +98,8 @@ TEST(Rails, a_lane_that_breaks_at_any_packet_loses_nothing_while_another_lives) 
         for (uint32_t i = 0; i < 100; i++) {
             ASSERT_GE(crowd_send(crowd.it, 0, 1, i % 3 == 0 ? 50 : kBulk), 0);
             ASSERT_GE(crowd_send(crowd.it, 1, 0, i % 3 == 1 ? 50 : kBulk), 0);
-            if (i % 10 == 0) crowd_run(crowd.it, 1);
+            if (i % 10 == 0)
+                crowd_run(crowd.it, 1);
         }
         crowd_run(crowd.it, 5000);
         expect_all(crowd.it, 0, 1, 110);
@@ -100,7 +109,8 @@ TEST(Rails, a_lane_that_breaks_at_any_packet_loses_nothing_while_another_lives) 
     }
 }
 
-TEST(Rails, a_lane_that_broke_is_opened_again_when_bulk_goes_on) {
+TEST(Rails, a_lane_that_broke_is_opened_again_when_bulk_goes_on)
+{
     Crowd crowd(rails(3, 2));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     for (int round = 0; round < 5; round++) {
@@ -115,7 +125,8 @@ TEST(Rails, a_lane_that_broke_is_opened_again_when_bulk_goes_on) {
     expect_all(crowd.it, 0, 1, 100);
 }
 
-TEST(Rails, a_net_that_is_silent_is_left_for_the_other) {
+TEST(Rails, a_net_that_is_silent_is_left_for_the_other)
+{
     crowd_options_t options = rails(4, 2);
     options.keepalive_ms = 500;
     options.peer_timeout_ms = 2000;
@@ -126,13 +137,15 @@ TEST(Rails, a_net_that_is_silent_is_left_for_the_other) {
         crowd_run(crowd.it, 20);
     }
     crowd_cut(crowd.it, 0, 1, true); /* of the first net; its packets wait, nothing breaks */
-    for (int i = 0; i < 100; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+    for (int i = 0; i < 100; i++)
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
     crowd_run(crowd.it, 10000);
     expect_all(crowd.it, 0, 1, 110);
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, 0), 0u);
 }
 
-TEST(Rails, a_lane_over_datagrams_that_is_silent_is_left_for_the_other) {
+TEST(Rails, a_lane_over_datagrams_that_is_silent_is_left_for_the_other)
+{
     crowd_options_t options = rails(8, 2);
     options.connections = false; /* the first net */
     options.datagrams2 = true;
@@ -147,7 +160,8 @@ TEST(Rails, a_lane_over_datagrams_that_is_silent_is_left_for_the_other) {
     crowd_cut(crowd.it, 0, 1, true);
     uint64_t sent = 20;
     for (int round = 0; round < 40 && crowd_lanes(crowd.it, 0, 1, 0) > 0; round++, sent += 20) {
-        for (int i = 0; i < 20; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+        for (int i = 0; i < 20; i++)
+            ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
         crowd_run(crowd.it, 1000);
     }
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, 0), 0u);
@@ -155,7 +169,8 @@ TEST(Rails, a_lane_over_datagrams_that_is_silent_is_left_for_the_other) {
     expect_all(crowd.it, 0, 1, sent);
 }
 
-TEST(Rails, a_lane_that_names_another_session_is_refused_and_the_peer_goes_on) {
+TEST(Rails, a_lane_that_names_another_session_is_refused_and_the_peer_goes_on)
+{
     Crowd crowd(rails(9, 2));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
@@ -171,7 +186,8 @@ TEST(Rails, a_lane_that_names_another_session_is_refused_and_the_peer_goes_on) {
     expect_all(crowd.it, 0, 1, 51);
 }
 
-TEST(Rails, a_lane_that_only_one_side_can_spare_is_not_dropped) {
+TEST(Rails, a_lane_that_only_one_side_can_spare_is_not_dropped)
+{
     Crowd crowd(rails(10, 2));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     for (int i = 0; i < 10; i++) {
@@ -195,7 +211,8 @@ TEST(Rails, a_lane_that_only_one_side_can_spare_is_not_dropped) {
     EXPECT_EQ(crowd_counter(crowd.it, 0, "link.lanes_dropped"), 0u);
     /* Now 1 drops it. What it heard then does not count: it waits for 0 to say that nothing more is under way. */
     uint64_t before = crowd_counter(crowd.it, 0, "link.retransmits");
-    for (int i = 0; i < 100; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+    for (int i = 0; i < 100; i++)
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
     crowd_drop_lane(crowd.it, 1, 0, 1);
     crowd_run(crowd.it, 1000);
     EXPECT_EQ(crowd_counter(crowd.it, 1, "link.lanes_dropped"), 1u);
@@ -203,7 +220,8 @@ TEST(Rails, a_lane_that_only_one_side_can_spare_is_not_dropped) {
     expect_all(crowd.it, 0, 1, 130);
 }
 
-TEST(Rails, a_sender_is_never_further_ahead_than_the_receiver_can_hold) {
+TEST(Rails, a_sender_is_never_further_ahead_than_the_receiver_can_hold)
+{
     Crowd crowd(rails(7, 2));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     for (int i = 0; i < 10; i++) {
@@ -211,14 +229,16 @@ TEST(Rails, a_sender_is_never_further_ahead_than_the_receiver_can_hold) {
         crowd_run(crowd.it, 20);
     }
     crowd_cut(crowd.it, 0, 1, true); /* one of two lanes is late by a second */
-    for (int i = 0; i < 2000; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
+    for (int i = 0; i < 2000; i++)
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, kBulk), 0);
     crowd_run(crowd.it, 1000);
     crowd_cut(crowd.it, 0, 1, false);
     crowd_run(crowd.it, 2000);
     expect_all(crowd.it, 0, 1, 2010);
 }
 
-TEST(Rails, the_peer_is_lost_with_its_last_lane) {
+TEST(Rails, the_peer_is_lost_with_its_last_lane)
+{
     Crowd crowd(rails(5, 2));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     for (int i = 0; i < 10; i++) {
@@ -234,18 +254,21 @@ TEST(Rails, the_peer_is_lost_with_its_last_lane) {
     EXPECT_EQ(crowd_lost(crowd.it, 1), 1u);
 }
 
-TEST(Rails, one_rail_means_one_lane_and_nothing_is_kept) {
+TEST(Rails, one_rail_means_one_lane_and_nothing_is_kept)
+{
     crowd_options_t options = rails(6, 1);
     Crowd crowd(options);
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
-    for (int i = 0; i < 100; i++) ASSERT_EQ(crowd_send(crowd.it, 0, 1, kBulk), 1) << "not ready yet";
+    for (int i = 0; i < 100; i++)
+        ASSERT_EQ(crowd_send(crowd.it, 0, 1, kBulk), 1) << "not ready yet";
     crowd_run(crowd.it, 100);
     ASSERT_EQ(crowd_send(crowd.it, 0, 1, kBulk), 0) << "the transport took it";
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, -1), 1u);
     EXPECT_EQ(crowd_timers(crowd.it, 0), 0u);
 }
 
-TEST(Rails, a_lane_dropped_under_traffic_loses_nothing) {
+TEST(Rails, a_lane_dropped_under_traffic_loses_nothing)
+{
     for (uint64_t seed = 1; seed <= 100; seed++) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         crowd_options_t options = rails(seed, 2);
@@ -259,9 +282,12 @@ TEST(Rails, a_lane_dropped_under_traffic_loses_nothing) {
         for (uint32_t i = 0; i < 100; i++) {
             ASSERT_GE(crowd_send(crowd.it, 0, 1, i % 3 == 0 ? 50 : kBulk), 0);
             ASSERT_GE(crowd_send(crowd.it, 1, 0, i % 3 == 1 ? 50 : kBulk), 0);
-            if (i == seed) crowd_drop_lane(crowd.it, 0, 1, (unsigned)(seed % 2));
-            if (i == seed && seed % 3 == 0) crowd_drop_lane(crowd.it, 1, 0, (unsigned)(seed % 2));
-            if (i % 10 == 0) crowd_run(crowd.it, 1);
+            if (i == seed)
+                crowd_drop_lane(crowd.it, 0, 1, (unsigned)(seed % 2));
+            if (i == seed && seed % 3 == 0)
+                crowd_drop_lane(crowd.it, 1, 0, (unsigned)(seed % 2));
+            if (i % 10 == 0)
+                crowd_run(crowd.it, 1);
         }
         crowd_run(crowd.it, 2000);
         expect_all(crowd.it, 0, 1, 110);
@@ -273,24 +299,29 @@ TEST(Rails, a_lane_dropped_under_traffic_loses_nothing) {
     }
 }
 
-TEST(Promotion, a_peer_gets_the_costly_transport_after_its_messages_and_not_before) {
+TEST(Promotion, a_peer_gets_the_costly_transport_after_its_messages_and_not_before)
+{
     Crowd crowd(promoting(1, 2));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
-    for (int i = 0; i < 10; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
+    for (int i = 0; i < 10; i++)
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
     crowd_run(crowd.it, 5000);
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, 1), 0u);
-    for (int i = 0; i < 10; i++) ASSERT_GE(crowd_send(crowd.it, 1, 0, 100), 0); /* those of both sides count */
+    for (int i = 0; i < 10; i++)
+        ASSERT_GE(crowd_send(crowd.it, 1, 0, 100), 0); /* those of both sides count */
     crowd_run(crowd.it, 1000);
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, 1), 1u);
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, 0), 1u) << "the first lane stays";
     uint64_t before = crowd_carried(crowd.it, 0, 1, 0);
-    for (int i = 0; i < 100; i++) ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
+    for (int i = 0; i < 100; i++)
+        ASSERT_GE(crowd_send(crowd.it, 0, 1, 100), 0);
     crowd_run(crowd.it, 1000);
     EXPECT_EQ(crowd_carried(crowd.it, 0, 1, 0), before) << "the better lane takes everything";
     expect_all(crowd.it, 0, 1, 110);
 }
 
-TEST(Promotion, one_sided_operations_promote_at_once) {
+TEST(Promotion, one_sided_operations_promote_at_once)
+{
     Crowd crowd(promoting(2, 2));
     ASSERT_TRUE(crowd_connect(crowd.it, 0, 1));
     crowd_promote(crowd.it, 0, 1);
@@ -299,9 +330,11 @@ TEST(Promotion, one_sided_operations_promote_at_once) {
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, 1), 1u);
 }
 
-TEST(Promotion, the_least_recently_used_peer_makes_room_and_loses_nothing) {
+TEST(Promotion, the_least_recently_used_peer_makes_room_and_loses_nothing)
+{
     Crowd crowd(promoting(3, 4));
-    for (unsigned to : {1u, 2u, 3u}) ASSERT_TRUE(crowd_connect(crowd.it, 0, to));
+    for (unsigned to : {1u, 2u, 3u})
+        ASSERT_TRUE(crowd_connect(crowd.it, 0, to));
     unsigned promoted = 0;
     for (unsigned round = 0; round < 6; round++) {
         unsigned to = 1 + round % 3;
@@ -311,7 +344,8 @@ TEST(Promotion, the_least_recently_used_peer_makes_room_and_loses_nothing) {
         }
         EXPECT_EQ(crowd_lanes(crowd.it, 0, to, 1), 1u) << "round " << round;
         unsigned all = 0;
-        for (unsigned other : {1u, 2u, 3u}) all += crowd_lanes(crowd.it, 0, other, 1);
+        for (unsigned other : {1u, 2u, 3u})
+            all += crowd_lanes(crowd.it, 0, other, 1);
         EXPECT_EQ(all, 1u) << "link.promoted_max is 1";
         promoted += crowd_lanes(crowd.it, 0, to, 1);
     }
@@ -324,11 +358,14 @@ TEST(Promotion, the_least_recently_used_peer_makes_room_and_loses_nothing) {
     EXPECT_EQ(crowd_lost(crowd.it, 0), 0u);
 }
 
-TEST(Promotion, peers_in_use_keep_their_lanes_and_the_others_go_on_without) {
+TEST(Promotion, peers_in_use_keep_their_lanes_and_the_others_go_on_without)
+{
     Crowd crowd(promoting(4, 3));
-    for (unsigned to : {1u, 2u}) ASSERT_TRUE(crowd_connect(crowd.it, 0, to));
+    for (unsigned to : {1u, 2u})
+        ASSERT_TRUE(crowd_connect(crowd.it, 0, to));
     for (int i = 0; i < 200; i++) {
-        for (unsigned to : {1u, 2u}) ASSERT_GE(crowd_send(crowd.it, 0, to, 100), 0);
+        for (unsigned to : {1u, 2u})
+            ASSERT_GE(crowd_send(crowd.it, 0, to, 100), 0);
         crowd_run(crowd.it, 10);
     }
     EXPECT_EQ(crowd_lanes(crowd.it, 0, 1, 1) + crowd_lanes(crowd.it, 0, 2, 1), 1u);
@@ -336,7 +373,8 @@ TEST(Promotion, peers_in_use_keep_their_lanes_and_the_others_go_on_without) {
     EXPECT_EQ(crowd_received(crowd.it, 1) + crowd_received(crowd.it, 2), 400u);
 }
 
-TEST(Promotion, a_promoted_lane_that_breaks_costs_nothing) {
+TEST(Promotion, a_promoted_lane_that_breaks_costs_nothing)
+{
     for (uint64_t at = 1; at <= 60; at++) {
         SCOPED_TRACE("broken at packet " + std::to_string(at));
         crowd_options_t options = promoting(at, 2);
@@ -349,7 +387,8 @@ TEST(Promotion, a_promoted_lane_that_breaks_costs_nothing) {
         for (uint32_t i = 0; i < 100; i++) {
             ASSERT_GE(crowd_send(crowd.it, 0, 1, i * 20), 0);
             ASSERT_GE(crowd_send(crowd.it, 1, 0, i * 30), 0);
-            if (i % 10 == 0) crowd_run(crowd.it, 3);
+            if (i % 10 == 0)
+                crowd_run(crowd.it, 3);
         }
         crowd_run(crowd.it, 10000);
         expect_all(crowd.it, 0, 1, 100);
@@ -357,4 +396,4 @@ TEST(Promotion, a_promoted_lane_that_breaks_costs_nothing) {
     }
 }
 
-}  // namespace
+} // namespace

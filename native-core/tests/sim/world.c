@@ -80,11 +80,19 @@ static bool open_node(world_t *world, unsigned index)
         mem_alloc(node->memory, NODES_MAX * SLOT_BYTES, VBN_BACKING_MEMFD, NULL, &node->region) < 0)
         return false;
     model_host_t host = pinned_model();
-    proto_params_t proto = {.settings = &node->settings, .log = &node->log, .counters = &node->counters,
-                            .memory = node->memory, .host = &host};
-    link_params_t link = {.settings = &node->settings, .log = &node->log, .counters = &node->counters,
-                          .memory = node->memory, .job_key = key, .clock = sim_net_clock(world->net),
-                          .network = world->net, .uid = FIRST_UID + index};
+    proto_params_t proto = {.settings = &node->settings,
+                            .log = &node->log,
+                            .counters = &node->counters,
+                            .memory = node->memory,
+                            .host = &host};
+    link_params_t link = {.settings = &node->settings,
+                          .log = &node->log,
+                          .counters = &node->counters,
+                          .memory = node->memory,
+                          .job_key = key,
+                          .clock = sim_net_clock(world->net),
+                          .network = world->net,
+                          .uid = FIRST_UID + index};
     if (proto_engine_open(&proto, &node->proto) < 0)
         return false;
     proto_link_upcalls(node->proto, &link);
@@ -249,7 +257,7 @@ static void quiesce(world_t *world)
         turn(world, true);
         if (sim_net_now_ns(world->net) > deadline)
             world_violated(world, "W6: %llu operations are still pending after %llu virtual seconds",
-                     (unsigned long long)world->outstanding, (unsigned long long)(DEADLINE_MS / 1000));
+                           (unsigned long long)world->outstanding, (unsigned long long)(DEADLINE_MS / 1000));
     }
     /* Copied messages complete before they arrive. */
     for (unsigned a = 0; a < world->count; a++)

@@ -69,8 +69,7 @@ void world_check_links(world_t *world)
             if (peer->arq != NULL)
                 check_peer(world, peer);
         }
-        if (costly != engine->costly_count ||
-            costly > (uint64_t)engine->params.settings->link_promoted_max)
+        if (costly != engine->costly_count || costly > (uint64_t)engine->params.settings->link_promoted_max)
             world_violated(world, "W7: %u promoted lanes, %u counted, at most %lld", costly, engine->costly_count,
                            (long long)engine->params.settings->link_promoted_max);
     }

@@ -154,7 +154,7 @@ static void succeeded(task_t *task, size_t length)
     world_t *world = task->world;
     if (task->kind == TASK_FLUSH && world->talks[task->talk].heard < task->number)
         world_violated(world, "W3: a flush of conversation %u succeeded after %u of %u messages", task->talk,
-                 world->talks[task->talk].heard, task->number);
+                       world->talks[task->talk].heard, task->number);
     else if (task->kind == TASK_GET && memcmp(task->bytes, task->check, task->length) != 0)
         world_violated(world, "W4: a get of %u bytes did not read what was put", task->length);
     else if (task->kind == TASK_PULL)
@@ -203,8 +203,8 @@ void world_say(node_t *node, vbn_peer_t *peer, unsigned other, uint32_t length)
     word_t word = {task->talk, talk->said, length};
     for (uint32_t i = 0; i < length; i++)
         task->bytes[i] = world_pattern(task->talk, talk->said, i);
-    static const unsigned FLAGS[] = {0, 0, 0, VBN_AM_PULL, VBN_SEND_CHECKSUM, VBN_SEND_LZ4, VBN_SEND_ZSTD,
-                                     VBN_SEND_CHECKSUM | VBN_SEND_LZ4};
+    static const unsigned FLAGS[] = {
+        0, 0, 0, VBN_AM_PULL, VBN_SEND_CHECKSUM, VBN_SEND_LZ4, VBN_SEND_ZSTD, VBN_SEND_CHECKSUM | VBN_SEND_LZ4};
     unsigned flags = FLAGS[world_draw(node->world, sizeof(FLAGS) / sizeof(FLAGS[0]))];
     vbn_status_t status = proto_am_send(peer, 1, &word, sizeof(word), task->iov, length > 0 ? 2 : 0, flags, &task->op);
     if (status >= 0)
@@ -256,7 +256,7 @@ static void check_order(node_t *node, const word_t *word, unsigned from)
     conversation_t *talk = &world->talks[word->talk];
     if (word->number != talk->heard)
         world_violated(world, "W1: message %u of conversation %u arrived, %u was expected", word->number, word->talk,
-                 talk->heard);
+                       talk->heard);
     if (word->talk + 1 < node->newest[from])
         world_violated(world, "W1: conversation %u speaks after a later one", word->talk);
     node->newest[from] = word->talk + 1;

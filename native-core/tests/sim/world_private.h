@@ -16,17 +16,17 @@
 /* Masks: bit 0 is the net of "sim", bit 1 that of "sim2". */
 typedef struct world_kind {
     const char *name;
-    unsigned nets;          /* 2: both are used */
-    unsigned datagram;      /* mask */
-    unsigned kills, cuts;   /* mask: nets whose connections break, that are cut */
-    unsigned cut_ms;        /* at most; 0: short */
-    unsigned rails;         /* link.rails: 2 up to this */
-    unsigned promoted;      /* link.promoted_max, and the second net is costly */
-    bool heavy, small;      /* faults; few buffers and small windows */
-    bool crashes, prompt;   /* workers die; silence is noticed soon */
-    bool resumes;           /* link.resume_timeout */
-    bool loses_peers;       /* W5 does not apply */
-    bool disconnects;       /* half of the runs hang up now and then */
+    unsigned nets;        /* 2: both are used */
+    unsigned datagram;    /* mask */
+    unsigned kills, cuts; /* mask: nets whose connections break, that are cut */
+    unsigned cut_ms;      /* at most; 0: short */
+    unsigned rails;       /* link.rails: 2 up to this */
+    unsigned promoted;    /* link.promoted_max, and the second net is costly */
+    bool heavy, small;    /* faults; few buffers and small windows */
+    bool crashes, prompt; /* workers die; silence is noticed soon */
+    bool resumes;         /* link.resume_timeout */
+    bool loses_peers;     /* W5 does not apply */
+    bool disconnects;     /* half of the runs hang up now and then */
 } world_kind_t;
 
 extern const world_kind_t world_kinds[];

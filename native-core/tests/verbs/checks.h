@@ -13,19 +13,24 @@ namespace verbs {
 inline void nothing_lives()
 {
     const fabric_counts_t &counts = fabric_counts;
-    MUST(counts.contexts + counts.pds + counts.mrs + counts.cqs + counts.srqs + counts.qps + counts.ahs + counts.groups + counts.cm_ids + counts.cm_channels == 0);
+    MUST(counts.contexts + counts.pds + counts.mrs + counts.cqs + counts.srqs + counts.qps + counts.ahs +
+             counts.groups + counts.cm_ids + counts.cm_channels ==
+         0);
     MUST(counts.overruns == 0 && counts.bad_memory == 0);
 }
 
 /* Runs body in a child with a fabric of so many devices. */
 inline int with_fabric(unsigned devices, const std::function<void()> &body, int seconds = 240)
 {
-    auto codes = multi::launch(1, [&](int, multi::Shared &) {
-        fabric_install(devices);
-        body();
-        nothing_lives();
-        fabric_remove();
-    }, seconds);
+    auto codes = multi::launch(
+        1,
+        [&](int, multi::Shared &) {
+            fabric_install(devices);
+            body();
+            nothing_lives();
+            fabric_remove();
+        },
+        seconds);
     return codes[0];
 }
 

@@ -35,28 +35,28 @@ typedef struct fabric_script {
     unsigned port_state;       /* ibv_port_state; 0: active */
     unsigned moved[2];         /* other than 0: that device has other GIDs and another LID */
     bool no_address[2];        /* that device has no GID */
-    bool iwarp;      /* no datagrams, connections by rdma_cm; as with infiniband at 127.0.0.1 (fab0) and 127.0.0.2 */
-    bool cm_fails;   /* attempts by rdma_cm end with this event instead */
+    bool iwarp;        /* no datagrams, connections by rdma_cm; as with infiniband at 127.0.0.1 (fab0) and 127.0.0.2 */
+    bool cm_fails;     /* attempts by rdma_cm end with this event instead */
     unsigned cm_event; /* rdma_cm_event_type */
-    bool cm_forged;  /* calls by rdma_cm come with a wrong mac */
-    unsigned read_pieces;      /* places that a read may fill; 0: as many as other requests may name */
-    unsigned pkey;             /* of index 0, other than the usual 0xFFFF */
+    bool cm_forged;    /* calls by rdma_cm come with a wrong mac */
+    unsigned read_pieces; /* places that a read may fill; 0: as many as other requests may name */
+    unsigned pkey;        /* of index 0, other than the usual 0xFFFF */
 } fabric_script_t;
 
 typedef struct fabric_counts {
     uint64_t doorbells, requests, signalled, completions, inlined, rnr_waits;
-    uint64_t rnr_naks;   /* messages that found no receive */
-    uint64_t overruns;   /* completions that found their queue full */
-    uint64_t bad_memory; /* requests outside of registered memory, here */
-    uint64_t refused;    /* one-sided requests that the other side's device refused */
-    uint64_t served; /* registrations alive that let the other side in */
-    uint64_t reads, writes; /* carried out */
-    uint64_t asked; /* writes of nothing, carried out */
-    uint64_t most_reads; /* of a queue pair, posted and not done */
-    uint64_t hasty;      /* connections destroyed while a receive of their SRQ might be in hand */
-    uint64_t cm_options; /* ids of rdma_cm that were given a traffic class */
+    uint64_t rnr_naks;            /* messages that found no receive */
+    uint64_t overruns;            /* completions that found their queue full */
+    uint64_t bad_memory;          /* requests outside of registered memory, here */
+    uint64_t refused;             /* one-sided requests that the other side's device refused */
+    uint64_t served;              /* registrations alive that let the other side in */
+    uint64_t reads, writes;       /* carried out */
+    uint64_t asked;               /* writes of nothing, carried out */
+    uint64_t most_reads;          /* of a queue pair, posted and not done */
+    uint64_t hasty;               /* connections destroyed while a receive of their SRQ might be in hand */
+    uint64_t cm_options;          /* ids of rdma_cm that were given a traffic class */
     uint64_t cm_ids, cm_channels; /* alive */
-    uint64_t groups; /* memberships alive */
+    uint64_t groups;              /* memberships alive */
     uint64_t contexts, pds, mrs, cqs, srqs, qps, ahs; /* alive */
     uint64_t most_qps;
     uint64_t device_bytes[2]; /* of requests carried out */
@@ -77,10 +77,11 @@ void fabric_event(unsigned device, unsigned type); /* ibv_event_type */
  * is up. Changes also what is being asked. Any thread. */
 enum fabric_neighbour { FABRIC_ANSWERS, FABRIC_HELD, FABRIC_SILENT };
 void fabric_set_neighbour(unsigned device, enum fabric_neighbour how);
-unsigned fabric_asked(void);   /* address handles so far */
-unsigned fabric_asking(void);  /* in the making */
+unsigned fabric_asked(void);                      /* address handles so far */
+unsigned fabric_asking(void);                     /* in the making */
 unsigned fabric_connections_with(uint64_t bytes); /* RC queue pairs alive that have carried so many */
-void fabric_inject(const void *bytes, unsigned length); /* a datagram of somebody who knows the Q_Key, to all members of groups */
+void fabric_inject(const void *bytes,
+                   unsigned length);  /* a datagram of somebody who knows the Q_Key, to all members of groups */
 void fabric_forget_connections(void); /* nobody is told: what is sent over them is not answered */
 void fabric_break_all_connections(unsigned status); /* all RC queue pairs fail */
 

@@ -78,9 +78,12 @@ static int join_group(struct rdma_cm_id *id, struct sockaddr *address, void *con
     (void)context;
     notify(of(id), refused ? RDMA_CM_EVENT_MULTICAST_ERROR : RDMA_CM_EVENT_MULTICAST_JOIN, refused ? -EACCES : 0, NULL);
     struct rdma_event_channel *channel = id->channel;
-    struct rdma_cm_event *event = &container_of(((fabric_channel_t *)channel)->events.prev, fabric_notice_t, link)->event;
-    event->param.ud = (struct rdma_ud_param){.qp_num = 0xFFFFFF, .qkey = 0x01234567,
-                                             .ah_attr = {.is_global = 1, .dlid = (uint16_t)(0xC000 + bytes[3]), .port_num = 1}};
+    struct rdma_cm_event *event =
+        &container_of(((fabric_channel_t *)channel)->events.prev, fabric_notice_t, link)->event;
+    event->param.ud = (struct rdma_ud_param){
+        .qp_num = 0xFFFFFF,
+        .qkey = 0x01234567,
+        .ah_attr = {.is_global = 1, .dlid = (uint16_t)(0xC000 + bytes[3]), .port_num = 1}};
     event->param.ud.ah_attr.grh.dgid.raw[0] = 0xFF;
     event->param.ud.ah_attr.grh.dgid.raw[1] = 0x12;
     memcpy(event->param.ud.ah_attr.grh.dgid.raw + 12, bytes, 4);
@@ -119,7 +122,8 @@ static struct rdma_event_channel *create_channel(void)
 
 /* ------------------------------------------------------------------------------------------------- ids */
 
-static int create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context, enum rdma_port_space space)
+static int create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+                     enum rdma_port_space space)
 {
     fabric_id_t *made = calloc(1, sizeof(*made));
     if (made == NULL)
@@ -201,7 +205,9 @@ static int device_at(const struct sockaddr *at)
     const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)at;
     uint32_t address = be32toh(in->sin_addr.s_addr);
     for (unsigned i = 0; at->sa_family == AF_INET && i < 2; i++)
-        if (address == (fabric_script.iwarp || fabric_script.infiniband ? 0x7F000001u + i : 0x0A000001u + i + (fabric_script.moved[i] << 8)))
+        if (address == (fabric_script.iwarp || fabric_script.infiniband
+                            ? 0x7F000001u + i
+                            : 0x0A000001u + i + (fabric_script.moved[i] << 8)))
             return (int)i;
     return -1;
 }
@@ -260,7 +266,8 @@ static int resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct soc
 static int resolve_route(struct rdma_cm_id *id, int timeout_ms)
 {
     (void)timeout_ms;
-    notify(of(id), fails(RDMA_CM_EVENT_ROUTE_ERROR) ? RDMA_CM_EVENT_ROUTE_ERROR : RDMA_CM_EVENT_ROUTE_RESOLVED, 0, NULL);
+    notify(of(id), fails(RDMA_CM_EVENT_ROUTE_ERROR) ? RDMA_CM_EVENT_ROUTE_ERROR : RDMA_CM_EVENT_ROUTE_RESOLVED, 0,
+           NULL);
     return 0;
 }
 
@@ -389,13 +396,28 @@ static int init_qp_attr(struct rdma_cm_id *base, struct ibv_qp_attr *attr, int *
 static int set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t bytes)
 {
     (void)id;
-    fabric_counts.cm_options += level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_TOS && bytes == 1 && *(uint8_t *)value != 0;
+    fabric_counts.cm_options += level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_TOS && bytes == 1 &&
+                                *(uint8_t *)value != 0;
     return 0;
 }
 
 const verbs_cm_t fabric_cm = {
-    .create_channel = create_channel, .destroy_channel = destroy_channel, .create_id = create_id, .destroy_id = destroy_id,
-    .set_option = set_option, .bind_addr = bind_addr, .listen = cm_listen, .resolve_addr = resolve_addr,
-    .resolve_route = resolve_route, .init_qp_attr = init_qp_attr, .connect = cm_connect, .establish = establish,
-    .join_group = join_group, .accept = cm_accept, .reject = cm_reject, .disconnect = cm_disconnect, .get_event = get_event, .ack_event = ack_event,
+    .create_channel = create_channel,
+    .destroy_channel = destroy_channel,
+    .create_id = create_id,
+    .destroy_id = destroy_id,
+    .set_option = set_option,
+    .bind_addr = bind_addr,
+    .listen = cm_listen,
+    .resolve_addr = resolve_addr,
+    .resolve_route = resolve_route,
+    .init_qp_attr = init_qp_attr,
+    .connect = cm_connect,
+    .establish = establish,
+    .join_group = join_group,
+    .accept = cm_accept,
+    .reject = cm_reject,
+    .disconnect = cm_disconnect,
+    .get_event = get_event,
+    .ack_event = ack_event,
 };

@@ -65,7 +65,10 @@ void fabric_look_at_limit(fabric_srq_t *srq)
 
 static void end_receive(fabric_qp_t *qp, fabric_receive_t *receive, enum ibv_wc_status status, uint32_t bytes)
 {
-    struct ibv_wc wc = {.wr_id = receive->wr_id, .status = status, .opcode = IBV_WC_RECV, .byte_len = bytes,
+    struct ibv_wc wc = {.wr_id = receive->wr_id,
+                        .status = status,
+                        .opcode = IBV_WC_RECV,
+                        .byte_len = bytes,
                         .qp_num = qp->qp.qp_base.qp_num};
     receives_of(qp)->count--;
     list_remove(&receive->link);
@@ -178,8 +181,9 @@ static bool place(fabric_qp_t *to, const uint8_t *bytes, uint32_t length, uint32
     fabric_srq_t *queue = receives_of(to);
     fabric_receive_t *receive = container_of(queue->receives.next, fabric_receive_t, link);
     const struct ibv_sge *sge = &receive->sge;
-    uint8_t *place = length + skip <= sge->length ? memory(to->qp.qp_base.pd, sge->lkey, sge->addr, sge->length,
-                                                           IBV_ACCESS_LOCAL_WRITE) : NULL;
+    uint8_t *place = length + skip <= sge->length
+                         ? memory(to->qp.qp_base.pd, sge->lkey, sge->addr, sge->length, IBV_ACCESS_LOCAL_WRITE)
+                         : NULL;
     if (place == NULL) {
         end_receive(to, receive, IBV_WC_LOC_LEN_ERR, 0);
         return false;
@@ -193,7 +197,8 @@ static bool place(fabric_qp_t *to, const uint8_t *bytes, uint32_t length, uint32
 bool fabric_place_datagram(fabric_qp_t *to, const void *bytes, uint32_t length)
 {
     FABRIC_GUARD;
-    bool takes = to->qp.qp_base.state >= IBV_QPS_RTR && to->qp.qp_base.state <= IBV_QPS_RTS && !list_empty(&to->own.receives);
+    bool takes = to->qp.qp_base.state >= IBV_QPS_RTR && to->qp.qp_base.state <= IBV_QPS_RTS &&
+                 !list_empty(&to->own.receives);
     return takes && place(to, bytes, length, GRH_BYTES);
 }
 
@@ -202,7 +207,8 @@ static void send_to_group(const fabric_request_t *request, const uint8_t *bytes,
     const union ibv_gid *gid = &((const fabric_ah_t *)request->wr.wr.ud.ah)->route.grh.dgid;
     size_t cursor = 0;
     for (fabric_qp_t *to; (to = map_next(&fabric_qps, &cursor, NULL)) != NULL;) {
-        if (to->qp.qp_base.qp_type != IBV_QPT_UD || to->qkey != request->wr.wr.ud.remote_qkey || !fabric_in_group(to, gid))
+        if (to->qp.qp_base.qp_type != IBV_QPT_UD || to->qkey != request->wr.wr.ud.remote_qkey ||
+            !fabric_in_group(to, gid))
             continue;
         unsigned times = fabric_lucky(fabric_script.drop_ppm) ? 0 : fabric_lucky(fabric_script.double_ppm) ? 2 : 1;
         while (times-- > 0)
@@ -229,8 +235,7 @@ static enum ibv_wc_status send_datagram(fabric_qp_t *qp, const fabric_request_t 
     }
     if (to == NULL || to->qp.qp_base.qp_type != IBV_QPT_UD || to->qkey != request->wr.wr.ud.remote_qkey ||
         to->qp.qp_base.state < IBV_QPS_RTR || to->qp.qp_base.state > IBV_QPS_RTS ||
-        !fabric_is_at(to->qp.qp_base.context, &((const fabric_ah_t *)request->wr.wr.ud.ah)->route) ||
-        is_lost())
+        !fabric_is_at(to->qp.qp_base.context, &((const fabric_ah_t *)request->wr.wr.ud.ah)->route) || is_lost())
         return IBV_WC_SUCCESS; /* nobody tells the sender */
     (void)qp;
     while (times-- > 0 && !list_empty(&to->own.receives))
@@ -290,7 +295,8 @@ static enum ibv_wc_status over_connection(fabric_qp_t *qp, fabric_request_t *req
     if (fabric_script.fail_request_at > 0 && --fabric_script.fail_request_at == 0)
         return (enum ibv_wc_status)fabric_script.fail_status;
     if (fabric_script.link_down || to == NULL || to->dest != qp->qp.qp_base.qp_num ||
-        !fabric_is_at(to->qp.qp_base.context, &qp->route) || to->qp.qp_base.state < IBV_QPS_RTR || to->qp.qp_base.state > IBV_QPS_RTS)
+        !fabric_is_at(to->qp.qp_base.context, &qp->route) || to->qp.qp_base.state < IBV_QPS_RTR ||
+        to->qp.qp_base.state > IBV_QPS_RTS)
         return IBV_WC_RETRY_EXC_ERR;
     return request->wr.opcode == IBV_WR_SEND ? send_message(qp, request, to, bytes, length)
                                              : one_sided(qp, request, to, bytes, length);
@@ -324,8 +330,7 @@ static void work(void)
 {
     size_t cursor = 0;
     for (fabric_qp_t *qp; (qp = map_next(&fabric_qps, &cursor, NULL)) != NULL;)
-        while (!list_empty(&qp->requests) &&
-               carry_out(qp, container_of(qp->requests.next, fabric_request_t, link))) {
+        while (!list_empty(&qp->requests) && carry_out(qp, container_of(qp->requests.next, fabric_request_t, link))) {
         }
 }
 

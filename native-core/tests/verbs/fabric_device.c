@@ -72,8 +72,10 @@ static struct ibv_context *open_device(struct ibv_device *device)
     context->v.sz = sizeof(context->v);
     context->v.query_port = query_port_ex;
     context->v.create_qp_ex = fabric_script.classic ? NULL : fabric_create_qp_ex;
-    context->v.context = (struct ibv_context){.device = device, .abi_compat = __VERBS_ABI_IS_EXTENDED,
-                                              .async_fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC), .cmd_fd = eventfd(0, EFD_CLOEXEC),
+    context->v.context = (struct ibv_context){.device = device,
+                                              .abi_compat = __VERBS_ABI_IS_EXTENDED,
+                                              .async_fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC),
+                                              .cmd_fd = eventfd(0, EFD_CLOEXEC),
                                               .num_comp_vectors = 1};
     context->v.context.ops.poll_cq = fabric_poll_cq;
     context->v.context.ops.req_notify_cq = fabric_req_notify_cq;
@@ -122,9 +124,16 @@ int fabric_read_pieces(void)
 static int query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
     (void)context;
-    *attr = (struct ibv_device_attr){.phys_port_cnt = 1, .max_qp = 65536, .max_qp_wr = 16384, .max_sge = FABRIC_SGES,
-                                     .max_sge_rd = fabric_read_pieces(), .max_cqe = 32767, .max_srq_wr = fabric_script.srq_most != 0 ? (int)fabric_script.srq_most : 16384,
-                                     .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16, .max_mr_size = UINT64_MAX};
+    *attr = (struct ibv_device_attr){.phys_port_cnt = 1,
+                                     .max_qp = 65536,
+                                     .max_qp_wr = 16384,
+                                     .max_sge = FABRIC_SGES,
+                                     .max_sge_rd = fabric_read_pieces(),
+                                     .max_cqe = 32767,
+                                     .max_srq_wr = fabric_script.srq_most != 0 ? (int)fabric_script.srq_most : 16384,
+                                     .max_qp_rd_atom = 16,
+                                     .max_qp_init_rd_atom = 16,
+                                     .max_mr_size = UINT64_MAX};
     return 0;
 }
 
@@ -140,10 +149,19 @@ static int query_gid(struct ibv_context *context, uint32_t port, uint32_t index,
     *entry = (struct ibv_gid_entry){.gid_index = index, .port_num = 1, .gid_type = IBV_GID_TYPE_ROCE_V2};
     uint8_t *gid = entry->gid.raw;
     switch (index) {
-    case 0: gid[0] = 0xFE; gid[1] = 0x80; break;
-    case 1: gid[0] = 0xFD; gid[1] = 0x01; break;
+    case 0:
+        gid[0] = 0xFE;
+        gid[1] = 0x80;
+        break;
+    case 1:
+        gid[0] = 0xFD;
+        gid[1] = 0x01;
+        break;
     case 2: entry->gid_type = IBV_GID_TYPE_ROCE_V1; /* the same address, as the kernel lists it */ /* fall through */
-    case 3: gid[10] = gid[11] = 0xFF; gid[12] = 10; break;
+    case 3:
+        gid[10] = gid[11] = 0xFF;
+        gid[12] = 10;
+        break;
     default: return ENODATA;
     }
     gid[14] = (uint8_t)fabric_script.moved[device];
@@ -168,7 +186,8 @@ bool fabric_is_at(const struct ibv_context *context, const struct ibv_ah_attr *r
     if (!route->is_global)
         return route->dlid == fabric_lid(fabric_context_of(there)->device);
     for (uint32_t i = 0; i < 4; i++)
-        if (query_gid(there, 1, i, &entry, 0, sizeof(entry)) == 0 && memcmp(entry.gid.raw, route->grh.dgid.raw, 16) == 0)
+        if (query_gid(there, 1, i, &entry, 0, sizeof(entry)) == 0 &&
+            memcmp(entry.gid.raw, route->grh.dgid.raw, 16) == 0)
             return true;
     return false;
 }
@@ -203,8 +222,9 @@ static void ack_async_event(struct ibv_async_event *event)
 
 static const char *event_text(enum ibv_event_type event)
 {
-    return event == IBV_EVENT_DEVICE_FATAL ? "local catastrophic error" : event == IBV_EVENT_PORT_ERR ? "port error"
-                                                                                                        : "an event";
+    return event == IBV_EVENT_DEVICE_FATAL ? "local catastrophic error"
+           : event == IBV_EVENT_PORT_ERR   ? "port error"
+                                           : "an event";
 }
 
 void fabric_device_reset(unsigned devices_wanted)

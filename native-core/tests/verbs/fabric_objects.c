@@ -38,8 +38,8 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *address, size_t l
     mr->access = (int)access;
     fabric_counts.served += (access & REMOTE) != 0;
     uint32_t key = fabric_next_number();
-    mr->mr = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length,
-                             .lkey = key, .rkey = key};
+    mr->mr = (struct ibv_mr){
+        .context = pd->context, .pd = pd, .addr = address, .length = length, .lkey = key, .rkey = key};
     if (map_put(&fabric_mrs, mr->mr.lkey, mr) < 0)
         abort();
     return &mr->mr;
@@ -140,7 +140,8 @@ static int destroy_srq(struct ibv_srq *srq)
 
 static const char *status_text(enum ibv_wc_status status)
 {
-    static const char *const TEXTS[] = {[IBV_WC_SUCCESS] = "success", [IBV_WC_WR_FLUSH_ERR] = "flushed",
+    static const char *const TEXTS[] = {[IBV_WC_SUCCESS] = "success",
+                                        [IBV_WC_WR_FLUSH_ERR] = "flushed",
                                         [IBV_WC_RETRY_EXC_ERR] = "transport retry counter exceeded",
                                         [IBV_WC_RNR_RETRY_EXC_ERR] = "RNR retry counter exceeded"};
     bool known = status < sizeof(TEXTS) / sizeof(TEXTS[0]) && TEXTS[status] != NULL;

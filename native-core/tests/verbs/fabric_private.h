@@ -65,17 +65,17 @@ typedef struct fabric_qp {
     struct ibv_qp_ex qp; /* first */
     list_link_t link;
     fabric_srq_t *srq;
-    fabric_srq_t own;   /* receives without an srq */
+    fabric_srq_t own; /* receives without an srq */
     list_link_t requests;
     fabric_request_t *building; /* between wr_start and wr_complete: the latest */
     list_link_t built;
-    unsigned used, max;  /* requests posted and not known to have ended */
+    unsigned used, max;   /* requests posted and not known to have ended */
     unsigned unsignalled; /* ended without a completion since the last one */
     unsigned inline_max;
     struct ibv_ah_attr route; /* RC: to the peer's port */
     uint32_t qkey, dest;
     int access;
-    uint64_t bytes; /* of requests carried out */
+    uint64_t bytes;                      /* of requests carried out */
     union ibv_gid groups[FABRIC_GROUPS]; /* that it is attached to */
     unsigned group_count;
 } fabric_qp_t;
@@ -94,7 +94,7 @@ void fabric_leave(const int *entered);
 uint64_t fabric_random(void);
 bool fabric_lucky(unsigned ppm);
 void *fabric_make(size_t bytes, uint64_t *count); /* zeroed, never NULL; counts */
-uint32_t fabric_next_number(void); /* of a queue pair or a key: no two are the same */
+uint32_t fabric_next_number(void);                /* of a queue pair or a key: no two are the same */
 bool fabric_is_dead(unsigned device);
 
 /* fabric_device.c, fabric_objects.c, fabric_qp.c, fabric_ah.c: each gives its part of the calls */

@@ -47,8 +47,11 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr
 
 struct ibv_qp *fabric_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
-    struct ibv_qp_init_attr classic = {.send_cq = attr->send_cq, .recv_cq = attr->recv_cq, .srq = attr->srq,
-                                       .cap = attr->cap, .qp_type = attr->qp_type};
+    struct ibv_qp_init_attr classic = {.send_cq = attr->send_cq,
+                                       .recv_cq = attr->recv_cq,
+                                       .srq = attr->srq,
+                                       .cap = attr->cap,
+                                       .qp_type = attr->qp_type};
     (void)context;
     struct ibv_qp *qp = create_qp(attr->pd, &classic);
     if (qp == NULL)
@@ -87,7 +90,7 @@ static int modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
         fabric_fail_qp(qp, IBV_WC_WR_FLUSH_ERR);
         if (qp->srq != NULL)
             fabric_add_event(fabric_context_of(base->context),
-                      (struct ibv_async_event){.element.qp = base, .event_type = IBV_EVENT_QP_LAST_WQE_REACHED});
+                             (struct ibv_async_event){.element.qp = base, .event_type = IBV_EVENT_QP_LAST_WQE_REACHED});
     }
     if (attr->qp_state == IBV_QPS_RESET) {
         fabric_drop_requests(qp);

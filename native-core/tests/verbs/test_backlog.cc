@@ -11,7 +11,8 @@ class VerbsBacklog : public ::testing::TestWithParam<std::tuple<BacklogTest, con
 
 TEST_P(VerbsBacklog, of_a_peer)
 {
-    int code = verbs::with_fabric(1, [] { std::get<0>(GetParam()).run(std::get<1>(GetParam()), std::get<2>(GetParam())); }, 300);
+    int code = verbs::with_fabric(
+        1, [] { std::get<0>(GetParam()).run(std::get<1>(GetParam()), std::get<2>(GetParam())); }, 300);
     EXPECT_EQ(code, 0);
 }
 

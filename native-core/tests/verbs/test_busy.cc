@@ -30,7 +30,10 @@ void short_times()
     setenv("VBN_LINK_PROMOTE_AFTER", "8", 1);
 }
 
-bool promotes(const char *way) { return std::strcmp(way, "rc,ud") == 0; }
+bool promotes(const char *way)
+{
+    return std::strcmp(way, "rc,ud") == 0;
+}
 
 /* b computes. */
 void alone(multi::Pair &pair, std::chrono::milliseconds time)
@@ -89,7 +92,8 @@ TEST(VerbsBusy, a_burst_to_a_program_that_computes_is_sent_once)
         Traffic traffic(pair);
         earn_lanes(pair, traffic, way);
         bool connected = std::strcmp(way, "ud") != 0;
-        uint64_t again = counted(pair.a, "link.retransmits"), datagrams = connected ? counted(pair.a, "ud.tx.packets") : 0;
+        uint64_t again = counted(pair.a, "link.retransmits"),
+                 datagrams = connected ? counted(pair.a, "ud.tx.packets") : 0;
         for (unsigned i = 0; i < 600; i++)
             traffic.send();
         alone(pair, std::chrono::milliseconds(2500));

@@ -30,23 +30,41 @@ TEST_P(VerbsCalls, of_every_function_in_any_order_keep_what_they_promise)
             world.close();
         });
         ASSERT_EQ(code, 0) << "seed " << seed << " over " << GetParam().name << "; VBN_TEST_SEED=" << seed
-                               << " repeats it";
+                           << " repeats it";
     }
 }
 
 void nothing_special() {}
-void classic() { fabric_script.classic = true; }
-void nothing_inline() { fabric_script.inline_max = 0; }
-void infiniband() { fabric_script.infiniband = true; }
-void late() { fabric_script.late_ppm = 300000; }
-void small_mtu() { fabric_script.mtu = 1024; }
+void classic()
+{
+    fabric_script.classic = true;
+}
+void nothing_inline()
+{
+    fabric_script.inline_max = 0;
+}
+void infiniband()
+{
+    fabric_script.infiniband = true;
+}
+void late()
+{
+    fabric_script.late_ppm = 300000;
+}
+void small_mtu()
+{
+    fabric_script.mtu = 1024;
+}
 void breaks()
 {
     fabric_script.fail_status = IBV_WC_RETRY_EXC_ERR;
     fabric_script.fail_request_at = 10 + static_cast<unsigned>(fabric_script.seed) * 17;
 }
 /* Without it one lane alone does nothing by devices. */
-void resumes() { setenv("VBN_LINK_RESUME_TIMEOUT", "20s", 1); }
+void resumes()
+{
+    setenv("VBN_LINK_RESUME_TIMEOUT", "20s", 1);
+}
 void resumes_breaks()
 {
     resumes();
@@ -67,26 +85,28 @@ void iwarp()
     resumes();
     fabric_script.iwarp = true;
 }
-void very_lossy() { fabric_script.drop_ppm = 100000; }
+void very_lossy()
+{
+    fabric_script.drop_ppm = 100000;
+}
 void lossy()
 {
     fabric_script.drop_ppm = 10000;
     fabric_script.double_ppm = 10000;
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, VerbsCalls,
-                         ::testing::Values(Case{"ud", "ud", nothing_special}, Case{"ud_small_mtu", "ud", small_mtu},
-                                           Case{"ud_lossy", "ud", lossy}, Case{"ud_classic", "ud", classic},
-                                           Case{"ud_very_lossy", "ud", very_lossy},
-                                           Case{"ud_infiniband", "ud", infiniband}, Case{"rc", "rc", nothing_special},
-                                           Case{"rc_classic", "rc", classic},
-                                           Case{"rc_nothing_inline", "rc", nothing_inline}, Case{"rc_late", "rc", late},
-                                           Case{"rc_lossy_signals", "rc", lossy},
-                                           Case{"rc_resumes", "rc", resumes},
-                                           Case{"rc_cm", "rc", cm}, Case{"rc_cm_breaks", "rc", cm_breaks},
-                                           Case{"rc_iwarp", "rc", iwarp}, Case{"hybrid_cm", "rc,ud", cm},
-                                           Case{"rc_resumes_breaks", "rc", resumes_breaks}, Case{"hybrid", "rc,ud", nothing_special},
-                                           Case{"hybrid_lossy", "rc,ud", lossy}, Case{"hybrid_breaks", "rc,ud", breaks}),
-                         [](const auto &each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Over, VerbsCalls,
+    ::testing::Values(Case{"ud", "ud", nothing_special}, Case{"ud_small_mtu", "ud", small_mtu},
+                      Case{"ud_lossy", "ud", lossy}, Case{"ud_classic", "ud", classic},
+                      Case{"ud_very_lossy", "ud", very_lossy}, Case{"ud_infiniband", "ud", infiniband},
+                      Case{"rc", "rc", nothing_special}, Case{"rc_classic", "rc", classic},
+                      Case{"rc_nothing_inline", "rc", nothing_inline}, Case{"rc_late", "rc", late},
+                      Case{"rc_lossy_signals", "rc", lossy}, Case{"rc_resumes", "rc", resumes}, Case{"rc_cm", "rc", cm},
+                      Case{"rc_cm_breaks", "rc", cm_breaks}, Case{"rc_iwarp", "rc", iwarp},
+                      Case{"hybrid_cm", "rc,ud", cm}, Case{"rc_resumes_breaks", "rc", resumes_breaks},
+                      Case{"hybrid", "rc,ud", nothing_special}, Case{"hybrid_lossy", "rc,ud", lossy},
+                      Case{"hybrid_breaks", "rc,ud", breaks}),
+    [](const auto &each) { return std::string(each.param.name); });
 
 } // namespace

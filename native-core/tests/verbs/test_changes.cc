@@ -54,8 +54,9 @@ TEST_P(VerbsChanges, of_the_own_address_cost_no_message)
                 traffic.send();
             fabric_script.moved[0] = 1;
             pair.change(0, infiniband ? IBV_EVENT_LID_CHANGE : IBV_EVENT_GID_CHANGE);
-            MUST(says(pair.a.log, infiniband ? "the LID of fab0:1 has changed from 1 to 17"
-                                             : "the address of fab0:1 has changed from ::ffff:10.0.0.1 to ::ffff:10.0.1.1"));
+            MUST(says(pair.a.log, infiniband
+                                      ? "the LID of fab0:1 has changed from 1 to 17"
+                                      : "the address of fab0:1 has changed from ::ffff:10.0.0.1 to ::ffff:10.0.1.1"));
             traffic.burst(30);
             MUST(counted(pair.a, "link.resumes") > 0);
             pair.close();

@@ -45,8 +45,7 @@ struct Member {
 struct Three : multi::Pair {
     Half c;
 
-    explicit Three(const char *transports)
-        : multi::Pair((setenv("VBN_TL_VERBS_DEVICE", "fab0", 1), transports))
+    explicit Three(const char *transports) : multi::Pair((setenv("VBN_TL_VERBS_DEVICE", "fab0", 1), transports))
     {
         setenv("VBN_TL_VERBS_DEVICE", "fab1", 1);
         MUST(c.open(transports) == VBN_OK);
@@ -94,9 +93,12 @@ TEST_P(VerbsGroups, bring_each_datagram_to_all_other_members_with_its_source)
         three.rest();
         MUST(b.heard.size() == 3 && b.sources.size() == 2 && a.sources.size() == 1 && a.heard[0] == large);
         MUST(c.heard[0].empty() && c.heard[1] == "hello" && c.sources == std::set<uint64_t>{*c.sources.begin()});
-        MUST(three.a.connect(three.c) == VBN_OK && three.all_until([&] { return a.sources.count(vbn_peer_uid(three.a.peer)) == 1; }));
+        MUST(three.a.connect(three.c) == VBN_OK &&
+             three.all_until([&] { return a.sources.count(vbn_peer_uid(three.a.peer)) == 1; }));
         MUST(a.send(large + "y") == VBN_ERR_INVALID && says(vbn_error_text(), "at most 4064 bytes"));
-        MUST(counted(three.a, "rx.bad_frames") + counted(three.b, "rx.bad_frames") + counted(three.c, "rx.bad_frames") == 0);
+        MUST(counted(three.a, "rx.bad_frames") + counted(three.b, "rx.bad_frames") +
+                 counted(three.c, "rx.bad_frames") ==
+             0);
         three.close_all();
     });
 }
@@ -171,8 +173,8 @@ TEST_P(VerbsGroups, what_strangers_send_is_dropped_and_counted)
         Three three(GetParam());
         Member a, b;
         MUST(a.join(three.a) == VBN_OK && b.join(three.b) == VBN_OK);
-        uint8_t good[36] = {1, 2, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 239, 1, 2, 3,
-                            'g', 'o', 'o', 'd'};
+        uint8_t good[36] = {1, 2, 0, 0, 0, 0, 0, 0, 9,    9,    9,   9, 9, 9, 9,   9,   0,   0,
+                            0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 239, 1, 2, 3, 'g', 'o', 'o', 'd'};
         fabric_inject(good, sizeof(good));
         MUST(three.all_until([&] { return a.heard.size() == 1 && b.heard.size() == 1; }) && a.heard[0] == "good");
         uint64_t bad = counted(three.a, "rx.bad_frames");
@@ -188,7 +190,7 @@ TEST_P(VerbsGroups, what_strangers_send_is_dropped_and_counted)
             inject_bad(0, 1, length);
         for (size_t at = 0; at < 8; at++)
             inject_bad(at, 3, 36);
-        inject_bad(28, 10, 36);  /* no group */
+        inject_bad(28, 10, 36); /* no group */
         inject_bad(16, 1, 36);
         std::memset(good + 8, 0, 8); /* nobody's */
         inject_bad(0, 1, 36);

@@ -60,7 +60,7 @@ struct Near : multi::Pair {
 
 /* The kernel gives up, or the host answers, while the test's thread is in a call that waits for that. */
 class Later {
-  public:
+public:
     explicit Later(enum fabric_neighbour how)
         : thread([how] {
               std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -70,7 +70,7 @@ class Later {
     }
     ~Later() { thread.join(); }
 
-  private:
+private:
     std::thread thread;
 };
 
@@ -90,7 +90,8 @@ TEST_P(VerbsHandlesThreads, a_host_that_does_not_answer_yet_holds_nobody_else_up
         MUST(pair.until([] { return fabric_asking() == 1; }) && far.lost == VBN_OK && far.op.complete == 0);
         fabric_set_neighbour(1, FABRIC_ANSWERS);
         MUST(pair.until([&] { return (void)vbn_progress(far.at.worker), far.at.messages == 1; }));
-        MUST(pair.until([&] { return (void)vbn_progress(far.at.worker), far.op.complete == 1; }) && far.op.status == VBN_OK);
+        MUST(pair.until([&] { return (void)vbn_progress(far.at.worker), far.op.complete == 1; }) &&
+             far.op.status == VBN_OK);
         vbn_disconnect(far.peer, VBN_CLOSE_NOW);
         far.close();
         pair.close();

@@ -96,48 +96,58 @@ private:
 
 TEST(VerbsIncast, of_128_peers_finds_a_receive_for_each_packet)
 {
-    in_fabric(1, [] {
-        Hub hub(0);
-        hub.connect(PEERS);
-        MUST(hub.all_send(FITS) == 0);
-        MUST(hub.all_send(FITS) == 0);
-        uint64_t first = hub.all_send(100), last = first;
-        std::printf("128 bursts of 100 packets: %llu messages found no receive\n", static_cast<unsigned long long>(first));
-        for (unsigned i = 0; i < 20 && last > 0; i++)
-            last = hub.all_send(100);
-        MUST(first > 0 && last == 0);
-        MUST(hub.half.log.find("receive buffers") == std::string::npos);
-        hub.close();
-    }, 300);
+    in_fabric(
+        1,
+        [] {
+            Hub hub(0);
+            hub.connect(PEERS);
+            MUST(hub.all_send(FITS) == 0);
+            MUST(hub.all_send(FITS) == 0);
+            uint64_t first = hub.all_send(100), last = first;
+            std::printf("128 bursts of 100 packets: %llu messages found no receive\n",
+                        static_cast<unsigned long long>(first));
+            for (unsigned i = 0; i < 20 && last > 0; i++)
+                last = hub.all_send(100);
+            MUST(first > 0 && last == 0);
+            MUST(hub.half.log.find("receive buffers") == std::string::npos);
+            hub.close();
+        },
+        300);
 }
 
 TEST(VerbsIncast, goes_on_with_what_the_device_has)
 {
-    in_fabric(1, [] {
-        Hub hub(100); /* 96: a multiple of what is posted at once */
-        hub.connect(16);
-        MUST(hub.all_send(2) == 0);
-        MUST(hub.all_send(16) > 0);
-        MUST(hub.half.log.find("receive buffers") == std::string::npos);
-        hub.close();
-    }, 300);
+    in_fabric(
+        1,
+        [] {
+            Hub hub(100); /* 96: a multiple of what is posted at once */
+            hub.connect(16);
+            MUST(hub.all_send(2) == 0);
+            MUST(hub.all_send(16) > 0);
+            MUST(hub.half.log.find("receive buffers") == std::string::npos);
+            hub.close();
+        },
+        300);
 }
 
 TEST(VerbsIncast, goes_on_with_what_is_there_when_no_more_can_be_registered_and_says_so_once)
 {
-    in_fabric(1, [] {
-        Hub hub(0);
-        hub.connect(16);
-        MUST(hub.all_send(FITS) == 0);
-        fabric_script.fail_register_at = 1;
-        while (fabric_script.fail_register_at == 1)
+    in_fabric(
+        1,
+        [] {
+            Hub hub(0);
+            hub.connect(16);
+            MUST(hub.all_send(FITS) == 0);
+            fabric_script.fail_register_at = 1;
+            while (fabric_script.fail_register_at == 1)
+                (void)hub.all_send(100);
             (void)hub.all_send(100);
-        (void)hub.all_send(100);
-        std::string log = hub.half.log;
-        MUST(says(log, "keeps 448 receive buffers") && says(log, "registering"));
-        MUST(log.find("receive buffers") == log.rfind("receive buffers"));
-        hub.close();
-    }, 300);
+            std::string log = hub.half.log;
+            MUST(says(log, "keeps 448 receive buffers") && says(log, "registering"));
+            MUST(log.find("receive buffers") == log.rfind("receive buffers"));
+            hub.close();
+        },
+        300);
 }
 
 } // namespace

@@ -24,7 +24,8 @@ TEST(VerbsLimits, a_get_into_many_places_fills_as_many_at_a_time_as_the_device_c
                 n.theirs()[i] = pattern(i, places);
             uint64_t before = n.counted("get.native.bytes"), reads = fabric_counts.reads;
             vbn_op_t op{};
-            MUST(n.pair.finish(vbn_get(n.key, 0, pieces.data(), PIECES, &op), op) == VBN_OK && op.length == PIECES * PIECE);
+            MUST(n.pair.finish(vbn_get(n.key, 0, pieces.data(), PIECES, &op), op) == VBN_OK &&
+                 op.length == PIECES * PIECE);
             for (size_t i = 0; i < PIECES * PIECE; i++)
                 MUST(n.ours()[i / PIECE * 2 * PIECE + i % PIECE] == pattern(i, places));
             MUST(n.counted("get.native.bytes") - before == PIECES * PIECE && n.counted("native.redone") == 0);

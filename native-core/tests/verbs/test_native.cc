@@ -255,11 +255,11 @@ TEST(VerbsNative, what_comes_after_a_fence_finds_what_was_put_before_it)
             MUST(vbn_put(n.key, 3 * SOME + 8, &word, 1, &second) == VBN_INPROGRESS);
             auto *words = reinterpret_cast<std::atomic<uint64_t> *>(n.theirs() + 3 * SOME);
             MUST(n.pair.until([&] { /* the owner looks while it happens */
-                if (words[1].load() == round)
-                    MUST(words[0].load() == round);
-                if (words[0].load() == round)
-                    MUST(n.theirs()[0] == round && n.theirs()[SOME - 1] == round);
-                return put.complete && add.complete && get.complete && second.complete;
+                                    if (words[1].load() == round)
+                                        MUST(words[0].load() == round);
+                                    if (words[0].load() == round)
+                                        MUST(n.theirs()[0] == round && n.theirs()[SOME - 1] == round);
+                                    return put.complete && add.complete && get.complete && second.complete;
             }));
             MUST(std::memcmp(n.ours(), n.ours() + 2 * SOME, SOME) == 0);
         }
@@ -392,7 +392,8 @@ TEST(VerbsNative, a_connection_is_given_up_only_after_what_is_under_way)
         for (const vbn_op_t &op : ops)
             MUST(n.pair.until([&] { return op.complete == 1; }) && op.status == VBN_OK);
         third.get_until(n, true, [&] { return verbs::counted(third.half, "get.native.bytes") > 0; });
-        MUST(n.counted("link.lanes_dropped") == 1 && n.counted("native.redone") == 0 && n.counted("link.lanes_lost") == 0);
+        MUST(n.counted("link.lanes_dropped") == 1 && n.counted("native.redone") == 0 &&
+             n.counted("link.lanes_lost") == 0);
         third.close();
         n.close();
     });

@@ -15,9 +15,11 @@ TEST_P(VerbsOnUse, a_peer)
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, VerbsOnUse,
-                         ::testing::Combine(::testing::ValuesIn(multi::ON_USE_TESTS), ::testing::Values("rc", "ud", "rc,ud", "rc,tcp")),
+                         ::testing::Combine(::testing::ValuesIn(multi::ON_USE_TESTS),
+                                            ::testing::Values("rc", "ud", "rc,ud", "rc,tcp")),
                          [](const auto &each) {
-                             return std::string(std::get<0>(each.param).name) + "_" + multi::way_name(std::get<1>(each.param));
+                             return std::string(std::get<0>(each.param).name) + "_" +
+                                    multi::way_name(std::get<1>(each.param));
                          });
 
 } // namespace

@@ -85,7 +85,7 @@ TEST_P(VerbsPlaces, the_users_memory_is_used_in_place_as_long_as_it_is_registere
         own.free();
         MUST(own.put(0) >= BYTES); /* the core's buffers have grown to what it needs */
         own.enter();
-        MUST(own.put(1) < 1024);   /* what the words of the protocol take */
+        MUST(own.put(1) < 1024); /* what the words of the protocol take */
         uint64_t registered = fabric_counts.mrs;
         MUST(own.put(2) < 1024 && fabric_counts.mrs == registered); /* once */
         if (GetParam()) {

@@ -59,7 +59,8 @@ public:
     void finish()
     {
         if (!pair.until([&] { return op.complete == 1 || pair.a.lost != VBN_OK; }) || op.status != VBN_OK)
-            std::fprintf(stderr, "put %u: %s\n%s\n%s", round, pair.a.text.c_str(), pair.a.log.c_str(), pair.b.log.c_str());
+            std::fprintf(stderr, "put %u: %s\n%s\n%s", round, pair.a.text.c_str(), pair.a.log.c_str(),
+                         pair.b.log.c_str());
         MUST(op.complete == 1 && op.status == VBN_OK && there == data);
     }
     void run(unsigned count)
@@ -100,9 +101,11 @@ TEST_P(VerbsRails, carry_bulk_data_over_every_device_that_is_named)
     in_fabric(2, [] {
         use("fab0,fab1");
         multi::Pair pair(GetParam());
-        MUST(says(pair.a.log, "over fab0:1") && says(pair.a.log, "over fab1:1") && says(pair.a.log, "named by tl.verbs.device"));
+        MUST(says(pair.a.log, "over fab0:1") && says(pair.a.log, "over fab1:1") &&
+             says(pair.a.log, "named by tl.verbs.device"));
         Puts puts(pair);
-        lanes(pair, puts, std::strncmp(GetParam(), "rc", 2) == 0 ? "one lane more, over rc.1" : "one lane more, over ud.1");
+        lanes(pair, puts,
+              std::strncmp(GetParam(), "rc", 2) == 0 ? "one lane more, over rc.1" : "one lane more, over ud.1");
         fabric_counts_t before = fabric_counts;
         puts.run(4);
         for (unsigned device = 0; device < 2; device++)
@@ -118,7 +121,8 @@ TEST_P(VerbsRails, of_which_one_dies_cost_nothing)
             use("fab0,fab1");
             multi::Pair pair(GetParam());
             Puts puts(pair);
-            lanes(pair, puts, std::strncmp(GetParam(), "rc", 2) == 0 ? "one lane more, over rc.1" : "one lane more, over ud.1");
+            lanes(pair, puts,
+                  std::strncmp(GetParam(), "rc", 2) == 0 ? "one lane more, over rc.1" : "one lane more, over ud.1");
             puts.start();
             for (unsigned i = 0; i < 5; i++)
                 pair.turn();
@@ -155,10 +159,7 @@ public:
             MUST(std::memcmp(data, vbn_mem_address(to), bytes) == 0);
         }
     }
-    void close()
-    {
-        MUST(vbn_mem_free(from) == VBN_OK && vbn_mem_free(to) == VBN_OK);
-    }
+    void close() { MUST(vbn_mem_free(from) == VBN_OK && vbn_mem_free(to) == VBN_OK); }
 
 private:
     multi::Pair &pair;
@@ -185,8 +186,9 @@ TEST_P(VerbsConnections, several_to_one_peer_over_one_device_share_its_bulk_data
         multi::Pair pair(GetParam());
         Puts puts(pair);
         Messages messages(pair, BYTES);
-        lanes(pair, puts, std::strncmp(GetParam(), "rc", 2) == 0 && std::strchr(GetParam(), ',') == nullptr
-                              ? "over rc (4 now)" : "over rc (5 now)");
+        lanes(pair, puts,
+              std::strncmp(GetParam(), "rc", 2) == 0 && std::strchr(GetParam(), ',') == nullptr ? "over rc (4 now)"
+                                                                                                : "over rc (5 now)");
         puts.run(8);
         MUST(fabric_connections_with(BYTES) == 4); /* 8 MiB over a's four */
         messages.run(8);
@@ -207,7 +209,9 @@ TEST_P(VerbsConnections, of_which_one_breaks_at_any_packet_cost_nothing)
         Puts puts(pair);
         Messages messages(pair, BYTES);
         for (unsigned k = 1; k <= 100; k += 11) {
-            const uint64_t more = std::strcmp(GetParam(), "rc") == 0 ? 2 : 3; /* lanes than the first; all are there, again */
+            const uint64_t more = std::strcmp(GetParam(), "rc") == 0
+                                      ? 2
+                                      : 3; /* lanes than the first; all are there, again */
             MUST(pair.until([&] {
                 puts.run(1);
                 return counted(pair.a, "link.lanes_added") == counted(pair.a, "link.lanes_lost") + more &&
@@ -218,9 +222,8 @@ TEST_P(VerbsConnections, of_which_one_breaks_at_any_packet_cost_nothing)
             fabric_script.fail_request_at = k;
             messages.run(1);
             puts.run(1);
-            MUST(pair.until([&] {
-                return counted(pair.a, "link.lanes_lost") + counted(pair.b, "link.lanes_lost") > before;
-            }));
+            MUST(pair.until(
+                [&] { return counted(pair.a, "link.lanes_lost") + counted(pair.b, "link.lanes_lost") > before; }));
         }
         MUST(pair.a.lost == VBN_OK && pair.b.lost == VBN_OK);
         messages.close();
@@ -247,7 +250,8 @@ TEST_P(VerbsConnections, send_announced_memory_of_the_core_without_a_copy_and_wi
         uint64_t requests = fabric_counts.requests - before.requests;
         MUST(requests >= 8 * BYTES / 8192);
         MUST(fabric_counts.doorbells - before.doorbells < requests / 2);
-        MUST((fabric_counts.signalled - before.signalled) * 6 < requests); /* one for the segments of a transfer at a time */
+        MUST((fabric_counts.signalled - before.signalled) * 6 <
+             requests); /* one for the segments of a transfer at a time */
         messages.close();
         puts.close();
     });

@@ -78,24 +78,28 @@ class VerbsRequests : public ::testing::TestWithParam<const char *> {};
 TEST_P(VerbsRequests, that_fail_cost_no_message_and_leave_nothing_behind)
 {
     std::vector<unsigned> all = numbers(40, 20);
-    in_fabric(1, [&] {
-        promote_early();
-        multi::Pair pair(GetParam());
-        Traffic traffic(pair);
-        traffic.burst(20);
-        if (std::strcmp(GetParam(), "rc") != 0)
-            promoted(pair, traffic);
-        fail_at(pair, traffic, 1);
-        fabric_counts_t before = fabric_counts;
-        for (unsigned k : all)
-            fail_at(pair, traffic, k);
-        std::fprintf(stderr, "%zu requests failed, %llu messages arrived\n", all.size(),
-                     static_cast<unsigned long long>(traffic.sent));
-        MUST(pair.until([&] { return fabric_counts.qps <= before.qps; })); /* drained ones go a little later */
-        MUST(fabric_counts.ahs <= before.ahs + 2 && fabric_counts.cqs == before.cqs && fabric_counts.mrs <= before.mrs + 8);
-        MUST(fabric_counts.hasty == 0);
-        pair.close();
-    }, 900);
+    in_fabric(
+        1,
+        [&] {
+            promote_early();
+            multi::Pair pair(GetParam());
+            Traffic traffic(pair);
+            traffic.burst(20);
+            if (std::strcmp(GetParam(), "rc") != 0)
+                promoted(pair, traffic);
+            fail_at(pair, traffic, 1);
+            fabric_counts_t before = fabric_counts;
+            for (unsigned k : all)
+                fail_at(pair, traffic, k);
+            std::fprintf(stderr, "%zu requests failed, %llu messages arrived\n", all.size(),
+                         static_cast<unsigned long long>(traffic.sent));
+            MUST(pair.until([&] { return fabric_counts.qps <= before.qps; })); /* drained ones go a little later */
+            MUST(fabric_counts.ahs <= before.ahs + 2 && fabric_counts.cqs == before.cqs &&
+                 fabric_counts.mrs <= before.mrs + 8);
+            MUST(fabric_counts.hasty == 0);
+            pair.close();
+        },
+        900);
 }
 
 TEST_P(VerbsRequests, that_fail_among_mixed_operations_change_no_result)
@@ -107,7 +111,8 @@ TEST_P(VerbsRequests, that_fail_among_mixed_operations_change_no_result)
             multi::World world(GetParam(), k);
             fabric_script.fail_status = status_of(k);
             fabric_script.fail_request_at = k;
-            auto end = multi::Clock::now() + std::chrono::seconds(60); /* connections are earned and made as time permits */
+            auto end = multi::Clock::now() +
+                       std::chrono::seconds(60); /* connections are earned and made as time permits */
             while (fabric_script.fail_request_at > 0) {
                 MUST(multi::Clock::now() < end);
                 world.run(40);

@@ -10,15 +10,18 @@ class VerbsReused : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(VerbsReused, operations_of_every_kind_follow_every_kind_without_being_zeroed)
 {
-    int code = verbs::with_fabric(1, [] {
-        setenv("VBN_LINK_RESUME_TIMEOUT", "10s", 1); /* a connection that may break is used for gets and puts */
-        multi::Reuse r(GetParam());
-        bool devices = std::strcmp(GetParam(), "ud") != 0;
-        while (devices && verbs::counted(r.pair.a, "get.native.bytes") == 0)
-            r.get(0, r.ours(), multi::REUSE_BYTES);
-        multi::reuse_all(r);
-        r.close();
-    }, 300);
+    int code = verbs::with_fabric(
+        1,
+        [] {
+            setenv("VBN_LINK_RESUME_TIMEOUT", "10s", 1); /* a connection that may break is used for gets and puts */
+            multi::Reuse r(GetParam());
+            bool devices = std::strcmp(GetParam(), "ud") != 0;
+            while (devices && verbs::counted(r.pair.a, "get.native.bytes") == 0)
+                r.get(0, r.ours(), multi::REUSE_BYTES);
+            multi::reuse_all(r);
+            r.close();
+        },
+        300);
     ASSERT_EQ(code, 0);
 }
 

@@ -47,8 +47,8 @@ static void tell_memfd(report_t *report)
 {
     int fd;
     if (os_memfd("vbn-info", os_page_bytes(), &fd) != VBN_OK) {
-        tell(report, "memfd", GRADE_MISSING, "without it same-host peers use TCP; the text above names what helps", "%s",
-             vbn_error_text());
+        tell(report, "memfd", GRADE_MISSING, "without it same-host peers use TCP; the text above names what helps",
+             "%s", vbn_error_text());
         return;
     }
     close(fd);

@@ -16,23 +16,24 @@ typedef struct options {
 
 static void usage(void)
 {
-    printf("usage: vbn-info [--json]\n"
-           "       vbn-info --towards ADDRESS [--key FILE] [--json]\n"
-           "       vbn-info --listen [--seconds N] [--key FILE]\n"
-           "       vbn-info --settings [--json]\n"
-           "       vbn-info --new-key FILE\n"
-           "Says which transports open here and why, which limits matter, and what to do about what is missing.\n"
-           "--listen    prints the address of a worker of its own and answers for N seconds (60)\n"
-           "--towards   says which transport and which protocols (eager, rendezvous, ...) a peer of that address gets (in\n"
-           "            hexadecimal), and tries it\n"
-           "--key       file with the job's key; without it security.auth=none\n"
-           "--settings  prints all settings, their values here and what they mean\n"
-           "--new-key   makes a job key in a new file that only its owner can read; all processes of a job need it\n"
-           "--json      one array of {name, ok, value, cure}; with --settings of {key, env, type, default, value, ...}\n"
-           "--version   prints the version\n"
-           "Settings come from the environment (VBN_*), as for every program of the core.\n"
-           "Marks: ok; slow = works, the cure makes it faster; ! = something will fail; off = not in tl.enable.\n"
-           "Exit status 0: all well, 1: something is missing (the cure is printed), 2: an error, told in one line.\n");
+    printf(
+        "usage: vbn-info [--json]\n"
+        "       vbn-info --towards ADDRESS [--key FILE] [--json]\n"
+        "       vbn-info --listen [--seconds N] [--key FILE]\n"
+        "       vbn-info --settings [--json]\n"
+        "       vbn-info --new-key FILE\n"
+        "Says which transports open here and why, which limits matter, and what to do about what is missing.\n"
+        "--listen    prints the address of a worker of its own and answers for N seconds (60)\n"
+        "--towards   says which transport and which protocols (eager, rendezvous, ...) a peer of that address gets (in\n"
+        "            hexadecimal), and tries it\n"
+        "--key       file with the job's key; without it security.auth=none\n"
+        "--settings  prints all settings, their values here and what they mean\n"
+        "--new-key   makes a job key in a new file that only its owner can read; all processes of a job need it\n"
+        "--json      one array of {name, ok, value, cure}; with --settings of {key, env, type, default, value, ...}\n"
+        "--version   prints the version\n"
+        "Settings come from the environment (VBN_*), as for every program of the core.\n"
+        "Marks: ok; slow = works, the cure makes it faster; ! = something will fail; off = not in tl.enable.\n"
+        "Exit status 0: all well, 1: something is missing (the cure is printed), 2: an error, told in one line.\n");
 }
 
 static unsigned parse_seconds(const char *text)
@@ -46,16 +47,12 @@ static unsigned parse_seconds(const char *text)
 
 static void parse(int argc, char **argv, report_t *report, options_t *options)
 {
-    static const struct option OPTIONS[] = {{"json", no_argument, NULL, 'j'},
-                                            {"towards", required_argument, NULL, 't'},
-                                            {"listen", no_argument, NULL, 'l'},
-                                            {"seconds", required_argument, NULL, 's'},
-                                            {"key", required_argument, NULL, 'k'},
-                                            {"settings", no_argument, NULL, 'S'},
-                                            {"new-key", required_argument, NULL, 'n'},
-                                            {"version", no_argument, NULL, 'V'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
+    static const struct option OPTIONS[] = {
+        {"json", no_argument, NULL, 'j'},          {"towards", required_argument, NULL, 't'},
+        {"listen", no_argument, NULL, 'l'},        {"seconds", required_argument, NULL, 's'},
+        {"key", required_argument, NULL, 'k'},     {"settings", no_argument, NULL, 'S'},
+        {"new-key", required_argument, NULL, 'n'}, {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},          {0}};
     int option;
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":jt:ls:k:Sn:Vh", OPTIONS, NULL)) != -1) {

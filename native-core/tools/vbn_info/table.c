@@ -24,8 +24,8 @@ static void print_json(report_t *report, const setting_row_t *row, const char *v
     const struct {
         const char *name;
         const char *text;
-    } FIELDS[] = {{"key", row->key},  {"env", row->env},    {"type", TYPES[row->type]}, {"default", row->default_text},
-                  {"value", value}, {"range", range}, {"help", row->help}};
+    } FIELDS[] = {{"key", row->key}, {"env", row->env}, {"type", TYPES[row->type]}, {"default", row->default_text},
+                  {"value", value},  {"range", range},  {"help", row->help}};
     json_next(report);
     for (size_t i = 0; i < sizeof(FIELDS) / sizeof(FIELDS[0]); i++) {
         printf("%s\"%s\": ", i > 0 ? ", " : "{", FIELDS[i].name);
@@ -48,7 +48,9 @@ void print_settings(report_t *report, const here_t *here)
         }
         bool chosen = !settings_is_default(&here->settings, row->key);
         printf("%s = %s%s%s\n", row->key, value[0] != '\0' ? value : "(empty)", chosen ? "  # default: " : "",
-               !chosen ? "" : row->default_text[0] != '\0' ? row->default_text : "(empty)");
+               !chosen                        ? ""
+               : row->default_text[0] != '\0' ? row->default_text
+                                              : "(empty)");
         printf("    %s; %s%s%s\n    %s\n", row->env, TYPES[row->type], range[0] != '\0' ? ": " : "", range, row->help);
     }
 }

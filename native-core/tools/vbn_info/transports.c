@@ -98,16 +98,19 @@ void tell_devices(report_t *report, const here_t *here)
         tell_transport(report, here, "rc");
         tell_transport(report, here, "ud");
         bool there = verbs_info_cm() == VBN_OK;
-        tell(report, "rdma_cm", there ? GRADE_OK : GRADE_SLOWER, there ? NULL : "only iWARP and tl.verbs.connect=cm need it",
-             "%s", there ? "can connect rc: on iWARP devices always, else with tl.verbs.connect=cm" : vbn_error_text());
+        tell(report, "rdma_cm", there ? GRADE_OK : GRADE_SLOWER,
+             there ? NULL : "only iWARP and tl.verbs.connect=cm need it", "%s",
+             there ? "can connect rc: on iWARP devices always, else with tl.verbs.connect=cm" : vbn_error_text());
         return;
     }
     bool asked = !settings_is_default(&here->settings, "tl.enable") && (enabled(here, "rc") || enabled(here, "ud"));
-    tell(report, "RDMA devices", asked ? GRADE_SLOWER : GRADE_OK,
-         asked ? "tl.enable names rc or ud, which need one: load its driver (docs/verbs.md), or make a software one with: rdma link "
-                 "add rxe0 type rxe netdev eth0"
-               : NULL,
-         "none: %s", vbn_error_text());
+    tell(
+        report, "RDMA devices", asked ? GRADE_SLOWER : GRADE_OK,
+        asked
+            ? "tl.enable names rc or ud, which need one: load its driver (docs/verbs.md), or make a software one with: rdma link "
+              "add rxe0 type rxe netdev eth0"
+            : NULL,
+        "none: %s", vbn_error_text());
 }
 
 /* A context as every program here opens it, but without log lines and without a job key. */
@@ -138,8 +141,9 @@ void tell_worker(report_t *report, const here_t *here)
     if (status == VBN_OK)
         tell(report, "worker", GRADE_OK, NULL, "opens, with tl.enable=%s", here->settings.tl_enable);
     else
-        tell(report, "worker", GRADE_MISSING, "no program here can open one; the text above names the setting or command that helps",
-             "%s: %s", vbn_status_name(status), vbn_error_text());
+        tell(report, "worker", GRADE_MISSING,
+             "no program here can open one; the text above names the setting or command that helps", "%s: %s",
+             vbn_status_name(status), vbn_error_text());
     if (here->foreign[0] != '\0')
         tell(report, "environment", GRADE_OK, NULL, "no settings of Verbena, ignored: %s", here->foreign);
     if (worker != NULL)

@@ -30,7 +30,8 @@ _Noreturn static void end_both(const char *what, const char *why)
         fprintf(stderr, "%s: %s: %s\n", PERF_NAME, what, why);
     if (both != NULL && first)
         atomic_store(&both->failed, 1);
-    for (double end = now() + 1; !first && atomic_load(&both->failed) == 0 && now() < end;) /* the child ends with its parent */
+    for (double end = now() + 1;
+         !first && atomic_load(&both->failed) == 0 && now() < end;) /* the child ends with its parent */
         (void)sched_yield();
     exit(TOOL_ERROR);
 }
@@ -104,8 +105,11 @@ static void run_transport(const char *transport, const perf_settings_t *settings
 {
     static side_t side;
     int pair[2];
-    side = (side_t){.shared = share(sizeof(shared_t)), .raw = share(REGION), .stages = settings->stages,
-                    .transport = transport, .cpus = settings->cpus};
+    side = (side_t){.shared = share(sizeof(shared_t)),
+                    .raw = share(REGION),
+                    .stages = settings->stages,
+                    .transport = transport,
+                    .cpus = settings->cpus};
     both = side.shared;
     raw_pair(pair);
     (void)fflush(stdout);

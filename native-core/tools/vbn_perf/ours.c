@@ -47,8 +47,8 @@ static void send_message(side_t *side, vbn_peer_t *peer, unsigned id, const void
     struct iovec *iov = &side->iov[op - side->ops];
     bool pulled = id == ID_PULL || id == ID_HEAP;
     *iov = (struct iovec){id == ID_HEAP ? side->heap : side->buffer, size};
-    vbn_status_t status =
-        vbn_am_send(peer, id, header, header_length, iov, 1, pulled ? VBN_AM_PULL | side->stages : 0, op);
+    vbn_status_t status = vbn_am_send(peer, id, header, header_length, iov, 1, pulled ? VBN_AM_PULL | side->stages : 0,
+                                      op);
     check(status, "vbn_am_send");
     if (status == VBN_OK)
         give_op(side, op);
@@ -282,4 +282,3 @@ void connect_client(side_t *side)
     await_replies(side, 1);
     (void)get_bandwidth(side, 4096, 1); /* waits for the key's mapping */
 }
-

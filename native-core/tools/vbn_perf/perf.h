@@ -60,8 +60,8 @@ typedef struct side {
     vbn_peer_t *peer;
     vbn_key_t *key;
     vbn_mem_t *memory;
-    uint8_t *buffer;  /* REGION bytes of the core */
-    uint8_t *heap;    /* REGION bytes of our own */
+    uint8_t *buffer; /* REGION bytes of the core */
+    uint8_t *heap;   /* REGION bytes of our own */
     const char *transport;
     const int *cpus;
     unsigned stages;  /* VBN_SEND_* of the messages to be pulled */
@@ -84,7 +84,7 @@ typedef struct perf_settings {
     const char *rows;
     const char *sizes;
     unsigned blocks;
-    double scale; /* of the repetitions */
+    double scale;    /* of the repetitions */
     unsigned stages; /* VBN_SEND_*, of pulled messages */
     int cpus[2];
     bool table;
@@ -95,12 +95,12 @@ typedef struct perf_settings {
 typedef double (*measure_t)(side_t *side, size_t size, uint64_t count);
 
 /* ---- main.c */
-double now(void); /* seconds */
+double now(void);                             /* seconds */
 _Noreturn void fail(const char *what);        /* prints it with the core's error text */
 _Noreturn void fail_system(const char *what); /* with errno's */
 /* For a child: ends with its parent, also when that has ended already. */
 void end_with(pid_t parent);
-bool other_failed(const side_t *side);         /* the other process has told why and ended */
+bool other_failed(const side_t *side); /* the other process has told why and ended */
 void check(vbn_status_t status, const char *what);
 void pin(int cpu);
 
@@ -165,7 +165,7 @@ double crowd_latency(side_t *side, size_t size, uint64_t count);
 double crowd_futex(side_t *side, size_t size, uint64_t count);
 
 /* ---- rows.c */
-double median(double *values, unsigned count); /* sorts them */
+double median(double *values, unsigned count);   /* sorts them */
 bool listed(const char *list, const char *word); /* in a comma-separated list; true when it is NULL */
 const char *row_name(size_t index);              /* NULL past the last */
 void run_rows(side_t *side, const char *transport, const perf_settings_t *settings);

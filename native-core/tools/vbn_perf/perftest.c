@@ -15,7 +15,7 @@
 #define FOLDER "/usr/bin/"
 #define RIVAL_S "60" /* no run takes longer */
 #define TRIES 6
-#define GID_INDEX "1" /* RoCE v2 over IPv4 in soft-RoCE */
+#define GID_INDEX "1"  /* RoCE v2 over IPv4 in soft-RoCE */
 #define LEAST_ROUNDS 5 /* it takes no fewer */
 
 /* Columns of its lines of numbers: of latencies, of bandwidths. */

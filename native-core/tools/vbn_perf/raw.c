@@ -216,4 +216,3 @@ double memcpy_bandwidth(side_t *side, size_t size, uint64_t count)
     }
     return (double)(size * count) / (now() - start) * 1e-6;
 }
-

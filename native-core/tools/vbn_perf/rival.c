@@ -91,8 +91,15 @@ static bool run_client(const side_t *side, const char *test, const char *port, s
     (void)snprintf(bytes, sizeof(bytes), "%zu", size > 0 ? size : 1);
     (void)snprintf(rounds, sizeof(rounds), "%llu", (unsigned long long)count);
     (void)snprintf(warm, sizeof(warm), "%llu", (unsigned long long)(count / 10 + 1));
-    char *arguments[] = {"timeout", RIVAL_S, PROGRAM, "127.0.0.1", "-p", (char *)(uintptr_t)port, "-t",
-                         (char *)(uintptr_t)test, "-s", bytes, "-n", rounds, "-w", warm, "-f", "-v", NULL};
+    char *arguments[] = {"timeout", RIVAL_S,
+                         PROGRAM,   "127.0.0.1",
+                         "-p",      (char *)(uintptr_t)port,
+                         "-t",      (char *)(uintptr_t)test,
+                         "-s",      bytes,
+                         "-n",      rounds,
+                         "-w",      warm,
+                         "-f",      "-v",
+                         NULL};
     if (pipe2(ends, O_CLOEXEC) != 0)
         fail_system("pipe of ucx_perftest");
     pid_t pid = rival_start(side, 0, ends[1], arguments);

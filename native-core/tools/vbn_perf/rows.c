@@ -15,29 +15,30 @@ typedef struct row {
     measure_t raw_shm;
     measure_t raw_tcp; /* and over rc and ud */
     const char *sizes;
-    double count;  /* repetitions per block over shm, */
-    double bytes;  /* or, for bandwidth, bytes per block */
+    double count; /* repetitions per block over shm, */
+    double bytes; /* or, for bandwidth, bytes per block */
 } row_t;
 
 static const row_t ROWS[] = {
-    {"core.am.latency", "one-way latency", "ns", am_latency, line_latency, socket_latency, "0,8,64,1024,4096", 20000, 0},
+    {"core.am.latency", "one-way latency", "ns", am_latency, line_latency, socket_latency, "0,8,64,1024,4096", 20000,
+     0},
     {"core.am.rate", "message rate", "M/s", am_rate, line_rate, socket_rate, "8,64,1024", 200000, 0},
-    {"core.get.bandwidth", "bandwidth", "MB/s", get_bandwidth, memcpy_bandwidth, socket_in, "4096,65536,1048576,16777216",
-     0, 256e6},
+    {"core.get.bandwidth", "bandwidth", "MB/s", get_bandwidth, memcpy_bandwidth, socket_in,
+     "4096,65536,1048576,16777216", 0, 256e6},
     {"core.put.bandwidth", "bandwidth", "MB/s", put_bandwidth, memcpy_bandwidth, socket_out,
      "4096,65536,1048576,16777216", 0, 256e6},
-    {"core.pull.bandwidth", "bandwidth", "MB/s", pull_bandwidth, memcpy_bandwidth, socket_out,
-     "65536,1048576,16777216", 0, 256e6},
+    {"core.pull.bandwidth", "bandwidth", "MB/s", pull_bandwidth, memcpy_bandwidth, socket_out, "65536,1048576,16777216",
+     0, 256e6},
     {"core.tag.latency", "one-way latency", "ns", tag_latency, line_latency, socket_latency, "8,1024,65536", 20000, 0},
     {"core.atomic.latency", "round trip", "ns", atomic_latency, atomic_bare, socket_round_trip, "4,8", 20000, 0},
     {"core.signal.bandwidth", "bandwidth", "MB/s", signal_bandwidth, memcpy_bandwidth, socket_out, "64,4096,65536", 0,
      64e6},
-    {"core.strided.bandwidth", "bandwidth", "MB/s", strided_bandwidth, strided_bare, socket_out, "4096,65536,1048576", 0,
-     64e6},
+    {"core.strided.bandwidth", "bandwidth", "MB/s", strided_bandwidth, strided_bare, socket_out, "4096,65536,1048576",
+     0, 64e6},
     {"core.pull.private.bandwidth", "bandwidth", "MB/s", heap_bandwidth, memcpy_bandwidth, socket_out,
      "65536,1048576,16777216", 0, 256e6},
-    {"core.pull.pieces.bandwidth", "bandwidth", "MB/s", pieces_bandwidth, memcpy_bandwidth, socket_out, "65536,1048576", 0,
-     256e6},
+    {"core.pull.pieces.bandwidth", "bandwidth", "MB/s", pieces_bandwidth, memcpy_bandwidth, socket_out, "65536,1048576",
+     0, 256e6},
     {"core.crowd.latency", "one-way latency", "ns", crowd_latency, crowd_futex, crowd_futex, "8", 4000, 0},
     {"core.ucx.am.latency", "one-way latency", "ns", am_latency, rival_latency, rival_latency, "8,1024", 100000, 0},
     {"core.ucx.am.rate", "message rate", "M/s", am_rate, rival_rate, rival_rate, "8", 1000000, 0},

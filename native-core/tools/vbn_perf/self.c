@@ -117,8 +117,8 @@ void run_self(const perf_settings_t *settings)
         (void)block(&self, OPERATIONS[i].batch, batches / 10 + 1);
         for (unsigned j = 0; j < settings->blocks; j++)
             values[j] = block(&self, OPERATIONS[i].batch, batches);
-        printf("{\"name\": \"%s\", \"batch\": %u, \"unit\": \"ns\", \"value\": %.2f}\n", OPERATIONS[i].name,
-               BATCH, median(values, settings->blocks));
+        printf("{\"name\": \"%s\", \"batch\": %u, \"unit\": \"ns\", \"value\": %.2f}\n", OPERATIONS[i].name, BATCH,
+               median(values, settings->blocks));
     }
     close_self(&self);
 }

@@ -27,19 +27,18 @@ static void wait_for(double seconds)
 
 static void usage(void)
 {
-    printf(
-            "usage: vbn-top [--interval SECONDS] [--count N] [--pid PID] [--traffic] [--json]\n"
-            "Shows the processes of this host that use the core: peers, messages and one-sided operations issued,\n"
-            "bytes sent and received in packets, bytes copied from or to mapped memory of peers (MAPPED), sends that\n"
-            "had to wait (STALLS), packets retransmitted and connections reopened (RETRIES), memory allocated,\n"
-            "registered, and of pools.\n"
-            "Rates are those of the last interval (default 1 s), in the first view since the process began.\n"
-            "--traffic   below each process its operations by transport, class and size, with the mean time from\n"
-            "            the call to the completion\n"
-            "--count N   ends after N views\n"
-            "--pid PID   only this process\n"
-            "--version   prints the version\n"
-            "--json      every counter and all traffic as [total, change in the interval]\n");
+    printf("usage: vbn-top [--interval SECONDS] [--count N] [--pid PID] [--traffic] [--json]\n"
+           "Shows the processes of this host that use the core: peers, messages and one-sided operations issued,\n"
+           "bytes sent and received in packets, bytes copied from or to mapped memory of peers (MAPPED), sends that\n"
+           "had to wait (STALLS), packets retransmitted and connections reopened (RETRIES), memory allocated,\n"
+           "registered, and of pools.\n"
+           "Rates are those of the last interval (default 1 s), in the first view since the process began.\n"
+           "--traffic   below each process its operations by transport, class and size, with the mean time from\n"
+           "            the call to the completion\n"
+           "--count N   ends after N views\n"
+           "--pid PID   only this process\n"
+           "--version   prints the version\n"
+           "--json      every counter and all traffic as [total, change in the interval]\n");
 }
 
 static double number(const char *text, const char *option, double least, double most)
@@ -69,14 +68,11 @@ static void run(top_t *top, double interval, long views)
 
 int main(int argc, char **argv)
 {
-    static const struct option OPTIONS[] = {{"interval", required_argument, NULL, 'i'},
-                                            {"count", required_argument, NULL, 'n'},
-                                            {"pid", required_argument, NULL, 'p'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"traffic", no_argument, NULL, 't'},
-                                            {"version", no_argument, NULL, 'V'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
+    static const struct option OPTIONS[] = {
+        {"interval", required_argument, NULL, 'i'}, {"count", required_argument, NULL, 'n'},
+        {"pid", required_argument, NULL, 'p'},      {"json", no_argument, NULL, 'j'},
+        {"traffic", no_argument, NULL, 't'},        {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},           {0}};
     static top_t top;
     double interval = 1;
     long views = 0;

@@ -23,8 +23,8 @@ enum stage { FREE, RUNS, TERMINATED, KILLED };
 static struct job {
     enum stage stage;
     unsigned id;
-    pid_t pid; /* and process group */
-    int fd;    /* of its output; -1 once that has ended */
+    pid_t pid;    /* and process group */
+    int fd;       /* of its output; -1 once that has ended */
     long next_ms; /* when the next stage is due */
     int over_limit;
 } jobs[JOBS];

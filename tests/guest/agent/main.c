@@ -13,14 +13,9 @@ static void handle(const struct frame *frame)
         setup(frame->data);
         port_send('M', 0, 0, NULL, 0);
         break;
-    case 'R':
-        job_start(frame);
-        break;
-    case 'K':
-        job_signal(frame->id, (int)frame->value);
-        break;
-    default:
-        fatal("a frame of unknown kind came from the host", "");
+    case 'R': job_start(frame); break;
+    case 'K': job_signal(frame->id, (int)frame->value); break;
+    default: fatal("a frame of unknown kind came from the host", "");
     }
 }
 

@@ -104,8 +104,8 @@ int port_next(struct frame *frame)
     if (line_end == NULL)
         return 0;
     header = (size_t)(line_end - buffer) + 1;
-    if (sscanf(buffer, "%c %u %ld %zu\n", &frame->kind, &frame->id, &frame->value, &frame->length) != 4
-        || frame->length > FRAME_MAX - header)
+    if (sscanf(buffer, "%c %u %ld %zu\n", &frame->kind, &frame->id, &frame->value, &frame->length) != 4 ||
+        frame->length > FRAME_MAX - header)
         fatal("a frame from the host is damaged or too long", "");
     if (filled < header + frame->length)
         return 0;

@@ -21,20 +21,20 @@ extern "C" {
 
 typedef enum vmc_status {
     VMC_OK = 0,
-    VMC_INPROGRESS = 1,          /* not complete yet */
-    VMC_NOT_FOUND = 2,           /* there is no such item */
-    VMC_EXISTS = 3,              /* the item has another CAS id */
-    VMC_NOT_STORED = 4,          /* the condition of add, replace, append or prepend does not hold */
-    VMC_ERR_INVALID = -1,        /* an argument is wrong */
-    VMC_ERR_NO_MEMORY = -2,      /* of this process */
-    VMC_ERR_TIMEOUT = -3,        /* no answer in time; the request may or may not have been carried out */
-    VMC_ERR_SERVER_DEAD = -4,    /* the server cannot be reached, or its connection broke */
-    VMC_ERR_TOO_LARGE = -5,      /* for the server */
-    VMC_ERR_SERVER_MEMORY = -6,  /* the server has no memory for it */
-    VMC_ERR_NON_NUMERIC = -7,    /* incr, decr: the value is no number */
-    VMC_ERR_TRUNCATED = -8,      /* the buffer is too small; length says what is needed, nothing was copied */
+    VMC_INPROGRESS = 1,         /* not complete yet */
+    VMC_NOT_FOUND = 2,          /* there is no such item */
+    VMC_EXISTS = 3,             /* the item has another CAS id */
+    VMC_NOT_STORED = 4,         /* the condition of add, replace, append or prepend does not hold */
+    VMC_ERR_INVALID = -1,       /* an argument is wrong */
+    VMC_ERR_NO_MEMORY = -2,     /* of this process */
+    VMC_ERR_TIMEOUT = -3,       /* no answer in time; the request may or may not have been carried out */
+    VMC_ERR_SERVER_DEAD = -4,   /* the server cannot be reached, or its connection broke */
+    VMC_ERR_TOO_LARGE = -5,     /* for the server */
+    VMC_ERR_SERVER_MEMORY = -6, /* the server has no memory for it */
+    VMC_ERR_NON_NUMERIC = -7,   /* incr, decr: the value is no number */
+    VMC_ERR_TRUNCATED = -8,     /* the buffer is too small; length says what is needed, nothing was copied */
     VMC_ERR_CANCELLED = -9,
-    VMC_ERR_PROTOCOL = -10       /* the server sent something that makes no sense, or knows no meta commands */
+    VMC_ERR_PROTOCOL = -10 /* the server sent something that makes no sense, or knows no meta commands */
 } vmc_status_t;
 
 VMC_API const char *vmc_status_name(vmc_status_t status);
@@ -56,8 +56,8 @@ VMC_API void vmc_close(vmc_t *mc);
 /* ----------------------------------------------------------------------------------------- blocking */
 
 typedef struct vmc_value {
-    size_t length;   /* of the value, also when it was truncated */
-    uint32_t flags;  /* of the client that stored it */
+    size_t length;  /* of the value, also when it was truncated */
+    uint32_t flags; /* of the client that stored it */
     uint64_t cas;
 } vmc_value_t;
 
@@ -65,8 +65,8 @@ typedef struct vmc_value {
 VMC_API vmc_status_t vmc_get(vmc_t *mc, const char *key, size_t key_length, void *buffer, size_t capacity,
                              vmc_value_t *value);
 /* Gets and sets another exptime. */
-VMC_API vmc_status_t vmc_gat(vmc_t *mc, const char *key, size_t key_length, int32_t exptime, void *buffer, size_t capacity,
-                             vmc_value_t *value);
+VMC_API vmc_status_t vmc_gat(vmc_t *mc, const char *key, size_t key_length, int32_t exptime, void *buffer,
+                             size_t capacity, vmc_value_t *value);
 typedef struct vmc_key {
     const char *bytes;
     size_t length;
@@ -76,16 +76,16 @@ typedef void (*vmc_found_t)(void *arg, size_t index, const void *bytes, const vm
 /* Gets many keys in as few requests as servers allow. The first error of any server is returned; what others have was
  * found all the same. */
 VMC_API vmc_status_t vmc_mget(vmc_t *mc, const vmc_key_t *keys, size_t count, vmc_found_t found, void *arg);
-VMC_API vmc_status_t vmc_set(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length, int32_t exptime,
-                             uint32_t flags);
-VMC_API vmc_status_t vmc_add(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length, int32_t exptime,
-                             uint32_t flags);
+VMC_API vmc_status_t vmc_set(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
+                             int32_t exptime, uint32_t flags);
+VMC_API vmc_status_t vmc_add(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
+                             int32_t exptime, uint32_t flags);
 VMC_API vmc_status_t vmc_replace(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
                                  int32_t exptime, uint32_t flags);
 VMC_API vmc_status_t vmc_append(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length);
 VMC_API vmc_status_t vmc_prepend(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length);
-VMC_API vmc_status_t vmc_cas(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length, int32_t exptime,
-                             uint32_t flags, uint64_t cas);
+VMC_API vmc_status_t vmc_cas(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
+                             int32_t exptime, uint32_t flags, uint64_t cas);
 VMC_API vmc_status_t vmc_delete(vmc_t *mc, const char *key, size_t key_length);
 /* result may be NULL. incr wraps at 2^64, decr stops at 0. */
 VMC_API vmc_status_t vmc_incr(vmc_t *mc, const char *key, size_t key_length, uint64_t delta, uint64_t *result);
@@ -96,13 +96,13 @@ VMC_API vmc_status_t vmc_touch(vmc_t *mc, const char *key, size_t key_length, in
 
 /* A request, in memory of the caller, which stays put until it is complete. Any content before the first use. */
 typedef struct vmc_req {
-    vmc_status_t status;   /* VMC_INPROGRESS until it is complete */
-    uint32_t flags;        /* get */
-    size_t length;         /* get: of the value */
-    uint64_t cas;          /* get; of what a set has stored */
-    uint64_t number;       /* incr, decr: the new value */
-    void *user;            /* the caller's */
-    void *priv;            /* the library's */
+    vmc_status_t status; /* VMC_INPROGRESS until it is complete */
+    uint32_t flags;      /* get */
+    size_t length;       /* get: of the value */
+    uint64_t cas;        /* get; of what a set has stored */
+    uint64_t number;     /* incr, decr: the new value */
+    void *user;          /* the caller's */
+    void *priv;          /* the library's */
 } vmc_req_t;
 
 /* Return VMC_INPROGRESS; or how it ended, where that is known at once: an error without effect, or a get that was
@@ -110,11 +110,13 @@ typedef struct vmc_req {
  * key are carried out in their order. */
 VMC_API vmc_status_t vmc_iset(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
                               int32_t exptime, uint32_t flags, vmc_req_t *req);
-VMC_API vmc_status_t vmc_iget(vmc_t *mc, const char *key, size_t key_length, void *buffer, size_t capacity, vmc_req_t *req);
+VMC_API vmc_status_t vmc_iget(vmc_t *mc, const char *key, size_t key_length, void *buffer, size_t capacity,
+                              vmc_req_t *req);
 /* The same, but when they return, key and value may be reused; the buffer of a get may not. */
 VMC_API vmc_status_t vmc_bset(vmc_t *mc, const char *key, size_t key_length, const void *value, size_t length,
                               int32_t exptime, uint32_t flags, vmc_req_t *req);
-VMC_API vmc_status_t vmc_bget(vmc_t *mc, const char *key, size_t key_length, void *buffer, size_t capacity, vmc_req_t *req);
+VMC_API vmc_status_t vmc_bget(vmc_t *mc, const char *key, size_t key_length, void *buffer, size_t capacity,
+                              vmc_req_t *req);
 /* Advances everything; returns the request's status, VMC_INPROGRESS when it is not complete. */
 VMC_API vmc_status_t vmc_test(vmc_t *mc, vmc_req_t *req);
 /* Waits for the request; after timeout_ns it ends with VMC_ERR_TIMEOUT, and its late answer is thrown away. */

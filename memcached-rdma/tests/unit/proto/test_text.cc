@@ -15,7 +15,10 @@ namespace {
 struct Parsed {
     std::string line;
     request_t request;
-    explicit Parsed(const std::string &text) : line(text) { text_parse(line.data(), text_line(line.data(), line.size()), &request); }
+    explicit Parsed(const std::string &text) : line(text)
+    {
+        text_parse(line.data(), text_line(line.data(), line.size()), &request);
+    }
     std::string key() const { return std::string(request.key.at, request.key.length); }
     std::string error() const { return request.kind == REQUEST_ERROR ? request.error : ""; }
 };

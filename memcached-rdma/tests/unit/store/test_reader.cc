@@ -99,7 +99,10 @@ protected:
         uint32_t flags;
         uint64_t cas;
         switch (reading_get(reading, name.data(), name.size(), buffer.data(), capacity, &bytes, &flags, &cas)) {
-        case READING_HIT: EXPECT_EQ(flags, bytes); EXPECT_NE(cas, 0u); return buffer.substr(0, bytes);
+        case READING_HIT:
+            EXPECT_EQ(flags, bytes);
+            EXPECT_NE(cas, 0u);
+            return buffer.substr(0, bytes);
         case READING_TRUNCATED: return "(truncated " + std::to_string(bytes) + ")";
         case READING_DEAD: return "(dead)";
         default: return "(ask)";
@@ -180,7 +183,8 @@ TEST_F(ReaderTest, ItAgreesWithTheStoreWhileTheIndexGrowsAndItemsAreEvicted)
         std::string value;
     };
     for (int i = 0; i < 120000; i++) {
-        std::string name = "key" + std::to_string(random() % 90000), value(random() % 300, static_cast<char>('a' + random() % 26));
+        std::string name = "key" + std::to_string(random() % 90000),
+                    value(random() % 300, static_cast<char>('a' + random() % 26));
         if (random() % 10 < 5)
             (void)write(name, value + name, random() % 3 == 0 ? now + 1 + random() % 100 : 0);
         else if (random() % 20 == 0)
@@ -191,11 +195,12 @@ TEST_F(ReaderTest, ItAgreesWithTheStoreWhileTheIndexGrowsAndItemsAreEvicted)
         store_get_t quiet = {};
         quiet.quiet = quiet.uncounted = true;
         Seen seen;
-        bool there = store_get(store, {other.data(), other.size()}, &quiet,
-                               [](void *arg, const store_hit_t *hit) {
-                                   static_cast<Seen *>(arg)->value.assign(hit->value, hit->value_bytes);
-                               },
-                               &seen) == STORE_OK;
+        bool there = store_get(
+                         store, {other.data(), other.size()}, &quiet,
+                         [](void *arg, const store_hit_t *hit) {
+                             static_cast<Seen *>(arg)->value.assign(hit->value, hit->value_bytes);
+                         },
+                         &seen) == STORE_OK;
         ASSERT_EQ(got, there ? seen.value : "(ask)") << other << " at " << i;
         hits += there;
         asks += !there;

@@ -25,7 +25,6 @@ void see(void *arg, const store_hit_t *hit)
     seen->hit = *hit;
 }
 
-
 class StoreTest : public testing::Test {
 protected:
     uint32_t now = 100;

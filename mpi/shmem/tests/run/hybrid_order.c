@@ -74,8 +74,8 @@ static void use_both(void)
     unsigned char *out = shmem_malloc(1 << 20);
     unsigned char *in = shmem_malloc(1 << 20);
     fill(out, 1 << 20, rank);
-    MPI_Sendrecv(out, 1 << 20, MPI_BYTE, (rank + 1) % ranks, 1, in, 1 << 20, MPI_BYTE, (rank + ranks - 1) % ranks, 1, world,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, 1 << 20, MPI_BYTE, (rank + 1) % ranks, 1, in, 1 << 20, MPI_BYTE, (rank + ranks - 1) % ranks, 1,
+                 world, MPI_STATUS_IGNORE);
     CHECK(is_filled(in, 1 << 20, (rank + ranks - 1) % ranks));
     MPI_Barrier(world);
     shmem_putmem(in, out, 1 << 20, (rank + 1) % ranks);

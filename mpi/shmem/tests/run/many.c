@@ -30,7 +30,8 @@ static void test(void)
             shmem_quiet();
         }
         sum_in = me;
-        CHECK(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum_out, &sum_in, 1) == 0 && sum_out == (long)size * (size - 1) / 2);
+        CHECK(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum_out, &sum_in, 1) == 0 &&
+              sum_out == (long)size * (size - 1) / 2);
     }
     for (int pe = 0; pe < size; pe++) /* all of them are reached */
         shmem_long_atomic_inc(&counter, pe);

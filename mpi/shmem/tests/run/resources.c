@@ -31,7 +31,8 @@ static long resident_kb(void)
 
 static void show(void)
 {
-    printf("threads %d descriptors %d resident %ld\n", entries("/proc/self/task"), entries("/proc/self/fd") - 1, resident_kb());
+    printf("threads %d descriptors %d resident %ld\n", entries("/proc/self/task"), entries("/proc/self/fd") - 1,
+           resident_kb());
 }
 
 int main(int argc, char **argv)

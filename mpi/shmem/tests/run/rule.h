@@ -15,12 +15,12 @@
 __attribute__((unused)) static int me;
 __attribute__((unused)) static int size;
 
-#define CHECK(condition)                                                                                          \
-    do {                                                                                                          \
-        if (!(condition)) {                                                                                       \
-            fprintf(stderr, "PE %d of %d, %s:%d: not true: %s\n", me, size, __FILE__, __LINE__, #condition);      \
-            shmem_global_exit(1);                                                                                 \
-        }                                                                                                         \
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "PE %d of %d, %s:%d: not true: %s\n", me, size, __FILE__, __LINE__, #condition);           \
+            shmem_global_exit(1);                                                                                      \
+        }                                                                                                              \
     } while (0)
 
 #ifndef RULE_OWN_MAIN

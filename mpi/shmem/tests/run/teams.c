@@ -21,7 +21,8 @@ static void predefined(void)
     CHECK(shmem_team_sync(SHMEM_TEAM_INVALID) != 0);
     for (int pe = 0; pe < shmem_team_n_pes(SHMEM_TEAM_SHARED); pe++) {
         const int world = shmem_team_translate_pe(SHMEM_TEAM_SHARED, pe, SHMEM_TEAM_WORLD);
-        CHECK(world >= 0 && world < size && shmem_ptr(in, world) != NULL && shmem_team_ptr(SHMEM_TEAM_SHARED, in, pe) != NULL);
+        CHECK(world >= 0 && world < size && shmem_ptr(in, world) != NULL &&
+              shmem_team_ptr(SHMEM_TEAM_SHARED, in, pe) != NULL);
         CHECK((world == me) == (pe == shmem_team_my_pe(SHMEM_TEAM_SHARED)));
     }
 }
@@ -32,7 +33,8 @@ static void strided(void)
     shmem_team_t even, odd = SHMEM_TEAM_INVALID;
     const shmem_team_config_t config = {.num_contexts = 3};
     shmem_team_config_t found = {0};
-    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (size + 1) / 2, &config, SHMEM_TEAM_NUM_CONTEXTS, &even) == 0);
+    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (size + 1) / 2, &config, SHMEM_TEAM_NUM_CONTEXTS, &even) ==
+          0);
     if (size > 1)
         CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, size - 1 - size % 2, -2, size / 2, NULL, 0, &odd) == 0);
     const shmem_team_t mine = me % 2 == 0 ? even : odd;
@@ -50,7 +52,8 @@ static void strided(void)
         check_sum(mine, sum);
     shmem_ctx_t ctx;
     shmem_team_t of;
-    CHECK(shmem_team_create_ctx(mine, SHMEM_CTX_SERIALIZED, &ctx) == 0 && shmem_ctx_get_team(ctx, &of) == 0 && of == mine);
+    CHECK(shmem_team_create_ctx(mine, SHMEM_CTX_SERIALIZED, &ctx) == 0 && shmem_ctx_get_team(ctx, &of) == 0 &&
+          of == mine);
     out[1] = 0;
     shmem_barrier_all();
     const int next = (shmem_team_my_pe(mine) + 1) % shmem_team_n_pes(mine);
@@ -84,7 +87,8 @@ static void two_dimensions(void)
 static void wrong(void)
 {
     shmem_team_t team = SHMEM_TEAM_WORLD;
-    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, size + 1, NULL, 0, &team) != 0 && team == SHMEM_TEAM_INVALID);
+    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, size + 1, NULL, 0, &team) != 0 &&
+          team == SHMEM_TEAM_INVALID);
     CHECK(shmem_team_split_strided(SHMEM_TEAM_INVALID, 0, 1, 1, NULL, 0, &team) != 0 && team == SHMEM_TEAM_INVALID);
 }
 

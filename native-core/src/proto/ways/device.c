@@ -19,7 +19,7 @@
 #include "proto/rma.h"
 #include "proto/ways/way.h"
 
-#define PIECE_MOST (UINT64_C(1) << 30)  /* offered to the device, which takes as much as it likes */
+#define PIECE_MOST (UINT64_C(1) << 30)   /* offered to the device, which takes as much as it likes */
 #define PIECE_LEAST (UINT64_C(64) << 10) /* of a transfer over several connections */
 
 /* ------------------------------------------------------------------------------------------------ keys */
@@ -67,8 +67,8 @@ static void ask_owner(vbn_key_t *key, unsigned device, uint32_t connection)
         return;
     }
     proto_op_t *op = op_of(&ask->op);
-    const proto_header_t header = {.type = PROTO_KEY_ASK, .op = op->handle, .target = connection,
-                                   .key = key->info.key_handle};
+    const proto_header_t header = {
+        .type = PROTO_KEY_ASK, .op = op->handle, .target = connection, .key = key->info.key_handle};
     if (proto_send_header(key->peer, &header) >= 0) {
         key->ask = ask;
         return;
@@ -89,13 +89,13 @@ void device_rx_ask(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_
     mem_exposed_t exposed;
     vbn_status_t status = link_expose(peer, (uint32_t)header->target, header->key, &exposed);
     if (status < 0) {
-        LOG_PEER(engine->log, VBN_LOG_DEBUG, link_peer_uid(peer), "no device serves a key to peer %016llx: %s", (unsigned long long)link_peer_uid(peer),
-                  err_text());
+        LOG_PEER(engine->log, VBN_LOG_DEBUG, link_peer_uid(peer), "no device serves a key to peer %016llx: %s",
+                 (unsigned long long)link_peer_uid(peer), err_text());
         proto_send_status(peer, header->op, status, true, 0);
         return;
     }
-    const proto_header_t answer = {.type = PROTO_KEY_TELL, .op = header->op, .key = exposed.key,
-                                   .offset = exposed.address};
+    const proto_header_t answer = {
+        .type = PROTO_KEY_TELL, .op = header->op, .key = exposed.key, .offset = exposed.address};
     (void)proto_send_header(peer, &answer); /* a failure means that the peer is lost */
 }
 
@@ -207,9 +207,13 @@ static bool send_piece(proto_stream_t *s)
         return false;
     segment->stream = s;
     (void)cursor_cut(&cursor, piece_bytes(s, way.all), segment->iov, &segment->iov_count);
-    const link_access_t access = {.write = write, .key = device->keys[way.device],
-                                  .remote = device->addresses[way.device] + s->moved, .iov = segment->iov,
-                                  .iov_count = segment->iov_count, .done = piece_done, .arg = segment};
+    const link_access_t access = {.write = write,
+                                  .key = device->keys[way.device],
+                                  .remote = device->addresses[way.device] + s->moved,
+                                  .iov = segment->iov,
+                                  .iov_count = segment->iov_count,
+                                  .done = piece_done,
+                                  .arg = segment};
     vbn_status_t status = link_access(s->peer, way.connection, &access, &taken);
     if (status == VBN_INPROGRESS) {
         s->in_flight++;

@@ -24,7 +24,8 @@ static bool serve(const proto_op_t *op, const mem_key_info_t *info, proto_place_
             place->devices[told++] = PROTO_DEVICE(connections[i], exposed.key);
         } else if (status != VBN_ERR_UNSUPPORTED && status != VBN_ERR_STALE) { /* else: gone meanwhile */
             proto_peer_of(s->peer)->no_direct = true;
-            LOG_PEER(s->engine->log, VBN_LOG_INFO, link_peer_uid(s->peer), "large messages to peer %016llx fall back to packets from now on: %s",
+            LOG_PEER(s->engine->log, VBN_LOG_INFO, link_peer_uid(s->peer),
+                     "large messages to peer %016llx fall back to packets from now on: %s",
                      (unsigned long long)link_peer_uid(s->peer), err_text());
         }
     }
@@ -45,7 +46,8 @@ bool device_read_offer(proto_op_t *op, proto_header_t *header)
 {
     const proto_stream_t *s = &op->stream;
     mem_key_info_t info;
-    bool may = !op->direct.secret && s->length > 0 && link_native_possible(s->peer) && !proto_peer_of(s->peer)->no_direct;
+    bool may = !op->direct.secret && s->length > 0 && link_native_possible(s->peer) &&
+               !proto_peer_of(s->peer)->no_direct;
     const void *data = may ? cursor_contiguous(&s->cursor, s->length) : NULL;
     if (data == NULL || !mem_hold_range(s->engine->memory, data, (size_t)s->length, &info, &op->direct.held))
         return false;

@@ -34,12 +34,15 @@ vbn_status_t mapped_write_begin(proto_op_t *op, const proto_place_t *place)
     tl_direct_t direct;
     (void)place;
     const void *to = cursor_contiguous(&s->cursor, s->length);
-    if (to == NULL || !pays(s->engine, link_caps(s->peer), s->length) ||
-        !link_direct(s->peer, &direct) || !mem_find_writable(s->engine->memory, to, (size_t)s->length, &info))
+    if (to == NULL || !pays(s->engine, link_caps(s->peer), s->length) || !link_direct(s->peer, &direct) ||
+        !mem_find_writable(s->engine->memory, to, (size_t)s->length, &info))
         return VBN_ERR_UNSUPPORTED;
     proto_header_t header = {.type = PROTO_PULL_PUT, .op = s->target, .target = op->handle};
-    header.place = (proto_place_t){.key = info.key_handle, .offset = info.offset, .owner = info.owner_id,
-                                   .memory = info.mem_handle, .memory_bytes = info.mem_bytes};
+    header.place = (proto_place_t){.key = info.key_handle,
+                                   .offset = info.offset,
+                                   .owner = info.owner_id,
+                                   .memory = info.mem_handle,
+                                   .memory_bytes = info.mem_bytes};
     *direct.lent = true;
     way_set(op, WAY_MAPPED_WRITE);
     op->state = OP_RUNNING;
@@ -57,8 +60,11 @@ void mapped_write_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_
         proto_blame(engine, peer, "the peer sent a PULL_PUT without an RTS, or to memory that is too small");
         return;
     }
-    const mem_key_info_t info = {.key_handle = place->key, .owner_id = place->owner, .mem_handle = place->memory,
-                                 .mem_bytes = place->memory_bytes, .length = place->memory_bytes,
+    const mem_key_info_t info = {.key_handle = place->key,
+                                 .owner_id = place->owner,
+                                 .mem_handle = place->memory,
+                                 .mem_bytes = place->memory_bytes,
+                                 .length = place->memory_bytes,
                                  .access = VBN_ACCESS_READ | VBN_ACCESS_WRITE};
     way_set(op, WAY_PACKETS); /* what the announcement offered is not used */
     op->stream.stages = 0;

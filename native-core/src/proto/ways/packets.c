@@ -6,8 +6,8 @@
 
 vbn_status_t packets_begin(proto_op_t *op, const proto_place_t *place)
 {
-    proto_header_t header = {.type = PROTO_PULL, .op = op->stream.target, .target = op->handle,
-                             .stages = op->stream.stages};
+    proto_header_t header = {
+        .type = PROTO_PULL, .op = op->stream.target, .target = op->handle, .stages = op->stream.stages};
     (void)place;
     way_set(op, WAY_PACKETS);
     op->state = OP_RUNNING;
@@ -58,7 +58,8 @@ static proto_op_t *receiver_of(proto_engine_t *engine, const vbn_peer_t *peer, c
 void *packets_sink(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header)
 {
     proto_op_t *op = receiver_of(engine, peer, header, header->payload_bytes);
-    return op == NULL || op->stream.status != VBN_OK ? NULL : cursor_contiguous(&op->stream.cursor, header->payload_bytes);
+    return op == NULL || op->stream.status != VBN_OK ? NULL
+                                                     : cursor_contiguous(&op->stream.cursor, header->payload_bytes);
 }
 
 void *packets_sink_early(proto_engine_t *engine, const vbn_peer_t *peer, const proto_header_t *header)
@@ -116,7 +117,8 @@ static bool unpack(proto_engine_t *engine, proto_stream_t *s, const proto_header
         return false;
     }
     void *out = to != NULL ? to : bounce;
-    bool good = stage_unpack(&engine->box, (stage_form_t)header->code, header->payload, header->payload_bytes, out, plain) &&
+    bool good = stage_unpack(&engine->box, (stage_form_t)header->code, header->payload, header->payload_bytes, out,
+                             plain) &&
                 ((s->stages & STAGE_CHECKSUM) == 0 || crc32c(0, out, plain) == header->check);
     if (good)
         cursor_scatter(&s->cursor, bounce, plain); /* NULL: is there already */

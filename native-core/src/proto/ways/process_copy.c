@@ -24,7 +24,7 @@
 
 #define CHUNK_MIN (32u << 10)
 #define CHUNK_MAX (256u << 10)
-#define AHEAD 2u /* transfers for which help is requested before the receiver copies them */
+#define AHEAD 2u         /* transfers for which help is requested before the receiver copies them */
 #define CHUNKS_WANTED 8u /* of a message, so that both sides end at about the same time */
 
 /* Both sides compute the same. */
@@ -132,8 +132,11 @@ void process_copy_rx_pull(proto_engine_t *engine, vbn_peer_t *peer, const proto_
 static bool choose_source(proto_op_t *op, const proto_place_t *place, const tl_direct_t *direct)
 {
     proto_stream_t *s = &op->stream;
-    const mem_key_info_t info = {.key_handle = place->key, .owner_id = place->owner, .mem_handle = place->memory,
-                                 .mem_bytes = place->memory_bytes, .length = place->memory_bytes,
+    const mem_key_info_t info = {.key_handle = place->key,
+                                 .owner_id = place->owner,
+                                 .mem_handle = place->memory,
+                                 .mem_bytes = place->memory_bytes,
+                                 .length = place->memory_bytes,
                                  .access = VBN_ACCESS_READ};
     s->key = direct->copies ? place->address : 0;
     s->key_offset = 0;
@@ -179,7 +182,8 @@ vbn_status_t process_copy_begin(proto_op_t *op, const proto_place_t *place)
     proto_stream_t *s = &op->stream;
     tl_direct_t direct;
     if ((place->address == 0 && place->key == 0) || place->devices[0] != 0 || proto_peer_of(s->peer)->no_direct ||
-        cursor_contiguous(&s->cursor, s->length) == NULL || !copying_reach(op, &direct) || !choose_source(op, place, &direct))
+        cursor_contiguous(&s->cursor, s->length) == NULL || !copying_reach(op, &direct) ||
+        !choose_source(op, place, &direct))
         return VBN_ERR_UNSUPPORTED;
     way_set(op, WAY_PROCESS_COPY);
     op->state = OP_COPYING;
@@ -242,7 +246,8 @@ static void cannot_read(proto_op_t *op, const tl_direct_t *direct)
     proto_stream_t *s = &op->stream;
     op->direct.failed = true;
     proto_peer_of(s->peer)->no_direct = true;
-    LOG_PEER(s->engine->log, VBN_LOG_WARN, link_peer_uid(s->peer), "large messages of peer %016llx fall back to packets from now on: %s",
+    LOG_PEER(s->engine->log, VBN_LOG_WARN, link_peer_uid(s->peer),
+             "large messages of peer %016llx fall back to packets from now on: %s",
              (unsigned long long)link_peer_uid(s->peer), err_text());
     if (op->direct.slot != 0)
         (void)claim_close(&direct->ours[op->direct.slot - 1]);

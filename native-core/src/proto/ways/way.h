@@ -9,7 +9,7 @@
 typedef enum way {
     WAY_NONE,
     WAY_PROCESS_COPY, /* process_copy.c: both sides copy, between processes of one host */
-    WAY_DEVICE,       /* device_read.c: the receiver's device reads; device.c: also gets and puts, which nobody announces */
+    WAY_DEVICE, /* device_read.c: the receiver's device reads; device.c: also gets and puts, which nobody announces */
     WAY_MAPPED_WRITE, /* mapped_write.c: the sender copies into memory that the receiver has exported */
     WAY_PACKETS,      /* packets.c: always possible, and the only way for data with stages */
     WAYS
@@ -83,7 +83,7 @@ bool device_start(vbn_key_t *key, proto_op_t *op);
 bool device_begin(proto_op_t *op, const proto_device_t *device);
 void device_run(proto_op_t *op);
 void device_end(proto_op_t *op);
-void device_forget(vbn_key_t *key); /* the key goes */
+void device_forget(vbn_key_t *key);                                                    /* the key goes */
 bool key_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header); /* a row of kinds.c */
 void device_rx_ask(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void device_rx_tell(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);

@@ -5,8 +5,9 @@
 
 static vbn_status_t missing(void)
 {
-    return err_set(VBN_ERR_UNSUPPORTED, "this build of Verbena has no RDMA, which takes the packages libibverbs-dev and "
-                                        "librdmacm-dev when it is built");
+    return err_set(VBN_ERR_UNSUPPORTED,
+                   "this build of Verbena has no RDMA, which takes the packages libibverbs-dev and "
+                   "librdmacm-dev when it is built");
 }
 
 static vbn_status_t absent(const tl_params_t *params, tl_iface_t **iface_p)

@@ -17,7 +17,7 @@
 #define RESOLVE_MS 4000 /* for the address, and for the route */
 #define REFUSED_KEY 1u  /* first byte of a refusal's private data */
 #define REFUSED_QP 2u
-#define NO_SERVICE 8    /* status of a refusal by the peer's kernel: nobody listens */
+#define NO_SERVICE 8 /* status of a refusal by the peer's kernel: nobody listens */
 #define UNAVAILABLE "its queue pair cannot be connected"
 
 /* An event, copied. */
@@ -65,8 +65,12 @@ static bool take_reads(rc_ep_t *ep, const notice_t *notice)
 static struct rdma_conn_param parameters(const rc_ep_t *ep)
 {
     return (struct rdma_conn_param){.responder_resources = (uint8_t)rc_qp_serves(rc_iface_of(ep->base.iface)),
-                                    .initiator_depth = ep->reads_most, .flow_control = 1, .retry_count = 6,
-                                    .rnr_retry_count = 7, .srq = 1, .qp_num = ep->sq.qp->qp_num};
+                                    .initiator_depth = ep->reads_most,
+                                    .flow_control = 1,
+                                    .retry_count = 6,
+                                    .rnr_retry_count = 7,
+                                    .srq = 1,
+                                    .qp_num = ep->sq.qp->qp_num};
 }
 
 static void fail(rc_ep_t *ep, const char *why)

@@ -96,7 +96,8 @@ vbn_status_t rc_cm_listen(rc_iface_t *iface)
         (void)cm->api->destroy_id(cm->listener);
     cm->listener = NULL;
     if (!choose(iface))
-        return err_set(VBN_ERR_UNSUPPORTED, "%s has no address at which rdma_cm can listen: ip addr add A/24 dev DEV (%s)",
+        return err_set(VBN_ERR_UNSUPPORTED,
+                       "%s has no address at which rdma_cm can listen: ip addr add A/24 dev DEV (%s)",
                        iface->verbs.port.name, strerror(errno));
     verbs_address_t *address = &iface->verbs.address;
     *address = (verbs_address_t){.ethernet = true, .cm = true, .mtu = iface->verbs.port.address.mtu};

@@ -23,7 +23,8 @@ static vbn_status_t enter(rc_iface_t *iface, rc_ep_t *ep)
     return status;
 }
 
-rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id, vbn_status_t *status_p)
+rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id,
+                   vbn_status_t *status_p)
 {
     rc_ep_t *ep = calloc(1, sizeof(*ep));
     vbn_status_t status = ep == NULL ? err_set(VBN_ERR_NO_MEMORY, "no heap for an rc endpoint") : VBN_OK;
@@ -142,8 +143,8 @@ void rc_ep_tell(rc_ep_t *ep)
         remote.qpn = iface->verbs.cm ? remote.qpn : ep->remote_qpn;
         verbs_address_text(&remote, to, sizeof(to));
         bool unreached = ep->unreached || (ep->route != NULL && ep->failed == ep->route->problem);
-        vbn_status_t status = err_set(unreached ? VBN_ERR_UNREACHABLE : VBN_ERR_PEER_LOST, "connection over %s to %s: %s",
-                                      iface->verbs.port.name, to, ep->failed);
+        vbn_status_t status = err_set(unreached ? VBN_ERR_UNREACHABLE : VBN_ERR_PEER_LOST,
+                                      "connection over %s to %s: %s", iface->verbs.port.name, to, ep->failed);
         up->ep_error(&ep->base, status, err_text());
         return;
     }
@@ -179,7 +180,8 @@ static bool unsent(const rc_ep_t *ep)
 {
     if (ep->state == RC_READY)
         return ep->sq.used > 0;
-    return ep->state == RC_OPENING && ep->cm != NULL && ep->sq.qp != NULL && (ep->sq.used > 0 || !list_empty(&ep->signals));
+    return ep->state == RC_OPENING && ep->cm != NULL && ep->sq.qp != NULL &&
+           (ep->sq.used > 0 || !list_empty(&ep->signals));
 }
 
 void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)

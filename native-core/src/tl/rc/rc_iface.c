@@ -10,7 +10,7 @@
 #include "base/os.h"
 #include "tl/rc/rc_private.h"
 
-#define SIGNALS 128u  /* datagrams that may arrive at once */
+#define SIGNALS 128u    /* datagrams that may arrive at once */
 #define RC_HEADERS 128u /* of a bulk packet, at most: with its payload it fills two frames of 4096 bytes, not three */
 #define PACKETS_PER_PROGRESS 64u
 
@@ -19,10 +19,14 @@
 static void fill_caps(rc_iface_t *iface)
 {
     iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_BREAKS | TL_CAP_COSTLY | TL_CAP_NATIVE,
-                              .packet_max = RC_PAYLOAD + TL_HEADER_MAX, .eager_best = RC_PAYLOAD,
-                              .stream_chunk = RC_PAYLOAD - RC_HEADERS, .unread_max = VERBS_DEPTH,
-                              .traffic = TRAFFIC_AT(TRAFFIC_RC), .latency_ns = 1500,
-                              .mbytes_per_s = 10000, .copies = 2};
+                              .packet_max = RC_PAYLOAD + TL_HEADER_MAX,
+                              .eager_best = RC_PAYLOAD,
+                              .stream_chunk = RC_PAYLOAD - RC_HEADERS,
+                              .unread_max = VERBS_DEPTH,
+                              .traffic = TRAFFIC_AT(TRAFFIC_RC),
+                              .latency_ns = 1500,
+                              .mbytes_per_s = 10000,
+                              .copies = 2};
 }
 
 static void free_all(list_link_t *list)
@@ -53,8 +57,8 @@ static void rc_close(tl_iface_t *base)
 
 static void init_lists(rc_iface_t *iface)
 {
-    list_link_t *lists[] = {&iface->eps, &iface->news, &iface->blocked, &iface->opening, &iface->ringing,
-                            &iface->closing, &iface->dead, &iface->draining};
+    list_link_t *lists[] = {&iface->eps,     &iface->news,    &iface->blocked, &iface->opening,
+                            &iface->ringing, &iface->closing, &iface->dead,    &iface->draining};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         list_init(lists[i]);
     map_init(&iface->by_id);
@@ -73,8 +77,11 @@ static vbn_status_t rc_open(const tl_params_t *params, tl_iface_t **iface_p)
     init_lists(iface);
     rc_native_open(iface);
     const verbs_sizes_t sizes = {.datagrams = SIGNALS,
-                                 .receives = RC_BLOCKS * RC_BLOCK, .receives_least = RC_RECEIVES, .slots = VERBS_SLOTS_MAX,
-                                 .large_bytes = RC_STRIDE, .signals_only = true};
+                                 .receives = RC_BLOCKS * RC_BLOCK,
+                                 .receives_least = RC_RECEIVES,
+                                 .slots = VERBS_SLOTS_MAX,
+                                 .large_bytes = RC_STRIDE,
+                                 .signals_only = true};
     vbn_status_t status = verbs_iface_open(&iface->verbs, params, &sizes);
     if (status < 0) {
         free(iface);
@@ -311,8 +318,8 @@ static vbn_status_t rc_arm(tl_iface_t *base)
 {
     rc_iface_t *iface = rc_iface_of(base);
     verbs_places_look(&iface->places);
-    if (!list_empty(&iface->news) || iface->verbs.datagram.failed || take_events(iface) > 0 || iface->verbs.port.moved ||
-        (iface->verbs.port.dead && !iface->told_dead))
+    if (!list_empty(&iface->news) || iface->verbs.datagram.failed || take_events(iface) > 0 ||
+        iface->verbs.port.moved || (iface->verbs.port.dead && !iface->told_dead))
         return VBN_BUSY;
     return verbs_cq_arm(&iface->verbs.cq);
 }

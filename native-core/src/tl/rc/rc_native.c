@@ -13,7 +13,8 @@
 static unsigned device_rights(unsigned access)
 {
     return ((access & VBN_ACCESS_READ) != 0 ? (unsigned)IBV_ACCESS_REMOTE_READ : 0u) |
-           ((access & VBN_ACCESS_WRITE) != 0 ? (unsigned)IBV_ACCESS_REMOTE_WRITE | (unsigned)IBV_ACCESS_LOCAL_WRITE : 0u);
+           ((access & VBN_ACCESS_WRITE) != 0 ? (unsigned)IBV_ACCESS_REMOTE_WRITE | (unsigned)IBV_ACCESS_LOCAL_WRITE
+                                             : 0u);
 }
 
 static vbn_status_t expose(void *arg, void *address, size_t bytes, unsigned access, void **handle_p, uint32_t *key_p)

@@ -31,9 +31,9 @@
 #define RC_BLOCK 224u    /* receives of a block, multiple of VERBS_REPOST: less than 2 MiB, a huge page */
 #define RC_BLOCKS 64u
 #define RC_RECEIVES (2 * RC_BLOCK) /* at first */
-#define RC_PER_PEER 16u  /* that each connection brings, up to link.promoted_max */
-#define RC_IN_PLACE 1024u /* payload from here on is not copied when it lies in registered memory */
-#define RC_SIGNALS 4u    /* packets that wait as signals */
+#define RC_PER_PEER 16u            /* that each connection brings, up to link.promoted_max */
+#define RC_IN_PLACE 1024u          /* payload from here on is not copied when it lies in registered memory */
+#define RC_SIGNALS 4u              /* packets that wait as signals */
 #define RC_TICK_NS UINT64_C(20000000)
 #define RC_REPEAT_NS UINT64_C(40000000)
 #define RC_UNTRUSTED 64u /* accepted endpoints that may wait for trust */
@@ -100,8 +100,8 @@ typedef struct rc_ep {
     list_link_t news; /* iface->news or ->blocked */
     list_link_t opening;
     list_link_t ringing;
-    list_link_t signals; /* rc_queued_t, the first is on its way */
-    verbs_sq_t sq;       /* sq.qp NULL before trust() */
+    list_link_t signals;  /* rc_queued_t, the first is on its way */
+    verbs_sq_t sq;        /* sq.qp NULL before trust() */
     verbs_route_t *route; /* of signals */
     struct rdma_cm_id *cm;
     verbs_address_t remote;
@@ -132,10 +132,12 @@ static inline rc_ep_t *rc_ep_of_sq(verbs_sq_t *sq)
 
 /* rc_ep.c */
 /* NULL: *status_p, which may be NULL, says why. */
-rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id, vbn_status_t *status_p);
+rc_ep_t *rc_ep_new(rc_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id,
+                   vbn_status_t *status_p);
 void rc_ep_free(rc_ep_t *ep);
 void rc_ep_add_news(rc_ep_t *ep);
-void rc_ep_fail(rc_ep_t *ep, const char *why); /* why is copied into the thread's error text when told: static or the port's */
+void rc_ep_fail(rc_ep_t *ep,
+                const char *why); /* why is copied into the thread's error text when told: static or the port's */
 void rc_ep_tell(rc_ep_t *ep);
 /* The peer's queue pair is known: connects, becomes READY when nothing is missing. */
 void rc_ep_step(rc_ep_t *ep);
@@ -146,7 +148,7 @@ void rc_ep_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
 
 /* rc_cm.c */
 vbn_status_t rc_cm_call(rc_ep_t *ep);
-vbn_status_t rc_cm_init(rc_ep_t *ep);  /* its new queue pair */
+vbn_status_t rc_cm_init(rc_ep_t *ep);   /* its new queue pair */
 unsigned rc_cm_look(rc_iface_t *iface); /* takes events; their number */
 void rc_cm_parted(rc_iface_t *iface);
 bool rc_cm_ending(rc_ep_t *ep); /* all is sent: true while the peer has yet to take it (iWARP) */
@@ -166,7 +168,7 @@ void rc_qp_close(rc_ep_t *ep);
 void rc_qp_limit_reads(rc_ep_t *ep); /* sets reads_most from remote_reads */
 /* As rdma_cm says, with the time-outs, rights and limits of our own. */
 vbn_status_t rc_qp_change(rc_ep_t *ep, struct ibv_qp_attr *attr, int mask);
-unsigned rc_qp_serves(const rc_iface_t *iface); /* reads of a peer at a time */
+unsigned rc_qp_serves(const rc_iface_t *iface);                      /* reads of a peer at a time */
 void rc_qp_last_receive(rc_iface_t *iface, const struct ibv_qp *qp); /* the device's word that it holds none any more */
 void rc_qp_drained_look(rc_iface_t *iface, uint64_t now);
 

@@ -51,9 +51,12 @@ vbn_status_t rc_qp_change(rc_ep_t *ep, struct ibv_qp_attr *attr, int mask)
 vbn_status_t rc_qp_open(rc_ep_t *ep)
 {
     rc_iface_t *iface = rc_iface_of(ep->base.iface);
-    struct ibv_qp_init_attr attr = {.send_cq = iface->verbs.cq.cq, .recv_cq = iface->verbs.cq.cq, .srq = iface->receives.srq,
+    struct ibv_qp_init_attr attr = {.send_cq = iface->verbs.cq.cq,
+                                    .recv_cq = iface->verbs.cq.cq,
+                                    .srq = iface->receives.srq,
                                     .qp_type = IBV_QPT_RC};
-    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = iface->verbs.port.number,
+    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT,
+                               .port_num = iface->verbs.port.number,
                                .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
     vbn_status_t status = verbs_sq_open(&ep->sq, &iface->verbs.slots, &iface->verbs.port, &attr, ep);
     if (status < 0)
@@ -63,9 +66,10 @@ vbn_status_t rc_qp_open(rc_ep_t *ep)
     ep->psn &= VERBS_QPN_MAX;
     status = map_put(&iface->by_qp, ep->sq.qp->qp_num, ep);
     if (status >= 0)
-        status = ep->cm != NULL ? rc_cm_init(ep)
-                                : change(ep, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-                                         "a connection (INIT)");
+        status = ep->cm != NULL
+                     ? rc_cm_init(ep)
+                     : change(ep, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+                              "a connection (INIT)");
     if (status < 0)
         rc_qp_close(ep);
     return status;
@@ -76,27 +80,37 @@ vbn_status_t rc_qp_arm(rc_ep_t *ep)
     const rc_iface_t *iface = rc_iface_of(ep->base.iface);
     const verbs_port_t *port = &iface->verbs.port;
     rc_qp_limit_reads(ep);
-    struct ibv_qp_attr receive = {.qp_state = IBV_QPS_RTR, .path_mtu = port->mtu, .dest_qp_num = ep->remote_qpn,
-                                  .rq_psn = ep->remote_psn, .max_dest_rd_atomic = (uint8_t)rc_qp_serves(iface),
+    struct ibv_qp_attr receive = {.qp_state = IBV_QPS_RTR,
+                                  .path_mtu = port->mtu,
+                                  .dest_qp_num = ep->remote_qpn,
+                                  .rq_psn = ep->remote_psn,
+                                  .max_dest_rd_atomic = (uint8_t)rc_qp_serves(iface),
                                   .min_rnr_timer = RNR_TIMER};
-    struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS, .timeout = TIMEOUT, .retry_cnt = RETRIES,
-                               .rnr_retry = RNR_FOR_EVER, .sq_psn = ep->psn,
+    struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS,
+                               .timeout = TIMEOUT,
+                               .retry_cnt = RETRIES,
+                               .rnr_retry = RNR_FOR_EVER,
+                               .sq_psn = ep->psn,
                                .max_rd_atomic = ep->reads_most};
     verbs_port_route(port, &ep->remote, &receive.ah_attr);
-    vbn_status_t status = change(ep, &receive, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+    vbn_status_t status = change(ep, &receive,
+                                 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                                     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
                                  "a connection (RTR)");
     if (status < 0)
         return status;
-    return change(ep, &send, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                  IBV_QP_MAX_QP_RD_ATOMIC, "a connection (RTS)");
+    return change(ep, &send,
+                  IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                      IBV_QP_MAX_QP_RD_ATOMIC,
+                  "a connection (RTS)");
 }
 
 /* false: it has to be destroyed at once. */
 static bool drain(rc_iface_t *iface, rc_ep_t *ep)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
-    rc_drain_t *drained = ep->armed && !iface->verbs.port.dead && !verbs_sq_waited(&ep->sq) ? malloc(sizeof(*drained)) : NULL;
+    rc_drain_t *drained = ep->armed && !iface->verbs.port.dead && !verbs_sq_waited(&ep->sq) ? malloc(sizeof(*drained))
+                                                                                            : NULL;
     if (drained == NULL || iface->verbs.port.api->modify_qp(ep->sq.qp, &attr, IBV_QP_STATE) != 0) {
         free(drained);
         return false;

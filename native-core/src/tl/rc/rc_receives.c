@@ -26,9 +26,12 @@ static void post(rc_iface_t *iface, const uint32_t *indices, uint32_t count)
     struct ibv_recv_wr wrs[VERBS_REPOST], *bad;
     struct ibv_sge sges[VERBS_REPOST];
     for (uint32_t i = 0; i < count; i++) {
-        sges[i] = (struct ibv_sge){.addr = (uintptr_t)buffer_of(receives, indices[i]), .length = RC_STRIDE,
+        sges[i] = (struct ibv_sge){.addr = (uintptr_t)buffer_of(receives, indices[i]),
+                                   .length = RC_STRIDE,
                                    .lkey = receives->blocks[indices[i] / RC_BLOCK].mr->lkey};
-        wrs[i] = (struct ibv_recv_wr){.wr_id = (uint64_t)indices[i] << 1 | 1, .sg_list = &sges[i], .num_sge = 1,
+        wrs[i] = (struct ibv_recv_wr){.wr_id = (uint64_t)indices[i] << 1 | 1,
+                                      .sg_list = &sges[i],
+                                      .num_sge = 1,
                                       .next = i + 1 < count ? &wrs[i + 1] : NULL};
     }
     if (count > 0 && ibv_post_srq_recv(receives->srq, wrs, &bad) != 0)
@@ -59,8 +62,10 @@ static void grow_to(rc_iface_t *iface, uint32_t wanted)
     while (receives->count < less_of(wanted, receives->most) && !iface->verbs.port.dead) {
         if (add_block(iface) == VBN_OK)
             continue;
-        LOG_WARN(iface->params.log, "rc over %s keeps %u receive buffers, so peers that send at the same time wait for each "
-                 "other: %s", iface->verbs.port.name, receives->count, err_text());
+        LOG_WARN(iface->params.log,
+                 "rc over %s keeps %u receive buffers, so peers that send at the same time wait for each "
+                 "other: %s",
+                 iface->verbs.port.name, receives->count, err_text());
         receives->most = receives->count; /* not tried again */
     }
 }

@@ -15,7 +15,8 @@ static const char *cause_of(const struct ibv_wc *wc)
     case IBV_WC_LOC_QP_OP_ERR: return "the link of this host's port went down";
     case IBV_WC_LOC_PROT_ERR: return "memory that the device reads is not registered any more";
     case IBV_WC_LOC_LEN_ERR:
-    case IBV_WC_REM_INV_REQ_ERR: return "a packet was larger than the receiver's buffers: use one release in the whole job";
+    case IBV_WC_REM_INV_REQ_ERR:
+        return "a packet was larger than the receiver's buffers: use one release in the whole job";
     case IBV_WC_REM_ACCESS_ERR: return "the peer refused access to its memory";
     case IBV_WC_REM_OP_ERR: return "the peer's device failed";
     case IBV_WC_WR_FLUSH_ERR: return "the connection had failed before";
@@ -52,8 +53,8 @@ static vbn_status_t busy(rc_iface_t *iface, rc_ep_t *ep)
 /* Prefix, header and padding; returns the bytes written. */
 static uint32_t write_header(uint8_t *to, const tl_packet_t *packet)
 {
-    rc_message_t message = {.header_bytes = packet->header_bytes, .payload_bytes = packet->payload_bytes,
-                            .kind = RC_MESSAGE_PACKET};
+    rc_message_t message = {
+        .header_bytes = packet->header_bytes, .payload_bytes = packet->payload_bytes, .kind = RC_MESSAGE_PACKET};
     uint32_t end = RC_PREFIX_BYTES + packet->header_bytes;
     uint32_t at = packet->payload_bytes == 0 ? end : rc_payload_at(packet->header_bytes);
     rc_message_encode(&message, to);
@@ -83,7 +84,8 @@ static bool in_place(rc_iface_t *iface, const tl_packet_t *packet, struct ibv_sg
     for (uint32_t i = 0; i < packet->iov_count; i++) {
         const struct iovec *iov = &packet->iov[i];
         sges[i + 1] = (struct ibv_sge){.addr = (uintptr_t)iov->iov_base, .length = (uint32_t)iov->iov_len};
-        if (iov->iov_len == 0 || !verbs_places_key(&iface->places, iov->iov_base, iov->iov_len, false, &sges[i + 1].lkey))
+        if (iov->iov_len == 0 ||
+            !verbs_places_key(&iface->places, iov->iov_base, iov->iov_len, false, &sges[i + 1].lkey))
             return false;
     }
     return true;
@@ -101,7 +103,8 @@ static verbs_slot_t *build(rc_iface_t *iface, rc_ep_t *ep, const tl_packet_t *pa
 {
     struct ibv_sge sges[VERBS_SGES];
     bool placed = in_place(iface, packet, sges);
-    verbs_slot_t *slot = verbs_sq_take(&ep->sq, rc_payload_at(packet->header_bytes) + (placed ? 0 : packet->payload_bytes));
+    verbs_slot_t *slot = verbs_sq_take(&ep->sq,
+                                       rc_payload_at(packet->header_bytes) + (placed ? 0 : packet->payload_bytes));
     if (slot == NULL)
         return NULL;
     uint32_t bytes = write_header(slot->buffer, packet);
@@ -153,8 +156,11 @@ void rc_send_waiting(rc_ep_t *ep)
     while (!list_empty(&ep->signals)) {
         rc_queued_t *queued = container_of(ep->signals.next, rc_queued_t, link);
         struct iovec iov = {queued->bytes + queued->header_bytes, queued->payload_bytes};
-        tl_packet_t packet = {.header = queued->bytes, .header_bytes = queued->header_bytes,
-                              .payload_bytes = queued->payload_bytes, .iov = &iov, .iov_count = 1};
+        tl_packet_t packet = {.header = queued->bytes,
+                              .header_bytes = queued->header_bytes,
+                              .payload_bytes = queued->payload_bytes,
+                              .iov = &iov,
+                              .iov_count = 1};
         verbs_slot_t *slot = build(iface, ep, &packet);
         if (slot == NULL)
             break; /* at the next tick */

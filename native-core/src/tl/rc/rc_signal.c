@@ -25,8 +25,11 @@ static uint32_t write_signal(const rc_ep_t *ep, unsigned flags, uint8_t *bytes)
 {
     const rc_iface_t *iface = rc_iface_of(ep->base.iface);
     const rc_queued_t *queued = list_empty(&ep->signals) ? NULL : container_of(ep->signals.next, rc_queued_t, link);
-    rc_signal_t signal = {.flags = flags | (ep->armed ? RC_SIGNAL_ARMED : 0), .from = ep->id, .to = ep->remote_id,
-                          .received = ep->received, .address = iface->verbs.address};
+    rc_signal_t signal = {.flags = flags | (ep->armed ? RC_SIGNAL_ARMED : 0),
+                          .from = ep->id,
+                          .to = ep->remote_id,
+                          .received = ep->received,
+                          .address = iface->verbs.address};
     if (ep->trusted && ep->sq.qp != NULL) {
         signal.qpn = ep->sq.qp->qp_num;
         signal.psn = ep->psn;

@@ -33,20 +33,27 @@ bool rc_signal_decode(const uint8_t *bytes, uint32_t length, rc_signal_t *signal
 {
     if (length < RC_SIGNAL_BYTES || bytes[0] != RC_SIGNAL_VERSION || (bytes[1] & ~FLAGS) != 0)
         return false;
-    *signal = (rc_signal_t){.flags = bytes[1], .header_bytes = le_get_u16(bytes + 2),
-                            .payload_bytes = le_get_u16(bytes + 4), .from = le_get_u64(bytes + 8),
-                            .to = le_get_u64(bytes + 16), .number = le_get_u32(bytes + 24),
-                            .received = le_get_u32(bytes + 28), .qpn = le_get_u32(bytes + 32),
-                            .psn = le_get_u32(bytes + 36), .reads = le_get_u16(bytes + 6)};
+    *signal = (rc_signal_t){.flags = bytes[1],
+                            .header_bytes = le_get_u16(bytes + 2),
+                            .payload_bytes = le_get_u16(bytes + 4),
+                            .from = le_get_u64(bytes + 8),
+                            .to = le_get_u64(bytes + 16),
+                            .number = le_get_u32(bytes + 24),
+                            .received = le_get_u32(bytes + 28),
+                            .qpn = le_get_u32(bytes + 32),
+                            .psn = le_get_u32(bytes + 36),
+                            .reads = le_get_u16(bytes + 6)};
     bool carries = signal->number != 0;
     return signal->header_bytes + signal->payload_bytes == length - RC_SIGNAL_BYTES &&
            (length > RC_SIGNAL_BYTES) == carries && length <= RC_SIGNAL_BYTES + TL_SIGNAL_MAX &&
            signal->header_bytes <= TL_HEADER_MAX && signal->from != 0 && signal->qpn <= VERBS_QPN_MAX &&
-           signal->psn <= VERBS_QPN_MAX && (signal->reads != 0) == (signal->qpn != 0) && signal->reads <= RC_READS_MOST &&
+           signal->psn <= VERBS_QPN_MAX && (signal->reads != 0) == (signal->qpn != 0) &&
+           signal->reads <= RC_READS_MOST &&
            verbs_address_decode(bytes + ADDRESS_AT, VERBS_ADDRESS_BYTES, &signal->address) == VBN_OK;
 }
 
-static vbn_status_t call_mac(const uint8_t *key, const verbs_address_t *called, const uint8_t *bytes, uint8_t mac[HMAC_BYTES])
+static vbn_status_t call_mac(const uint8_t *key, const verbs_address_t *called, const uint8_t *bytes,
+                             uint8_t mac[HMAC_BYTES])
 {
     static const uint8_t nobody[32];
     uint8_t text[sizeof(CALL_LABEL) + CALL_PLAIN + VERBS_ADDRESS_BYTES];
@@ -56,7 +63,8 @@ static vbn_status_t call_mac(const uint8_t *key, const verbs_address_t *called, 
     return hmac_sha256(key != NULL ? key : nobody, text, sizeof(text), mac);
 }
 
-vbn_status_t rc_call_encode(const uint8_t *key, const verbs_address_t *called, uint64_t from, uint8_t bytes[RC_CALL_BYTES])
+vbn_status_t rc_call_encode(const uint8_t *key, const verbs_address_t *called, uint64_t from,
+                            uint8_t bytes[RC_CALL_BYTES])
 {
     memset(bytes, 0, RC_CALL_BYTES);
     bytes[0] = RC_CALL_VERSION;
@@ -85,8 +93,8 @@ bool rc_message_decode(const uint8_t *bytes, uint32_t length, rc_message_t *mess
 {
     if (length < RC_PREFIX_BYTES || bytes[3] != 0)
         return false;
-    *message = (rc_message_t){.header_bytes = le_get_u16(bytes), .payload_bytes = le_get_u32(bytes + 4),
-                              .kind = bytes[2]};
+    *message = (rc_message_t){
+        .header_bytes = le_get_u16(bytes), .payload_bytes = le_get_u32(bytes + 4), .kind = bytes[2]};
     if (message->kind == RC_MESSAGE_NOTHING)
         return length == RC_PREFIX_BYTES && message->header_bytes == 0 && message->payload_bytes == 0;
     uint32_t payload_at = rc_payload_at(message->header_bytes);

@@ -44,7 +44,8 @@ void rc_signal_encode(const rc_signal_t *signal, uint8_t bytes[RC_SIGNAL_BYTES])
 bool rc_signal_decode(const uint8_t *bytes, uint32_t length, rc_signal_t *signal);
 
 /* key: the job key, NULL without one. */
-vbn_status_t rc_call_encode(const uint8_t *key, const verbs_address_t *called, uint64_t from, uint8_t bytes[RC_CALL_BYTES]);
+vbn_status_t rc_call_encode(const uint8_t *key, const verbs_address_t *called, uint64_t from,
+                            uint8_t bytes[RC_CALL_BYTES]);
 /* The caller's endpoint; 0: not a call by somebody with this job key to this address. */
 uint64_t rc_call_decode(const uint8_t *key, const verbs_address_t *called, const uint8_t *bytes, uint32_t length);
 

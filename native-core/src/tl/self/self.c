@@ -17,7 +17,7 @@
 #define SELF_ADDRESS_BYTES 16
 #define SELF_PAYLOAD_MAX 8192u
 #define SELF_PACKET_MAX (SELF_PAYLOAD_MAX + TL_HEADER_MAX)
-#define SELF_QUEUE_MAX 256u      /* packets of one endpoint that wait */
+#define SELF_QUEUE_MAX 256u /* packets of one endpoint that wait */
 #define SELF_PACKETS_PER_POLL 64u
 
 typedef struct self_iface {
@@ -68,7 +68,9 @@ static vbn_status_t self_open(const tl_params_t *params, tl_iface_t **iface_p)
     iface->caps = (tl_caps_t){.flags = TL_CAP_RELIABLE | TL_CAP_MAP | TL_CAP_COPIES | TL_CAP_SELF,
                               .packet_max = SELF_PACKET_MAX,
                               .traffic = TRAFFIC_AT(TRAFFIC_SELF),
-                              .eager_best = SELF_PAYLOAD_MAX, .stream_chunk = SELF_PAYLOAD_MAX, .latency_ns = 50,
+                              .eager_best = SELF_PAYLOAD_MAX,
+                              .stream_chunk = SELF_PAYLOAD_MAX,
+                              .latency_ns = 50,
                               .mbytes_per_s = 20000,
                               .copies = 2};
     mpool_init(&iface->packets, sizeof(self_packet_t) + SELF_PACKET_MAX + 16, 16, 0);
@@ -144,8 +146,7 @@ static self_ep_t *new_ep(self_iface_t *iface, void *owner)
     return ep;
 }
 
-static vbn_status_t self_connect(tl_iface_t *tl_iface, const void *address, size_t length, void *owner,
-                                 tl_ep_t **ep_p)
+static vbn_status_t self_connect(tl_iface_t *tl_iface, const void *address, size_t length, void *owner, tl_ep_t **ep_p)
 {
     self_iface_t *iface = (self_iface_t *)tl_iface;
     char reason[64];
@@ -269,8 +270,8 @@ static void deliver(self_iface_t *iface, self_packet_t *packet)
     if (from != NULL)
         from->queued--;
     if (packet->to != NULL) /* endpoints live until the end of progress, also when an upcall disconnects them */
-        up->rx(&packet->to->base, packet->bytes, packet->header_bytes,
-               packet->bytes + payload_at(packet->header_bytes), packet->payload_bytes);
+        up->rx(&packet->to->base, packet->bytes, packet->header_bytes, packet->bytes + payload_at(packet->header_bytes),
+               packet->payload_bytes);
     if (from != NULL && !from->gone && from->blocked && from->queued <= SELF_QUEUE_MAX / 2) {
         from->blocked = false;
         up->tx_ready(&from->base);

@@ -55,8 +55,9 @@ static const char *probe_cure(int error)
 {
     switch (error) {
     case EPERM:
-    case EACCES: return "process_vm_readv needs the same user and ptrace rights (sysctl kernel.yama.ptrace_scope=0, CAP_SYS_PTRACE "
-                        "or the seccomp profile of a container)";
+    case EACCES:
+        return "process_vm_readv needs the same user and ptrace rights (sysctl kernel.yama.ptrace_scope=0, CAP_SYS_PTRACE "
+               "or the seccomp profile of a container)";
     case ESRCH:
     case EFAULT: return "process_vm_readv needs a common process namespace";
     case ENOSYS: return "process_vm_readv needs CONFIG_CROSS_MEMORY_ATTACH, and a seccomp profile that allows it";
@@ -87,10 +88,13 @@ bool shm_direct(tl_ep_t *tl_ep, tl_direct_t *direct_p)
     shm_ep_t *ep = (shm_ep_t *)tl_ep;
     if (!ep->ready || ep->gone || ep->broken)
         return false;
-    *direct_p = (tl_direct_t){.copies = ep->copies, .source = ep->source, .ours = ep->rx.control->claims,
-                               .used = &ep->claims_used, .theirs = ep->tx.control->claims,
-                               .lent = &ep->lent,
-                               .guard = {.writing = &ep->tx.control->writing, .shut = &ep->tx.control->shut}};
+    *direct_p = (tl_direct_t){.copies = ep->copies,
+                              .source = ep->source,
+                              .ours = ep->rx.control->claims,
+                              .used = &ep->claims_used,
+                              .theirs = ep->tx.control->claims,
+                              .lent = &ep->lent,
+                              .guard = {.writing = &ep->tx.control->writing, .shut = &ep->tx.control->shut}};
     return true;
 }
 

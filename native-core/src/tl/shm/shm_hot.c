@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 
-#define HOT_ALWAYS 4u  /* so many rings are polled whether they are used or not: cheaper than to make them cold */
-#define IDLE_LOOKS 16u /* looks at the sockets (100 us) without a packet, until a ring is cold */
+#define HOT_ALWAYS 4u    /* so many rings are polled whether they are used or not: cheaper than to make them cold */
+#define IDLE_LOOKS 16u   /* looks at the sockets (100 us) without a packet, until a ring is cold */
 #define AWAKE_LOOKS 100u /* without a sleep, and a packet for each, until a ring's producer fences no more: 10 ms */
-#define ROUND 32u      /* cold rings looked at each 100 us */
+#define ROUND 32u        /* cold rings looked at each 100 us */
 
 static void put(shm_iface_t *iface, uint32_t at, shm_ep_t *ep)
 {

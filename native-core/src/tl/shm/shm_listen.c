@@ -95,9 +95,10 @@ vbn_status_t shm_listen_check_user(int fd)
     if (status != VBN_OK)
         return status;
     if (peer.uid != geteuid())
-        return err_set(VBN_ERR_ACCESS, "same-host peer (process %d) runs as user %u, this one as %u; set "
-                       "security.same_user=false to allow that", (int)peer.pid, (unsigned)peer.uid,
-                       (unsigned)geteuid());
+        return err_set(VBN_ERR_ACCESS,
+                       "same-host peer (process %d) runs as user %u, this one as %u; set "
+                       "security.same_user=false to allow that",
+                       (int)peer.pid, (unsigned)peer.uid, (unsigned)geteuid());
     return VBN_OK;
 }
 
@@ -132,7 +133,8 @@ void shm_listen_accept(shm_iface_t *iface)
         }
         shm_ep_t *ep = shm_ep_new(iface, fd);
         if (ep == NULL || shm_ep_watch(ep) != VBN_OK) {
-            LOG_PEER_LOST(iface->params.log, VBN_LOG_ERROR, 0, "connection of a same-host peer dropped: %s", err_text());
+            LOG_PEER_LOST(iface->params.log, VBN_LOG_ERROR, 0, "connection of a same-host peer dropped: %s",
+                          err_text());
             if (ep != NULL)
                 shm_disconnect(&ep->base, VBN_CLOSE_NOW, 0);
             else

@@ -25,14 +25,14 @@
 #include "tl/shm/shm_ring.h"
 #include "tl/tl.h"
 
-#define SHM_FRAMES_PER_POLL 32u     /* of one ring before the next ring's turn; up to a quarter ring more */
-#define SHM_NOTES_PER_POLL 64u      /* socket messages of one endpoint before the next one's turn */
+#define SHM_FRAMES_PER_POLL 32u /* of one ring before the next ring's turn; up to a quarter ring more */
+#define SHM_NOTES_PER_POLL 64u  /* socket messages of one endpoint before the next one's turn */
 #define SHM_ACCEPTS_PER_POLL 16u
-#define SHM_ASKS_MAX 64u            /* descriptors asked for and not answered, per endpoint */
-#define SHM_ASKS_QUEUED_MAX 65536u  /* waiting behind those */
-#define SHM_OUTBOX_MAX 256u         /* answers that wait for the socket; more means the peer does not read */
-#define SHM_SOCKET_POLL_NS 100000u  /* idle sockets are looked at this often while the worker polls */
-#define SHM_LIGHT_RINGS 16u         /* a worker with more has producers fence for good: no membarrier */
+#define SHM_ASKS_MAX 64u           /* descriptors asked for and not answered, per endpoint */
+#define SHM_ASKS_QUEUED_MAX 65536u /* waiting behind those */
+#define SHM_OUTBOX_MAX 256u        /* answers that wait for the socket; more means the peer does not read */
+#define SHM_SOCKET_POLL_NS 100000u /* idle sockets are looked at this often while the worker polls */
+#define SHM_LIGHT_RINGS 16u        /* a worker with more has producers fence for good: no membarrier */
 
 enum { SHM_PACKET = 1, SHM_WANT, SHM_RING, SHM_MAPPED, SHM_ASK, SHM_ANSWER, SHM_WAKE, SHM_BELL };
 
@@ -46,7 +46,8 @@ typedef struct shm_note {
     int32_t status;        /* ANSWER */
     uint32_t id;           /* ASK, ANSWER; BELL: index of the bit */
     uint32_t packet_max;   /* WANT */
-    uint64_t value; /* ASK: key handle; RING, BELL: bytes; WANT: a random word; MAPPED: its address in the sender's process */
+    uint64_t
+        value; /* ASK: key handle; RING, BELL: bytes; WANT: a random word; MAPPED: its address in the sender's process */
 } shm_note_t;
 
 _Static_assert(sizeof(shm_note_t) == 24, "socket message layout");
@@ -88,32 +89,32 @@ typedef struct shm_iface {
     bool in_progress;
     bool no_copy_logged;
     bool no_ring_logged;
-    bool grows; /* rings made here begin small */
-    bool attention; /* look at the sockets in the next progress (shm_attend) */
-    bool untidy;    /* failed, dead or ring_holes have something */
-    seldom_t clock; /* .in is 0 while attention or opening is set */
+    bool grows;       /* rings made here begin small */
+    bool attention;   /* look at the sockets in the next progress (shm_attend) */
+    bool untidy;      /* failed, dead or ring_holes have something */
+    seldom_t clock;   /* .in is 0 while attention or opening is set */
     unsigned opening; /* endpoints that are not ready */
     unsigned dialing; /* of them: connect() has to be repeated */
     uint64_t polled_ns;
     uint64_t looked_ns; /* shm_rings_look */
     list_link_t eps;
-    list_link_t failed; /* shm_ep_t.failed_link */
-    list_link_t dead;   /* shm_ep_t.link */
+    list_link_t failed;    /* shm_ep_t.failed_link */
+    list_link_t dead;      /* shm_ep_t.link */
     struct shm_ep **rings; /* endpoints with a ring, hot ones first; NULL = hole, closed after progress */
     uint32_t hot;
     uint32_t ring_count;
     uint32_t awake_looks; /* at the rings since this worker slept */
-    uint32_t round; /* counts the cold rings that were looked at */
+    uint32_t round;       /* counts the cold rings that were looked at */
     uint32_t ring_capacity;
     bool ring_holes;
     size_t ring_memory; /* bytes of rings made here that have memory */
-    shm_bell_t *bell; /* ours; its descriptor, and bytes of the mapping */
+    shm_bell_t *bell;   /* ours; its descriptor, and bytes of the mapping */
     int bell_fd;
     size_t bell_bytes;
     struct shm_ep **bell_rings; /* 64 per word: whose bit it is, NULL = free */
     uint32_t bell_words;
     uint32_t bell_from; /* no bit below it is free */
-    uint8_t *bounce; /* shm_direct.c; NULL until it is needed */
+    uint8_t *bounce;    /* shm_direct.c; NULL until it is needed */
 } shm_iface_t;
 
 typedef struct shm_ep {
@@ -122,7 +123,7 @@ typedef struct shm_ep {
     list_link_t failed_link;
     int fd;
     bool dialing;
-    bool gone; /* disconnected: no more upcalls */
+    bool gone;   /* disconnected: no more upcalls */
     bool broken; /* in or past the failed list */
     bool hup;
     bool trusted;
@@ -170,14 +171,14 @@ typedef struct shm_ep {
     uint32_t asks_queued_count;
     uint32_t asks_sent_count;
     uint32_t next_ask;
-    uint64_t source; /* of what is mapped for this connection */
+    uint64_t source;      /* of what is mapped for this connection */
     uint32_t claims_used; /* of the claims in rx */
-    bool lent; /* the peer may write into our memory, inside the guard in rx */
-    uint64_t settle_ns; /* a helper that copies when its claim is closed has until then; 0: none was met */
-    bool copies;        /* the peer's memory can be read and written directly */
-    pid_t process;      /* of the peer, as the kernel says */
-    uint64_t word;      /* random: the peer reads it as a trial */
-    uint64_t peer_word; /* what we should read */
+    bool lent;            /* the peer may write into our memory, inside the guard in rx */
+    uint64_t settle_ns;   /* a helper that copies when its claim is closed has until then; 0: none was met */
+    bool copies;          /* the peer's memory can be read and written directly */
+    pid_t process;        /* of the peer, as the kernel says */
+    uint64_t word;        /* random: the peer reads it as a trial */
+    uint64_t peer_word;   /* what we should read */
 } shm_ep_t;
 
 /* The next progress looks at the sockets. */

@@ -90,7 +90,7 @@ static COLD bool take_frame(shm_ep_t *ep)
         shm_small_frame(ep, &frame);
     }
     bool owed = shm_rx_consume(&ep->rx, &frame); /* the mapping outlives a disconnect in the upcall (S3) */
-    owed |= frame.kind == SHM_GROW; /* its sender waits for the answer */
+    owed |= frame.kind == SHM_GROW;              /* its sender waits for the answer */
     if (ep->hup && ++ep->frames_after_hup > ep->rx.geometry.slots) {
         shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer writes into the ring after it closed its socket");
         return false;

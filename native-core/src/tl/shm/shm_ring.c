@@ -109,8 +109,8 @@ vbn_status_t shm_tx_attach(shm_tx_t *tx, void *memory, size_t bytes, uint32_t st
     memcpy(&copy, memory, sizeof(copy));
     const shm_geometry_t *g = &copy.geometry;
     if (copy.magic != SHM_RING_MAGIC || copy.version != SHM_RING_VERSION)
-        return err_set(VBN_ERR_PROTOCOL, "ring memory has magic 0x%x version %u, expected 0x%x version %u",
-                       copy.magic, copy.version, SHM_RING_MAGIC, SHM_RING_VERSION);
+        return err_set(VBN_ERR_PROTOCOL, "ring memory has magic 0x%x version %u, expected 0x%x version %u", copy.magic,
+                       copy.version, SHM_RING_MAGIC, SHM_RING_VERSION);
     if (g->slots < SHM_SLOTS_MIN || g->slots > SHM_SLOTS_MAX || (g->slots & (g->slots - 1)) != 0)
         return err_set(VBN_ERR_PROTOCOL, "ring memory has %u slots", g->slots);
     if (g->chunks < SHM_CHUNKS_MIN || g->chunks > SHM_CHUNKS_MAX || g->stride < stride_min ||

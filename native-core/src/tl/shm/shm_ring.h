@@ -104,7 +104,7 @@ typedef struct shm_ring_control {
     _Atomic uint32_t shut;
     uint8_t pad1[120];
     _Atomic uint64_t consumed; /* slots in the low, lines of data in the high 32 bits; both count up and wrap */
-    _Atomic uint32_t grown; /* valid for who reads behind a `consumed` that answers GROW */
+    _Atomic uint32_t grown;    /* valid for who reads behind a `consumed` that answers GROW */
     uint8_t pad2[116];
     _Atomic uint32_t waiting;
     uint8_t pad3[60];
@@ -122,16 +122,16 @@ typedef struct shm_tx {
     shm_ring_control_t *control; /* NULL = not attached */
     shm_slot_t *slots;
     uint8_t *data;
-    uint32_t lines; /* of the data area */
+    uint32_t lines;   /* of the data area */
     uint32_t data_at; /* the line behind the last packet's */
     shm_geometry_t geometry;
     uint32_t mask; /* slots - 1 */
     uint32_t position;
-    uint32_t limit;   /* of position, for src/fast; never behind it */
-    uint32_t counted; /* as position, without the short packets that the statistics do not know yet */
-    uint64_t short_bytes; /* header and data of those */
+    uint32_t limit;         /* of position, for src/fast; never behind it */
+    uint32_t counted;       /* as position, without the short packets that the statistics do not know yet */
+    uint64_t short_bytes;   /* header and data of those */
     uint32_t data_position; /* lines used so far, skipped ones too */
-    uint32_t consumed; /* last checked value of the consumer's */
+    uint32_t consumed;      /* last checked value of the consumer's */
     uint32_t data_consumed;
     uint32_t whole;      /* lines of the largest packet that goes in one piece */
     uint32_t full_slots; /* when grown */
@@ -144,16 +144,16 @@ typedef struct shm_rx {
     shm_ring_control_t *control;
     shm_slot_t *slots;
     uint8_t *data;
-    uint32_t lines; /* of the data area */
+    uint32_t lines;   /* of the data area */
     uint32_t data_at; /* the line behind the last packet's */
     shm_geometry_t geometry;
     uint32_t position;
     uint32_t data_position;
     uint32_t published;
     uint32_t data_published;
-    uint32_t mask;    /* slots - 1 */
-    uint32_t quarter; /* of the slots, at most SHM_QUARTER_MAX: publish when so many are owed */
-    uint32_t due;     /* published + quarter */
+    uint32_t mask;         /* slots - 1 */
+    uint32_t quarter;      /* of the slots, at most SHM_QUARTER_MAX: publish when so many are owed */
+    uint32_t due;          /* published + quarter */
     uint32_t data_quarter; /* of the lines; a small ring gives each packet's back at once */
     uint32_t whole;        /* as the producer's */
     uint32_t full_slots;
@@ -260,8 +260,8 @@ static inline void shm_gather(uint8_t *to, const struct iovec *iov, uint32_t cou
     }
 }
 
-static inline void shm_tx_put_data(shm_tx_t *tx, uint32_t skip, uint32_t lines, const void *header, uint32_t header_bytes,
-                                   const struct iovec *iov, uint32_t count)
+static inline void shm_tx_put_data(shm_tx_t *tx, uint32_t skip, uint32_t lines, const void *header,
+                                   uint32_t header_bytes, const struct iovec *iov, uint32_t count)
 {
     uint32_t at = skip > 0 ? 0 : tx->data_at;
     uint8_t *data = tx->data + (size_t)at * SHM_LINE;
@@ -274,8 +274,8 @@ static inline void shm_tx_put_data(shm_tx_t *tx, uint32_t skip, uint32_t lines, 
 
 /* Writes one packet. VBN_BUSY: no room. The caller has checked the lengths: header_bytes <= SHM_HEADER_MAX, and both
  * together fit `whole` lines with both rounded up to lines; payload_bytes is the sum of iov. */
-static inline vbn_status_t shm_tx_put(shm_tx_t *tx, const void *header, uint32_t header_bytes,
-                                      const struct iovec *iov, uint32_t count, uint32_t payload_bytes)
+static inline vbn_status_t shm_tx_put(shm_tx_t *tx, const void *header, uint32_t header_bytes, const struct iovec *iov,
+                                      uint32_t count, uint32_t payload_bytes)
 {
     bool whole = header_bytes + payload_bytes <= SHM_SLOT_DATA;
     uint32_t lines = whole ? 0 : shm_lines_of(header_bytes, payload_bytes);

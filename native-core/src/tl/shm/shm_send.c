@@ -119,10 +119,9 @@ vbn_status_t shm_send(tl_ep_t *tl_ep, const tl_packet_t *packet)
                        packet->payload_bytes, TL_HEADER_MAX, iface->caps.packet_max);
     if (__builtin_expect(!ep->tx_open, 0))
         return send_by_socket(ep, packet);
-    vbn_status_t status = UNLIKELY(ep->tx.small)
-                              ? shm_small_send(ep, packet)
-                              : shm_tx_put(&ep->tx, packet->header, packet->header_bytes, packet->iov, packet->iov_count,
-                                           packet->payload_bytes);
+    vbn_status_t status = UNLIKELY(ep->tx.small) ? shm_small_send(ep, packet)
+                                                 : shm_tx_put(&ep->tx, packet->header, packet->header_bytes,
+                                                              packet->iov, packet->iov_count, packet->payload_bytes);
     if (__builtin_expect(status != VBN_OK, 0))
         return not_sent(ep, status);
     shm_ep_tell(ep);

@@ -15,10 +15,10 @@
 #include "base/os.h"
 #include "base/os_watch.h"
 
-#define EARNED 256u          /* packets until a ring is worth its memory; */
-#define STRAIN 64u           /* a time that it was full, or cut a packet, counts as so many */
+#define EARNED 256u /* packets until a ring is worth its memory; */
+#define STRAIN 64u  /* a time that it was full, or cut a packet, counts as so many */
 #define EARNED_MOST (1u << 20)
-#define RINGS_GROWN 20u      /* a worker's rings take at most the memory of so many large ones, or are small */
+#define RINGS_GROWN 20u /* a worker's rings take at most the memory of so many large ones, or are small */
 
 /* ------------------------------------------------------------------------------------------------ the producer */
 
@@ -164,8 +164,8 @@ static bool bring_memory(shm_ep_t *ep)
         return true;
     }
     if (!iface->no_ring_logged)
-        LOG_WARN(iface->params.log, "ring of a same-host peer stays small: %s; free memory, or raise the container's limit",
-                 err_text());
+        LOG_WARN(iface->params.log,
+                 "ring of a same-host peer stays small: %s; free memory, or raise the container's limit", err_text());
     iface->no_ring_logged = true;
     return false;
 }
@@ -213,7 +213,9 @@ void shm_small_frame(shm_ep_t *ep, shm_frame_t *frame)
         return;
     }
     uint8_t *packet = ep->parts;
-    shm_frame_t whole = {.kind = SHM_LAST, .header = packet, .header_bytes = frame->header_bytes,
+    shm_frame_t whole = {.kind = SHM_LAST,
+                         .header = packet,
+                         .header_bytes = frame->header_bytes,
                          .payload = packet + frame->header_bytes,
                          .payload_bytes = ep->parts_bytes - frame->header_bytes};
     ep->parts = NULL;

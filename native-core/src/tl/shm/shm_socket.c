@@ -154,8 +154,9 @@ static void dispatch(shm_ep_t *ep, const shm_incoming_t *in, size_t bytes, int f
 {
     uint8_t type = in->note.type;
     bool with_fd = type == SHM_BELL || type == SHM_RING || type == SHM_ANSWER;
-    bool sized = type == SHM_WAKE ? bytes == 1 : type == SHM_PACKET ? bytes >= sizeof(in->note)
-                                                                    : bytes == sizeof(in->note);
+    bool sized = type == SHM_WAKE     ? bytes == 1
+                 : type == SHM_PACKET ? bytes >= sizeof(in->note)
+                                      : bytes == sizeof(in->note);
     if (!sized || (fd >= 0 && !with_fd)) {
         shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer sent a malformed message on its socket");
     } else if (type == SHM_PACKET) {
@@ -178,7 +179,7 @@ static void hang_up(shm_ep_t *ep)
     ep->hup = true;
     ep->rx_quick = false;
     (void)epoll_ctl(shm_ep_iface(ep)->epoll_fd, EPOLL_CTL_DEL, ep->fd, NULL); /* else it stays readable for ever */
-    if (!ep->rx_open) /* else the ring is drained first */
+    if (!ep->rx_open)                                                         /* else the ring is drained first */
         shm_ep_fail(ep, VBN_ERR_PEER_LOST, "same-host peer closed its socket: it ended or disconnected");
 }
 
@@ -190,7 +191,9 @@ unsigned shm_socket_read(shm_ep_t *ep)
         shm_incoming_t in;
         shm_control_t control;
         struct iovec iov = {&in, sizeof(in)};
-        struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
+        struct msghdr msg = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
                              .msg_controllen = CMSG_LEN(sizeof(int))}; /* of two descriptors the kernel drops one */
         ssize_t got = recvmsg(ep->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (got < 0 && errno == EAGAIN)
@@ -206,8 +209,9 @@ unsigned shm_socket_read(shm_ep_t *ep)
         if (got == 0 || (msg.msg_flags & MSG_TRUNC) != 0) {
             if (fd >= 0)
                 close(fd);
-            shm_ep_fail(ep, VBN_ERR_PROTOCOL, got == 0 ? "same-host peer sent an empty message with a descriptor"
-                                                       : "same-host peer sent an oversized message on its socket");
+            shm_ep_fail(ep, VBN_ERR_PROTOCOL,
+                        got == 0 ? "same-host peer sent an empty message with a descriptor"
+                                 : "same-host peer sent an oversized message on its socket");
             return count;
         }
         dispatch(ep, &in, (size_t)got, fd, (msg.msg_flags & MSG_CTRUNC) != 0);

@@ -70,8 +70,10 @@ vbn_status_t shm_trust(tl_ep_t *tl_ep)
         return VBN_OK;
     ep->trusted = true;
     ep->word = os_random_u64();
-    shm_note_t note = {.type = SHM_WANT, .flags = iface->barrier ? SHM_NOTE_BARRIER : 0,
-                       .packet_max = iface->caps.packet_max, .value = ep->word};
+    shm_note_t note = {.type = SHM_WANT,
+                       .flags = iface->barrier ? SHM_NOTE_BARRIER : 0,
+                       .packet_max = iface->caps.packet_max,
+                       .value = ep->word};
     shm_note_send(ep, &note, -1);
     return ep->wanted && !ep->broken ? offer_ring(ep) : VBN_OK;
 }

@@ -35,7 +35,7 @@ typedef struct sim_fabric {
     uint32_t busy_ppm;      /* send() says VBN_BUSY */
     uint32_t later_ppm;     /* send() says VBN_INPROGRESS and reads the payload in a later progress */
     uint64_t later_ns;      /* .. or up to this much later */
-    uint32_t inbox_max;     /* packets that may wait at a receiver: more are lost, or VBN_BUSY when reliable; 0: no limit */
+    uint32_t inbox_max; /* packets that may wait at a receiver: more are lost, or VBN_BUSY when reliable; 0: no limit */
 } sim_fabric_t;
 
 /* What a test sees of each packet that is launched; it may change the header in place and shrink *bytes. */

@@ -91,8 +91,11 @@ static vbn_status_t open_on(const tl_params_t *params, const tl_ops_t *ops, unsi
     iface->fabric = fabric;
     unsigned flags = config->datagram ? 0 : TL_CAP_RELIABLE | TL_CAP_BREAKS;
     iface->caps = (tl_caps_t){.flags = flags | (config->costly ? TL_CAP_COSTLY : 0),
-                              .packet_max = config->packet_max, .eager_best = payload < 8192 ? payload : 8192,
-                              .stream_chunk = payload, .latency_ns = (uint32_t)config->delay_ns, .mbytes_per_s = 1000};
+                              .packet_max = config->packet_max,
+                              .eager_best = payload < 8192 ? payload : 8192,
+                              .stream_chunk = payload,
+                              .latency_ns = (uint32_t)config->delay_ns,
+                              .mbytes_per_s = 1000};
     list_init(&iface->news);
     list_init(&iface->dead);
     list_init(&iface->inbox);
@@ -428,11 +431,20 @@ static int sim_event_fd(const tl_iface_t *iface)
 }
 
 #define SIM_OPS(label, opener)                                                                                         \
-    {                                                                                                                  \
-        .name = label, .open = opener, .close = sim_close, .caps = sim_caps, .address = sim_address,                   \
-        .reachable = sim_reachable, .progress = sim_progress, .arm = sim_arm, .event_fd = sim_event_fd,                \
-        .connect = sim_connect, .trust = sim_trust, .disconnect = sim_disconnect, .send = sim_send, .probe = sim_probe                 \
-    }
+    {.name = label,                                                                                                    \
+     .open = opener,                                                                                                   \
+     .close = sim_close,                                                                                               \
+     .caps = sim_caps,                                                                                                 \
+     .address = sim_address,                                                                                           \
+     .reachable = sim_reachable,                                                                                       \
+     .progress = sim_progress,                                                                                         \
+     .arm = sim_arm,                                                                                                   \
+     .event_fd = sim_event_fd,                                                                                         \
+     .connect = sim_connect,                                                                                           \
+     .trust = sim_trust,                                                                                               \
+     .disconnect = sim_disconnect,                                                                                     \
+     .send = sim_send,                                                                                                 \
+     .probe = sim_probe}
 
 const tl_ops_t tl_sim_ops = SIM_OPS("sim", open_first);
 const tl_ops_t tl_sim2_ops = SIM_OPS("sim2", open_second);

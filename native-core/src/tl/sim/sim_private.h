@@ -17,8 +17,8 @@ typedef enum sim_kind { SIM_DATA, SIM_FIN, SIM_BROKEN, SIM_WAKE, SIM_ASK, SIM_AL
 
 typedef struct sim_packet {
     list_link_t link; /* in an endpoint's tx, an inbox or net->held */
-    uint64_t due_ns; /* of its arrival; in tx: not launched before */
-    uint64_t serial; /* of equal due times the smaller one is first */
+    uint64_t due_ns;  /* of its arrival; in tx: not launched before */
+    uint64_t serial;  /* of equal due times the smaller one is first */
     uint64_t from_uid, to_uid;
     uint64_t from_ep, to_ep; /* to_ep 0: the sender does not know it yet */
     const struct iovec *iov; /* in tx: payload still to be read; else NULL */
@@ -27,8 +27,8 @@ typedef struct sim_packet {
     uint32_t header_bytes;
     uint32_t payload_bytes;
     uint8_t fabric;
-    uint8_t kind; /* sim_kind_t */
-    bool first;   /* of its connection */
+    uint8_t kind;                 /* sim_kind_t */
+    bool first;                   /* of its connection */
     _Alignas(16) uint8_t bytes[]; /* header, padding to 16, payload */
 } sim_packet_t;
 
@@ -50,13 +50,13 @@ typedef struct sim_iface {
 typedef struct sim_ep {
     tl_ep_t base;
     list_link_t link; /* in iface->news or ->dead */
-    list_link_t tx; /* sim_packet_t */
+    list_link_t tx;   /* sim_packet_t */
     uint64_t id;
     uint64_t remote_uid;
-    uint64_t remote_ep; /* 0: not known yet */
+    uint64_t remote_ep;   /* 0: not known yet */
     uint64_t last_due_ns; /* reliable: nothing arrives earlier than this */
-    uint8_t failed; /* sim_failure_t, FAILED_NOT while it lives */
-    bool launched;  /* its first packet is on the way */
+    uint8_t failed;       /* sim_failure_t, FAILED_NOT while it lives */
+    bool launched;        /* its first packet is on the way */
     bool tell_ready, blocked, told, gone;
 } sim_ep_t;
 

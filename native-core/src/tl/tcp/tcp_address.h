@@ -23,11 +23,11 @@ typedef struct tcp_ip {
 } tcp_ip_t;
 
 typedef struct tcp_address {
-    uint64_t host_id;  /* of the listener, with netns_id: its loopback addresses mean something there only */
+    uint64_t host_id; /* of the listener, with netns_id: its loopback addresses mean something there only */
     uint64_t netns_id;
-    uint16_t port;     /* host order, never 0 */
-    uint8_t count;     /* 1 .. TCP_ADDRESS_IPS */
-    bool tls;          /* connections are encrypted */
+    uint16_t port; /* host order, never 0 */
+    uint8_t count; /* 1 .. TCP_ADDRESS_IPS */
+    bool tls;      /* connections are encrypted */
     tcp_ip_t ips[TCP_ADDRESS_IPS];
 } tcp_address_t;
 

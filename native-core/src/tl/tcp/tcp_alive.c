@@ -95,7 +95,8 @@ static uint32_t silent_ms(tcp_ep_t *ep, uint64_t now_ms)
         ep->timed_out = info.tcpi_retransmits;
     }
     uint32_t tries = info.tcpi_probes;
-    uint32_t repeated = more(info.tcpi_total_retrans, ep->repeated), timed_out = more(info.tcpi_retransmits, ep->timed_out);
+    uint32_t repeated = more(info.tcpi_total_retrans, ep->repeated),
+             timed_out = more(info.tcpi_retransmits, ep->timed_out);
     tries = tries > repeated ? tries : repeated;
     tries = tries > timed_out ? tries : timed_out;
     uint64_t limit_ms = ep->iface->params.settings->link_peer_timeout / NS_PER_MS;
@@ -114,9 +115,10 @@ static void look(tcp_ep_t *ep, uint64_t now_ms)
         return;
     }
     tcp_ep_peer_text(ep, text);
-    tcp_ep_fail(ep, VBN_ERR_PEER_LOST, "the host of %s has acknowledged nothing for %u ms (link.peer_timeout=%llu ms): it is "
-                "down, or the network between is (ip route get)", text, silent,
-                (unsigned long long)(ep->iface->params.settings->link_peer_timeout / NS_PER_MS));
+    tcp_ep_fail(ep, VBN_ERR_PEER_LOST,
+                "the host of %s has acknowledged nothing for %u ms (link.peer_timeout=%llu ms): it is "
+                "down, or the network between is (ip route get)",
+                text, silent, (unsigned long long)(ep->iface->params.settings->link_peer_timeout / NS_PER_MS));
 }
 
 void tcp_alive_look(tcp_iface_t *iface, uint64_t now_ns)

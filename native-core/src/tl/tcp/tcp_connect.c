@@ -65,15 +65,15 @@ static void next_target(tcp_ep_t *ep, int error)
         tcp_ep_peer_text(ep, text);
         tcp_ep_close_socket(ep);
         if (ep->target + 1 >= ep->targets->count) {
-            vbn_status_t status = error == ETIMEDOUT                    ? VBN_ERR_TIMEOUT
+            vbn_status_t status = error == ETIMEDOUT                   ? VBN_ERR_TIMEOUT
                                   : error == EMFILE || error == ENFILE ? VBN_ERR_LIMIT
                                                                        : VBN_ERR_UNREACHABLE;
             tcp_ep_fail(ep, status, "cannot connect to %s (address %u of %u): %s%s", text, ep->target + 1,
                         (unsigned)ep->targets->count, strerror(error), cure(error));
             return;
         }
-        LOG_PEER(ep->iface->params.log, VBN_LOG_DEBUG, 0, "tcp cannot connect to %s: %s, trying the peer's next address", text,
-                  strerror(error));
+        LOG_PEER(ep->iface->params.log, VBN_LOG_DEBUG, 0,
+                 "tcp cannot connect to %s: %s, trying the peer's next address", text, strerror(error));
         ep->target++;
         error = start_target(ep);
     }

@@ -291,7 +291,8 @@ void tcp_disconnect(tl_ep_t *base, vbn_close_mode_t mode, uint64_t timeout_ns)
     else if (ep->broken)
         flush = false;
     if (flush && tcp_tx_detach(ep) != VBN_OK) {
-        LOG_PEER_LOST(ep->iface->params.log, VBN_LOG_WARN, 0, "tcp drops unsent packets of a closing peer: %s", err_text());
+        LOG_PEER_LOST(ep->iface->params.log, VBN_LOG_WARN, 0, "tcp drops unsent packets of a closing peer: %s",
+                      err_text());
         flush = false;
     }
     if (flush)

@@ -13,26 +13,26 @@
 #include <stdint.h>
 
 #define TCP_PREFIX_BYTES 8u
-#define TCP_HEADER_MAX 320u           /* = TL_HEADER_MAX, asserted in tcp_private.h */
+#define TCP_HEADER_MAX 320u /* = TL_HEADER_MAX, asserted in tcp_private.h */
 #define TCP_FRAME_VERSION 1u
 #define TCP_FRAME_MAGIC (0xB500u | TCP_FRAME_VERSION)
-#define TCP_CHUNK_MAX (4u << 20)      /* upper bound of the setting tl.tcp.chunk_bytes */
+#define TCP_CHUNK_MAX (4u << 20) /* upper bound of the setting tl.tcp.chunk_bytes */
 #define TCP_BODY_MAX (TCP_CHUNK_MAX + TCP_HEADER_MAX)
 
 typedef struct tcp_frame {
-    uint32_t body_bytes;    /* header + payload */
+    uint32_t body_bytes; /* header + payload */
     uint32_t payload_bytes;
     uint16_t header_bytes;
 } tcp_frame_t;
 
 typedef enum tcp_frame_result {
     TCP_FRAME_OK,
-    TCP_FRAME_MORE,        /* fewer than TCP_PREFIX_BYTES there */
+    TCP_FRAME_MORE, /* fewer than TCP_PREFIX_BYTES there */
     TCP_FRAME_BAD_MAGIC,
-    TCP_FRAME_IS_TLS,      /* the start of a TLS connection */
+    TCP_FRAME_IS_TLS, /* the start of a TLS connection */
     TCP_FRAME_BAD_VERSION,
-    TCP_FRAME_BAD_HEADER,  /* violates F1 */
-    TCP_FRAME_BAD_LENGTH,  /* violates F2 */
+    TCP_FRAME_BAD_HEADER, /* violates F1 */
+    TCP_FRAME_BAD_LENGTH, /* violates F2 */
 } tcp_frame_result_t;
 
 /* Decodes a prefix from `available` bytes; *frame_p is set only with TCP_FRAME_OK. limit: most body bytes. */

@@ -12,10 +12,10 @@
 
 #include "tl/tcp/tcp_private.h"
 
-#define LOOK_GAP_NS 1000u         /* between two looks at epoll while nothing arrives */
-#define HOT_TURNS 64u             /* turns without a packet after which the hot endpoint is one as the others */
-#define HOT_LOOKS 8u              /* turns between two looks at epoll while an endpoint is hot */
-#define LOOK_GAP_ALONE_NS 20000u  /* the same without any connection: only a new one can come */
+#define LOOK_GAP_NS 1000u        /* between two looks at epoll while nothing arrives */
+#define HOT_TURNS 64u            /* turns without a packet after which the hot endpoint is one as the others */
+#define HOT_LOOKS 8u             /* turns between two looks at epoll while an endpoint is hot */
+#define LOOK_GAP_ALONE_NS 20000u /* the same without any connection: only a new one can come */
 
 #define HOST_MBYTES_PER_S 5000u /* what the kernel's stack moves without a wire in between */
 

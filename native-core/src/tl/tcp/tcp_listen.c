@@ -89,8 +89,7 @@ vbn_status_t tcp_listen_open(tcp_iface_t *iface)
 static bool refuse_one(tcp_iface_t *iface, int error)
 {
     if (!iface->limit_logged)
-        LOG_ERROR(iface->params.log,
-                  "tcp refuses incoming connections: %s%s", strerror(error), err_cure(error));
+        LOG_ERROR(iface->params.log, "tcp refuses incoming connections: %s%s", strerror(error), err_cure(error));
     iface->limit_logged = true;
     if (iface->reserve_fd < 0)
         return false;
@@ -136,8 +135,9 @@ void tcp_listen_again(tcp_iface_t *iface)
 static void drop_oldest_untrusted(tcp_iface_t *iface)
 {
     tcp_ep_t *oldest = oldest_untrusted(iface);
-    LOG_PEER_LOST(iface->params.log, VBN_LOG_WARN, 0, "tcp closes the oldest of %u unauthenticated connection%s (tl.tcp.max_unauthenticated)",
-             iface->untrusted_count, plural(iface->untrusted_count));
+    LOG_PEER_LOST(iface->params.log, VBN_LOG_WARN, 0,
+                  "tcp closes the oldest of %u unauthenticated connection%s (tl.tcp.max_unauthenticated)",
+                  iface->untrusted_count, plural(iface->untrusted_count));
     tcp_ep_fail(oldest, VBN_ERR_LIMIT, "more than tl.tcp.max_unauthenticated=%lld connections wait for authentication",
                 (long long)iface->params.settings->tl_tcp_max_unauthenticated);
 }

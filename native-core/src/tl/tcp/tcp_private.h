@@ -32,37 +32,37 @@
 _Static_assert(TCP_HEADER_MAX == TL_HEADER_MAX, "tcp_frame.h repeats tl.h");
 _Static_assert(TCP_ADDRESS_BYTES_MAX <= TL_ADDRESS_MAX, "address fits");
 
-#define TCP_RX_BYTES (64u << 10)     /* receive buffer of a trusted endpoint that has something in it */
-#define TCP_RX_OPENING_BYTES 1024u   /* of an untrusted one: one signalling frame and the start of the next */
-#define TCP_RX_AHEAD_BYTES 1024u     /* read behind a large payload: the next packet's header, little of its payload */
-#define TCP_EAGER_BEST (64u << 10)   /* so much goes whole where the model agrees: an announcement costs a round trip */
-#define TCP_DIRECT_MIN (31u << 10)   /* payloads from here on are received in place (sink) when not yet buffered */
-#define TCP_RX_PACKETS 64u           /* packets one endpoint may deliver per progress() */
-#define TCP_RX_READS 16u             /* system calls one endpoint may make per progress() */
-#define TCP_TX_QUEUE 16u             /* queued packets per endpoint */
-#define TCP_TX_QUEUE_OPENING 3u      /* of an accepted, untrusted endpoint (memory bound) */
+#define TCP_RX_BYTES (64u << 10)   /* receive buffer of a trusted endpoint that has something in it */
+#define TCP_RX_OPENING_BYTES 1024u /* of an untrusted one: one signalling frame and the start of the next */
+#define TCP_RX_AHEAD_BYTES 1024u   /* read behind a large payload: the next packet's header, little of its payload */
+#define TCP_EAGER_BEST (64u << 10) /* so much goes whole where the model agrees: an announcement costs a round trip */
+#define TCP_DIRECT_MIN (31u << 10) /* payloads from here on are received in place (sink) when not yet buffered */
+#define TCP_RX_PACKETS 64u         /* packets one endpoint may deliver per progress() */
+#define TCP_RX_READS 16u           /* system calls one endpoint may make per progress() */
+#define TCP_TX_QUEUE 16u           /* queued packets per endpoint */
+#define TCP_TX_QUEUE_OPENING 3u    /* of an accepted, untrusted endpoint (memory bound) */
 #define TCP_TX_INLINE (TCP_PREFIX_BYTES + TL_SIGNAL_MAX)
-#define TCP_TX_TOGETHER (32u << 10)  /* packets up to so many bytes wait for others of the same turn */
-#define TCP_TX_ALONE 2u              /* packets of one turn that are written at once */
-#define TCP_TX_BATCH (64u << 10)     /* bytes that are written together at most */
-#define TCP_TX_IOVS 64u              /* pieces per sendmsg() */
+#define TCP_TX_TOGETHER (32u << 10) /* packets up to so many bytes wait for others of the same turn */
+#define TCP_TX_ALONE 2u             /* packets of one turn that are written at once */
+#define TCP_TX_BATCH (64u << 10)    /* bytes that are written together at most */
+#define TCP_TX_IOVS 64u             /* pieces per sendmsg() */
 #define TCP_EVENTS 64
 #define TCP_ERROR_TEXT 256
 
 /* A packet on its way out: on the stack of send() at first, copied to the heap when the socket is full. */
 typedef struct tcp_tx {
     list_link_t link;
-    void *cookie;             /* NULL: no tx_done */
-    void *copy;               /* owned copy of the payload, else NULL; single then points into it */
-    const struct iovec *iov;  /* the caller's array, or &single */
+    void *cookie;            /* NULL: no tx_done */
+    void *copy;              /* owned copy of the payload, else NULL; single then points into it */
+    const struct iovec *iov; /* the caller's array, or &single */
     uint32_t iov_count;
-    mem_lease_t *lease;       /* of tl_packet_t: iov is looked at inside it only */
-    uint32_t iov_index;       /* first piece not wholly written */
-    size_t iov_offset;        /* bytes of it that are written */
+    mem_lease_t *lease; /* of tl_packet_t: iov is looked at inside it only */
+    uint32_t iov_index; /* first piece not wholly written */
+    size_t iov_offset;  /* bytes of it that are written */
     struct iovec single;
-    uint32_t head_bytes;      /* prefix + header (+ small copied payload) in head */
-    uint32_t head_offset;     /* written part of head */
-    size_t rest_bytes;        /* not yet written, head and payload */
+    uint32_t head_bytes;  /* prefix + header (+ small copied payload) in head */
+    uint32_t head_offset; /* written part of head */
+    size_t rest_bytes;    /* not yet written, head and payload */
     uint8_t head[TCP_TX_INLINE];
 } tcp_tx_t;
 
@@ -86,21 +86,21 @@ typedef struct tcp_ep {
     list_link_t timed;     /* deadline_ns counts: in iface->timed */
     list_link_t watched;   /* the peer may not have all yet: in iface->watched */
     uint64_t deadline_ns;
-    uint64_t acked_ms;     /* watched: when its kernel acknowledged last, as known; */
+    uint64_t acked_ms;            /* watched: when its kernel acknowledged last, as known; */
     uint32_t repeated, timed_out; /* what the kernel had counted by then */
-    int fd;                /* -1: closed */
-    tcp_tls_t *tls;        /* NULL: plain */
+    int fd;                       /* -1: closed */
+    tcp_tls_t *tls;               /* NULL: plain */
     tcp_state_t state;
-    uint32_t epoll_mask;   /* registered events, 0 = not registered */
-    int broken;            /* errno of a failed send, 0 = none (T3) */
+    uint32_t epoll_mask; /* registered events, 0 = not registered */
+    int broken;          /* errno of a failed send, 0 = none (T3) */
     bool trusted;
     bool announce_ready;
-    bool want_tx_ready;    /* said VBN_BUSY */
-    bool delivering;       /* packets of its buffer are being handed up */
-    bool gathering;        /* packets were queued because of that: written at the end of the turn */
-    bool detached;         /* disconnect(FLUSH) was called: no upcalls any more */
-    bool write_ended;      /* SHUT_WR done */
-    bool read_ended;       /* flushing, and the peer's end was seen */
+    bool want_tx_ready; /* said VBN_BUSY */
+    bool delivering;    /* packets of its buffer are being handed up */
+    bool gathering;     /* packets were queued because of that: written at the end of the turn */
+    bool detached;      /* disconnect(FLUSH) was called: no upcalls any more */
+    bool write_ended;   /* SHUT_WR done */
+    bool read_ended;    /* flushing, and the peer's end was seen */
     uint64_t flush_due_ns;
 
     /* receive: rx[rx_head .. rx_tail) is not yet handed up */
@@ -109,7 +109,7 @@ typedef struct tcp_ep {
     uint32_t rx_head;
     uint32_t rx_tail;
     /* large payload being received; its header lies at rx[0 .. large_header) */
-    uint8_t *large;          /* NULL = none; sink's memory, or assembly */
+    uint8_t *large; /* NULL = none; sink's memory, or assembly */
     uint32_t large_bytes;
     uint32_t large_have;
     uint32_t large_header;
@@ -117,9 +117,9 @@ typedef struct tcp_ep {
     uint32_t assembly_bytes;
 
     list_link_t tx;
-    list_link_t written;   /* of tx, wholly written: tx_done follows in progress() */
+    list_link_t written; /* of tx, wholly written: tx_done follows in progress() */
     uint32_t tx_count;
-    uint32_t turn;         /* of the interface, when turn_packets were sent */
+    uint32_t turn; /* of the interface, when turn_packets were sent */
     uint32_t turn_packets;
     uint32_t queued_bytes; /* since gathering began */
 
@@ -143,17 +143,17 @@ struct tcp_iface {
     int timer_fd;   /* armed for the nearest deadline of `timed` */
     int reserve_fd; /* given up for a moment to refuse connections when descriptors are exhausted */
     bool limit_logged;
-    bool listens; /* connections are accepted: the limit of unauthenticated ones is not reached */
+    bool listens;       /* connections are accepted: the limit of unauthenticated ones is not reached */
     struct tcp_ep *hot; /* read without asking epoll first: it brought packets within the last few turns; NULL = none */
     uint32_t hot_turns; /* since hot brought something */
     uint32_t unlooked;  /* turns since the last look at epoll */
-    bool idle;       /* the last look at epoll found nothing */
+    bool idle;          /* the last look at epoll found nothing */
     bool progressing;
-    uint32_t turn;   /* counts progress() */
+    uint32_t turn; /* counts progress() */
     uint32_t ep_count;
     uint32_t untrusted_count;
     uint64_t looked_ns;
-    seldom_t clock; /* while there is no connection */
+    seldom_t clock;    /* while there is no connection */
     uint64_t timer_ns; /* time the timer is armed for, 0 = not armed */
     uint64_t look_ns;  /* next look at the watched, 0 = none */
     list_link_t eps;
@@ -185,7 +185,7 @@ static inline bool tcp_ep_is_open(const tcp_ep_t *ep)
 /* tcp_listen.c */
 vbn_status_t tcp_listen_open(tcp_iface_t *iface);
 unsigned tcp_listen_accept(tcp_iface_t *iface); /* returns connections accepted or refused */
-void tcp_listen_again(tcp_iface_t *iface); /* there may be room for an unauthenticated connection */
+void tcp_listen_again(tcp_iface_t *iface);      /* there may be room for an unauthenticated connection */
 void tcp_socket_options(const tcp_iface_t *iface, int fd);
 
 /* tcp_connect.c */
@@ -197,7 +197,7 @@ void tcp_connect_expired(tcp_ep_t *ep); /* the current address took too long */
 tcp_ep_t *tcp_ep_new(tcp_iface_t *iface, tcp_state_t state); /* NULL: out of memory, recorded */
 /* The socket is connected: TLS begins if it is wanted. Else VBN_OK. */
 vbn_status_t tcp_ep_secure(tcp_ep_t *ep, bool initiator);
-vbn_status_t tcp_ep_watch(tcp_ep_t *ep);                     /* registers the events that the state needs */
+vbn_status_t tcp_ep_watch(tcp_ep_t *ep); /* registers the events that the state needs */
 void tcp_ep_close_socket(tcp_ep_t *ep);
 void tcp_ep_pend(tcp_ep_t *ep);
 void tcp_ep_set_deadline(tcp_ep_t *ep, uint64_t deadline_ns);
@@ -208,7 +208,7 @@ void tcp_ep_peer_text(const tcp_ep_t *ep, char text[TCP_ENDPOINT_TEXT]);
 vbn_status_t tcp_trust(tl_ep_t *ep);
 void tcp_disconnect(tl_ep_t *ep, vbn_close_mode_t mode, uint64_t timeout_ns);
 void tcp_ep_flush_step(tcp_ep_t *ep); /* flushing: ends our direction once the queue is written, retires after both */
-void tcp_ep_retire(tcp_ep_t *ep); /* to GONE: closes, drops, frees at the end of progress */
+void tcp_ep_retire(tcp_ep_t *ep);     /* to GONE: closes, drops, frees at the end of progress */
 void tcp_ep_reap(tcp_iface_t *iface);
 void tcp_timer_expired(tcp_iface_t *iface);
 
@@ -216,7 +216,7 @@ void tcp_timer_by(tcp_iface_t *iface, uint64_t due_ns); /* it fires then at the 
 
 /* tcp_alive.c */
 void tcp_alive_options(const tcp_iface_t *iface, int fd);
-void tcp_alive_watch(tcp_ep_t *ep); /* not watched yet */
+void tcp_alive_watch(tcp_ep_t *ep);                       /* not watched yet */
 void tcp_alive_look(tcp_iface_t *iface, uint64_t now_ns); /* if it is time */
 static inline void tcp_alive_wrote(tcp_ep_t *ep)
 {
@@ -230,7 +230,7 @@ unsigned tcp_rx_progress(tcp_ep_t *ep); /* returns packets delivered, or 1 for a
 
 /* tcp_tx.c */
 vbn_status_t tcp_send(tl_ep_t *ep, const tl_packet_t *packet);
-unsigned tcp_tx_progress(tcp_ep_t *ep); /* writes the queue; returns packets completed */
+unsigned tcp_tx_progress(tcp_ep_t *ep);   /* writes the queue; returns packets completed */
 vbn_status_t tcp_tx_detach(tcp_ep_t *ep); /* copies payloads that still belong to the caller */
 void tcp_tx_drop(tcp_ep_t *ep, bool upcalls, vbn_status_t status);
 

@@ -112,8 +112,10 @@ static vbn_status_t unknown_interface(const struct ifaddrs *all, const char *wan
         int n = snprintf(present + used, sizeof(present) - used, "%s%s (%s)", used ? ", " : "", entry->ifa_name, text);
         used += n > 0 ? (size_t)n : 0;
     }
-    return err_set(VBN_ERR_SETTING, "tl.tcp.interface \"%s\" is no address or name of an interface here that is up; "
-                   "present: %s", wanted, present);
+    return err_set(VBN_ERR_SETTING,
+                   "tl.tcp.interface \"%s\" is no address or name of an interface here that is up; "
+                   "present: %s",
+                   wanted, present);
 }
 
 /* Linux takes every address of 127.0.0.0/8 for the loopback interface's, named or not. */

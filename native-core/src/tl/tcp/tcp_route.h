@@ -7,7 +7,7 @@
 
 typedef struct tcp_choice {
     tcp_ip_t ip;
-    char why[128]; /* one clause: "default route by eth0" */
+    char why[128];         /* one clause: "default route by eth0" */
     uint32_t mbytes_per_s; /* of the interface, as it says; 0 = it does not (loopback, most virtual ones) */
 } tcp_choice_t;
 

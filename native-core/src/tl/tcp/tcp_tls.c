@@ -117,7 +117,8 @@ static int find_key(SSL *ssl, const unsigned char *id, size_t id_length, SSL_SES
 
 static bool configure(SSL_CTX *ssl)
 {
-    SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_mode(ssl,
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_read_ahead(ssl, 1);
     SSL_CTX_set_psk_use_session_callback(ssl, use_key);
@@ -137,7 +138,8 @@ vbn_status_t tcp_tls_open(const uint8_t job_key[32], tcp_tls_context_t **context
     context->ssl = status == VBN_OK && method != NULL ? SSL_CTX_new(TLS_method()) : NULL;
     if (context->ssl == NULL || !configure(context->ssl)) {
         tcp_tls_close(context);
-        return err_set(VBN_ERR_SYSTEM, "OpenSSL cannot set up TLS 1.3 (%s)", ERR_reason_error_string(ERR_peek_last_error()));
+        return err_set(VBN_ERR_SYSTEM, "OpenSSL cannot set up TLS 1.3 (%s)",
+                       ERR_reason_error_string(ERR_peek_last_error()));
     }
     SSL_CTX_set_app_data(context->ssl, context);
     *context_p = context;
@@ -170,7 +172,8 @@ tcp_tls_t *tcp_tls_attach(tcp_tls_context_t *context, int fd, bool initiator)
     SSL_set_bio(ssl, bio, bio);
     if (initiator) {
         SSL_set_connect_state(ssl);
-        SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL); /* who would rather show a certificate is refused: none is trusted */
+        SSL_set_verify(ssl, SSL_VERIFY_PEER,
+                       NULL); /* who would rather show a certificate is refused: none is trusted */
     } else {
         SSL_set_accept_state(ssl);
     }
@@ -215,7 +218,8 @@ static ssize_t nothing(tcp_tls_t *tls, int result)
         return 0; /* a connection that is cut: the link layer's own end of it would have come before */
     const char *why = ended ? "the peer ended the handshake" : ERR_reason_error_string(ERR_peek_error());
     tls->failed = true;
-    snprintf(tls->reason, sizeof(tls->reason), "TLS failed: %s; tl.tcp.tls and the job key must be the same on both sides",
+    snprintf(tls->reason, sizeof(tls->reason),
+             "TLS failed: %s; tl.tcp.tls and the job key must be the same on both sides",
              why != NULL ? why : "unknown reason");
     errno = EPROTO;
     return -1;

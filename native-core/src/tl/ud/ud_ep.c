@@ -14,7 +14,8 @@ void ud_ep_add_news(ud_ep_t *ep)
         list_append(&ud_iface_of(ep->base.iface)->news, &ep->news);
 }
 
-ud_ep_t *ud_ep_new(ud_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id, vbn_status_t *status_p)
+ud_ep_t *ud_ep_new(ud_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id,
+                   vbn_status_t *status_p)
 {
     ud_ep_t *ep = calloc(1, sizeof(*ep));
     vbn_status_t status = ep == NULL ? err_set(VBN_ERR_NO_MEMORY, "no heap for a ud endpoint") : VBN_OK;
@@ -73,7 +74,8 @@ vbn_status_t ud_ep_trust(tl_ep_t *base)
     ud_ep_add_news(ep);
     if (ep->vouched.id != 0 || ep->route->ah == NULL)
         return VBN_OK;
-    ep->vouched = (ud_life_peer_t){.id = ep->id, .remote_id = ep->remote_id, .route = {.ah = ep->route->ah}, .qpn = ep->qpn};
+    ep->vouched = (ud_life_peer_t){
+        .id = ep->id, .remote_id = ep->remote_id, .route = {.ah = ep->route->ah}, .qpn = ep->qpn};
     ud_life_vouch(&ud_iface_of(base->iface)->life, &ep->vouched);
     return VBN_OK;
 }
@@ -156,7 +158,8 @@ void ud_ep_probe(tl_ep_t *base)
     ud_ep_t *ep = (ud_ep_t *)base;
     ud_iface_t *iface = ud_iface_of(base->iface);
     verbs_datagram_t *datagram = &iface->verbs.datagram;
-    bool able = ep->failed == NULL && ep->life_qpn != 0 && ep->remote_id != 0 && !datagram->broken && ep->route->ah != NULL;
+    bool able = ep->failed == NULL && ep->life_qpn != 0 && ep->remote_id != 0 && !datagram->broken &&
+                ep->route->ah != NULL;
     verbs_slot_t *slot = able ? verbs_sq_take(&datagram->sq, UD_LIFE_BYTES) : NULL;
     if (slot == NULL)
         return; /* as if it had been lost */
@@ -179,10 +182,14 @@ vbn_status_t ud_ep_send(tl_ep_t *base, const tl_packet_t *packet)
         return refuse(iface, packet);
     if (datagram->broken || ep->route->ah == NULL)
         return VBN_OK; /* lost, as anything sent while the link is down or the neighbour is being asked for */
-    verbs_slot_t *slot = verbs_sq_take(&datagram->sq, UD_FIRST_BYTES + 16 + packet->header_bytes + packet->payload_bytes);
+    verbs_slot_t *slot = verbs_sq_take(&datagram->sq,
+                                       UD_FIRST_BYTES + 16 + packet->header_bytes + packet->payload_bytes);
     if (slot == NULL)
         return busy(iface, ep);
-    ud_prefix_t prefix = {.first = first, .header_bytes = packet->header_bytes, .from = ep->id, .to = ep->remote_id,
+    ud_prefix_t prefix = {.first = first,
+                          .header_bytes = packet->header_bytes,
+                          .from = ep->id,
+                          .to = ep->remote_id,
                           .address = iface->verbs.address};
     uint32_t bytes = write_packet(slot->buffer, &prefix, packet);
     verbs_count_copy(&iface->verbs, packet->payload_bytes);

@@ -75,7 +75,8 @@ vbn_status_t ud_group_cast(tl_group_t *base, const struct iovec *iov, uint32_t i
     if (iface->verbs.port.dead)
         return err_set(VBN_ERR_SYSTEM, "the device %s is gone or failed", iface->verbs.port.name);
     if (group->verbs.refused)
-        return err_set(VBN_ERR_UNREACHABLE, "the subnet manager of %s gives no membership of the group", iface->verbs.port.name);
+        return err_set(VBN_ERR_UNREACHABLE, "the subnet manager of %s gives no membership of the group",
+                       iface->verbs.port.name);
     if (datagram->broken || group->verbs.route == NULL || group->verbs.route->ah == NULL)
         return VBN_OK; /* lost, as anything sent while the link is down */
     verbs_slot_t *slot = verbs_sq_take(&datagram->sq, UD_GROUP_BYTES + (uint32_t)bytes);

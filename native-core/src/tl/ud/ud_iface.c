@@ -13,10 +13,15 @@ static const verbs_sizes_t SIZES = {.datagrams = 1024, .slots = 2 * VERBS_DEPTH,
 static void fill_caps(ud_iface_t *iface)
 {
     uint32_t most = iface->verbs.port.address.mtu - UD_OVERHEAD;
-    iface->caps = (tl_caps_t){.flags = TL_CAP_COPIES | TL_CAP_GROUPS, .packet_max = most,
-                              .group_max = iface->verbs.port.address.mtu - UD_GROUP_BYTES, .eager_best = most - TL_HEADER_MAX,
-                              .stream_chunk = most - TL_HEADER_MAX, .traffic = TRAFFIC_AT(TRAFFIC_UD),
-                              .latency_ns = 2000, .mbytes_per_s = 3000, .copies = 2};
+    iface->caps = (tl_caps_t){.flags = TL_CAP_COPIES | TL_CAP_GROUPS,
+                              .packet_max = most,
+                              .group_max = iface->verbs.port.address.mtu - UD_GROUP_BYTES,
+                              .eager_best = most - TL_HEADER_MAX,
+                              .stream_chunk = most - TL_HEADER_MAX,
+                              .traffic = TRAFFIC_AT(TRAFFIC_UD),
+                              .latency_ns = 2000,
+                              .mbytes_per_s = 3000,
+                              .copies = 2};
 }
 
 static vbn_status_t ud_open(const tl_params_t *params, tl_iface_t **iface_p)
@@ -124,7 +129,8 @@ static void deliver(ud_iface_t *iface, const uint8_t *bytes, uint32_t length)
         return;
     counter_add(iface->params.counters, COUNTER_UD_RX_PACKETS, 1);
     counter_add(iface->params.counters, COUNTER_UD_RX_BYTES, prefix.header_bytes + length - payload_at);
-    iface->params.upcalls.rx(&ep->base, bytes + header_at, prefix.header_bytes, bytes + payload_at, length - payload_at);
+    iface->params.upcalls.rx(&ep->base, bytes + header_at, prefix.header_bytes, bytes + payload_at,
+                             length - payload_at);
 }
 
 static unsigned receive(ud_iface_t *iface)

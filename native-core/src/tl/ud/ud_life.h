@@ -19,7 +19,7 @@
 
 /* Part of an endpoint: where answers for it go. */
 typedef struct ud_life_peer {
-    uint64_t id;        /* of the endpoint; 0: not vouched for */
+    uint64_t id; /* of the endpoint; 0: not vouched for */
     uint64_t remote_id;
     verbs_route_t route; /* its handle only */
     uint32_t qpn;
@@ -35,9 +35,9 @@ typedef struct ud_life {
     pthread_mutex_t lock;
     map_t peers; /* id -> ud_life_peer_t */
     pthread_t thread;
-    int stop_fd; /* -1: not open */
+    int stop_fd;          /* -1: not open */
     counters_t *counters; /* a row has one writer, the worker's is the worker's: nobody reads these */
-    verbs_port_t port; /* a copy: what is noted there is this thread's */
+    verbs_port_t port;    /* a copy: what is noted there is this thread's */
     verbs_cq_t cq;
     verbs_slots_t slots;
     verbs_datagram_t datagram;

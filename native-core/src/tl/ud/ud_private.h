@@ -30,7 +30,7 @@ typedef struct ud_iface {
     list_link_t eps;
     list_link_t news;
     list_link_t blocked;
-    list_link_t dead; /* freed after progress */
+    list_link_t dead;   /* freed after progress */
     list_link_t groups; /* ud_group_t */
     map_t by_id, by_remote;
     bool in_progress, told_dead;
@@ -58,7 +58,8 @@ static inline ud_iface_t *ud_iface_of(tl_iface_t *base)
 
 /* ud_ep.c */
 /* NULL: *status_p, which may be NULL, says why. */
-ud_ep_t *ud_ep_new(ud_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id, vbn_status_t *status_p);
+ud_ep_t *ud_ep_new(ud_iface_t *iface, void *owner, const verbs_address_t *to, uint64_t remote_id,
+                   vbn_status_t *status_p);
 void ud_ep_free_dead(list_link_t *list);
 void ud_ep_add_news(ud_ep_t *ep);
 void ud_ep_tell(ud_ep_t *ep); /* everything it has to tell; it may go in any upcall */

@@ -30,8 +30,10 @@ bool ud_prefix_decode(const uint8_t *bytes, uint32_t length, ud_prefix_t *prefix
 {
     if (length < UD_PREFIX_BYTES || bytes[0] != UD_VERSION || bytes[1] > FLAG_FIRST || le_get_u32(bytes + 4) != 0)
         return false;
-    *prefix = (ud_prefix_t){.first = bytes[1] == FLAG_FIRST, .header_bytes = le_get_u16(bytes + 2),
-                            .from = le_get_u64(bytes + 8), .to = le_get_u64(bytes + 16)};
+    *prefix = (ud_prefix_t){.first = bytes[1] == FLAG_FIRST,
+                            .header_bytes = le_get_u16(bytes + 2),
+                            .from = le_get_u64(bytes + 8),
+                            .to = le_get_u64(bytes + 16)};
     *header_at = prefix->first ? UD_FIRST_BYTES : UD_PREFIX_BYTES;
     *payload_at = ud_payload_at(*header_at, prefix->header_bytes);
     if (length < *header_at + prefix->header_bytes)
@@ -59,7 +61,8 @@ bool ud_life_decode(const uint8_t *bytes, uint32_t length, ud_life_word_t *word)
     if (length != UD_LIFE_BYTES || bytes[0] != UD_VERSION || (bytes[1] != FLAG_ASKS && bytes[1] != FLAG_ANSWERS) ||
         memcmp(bytes + 2, zero, sizeof(zero)) != 0)
         return false;
-    *word = (ud_life_word_t){.answer = bytes[1] == FLAG_ANSWERS, .from = le_get_u64(bytes + 8), .to = le_get_u64(bytes + 16)};
+    *word = (ud_life_word_t){
+        .answer = bytes[1] == FLAG_ANSWERS, .from = le_get_u64(bytes + 8), .to = le_get_u64(bytes + 16)};
     return word->from != 0 && word->to != 0;
 }
 

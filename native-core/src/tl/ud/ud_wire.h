@@ -16,10 +16,10 @@
 
 #define UD_VERSION 1
 #define UD_PREFIX_BYTES 24u
-#define UD_FIRST_BYTES 56u  /* with an address */
+#define UD_FIRST_BYTES 56u /* with an address */
 #define UD_GROUP_BYTES 32u
 #define UD_LIFE_BYTES 24u
-#define UD_OVERHEAD 40u     /* most that a packet of a READY endpoint is larger than header and payload */
+#define UD_OVERHEAD 40u /* most that a packet of a READY endpoint is larger than header and payload */
 
 typedef struct ud_prefix {
     bool first;

@@ -68,14 +68,18 @@ vbn_status_t verbs_address_decode(const void *bytes, size_t length, verbs_addres
     if (bytes == NULL || length != VERBS_ADDRESS_BYTES)
         return err_set(VBN_ERR_PROTOCOL, "verbs address has %zu bytes, expected %u", length, VERBS_ADDRESS_BYTES);
     memcpy(in, bytes, sizeof(in));
-    verbs_address_t address = {.ethernet = in[1] != 0, .cm = in[1] == KIND_CM, .lid = le_get_u16(in + 2), .qpn = le_get_u32(in + 4),
-                               .mtu = le_get_u32(in + 8), .life = le_get_u32(in + 28)};
+    verbs_address_t address = {.ethernet = in[1] != 0,
+                               .cm = in[1] == KIND_CM,
+                               .lid = le_get_u16(in + 2),
+                               .qpn = le_get_u32(in + 4),
+                               .mtu = le_get_u32(in + 8),
+                               .life = le_get_u32(in + 28)};
     memcpy(address.gid, in + 12, sizeof(address.gid));
     if (in[0] != VERBS_ADDRESS_VERSION)
         return err_set(VBN_ERR_VERSION, "verbs address has version %u, this release reads %d", in[0],
                        VERBS_ADDRESS_VERSION);
-    if (in[1] > KIND_CM || address.qpn < 2 || address.qpn > (address.cm ? UINT16_MAX : VERBS_QPN_MAX) || !mtu_is_one(address.mtu) ||
-        address.life > VERBS_QPN_MAX)
+    if (in[1] > KIND_CM || address.qpn < 2 || address.qpn > (address.cm ? UINT16_MAX : VERBS_QPN_MAX) ||
+        !mtu_is_one(address.mtu) || address.life > VERBS_QPN_MAX)
         return err_set(VBN_ERR_PROTOCOL, "verbs address names queue pair %u with datagrams of %u bytes", address.qpn,
                        address.mtu);
     bool valid = address.ethernet ? address.lid == 0 && verbs_gid_kind(address.gid) != VERBS_GID_NONE
@@ -90,11 +94,13 @@ vbn_status_t verbs_address_reachable(const verbs_address_t *from, const verbs_ad
                                      size_t capacity)
 {
     char text[INET6_ADDRSTRLEN];
-    bool local[2] = {verbs_gid_kind(from->gid) == VERBS_GID_LINK_LOCAL, verbs_gid_kind(to->gid) == VERBS_GID_LINK_LOCAL};
+    bool local[2] = {verbs_gid_kind(from->gid) == VERBS_GID_LINK_LOCAL,
+                     verbs_gid_kind(to->gid) == VERBS_GID_LINK_LOCAL};
     bool v4[2] = {verbs_gid_kind(from->gid) == VERBS_GID_IPV4, verbs_gid_kind(to->gid) == VERBS_GID_IPV4};
     verbs_gid_text(to->gid, text, sizeof(text));
     if (from->cm != to->cm)
-        snprintf(reason, capacity, "one side connects by rdma_cm, the other does not: give both the same tl.verbs.connect");
+        snprintf(reason, capacity,
+                 "one side connects by rdma_cm, the other does not: give both the same tl.verbs.connect");
     else if (from->ethernet != to->ethernet)
         snprintf(reason, capacity, "one port is Ethernet, the other InfiniBand");
     else if (from->mtu != to->mtu && !from->cm)
@@ -103,8 +109,10 @@ vbn_status_t verbs_address_reachable(const verbs_address_t *from, const verbs_ad
     else if (!from->ethernet && memcmp(from->gid, to->gid, 8) != 0)
         snprintf(reason, capacity, "another InfiniBand subnet");
     else if (from->ethernet && (local[0] != local[1] || v4[0] != v4[1]))
-        snprintf(reason, capacity, "GID %s is of another kind than this port's: give both interfaces addresses of one "
-                                   "kind, or name a GID in tl.verbs.device", text);
+        snprintf(reason, capacity,
+                 "GID %s is of another kind than this port's: give both interfaces addresses of one "
+                 "kind, or name a GID in tl.verbs.device",
+                 text);
     else {
         verbs_address_text(to, reason, capacity);
         return VBN_OK;

@@ -33,7 +33,8 @@ typedef enum verbs_gid_kind { VERBS_GID_IPV4, VERBS_GID_GLOBAL, VERBS_GID_LINK_L
 verbs_gid_kind_t verbs_gid_kind(const uint8_t gid[16]);
 bool verbs_gid_is_group(const uint8_t gid[16]); /* an IP multicast address */
 void verbs_gid_text(const uint8_t gid[16], char *text, size_t capacity);
-void verbs_address_text(const verbs_address_t *address, char *text, size_t capacity); /* "queue pair 17 at GID fe80::1" */
+void verbs_address_text(const verbs_address_t *address, char *text,
+                        size_t capacity); /* "queue pair 17 at GID fe80::1" */
 void verbs_address_encode(const verbs_address_t *address, uint8_t bytes[VERBS_ADDRESS_BYTES]);
 /* Checks bytes from outside: VBN_ERR_PROTOCOL. */
 vbn_status_t verbs_address_decode(const void *bytes, size_t length, verbs_address_t *address_p);

@@ -47,9 +47,12 @@ static const verbs_symbol_t SYMBOLS[] = {
 };
 
 static verbs_api_t calls;
-static verbs_library_t libibverbs = {.file = "libibverbs.so.1", .packages = "libibverbs1 and ibverbs-providers",
-                                     .oldest = "rdma-core 33", .symbols = SYMBOLS,
-                                     .count = sizeof(SYMBOLS) / sizeof(SYMBOLS[0]), .table = &calls,
+static verbs_library_t libibverbs = {.file = "libibverbs.so.1",
+                                     .packages = "libibverbs1 and ibverbs-providers",
+                                     .oldest = "rdma-core 33",
+                                     .symbols = SYMBOLS,
+                                     .count = sizeof(SYMBOLS) / sizeof(SYMBOLS[0]),
+                                     .table = &calls,
                                      .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool any_device(void)
@@ -68,7 +71,8 @@ vbn_status_t verbs_api_get(bool asked, const verbs_api_t **api_p)
 {
     if (verbs_library_replacement(&libibverbs) == NULL && !any_device())
         return err_set(VBN_ERR_UNSUPPORTED, "this host has no RDMA device (" DEVICES " is empty or missing)%s",
-                       asked ? ": load its driver, or make a software one with: rdma link add rxe0 type rxe netdev eth0" : "");
+                       asked ? ": load its driver, or make a software one with: rdma link add rxe0 type rxe netdev eth0"
+                             : "");
     const void *table;
     vbn_status_t status = verbs_library_get(&libibverbs, &table);
     *api_p = table;
@@ -80,16 +84,21 @@ void verbs_api_replace(const verbs_api_t *api)
     verbs_library_replace(&libibverbs, api);
 }
 
-struct ibv_qp *verbs_create_qp(const verbs_api_t *api, struct ibv_pd *pd, struct ibv_qp_init_attr *attr, uint64_t send_ops,
-                               struct ibv_qp_ex **extended_p)
+struct ibv_qp *verbs_create_qp(const verbs_api_t *api, struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
+                               uint64_t send_ops, struct ibv_qp_ex **extended_p)
 {
     const struct verbs_context *context = verbs_get_ctx(pd->context);
     *extended_p = NULL;
     if (context != NULL && context->sz >= sizeof(*context) - offsetof(struct verbs_context, create_qp_ex) &&
         context->create_qp_ex != NULL) {
-        struct ibv_qp_init_attr_ex more = {.qp_context = attr->qp_context, .send_cq = attr->send_cq,
-                                           .recv_cq = attr->recv_cq, .srq = attr->srq, .cap = attr->cap,
-                                           .qp_type = attr->qp_type, .pd = pd, .send_ops_flags = send_ops,
+        struct ibv_qp_init_attr_ex more = {.qp_context = attr->qp_context,
+                                           .send_cq = attr->send_cq,
+                                           .recv_cq = attr->recv_cq,
+                                           .srq = attr->srq,
+                                           .cap = attr->cap,
+                                           .qp_type = attr->qp_type,
+                                           .pd = pd,
+                                           .send_ops_flags = send_ops,
                                            .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS};
         struct ibv_qp *qp = context->create_qp_ex(pd->context, &more);
         if (qp != NULL) {

@@ -58,7 +58,7 @@ vbn_status_t verbs_api_get(bool asked, const verbs_api_t **api_p);
 void verbs_api_replace(const verbs_api_t *api);
 
 /* Newer devices' queue pair with the ibv_wr_* calls of send_ops in *extended_p; NULL there: only ibv_post_send works. */
-struct ibv_qp *verbs_create_qp(const verbs_api_t *api, struct ibv_pd *pd, struct ibv_qp_init_attr *attr, uint64_t send_ops,
-                               struct ibv_qp_ex **extended_p);
+struct ibv_qp *verbs_create_qp(const verbs_api_t *api, struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
+                               uint64_t send_ops, struct ibv_qp_ex **extended_p);
 
 #endif

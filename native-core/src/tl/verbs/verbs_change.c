@@ -36,7 +36,8 @@ static int find_gid(const verbs_port_t *port, int table, struct ibv_gid_entry *e
 static void say(verbs_port_t *port, const char *what, const char *before, const char *after)
 {
     port->moved = true;
-    (void)snprintf(port->news, sizeof(port->news), "%s of %s has changed from %s to %s", what, port->name, before, after);
+    (void)snprintf(port->news, sizeof(port->news), "%s of %s has changed from %s to %s", what, port->name, before,
+                   after);
     LOG_WARN(port->log, "%s; its connections end and reconnect where they can", port->news);
 }
 

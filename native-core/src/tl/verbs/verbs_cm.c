@@ -31,8 +31,12 @@ static const verbs_symbol_t SYMBOLS[] = {
 };
 
 static verbs_cm_t calls;
-static verbs_library_t librdmacm = {.file = "librdmacm.so.1", .packages = "librdmacm1", .oldest = "rdma-core 33",
-                                    .symbols = SYMBOLS, .count = sizeof(SYMBOLS) / sizeof(SYMBOLS[0]), .table = &calls,
+static verbs_library_t librdmacm = {.file = "librdmacm.so.1",
+                                    .packages = "librdmacm1",
+                                    .oldest = "rdma-core 33",
+                                    .symbols = SYMBOLS,
+                                    .count = sizeof(SYMBOLS) / sizeof(SYMBOLS[0]),
+                                    .table = &calls,
                                     .lock = PTHREAD_MUTEX_INITIALIZER};
 
 vbn_status_t verbs_cm_get(const verbs_cm_t **cm_p)
@@ -56,7 +60,8 @@ vbn_status_t verbs_cm_no_channel(int error, const char *what, const char *device
 bool verbs_cm_is_of(const struct rdma_cm_id *id, const verbs_port_t *port)
 {
     return id->verbs != NULL && id->port_num == port->number &&
-           strcmp(port->api->get_device_name(id->verbs->device), port->api->get_device_name(port->context->device)) == 0;
+           strcmp(port->api->get_device_name(id->verbs->device), port->api->get_device_name(port->context->device)) ==
+               0;
 }
 
 vbn_status_t verbs_info_cm(void)

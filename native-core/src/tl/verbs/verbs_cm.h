@@ -11,7 +11,8 @@
 typedef struct verbs_cm {
     struct rdma_event_channel *(*create_channel)(void);
     void (*destroy_channel)(struct rdma_event_channel *channel);
-    int (*create_id)(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context, enum rdma_port_space space);
+    int (*create_id)(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+                     enum rdma_port_space space);
     int (*destroy_id)(struct rdma_cm_id *id);
     int (*set_option)(struct rdma_cm_id *id, int level, int name, void *value, size_t bytes);
     int (*bind_addr)(struct rdma_cm_id *id, struct sockaddr *address);

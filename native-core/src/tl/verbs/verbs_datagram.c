@@ -38,7 +38,9 @@ static int post(verbs_datagram_t *datagram, const uint32_t *indices, uint32_t co
             .addr = (uintptr_t)(datagram->rx.base + (size_t)indices[i] * datagram->rx_stride + GRH_AT),
             .length = GRH_BYTES + datagram->rx_most,
             .lkey = datagram->rx.mr->lkey};
-        wrs[i] = (struct ibv_recv_wr){.wr_id = (uint64_t)indices[i] << 1 | 1, .sg_list = &sges[i], .num_sge = 1,
+        wrs[i] = (struct ibv_recv_wr){.wr_id = (uint64_t)indices[i] << 1 | 1,
+                                      .sg_list = &sges[i],
+                                      .num_sge = 1,
                                       .next = i + 1 < count ? &wrs[i + 1] : NULL};
     }
     if (count == 0)
@@ -113,8 +115,8 @@ vbn_status_t verbs_datagram_open(verbs_datagram_t *datagram, verbs_port_t *port,
     datagram->rx_most = most;
     datagram->rx_stride = DATA_AT + most;
     verbs_routes_open(datagram);
-    struct ibv_qp_init_attr attr = {.send_cq = cq->cq, .recv_cq = cq->cq, .qp_type = IBV_QPT_UD,
-                                    .cap = {.max_recv_wr = depth, .max_recv_sge = 1}};
+    struct ibv_qp_init_attr attr = {
+        .send_cq = cq->cq, .recv_cq = cq->cq, .qp_type = IBV_QPT_UD, .cap = {.max_recv_wr = depth, .max_recv_sge = 1}};
     vbn_status_t status = choose_qkey(datagram, job_key);
     if (status >= 0)
         status = verbs_block_open(&datagram->rx, port, pages, (size_t)depth * datagram->rx_stride);
@@ -210,8 +212,7 @@ const uint8_t *verbs_datagram_completion(verbs_datagram_t *datagram, const struc
         return NULL;
     }
     datagram->rx_posted--;
-    if (wc->status == IBV_WC_SUCCESS && wc->byte_len >= GRH_BYTES &&
-        wc->byte_len <= GRH_BYTES + datagram->rx_most) {
+    if (wc->status == IBV_WC_SUCCESS && wc->byte_len >= GRH_BYTES && wc->byte_len <= GRH_BYTES + datagram->rx_most) {
         *bytes_p = wc->byte_len - GRH_BYTES;
         return datagram->rx.base + (size_t)(wc->wr_id >> 1) * datagram->rx_stride + DATA_AT;
     }

@@ -24,7 +24,7 @@ typedef struct verbs_route {
     uint64_t key;
     uint32_t references;
     list_link_t link; /* in datagram->old, and not found any more: nobody has it, or the own port had another address */
-    uint64_t last;    /* nobody has it: how many datagrams had been taken; it stays until the device is done with them */
+    uint64_t last; /* nobody has it: how many datagrams had been taken; it stays until the device is done with them */
 } verbs_route_t;
 
 /* A port whose host did not answer when its hardware address was asked for: that takes the kernel a second, so it is not
@@ -44,11 +44,11 @@ typedef struct verbs_datagram {
     verbs_sq_t sq;
     verbs_block_t rx;
     uint32_t rx_depth, rx_posted, rx_stride;
-    uint32_t rx_most; /* bytes of a datagram */
+    uint32_t rx_most;            /* bytes of a datagram */
     uint32_t used[VERBS_REPOST]; /* receives that can be posted again */
     uint32_t used_count;
     uint32_t qkey;
-    uint32_t qpn;    /* 0: there is none (rdma_cm) */
+    uint32_t qpn; /* 0: there is none (rdma_cm) */
     map_t routes;
     verbs_handles_t handles;
     bool unsettled, failed; /* handles are in the making, or came and were not told; one of them failed */

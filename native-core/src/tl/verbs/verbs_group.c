@@ -54,8 +54,10 @@ static void join_network(verbs_group_t *group, const verbs_port_t *port)
         LOG_INFO(port->log, "%s: joined group %s: attached, and the network was told (%s)", port->name, text,
                  is_v4(group->address) ? "IGMP" : "MLD");
     else
-        LOG_WARN(port->log, "%s: joined group %s: attached only, the network was not told (%s), so switches and filters may keep "
-                 "its packets", port->name, text, strerror(errno));
+        LOG_WARN(port->log,
+                 "%s: joined group %s: attached only, the network was not told (%s), so switches and filters may keep "
+                 "its packets",
+                 port->name, text, strerror(errno));
 }
 
 static void leave_network(verbs_group_t *group)
@@ -68,8 +70,8 @@ static void leave_network(verbs_group_t *group)
 static vbn_status_t get_route(verbs_group_t *group, verbs_datagram_t *datagram)
 {
     const verbs_port_t *port = datagram->port;
-    verbs_address_t to = {.ethernet = port->address.ethernet, .lid = group->lid, .qpn = VERBS_GROUP_QPN,
-                          .mtu = port->address.mtu};
+    verbs_address_t to = {
+        .ethernet = port->address.ethernet, .lid = group->lid, .qpn = VERBS_GROUP_QPN, .mtu = port->address.mtu};
     memcpy(to.gid, group->gid.raw, sizeof(to.gid));
     return verbs_route_get(datagram, &to, &group->route);
 }
@@ -89,8 +91,8 @@ static vbn_status_t check(const verbs_port_t *port, const uint8_t address[16])
     if (!verbs_gid_is_group(address))
         return err_set(VBN_ERR_INVALID, "%s is not a multicast address: name one of 224.0.0.0/4 or ff00::/8", text);
     if (port->address.ethernet && is_v4(address) != (verbs_gid_kind(port->address.gid) == VERBS_GID_IPV4))
-        return err_set(VBN_ERR_UNSUPPORTED, "group %s is of another kind than the GID %s of %s: name an %s group", text, own,
-                       port->name, is_v4(address) ? "IPv6" : "IPv4");
+        return err_set(VBN_ERR_UNSUPPORTED, "group %s is of another kind than the GID %s of %s: name an %s group", text,
+                       own, port->name, is_v4(address) ? "IPv6" : "IPv4");
     return VBN_OK;
 }
 

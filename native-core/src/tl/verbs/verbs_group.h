@@ -16,7 +16,7 @@ typedef struct verbs_group {
     uint16_t lid;         /* InfiniBand */
     verbs_route_t *route; /* NULL: none now */
     bool attached, refused;
-    int network_fd; /* RoCE: the kernel's membership lives as long as this socket; -1: the network was not told */
+    int network_fd;       /* RoCE: the kernel's membership lives as long as this socket; -1: the network was not told */
     const verbs_cm_t *cm; /* InfiniBand: the membership lives as long as the id */
     struct rdma_event_channel *channel;
     struct rdma_cm_id *id;

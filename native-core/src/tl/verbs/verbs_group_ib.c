@@ -69,8 +69,10 @@ vbn_status_t verbs_group_ask(verbs_group_t *group, verbs_datagram_t *datagram)
     if (status < 0)
         return status;
     if (!bind_to_port(group, port))
-        return err_set(VBN_ERR_UNSUPPORTED, "%s has no IP address, which a group on InfiniBand needs: give IPoIB's interface one "
-                       "(modprobe ib_ipoib; ip addr add A/24 dev ib0)", port->name);
+        return err_set(VBN_ERR_UNSUPPORTED,
+                       "%s has no IP address, which a group on InfiniBand needs: give IPoIB's interface one "
+                       "(modprobe ib_ipoib; ip addr add A/24 dev ib0)",
+                       port->name);
     return ask(group) == 0 ? VBN_OK : err_sys(errno, "asking the subnet manager of %s for a group", port->name);
 }
 
@@ -87,7 +89,8 @@ static void joined(verbs_group_t *group, verbs_datagram_t *datagram, const struc
         LOG_WARN(datagram->port->log, "%s", err_text());
         return;
     }
-    LOG_INFO(datagram->port->log, "%s: joined group %s, LID 0x%04x, by the subnet manager", datagram->port->name, text, group->lid);
+    LOG_INFO(datagram->port->log, "%s: joined group %s, LID 0x%04x, by the subnet manager", datagram->port->name, text,
+             group->lid);
 }
 
 void verbs_group_look(verbs_group_t *group, verbs_datagram_t *datagram)
@@ -95,7 +98,8 @@ void verbs_group_look(verbs_group_t *group, verbs_datagram_t *datagram)
     struct rdma_cm_event *event;
     while (group->channel != NULL && group->cm->get_event(group->channel, &event) == 0) {
         enum rdma_cm_event_type type = event->event;
-        struct ibv_ah_attr route = type == RDMA_CM_EVENT_MULTICAST_JOIN ? event->param.ud.ah_attr : (struct ibv_ah_attr){0};
+        struct ibv_ah_attr route = type == RDMA_CM_EVENT_MULTICAST_JOIN ? event->param.ud.ah_attr
+                                                                        : (struct ibv_ah_attr){0};
         (void)group->cm->ack_event(event);
         if (type == RDMA_CM_EVENT_MULTICAST_JOIN)
             joined(group, datagram, &route);

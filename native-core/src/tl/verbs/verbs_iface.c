@@ -11,9 +11,10 @@ static vbn_status_t open_datagrams(verbs_iface_t *iface, const tl_params_t *para
     if (iface->cm && sizes->signals_only)
         return VBN_OK;
     if (iface->port.iwarp)
-        return err_set(VBN_ERR_UNSUPPORTED, "%s is an iWARP device, which has no datagrams; use rc or tcp", iface->port.name);
-    return verbs_datagram_open(&iface->datagram, &iface->port, &iface->cq, &iface->slots, &iface->pages, params->job_key,
-                               sizes->datagrams, iface->port.address.mtu);
+        return err_set(VBN_ERR_UNSUPPORTED, "%s is an iWARP device, which has no datagrams; use rc or tcp",
+                       iface->port.name);
+    return verbs_datagram_open(&iface->datagram, &iface->port, &iface->cq, &iface->slots, &iface->pages,
+                               params->job_key, sizes->datagrams, iface->port.address.mtu);
 }
 
 /* With room for all receives, or for fewer where the device or its driver's memory does not allow that. */

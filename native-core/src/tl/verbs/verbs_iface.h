@@ -23,8 +23,8 @@ typedef struct verbs_iface {
 } verbs_iface_t;
 
 typedef struct verbs_sizes {
-    uint32_t datagrams;   /* receives of the datagram queue pair */
-    uint32_t receives;    /* of others, if the device has room for their completions */
+    uint32_t datagrams; /* receives of the datagram queue pair */
+    uint32_t receives;  /* of others, if the device has room for their completions */
     uint32_t receives_least;
     uint32_t slots;       /* send requests of all queue pairs together */
     uint32_t large_bytes; /* of a large send buffer */

@@ -18,8 +18,8 @@ static void load(verbs_library_t *library)
         const verbs_symbol_t *symbol = &library->symbols[i];
         void *found = dlvsym(handle, symbol->name, symbol->version);
         if (found == NULL) {
-            snprintf(library->problem, sizeof(library->problem), "%s has no %s@%s; install %s of %s or newer", library->file,
-                     symbol->name, symbol->version, library->packages, library->oldest);
+            snprintf(library->problem, sizeof(library->problem), "%s has no %s@%s; install %s of %s or newer",
+                     library->file, symbol->name, symbol->version, library->packages, library->oldest);
             (void)dlclose(handle);
             return;
         }
@@ -45,7 +45,8 @@ vbn_status_t verbs_library_get(verbs_library_t *library, const void **table_p)
 
 void verbs_library_replace(verbs_library_t *library, const void *table)
 {
-    atomic_store_explicit(&library->replacement, table, memory_order_release); /* pairs with verbs_library_replacement */
+    atomic_store_explicit(&library->replacement, table,
+                          memory_order_release); /* pairs with verbs_library_replacement */
 }
 
 const void *verbs_library_replacement(verbs_library_t *library)

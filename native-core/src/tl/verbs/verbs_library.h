@@ -24,7 +24,7 @@ typedef struct verbs_library {
     const char *oldest;   /* release that has all calls */
     const verbs_symbol_t *symbols;
     size_t count;
-    void *table; /* filled once */
+    void *table;          /* filled once */
     pthread_mutex_t lock; /* for the two below */
     bool tried;
     char problem[256]; /* empty: the library is open */

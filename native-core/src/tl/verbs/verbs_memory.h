@@ -22,7 +22,8 @@ typedef struct verbs_pool {
     unsigned block_count;
 } verbs_pool_t;
 
-vbn_status_t verbs_block_open(verbs_block_t *block, const verbs_port_t *port, const mpool_source_t *pages, size_t bytes);
+vbn_status_t verbs_block_open(verbs_block_t *block, const verbs_port_t *port, const mpool_source_t *pages,
+                              size_t bytes);
 void verbs_block_close(verbs_block_t *block, const verbs_port_t *port, const mpool_source_t *pages);
 
 void verbs_pool_open(verbs_pool_t *pool, const verbs_port_t *port, const mpool_source_t *pages, size_t object_bytes,

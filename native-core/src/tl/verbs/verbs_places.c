@@ -29,7 +29,8 @@ void verbs_places_close(verbs_places_t *places)
 /* No request under way names it (L1). */
 static bool is_unused(const verbs_places_t *places, const verbs_place_t *place)
 {
-    return places->time > place->left + 1 || (places->time > place->left && places->slots->placed[place->left % 2] == 0);
+    return places->time > place->left + 1 ||
+           (places->time > place->left && places->slots->placed[place->left % 2] == 0);
 }
 
 void verbs_places_look(verbs_places_t *places)

@@ -20,7 +20,7 @@ typedef struct verbs_place {
     vbn_mem_t *mem;
     uintptr_t start, end;
     struct ibv_mr *mr; /* NULL: the device did not take it */
-    uint64_t left; /* the time when it was, if `leaving` */
+    uint64_t left;     /* the time when it was, if `leaving` */
     bool writable, leaving, users;
 } verbs_place_t;
 
@@ -35,7 +35,8 @@ typedef struct verbs_places {
     bool refused; /* a registration of the core's memory failed: no further ones are tried */
 } verbs_places_t;
 
-void verbs_places_open(verbs_places_t *places, const verbs_port_t *port, mem_registry_t *registry, verbs_slots_t *slots);
+void verbs_places_open(verbs_places_t *places, const verbs_port_t *port, mem_registry_t *registry,
+                       verbs_slots_t *slots);
 void verbs_places_close(verbs_places_t *places);
 /* The local key of memory that holds all of the range, and that the device may write if it is to; false: it has to be
  * copied. */

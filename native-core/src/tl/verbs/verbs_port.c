@@ -107,13 +107,14 @@ static vbn_status_t examine(verbs_port_t *port, const char *device, int wanted_g
     if (attr.active_mtu < IBV_MTU_1024)
         return unusable(port, "its MTU is below 1024 bytes", "raise the interface's: ip link set DEV mtu 4200");
     if (!port->iwarp && !choose_gid(port, wanted_gid, attr.gid_tbl_len, ethernet, &gid))
-        return unusable(port, "it has no RoCE v2 GID that works", "give its interface an address: ip addr add A/24 dev DEV");
+        return unusable(port, "it has no RoCE v2 GID that works",
+                        "give its interface an address: ip addr add A/24 dev DEV");
     port->mtu = attr.active_mtu;
     port->message_max = attr.max_msg_sz;
     port->gid_index = (uint8_t)gid.gid_index;
     port->network = gid.ndev_ifindex;
-    port->address = (verbs_address_t){.ethernet = ethernet, .lid = ethernet ? 0 : attr.lid,
-                                      .mtu = 128u << (unsigned)attr.active_mtu};
+    port->address = (verbs_address_t){
+        .ethernet = ethernet, .lid = ethernet ? 0 : attr.lid, .mtu = 128u << (unsigned)attr.active_mtu};
     memcpy(port->address.gid, gid.gid.raw, sizeof(port->address.gid));
     port->gid_wanted = wanted_gid;
     __be16 pkey = 0;
@@ -392,13 +393,15 @@ vbn_status_t verbs_failed(const verbs_port_t *port, const char *what, int error)
     bool locked = (error == ENOMEM || error == EPERM || error == EAGAIN) && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
                   limit.rlim_cur != RLIM_INFINITY;
     if (locked)
-        return err_set(VBN_ERR_LIMIT, "%s on %s: %s; locked memory is limited to %llu KiB: ulimit -l unlimited, "
-                       "LimitMEMLOCK=infinity of a systemd unit, --ulimit memlock=-1 of a container", what, port->name,
-                       strerror(error), (unsigned long long)(limit.rlim_cur >> 10));
+        return err_set(VBN_ERR_LIMIT,
+                       "%s on %s: %s; locked memory is limited to %llu KiB: ulimit -l unlimited, "
+                       "LimitMEMLOCK=infinity of a systemd unit, --ulimit memlock=-1 of a container",
+                       what, port->name, strerror(error), (unsigned long long)(limit.rlim_cur >> 10));
     return err_sys(error, "%s on %s", what, port->name);
 }
 
-vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t bytes, unsigned access, struct ibv_mr **mr_p)
+vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t bytes, unsigned access,
+                            struct ibv_mr **mr_p)
 {
     char what[64];
     errno = 0;

@@ -22,16 +22,16 @@ typedef struct verbs_port {
     uint8_t number;
     uint8_t gid_index;
     uint32_t network; /* index of the GID's network interface; 0: the device says none */
-    int gid_wanted; /* index named by the setting, -1: any */
-    uint16_t pkey;  /* of index 0, which queue pairs use; network order */
+    int gid_wanted;   /* index named by the setting, -1: any */
+    uint16_t pkey;    /* of index 0, which queue pairs use; network order */
     uint8_t service_level, traffic_class;
-    bool iwarp;    /* connections by rdma_cm only, no datagrams, no GID of use */
-    bool dead; /* the device is gone: nothing on it works any more */
+    bool iwarp;  /* connections by rdma_cm only, no datagrams, no GID of use */
+    bool dead;   /* the device is gone: nothing on it works any more */
     bool moved;  /* what peers know of it has changed, `news` says how: whoever sees this ends all endpoints */
     bool absent; /* it has lost its address */
     char news[256];
-    char name[72]; /* device:port */
-    char why[256]; /* the choice, and its GID */
+    char name[72];   /* device:port */
+    char why[256];   /* the choice, and its GID */
     char reason[64]; /* of the choice */
 } verbs_port_t;
 
@@ -49,7 +49,8 @@ void verbs_port_route(const verbs_port_t *port, const verbs_address_t *to, struc
 /* Memory for the device, with the cure when locked memory is what is missing. Unless peers reach it the device may write it
  * in any order (relaxed ordering, where there is such a thing): only a completion says that the bytes are there. What peers
  * write is in order, because what they send afterwards may come over another queue pair. */
-vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t bytes, unsigned access, struct ibv_mr **mr_p);
+vbn_status_t verbs_register(const verbs_port_t *port, void *address, size_t bytes, unsigned access,
+                            struct ibv_mr **mr_p);
 /* "creating X on mlx5_0:1: <errno>" */
 vbn_status_t verbs_failed(const verbs_port_t *port, const char *what, int error);
 

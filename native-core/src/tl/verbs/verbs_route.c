@@ -57,8 +57,10 @@ static vbn_status_t say_silent(const verbs_datagram_t *datagram, const uint8_t g
 {
     char text[64];
     verbs_gid_text(gid, text, sizeof(text));
-    return err_set(VBN_ERR_UNREACHABLE, "the host of GID %s does not answer on the network of %s: it is down, or no route leads "
-                   "there (ip neigh, ip route get)", text, datagram->port->name);
+    return err_set(VBN_ERR_UNREACHABLE,
+                   "the host of GID %s does not answer on the network of %s: it is down, or no route leads "
+                   "there (ip neigh, ip route get)",
+                   text, datagram->port->name);
 }
 
 static bool was_silent(const verbs_datagram_t *datagram, uint64_t key)
@@ -135,7 +137,8 @@ static vbn_status_t make_handle(verbs_datagram_t *datagram, const verbs_address_
     verbs_handles_wait(&datagram->handles, WAIT_NS);
     take_answers(datagram);
     return route->making == NULL && route->ah == NULL
-               ? err_set(VBN_ERR_UNREACHABLE, "%s", route->problem != NULL ? route->problem : "no heap for a route") : VBN_OK;
+               ? err_set(VBN_ERR_UNREACHABLE, "%s", route->problem != NULL ? route->problem : "no heap for a route")
+               : VBN_OK;
 }
 
 vbn_status_t verbs_route_get(verbs_datagram_t *datagram, const verbs_address_t *to, verbs_route_t **route_p)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define NUMBER_STEP (UINT64_C(2) * VERBS_SLOTS_MAX) /* bit 0 marks receives */
-#define HELD_BYTES 32768u /* that requests without a completion may keep in buffers */
+#define HELD_BYTES 32768u                           /* that requests without a completion may keep in buffers */
 
 vbn_status_t verbs_slots_open(verbs_slots_t *slots, const verbs_port_t *port, const mpool_source_t *pages,
                               size_t large_bytes, unsigned count, counters_t *counters)
@@ -39,8 +39,8 @@ void verbs_slots_close(verbs_slots_t *slots)
     slots->array = NULL;
 }
 
-vbn_status_t verbs_sq_open(verbs_sq_t *sq, verbs_slots_t *slots, const verbs_port_t *port, struct ibv_qp_init_attr *attr,
-                           void *owner)
+vbn_status_t verbs_sq_open(verbs_sq_t *sq, verbs_slots_t *slots, const verbs_port_t *port,
+                           struct ibv_qp_init_attr *attr, void *owner)
 {
     memset(sq, 0, sizeof(*sq));
     sq->slots = slots;
@@ -198,7 +198,8 @@ static void ask_for_completions(verbs_sq_t *sq)
         sq->unsignalled++;
         sq->unsignalled_bytes += held_by(slot);
         sq->waited = sq->waited || slot->cookie != NULL;
-        bool ask = sq->unsignalled >= every || sq->unsignalled_bytes >= HELD_BYTES || (slot->next == NULL && sq->waited);
+        bool ask = sq->unsignalled >= every || sq->unsignalled_bytes >= HELD_BYTES ||
+                   (slot->next == NULL && sq->waited);
         if (!ask)
             continue;
         slot->wr.send_flags |= IBV_SEND_SIGNALED;

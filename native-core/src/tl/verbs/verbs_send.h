@@ -17,10 +17,10 @@
 
 #define VERBS_SGES 4
 #define VERBS_SLOTS_MAX 4096u
-#define VERBS_DEPTH 128u    /* of a queue */
+#define VERBS_DEPTH 128u /* of a queue */
 #define VERBS_INTERVAL 32u
-#define VERBS_INLINE 128u   /* asked for; devices grant what they like */
-#define VERBS_SMALL 640u    /* bytes of a small buffer */
+#define VERBS_INLINE 128u          /* asked for; devices grant what they like */
+#define VERBS_SMALL 640u           /* bytes of a small buffer */
 #define VERBS_LARGE_DATAGRAM 4160u /* bytes of a buffer for any datagram */
 #define VERBS_SEND_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ)
 
@@ -34,7 +34,7 @@ typedef struct verbs_slot {
     uint8_t *buffer;
     void *cookie;
     const struct iovec *scatter; /* one-sided: where bytes read into the buffer go, else NULL */
-    bool large;     /* which pool the buffer is of */
+    bool large;                  /* which pool the buffer is of */
     uint8_t placed; /* 1 or 2: it names memory of verbs_places.h, counted in slots->placed[placed - 1]; else 0 */
     bool one_sided; /* no packet */
 } verbs_slot_t;
@@ -67,10 +67,10 @@ vbn_status_t verbs_slots_open(verbs_slots_t *slots, const verbs_port_t *port, co
 void verbs_slots_close(verbs_slots_t *slots);
 
 /* Makes the queue pair in `attr` (sizes of the send side are filled in) and its queue. */
-vbn_status_t verbs_sq_open(verbs_sq_t *sq, verbs_slots_t *slots, const verbs_port_t *port, struct ibv_qp_init_attr *attr,
-                           void *owner);
+vbn_status_t verbs_sq_open(verbs_sq_t *sq, verbs_slots_t *slots, const verbs_port_t *port,
+                           struct ibv_qp_init_attr *attr, void *owner);
 void verbs_sq_close(verbs_sq_t *sq, const verbs_port_t *port); /* destroys the queue pair; slots are freed */
-struct ibv_qp *verbs_sq_leave(verbs_sq_t *sq); /* frees the slots; the queue pair is the caller's */
+struct ibv_qp *verbs_sq_leave(verbs_sq_t *sq);                 /* frees the slots; the queue pair is the caller's */
 
 bool verbs_sq_waited(const verbs_sq_t *sq); /* is there a slot with a cookie? */
 

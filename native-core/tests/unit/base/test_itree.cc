@@ -92,8 +92,8 @@ TEST(Itree, RandomHistoriesEqualAListOfIntervals)
                 if (node->start < end && node->end > start)
                     expected.push_back(node.get());
             Nodes found = overlaps(tree, start, end);
-            ASSERT_TRUE(std::is_sorted(found.begin(), found.end(),
-                                       [](auto *a, auto *b) { return a->start < b->start; }));
+            ASSERT_TRUE(
+                std::is_sorted(found.begin(), found.end(), [](auto *a, auto *b) { return a->start < b->start; }));
             std::sort(expected.begin(), expected.end());
             std::sort(found.begin(), found.end());
             ASSERT_EQ(found, expected) << "seed " << seed << " step " << step;

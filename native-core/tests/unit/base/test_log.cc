@@ -124,8 +124,8 @@ TEST_F(Log, ABurstOfOneFormatIsLimitedAndAccountedFor)
 
 TEST_F(Log, ThreadsShareTheLimitOfAFormat)
 {
-    log_sink_t null_sink = {[](void *arg, const vbn_log_record_t *) { __atomic_add_fetch((int *)arg, 1, 0); },
-                            nullptr, VBN_LOG_INFO};
+    log_sink_t null_sink = {[](void *arg, const vbn_log_record_t *) { __atomic_add_fetch((int *)arg, 1, 0); }, nullptr,
+                            VBN_LOG_INFO};
     int written = 0;
     null_sink.arg = &written;
     wait_for_new_second();
@@ -170,7 +170,8 @@ TEST_F(Log, WithoutAFunctionLinesGoToStderrWithTimeHostAndProcess)
     time_t after = time(nullptr);
     char when[64], name[256];
     int pid = 0, milliseconds = -1, rest = 0;
-    ASSERT_EQ(sscanf(line.c_str(), "%19[0-9T:-].%3dZ %255s verbena[%d]: %n", when, &milliseconds, name, &pid, &rest), 4) << line;
+    ASSERT_EQ(sscanf(line.c_str(), "%19[0-9T:-].%3dZ %255s verbena[%d]: %n", when, &milliseconds, name, &pid, &rest), 4)
+        << line;
     struct tm fields = {};
     ASSERT_NE(strptime(when, "%Y-%m-%dT%H:%M:%S", &fields), nullptr) << line;
     EXPECT_GE(timegm(&fields), before);

@@ -192,8 +192,9 @@ TEST_F(Settings, NamesOfForeignVariablesThatDoNotFitAreCut)
 
 TEST_F(Settings, AVariableThatResemblesASettingIsAnError)
 {
-    for (const char *name : {"VBN_TL_FOO", "VBN_TL_TCP_PROT", "VBN_LINK_RAIL", "VBN_LOG", "VBN_LOGLEVEL", "VBN_PROGRESS_SPINS",
-                             "VBN_MEM_", "VBN_tl_tcp_port", "VBN_TCL_ENABLE", "VBN_SECURTY_AUTH", "VBN_TLENABLE"}) {
+    for (const char *name :
+         {"VBN_TL_FOO", "VBN_TL_TCP_PROT", "VBN_LINK_RAIL", "VBN_LOG", "VBN_LOGLEVEL", "VBN_PROGRESS_SPINS", "VBN_MEM_",
+          "VBN_tl_tcp_port", "VBN_TCL_ENABLE", "VBN_SECURTY_AUTH", "VBN_TLENABLE"}) {
         std::string entry = std::string(name) + "=1";
         char *environment[] = {entry.data(), nullptr};
         EXPECT_EQ(settings_from_env(&settings, environment, nullptr, 0), VBN_ERR_SETTING) << name;

@@ -73,7 +73,8 @@ TEST(Status, AnErrorThatNobodyRecordedIsExplainedAndARecordedOneIsKept)
 {
     err_set(VBN_ERR_RANGE, "older");
     err_ensure(VBN_ERR_STALE);
-    EXPECT_NE(std::string(err_text()).find("VBN_ERR_STALE: the memory of the key was freed"), std::string::npos) << err_text();
+    EXPECT_NE(std::string(err_text()).find("VBN_ERR_STALE: the memory of the key was freed"), std::string::npos)
+        << err_text();
     err_set(VBN_ERR_LIMIT, "the very reason");
     err_ensure(VBN_ERR_LIMIT);
     EXPECT_STREQ(err_text(), "the very reason");

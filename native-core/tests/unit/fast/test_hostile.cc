@@ -99,8 +99,10 @@ struct Three {
         if (vbn_am_send(peer, WORD_ID, nullptr, 0, &iov, 1, 0, &op) < 0)
             return false;
         return until([&] {
-            return (op.complete && !victim.received.empty() && victim.received.back() == word) || !from.lost.empty();
-        }) && from.lost.empty();
+                   return (op.complete && !victim.received.empty() && victim.received.back() == word) ||
+                          !from.lost.empty();
+               }) &&
+               from.lost.empty();
     }
 };
 

@@ -71,10 +71,7 @@ struct Transfer {
     vbn_tag_info_t info{};
     uint64_t tag = 0, mask = EXACT;
     bool any = false;
-    Transfer(size_t size, uint8_t fill) : data(size + 1, fill)
-    {
-        iov = {data.data(), size};
-    }
+    Transfer(size_t size, uint8_t fill) : data(size + 1, fill) { iov = {data.data(), size}; }
 };
 
 struct Pair {
@@ -162,7 +159,7 @@ TEST(FastTagged, messages_of_every_length_reach_posted_and_later_receives)
 
 /* What the header says of matching, by walking lists. Each message has arrived before the next step. */
 class Trial {
-  public:
+public:
     explicit Trial(unsigned seed) : random(seed) {}
     void run()
     {
@@ -173,7 +170,7 @@ class Trial {
                 posts();
     }
 
-  private:
+private:
     Pair pair;
     std::mt19937 random;
     std::deque<Transfer *> posted, waiting;
@@ -196,8 +193,8 @@ class Trial {
     {
         static const size_t sizes[] = {8, 8, 8, 0, 88, 89, 300, 20000};
         uint64_t unexpected = pair.b.counter("tag.unexpected");
-        Transfer &message =
-            pair.send(random() % 4, sizes[random() % 8], static_cast<uint8_t>(1 + random() % 255), random() % 8 == 0);
+        Transfer &message = pair.send(random() % 4, sizes[random() % 8], static_cast<uint8_t>(1 + random() % 255),
+                                      random() % 8 == 0);
         for (auto at = posted.begin(); at != posted.end(); ++at) {
             if (suits(**at, message)) {
                 matched(**at, message);
@@ -303,9 +300,7 @@ TEST(FastTagged, probes_find_what_came_by_the_fast_lane_and_cancelled_receives_g
     Transfer &sent = pair.send(1, 8, 9);
     vbn_tag_message_t *message = nullptr;
     vbn_tag_info_t info{};
-    EXPECT_TRUE(pair.until([&] {
-        return vbn_tag_probe(pair.b.worker, nullptr, 0, 0, &info, &message) == VBN_OK;
-    }));
+    EXPECT_TRUE(pair.until([&] { return vbn_tag_probe(pair.b.worker, nullptr, 0, 0, &info, &message) == VBN_OK; }));
     EXPECT_EQ(info.tag, 1u);
     EXPECT_EQ(info.length, 8u);
     Transfer got(8, 0);

@@ -39,10 +39,18 @@ typedef struct loop_iface {
 
 loop_control_t loop_control;
 static list_link_t ifaces = {&ifaces, &ifaces};
-static const tl_caps_t caps2 = {.flags = TL_CAP_RELIABLE, .packet_max = 2048, .eager_best = 1024,
-                                .stream_chunk = 1024, .latency_ns = 100, .mbytes_per_s = 1000};
-static const tl_caps_t caps = {.flags = TL_CAP_RELIABLE, .packet_max = 65536, .eager_best = 8192,
-                               .stream_chunk = 32768, .latency_ns = 100, .mbytes_per_s = 1000};
+static const tl_caps_t caps2 = {.flags = TL_CAP_RELIABLE,
+                                .packet_max = 2048,
+                                .eager_best = 1024,
+                                .stream_chunk = 1024,
+                                .latency_ns = 100,
+                                .mbytes_per_s = 1000};
+static const tl_caps_t caps = {.flags = TL_CAP_RELIABLE,
+                               .packet_max = 65536,
+                               .eager_best = 8192,
+                               .stream_chunk = 32768,
+                               .latency_ns = 100,
+                               .mbytes_per_s = 1000};
 
 uint64_t loop_random(void)
 {
@@ -236,8 +244,7 @@ static vbn_status_t loop_send(tl_ep_t *base, const tl_packet_t *packet)
 static void deliver(const tl_upcalls_t *up, loop_ep_t *ep)
 {
     loop_packet_t *packet = container_of(list_pop(&ep->inbox), loop_packet_t, link);
-    up->rx(&ep->base, packet->bytes, packet->header_bytes, packet->bytes + packet->header_bytes,
-           packet->payload_bytes);
+    up->rx(&ep->base, packet->bytes, packet->header_bytes, packet->bytes + packet->header_bytes, packet->payload_bytes);
     free(packet);
 }
 
@@ -288,7 +295,8 @@ static vbn_status_t loop_arm(tl_iface_t *base)
         loop_ep_t *ep = container_of(link, loop_ep_t, link);
         bool to_tell = ep->trusted && !ep->ready && ep->other != NULL && ep->other->trusted;
         if (!ep->gone && !ep->told_lost &&
-            (!list_empty(&ep->inbox) || !list_empty(&ep->done) || ep->lost || ep->tell_accepted || ep->blocked || to_tell))
+            (!list_empty(&ep->inbox) || !list_empty(&ep->done) || ep->lost || ep->tell_accepted || ep->blocked ||
+             to_tell))
             return VBN_BUSY;
     }
     return VBN_OK;
@@ -300,10 +308,20 @@ static int loop_event_fd(const tl_iface_t *base)
     return -1;
 }
 
-#define LOOP_OPS(ops_name, ops_open)                                                                                    \
-    {.name = ops_name, .open = ops_open, .close = loop_close, .caps = loop_caps, .address = loop_address,              \
-     .reachable = loop_reachable, .progress = loop_progress, .arm = loop_arm, .event_fd = loop_event_fd,               \
-     .connect = loop_connect, .trust = loop_trust, .disconnect = loop_disconnect, .send = loop_send,               \
+#define LOOP_OPS(ops_name, ops_open)                                                                                   \
+    {.name = ops_name,                                                                                                 \
+     .open = ops_open,                                                                                                 \
+     .close = loop_close,                                                                                              \
+     .caps = loop_caps,                                                                                                \
+     .address = loop_address,                                                                                          \
+     .reachable = loop_reachable,                                                                                      \
+     .progress = loop_progress,                                                                                        \
+     .arm = loop_arm,                                                                                                  \
+     .event_fd = loop_event_fd,                                                                                        \
+     .connect = loop_connect,                                                                                          \
+     .trust = loop_trust,                                                                                              \
+     .disconnect = loop_disconnect,                                                                                    \
+     .send = loop_send,                                                                                                \
      .settled = loop_settled}
 
 const tl_ops_t loop_ops = LOOP_OPS("loop", loop_open);

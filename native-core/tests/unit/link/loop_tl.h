@@ -15,8 +15,8 @@ typedef struct loop_control {
     /* Sees and may change each packet's header when it is sent; *bytes may shrink. false: the connection dies here. */
     bool (*packet)(void *arg, uint8_t *header, uint32_t *bytes);
     void *arg;
-    bool unsettled; /* a helper copies into memory of this side */
-    unsigned waits; /* disconnects meanwhile: there a transport has to wait */
+    bool unsettled;       /* a helper copies into memory of this side */
+    unsigned waits;       /* disconnects meanwhile: there a transport has to wait */
     const tl_ops_t *dies; /* its connections die with the first packet; NULL: none */
 } loop_control_t;
 

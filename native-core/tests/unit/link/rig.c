@@ -110,7 +110,10 @@ rig_t *rig_open_with(const rig_options_t *options, const char *const *pairs)
     if (options->wireup_ns != 0)
         rig->settings.link_wireup_timeout = options->wireup_ns;
     memset(key, options->key, sizeof(key));
-    link_params_t params = {.settings = &rig->settings, .log = &rig->log, .counters = &rig->counters, .job_key = key,
+    link_params_t params = {.settings = &rig->settings,
+                            .log = &rig->log,
+                            .counters = &rig->counters,
+                            .job_key = key,
                             .upper_bytes = sizeof(uint32_t),
                             .upcalls = {.arg = rig, .rx = on_rx, .peer_down = on_down}};
     if (link_engine_open_with(&params, table, 2, &rig->engine) < 0) {
@@ -208,8 +211,13 @@ vbn_status_t rig_send(rig_t *rig, vbn_peer_t *peer, uint32_t bytes)
         send->bytes[i] = (uint8_t)(number + i);
     uint8_t frame[LINK_HEADER_BYTES + sizeof(number)];
     memcpy(frame + LINK_HEADER_BYTES, &number, sizeof(number));
-    link_packet_t packet = {.frame = frame, .header_bytes = sizeof(number), .payload_bytes = bytes,
-                            .iov = &send->iov, .iov_count = bytes > 0 ? 1 : 0, .done = on_done, .arg = send};
+    link_packet_t packet = {.frame = frame,
+                            .header_bytes = sizeof(number),
+                            .payload_bytes = bytes,
+                            .iov = &send->iov,
+                            .iov_count = bytes > 0 ? 1 : 0,
+                            .done = on_done,
+                            .arg = send};
     rig->result.pending++;
     vbn_status_t status = link_send(peer, &packet);
     if (status >= 0)
@@ -309,8 +317,7 @@ static bool on_packet(void *arg, uint8_t *header, uint32_t *bytes)
     int type = header[0] & 15;
     (void)arg;
     tamper.bytes[type] = *bytes;
-    if (!tamper.on || (tamper.type >= 0 && type != tamper.type) ||
-        (tamper.seen++ != tamper.index && tamper.index >= 0))
+    if (!tamper.on || (tamper.type >= 0 && type != tamper.type) || (tamper.seen++ != tamper.index && tamper.index >= 0))
         return true;
     if (tamper.at < 0)
         return false;
@@ -323,8 +330,8 @@ static bool on_packet(void *arg, uint8_t *header, uint32_t *bytes)
 
 void rig_seed(uint64_t seed, unsigned busy_1_of, unsigned later_1_of)
 {
-    loop_control = (loop_control_t){.seed = seed, .busy_1_of = busy_1_of, .later_1_of = later_1_of,
-                                    .packet = on_packet};
+    loop_control = (loop_control_t){
+        .seed = seed, .busy_1_of = busy_1_of, .later_1_of = later_1_of, .packet = on_packet};
     tamper.on = false;
 }
 
@@ -384,8 +391,7 @@ static void echo_ready(tl_ep_t *ep)
     (void)ep;
 }
 
-static void echo_rx(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload,
-                    uint32_t payload_bytes)
+static void echo_rx(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload, uint32_t payload_bytes)
 {
     rig_echo_t *echo = ep->owner;
     uint8_t bytes[TL_HEADER_MAX];
@@ -420,10 +426,16 @@ rig_echo_t *rig_echo_open(uint8_t from, uint8_t to)
     echo->uid = os_random_u64();
     echo->from = from;
     echo->to = to;
-    tl_params_t params = {.settings = &echo->settings, .log = &echo->log, .counters = &echo->counters,
+    tl_params_t params = {.settings = &echo->settings,
+                          .log = &echo->log,
+                          .counters = &echo->counters,
                           .worker_uid = echo->uid,
-                          .upcalls = {.arg = echo, .accepted = echo_accepted, .ready = echo_ready, .rx = echo_rx,
-                                      .tx_ready = echo_ready, .ep_error = echo_error}};
+                          .upcalls = {.arg = echo,
+                                      .accepted = echo_accepted,
+                                      .ready = echo_ready,
+                                      .rx = echo_rx,
+                                      .tx_ready = echo_ready,
+                                      .ep_error = echo_error}};
     loop_ops.open(&params, &echo->iface);
     return echo;
 }

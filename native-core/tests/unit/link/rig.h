@@ -16,9 +16,9 @@ extern "C" {
 typedef struct rig rig_t;
 
 typedef struct rig_options {
-    uint8_t key;           /* all bytes of the job key; 0: security.auth=none */
-    int64_t window;        /* 0: default */
-    uint64_t wireup_ns;    /* 0: default */
+    uint8_t key;        /* all bytes of the job key; 0: security.auth=none */
+    int64_t window;     /* 0: default */
+    uint64_t wireup_ns; /* 0: default */
 } rig_options_t;
 
 /* One engine. Messages are numbered; the rig checks that they come without gap. */
@@ -50,10 +50,10 @@ uint32_t rig_payload_max(vbn_peer_t *peer); /* of a packet to it, as its capabil
 void rig_explain(const vbn_peer_t *peer, char *text, size_t capacity);
 
 typedef struct rig_totals {
-    uint64_t received;  /* in order */
+    uint64_t received; /* in order */
     uint64_t misordered;
-    uint64_t pending;   /* sends and flushes whose done has not run */
-    uint64_t twice;     /* done ran more than once */
+    uint64_t pending; /* sends and flushes whose done has not run */
+    uint64_t twice;   /* done ran more than once */
     uint64_t done_ok, done_failed, flushed;
     int32_t last_done;
     uint64_t errors, downs, passive_lost;

@@ -16,12 +16,14 @@
 
 namespace {
 
-TEST(LinkConnect, messages_sent_at_once_arrive_when_the_peer_is_ready) {
+TEST(LinkConnect, messages_sent_at_once_arrive_when_the_peer_is_ready)
+{
     rig_seed(1, 0, 0);
     Pair pair;
     vbn_peer_t *peer;
     ASSERT_EQ(rig_connect(pair.a, pair.b, &peer), VBN_OK);
-    for (int i = 0; i < 50; i++) ASSERT_EQ(rig_send(pair.a, peer, 100), VBN_INPROGRESS);
+    for (int i = 0; i < 50; i++)
+        ASSERT_EQ(rig_send(pair.a, peer, 100), VBN_INPROGRESS);
     pair.settle();
     EXPECT_TRUE(rig_ready(peer));
     EXPECT_EQ(rig_result(pair.b)->received, 50u);
@@ -33,7 +35,8 @@ TEST(LinkConnect, messages_sent_at_once_arrive_when_the_peer_is_ready) {
     EXPECT_EQ(rig_peer_uid(peer), rig_uid(pair.b));
 }
 
-TEST(LinkConnect, both_sides_dialling_at_once_end_with_one_connection_and_no_loss) {
+TEST(LinkConnect, both_sides_dialling_at_once_end_with_one_connection_and_no_loss)
+{
     for (uint64_t seed = 1; seed <= 1000; seed++) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         rig_seed(seed, 5, 3);
@@ -41,7 +44,8 @@ TEST(LinkConnect, both_sides_dialling_at_once_end_with_one_connection_and_no_los
         vbn_peer_t *to_b, *to_a;
         std::mt19937_64 order(seed);
         ASSERT_EQ(rig_connect(pair.a, pair.b, &to_b), VBN_OK);
-        for (uint64_t i = order() % 12; i > 0; i--) rig_progress(order() % 2 == 0 ? pair.a : pair.b);
+        for (uint64_t i = order() % 12; i > 0; i--)
+            rig_progress(order() % 2 == 0 ? pair.a : pair.b);
         ASSERT_EQ(rig_connect(pair.b, pair.a, &to_a), VBN_OK);
         for (int i = 0; i < 40; i++) {
             rig_send(pair.a, to_b, 10);
@@ -59,7 +63,8 @@ TEST(LinkConnect, both_sides_dialling_at_once_end_with_one_connection_and_no_los
     }
 }
 
-TEST(LinkConnect, a_second_connect_gives_the_same_peer_and_each_needs_its_disconnect) {
+TEST(LinkConnect, a_second_connect_gives_the_same_peer_and_each_needs_its_disconnect)
+{
     rig_seed(3, 0, 0);
     Pair pair;
     vbn_peer_t *first, *second;
@@ -79,7 +84,8 @@ TEST(LinkConnect, a_second_connect_gives_the_same_peer_and_each_needs_its_discon
     EXPECT_EQ(rig_result(pair.b)->passive_lost, 1u);
 }
 
-TEST(LinkConnect, a_peer_that_comes_back_replaces_its_dead_connection) {
+TEST(LinkConnect, a_peer_that_comes_back_replaces_its_dead_connection)
+{
     rig_seed(4, 0, 0);
     Pair pair;
     vbn_peer_t *peer;
@@ -95,7 +101,8 @@ TEST(LinkConnect, a_peer_that_comes_back_replaces_its_dead_connection) {
     }
 }
 
-TEST(LinkAuth, a_wrong_key_is_refused_on_both_sides_with_the_cure) {
+TEST(LinkAuth, a_wrong_key_is_refused_on_both_sides_with_the_cure)
+{
     rig_seed(5, 0, 0);
     Pair pair({7, 0, 0}, {8, 0, 0});
     vbn_peer_t *peer;
@@ -114,7 +121,8 @@ TEST(LinkAuth, a_wrong_key_is_refused_on_both_sides_with_the_cure) {
     rig_disconnect(peer, VBN_CLOSE_FLUSH);
 }
 
-TEST(LinkAuth, one_side_without_authentication_is_refused_and_told_so) {
+TEST(LinkAuth, one_side_without_authentication_is_refused_and_told_so)
+{
     for (uint8_t who : {0, 1}) {
         rig_seed(6, 0, 0);
         rig_options_t none = {0, 0, 0};
@@ -135,7 +143,8 @@ TEST(LinkAuth, one_side_without_authentication_is_refused_and_told_so) {
     EXPECT_TRUE(rig_ready(peer));
 }
 
-TEST(LinkAuth, another_version_is_refused_and_both_versions_are_named) {
+TEST(LinkAuth, another_version_is_refused_and_both_versions_are_named)
+{
     for (int type : {HELLO, CHALLENGE}) {
         rig_seed(7, 0, 0);
         Pair pair;
@@ -150,7 +159,8 @@ TEST(LinkAuth, another_version_is_refused_and_both_versions_are_named) {
     rig_tamper_off();
 }
 
-TEST(LinkAuth, an_attacker_who_sends_our_own_packets_back_never_gets_in) {
+TEST(LinkAuth, an_attacker_who_sends_our_own_packets_back_never_gets_in)
+{
     const uint8_t changes[][2] = {{0, 0}, {HELLO, CHALLENGE}, {PROOF, WELCOME}, {HELLO, WELCOME}};
     for (const auto &change : changes) {
         rig_seed(8, 0, 0);
@@ -170,7 +180,8 @@ TEST(LinkAuth, an_attacker_who_sends_our_own_packets_back_never_gets_in) {
     }
 }
 
-TEST(LinkCredit, a_small_window_carries_10000_packets_each_way_in_order) {
+TEST(LinkCredit, a_small_window_carries_10000_packets_each_way_in_order)
+{
     rig_seed(12, 7, 3);
     Pair pair({7, 8, 0}, {7, 8, 0});
     vbn_peer_t *to_b, *to_a;
@@ -179,8 +190,10 @@ TEST(LinkCredit, a_small_window_carries_10000_packets_each_way_in_order) {
     for (int i = 0; i < 10000; i++) {
         ASSERT_GE(rig_send(pair.a, to_b, i % 50), 0);
         ASSERT_GE(rig_send(pair.b, to_a, i % 3 == 0 ? 200 : 0), 0);
-        if (i % 7 == 0) rig_progress(pair.a);
-        if (i % 11 == 0) rig_progress(pair.b);
+        if (i % 7 == 0)
+            rig_progress(pair.a);
+        if (i % 11 == 0)
+            rig_progress(pair.b);
         ASSERT_LE(rig_unacked(to_b), 8u);
         ASSERT_LE(rig_unacked(to_a), 8u);
     }
@@ -191,29 +204,34 @@ TEST(LinkCredit, a_small_window_carries_10000_packets_each_way_in_order) {
     }
 }
 
-TEST(LinkCredit, the_smaller_window_of_both_sides_holds) {
+TEST(LinkCredit, the_smaller_window_of_both_sides_holds)
+{
     rig_seed(13, 0, 0);
     Pair pair({7, 512, 0}, {7, 8, 0});
     vbn_peer_t *peer;
     ASSERT_EQ(rig_connect(pair.a, pair.b, &peer), VBN_OK);
     pair.settle();
-    for (int i = 0; i < 100; i++) rig_send(pair.a, peer, 4);
+    for (int i = 0; i < 100; i++)
+        rig_send(pair.a, peer, 4);
     EXPECT_EQ(rig_unacked(peer), 8u);
     EXPECT_GT(rig_counter(pair.a, "link.credit_stalls"), 0u);
     pair.settle();
     EXPECT_EQ(rig_result(pair.b)->received, 100u);
 }
 
-TEST(LinkFlush, completes_when_all_before_is_acknowledged_and_not_earlier) {
+TEST(LinkFlush, completes_when_all_before_is_acknowledged_and_not_earlier)
+{
     rig_seed(14, 4, 2);
     Pair pair({7, 16, 0}, kDefault);
     vbn_peer_t *peer;
     ASSERT_EQ(rig_connect(pair.a, pair.b, &peer), VBN_OK);
-    for (int i = 0; i < 100; i++) rig_send(pair.a, peer, 64);
+    for (int i = 0; i < 100; i++)
+        rig_send(pair.a, peer, 64);
     ASSERT_EQ(rig_flush(pair.a, peer), VBN_INPROGRESS);
     for (int turn = 0; turn < 100000 && rig_result(pair.a)->flushed == 0; turn++) {
         rig_progress(pair.a);
-        if (rig_result(pair.a)->flushed > 0) break;
+        if (rig_result(pair.a)->flushed > 0)
+            break;
         rig_progress(pair.b);
     }
     EXPECT_EQ(rig_result(pair.a)->flushed, 1u);
@@ -222,14 +240,17 @@ TEST(LinkFlush, completes_when_all_before_is_acknowledged_and_not_earlier) {
     EXPECT_EQ(rig_flush(pair.a, peer), VBN_OK) << "nothing is left to wait for";
 }
 
-TEST(LinkClose, flush_delivers_everything_even_when_it_was_still_connecting) {
+TEST(LinkClose, flush_delivers_everything_even_when_it_was_still_connecting)
+{
     for (uint64_t seed = 1; seed <= 50; seed++) {
         rig_seed(seed, 3, 2);
         Pair pair({7, 8, 0}, kDefault);
         vbn_peer_t *peer;
         ASSERT_EQ(rig_connect(pair.a, pair.b, &peer), VBN_OK);
-        for (uint64_t i = 0; i < seed; i++) rig_progress(i % 2 == 0 ? pair.a : pair.b);
-        for (int i = 0; i < 200; i++) rig_send(pair.a, peer, 64);
+        for (uint64_t i = 0; i < seed; i++)
+            rig_progress(i % 2 == 0 ? pair.a : pair.b);
+        for (int i = 0; i < 200; i++)
+            rig_send(pair.a, peer, 64);
         rig_disconnect(peer, VBN_CLOSE_FLUSH);
         pair.settle();
         ASSERT_EQ(rig_result(pair.b)->received, 200u) << "seed " << seed;
@@ -241,12 +262,14 @@ TEST(LinkClose, flush_delivers_everything_even_when_it_was_still_connecting) {
     }
 }
 
-TEST(LinkClose, now_completes_what_is_pending_with_closed_from_progress) {
+TEST(LinkClose, now_completes_what_is_pending_with_closed_from_progress)
+{
     rig_seed(15, 0, 0);
     Pair pair;
     vbn_peer_t *peer;
     ASSERT_EQ(rig_connect(pair.a, pair.b, &peer), VBN_OK);
-    for (int i = 0; i < 10; i++) rig_send(pair.a, peer, 64);
+    for (int i = 0; i < 10; i++)
+        rig_send(pair.a, peer, 64);
     rig_disconnect(peer, VBN_CLOSE_NOW);
     EXPECT_EQ(rig_result(pair.a)->pending, 10u) << "no callback from within disconnect";
     EXPECT_EQ(rig_arm(pair.a), VBN_BUSY);
@@ -258,7 +281,8 @@ TEST(LinkClose, now_completes_what_is_pending_with_closed_from_progress) {
 }
 
 /* Whatever ends a peer: while its process copies into memory here nothing completes, and progress does not wait either. */
-TEST(LinkClose, a_peer_whose_process_copies_ends_when_that_is_over) {
+TEST(LinkClose, a_peer_whose_process_copies_ends_when_that_is_over)
+{
     for (int way = 0; way < 4; way++) {
         SCOPED_TRACE("way " + std::to_string(way));
         rig_seed(40, 0, 1);
@@ -268,11 +292,16 @@ TEST(LinkClose, a_peer_whose_process_copies_ends_when_that_is_over) {
         pair.settle();
         ASSERT_EQ(rig_send(pair.a, peer, 100), VBN_INPROGRESS);
         rig_unsettled(true);
-        if (way == 0) rig_disconnect(peer, VBN_CLOSE_NOW);
-        if (way == 1) rig_disconnect(peer, VBN_CLOSE_FLUSH);
-        if (way == 2) rig_fail_peer(peer);
-        if (way == 3) rig_tamper(-1, 0, -1, 0), rig_flush(pair.a, peer); /* the connection breaks */
-        for (int turn = 0; turn < 100; turn++) rig_progress(pair.a), rig_progress(pair.b);
+        if (way == 0)
+            rig_disconnect(peer, VBN_CLOSE_NOW);
+        if (way == 1)
+            rig_disconnect(peer, VBN_CLOSE_FLUSH);
+        if (way == 2)
+            rig_fail_peer(peer);
+        if (way == 3)
+            rig_tamper(-1, 0, -1, 0), rig_flush(pair.a, peer); /* the connection breaks */
+        for (int turn = 0; turn < 100; turn++)
+            rig_progress(pair.a), rig_progress(pair.b);
         EXPECT_EQ(rig_waits(), 0u);
         EXPECT_EQ(rig_result(pair.a)->downs, 0u);
         EXPECT_EQ(rig_peers(pair.a), 0u); /* it is found no more */
@@ -285,25 +314,30 @@ TEST(LinkClose, a_peer_whose_process_copies_ends_when_that_is_over) {
         EXPECT_EQ(rig_result(pair.a)->errors, way < 2 ? 0u : 1u);
         EXPECT_EQ(rig_counter(pair.a, "peers.lost"), way < 2 ? 0u : 1u);
         expect_clean(pair.a);
-        if (way >= 2) rig_disconnect(peer, VBN_CLOSE_NOW);
+        if (way >= 2)
+            rig_disconnect(peer, VBN_CLOSE_NOW);
     }
 }
 
-TEST(LinkClose, closing_the_engine_completes_everything) {
+TEST(LinkClose, closing_the_engine_completes_everything)
+{
     rig_seed(16, 2, 2);
     Pair pair({7, 8, 0}, kDefault);
     vbn_peer_t *peer;
     ASSERT_EQ(rig_connect(pair.a, pair.b, &peer), VBN_OK);
     pair.settle();
-    for (int i = 0; i < 100; i++) rig_send(pair.a, peer, 64);
+    for (int i = 0; i < 100; i++)
+        rig_send(pair.a, peer, 64);
     rig_flush(pair.a, peer);
     rig_close(pair.a); /* leaks and second completions are the sanitizer's to see */
     pair.a = nullptr;
-    for (int i = 0; i < 100; i++) rig_progress(pair.b);
+    for (int i = 0; i < 100; i++)
+        rig_progress(pair.b);
     EXPECT_EQ(rig_peers(pair.b), 0u);
 }
 
-TEST(LinkClose, an_upper_layer_can_fail_a_peer_from_its_own_code) {
+TEST(LinkClose, an_upper_layer_can_fail_a_peer_from_its_own_code)
+{
     rig_seed(17, 0, 0);
     Pair pair;
     vbn_peer_t *peer;
@@ -318,7 +352,8 @@ TEST(LinkClose, an_upper_layer_can_fail_a_peer_from_its_own_code) {
     EXPECT_STREQ(rig_result(pair.a)->error_text, "the upper layer says so");
 }
 
-TEST(LinkRx, tampered_data_headers_end_that_peer_only) {
+TEST(LinkRx, tampered_data_headers_end_that_peer_only)
+{
     for (int at = 0; at < 16; at++) {
         rig_seed(18, 0, 0);
         Pair pair;
@@ -335,7 +370,8 @@ TEST(LinkRx, tampered_data_headers_end_that_peer_only) {
     }
 }
 
-TEST(LinkEngine, a_wake_up_makes_the_event_fd_readable_and_one_more_turn) {
+TEST(LinkEngine, a_wake_up_makes_the_event_fd_readable_and_one_more_turn)
+{
     rig_seed(19, 0, 0);
     Pair pair;
     ASSERT_EQ(rig_arm(pair.a), VBN_OK);
@@ -348,11 +384,13 @@ TEST(LinkEngine, a_wake_up_makes_the_event_fd_readable_and_one_more_turn) {
     EXPECT_EQ(poll(&fd, 1, 0), 0);
 }
 
-TEST(LinkEngine, holds_500_peers_within_512_bytes_each) {
+TEST(LinkEngine, holds_500_peers_within_512_bytes_each)
+{
     rig_seed(20, 0, 0);
     std::vector<rig_t *> rigs;
     rig_t *hub = rig_open(&kDefault);
-    for (int i = 0; i < 500; i++) rigs.push_back(rig_open(&kDefault));
+    for (int i = 0; i < 500; i++)
+        rigs.push_back(rig_open(&kDefault));
     for (rig_t *rig : rigs) {
         vbn_peer_t *peer;
         ASSERT_EQ(rig_connect(rig, hub, &peer), VBN_OK);
@@ -360,17 +398,20 @@ TEST(LinkEngine, holds_500_peers_within_512_bytes_each) {
     }
     for (int turn = 0; turn < 200; turn++) {
         rig_progress(hub);
-        for (rig_t *rig : rigs) rig_progress(rig);
+        for (rig_t *rig : rigs)
+            rig_progress(rig);
     }
     EXPECT_EQ(rig_peers(hub), 500u);
     EXPECT_EQ(rig_result(hub)->received, 500u);
     printf("bytes per idle peer: %zu\n", rig_idle_peer_bytes());
     EXPECT_LE(rig_idle_peer_bytes(), 512u);
-    for (rig_t *rig : rigs) rig_close(rig);
+    for (rig_t *rig : rigs)
+        rig_close(rig);
     rig_close(hub);
 }
 
-TEST(LinkEngine, refuses_to_work_in_a_child_after_fork) {
+TEST(LinkEngine, refuses_to_work_in_a_child_after_fork)
+{
     rig_seed(21, 0, 0);
     Pair pair;
     vbn_peer_t *peer;
@@ -392,7 +433,8 @@ TEST(LinkEngine, refuses_to_work_in_a_child_after_fork) {
     EXPECT_EQ(rig_result(pair.b)->received, 1u) << "the parent is not disturbed";
 }
 
-TEST(LinkAddress, damaged_addresses_are_refused_without_harm) {
+TEST(LinkAddress, damaged_addresses_are_refused_without_harm)
+{
     rig_seed(22, 0, 0);
     rig_t *rig = rig_open(&kDefault);
     uint8_t blob[VBN_ADDRESS_MAX];
@@ -408,7 +450,8 @@ TEST(LinkAddress, damaged_addresses_are_refused_without_harm) {
     std::mt19937 random(22);
     for (int round = 0; round < 20000; round++) {
         std::vector<uint8_t> copy(blob, blob + length);
-        for (unsigned flips = random() % 4 + 1; flips > 0; flips--) copy[random() % length] = static_cast<uint8_t>(random());
+        for (unsigned flips = random() % 4 + 1; flips > 0; flips--)
+            copy[random() % length] = static_cast<uint8_t>(random());
         if (rig_decode_address(copy.data(), copy.size(), &sections) == VBN_OK) {
             EXPECT_LE(sections, 8u);
         }
@@ -418,7 +461,8 @@ TEST(LinkAddress, damaged_addresses_are_refused_without_harm) {
     rig_close(rig);
 }
 
-TEST(LinkSelect, takes_the_first_reachable_and_says_why) {
+TEST(LinkSelect, takes_the_first_reachable_and_says_why)
+{
     const char *names[] = {"self", "shm", "tcp"};
     const bool offered[] = {false, true, true};
     const int shm[] = {0, 0, 0}, tcp[] = {0, VBN_ERR_UNREACHABLE, 0}, none[] = {0, -5, -5};
@@ -433,4 +477,4 @@ TEST(LinkSelect, takes_the_first_reachable_and_says_why) {
     EXPECT_LT(strlen(tiny), sizeof(tiny));
 }
 
-}  // namespace
+} // namespace

@@ -24,7 +24,8 @@ struct Side {
     vbn_peer_t *sender = nullptr;
 
     /* what: the transports, then settings, e.g. "tcp tl.tcp.tls=true". */
-    Side(const char *what, uint8_t key, const char *resume = "0") {
+    Side(const char *what, uint8_t key, const char *resume = "0")
+    {
         std::istringstream words(what);
         std::string transports, setting;
         words >> transports;
@@ -44,7 +45,8 @@ struct Side {
         EXPECT_EQ(vbn_am_handler(worker, 1, on_message, this), VBN_OK);
         vbn_worker_set_peer_lost(worker, on_passive_lost, this);
     }
-    ~Side() {
+    ~Side()
+    {
         vbn_worker_destroy(worker);
         EXPECT_EQ(vbn_close(context), VBN_OK) << vbn_error_text();
         vbn_config_destroy(config);
@@ -52,31 +54,38 @@ struct Side {
     Side(const Side &) = delete;
     Side &operator=(const Side &) = delete;
 
-    static void on_log(void *arg, const vbn_log_record_t *record) {
+    static void on_log(void *arg, const vbn_log_record_t *record)
+    {
         static_cast<Side *>(arg)->log += std::string(record->text) + "\n";
     }
-    static void on_message(void *arg, const vbn_am_message_t *message) {
+    static void on_message(void *arg, const vbn_am_message_t *message)
+    {
         static_cast<Side *>(arg)->received++;
         static_cast<Side *>(arg)->sender = message->peer;
     }
-    static void on_passive_lost(void *arg, vbn_peer_t *, vbn_status_t, const char *) {
+    static void on_passive_lost(void *arg, vbn_peer_t *, vbn_status_t, const char *)
+    {
         static_cast<Side *>(arg)->passive_lost++;
     }
-    static void on_error(void *arg, vbn_peer_t *, vbn_status_t status, const char *text) {
+    static void on_error(void *arg, vbn_peer_t *, vbn_status_t status, const char *text)
+    {
         auto *side = static_cast<Side *>(arg);
         side->errors++;
         side->status = status;
         side->text = text;
     }
-    uint64_t counter(const char *name) const {
+    uint64_t counter(const char *name) const
+    {
         vbn_counter_t all[256];
         size_t count = vbn_counters(context, all, 256);
         for (size_t i = 0; i < count && i < 256; i++)
-            if (strcmp(all[i].name, name) == 0) return all[i].value;
+            if (strcmp(all[i].name, name) == 0)
+                return all[i].value;
         ADD_FAILURE() << "no counter " << name;
         return 0;
     }
-    vbn_peer_t *connect(Side &to) {
+    vbn_peer_t *connect(Side &to)
+    {
         uint8_t blob[VBN_ADDRESS_MAX];
         size_t length = sizeof(blob);
         vbn_peer_t *peer = nullptr;
@@ -84,33 +93,38 @@ struct Side {
         EXPECT_EQ(vbn_connect(worker, blob, length, on_error, this, &peer), VBN_OK) << vbn_error_text();
         return peer;
     }
-    void send(vbn_peer_t *peer, vbn_op_t *op) {
+    void send(vbn_peer_t *peer, vbn_op_t *op)
+    {
         memset(op, 0, sizeof(*op));
         EXPECT_GE(vbn_am_send(peer, 1, "hello", 5, nullptr, 0, 0, op), 0) << vbn_error_text();
     }
 };
 
 /* Both workers sleep on their event descriptors when neither has work; gives up after 20 s of silence. */
-template <typename Condition>
-bool run_until(std::vector<Side *> sides, Condition condition) {
+template <typename Condition> bool run_until(std::vector<Side *> sides, Condition condition)
+{
     while (!condition()) {
         unsigned events = 0;
-        for (Side *side : sides) events += vbn_progress(side->worker);
-        if (events > 0) continue;
+        for (Side *side : sides)
+            events += vbn_progress(side->worker);
+        if (events > 0)
+            continue;
         std::vector<struct pollfd> fds;
         bool sleep = true;
         for (Side *side : sides) {
             sleep = sleep && vbn_arm(side->worker) == VBN_OK;
             fds.push_back({vbn_event_fd(side->worker), POLLIN, 0});
         }
-        if (sleep && !condition() && poll(fds.data(), fds.size(), 20000) == 0) return false;
+        if (sleep && !condition() && poll(fds.data(), fds.size(), 20000) == 0)
+            return false;
     }
     return true;
 }
 
 class LinkReal : public testing::TestWithParam<const char *> {};
 
-TEST_P(LinkReal, two_workers_dial_each_other_and_get_all_messages) {
+TEST_P(LinkReal, two_workers_dial_each_other_and_get_all_messages)
+{
     for (int round = 0; round < 20; round++) {
         std::vector<vbn_op_t> ops(200); /* outlive the workers: what is kept until acknowledged completes late */
         Side a(GetParam(), 1), b(GetParam(), 1);
@@ -130,7 +144,8 @@ TEST_P(LinkReal, two_workers_dial_each_other_and_get_all_messages) {
 }
 
 /* The log lets a limited number of equal lines a second pass, and other tests log many: tries again for a while. */
-TEST_P(LinkReal, the_log_says_which_transport_a_peer_uses_and_why) {
+TEST_P(LinkReal, the_log_says_which_transport_a_peer_uses_and_why)
+{
     const std::string wanted = std::string(" uses ") + std::string(GetParam(), 3) + ": ";
     bool found = false;
     std::string last;
@@ -142,12 +157,14 @@ TEST_P(LinkReal, the_log_says_which_transport_a_peer_uses_and_why) {
         ASSERT_TRUE(run_until({&a, &b}, [&] { return b.received == 1; })) << a.text;
         found = a.log.find(wanted) != std::string::npos;
         last = a.log;
-        if (!found) poll(nullptr, 0, 100);
+        if (!found)
+            poll(nullptr, 0, 100);
     }
     EXPECT_TRUE(found) << last;
 }
 
-TEST_P(LinkReal, a_wrong_key_is_refused) {
+TEST_P(LinkReal, a_wrong_key_is_refused)
+{
     Side a(GetParam(), 1), b(GetParam(), 2);
     vbn_peer_t *peer = a.connect(b);
     ASSERT_TRUE(run_until({&a, &b}, [&] { return a.errors > 0; }));
@@ -155,11 +172,13 @@ TEST_P(LinkReal, a_wrong_key_is_refused) {
     vbn_disconnect(peer, VBN_CLOSE_NOW);
 }
 
-TEST_P(LinkReal, a_server_learns_that_a_client_has_closed) {
+TEST_P(LinkReal, a_server_learns_that_a_client_has_closed)
+{
     std::vector<vbn_op_t> ops(50);
     Side a(GetParam(), 1), b(GetParam(), 1);
     vbn_peer_t *peer = a.connect(b);
-    for (auto &op : ops) a.send(peer, &op);
+    for (auto &op : ops)
+        a.send(peer, &op);
     vbn_disconnect(peer, VBN_CLOSE_FLUSH);
     ASSERT_TRUE(run_until({&a, &b}, [&] { return b.passive_lost == 1; }));
     EXPECT_EQ(b.received, 50);
@@ -171,7 +190,8 @@ struct Pulled {
     std::vector<uint8_t> bytes;
     struct iovec iov = {};
     vbn_op_t op = {};
-    static void on_message(void *arg, const vbn_am_message_t *message) {
+    static void on_message(void *arg, const vbn_am_message_t *message)
+    {
         auto *pulled = static_cast<Pulled *>(arg);
         pulled->bytes.assign(message->length, 0);
         pulled->iov = {pulled->bytes.data(), pulled->bytes.size()};
@@ -180,7 +200,8 @@ struct Pulled {
     }
 };
 
-TEST_P(LinkReal, large_messages_arrive_whole_in_both_directions) {
+TEST_P(LinkReal, large_messages_arrive_whole_in_both_directions)
+{
     constexpr size_t kBytes = 3 << 20;
     Pulled at[2];
     Side a(GetParam(), 1), b(GetParam(), 1);
@@ -194,13 +215,17 @@ TEST_P(LinkReal, large_messages_arrive_whole_in_both_directions) {
         for (size_t i : {0u, 1u}) {
             at[i].op.complete = 0;
             data[i].resize(kBytes);
-            for (size_t k = 0; k < kBytes; k++) data[i][k] = static_cast<uint8_t>(k * 7 + k / 4096 + i + round);
+            for (size_t k = 0; k < kBytes; k++)
+                data[i][k] = static_cast<uint8_t>(k * 7 + k / 4096 + i + round);
             iov[i] = {data[i].data(), kBytes};
             ASSERT_GE(vbn_am_send(peers[i], 2, nullptr, 0, &iov[i], 1, 0, &ops[i]), 0) << vbn_error_text();
         }
-        ASSERT_TRUE(run_until({&a, &b}, [&] {
-            return at[0].op.complete == 1 && at[1].op.complete == 1 && ops[0].complete == 1 && ops[1].complete == 1;
-        })) << a.text << b.text;
+        ASSERT_TRUE(run_until({&a, &b},
+                              [&] {
+                                  return at[0].op.complete == 1 && at[1].op.complete == 1 && ops[0].complete == 1 &&
+                                         ops[1].complete == 1;
+                              }))
+            << a.text << b.text;
         EXPECT_TRUE(at[0].bytes == data[0]);
         EXPECT_TRUE(at[1].bytes == data[1]);
         if (strstr(GetParam(), "link.rails=3") != nullptr) { /* the rounds after this one use them */
@@ -221,19 +246,23 @@ INSTANTIATE_TEST_SUITE_P(Transports, LinkReal,
 /* Numbered messages of one sender. */
 struct Numbers {
     int expected = 0, wrong = 0;
-    static void on_message(void *arg, const vbn_am_message_t *message) {
+    static void on_message(void *arg, const vbn_am_message_t *message)
+    {
         auto *numbers = static_cast<Numbers *>(arg);
         int number = -1;
-        if (message->header_length == sizeof(number)) memcpy(&number, message->header, sizeof(number));
+        if (message->header_length == sizeof(number))
+            memcpy(&number, message->header, sizeof(number));
         const auto *data = static_cast<const uint8_t *>(message->data);
-        for (size_t i = 0; i < message->length; i++) numbers->wrong += data[i] != static_cast<uint8_t>(number + 1);
+        for (size_t i = 0; i < message->length; i++)
+            numbers->wrong += data[i] != static_cast<uint8_t>(number + 1);
         numbers->wrong += number != numbers->expected;
         numbers->expected++;
     }
 };
 
 /* Cuts every established TCP connection of this process, as a network that forgets them would. */
-int cut_connections() {
+int cut_connections()
+{
     int cut = 0;
     for (int fd = 3; fd < 1024; fd++) {
         struct sockaddr_storage address;
@@ -247,7 +276,8 @@ int cut_connections() {
 
 class LinkRealResume : public testing::TestWithParam<const char *> {};
 
-TEST_P(LinkRealResume, tcp_connections_that_are_cut_while_messages_are_on_their_way_go_on_without_loss) {
+TEST_P(LinkRealResume, tcp_connections_that_are_cut_while_messages_are_on_their_way_go_on_without_loss)
+{
     Side a(GetParam(), 1, "20s"), b(GetParam(), 1, "20s");
     Numbers numbers;
     ASSERT_EQ(vbn_am_handler(b.worker, 2, Numbers::on_message, &numbers), VBN_OK);
@@ -266,7 +296,8 @@ TEST_P(LinkRealResume, tcp_connections_that_are_cut_while_messages_are_on_their_
             vbn_progress(a.worker);
             vbn_progress(b.worker);
         }
-        if (i % 400 == 399) cut += cut_connections();
+        if (i % 400 == 399)
+            cut += cut_connections();
     }
     ASSERT_TRUE(run_until({&a, &b}, [&] { return numbers.expected >= kMessages || a.errors > 0; })) << a.log << b.log;
     EXPECT_GT(cut, 0);
@@ -284,7 +315,8 @@ TEST_P(LinkRealResume, tcp_connections_that_are_cut_while_messages_are_on_their_
 }
 
 /* Gets 16 MiB again and again. Returns what b's transport put straight into the buffer. */
-uint64_t get_often(Side &owner, Side &reader, int rounds, bool cut) {
+uint64_t get_often(Side &owner, Side &reader, int rounds, bool cut)
+{
     constexpr size_t kBytes = 16u << 20;
     uint8_t blob[VBN_KEY_MAX];
     size_t length = sizeof(blob);
@@ -293,7 +325,8 @@ uint64_t get_often(Side &owner, Side &reader, int rounds, bool cut) {
     std::vector<uint8_t> data(kBytes);
     EXPECT_EQ(vbn_mem_alloc(owner.context, kBytes, VBN_BACKING_MEMFD, nullptr, &mem), VBN_OK);
     auto *source = static_cast<uint8_t *>(vbn_mem_address(mem));
-    for (size_t i = 0; i < kBytes; i++) source[i] = static_cast<uint8_t>(i * 7 + (i >> 13));
+    for (size_t i = 0; i < kBytes; i++)
+        source[i] = static_cast<uint8_t>(i * 7 + (i >> 13));
     EXPECT_EQ(vbn_key_export(mem, 0, kBytes, VBN_ACCESS_READ, blob, &length), VBN_OK);
     vbn_peer_t *peer = reader.connect(owner);
     EXPECT_EQ(vbn_key_import(peer, blob, length, &key), VBN_OK) << vbn_error_text();
@@ -318,8 +351,10 @@ uint64_t get_often(Side &owner, Side &reader, int rounds, bool cut) {
     return reader.counter("tcp.rx.placed_bytes");
 }
 
-TEST(LinkRealPlaces, bulk_data_is_received_in_place_with_rails_and_with_resume) {
-    for (const char *way : {"tcp", "tcp link.resume_timeout=20s", "tcp link.rails=2", "tcp link.rails=4 tl.tcp.tls=true"}) {
+TEST(LinkRealPlaces, bulk_data_is_received_in_place_with_rails_and_with_resume)
+{
+    for (const char *way :
+         {"tcp", "tcp link.resume_timeout=20s", "tcp link.rails=2", "tcp link.rails=4 tl.tcp.tls=true"}) {
         SCOPED_TRACE(way);
         Side owner(way, 1), reader(way, 1);
         EXPECT_EQ(get_often(owner, reader, 4, false), uint64_t{64} << 20) << "the rest was copied once more";
@@ -327,7 +362,8 @@ TEST(LinkRealPlaces, bulk_data_is_received_in_place_with_rails_and_with_resume) 
     }
 }
 
-TEST(LinkRealPlaces, what_is_sent_again_after_a_cut_is_received_in_place_too) {
+TEST(LinkRealPlaces, what_is_sent_again_after_a_cut_is_received_in_place_too)
+{
     for (const char *way : {"tcp link.resume_timeout=20s", "tcp link.resume_timeout=20s link.rails=3"}) {
         SCOPED_TRACE(way);
         Side owner(way, 1), reader(way, 1);
@@ -339,22 +375,26 @@ TEST(LinkRealPlaces, what_is_sent_again_after_a_cut_is_received_in_place_too) {
 INSTANTIATE_TEST_SUITE_P(Ways, LinkRealResume,
                          testing::Values("tcp", "tcp tl.tcp.tls=true", "tcp link.rails=2 tl.tcp.chunk_bytes=4K"));
 
-TEST(LinkRealSelf, a_worker_reaches_itself) {
+TEST(LinkRealSelf, a_worker_reaches_itself)
+{
     Side a("self,shm,tcp", 1);
     vbn_peer_t *peer = a.connect(a);
     std::vector<vbn_op_t> ops(2000);
-    for (auto &op : ops) a.send(peer, &op);
+    for (auto &op : ops)
+        a.send(peer, &op);
     ASSERT_TRUE(run_until({&a}, [&] { return a.received == 2000; })) << a.text << a.log;
     EXPECT_EQ(vbn_peer_uid(peer), vbn_peer_uid(a.sender));
     EXPECT_EQ(a.sender, peer);
     vbn_disconnect(peer, VBN_CLOSE_FLUSH);
-    for (int i = 0; i < 100; i++) vbn_progress(a.worker);
+    for (int i = 0; i < 100; i++)
+        vbn_progress(a.worker);
     peer = a.connect(a);
     a.send(peer, &ops[0]);
     ASSERT_TRUE(run_until({&a}, [&] { return a.received == 2001; })) << a.text;
 }
 
-TEST(LinkRealSelect, same_host_workers_use_shared_memory_and_say_why) {
+TEST(LinkRealSelect, same_host_workers_use_shared_memory_and_say_why)
+{
     Side a("self,shm,tcp", 1), b("self,shm,tcp", 1);
     vbn_peer_t *peer = a.connect(b);
     char text[512];
@@ -364,7 +404,8 @@ TEST(LinkRealSelect, same_host_workers_use_shared_memory_and_say_why) {
 }
 
 /* Both sides know: the one that dialled and the one that was dialled. */
-TEST(LinkRealSelect, a_connection_by_tls_says_so) {
+TEST(LinkRealSelect, a_connection_by_tls_says_so)
+{
     for (bool tls : {false, true}) {
         Side a(tls ? "tcp tl.tcp.tls=true" : "tcp", 1), b(tls ? "tcp tl.tcp.tls=true" : "tcp", 1);
         vbn_peer_t *to_b = a.connect(b);
@@ -380,7 +421,8 @@ TEST(LinkRealSelect, a_connection_by_tls_says_so) {
     }
 }
 
-TEST(LinkRealSelect, an_unknown_transport_is_an_error_that_names_the_known_ones) {
+TEST(LinkRealSelect, an_unknown_transport_is_an_error_that_names_the_known_ones)
+{
     vbn_config_t *config;
     vbn_context_t *context;
     vbn_worker_t *worker;
@@ -396,4 +438,4 @@ TEST(LinkRealSelect, an_unknown_transport_is_an_error_that_names_the_known_ones)
     vbn_config_destroy(config);
 }
 
-}  // namespace
+} // namespace

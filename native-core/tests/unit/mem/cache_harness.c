@@ -64,8 +64,11 @@ cache_rig_t *cache_rig_open(const cache_options_t *options)
     rig->log = (log_sink_t){.func = on_log, .arg = rig, .level = VBN_LOG_DEBUG};
     mem_registrar_t counting = {.add = add, .remove = drop, .arg = rig, .locks_memory = options->locks_memory};
     mem_cache_params_t params = {.registrar = options->resident ? &mem_registrar_resident : &counting,
-                                 .log = &rig->log, .counters = &rig->counters, .max_regions = options->max_regions,
-                                 .max_bytes = options->max_bytes, .watch = options->watch};
+                                 .log = &rig->log,
+                                 .counters = &rig->counters,
+                                 .max_regions = options->max_regions,
+                                 .max_bytes = options->max_bytes,
+                                 .watch = options->watch};
     if (mem_cache_open(&params, &rig->cache) != VBN_OK)
         abort();
     return rig;

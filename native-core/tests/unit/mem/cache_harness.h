@@ -20,7 +20,7 @@ typedef struct cache_options {
     uint64_t max_bytes;
     bool watch;
     bool locks_memory;
-    bool resident;     /* the core's own registrar instead of the counting one */
+    bool resident;             /* the core's own registrar instead of the counting one */
     bool handle_is_first_word; /* of the registered memory; else the number of the registration, from 1 */
 } cache_options_t;
 

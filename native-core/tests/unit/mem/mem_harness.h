@@ -15,8 +15,8 @@ extern "C" {
 
 typedef struct bench bench_t; /* a registry with its counters */
 bench_t *bench_open(void);
-vbn_status_t bench_close(bench_t *bench); /* frees only when it returns VBN_OK */
-const char *bench_log(bench_t *bench); /* all lines so far */
+vbn_status_t bench_close(bench_t *bench);                                 /* frees only when it returns VBN_OK */
+const char *bench_log(bench_t *bench);                                    /* all lines so far */
 void bench_configure(bench_t *bench, const char *key, const char *value); /* one setting, the others default */
 void *bench_slab_get(bench_t *bench, size_t bytes);
 void bench_slab_put(bench_t *bench, void *block, size_t bytes);

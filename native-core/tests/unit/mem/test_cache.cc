@@ -409,7 +409,10 @@ TEST_F(Cache, RandomHistoriesGiveNoStaleHit)
             size_t first = random() % PAGES, pages = 1 + random() % std::min<size_t>(6, PAGES - first);
             uint8_t *at = p + first * PAGE;
             switch (random() % 16) {
-            case 0: munmap(at, pages * PAGE); map_pages(pages, at); break;
+            case 0:
+                munmap(at, pages * PAGE);
+                map_pages(pages, at);
+                break;
             case 1: map_pages(pages, at); break;
             case 2: madvise(at, pages * PAGE, MADV_DONTNEED); break;
             case 3:
@@ -488,7 +491,8 @@ int without_userfaultfd()
     cache_options_t options = {64, 1 << 30, true, false, false, false};
     cache_rig_t *rig = cache_rig_open(&options);
     std::string log = cache_rig_log(rig);
-    if (cache_rig_watches(rig) || log.find("seccomp") == std::string::npos || log.find("not cached") == std::string::npos)
+    if (cache_rig_watches(rig) || log.find("seccomp") == std::string::npos ||
+        log.find("not cached") == std::string::npos)
         return 1;
     uint8_t *p = map_pages(2);
     void *a = nullptr, *b = nullptr;

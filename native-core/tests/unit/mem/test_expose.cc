@@ -41,10 +41,7 @@ protected:
         EXPECT_EQ(bench_decode(blob, bytes, &handle), VBN_OK);
         return handle;
     }
-    vbn_status_t expose(uint64_t handle)
-    {
-        return bench_expose(device, handle, &device_key, &address, &access);
-    }
+    vbn_status_t expose(uint64_t handle) { return bench_expose(device, handle, &device_key, &address, &access); }
 };
 
 TEST_F(Expose, keys_of_the_same_rights_share_a_registration_and_no_right_is_added)

@@ -18,15 +18,9 @@ namespace {
 
 class Lease : public ::testing::Test {
 protected:
-    void SetUp() override
-    {
-        owner = bench_open();
-    }
+    void SetUp() override { owner = bench_open(); }
 
-    void TearDown() override
-    {
-        EXPECT_EQ(bench_close(owner), VBN_OK) << vbn_error_text();
-    }
+    void TearDown() override { EXPECT_EQ(bench_close(owner), VBN_OK) << vbn_error_text(); }
 
     vbn_mem_t *make()
     {

@@ -35,16 +35,10 @@ struct Op {
         EXPECT_EQ(op->length, length);
         self->text = vbn_error_text();
     }
-    Op()
-    {
-        reset();
-    }
+    Op() { reset(); }
     Op(const Op &) = delete; /* the core and `user` point to it */
     Op &operator=(const Op &) = delete;
-    ~Op()
-    {
-        EXPECT_FALSE(rig_op_pending(&op)) << "the core still has it, and would write where it was";
-    }
+    ~Op() { EXPECT_FALSE(rig_op_pending(&op)) << "the core still has it, and would write where it was"; }
     void reset()
     {
         EXPECT_FALSE(rig_op_pending(&op));
@@ -96,7 +90,7 @@ struct Mode {
 };
 
 class Proto : public ::testing::TestWithParam<Mode> {
-  protected:
+protected:
     rig_options_t options = pinned_options();
     rig_t *rig = nullptr;
     Inbox inbox;
@@ -115,10 +109,7 @@ class Proto : public ::testing::TestWithParam<Mode> {
         options.import_fails = GetParam().import_fails;
         open();
     }
-    void TearDown() override
-    {
-        rig_close(rig);
-    }
+    void TearDown() override { rig_close(rig); }
     void run()
     {
         rig_imports_answer(rig);
@@ -171,7 +162,7 @@ enum { AM = 1, RTS, PULL, DATA, STATUS, GET, PUT, ATOMIC, PUT_SIGNAL, TAG, TAG_R
 /* clang-format on */
 
 class ProtoMemory : public Proto {
-  protected:
+protected:
     static constexpr size_t SIZE = 40000;
     vbn_mem_t *mem = nullptr;
     uint8_t *base = nullptr;
@@ -196,10 +187,10 @@ class ProtoMemory : public Proto {
 };
 
 inline const Mode MODES[] = {{"early", false, true, false, false},
-                      {"late", true, true, false, false},
-                      {"nosink", true, false, false, false},
-                      {"unready", true, true, true, false},
-                      {"importing", false, true, true, true}};
+                             {"late", true, true, false, false},
+                             {"nosink", true, false, false, false},
+                             {"unready", true, true, true, false},
+                             {"importing", false, true, true, true}};
 inline std::string mode_name(const ::testing::TestParamInfo<Mode> &info)
 {
     return info.param.name;

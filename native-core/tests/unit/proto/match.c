@@ -74,7 +74,8 @@ static unsigned longest(const tag_table_t *table)
     unsigned most = 0;
     for (uint32_t i = 0; i < table->capacity; i++) {
         unsigned length = 0;
-        list_for_each(link, &table->chains[i]) length++;
+        list_for_each(link, &table->chains[i])
+            length++;
         most = length > most ? length : most;
     }
     return most;

@@ -14,8 +14,13 @@ static void no_log(void *arg, const vbn_log_record_t *record)
 
 rig_options_t rig_defaults(void)
 {
-    return (rig_options_t){.packet_max = 8192, .eager_best = 8192, .stream_chunk = 4096, .am_small_max = 1024,
-                           .stream_depth = 4, .max_incoming = 64, .host = MODEL_HOST_DEFAULT,
+    return (rig_options_t){.packet_max = 8192,
+                           .eager_best = 8192,
+                           .stream_chunk = 4096,
+                           .am_small_max = 1024,
+                           .stream_depth = 4,
+                           .max_incoming = 64,
+                           .host = MODEL_HOST_DEFAULT,
                            .use_sink = true};
 }
 
@@ -29,15 +34,19 @@ static void set_up(rig_t *rig, const rig_options_t *options)
     if (options->tag_unexpected != 0)
         rig->settings.proto_tag_unexpected = (uint64_t)options->tag_unexpected;
     rig->settings.proto_checksum = options->checksum;
-    rig->settings.proto_compress = options->compress_auto            ? SETTING_PROTO_COMPRESS_AUTO :
-                                   options->compress == STAGE_LZ4    ? SETTING_PROTO_COMPRESS_LZ4 :
-                                   options->compress == STAGE_ZSTD ? SETTING_PROTO_COMPRESS_ZSTD :
-                                                                     SETTING_PROTO_COMPRESS_OFF;
+    rig->settings.proto_compress = options->compress_auto            ? SETTING_PROTO_COMPRESS_AUTO
+                                   : options->compress == STAGE_LZ4  ? SETTING_PROTO_COMPRESS_LZ4
+                                   : options->compress == STAGE_ZSTD ? SETTING_PROTO_COMPRESS_ZSTD
+                                                                     : SETTING_PROTO_COMPRESS_OFF;
     rig->log.func = no_log;
-    rig->caps = (tl_caps_t){.packet_max = options->packet_max, .eager_best = options->eager_best,
-                            .stream_chunk = options->stream_chunk, .traffic = TRAFFIC_AT(TRAFFIC_SHM),
-                            .flags = options->import_fails ? TL_CAP_MAP : 0, .latency_ns = options->latency_ns,
-                            .copies = 2, .mbytes_per_s = options->mbytes_per_s};
+    rig->caps = (tl_caps_t){.packet_max = options->packet_max,
+                            .eager_best = options->eager_best,
+                            .stream_chunk = options->stream_chunk,
+                            .traffic = TRAFFIC_AT(TRAFFIC_SHM),
+                            .flags = options->import_fails ? TL_CAP_MAP : 0,
+                            .latency_ns = options->latency_ns,
+                            .copies = 2,
+                            .mbytes_per_s = options->mbytes_per_s};
     rig->copies_left[0] = rig->copies_left[1] = -1;
     rig->ready = !options->not_ready;
     list_init(&rig->imports);
@@ -46,8 +55,11 @@ static void set_up(rig_t *rig, const rig_options_t *options)
 static void open_engine(rig_t *rig, int i)
 {
     counters_t *counters = &(rig->first != NULL ? rig->first : rig)->counters[i];
-    proto_params_t params = {.settings = &rig->settings, .log = &rig->log, .counters = counters,
-                             .memory = rig->memory[i], .host = &rig->options.host};
+    proto_params_t params = {.settings = &rig->settings,
+                             .log = &rig->log,
+                             .counters = counters,
+                             .memory = rig->memory[i],
+                             .host = &rig->options.host};
     if (proto_engine_open(&params, &rig->proto[i]) != VBN_OK)
         abort();
     rig->link[i] = (link_engine_t){.rig = rig};
@@ -59,7 +71,8 @@ static void make_peer(rig_t *rig, int i)
 {
     proto_link_upcalls(rig->proto[i], &rig->params[i]);
     rig->peer[i] = (struct vbn_peer){.rig = rig, .side = i};
-    rig->peer[i].head = (link_peer_head_t){.upper_engine = rig->params[i].upcalls.arg, .caps = &rig->caps,
+    rig->peer[i].head = (link_peer_head_t){.upper_engine = rig->params[i].upcalls.arg,
+                                           .caps = &rig->caps,
                                            .uid = 1001u - (unsigned)i + UINT64_C(1000000) * rig->number};
     list_init(&rig->peer[i].inbox);
     list_init(&rig->peer[i].flushes);
@@ -479,19 +492,32 @@ const char *rig_tag_credit_problem(rig_t *rig)
 
 uint32_t rig_encode(const rig_header_t *h, uint8_t *buffer)
 {
-    proto_header_t header = {.type = (proto_type_t)h->type, .code = h->code & 0xffu, .last = h->last,
-                             .stages = h->code >> 8, .op = h->op,
-                             .target = h->target, .key = h->key, .offset = h->offset, .length = h->length,
-                             .compare = h->compare, .signal_value = h->value};
+    proto_header_t header = {.type = (proto_type_t)h->type,
+                             .code = h->code & 0xffu,
+                             .last = h->last,
+                             .stages = h->code >> 8,
+                             .op = h->op,
+                             .target = h->target,
+                             .key = h->key,
+                             .offset = h->offset,
+                             .length = h->length,
+                             .compare = h->compare,
+                             .signal_value = h->value};
     return proto_encode(&header, buffer);
 }
 
 uint32_t rig_encode_at(const rig_header_t *h, const rig_place_t *place, uint8_t *buffer)
 {
-    proto_header_t header = {.type = (proto_type_t)h->type, .op = h->op, .target = h->target, .length = h->length,
+    proto_header_t header = {.type = (proto_type_t)h->type,
+                             .op = h->op,
+                             .target = h->target,
+                             .length = h->length,
                              .claim = h->value,
-                             .place = {.address = place->address, .key = h->key, .offset = h->offset,
-                                       .owner = place->owner, .memory = place->memory,
+                             .place = {.address = place->address,
+                                       .key = h->key,
+                                       .offset = h->offset,
+                                       .owner = place->owner,
+                                       .memory = place->memory,
                                        .memory_bytes = place->memory_bytes}};
     header.place.devices[0] = h->value == 0 ? 0 : PROTO_DEVICE(h->value, h->key);
     return proto_encode(&header, buffer);

@@ -26,18 +26,18 @@ typedef struct rig_options {
     int64_t max_incoming;
     int64_t owner_incoming; /* the same of side 1; 0: no other */
     int64_t tag_unexpected; /* 0: the default */
-    model_host_t host;   /* for the cost model, and */
+    model_host_t host;      /* for the cost model, and */
     uint32_t latency_ns;
-    unsigned compress;   /* STAGE_LZ4, STAGE_ZSTD or 0, by the settings */
+    unsigned compress; /* STAGE_LZ4, STAGE_ZSTD or 0, by the settings */
     bool compress_auto;
     uint32_t mbytes_per_s; /* of the network; 0: as fast as memory */
     bool checksum;
-    bool late_done; /* link_send says VBN_INPROGRESS and reads the payload at delivery only */
-    bool use_sink;  /* offer payloads to sink() */
-    bool not_ready; /* link_ready() is false until the first delivery */
-    bool direct;    /* link_direct() works, */
-    bool copies;    /* with copies between the two "processes" */
-    bool devices;   /* that serve memory to the other side */
+    bool late_done;    /* link_send says VBN_INPROGRESS and reads the payload at delivery only */
+    bool use_sink;     /* offer payloads to sink() */
+    bool not_ready;    /* link_ready() is false until the first delivery */
+    bool direct;       /* link_direct() works, */
+    bool copies;       /* with copies between the two "processes" */
+    bool devices;      /* that serve memory to the other side */
     bool import_fails; /* link says that it can map; the answer comes from rig_imports_answer or rig_imports_map */
 } rig_options_t;
 
@@ -45,13 +45,13 @@ rig_options_t rig_defaults(void);
 rig_t *rig_open(const rig_options_t *options);
 /* One more worker at side 0, whose peer is side 1 of `first`. Side 0's counters and memory are first's. Close it before. */
 rig_t *rig_join(rig_t *first);
-void rig_close(rig_t *rig); /* kills both sides first */
+void rig_close(rig_t *rig);                 /* kills both sides first */
 vbn_peer_t *rig_peer(rig_t *rig, int side); /* side's peer: the other side */
-bool rig_deliver(rig_t *rig, int to); /* one packet; false when there was none */
+bool rig_deliver(rig_t *rig, int to);       /* one packet; false when there was none */
 /* Takes the next packet to `to` off the link instead, as if it had arrived; its header's bytes, 0 when there is none.
  * header holds any header, payload packet_max bytes. */
 uint32_t rig_take(rig_t *rig, int to, uint8_t *header, uint8_t *payload, uint32_t *payload_bytes_p);
-void rig_run(rig_t *rig);             /* until nothing moves */
+void rig_run(rig_t *rig); /* until nothing moves */
 void rig_kill(rig_t *rig, int side, vbn_status_t status);
 void rig_inject(rig_t *rig, int to, const void *header, uint32_t header_bytes, const void *payload,
                 uint32_t payload_bytes);
@@ -69,22 +69,22 @@ void *rig_mem_address(vbn_mem_t *mem);
 void rig_mem_free(vbn_mem_t *mem);
 bool rig_export(vbn_mem_t *mem, size_t offset, size_t length, unsigned access);
 vbn_key_t *rig_import(rig_t *rig, int side, vbn_mem_t *mem, size_t offset, size_t length, unsigned access);
-void rig_imports_answer(rig_t *rig); /* import_fails: answers what is pending */
-void rig_imports_map(rig_t *rig);    /* answers it by really mapping the memory */
+void rig_imports_answer(rig_t *rig);            /* import_fails: answers what is pending */
+void rig_imports_map(rig_t *rig);               /* answers it by really mapping the memory */
 void rig_hide_devices(rig_t *rig, bool hidden); /* there is no connection between them now */
 unsigned rig_promoted(rig_t *rig, int side);    /* how often link_promote was called */
-bool rig_devices_turn(rig_t *rig);  /* the devices carry out one transfer; false when there was none */
-void rig_break_devices(rig_t *rig); /* their connection breaks; another one is there at once */
+bool rig_devices_turn(rig_t *rig);              /* the devices carry out one transfer; false when there was none */
+void rig_break_devices(rig_t *rig);             /* their connection breaks; another one is there at once */
 void rig_fail_copies(rig_t *rig, int side, int after); /* this side's link_copy fails after so many; -1: never */
-bool rig_progress(rig_t *rig, int side);                /* one proto_progress; true when something happened */
+bool rig_progress(rig_t *rig, int side);               /* one proto_progress; true when something happened */
 bool rig_busy(rig_t *rig, int side);
 void rig_set_present(rig_t *rig, bool present);
 void rig_sleep(rig_t *rig, unsigned ms); /* time passes in which no timer is looked at, as while none runs */
-void rig_tick(rig_t *rig, unsigned ms); /* moves the timers of both sides on */
+void rig_tick(rig_t *rig, unsigned ms);  /* moves the timers of both sides on */
 /* The claim functions in plain types: word is 64 bits; what as named in claim.h. */
 uint32_t rig_claim(uint64_t *word, const char *what, uint32_t tag, uint32_t total);
-void rig_scribble_claims(rig_t *rig, uint64_t value);   /* as a hostile peer could */
-void rig_shut(rig_t *rig, int side); /* lets nobody write into this side's memory any more, as its transport does */
+void rig_scribble_claims(rig_t *rig, uint64_t value); /* as a hostile peer could */
+void rig_shut(rig_t *rig, int side);     /* lets nobody write into this side's memory any more, as its transport does */
 bool rig_op_pending(const vbn_op_t *op); /* an engine still has it */
 uint64_t rig_key_handle(const vbn_key_t *key); /* as a lying peer could guess it */
 typedef struct proto_engine proto_engine_t;

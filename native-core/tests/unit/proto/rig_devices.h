@@ -16,7 +16,7 @@ vbn_status_t rig_devices_expose(rig_devices_t *devices, int side, uint32_t conne
 /* Takes at most 3000 bytes, of at most 3 pieces; at most 4 transfers of a side wait. */
 vbn_status_t rig_devices_access(rig_devices_t *devices, int side, uint32_t connection, const link_access_t *access,
                                 uint32_t *taken_p);
-bool rig_devices_step(rig_devices_t *devices); /* false: there was nothing to do */
+bool rig_devices_step(rig_devices_t *devices);  /* false: there was nothing to do */
 void rig_devices_break(rig_devices_t *devices); /* a new connection is there at once */
 
 #endif

@@ -153,8 +153,11 @@ void link_quiet(vbn_peer_t *peer)
 bool link_direct(const vbn_peer_t *peer, tl_direct_t *direct_p)
 {
     rig_t *rig = peer->rig;
-    *direct_p = (tl_direct_t){.copies = rig->options.copies, .source = RIG_SOURCE, .ours = rig->claims[peer->side],
-                              .used = &rig->claims_used[peer->side], .theirs = rig->claims[1 - peer->side],
+    *direct_p = (tl_direct_t){.copies = rig->options.copies,
+                              .source = RIG_SOURCE,
+                              .ours = rig->claims[peer->side],
+                              .used = &rig->claims_used[peer->side],
+                              .theirs = rig->claims[1 - peer->side],
                               .lent = &rig->lent[peer->side],
                               .guard = {.writing = &rig->writing[1 - peer->side], .shut = &rig->shut[1 - peer->side]}};
     return rig->options.direct && rig->ready && peer->down == VBN_OK;

@@ -58,7 +58,7 @@ struct link_engine {
 };
 
 struct rig {
-    rig_t *first; /* of a joined one, else NULL */
+    rig_t *first;    /* of a joined one, else NULL */
     unsigned number; /* of those joined to first, from 1 */
     unsigned joined;
     unsigned flush_looks;

@@ -24,7 +24,7 @@ uint64_t model(vbn_atomic_kind_t kind, uint64_t old, uint64_t operand, uint64_t 
 }
 
 class ProtoAtomic : public ProtoMemory {
-  protected:
+protected:
     /* A key whose memory is mapped here, when the mode has imports; the fixture's key is not mapped. */
     vbn_key_t *mapped_key(size_t offset)
     {
@@ -33,14 +33,8 @@ class ProtoAtomic : public ProtoMemory {
         rig_imports_map(rig);
         return other;
     }
-    uint64_t *word(size_t at)
-    {
-        return reinterpret_cast<uint64_t *>(base + at);
-    }
-    uint64_t value(size_t at)
-    {
-        return __atomic_load_n(word(at), __ATOMIC_ACQUIRE);
-    }
+    uint64_t *word(size_t at) { return reinterpret_cast<uint64_t *>(base + at); }
+    uint64_t value(size_t at) { return __atomic_load_n(word(at), __ATOMIC_ACQUIRE); }
     void random_operations(vbn_key_t *with, size_t range_start)
     {
         std::mt19937_64 random(7);
@@ -185,7 +179,7 @@ TEST_P(ProtoAtomic, a_signal_is_never_seen_before_its_data)
 
 /* A large put, perhaps a fence, then one word: does the word change before the data is complete? */
 class ProtoFence : public ProtoAtomic {
-  protected:
+protected:
     Bytes data = pattern(30000, 3);
     Op put, after;
     bool overtakes(bool fence, const std::function<vbn_status_t(vbn_op_t *)> &second)

@@ -12,7 +12,7 @@ struct Way {
 };
 
 class ProtoDirect : public ::testing::TestWithParam<Way> {
-  protected:
+protected:
     rig_options_t options = rig_defaults(); /* the built-in costs, by which copies pay */
     rig_t *rig = nullptr;
     Inbox inbox;

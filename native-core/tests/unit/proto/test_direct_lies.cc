@@ -5,7 +5,7 @@
 namespace {
 
 class ProtoDirectLies : public Proto {
-  protected:
+protected:
     void SetUp() override
     {
         options.direct = true;

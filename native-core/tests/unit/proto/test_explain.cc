@@ -5,7 +5,7 @@
 namespace {
 
 class ProtoExplain : public Proto {
-  protected:
+protected:
     std::string explain(vbn_call_t call, size_t size)
     {
         char text[1000];
@@ -13,10 +13,7 @@ class ProtoExplain : public Proto {
         EXPECT_EQ(length, std::strlen(text));
         return text;
     }
-    static bool has(const std::string &text, const char *part)
-    {
-        return text.find(part) != std::string::npos;
-    }
+    static bool has(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
 };
 
 TEST_P(ProtoExplain, says_whole_exactly_where_a_message_goes_whole)

@@ -106,7 +106,8 @@ TEST_F(Fetch, tagged_messages_are_read_too_expected_or_not)
 TEST_F(Fetch, data_elsewhere_or_in_pieces_or_checked_comes_by_packets)
 {
     Bytes heap = pattern(20000);
-    const iovec lists[3][2] = {{{heap.data(), 10000}, {heap.data() + 10000, 10000}}, {{memory, 10000}, {heap.data(), 10000}},
+    const iovec lists[3][2] = {{{heap.data(), 10000}, {heap.data() + 10000, 10000}},
+                               {{memory, 10000}, {heap.data(), 10000}},
                                {{memory, 10000}, {memory + 10000, 10000}}};
     for (unsigned i = 0; i < 4; i++) {
         Op send, pull;
@@ -114,7 +115,8 @@ TEST_F(Fetch, data_elsewhere_or_in_pieces_or_checked_comes_by_packets)
         iovec to{got.data(), got.size()}, whole{memory, got.size()};
         inbox.items.clear();
         const iovec *from = i < 3 ? lists[i] : &whole;
-        ASSERT_EQ(proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, from, i < 3 ? 2 : 1, i < 3 ? 0 : VBN_SEND_CHECKSUM, &send.op),
+        ASSERT_EQ(proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, from, i < 3 ? 2 : 1, i < 3 ? 0 : VBN_SEND_CHECKSUM,
+                                &send.op),
                   VBN_INPROGRESS);
         rig_run(rig);
         vbn_status_t status = proto_am_pull(inbox.items.at(0).remote, &to, 1, &pull.op);

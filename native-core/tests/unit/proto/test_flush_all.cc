@@ -9,7 +9,7 @@ namespace {
 
 /* A worker (side 1 of the first rig) with so many peers, each of which has sent it a message. */
 class Star {
-  public:
+public:
     std::vector<rig_t *> rigs;
     explicit Star(unsigned peers)
     {
@@ -52,7 +52,7 @@ class Star {
         return seen - before;
     }
 
-  private:
+private:
     Inbox inbox;
     unsigned seen = 0;
     static void MUST_BE(bool condition)

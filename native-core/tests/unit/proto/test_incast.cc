@@ -18,7 +18,7 @@ struct Message {
 
 /* `count` workers, each with one peer: the worker at side 1 of the first. */
 class Crowd {
-  public:
+public:
     std::vector<rig_t *> rigs;
     Crowd(rig_options_t options, unsigned count)
     {
@@ -35,10 +35,7 @@ class Crowd {
     }
     Crowd(const Crowd &) = delete;
     Crowd &operator=(const Crowd &) = delete;
-    proto_engine_t *receiver()
-    {
-        return rig_engine(rigs[0], 1);
-    }
+    proto_engine_t *receiver() { return rig_engine(rigs[0], 1); }
     void send(unsigned from, uint64_t tag, size_t size, unsigned seed, unsigned flags = 0)
     {
         auto message = std::make_unique<Message>();
@@ -74,16 +71,10 @@ class Crowd {
             EXPECT_EQ(rig_tag_credit_problem(rig), nullptr);
         }
     }
-    uint64_t kept()
-    {
-        return rig_tags_kept(rigs[0], 1);
-    }
-    uint64_t counter(int side, const char *name)
-    {
-        return rig_counter(rigs[0], side, name);
-    }
+    uint64_t kept() { return rig_tags_kept(rigs[0], 1); }
+    uint64_t counter(int side, const char *name) { return rig_counter(rigs[0], side, name); }
 
-  private:
+private:
     std::vector<std::unique_ptr<Message>> sent;
 };
 

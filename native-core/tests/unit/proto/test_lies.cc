@@ -171,8 +171,8 @@ TEST_P(ProtoLies, in_any_field_of_any_packet_harm_nobody_but_the_liar)
                 std::memcpy(header + all[field].at, &values[lie], all[field].bytes);
             });
             lies++;
-            blamed +=
-                rig_failure(exchange.rig, 0) == VBN_ERR_PROTOCOL || rig_failure(exchange.rig, 1) == VBN_ERR_PROTOCOL;
+            blamed += rig_failure(exchange.rig, 0) == VBN_ERR_PROTOCOL ||
+                      rig_failure(exchange.rig, 1) == VBN_ERR_PROTOCOL;
             ASSERT_TRUE(exchange.ends_well()) << "packet " << packet << ", field " << field << ", lie " << lie;
         }
     }

@@ -27,12 +27,9 @@ struct Message {
 
 /* One seed: messages arrive, receives are posted, cancelled, messages probed and taken, in random order. */
 class Trial {
-  public:
+public:
     explicit Trial(unsigned seed) : random(seed), match(match_new(STEPS)) {}
-    ~Trial()
-    {
-        match_free(match);
-    }
+    ~Trial() { match_free(match); }
     void run()
     {
         for (unsigned step = 0; step < STEPS && !::testing::Test::HasFailure(); step++) {
@@ -49,20 +46,14 @@ class Trial {
         }
     }
 
-  private:
+private:
     static constexpr unsigned STEPS = 200;
     std::mt19937 random;
     match_t *match;
     std::list<Receive> posted;
     std::list<Message> kept;
-    uint64_t pick_source()
-    {
-        return 1 + random() % 4;
-    }
-    uint64_t pick_tag()
-    {
-        return static_cast<uint64_t>(random() % 2) << 60 | random() % 4;
-    }
+    uint64_t pick_source() { return 1 + random() % 4; }
+    uint64_t pick_tag() { return static_cast<uint64_t>(random() % 2) << 60 | random() % 4; }
     uint64_t pick_mask()
     {
         const uint64_t masks[] = {UINT64_MAX, UINT64_MAX, UINT64_MAX << 32, 0, 1, UINT64_C(1) << 60 | 2};

@@ -73,7 +73,7 @@ TEST(Measure, gives_up_on_the_other_processor_when_there_is_none)
 }
 
 class MeasureFile : public ::testing::Test {
-  protected:
+protected:
     std::string folder, path;
     model_host_t host{123, 234, 345, 456};
     std::vector<std::string> lines;

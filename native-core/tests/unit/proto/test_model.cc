@@ -38,8 +38,9 @@ Case draw(std::mt19937_64 &random)
 
 std::vector<uint64_t> sizes(const Case &c)
 {
-    std::vector<uint64_t> all{0, 1, 7, 8, 64, 4095, 4096, 4097, 65536, 1u << 20, uint64_t{1} << 32, uint64_t{1} << 50,
-                              UINT64_MAX / 2, UINT64_MAX};
+    std::vector<uint64_t> all{
+        0,         1, 7, 8, 64, 4095, 4096, 4097, 65536, 1u << 20, uint64_t{1} << 32, uint64_t{1} << 50, UINT64_MAX / 2,
+        UINT64_MAX};
     for (uint64_t corner : {uint64_t{c.path.segment_bytes}, c.path.whole_max})
         for (uint64_t size : {corner - 1, corner, corner + 1})
             all.push_back(size);
@@ -156,7 +157,8 @@ TEST(Model, a_way_is_the_best_from_its_crossing_on_and_never_before)
     for_each_seed([](std::mt19937_64 &random) {
         Case c = draw(random);
         c.path.more_ns = 0;
-        c.path.byte_ps = c.host.copy_ps + 30 + static_cast<uint32_t>(random() % 2000); /* dearer than the kernel's copy */
+        c.path.byte_ps = c.host.copy_ps + 30 +
+                         static_cast<uint32_t>(random() % 2000); /* dearer than the kernel's copy */
         for (auto [way, other] : {std::pair{MODEL_CMA, MODEL_STREAM}, std::pair{MODEL_BOTH, MODEL_CMA}}) {
             model_t model;
             model_message(&model, &c.host, &c.path, MODEL_BIT(way) | MODEL_BIT(other));

@@ -57,7 +57,8 @@ TEST_F(Native, operations_reach_memory_past_the_packets_in_as_many_pieces_as_the
 {
     for (size_t length : {1u, 2999u, 3000u, 3001u, 12000u, 50001u}) {
         Op op;
-        iovec lists[3] = {{data.data(), length / 3}, {data.data() + 100, 0}, {data.data() + length / 3, length - length / 3}};
+        iovec lists[3] = {
+            {data.data(), length / 3}, {data.data() + 100, 0}, {data.data() + length / 3, length - length / 3}};
         vbn_status_t status = proto_put(key, 777, lists, 3, &op.op);
         rig_run(rig);
         op.expect(status, VBN_OK, length);
@@ -75,7 +76,8 @@ TEST_F(Native, what_packets_must_do_they_do)
     uint64_t before = 0;
     vbn_strided_t blocks{data.data(), 40, 50, 80, 100};
     iovec none{data.data(), 0};
-    vbn_status_t s1 = proto_put_strided(key, 0, &blocks, &put.op), s2 = proto_get_strided(key, 0, &blocks, &get_blocks.op);
+    vbn_status_t s1 = proto_put_strided(key, 0, &blocks, &put.op),
+                 s2 = proto_get_strided(key, 0, &blocks, &get_blocks.op);
     vbn_status_t s3 = proto_put(key, 0, &none, 1, &nothing.op);
     vbn_status_t s4 = proto_atomic(key, 8, VBN_ATOMIC_ADD, 8, 1, 0, &before, &add.op);
     rig_run(rig);
@@ -111,7 +113,9 @@ TEST_F(Native, nothing_overtakes_a_fence_in_any_order_of_packets_and_transfers)
         }
         for (unsigned idle = 0; idle < 200; idle++) {
             unsigned what = static_cast<unsigned>(random() % 4);
-            bool moved = what == 0 ? rig_devices_turn(rig) : what == 3 ? rig_progress(rig, 0) : rig_deliver(rig, what - 1);
+            bool moved = what == 0   ? rig_devices_turn(rig)
+                         : what == 3 ? rig_progress(rig, 0)
+                                     : rig_deliver(rig, what - 1);
             idle = moved ? 0 : idle;
             for (unsigned i = 1; i < 8; i++)
                 ASSERT_LE(words[i], words[i - 1]) << "seed " << seed << ", word " << i;

@@ -421,7 +421,9 @@ TEST(ProtoWire, damaged_headers_are_refused_or_mean_something_valid)
         rig_header_t h{type, 0, 0, 11, 5, 13, 14, 15, 16, 17};
         uint8_t bytes[320];
         uint32_t count = rig_encode(&h, bytes);
-        uint32_t payload = type == PUT || type == PUT_SIGNAL || type == PUT_BLOCKS ? 15 : type == DATA || type == AM || type == TAG ? 20 : 0;
+        uint32_t payload = type == PUT || type == PUT_SIGNAL || type == PUT_BLOCKS ? 15
+                           : type == DATA || type == AM || type == TAG             ? 20
+                                                                                   : 0;
         ASSERT_EQ(rig_decode(bytes, count, payload), VBN_OK) << vbn_error_text();
         for (uint32_t shorter = 0; shorter < count; shorter++)
             EXPECT_EQ(rig_decode(bytes, shorter, payload), VBN_ERR_PROTOCOL);

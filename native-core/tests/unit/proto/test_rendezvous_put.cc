@@ -10,7 +10,7 @@ enum { DATA_STAGED = GET_BLOCKS + 1, RTS_AT, TAG_RTS_AT, PULL_AT, HELPED, PULL_P
 constexpr unsigned RW = VBN_ACCESS_READ | VBN_ACCESS_WRITE;
 
 class ProtoPut : public ::testing::Test {
-  protected:
+protected:
     static constexpr size_t SIZE = 2 << 20;
     rig_options_t options = rig_defaults(); /* the built-in costs, by which copies pay */
     rig_t *rig = nullptr;
@@ -42,10 +42,7 @@ class ProtoPut : public ::testing::Test {
             rig_imports_map(rig);
         }
     }
-    uint64_t put_bytes()
-    {
-        return rig_counter(rig, 0, "put.mapped.bytes");
-    }
+    uint64_t put_bytes() { return rig_counter(rig, 0, "put.mapped.bytes"); }
     /* One message into the receiver's memory at `offset`; how many of its bytes were put. */
     uint64_t message(const Bytes &data, size_t offset, const std::vector<size_t> &cuts = {})
     {

@@ -37,10 +37,7 @@ const unsigned FLAGS[] = {VBN_SEND_CHECKSUM, VBN_SEND_LZ4, VBN_SEND_ZSTD, VBN_SE
 
 struct Box {
     stage_box_t box{};
-    ~Box()
-    {
-        stage_box_free(&box);
-    }
+    ~Box() { stage_box_free(&box); }
 };
 
 TEST(StageChunk, comes_out_as_it_went_in_or_is_not_packed)
@@ -96,17 +93,14 @@ TEST(StageChunk, sets_of_stages_have_at_most_one_compressor)
 /* ----------------------------------------------------------------------------------------- messages */
 
 class ProtoStage : public Proto {
-  protected:
+protected:
     void SetUp() override
     {
         options.packet_max = 70000;
         options.stream_chunk = 65536;
         Proto::SetUp();
     }
-    uint64_t count(int side, const char *name)
-    {
-        return rig_counter(rig, side, name);
-    }
+    uint64_t count(int side, const char *name) { return rig_counter(rig, side, name); }
 };
 
 TEST_P(ProtoStage, messages_of_all_sizes_arrive_through_all_stages)
@@ -176,10 +170,7 @@ struct Packed {
     Bytes bytes;
     size_t next = 0;
     vbn_pack_t calls;
-    explicit Packed(Bytes b) : bytes(std::move(b))
-    {
-        calls = {pack, unpack, this, bytes.size()};
-    }
+    explicit Packed(Bytes b) : bytes(std::move(b)) { calls = {pack, unpack, this, bytes.size()}; }
     static void pack(void *arg, size_t offset, void *to, size_t length)
     {
         auto *self = static_cast<Packed *>(arg);
@@ -401,8 +392,8 @@ TEST_P(ProtoStage, segments_in_a_form_that_was_not_agreed_upon_are_blamed)
         size_t payload;
         uint64_t length;
     };
-    const Lie lies[] = {{VBN_SEND_CHECKSUM, DATA, 0, 500, 0},           /* the checksum is missing */
-                        {0, DATA_STAGED, STAGE_PLAIN, 500, 500},        /* no stages */
+    const Lie lies[] = {{VBN_SEND_CHECKSUM, DATA, 0, 500, 0},    /* the checksum is missing */
+                        {0, DATA_STAGED, STAGE_PLAIN, 500, 500}, /* no stages */
                         {VBN_SEND_LZ4, DATA_STAGED, STAGE_FORM_ZSTD, 500, 600},
                         {VBN_SEND_CHECKSUM, DATA_STAGED, STAGE_FORM_LZ4, 500, 600},
                         {VBN_SEND_LZ4, DATA_STAGED, STAGE_FORM_LZ4, 500, 5001}}; /* more than is missing */

@@ -7,7 +7,7 @@
 namespace {
 
 class ProtoStrided : public ProtoMemory {
-  protected:
+protected:
     /* Random blocks both ways, compared byte by byte with a model of both memories. */
     void random_blocks(vbn_key_t *with, size_t start, int rounds)
     {
@@ -33,8 +33,8 @@ class ProtoStrided : public ProtoMemory {
                 std::memcpy(get ? mine : yours, get ? yours : mine, block);
             }
             Op op;
-            vbn_status_t r = get ? proto_get_strided(with, offset, &blocks, &op.op) :
-                                   proto_put_strided(with, offset, &blocks, &op.op);
+            vbn_status_t r = get ? proto_get_strided(with, offset, &blocks, &op.op)
+                                 : proto_put_strided(with, offset, &blocks, &op.op);
             run();
             op.expect(r, VBN_OK, block * count);
             ASSERT_TRUE(here == model_here) << "block " << block << " count " << count << " get " << get;
@@ -228,7 +228,8 @@ TEST_P(ProtoPack, a_description_without_callbacks_is_refused)
     vbn_pack_t none{};
     EXPECT_EQ(proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, vbn_packed(&none), VBN_PACK, 0, &op.op), VBN_ERR_INVALID);
     EXPECT_EQ(proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, nullptr, VBN_PACK, 0, &op.op), VBN_ERR_INVALID);
-    EXPECT_EQ(proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, vbn_packed(&none), UINT32_MAX, 0, &op.op), VBN_ERR_INVALID);
+    EXPECT_EQ(proto_am_send(rig_peer(rig, 0), 5, nullptr, 0, vbn_packed(&none), UINT32_MAX, 0, &op.op),
+              VBN_ERR_INVALID);
 }
 
 /* With memory that is mapped here. */

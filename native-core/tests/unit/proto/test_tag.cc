@@ -7,15 +7,9 @@ namespace {
 constexpr uint64_t EXACT = UINT64_MAX;
 
 class ProtoTag : public Proto {
-  protected:
-    proto_engine_t *engine()
-    {
-        return rig_engine(rig, 1);
-    }
-    vbn_peer_t *sender()
-    {
-        return rig_peer(rig, 1);
-    }
+protected:
+    proto_engine_t *engine() { return rig_engine(rig, 1); }
+    vbn_peer_t *sender() { return rig_peer(rig, 1); }
     vbn_status_t send(uint64_t tag, const Bytes &data, Op &op, unsigned flags = 0)
     {
         iov.push_back(new iovec{const_cast<uint8_t *>(data.data()), data.size()});
@@ -33,7 +27,7 @@ class ProtoTag : public Proto {
             delete each;
     }
 
-  private:
+private:
     std::vector<iovec *> iov; /* stay put until the end */
 };
 

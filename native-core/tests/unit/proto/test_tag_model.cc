@@ -30,10 +30,7 @@ struct Posted {
     vbn_tag_info_t info{};
     Sent *gets = nullptr; /* by the model */
     bool cancelled = false;
-    bool takes(const Sent &message) const
-    {
-        return ((message.tag ^ tag) & mask) == 0;
-    }
+    bool takes(const Sent &message) const { return ((message.tag ^ tag) & mask) == 0; }
 };
 
 /* One direction: what has been sent, how much of it has arrived, who waits. */
@@ -46,7 +43,7 @@ struct Side {
 };
 
 class Trial {
-  public:
+public:
     explicit Trial(unsigned seed) : random(seed)
     {
         rig_options_t options = pinned_options();
@@ -55,10 +52,7 @@ class Trial {
         options.not_ready = seed % 5 == 0;
         rig = rig_open(&options);
     }
-    ~Trial()
-    {
-        rig_close(rig);
-    }
+    ~Trial() { rig_close(rig); }
     void run()
     {
         for (int step = 0; step < 80 && !::testing::Test::HasFailure(); step++) {
@@ -77,7 +71,7 @@ class Trial {
         finish();
     }
 
-  private:
+private:
     std::mt19937 random;
     rig_t *rig;
     Side sides[2];
@@ -150,10 +144,7 @@ class Trial {
         receive->iov = {receive->room.data(), receive->room.size()};
         return receive;
     }
-    vbn_peer_t *pick_from(int at)
-    {
-        return random() % 2 == 0 ? rig_peer(rig, at) : nullptr;
-    }
+    vbn_peer_t *pick_from(int at) { return random() % 2 == 0 ? rig_peer(rig, at) : nullptr; }
     void receive(int at)
     {
         Side &side = sides[at];

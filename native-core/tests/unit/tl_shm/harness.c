@@ -62,8 +62,7 @@ static void on_ready(tl_ep_t *ep)
     lane->readies++;
 }
 
-static void on_rx(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload,
-                  uint32_t payload_bytes)
+static void on_rx(tl_ep_t *ep, const void *header, uint32_t header_bytes, const void *payload, uint32_t payload_bytes)
 {
     lane_t *lane = ep->owner;
     uint32_t head[4] = {0};
@@ -138,10 +137,18 @@ side_t *side_open(const char *transport, const char *settings, uint64_t uid)
     if (status == VBN_OK)
         status = mem_registry_open(&side->log, &side->counters, &side->memory);
     if (status == VBN_OK) {
-        tl_params_t params = {.settings = &side->settings, .log = &side->log, .counters = &side->counters,
-                              .memory = side->memory, .worker_uid = uid,
-                              .upcalls = {.arg = side, .accepted = on_accepted, .ready = on_ready, .rx = on_rx,
-                                          .sink = on_sink, .tx_done = on_tx_done, .tx_ready = on_tx_ready,
+        tl_params_t params = {.settings = &side->settings,
+                              .log = &side->log,
+                              .counters = &side->counters,
+                              .memory = side->memory,
+                              .worker_uid = uid,
+                              .upcalls = {.arg = side,
+                                          .accepted = on_accepted,
+                                          .ready = on_ready,
+                                          .rx = on_rx,
+                                          .sink = on_sink,
+                                          .tx_done = on_tx_done,
+                                          .tx_ready = on_tx_ready,
                                           .ep_error = on_error}};
         status = side->ops->open(&params, &side->iface);
     }
@@ -289,8 +296,8 @@ vbn_status_t lane_send(lane_t *lane, uint32_t payload_bytes, uint32_t parts)
         at += part;
     }
     uint32_t head[4] = {lane->next_tx, payload_bytes, 0, 0};
-    tl_packet_t packet = {.header = head, .header_bytes = sizeof(head), .payload_bytes = payload_bytes, .iov = iov,
-                          .iov_count = parts};
+    tl_packet_t packet = {
+        .header = head, .header_bytes = sizeof(head), .payload_bytes = payload_bytes, .iov = iov, .iov_count = parts};
     vbn_status_t status = lane->side->ops->send(lane->ep, &packet);
     if (status == VBN_OK)
         lane->next_tx++;

@@ -54,8 +54,8 @@ uint64_t side_counter(side_t *side, const char *name);
 uint32_t side_packet_max(side_t *side);
 unsigned side_hot_rings(side_t *side); /* those polled at each turn */
 bool lane_hot(const lane_t *lane);
-bool lane_light(const lane_t *lane); /* its consumer may use membarrier, */
-bool lane_fenced(const lane_t *lane); /* and need not, because the producer fences */
+bool lane_light(const lane_t *lane);                /* its consumer may use membarrier, */
+bool lane_fenced(const lane_t *lane);               /* and need not, because the producer fences */
 void side_write_bell(side_t *side, uint64_t value); /* into every word, as a hostile peer could */
 struct mem_registry *side_memory(side_t *side);
 
@@ -71,7 +71,7 @@ bool lane_small(const lane_t *lane);    /* what this side sends goes through a s
 bool lane_growing(const lane_t *lane);  /* and GROW is not answered */
 /* Sends and drives both (b may be NULL) until what this side sends goes through a grown ring; false after 20 s. */
 bool lane_grow(lane_t *lane, side_t *a, side_t *b);
-void lane_ask_growth(lane_t *lane); /* the next send asks for it, as after much traffic */
+void lane_ask_growth(lane_t *lane);         /* the next send asks for it, as after much traffic */
 void side_let_grow(side_t *side, bool let); /* false: as if its rings took all the memory that they may */
 /* A frame as a hostile producer could write it, whatever its bytes are. */
 void lane_put_frame(lane_t *lane, unsigned kind, uint32_t header_bytes, uint32_t payload_bytes);
@@ -92,7 +92,7 @@ void imported_release(imported_t *result);
 bool lane_copies(lane_t *lane);
 vbn_status_t lane_copy(lane_t *lane, bool write, void *local, const void *remote, size_t length);
 bool lane_present(lane_t *lane);
-void lane_claim_open(lane_t *lane, unsigned slot, uint32_t tag);           /* one of ours, marked as used */
+void lane_claim_open(lane_t *lane, unsigned slot, uint32_t tag);                     /* one of ours, marked as used */
 uint32_t lane_claim_back(lane_t *lane, unsigned slot, uint32_t tag, uint32_t total); /* one of the peer's */
 void lane_claim_release(lane_t *lane, unsigned slot, uint32_t tag);
 void lane_lend(lane_t *lane);

@@ -166,7 +166,8 @@ static void *produce_and_ring(void *arg)
     uint32_t i = 0;
     uint64_t enough_ns = os_now_ns() + ENOUGH_NS;
     while (i < job->packets && os_now_ns() < enough_ns) {
-        if (atomic_get_relaxed(&job->taken) != i) { /* one at a time: no later packet makes up for one that was missed */
+        if (atomic_get_relaxed(&job->taken) !=
+            i) { /* one at a time: no later packet makes up for one that was missed */
             wait_a_bit(&turns);
             continue;
         }
@@ -286,7 +287,9 @@ vbn_status_t ring_refresh_consumed(uint64_t sent, uint64_t consumed)
 {
     static shm_ring_control_t control;
     atomic_set_release(&control.consumed, consumed);
-    shm_tx_t tx = {.control = &control, .geometry = {64, 32, 1024}, .position = (uint32_t)sent,
+    shm_tx_t tx = {.control = &control,
+                   .geometry = {64, 32, 1024},
+                   .position = (uint32_t)sent,
                    .data_position = (uint32_t)(sent >> 32)};
     return shm_tx_refresh(&tx);
 }

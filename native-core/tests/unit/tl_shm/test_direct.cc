@@ -39,7 +39,8 @@ TEST_F(ShmDirect, the_trial_at_wire_up_allows_copies_and_they_move_the_bytes_ask
 {
     connect();
     if (!lane_copies(near))
-        GTEST_SKIP() << "process_vm_readv is forbidden here: run with ptrace rights (no seccomp profile that denies it)";
+        GTEST_SKIP()
+            << "process_vm_readv is forbidden here: run with ptrace rights (no seccomp profile that denies it)";
     EXPECT_TRUE(lane_copies(far));
     for (size_t size : {1u, 7u, 4095u, 4097u, 1000001u}) {
         for (size_t shift : {0u, 1u, 3u}) {
@@ -59,7 +60,7 @@ TEST_F(ShmDirect, the_trial_at_wire_up_allows_copies_and_they_move_the_bytes_ask
 
 /* Bytes whose first one lies `shift` behind the start of a page. */
 class Placed {
-  public:
+public:
     Placed(size_t size, size_t from_page) : memory(size + from_page + 4097, 0xEE), shift(from_page) {}
     uint8_t *data()
     {
@@ -67,7 +68,7 @@ class Placed {
         return memory.data() + (4096 - at % 4096) + shift - 1;
     }
 
-  private:
+private:
     std::vector<uint8_t> memory;
     size_t shift;
 };
@@ -76,7 +77,8 @@ TEST_F(ShmDirect, places_that_lie_a_few_bytes_behind_each_other_within_a_page_ar
 {
     connect();
     if (!lane_copies(near))
-        GTEST_SKIP() << "process_vm_readv is forbidden here: run with ptrace rights (no seccomp profile that denies it)";
+        GTEST_SKIP()
+            << "process_vm_readv is forbidden here: run with ptrace rights (no seccomp profile that denies it)";
     const size_t size = 200001; // several turns of the buffer between
     for (size_t behind : {1u, 16u, 127u, 128u}) {
         for (size_t shift : {1u, 4090u}) {
@@ -106,9 +108,11 @@ TEST_F(ShmDirect, addresses_that_are_not_there_are_an_error)
 {
     connect();
     if (!lane_copies(near))
-        GTEST_SKIP() << "process_vm_readv is forbidden here: run with ptrace rights (no seccomp profile that denies it)";
+        GTEST_SKIP()
+            << "process_vm_readv is forbidden here: run with ptrace rights (no seccomp profile that denies it)";
     size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    auto *map = static_cast<uint8_t *>(mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto *map = static_cast<uint8_t *>(
+        mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_EQ(mprotect(map + 2 * page, page, PROT_NONE), 0);
     std::vector<uint8_t> here(4 * page);
     EXPECT_EQ(lane_copy(near, false, here.data(), map, 2 * page), VBN_OK);

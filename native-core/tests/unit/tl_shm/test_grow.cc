@@ -394,7 +394,8 @@ TEST_F(ShmGrowKill, AProducerThatDiesWithPacketsInTheGrownRing)
         return lane_send(to, 8, 1) == VBN_BUSY && drive_until(own, nullptr, &to->tx_readies, 1) && !lane_small(to) &&
                send_some(to, 20);
     });
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60); // the other process may not run for long
+    const auto end = std::chrono::steady_clock::now() +
+                     std::chrono::seconds(60); // the other process may not run for long
     while (lane_memory(lane) != kGrown && std::chrono::steady_clock::now() < end)
         (void)side_progress(side.get());
     ASSERT_EQ(lane_memory(lane), kGrown);

@@ -139,10 +139,22 @@ std::vector<uint8_t> note(uint8_t type, uint32_t packet_max = 0, uint64_t value 
 
 TEST_P(ShmHostileSocket, UnknownShortAndMistimedMessagesEndTheConnection)
 {
-    const std::vector<std::vector<uint8_t>> messages = {
-        note(0), note(99), {1}, {2}, {3, 0, 0}, std::vector<uint8_t>(23, 1), note(1, 0, 0, 1), note(1, 0, 0, 65535),
-        note(2, 10), note(2, 0xffffffffu), note(3, 0, 4096), note(4), note(6), std::vector<uint8_t>(500, 2),
-        std::vector<uint8_t>(2000, 1), std::vector<uint8_t>(25, 7)};
+    const std::vector<std::vector<uint8_t>> messages = {note(0),
+                                                        note(99),
+                                                        {1},
+                                                        {2},
+                                                        {3, 0, 0},
+                                                        std::vector<uint8_t>(23, 1),
+                                                        note(1, 0, 0, 1),
+                                                        note(1, 0, 0, 65535),
+                                                        note(2, 10),
+                                                        note(2, 0xffffffffu),
+                                                        note(3, 0, 4096),
+                                                        note(4),
+                                                        note(6),
+                                                        std::vector<uint8_t>(500, 2),
+                                                        std::vector<uint8_t>(2000, 1),
+                                                        std::vector<uint8_t>(25, 7)};
     for (const auto &message : messages) {
         SCOPED_TRACE(static_cast<int>(message[0]));
         prepare();

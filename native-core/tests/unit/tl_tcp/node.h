@@ -46,7 +46,7 @@ struct Ep {
 };
 
 class Node {
-  public:
+public:
     harness_t *harness = nullptr;
     vbn_status_t opened;
     std::map<tl_ep *, Ep> eps;
@@ -54,7 +54,7 @@ class Node {
     std::vector<std::string> logs;
     std::vector<char> sink_memory; // where sink() points when use_sink
     bool use_sink = false;
-    bool may_write = true;         // to it
+    bool may_write = true;                             // to it
     std::function<void(tl_ep *, Packet &&)> on_packet; // instead of storing
     std::function<void(tl_ep *)> on_tx_ready;
 
@@ -153,7 +153,7 @@ class Node {
 
     uint64_t counter(const char *name) const { return harness_counter(harness, name); }
 
-  private:
+private:
     static Node &self(void *node) { return *static_cast<Node *>(node); }
 
     void receive(tl_ep *ep, std::string &&header, const char *payload, uint32_t bytes)

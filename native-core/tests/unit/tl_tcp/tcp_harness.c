@@ -74,8 +74,7 @@ static void on_log(void *arg, const vbn_log_record_t *record)
     harness->upcalls.log(harness->node, record);
 }
 
-vbn_status_t harness_open(void *node, const harness_upcalls_t *upcalls, const char *const *pairs,
-                          harness_t **harness_p)
+vbn_status_t harness_open(void *node, const harness_upcalls_t *upcalls, const char *const *pairs, harness_t **harness_p)
 {
     harness_t *harness = calloc(1, sizeof(*harness));
     if (!harness)
@@ -87,12 +86,20 @@ vbn_status_t harness_open(void *node, const harness_upcalls_t *upcalls, const ch
     vbn_status_t status = VBN_OK;
     for (size_t i = 0; pairs[i] && status == VBN_OK; i += 2)
         status = settings_set(&harness->settings, pairs[i], pairs[i + 1]);
-    tl_params_t params = {.settings = &harness->settings, .log = &harness->log, .counters = &harness->counters,
-                          .worker_uid = 1, .job_key = harness_job_key,
-                          .upcalls = {.arg = harness, .accepted = on_accepted, .ready = on_ready, .rx = on_rx,
+    tl_params_t params = {.settings = &harness->settings,
+                          .log = &harness->log,
+                          .counters = &harness->counters,
+                          .worker_uid = 1,
+                          .job_key = harness_job_key,
+                          .upcalls = {.arg = harness,
+                                      .accepted = on_accepted,
+                                      .ready = on_ready,
+                                      .rx = on_rx,
                                       .sink = upcalls->sink ? on_sink : NULL,
-                                      .write_begin = upcalls->may_write ? on_write_begin : NULL, .tx_done = on_tx_done,
-                                      .tx_ready = on_tx_ready, .ep_error = on_error}};
+                                      .write_begin = upcalls->may_write ? on_write_begin : NULL,
+                                      .tx_done = on_tx_done,
+                                      .tx_ready = on_tx_ready,
+                                      .ep_error = on_error}};
     if (status == VBN_OK)
         status = tl_tcp_ops.open(&params, &harness->iface);
     if (status != VBN_OK) {
@@ -153,8 +160,8 @@ void harness_disconnect(struct tl_ep *ep, vbn_close_mode_t mode, uint64_t timeou
 vbn_status_t harness_send(struct tl_ep *ep, const void *header, uint32_t header_bytes, const struct iovec *iov,
                           uint32_t iov_count, void *cookie)
 {
-    tl_packet_t packet = {.header = header, .header_bytes = header_bytes, .iov = iov, .iov_count = iov_count,
-                          .cookie = cookie};
+    tl_packet_t packet = {
+        .header = header, .header_bytes = header_bytes, .iov = iov, .iov_count = iov_count, .cookie = cookie};
     for (uint32_t i = 0; i < iov_count; i++)
         packet.payload_bytes += (uint32_t)iov[i].iov_len;
     return tl_tcp_ops.send(ep, &packet);
@@ -184,7 +191,8 @@ unsigned harness_watched(const harness_t *harness)
 {
     const tcp_iface_t *iface = (const tcp_iface_t *)harness->iface;
     unsigned count = 0;
-    list_for_each(link, &iface->watched) count++;
+    list_for_each(link, &iface->watched)
+        count++;
     return count;
 }
 

@@ -51,7 +51,7 @@ uint64_t harness_counter(const harness_t *harness, const char *name);
 uint32_t harness_packet_max(const harness_t *harness);
 unsigned harness_buffers(const harness_t *harness); /* endpoints that have a receive buffer */
 unsigned harness_watched(const harness_t *harness); /* endpoints whose peer may not have all yet */
-int harness_unsent(const struct tl_ep *ep); /* bytes in the socket that have not been sent yet, or -1 */
+int harness_unsent(const struct tl_ep *ep);         /* bytes in the socket that have not been sent yet, or -1 */
 /* Heap bytes that one accepted connection holds at most before it is trusted. */
 size_t harness_untrusted_bytes(void);
 

@@ -125,7 +125,8 @@ TEST(TcpRoute, loopback_can_be_asked_for_by_name_and_by_address)
     EXPECT_TRUE(tcp_ip_is_loopback(&choice.ip));
     ASSERT_EQ(VBN_OK, tcp_route_choose("127.0.0.1", &choice)) << err_text();
     EXPECT_TRUE(tcp_ip_is_loopback(&choice.ip));
-    ASSERT_EQ(VBN_OK, tcp_route_choose("127.200.0.2", &choice)) << "no interface names it, but Linux has it: " << err_text();
+    ASSERT_EQ(VBN_OK, tcp_route_choose("127.200.0.2", &choice))
+        << "no interface names it, but Linux has it: " << err_text();
     EXPECT_EQ(200, choice.ip.bytes[1]);
     EXPECT_EQ(VBN_ERR_SETTING, tcp_route_choose("198.51.100.2", &choice));
 }
@@ -157,7 +158,9 @@ static int speeds_in_a_namespace()
     if (tcp_route_choose("lo", &choice) != VBN_OK || choice.mbytes_per_s != 0)
         return 2;
     return system("ip route add default dev v0") == 0 && tcp_route_choose("", &choice) == VBN_OK &&
-           choice.mbytes_per_s == 1250 ? 0 : 3;
+                   choice.mbytes_per_s == 1250
+               ? 0
+               : 3;
 }
 
 TEST(TcpRoute, the_speed_of_the_interface_comes_with_the_choice)

@@ -7,7 +7,7 @@ namespace {
 const unsigned kAlone = 2; // written at once, whatever follows
 
 class Batch {
-  public:
+public:
     std::vector<std::string> data;
     std::vector<iovec> iov;
 

@@ -9,11 +9,14 @@ namespace {
 
 const std::vector<const char *> kTls = {"tl.tcp.tls", "true"};
 
-std::vector<const char *> tls_and(const char *key, const char *value) { return {"tl.tcp.tls", "true", key, value}; }
+std::vector<const char *> tls_and(const char *key, const char *value)
+{
+    return {"tl.tcp.tls", "true", key, value};
+}
 
 // Somebody between the two, who forwards what comes and may change it.
 class Wire {
-  public:
+public:
     std::string seen;    // from the initiator
     size_t spoil_at = 0; // this byte of `seen` is changed; 0: none
 
@@ -73,7 +76,7 @@ class Wire {
             shutdown(near_, SHUT_WR);
     }
 
-  private:
+private:
     static sockaddr_in here(uint16_t port)
     {
         sockaddr_in name = {};
@@ -118,7 +121,8 @@ TEST(TcpTls, packets_of_all_sizes_arrive_in_order_both_ways)
                         drive({&a, &b}, [n = 0]() mutable { return n++ > 0; });
                     ASSERT_EQ(VBN_OK, status) << err_text();
                 }
-                ASSERT_TRUE(drive({&a, &b}, [&] { return a.eps[ea].rx.size() == index && b.eps[eb].rx.size() == index; }));
+                ASSERT_TRUE(
+                    drive({&a, &b}, [&] { return a.eps[ea].rx.size() == index && b.eps[eb].rx.size() == index; }));
             }
         for (unsigned i = 0; i < index; i++) {
             std::string payload = pattern(sizes[i % 10], i);
@@ -136,9 +140,15 @@ TEST(TcpTls, who_reads_the_wire_sees_nothing_of_it)
         Wire wire(b);
         tl_ep *ea = a.connect(wire.address(b));
         ASSERT_EQ(VBN_OK, a.send(ea, "hello"));
-        ASSERT_TRUE(drive({&a, &b}, [&] { wire.pump(); return a.eps[ea].ready; }));
+        ASSERT_TRUE(drive({&a, &b}, [&] {
+            wire.pump();
+            return a.eps[ea].ready;
+        }));
         ASSERT_EQ(VBN_OK, a.send(ea, "h", secret));
-        ASSERT_TRUE(drive({&a, &b}, [&] { wire.pump(); return b.eps[b.accepted[0]].rx.size() == 1; }));
+        ASSERT_TRUE(drive({&a, &b}, [&] {
+            wire.pump();
+            return b.eps[b.accepted[0]].rx.size() == 1;
+        }));
         EXPECT_EQ(secret, b.eps[b.accepted[0]].rx[0].payload);
         EXPECT_EQ(tls, wire.seen.find(secret) == std::string::npos);
         EXPECT_EQ(tls, wire.seen.find("hello") == std::string::npos);
@@ -151,11 +161,17 @@ TEST(TcpTls, a_byte_changed_on_the_wire_ends_the_connection_and_nothing_of_it_ar
     Wire wire(b);
     tl_ep *ea = a.connect(wire.address(b));
     ASSERT_EQ(VBN_OK, a.send(ea, "hello"));
-    ASSERT_TRUE(drive({&a, &b}, [&] { wire.pump(); return a.eps[ea].ready; }));
+    ASSERT_TRUE(drive({&a, &b}, [&] {
+        wire.pump();
+        return a.eps[ea].ready;
+    }));
     wire.spoil_at = wire.seen.size() + 500;
     ASSERT_EQ(VBN_OK, a.send(ea, "h", pattern(1000, 1)));
     Ep &eb = b.eps[b.accepted[0]];
-    ASSERT_TRUE(drive({&a, &b}, [&] { wire.pump(); return eb.failed; }));
+    ASSERT_TRUE(drive({&a, &b}, [&] {
+        wire.pump();
+        return eb.failed;
+    }));
     EXPECT_EQ(VBN_ERR_AUTH, eb.status);
     EXPECT_NE(std::string::npos, eb.error.find("TLS failed")) << eb.error;
     EXPECT_EQ(0u, eb.rx.size());

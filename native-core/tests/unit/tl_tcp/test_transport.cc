@@ -142,9 +142,7 @@ TEST(Tcp, a_full_queue_says_busy_and_then_ready)
         ASSERT_LT(++sent, 1000u) << "never busy";
     EXPECT_EQ(VBN_BUSY, a.send(ea, "x", payload));
     EXPECT_EQ(0u, a.eps[ea].tx_ready);
-    a.on_tx_ready = [&](tl_ep *ep) {
-        EXPECT_EQ(VBN_OK, a.send(ep, std::to_string(sent++), payload));
-    };
+    a.on_tx_ready = [&](tl_ep *ep) { EXPECT_EQ(VBN_OK, a.send(ep, std::to_string(sent++), payload)); };
     ASSERT_TRUE(drive({&a, &b}, [&] { return a.eps[ea].tx_ready > 0 && b.eps[eb].rx.size() == sent; }));
     for (unsigned i = 0; i < sent; i++)
         EXPECT_EQ(std::to_string(i), b.eps[eb].rx[i].header);
