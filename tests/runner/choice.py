@@ -24,7 +24,7 @@ def of_tier(table, tier):
 
 
 def tests_named(table, suites, name, places, root):
-    """Singles of the first suite that has an exact match, else of every suite that has any; a suite that cannot tell is left out."""
+    """Singles of the first suite with an exact match, else of each that has any; a suite that cannot tell is left out."""
     def ask(suite):
         try:
             return kinds.some(suite, places, root, name)

@@ -45,7 +45,7 @@ def excess(entry, lines):
         if name not in found:
             texts.append(f"{entry.name} did not say '{name}: N', of which tests/suites.yaml allows {most}")
         elif found[name] > most:
-            texts.append(f"{entry.name}: {name} {found[name]}, and tests/suites.yaml allows {most}: do with less, or raise it there")
+            texts.append(f"{entry.name}: {name} {found[name]}, and tests/suites.yaml allows {most}: do with less, or raise it")
     return texts
 
 

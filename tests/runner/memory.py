@@ -39,7 +39,8 @@ def output_of(words):
 def machine():
     """What is installed: versions of tools, and the libraries' files."""
     known = output_of(["/sbin/ldconfig", "-p"]).splitlines()
-    paths = sorted({os.path.realpath(line.split("=>")[1].strip()) for line in known if "=>" in line and line.split()[0].startswith(LIBRARIES)})
+    ours = [line for line in known if "=>" in line and line.split()[0].startswith(LIBRARIES)]
+    paths = sorted({os.path.realpath(line.split("=>")[1].strip()) for line in ours})
     sizes = [f"{path} {os.stat(path).st_size} {int(os.stat(path).st_mtime)}" for path in paths if os.path.exists(path)]
     return "\n".join([*map(output_of, TOOLS), *sizes])
 

@@ -27,7 +27,10 @@ make_core_release() { # what shows something that sanitizers hide, what is shipp
 }
 make_core_release_all() { build_native release; }
 make_core_tsan() { build_native tsan thread_tests && compiled tsan thread_tests; }
-make_core_fuzz() { ensure_fuzz_cc || cannot "no clang with a fuzzer runtime; install clang and libclang-rt-<version>-dev" && build_native fuzz; }
+make_core_fuzz() {
+    ensure_fuzz_cc || cannot "no clang with a fuzzer runtime; install clang and libclang-rt-<version>-dev"
+    build_native fuzz
+}
 make_memcached_asan() { build_memcached asan "$@"; }
 make_memcached_tsan() { build_memcached tsan thread_tests; }
 make_memcached_release() { build_memcached release; }
@@ -54,7 +57,9 @@ make_costs() { # cost models of native-core/tests/models, which Java and Spark f
     local model folder=$STATE/models
     build_native release cost_file
     mkdir -p "$folder" && chmod 700 "$folder"
-    for model in near far slow; do "$STATE/build/release/cost_file" "$model" "$folder/$model" || die "cannot write a cost file"; done
+    for model in near far slow; do
+        "$STATE/build/release/cost_file" "$model" "$folder/$model" || die "cannot write a cost file"
+    done
 }
 
 make_spark() {
@@ -110,8 +115,8 @@ make_guest() { # QEMU, and a kernel that it boots
 }
 
 make_cross() { # the core for another processor, and what emulates it
-    { ensure_cross && (ensure_packages qemu-user-static); } || cannot "Debian's gcc-aarch64-linux-gnu, qemu-user-static or packages for" \
-        "arm64 could not be had (see $STATE/log/arm64.log and apt.log)"
+    { ensure_cross && (ensure_packages qemu-user-static); } || cannot "Debian's gcc-aarch64-linux-gnu, qemu-user-static or" \
+        "packages for arm64 could not be had (see $STATE/log/arm64.log and apt.log)"
     build_cross
 }
 

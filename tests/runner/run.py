@@ -137,7 +137,8 @@ class Run:
             say(f"over budget: {text}")
         seconds, cpu = time.monotonic() - began, sum(result.cpu for result in self.results.values())
         unchanged = sum(result.state == "unchanged" for result in self.results.values())
-        say(f"{seconds / 60:.1f} minutes, {cpu / 60:.1f} CPU minutes" + (f"; {unchanged} suites unchanged (--fresh runs them, too)" if unchanged else ""))
+        say(f"{seconds / 60:.1f} minutes, {cpu / 60:.1f} CPU minutes" +
+            (f"; {unchanged} suites unchanged (--fresh runs them, too)" if unchanged else ""))
         print(report.last_line(self.results.values()), flush=True)
         return 1 if failed or (over and self.options.budgets) else 0
 
@@ -146,7 +147,8 @@ def show_list(run):
     """All suites, or the tests of those that are named."""
     if not run.options.names:
         for suite in run.table.suites.values():
-            print(f"{suite.name:<22} part {suite.part:<10} tier {suite.tier:<8} {suite.budget:4d} CPU s  needs {', '.join(suite.needs) or 'nothing'}")
+            print(f"{suite.name:<22} part {suite.part:<10} tier {suite.tier:<8} {suite.budget:4d} CPU s  "
+                  f"needs {', '.join(suite.needs) or 'nothing'}")
         return 0
     suites, singles = choice.choose(run.table, run.options.names, "full", run.places, run.root)
     for name in [*(suite if isinstance(suite, str) else suite.name for suite in suites), *(one.suite.name for one in singles)]:

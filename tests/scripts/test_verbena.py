@@ -9,7 +9,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERBENA = ROOT / "verbena"
-COMMANDS = ["demo", "test", "fuzz", "build", "bench", "doctor", "guest", "spark", "hadoop", "hbase", "memcached", "mpiexec", "oshrun", "clean"]
+COMMANDS = ["demo", "test", "fuzz", "build", "bench", "doctor", "guest", "spark", "hadoop", "hbase", "memcached",
+            "mpiexec", "oshrun", "clean"]
 
 
 def run(*arguments, program=VERBENA, cwd=None):
