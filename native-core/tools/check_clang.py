@@ -77,6 +77,9 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, action="append", default=[])
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
+    if unbuilt := [str(folder) for folder in arguments.build if not (folder / "compile_commands.json").is_file()]:
+        print(f"no compile_commands.json in {', '.join(unbuilt)}: build it first")
+        return 77
     files = chosen(known(arguments.build), arguments.names)
     if arguments.list:
         print("\n".join(files))

@@ -6,7 +6,7 @@ What a user builds or keeps beside them at the top level (`mpicc ring.c -o ring`
 import pathlib
 import subprocess
 
-FOLDERS = {".ci", ".mvn", "docs", "hadoop-rdma", "hbase-rdma", "memcached-rdma", "mpi", "native-core", "ohb",
+FOLDERS = {".ci", "docs", "hadoop-rdma", "hbase-rdma", "memcached-rdma", "mpi", "native-core", "ohb",
            "spark-rdma-shuffle", "tests"}
 FILES = {".clang-format", ".editorconfig", ".git-blame-ignore-revs", ".gitattributes", ".gitignore", "CONTRIBUTING.md",
          "LICENSE", "README.md", "SECURITY.md", "pom.xml", "verbena"}
