@@ -20,7 +20,7 @@ import report  # noqa: E402
 import table as tables  # noqa: E402
 from jobs import Job, Result  # noqa: E402
 from memory import Memory  # noqa: E402
-from schedule import Schedule, Stopped  # noqa: E402
+from schedule import Schedule, Stopped, made  # noqa: E402
 
 BESIDE = 2  # jobs more than processors run at once: most wait for something now and then
 SLOWER = ("far", "slow")  # the cost models of --stress
@@ -62,7 +62,7 @@ class Run:
 
     def add(self, entry, chosen, name=None, is_product=False, whole=True):
         name = name or entry.name
-        log = self.state / "log" / f"{'make' if is_product else 'test'}-{name}.log"
+        log = self.state / "log" / (f"make-{entry.name}.log" if is_product else f"test-{name}.log")
         env = chosen.env if is_product else {**self.base_env(entry), **chosen.env}
         self.entries[name] = entry
         self.jobs[name] = Job(entry, chosen.argv, env, log, is_product, whole)
@@ -80,7 +80,8 @@ class Run:
         for entry in list(self.entries.values()):
             for need in self.table.needed(entry):
                 words = [self.root / "verbena", "make", need, *targets.get(need, ())]
-                self.add(self.table.products[need], kinds.Chosen(words, {}, []), is_product=True, whole=not targets.get(need))
+                self.add(self.table.products[need], kinds.Chosen(words, {}, []), made(need), is_product=True,
+                         whole=not targets.get(need))
 
     def prepare(self):
         """Fills jobs. Raises choice.Unknown."""

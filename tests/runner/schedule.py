@@ -11,8 +11,13 @@ class Stopped(Exception):
     """A signal ended the run; all jobs have ended."""
 
 
+def made(need):
+    """The name of the job that makes a product: a suite may have the product's name."""
+    return f"make {need}"
+
+
 class Schedule:
-    """jobs: {name: Job}; a job's needs that are no job of this run count as done. places: jobs with loads of this sum run at once.
+    """jobs: {name: Job}, made(product) for products; needs that are no job of this run count as done. places: jobs with loads of this sum run at once.
     tell(name, result) is called for each that ends, in the calling thread; idle(names that run) every `every` seconds."""
 
     def __init__(self, jobs, places, tell, idle, every=60):
@@ -35,7 +40,7 @@ class Schedule:
         return self.results
 
     def _needs(self, name):
-        return [need for need in self.jobs[name].entry.needs if need in self.jobs]
+        return [made(need) for need in self.jobs[name].entry.needs if made(need) in self.jobs]
 
     def _way(self, name):
         """Budgets from this job to the end of the longest chain that waits for it."""

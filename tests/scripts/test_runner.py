@@ -105,12 +105,18 @@ class SuitesTest(RunnerCase):
         self.assertEqual(process.stdout.splitlines()[-1], "5 passed, 0 failed, 0 skipped", process.stdout + process.stderr)
         self.assertEqual((tree.root / "state/made").read_text(), "a\nb\n")
 
+    def test_a_suite_may_have_the_name_of_what_it_needs(self):
+        tree = self.tree(says("a", "echo 1 passed, 0 failed", "needs: [a]"), "{a: {inputs: [a]}}")
+        output = tree.run()[1]
+        self.assertEqual(output.splitlines()[-1], "1 passed, 0 failed, 0 skipped")
+        self.assertIn("verbena: make a ", output)
+
     def test_a_suite_without_its_product_fails_and_says_which(self):
         tree = self.tree(says("one", "echo 1 passed, 0 failed", "needs: [a]"), "{a: {inputs: [a]}}", "echo broken; exit 3")
         status, output = tree.run()
         self.assertEqual((status, output.splitlines()[-1]), (1, "0 passed, 2 failed, 0 skipped"))
-        self.assertIn("one: not run, because a failed", output)
-        self.assertIn("a: broken", output)
+        self.assertIn("one: not run, because make a failed", output)
+        self.assertIn("make a: broken", output)
 
     def test_what_cannot_be_had_here_is_skipped_with_its_reason(self):
         tree = self.tree(says("one", "echo 1 passed, 0 failed", "needs: [a]") + says("two", "echo no device; exit 77"),
@@ -230,7 +236,7 @@ class ChoiceTest(RunnerCase):
         self.assertEqual(self.three().run("--list", "one"), (0, "one:file.Class.function\none:locks n=4 hosts\n"))
 
     def test_full_reaches_the_programs_as_a_variable(self):
-        tree = self.tree(says("one", "echo $((1 + ${VERBENA_TEST_FULL:-0})) passed, 0 failed"))
+        tree = self.tree(says("one", "echo $((1 + VERBENA_TEST_FULL)) passed, 0 failed"))
         self.assertEqual(tree.run()[1].splitlines()[-1][0], "1")
         self.assertEqual(tree.run("--full")[1].splitlines()[-1][0], "2")
 
