@@ -65,7 +65,8 @@ if(VBN_SANITIZE)
         message(FATAL_ERROR "VBN_SANITIZE=${VBN_SANITIZE}: use address,undefined or thread")
     endif()
     add_compile_options(-fsanitize=${VBN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -UNDEBUG)
-    add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:C>,$<NOT:$<CONFIG:Debug>>>:-O1;-g1>") # half the time to compile, and lines in stacks
+    # Half the time to compile, and lines in stacks.
+    add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:C>,$<NOT:$<CONFIG:Debug>>>:-O1;-g1>")
     add_link_options(-fsanitize=${VBN_SANITIZE})
 else()
     add_compile_options($<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
