@@ -17,8 +17,9 @@ def made(need):
 
 
 class Schedule:
-    """jobs: {name: Job}, made(product) for products; needs that are no job of this run count as done. places: jobs with loads of this sum run at once.
-    tell(name, result) is called for each that ends, in the calling thread; idle(names that run) every `every` seconds."""
+    """jobs: {name: Job}, made(product) for products; needs that are no job of this run count as done. places: jobs with
+    loads of this sum run at once. tell(name, result) is called for each that ends, in the calling thread; idle(names that
+    run) every `every` seconds."""
 
     def __init__(self, jobs, places, tell, idle, every=60):
         self.jobs, self.places, self.tell, self.idle, self.every = jobs, places, tell, idle, every
