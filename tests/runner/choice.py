@@ -1,43 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the words of the command line to what runs: tiers, parts, suites, single tests."""
 import concurrent.futures
-import dataclasses
 import difflib
 
 import kinds
 from table import TIERS
 
 
+MOST = 4  # suites that a piece of an id runs tests of
+
+
 class Unknown(Exception):
     """A word names nothing; the text says what it might have meant."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Single:
-    """Some tests of a suite, as one job."""
-    suite: object
-    chosen: kinds.Chosen
-
-
 def of_tier(table, tier):
-    return [suite for suite in table.suites.values() if TIERS.index(suite.tier) <= TIERS.index(tier)]
+    """Names of the suites of a tier and those before it."""
+    return [name for name, suite in table.suites.items() if TIERS.index(suite.tier) <= TIERS.index(tier)]
 
 
-def tests_named(table, suites, name, places, root):
-    """Singles of the first suite with an exact match, else of each that has any; a suite that cannot tell is left out."""
-    def ask(suite):
+def suites_with(suites, word, places, root):
+    """Names of suites that have tests of this name: the first with an exact match, else at most MOST that have any. A suite
+    that cannot tell its tests is left out."""
+    def ids(suite):
         try:
-            return kinds.some(suite, places, root, name)
+            return kinds.listed(suite, places, root)
         except kinds.NoList:
-            return None
+            return []
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        found = [Single(suite, chosen) for suite, chosen in zip(suites, pool.map(ask, suites)) if chosen]
-    exact = [single for single in found if is_exact(single, name, places, root)]
-    return exact[:1] or found[:4]
-
-
-def is_exact(single, name, places, root):
-    return any(kinds.unittests.is_named(one, name) for one in kinds.listed(single.suite, places, root))
+        listed = dict(zip((suite.name for suite in suites), pool.map(ids, suites)))
+    exact = [name for name, tests in listed.items() if any(kinds.unittests.is_named(one, word) for one in tests)]
+    return exact[:1] or [name for name, tests in listed.items() if any(word in one for one in tests)][:MOST]
 
 
 def guesses(table, word):
@@ -47,30 +40,31 @@ def guesses(table, word):
 
 
 def choose(table, words, tier, places, root):
-    """(whole suites, singles) that the words mean; without words, all of the tier. Raises Unknown."""
+    """(names of whole suites, {suite: words that name tests of it}); without words, all of the tier. Raises Unknown."""
     if not words:
-        return of_tier(table, tier), []
-    suites, singles = [], []
+        return of_tier(table, tier), {}
+    whole, single = [], {}
     for word in words:
         if word in table.parts:
-            suites += [suite for suite in of_tier(table, tier) if suite.part == word] or \
-                      [suite for suite in table.suites.values() if suite.part == word]
+            whole += [name for name in of_tier(table, tier) if table.suites[name].part == word] or \
+                     [name for name, suite in table.suites.items() if suite.part == word]
         elif word in table.suites:
-            suites.append(table.suites[word])
+            whole.append(word)
         else:
-            singles += named(table, word, places, root)
-    return list(dict.fromkeys(suite.name for suite in suites)), singles
+            for name, test in named(table, word, places, root):
+                single.setdefault(name, []).append(test)
+    whole = list(dict.fromkeys(whole))
+    return whole, {name: tests for name, tests in single.items() if name not in whole}
 
 
 def named(table, word, places, root):
-    """Singles for a word SUITE:NAME or NAME. Raises Unknown."""
+    """(suite, name of tests in it) for a word SUITE:NAME or NAME. Raises Unknown."""
     suite, colon, name = word.partition(":")
     if colon and suite in table.suites:
-        found = tests_named(table, [table.suites[suite]], name, places, root)
-        if not found:
+        if not suites_with([table.suites[suite]], name, places, root):
             raise Unknown(f"suite {suite} has no test '{name}'; './verbena test --list {suite}' shows all")
-        return found
-    found = tests_named(table, list(table.suites.values()), word, places, root)
+        return [(suite, name)]
+    found = suites_with(list(table.suites.values()), word, places, root)
     if not found:
         raise Unknown(f"nothing is named '{word}': no part, no suite, no test{guesses(table, word)}")
-    return found
+    return [(name, word) for name in found]

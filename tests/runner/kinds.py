@@ -111,15 +111,10 @@ def whole(suite, places):
     return Chosen(program_command(suite, places, suite.whole), environment(suite, places), [])
 
 
-def some(suite, places, root, name):
-    """What runs the tests that name means, or None where there are none."""
-    try:
-        ids = listed(suite, places, root)
-        chosen = unittests.choose(ids, [name])
-    except unittests.NoMatch:
-        return None
-    if suite.kind == "ctest":
-        whole_programs = [one for one in chosen if "." not in one]
-        chosen = [one for one in chosen if "." not in one or one.split(".")[0] not in whole_programs]
-        return ctest_chosen(suite, places, root, chosen)
-    return Chosen(program_command(suite, places, [name]), environment(suite, places), [])
+def some(suite, places, root, names):
+    """What runs the tests that names mean; each of them means some."""
+    if suite.kind == "program":
+        return Chosen(program_command(suite, places, names), environment(suite, places), [])
+    chosen = unittests.choose(listed(suite, places, root), names)
+    whole_programs = [one for one in chosen if "." not in one]
+    return ctest_chosen(suite, places, root, [one for one in chosen if "." not in one or one.split(".")[0] not in whole_programs])

@@ -76,32 +76,31 @@ class Run:
                      kinds.whole(suite, {**self.places, "model": model}), f"{suite.name}-{model}")
 
     def add_products(self, targets):
-        """targets: {product: what of it to build} where single tests do not need all of it."""
-        for entry in list(self.entries.values()):
+        """targets: {job: what is enough of the first product that it needs}; a job that is not there needs all of it."""
+        wanted = {}
+        for name, entry in self.entries.items():
             for need in self.table.needed(entry):
-                words = [self.root / "verbena", "make", need, *targets.get(need, ())]
-                self.add(self.table.products[need], kinds.Chosen(words, {}, []), made(need), is_product=True,
-                         whole=not targets.get(need))
+                wanted.setdefault(need, []).append(targets.get(name, ()) if entry.needs[0] == need else ())
+        for need, asked in wanted.items():
+            some = list(dict.fromkeys(word for words in asked for word in words)) if all(asked) else []
+            self.add(self.table.products[need], kinds.Chosen([self.root / "verbena", "make", need, *some], {}, []), made(need),
+                     is_product=True, whole=not some)
 
     def prepare(self):
         """Fills jobs. Raises choice.Unknown."""
-        suites, singles = choice.choose(self.table, self.options.names, self.options.tier, self.places, self.root)
+        whole, single = choice.choose(self.table, self.options.names, self.options.tier, self.places, self.root)
         targets = {}
-        for single in singles:
-            name = f"{single.suite.name}-alone" if single.suite.name not in self.jobs else f"{single.suite.name}-{len(self.jobs)}"
-            self.add(single.suite, single.chosen, name, whole=False)
-            if single.chosen.targets and single.suite.needs:
-                targets.setdefault(single.suite.needs[0], []).extend(single.chosen.targets)
-        for name in [suite if isinstance(suite, str) else suite.name for suite in suites]:
-            suite = self.table.suites[name]
-            facts = None if self.options.fresh else self.memory.passed(self.table, suite)
+        for name, words in single.items():
+            chosen = kinds.some(self.table.suites[name], self.places, self.root, words)
+            self.add(self.table.suites[name], chosen, f"{name}-alone", whole=False)
+            if chosen.targets:
+                targets[f"{name}-alone"] = chosen.targets
+        for name in whole:
+            facts = None if self.options.fresh else self.memory.passed(self.table, self.table.suites[name])
             if facts:
-                self.entries[name] = suite
                 self.tell(name, Result("unchanged", why=facts["told"]))
-                del self.entries[name]
             else:
-                self.add_suite(suite)
-                targets = {need: words for need, words in targets.items() if need not in self.table.needed(suite)}
+                self.add_suite(self.table.suites[name])
         self.add_products(targets)
 
     # ------------------------------------------------------------------------------------------- the run
@@ -151,9 +150,10 @@ def show_list(run):
             print(f"{suite.name:<22} part {suite.part:<10} tier {suite.tier:<8} {suite.budget:4d} CPU s  "
                   f"needs {', '.join(suite.needs) or 'nothing'}")
         return 0
-    suites, singles = choice.choose(run.table, run.options.names, "full", run.places, run.root)
-    for name in [*(suite if isinstance(suite, str) else suite.name for suite in suites), *(one.suite.name for one in singles)]:
-        print("\n".join(f"{name}:{one}" for one in kinds.listed(run.table.suites[name], run.places, run.root)))
+    whole, single = choice.choose(run.table, run.options.names, "full", run.places, run.root)
+    for name in [*whole, *single]:
+        for one in kinds.listed(run.table.suites[name], run.places, run.root):
+            print(f"{name}:{one}")
     return 0
 
 

@@ -217,6 +217,10 @@ class ChoiceTest(RunnerCase):
             with self.subTest(word):
                 self.assertEqual(tree.run("--fresh", word)[1].splitlines()[-1], f"{count} passed, 0 failed, 0 skipped")
 
+    def test_several_names_of_one_suite_run_together(self):
+        status, output = self.three().run("Class", "locks n=4", "quick")
+        self.assertEqual((status, output.splitlines()[-1]), (0, "3 passed, 0 failed, 0 skipped"))
+
     def test_a_name_that_matches_nothing_is_an_error_with_a_guess(self):
         tree = self.three()
         for word, told in (("nosuch", "nothing is named 'nosuch'"), ("thre", "did you mean three"),
@@ -266,6 +270,10 @@ class GoogleTestTest(RunnerCase):
                 self.assertIn("-R ^(multi_tags)$", log)
                 self.assertIn(f" {filters}", log)
                 self.assertEqual((tree.root / "state/made").read_text(), "a target_tags\n")
+        tree.run("Tags.match", "multi_other")
+        self.assertEqual((tree.root / "state/made").read_text(), "a target_other target_tags\n")
+        tree.run("Tags.match", "unit")
+        self.assertEqual((tree.root / "state/made").read_text(), "a\n")
 
 
 class MemoryTest(RunnerCase):
