@@ -15,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import unittests  # noqa: E402  (needs the path above)
 
 PROGRAM_LIMIT = 1200  # seconds for one program of ctest: it ends one that hangs, and none on a loaded machine
+SCRIPT = re.compile(r"^class (\w+)|^    def (test_\w+)", re.M)
 TEST = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\(\s*(\w+),\s*(\w+)\)", re.M)
 
 
@@ -76,14 +77,26 @@ def programs_of(suite, root):
                     yield match.expand(program), match.expand(target), source
 
 
+def tests_of(source):
+    """Yields (class, function) of a file with GoogleTest's tests, or of a script with unittest's."""
+    text = source.read_text(errors="replace")
+    if source.suffix == ".cc":
+        yield from TEST.findall(text)
+    elif source.suffix == ".py":
+        group = ""
+        for new, name in SCRIPT.findall(text):
+            group = new or group
+            if name:
+                yield group, name
+
+
 def ctest_list(suite, root):
-    """{id: (program, target)}; an id is a program, or program.Suite.name."""
+    """{id: (program, target, whether it takes GTEST_FILTER)}; an id is a program, or program.Suite.name."""
     found = {}
     for program, target, source in programs_of(suite, root):
-        found[program] = (program, target)
-        if source.suffix == ".cc":
-            for group, name in TEST.findall(source.read_text(errors="replace")):
-                found[f"{program}.{group}.{name}"] = (program, target)
+        facts = (program, target, source.suffix == ".cc")
+        found[program] = facts
+        found.update({f"{program}.{group}.{name}": facts for group, name in tests_of(source)})
     return found
 
 
@@ -93,7 +106,7 @@ def ctest_chosen(suite, places, root, ids):
     targets = list(dict.fromkeys(known[one][1] for one in ids))
     functions = [one.split(".", 1)[1] for one in ids if "." in one]
     env = environment(suite, places)
-    if functions and not any(one in programs for one in ids):
+    if all("." in one and known[one][2] for one in ids):
         env["GTEST_FILTER"] = ":".join(f"{name}:{name}/*:*/{name}/*" for name in functions)
     return Chosen(ctest_command(suite, places, programs), env, [] if "" in targets else targets)
 

@@ -256,7 +256,7 @@ class ChoiceTest(RunnerCase):
 class GoogleTestTest(RunnerCase):
     def test_a_test_is_found_in_the_sources_and_only_its_program_is_built_and_run(self):
         rows = "  unit:\n    part: p\n    kind: ctest\n    needs: [a]\n    inputs: [c]\n    ctest:\n" \
-               "      build: b\n      tests: [c]\n      programs: [['test_(\\w+)\\.cc', 'multi_\\1', 'target_\\1']]\n"
+               "      build: b\n      tests: [c]\n      programs: [['test_(\\w+)\\.(?:cc|py)', 'multi_\\1', 'target_\\1']]\n"
         tree = self.tree(rows, "{a: {inputs: [c]}}", "echo \"$*\" >$VERBENA_STATE/made")
         tree.write("c/test_tags.cc", "TEST(Tags, match)\n{\n}\nTEST_P(Each, way)\n{\n}\n")
         tree.write("c/test_other.cc", "TEST(Other, thing)\n{\n}\n")
@@ -272,6 +272,9 @@ class GoogleTestTest(RunnerCase):
                 self.assertEqual((tree.root / "state/made").read_text(), "a target_tags\n")
         tree.run("Tags.match", "multi_other")
         self.assertEqual((tree.root / "state/made").read_text(), "a target_other target_tags\n")
+        tree.write("c/test_script.py", "class Tool(Case):\n    def test_it(self):\n        pass\n")
+        self.assertEqual(tree.run("unit:Tool.test_it")[0], 0)  # a script of ctest runs whole
+        self.assertNotIn("Tool", (tree.root / "state/log/test-unit-alone.log").read_text())
         tree.run("Tags.match", "unit")
         self.assertEqual((tree.root / "state/made").read_text(), "a\n")
 
