@@ -84,10 +84,9 @@ static inline void on_peer_lost(void *arg, vbn_peer_t *peer, vbn_status_t status
 
 static inline vbn_peer_t *connect_to(vbn_worker_t *worker, const char *text)
 {
-    uint8_t address[VBN_ADDRESS_MAX];
-    size_t length = parse_hex(text, address, sizeof(address));
+    uint8_t bytes[VBN_ADDRESS_MAX];
     vbn_peer_t *peer;
-    check(vbn_connect(worker, address, length, on_peer_lost, NULL, &peer), "connect");
+    check(vbn_connect(worker, bytes, parse_hex(text, bytes, sizeof(bytes)), on_peer_lost, NULL, &peer), "connect");
     return peer;
 }
 

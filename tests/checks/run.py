@@ -8,6 +8,7 @@ ROOT is a folder, and comes first. NAME is a check or a part of its name; withou
 and ends with "N passed, M failed, K skipped". A NAME that matches nothing ends the program with status 2.
 """
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,8 +50,10 @@ def check_readmes(root):
 
 def check_shell(root):
     scripts = [path for path in tree.files(root) if tree.is_bash(root, path)]
+    if shutil.which("shellcheck") is None:
+        raise Skipped("no shellcheck; install Debian's package of that name")
     result = subprocess.run(["shellcheck", *map(str, scripts)], cwd=root, capture_output=True, text=True)
-    return result.stdout.splitlines()
+    return (result.stdout + result.stderr).splitlines() or [f"shellcheck ended with {result.returncode}"] * (result.returncode != 0)
 
 
 def check_lines(root):

@@ -45,6 +45,8 @@ def choose(table, words, tier, places, root):
         return of_tier(table, tier), {}
     whole, single = [], {}
     for word in words:
+        if not word or word.endswith(":"):
+            raise Unknown("an empty name")
         if word in table.parts:
             whole += [name for name in of_tier(table, tier) if table.suites[name].part == word] or \
                      [name for name, suite in table.suites.items() if suite.part == word]

@@ -22,7 +22,8 @@ KILL_AFTER = 40  # seconds after which a process that was told to end is killed
 
 @dataclasses.dataclass
 class Result:
-    """How an entry ended. state: passed, failed, skipped, unchanged; why: where there is more to say than the log."""
+    """How an entry ended. state: passed, failed, skipped, unchanged; why: where there is more to say than the log;
+    left: a line for each process that outlived it."""
     state: str
     passed: int = 0
     failed: int = 0
@@ -32,6 +33,7 @@ class Result:
     why: str = ""
     log: pathlib.Path = None
     exports: dict = dataclasses.field(default_factory=dict)
+    left: list = dataclasses.field(default_factory=list)
 
 
 def excess(entry, lines):
@@ -47,6 +49,12 @@ def excess(entry, lines):
         elif found[name] > most:
             texts.append(f"{entry.name}: {name} {found[name]}, and tests/suites.yaml allows {most}: do with less, or raise it")
     return texts
+
+
+def cleared(environment):
+    """Without what would run a part of a suite as if it were all of it."""
+    return {key: value for key, value in environment.items()
+            if not key.startswith(("GTEST_", "CTEST_")) and key != "VERBENA_TEST_FULL"}
 
 
 class Job:
@@ -68,13 +76,19 @@ class Job:
         with open(self.log, "wb") as output:
             self.process = subprocess.Popen([sys.executable, HERE / "measured.py", used, *map(str, self.argv)],
                                             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                                            env={**os.environ, **exports, **self.env}, start_new_session=True)
+                                            env={**cleared(os.environ), **exports, **self.env}, start_new_session=True)
+            if self.ended_by:  # before it had started
+                self.process.terminate()
             status = self._wait()
         result = self._judge(status)
         result.seconds = time.monotonic() - self.began
         result.cpu = float(used.read_text()) if used.exists() else 0.0
         result.log = self.log
+        result.left = [line for line in self._lines() if line.startswith("left behind and killed: ")]
         return result
+
+    def _lines(self):
+        return self.log.read_text(errors="replace").splitlines()
 
     def _wait(self):
         try:
@@ -94,10 +108,12 @@ class Job:
             self.process.terminate()
 
     def _judge(self, status):
-        lines = self.log.read_text(errors="replace").splitlines()
+        lines = self._lines()
         if self.ended_by:
             return Result("failed", failed=1, why=self.ended_by)
-        if status == CANNOT:
+        if status == MATCHED_NOTHING and not self.holds:
+            return Result("failed", failed=1, why="this form has no test of that name; --full has")
+        if status == CANNOT and not counts.count(lines)[1]:
             return Result("skipped", skipped=int(not self.is_product), why=lines[-1] if lines else "it does not say why")
         over = excess(self.entry, lines) if self.holds and status == 0 else []
         if self.is_product:

@@ -50,11 +50,12 @@ def program_list(suite, places):
     argv = program_command(suite, places, ["--list"])
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
-                              env={**os.environ, **environment(suite, places)})
+                              env={**os.environ, "VERBENA_TEST_FULL": "1", **environment(suite, places)})
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NoList(str(error)) from None
     if done.returncode != 0:
-        raise NoList(f"status {done.returncode}: {(done.stderr or done.stdout).strip()[-200:]}")
+        said = (done.stderr or done.stdout).strip()[-200:]
+        raise NoList(f"{suite.name} does not list its tests (status {done.returncode}): {said}")
     return done.stdout.splitlines()
 
 
@@ -69,11 +70,13 @@ def ctest_command(suite, places, programs=()):
 
 
 def programs_of(suite, root):
-    """Yields (program, its target, source) by the folder conventions that the suite's table gives: [pattern, program, target]."""
+    """Yields (program, its target, source) by the folder conventions that the suite's table gives: [pattern of the file's name,
+    program, target, and maybe a pattern that a line of the file has to have]."""
     for folder in suite.ctest["tests"]:
         for source in sorted((root / folder).rglob("*.*")):
-            for pattern, program, target in suite.ctest["programs"]:
-                if match := re.fullmatch(pattern, source.relative_to(root / folder).as_posix()):
+            for pattern, program, target, *lines in suite.ctest["programs"]:
+                match = re.fullmatch(pattern, source.relative_to(root / folder).as_posix())
+                if match and all(re.search(line, source.read_text(errors="replace"), re.M) for line in lines):
                     yield match.expand(program), match.expand(target), source
 
 

@@ -96,7 +96,7 @@ class Command:
             kill_all()
             os._exit(128 + signal.SIGTERM)
         self.stopped = time.monotonic()
-        self.process.send_signal(signal.SIGTERM)
+        os.kill(self.process.pid, signal.SIGTERM)
         signal.alarm(GRACE)
 
     def wait(self):

@@ -7,25 +7,30 @@ itself, and the tools and libraries of this machine. Files that git ignores do n
 import hashlib
 import json
 import os
-import pathlib
+import shutil
 import subprocess
 
 TOOLS = (["cc", "--version"], ["cmake", "--version"], ["java", "-version"], ["python3", "--version"], ["uname", "-r"])
+FOUND = ("ccache", "clang", "mold", "mpiexec.hydra", "ssh", "memcached", "memccapable", "qemu-system-x86_64", "shellcheck",
+         "valgrind")
 LIBRARIES = ("libssl.so", "libcrypto.so", "libibverbs.so", "librdmacm.so", "liblz4.so", "libzstd.so", "libc.so", "libmemcached.so")
 MOST = 20  # passes of one suite that are kept
 OWN = ("tests/runner", "tests/lib", "verbena")
 
 
-def walked(folder):
-    return (path for path in folder.rglob("*") if path.is_file() and not {"target", ".verbena", ".git"} & set(path.parts))
+def walked(root):
+    paths = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
+    return (path.as_posix() for path in paths if not {"target", ".verbena", ".git"} & set(path.parts))
 
 
 def files_below(root):
-    """Files that git knows or would add, relative to root; without git all but what is built."""
-    done = subprocess.run(["git", "-C", root, "ls-files", "-z", "-co", "--exclude-standard"], capture_output=True, text=True)
-    if done.returncode == 0:
-        return sorted(name for name in done.stdout.split("\0") if name and (root / name).is_file())
-    return sorted(path.relative_to(root).as_posix() for path in walked(root))
+    """Files that git knows or would add, relative to root; where root is no repository of git's, all but what is built."""
+    try:
+        done = subprocess.run(["git", "-C", root, "ls-files", "-z", "-co", "--exclude-standard"], capture_output=True, text=True)
+        names = done.stdout.split("\0")
+    except OSError:  # no git here
+        names = []
+    return sorted(name for name in (names if "tests/suites.yaml" in names else walked(root)) if name and (root / name).is_file())
 
 
 def output_of(words):
@@ -42,7 +47,16 @@ def machine():
     ours = [line for line in known if "=>" in line and line.split()[0].startswith(LIBRARIES)]
     paths = sorted({os.path.realpath(line.split("=>")[1].strip()) for line in ours})
     sizes = [f"{path} {os.stat(path).st_size} {int(os.stat(path).st_mtime)}" for path in paths if os.path.exists(path)]
-    return "\n".join([*map(output_of, TOOLS), *sizes])
+    found = [f"{name} {shutil.which(name)}" for name in FOUND]
+    return "\n".join([*map(output_of, TOOLS), *found, *sizes, str(os.getuid())])
+
+
+def content_of(path):
+    """A hash of a file; of one that has gone since it was listed, a word."""
+    try:
+        return hashlib.sha256((b"x" if os.access(path, os.X_OK) else b"-") + path.read_bytes()).hexdigest()
+    except OSError:
+        return "gone"
 
 
 class Memory:
@@ -54,12 +68,11 @@ class Memory:
         self.hashes = {}
         self.files = None
         self.machine = None
+        self.keys = {}
 
     def _of_file(self, name):
         if name not in self.hashes:
-            path = self.root / name
-            mode = b"x" if os.access(path, os.X_OK) else b"-"
-            self.hashes[name] = hashlib.sha256(mode + path.read_bytes()).hexdigest()
+            self.hashes[name] = content_of(self.root / name)
         return self.hashes[name]
 
     def _of_inputs(self, inputs):
@@ -69,6 +82,16 @@ class Memory:
                 if any(one == "." or name == one or name.startswith(one + "/") for one in inputs)]
 
     def hash(self, table, suite):
+        """As the inputs were when this was first asked: before the suite ran."""
+        if suite.name not in self.keys:
+            self.keys[suite.name] = self._hash(table, suite)
+        return self.keys[suite.name]
+
+    def is_changed(self, table, suite):
+        """Whether its inputs are others than before it ran."""
+        return Memory(self.root, self.folder, self.form).hash(table, suite) != self.hash(table, suite)
+
+    def _hash(self, table, suite):
         entries = [suite, *(table.products[name] for name in table.needed(suite))]
         inputs = sorted({*OWN, *(one for entry in entries for one in entry.inputs)})
         lines = [repr(entry) for entry in entries] + self._of_inputs(inputs) + [self.machine, self.form]

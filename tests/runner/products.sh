@@ -68,22 +68,28 @@ make_spark() {
     echo "export PYSPARK_PYTHON=$PYSPARK_PYTHON"
 }
 
-make_other_sparks() {
-    local version
-    for version in $OTHER_SPARKS; do install_spark "$version"; done
+make_spark_clients() {
     ensure_spark_clients
     echo "export VERBENA_SPARK_PYTHON=$VERBENA_SPARK_PYTHON"
 }
 
+make_other_sparks() {
+    local version
+    for version in $OTHER_SPARKS; do install_spark "$version"; done
+}
+
 make_jars() {
-    echo "export VERBENA_HADOOP_JAR=$(plugin_jar hadoop-rdma)"
-    echo "export VERBENA_HBASE_JAR=$(plugin_jar hbase-rdma)"
+    local hadoop hbase
+    hadoop=$(plugin_jar hadoop-rdma)
+    hbase=$(plugin_jar hbase-rdma)
+    echo "export VERBENA_HADOOP_JAR=$hadoop"
+    echo "export VERBENA_HBASE_JAR=$hbase"
 }
 
 make_memcached_peers() {
     (ensure_packages memcached libmemcached-tools python3-pylibmc) \
         || cannot "Debian's memcached, libmemcached-tools and python3-pylibmc, which ours is compared with, could not be installed"
-    ensure_venv "pymemcache-$PYMEMCACHE" "pymemcache==$PYMEMCACHE"
+    (ensure_venv "pymemcache-$PYMEMCACHE" "pymemcache==$PYMEMCACHE") || cannot "pymemcache could not be had from PyPI"
     echo "export VERBENA_MEMCACHED_PYTHON=$CACHE/pymemcache-$PYMEMCACHE/bin/python"
 }
 
@@ -94,12 +100,13 @@ make_mpi_peers() {
     [ ! -x /usr/sbin/sshd ] && command -v apt-get >/dev/null && [ -z "${VERBENA_NO_APT:-}" ] || return 0
     if [ ! -f "$folder/.complete" ]; then
         rm -rf "$folder" && mkdir -p "$folder"
-        (cd "$folder" && apt-get download openssh-server libwrap0 && for package in *.deb; do dpkg-deb -x "$package" .; done &&
-            touch .complete) || return 0
+        (cd "$folder" && apt-get download openssh-server libwrap0 &&
+            for package in *.deb; do dpkg-deb -x "$package" . || exit 1; done && touch .complete) || return 0
     fi
     library=$(find "$folder" -name libwrap.so.0 | head -n 1)
+    [ -n "$library" ] || return 0
     echo "export VERBENA_SSHD=$folder/usr/sbin/sshd"
-    echo "export LD_LIBRARY_PATH=$(dirname "$library")"
+    echo "export LD_LIBRARY_PATH=$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 }
 
 make_mpi4py() {

@@ -55,17 +55,18 @@ def product_line(name, result):
     return f"verbena: {name:<22} FAILED: {result.why}"
 
 
-def problem(name, result, is_product):
-    """What a failed entry leaves to be read at the end of the run."""
+def problem(name, result, job, flags=""):
+    """What a failed job leaves to be read at the end of the run. flags: of the run, where one needs them again."""
     if result.log is None or not result.log.exists():
         return [f"{name}: {result.why}"]
     lines = result.log.read_text(errors="replace").splitlines()
     told = [result.why] if result.why else []
-    told += failures.failures(lines) if not is_product else lines[-40:]
+    told += failures.failures(lines) if not job.is_product else lines[-40:]
     told += [f"whole output: {result.log}"]
-    if not is_product:
-        told += [f"alone: ./verbena test {shlex.quote(f'{name}:{one}')}" for one in failed_names(lines)[:MOST]] or \
-                [f"alone: ./verbena test {name}"]
+    if not job.is_product:
+        suite = job.entry.name
+        told += [f"alone: ./verbena test{flags} {shlex.quote(f'{suite}:{one}')}" for one in failed_names(lines)[:MOST]] or \
+                [f"alone: ./verbena test{flags} {suite}"]
     return [f"{name}: {line}" for line in told]
 
 

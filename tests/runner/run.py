@@ -4,6 +4,7 @@
 import argparse
 import contextlib
 import dataclasses
+import fcntl
 import os
 import pathlib
 import signal
@@ -41,6 +42,13 @@ def parsed(words):
     return parser.parse_args(words)
 
 
+def settings():
+    """Variables that change what tests do."""
+    known = ("VBN_", "VERBENA_", "CFLAGS", "CXXFLAGS", "CC", "CXX", "JAVA_", "MAVEN_OPTS")
+    return sorted((key, value) for key, value in os.environ.items()
+                  if key.startswith(known) and key not in ("VERBENA_STATE", "VERBENA_CACHE"))
+
+
 class Run:
     """One call of the runner: where everything lies, and what was asked for."""
 
@@ -48,7 +56,7 @@ class Run:
         self.options, self.root, self.state = options, root, state
         self.table = tables.read(root / "tests/suites.yaml", options.tier == "full")
         self.python = sys.executable
-        form = f"{'full' if options.tier == 'full' else 'short'}{' stress' if options.stress else ''}"
+        form = f"{'full' if options.tier == 'full' else 'short'}{' stress' if options.stress else ''} {settings()}"
         self.memory = Memory(root, cache / "passed", form)
         self.places = {"root": root, "state": state, "cache": cache, "python": self.python, "model": "near",
                        "stress": options.stress or options.tier == "full"}
@@ -96,8 +104,8 @@ class Run:
             if chosen.targets:
                 targets[f"{name}-alone"] = chosen.targets
         for name in whole:
-            facts = None if self.options.fresh else self.memory.passed(self.table, self.table.suites[name])
-            if facts:
+            facts = self.memory.passed(self.table, self.table.suites[name])
+            if facts and not self.options.fresh:
                 self.tell(name, Result("unchanged", why=facts["told"]))
             else:
                 self.add_suite(self.table.suites[name])
@@ -111,11 +119,21 @@ class Run:
             print(report.product_line(name, result), flush=True)
             return
         print(report.line_of(name, result), flush=True)
+        for line in result.left:
+            say(f"{name}: {line}")
         if result.state == "skipped" and result.log is not None:
             say(f"{name}: {result.why}")
-        if result.state == "passed" and name in self.table.suites and self.jobs[name].holds:
-            told = f"{result.passed} passed, {result.skipped} skipped, {time.strftime('%d %B %H:%M')}"
-            self.memory.remember(self.table, self.table.suites[name], {"told": told})
+        if result.state == "passed" and name in self.table.suites and name in self.jobs:
+            self.remember(self.table.suites[name], result)
+
+    def remember(self, suite, result):
+        """A pass, unless the inputs have changed while it ran; a folder that cannot be written is no failure."""
+        told = f"{result.passed} passed, {result.skipped} skipped, {time.strftime('%d %B %H:%M')}"
+        try:
+            if not self.memory.is_changed(self.table, suite):
+                self.memory.remember(self.table, suite, {"told": told})
+        except OSError as error:
+            say(f"cannot remember that {suite.name} passed: {error}")
 
     def idle(self, names):
         say("running: " + ", ".join(f"{name} ({time.monotonic() - self.jobs[name].began:.0f} s)" for name in names
@@ -126,11 +144,16 @@ class Run:
         with busy.processes() if self.options.stress else contextlib.nullcontext():
             Schedule(self.jobs, places, self.tell, self.idle).run()
 
+    def flags(self):
+        """Of this run, for the line that runs a test of it alone."""
+        return "".join(f" --{flag}" for flag, wanted in (("full", self.options.tier == "full"), ("stress", self.options.stress))
+                       if wanted)
+
     def close(self, began):
         """Prints what failed, budgets and sums. Gives the exit status."""
         failed = [name for name, result in self.results.items() if result.state == "failed"]
         for name in failed:
-            print("\n".join(report.problem(name, self.results[name], self.jobs[name].is_product)))
+            print("\n".join(report.problem(name, self.results[name], self.jobs[name], self.flags())))
         over = [] if self.options.stress or self.options.tier == "full" else report.over_budget(
             self.entries, {name: result for name, result in self.results.items() if name in self.jobs and self.jobs[name].holds})
         for text in over:
@@ -141,6 +164,19 @@ class Run:
             (f"; {unchanged} suites unchanged (--fresh runs them, too)" if unchanged else ""))
         print(report.last_line(self.results.values()), flush=True)
         return 1 if failed or (over and self.options.budgets) else 0
+
+
+@contextlib.contextmanager
+def only_run(state):
+    """Two runs of one clone would write the same logs and builds: the second one waits."""
+    (state / "log").mkdir(parents=True, exist_ok=True)
+    with open(state / "log/test.lock", "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            say(f"waiting for another './verbena test' of this clone ({lock.name})")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def show_list(run):
@@ -163,19 +199,21 @@ def interrupted(number, _frame):
 
 def main():
     options = parsed(sys.argv[1:])
-    signal.signal(signal.SIGTERM, interrupted)
-    signal.signal(signal.SIGHUP, interrupted)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup does
+            signal.signal(number, interrupted)
     began = time.monotonic()
     try:
         run = Run(options, HERE.parents[1], pathlib.Path(os.environ["VERBENA_STATE"]), pathlib.Path(os.environ["VERBENA_CACHE"]))
         if options.list:
             return show_list(run)
-        run.prepare()
-        run.run()
-        return run.close(began)
-    except BrokenPipeError:  # whoever read the list has seen enough
+        with only_run(run.state):
+            run.prepare()
+            run.run()
+            return run.close(began)
+    except BrokenPipeError:  # whoever read a list has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 0 if options.list else 141
     except (choice.Unknown, tables.Wrong, kinds.NoList) as error:
         print(f"verbena: test: {error}", file=sys.stderr)
         return 2

@@ -158,6 +158,15 @@ class SuitesTest(RunnerCase):
         output = tree.run()[1]
         self.assertRegex(output, r"one +1 passed +0 failed +0 skipped +\d+ s +[1-9]\d* CPU s")
 
+    def test_what_does_not_end_by_itself_is_named(self):
+        status, output = self.tree(says("one", "setsid sleep 1000 & echo 1 passed, 0 failed")).run()
+        self.assertEqual((status, output.splitlines()[-1]), (0, "1 passed, 0 failed, 0 skipped"))
+        self.assertRegex(output, "one: left behind and killed: process [0-9]+: sleep 1000")
+
+    def test_a_failure_counts_also_where_the_program_says_that_it_cannot_run(self):
+        status, output = self.tree(says("one", "echo 3 passed, 2 failed; exit 77")).run()
+        self.assertEqual((status, output.splitlines()[-1]), (1, "3 passed, 2 failed, 0 skipped"))
+
     def test_a_signal_ends_the_run_and_leaves_nothing(self):
         tree = self.tree(says("one", self.LONG))
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -232,7 +241,7 @@ class ChoiceTest(RunnerCase):
     def test_a_failure_prints_the_line_that_runs_it_alone(self):
         tree = self.three()
         status, output = tree.run("--full", "two")
-        line = re.search(r"alone: \./verbena test (\S+)", output)[1]
+        line = re.search(r"alone: \./verbena test --full (\S+)", output)[1]
         self.assertEqual((status, line), (1, "two:other.Long.function"))
         self.assertIn("0 passed, 1 failed", tree.run(line)[1])
 
@@ -295,6 +304,39 @@ class MemoryTest(RunnerCase):
         self.assertEqual([line[0] for line in last], ["2", "0", "1", "1", "1", "0"])
         self.assertRegex(output, r"(?m)^verbena: one +unchanged since it passed \(1 passed, 0 skipped, ")
         self.assertEqual(tree.run("--fresh")[1].splitlines()[-1][0], "2")
+
+    def test_a_pass_of_inputs_that_changed_meanwhile_is_not_remembered(self):
+        tree = self.tree(says("one", "echo 2 >in-one/x; echo 1 passed, 0 failed"))
+        tree.write("in-one/x", "1")
+        for passes in range(2):
+            process = subprocess.run(["sh", "-c", f"cd {tree.root} && exec {sys.executable} -B tests/runner/run.py --fresh"],
+                                     env={**os.environ, "VERBENA_STATE": f"{tree.root}/state",
+                                          "VERBENA_CACHE": f"{tree.root}/cache"},
+                                     capture_output=True, text=True, timeout=LIMIT)
+            self.assertIn("1 passed", process.stdout.splitlines()[-1])
+            self.assertEqual(len(list(tree.root.glob("cache/passed/one-*"))), passes)
+
+    def test_inputs_count_without_git_and_below_a_folder_that_git_would_ignore(self):
+        tree = self.tree(says("one", "echo 1 passed, 0 failed"))
+        shutil.rmtree(tree.root / ".git")
+        tree.root = tree.root.rename(tree.root.with_name("target"))
+        counted = []
+        for text in ("1", "1", "2"):
+            tree.write("in-one/x", text)
+            counted.append(tree.run()[1].splitlines()[-1][0])
+        self.assertEqual(counted, ["1", "0", "1"])
+
+    def test_variables_that_choose_tests_do_not_reach_a_whole_suite(self):
+        os.environ["GTEST_FILTER"] = "7"
+        self.addCleanup(os.environ.pop, "GTEST_FILTER")
+        self.assertEqual(self.tree(says("one", "echo $((0$GTEST_FILTER)) passed, 1 failed; exit 1")).run()[1].splitlines()[-1],
+                         "0 passed, 1 failed, 0 skipped")
+
+    def test_two_runs_of_one_clone_come_one_after_the_other(self):
+        tree = self.tree(says("one", "mkdir $VERBENA_STATE/at && sleep 0.5 && rmdir $VERBENA_STATE/at && echo 1 passed, 0 failed"))
+        runs = [tree.start("--fresh") for _ in range(2)]
+        for process in runs:
+            self.assertEqual(process.communicate(timeout=LIMIT)[0].splitlines()[-1], "1 passed, 0 failed, 0 skipped")
 
     def test_a_failure_is_never_remembered(self):
         tree = self.tree(says("one", "echo 1 passed, 1 failed; exit 1"))
@@ -366,7 +408,7 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(report.failed_names(["[  FAILED  ] Tags.match (3 ms)", "  1 - multi_tags (Failed)"]), ["Tags.match"])
 
     def test_a_failure_without_a_log_says_why(self):
-        self.assertEqual(report.problem("one", Result("failed", failed=1, why="not run"), False), ["one: not run"])
+        self.assertEqual(report.problem("one", Result("failed", failed=1, why="not run"), None), ["one: not run"])
 
 
 if __name__ == "__main__":
