@@ -2,8 +2,12 @@
 """The table of suites (tests/suites.yaml): what is read, and what is refused."""
 import dataclasses
 import re
+import sys
 
-import yaml
+try:
+    import yaml
+except ImportError:
+    sys.exit("verbena: test: this Python has no yaml: install python3-yaml (python3-pyyaml on RHEL, python3-PyYAML on SLES)")
 
 TIERS = ("quick", "default", "full")  # each holds the tiers before it
 LIMIT = 2700  # seconds after which a suite is ended that says no other limit
