@@ -74,7 +74,8 @@ class Job:
         used.unlink(missing_ok=True)
         self.began = time.monotonic()
         with open(self.log, "wb") as output:
-            self.process = subprocess.Popen([sys.executable, HERE / "measured.py", used, *map(str, self.argv)],
+            around = [sys.executable, HERE / "measured.py", used, str(self.entry.linger)]
+            self.process = subprocess.Popen([*around, *map(str, self.argv)],
                                             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                             env={**cleared(os.environ), **exports, **self.env}, start_new_session=True)
             if self.ended_by:  # before it had started

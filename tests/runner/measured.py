@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a command and writes the processor seconds of all its processes to a file, also of those that it did not wait for.
 
-usage: measured.py FILE COMMAND ...
+usage: measured.py FILE SECONDS COMMAND ...
 
-What the command leaves behind becomes a child of this process; it is killed, and named in the output, after GRACE seconds. A
+What the command leaves behind becomes a child of this process; it is killed, and named in the output, after SECONDS. A
 SIGTERM goes to the command, and after GRACE seconds everything below it is killed.
 """
 import ctypes
@@ -63,9 +63,9 @@ def kill_all():
         time.sleep(0.02)
 
 
-def await_orphans():
+def await_orphans(seconds):
     """Gives what the command left time to end; kills and names the rest."""
-    deadline = time.monotonic() + GRACE
+    deadline = time.monotonic() + seconds
     while reap():
         if time.monotonic() > deadline:
             for pid in below(os.getpid()):
@@ -109,7 +109,7 @@ class Command:
 
 
 def main():
-    file, words = sys.argv[1], sys.argv[2:]
+    file, linger, words = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     try:
@@ -118,7 +118,7 @@ def main():
         print(f"cannot run {words[0]}: {error.strerror}", flush=True)
         return 127
     status = command.wait()
-    kill_all() if command.stopped else await_orphans()
+    kill_all() if command.stopped else await_orphans(linger)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     pathlib.Path(file).write_text(f"{usage.ru_utime + usage.ru_stime:.1f}\n")
     return status

@@ -20,7 +20,9 @@ class Wrong(Exception):
 @dataclasses.dataclass(frozen=True)
 class Entry:
     """What products and suites have in common. needs: names of products. budget: CPU seconds. holds: {count that the output
-    names: the most it may be}. exclusive: things that one entry at a time may have. load: share of the places to run at."""
+    names: the most it may be}. exclusive: things that one entry at a time may have. load: share of the places to run at.
+    limit: seconds after which it is ended. linger: seconds that a process which outlives it has, before it is named and
+    killed."""
     name: str
     needs: tuple = ()
     inputs: tuple = ()
@@ -29,6 +31,7 @@ class Entry:
     exclusive: tuple = ()
     load: int = 1
     limit: int = LIMIT
+    linger: int = 10
 
 
 @dataclasses.dataclass(frozen=True)
