@@ -74,8 +74,8 @@ final class CoreSelector extends AbstractSelector {
         waiting = Thread.currentThread();
         try {
             while (true) {
-                removeCancelled();
                 int ready = ready();
+                removeCancelled(); // after the count: a stream that was closed meanwhile is in it
                 long left = millis == 0 ? Long.MAX_VALUE : deadline - System.nanoTime();
                 if (ready > 0 || woken || !isOpen() || Thread.currentThread().isInterrupted()) {
                     return ready;
@@ -151,7 +151,7 @@ final class CoreSelector extends AbstractSelector {
     private int ready() {
         int count = 0;
         for (SelectionKey key : keys) {
-            if (key.isValid() && key.readyOps() != 0) {
+            if (isReady(key)) {
                 selected.add(key);
                 count++;
             }
@@ -159,9 +159,14 @@ final class CoreSelector extends AbstractSelector {
         return count;
     }
 
+    /** A closed stream cancels its keys, and is nothing to wait for: whoever waited has to hear of it all the same. */
+    private static boolean isReady(SelectionKey key) {
+        return !((Key) key).stream.isOpen() || key.isValid() && key.readyOps() != 0;
+    }
+
     private boolean isReady() {
         for (SelectionKey key : keys) {
-            if (key.isValid() && key.readyOps() != 0) {
+            if (isReady(key)) {
                 return true;
             }
         }

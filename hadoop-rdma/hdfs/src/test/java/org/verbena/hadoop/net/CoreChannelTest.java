@@ -19,6 +19,8 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.IllegalBlockingModeException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -270,6 +272,16 @@ class CoreChannelTest {
         ours.close();
         assertTrue(end.get(60, TimeUnit.SECONDS) instanceof IOException, String.valueOf(end.get()));
         assertThrows(ClosedChannelException.class, () -> ours.read(ByteBuffer.allocate(1)));
+    }
+
+    @Test
+    void a_close_between_registration_and_wait_ends_the_wait() throws Exception {
+        try (Selector selector = ours.provider().openSelector()) {
+            ours.register(selector, SelectionKey.OP_READ);
+            ours.close();
+            assertEquals(1, selector.select(2_000));
+            assertEquals(0, selector.keys().size());
+        }
     }
 
     @Test
