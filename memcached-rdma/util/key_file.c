@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/key_text.h"
 #include "base/os.h"
 
 #define DIGITS (2 * KEY_FILE_BYTES)
@@ -66,6 +67,12 @@ static bool decode(const char *text, uint8_t key[KEY_FILE_BYTES])
     return true;
 }
 
+static bool refuse_open(char error[KEY_FILE_ERROR], const char *path, unsigned mode)
+{
+    (void)snprintf(error, KEY_FILE_ERROR, KEY_TEXT_OPEN, path, mode, path);
+    return false;
+}
+
 /* The file may be readable for a group, unlike a job's: the server's user and its clients' are often different ones. */
 static bool is_private(int fd, const char *path, char error[KEY_FILE_ERROR])
 {
@@ -75,7 +82,7 @@ static bool is_private(int fd, const char *path, char error[KEY_FILE_ERROR])
     if (!S_ISREG(info.st_mode))
         return fail(error, path, "is no plain file", "give another one");
     if ((info.st_mode & 0137) != 0)
-        return fail(error, path, "others may read or change it", "chmod 600 or 640, and make a new key");
+        return refuse_open(error, path, (unsigned)info.st_mode & 07777);
     return true;
 }
 

@@ -171,7 +171,7 @@ TEST(Keys, a_client_with_another_key_or_none_uses_sockets_and_says_why)
     std::ofstream(open) << std::string(64, 'a') << "\n";
     chmod(open.c_str(), 0644);
     for (auto &[file, why] : {std::pair<std::string, std::string>{wrong, "the core cannot connect"},
-                              {open, "others may read or change it"},
+                              {open, "is mode 0644: others can read the key; run: chmod 600 " + open},
                               {"/nowhere/key", "No such file"}}) {
         Client client(server.name(";key=" + file));
         EXPECT_EQ(client.set("k", "v"), VMC_OK);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "api/api_private.h"
+#include "base/key_text.h"
 
 #define KEY_DIGITS (2 * VBN_JOB_KEY_BYTES)
 #define KEY_CURE "make one with vbn-info --new-key FILE"
@@ -24,10 +25,7 @@ static vbn_status_t check_private(int fd, const char *path)
                        "the job key file %s belongs to user %u: whoever runs the job, or root, must own it", path,
                        (unsigned)info.st_uid);
     if ((info.st_mode & 077) != 0)
-        return err_set(VBN_ERR_ACCESS,
-                       "the job key file %s has mode %03o, so others may know the key: chmod 600 it, and make a new "
-                       "key",
-                       path, (unsigned)info.st_mode & 0777);
+        return err_set(VBN_ERR_ACCESS, KEY_TEXT_OPEN, path, (unsigned)info.st_mode & 07777, path);
     return VBN_OK;
 }
 
