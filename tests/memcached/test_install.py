@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client library as it is installed: a program is compiled and linked by pkg-config alone, from a folder that was moved."""
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import shared
+
+EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "memcached-rdma/client/example/mcexample.c"
+LIMIT = 120
+
+
+def call(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=LIMIT, check=False, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{shlex.join(map(str, command))} gave {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class InstallTest(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("pkg-config"), "pkg-config is not installed")
+    def test_a_program_is_built_by_pkg_config_from_any_prefix_and_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first, moved = pathlib.Path(folder) / "first", pathlib.Path(folder) / "moved"
+            call("cmake", "--install", shared.BUILD, "--prefix", first)
+            first.rename(moved)
+            package = next(moved.rglob("verbena-memcached.pc"))
+            environment = dict(os.environ, PKG_CONFIG_PATH=str(package.parent))
+            flags = shlex.split(call("pkg-config", "--cflags", "--libs", "verbena-memcached", env=environment))
+            program = pathlib.Path(folder) / "example"
+            call("cc", "-Wall", "-Werror", EXAMPLE, "-o", program, *flags)
+            server = shared.Server()
+            try:
+                text = call(program, f"127.0.0.1:{server.port}",
+                            env=dict(os.environ, LD_LIBRARY_PATH=str(package.parent.parent)))
+            finally:
+                server.stop()
+        self.assertIn("greeting: hello", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
