@@ -183,6 +183,8 @@ void server_check(mc_server_t *server, uint64_t now);
 /* Ends the connection; what was sent fails. */
 void server_break(mc_server_t *server, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void server_close(mc_server_t *server, bool forked);
+/* The same in order: the server sees that this client leaves, and no loss. The caller closes the nets next. */
+void server_leave(mc_server_t *server);
 void server_say(mc_server_t *server, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* ---- join.c */
 /* The server has messages: connects by the core. False: not possible, `why` says why. */

@@ -52,7 +52,7 @@ void vmc_close(vmc_t *mc)
     handle_check(mc);
     for (unsigned i = 0; i < mc->server_count; i++) {
         calls_fail(&mc->servers[i], VMC_ERR_CANCELLED, true);
-        server_close(&mc->servers[i], false);
+        server_leave(&mc->servers[i]);
     }
     while (!list_empty(&mc->nets))
         net_close(container_of(mc->nets.next, net_t, link)); /* every operation ends, and its call */

@@ -39,7 +39,7 @@ static void enter_state(mc_server_t *server, server_state_t state)
 
 /* -------------------------------------------------------------------------------------------- ends */
 
-void server_close(mc_server_t *server, bool forked)
+static void close_by(mc_server_t *server, bool forked, vbn_close_mode_t mode)
 {
     if (server->fd >= 0)
         (void)close(server->fd);
@@ -49,11 +49,21 @@ void server_close(mc_server_t *server, bool forked)
     server->peer = NULL;
     server->net = NULL;
     if (peer != NULL && !forked)
-        vbn_disconnect(peer, VBN_CLOSE_NOW);
+        vbn_disconnect(peer, mode);
     server->in.at = server->in.end = server->out.at = server->out.end = 0;
     server->value_left = server->value_done = 0;
     if (server->state != SERVER_NONE)
         enter_state(server, SERVER_NONE);
+}
+
+void server_close(mc_server_t *server, bool forked)
+{
+    close_by(server, forked, VBN_CLOSE_NOW);
+}
+
+void server_leave(mc_server_t *server)
+{
+    close_by(server, false, VBN_CLOSE_FLUSH);
 }
 
 void server_break(mc_server_t *server, const char *format, ...)

@@ -327,4 +327,64 @@ TEST(Leases, clients_killed_at_any_moment_leave_nothing_behind)
         ASSERT_EQ(other.set("fill" + std::to_string(i), std::string(800000, 'f')), VMC_OK) << i;
 }
 
+/* A server with -v, and what it has logged. */
+class Logged {
+public:
+    explicit Logged(std::vector<std::string> flags)
+    {
+        char name[] = "/tmp/mc-log-XXXXXX";
+        int file = mkstemp(name), kept = dup(STDERR_FILENO);
+        path_ = name;
+        dup2(file, STDERR_FILENO);
+        flags.push_back("-v");
+        server = std::make_unique<Server>(OURS, std::move(flags));
+        dup2(kept, STDERR_FILENO);
+        close(kept);
+        close(file);
+    }
+    ~Logged() { unlink(path_.c_str()); }
+    /* Ends the server first. */
+    std::string text()
+    {
+        server.reset();
+        std::ifstream file(path_);
+        return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    }
+
+    std::unique_ptr<Server> server;
+
+private:
+    std::string path_;
+};
+
+class Leaving : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(Leaving, a_client_that_closes_is_no_loss_and_one_that_is_killed_is)
+{
+    std::string clients = std::string("messages_clients_") + GetParam();
+    std::string core = std::string("verbena_core=tl.enable=") + GetParam();
+    Logged closing({"-o", core}), killed({"-o", core});
+    for (int i = 0; i < 3; i++) {
+        Client client(closing.server->name(";carrier=messages"));
+        ASSERT_EQ(client.set("large", std::string(400000, 'l')), VMC_OK) << client.explain();
+        ASSERT_EQ(client.get("large").size(), 400000u);
+        ASSERT_EQ(client.set("k", "v"), VMC_OK);
+        ASSERT_EQ(client.get("k"), "v");
+    }
+    pid_t child = run_client(*killed.server, [](Client &client) {
+        client.set("k", "v");
+        raise(SIGKILL);
+    });
+    waitpid(child, nullptr, 0);
+    closing.server->await_stat("verbena", clients, "0");
+    killed.server->await_stat("verbena", clients, "0");
+    std::string closed = closing.text(), lost = killed.text();
+    EXPECT_NE(closed.find("a client by messages over"), std::string::npos) << closed;
+    EXPECT_EQ(closed.find("lost"), std::string::npos) << closed;
+    EXPECT_NE(lost.find("lost"), std::string::npos) << lost;
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, Leaving, ::testing::Values("shm", "tcp"),
+                         [](const auto &each) { return std::string(each.param); });
+
 } // namespace
