@@ -11,14 +11,15 @@
 static bool find_key(mc_server_t *server, uint8_t key[VBN_JOB_KEY_BYTES])
 {
     char path[512], error[KEY_FILE_ERROR];
+    bool found = true;
     const char *named = server->mc->key_file != NULL ? server->mc->key_file : getenv("VERBENA_MEMCACHED_KEY");
     if (named != NULL) {
         (void)snprintf(path, sizeof(path), "%s", named);
-    } else if (!key_file_default(server->port, server->port == 0 ? server->host : NULL, path, sizeof(path))) {
-        server_say(server, "no key: XDG_RUNTIME_DIR is not set; set VERBENA_MEMCACHED_KEY, or give key=FILE");
-        return false;
+    } else {
+        const key_server_t place = {.port = server->port, .socket_path = server->port == 0 ? server->host : NULL};
+        found = key_file_find(&place, path, sizeof(path), error);
     }
-    if (key_file_read(path, key, error))
+    if (found && key_file_read(path, key, error))
         return true;
     server_say(server, "%.250s", error);
     return false;

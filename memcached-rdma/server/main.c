@@ -91,9 +91,10 @@ static bool drop_root(const settings_t *settings)
     return true;
 }
 
-/* Goes to the background. The parent ends here. */
-static bool become_daemon(const settings_t *settings)
+/* Goes to the background. The parent ends here. The line of the start still goes to where the daemon was started. */
+static bool become_daemon(server_t *server)
 {
+    const settings_t *settings = &server->settings;
     pid_t child = fork();
     if (child < 0)
         return fail("cannot fork", "see ulimit -u");
@@ -107,6 +108,7 @@ static bool become_daemon(const settings_t *settings)
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || settings->verbosity > 0)
         return true;
+    server->greeting = fcntl(2, F_DUPFD_CLOEXEC, 3);
     return dup2(null, 0) >= 0 && dup2(null, 1) >= 0 && dup2(null, 2) >= 0;
 }
 
@@ -193,10 +195,11 @@ int main(int argc, char **argv)
     if (result != OPTIONS_RUN)
         return result == OPTIONS_DONE ? 0 : 64;
     settings_t *settings = &server.settings;
+    server.greeting = -1;
     atomic_set_relaxed(&server.verbosity, settings->verbosity);
     atomic_set_relaxed(&server.sizes_enabled, settings->track_sizes);
     atomic_set_relaxed(&server.memory_limit, settings->memory_bytes);
-    if (!set_limits(settings) || !drop_root(settings) || (settings->daemon && !become_daemon(settings)))
+    if (!set_limits(settings) || !drop_root(settings) || (settings->daemon && !become_daemon(&server)))
         return 71;
     block_signals();
     clock_start(&server);

@@ -133,25 +133,18 @@ static bool configure(const server_t *server, vbn_config_t *config)
 
 /* ------------------------------------------------------------------------------------------- the key */
 
-/* Keeps and logs why the server takes no messages; false. Who asked for them by a key file reads it without -v, else the
- * start of a server without a key prints what stock's prints: nothing. */
-static bool sockets_only(server_t *server, const char *why)
-{
-    (void)snprintf(server->no_messages, sizeof(server->no_messages), "%s", why);
-    log_line(server, server->settings.key_file != NULL ? 0 : 1, "sockets only, no messages: %s", why);
-    return false;
-}
-
 /* The key that clients know; false: there is none, server->no_messages says why. */
 static bool find_key(server_t *server, uint8_t key[VBN_JOB_KEY_BYTES])
 {
     const settings_t *settings = &server->settings;
-    char path[512], error[KEY_FILE_ERROR];
+    const key_server_t place = {.port = settings->port, .socket_path = settings->socket_path};
+    char *path = server->key_path, *error = server->no_messages;
+    _Static_assert(sizeof(server->no_messages) >= KEY_FILE_ERROR, "an error about a key fits");
     if (settings->key_file != NULL)
-        (void)snprintf(path, sizeof(path), "%s", settings->key_file);
-    else if (!key_file_default(settings->port, settings->socket_path, path, sizeof(path)))
-        return sockets_only(server, "XDG_RUNTIME_DIR is not set; start the server with -o verbena_key=FILE");
-    return (key_file_make(path, error) && key_file_read(path, key, error)) || sockets_only(server, error);
+        (void)snprintf(path, sizeof(server->key_path), "%s", settings->key_file);
+    else if (!key_file_place(&place, path, sizeof(server->key_path), error))
+        return false;
+    return key_file_make(path, error) && key_file_read(path, key, error);
 }
 
 /* -------------------------------------------------------------------------------------- the context */

@@ -73,7 +73,7 @@ static const char help_text[] =
     "-o, --extended            comma separated list of extended options\n"
     "   - maxconns_fast:       immediately close new connections after limit (default: enabled)\n"
     "   - track_sizes:         enable dynamic reports for 'stats sizes' command.\n"
-    "   - verbena_key:         file with the key of clients by messages (default: below $XDG_RUNTIME_DIR)\n"
+    "   - verbena_key:         file with the key of clients by messages (default: below $XDG_RUNTIME_DIR or /tmp)\n"
     "   - verbena_auth=none:   clients by messages prove no key\n"
     "   - verbena_core:        settings of the native core, key=value:key=value\n"
     "   - verbena_onesided:    on or off: clients by messages may read items directly (default: of this user)\n"

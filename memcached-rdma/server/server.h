@@ -88,10 +88,13 @@ struct server {
     uint64_t instance;      /* of this start; random */
     bool messages;          /* clients may send requests through the core */
     char no_messages[512];  /* else why not */
+    char key_path[512];     /* of the key that clients prove */
+    int greeting;           /* stderr as it was before -d; -1: stderr */
     uint64_t started_ns;
     int64_t started_unix; /* wall clock at second 0 of the store's clock */
     worker_t workers[WORKERS_MAX];
     unsigned worker_count;
+    _Atomic unsigned workers_open; /* that have tried to open the core */
     int listeners[LISTENERS_MAX];
     char *listener_names[LISTENERS_MAX]; /* as stats conns shows them */
     unsigned listener_count;
@@ -139,5 +142,8 @@ bool worker_give(worker_t *worker, int fd, const char *address, const char *list
 
 /* A line on stderr when the verbosity is at least this. Any thread. */
 void log_line(const server_t *server, int verbosity, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The line of the start, once: where the server listens, its memory, messages on or off and why. native is that of the calling
+ * thread; NULL: the thread's error text says why there is none. */
+void log_start(server_t *server, const native_t *native);
 
 #endif

@@ -119,7 +119,10 @@ static void run(worker_t *worker)
 static void *main_of(void *arg)
 {
     worker_t *worker = arg;
+    server_t *server = worker->server;
     worker->native = native_open(worker);
+    if (atomic_fetch_add_explicit(&server->workers_open, 1, memory_order_acq_rel) + 1 == server->settings.threads)
+        log_start(server, worker->native); /* the last one: lines about other threads have come */
     run(worker);
     native_close(worker->native);
     while (!list_empty(&worker->conns))

@@ -31,19 +31,59 @@ static uint64_t path_number(const char *path)
     return number;
 }
 
-bool key_file_default(int port, const char *socket_path, char *path, size_t capacity)
+static bool name_file(const key_server_t *server, const char *folder, char *path, size_t capacity)
 {
-    const char *folder = getenv("XDG_RUNTIME_DIR");
     char real[PATH_MAX];
-    int length;
-    if (folder == NULL || *folder != '/')
-        return false;
-    if (socket_path == NULL)
-        length = snprintf(path, capacity, "%s/verbena/memcached-%d.key", folder, port);
-    else
-        length = snprintf(path, capacity, "%s/verbena/memcached-%016llx.key", folder,
-                          (unsigned long long)path_number(realpath(socket_path, real) != NULL ? real : socket_path));
+    const char *socket_path = server->socket_path;
+    int length = socket_path == NULL ? snprintf(path, capacity, "%s/memcached-%d.key", folder, server->port)
+                                     : snprintf(path, capacity, "%s/memcached-%016llx.key", folder,
+                                                (unsigned long long)path_number(
+                                                    realpath(socket_path, real) != NULL ? real : socket_path));
     return length > 0 && (size_t)length < capacity;
+}
+
+/* That of the login session. False: there is none, or it is another user's, as after su or the server's -u. */
+static bool session_folder(char folder[PATH_MAX])
+{
+    const char *session = getenv("XDG_RUNTIME_DIR");
+    struct stat info;
+    if (session == NULL || *session != '/' || stat(session, &info) != 0 || !S_ISDIR(info.st_mode) ||
+        info.st_uid != geteuid())
+        return false;
+    int length = snprintf(folder, PATH_MAX, "%s/verbena", session);
+    return length > 0 && length < PATH_MAX;
+}
+
+/* Whoever has no session (root, services, containers) uses a folder in /tmp. Others could have made it before. */
+static bool own_folder(char folder[PATH_MAX], bool make, char error[KEY_FILE_ERROR])
+{
+    struct stat info;
+    (void)snprintf(folder, PATH_MAX, "/tmp/verbena-%u", (unsigned)geteuid());
+    if (make && mkdir(folder, 0700) != 0 && errno != EEXIST)
+        return fail(error, folder, strerror(errno), "name a key file of your own");
+    if (lstat(folder, &info) != 0)
+        return make ? fail(error, folder, strerror(errno), "name a key file of your own") : true;
+    if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 077) != 0)
+        return fail(error, folder, "is no folder that is this user's alone (mode 0700)",
+                    "remove it, or name a key file of your own");
+    return true;
+}
+
+bool key_file_place(const key_server_t *server, char *path, size_t capacity, char error[KEY_FILE_ERROR])
+{
+    char folder[PATH_MAX];
+    if (!session_folder(folder) && !own_folder(folder, true, error))
+        return false;
+    return name_file(server, folder, path, capacity) ||
+           fail(error, folder, "is too long a path", "name a key file of your own");
+}
+
+bool key_file_find(const key_server_t *server, char *path, size_t capacity, char error[KEY_FILE_ERROR])
+{
+    char folder[PATH_MAX];
+    if (session_folder(folder) && name_file(server, folder, path, capacity) && access(path, F_OK) == 0)
+        return true;
+    return own_folder(folder, false, error) && name_file(server, folder, path, capacity);
 }
 
 static int digit_of(char c)

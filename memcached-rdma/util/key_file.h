@@ -10,9 +10,17 @@
 #define KEY_FILE_BYTES 32
 #define KEY_FILE_ERROR 512
 
-/* The default file of the server on this TCP port or Unix socket (NULL: TCP), below $XDG_RUNTIME_DIR. False: that is not set,
- * or the path is too long. */
-bool key_file_default(int port, const char *socket_path, char *path, size_t capacity);
+/* A server, as the names of default files tell servers apart. */
+typedef struct key_server {
+    int port;
+    const char *socket_path; /* NULL: TCP */
+} key_server_t;
+
+/* Where a server keeps its key when nobody has named a file: in $XDG_RUNTIME_DIR/verbena where that is this user's, else in
+ * /tmp/verbena-UID, which is made. False: error says what failed and what to do. */
+bool key_file_place(const key_server_t *server, char *path, size_t capacity, char error[KEY_FILE_ERROR]);
+/* Where a client finds that: in the first of both places that has it, else it is the second. */
+bool key_file_find(const key_server_t *server, char *path, size_t capacity, char error[KEY_FILE_ERROR]);
 /* Reads a key. False: error says what failed and what to do. */
 bool key_file_read(const char *path, uint8_t key[KEY_FILE_BYTES], char error[KEY_FILE_ERROR]);
 /* Makes the file with a random key, and its folder, unless there is one already. False: error says why. */

@@ -3,11 +3,13 @@
 import ctypes
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 BUILD = pathlib.Path(os.environ.get("VERBENA_MEMCACHED_BUILD", "."))
@@ -16,6 +18,9 @@ ANSWER_SECONDS = 60
 PR_SET_PDEATHSIG = 1
 PR_CAPBSET_DROP = 24
 CAP_SYS_RESOURCE = 24
+GREETING = re.compile(r"verbena-memcached: (port|socket) \S+, \d+ MiB, messages ")
+_RUNTIME = tempfile.TemporaryDirectory(prefix="mc-servers-") # of the servers' keys
+os.environ["XDG_RUNTIME_DIR"] = _RUNTIME.name
 
 
 def _end_with_the_test():
@@ -47,12 +52,13 @@ class HeldPort:
 
 class Server:
     """A running server; ours, or with stock=True Debian's. unix: also name of a socket file, then there is no TCP.
-    descriptors: its soft and hard limit."""
+    descriptors: its soft and hard limit. greeting: the line of its start, known when it has ended."""
 
     def __init__(self, *flags, stock=False, unix=None, descriptors=None):
         self._held = None if unix else HeldPort()
         self.port = self._held.number if self._held else 0
         self.unix = unix
+        self.greeting = ""
         program = shutil.which("memcached") if stock else str(BUILD / "verbena-memcached")
         where = ["-s", unix] if unix else ["-l", "127.0.0.1", "-p", str(self.port)]
         user = ["-u", "root"] if os.geteuid() == 0 else []
@@ -100,13 +106,15 @@ class Server:
         return 0
 
     def stop(self):
-        """Ends the server; returns its status and what it wrote to stderr."""
+        """Ends the server; returns its status and what it wrote to stderr besides the line of its start."""
         if self.process.poll() is None:
             self.process.terminate()
         _, text = self.process.communicate(timeout=STARTUP_SECONDS)
         if self._held:
             self._held.close()
-        return self.process.returncode, text.decode()
+        lines = text.decode().splitlines(keepends=True)
+        self.greeting = "".join(line for line in lines if GREETING.match(line))
+        return self.process.returncode, "".join(line for line in lines if not GREETING.match(line))
 
 
 def ask_and_close(connection, data):

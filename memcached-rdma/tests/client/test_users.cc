@@ -121,6 +121,29 @@ int use_as_another(const Server &server, const std::string &key)
     return right && said && client.counts().onesided == 0 ? 0 : 1;
 }
 
+/* Without a login session the key is in /tmp/verbena-UID, a name that anybody could take before. */
+TEST(Users, a_key_folder_that_somebody_else_has_made_is_refused)
+{
+    if (geteuid() != 0)
+        GTEST_SKIP() << "only root can start a process of another user: run the tests as root";
+    Server server(OURS);
+    uint32_t user = 40000u + static_cast<uint32_t>(getpid()) % 20000u; // nobody else's
+    std::string folder = "/tmp/verbena-" + std::to_string(user);
+    ASSERT_EQ(mkdir(folder.c_str(), 0700), 0); // root's
+    EXPECT_EQ(as_user(user,
+                      [&] {
+                          unsetenv("XDG_RUNTIME_DIR");
+                          Client client(server.name());
+                          std::string refused = "key file " + folder +
+                                                ": is no folder that is this user's alone (mode 0700); remove it";
+                          return client.set("k", "v") == VMC_OK && client.explain().find(refused) != std::string::npos
+                                     ? 0
+                                     : 1;
+                      }),
+              0);
+    rmdir(folder.c_str());
+}
+
 TEST(Users, the_library_of_another_user_works_by_messages_and_says_why)
 {
     if (geteuid() != 0)

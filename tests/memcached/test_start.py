@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the server says at its start: where it listens, its memory, whether there are messages, and why not."""
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import unittest
+import unittest.mock
+
+import shared
+
+PROGRAM = shared.BUILD / "verbena-memcached"
+OTHER = 65532 # a user that nobody is
+LIMIT = 60
+
+
+class StartTest(unittest.TestCase):
+    def greeting(self, *flags, **how):
+        server = shared.Server(*flags, **how)
+        status, rest = server.stop()
+        self.assertEqual((status, rest), (0, ""))
+        return server.greeting.replace(f"port {server.port}", "port N").replace(f"-{server.port}.key", "-N.key")
+
+    def test_one_line_names_port_memory_and_the_key_of_messages(self):
+        with unittest.mock.patch.dict(os.environ, {"VBN_TL_ENABLE": "self,shm,tcp"}):
+            self.assertEqual(self.greeting("-m", "100"),
+                             "verbena-memcached: port N, 100 MiB, messages on (self,shm,tcp; key "
+                             f"{os.environ['XDG_RUNTIME_DIR']}/verbena/memcached-N.key)\n")
+            self.assertEqual(self.greeting("-o", "verbena_auth=none"), "verbena-memcached: port N, 64 MiB, messages on "
+                             "(self,shm,tcp; for everybody, as verbena_auth=none)\n")
+
+    def test_a_socket_is_named_and_so_is_what_keeps_messages_off(self):
+        with tempfile.TemporaryDirectory() as folder:
+            key = pathlib.Path(folder) / "key"
+            key.write_text("a" * 64)
+            key.chmod(0o604)
+            self.assertEqual(self.greeting("-o", f"verbena_key={key}", unix=f"{folder}/socket"),
+                             f"verbena-memcached: socket {folder}/socket, 64 MiB, messages off: {key} is mode 0604: others can "
+                             f"read the key; run: chmod 600 {key}\n")
+
+    def test_a_daemon_says_it_to_whoever_started_it(self):
+        port = shared.HeldPort()
+        user = ["-u", "root"] if os.geteuid() == 0 else []
+        with tempfile.TemporaryDirectory() as folder:
+            words = [PROGRAM, *user, "-l", "127.0.0.1", "-p", str(port.number), "-d", "-P", f"{folder}/pid"]
+            # Ends when nobody has stderr any more: the daemon lets go of it after its line.
+            done = subprocess.run(words, stderr=subprocess.PIPE, text=True, timeout=LIMIT, check=False)
+            pid = pathlib.Path(folder) / "pid"
+            shared.wait_for(lambda: pid.exists() and pid.read_text().strip(), "the file of -P")
+            os.kill(int(pid.read_text()), signal.SIGTERM)
+            shared.wait_for(lambda: not pid.exists(), "the end of the daemon")
+        port.close()
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, rf"\Averbena-memcached: port {port.number}, 64 MiB, messages on .*\n\Z")
+
+
+class WithoutSessionTest(unittest.TestCase):
+    """As root, services and containers are: without XDG_RUNTIME_DIR."""
+
+    def remove(self, path):
+        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError): # others of this user may have keys there
+            path.parent.rmdir()
+
+    def start(self, environment):
+        with unittest.mock.patch.dict(os.environ, environment):
+            if "XDG_RUNTIME_DIR" not in environment:
+                del os.environ["XDG_RUNTIME_DIR"]
+            server = shared.Server()
+            self.addCleanup(server.stop)
+            path = pathlib.Path(f"/tmp/verbena-{os.geteuid()}/memcached-{server.port}.key")
+            self.addCleanup(self.remove, path)
+            server.stats() # a server that answers has made its key
+            return server, path
+
+    def explained(self, server, **environment):
+        variables = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
+        return subprocess.run([shared.BUILD / "mcexample", f"127.0.0.1:{server.port};connect={LIMIT}000;timeout={LIMIT}000"],
+                              env=dict(variables, **environment), capture_output=True, text=True, timeout=LIMIT, check=True).stdout
+
+    def test_server_and_client_meet_by_a_key_in_a_folder_of_the_user(self):
+        server, path = self.start({})
+        self.assertEqual(path.parent.stat().st_mode & 0o777, 0o700)
+        self.assertIn("messages through the core", self.explained(server))
+        self.assertIn("messages through the core", self.explained(server, XDG_RUNTIME_DIR=os.environ["XDG_RUNTIME_DIR"]))
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make folders of other users")
+    def test_a_session_of_another_user_is_not_used(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chown(folder, OTHER, OTHER)
+            _, path = self.start({"XDG_RUNTIME_DIR": folder})
+            self.assertTrue(path.exists())
+            self.assertEqual(os.listdir(folder), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
