@@ -99,7 +99,8 @@ static int connect_unix(mc_server_t *server)
     return -1;
 }
 
-static int connect_tcp(const mc_server_t *server)
+/* -1: errno says why, or *unresolved_p, where the name has no address. */
+static int connect_tcp(const mc_server_t *server, const char **unresolved_p)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *infos;
     char port[16];
@@ -107,7 +108,7 @@ static int connect_tcp(const mc_server_t *server)
     (void)snprintf(port, sizeof(port), "%d", server->port);
     int error = getaddrinfo(server->host, port, &hints, &infos);
     if (error != 0) {
-        errno = error == EAI_SYSTEM ? errno : EHOSTUNREACH;
+        *unresolved_p = error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error);
         return -1;
     }
     for (const struct addrinfo *info = infos; info != NULL && fd < 0; info = info->ai_next) {
@@ -127,8 +128,13 @@ static int connect_tcp(const mc_server_t *server)
 
 static void start(mc_server_t *server)
 {
-    server->fd = server->port == 0 ? connect_unix(server) : connect_tcp(server);
+    const char *unresolved = NULL;
+    server->fd = server->port == 0 ? connect_unix(server) : connect_tcp(server, &unresolved);
     server->mc->counts.connects++;
+    if (unresolved != NULL) {
+        server_break(server, "cannot resolve '%s': %s", server->host, unresolved);
+        return;
+    }
     if (server->fd < 0) {
         server_break(server, "cannot connect: %s%s", strerror(errno), err_cure(errno));
         return;

@@ -1,16 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mcdoctor.c - how a server is reached from here, and what would be better.
+ * mcdoctor.c - how a server is reached from here, what a get takes by each carrier, and what would be better.
  *
  * usage: mcdoctor HOST:PORT     or any configuration of vmc_open
+ * It stores a small item under a name of its own, which expires by itself, and deletes it at the end.
  * Status 0: messages; 1: sockets only; 2: the server does not answer. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "verbena/mc.h"
 
-#define ROUNDS 2000
-#define PROBE "verbena-doctor:no-such-key"
+#define BATCHES 20
+#define BATCH 100 /* gets; the median batch counts */
+#define LIFE_S 60
+#define VALUE "verbena"
+#define KEY_BYTES 64
+
+typedef struct doctor {
+    const char *config;
+    char key[KEY_BYTES];
+    vmc_status_t stored;
+} doctor_t;
+
+/* A way to the server, as an addition to the configuration. */
+typedef struct way {
+    const char *name, *options;
+    int onesided;
+} way_t;
+
+static const way_t WAYS[] = {{"by socket", "carrier=sockets", 0},
+                             {"by messages", "carrier=messages;onesided=off", 0},
+                             {"one-sided", "carrier=messages;onesided=on", 1}};
 
 static double now_us(void)
 {
@@ -19,15 +41,72 @@ static double now_us(void)
     return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
 }
 
-/* Asks for a key that is not there, which changes nothing; mean us, negative: no answer. */
-static double probe(vmc_t *mc)
+static int compare(const void *a, const void *b)
 {
-    char buffer[16];
-    double start = now_us();
-    for (int i = 0; i < ROUNDS; i++)
-        if (vmc_get(mc, PROBE, strlen(PROBE), buffer, sizeof(buffer), NULL) < 0)
-            return -1;
-    return (now_us() - start) / ROUNDS;
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Microseconds of a get, the median of many batches; negative: the server did not answer. */
+static double measure(vmc_t *mc, const char *key)
+{
+    double batches[BATCHES];
+    char buffer[sizeof(VALUE)];
+    for (int i = 0; i < BATCHES; i++) {
+        double start = now_us();
+        for (int j = 0; j < BATCH; j++)
+            if (vmc_get(mc, key, strlen(key), buffer, sizeof(buffer), NULL) < 0)
+                return -1;
+        batches[i] = (now_us() - start) / BATCH;
+    }
+    qsort(batches, BATCHES, sizeof(*batches), compare);
+    return batches[BATCHES / 2];
+}
+
+static vmc_t *open_way(const doctor_t *doctor, const way_t *way)
+{
+    char config[4096];
+    int length = snprintf(config, sizeof(config), "%s;%s", doctor->config, way->options);
+    return length < (int)sizeof(config) ? vmc_open(config, NULL) : NULL;
+}
+
+static void report_way(const doctor_t *doctor, const way_t *way)
+{
+    vmc_counts_t counts = {0};
+    double us = -1;
+    vmc_t *mc = open_way(doctor, way);
+    if (mc != NULL) {
+        us = measure(mc, doctor->key);
+        vmc_get_counts(mc, &counts);
+    }
+    vmc_close(mc);
+    if (us < 0 || (way->onesided && counts.onesided == 0))
+        printf("  %-12s not possible here\n", way->name);
+    else
+        printf("  %-12s %.*f us%s\n", way->name, us < 10 ? 2 : 1, us,
+               way->onesided ? ", some gets by messages among them" : "");
+}
+
+/* Another one each time, so that it is nobody's. */
+static void make_key(doctor_t *doctor)
+{
+    unsigned long long number[2] = {0};
+    (void)getrandom(number, sizeof(number), 0);
+    (void)snprintf(doctor->key, sizeof(doctor->key), "verbena-doctor:%016llx%016llx", number[0], number[1]);
+}
+
+static void report_times(doctor_t *doctor, vmc_t *mc)
+{
+    if (doctor->stored == VMC_OK)
+        printf("a get of %zu bytes takes, the median of %d batches of %d:\n", strlen(VALUE), BATCHES, BATCH);
+    else
+        printf("this server does not store an item (%s); a get of a key that is not there takes:\n",
+               vmc_status_name(doctor->stored));
+    for (size_t i = 0; i < sizeof(WAYS) / sizeof(WAYS[0]); i++)
+        if (doctor->stored == VMC_OK || !WAYS[i].onesided)
+            report_way(doctor, &WAYS[i]);
+    if (doctor->stored == VMC_OK && vmc_delete(mc, doctor->key, strlen(doctor->key)) != VMC_OK)
+        printf("%s could not be deleted; it expires within %d seconds\n", doctor->key, LIFE_S);
 }
 
 /* What a reason asks for. */
@@ -36,13 +115,16 @@ static const char *cure_of(const char *text)
     static const struct cure {
         const char *words, *cure;
     } cures[] = {
-        {"the server has no messages", "what stands in the way is at the server: its log (-v) says the same"},
+        {"others can read the key", NULL}, /* says it itself */
+        {"the server has no messages", "what stands in the way is at the server: the line of its start says the same"},
+        {"cannot resolve", "see that the name is right, and that DNS or /etc/hosts knows it; or give an address"},
+        {"No route to host", "see that a network leads there, and that a firewall lets the port through"},
+        {"Network is unreachable", "see that a network leads there"},
         {": not connected", "start the server, or give the address that it listens on"},
         {"not verbena-memcached",
          "start verbena-memcached there in the place of memcached; clients need no change for it"},
-        {"XDG_RUNTIME_DIR",
-         "give both sides the same key: server -o verbena_key=FILE, client VERBENA_MEMCACHED_KEY=FILE"},
-        {"key file", "give the client a key file it may read: VERBENA_MEMCACHED_KEY=FILE, mode 600 or 640"},
+        {"key file",
+         "give both sides the same key: server -o verbena_key=FILE, client VERBENA_MEMCACHED_KEY=FILE, mode 600 or 640"},
         {"cannot connect",
          "see that both sides have the same key, and that a firewall lets the core's TCP port through"},
         {"did not connect", "see that a firewall lets the core's TCP port through (tl.tcp.port in -o verbena_core)"},
@@ -53,34 +135,37 @@ static const char *cure_of(const char *text)
     return NULL;
 }
 
-static int report(vmc_t *mc)
+static int report(doctor_t *doctor, vmc_t *mc)
 {
     char how[1024];
     vmc_counts_t counts;
-    double us = probe(mc);
-    (void)vmc_explain(mc, PROBE, strlen(PROBE), how, sizeof(how));
+    make_key(doctor);
+    doctor->stored = vmc_add(mc, doctor->key, strlen(doctor->key), VALUE, strlen(VALUE), LIFE_S, 0);
+    (void)vmc_explain(mc, doctor->key, strlen(doctor->key), how, sizeof(how));
     vmc_get_counts(mc, &counts);
+    int reached = counts.messages + counts.sockets > 0;
     printf("%s\n", how);
-    if (us >= 0)
-        printf("a get takes %.1f us (%d in a row, of a key that is not there)\n", us, ROUNDS);
+    if (reached)
+        report_times(doctor, mc);
     if (strstr(how, "shared memory only); tcp: ") != NULL)
         printf(
             "better: from the server's host, or between hosts with an RDMA device in both; vbn-info shows what a host has\n");
     const char *cure = counts.messages > 0 ? NULL : cure_of(how);
     if (cure != NULL)
         printf("cure: %s\n", cure);
-    return us < 0 ? 2 : counts.messages > 0 ? 0 : 1;
+    return !reached ? 2 : counts.messages > 0 ? 0 : 1;
 }
 
 int main(int argc, char **argv)
 {
     const char *error = "usage: mcdoctor HOST:PORT";
+    doctor_t doctor = {.config = argc == 2 ? argv[1] : ""};
     vmc_t *mc = argc == 2 ? vmc_open(argv[1], &error) : NULL;
     if (mc == NULL) {
         fprintf(stderr, "mcdoctor: %s\n", error);
         return 2;
     }
-    int status = report(mc);
+    int status = report(&doctor, mc);
     vmc_close(mc);
     return status;
 }
