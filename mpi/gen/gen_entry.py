@@ -16,7 +16,9 @@ import sys
 import tables
 
 EXTRA = {"Psend_init_c": "Psend_init", "Precv_init_c": "Precv_init"}  # names of the stub library, same functions
-NULL_RETURN = {"int": None, "double": "0.0"}
+# What a function that is not written gives as its handle.
+NULLS = {"COMM_OUT": "MPI_COMM_NULL", "FILE_OUT": "MPI_FILE_NULL", "GROUP_OUT": "MPI_GROUP_NULL", "INFO_OUT": "MPI_INFO_NULL",
+         "ERRHANDLER_OUT": "MPI_ERRHANDLER_NULL", "REQUEST_OUT": "MPI_REQUEST_NULL", "WIN_OUT": "MPI_WIN_NULL"}
 # Read what no call changes, or end the job: they do not wait for the thread that is inside the runtime.
 # What opens and closes the library enters by itself.
 UNLOCKED = {"Abort", "Comm_rank", "Comm_remote_size", "Comm_size", "Comm_test_inter", "Error_class", "Finalize", "Finalized",
@@ -134,6 +136,10 @@ def call_of(function, suffix, arguments, comm, inter):
 def raise_of(function, comm, name):
     """What an error does: the handler of the object that the call is about, or of the one that it should have made."""
     session, handler = first(function, "SESSION"), first(function, "ERRHANDLER")
+    if function.chapter == "tool":
+        return "rc" # tools get codes, no handler is called
+    if function.chapter == "io":
+        return f'err_raise_file("MPI_{name}", rc)'
     if comm is None and session:
         return f'err_raise_session({session}, "MPI_{name}", rc)'
     if comm is None and handler:
@@ -162,20 +168,20 @@ def body(function, name, large, inter):
     if call.after:
         lines += ["    if (rc == MPI_SUCCESS) {", *call.after, "    }"]
     lines += call.ends
-    raised = raise_of(function, comm, name)
-    if function.chapter == "tool":
-        raised = "rc" # tools get codes, no handler is called
-    lines.append(f"    return rc == MPI_SUCCESS ? rc : {raised};")
+    lines.append(f"    return rc == MPI_SUCCESS ? rc : {raise_of(function, comm, name)};")
     return "\n".join(lines)
 
 
 def unwritten(function, name):
+    """The class of a function that is not there; its handles are null ones, for programs that do not look."""
     lines = [f"    (void)({parameter.name});" for parameter in function.parameters if parameter.small != "..."]
-    if function.returns == "int":
-        raised = "err_unsupported_tool" if function.chapter == "tool" else "err_unsupported"
-        lines.append(f'    return {raised}("MPI_{name}");')
-    else:
-        lines += [f'    (void)err_unsupported("MPI_{name}");', f"    return ({function.returns})0;"]
+    lines += [f"    if ({parameter.name} != NULL)\n        *{parameter.name} = {NULLS[parameter.kind]};"
+              for parameter in function.parameters if parameter.kind in NULLS]
+    lines.append(f'    const int rc = err_unsupported("MPI_{name}");')
+    own = function.chapter in ("io", "tool")
+    comm = first(function, "COMM") or "MPI_COMM_NULL" # an error handler is not looked at
+    raised = raise_of(function, None, name) if own else f'err_raise({comm}, "MPI_{name}", rc)'
+    lines.append(f"    return {raised};")
     return "\n".join(lines)
 
 

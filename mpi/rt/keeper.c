@@ -119,7 +119,7 @@ static void look_for_launcher(void)
     struct pollfd entry = {.fd = rt.pmi.fd};
     if (rt.pmi.fd < 0 || poll(&entry, 1, 0) <= 0 || (entry.revents & (POLLHUP | POLLERR)) == 0)
         return;
-    fprintf(stderr, "rank %d of %d: its launcher has ended, so the rank ends\n", rt.rank, rt.size);
+    rt_say("rank %d of %d: its launcher has ended, so the rank ends", rt.rank, rt.size);
     _exit(1);
 }
 

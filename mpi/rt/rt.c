@@ -89,7 +89,7 @@ static void on_log(void *arg, const vbn_log_record_t *record)
 {
     (void)arg;
     if (!(rt.leaving && record->category == VBN_LOG_PEER_LOST))
-        fprintf(stderr, "rank %d of %d: %s\n", rt.rank, rt.size, record->text);
+        rt_say("rank %d of %d: %s", rt.rank, rt.size, record->text);
 }
 
 static int open_core(void)

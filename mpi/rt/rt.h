@@ -87,6 +87,8 @@ void rt_exit_job(int code) __attribute__((noreturn));
 int rt_threads_of_program(void);
 /* Sets rt.error; returns -1. */
 int rt_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints a line on stderr, whole or not at all; its end is added. */
+void rt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The peer of a rank of the job; dials at first contact. NULL: failed, or it is lost. */
 vbn_peer_t *rt_peer(int rank);

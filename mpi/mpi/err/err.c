@@ -70,16 +70,18 @@ static void print_fatal(const char *function, int code)
 {
     const char *text = class_text(code);
     const char *detail = last.class == code ? last.text : "";
+    char who[48] = "";
     if (rt.users > 0)
-        fprintf(stderr, "rank %d of %d, ", rt.rank, rt.size);
-    fprintf(stderr, "%s: %s%s%s; the job ends (MPI_ERRORS_ARE_FATAL)\n", function,
-            text == NULL ? "unknown error" : text, detail[0] == 0 ? "" : ": ", detail);
+        (void)snprintf(who, sizeof(who), "rank %d of %d, ", rt.rank, rt.size);
+    rt_say("%s%s: %s%s%s; the job ends (MPI_ERRORS_ARE_FATAL)", who, function, text == NULL ? "unknown error" : text,
+           detail[0] == 0 ? "" : ": ", detail);
 }
 
-/* What the handler is called for: one of the two. */
+/* What the handler is called for: one of the three. */
 typedef struct shown {
     MPI_Comm comm;
     MPI_Session session;
+    MPI_File file;
 } shown_t;
 
 static int handle(MPI_Errhandler handler, shown_t shown, const char *function, int code)
@@ -90,6 +92,8 @@ static int handle(MPI_Errhandler handler, shown_t shown, const char *function, i
         const err_handler_t *made = (const err_handler_t *)handler;
         if (made->session != NULL)
             made->session(&shown.session, &code);
+        else if (made->file != NULL)
+            made->file(&shown.file, &code);
         else
             made->comm(&shown.comm, &code);
         return code;
@@ -117,22 +121,20 @@ int err_raise_session(MPI_Session session, const char *function, int code)
                : err_raise(MPI_COMM_NULL, function, code);
 }
 
+int err_raise_file(const char *function, int code)
+{
+    return handle(err_handler_of_files(), (shown_t){.file = MPI_FILE_NULL}, function, code);
+}
+
 int err_raise_by(MPI_Errhandler handler, const char *function, int code)
 {
     return err_handler_check(handler, OBJ_DEAD) == MPI_SUCCESS
-               ? handle(handler, (shown_t){.comm = MPI_COMM_NULL, .session = MPI_SESSION_NULL}, function, code)
+               ? handle(handler, (shown_t){.comm = MPI_COMM_NULL, .session = MPI_SESSION_NULL, .file = MPI_FILE_NULL},
+                        function, code)
                : err_raise(MPI_COMM_NULL, function, code);
 }
 
 int err_unsupported(const char *function)
-{
-    return err_raise(MPI_COMM_NULL, function,
-                     err_set(MPI_ERR_UNSUPPORTED_OPERATION,
-                             "%s is not written yet in this version of Verbena; docs/mpi.md lists what is there",
-                             function));
-}
-
-int err_unsupported_tool(const char *function)
 {
     return err_set(MPI_ERR_UNSUPPORTED_OPERATION,
                    "%s is not written yet in this version of Verbena; docs/mpi.md lists what is there", function);

@@ -31,9 +31,10 @@ int err_raise(MPI_Comm comm, const char *function, int code) __attribute__((cold
 int err_raise_session(MPI_Session session, const char *function, int code) __attribute__((cold));
 /* Calls this error handler, of an object that the call would have made; when it is none, as err_raise. */
 int err_raise_by(MPI_Errhandler handler, const char *function, int code) __attribute__((cold));
+/* Calls the error handler of MPI_FILE_NULL, which functions without a file use; usually it returns. */
+int err_raise_file(const char *function, int code) __attribute__((cold));
+/* The class of a function that nobody has written, with its text. */
 int err_unsupported(const char *function) __attribute__((cold));
-/* Tools get the code; no handler is called. */
-int err_unsupported_tool(const char *function) __attribute__((cold));
 
 /* Set by comm/comm.c, which err does not know: the object behind a handle, NULL when it is not valid. */
 extern obj_t *(*err_comm_object)(MPI_Comm comm);

@@ -8,17 +8,24 @@
 #include "err/err.h"
 #include "mpi_impl.h"
 
+static obj_kind_t kind_of(const err_handler_t *handler)
+{
+    return handler->comm != NULL ? OBJ_COMM : handler->file != NULL ? OBJ_FILE : OBJ_SESSION;
+}
+
 int err_handler_check(MPI_Errhandler handler, obj_kind_t kind)
 {
     if (handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN || handler == MPI_ERRORS_ABORT)
         return MPI_SUCCESS;
     if (!obj_is(handler, OBJ_ERRHANDLER))
         return err_set(MPI_ERR_ERRHANDLER, "errhandler is not an error handler");
-    const err_handler_t *made = (const err_handler_t *)handler;
-    const int fits = kind == OBJ_DEAD || (kind == OBJ_COMM ? made->comm != NULL : made->session != NULL);
-    return fits ? MPI_SUCCESS
-                : err_set(MPI_ERR_ERRHANDLER, "errhandler is one for %s",
-                          made->comm != NULL ? "communicators" : "sessions");
+    const obj_kind_t made = kind_of((const err_handler_t *)handler);
+    if (kind == OBJ_DEAD || kind == made)
+        return MPI_SUCCESS;
+    return err_set(MPI_ERR_ERRHANDLER, "errhandler is one for %s",
+                   made == OBJ_COMM   ? "communicators"
+                   : made == OBJ_FILE ? "files"
+                                      : "sessions");
 }
 
 void err_handler_keep(MPI_Errhandler handler)
@@ -55,7 +62,7 @@ int err_handler_get(const obj_t *object, MPI_Errhandler *handler)
 
 static int make(const err_handler_t *functions, MPI_Errhandler *errhandler)
 {
-    if (functions->comm == NULL && functions->session == NULL)
+    if (functions->comm == NULL && functions->session == NULL && functions->file == NULL)
         return err_set(MPI_ERR_ARG, "the function of the error handler is NULL");
     err_handler_t *handler = calloc(1, sizeof(*handler));
     if (handler == NULL)
@@ -75,6 +82,11 @@ int mpi_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,
 int mpi_Session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn, MPI_Errhandler *errhandler)
 {
     return make(&(err_handler_t){.session = session_errhandler_fn}, errhandler);
+}
+
+int mpi_File_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn, MPI_Errhandler *errhandler)
+{
+    return make(&(err_handler_t){.file = file_errhandler_fn}, errhandler);
 }
 
 int mpi_Errhandler_free(MPI_Errhandler *errhandler)

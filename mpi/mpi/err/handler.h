@@ -6,11 +6,12 @@
 
 #include "obj/obj.h"
 
-/* One of the two functions: for which kind of objects it is. */
+/* One of the three functions: for which kind of objects it is. */
 typedef struct err_handler {
     obj_t obj;
     MPI_Comm_errhandler_function *comm;
     MPI_Session_errhandler_function *session;
+    MPI_File_errhandler_function *file;
 } err_handler_t;
 
 /* MPI_SUCCESS or MPI_ERR_ERRHANDLER; for objects of that kind, OBJ_DEAD: any. */
@@ -22,5 +23,7 @@ void err_handler_release(MPI_Errhandler handler);
  * it has to free it. */
 int err_handler_set(obj_t *object, obj_kind_t kind, MPI_Errhandler handler);
 int err_handler_get(const obj_t *object, MPI_Errhandler *handler);
+/* That of MPI_FILE_NULL. */
+MPI_Errhandler err_handler_of_files(void);
 
 #endif

@@ -113,6 +113,6 @@ int mpi_Finalize(void)
 int mpi_Abort(MPI_Comm comm, int errorcode)
 {
     (void)comm;
-    fprintf(stderr, "rank %d of %d called MPI_Abort with code %d\n", rt.rank, rt.size, errorcode);
+    rt_say("rank %d of %d called MPI_Abort with code %d", rt.rank, rt.size, errorcode);
     rt_abort(errorcode);
 }

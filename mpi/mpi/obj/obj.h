@@ -19,7 +19,8 @@ typedef enum obj_kind {
     OBJ_OP = 0x4f504f50,
     OBJ_INFO = 0x494e464f,
     OBJ_DATATYPE = 0x54595045,
-    OBJ_SESSION = 0x53455353
+    OBJ_SESSION = 0x53455353,
+    OBJ_FILE = 0x46494c45
 } obj_kind_t;
 
 typedef struct obj {
