@@ -185,6 +185,8 @@ void launch_pmi_read(launch_job_t *job, launch_rank_t *one, launch_line_t on_lin
 void launch_pmi_line(launch_job_t *job, launch_rank_t *one, const char *line);
 void launch_pmi_free(launch_job_t *job);
 
+/* Prints "mpiexec: ...", a line of its own; its end is added. */
+void launch_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Forwards what has come; whole lines only, unless one is longer than the buffer. */
 void launch_output_read(const launch_job_t *job, launch_rank_t *one, launch_stream_t *stream);
 /* The same with bytes from elsewhere. */

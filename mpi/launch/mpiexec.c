@@ -119,7 +119,7 @@ static void on_signal(launch_job_t *job)
     while (read(job->signals, &info, sizeof(info)) == sizeof(info)) {
         if (info.ssi_signo == SIGCHLD)
             continue;
-        fprintf(stderr, "mpiexec: signal %u (%s); the job ends\n", info.ssi_signo, strsignal((int)info.ssi_signo));
+        launch_say("signal %u (%s); the job ends", info.ssi_signo, strsignal((int)info.ssi_signo));
         launch_end(job, 128 + (int)info.ssi_signo);
     }
     reap(job);
@@ -197,8 +197,7 @@ static int is_worth_waiting(launch_job_t *job)
         worth |= job->ranks[i].pid > 0;
     for (int i = 0; i < job->host_count && !worth; i++)
         if (job->hosts[i].running > 0)
-            fprintf(stderr, "mpiexec: host %s does not say that its ranks have ended; look for them there\n",
-                    job->hosts[i].name);
+            launch_say("host %s does not say that its ranks have ended; look for them there", job->hosts[i].name);
     job->ended = launch_now();
     return worth;
 }
@@ -209,7 +208,7 @@ int launch_run(launch_job_t *job)
     const nfds_t count = 3 * (nfds_t)job->size + 2 * (nfds_t)job->host_count + 2;
     const loop_t loop = {.entries = calloc(count, sizeof(*loop.entries)), .count = count, .job = job};
     if (loop.entries == NULL) {
-        fprintf(stderr, "mpiexec: no memory left\n");
+        launch_say("no memory left");
         launch_end(job, 1);
         return job->code;
     }
@@ -220,8 +219,11 @@ int launch_run(launch_job_t *job)
         serve(&loop);
         on_signal(job);
     }
-    for (int i = 0; i < job->size; i++)
+    for (int i = 0; i < job->size; i++) {
         drain(job, &job->ranks[i]);
+        for (int j = 0; j < 2; j++)
+            launch_output_end(job, &job->ranks[i], &job->ranks[i].streams[j]);
+    }
     launch_verdict(job);
     free(loop.entries);
     return job->code;

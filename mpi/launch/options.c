@@ -13,28 +13,31 @@
 
 static const char usage[] =
     "usage: mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...\n"
-    "  -n, -np N          ranks of this program (1)\n"
+    "  -n, -np, --np N    ranks of this program (1)\n"
     "  -env NAME VALUE    a variable for the ranks of this program\n"
     "  -genv NAME VALUE   a variable for all ranks\n"
     "  -wdir FOLDER       where they run\n"
     "  -l                 each line of output begins with its rank\n"
-    "  -hosts A,B:4       hosts of the job (the number: ranks that a host takes in its turn); -host: of this program\n"
-    "  -f, -hostfile FILE hosts of the job, one a line: A, A:4 or A slots=4\n"
-    "  -ppn N             ranks that each host takes in its turn; without numbers all get the same number\n"
+    "  -hosts A,B:4       hosts of the job (the number: ranks that a host takes in its turn); -host, -H: of this program\n"
+    "  -f, -hostfile, -machinefile FILE   hosts of the job, one a line: A, A:4 or A slots=4\n"
+    "  -ppn, -perhost, -npernode N   ranks that each host takes in its turn; without numbers all get the same number\n"
     "  -launcher WAY      ssh: every host by ssh; fork: this host stands for each, without shared memory between them\n"
     "  -launcher-exec PROGRAM   instead of ssh (or VERBENA_SSH)\n"
     "  -fake-hosts N      this host stands for N hosts\n"
-    "  -x NAME, --oversubscribe, --allow-run-as-root   taken and not needed: variables are inherited, ranks may be\n"
-    "                     more than processors, root may run programs\n";
+    "  -x NAME=VALUE      a variable for the ranks of this program, as -env; -x NAME: as it is here, which all ranks get anyway\n"
+    "  --oversubscribe, --allow-run-as-root   taken and not needed: ranks may be more than processors, root may run programs\n"
+    "  -h, -help, --help  this list\n"
+    "  --version          the version\n"
+    "Settings of Verbena are variables, VBN_...: docs/settings.md. More: docs/mpi.md\n";
 
 __attribute__((noreturn, format(printf, 1, 2))) static void refuse(const char *format, ...)
 {
+    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    fputs("mpiexec: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputs("; mpiexec --help lists the options\n", stderr);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    launch_say("%s; mpiexec --help lists the options", text);
     exit(2);
 }
 
@@ -52,7 +55,7 @@ typedef struct words {
     char **end;
 } words_t;
 
-static const char *value_of(words_t *words, const char *option)
+static char *value_of(words_t *words, const char *option)
 {
     if (words->at == words->end || strcmp(*words->at, ":") == 0)
         refuse("%s needs a value", option);
@@ -119,11 +122,26 @@ static int take_host_option(launch_job_t *job, launch_part_t *part, words_t *wor
     return 1;
 }
 
+/* "NAME=VALUE" for this part, "NAME" as it is: ranks inherit it. */
+static void take_x(launch_part_t *part, char *text)
+{
+    char *value = strchr(text, '=');
+    if (*text == 0 || value == text)
+        refuse("-x %s: give NAME or NAME=VALUE", text);
+    if (value == NULL && getenv(text) == NULL)
+        refuse("-x %s: there is no such variable here; give %s=VALUE", text, text);
+    if (value == NULL)
+        return;
+    *value = 0;
+    add_variable(part, text, value + 1);
+}
+
 /* Takes one option; 0: the word is none. */
 static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
 {
     static const char *const count[] = {"-n", "-np", "--np", NULL};
     static const char *const folder[] = {"-wdir", "--wdir", NULL};
+    static const char *const help[] = {"-h", "--help", "-help", NULL};
     static const char *const needless[] = {"--oversubscribe", "--allow-run-as-root", NULL};
     const char *word = *words->at;
     if (word[0] != '-')
@@ -143,10 +161,10 @@ static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
         else
             add_variable(part, name, value);
     } else if (strcmp(word, "-x") == 0) {
-        (void)value_of(words, word);
+        take_x(part, value_of(words, word));
     } else if (strcmp(word, "-l") == 0) {
         job->labels = 1;
-    } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+    } else if (is_one_of(word, help)) {
         fputs(usage, stdout);
         exit(0);
     } else if (strcmp(word, "--version") == 0) {

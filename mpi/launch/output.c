@@ -1,13 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
- * output.c - the ranks' output, in whole lines, so that lines of two ranks never mix.
+ * output.c - the ranks' output and our own lines, each in one write, so that lines of two never mix. A rank may end, or be ended,
+ * in the middle of a line: what comes next from somebody else begins a new one.
  */
 #include "launch/launch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define LABEL 16 /* of "[RANK] ", and what ends somebody else's line */
+
+/* Whose line has no end yet, of stdout and stderr; NULL: nobody's. */
+static const void *unfinished[3];
+
+static const void **unfinished_of(int target)
+{
+    static int are_one = -1; /* a terminal, usually */
+    struct stat out;
+    struct stat err;
+    if (are_one < 0)
+        are_one = fstat(1, &out) == 0 && fstat(2, &err) == 0 && out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+    return &unfinished[are_one ? 1 : target];
+}
 
 static void write_all(int fd, const char *bytes, size_t length)
 {
@@ -28,10 +47,33 @@ static void write_all(int fd, const char *bytes, size_t length)
 
 static void put_out(const launch_job_t *job, const launch_rank_t *one, const launch_stream_t *stream, size_t length)
 {
-    char label[16];
-    if (job->labels)
-        write_all(stream->target, label, (size_t)snprintf(label, sizeof(label), "[%d] ", one->number));
-    write_all(stream->target, stream->line, length);
+    char line[LABEL + LAUNCH_LINE];
+    const void **open = unfinished_of(stream->target);
+    int before = 0;
+    if (*open != stream) /* not a part of a long line */
+        before = snprintf(line, LABEL, *open != NULL ? "\n" : "");
+    if (*open != stream && job->labels)
+        before += snprintf(line + before, (size_t)(LABEL - before), "[%d] ", one->number);
+    memcpy(line + before, stream->line, length);
+    write_all(stream->target, line, (size_t)before + length);
+    *open = stream->line[length - 1] == '\n' ? NULL : stream;
+}
+
+void launch_say(const char *format, ...)
+{
+    static const char begin[] = "mpiexec: ";
+    char line[PIPE_BUF];
+    const void **open = unfinished_of(STDERR_FILENO);
+    const int before = snprintf(line, sizeof(line), "%s%s", *open != NULL ? "\n" : "", begin);
+    const size_t room = sizeof(line) - (size_t)before - 1;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(line + before, room, format, arguments);
+    va_end(arguments);
+    size_t end = (size_t)before + (length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1);
+    line[end++] = '\n';
+    write_all(STDERR_FILENO, line, end);
+    *open = NULL;
 }
 
 static void drop(launch_stream_t *stream, size_t length)

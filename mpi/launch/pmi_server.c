@@ -32,7 +32,7 @@ __attribute__((format(printf, 3, 4))) static void answer(launch_job_t *job, laun
     if (send(one->pmi, line, (size_t)length, MSG_NOSIGNAL) == length || errno == EPIPE ||
         errno == ECONNRESET) /* a rank that has ended is seen by its status */
         return;
-    fprintf(stderr, "mpiexec: rank %d does not read its answers\n", one->number);
+    launch_say("rank %d does not read its answers", one->number);
     launch_end(job, 1);
 }
 
@@ -170,8 +170,7 @@ void launch_pmi_line(launch_job_t *job, launch_rank_t *one, const char *line)
         one->initialized = 0;
         answer(job, one, "cmd=finalize_ack rc=0\n");
     } else {
-        fprintf(stderr, "mpiexec: rank %d asks by PMI for '%s', which PMI-1 of Verbena does not have\n", one->number,
-                command);
+        launch_say("rank %d asks by PMI for '%s', which PMI-1 of Verbena does not have", one->number, command);
         launch_end(job, 1);
     }
 }
@@ -199,7 +198,7 @@ void launch_pmi_read(launch_job_t *job, launch_rank_t *one, launch_line_t on_lin
         memmove(one->line, end + 1, one->line_length);
     }
     if (one->line_length == sizeof(one->line)) {
-        fprintf(stderr, "mpiexec: rank %d sends a line of PMI longer than %d bytes\n", one->number, LAUNCH_LINE);
+        launch_say("rank %d sends a line of PMI longer than %d bytes", one->number, LAUNCH_LINE);
         launch_end(job, 1);
         close_socket(one);
     }

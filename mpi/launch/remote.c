@@ -47,8 +47,8 @@ __attribute__((noreturn)) static void become_ssh(const launch_job_t *job, const 
     (void)dup2(ends[0], 0);
     (void)dup2(ends[1], 1);
     execlp(job->ssh, job->ssh, "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30", name, command, (char *)NULL);
-    fprintf(stderr, "mpiexec: cannot run %s: %s; install openssh-client, or name another program by -launcher-exec\n",
-            job->ssh, strerror(errno));
+    launch_say("cannot run %s: %s; install openssh-client, or name another program by -launcher-exec", job->ssh,
+               strerror(errno));
     _exit(NO_SSH);
 }
 
@@ -56,7 +56,7 @@ static int open_pipes(int to[2], int from[2])
 {
     if (pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0)
         return 0;
-    fprintf(stderr, "mpiexec: pipes of a host: %s\n", strerror(errno));
+    launch_say("pipes of a host: %s", strerror(errno));
     return -1;
 }
 
@@ -67,8 +67,7 @@ static int send_config(launch_job_t *job, int host)
     if (rc == 0)
         (void)channel_send(&job->hosts[host].channel, FRAME_CONFIG, 0, bytes.data, bytes.length);
     else
-        fprintf(stderr, "mpiexec: host %s: programs and environment are more than %u bytes\n", job->hosts[host].name,
-                CHANNEL_MOST);
+        launch_say("host %s: programs and environment are more than %u bytes", job->hosts[host].name, CHANNEL_MOST);
     free(bytes.data);
     return rc;
 }
@@ -81,7 +80,7 @@ int launch_remote_start(launch_job_t *job, int host)
     int to[2];
     int from[2];
     if (make_command(command, sizeof(command)) != 0) {
-        fprintf(stderr, "mpiexec: its own path, which other hosts have to run, cannot be read or has a quote in it\n");
+        launch_say("its own path, which other hosts have to run, cannot be read or has a quote in it");
         return -1;
     }
     if (open_pipes(to, from) != 0)
@@ -96,7 +95,7 @@ int launch_remote_start(launch_job_t *job, int host)
     there->channel = (launch_channel_t){.in = from[0], .out = to[1]};
     if (there->pid < 0) {
         there->pid = 0;
-        fprintf(stderr, "mpiexec: fork: %s\n", strerror(errno));
+        launch_say("fork: %s", strerror(errno));
         return -1;
     }
     there->running = there->ranks;
@@ -109,21 +108,23 @@ int launch_remote_start(launch_job_t *job, int host)
 static void say_why(const launch_job_t *job, const launch_host_t *host)
 {
     const int code = host->pid == 0 && WIFEXITED(host->status) ? WEXITSTATUS(host->status) : -1;
-    fprintf(stderr, "mpiexec: host %s: ", host->name);
+    const char *name = host->name;
     if (host->channel.greeted)
-        fprintf(stderr, "its daemon, or the connection to it, ended");
+        launch_say("host %s: its daemon, or the connection to it, ended; the job ends", name);
     else if (code == NO_SSH)
-        fprintf(stderr, "%s cannot be run", job->ssh);
+        launch_say("host %s: %s cannot be run; the job ends", name, job->ssh);
     else if (code == NOT_FOUND)
-        fprintf(stderr, "this mpiexec is not there; install Verbena at the same path on every host");
+        launch_say("host %s: this mpiexec is not there; install Verbena at the same path on every host; the job ends",
+                   name);
     else if (code == SSH_FAILED)
-        fprintf(stderr, "%s cannot log in; 'ssh -o BatchMode=yes %s true' has to work without a question", job->ssh,
-                host->name);
+        launch_say(
+            "host %s: %s cannot log in; 'ssh -o BatchMode=yes %s true' has to work without a question; the job ends",
+            name, job->ssh, name);
     else if (code >= 0)
-        fprintf(stderr, "%s ended with exit code %d before the daemon answered", job->ssh, code);
+        launch_say("host %s: %s ended with exit code %d before the daemon answered; the job ends", name, job->ssh,
+                   code);
     else
-        fprintf(stderr, "%s ended before the daemon answered", job->ssh);
-    fprintf(stderr, "; the job ends\n");
+        launch_say("host %s: %s ended before the daemon answered; the job ends", name, job->ssh);
 }
 
 /* The host is no part of the job any more. text: what it said; NULL: nothing. */
@@ -134,7 +135,7 @@ static void lose(launch_job_t *job, launch_host_t *host, const char *text)
     host->lost = 1;
     const int was_needed = host->running > 0 && !job->ending;
     if (was_needed && text != NULL)
-        fprintf(stderr, "mpiexec: host %s: %s; the job ends\n", host->name, text);
+        launch_say("host %s: %s; the job ends", host->name, text);
     else if (was_needed)
         say_why(job, host);
     job->running -= host->running;

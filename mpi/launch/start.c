@@ -17,9 +17,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define STARTING 8 /* descriptors more while a rank is started */
+
 static int failed(const char *what)
 {
-    fprintf(stderr, "mpiexec: %s: %s\n", what, strerror(errno));
+    launch_say("%s: %s", what, strerror(errno));
     return -1;
 }
 
@@ -32,22 +34,30 @@ static int keep_key(launch_job_t *job)
                : failed("job key");
 }
 
-/* A peer over shared memory takes up to three descriptors. */
-static void raise_limits(void)
+/* Ranks inherit the limit: a peer over shared memory takes up to three descriptors. For us: the three ends of each rank that we
+ * keep, twice those of one that is being started, the channels of other hosts; open_now is the first that is free. */
+static int raise_limits(const launch_job_t *job, int open_now)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
+    const rlim_t needed = (rlim_t)open_now + 3 * (rlim_t)job->local + 2 * (rlim_t)job->host_count + STARTING;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur >= needed)
+        return 0;
+    launch_say(
+        "%d ranks on this host take %llu descriptors, and the limit is %llu: raise it (ulimit -n %llu; the hard one, "
+        "ulimit -Hn, too), or take more hosts",
+        job->local, (unsigned long long)needed, (unsigned long long)limit.rlim_cur, (unsigned long long)needed);
+    return -1;
 }
 
 int launch_prepare(launch_job_t *job)
 {
-    raise_limits();
     launch_adopt();
     (void)unsetenv("PMI_PORT");
-    return keep_key(job);
+    return keep_key(job) == 0 ? raise_limits(job, job->key_fd + 1) : -1;
 }
 
 static void set_number(const char *name, int value)
@@ -104,13 +114,14 @@ __attribute__((noreturn)) static void become(const launch_job_t *job, const laun
         (void)dup2(input, 0);
     (void)dup2(ends->pipes[0][1], 1);
     (void)dup2(ends->pipes[1][1], 2);
-    set_environment(job, one, dup(ends->socket[1])); /* without close-on-exec */
+    (void)fcntl(ends->socket[1], F_SETFD, 0); /* without close-on-exec */
+    set_environment(job, one, ends->socket[1]);
     if (part->folder != NULL && chdir(part->folder) != 0) {
-        fprintf(stderr, "mpiexec: -wdir %s on %s: %s\n", part->folder, host, strerror(errno));
+        launch_say("-wdir %s on %s: %s", part->folder, host, strerror(errno));
         _exit(127);
     }
     execvp(part->arguments[0], part->arguments);
-    fprintf(stderr, "mpiexec: cannot run %s on %s: %s\n", part->arguments[0], host, strerror(errno));
+    launch_say("cannot run %s on %s: %s", part->arguments[0], host, strerror(errno));
     _exit(127);
 }
 
@@ -121,8 +132,13 @@ int launch_start_rank(launch_job_t *job, launch_rank_t *one)
     if (open_ends(&ends) != 0)
         return -1;
     one->pid = fork();
-    if (one->pid < 0)
-        return failed("fork");
+    if (one->pid < 0) {
+        launch_say(
+            "rank %d of %d cannot be started: %s; see how many processes this user may have (ulimit -u) and this "
+            "container (pids.max), or take fewer ranks",
+            one->number, job->size, strerror(errno));
+        return -1;
+    }
     if (one->pid == 0)
         become(job, one, &ends, parent);
     job->running++;

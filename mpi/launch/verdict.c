@@ -54,9 +54,8 @@ void launch_judge(launch_job_t *job, int rank, int status)
     launch_rank_t *one = &job->ranks[rank];
     one->ended = 1;
     if (WIFSIGNALED(status)) {
-        fprintf(stderr, "mpiexec: rank %d on %s ended by signal %d (%s)%s; the job ends\n", rank,
-                job->hosts[one->host].name, WTERMSIG(status), strsignal(WTERMSIG(status)),
-                WCOREDUMP(status) ? ", core dumped" : "");
+        launch_say("rank %d on %s ended by signal %d (%s)%s; the job ends", rank, job->hosts[one->host].name,
+                   WTERMSIG(status), strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
         launch_end(job, 128 + WTERMSIG(status));
     } else if (WEXITSTATUS(status) == LAUNCH_PEER_LOST) {
         hold(job, LAUNCH_PEER_LOST, -1);
@@ -85,10 +84,9 @@ static void tell(const launch_job_t *job, int rank)
     const launch_rank_t *one = &job->ranks[rank];
     const char *host = job->hosts[one->host].name;
     if (one->status != 0)
-        fprintf(stderr, "mpiexec: rank %d on %s ended with exit code %d; the job ends\n", rank, host, one->status);
+        launch_say("rank %d on %s ended with exit code %d; the job ends", rank, host, one->status);
     else
-        fprintf(stderr, "mpiexec: rank %d on %s ended without MPI_Finalize or MPI_Session_finalize; the job ends\n",
-                rank, host);
+        launch_say("rank %d on %s ended without MPI_Finalize or MPI_Session_finalize; the job ends", rank, host);
 }
 
 void launch_verdict(launch_job_t *job)

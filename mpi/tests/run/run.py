@@ -22,6 +22,7 @@ import sys
 import deaths
 import hosts
 import leftovers
+import lines
 import wrappers
 from cases import Case, main
 from runner import HERE, LIMIT, Skipped, TCP, expect, launch, started
@@ -217,6 +218,8 @@ def cases():
                  singleton, fatal, examples, bench, ends_quietly, hydra,
                  no_lasting_files, settings, scarce_addresses):
         yield Case(f"mpiexec {test.__name__}", test)
+    for test in lines.TESTS:
+        yield Case(f"lines {test.__name__}", test)
     for test in hosts.TESTS:
         yield Case(f"hosts {test.__name__}", test)
     for test in wrappers.TESTS:
