@@ -53,10 +53,10 @@ static void lock_pages(mem_registry_t *registry, void *address, size_t bytes)
     if (error == ENOMEM || error == EPERM)
         LOG_INFO(
             registry->log,
-            "pools of buffers have grown to the limit of locked memory (RLIMIT_MEMLOCK) of %llu bytes and "
+            "pools of buffers have grown to the limit of locked memory (RLIMIT_MEMLOCK) of %llu KiB and "
             "continue unlocked; raise it with ulimit -l, LimitMEMLOCK= of a systemd unit or --ulimit memlock= of a "
             "container",
-            (unsigned long long)limit.rlim_cur);
+            (unsigned long long)(limit.rlim_cur >> 10));
     else
         LOG_INFO(registry->log, "buffers of pools are not locked in memory: %s",
                  (err_sys(error, "mlock of %zu bytes", bytes), err_text()));

@@ -14,17 +14,36 @@
 #include "base/os_watch.h"
 #include "info.h"
 
-static void tell_limit(report_t *report, const char *name, __rlimit_resource_t resource, rlim_t enough, grade_t grade,
-                       const char *cure)
+/* A limit in the unit of the shell's ulimit. */
+typedef struct shell_limit {
+    const char *name;
+    __rlimit_resource_t resource;
+    rlim_t unit; /* of the kernel's number */
+    const char *unit_name;
+    rlim_t enough;
+    grade_t grade;
+    const char *cure;
+} shell_limit_t;
+
+static const shell_limit_t LIMITS[] = {
+    {"ulimit -n", RLIMIT_NOFILE, 1, "", 1024, GRADE_MISSING,
+     "each peer takes up to three descriptors: ulimit -n 65536, LimitNOFILE= of a systemd unit"},
+    {"ulimit -l", RLIMIT_MEMLOCK, 1024, " KiB", 1024, GRADE_SLOWER,
+     "pools of buffers go on unlocked beyond it: ulimit -l 8192 (KiB), LimitMEMLOCK=8M of a systemd unit, --ulimit "
+     "memlock=8388608 (bytes) of a container"},
+};
+
+static void tell_limit(report_t *report, const shell_limit_t *row)
 {
     struct rlimit limit;
-    if (getrlimit(resource, &limit) != 0)
+    if (getrlimit(row->resource, &limit) != 0)
         return;
-    bool well = limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= enough;
+    bool well = limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur / row->unit >= row->enough;
     if (limit.rlim_cur == RLIM_INFINITY)
-        tell(report, name, GRADE_OK, NULL, "unlimited");
+        tell(report, row->name, GRADE_OK, NULL, "unlimited");
     else
-        tell(report, name, well ? GRADE_OK : grade, well ? NULL : cure, "%llu", (unsigned long long)limit.rlim_cur);
+        tell(report, row->name, well ? GRADE_OK : row->grade, well ? NULL : row->cure, "%llu%s",
+             (unsigned long long)(limit.rlim_cur / row->unit), row->unit_name);
 }
 
 static void tell_tmpfs(report_t *report)
@@ -134,11 +153,8 @@ static void tell_huge_pages(report_t *report)
 
 void tell_limits(report_t *report)
 {
-    tell_limit(report, "ulimit -n", RLIMIT_NOFILE, 1024, GRADE_MISSING,
-               "each peer takes up to three descriptors: ulimit -n 65536, LimitNOFILE= of a systemd unit");
-    tell_limit(report, "ulimit -l", RLIMIT_MEMLOCK, 1 << 20, GRADE_SLOWER,
-               "pools of buffers go on unlocked beyond it: ulimit -l 8192, LimitMEMLOCK= of a systemd unit, "
-               "--ulimit memlock= of a container");
+    for (size_t i = 0; i < sizeof(LIMITS) / sizeof(LIMITS[0]); i++)
+        tell_limit(report, &LIMITS[i]);
     tell_tmpfs(report);
     tell_memfd(report);
     tell_userfaultfd(report);

@@ -56,11 +56,14 @@ class Info(unittest.TestCase):
         self.assertIn("shm", facts["transport shm"]["value"])
 
     def test_a_small_limit_is_told_with_its_cure(self):
-        command = f"ulimit -n 200; exec {os.path.join(BIN, 'vbn-info')} --json"
-        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=LIMIT)
-        fact = next(fact for fact in json.loads(done.stdout) if fact["name"] == "ulimit -n")
-        self.assertEqual((done.returncode, fact["ok"], fact["value"]), (1, False, "200"))
-        self.assertIn("ulimit -n", fact["cure"])
+        command = f"ulimit -n 200; ulimit -l 64; exec {os.path.join(BIN, 'vbn-info')} --json"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=LIMIT)
+        facts = {fact["name"]: fact for fact in json.loads(done.stdout)}
+        self.assertEqual(done.returncode, 1)
+        for name, well, value, cure in (("ulimit -n", False, "200", "ulimit -n 65536"),
+                                        ("ulimit -l", True, "64 KiB", "ulimit -l 8192 (KiB)")): # that one is slower
+            self.assertEqual((facts[name]["ok"], facts[name]["value"]), (well, value))
+            self.assertIn(cure, facts[name]["cure"])
 
     def test_towards_a_peer_it_says_transport_ways_and_reasons(self):
         address = self.listen()
