@@ -91,6 +91,23 @@ static bool drop_root(const settings_t *settings)
     return true;
 }
 
+/* A daemon is in /, and the key file is where it was named. */
+static bool fix_key_path(server_t *server)
+{
+    char here[sizeof(server->key_path)];
+    const char *file = server->settings.key_file;
+    if (file == NULL || *file == '/')
+        return true;
+    if (getcwd(here, sizeof(here)) == NULL)
+        return fail("cannot tell this folder", "give the key file by its whole path");
+    int length = snprintf(server->key_path, sizeof(server->key_path), "%s/%s", here, file);
+    errno = ENAMETOOLONG;
+    if (length >= (int)sizeof(server->key_path))
+        return fail("key file", "give one with a shorter path");
+    server->settings.key_file = server->key_path;
+    return true;
+}
+
 /* Goes to the background. The parent ends here. The line of the start still goes to where the daemon was started. */
 static bool become_daemon(server_t *server)
 {
@@ -100,6 +117,8 @@ static bool become_daemon(server_t *server)
         return fail("cannot fork", "see ulimit -u");
     if (child > 0)
         _exit(0);
+    if (!fix_key_path(server))
+        return false;
     if (setsid() < 0)
         return fail("setsid", "this should not happen");
     (void)signal(SIGHUP, SIG_IGN);

@@ -140,10 +140,12 @@ static bool find_key(server_t *server, uint8_t key[VBN_JOB_KEY_BYTES])
     const key_server_t place = {.port = settings->port, .socket_path = settings->socket_path};
     char *path = server->key_path, *error = server->no_messages;
     _Static_assert(sizeof(server->no_messages) >= KEY_FILE_ERROR, "an error about a key fits");
-    if (settings->key_file != NULL)
+    if (settings->key_file == NULL) {
+        if (!key_file_place(&place, path, sizeof(server->key_path), error))
+            return false;
+    } else if (settings->key_file != path) { /* of a daemon it is there already */
         (void)snprintf(path, sizeof(server->key_path), "%s", settings->key_file);
-    else if (!key_file_place(&place, path, sizeof(server->key_path), error))
-        return false;
+    }
     return key_file_make(path, error) && key_file_read(path, key, error);
 }
 

@@ -44,16 +44,18 @@ class StartTest(unittest.TestCase):
         port = shared.HeldPort()
         user = ["-u", "root"] if os.geteuid() == 0 else []
         with tempfile.TemporaryDirectory() as folder:
-            words = [PROGRAM, *user, "-l", "127.0.0.1", "-p", str(port.number), "-d", "-P", f"{folder}/pid"]
+            words = [PROGRAM, *user, "-l", "127.0.0.1", "-p", str(port.number), "-d", "-P", f"{folder}/pid",
+                     "-o", "verbena_key=key"]
             # Ends when nobody has stderr any more: the daemon lets go of it after its line.
-            done = subprocess.run(words, stderr=subprocess.PIPE, text=True, timeout=LIMIT, check=False)
+            done = subprocess.run(words, stderr=subprocess.PIPE, text=True, timeout=LIMIT, check=False, cwd=folder)
             pid = pathlib.Path(folder) / "pid"
             shared.wait_for(lambda: pid.exists() and pid.read_text().strip(), "the file of -P")
             os.kill(int(pid.read_text()), signal.SIGTERM)
             shared.wait_for(lambda: not pid.exists(), "the end of the daemon")
         port.close()
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, rf"\Averbena-memcached: port {port.number}, 64 MiB, messages on .*\n\Z")
+        key = os.path.realpath(folder) + "/key"
+        self.assertRegex(done.stderr, rf"\Averbena-memcached: port {port.number}, 64 MiB, messages on \(.*; key {key}\)\n\Z")
 
 
 class WithoutSessionTest(unittest.TestCase):
