@@ -123,6 +123,21 @@ public final class Remote<C> {
     }
 
     /**
+     * As {@link #down()}, for who may be late: another connection is left alone.
+     *
+     * @param lost the peer of the connection that was lost
+     * @return true for the first pause
+     */
+    public boolean down(C lost) {
+        synchronized (this) {
+            if (peer != lost) {
+                return false;
+            }
+        }
+        return down();
+    }
+
+    /**
      * Ends a connection that nobody uses, if it is still this one; or this is how the other side ended it.
      *
      * @param unused the peer of that connection

@@ -56,6 +56,16 @@ class RemoteTest {
     }
 
     @Test
+    void who_tells_late_of_a_lost_connection_leaves_the_next_one_alone() {
+        Remote<String> other = new Remote<>(ended -> { });
+        other.up("next");
+        assertFalse(other.down("last"));
+        assertEquals("next", other.peer());
+        assertTrue(other.down("next"));
+        assertNull(other.peer());
+    }
+
+    @Test
     void it_can_be_forgotten_when_it_is_no_connection_and_no_pause() {
         remote.pause(Remote.State.REFUSED, 0);
         assertFalse(remote.retire(SECOND), "its pause is what keeps others from trying");

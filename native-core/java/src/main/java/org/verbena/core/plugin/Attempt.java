@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.verbena.core.plugin;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+
+/**
+ * One try to connect to another process. Who wants the connection waits for it, and then does without: for a twentieth of the
+ * time that the settings give while nobody there answers, else for all of it. Thread safe.
+ */
+public final class Attempt {
+    private static final String WAIT = ".connect.wait.ms";
+    private static final int WAIT_MILLIS = 5000;
+    private static final int WAIT_MAX_MILLIS = 600_000;
+    private static final int SILENT_PART = 20;
+
+    /** What the attempt is at. */
+    private enum Phase {
+        /** This process does something first: it starts the core. */
+        PREPARING,
+        /** The other process is to answer. */
+        ASKED,
+        /** It did not for long: who waits goes on without it. */
+        SILENT,
+        /** It has answered: the connection is being made. */
+        ANSWERED,
+        /** The time is up, or the attempt has ended. */
+        OVER
+    }
+
+    private final BiConsumer<Long, Runnable> timer;
+    private final long waitMillis;
+    private final long end;
+    // Guarded by this:
+    private Phase phase = Phase.PREPARING;
+    private CompletableFuture<Void> decided = new CompletableFuture<>();
+
+    /**
+     * Begins; the caller has to call {@link #end}.
+     *
+     * @param waitMillis how long users wait for it, at most
+     */
+    public Attempt(long waitMillis) {
+        this(waitMillis, (millis, task) ->
+            new CompletableFuture<Void>().completeOnTimeout(null, millis, TimeUnit.MILLISECONDS).thenRun(task));
+    }
+
+    /** timer: runs a task in so many milliseconds. */
+    Attempt(long waitMillis, BiConsumer<Long, Runnable> timer) {
+        this.timer = timer;
+        this.waitMillis = waitMillis;
+        this.end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
+        if (waitMillis == 0) {
+            end();
+        } else {
+            timer.accept(waitMillis, this::end);
+        }
+    }
+
+    /**
+     * Returns the name of the setting for a part of a plugin, without what all of its settings begin with.
+     *
+     * @param part for example {@code hdfs}
+     */
+    public static String setting(String part) {
+        return part + WAIT;
+    }
+
+    /**
+     * Reads that setting.
+     *
+     * @param table the plugin's settings
+     * @param part for example {@code hdfs}
+     * @return how long users wait, in milliseconds
+     * @throws IllegalArgumentException when its value is none
+     */
+    public static long waitMillis(SettingTable table, String part) {
+        return table.number(setting(part), WAIT_MILLIS, 0, WAIT_MAX_MILLIS);
+    }
+
+    /** The other process is to answer from now on. */
+    public void asks() {
+        synchronized (this) {
+            if (phase != Phase.PREPARING) {
+                return;
+            }
+            phase = Phase.ASKED;
+        }
+        timer.accept(Math.max(1, waitMillis / SILENT_PART), this::silent);
+    }
+
+    private void silent() {
+        CompletableFuture<Void> told;
+        synchronized (this) {
+            if (phase != Phase.ASKED) {
+                return;
+            }
+            phase = Phase.SILENT;
+            told = decided;
+        }
+        told.complete(null);
+    }
+
+    /** It has answered, perhaps late: the connection is being made, and is worth waiting for. */
+    public synchronized void answered() {
+        if (phase == Phase.SILENT) {
+            decided = new CompletableFuture<>();
+        }
+        phase = phase == Phase.OVER ? Phase.OVER : Phase.ANSWERED;
+    }
+
+    /** The connection stands, or cannot be made. Idempotent. */
+    public void end() {
+        CompletableFuture<Void> told;
+        synchronized (this) {
+            phase = Phase.OVER;
+            told = decided;
+        }
+        told.complete(null);
+    }
+
+    /** True while the other process has not answered for so long that nobody waits for it. */
+    public synchronized boolean isSilent() {
+        return phase == Phase.SILENT;
+    }
+
+    /** Returns how much of the whole time is left, in milliseconds. */
+    public long leftMillis() {
+        return Math.max(0, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime()));
+    }
+
+    /** Completes when nobody should wait any longer; the caller's own. */
+    public synchronized CompletableFuture<Void> decided() {
+        return decided.copy();
+    }
+
+    /** Waits until then; an interrupt ends the wait and stays. */
+    public void await() {
+        try {
+            decided().get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e); // nobody completes it so
+        }
+    }
+}
