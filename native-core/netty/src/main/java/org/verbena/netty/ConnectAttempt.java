@@ -77,6 +77,7 @@ final class ConnectAttempt {
             failed(cause);
             return;
         }
+        channel.pipeline().fireUserEventTriggered(VbnChannel.Event.GREETED);
         try {
             channel.open(new VbnAddress(answer.engine(), answer.service()), answer.token());
         } catch (VbnException | RuntimeException e) {

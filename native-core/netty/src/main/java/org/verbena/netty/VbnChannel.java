@@ -28,6 +28,12 @@ import org.verbena.core.stream.VbnStream;
  * closure, water marks, auto-read. What is written is copied; what the other side does not read stays here, above a window.
  */
 public final class VbnChannel extends AbstractChannel implements DuplexChannel {
+    /** What a pipeline is told beside its channel's states. */
+    public enum Event {
+        /** The TCP address that the channel connects to has answered with a greeting; its engine has yet to accept. */
+        GREETED
+    }
+
     private static final ChannelMetadata METADATA = new ChannelMetadata(false, 16);
     private static final int WRITE_BUFFERS = 1024;
     private static final long WRITE_BYTES = 1 << 20;

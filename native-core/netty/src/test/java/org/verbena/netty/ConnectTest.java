@@ -24,6 +24,7 @@ import java.nio.channels.UnsupportedAddressTypeException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -83,6 +84,25 @@ class ConnectTest {
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, 50).connect(mute.getLocalSocketAddress()))).getMessage();
             assertTrue(text.contains("greeting did not come") && text.contains("50 ms"), text);
         }
+    }
+
+    @Test
+    void a_client_hears_that_the_server_has_greeted_it_before_it_is_connected() throws Exception {
+        Channel server = rig.bind(Rig.ANY_PORT, Echo::new);
+        List<Object> heard = new CopyOnWriteArrayList<>();
+        rig.connect(server.localAddress(), new ChannelInboundHandlerAdapter() {
+            @Override
+            public void userEventTriggered(ChannelHandlerContext context, Object event) {
+                heard.add(event);
+            }
+
+            @Override
+            public void channelActive(ChannelHandlerContext context) {
+                heard.add("active");
+            }
+        });
+        Rig.await("active", () -> heard.contains("active"));
+        assertEquals(List.of(VbnChannel.Event.GREETED, "active"), heard);
     }
 
     @Test
