@@ -28,6 +28,11 @@ class Artifacts(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual({path.name for path in artifacts.resolved(folder).iterdir()}, wanted)
 
+    def test_a_build_leaves_one_jar_in_each_folder(self):
+        for name in artifacts.NAMES:
+            jar = artifacts.built(name)[0]
+            self.assertEqual([path.name for path in jar.parent.glob("*.jar")], [jar.name])
+
     def test_their_poms_stand_by_themselves(self):
         for name in artifacts.NAMES:
             with self.subTest(name):
