@@ -44,7 +44,7 @@ class DoctorTest {
 
     @Test
     void aHostWithAKeyIsGoodAndTheLinesThatSwitchItOnAreSaid() throws IOException {
-        String text = report(key(DIGITS, "rw-r-----"));
+        String text = report(key(DIGITS, "rw-------"));
         assertTrue(good, text);
         assertTrue(text.contains("ok    cluster key: in " + folder), text);
         assertTrue(text.contains("ok    transports: shm,"), text);
@@ -61,9 +61,10 @@ class DoctorTest {
         text = report(key("too short", "rw-------"));
         assertFalse(good, text);
         assertTrue(text.contains("does not hold 64 hexadecimal digits"), text);
-        text = report(key(DIGITS, "rw-r--r--"));
-        assertTrue(good, text);
-        assertTrue(text.contains("warn  cluster key: others on this host can read or change ") && text.contains("chmod 640"), text);
+        text = report(key(DIGITS, "rw-r-----"));
+        assertFalse(good, text);
+        assertTrue(text.contains("BAD   cluster key: the key file ") && text.contains("has mode 640, "), text);
+        assertTrue(text.contains("chmod 600 " + folder), text);
     }
 
     @Test

@@ -18,6 +18,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -177,6 +178,7 @@ class DecoderTest {
         assertTrue(assertThrows(IOException.class, conf()::coreConfig).getMessage().contains("openssl rand -hex 32"));
         assertTrue(assertThrows(IOException.class, with::coreConfig).getMessage().contains("is not there"));
         Files.writeString(file, "0123456789abcdefABCDEF0123456789".repeat(2) + "\n");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
         with.coreConfig();
     }
 }

@@ -7,12 +7,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermission;
 import java.security.GeneralSecurityException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeSet;
 import org.verbena.core.NativeLibrary;
 import org.verbena.core.VbnConfig;
@@ -26,9 +24,6 @@ import org.verbena.core.plugin.Finding.Level;
 public final class HostReport {
     private static final Path DEVICES = Path.of("/sys/class/infiniband");
     private static final Path LIMITS = Path.of("/proc/self/limits");
-    /** What nobody but the key's owner may do with it. */
-    private static final List<PosixFilePermission> TOO_MUCH = List.of(PosixFilePermission.OTHERS_READ,
-        PosixFilePermission.OTHERS_WRITE, PosixFilePermission.GROUP_WRITE);
 
     private final List<Finding> findings = new ArrayList<>();
 
@@ -130,19 +125,10 @@ public final class HostReport {
                 add(Level.WARN, "cluster key: none is needed (" + key.prefix() + "auth=none): whoever reaches the hosts can "
                     + open);
             } else {
-                permissions(Path.of(key.file()));
+                add(Level.OK, "cluster key: in " + key.file());
             }
         } catch (IOException | GeneralSecurityException e) {
             add(Level.BAD, "cluster key: " + e.getMessage());
-        }
-    }
-
-    private void permissions(Path file) throws IOException {
-        Set<PosixFilePermission> given = Files.getPosixFilePermissions(file);
-        if (TOO_MUCH.stream().anyMatch(given::contains)) {
-            add(Level.WARN, "cluster key: others on this host can read or change " + file + ": chmod 640 " + file);
-        } else {
-            add(Level.OK, "cluster key: in " + file);
         }
     }
 

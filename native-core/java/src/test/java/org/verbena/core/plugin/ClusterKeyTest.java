@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.core.plugin;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.verbena.core.VbnContext;
@@ -22,6 +25,7 @@ class ClusterKeyTest {
         ClusterKey with = new ClusterKey("verbena.x.", file.toString(), false);
         assertTrue(refusal(new ClusterKey("verbena.x.", "", false)).contains("set verbena.x.key.file"));
         assertTrue(refusal(with).contains("(verbena.x.key.file) is not there"));
+        Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
         for (String wrong : new String[] {"", "short", "g".repeat(64), "0".repeat(65)}) {
             Files.writeString(file, wrong);
             assertTrue(refusal(with).contains("64 hexadecimal digits"));
@@ -29,5 +33,20 @@ class ClusterKeyTest {
         Files.writeString(file, "0123456789abcdefABCDEF0123456789".repeat(2) + "\n");
         VbnContext.open(with.config("test 1").set("tl.enable", "self")).close();
         VbnContext.open(new ClusterKey("verbena.x.", "", true).config("test 1").set("tl.enable", "self")).close();
+    }
+
+    @Test
+    void a_key_that_group_or_others_may_read_is_refused_with_file_mode_and_cure(@TempDir Path folder) throws Exception {
+        Path file = Files.writeString(folder.resolve("key"), "0".repeat(64));
+        ClusterKey key = new ClusterKey("verbena.x.", file.toString(), false);
+        for (Map.Entry<String, String> wrong : Map.of("rw-r--r--", "644", "rw-r-----", "640", "rw----r--", "604").entrySet()) {
+            Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(wrong.getKey()));
+            assertEquals("the key file " + file + " (verbena.x.key.file) has mode " + wrong.getValue()
+                + ", so others may know the key: chmod 600 " + file + ", and make a new key", refusal(key));
+        }
+        Path link = Files.createSymbolicLink(folder.resolve("link"), file);
+        assertTrue(refusal(new ClusterKey("verbena.x.", link.toString(), false)).contains("so others may know the key"));
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("r--------"));
+        key.config("test 1");
     }
 }
