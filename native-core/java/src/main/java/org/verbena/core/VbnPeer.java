@@ -59,6 +59,11 @@ public final class VbnPeer implements AutoCloseable {
         return lost || engine.isClosed();
     }
 
+    /** Returns why the peer is lost; null when it is not, or only its engine is closed. */
+    public VbnException lossCause() {
+        return cause;
+    }
+
     /**
      * Adds a listener for the loss of this peer; told at once, on the calling thread, when it is lost already.
      *

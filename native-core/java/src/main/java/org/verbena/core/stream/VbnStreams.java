@@ -126,7 +126,8 @@ public final class VbnStreams implements AutoCloseable {
         StreamFrame frame = new StreamFrame(StreamFrame.OPEN, flags, stream.number(), limits.window());
         send(owner.peer(), frame.encode(), data, (error, bytes) -> {
             if (error != null) {
-                stream.fail(error);
+                VbnException why = owner.peer().lossCause();
+                stream.fail(why == null ? error : why); // of a lost peer it only says that the handle is stale
             }
         });
         if (closed) {

@@ -27,6 +27,17 @@ class PluginLogTest {
     }
 
     @Test
+    void a_peer_that_was_refused_is_a_warning_with_the_plugins_setting_once_a_minute() {
+        RefusalLog refusals = new RefusalLog(log, new ClusterKey("verbena.x.", "key", false));
+        String text = "refused a peer over tcp: the peer does not know this job's key: ... (vbn_config_set_job_key)";
+        for (int i = 0; i < 2; i++) {
+            refusals.line(new VbnLog.Line(VbnLog.WARN, VbnLog.PEER_LOST, 0, text));
+        }
+        String warning = "warn Verbena " + text.replace("vbn_config_set_job_key", "verbena.x.key.file");
+        assertEquals(List.of(warning, "debug " + text), lines);
+    }
+
+    @Test
     void a_lost_peer_is_a_debug_line() {
         line(VbnLog.WARN, VbnLog.PEER_LOST, "gone");
         line(VbnLog.ERROR, VbnLog.PEER_LOST, "worse");
