@@ -25,7 +25,7 @@ from daemons import processes  # noqa: E402
 from daemons.ports import HOST  # noqa: E402
 
 ROOT = HERE.parents[1]
-PATIENT = {"verbena.shuffle.wait": "120"}  # a loaded machine may take long to connect
+PATIENT = {"verbena.shuffle.connect.wait.ms": "600000"}  # a loaded machine may take long to connect
 FILES, ROWS = (3, 200_000) if FULL else (2, 40_000)  # one map for each file; rows are of 100 bytes
 FEW = 500
 LITTLE = (5 << 20) if FULL else (1500 << 10)  # bytes: one of a reducer's segments fits, two do not

@@ -3,8 +3,6 @@
 package org.verbena.hadoop.shuffle;
 
 import java.io.IOException;
-import java.net.DatagramSocket;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
@@ -23,6 +21,7 @@ import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
 import org.verbena.core.plugin.JobKeys;
+import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.PluginLog;
 
 /** Opened when the first node's address is known, because that tells which of this host's addresses to use. Thread safe. */
@@ -53,7 +52,8 @@ final class CoreClient implements AutoCloseable {
         }
         if (engine == null) {
             VbnConfig config = new VbnConfig().jobKey(key).log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug));
-            config.set("tl.tcp.interface", towards(host, port).getHostAddress()).set("security.same_user", "false");
+            config.set("tl.tcp.interface", LocalAddress.towards(new InetSocketAddress(host, port)).getHostAddress());
+            config.set("security.same_user", "false");
             conf.coreSettings().forEach(config::set);
             VbnContext opened = VbnContext.open(config);
             try {
@@ -68,14 +68,6 @@ final class CoreClient implements AutoCloseable {
             engine.onMessage(Wire.FAILED, message -> receive(message, this::failed));
         }
         return engine;
-    }
-
-    /** This host's address on the way to another one. */
-    private static InetAddress towards(String host, int port) throws IOException {
-        try (DatagramSocket probe = new DatagramSocket()) {
-            probe.connect(new InetSocketAddress(host, port)); // sends nothing
-            return probe.getLocalAddress();
-        }
     }
 
     /**
@@ -109,6 +101,11 @@ final class CoreClient implements AutoCloseable {
                 }
             });
         return exchange;
+    }
+
+    /** True when the reducer has all it needs. */
+    synchronized boolean isClosed() {
+        return closed;
     }
 
     /** Nobody waits for it any more; late messages for it are dropped. */

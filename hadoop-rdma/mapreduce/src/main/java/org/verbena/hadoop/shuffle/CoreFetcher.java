@@ -44,7 +44,10 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
     @Override
     protected void copyFromHost(MapHost host) throws IOException {
         Link link = share.link(host.getHostName(), new URL(host.getBaseUrl()));
-        VbnPeer peer = link.peer();
+        VbnPeer peer = link.peer(reduce);
+        if (Thread.currentThread().isInterrupted()) {
+            return; // the shuffle has ended
+        }
         if (peer == null) {
             share.counters().http(link.reason());
             super.copyFromHost(host);
@@ -53,10 +56,9 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         List<TaskAttemptID> maps = scheduler.getMapsForHost(host);
         Map<TaskAttemptID, Wire.Size> left = new LinkedHashMap<>();
         maps.forEach(map -> left.put(map, null));
-        boolean up = true;
         try {
-            up = maps.isEmpty() || lookup(link, peer, left);
-            if (up) {
+            if (!maps.isEmpty()) {
+                lookup(link, peer, left);
                 copy(host, link, peer, left);
             }
         } catch (InterruptedIOException e) {
@@ -66,23 +68,16 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         } finally {
             left.keySet().forEach(map -> scheduler.putBackKnownMapOutput(host, map));
         }
-        if (!up) {
-            share.counters().http(ShuffleCounters.Reason.CONNECTING);
-            super.copyFromHost(host);
-        }
     }
 
-    /** False when the connection is not up yet. */
-    private boolean lookup(Link link, VbnPeer peer, Map<TaskAttemptID, Wire.Size> left) throws IOException {
+    /** Asks for the lengths of the segments. */
+    private void lookup(Link link, VbnPeer peer, Map<TaskAttemptID, Wire.Size> left) throws IOException {
         List<Wire.Range> ranges = left.keySet().stream().map(map -> new Wire.Range(map.toString(), 0, 0)).toList();
-        List<Wire.Size> sizes = link.lookup(peer, reduce, ranges, share.waitNanos(), share.limitNanos());
-        if (sizes != null) {
-            int next = 0;
-            for (Map.Entry<TaskAttemptID, Wire.Size> entry : left.entrySet()) {
-                entry.setValue(sizes.get(next++));
-            }
+        int next = 0;
+        List<Wire.Size> sizes = link.lookup(peer, reduce, ranges, share.limitNanos());
+        for (Map.Entry<TaskAttemptID, Wire.Size> entry : left.entrySet()) {
+            entry.setValue(sizes.get(next++));
         }
-        return sizes != null;
     }
 
     /**

@@ -15,7 +15,7 @@ final class FetchShare<K, V> {
     private final CoreClient client;
     private final MemoryMerge<K, V> merge;
     private final ShuffleCounters counters;
-    private final long waitNanos;
+    private final long waitMillis;
     private final long limitNanos;
     private final Map<String, Link> links = new ConcurrentHashMap<>();
 
@@ -31,13 +31,13 @@ final class FetchShare<K, V> {
         this.client = client;
         this.merge = merge;
         this.counters = counters;
-        this.waitNanos = TimeUnit.SECONDS.toNanos(conf.waitSeconds());
+        this.waitMillis = conf.connectWaitMillis();
         this.limitNanos = TimeUnit.MILLISECONDS.toNanos(limitMillis);
     }
 
     /** The way to a node. */
     Link link(String host, URL base) {
-        return links.computeIfAbsent(host, name -> new Link(name, base, job, client, secret));
+        return links.computeIfAbsent(host, name -> new Link(name, base, job, client, secret, waitMillis));
     }
 
     SecretKey secret() {
@@ -56,12 +56,7 @@ final class FetchShare<K, V> {
         return counters;
     }
 
-    /** How long the first request to a node waits for the connection. */
-    long waitNanos() {
-        return waitNanos;
-    }
-
-    /** How long every other one waits for the next bytes. */
+    /** How long a request waits for the next bytes. */
     long limitNanos() {
         return limitNanos;
     }

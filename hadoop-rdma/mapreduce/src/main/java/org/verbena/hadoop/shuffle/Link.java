@@ -16,16 +16,15 @@ import org.apache.hadoop.mapreduce.task.reduce.ShuffleHeader;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.plugin.Attempt;
+import org.verbena.core.plugin.Remote;
 
-/**
- * Not connected, connecting, up, or paused (30 s, doubled with every failure up to 8 min). One fetcher uses it at a time, as
- * the scheduler gives a node to one fetcher; the engine's thread tells it when the peer is lost.
- */
+/** Connected when the first fetcher wants it, which waits for that ({@link Attempt}). Thread safe. */
 final class Link {
     private static final Logger LOG = LoggerFactory.getLogger(Link.class);
-    private static final long FIRST_PAUSE = TimeUnit.SECONDS.toNanos(30);
-    private static final int MAX_DOUBLINGS = 4;
+    private static final String DOWN = "Verbena: map outputs of {} come by HTTP for now: {}";
     private static final int HTTP_MILLIS = 10_000;
+    private static final int ANSWER_SECONDS = 60;
     private static final int MAX_ADDRESS = 1024;
 
     private final String name;
@@ -33,46 +32,107 @@ final class Link {
     private final String job;
     private final CoreClient client;
     private final SecretKey secret;
-    private VbnPeer peer;
-    private Exchange first;
-    private String transport;
-    private ShuffleCounters.Reason reason = ShuffleCounters.Reason.CONNECTING;
-    private int failures;
-    private long pausedUntil;
+    private final long waitMillis;
+    private final Remote<VbnPeer> remote = new Remote<>(VbnPeer::close);
+    /** The last try to connect; null before the first one. */
+    private volatile Attempt attempt;
+    private volatile String transport;
 
-    /** @param base any URL of the node's shuffle service */
-    Link(String name, URL base, String job, CoreClient client, SecretKey secret) {
+    /**
+     * Makes one that is not connected.
+     *
+     * @param base any URL of the node's shuffle service
+     * @param waitMillis how long fetchers wait for the connection
+     */
+    Link(String name, URL base, String job, CoreClient client, SecretKey secret, long waitMillis) {
         this.name = name;
         this.base = base;
         this.job = job;
         this.client = client;
         this.secret = secret;
+        this.waitMillis = waitMillis;
     }
 
     /** Why it is not up. */
-    synchronized ShuffleCounters.Reason reason() {
-        return reason;
+    ShuffleCounters.Reason reason() {
+        return switch (remote.state()) {
+            case REFUSED -> ShuffleCounters.Reason.REFUSED;
+            case DOWN -> ShuffleCounters.Reason.DOWN;
+            case UNCONNECTED, CONNECTING, UP -> ShuffleCounters.Reason.CONNECTING;
+        };
     }
 
-    /** The peer, which may still be connecting; null in a pause. */
-    VbnPeer peer() {
-        synchronized (this) {
-            if (peer != null || failures > 0 && System.nanoTime() - pausedUntil < 0) {
-                return peer;
+    /** The peer, waited for while it is being connected; null when map outputs come by HTTP now. */
+    VbnPeer peer(int reduce) {
+        if (remote.peer() == null) {
+            begin(reduce);
+            if (remote.state() == Remote.State.CONNECTING) {
+                attempt.await();
             }
         }
-        try {
-            byte[] address = address();
-            VbnPeer connected = client.connect(base.getHost(), base.getPort(), address,
-                (lost, cause) -> down(lost, cause.getMessage()));
-            synchronized (this) {
-                peer = connected;
-                transport = null;
+        return remote.peer();
+    }
+
+    private void begin(int reduce) {
+        Attempt begun;
+        synchronized (this) {
+            if (!remote.mayConnect()) {
+                return;
             }
-            return connected;
+            begun = new Attempt(waitMillis);
+            attempt = begun;
+        }
+        begun.asks();
+        Thread thread = new Thread(() -> {
+            try {
+                connect(begun, reduce);
+            } finally {
+                begun.end();
+            }
+        }, "verbena-connect");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void connect(Attempt begun, int reduce) {
+        byte[] address;
+        try {
+            address = address();
         } catch (IOException e) {
-            refused(e);
-            return null;
+            if (remote.refused()) {
+                LOG.info("Verbena: map outputs of {} come by HTTP: {}", name, e.getMessage());
+            }
+            return;
+        }
+        begun.answered();
+        try {
+            VbnPeer peer = client.connect(base.getHost(), base.getPort(), address, (lost, cause) -> down(lost, cause.text()));
+            awaitAnswer(peer, reduce);
+            transport = peer.transport().isEmpty() ? "tcp" : peer.transport();
+            LOG.info("Verbena: map outputs of {} come by {}", name, transport);
+            remote.up(peer);
+            if (peer.isLost()) {
+                down(peer, "the connection was lost at once");
+            }
+        } catch (IOException | LinkageError e) {
+            if (remote.down() && !client.isClosed()) {
+                LOG.warn(DOWN, name, e.getMessage());
+            }
+        }
+    }
+
+    /** Sends a request for its answer alone: then the connection stands. */
+    private void awaitAnswer(VbnPeer peer, int reduce) throws IOException {
+        Exchange first = client.send(peer, Wire.LOOKUP, reduce, List.of(), null);
+        try {
+            if (first.awaitAnswer(TimeUnit.SECONDS.toNanos(ANSWER_SECONDS)) == null) {
+                throw new IOException("no answer within " + ANSWER_SECONDS + " s");
+            }
+        } catch (IOException e) {
+            peer.close();
+            throw e;
+        } finally {
+            client.end(first);
         }
     }
 
@@ -108,16 +168,11 @@ final class Link {
     }
 
     /**
-     * Asks for the lengths of segments. The first request waits for the connection, but not long.
+     * Asks for the lengths of segments.
      *
-     * @param waitNanos how long the first one waits
-     * @param limitNanos how long every other one waits
-     * @return null when the connection is not up yet
+     * @param limitNanos how long to wait for the answer
      */
-    List<Wire.Size> lookup(VbnPeer to, int reduce, List<Wire.Range> ranges, long waitNanos, long limitNanos) throws IOException {
-        if (!isUp() && !becomesUp(to, reduce, waitNanos)) {
-            return null;
-        }
+    List<Wire.Size> lookup(VbnPeer to, int reduce, List<Wire.Range> ranges, long limitNanos) throws IOException {
         Exchange exchange = client.send(to, Wire.LOOKUP, reduce, ranges, null);
         try {
             ByteBuffer answer = exchange.awaitAnswer(limitNanos);
@@ -130,74 +185,16 @@ final class Link {
         }
     }
 
-    /** Sends a request for its answer alone and waits for that; a later call waits for the same answer. */
-    private boolean becomesUp(VbnPeer to, int reduce, long waitNanos) throws IOException {
-        Exchange greeting;
-        synchronized (this) {
-            if (first == null) {
-                first = client.send(to, Wire.LOOKUP, reduce, List.of(), null);
-            }
-            greeting = first;
-        }
-        if (greeting.awaitAnswer(waitNanos) == null) {
-            return false;
-        }
-        client.end(greeting);
-        up(to);
-        return true;
-    }
-
-    private synchronized boolean isUp() {
-        return transport != null;
-    }
-
-    private void up(VbnPeer to) {
-        String by = to.transport();
-        synchronized (this) {
-            first = null;
-            transport = by.isEmpty() ? "tcp" : by;
-        }
-        LOG.info("Verbena: map outputs of {} come by {}", name, by);
-    }
-
     /** How bytes come when it is up. */
-    synchronized String transport() {
+    String transport() {
         return transport;
     }
 
-    private void refused(IOException cause) {
-        if (pause(null, ShuffleCounters.Reason.REFUSED)) {
-            LOG.info("Verbena: map outputs of {} come by HTTP: {}", name, cause.getMessage());
-        }
-    }
-
-    /** The connection failed or was lost: a pause begins. */
+    /** The connection was lost: a pause begins, if it is still this one. */
     void down(VbnPeer lost, String cause) {
-        if (pause(lost, ShuffleCounters.Reason.DOWN)) {
-            LOG.warn("Verbena: map outputs of {} come by HTTP for now: {}", name, cause);
+        if (remote.down(lost)) {
+            LOG.warn(DOWN, name, cause);
         }
-    }
-
-    /** True for the first pause. */
-    private boolean pause(VbnPeer lost, ShuffleCounters.Reason why) {
-        VbnPeer last;
-        boolean firstTime;
-        synchronized (this) {
-            if (lost != null && lost != peer) {
-                return false;
-            }
-            last = peer;
-            peer = null;
-            first = null;
-            transport = null;
-            reason = why;
-            pausedUntil = System.nanoTime() + (FIRST_PAUSE << Math.min(failures, MAX_DOUBLINGS));
-            firstTime = failures++ == 0;
-        }
-        if (last != null) {
-            last.close();
-        }
-        return firstTime;
     }
 
     @Override

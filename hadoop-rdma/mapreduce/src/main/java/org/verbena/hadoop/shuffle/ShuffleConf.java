@@ -5,6 +5,7 @@ package org.verbena.hadoop.shuffle;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.SettingTable;
 
 /** Immutable. */
@@ -14,8 +15,8 @@ final class ShuffleConf {
     static final String SOURCE = "shuffle.source";
     static final String JOBS = "shuffle.jobs";
     static final String SERVER_MEMORY = "shuffle.server.memory";
-    static final String WAIT = "shuffle.wait";
-    private static final List<String> NAMES = List.of(MEMORY, SOURCE, JOBS, SERVER_MEMORY, WAIT);
+    private static final String PART = "shuffle";
+    private static final List<String> NAMES = List.of(MEMORY, SOURCE, JOBS, SERVER_MEMORY, Attempt.setting(PART));
     /** What begins so belongs to other parts of hadoop-rdma, and to hbase-rdma. */
     private static final List<String> OTHERS =
         List.of(PREFIX + "hdfs.", PREFIX + "hbase.", PREFIX + "key", PREFIX + "auth", PREFIX + "fallback");
@@ -24,7 +25,7 @@ final class ShuffleConf {
     private final long memory;
     private final int jobs;
     private final long serverMemory;
-    private final int waitSeconds;
+    private final long connectWaitMillis;
     private final Map<String, String> coreSettings;
 
     /**
@@ -43,7 +44,7 @@ final class ShuffleConf {
         memory = conf.getTrimmed(PREFIX + MEMORY) == null ? -1 : table.size(MEMORY, "0", 0, 1L << 40);
         jobs = (int) table.number(JOBS, 32, 1, 1024);
         serverMemory = table.size(SERVER_MEMORY, "16m", 4L << 20, 16L << 30);
-        waitSeconds = (int) table.number(WAIT, 3, 0, 600);
+        connectWaitMillis = Attempt.waitMillis(table, PART);
         coreSettings = Map.copyOf(table.core());
     }
 
@@ -67,9 +68,9 @@ final class ShuffleConf {
         return serverMemory;
     }
 
-    /** Seconds that the first fetch from a node waits for the connection before it goes by HTTP. */
-    int waitSeconds() {
-        return waitSeconds;
+    /** How long fetches from a node wait for the connection before they go by HTTP ({@link Attempt}), in milliseconds. */
+    long connectWaitMillis() {
+        return connectWaitMillis;
     }
 
     /** Settings of the native core. */
