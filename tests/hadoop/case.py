@@ -45,8 +45,8 @@ JOBS = {"mapred-site": {"mapreduce.job.reduce.slowstart.completedmaps": "0.5", "
 class Daemons(Cluster):
     """Sets the greeting's port to one that is free on this machine for all DataNodes."""
 
-    def _site(self, name):
-        site = super()._site(name)
+    def site(self, name):
+        site = super().site(name)
         site["core-site"]["verbena.hdfs.port.offset"] = self.offset
         return site
 

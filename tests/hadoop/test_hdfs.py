@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from case import LIMIT, LONG, MIB, WITH_PLUGIN, HdfsCase  # noqa: E402  (needs the path above)
-from cluster import ready  # noqa: E402
+from cluster import conf, java, ready  # noqa: E402
 from daemons import ports  # noqa: E402
 from daemons.ready import until  # noqa: E402
 
@@ -43,6 +43,21 @@ class HdfsByCoreTest(HdfsCase):
                 break
         self.assertRegex(said, r"DataNode \S+ is reached by the core: tcp")
         self.assertNotIn("by the core: shm", said)
+
+    def test_the_first_command_of_a_jvm_goes_by_the_core_with_the_settings_as_they_come(self):
+        folder = self.cluster.conf("as-it-comes")
+        site = self.cluster.site("client")
+        site["core-site"]["verbena.hdfs.connect.wait.ms"] = None
+        conf.write(folder, site)
+        for number in range(FILES):  # some go to the DataNode without the plugin first
+            words = ["hdfs", "dfs", "-put", str(self.source), f"/first{number}"]
+            done = self.ended(self.cluster.java(*java.program(words), folder=folder), words)
+            by_core, while_connecting = map(int, re.search(
+                r"Verbena ends: (\d+) connections by the core and .*?(\d+) while connecting", done.stderr).groups())
+            self.assertEqual(while_connecting, 0, done.stderr)
+            if by_core:
+                return
+        self.fail("no command went by the core")
 
     def test_append_replication_and_checksum_are_as_without_us(self):
         self.dfs("-put", str(self.source), "/appended")
@@ -79,8 +94,11 @@ class HdfsByCoreTest(HdfsCase):
         done = self.dfs("-D", "verbena.hdfs.enabeld=true", "-ls", "/", fails=True)
         self.assertIn("did you mean verbena.hdfs.enabled?", done.stdout + done.stderr)
 
-    def test_without_a_key_or_with_another_one_files_go_by_tcp(self):
+    def test_without_a_key_with_a_public_one_or_another_one_files_go_by_tcp(self):
+        public = pathlib.Path(self.new_key("public"))
+        public.chmod(0o644)
         for file, text in (("", "no cluster key"), (str(self.folder / "absent"), "is not there"),
+                           (str(public), f"has mode 644, so others may know the key: chmod 600 {public}"),
                            (self.new_key("other"), "by TCP")):
             target = f"/key-{secrets.token_hex(4)}"
             done = self.dfs("-D", f"verbena.hdfs.key.file={file}", "-put", str(self.source), target)

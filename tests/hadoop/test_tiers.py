@@ -51,8 +51,8 @@ class Tiered(Cluster):
         super().__init__(work, plugin=os.environ["VERBENA_HADOOP_JAR"], by_core=True, quick=True, tied=True, properties=settings,
                          **more)
 
-    def _site(self, name):
-        site = super()._site(name)
+    def site(self, name):
+        site = super().site(name)
         if name.startswith("datanode"):
             site["hdfs-site"]["dfs.datanode.data.dir"] = f"[SSD]file://{self.shm}/ssd/{name},[DISK]file://{self.data()}/{name}"
         return site

@@ -62,7 +62,7 @@ class Cluster(Group):
         self.offset = greeting_offset(self.ports)  # once: when daemons greet, their ports are not free any more
         self._key = key.new(os.path.join(self.work, "conf", "key")) if self._by_core else None
         for name in ["client", *self.names()]:
-            conf.write(self.conf(name), self._site(name))
+            conf.write(self.conf(name), self.site(name))
         self._format()
         yarn = self._nodemanagers and not self._yarn_later
         for name in ["namenode", *self._datanodes, *(self._yarn() if yarn else [])]:
@@ -84,7 +84,7 @@ class Cluster(Group):
     def _await_yarn(self):
         until(self.check_alive, lambda: ready.yarn(self.ports, len(self._nodemanagers)), "YARN", self.work)
 
-    def _site(self, name):
+    def site(self, name):
         tasks = ":".join([self.client_conf(), java.library() + "/*", *([self.plugin] if self.plugin else [])])
         parts = [conf.hdfs(self.ports, self.data())]
         if self._key is not None:
@@ -100,7 +100,7 @@ class Cluster(Group):
 
     def for_clients(self):
         """{name: value} of all site files of a client, for another system that uses this cluster."""
-        return {name: value for part in self._site("client").values() for name, value in part.items()}
+        return {name: value for part in self.site("client").values() for name, value in part.items()}
 
     def _format(self):
         done = self.java(MAINS["namenode"], ["-format", "-force", "-nonInteractive"], self.conf("namenode"))

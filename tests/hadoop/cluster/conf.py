@@ -18,10 +18,9 @@ FACTORY = "hadoop.rpc.socket.factory.class.ClientProtocol"
 
 
 def blocks_by_core(key, offset):
-    """key: file with the key of clients and DataNodes. offset: from a DataNode's port to its greeting's. Commands make one
-    connection and end: it waits for the core longer than a program that makes many would."""
+    """key: file with the key of clients and DataNodes. offset: from a DataNode's port to its greeting's."""
     return {"core-site": {FACTORY: "org.verbena.hadoop.hdfs.VerbenaSocketFactory", "verbena.hdfs.key.file": key,
-                          "verbena.hdfs.port.offset": offset, "verbena.hdfs.connect.wait.ms": 5000},
+                          "verbena.hdfs.port.offset": offset},
             "hdfs-site": {"dfs.datanode.plugins": "org.verbena.hadoop.hdfs.VerbenaDataNodePlugin"}}
 
 

@@ -24,7 +24,7 @@ import org.verbena.core.plugin.HostReport;
 /** Every wait has a limit: a NameNode that does not answer is one line. */
 public final class ClusterCheck {
     private static final int CONNECT_MILLIS = 5000;
-    private static final String PATIENCE = "20000";
+    private static final String PATIENCE = "100000";
     private static final int ANSWER_MAX = 1 << 20;
     private static final Pattern NUMBER = Pattern.compile("\"connections\\.(core|tcp\\.[a-z_]+)\"\\s*:\\s*([0-9]+)");
 

@@ -14,7 +14,9 @@ import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
+import org.verbena.core.plugin.ClusterKey;
 import org.verbena.core.plugin.PluginLog;
+import org.verbena.core.plugin.RefusalLog;
 import org.verbena.core.stream.StreamLimits;
 import org.verbena.core.stream.VbnStreams;
 
@@ -56,6 +58,11 @@ final class CoreNode {
 
     HdfsConf conf() {
         return conf;
+    }
+
+    /** The cluster's key, whose settings texts name. */
+    ClusterKey key() {
+        return conf.key();
     }
 
     Tally tally() {
@@ -111,7 +118,8 @@ final class CoreNode {
     }
 
     private VbnContext open(InetAddress local) throws IOException, GeneralSecurityException {
-        VbnConfig config = conf.coreConfig().log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug));
+        VbnConfig config = conf.coreConfig()
+            .log(new RefusalLog(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug), conf.key()));
         if (!conf.core().containsKey("tl.tcp.interface")) {
             config.set("tl.tcp.interface", local.getHostAddress());
         }

@@ -7,19 +7,17 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.Remote;
 import org.verbena.core.stream.BlockingStream;
@@ -28,8 +26,8 @@ import org.verbena.core.stream.VbnStreams;
 import org.verbena.hadoop.net.CoreSocketChannel;
 
 /**
- * The first connection to a DataNode asks its greeting port and connects the engines, and waits for that a little; then
- * it, and all while the connection is made, refused or paused, goes by TCP as without us. Thread safe.
+ * The first connection to a DataNode asks its greeting port and connects the engines, and waits for that ({@link Attempt}); what
+ * has waited in vain, and all while the connection is refused or paused, goes by TCP as without us. Thread safe.
  */
 final class DataNodes {
     private static final Logger LOG = LoggerFactory.getLogger(DataNodes.class);
@@ -41,7 +39,8 @@ final class DataNodes {
     private static final class Link {
         final InetSocketAddress address;
         final Remote<VbnPeer> remote = new Remote<>(VbnPeer::close);
-        volatile CompletableFuture<Void> attempt = CompletableFuture.completedFuture(null);
+        /** The last try to connect it; null before the first one. */
+        volatile Attempt attempt;
         volatile boolean announced;
         /** This host's address on the way to it, found anew with each connection of the engines: 85 us of a DataNode's time. */
         volatile InetAddress local;
@@ -89,7 +88,8 @@ final class DataNodes {
             node.tally().countTcp(switch (link.remote.state()) {
                 case REFUSED -> Tally.Reason.NOT_ANSWERED;
                 case DOWN -> Tally.Reason.AFTER_FAILURES;
-                case UNCONNECTED, CONNECTING, UP -> Tally.Reason.WHILE_CONNECTING;
+                case UNCONNECTED, CONNECTING, UP ->
+                    link.attempt.isSilent() ? Tally.Reason.NOT_ANSWERED : Tally.Reason.WHILE_CONNECTING;
             });
             return null;
         }
@@ -98,34 +98,35 @@ final class DataNodes {
 
     /** The peer, waited for if it is being connected; null when there is none. */
     private VbnPeer peer(Link link) {
-        if (link.remote.peer() == null && link.remote.mayConnect()) {
-            CompletableFuture<Void> attempt = new CompletableFuture<>();
-            link.attempt = attempt;
-            connecting.execute(() -> {
-                try {
-                    connect(link);
-                } finally {
-                    attempt.complete(null);
-                }
-            });
-        }
-        if (link.remote.state() == Remote.State.CONNECTING) {
-            await(link.attempt);
+        if (link.remote.peer() == null) {
+            begin(link);
+            if (link.remote.state() == Remote.State.CONNECTING) {
+                link.attempt.await();
+            }
         }
         return link.remote.peer();
     }
 
-    private void await(CompletableFuture<Void> attempt) {
-        try {
-            attempt.get(node.conf().connectWaitMillis(), TimeUnit.MILLISECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (TimeoutException | ExecutionException e) {
-            LOG.debug("not yet connected: {}", e.toString());
+    private void begin(Link link) {
+        Attempt attempt;
+        synchronized (link) {
+            if (!link.remote.mayConnect()) {
+                return;
+            }
+            attempt = new Attempt(node.conf().connectWaitMillis());
+            link.attempt = attempt;
         }
+        attempt.asks();
+        connecting.execute(() -> {
+            try {
+                connect(link, attempt);
+            } finally {
+                attempt.end();
+            }
+        });
     }
 
-    private void connect(Link link) {
+    private void connect(Link link, Attempt attempt) {
         byte[] address;
         try {
             address = Greeting.ask(
@@ -135,16 +136,17 @@ final class DataNodes {
             refused(link, "no greeting at port " + (link.address.getPort() + node.conf().portOffset()) + ": " + e.getMessage());
             return;
         }
+        attempt.answered();
         try {
             link.local = LocalAddress.towards(link.address);
             node.start(link.local);
-            VbnPeer peer = node.engine().connect(address, (lost, cause) -> down(link, cause.getMessage()));
+            VbnPeer peer = node.engine().connect(address, (gone, cause) -> lost(link, gone));
             link.remote.up(peer);
             if (peer.isLost()) {
-                link.remote.down();
+                lost(link, peer);
             }
         } catch (IOException | LinkageError e) {
-            down(link, e.getMessage());
+            down(link, node.key().words(e));
         } catch (OutOfMemoryError e) {
             down(link, noMemory(e));
         }
@@ -181,9 +183,20 @@ final class DataNodes {
     }
 
     private static void down(Link link, String cause) {
+        tell(link, cause, link.remote.down());
+    }
+
+    /** The connection was lost; told twice it does nothing the second time. */
+    private void lost(Link link, VbnPeer peer) {
+        if (link.remote.peer() == peer) {
+            tell(link, node.key().words(peer.lossCause()), link.remote.down(peer));
+        }
+    }
+
+    private static void tell(Link link, String cause, boolean first) {
         link.announced = false;
         link.obstacle = cause;
-        if (link.remote.down()) {
+        if (first) {
             LOG.warn("Verbena: DataNode {} is reached by TCP for now: {}", link.address, cause);
         }
     }
@@ -206,7 +219,7 @@ final class DataNodes {
             announce(link, peer);
             return new CoreSocketChannel(stream, local, link.address, () -> closed(link, stream));
         } catch (IOException e) {
-            return failed(link, e.getMessage());
+            return failed(link, node.key().words(e));
         } catch (OutOfMemoryError e) {
             return failed(link, noMemory(e));
         }
@@ -220,11 +233,15 @@ final class DataNodes {
 
     private boolean accepted(Link link, VbnStream stream) {
         try {
-            new BlockingStream(stream).awaitAccepted(Math.max(1, Math.min(node.conf().connectWaitMillis(), ACCEPT_MILLIS)));
+            new BlockingStream(stream).awaitAccepted(Math.max(1, Math.min(link.attempt.leftMillis(), ACCEPT_MILLIS)));
             return true;
         } catch (VbnException e) {
             stream.reset();
-            refused(link, e.getMessage());
+            if (stream.isRefused()) {
+                refused(link, stream.failure().text());
+            } else {
+                lost(link, stream.peer());
+            }
             node.tally().countTcp(Tally.Reason.AFTER_FAILURES);
         } catch (SocketTimeoutException e) {
             link.lateSince = System.nanoTime();
@@ -260,7 +277,7 @@ final class DataNodes {
     /** A stream that was written before it was accepted may have been refused. */
     private static void closed(Link link, VbnStream stream) {
         if (stream.isRefused()) {
-            refused(link, stream.failure().getMessage());
+            refused(link, stream.failure().text());
         }
     }
 

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.verbena.core.VbnConfig;
+import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.ClusterKey;
 import org.verbena.core.plugin.SettingTable;
 
@@ -18,7 +19,7 @@ import org.verbena.core.plugin.SettingTable;
  * @param keyFile file with the cluster's key; empty when there is to be none
  * @param openToAll whether connections need no key
  * @param portOffset the greeting's port less the data port
- * @param connectWaitMillis how long a first connection waits for the core before it goes by TCP
+ * @param connectWaitMillis how long connections wait for the core before they go by TCP ({@link Attempt})
  * @param core settings of the core
  */
 public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int portOffset, long connectWaitMillis,
@@ -29,7 +30,7 @@ public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int p
     static final String KEY_FILE = "hdfs.key.file";
     static final String AUTH = "hdfs.auth";
     static final String PORT_OFFSET = "hdfs.port.offset";
-    static final String CONNECT_WAIT = "hdfs.connect.wait.ms";
+    static final String CONNECT_WAIT = Attempt.setting("hdfs");
     /** off, or hhh: one replica in memory. */
     public static final String MODE = "hdfs.mode";
     /** The memory tier's size. */
@@ -50,7 +51,7 @@ public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int p
         SettingTable table = table(conf);
         return new HdfsConf(table.bool(ENABLED, true), table.text(KEY_FILE, ""),
             table.choice(AUTH, "key", "none").equals("none"), (int) table.number(PORT_OFFSET, 20, 1, 60_000),
-            table.number(CONNECT_WAIT, 250, 0, 600_000), Map.copyOf(table.core()));
+            Attempt.waitMillis(table, "hdfs"), Map.copyOf(table.core()));
     }
 
     /**
