@@ -27,6 +27,8 @@ import org.verbena.spark.ui.TrafficPage;
 /** Prepares the configuration on the driver, starts the engine where the manager has not, publishes metrics. */
 public final class VerbenaPlugin implements SparkPlugin {
     private static final Logger LOG = LoggerFactory.getLogger(VerbenaPlugin.class);
+    /** A part of the names of metrics: Spark warns of a source that is registered while it is not set. */
+    private static final String APPLICATION = "spark.app.id";
 
     /** Called by Spark. */
     public VerbenaPlugin() {
@@ -135,7 +137,9 @@ public final class VerbenaPlugin implements SparkPlugin {
         public void init(PluginContext plugin, Map<String, String> extra) {
             SparkEnv env = SparkEnv.get();
             engine(env);
-            publish(plugin.metricRegistry(), env);
+            if (env.conf().contains(APPLICATION)) { // else it is local[n], and the driver, in this JVM, will publish the same
+                publish(plugin.metricRegistry(), env);
+            }
             if (!env.conf().contains(DriverSetup.DECLINED)) {
                 reporter = new Reporter(plugin, () -> numbers(env), () -> choice(env));
                 driver = plugin;

@@ -16,12 +16,14 @@ import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.deploy.history.FsHistoryProvider;
 import org.apache.spark.deploy.history.HistoryServer;
 import org.apache.spark.deploy.history.HistoryServer$;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.verbena.spark.VerbenaPlugin;
 
 @Timeout(180)
 class SeenFromOutsideTest {
@@ -68,6 +70,15 @@ class SeenFromOutsideTest {
                 assertEquals(0, number(metrics, "executors_fetch_timeouts"), metrics);
             }
             return application.context().sc().applicationId();
+        }
+    }
+
+    /** Spark warns of a source that comes before the application has its id, in {@code local[n]}. */
+    @Test
+    void metricsOfALocalApplicationHaveOneSource() {
+        try (Application application = new Application()) {
+            assertEquals(10, application.pairs().groupByKey(3).count());
+            assertEquals(1, SparkEnv.get().metricsSystem().getSourcesByName("plugin." + VerbenaPlugin.class.getName()).size());
         }
     }
 
