@@ -13,6 +13,7 @@ import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
 import java.net.BindException;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadFactory;
@@ -90,6 +91,11 @@ public final class VbnEventLoopGroup extends MultithreadEventLoopGroup {
     private EventLoop loopOf(Channel channel) {
         VbnEventLoop home = channel instanceof VbnChannel ours ? ours.home() : null;
         return home == null ? next() : home;
+    }
+
+    /** Returns the names of the transports that the loops' engines have opened, in the order in which they are tried. */
+    public List<String> transports() {
+        return ((VbnEventLoop) iterator().next()).engine().transports();
     }
 
     /** Returns the counters of all channels by name: streams, messages with data, bytes, refusals, violations. */

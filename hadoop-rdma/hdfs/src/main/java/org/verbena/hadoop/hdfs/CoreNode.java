@@ -14,6 +14,7 @@ import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
+import org.verbena.core.plugin.Carriers;
 import org.verbena.core.plugin.ClusterKey;
 import org.verbena.core.plugin.PluginLog;
 import org.verbena.core.plugin.RefusalLog;
@@ -131,9 +132,9 @@ final class CoreNode {
         return calling == null ? null : calling.engine();
     }
 
-    /** The transports that work here, for the log. */
-    synchronized String transports() throws VbnException {
-        return String.join(",", serving.engine().transports()) + " from " + context.setting("tl.tcp.interface");
+    /** What carries blocks, for the log. */
+    synchronized String carriers() throws VbnException {
+        return Carriers.words(serving.engine().transports(), context);
     }
 
     private void end() {

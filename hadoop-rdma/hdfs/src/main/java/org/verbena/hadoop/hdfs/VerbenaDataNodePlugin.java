@@ -80,7 +80,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         String hops = XceiverBridge.replaceSocketFactory(dataNode, factory(dataNode)) ? "" : "; to other DataNodes by TCP, "
             + "because this Hadoop's DataNode has no socket factory";
         DefaultMetricsSystem.instance().register(METRICS, "HDFS data by the native core", this);
-        LOG.info("Verbena 0.1.0 serves blocks of {} by {}, greeting at port {}, {}{}", shown, node.transports(), port,
+        LOG.info("Verbena 0.1.0 serves blocks of {} by {}, greeting at port {}, {}{}", shown, node.carriers(), port,
             conf.openToAll() ? "open to all (verbena.hdfs.auth=none)" : "with the key of " + conf.keyFile(), hops);
     }
 

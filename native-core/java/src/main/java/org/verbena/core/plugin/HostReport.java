@@ -4,14 +4,12 @@ package org.verbena.core.plugin;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
 import org.verbena.core.NativeLibrary;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
@@ -22,7 +20,6 @@ import org.verbena.core.plugin.Finding.Level;
 
 /** Collects findings; none of its methods throws for what it finds. Not thread safe. */
 public final class HostReport {
-    private static final Path DEVICES = Path.of("/sys/class/infiniband");
     private static final Path LIMITS = Path.of("/proc/self/limits");
 
     private final List<Finding> findings = new ArrayList<>();
@@ -88,14 +85,9 @@ public final class HostReport {
     }
 
     private void devices(boolean used) {
-        TreeSet<String> names = new TreeSet<>();
-        try (DirectoryStream<Path> devices = Files.newDirectoryStream(DEVICES)) {
-            devices.forEach(device -> names.add(device.getFileName().toString()));
-        } catch (IOException e) {
-            names.clear(); // no such directory: no driver
-        }
+        List<String> names = Carriers.devices();
         if (names.isEmpty()) {
-            add(Level.OK, "RDMA: no device on this host (" + DEVICES + " lists none)");
+            add(Level.OK, "RDMA: no device on this host (" + Carriers.DEVICES + " lists none)");
         } else if (used) {
             add(Level.OK, "RDMA: " + String.join(", ", names));
             locked();
