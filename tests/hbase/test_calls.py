@@ -2,7 +2,6 @@
 """Calls of programs that know nothing of Verbena, on a cluster of a region server with the plugin and one without."""
 import os
 import pathlib
-import secrets
 import sys
 import unittest
 
@@ -10,6 +9,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from servers import conf  # noqa: E402  (needs the path above)
+from daemons import key  # noqa: E402
 from shared import LONG, OURS, STOCK, ClusterTest  # noqa: E402
 
 ROWS = 300
@@ -27,6 +27,13 @@ class CallsTest(ClusterTest):
         self.assertGreater(min(sent, received), ROWS * 100)
         self.assertRegex(done.stderr, rf"calls to \S+:{self.cluster.ports[OURS]} go by the core: shm")
         self.assertRegex(done.stderr, rf"calls to \S+:{self.cluster.ports[STOCK]} go by TCP: ")
+
+    def test_the_first_calls_of_a_jvm_go_by_the_core_with_the_settings_as_they_come(self):
+        done = self.run_client("Rows", "check", "first", 20,
+                               folder=self.cluster.client("as-it-comes", **{"verbena.hbase.connect.wait.ms": None}))
+        core, _, _, connecting, failures, *_ = self.counts(done.stderr)
+        self.assertGreater(core, 20, self.said(done.stderr))
+        self.assertEqual((connecting, failures), (0, 0), self.said(done.stderr))
 
     @LONG
     def test_a_program_without_the_plugin_reads_from_all(self):
@@ -50,7 +57,8 @@ class CallsTest(ClusterTest):
     def test_servers_say_what_they_do_and_who_calls(self):
         self.run_client("Console", "list")
         log = pathlib.Path(self.cluster.log("master")).read_text()
-        self.assertRegex(log, r"Verbena 0\.1\.0 answers calls of master\S+ at \S+ by \S+ from 127\.0\.0\.1, with the key of ")
+        self.assertRegex(log, r"Verbena 0\.1\.0 answers calls of master\S+ at \S+ by self,shm,tcp from 127\.0\.0\.1, "
+                              r"with the key of ")
         self.assertRegex(log, r"Verbena: 127\.0\.0\.1 calls by the core: ")
         self.assertEqual(self.said(pathlib.Path(self.cluster.log(STOCK)).read_text()), [])
 
@@ -65,7 +73,7 @@ class SettingsTest(ClusterTest):
 
     def test_a_wrong_key_leads_to_tcp_with_a_line(self):
         path = os.path.join(self.cluster.work, "wrong")
-        pathlib.Path(path).write_text(secrets.token_hex(32))
+        key.new(path)
         log = self.rows("wrong", **{"verbena.hbase.key.file": path})
         core, tcp, *_ = self.counts(log)
         self.assertEqual(core, 0)

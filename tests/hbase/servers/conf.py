@@ -43,6 +43,5 @@ def regionserver(port):
 
 
 def by_core(key):
-    """key: file with the cluster's key. Clients here make a few calls and end: they wait for the core longer than programs
-    that make many would."""
-    return {**OURS, "verbena.hbase.key.file": key, "verbena.hbase.connect.wait.ms": 5000}
+    """key: file with the cluster's key."""
+    return {**OURS, "verbena.hbase.key.file": key}

@@ -17,8 +17,10 @@ import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnException;
+import org.verbena.core.plugin.Carriers;
 import org.verbena.core.plugin.PathCounts;
 import org.verbena.core.plugin.PluginLog;
+import org.verbena.core.plugin.RefusalLog;
 import org.verbena.core.stream.StreamLimits;
 import org.verbena.hbase.netty.VbnEventLoopGroup;
 
@@ -97,7 +99,8 @@ public final class CoreNode {
     }
 
     private void open(InetAddress local) throws IOException, GeneralSecurityException {
-        VbnConfig config = conf.coreConfig().log(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug));
+        VbnConfig config = conf.coreConfig()
+            .log(new RefusalLog(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug), conf.key()));
         if (!conf.core().containsKey("tl.tcp.interface")) {
             config.set("tl.tcp.interface", local.getHostAddress());
         }
@@ -138,9 +141,9 @@ public final class CoreNode {
         return !serves;
     }
 
-    /** Returns what the core listens on, for the log. */
-    public synchronized String place() throws VbnException {
-        return context.setting("tl.enable") + " from " + context.setting("tl.tcp.interface");
+    /** Returns what carries calls, for the log. */
+    public synchronized String carriers() throws VbnException {
+        return Carriers.words(group.transports(), context);
     }
 
     /** A read of this server's has run on an event loop. */

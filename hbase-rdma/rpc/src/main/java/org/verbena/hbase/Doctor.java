@@ -146,7 +146,7 @@ public final class Doctor {
                     + ((VbnChannel) made.channel()).peer().explain());
             } else {
                 report.add(Level.WARN, "server " + server + " is reached by TCP: "
-                    + (made.cause() == null ? "no answer" : made.cause().getMessage()));
+                    + (made.cause() == null ? "no answer" : node.conf().key().words(made.cause())));
             }
             made.channel().close().awaitUninterruptibly(CONNECT_MILLIS);
         } catch (IOException | RuntimeException e) {

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.verbena.core.VbnConfig;
+import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.ClusterKey;
 import org.verbena.core.plugin.SettingTable;
 
@@ -17,7 +18,7 @@ import org.verbena.core.plugin.SettingTable;
  * @param enabled whether the core is used at all
  * @param key the cluster's key
  * @param loops event loops of this JVM; 0: half of the processors, at most four
- * @param connectWaitMillis how long calls wait for the first connection to a server before they go by TCP
+ * @param connectWaitMillis how long calls wait for the connection to a server before they go by TCP ({@link Attempt})
  * @param inlineMicros how long reads of a region may take, on average, to run on event loops
  * @param core settings of the core
  */
@@ -28,7 +29,7 @@ public record HBaseConf(boolean enabled, ClusterKey key, int loops, long connect
     private static final String KEY_FILE = "hbase.key.file";
     private static final String AUTH = "hbase.auth";
     private static final String LOOPS = "hbase.loops";
-    private static final String CONNECT_WAIT = "hbase.connect.wait.ms";
+    private static final String CONNECT_WAIT = Attempt.setting("hbase");
     private static final String INLINE = "hbase.inline.max.us";
     private static final List<String> NAMES = List.of(ENABLED, KEY_FILE, AUTH, LOOPS, CONNECT_WAIT, INLINE);
     /** Settings of hadoop-rdma, which checks them. */
@@ -52,7 +53,7 @@ public record HBaseConf(boolean enabled, ClusterKey key, int loops, long connect
         ClusterKey key = new ClusterKey(PREFIX + "hbase.", table.text(KEY_FILE, ""),
             table.choice(AUTH, "key", "none").equals("none"));
         return new HBaseConf(table.bool(ENABLED, true), key, (int) table.number(LOOPS, 0, 0, LOOPS_MAX),
-            table.number(CONNECT_WAIT, 0, 0, 600_000), (int) table.number(INLINE, 200, 1, 100_000),
+            Attempt.waitMillis(table, "hbase"), (int) table.number(INLINE, 200, 1, 100_000),
             Map.copyOf(table.core()));
     }
 

@@ -15,6 +15,7 @@ import org.apache.hbase.thirdparty.io.netty.channel.ConnectTimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
+import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.Remote;
 import org.verbena.hbase.netty.VbnChannel;
@@ -28,12 +29,12 @@ public final class ServerLink {
     private static final Logger LOG = LoggerFactory.getLogger(ServerLink.class);
     private static final int CONNECT_MILLIS = 10_000;
     private static final long IDLE_SECONDS = 120;
-    private static final CompletableFuture<Void> DONE = CompletableFuture.completedFuture(null);
 
     private final CoreNode node;
     private final InetSocketAddress address;
     private final Remote<Channel> remote = new Remote<>(Channel::close);
-    private volatile CompletableFuture<Void> attempt = DONE;
+    /** The last try to connect it; null before the first one. */
+    private volatile Attempt attempt;
     private volatile long lastUse;
 
     ServerLink(CoreNode node, InetSocketAddress address) {
@@ -51,63 +52,70 @@ public final class ServerLink {
         if (remote.peer() != null) {
             return null;
         }
-        if (remote.mayConnect()) {
-            begin();
-        }
+        begin();
         return switch (remote.state()) {
             case UP -> null;
             case REFUSED -> Reason.NOT_ANSWERED;
             case DOWN -> Reason.AFTER_FAILURES;
-            case UNCONNECTED, CONNECTING -> Reason.WHILE_CONNECTING;
+            case UNCONNECTED, CONNECTING -> attempt.isSilent() ? Reason.NOT_ANSWERED : Reason.WHILE_CONNECTING;
         };
     }
 
     /**
-     * Returns when the call may ask again: at once, or when the connection that is being made stands or has failed, but not
-     * later than the settings allow.
+     * Returns when the call may ask again: when the connection that is being made stands or has failed, or is not worth waiting
+     * for ({@link Attempt}).
      *
-     * @param callMillis the call's own time-out, which is not exceeded either; 0: none
+     * @param callMillis the call's own time-out, of which half is left for the call; 0: none
      */
     public CompletableFuture<Void> decided(long callMillis) {
-        CompletableFuture<Void> current = attempt;
-        long wait = node.conf().connectWaitMillis();
-        return wait == 0 || current.isDone() ? DONE
-            : current.copy().completeOnTimeout(null, callMillis > 0 ? Math.min(wait, callMillis) : wait, TimeUnit.MILLISECONDS);
+        CompletableFuture<Void> decided = attempt.decided();
+        return callMillis > 0 ? decided.completeOnTimeout(null, callMillis / 2, TimeUnit.MILLISECONDS) : decided;
     }
 
     private void begin() {
-        CompletableFuture<Void> begun = new CompletableFuture<>();
-        attempt = begun;
+        Attempt begun;
+        synchronized (this) {
+            if (!remote.mayConnect()) {
+                return;
+            }
+            begun = new Attempt(node.conf().connectWaitMillis());
+            attempt = begun;
+        }
         Thread thread = new Thread(() -> connect(begun), "verbena-connect");
         thread.setDaemon(true);
         thread.start();
     }
 
-    private void connect(CompletableFuture<Void> begun) {
+    private void connect(Attempt begun) {
         try {
             VbnEventLoopGroup group = node.start(LocalAddress.towards(address));
-            new Bootstrap().group(group).channel(VbnChannel.class).handler(new Proof())
+            begun.asks();
+            new Bootstrap().group(group).channel(VbnChannel.class).handler(new Proof(begun))
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MILLIS).connect(address)
                 .addListener((ChannelFuture done) -> connected(done, begun));
         } catch (IOException | RuntimeException | LinkageError e) {
-            down(e.getMessage() == null ? e.toString() : e.getMessage());
-            begun.complete(null);
+            down(words(e));
+            begun.end();
         }
     }
 
     /** The channel's loop. */
-    private void connected(ChannelFuture done, CompletableFuture<Void> begun) {
+    private void connected(ChannelFuture done, Attempt begun) {
         try {
             if (done.isSuccess()) {
                 up((VbnChannel) done.channel());
             } else if (done.cause() instanceof ConnectTimeoutException || done.cause().getCause() instanceof VbnException) {
-                down(done.cause().getMessage());
+                down(words(done.cause()));
             } else if (remote.refused()) {
-                LOG.info("Verbena: calls to {} go by TCP: {}", address, done.cause().getMessage());
+                LOG.info("Verbena: calls to {} go by TCP: {}", address, words(done.cause()));
             }
         } finally {
-            begun.complete(null);
+            begun.end();
         }
+    }
+
+    private String words(Throwable cause) {
+        return node.conf().key().words(cause);
     }
 
     private void up(VbnChannel proof) {
@@ -115,7 +123,7 @@ public final class ServerLink {
         LOG.info("Verbena: calls to {} go by the core: {}", address, proof.peer().explain());
         proof.closeFuture().addListener(closed -> {
             if (remote.peer() == proof) {
-                down("the connection was lost");
+                down(words(proof.peer().lossCause()));
             }
         });
         proof.eventLoop().schedule(() -> endIfIdle(proof), IDLE_SECONDS, TimeUnit.SECONDS);
@@ -146,8 +154,22 @@ public final class ServerLink {
         }
     }
 
-    /** Nothing comes on the channel that proves the connection; its end is all it tells. */
+    /** Nothing comes on the channel that proves the connection: that the server has answered, and its end, is all it tells. */
     private static final class Proof extends ChannelInboundHandlerAdapter {
+        private final Attempt begun;
+
+        Proof(Attempt begun) {
+            this.begun = begun;
+        }
+
+        @Override
+        public void userEventTriggered(ChannelHandlerContext context, Object event) {
+            if (event == VbnChannel.Event.GREETED) {
+                begun.answered();
+            }
+            context.fireUserEventTriggered(event);
+        }
+
         @Override
         public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
             context.close();

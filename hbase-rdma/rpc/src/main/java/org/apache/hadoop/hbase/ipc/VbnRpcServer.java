@@ -66,13 +66,13 @@ public class VbnRpcServer extends NettyRpcServer {
         CoreNode node = CoreNode.of(settings);
         node.serves();
         serving = new CoreServing(this, node);
-        LOG.info("Verbena 0.1.0 answers calls of {} at {} by {}, {}", name, getListenerAddress(), place(node),
+        LOG.info("Verbena 0.1.0 answers calls of {} at {} by {}, {}", name, getListenerAddress(), carriers(node),
             settings.key().openToAll() ? "open to all (verbena.hbase.auth=none)" : "with the key of " + settings.key().file());
     }
 
-    private static String place(CoreNode node) {
+    private static String carriers(CoreNode node) {
         try {
-            return node.place();
+            return node.carriers();
         } catch (VbnException e) {
             return e.getMessage();
         }
