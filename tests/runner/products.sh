@@ -43,8 +43,8 @@ make_shmem_asan() { # memory and order; the rest takes a minute more, and is in 
     build_mpi asan "$@"
 }
 make_java() { build_java "" "-Dverbena.native=$STATE/build/release/libvbnjni.so"; }
-make_valgrind() { (ensure_packages valgrind) || say "no valgrind: the counts of instructions are skipped"; }
-make_clang() { (ensure_packages clang) || cannot "no clang, and none could be installed"; }
+make_valgrind() { try_packages valgrind || say "no valgrind: the counts of instructions are skipped"; }
+make_clang() { try_packages clang || cannot "no clang, and none could be installed"; }
 
 make_clang_format() { # without it the check of C's format says that it did not run
     local version
@@ -87,7 +87,7 @@ make_jars() {
 }
 
 make_memcached_peers() {
-    (ensure_packages memcached libmemcached-tools python3-pylibmc) \
+    try_packages memcached libmemcached-tools python3-pylibmc \
         || cannot "Debian's memcached, libmemcached-tools and python3-pylibmc, which ours is compared with, could not be installed"
     (ensure_venv "pymemcache-$PYMEMCACHE" "pymemcache==$PYMEMCACHE") || cannot "pymemcache could not be had from PyPI"
     echo "export VERBENA_MEMCACHED_PYTHON=$CACHE/pymemcache-$PYMEMCACHE/bin/python"
@@ -96,17 +96,22 @@ make_memcached_peers() {
 # A released sshd for the tests, unpacked and not installed: no machine gets a server of it.
 make_mpi_peers() {
     local folder=$CACHE/sshd library
-    (ensure_packages mpich openssh-client) || say "no mpich or no ssh: what needs them is not tried"
-    [ ! -x /usr/sbin/sshd ] && command -v apt-get >/dev/null && [ -z "${VERBENA_NO_APT:-}" ] || return 0
-    if [ ! -f "$folder/.complete" ]; then
-        rm -rf "$folder" && mkdir -p "$folder"
-        (cd "$folder" && apt-get download openssh-server libwrap0 &&
-            for package in *.deb; do dpkg-deb -x "$package" . || exit 1; done && touch .complete) || return 0
-    fi
+    try_packages mpich openssh-client || say "no mpich or no ssh: what needs them is not tried"
+    [ ! -x /usr/sbin/sshd ] && has_apt || return 0
+    ensure_sshd || return 0
     library=$(find "$folder" -name libwrap.so.0 | head -n 1)
     [ -n "$library" ] || return 0
     echo "export VERBENA_SSHD=$folder/usr/sbin/sshd"
     echo "export LD_LIBRARY_PATH=$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+}
+
+ensure_sshd() { [ -f "$CACHE/sshd/.complete" ] || alone "$CACHE/sshd.lock" fetch_sshd "$CACHE/sshd"; }
+
+fetch_sshd() { # $1: folder
+    [ ! -f "$1/.complete" ] || return 0
+    rm -rf "$1" && mkdir -p "$1" && cd "$1" && apt-get download openssh-server libwrap0 || return
+    for package in *.deb; do dpkg-deb -x "$package" . || return; done
+    touch .complete
 }
 
 make_mpi4py() {
@@ -117,12 +122,12 @@ make_mpi4py() {
 
 make_guest() { # QEMU, and a kernel that it boots
     local reason
-    (ensure_packages "${GUEST_PACKAGES[@]}") || true
+    try_packages @guest || true
     reason=$("$PYTHON" "$ROOT/tests/guest/run.py" --check) || cannot "no guest can run here: install $reason"
 }
 
 make_cross() { # the core for another processor, and what emulates it
-    { ensure_cross && (ensure_packages qemu-user-static); } || cannot "Debian's gcc-aarch64-linux-gnu, qemu-user-static or" \
+    { ensure_cross && try_packages qemu-user-static; } || cannot "Debian's gcc-aarch64-linux-gnu, qemu-user-static or" \
         "packages for arm64 could not be had (see $STATE/log/arm64.log and apt.log)"
     build_cross
 }
@@ -138,13 +143,17 @@ ensure_spark_clients() { # sets VERBENA_SPARK_PYTHON to a Python that has what P
 # had. The ABI is fixed, so it is built once; whoever runs it says by LD_LIBRARY_PATH which library it gets.
 ensure_mpi4py() {
     local venv=$CACHE/mpi4py-$MPI4PY
-    mkdir -p "$STATE/log" "$CACHE"
-    [ ! -f "$venv/.complete" ] || return 0
-    say "building mpi4py $MPI4PY in $venv: 1 to 2 minutes, once"
-    rm -rf "$venv"
-    fetch_mpi4py "$venv" >"$STATE/log/pip-mpi4py.log" 2>&1 || return 1
-    quiet build-mpi4py build_mpi4py "$venv" # a failure of our mpicc, not of the network
-    touch "$venv/.complete"
+    [ -f "$venv/.complete" ] || alone "$venv.lock" fill_mpi4py "$venv"
+}
+
+fill_mpi4py() { # $1: folder
+    [ ! -f "$1/.complete" ] || return 0
+    say "building mpi4py $MPI4PY in $1: 1 to 2 minutes, once"
+    mkdir -p "$STATE/log"
+    rm -rf "$1"
+    watched pip-mpi4py "$STATE/log/pip-mpi4py.log" fetch_mpi4py "$1" || return 1
+    quiet build-mpi4py build_mpi4py "$1" # a failure of our mpicc, not of the network
+    touch "$1/.complete"
 }
 
 fetch_mpi4py() { # $1: folder

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ./verbena command itself: help, wrong input, use from another folder and through a link; builds."""
+import os
 import pathlib
+import pwd
 import re
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -10,7 +13,12 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERBENA = ROOT / "verbena"
 COMMANDS = ["demo", "test", "fuzz", "build", "bench", "doctor", "guest", "spark", "hadoop", "hbase", "memcached",
-            "mpiexec", "oshrun", "clean"]
+            "mpiexec", "oshrun", "packages", "clean"]
+# Variables that programs of ours set for each other, or that only tests read.
+INTERNAL = {"VERBENA_STATE", "VERBENA_TESTING", "VERBENA_KEY", "VERBENA_KEY_FD", "VERBENA_HOST_RANKS"}
+READ_BY_USERS_PROGRAMS = ["verbena", "tests/command", "mpi/launch", "mpi/rt", "mpi/wrappers", "memcached-rdma/client",
+                          "tests/guest/vm", "tests/guest/fetch.py", "tests/hadoop/cluster", "tests/lib/jars.py"]
+READS = re.compile(r"""(?:getenv\(|environ(?:\.get\(|\[)|\$\{)"?(VERBENA_[A-Z_]+)\b""")
 
 
 def run(*arguments, program=VERBENA, cwd=None):
@@ -36,6 +44,36 @@ class VerbenaTest(unittest.TestCase):
         for name in re.search(r"^    ([a-z| ]+)\)\n        \"demo_\$1\"$", VERBENA.read_text(), re.MULTILINE)[1].split(" | "):
             self.assertIn(f"./verbena demo {name}\n", text)
         self.assertIn("shmem", run("bench", "--help").stdout)
+
+    def test_help_names_each_variable_that_a_user_may_set(self):
+        files = [path for name in READ_BY_USERS_PROGRAMS for path in ([ROOT / name] if (ROOT / name).is_file() else
+                                                                      sorted((ROOT / name).rglob("*.*")))]
+        read = {name for path in files if path.is_file() for name in READS.findall(path.read_text(errors="replace"))}
+        self.assertIn("VERBENA_JOBS", read)
+        text = run("--help").stdout
+        self.assertEqual([name for name in sorted(read - INTERNAL) if name not in text], [])
+
+    def test_help_of_the_launchers_has_their_own_options(self):
+        for command in ("mpiexec", "oshrun"):
+            with self.subTest(command), tempfile.TemporaryDirectory() as folder:
+                self.assertIn("listed here once it is built: ./verbena build mpi",
+                              script(folder, f"help_of {command}").communicate(timeout=60)[0])
+                output, _ = script(folder, f"""
+                    mkdir -p "$STATE/build/mpi/bin" && cp /bin/echo "$STATE/build/mpi/bin/mpiexec"
+                    help_of {command}""").communicate(timeout=60)
+                self.assertIn(f"usage: ./verbena {command}", output)
+                self.assertIn("echo", output)
+
+    def test_it_says_which_folder_to_set_where_it_cannot_write(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output, _ = script(folder, "CACHE=/proc/nosuch; main doctor").communicate(timeout=60)
+            self.assertIn("cannot write /proc/nosuch: set VERBENA_CACHE", output)
+
+    def test_without_a_home_the_one_of_the_user_is_taken(self):
+        done = subprocess.run(["env", "-u", "HOME", "-u", "XDG_CACHE_HOME", "-u", "VERBENA_CACHE", VERBENA, "clean", "--help"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(f"{pwd.getpwuid(os.getuid()).pw_dir}/.cache/verbena", done.stdout)
 
     def test_an_unknown_command_is_named_and_fails(self):
         result = run("frobnicate")
@@ -73,7 +111,7 @@ class VerbenaTest(unittest.TestCase):
 def script(folder, body):
     """The functions of ./verbena and then body, with its state in folder."""
     lines = [line for line in VERBENA.read_text().splitlines() if not line.startswith(("ROOT=", "main "))]
-    text = f"ROOT={ROOT}\n" + "\n".join(lines) + f"\nSTATE={folder}\n{body}\n"
+    text = f"ROOT={shlex.quote(str(ROOT))}\n" + "\n".join(lines) + f"\nSTATE={shlex.quote(str(folder))}\n{body}\n"
     return subprocess.Popen(["bash", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             start_new_session=True,
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # ours may be ignored
@@ -85,6 +123,7 @@ class BuildTest(unittest.TestCase):
             with self.subTest(part), tempfile.TemporaryDirectory() as folder:
                 output, _ = script(folder, f"""
                     ensure_packages() {{ :; }}
+                    require() {{ :; }}
                     maven() {{ shift; echo "maven $*"; }}
                     cmd_build {part}""").communicate(timeout=60)
                 self.assertIn(f" -pl {modules} -am\n", output)
@@ -96,6 +135,7 @@ class BuildTest(unittest.TestCase):
             with self.subTest(can), tempfile.TemporaryDirectory() as folder:
                 started = script(folder, f"""
                     ensure_packages() {{ :; }}
+                    require() {{ :; }}
                     ensure_cross() {{ {can}; }}
                     build_cross() {{ echo cross; }}
                     maven() {{ shift; echo "maven $*"; }}
@@ -109,6 +149,7 @@ class BuildTest(unittest.TestCase):
             with self.subTest(part), tempfile.TemporaryDirectory() as folder:
                 started = script(folder, f"""
                     ensure_packages() {{ :; }}
+                    require() {{ :; }}
                     for made in build_native maven build_memcached build_mpi; do eval "$made() {{ :; }}"; done
                     {part}() {{ false; }}
                     mkdir -p "$STATE/log" && touch "$STATE/log/build-java.log"
