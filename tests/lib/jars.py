@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jars from Maven Central for the tests, fetched once and kept where ./verbena keeps what it has downloaded."""
+import contextlib
+import fcntl
 import os
 import subprocess
 import sys
@@ -24,16 +26,34 @@ def fetched(name, pom, unwanted=(), properties=None):
     properties: of Maven, in place of the pom's own."""
     folder = os.path.join(CACHE, name)
     if not complete(name):
-        print(f"fetching {name} with Maven (once)", file=sys.stderr, flush=True)
-        done = subprocess.run(["mvn", "-B", "-q", "-f", pom, "dependency:copy-dependencies",
-                               f"-DoutputDirectory={folder}",
-                               *[f"-D{key}={value}" for key, value in (properties or {}).items()]],
-                              capture_output=True, text=True, timeout=LIMIT, check=False)
-        if done.returncode != 0:
-            raise NotFetched(f"Maven could not fetch {name}:\n" + done.stdout[-2000:])
-        for jar in os.listdir(folder):
-            if jar.startswith(tuple(unwanted)):
-                os.unlink(os.path.join(folder, jar))
-        with open(os.path.join(folder, ".complete"), "w"):
-            pass
+        with only_one(folder + ".lock"):
+            if not complete(name):  # another clone may have fetched it meanwhile
+                _fetch(name, folder, pom, unwanted, properties or {})
     return folder
+
+
+def _fetch(name, folder, pom, unwanted, properties):
+    print(f"fetching {name} with Maven (once; {LIMIT // 60} minutes at most)", file=sys.stderr, flush=True)
+    done = subprocess.run(["mvn", "-B", "-q", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={folder}",
+                           *[f"-D{key}={value}" for key, value in properties.items()]],
+                          capture_output=True, text=True, timeout=LIMIT, check=False)
+    if done.returncode != 0:
+        raise NotFetched(f"Maven could not fetch {name}:\n" + done.stdout[-2000:])
+    for jar in os.listdir(folder):
+        if jar.startswith(tuple(unwanted)):
+            os.unlink(os.path.join(folder, jar))
+    with open(os.path.join(folder, ".complete"), "w"):
+        pass
+
+
+@contextlib.contextmanager
+def only_one(path):
+    """Holds a lock; says so when another process has it."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            print(f"waiting for another ./verbena, which has {path}", file=sys.stderr, flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
