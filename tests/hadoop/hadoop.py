@@ -11,7 +11,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from cluster import conf, java, ready  # noqa: E402  (needs the path above)
 from cluster.cluster import Cluster  # noqa: E402
+from daemons import command  # noqa: E402
 from daemons.errors import Failed  # noqa: E402
+from locks import only_one  # noqa: E402
 
 
 def running(work):
@@ -25,16 +27,18 @@ def start(options):
     print("verbena: starting Hadoop " + java.VERSION + (", ours" if options.plugin else ", stock"), flush=True)
     cluster = Cluster(options.work, nodemanagers=2 if options.yarn else 0, plugin=options.plugin,
                       properties=conf.OURS if options.plugin else None, by_core=bool(options.plugin))
-    cluster.start()
+    with only_one(options.work + ".lock"):
+        cluster.start()
     status(options)
 
 
 def stop(options):
-    cluster = Cluster.load(options.work)
-    if cluster is None:
-        print("verbena: no Hadoop is running here")
-        return
-    cluster.stop()
+    with only_one(options.work + ".lock"):
+        cluster = Cluster.load(options.work)
+        if cluster is None:
+            print("verbena: no Hadoop is running here")
+            return
+        cluster.stop()
     print("verbena: Hadoop is stopped, its data is removed")
 
 
@@ -86,11 +90,8 @@ def main():
     commands.add_parser("doctor")
     commands.add_parser("run").add_argument("words", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    try:
-        return {"start": start, "stop": stop, "status": status, "run": run, "doctor": doctor}[options.command](options) or 0
-    except Failed as failure:
-        print(f"verbena: {failure}", file=sys.stderr)
-        return 1
+    chosen = {"start": start, "stop": stop, "status": status, "run": run, "doctor": doctor}[options.command]
+    return command.run(lambda: chosen(options))
 
 
 if __name__ == "__main__":

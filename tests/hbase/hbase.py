@@ -11,7 +11,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from servers import conf, java  # noqa: E402  (needs the path above)
 from servers.cluster import Cluster  # noqa: E402
+from daemons import command  # noqa: E402
 from daemons.errors import Failed  # noqa: E402
+from locks import only_one  # noqa: E402
 
 
 def running(work):
@@ -23,16 +25,18 @@ def running(work):
 
 def start(options):
     print("verbena: starting HBase " + java.VERSION + (", ours" if options.plugin else ", stock"), flush=True)
-    Cluster(options.work, plugin=options.plugin).start()
+    with only_one(options.work + ".lock"):
+        Cluster(options.work, plugin=options.plugin).start()
     status(options)
 
 
 def stop(options):
-    cluster = Cluster.load(options.work)
-    if cluster is None:
-        print("verbena: no HBase is running here")
-        return
-    cluster.stop()
+    with only_one(options.work + ".lock"):
+        cluster = Cluster.load(options.work)
+        if cluster is None:
+            print("verbena: no HBase is running here")
+            return
+        cluster.stop()
     print("verbena: HBase is stopped, its data is removed")
 
 
@@ -76,12 +80,8 @@ def main():
     for name in ("console", "doctor"):
         commands.add_parser(name).add_argument("words", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    try:
-        chosen = {"start": start, "stop": stop, "status": status, "console": console, "doctor": doctor}[options.command]
-        return chosen(options) or 0
-    except Failed as failure:
-        print(f"verbena: {failure}", file=sys.stderr)
-        return 1
+    chosen = {"start": start, "stop": stop, "status": status, "console": console, "doctor": doctor}[options.command]
+    return command.run(lambda: chosen(options))
 
 
 if __name__ == "__main__":

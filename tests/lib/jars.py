@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jars from Maven Central for the tests, fetched once and kept where ./verbena keeps what it has downloaded."""
-import contextlib
-import fcntl
 import os
 import subprocess
 import sys
+
+from locks import only_one
 
 CACHE = os.environ.get("VERBENA_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "verbena")
@@ -44,16 +44,3 @@ def _fetch(name, folder, pom, unwanted, properties):
             os.unlink(os.path.join(folder, jar))
     with open(os.path.join(folder, ".complete"), "w"):
         pass
-
-
-@contextlib.contextmanager
-def only_one(path):
-    """Holds a lock; says so when another process has it."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            print(f"waiting for another ./verbena, which has {path}", file=sys.stderr, flush=True)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waits until daemons are ready."""
+import os
+import sys
 import time
 
 from .errors import Failed
@@ -10,7 +12,8 @@ PAUSE = 0.3
 
 def until(alive, missing, what, work):
     """Waits until missing() is None. alive() raises when a daemon has ended."""
-    deadline = time.monotonic() + LIMIT
+    began, told = time.monotonic(), 0
+    deadline = began + LIMIT
     while True:
         alive()
         lack = missing()
@@ -18,4 +21,13 @@ def until(alive, missing, what, work):
             return
         if time.monotonic() > deadline:
             raise Failed(f"{what} is not up after {LIMIT} s: {lack}; see the logs in {work}/log")
+        waited = time.monotonic() - began
+        if waited - told >= silence():
+            told = waited
+            print(f"verbena: waiting for {what}, {waited:.0f} s: {lack}", file=sys.stderr, flush=True)
         time.sleep(PAUSE)
+
+
+def silence():
+    """Seconds between two lines that tell what is waited for, as ./verbena has them for its own commands."""
+    return float(os.environ.get("VERBENA_PROGRESS") or (10 if sys.stderr.isatty() else 30))
