@@ -20,7 +20,7 @@ is_there() { # $1: a way of the table to find something
     IFS=, read -ra names <<<"${1#*:}"
     for name in "${names[@]}"; do
         case $way in
-        program) if command -v "$name" >/dev/null; then return 0; fi ;;
+        program) if [ -x "$(type -P "$name")" ]; then return 0; fi ;;
         library) if pkg-config --exists "$name" 2>/dev/null; then return 0; fi ;;
         module) if [[ $MODULES = *" $name "* ]]; then return 0; fi ;;
         file) if compgen -G "$name" >/dev/null; then return 0; fi ;;
@@ -175,8 +175,8 @@ install_packages() { # $@: as missing_rows has them; another start may have inst
 reason_of_apt() { # why the last installation did not bring everything
     local error logs=("$STATE/log/apt-update.log" "$STATE/log/apt.log")
     error=$(grep -ahE 'Temporary failure|Could not (resolve|connect)|Failed to fetch|^E: |^sudo: ' "${logs[@]}" 2>/dev/null \
-        | head -n 1 | cut -c 1-160) || true
-    echo "apt-get could not install them: ${error:-no reason told} (${logs[*]}); check the network, or ask an administrator"
+        | head -n 1 | sed 's/^ *//' | cut -c 1-160) || true
+    echo "apt-get could not install them: ${error:-no reason told} (${logs[*]}); check the network"
 }
 
 # One line, once in a start of ./verbena, with all that any command would use: nobody asks an administrator twice.

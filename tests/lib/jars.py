@@ -3,8 +3,11 @@
 import os
 import subprocess
 import sys
+import tempfile
+import time
 
 from locks import only_one
+from progress import silence
 
 CACHE = os.environ.get("VERBENA_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "verbena")
@@ -13,6 +16,29 @@ LIMIT = 900  # seconds to fetch
 
 class NotFetched(Exception):
     """Maven could not; the text is for the user."""
+
+
+def _run(name, log, argv):
+    """Maven's status. Says now and then what it is fetching."""
+    began = time.monotonic()
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT) as maven:
+        try:
+            while True:
+                try:
+                    return maven.wait(silence())
+                except subprocess.TimeoutExpired:
+                    waited = time.monotonic() - began
+                    if waited > LIMIT:
+                        raise NotFetched(f"Maven has not fetched {name} within {LIMIT} s") from None
+                    print(f"verbena: fetching {name}, {waited:.0f} s: {_last_line(log)}", file=sys.stderr, flush=True)
+        finally:
+            maven.kill()
+
+
+def _last_line(log):
+    size = os.fstat(log.fileno()).st_size
+    lines = os.pread(log.fileno(), 2000, max(0, size - 2000)).decode(errors="replace").split("\n")
+    return next((line.strip()[:90] for line in reversed(lines) if line.strip()), "")
 
 
 def complete(name):
@@ -34,11 +60,13 @@ def fetched(name, pom, unwanted=(), properties=None):
 
 def _fetch(name, folder, pom, unwanted, properties):
     print(f"fetching {name} with Maven (once; {LIMIT // 60} minutes at most)", file=sys.stderr, flush=True)
-    done = subprocess.run(["mvn", "-B", "-q", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={folder}",
-                           *[f"-D{key}={value}" for key, value in properties.items()]],
-                          capture_output=True, text=True, timeout=LIMIT, check=False)
-    if done.returncode != 0:
-        raise NotFetched(f"Maven could not fetch {name}:\n" + done.stdout[-2000:])
+    with tempfile.TemporaryFile("w+", errors="replace") as log:
+        status = _run(name, log, ["mvn", "-B", "-f", pom, "dependency:copy-dependencies", f"-DoutputDirectory={folder}",
+                                  *[f"-D{key}={value}" for key, value in properties.items()]])
+        if status != 0:
+            log.seek(0)
+            causes = [line for line in log.read().splitlines() if line.startswith("[ERROR]")] or ["no cause told"]
+            raise NotFetched(f"Maven could not fetch {name}: {causes[0][:400]}")
     for jar in os.listdir(folder):
         if jar.startswith(tuple(unwanted)):
             os.unlink(os.path.join(folder, jar))

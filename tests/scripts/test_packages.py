@@ -131,6 +131,13 @@ class FoundTest(Case):
                  "is_there $way && echo $way", "done; true"]
         self.assertEqual(self.run_lines(*lines)[1].split(), ["program:bash", "file:/nosuch,/*", "program:nosuch,sh"])
 
+    def test_a_file_that_cannot_be_run_is_no_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "frob").touch()
+            lines = [f"PATH='{folder}':$PATH", "is_there program:frob || echo missing", f"chmod 755 '{folder}/frob'",
+                     "is_there program:frob && echo there"]
+            self.assertEqual(self.run_lines(*lines), (0, "missing\nthere\n"))
+
     def test_a_module_of_python_is_found_without_loading_it(self):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "yaml.py").write_text("raise SystemExit('loaded')")

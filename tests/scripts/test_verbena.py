@@ -73,7 +73,11 @@ class VerbenaTest(unittest.TestCase):
         done = subprocess.run(["env", "-u", "HOME", "-u", "XDG_CACHE_HOME", "-u", "VERBENA_CACHE", VERBENA, "clean", "--help"],
                               capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn(f"{pwd.getpwuid(os.getuid()).pw_dir}/.cache/verbena", done.stdout)
+        try:
+            home = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            home = ""  # no home at all: a folder that cannot be written is named later
+        self.assertIn(f" {home}/.cache/verbena ", done.stdout)
 
     def test_an_unknown_command_is_named_and_fails(self):
         result = run("frobnicate")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waits until daemons are ready."""
-import os
 import sys
 import time
+
+from progress import silence
 
 from .errors import Failed
 
@@ -26,8 +27,3 @@ def until(alive, missing, what, work):
             told = waited
             print(f"verbena: waiting for {what}, {waited:.0f} s: {lack}", file=sys.stderr, flush=True)
         time.sleep(PAUSE)
-
-
-def silence():
-    """Seconds between two lines that tell what is waited for, as ./verbena has them for its own commands."""
-    return float(os.environ.get("VERBENA_PROGRESS") or (10 if sys.stderr.isatty() else 30))
