@@ -27,7 +27,7 @@ advance_of() { # $1: a log. Prints n of m (Ninja's files, Maven's modules), else
 }
 
 watch_log() { # $1: what; $2: its log; $3: process. While that is there a line each 10 s, or 30 s where the output is no terminal
-    local pause=30 began=$SECONDS next idle
+    local pause=30 began=$SECONDS next idle advance
     [ ! -t 1 ] || pause=10
     pause=${VERBENA_PROGRESS:-$pause}
     next=$pause
@@ -35,7 +35,8 @@ watch_log() { # $1: what; $2: its log; $3: process. While that is there a line e
     while kill -0 "$3" 2>/dev/null; do
         read -rt 1 -u "$idle" _ || true # a second, without a process that would be left
         ((SECONDS - began >= next)) || continue
-        say "$1, $((SECONDS - began)) s: $(advance_of "$2")"
+        advance=$(advance_of "$2")
+        say "$1, $((SECONDS - began)) s${advance:+: $advance}"
         next=$((next + pause))
     done
 }

@@ -148,6 +148,20 @@ class BuildTest(unittest.TestCase):
                 self.assertIn(told.format(folder), output)
                 self.assertEqual((started.returncode == 0, "cross\n" in output), (can == "true", can == "true"))
 
+    def test_without_a_network_one_line_says_what_could_not_be_fetched(self):
+        for lines, told in (("""
+                mvn() { echo "[ERROR] Could not transfer artifact a:b:1 from/to central: Unknown host x"; return 1; }
+                build_java m""", r"Maven could not fetch .*: Could not transfer artifact a:b:1 .*; check the network"),
+                            ("""
+                CACHE=$STATE/cache
+                pip_install() { echo "ERROR: No matching distribution found for a==1"; return 1; }
+                ensure_venv a-1 --no-deps a==1""", r"could not install a==1 from PyPI: ERROR: No matching .*; check the network")):
+            with self.subTest(told), tempfile.TemporaryDirectory() as folder:
+                started = script(folder, "require() { :; }\n" + lines)
+                output, _ = started.communicate(timeout=60)
+                self.assertEqual((started.returncode, len(output.splitlines())), (1, 2), output)
+                self.assertRegex(output.splitlines()[1], told)
+
     def test_a_part_that_does_not_build_ends_the_build(self):
         for part in ("build_native", "maven", "build_memcached", "build_mpi"):
             with self.subTest(part), tempfile.TemporaryDirectory() as folder:
