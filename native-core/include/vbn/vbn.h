@@ -20,6 +20,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/uio.h>
 
 #ifdef __cplusplus
@@ -504,6 +505,42 @@ VBN_API void vbn_key_release(vbn_key_t *key);
 /* Local address of the key's range when it is mapped here (same host), else NULL. Plain loads (and stores, with
  * VBN_ACCESS_WRITE) on it are one-sided operations. Valid until vbn_key_release. */
 VBN_API void *vbn_key_pointer(const vbn_key_t *key);
+/* Copies between memory that other processes see (`seen`, which is `to` or `from`) and memory of the caller's own, which do not
+ * overlap, as vbn_put, vbn_get and the OpenSHMEM library do. Up to VBN_WORDS_MAX bytes each byte is loaded once and stored
+ * once, and each 1, 2, 4 or 8 bytes that lie at a multiple of their number in `seen` by one load and one store: nobody sees half
+ * a word, and a word that its owner resets does not come back. Longer copies promise neither. Any thread. */
+#define VBN_WORDS_MAX 64u
+
+typedef uint64_t vbn_word8_t __attribute__((may_alias, aligned(1)));
+typedef uint32_t vbn_word4_t __attribute__((may_alias, aligned(1)));
+typedef uint16_t vbn_word2_t __attribute__((may_alias, aligned(1)));
+
+static inline void vbn_copy_words(void *to, const void *from, size_t length, const void *seen)
+{
+    char *t = (char *)to; /* casts: for C++, too */
+    const char *f = (const char *)from;
+    uintptr_t at = (uintptr_t)seen;
+    if (__builtin_expect(length > VBN_WORDS_MAX, 0)) {
+        memcpy(to, from, length);
+        return;
+    }
+    while (length > 0) {
+        size_t width = 8;
+        while (width > length || (at & (width - 1)) != 0)
+            width /= 2;
+        switch (width) { /* volatile: one load and one store, in the machine's code, too */
+        case 8: *(volatile vbn_word8_t *)t = *(const volatile vbn_word8_t *)f; break;
+        case 4: *(volatile vbn_word4_t *)t = *(const volatile vbn_word4_t *)f; break;
+        case 2: *(volatile vbn_word2_t *)t = *(const volatile vbn_word2_t *)f; break;
+        default: *(volatile char *)t = *(const volatile char *)f;
+        }
+        t += width;
+        f += width;
+        at += width;
+        length -= width;
+    }
+}
+
 /* Keeps the mapping of a key's range beyond the life of the key, its peer and its worker, for buffers that others still
  * read. Returns the mapping, to be ended by vbn_key_unmap before vbn_close; NULL when the memory is not mapped here.
  * Worker's thread. address_p, length_p: address and length in bytes of the range. */
@@ -514,7 +551,8 @@ VBN_API void vbn_key_unmap(vbn_mapping_t *mapping);
 /* --------------------------------------------------------------------------------------- one-sided */
 
 /* Reads sum(iov) bytes at `offset` of the key's range into iov; writes them for put. A put is complete when the
- * data is visible at the owner. iov entries and their memory stay untouched until completion. */
+ * data is visible at the owner. iov entries and their memory stay untouched until completion. A piece of at most VBN_WORDS_MAX
+ * bytes is copied as vbn_copy_words does where no device moves it (docs/core.md, "Memory model"). */
 VBN_API vbn_status_t vbn_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
 VBN_API vbn_status_t vbn_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op);
 

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "vbn/vbn.h"
+
 /* memcpy, but fast wherever both lie (bytes.c). */
 void bytes_copy_bulk(void *to, const void *from, size_t length);
 
@@ -35,6 +37,15 @@ static inline void bytes_copy(void *to, const void *from, size_t length)
         memcpy(t, f, 8);
     for (; length > 0; length--)
         *t++ = *f++;
+}
+
+/* A copy of which other processes see one side (`seen`: to or from): vbn_copy_words, of any length. */
+static inline void bytes_copy_seen(void *to, const void *from, size_t length, const void *seen)
+{
+    if (__builtin_expect(length > VBN_WORDS_MAX, 0))
+        bytes_copy_bulk(to, from, length);
+    else
+        vbn_copy_words(to, from, length, seen);
 }
 
 #endif

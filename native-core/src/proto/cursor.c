@@ -28,9 +28,9 @@ static void move_blocks(proto_cursor_t *c, char *data, uint64_t length, bool out
     while (length > 0) {
         size_t take = blocks->block - inside < length ? blocks->block - inside : (size_t)length;
         if (out)
-            memcpy(data, at + inside, take);
+            bytes_copy_seen(data, at + inside, take, data);
         else
-            memcpy(at + inside, data, take);
+            bytes_copy_seen(at + inside, data, take, data);
         data += take;
         length -= take;
         inside = 0;
@@ -81,7 +81,7 @@ void cursor_scatter(proto_cursor_t *c, const void *data, uint64_t length)
         size_t room = c->iov[c->index].iov_len - c->offset;
         size_t take = room < length ? room : (size_t)length;
         if (from != NULL) {
-            bytes_copy_bulk((char *)c->iov[c->index].iov_base + c->offset, from, take);
+            bytes_copy_seen((char *)c->iov[c->index].iov_base + c->offset, from, take, from);
             from += take;
         }
         c->offset += take;
@@ -114,7 +114,7 @@ void cursor_gather(proto_cursor_t *c, void *data, uint64_t length)
     for (skip_ended(c); length > 0 && c->index < c->count; skip_ended(c)) {
         size_t room = c->iov[c->index].iov_len - c->offset;
         size_t take = room < length ? room : (size_t)length;
-        bytes_copy_bulk(to, (char *)c->iov[c->index].iov_base + c->offset, take);
+        bytes_copy_seen(to, (char *)c->iov[c->index].iov_base + c->offset, take, to);
         to += take;
         c->offset += take;
         length -= take;

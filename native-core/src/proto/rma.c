@@ -17,20 +17,13 @@ static void copy_mapped(const vbn_key_t *key, op_kind_t kind, uint64_t offset, u
     }
 }
 
-/* One block after the other between mapped memory and here; words without a call. */
+/* One block after the other between mapped memory and here. */
 static void copy_blocks(const vbn_key_t *key, op_kind_t kind, uint64_t offset, const vbn_strided_t *blocks)
 {
     char *there = (char *)key->address + offset, *here = blocks->base;
     size_t block = blocks->block;
     for (size_t i = 0; i < blocks->count; i++, there += blocks->remote_stride, here += blocks->local_stride) {
-        char *to = kind == OP_GET ? here : there;
-        const char *from = kind == OP_GET ? there : here;
-        if (block == 8)
-            memcpy(to, from, 8);
-        else if (block == 4)
-            memcpy(to, from, 4);
-        else
-            memcpy(to, from, block);
+        bytes_copy_seen(kind == OP_GET ? here : there, kind == OP_GET ? there : here, block, there);
     }
     counter_add(key->engine->counters, kind == OP_GET ? COUNTER_GET_MAPPED_BYTES : COUNTER_PUT_MAPPED_BYTES,
                 block * blocks->count);
@@ -93,7 +86,7 @@ static inline bool is_copy(const vbn_key_t *key, size_t offset, const struct iov
 vbn_status_t proto_get(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op)
 {
     if (LIKELY(is_copy(key, offset, iov, count, op, VBN_ACCESS_READ))) {
-        bytes_copy(iov->iov_base, key->address + offset, iov->iov_len);
+        bytes_copy_seen(iov->iov_base, key->address + offset, iov->iov_len, key->address + offset);
         counter_add(key->engine->counters, COUNTER_GET_MAPPED_BYTES, iov->iov_len);
         traffic_short(key->engine, link_caps(key->peer)->traffic, TRAFFIC_GET, iov->iov_len);
         return op_set_done(op, VBN_OK, iov->iov_len);
@@ -104,7 +97,7 @@ vbn_status_t proto_get(vbn_key_t *key, size_t offset, const struct iovec *iov, s
 vbn_status_t proto_put(vbn_key_t *key, size_t offset, const struct iovec *iov, size_t count, vbn_op_t *op)
 {
     if (LIKELY(is_copy(key, offset, iov, count, op, VBN_ACCESS_WRITE))) {
-        bytes_copy(key->address + offset, iov->iov_base, iov->iov_len);
+        bytes_copy_seen(key->address + offset, iov->iov_base, iov->iov_len, key->address + offset);
         counter_add(key->engine->counters, COUNTER_PUT_MAPPED_BYTES, iov->iov_len);
         traffic_short(key->engine, link_caps(key->peer)->traffic, TRAFFIC_PUT, iov->iov_len);
         return op_set_done(op, VBN_OK, iov->iov_len);

@@ -87,7 +87,7 @@ void rma_rx_put(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *
     if (status == VBN_OK) {
         bool placed = p->sink_mem != NULL && header->payload == p->sink_address;
         if (!probe && !placed && header->length > 0)
-            bytes_copy_bulk(address, header->payload, (size_t)header->length);
+            bytes_copy_seen(address, header->payload, (size_t)header->length, address);
         mem_leave(mem);
         if (signals)
             status = apply_signal(engine, header);
@@ -107,7 +107,7 @@ void rma_rx_put_blocks(proto_engine_t *engine, vbn_peer_t *peer, const proto_hea
     if (status == VBN_OK) {
         char *to = address;
         for (uint64_t done = 0; done < header->length; done += header->block, to += header->stride)
-            memcpy(to, (const char *)header->payload + done, (size_t)header->block);
+            bytes_copy_seen(to, (const char *)header->payload + done, (size_t)header->block, to);
         mem_leave(mem);
     }
     if (last || status != VBN_OK)

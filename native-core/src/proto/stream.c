@@ -50,7 +50,7 @@ static vbn_status_t gather_range(proto_stream_t *s, const proto_segment_t *segme
                                     &mem);
     if (status != VBN_OK)
         return status;
-    memcpy(segment->bounce, from, (size_t)bytes);
+    bytes_copy_seen(segment->bounce, from, (size_t)bytes, from);
     mem_leave(mem);
     return VBN_OK;
 }
@@ -69,7 +69,8 @@ static vbn_status_t gather_blocks(proto_stream_t *s, proto_segment_t *segment, u
         return status;
     for (uint64_t done = 0; done < bytes; done += get->block) {
         uint64_t take = get->block < bytes - done ? get->block : bytes - done;
-        memcpy((char *)segment->bounce + done, (char *)from + done / get->block * get->stride, (size_t)take);
+        const char *at = (const char *)from + done / get->block * get->stride;
+        bytes_copy_seen((char *)segment->bounce + done, at, (size_t)take, at);
     }
     mem_leave(mem);
     return VBN_OK;

@@ -63,7 +63,7 @@ void shm_deliver(shm_ep_t *ep, const shm_frame_t *frame)
     if (up->sink != NULL && !in_slot)
         place = up->sink(&ep->base, copy, frame->header_bytes, frame->payload_bytes);
     if (place != NULL && !ep->gone && tl_write_begin(up, &ep->base, place)) {
-        bytes_copy_bulk(place, frame->payload, frame->payload_bytes);
+        bytes_copy_seen(place, frame->payload, frame->payload_bytes, place);
         tl_write_end(up, &ep->base, place);
         payload = place;
     }
