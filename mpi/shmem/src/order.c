@@ -58,7 +58,7 @@ void shm_put_signal(shm_ctx_t *ctx, void *dest, const void *source, size_t lengt
         return;
     }
     if (length > 0)
-        memcpy(to, source, length);
+        vbn_copy_words(to, source, length, to);
     (void)shm_apply(word, kind, 8, value, 0);
     shm_look_for_sleeper((unsigned)shm_index(pe));
 }

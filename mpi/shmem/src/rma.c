@@ -14,7 +14,7 @@ void shm_put_other(shm_ctx_t *ctx, void *dest, const void *source, size_t length
         shm_far_put(ctx, dest, source, length, pe, nbi, function);
         return;
     }
-    memcpy(to, source, length);
+    vbn_copy_words(to, source, length, to);
     shm_touch((unsigned)shm_index(pe));
 }
 
@@ -26,7 +26,7 @@ void shm_get_other(shm_ctx_t *ctx, void *dest, const void *source, size_t length
     }
     const void *from = shm_find_near(source, length, pe, function);
     if (from != NULL)
-        memcpy(dest, from, length);
+        vbn_copy_words(dest, from, length, from);
     else
         shm_far_get(ctx, dest, source, length, pe, nbi, function);
 }

@@ -25,17 +25,13 @@ static size_t span(const strided_t *layout, ptrdiff_t stride)
     return (layout->count - 1) * (size_t)stride + layout->block;
 }
 
-static void copy_elements(void *to, const void *from, const strided_t *layout)
+/* is_put: `to` is the side that others see, else `from`. */
+static void copy_elements(void *to, const void *from, const strided_t *layout, int is_put)
 {
     unsigned char *at = to;
     const unsigned char *source = from;
-    for (size_t i = 0; i < layout->count; i++, at += layout->to, source += layout->from) {
-        switch (layout->block) { /* a length that the compiler knows is a load and a store */
-        case 4: memcpy(at, source, 4); break;
-        case 8: memcpy(at, source, 8); break;
-        default: memcpy(at, source, layout->block); break;
-        }
-    }
+    for (size_t i = 0; i < layout->count; i++, at += layout->to, source += layout->from)
+        vbn_copy_words(at, source, layout->block, is_put ? at : source);
 }
 
 static void put_far(shm_ctx_t *ctx, unsigned char *dest, const unsigned char *source, const strided_t *layout, int pe,
@@ -92,7 +88,7 @@ void shm_iput(shm_ctx_t *ctx, void *dest, const void *source, ptrdiff_t dst, ptr
         put_far(ctx, dest, source, &blocks, pe, function);
         return;
     }
-    copy_elements(to, source, &blocks);
+    copy_elements(to, source, &blocks, 1);
     shm_touch((unsigned)shm_index(pe));
 }
 
@@ -108,5 +104,5 @@ void shm_iget(shm_ctx_t *ctx, void *dest, const void *source, ptrdiff_t dst, ptr
     if (from == NULL)
         get_far(ctx, dest, source, &blocks, pe, function);
     else
-        copy_elements(dest, from, &blocks);
+        copy_elements(dest, from, &blocks, 0);
 }

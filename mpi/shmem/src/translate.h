@@ -54,7 +54,7 @@ static inline void shm_put(shm_ctx_t *ctx, void *dest, const void *source, size_
         shm_put_other(ctx, dest, source, length, pe, 0, function);
         return;
     }
-    memcpy(to, source, length);
+    vbn_copy_words(to, source, length, to);
     shm_touch((unsigned)pe - shm.first);
 }
 
@@ -67,7 +67,7 @@ static inline void shm_put_nbi(shm_ctx_t *ctx, void *dest, const void *source, s
         shm_put_other(ctx, dest, source, length, pe, 1, function);
         return;
     }
-    memcpy(to, source, length);
+    vbn_copy_words(to, source, length, to);
     shm_touch((unsigned)pe - shm.first);
 }
 
@@ -76,7 +76,7 @@ static inline void shm_get(shm_ctx_t *ctx, void *dest, const void *source, size_
     pe = shm_pe_of(ctx, pe, function);
     const void *from = shm_near(source, length, 1, (unsigned)pe - shm.first);
     if (__builtin_expect(from != NULL, 1))
-        memcpy(dest, from, length);
+        vbn_copy_words(dest, from, length, from);
     else
         shm_get_other(ctx, dest, source, length, pe, 0, function);
 }
@@ -87,7 +87,7 @@ static inline void shm_get_nbi(shm_ctx_t *ctx, void *dest, const void *source, s
     pe = shm_pe_of(ctx, pe, function);
     const void *from = shm_near(source, length, 1, (unsigned)pe - shm.first);
     if (__builtin_expect(from != NULL, 1))
-        memcpy(dest, from, length);
+        vbn_copy_words(dest, from, length, from);
     else
         shm_get_other(ctx, dest, source, length, pe, 1, function);
 }
