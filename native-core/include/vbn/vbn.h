@@ -157,7 +157,8 @@ VBN_API vbn_status_t vbn_worker_create(vbn_context_t *context, vbn_worker_t **wo
 /* Closes peers (as VBN_CLOSE_NOW: pending ops complete with VBN_ERR_CLOSED) and frees the worker. A peer that was given
  * to vbn_disconnect(VBN_CLOSE_FLUSH) before, and to which everything has been sent, sees an orderly end and no loss. */
 VBN_API void vbn_worker_destroy(vbn_worker_t *worker);
-/* Advances all communication of the worker without blocking; returns the number of events handled (0: none). */
+/* Advances all communication of the worker without blocking; returns the number of events handled (0: none). It may be called
+ * inside callbacks: what the outer call is delivering then waits for that call; other transports and timers advance. */
 VBN_API unsigned vbn_progress(vbn_worker_t *worker);
 /* Before sleeping on vbn_event_fd: VBN_OK = may sleep, the fd becomes readable when there is work; VBN_BUSY =
  * call vbn_progress first. The poll loop: progress until 0 -> arm -> if OK poll(fd) -> progress. While messages have
