@@ -14,22 +14,6 @@
 
 #include "base/os.h"
 
-/* Bytes that the kernel could still give out without killing somebody; UINT64_MAX when it does not say. */
-static uint64_t available_bytes(void)
-{
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (file == NULL)
-        return UINT64_MAX;
-    char line[128];
-    unsigned long long kib = 0;
-    uint64_t available = UINT64_MAX;
-    while (fgets(line, sizeof(line), file) != NULL)
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-            available = (uint64_t)kib * 1024;
-    fclose(file);
-    return available;
-}
-
 static uint64_t free_bytes_at(const char *path)
 {
     struct statvfs fs;
@@ -65,17 +49,6 @@ static void log_pages(mem_registry_t *registry, size_t bytes, os_pages_t pages)
                  pages == OS_PAGES_RESERVED ? "reserved" : "transparent", registry->huge_bytes);
 }
 
-vbn_status_t mem_check_available(size_t bytes)
-{
-    uint64_t available = available_bytes();
-    if (bytes <= available)
-        return VBN_OK;
-    return err_set(VBN_ERR_NO_MEMORY,
-                   "wanted %zu bytes of shared memory, the host has %llu available: ask for less, or end "
-                   "what else uses memory",
-                   bytes, (unsigned long long)available);
-}
-
 /* The kernel's anonymous shared memory has no limit of its own: asking for more than there is ends in the OOM killer
  * instead of an error, so we ask first. Reserved huge pages are not part of what is available. */
 static vbn_status_t make_memfd(mem_registry_t *registry, size_t bytes, int *fd_p)
@@ -86,15 +59,13 @@ static vbn_status_t make_memfd(mem_registry_t *registry, size_t bytes, int *fd_p
         log_pages(registry, bytes, OS_PAGES_RESERVED);
         return VBN_OK;
     }
-    uint64_t available = available_bytes();
-    vbn_status_t enough = mem_check_available(bytes);
-    if (enough != VBN_OK)
-        return enough;
+    int turn;
+    vbn_status_t status = mem_room_enter(bytes, &turn);
+    if (status != VBN_OK)
+        return status;
     os_pages_t pages = huge && os_transparent_shared() ? OS_PAGES_TRANSPARENT : OS_PAGES_NORMAL;
-    vbn_status_t status = os_memfd_pages("vbn-mem", bytes, pages, fd_p);
-    if (status == VBN_ERR_NO_MEMORY && available != UINT64_MAX)
-        return err_add(status, "the host has %llu bytes available; a container may allow less",
-                       (unsigned long long)available);
+    status = os_memfd_pages("vbn-mem", bytes, pages, fd_p);
+    mem_room_leave(turn);
     if (status != VBN_OK)
         return status;
     if (huge)

@@ -20,6 +20,7 @@
 #include "base/map.h"
 #include "mem/cache.h"
 #include "mem/mem.h"
+#include "mem/ranges.h"
 
 #define MEM_MAX_MEMORIES (1u << 20)
 #define MEM_MAX_KEYS (1u << 22)
@@ -73,6 +74,7 @@ struct vbn_mem {
     mem_import_t *import;          /* reserved, joined: what peers' keys of it lead to (shared.c); else NULL */
     void (*unmap)(vbn_mem_t *mem); /* the same: ends the mapping and the import */
     size_t committed;              /* lock; bytes of shared memory that commits of this context have allocated */
+    mem_ranges_t here;             /* lock; where: they are not asked for again */
     dev_t device;                  /* of the file of shared memory, with inode */
     ino_t inode;
     char *path;   /* NULL for memfd */
@@ -153,8 +155,10 @@ vbn_mem_t *mem_find_users_locked(mem_registry_t *registry, const void *address, 
 vbn_status_t mem_check_fork(const mem_registry_t *registry);
 /* A memory without mapping and descriptor, not published; NULL when the heap is exhausted. path may be NULL. */
 vbn_mem_t *mem_new(mem_registry_t *registry, const char *path, size_t user_bytes, size_t header_bytes);
-/* VBN_ERR_NO_MEMORY when the host has not so many bytes left: the kernel would kill somebody. */
-vbn_status_t mem_check_available(size_t bytes);
+/* VBN_ERR_NO_MEMORY when the host or a control group has not so many bytes left: the kernel would kill somebody. VBN_OK: allocate now,
+ * then mem_room_leave: what others ask for meanwhile waits, if it could be too much. */
+vbn_status_t mem_room_enter(size_t bytes, int *turn_p);
+void mem_room_leave(int turn);
 /* Adds a complete memory to the registry and gives it its handle. */
 vbn_status_t mem_publish(vbn_mem_t *mem);
 /* Unmaps and closes a memory that is not (or no longer) published; the object goes with its last reference. */

@@ -123,6 +123,7 @@ void mem_destroy(vbn_mem_t *mem)
     if (mem->fd >= 0)
         close(mem->fd);
     map_free(&mem->key_by_range);
+    mem_ranges_clear(&mem->here);
     free(mem->path);
     mem_unreference(mem);
 }

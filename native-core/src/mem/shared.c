@@ -104,14 +104,25 @@ static uint64_t allocated_bytes(const vbn_mem_t *mem)
     return fstat(mem->fd, &file) == 0 ? (uint64_t)file.st_blocks * 512 : 0;
 }
 
-/* What others allocate at the same moment may be counted here. */
-static void count_committed(vbn_mem_t *mem, uint64_t before, size_t length)
+static size_t missing_bytes(vbn_mem_t *mem, size_t start, size_t end)
 {
+    pthread_mutex_lock(&mem->registry->lock);
+    size_t missing = mem_ranges_missing(&mem->here, start, end);
+    pthread_mutex_unlock(&mem->registry->lock);
+    return missing;
+}
+
+/* What others allocate at the same moment may be counted here. done: all of it is there. */
+static void count_committed(vbn_mem_t *mem, uint64_t before, size_t start, size_t end, bool done)
+{
+    size_t length = end - start;
     uint64_t after = allocated_bytes(mem);
     uint64_t more = after > before ? after - before : 0;
     size_t bytes = more < length ? (size_t)more : length;
     pthread_mutex_lock(&mem->registry->lock);
     mem->committed += bytes;
+    if (done)
+        mem_ranges_add(&mem->here, start, end);
     counter_add(mem->registry->counters, COUNTER_MEM_BYTES, bytes);
     pthread_mutex_unlock(&mem->registry->lock);
 }
@@ -131,12 +142,17 @@ vbn_status_t mem_commit(vbn_mem_t *mem, size_t offset, size_t length)
     size_t start = offset / page * page, end = (offset + length + page - 1) / page * page;
     if (length == 0)
         return VBN_OK;
-    status = mem_check_available(end - start);
+    size_t missing = missing_bytes(mem, start, end);
+    int turn = -1;
+    if (missing == 0)
+        return VBN_OK;
+    status = mem_room_enter(missing, &turn);
     if (status != VBN_OK)
         return status;
     uint64_t before = allocated_bytes(mem);
     status = os_allocate(mem->fd, "shared memory", start, end - start);
-    count_committed(mem, before, end - start);
+    mem_room_leave(turn);
+    count_committed(mem, before, start, end, status == VBN_OK);
     return status;
 }
 

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_ranges.cc - which bytes have been committed: against a map of every byte.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+extern "C" {
+#include "mem/ranges.h"
+}
+
+namespace {
+
+TEST(Ranges, AnythingAddedIsThereAndNothingElse)
+{
+    std::mt19937 random(7);
+    for (unsigned round = 0; round < 50; round++) {
+        constexpr size_t BYTES = 300;
+        mem_ranges_t ranges{};
+        std::vector<bool> there(BYTES);
+        for (unsigned step = 0; step < 60; step++) {
+            size_t a = random() % BYTES, b = random() % BYTES, start = std::min(a, b), end = std::min(start + random() % 30, std::max(a, b));
+            mem_ranges_add(&ranges, start, end);
+            for (size_t i = start; i < end; i++)
+                there[i] = true;
+            size_t from = random() % BYTES, to = from + random() % (BYTES - from), missing = 0;
+            for (size_t i = from; i < to; i++)
+                missing += !there[i];
+            ASSERT_EQ(mem_ranges_missing(&ranges, from, to), missing) << round << " " << step;
+            for (size_t i = 1; i < ranges.count; i++)
+                ASSERT_LT(ranges.all[i - 1].end, ranges.all[i].start);
+        }
+        mem_ranges_clear(&ranges);
+    }
+}
+
+} // namespace
