@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * os_room.c - what is left of the host's memory, and of the control groups'.
  *
- * A process's group is named in /proc/self/cgroup, the place of its files in /proc/self/mountinfo. Inside a container the mount shows
- * the container's own group as its root; what lies above cannot be seen from there. */
+ * A process's group is named in /proc/self/cgroup, the place of its files in /proc/self/mountinfo. Inside a container the mount
+ * shows the container's own group as its root; what lies above cannot be seen from there. */
 #include "base/os_room.h"
 
 #include <fcntl.h>

@@ -155,8 +155,8 @@ vbn_mem_t *mem_find_users_locked(mem_registry_t *registry, const void *address, 
 vbn_status_t mem_check_fork(const mem_registry_t *registry);
 /* A memory without mapping and descriptor, not published; NULL when the heap is exhausted. path may be NULL. */
 vbn_mem_t *mem_new(mem_registry_t *registry, const char *path, size_t user_bytes, size_t header_bytes);
-/* VBN_ERR_NO_MEMORY when the host or a control group has not so many bytes left: the kernel would kill somebody. VBN_OK: allocate now,
- * then mem_room_leave: what others ask for meanwhile waits, if it could be too much. */
+/* VBN_ERR_NO_MEMORY when the host or a control group has not so many bytes left: the kernel would kill somebody. VBN_OK: allocate
+ * now, then mem_room_leave: what others ask for meanwhile waits, if it could be too much. */
 vbn_status_t mem_room_enter(size_t bytes, int *turn_p);
 void mem_room_leave(int turn);
 /* Adds a complete memory to the registry and gives it its handle. */

@@ -10,10 +10,11 @@ static vbn_status_t check(const os_room_t *room, size_t bytes)
 {
     if (bytes <= room->bytes)
         return VBN_OK;
-    return err_set(VBN_ERR_NO_MEMORY,
-                   "wanted %zu bytes of shared memory, %s has %llu left: ask for less, raise that limit, or end what else "
-                   "uses memory there",
-                   bytes, room->bound, (unsigned long long)room->bytes);
+    return err_set(
+        VBN_ERR_NO_MEMORY,
+        "wanted %zu bytes of shared memory, %s has %llu left: ask for less, raise that limit, or end what else "
+        "uses memory there",
+        bytes, room->bound, (unsigned long long)room->bytes);
 }
 
 vbn_status_t mem_room_enter(size_t bytes, int *turn_p)

@@ -17,7 +17,8 @@ public:
     Pair pair;
 
     explicit Nested(const char *transports)
-        : pair(transports), other(std::strcmp(transports, "self") == 0 ? pair.a : pair.b), owned(BYTES), local(2 * MOVES)
+        : pair(transports), other(std::strcmp(transports, "self") == 0 ? pair.a : pair.b), owned(BYTES),
+          local(2 * MOVES)
     {
         uint8_t blob[VBN_KEY_MAX];
         size_t length = sizeof(blob);

@@ -10,8 +10,7 @@ class NestedProgress : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(NestedProgress, callbacks_may_drive_the_worker)
 {
-    std::vector<int> codes = multi::launch(
-        1, [](int, multi::Shared &) { multi::Nested(GetParam()).run(); }, 300);
+    std::vector<int> codes = multi::launch(1, [](int, multi::Shared &) { multi::Nested(GetParam()).run(); }, 300);
     EXPECT_EQ(codes[0], 0);
 }
 

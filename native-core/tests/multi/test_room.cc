@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_room.cc - memory in a control group with a limit: it fits, or it fails with the text; nobody is killed. Needs the right to make
-// a group (version 1 or 2).
+// test_room.cc - memory in a control group with a limit: it fits, or it fails with the text; nobody is killed. Needs the right to
+// make a group (version 1 or 2).
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
@@ -38,9 +38,11 @@ public:
     Group()
     {
         bool separate = access("/sys/fs/cgroup/memory/cgroup.procs", F_OK) == 0;
-        path = std::string(separate ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup") + "/vbn-test-" + std::to_string(getpid());
+        path = std::string(separate ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup") + "/vbn-test-" +
+               std::to_string(getpid());
         std::string limit = path + (separate ? "/memory.limit_in_bytes" : "/memory.max");
-        if (mkdir(path.c_str(), 0700) != 0 || !write(limit, std::to_string(LIMIT)) || read_line(limit) != std::to_string(LIMIT)) {
+        if (mkdir(path.c_str(), 0700) != 0 || !write(limit, std::to_string(LIMIT)) ||
+            read_line(limit) != std::to_string(LIMIT)) {
             rmdir(path.c_str());
             path.clear();
         }

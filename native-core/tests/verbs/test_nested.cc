@@ -9,8 +9,7 @@ class VerbsNested : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(VerbsNested, callbacks_may_drive_the_worker)
 {
-    int code = verbs::with_fabric(
-        1, [] { multi::Nested(GetParam()).run(); }, 300);
+    int code = verbs::with_fabric(1, [] { multi::Nested(GetParam()).run(); }, 300);
     ASSERT_EQ(code, 0);
 }
 

@@ -62,12 +62,20 @@ static bool default_route_v6(char name[IF_NAMESIZE])
     return best != ULONG_MAX;
 }
 
+static bool is_link_local(const tcp_ip_t *ip)
+{
+    return ip->family == 6 && ip->bytes[0] == 0xFE && (ip->bytes[1] & 0xC0) == 0x80;
+}
+
+static bool is_up(const struct ifaddrs *entry, tcp_ip_t *ip)
+{
+    return entry->ifa_addr && (entry->ifa_flags & IFF_UP) && tcp_ip_from_sockaddr(entry->ifa_addr, ip, NULL);
+}
+
 /* IPv6 link-local addresses need a scope that means nothing to the peer. */
 static bool is_usable(const struct ifaddrs *entry, tcp_ip_t *ip)
 {
-    if (!entry->ifa_addr || !(entry->ifa_flags & IFF_UP) || !tcp_ip_from_sockaddr(entry->ifa_addr, ip, NULL))
-        return false;
-    return ip->family == 4 || ip->bytes[0] != 0xFE || (ip->bytes[1] & 0xC0) != 0x80;
+    return is_up(entry, ip) && !is_link_local(ip);
 }
 
 /* First address of an interface, IPv4 before IPv6; family 0 = any. */
@@ -99,8 +107,41 @@ static uint32_t speed_of(const char *name)
     return mbits == (uint32_t)SPEED_UNKNOWN ? 0 : (mbits + 7) / 8;
 }
 
+/* Bridges of containers (docker0, br-..., virbr0): alike on every host, and they lead to no other. */
+static bool is_bridge(const char *name)
+{
+    struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+    struct ifreq request = {.ifr_data = (char *)&info};
+    snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool known = fd >= 0 && ioctl(fd, SIOCETHTOOL, &request) == 0;
+    if (fd >= 0)
+        close(fd);
+    return known && strcmp(info.driver, "bridge") == 0;
+}
+
+/* An interface whose only address that is up is IPv6 link-local; `name` NULL: any. NULL: there is none. */
+static const char *only_link_local(const struct ifaddrs *all, const char *name)
+{
+    const char *found = NULL;
+    for (const struct ifaddrs *entry = all; entry; entry = entry->ifa_next) {
+        tcp_ip_t ip, usable;
+        if (is_up(entry, &ip) && is_link_local(&ip) && (name == NULL || strcmp(entry->ifa_name, name) == 0) &&
+            !address_of(all, entry->ifa_name, 0, &usable))
+            found = entry->ifa_name;
+    }
+    return found;
+}
+
 static vbn_status_t unknown_interface(const struct ifaddrs *all, const char *wanted)
 {
+    if (only_link_local(all, wanted) != NULL)
+        return err_set(
+            VBN_ERR_SETTING,
+            "tl.tcp.interface \"%s\" has an IPv6 link-local address alone, which means nothing to other hosts; give it "
+            "another address (ip addr add fd00::1/64 dev %s), or name another interface",
+            wanted, wanted);
+
     char present[512] = "";
     size_t used = 0;
     for (const struct ifaddrs *entry = all; entry; entry = entry->ifa_next) {
@@ -150,6 +191,45 @@ static vbn_status_t choose_wanted(const struct ifaddrs *all, const char *wanted,
     return VBN_OK;
 }
 
+/* How good an address is where no default route tells; 0: not at all. Cables before bridges, running ones before others,
+ * then IPv4. */
+static unsigned rank_of(const struct ifaddrs *entry, tcp_ip_t *ip)
+{
+    if (!is_usable(entry, ip) || tcp_ip_is_loopback(ip))
+        return 0;
+    return 1u + (is_bridge(entry->ifa_name) ? 0u : 4u) + (entry->ifa_flags & IFF_RUNNING ? 2u : 0u) +
+           (ip->family == 4 ? 1u : 0u);
+}
+
+/* Compute nodes often have no default route. */
+static bool choose_first(const struct ifaddrs *all, tcp_choice_t *choice)
+{
+    unsigned best = 0;
+    for (const struct ifaddrs *entry = all; entry; entry = entry->ifa_next) {
+        tcp_ip_t ip;
+        unsigned rank = rank_of(entry, &ip);
+        if (rank <= best)
+            continue;
+        best = rank;
+        choice->ip = ip;
+        choice->mbytes_per_s = speed_of(entry->ifa_name);
+        snprintf(choice->why, sizeof(choice->why),
+                 "no default route: first address that is up, on %s; tl.tcp.interface chooses another",
+                 entry->ifa_name);
+    }
+    return best > 0;
+}
+
+static void say_loopback(const struct ifaddrs *all, tcp_choice_t *choice)
+{
+    const char *local = only_link_local(all, NULL);
+    if (local == NULL)
+        snprintf(choice->why, sizeof(choice->why), "no other address is up: loopback only");
+    else
+        snprintf(choice->why, sizeof(choice->why),
+                 "loopback only: %s has an IPv6 link-local address alone; give it another", local);
+}
+
 static vbn_status_t choose_default(const struct ifaddrs *all, tcp_choice_t *choice)
 {
     char name[IF_NAMESIZE];
@@ -159,12 +239,13 @@ static vbn_status_t choose_default(const struct ifaddrs *all, tcp_choice_t *choi
         snprintf(choice->why, sizeof(choice->why), "default route by %s", name);
         return VBN_OK;
     }
+    if (choose_first(all, choice))
+        return VBN_OK;
     for (const struct ifaddrs *entry = all; entry; entry = entry->ifa_next) {
         tcp_ip_t ip;
         if (is_usable(entry, &ip) && tcp_ip_is_loopback(&ip)) {
             choice->ip = ip;
-            snprintf(choice->why, sizeof(choice->why),
-                     "no default route, loopback only; set tl.tcp.interface for more");
+            say_loopback(all, choice);
             return VBN_OK;
         }
     }

@@ -11,8 +11,9 @@ typedef struct tcp_choice {
     uint32_t mbytes_per_s; /* of the interface, as it says; 0 = it does not (loopback, most virtual ones) */
 } tcp_choice_t;
 
-/* wanted: the setting tl.tcp.interface - an address or interface name of this host; "" = the interface of the default
- * route, else loopback. Never the wildcard address. VBN_ERR_SETTING lists the names that exist. Any thread. */
+/* wanted: the setting tl.tcp.interface - an address or interface name of this host; "" = the interface of the default route, else
+ * the first address that is up (bridges last), else loopback. Never the wildcard address. VBN_ERR_SETTING lists the names that
+ * exist. Any thread. */
 vbn_status_t tcp_route_choose(const char *wanted, tcp_choice_t *choice_p);
 /* Asks the kernel's routing table, without sending: VBN_OK when ip can be routed to, else VBN_ERR_UNREACHABLE. */
 vbn_status_t tcp_route_check(const tcp_ip_t *ip, uint16_t port);

@@ -42,7 +42,8 @@ protected:
     {
         put(group + "/memory.limit_in_bytes", std::to_string(limit) + "\n");
         put(group + "/memory.usage_in_bytes", std::to_string(usage) + "\n");
-        put(group + "/memory.stat", "cache 1\ninactive_file 7\ntotal_inactive_file " + std::to_string(droppable) + "\n");
+        put(group + "/memory.stat",
+            "cache 1\ninactive_file 7\ntotal_inactive_file " + std::to_string(droppable) + "\n");
     }
     os_room_t look()
     {
@@ -52,7 +53,8 @@ protected:
     }
 };
 
-constexpr const char *UNIFIED_MOUNT = "31 22 0:27 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
+constexpr const char *UNIFIED_MOUNT =
+    "31 22 0:27 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
 constexpr const char *SEPARATE_MOUNT = "30 22 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
                                        "35 22 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n";
 

@@ -19,7 +19,8 @@ TEST(Ranges, AnythingAddedIsThereAndNothingElse)
         mem_ranges_t ranges{};
         std::vector<bool> there(BYTES);
         for (unsigned step = 0; step < 60; step++) {
-            size_t a = random() % BYTES, b = random() % BYTES, start = std::min(a, b), end = std::min(start + random() % 30, std::max(a, b));
+            size_t a = random() % BYTES, b = random() % BYTES, start = std::min(a, b);
+            size_t end = std::min(start + random() % 30, std::max(a, b));
             mem_ranges_add(&ranges, start, end);
             for (size_t i = start; i < end; i++)
                 there[i] = true;

@@ -163,15 +163,61 @@ static int speeds_in_a_namespace()
                : 3;
 }
 
-TEST(TcpRoute, the_speed_of_the_interface_comes_with_the_choice)
+static bool chooses(const char *what, const char *why)
+{
+    tcp_choice_t choice = {};
+    char text[TCP_ENDPOINT_TEXT] = "nothing";
+    if (tcp_route_choose("", &choice) == VBN_OK)
+        tcp_ip_text(&choice.ip, 0, text);
+    bool right = strcmp(text, what) == 0 && strstr(choice.why, why) != nullptr;
+    if (!right)
+        fprintf(stderr, "chose %s (%s), not %s (%s)\n", text, choice.why, what, why);
+    return right;
+}
+
+/* A namespace as of a compute node: no default route, a bridge of containers, one cable. */
+static int choices_without_a_route()
+{
+    tcp_choice_t choice = {};
+    if (unshare(CLONE_NEWNET) != 0 || system("ip link set lo up && ip link add v0 type veth peer name v1") != 0)
+        return 77;
+    if (!chooses("127.0.0.1", "no other address is up"))
+        return 1;
+    if (system("sysctl -q net.ipv6.conf.all.disable_ipv6 >/dev/null") != 0)
+        return 77;
+    if (system("ip link set v1 up && ip link set v0 up && ip addr add fe80::7/64 dev v0 nodad") != 0)
+        return 2;
+    if (!chooses("127.0.0.1", "link-local address alone") || tcp_route_choose("v0", &choice) != VBN_ERR_SETTING ||
+        strstr(err_text(), "link-local") == nullptr)
+        return 3;
+    if (system("ip link add a0 type bridge && ip addr add 172.17.0.1/16 dev a0 && ip link set a0 up") != 0)
+        return 77;
+    if (!chooses("172.17.0.1", "on a0"))
+        return 4;
+    if (system("ip addr add fd00::7/64 dev v0 nodad") != 0 || !chooses("fd00::7", "on v0"))
+        return 5;
+    return system("ip addr add 10.9.8.7/24 dev v0") == 0 && chooses("10.9.8.7", "on v0") ? 0 : 6;
+}
+
+static void expect_in_a_child(int (*role)())
 {
     int status = 0;
     pid_t child = fork();
     if (child == 0)
-        _exit(speeds_in_a_namespace());
+        _exit(role());
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status));
     if (WEXITSTATUS(status) == 77)
         GTEST_SKIP() << "no network namespace or no ip command: run as root with iproute2 installed";
     EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(TcpRoute, the_speed_of_the_interface_comes_with_the_choice)
+{
+    expect_in_a_child(speeds_in_a_namespace);
+}
+
+TEST(TcpRoute, without_a_default_route_the_first_cable_is_chosen_and_bridges_last)
+{
+    expect_in_a_child(choices_without_a_route);
 }
