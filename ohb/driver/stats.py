@@ -60,16 +60,43 @@ def order_interval(values, level):
     return best
 
 
+def interval(values, starts=None):
+    """(lo, hi) of the median that a verdict judges: the wider ends of the bootstrap's interval and of that between order
+    statistics, both at VERDICT_LEVEL; for fewer values than have one, their range. starts as for bootstrap."""
+    lo, hi = bootstrap(values, VERDICT_LEVEL, starts)
+    order_lo, order_hi = order_interval(values, VERDICT_LEVEL) or (min(values), max(values))
+    return min(lo, order_lo), max(hi, order_hi)
+
+
 def verdict(values, starts=None):
     """'lower', 'higher' or 'no difference shown' for ratios ours / stock; starts as for bootstrap."""
     if len(values) < MIN_PAIRS_FOR_VERDICT:
         return "no difference shown"
-    lo, hi = bootstrap(values, VERDICT_LEVEL, starts)
-    order_lo, order_hi = order_interval(values, VERDICT_LEVEL)
-    lo, hi = min(lo, order_lo), max(hi, order_hi)
-    if abs(median(values) - 1) < VERDICT_DISTANCE or lo <= 1 <= hi:
+    return side_of_one(median(values), *interval(values, starts))
+
+
+def side_of_one(middle, lo, hi):
+    """The verdict of a median with its interval."""
+    if abs(middle - 1) < VERDICT_DISTANCE or lo <= 1 <= hi:
         return "no difference shown"
     return "lower" if hi < 1 else "higher"
+
+
+def sign_test(ratios):
+    """The probability, both ways, of so many ratios on one side of 1 if each lay on either side by a fair coin. What load takes
+    from a block hits both sides alike where their order changes, so the coin is fair on a busy machine, too."""
+    fewer = min(sum(ratio <= 1 for ratio in ratios), sum(ratio >= 1 for ratio in ratios))  # 1 itself speaks for neither
+    return min(1.0, 2 * sum(math.comb(len(ratios), rank) for rank in range(fewer + 1)) / 2 ** len(ratios))
+
+
+def holm(probabilities, level):
+    """Which of several hypotheses fall, so that the chance of one wrong fall among all is at most level (Holm 1979)."""
+    fallen, left = [False] * len(probabilities), len(probabilities)
+    for place in sorted(range(left), key=lambda place: probabilities[place]):
+        if probabilities[place] > level / left:
+            break
+        fallen[place], left = True, left - 1
+    return fallen
 
 
 def summary(ratios, marked, starts=None):
