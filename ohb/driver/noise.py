@@ -11,9 +11,9 @@ def _stat_cpu(text):
     return sum(fields), fields[3] + fields[4], fields[7]
 
 
-def _tree_cpu(root):
-    """CPU ticks of root and all its descendants, ended and reaped children included."""
-    parents, ticks = {}, {}
+def _processes():
+    """{pid: (parent, CPU ticks with those of reaped children)} of all processes."""
+    found = {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
@@ -22,15 +22,28 @@ def _tree_cpu(root):
                 fields = stat.read().rpartition(")")[2].split()
         except OSError:
             continue  # the process ended meanwhile
-        parents[int(entry)] = int(fields[1])
-        ticks[int(entry)] = sum(int(word) for word in fields[11:15])
-    total = 0
-    for pid in ticks:
+        found[int(entry)] = int(fields[1]), sum(int(word) for word in fields[11:15])
+    return found
+
+
+def _below(processes, root):
+    for pid in processes:
         ancestor, steps = pid, 0
         while ancestor not in (0, root) and steps < 64:
-            ancestor, steps = parents.get(ancestor, 0), steps + 1
-        total += ticks[pid] if ancestor == root else 0
-    return total
+            ancestor, steps = processes.get(ancestor, (0, 0))[0], steps + 1
+        if ancestor == root:
+            yield pid
+
+
+def tree(root):
+    """The process and all its descendants."""
+    return list(_below(_processes(), root))
+
+
+def _tree_cpu(root):
+    """CPU ticks of root and all its descendants, ended and reaped children included."""
+    processes = _processes()
+    return sum(processes[pid][1] for pid in _below(processes, root))
 
 
 class Snapshot:
