@@ -2,17 +2,19 @@
 """What demo mpi and demo shmem share: programs under our launcher and under a stock one, in turns; results compared exactly, times
 side by side."""
 import dataclasses
+import functools
 import os
 import re
 import subprocess
-import sys
-import tempfile
 import time
 
+from driver import stage, travelled, turns
+from driver.board import Board
+from driver.demopage import About, Shown
 from driver.procs import Failed
 
-TIMES = 3
 LIMIT = 60  # seconds of one run, far more than it takes
+WHOLE = "time with start and end"
 USES = re.compile(r"^rank (\d+) of \d+: peer \w+ uses (\w+: (?:same host|[a-z ]+))", re.MULTILINE)
 
 
@@ -68,48 +70,47 @@ class Side:
         return sorted({f"rank {rank}: {transport}" for rank, transport in USES.findall(text)})
 
 
-def compare(ours, stock, name, ranks, words):
-    """Cells of one line of the table: both sides in turns, the fastest of each; Failed when a result differs."""
-    best = {}
-    for turn in range(TIMES):
-        for side in (stock, ours)[:: 1 if turn % 2 == 0 else -1]:
-            result, *seconds = side.run(name, ranks, words)
-            known = best.setdefault(side, (result, *seconds))
-            best[side] = (known[0], min(known[1], seconds[0]), min(known[2], seconds[1]))
-            other, expected = next(iter(best.items()))
-            if result != expected[0]:
-                raise Failed(f"the results differ: {side.library.title}: {result}; {other.library.title}: {expected[0]}")
-    (_, own, own_all), (_, theirs, theirs_all) = best[ours], best[stock]
-    return [f"{name} {' '.join(words)}", str(ranks), f"{theirs:.3f}", f"{own:.3f}", f"{own / theirs:.2f}",
-            f"{theirs_all:.3f}", f"{own_all:.3f}", f"{own_all / theirs_all:.2f}"]
+def pair(ours, stock, run, called, index):
+    """Both sides one after the other, as a cell of turns.rounds(); Failed when a result differs."""
+    name, ranks, words = run
+    found = {side: side.run(name, ranks, words) for side in ((stock, ours) if index % 2 == 0 else (ours, stock))}
+    if found[ours][0] != found[stock][0]:
+        raise Failed("the results differ: " + "; ".join(f"{side.library.title}: {found[side][0]}" for side in (ours, stock)))
+    inside, whole = ([1000 * max(found[side][place], 1e-6) for side in (stock, ours)] for place in (1, 2))
+    return {f"{' '.join((name, *words))}, {ranks} {called}": {turns.TIME: (*inside, "ms"), WHOLE: (*whole, "ms")}}
 
 
-def demo(show, ours, stock, root, folder):
-    """Lines of the whole demonstration beside one stock library."""
-    names, sources = sorted({name for name, _, _ in show.runs} | {show.small[0]}), f"{root}/{show.sources}"
+def first_runs(ours, stock, runs):
+    """Every program once with each library, unmeasured; the counters of ours, which ranks take along when they end."""
+    pages = travelled.Pages()
+    for name, ranks, words in runs:
+        stock.run(name, ranks, words)
+        pages.while_running(functools.partial(ours.run, name, ranks, words))
+    return pages.totals()
+
+
+def show(what, ours, stock, root, folder, seconds=stage.SECONDS):
+    """The whole demonstration beside one stock library."""
+    names, sources = sorted({name for name, _, _ in what.runs} | {what.small[0]}), f"{root}/{what.sources}"
     ours, stock = Side(ours, folder, sources, names), Side(stock, folder, sources, names)
-    lines = [("program", show.ranks, "seconds", "", "ratio", "with start and end", "", "ratio"),
-             ("", "", "stock", "ours", "", "stock", "ours", "")]
-    for name, ranks, words in show.runs:
-        print(f"demo: {name} with {ranks} {show.ranks}", file=sys.stderr)
-        lines.append(compare(ours, stock, name, ranks, words))
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    text = ["  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
-                      for place, (cell, width) in enumerate(zip(line, widths))) for line in lines]
-    return [*text, f"stock: {stock.library.title} {stock.library.version()}, launcher and library as they come. Results are "
-            f"identical on both sides; the fastest of {TIMES} runs each.",
-            "Verbena chose " + ("; ".join(ours.chosen(*show.small)) or "no transport")]
+    stage.note(f"{len(what.runs)} programs with {ours.library.title} and with {stock.library.title}")
+    counted = travelled.lines(first_runs(ours, stock, what.runs), f"between {what.ranks} in one run of each program")
+    rows = turns.rounds([functools.partial(pair, ours, stock, run, what.ranks) for run in what.runs], seconds, stage.note)
+    return Shown(Board(rows.values()), counted, ours.chosen(*what.small) or ["no transport"])
 
 
-def main(show, ours, peers, root):
-    """Prints the demonstration beside the first stock library that is here; the exit status."""
-    stock = [peer for peer in peers if not peer.missing()]
-    try:
-        if ours.missing() or not stock:
-            raise Failed(ours.missing() or "; ".join(peer.missing() for peer in peers))
-        with tempfile.TemporaryDirectory() as folder:
-            print("\n".join(demo(show, ours, stock[0], root, folder)))
-    except Failed as failure:
-        print(f"demo: {failure}", file=sys.stderr)
-        return 1
-    return 0
+def about(name, title, stock, what, use, settings):
+    """What the page says of a demonstration."""
+    return About(name, title, stock and stock.title, (
+        f"Programs of {what.sources}, compiled and started by our library and by {stock.title} {stock.version()}, each as it is.",
+        "Time is what the program itself measures, without start and end; time with start and end is that of the launcher.",
+        "More processes than processors wait for each other in turns, with either library.",
+        "The lines with results that both sides printed are identical in each pair."), use, settings)
+
+
+def main(what, ours, peers, words):
+    """Runs it beside the first stock library that is here; words: name, title, use and settings of the page; the exit status."""
+    stock = next((peer for peer in peers if not peer.missing()), None)
+    lacks = ours.missing() or (None if stock else "; ".join(peer.missing() for peer in peers))
+    page = None if lacks else about(*words[:2], stock, what, *words[2:])
+    return stage.play(page, lambda root, folder: show(what, ours, stock, root, folder), lambda _root: lacks)

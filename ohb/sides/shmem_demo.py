@@ -5,9 +5,12 @@ import sys
 
 from sides import ranks_demo, shmem
 
-RUNS = (("bfs", 2, ("17",)), ("bfs", 4, ("16",)), ("queue", 2, ("400000",)), ("queue", 4, ("400000",)))
+RUNS = (("bfs", 2, ("16",)), ("bfs", 4, ("14",)), ("queue", 2, ("200000",)), ("queue", 4, ("100000",)))
 SHOW = ranks_demo.Show("mpi/shmem/examples", RUNS, ("queue", ("2000",)), "PEs")
+WORDS = ("shmem", "OpenSHMEM programs with Verbena and with Debian's library",
+         "OpenSHMEM programs are compiled once more (docs/openshmem.md):",
+         ".verbena/build/mpi/bin/oshcc program.c -o program\n./verbena oshrun -n 4 ./program")
 
 if __name__ == "__main__":
     ROOT = os.environ["VERBENA_ROOT"]
-    sys.exit(ranks_demo.main(SHOW, shmem.ours(ROOT), shmem.peers(ROOT), ROOT))
+    sys.exit(ranks_demo.main(SHOW, shmem.ours(ROOT), shmem.peers(ROOT), WORDS))

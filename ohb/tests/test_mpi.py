@@ -109,20 +109,38 @@ echo "seconds $SECONDS_OF_IT"
 
 class Demonstration(unittest.TestCase):
     def shown(self, **differs):
-        """Lines of the demonstration with two libraries that say what their environment says."""
+        """The demonstration with two libraries that say what their environment says."""
         with tempfile.TemporaryDirectory() as folder:
             os.makedirs(f"{folder}/mpi/examples")
             launcher, compiler = program(folder, "run", EXAMPLES), program(folder, "cc", COMPILER)
             ours, stock = (ranks.Library(name, name.title(), compiler, launcher, environment=environment) for name, environment in
                            (("verbena", {"SUM": "7", "SECONDS_OF_IT": "0.25"}),
                             ("stock", {"SUM": "7", "SECONDS_OF_IT": "0.5", **differs})))
-            return ranks_demo.demo(mpi_demo.SHOW, ours, stock, folder, folder)
+            return ranks_demo.show(mpi_demo.SHOW, ours, stock, folder, folder, seconds=-1)
 
     def test_both_sides_stand_in_one_line_with_the_ratio_and_what_was_chosen(self):
-        lines = self.shown()
-        self.assertRegex(lines[2], r"^stencil 1024 300 +2 +0\.500 +0\.250 +0\.50 ")
-        self.assertEqual(len(lines), 2 + len(mpi_demo.RUNS) + 2)
-        self.assertEqual(lines[-1], "Verbena chose rank 1: shm: same host")
+        shown = self.shown()
+        lines = {line[:2]: line for line in shown.board.lines()}
+        self.assertEqual(lines["stencil 1024 100, 2 ranks", "time, ms"][2:5], ("500", "250", "0.50 [0.50 .. 0.50]"))
+        self.assertIn(("spmv 100000 20, 4 ranks", "time with start and end, ms"), lines)
+        self.assertEqual(len(lines), 2 * len(mpi_demo.RUNS))
+        self.assertEqual(shown.said, ["rank 1: shm: same host"])
+        self.assertIn("nothing shows", shown.travelled[0])
+
+    def test_which_side_runs_first_changes_with_the_pair(self):
+        turn = []
+
+        class Named:
+            def __init__(self, name):
+                self.name, self.library = name, unittest.mock.Mock(title=name)
+
+            def run(self, *_words):
+                turn.append(self.name)
+                return "sum 7", 0.5, 0.6
+
+        for index in (0, 1):
+            ranks_demo.pair(Named("ours"), Named("stock"), ("stencil", 2, ("1",)), "ranks", index)
+        self.assertEqual(turn, ["stock", "ours", "ours", "stock"])
 
     def test_another_result_fails_and_both_are_shown(self):
         with self.assertRaisesRegex(Failed, "the results differ: Verbena: 2 ranks, sum 7; Stock: 2 ranks, sum 8"):

@@ -94,10 +94,10 @@ class Demonstration(unittest.TestCase):
             os.chmod(compiler, 0o755)
             ours, stock = (ranks.Library(name, name.title(), compiler, script, environment={"SECONDS_OF_IT": seconds})
                            for name, seconds in (("verbena", "0.1"), ("oshmem", "0.2")))
-            lines = ranks_demo.demo(shmem_demo.SHOW, ours, stock, folder, folder)
-        self.assertRegex(lines[2], r"^bfs 17 +2 +0\.200 +0\.100 +0\.50 ")
-        self.assertIn("PEs", lines[0])
-        self.assertEqual(len(lines), 2 + len(shmem_demo.RUNS) + 2)
+            shown = ranks_demo.show(shmem_demo.SHOW, ours, stock, folder, folder, seconds=-1)
+        lines = list(shown.board.lines())
+        self.assertEqual(lines[0][:5], ("bfs 16, 2 PEs", "time, ms", "200", "100", "0.50 [0.50 .. 0.50]"))
+        self.assertEqual(len(lines), 2 * len(shmem_demo.RUNS))
 
 
 if __name__ == "__main__":
