@@ -16,7 +16,11 @@ from sides import core
 
 THREADS = 4
 SIZE = 100
+KEYS = 1000  # of mcload and mcnative
 LATENCY_OPS, RATE_OPS, CONNECTIONS = 40000, 200000, 50
+# (operation, connections, operations, what mcload says, unit)
+SOCKET_CELLS = (("get", 1, LATENCY_OPS, "p50_us", "us"), ("set", 1, LATENCY_OPS, "p50_us", "us"),
+                ("get", CONNECTIONS, RATE_OPS, "rate", "ops/s"), ("set", CONNECTIONS, RATE_OPS, "rate", "ops/s"))
 NATIVE = (("messages", "get", "onesided=off"), ("messages", "set", "onesided=off"), ("onesided", "get", "onesided=on"))
 STARTUP_SECONDS = 60
 LIMIT = 300
@@ -108,7 +112,7 @@ def servers():
         yield found
 
 
-def _placements():
+def placements():
     """[(label, processor of the generator, processor of the server)]: two, and one for both."""
     places = [(label, *map(int, cpus.split(","))) for label, cpus in core.placements()]
     return [place for place in places if place[1] != place[2]] + [("one-cpu", places[0][1], places[0][1])]
@@ -116,37 +120,31 @@ def _placements():
 
 def pairs(found, scale, index):
     """Every cell once: stock and ours, one after the other; which comes first changes with the pair."""
-    cells = []
-    for transport, sides in found.items():
-        for label, generator, processor in _placements():
-            for server in sides:
-                server.pin(processor)
-            for operation, connections, ops, metric, unit in (
-                    ("get", 1, LATENCY_OPS, "p50_us", "us"), ("set", 1, LATENCY_OPS, "p50_us", "us"),
-                    ("get", CONNECTIONS, RATE_OPS, "rate", "ops/s"), ("set", CONNECTIONS, RATE_OPS, "rate", "ops/s")):
-                order = (0, 1) if index % 2 == 0 else (1, 0)
-                got = {side: sides[side].ask(operation, SIZE, connections, max(1000, int(ops * scale)), generator)[metric]
-                       for side in order}
-                name = "latency" if connections == 1 else f"rate{connections}"
-                cells.append({"row": f"memcached.{operation}", "transport": transport, "size": SIZE, "metric": name,
-                              "unit": unit, "raw": got[0], "ours": got[1], "placement": label})
-    return cells + _native_pairs(found["tcp"], scale, index)
+    cells = [socket_pair(sides, transport, place, scale, cell, index) for transport, sides in found.items()
+             for place in placements() for cell in SOCKET_CELLS]
+    return cells + [native_pair(found["tcp"], place, scale, cell, index) for place in placements() for cell in NATIVE]
 
 
-def _native_pairs(sides, scale, index):
-    """Ours through the core, stock over TCP."""
-    stock, ours = sides
-    cells = []
-    ops = max(1000, int(LATENCY_OPS * scale))
-    for label, generator, processor in _placements():
-        for server in sides:
-            server.pin(processor)
-        for transport, operation, option in NATIVE:
-            got = {}
-            for side in ("raw", "ours") if index % 2 == 0 else ("ours", "raw"):
-                measured = (stock.ask(operation, SIZE, 1, ops, generator) if side == "raw"
-                            else ours.ask_native(operation, SIZE, ops, generator, option))
-                got[side] = measured["p50_us"]
-            cells.append({"row": f"memcached.{operation}", "transport": transport, "size": SIZE, "metric": "latency", "unit": "us",
-                          "placement": label, **got})
-    return cells
+def socket_pair(sides, transport, place, scale, cell, index):
+    """One of SOCKET_CELLS at stock and ours."""
+    (label, generator, processor), (operation, connections, ops, metric, unit) = place, cell
+    got = {}
+    for side in (0, 1) if index % 2 == 0 else (1, 0):
+        sides[side].pin(processor)
+        got[side] = sides[side].ask(operation, SIZE, connections, max(1000, int(ops * scale)), generator)[metric]
+    name = "latency" if connections == 1 else f"rate{connections}"
+    return {"row": f"memcached.{operation}", "transport": transport, "size": SIZE, "metric": name,
+            "unit": unit, "raw": got[0], "ours": got[1], "placement": label}
+
+
+def native_pair(sides, place, scale, cell, index):
+    """One of NATIVE: ours through the core, stock over TCP."""
+    (label, generator, processor), (transport, operation, option) = place, cell
+    got, ops = {}, max(1000, int(LATENCY_OPS * scale))
+    for side in (0, 1) if index % 2 == 0 else (1, 0):
+        sides[side].pin(processor)
+        measured = (sides[0].ask(operation, SIZE, 1, ops, generator) if side == 0
+                    else sides[1].ask_native(operation, SIZE, ops, generator, option))
+        got[side] = measured["p50_us"]
+    return {"row": f"memcached.{operation}", "transport": transport, "size": SIZE, "metric": "latency", "unit": "us",
+            "placement": label, "raw": got[0], "ours": got[1]}

@@ -1,32 +1,94 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./verbena demo memcached: both servers running, each cell of the row once, shortened; a table of ours beside stock."""
+"""./verbena demo memcached: both servers running, asked in turns over sockets, by messages and one-sided."""
+import functools
+import socket
 import sys
 
+from driver import stage, travelled, turns
+from driver.board import Board
+from driver.demopage import About, Shown
+from driver.procs import Failed
 from sides import memcached
 
-SCALE = 0.1
+SCALE = 0.05
+WAYS = {"tcp": "TCP", "unix": "Unix socket", "messages": "messages beside TCP", "onesided": "one-sided beside TCP"}
+ABOUT = About(
+    "memcached", "memcached with and without Verbena", "Debian's memcached with the same flags",
+    ("Debian's memcached and verbena-memcached, each with four threads of which all run on one processor, get and set values of "
+     "100 bytes; the client has the other processor.",
+     "TCP and Unix sockets: the same client asks both servers. Messages and one-sided: libverbena-memcached asks ours, a socket "
+     "client asks stock over TCP.",
+     "One client: the median time of a request. 50 connections: the time of all requests over their number.",
+     "Every answer's length was checked, and what both servers held at the end was read back and compared."),
+    "Existing clients use the server as it is and gain what the socket rows say. The rows of messages and one-sided gets need a "
+    "program that is linked with libverbena-memcached (docs/memcached.md):",
+    "./verbena memcached -m 1024\ncc program.c $(pkg-config --cflags --libs verbena-memcached)")
 
 
-def _line(cell):
-    better = cell["ours"] / cell["raw"]
-    way = {"tcp": "TCP", "unix": "Unix socket", "messages": "messages", "onesided": "one-sided"}[cell["transport"]]
-    what = "50 connections, ops/s" if cell["metric"] == "rate50" else "one client, us"
-    return f"{cell['row'][10:]:4} {way:12} {cell['placement']:8} {what:22} {cell['raw']:12.1f} {cell['ours']:12.2f} {better:8.3f}"
+def values(cells):
+    """{row: {metric: (stock, ours, unit)}}, every value as microseconds of a request."""
+    found = {}
+    for cell in cells:
+        many = cell["metric"] != "latency"
+        name = f"{cell['row'].removeprefix('memcached.')}, {WAYS[cell['transport']]}, {'50 connections' if many else 'one client'}"
+        stock, ours = (1e6 / cell[side] if many else cell[side] for side in ("raw", "ours"))
+        found[name] = {turns.TIME: (stock, ours, "us")}
+    return found
 
 
-def main():
-    lacks = memcached.missing(None)
-    if lacks:
-        print(lacks, file=sys.stderr)
-        return 1
-    print("Debian's memcached and verbena-memcached, 100-byte values. Stock is asked over TCP where ours is asked by messages or")
-    print("one-sided. Ratio: ours / stock; of us smaller is better, of ops/s larger.\n")
-    print(f"{'':4} {'ours by':12} {'cpus':8} {'':22} {'stock':>12} {'ours':>12} {'ratio':>8}")
-    with memcached.servers() as found:
-        for cell in memcached.pairs(found, SCALE, 0):
-            print(_line(cell), flush=True)
-    return 0
+def _asked(server, keys):
+    """What a server answers to a get of these keys, as bytes."""
+    unix = server.address.startswith("unix:")
+    with socket.socket(socket.AF_UNIX if unix else socket.AF_INET) as sock:
+        sock.settimeout(memcached.LIMIT)
+        sock.connect(server.address[5:] if unix else ("127.0.0.1", int(server.address[4:])))
+        sock.sendall(b"".join(b"get %s\r\n" % key for key in keys))
+        answer = b""
+        while answer.count(b"END\r\n") < len(keys):
+            part = sock.recv(1 << 16)
+            if not part:
+                raise Failed("a server closed the connection while its values were read back")
+            answer += part
+        return answer
+
+
+def same_content(servers):
+    """Both servers hold what was set, over sockets and, at ours, by messages."""
+    keys = [b"key-%012u" % number for number in range(memcached.KEYS)]
+    for transport, (stock, ours) in servers.items():
+        if _asked(stock, keys) != _asked(ours, keys) or b"VALUE" not in _asked(ours, keys):
+            raise Failed(f"the results differ: the servers hold other values ({WAYS[transport]})")
+    keys = [b"mcload:%08u" % number for number in range(memcached.KEYS)]
+    wanted = b"".join(b"VALUE %s 0 %u\r\n%s\r\nEND\r\n" % (key, memcached.SIZE, bytes(memcached.SIZE)) for key in keys)
+    if _asked(servers["tcp"][1], keys) != wanted:
+        raise Failed("the results differ: what was set by messages is not what a socket reads")
+
+
+def show(_root, _folder):
+    counted = {}
+    with memcached.servers() as servers:
+        place = memcached.placements()[0]
+        cells = [functools.partial(memcached.socket_pair, servers[transport], transport, place, SCALE, cell)
+                 for transport in servers for cell in memcached.SOCKET_CELLS if transport == "tcp" or cell[1] == 1]
+        natives = [functools.partial(memcached.native_pair, servers["tcp"], place, SCALE, native) for native in memcached.NATIVE]
+        rows = turns.rounds([*(lambda index, cell=cell: values([cell(index)]) for cell in cells), _counting(natives, counted)],
+                            stage.SECONDS, stage.note)
+        same_content(servers)
+    return Shown(Board(rows.values()), travelled.lines(counted, "in the first pair of the rows of messages and one-sided gets"))
+
+
+def _counting(cells, counted):
+    """Cells that are one to turns.rounds(); in the first pair the clients' counters are looked for."""
+    pages = travelled.Pages()
+
+    def measure(index):
+        if index:
+            return values([cell(index) for cell in cells])
+        found = values([pages.while_running(functools.partial(cell, index)) for cell in cells])
+        counted.update(pages.totals())
+        return found
+    return measure
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stage.play(ABOUT, show, memcached.missing))

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row memcached: whose turn it is, the rows of the demonstration, and that what servers hold is compared."""
+import contextlib
+import socket
+import threading
+import types
+import unittest
+import unittest.mock
+
+from driver import turns
+from driver.procs import Failed
+from sides import memcached, memcached_demo
+
+PLACE = ("near", 0, 1)
+
+
+class Scripted:
+    """A server that answers a request in a given time; it notes what it was asked."""
+
+    def __init__(self, name, microseconds, asked):
+        self._name, self._microseconds, self._asked = name, microseconds, asked
+
+    def pin(self, cpu):
+        self._asked.append((self._name, "pin", cpu))
+
+    def ask(self, *words):
+        self._asked.append((self._name, *words))
+        return {"p50_us": self._microseconds, "rate": 1e6 / self._microseconds}
+
+    def ask_native(self, *words):
+        self._asked.append((self._name, *words))
+        return {"p50_us": self._microseconds / 10}
+
+
+class Pairs(unittest.TestCase):
+    def test_both_are_asked_the_same_and_the_first_one_changes(self):
+        for index, order in ((0, ["stock", "ours"]), (1, ["ours", "stock"])):
+            asked = []
+            sides = Scripted("stock", 20, asked), Scripted("ours", 10, asked)
+            memcached.socket_pair(sides, "tcp", PLACE, 1, memcached.SOCKET_CELLS[0], index)
+            requests = [words for words in asked if words[1] != "pin"]
+            self.assertEqual([words[0] for words in requests], order)
+            self.assertEqual({words[1:] for words in requests}, {("get", memcached.SIZE, 1, memcached.LATENCY_OPS, 0)})
+
+    def test_rows_of_the_demonstration_are_times_of_a_request(self):
+        sides = Scripted("stock", 20, []), Scripted("ours", 10, [])
+        cells = [memcached.socket_pair(sides, "tcp", PLACE, 1, cell, 0) for cell in memcached.SOCKET_CELLS]
+        cells.append(memcached.native_pair(sides, PLACE, 1, memcached.NATIVE[2], 1))
+        rows = memcached_demo.values(cells)
+        self.assertEqual(rows["get, TCP, one client"], {turns.TIME: (20, 10, "us")})
+        self.assertEqual(rows["set, TCP, 50 connections"], {turns.TIME: (20, 10, "us")})
+        self.assertEqual(rows["get, one-sided beside TCP, one client"], {turns.TIME: (20, 1, "us")})
+
+
+class Content(unittest.TestCase):
+    @contextlib.contextmanager
+    def server(self, values):
+        """A socket that answers gets out of a dictionary."""
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            def serve():
+                with contextlib.suppress(OSError):
+                    while True:
+                        with listener.accept()[0] as peer, peer.makefile("rwb") as file:
+                            for line in file:
+                                key = line.split()[1]
+                                found = b"VALUE %s 0 %u\r\n%s\r\n" % (key, len(values[key]), values[key]) if key in values else b""
+                                file.write(found + b"END\r\n")
+                                file.flush()
+            threading.Thread(target=serve, daemon=True).start()
+            yield types.SimpleNamespace(address=f"tcp:{listener.getsockname()[1]}")
+            listener.shutdown(socket.SHUT_RDWR)
+
+    def compare(self, stock, ours):
+        with unittest.mock.patch.object(memcached, "KEYS", 3), self.server(stock) as first, self.server(ours) as second:
+            memcached_demo.same_content({"tcp": (first, second)})
+
+    def test_equal_values_pass_and_others_fail(self):
+        plain = {b"key-%012u" % number: b"v" * 100 for number in range(3)}
+        native = {b"mcload:%08u" % number: bytes(100) for number in range(3)}
+        self.compare(plain, {**plain, **native})
+        both = {**plain, **native}
+        for wrong in ({**both, b"key-000000000001": b"w" * 100}, {**both, b"mcload:00000002": b"v" * 100}, plain):
+            with self.assertRaisesRegex(Failed, "the results differ"):
+                self.compare(plain, wrong)
+
+    def test_two_empty_servers_show_nothing(self):
+        with self.assertRaisesRegex(Failed, "the results differ"):
+            self.compare({}, {})
+
+
+if __name__ == "__main__":
+    unittest.main()
