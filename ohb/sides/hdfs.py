@@ -76,11 +76,11 @@ def clusters(root, folder):
         raise Failed(str(failure)) from failure
 
 
-def warm(sides):
+def warm(sides, rounds=3):
     """Both clients and their DataNodes have written and read a little: so many small files that most of what they run is compiled,
     as in a DataNode that has run for a day."""
     for side in sides:
-        for seed in (1, 2, 3):
+        for seed in range(1, 1 + rounds):
             side.ask("write", 16 * MIB, 2, 3, 1, seed)
             side.ask("read")
             side.ask("positioned", 500)
@@ -97,9 +97,9 @@ def _read(side, rounds):
     return tuple(map(sum, zip(*(side.ask("read") for _ in range(rounds)))))
 
 
-def _measured(side, size, replicas, clients, seed):
+def _measured(side, size, replicas, clients, seed, amount):
     """{(row, metric, unit): value} of one cell at one side."""
-    count = max(1, min(BYTES // size, FILES) // clients)
+    count = max(1, min(amount // size, FILES) // clients)
     found = {}
     rounds = max(1, min(ROUNDS, BYTES // (size * count * clients)))
     for row, done in (("write", side.ask("write", size, count, replicas, clients, seed)), ("read", _read(side, rounds))):
@@ -113,13 +113,13 @@ def _measured(side, size, replicas, clients, seed):
     return found
 
 
-def pairs(sides, cells, index):
-    """Every cell once: stock and ours, one after the other; which comes first changes with the pair."""
+def pairs(sides, cells, index, amount=BYTES):
+    """Every cell once: stock and ours, one after the other; which comes first changes with the pair. amount: bytes of a cell."""
     entries = []
     for number, (size, replicas, clients) in enumerate(cells):
         got = {}
         for side in (0, 1) if index % 2 == 0 else (1, 0):
-            got[side] = _measured(sides[side], size, replicas, clients, 1000 * index + number)
+            got[side] = _measured(sides[side], size, replicas, clients, 1000 * index + number, amount)
         entries += [{"row": f"hdfs.{row}", "transport": f"r{replicas}.c{clients}", "size": size, "metric": metric, "unit": unit,
                      "raw": got[0][row, metric, unit], "ours": got[1][row, metric, unit]} for row, metric, unit in got[0]]
     return entries

@@ -1,35 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./verbena demo hdfs: two Hadoops, one as it comes and one with our jar; some cells of the row once; a table of both."""
+"""./verbena demo hdfs: two Hadoops, one as it comes and one with our jar, write and read the same files in turns."""
 import sys
 
+from driver import stage, travelled, turns
+from driver.board import Board
+from driver.demopage import About, Shown
 from sides import hadoop, hdfs
 
-CELLS = [(64 << 10, 3, 1), (64 * hdfs.MIB, 1, 1), (64 * hdfs.MIB, 3, 1), (64 * hdfs.MIB, 3, 4)]
-WHAT = {"write": "written", "read": "read", "positioned": "4 KiB at any place"}
+# (size of a file, replicas, clients), and how many bytes a pair moves
+CELLS = [((64 << 10, 3, 1), 4 * hdfs.MIB), ((64 * hdfs.MIB, 1, 1), 64 * hdfs.MIB), ((64 * hdfs.MIB, 3, 1), 64 * hdfs.MIB)]
+WHAT = {"write": "written", "read": "read"}
+ABOUT = About(
+    "hdfs", "HDFS with and without Verbena", "the same Apache Hadoop without our jar",
+    ("Apache Hadoop twice on this host, each a NameNode and three DataNodes: as it comes, and with hadoop-rdma in clients and "
+     "DataNodes. The same client writes, reads and deletes the same files on both in turns.",
+     "Time: seconds for a GiB, from the call to the last byte; of 4 KiB at any place microseconds for one read. Processor time: "
+     "of client and all daemons together.",
+     "Whatever is read is compared with what was written."),
+    "Put hadoop-rdma/dist/target/hadoop-rdma-0.1.0.jar on the class path of DataNodes and clients, make a key that only the "
+    "cluster's users can read, then set (docs/hdfs.md; ./verbena doctor hadoop says what is in the way):",
+    "core-site.xml  hadoop.rpc.socket.factory.class.ClientProtocol = org.verbena.hadoop.hdfs.VerbenaSocketFactory\n"
+    "core-site.xml  verbena.hdfs.key.file = /etc/hadoop/verbena.key\n"
+    "hdfs-site.xml  dfs.datanode.plugins = org.verbena.hadoop.hdfs.VerbenaDataNodePlugin")
 
 
 def size(count):
     return f"{count // hdfs.MIB} MiB" if count >= hdfs.MIB else f"{count >> 10} KiB"
 
 
-def line(entry):
-    replicas, clients = entry["transport"][1:].split(".c")
-    return (f"{size(entry['size']):>7} {replicas:>8} {clients:>7}  {WHAT[entry['row'][5:]]:19} {entry['unit']:6} "
-            f"{entry['raw']:10.1f} {entry['ours']:10.1f} {entry['ours'] / entry['raw']:7.2f}")
+def values(entries):
+    """{row: {metric: (stock, ours, unit)}}; throughputs become seconds for a GiB."""
+    found = {}
+    for entry in entries:
+        replicas, done = entry["transport"][1:].split(".c")[0], entry["row"].removeprefix("hdfs.")
+        what = "4 KiB read at any place" if done == "positioned" else f"{size(entry['size'])} {WHAT[done]}"
+        name = f"{what}, {replicas} replica{'s' if replicas != '1' else ''}"
+        metric = turns.PROCESSOR if entry["metric"] == "cpu" else turns.TIME
+        by_rate = entry["metric"] == "throughput"
+        stock, ours = (1024 / entry[side] if by_rate else entry[side] for side in ("raw", "ours"))
+        found.setdefault(name, {})[metric] = (stock, ours, "s/GiB" if by_rate else entry["unit"])
+    return found
+
+
+def _cell(sides, cell, moved):
+    return lambda index: values(hdfs.pairs(sides, [cell], index, moved))
 
 
 def show(root, folder):
-    print("Apache Hadoop twice, each a NameNode and three DataNodes: as it comes, and with hadoop-rdma in clients and DataNodes.")
-    print("What is read is compared with what was written. Ratio: ours / stock; of MiB/s larger is better, of us and s/GiB")
-    print("(processor time of client and daemons) smaller.\n", flush=True)
+    stage.note("starting two Hadoops, each a NameNode and three DataNodes")
     with hdfs.clusters(root, folder) as sides:
-        hdfs.warm(sides)
-        print(f"{'file':>7} {'replicas':>8} {'clients':>7}  {'':19} {'':6} {'stock':>10} {'ours':>10} {'ratio':>7}")
-        for index, cell in enumerate(CELLS):
-            for entry in hdfs.pairs(sides, [cell], index):
-                print(line(entry), flush=True)
-        print("", *sides[1].said(), sep="\n")
+        stage.note("both run; writing and reading a little, unmeasured")
+        hdfs.warm(sides, 1)
+        rows = turns.rounds([_cell(sides, cell, moved) for cell, moved in CELLS], stage.SECONDS, stage.note)
+        pages = travelled.Pages()
+        pages.look()
+        return Shown(Board(rows.values()), travelled.lines(pages.totals(), "between clients and DataNodes"), sides[1].said())
 
 
 if __name__ == "__main__":
-    sys.exit(hadoop.demo(show))
+    sys.exit(stage.play(ABOUT, show, hadoop.missing))

@@ -1,31 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./verbena demo mapreduce: one Hadoop; each job with the stock shuffle and with ours; a table of both."""
+"""./verbena demo mapreduce: one Hadoop; each job with the stock shuffle and with ours, in turns."""
 import sys
 
+from driver import stage, travelled, turns
+from driver.board import Board
+from driver.demopage import About, Shown
 from sides import hadoop, mr
 
-CELLS = [mr.Cell("avg", 2, 2, 1 << 18), mr.Cell("skew", 2, 2, 1 << 18), mr.Cell("terasort", 2, 2, 2_000_000)]
-WHAT = {"avg": "MR-AVG: all reducers get the same", "skew": "MR-SKEW: one gets half", "terasort": "TeraSort"}
+CELLS = [mr.Cell("avg", 2, 2, 1 << 16), mr.Cell("terasort", 2, 2, 500_000)]
+SECONDS = 360  # a job on YARN takes many seconds before it begins
+WHAT = {"avg": "MR-AVG, all reducers get the same", "terasort": "TeraSort"}
+ABOUT = About(
+    "mapreduce", "MapReduce with and without Verbena", "the same cluster with the stock shuffle",
+    ("Apache Hadoop with YARN on this host: a NameNode, a DataNode, a ResourceManager and two NodeManagers, each a JVM. Each job "
+     "has two maps and two reducers and runs with the stock shuffle and with Verbena's, in turns.",
+     "Time: of the whole job, from the start of its client; most of it is YARN's, which starts a JVM for each task. Processor "
+     "time: of the job's tasks.",
+     "What the reducers got, or wrote, was the same with both shuffles in each pair."),
+    "Put hadoop-rdma/dist/target/hadoop-rdma-0.1.0.jar on the class path of NodeManagers and containers first, then set "
+    "(docs/mapreduce.md; ./verbena doctor hadoop says what is in the way):",
+    "yarn-site.xml    yarn.nodemanager.aux-services.mapreduce_shuffle.class = org.verbena.hadoop.shuffle.VerbenaShuffleHandler\n"
+    "mapred-site.xml  mapreduce.job.reduce.shuffle.consumer.plugin.class = org.verbena.hadoop.shuffle.VerbenaShuffle")
 
 
-def line(cell, stock, ours):
-    """A row of the table, and what our shuffle carried."""
-    cpu = mr.cpu(stock), mr.cpu(ours)
-    return (f"{WHAT[cell.job]:34} {cell.bytes() / 1e6:6.0f} MB  {stock[0]:6.1f} s {ours[0]:6.1f} s {ours[0] / stock[0]:6.2f}   "
-            f"{cpu[0]:6.1f} s {cpu[1]:6.1f} s {cpu[1] / cpu[0]:6.2f}\n    {mr.carried(ours[1])}")
+def cell(both, job, counted):
+    """A job as turns.rounds() takes it. counted: our shuffle's counters, which are added up."""
+    def measure(index):
+        stock, ours = mr.both_run(both, job, index % 2)
+        for name, value in ours[1][mr.OURS].items():
+            counted[name] = counted.get(name, 0) + value
+        return {f"{WHAT[job.job]}, {job.bytes() / 1e6:.0f} MB": {
+            turns.TIME: (stock[0], ours[0], "s"), turns.PROCESSOR: (mr.cpu(stock), mr.cpu(ours), "s")}}
+    return measure
+
+
+def carried(counted):
+    """Lines on what our shuffle's counters say of all its jobs."""
+    ways = {name.removeprefix("Bytes "): value for name, value in counted.items() if name.startswith("Bytes by ") and value}
+    by_core = sum(value for name, value in ways.items() if name != "by HTTP")
+    if not by_core:
+        return ["No byte was counted by the job counters of Verbena's shuffle: nothing shows that anything went through it."]
+    return [f"Through Verbena went {travelled.size(by_core)} of map outputs, as the counters of its jobs say: "
+            + "; ".join(f"{travelled.size(value)} {name}" for name, value in ways.items()) + "."]
 
 
 def show(root, folder):
-    print("Apache Hadoop with YARN: a NameNode, a DataNode, a ResourceManager and two NodeManagers, each a JVM. Each job runs with")
-    print("the stock shuffle and with Verbena's; what the reducers got, or wrote, is compared. Smaller is better.\n", flush=True)
+    counted = {}
+    stage.note("starting a Hadoop with YARN")
     with mr.sides(root, folder) as both:
+        stage.note("it runs; generating what TeraSort reads")
         mr.prepare(both, CELLS)
-        print(f"{'':44}  {'time of the job':^24}   {'processor time of its tasks':^24}")
-        print(f"{'':44}  {'stock':>8} {'ours':>8} {'ratio':>6}   {'stock':>8} {'ours':>8} {'ratio':>6}", flush=True)
-        for cell in CELLS:
-            print(line(cell, *mr.both_run(both, cell)), flush=True)
-        print("\nBoth sides had the same results in every job.")
+        rows = turns.rounds([cell(both, job, counted) for job in CELLS], SECONDS, stage.note)
+    return Shown(Board(rows.values()), carried(counted))
 
 
 if __name__ == "__main__":
-    sys.exit(hadoop.demo(show))
+    sys.exit(stage.play(ABOUT, show, hadoop.missing))

@@ -4,7 +4,7 @@ import os
 import tempfile
 import unittest
 
-from driver import plan
+from driver import plan, turns
 from sides import core, hbase, hbase_demo, netty
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -54,9 +54,13 @@ class Pairs(unittest.TestCase):
                          [("hbase.idle.t0.0.cpu", 200_000, 100_000)])
         self.assertEqual(core.better(entries[0]["unit"]), "lower")
 
-    def test_a_line_of_the_demonstration_says_what_was_called(self):
-        entries, _ = self._pairs([("scan", 1, 10)], 0)
-        self.assertRegex(hbase_demo.line(entries[-1]), r"^scan 100 rows +1 +latency +us +200\.0 +100\.0 +0\.50$")
+    def test_the_demonstration_has_rows_of_costs_with_words(self):
+        entries, _ = self._pairs([("scan", 1, 10), ("get", 8, 500), ("idle", 0, 0.01)], 0)
+        rows = hbase_demo.values(entries)
+        self.assertEqual(rows["scan 100 rows, 1 thread"][turns.TIME], (200, 100, "us"))
+        self.assertEqual(rows["get 1 KiB, 8 threads"][turns.TIME], (25, 12.5, "us"))  # of 40,000 and 80,000 calls a second
+        self.assertEqual(rows["get 1 KiB, 8 threads"][turns.PROCESSOR], (100, 100, "s/M"))
+        self.assertEqual(list(rows["nobody calls for 3 s"]), [turns.PROCESSOR])
 
 
 class Echo(unittest.TestCase):

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 import unittest.mock
 
-from driver import plan
+from driver import plan, turns
 from driver.procs import Failed, Process
 from sides import core, hdfs, hdfs_demo
 
@@ -64,9 +64,17 @@ class Pairs(unittest.TestCase):
         read = {core.metric_name(entry): entry for entry in entries}["hdfs.read.r1.c4.65536.throughput"]
         self.assertEqual((read["raw"], read["ours"]), (2, 4))  # 4 MiB in two seconds, and in one
 
-    def test_a_line_of_the_demonstration_says_who_did_what(self):
-        entries, _ = self._pairs([(64 << 10, 3, 1)], 0)
-        self.assertRegex(hdfs_demo.line(entries[0]), r"64 KiB +3 +1 +written +MiB/s +2\.0 +4\.0 +2\.00")
+    def test_the_demonstration_has_rows_of_costs_with_words(self):
+        entries, _ = self._pairs([(64 << 10, 3, 1), (64 * hdfs.MIB, 1, 1)], 0)
+        rows = hdfs_demo.values(entries)
+        self.assertEqual(rows["64 KiB written, 3 replicas"][turns.TIME], (512, 256, "s/GiB"))  # of 2 and 4 MiB/s
+        self.assertEqual(rows["64 MiB read, 1 replica"][turns.PROCESSOR], (32, 16, "s/GiB"))
+        self.assertEqual(rows["4 KiB read at any place, 1 replica"], {turns.TIME: (2e6 / hdfs.READS, 1e6 / hdfs.READS, "us")})
+
+    def test_the_demonstration_says_how_many_bytes_a_cell_moves(self):
+        asked = []
+        hdfs.pairs((Scripted("stock", 2, asked), Scripted("ours", 1, asked)), [(64 * hdfs.MIB, 1, 1)], 0, 64 * hdfs.MIB)
+        self.assertEqual(asked[0][1:4], ("write", 64 * hdfs.MIB, 1))
 
 
 class AskTest(unittest.TestCase):

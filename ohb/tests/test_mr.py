@@ -3,7 +3,7 @@
 import tempfile
 import unittest
 
-from driver import plan
+from driver import plan, turns
 from driver.procs import Failed
 from sides import core, mr, mr_demo
 
@@ -45,9 +45,18 @@ class Pairs(unittest.TestCase):
             with self.assertRaisesRegex(Failed, "avg: the results differ: "):
                 mr.pairs(self._both(stock, ours)[0], [CELL], 0)
 
-    def test_a_line_of_the_demonstration_has_both_times_and_what_came_how(self):
-        text = mr_demo.line(CELL, *mr.both_run(self._both()[0], CELL))
-        self.assertRegex(text, r"MR-AVG.* 1 MB +4\.0 s +2\.0 s +0\.50 +2\.0 s +1\.0 s +0\.50\n +Bytes by shm 7$")
+    def test_the_demonstration_has_both_times_and_adds_up_what_came_how(self):
+        (both, asked), counted = self._both(), {}
+        measure = mr_demo.cell(both, CELL, counted)
+        self.assertEqual(measure(0), {"MR-AVG, all reducers get the same, 1 MB": {
+            turns.TIME: (4, 2, "s"), turns.PROCESSOR: (2, 1, "s")}})
+        measure(1)
+        self.assertEqual([name for name, _ in asked], ["stock", "ours", "ours", "stock"])
+        self.assertEqual(mr_demo.carried(counted),
+                         ["Through Verbena went 14 bytes of map outputs, as the counters of its jobs say: 14 bytes by shm."])
+
+    def test_the_demonstration_says_when_nothing_came_by_the_core(self):
+        self.assertIn("nothing shows", mr_demo.carried({"Bytes by HTTP": 7, "Segments by the core": 0})[0])
 
 
 class Missing(unittest.TestCase):
