@@ -106,7 +106,8 @@ def _parser():
     show = commands.add_parser("demo", help="Spark with and without Verbena on real input")
     show.add_argument("--work", metavar="DIR", help="folder for data, logs and the page")
     show.add_argument("--sf", type=float, default=0.5, help="TPC-H scale factor (default 0.5)")
-    show.add_argument("--minutes", type=float, default=8, help="aim to end within this time (default 8)")
+    show.add_argument("--minutes", type=float, default=8,
+                      help="time for the jobs; twice as much where pairs for a verdict lack (default 8)")
     show.add_argument("--stock-only", action="store_true", help="run stock against stock (checks the demo itself)")
     show.set_defaults(call=_demo)
     return parser

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demonstration: the same Spark jobs with the stock shuffle and with Verbena's, compared exactly."""
 import dataclasses
-import html
+import itertools
 import os
+import re
 import time
 
-from driver import blocks, plan, report, run, schema, story
+from driver import blocks, demopage, judge, noise, plan, run, schema, turns
+from driver.board import Board
 from driver.procs import Failed, Killed
 from driver.session import Sides
 from sides import spark
-
-MAX_PAIRS = 9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,34 +23,49 @@ class Job:
 
 
 JOBS = (
-    Job("spark.groupby", "group by key", "250 MB of pairs brought together by key", {"pairs": 31250}),
+    Job("spark.groupby", "group by key", "125 MB of pairs brought together by key", {"pairs": 15625}),
     Job("spark.tiny", "tiny blocks", "6,000 blocks of a few hundred bytes, as a wide shuffle has them",
         {"maps": 60, "pairs": 500, "reducers": 100}),
-    Job("spark.smj", "SQL join", "two tables of wide rows joined by sorting, then summed up", {"left": 300000, "right": 150000}),
+    Job("spark.smj", "SQL join", "two tables of wide rows joined by sorting, then summed up", {"left": 200000, "right": 100000}),
     Job("spark.tpch.q3", "TPC-H 3", "query 3 of TPC-H: orders not yet shipped"),
     Job("spark.tpch.q9", "TPC-H 9", "query 9 of TPC-H: profit by nation and year"),
 )
 NAMES = {job.row: job for job in JOBS}
-METRICS = (("wall_ms", "time ms"), ("executor_cpu_ms", "processor time ms"))
+METRICS = {"wall_ms": turns.TIME, "task_cpu_ms": turns.PROCESSOR}
+UNITS = {turns.TIME: "ms", turns.PROCESSOR: "ms"}
+NEEDED = judge.pairs_needed(len(METRICS) * len(JOBS))
+# What README and './verbena doctor spark' say for Spark 4; the rows of ohb name the shuffle manager, too, as older ones need it.
+SETTINGS = {"spark.plugins": spark.OURS["spark.plugins"]}
+SUMMARY = re.compile(r"(?:Verbena, all \d+ executors together|Verbena was not used): .*")
+
+
+def shares(now, deadline, latest, jobs_left):
+    """(seconds for the pairs of a job, seconds while it lacks those that a verdict needs): the rest of the time is divided
+    equally among the jobs that are left. latest: the deadline if need be."""
+    return (deadline - now) / jobs_left, (latest - now) / jobs_left
 
 
 class Demo:
     """One run of the demonstration; the document is a result file of ohb like any other."""
 
     def __init__(self, root, work, scale, minutes, stock_only):
-        self._root, self._work, self._scale, self._control = root, work, scale, stock_only
-        self._deadline = time.monotonic() + minutes * 60
-        self.runner = run.Runner(root, work, os.path.join(work, "result.json"), False, MAX_PAIRS)
+        self._root, self._work, self._scale, self._control, self._minutes = root, work, scale, stock_only, minutes
+        self._deadline = self._latest = None  # of the jobs, which begin when data and both applications are there
+        self.runner = run.Runner(root, work, os.path.join(work, "result.json"), False, 1)
 
     def execute(self):
+        """What Verbena said, and its summary of what it moved."""
         data = os.path.join(self._work, f"tpch-{self._scale:g}")
         spark.note(f"generating TPC-H data, scale {self._scale:g}, into {data}")
         spark.generate_tpch(self._root, data, self._scale, os.path.join(self._work, "tpch.log"))
-        first = plan.select(JOBS[0].row)[0]
-        if self._control:
-            first = plan.select("aa.spark")[0]
+        first = plan.select("aa.spark" if self._control else JOBS[0].row)[0]
+        first = dataclasses.replace(first, our_properties={name: SETTINGS.get(name) for name in spark.OURS})
         spark.note("starting a Spark master and two workers on loopback, and both applications")
-        with Sides(first, self._root, os.path.join(self._work, "spark")) as sides:
+        folder = os.path.join(self._work, "spark")
+        log = Log(os.path.join(folder, "generator-ours.log"))
+        with Sides(first, self._root, folder) as sides:
+            start = time.monotonic()
+            self._deadline, self._latest = start + self._minutes * 60, start + 2 * self._minutes * 60
             for place, job in enumerate(JOBS):
                 row = plan.select(job.row)[0]
                 params = {**row.params, **job.sizes}
@@ -58,8 +73,8 @@ class Demo:
                     params["data"] = data
                     del params["scale"]
                 self._job(sides, row, params, len(JOBS) - place)
-            carrier = None if self._control else sides.carrier("b")
-        return carrier
+            said = None if self._control else sides.carrier("b")
+        return said or [], log.summary()
 
     def _job(self, sides, row, params, jobs_left):
         spark.note(f"{NAMES[row.name].name}: {NAMES[row.name].what}")
@@ -67,118 +82,127 @@ class Demo:
                  "status": "complete", "params": params, "started": run.now(), "sides": sides.describe(),
                  "blocks": [], "result": {}, "headline": row.metric, "hold": None, "verified": False, "notes": []}
         self.runner.document["runs"].append(entry)
-        if time.monotonic() > self._deadline:
+        start = time.monotonic()
+        seconds, longest = shares(start, self._deadline, self._latest, jobs_left)
+        if longest <= 0:
             entry["status"] = "skipped"
             entry["notes"].append("no time left; allow more with --minutes")
             spark.note(f"{row.name}: skipped, {entry['notes'][0]}")
             return
         try:
             sides.warm(row, params, 0)
-            start = time.monotonic()
-            pair = self._pair(sides, row, entry, 0)
-            left = (self._deadline - time.monotonic()) / jobs_left - 2 * pair  # the others warm up too
-            wanted = max(1, min(MAX_PAIRS, 1 + int(left / max(pair, 0.1))))
-            for number in range(1, wanted):
-                self._pair(sides, row, entry, number)
+            self._pairs(sides, row, entry, start, seconds, longest)
             sides.drop(row)
-            entry["result"] = run.describe(blocks.reduce(entry["blocks"]))
             entry["verified"] = True
-            spark.note(f"{row.name}: results equal ({entry['blocks'][0]['records']} records), {wanted} pairs in "
-                       f"{time.monotonic() - start:.0f} s")
         except (Failed, Killed) as problem:
             entry["status"] = "killed" if isinstance(problem, Killed) else "failed"
             entry["notes"].append(str(problem))
             raise
 
     @staticmethod
-    def _pair(sides, row, entry, number):
-        start = time.monotonic()
-        blocks.run_pair(lambda side, seed: sides.block(row, side, seed), number, entry["blocks"].append)
-        return time.monotonic() - start
+    def _pairs(sides, row, entry, start, seconds, longest):
+        found = entry["blocks"]
+        for number in itertools.count():
+            began = time.monotonic()
+            blocks.run_pair(lambda side, seed: sides.block(row, side, seed), number, found.append)
+            quiet = sum(not pair.marked for pair in taken(found))
+            elapsed, took = time.monotonic() - start, time.monotonic() - began
+            spark.note(f"{row.name}: results equal ({found[0]['records']} records), {number + 1} pairs, {quiet} of them quiet, in "
+                       f"{elapsed:.0f} s")
+            if not turns.go_on(number + 1, quiet, elapsed, took, seconds, longest, NEEDED):
+                return
 
 
-def _compared(summary):
-    """Cells of one metric. With too few quiet pairs all pairs give the ratio, and the verdict says so."""
-    if not summary:
-        return ("-", "-", "-", "-")
-    ratio = summary["ratio"] if summary["ratio"] is not None else summary["ratio_all"]
-    return (f"{summary['a_median']:,.0f}", f"{summary['b_median']:,.0f}", f"{ratio:.2f}", story.outcome(summary))
+class Log:
+    """What a driver adds to its log from now on."""
+
+    def __init__(self, path):
+        self._path, self._from = path, os.path.getsize(path) if os.path.exists(path) else 0
+
+    def summary(self):
+        """The plugin's line at the end of the application, on what all executors moved; None if there is none."""
+        try:
+            with open(self._path, errors="replace") as file:
+                file.seek(self._from)
+                return next((found[0].strip() for found in map(SUMMARY.search, reversed(file.readlines())) if found), None)
+        except OSError:
+            return None
 
 
-def table(document):
-    """Both sides of each job: times, processor times, their ratios and verdicts; as text."""
-    lines = [("", *(cell for _, title in METRICS for cell in (title, "", "", ""))),
-             ("job", *("stock", "Verbena", "ratio", "verdict") * len(METRICS))]
-    lines += [(NAMES[entry["row"]].name, *(cell for metric, _ in METRICS for cell in _compared(entry["result"].get(metric))))
-              for entry in document["runs"] if entry["result"]]
-    widths = [max(len(line[column]) for line in lines[1:]) for column in range(len(lines[1]))]
-    return "\n".join("  ".join(cell.rjust(width) if place % 4 in (1, 2, 3) and line is not lines[0] else cell.ljust(width)
-                               for place, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
+def taken(found):
+    """The complete pairs of a job's blocks, as a row of the board has them."""
+    for first, second in zip(found[::2], found[1::2]):
+        sides = {block["side"]: block for block in (first, second)}
+        values = {name: (sides["a"]["metrics"][key], sides["b"]["metrics"][key]) for key, name in METRICS.items()
+                  if all(block["metrics"].get(key) for block in sides.values())}
+        loaded = max(first, second, key=lambda block: (noise.is_marked(block["noise"]), block["noise"]["foreign"]))
+        yield turns.Taken(first["index"] // 2, values, first["seconds"] + second["seconds"], loaded["noise"])
 
 
-def lead(document):
-    """What was won and lost, in two sentences, and on what."""
-    done = [entry["result"] for entry in document["runs"] if entry["result"]]
-    return " ".join(["Verbena beside Spark's own shuffle.", story.sentence([result["wall_ms"] for result in done]),
-                     story.sentence([result["executor_cpu_ms"] for result in done if "executor_cpu_ms" in result],
-                                    "the processor time of the executors was", "less", "more"), story.ONE_HOST])
+def board(document):
+    """The jobs of a document as rows with verdicts."""
+    rows, missing = [], []
+    for entry in document["runs"]:
+        pairs = list(taken(entry["blocks"]))
+        if pairs:
+            metrics = dict.fromkeys(metric for pair in pairs for metric in pair.values)
+            rows.append(turns.Row(NAMES[entry["row"]].name, {metric: UNITS[metric] for metric in metrics}, pairs))
+        else:
+            missing.append(NAMES[entry["row"]].name)
+    control = any(entry["control"] for entry in document["runs"])
+    return Board(rows, missing, "Stock beside itself" if control else "Verbena")
 
 
-def _defaults(root):
+def judged(document, shown):
+    """The document with the numbers of the board as its results."""
+    keys = {name: key for key, name in METRICS.items()}
+    runs = [{**entry, "result": {keys[metric]: summary for metric, summary in
+                                 demopage.result(shown, NAMES[entry["row"]].name, UNITS).items()}} for entry in document["runs"]]
+    return {**document, "runs": runs}
+
+
+def _about(root):
     jar = spark.plugin_jar(root) or "/path/to/spark-rdma-shuffle-0.1.0.jar"
-    return "\n".join([f"spark.jars             {jar}"]
-                     + [f"{key:22} {value}" for key, value in spark.OURS.items()])
+    settings = {"spark.jars": jar, **SETTINGS}
+    return demopage.About(
+        "index", "Apache Spark with and without Verbena", "the same Apache Spark with its own shuffle",
+        ("A standalone Spark on loopback: a master, two workers, and two applications with two executors each, one with Spark's "
+         "own shuffle and one with Verbena's. Each job runs on both in turns.",
+         *(f"{job.name}: {job.what}." for job in JOBS),
+         "Time: from the call to the result, in the driver. Processor time: of all tasks of the job, as Spark's own metrics say.",
+         "The results of each pair were compared by record count and a 128-bit checksum of their whole content.",
+         "Both applications were started once. What a start decides, such as compiled code, is the same in all pairs."),
+        "For your own Spark 4, put into spark-defaults.conf (docs/spark.md has Spark 3.5; ./verbena doctor spark says what is in "
+        "the way):", "\n".join(f"{key:14} {value}" for key, value in settings.items()))
 
 
-def _named(document):
-    """The document with the names of the demonstration in place of rows."""
-    return {**document, "runs": [{**entry, "row": NAMES[entry["row"]].name} for entry in document["runs"]]}
-
-
-def _page(document, root, carrier, path):
-    explained = "".join(f"<li><b>{html.escape(job.name)}</b>: {html.escape(job.what)}</li>" for job in JOBS)
-    before = (f"<p class='lead'>{html.escape(lead(document))}</p><p>The same jobs on the same cluster, in turns, with Spark's own "
-              "shuffle and with Verbena's. Every result was compared by record count and a 128-bit checksum of its whole "
-              f"content.</p><ul>{explained}</ul>")
-    after = ""
-    if carrier:
-        after += "<h2>What the plugin said</h2><pre>" + html.escape("\n".join(carrier)) + "</pre>"
-    after += f"<h2>Your own spark-defaults.conf</h2><pre>{html.escape(_defaults(root))}</pre>"
-    with open(path, "w") as file:
-        file.write(report.page(_named(document), "Apache Spark with and without Verbena", before, after))
+def _travelled(summary, control):
+    if control:
+        return ["Verbena was not used: stock ran beside stock."]
+    return [f"{summary}."] if summary else ["The plugin's driver has not said what went through it: see generator-ours.log."]
 
 
 def run_checked(demo):
-    """Executes and returns (carrier lines, problem or None); the document's status is set."""
+    """Executes and returns (what Verbena said, its summary, problem or None); the document's status is set."""
     try:
-        return demo.execute(), None
+        return *demo.execute(), None
     except (Failed, Killed) as problem:
         demo.runner.document["status"] = "killed" if isinstance(problem, Killed) else "failed"
-        return None, problem
-
-
-def main_lines(document, root, carrier, page):
-    """What stands on the terminal at the end."""
-    lines = [table(document), "", lead(document), story.READING, ""]
-    pairs = [len(entry["blocks"]) // 2 for entry in document["runs"] if entry["result"]]
-    noisy = sum(block["marked"] for entry in document["runs"] for block in entry["blocks"])
-    lines.append(f"{len(pairs)} jobs, results identical on both sides; pairs of each: {', '.join(map(str, pairs))}; "
-                 f"{noisy} of {2 * sum(pairs)} halves ran beside other load.")
-    lines += report.warnings(_named(document))
-    lines += [f"plugin: {line}" for line in carrier or []]
-    lines += [f"page: {page}", "", "For your own Spark, put into spark-defaults.conf:", _defaults(root)]
-    return "\n".join(lines)
+        return [], None, problem
 
 
 def run_demo(root, work, scale, minutes, stock_only):
     os.makedirs(work, exist_ok=True)
     demo = Demo(root, work, scale, minutes, stock_only)
-    carrier, problem = run_checked(demo)
+    said, summary, problem = run_checked(demo)
     document = schema.anonymous(demo.runner.document, root)
-    schema.write(os.path.join(work, "result.json"), document)
-    page = os.path.join(work, "index.html")
-    _page(document, root, carrier, page)
+    shown = board(document)
+    schema.write(os.path.join(work, "result.json"), judged(document, shown))
     if problem is not None:
         raise problem
-    print(main_lines(document, root, carrier, page))
+    about, result = _about(root), demopage.Shown(shown, _travelled(summary, stock_only), said)
+    page = os.path.join(work, "index.html")
+    with open(page, "w") as file:
+        file.write(demopage.page(about, result, document["machine"], document["commit"]))
+    print(demopage.terminal(about, result, page))
     return 0

@@ -78,17 +78,20 @@ def table(document):
     return "\n".join(text + warnings(document))
 
 
-def page(document, title, before="", after=""):
-    """A whole HTML page without outside parts; before and after are HTML fragments around the results."""
+def page(document, title, after=""):
+    """A whole HTML page without outside parts; after is an HTML fragment behind the results."""
     entries = [entry for entry in rows(document) if entry[0]["params"].get("peer", "best") == "best"]
     plotted = [(f"{run['row']} {name}", summary["ratio"], summary["lo"], summary["hi"], outcome(summary))
                for run, name, summary in entries if summary["ratio"] is not None
                and (name == run.get("headline") or not run.get("headline") or name == "wall_ms")]
     parts = [f"<!doctype html><html lang='en'><head><meta charset='utf-8'>"
              f"<meta name='viewport' content='width=device-width,initial-scale=1'/><title>{html.escape(title)}</title>"
-             f"<style>{STYLE}</style></head><body><h1>{html.escape(title)}</h1>", before]
+             f"<style>{STYLE}</style></head><body><h1>{html.escape(title)}</h1>"]
     if plotted:
         parts.append(plot.ratios(plotted))
+    undrawn = [f"{run['row']} {name}" for run, name, summary in entries if summary["ratio"] is None]
+    if undrawn:
+        parts.append(f"<p>Not drawn, as no pair was quiet: {html.escape(', '.join(undrawn))}.</p>")
     parts.append(f"<p>{html.escape(story.READING)}</p>")
     parts.append("<div class='wide'><table><tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in HEADINGS) + "</tr>")
     for entry in entries:

@@ -214,7 +214,7 @@ class Generator:
             argv += ["--conf", f"{key}={value}"]
         return argv + [jobs_jar(root), "serve"]
 
-    def await_ready(self, timeout=120):
+    def await_ready(self, timeout=600):  # on a busy machine two drivers at once took more than two minutes
         self.hello = self._answer(timeout)
         return self.hello
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader is told before the numbers, and how the demonstration of Spark tells it."""
+"""What a reader of rows is told beside the numbers."""
 import pathlib
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from driver import demo, report, stats, story
+from driver import report, stats, story
 
 MANY = 9
 
@@ -44,21 +44,6 @@ class Outcome(unittest.TestCase):
         self.assertEqual(story.outcome(NONE), "too noisy")
 
 
-class Sentence(unittest.TestCase):
-    def test_it_counts_what_was_won_lost_and_not_known(self):
-        self.assertEqual(story.sentence([summary(0.5), summary(0.6), summary(2), summary(1), summary(0.5, pairs=3)]),
-                         "The time was shorter in 2 of 5 jobs, longer in 1; no difference was shown in 1; 1 had fewer than 8 "
-                         "quiet pairs, too few to tell.")
-
-    def test_without_enough_pairs_there_is_no_verdict(self):
-        self.assertEqual(story.sentence([NONE, summary(0.5, pairs=3)]),
-                         "No verdict about the time: all 2 jobs had fewer than 8 quiet pairs.")
-
-    def test_all_and_none_are_words(self):
-        self.assertEqual(story.sentence([summary(0.5)] * 3), "The time was shorter in all 3 jobs, longer in none.")
-        self.assertIn("shorter in none of 2 jobs, longer in 2", story.sentence([summary(2)] * 2))
-
-
 class Contradiction(unittest.TestCase):
     def test_medians_that_tell_the_opposite_of_the_pairs_are_pointed_out(self):
         self.assertIn("the pairs count", story.contradiction("job", summary(0.8, medians=(1000, 1200))))
@@ -70,23 +55,13 @@ class Contradiction(unittest.TestCase):
         self.assertIsNone(story.contradiction("job", NONE))
 
 
-class Demonstration(unittest.TestCase):
+class Page(unittest.TestCase):
     DOCUMENT = document(entry("spark.groupby", summary(0.7), summary(0.5)), entry("spark.smj", NONE, summary(2)))
-
-    def test_the_table_has_both_sides_the_ratio_and_the_verdict(self):
-        lines = demo.table(self.DOCUMENT).splitlines()
-        self.assertRegex(lines[2], r"^group by key +1,000 +700 +0\.70 +better +1,000 +500 +0\.50 +better$")
-        self.assertRegex(lines[3], r"^SQL join +1,000 +900 +0\.90 +too noisy +1,000 +2,000 +2\.00 +worse$")
-
-    def test_first_comes_what_was_won_and_that_there_was_no_network(self):
-        lead = demo.lead(self.DOCUMENT)
-        self.assertIn("The time was shorter in 1 of 2 jobs, longer in none; ", lead)
-        self.assertIn("The processor time of the executors was less in 1 of 2 jobs, more in 1.", lead)
-        self.assertIn("no network", lead)
 
     def test_a_page_shows_every_verdict_and_no_unit_wraps(self):
         page = report.page(self.DOCUMENT, "t")
-        for words in ("better", "worse", "too noisy", "below 1 is faster", "white-space:nowrap", "prefers-color-scheme:dark",
+        for words in ("better", "worse", "too noisy", "Not drawn, as no pair was quiet: spark.smj wall_ms.",
+                      "below 1 is faster", "white-space:nowrap", "prefers-color-scheme:dark",
                       "width=device-width"):
             self.assertIn(words, page)
 
