@@ -51,7 +51,8 @@ def same_content(first, second):
 
 
 def reduce(blocks):
-    """{metric: summary} over complete pairs; pairs with a marked half are counted but left out of the ratio."""
+    """{metric: summary} over complete pairs; pairs with a marked half are counted but left out of ratio and
+    medians, unless there are no others."""
     pairs = {}
     for block in blocks:
         pairs.setdefault(block["index"] // 2, {})[block["side"]] = block
@@ -61,12 +62,11 @@ def reduce(blocks):
     for name in names:
         halves = [(pair, pair["a"]["metrics"].get(name), pair["b"]["metrics"].get(name)) for pair in complete]
         usable = [(pair, a, b) for pair, a, b in halves if a and b is not None]
-        quiet = [(b / a, pair["a"].get("start", 0)) for pair, a, b in usable
-                 if not (pair["a"]["marked"] or pair["b"]["marked"])]
-        result[name] = stats.summary([ratio for ratio, _ in quiet], len(usable) - len(quiet),
-                                     [start for _, start in quiet])
+        quiet = [half for half in usable if not (half[0]["a"]["marked"] or half[0]["b"]["marked"])]
+        result[name] = stats.summary([b / a for _, a, b in quiet], len(usable) - len(quiet),
+                                     [pair["a"].get("start", 0) for pair, _, _ in quiet])
         every = [b / a for _, a, b in usable]
         result[name]["ratio_all"] = stats.median(every) if every else None
-        result[name]["a_median"] = stats.median([a for _, a, _ in usable]) if usable else None
-        result[name]["b_median"] = stats.median([b for _, _, b in usable]) if usable else None
+        for place, key in ((1, "a_median"), (2, "b_median")):  # of the pairs that the ratio is of
+            result[name][key] = stats.median([half[place] for half in quiet or usable]) if usable else None
     return result

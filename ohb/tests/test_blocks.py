@@ -53,6 +53,11 @@ class Reduce(unittest.TestCase):
         result = blocks.reduce(done)["wall_ms"]
         self.assertEqual((result["ratio"], result["pairs"], result["marked"]), (0.5, 1, 1))
         self.assertAlmostEqual(result["ratio_all"], 4.75)
+        self.assertEqual((result["a_median"], result["b_median"]), (100, 50))
+
+    def test_without_quiet_pairs_medians_are_those_of_all(self):
+        result = blocks.reduce([block(0, "a", 100), block(1, "b", 900, marked=True)])["wall_ms"]
+        self.assertEqual((result["ratio"], result["a_median"], result["b_median"]), (None, 100, 900))
 
     def test_nothing_of_ours_is_a_ratio_of_nothing_and_of_stock_no_pair(self):
         result = blocks.reduce([block(0, "a", 100), block(1, "b", 0), block(2, "b", 100), block(3, "a", 0)])["wall_ms"]
