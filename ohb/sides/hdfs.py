@@ -97,7 +97,7 @@ def _read(side, rounds):
     return tuple(map(sum, zip(*(side.ask("read") for _ in range(rounds)))))
 
 
-def _measured(side, size, replicas, clients, seed, amount):
+def _measured(side, size, replicas, clients, seed, amount, reads):
     """{(row, metric, unit): value} of one cell at one side."""
     count = max(1, min(amount // size, FILES) // clients)
     found = {}
@@ -106,20 +106,21 @@ def _measured(side, size, replicas, clients, seed, amount):
         seconds, moved, processor = done
         found[row, "throughput", "MiB/s"] = moved / MIB / seconds
         found[row, "cpu", "s/GiB"] = max(processor, 0.01) / (moved / MIB / 1024)
-    if size == 64 * MIB and clients == 1:
-        seconds, moved, _ = side.ask("positioned", READS)
+    if size == 64 * MIB and clients == 1 and reads:
+        seconds, moved, _ = side.ask("positioned", reads)
         found["positioned", "latency", "us"] = seconds / (moved / 4096) * 1e6
     side.ask("delete")
     return found
 
 
-def pairs(sides, cells, index, amount=BYTES):
-    """Every cell once: stock and ours, one after the other; which comes first changes with the pair. amount: bytes of a cell."""
+def pairs(sides, cells, index, amount=BYTES, reads=READS):
+    """Every cell once: stock and ours, one after the other; which comes first changes with the pair. amount: bytes of a cell;
+    reads: how many positioned ones a cell of them has."""
     entries = []
     for number, (size, replicas, clients) in enumerate(cells):
         got = {}
         for side in (0, 1) if index % 2 == 0 else (1, 0):
-            got[side] = _measured(sides[side], size, replicas, clients, 1000 * index + number, amount)
+            got[side] = _measured(sides[side], size, replicas, clients, 1000 * index + number, amount, reads)
         entries += [{"row": f"hdfs.{row}", "transport": f"r{replicas}.c{clients}", "size": size, "metric": metric, "unit": unit,
                      "raw": got[0][row, metric, unit], "ours": got[1][row, metric, unit]} for row, metric, unit in got[0]]
     return entries

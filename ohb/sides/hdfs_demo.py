@@ -7,8 +7,8 @@ from driver.board import Board
 from driver.demopage import About, Shown
 from sides import hadoop, hdfs
 
-# (size of a file, replicas, clients), and how many bytes a pair moves
-CELLS = [((64 << 10, 3, 1), 4 * hdfs.MIB), ((64 * hdfs.MIB, 1, 1), 64 * hdfs.MIB), ((64 * hdfs.MIB, 3, 1), 64 * hdfs.MIB)]
+# (size of a file, replicas, clients), how many bytes each side of a pair writes, how many positioned reads it makes
+CELLS = [((64 << 10, 3, 1), hdfs.MIB, 0), ((64 * hdfs.MIB, 1, 1), 64 * hdfs.MIB, 500), ((64 * hdfs.MIB, 3, 1), 64 * hdfs.MIB, 0)]
 WHAT = {"write": "written", "read": "read"}
 ABOUT = About(
     "hdfs", "HDFS with and without Verbena", "the same Apache Hadoop without our jar",
@@ -42,8 +42,8 @@ def values(entries):
     return found
 
 
-def _cell(sides, cell, moved):
-    return lambda index: values(hdfs.pairs(sides, [cell], index, moved))
+def _cell(sides, cell, amount, reads):
+    return lambda index: values(hdfs.pairs(sides, [cell], index, amount, reads))
 
 
 def show(root, folder):
@@ -51,7 +51,7 @@ def show(root, folder):
     with hdfs.clusters(root, folder) as sides:
         stage.note("both run; writing and reading a little, unmeasured")
         hdfs.warm(sides, 1)
-        rows = turns.rounds([_cell(sides, cell, moved) for cell, moved in CELLS], stage.SECONDS, stage.note)
+        rows = turns.rounds([_cell(sides, *cell) for cell in CELLS], stage.SECONDS, stage.note)
         pages = travelled.Pages()
         pages.look()
         return Shown(Board(rows.values()), travelled.lines(pages.totals(), "between clients and DataNodes"), sides[1].said())

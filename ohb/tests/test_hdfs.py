@@ -71,10 +71,15 @@ class Pairs(unittest.TestCase):
         self.assertEqual(rows["64 MiB read, 1 replica"][turns.PROCESSOR], (32, 16, "s/GiB"))
         self.assertEqual(rows["4 KiB read at any place, 1 replica"], {turns.TIME: (2e6 / hdfs.READS, 1e6 / hdfs.READS, "us")})
 
-    def test_the_demonstration_says_how_many_bytes_a_cell_moves(self):
+    def test_the_demonstration_says_how_many_bytes_and_reads_a_cell_has(self):
         asked = []
-        hdfs.pairs((Scripted("stock", 2, asked), Scripted("ours", 1, asked)), [(64 * hdfs.MIB, 1, 1)], 0, 64 * hdfs.MIB)
+        sides = Scripted("stock", 2, asked), Scripted("ours", 1, asked)
+        hdfs.pairs(sides, [(64 * hdfs.MIB, 1, 1)], 0, 64 * hdfs.MIB, 500)
         self.assertEqual(asked[0][1:4], ("write", 64 * hdfs.MIB, 1))
+        self.assertIn(("stock", "positioned", 500), asked)
+        asked.clear()
+        hdfs.pairs(sides, [(64 * hdfs.MIB, 1, 1)], 0, 64 * hdfs.MIB, 0)
+        self.assertNotIn("positioned", [words[1] for words in asked])
 
 
 class AskTest(unittest.TestCase):
