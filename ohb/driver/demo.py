@@ -40,9 +40,9 @@ SUMMARY = re.compile(r"(?:Verbena, all \d+ executors together|Verbena was not us
 
 
 def shares(now, deadline, latest, jobs_left):
-    """(seconds for the pairs of a job, seconds while it lacks those that a verdict needs): the rest of the time is divided
-    equally among the jobs that are left. latest: the deadline if need be."""
-    return (deadline - now) / jobs_left, (latest - now) / jobs_left
+    """(seconds for a job, seconds while it lacks the pairs that a verdict needs): the rest of the time is divided equally among
+    the jobs that are left. latest: the deadline of a verdict. A few jobs with one say more than all without."""
+    return (deadline - now) / jobs_left, latest - now
 
 
 class Demo:
@@ -102,11 +102,11 @@ class Demo:
     @staticmethod
     def _pairs(sides, row, entry, start, seconds, longest):
         found = entry["blocks"]
+        began = time.monotonic()
         for number in itertools.count():
-            began = time.monotonic()
             blocks.run_pair(lambda side, seed: sides.block(row, side, seed), number, found.append)
             quiet = sum(not pair.marked for pair in taken(found))
-            elapsed, took = time.monotonic() - start, time.monotonic() - began
+            elapsed, took = time.monotonic() - start, (time.monotonic() - began) / (number + 1)
             spark.note(f"{row.name}: results equal ({found[0]['records']} records), {number + 1} pairs, {quiet} of them quiet, in "
                        f"{elapsed:.0f} s")
             if not turns.go_on(number + 1, quiet, elapsed, took, seconds, longest, NEEDED):

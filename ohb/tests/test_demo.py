@@ -80,8 +80,8 @@ class Shown(unittest.TestCase):
 
 class Time(unittest.TestCase):
     def test_what_a_job_leaves_goes_to_the_others(self):
-        self.assertEqual(demo.shares(now=0, deadline=480, latest=960, jobs_left=5), (96, 192))
-        self.assertEqual(demo.shares(now=180, deadline=480, latest=960, jobs_left=3), (100, 260))
+        self.assertEqual(demo.shares(now=0, deadline=480, latest=960, jobs_left=5), (96, 960))
+        self.assertEqual(demo.shares(now=180, deadline=480, latest=960, jobs_left=3), (100, 780))
 
     def test_every_job_can_have_the_pairs_of_a_verdict_after_others_took_too_long(self):
         seconds, longest = demo.shares(now=500, deadline=480, latest=960, jobs_left=2)

@@ -17,6 +17,15 @@ class GoOn(unittest.TestCase):
         self.assertTrue(turns.go_on(done=7, quiet=0, elapsed=300, took=40, seconds=180, longest=360, needed=8))
         self.assertFalse(turns.go_on(done=7, quiet=0, elapsed=340, took=40, seconds=180, longest=360, needed=8))
 
+    def test_pairs_that_the_longest_time_does_not_suffice_for_are_not_begun(self):
+        self.assertTrue(turns.go_on(done=1, quiet=0, elapsed=40, took=40, seconds=180, longest=360, needed=9))
+        self.assertFalse(turns.go_on(done=1, quiet=0, elapsed=41, took=41, seconds=180, longest=360, needed=9))
+
+    def test_the_first_cells_that_fit_go_on(self):
+        self.assertEqual(turns.fitting([10, 10, 10], times=8, left=240), 3)
+        self.assertEqual(turns.fitting([10, 10, 10], times=8, left=239), 2)
+        self.assertEqual(turns.fitting([10, 10, 10], times=8, left=0), 1)
+
     def test_enough_quiet_pairs_end_them_early_and_loaded_ones_do_not(self):
         self.assertFalse(turns.go_on(done=15, quiet=15, elapsed=20, took=1, seconds=180, longest=360, needed=8))
         self.assertTrue(turns.go_on(done=40, quiet=14, elapsed=20, took=1, seconds=180, longest=360, needed=8))
@@ -41,6 +50,19 @@ class Rounds(unittest.TestCase):
         self.assertEqual((list(rows), len(rows["get"].taken)), (["get", "set"], turns.ENOUGH))
         pair = rows["set"].pairs(turns.PROCESSOR)[0]
         self.assertEqual((pair.stock, pair.ours, pair.marked, rows["set"].units[turns.PROCESSOR]), (3, 4, False, "ms"))
+
+    def test_where_all_rows_do_not_fit_the_last_ones_end_and_the_first_have_their_pairs(self):
+        clock = [0.0]
+
+        def cell(name, seconds):
+            def measure(_index):
+                clock[0] += seconds
+                return {name: {turns.TIME: (10.0, 5.0, "us")}}
+            return measure
+
+        with unittest.mock.patch.object(turns, "time", unittest.mock.Mock(monotonic=lambda: clock[0])):
+            rows = self.rounds([cell("first", 15), cell("last", 15)], {**QUIET, "foreign": 0.9}, seconds=100)
+        self.assertEqual({name: len(row.taken) for name, row in rows.items()}, {"first": 8, "last": 1})
 
     def test_without_time_there_is_one_round_and_load_marks_its_pairs(self):
         rows = self.rounds([lambda _index: {"get": {turns.TIME: (1.0, 2.0, "us")}}], {**QUIET, "foreign": 0.9}, seconds=-1)
