@@ -22,13 +22,18 @@ def share(ratio):
     return f"{ratio:.2f}" if ratio >= 0.095 else f"{ratio:.2g}"
 
 
+def _in_order(metrics):
+    """Time first."""
+    return sorted(metrics, key=lambda name: name != turns.TIME)
+
+
 class Board:
     """Judged rows. rows: those of turns.rounds(); missing: names of rows without a pair; who: the side that is not stock."""
 
     def __init__(self, rows, missing=(), who="Verbena"):
         self.rows, self.missing, self._who = list(rows), list(missing), who
-        keys = [(row.name, metric) for row in self.rows for metric in row.units]
-        series = [row.pairs(metric) for row in self.rows for metric in row.units]
+        keys = [(row.name, metric) for row in self.rows for metric in _in_order(row.units)]
+        series = [row.pairs(metric) for row in self.rows for metric in _in_order(row.units)]
         self.judged = dict(zip(keys, judge.judge(series)))
         self.busy = judge.busy(series)
 
@@ -36,8 +41,8 @@ class Board:
         return [found for (_, name), found in self.judged.items() if name == metric]
 
     def metrics(self):
-        """Time first."""
-        return sorted(dict.fromkeys(name for _, name in self.judged), key=lambda name: name != turns.TIME)
+        """Those of all rows."""
+        return _in_order(dict.fromkeys(name for _, name in self.judged))
 
     def first(self):
         """The sentence that every demonstration begins with."""

@@ -37,6 +37,13 @@ class Row:
         return sum(not pair.marked for pair in self.taken)
 
 
+def once(cells):
+    """Every cell once, unmeasured: what compilers and connections take of the first one is in no pair."""
+    for cell in cells:
+        cell(0)
+    return cells
+
+
 def go_on(done, quiet, elapsed, took, seconds, longest, needed):
     """Whether there is another round. done: rounds so far; quiet: quiet pairs of the row with the fewest; took: a round on average.
     Nothing here knows a result: who stops at a good moment deceives himself. needed: rounds without which there is no verdict;

@@ -47,7 +47,7 @@ def show(root, folder):
     with hbase.clusters(root, folder) as sides:
         stage.note("both run; calling a little, unmeasured")
         hbase.warm(sides, 1)
-        rows = turns.rounds([_cell(sides, cell) for cell in CELLS], stage.SECONDS, stage.note)
+        rows = turns.rounds(turns.once([_cell(sides, cell) for cell in CELLS]), stage.SECONDS, stage.note)
         pages = travelled.Pages()
         pages.look()
         return Shown(Board(rows.values()), travelled.lines(pages.totals(), "of calls and answers"), sides[1].said())

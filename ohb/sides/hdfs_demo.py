@@ -51,7 +51,7 @@ def show(root, folder):
     with hdfs.clusters(root, folder) as sides:
         stage.note("both run; writing and reading a little, unmeasured")
         hdfs.warm(sides, 1)
-        rows = turns.rounds([_cell(sides, *cell) for cell in CELLS], stage.SECONDS, stage.note)
+        rows = turns.rounds(turns.once([_cell(sides, *cell) for cell in CELLS]), stage.SECONDS, stage.note)
         pages = travelled.Pages()
         pages.look()
         return Shown(Board(rows.values()), travelled.lines(pages.totals(), "between clients and DataNodes"), sides[1].said())

@@ -74,7 +74,9 @@ def show(_root, _folder):
         rows = turns.rounds([*(lambda index, cell=cell: values([cell(index)]) for cell in cells), _counting(natives, counted)],
                             stage.SECONDS, stage.note)
         same_content(servers)
-    return Shown(Board(rows.values()), travelled.lines(counted, "in the first pair of the rows of messages and one-sided gets"))
+    return Shown(Board(rows.values()), [
+        *travelled.lines(counted, "in the first pair of the rows of messages and one-sided gets"),
+        "One-sided gets are loads in memory of the server that the client maps: no counter sees them."])
 
 
 def _counting(cells, counted):

@@ -20,11 +20,12 @@ USES = re.compile(r"^rank (\d+) of \d+: peer \w+ uses (\w+: (?:same host|[a-z ]+
 
 @dataclasses.dataclass(frozen=True)
 class Show:
-    """What is shown: programs of a folder, each as (name, ranks, words); a small one; how ranks are called."""
+    """What is shown: programs of a folder, each as (name, ranks, words); a small one; how ranks are called; what no counter sees."""
     sources: str
     runs: tuple
     small: tuple
     ranks: str
+    uncounted: tuple = ()
 
 
 class Side:
@@ -96,7 +97,7 @@ def show(what, ours, stock, root, folder, seconds=stage.SECONDS):
     stage.note(f"{len(what.runs)} programs with {ours.library.title} and with {stock.library.title}")
     counted = travelled.lines(first_runs(ours, stock, what.runs), f"between {what.ranks} in one run of each program")
     rows = turns.rounds([functools.partial(pair, ours, stock, run, what.ranks) for run in what.runs], seconds, stage.note)
-    return Shown(Board(rows.values()), counted, ours.chosen(*what.small) or ["no transport"])
+    return Shown(Board(rows.values()), [*counted, *what.uncounted], ours.chosen(*what.small) or ["no transport"])
 
 
 def about(name, title, stock, what, use, settings):

@@ -71,6 +71,11 @@ class Table(unittest.TestCase):
             self.assertEqual(line[-1] == "faster", hi < 0.97)
             self.assertEqual(line[-1] == "slower", lo > 1.03)
 
+    def test_time_stands_first_in_every_row(self):
+        taken = [turns.Taken(index, {turns.PROCESSOR: (5.0, 4.0), turns.TIME: (2.0, 1.0)}, 1, QUIET) for index in range(9)]
+        lines = board.Board([turns.Row("a", {turns.PROCESSOR: "s", turns.TIME: "ms"}, taken)]).lines()
+        self.assertEqual([line[1] for line in lines], ["time, ms", "processor time, s"])
+
     def test_small_ratios_are_not_rounded_to_nothing(self):
         self.assertEqual(next(board.Board([row("a", 0.0042)]).lines())[4], "0.0042 [0.0042 .. 0.0042]")
 

@@ -64,6 +64,16 @@ class Rounds(unittest.TestCase):
             rows = self.rounds([cell("first", 15), cell("last", 15)], {**QUIET, "foreign": 0.9}, seconds=100)
         self.assertEqual({name: len(row.taken) for name, row in rows.items()}, {"first": 8, "last": 1})
 
+    def test_what_is_run_once_before_is_in_no_pair(self):
+        asked = []
+
+        def cell(index):
+            asked.append(index)
+            return {"get": {turns.TIME: (1.0, 2.0, "us")}}
+
+        rows = self.rounds(turns.once([cell]), {**QUIET, "foreign": 0.9}, seconds=-1)
+        self.assertEqual((asked, len(rows["get"].taken)), ([0, 0], 1))
+
     def test_without_time_there_is_one_round_and_load_marks_its_pairs(self):
         rows = self.rounds([lambda _index: {"get": {turns.TIME: (1.0, 2.0, "us")}}], {**QUIET, "foreign": 0.9}, seconds=-1)
         self.assertEqual([pair.marked for pair in rows["get"].pairs(turns.TIME)], [True])
