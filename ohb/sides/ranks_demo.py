@@ -20,7 +20,8 @@ USES = re.compile(r"^rank (\d+) of \d+: peer \w+ uses (\w+: (?:same host|[a-z ]+
 
 @dataclasses.dataclass(frozen=True)
 class Show:
-    """What is shown: programs of a folder, each as (name, ranks, words); a small one; how ranks are called; what no counter sees."""
+    """What is shown: programs of a folder, each as (name, ranks, words); a small one; how ranks are called; what is not
+    counted."""
     sources: str
     runs: tuple
     small: tuple

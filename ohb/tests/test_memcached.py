@@ -52,6 +52,17 @@ class Pairs(unittest.TestCase):
         self.assertEqual(rows["get, one-sided beside TCP, one client"], {turns.TIME: (20, 1, "us")})
 
 
+class Cells(unittest.TestCase):
+    def test_every_row_is_there_once_and_both_kinds_alternate(self):
+        asked = []
+        servers = {name: (Scripted("stock", 20, asked), Scripted("ours", 10, asked)) for name in ("tcp", "unix")}
+        pages = unittest.mock.Mock(while_running=lambda call: call())
+        with unittest.mock.patch.object(memcached, "placements", lambda: [PLACE]):
+            rows = [name for cell in memcached_demo.cells(servers, pages) for name in cell(0)]
+        self.assertEqual((len(rows), len(set(rows))), (9, 9))
+        self.assertEqual(rows[:2], ["get, TCP, one client", "get, messages beside TCP, one client"])
+
+
 class Content(unittest.TestCase):
     @contextlib.contextmanager
     def server(self, values):
