@@ -21,14 +21,43 @@ class GoOn(unittest.TestCase):
         self.assertTrue(turns.go_on(done=1, quiet=0, elapsed=40, took=40, seconds=180, longest=360, needed=9))
         self.assertFalse(turns.go_on(done=1, quiet=0, elapsed=41, took=41, seconds=180, longest=360, needed=9))
 
-    def test_the_first_cells_that_fit_go_on(self):
-        self.assertEqual(turns.fitting([10, 10, 10], times=8, left=240), 3)
-        self.assertEqual(turns.fitting([10, 10, 10], times=8, left=239), 2)
-        self.assertEqual(turns.fitting([10, 10, 10], times=8, left=0), 1)
-
     def test_enough_quiet_pairs_end_them_early_and_loaded_ones_do_not(self):
         self.assertFalse(turns.go_on(done=15, quiet=15, elapsed=20, took=1, seconds=180, longest=360, needed=8))
         self.assertTrue(turns.go_on(done=40, quiet=14, elapsed=20, took=1, seconds=180, longest=360, needed=8))
+
+
+class Choose(unittest.TestCase):
+    @staticmethod
+    def cell(done, seconds, quiet=0):
+        cell = turns.Cell(None)
+        for place in range(done):
+            cell.add(seconds, place < quiet)
+        return cell
+
+    def chosen(self, cells, **more):
+        found = turns.choose(cells, **{"needed": 9, "left": 100, "longest": 200, **more})
+        return [cells.index(cell) for cell in found]
+
+    def test_all_go_on_where_their_pairs_fit(self):
+        self.assertEqual(self.chosen([self.cell(1, 10), self.cell(1, 10)]), [0, 1])
+
+    def test_the_first_that_fit_go_on(self):
+        self.assertEqual(self.chosen([self.cell(1, 10), self.cell(1, 16)]), [0])
+        self.assertEqual(self.chosen([self.cell(1, 10), self.cell(1, 10)], slower=2), [0])
+
+    def test_who_lacks_pairs_comes_before_who_has_them(self):
+        self.assertEqual(self.chosen([self.cell(9, 10), self.cell(2, 10)]), [1])
+
+    def test_who_has_its_pairs_goes_on_while_there_is_time(self):
+        self.assertEqual(self.chosen([self.cell(9, 10), self.cell(9, 10), self.cell(1, 60)]), [0, 1])
+        self.assertEqual(self.chosen([self.cell(9, 60), self.cell(9, 60)]), [])
+
+    def test_enough_quiet_pairs_of_all_end_it_and_loaded_ones_do_not(self):
+        self.assertEqual(self.chosen([self.cell(15, 1, quiet=15), self.cell(15, 1, quiet=15)]), [])
+        self.assertEqual(self.chosen([self.cell(15, 1, quiet=15), self.cell(15, 1, quiet=14)]), [0, 1])
+
+    def test_nobody_goes_on_without_time(self):
+        self.assertEqual(self.chosen([self.cell(1, 10)], left=-1, longest=-1), [])
 
 
 class Rounds(unittest.TestCase):
@@ -51,18 +80,25 @@ class Rounds(unittest.TestCase):
         pair = rows["set"].pairs(turns.PROCESSOR)[0]
         self.assertEqual((pair.stock, pair.ours, pair.marked, rows["set"].units[turns.PROCESSOR]), (3, 4, False, "ms"))
 
-    def test_where_all_rows_do_not_fit_the_last_ones_end_and_the_first_have_their_pairs(self):
+    def paced(self, paces, seconds):
+        """Pairs of each of two cells whose first pair takes a time, and further ones another."""
         clock = [0.0]
 
-        def cell(name, seconds):
-            def measure(_index):
-                clock[0] += seconds
+        def cell(name, first, later):
+            def measure(index):
+                clock[0] += later if index else first
                 return {name: {turns.TIME: (10.0, 5.0, "us")}}
             return measure
 
         with unittest.mock.patch.object(turns, "time", unittest.mock.Mock(monotonic=lambda: clock[0])):
-            rows = self.rounds([cell("first", 15), cell("last", 15)], {**QUIET, "foreign": 0.9}, seconds=100)
-        self.assertEqual({name: len(row.taken) for name, row in rows.items()}, {"first": 8, "last": 1})
+            rows = self.rounds([cell(*pace) for pace in paces], {**QUIET, "foreign": 0.9}, seconds)
+        return {name: len(row.taken) for name, row in rows.items()}
+
+    def test_where_all_rows_do_not_fit_the_first_have_their_pairs(self):
+        self.assertEqual(self.paced([("first", 15, 15), ("last", 15, 15)], seconds=100), {"first": 8, "last": 1})
+
+    def test_rows_that_one_slow_round_left_out_come_back_when_there_is_time(self):
+        self.assertEqual(self.paced([("first", 30, 2), ("last", 30, 2)], seconds=100), {"first": 11, "last": 11})
 
     def test_what_is_run_once_before_is_in_no_pair(self):
         asked = []
