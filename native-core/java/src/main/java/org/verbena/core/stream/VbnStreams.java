@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -126,14 +127,29 @@ public final class VbnStreams implements AutoCloseable {
         StreamFrame frame = new StreamFrame(StreamFrame.OPEN, flags, stream.number(), limits.window());
         send(owner.peer(), frame.encode(), data, (error, bytes) -> {
             if (error != null) {
-                VbnException why = owner.peer().lossCause();
-                stream.fail(why == null ? error : why); // of a lost peer it only says that the handle is stale
+                notOpened(stream, error);
             }
         });
         if (closed) {
             stream.fail(ended());
         }
         return stream;
+    }
+
+    /**
+     * The message did not go. When the peer is lost, that has a cause, which the message's failure does not tell, and which is
+     * known when what has been received with it is handled.
+     */
+    private void notOpened(VbnStream stream, VbnException error) {
+        if (stream.peer().lossCause() != null) {
+            stream.fail(stream.peer().lossCause());
+            return;
+        }
+        try {
+            engine.execute(() -> stream.fail(stream.peer().lossCause() == null ? error : stream.peer().lossCause()));
+        } catch (RejectedExecutionException e) {
+            stream.fail(error); // the engine is closed
+        }
     }
 
     private PeerStreams of(VbnPeer peer) {

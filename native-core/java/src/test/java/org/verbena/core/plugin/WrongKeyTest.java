@@ -38,7 +38,11 @@ class WrongKeyTest {
             VbnStreams streams = new VbnStreams(calling, 1, StreamLimits.DEFAULT);
             CompletableFuture<VbnException> lost = new CompletableFuture<>();
             VbnPeer peer = calling.connect(serving.address(), (gone, cause) -> lost.complete(cause));
+            VbnStream early = streams.open(peer, 1, new byte[0]);
             assertSaid(Fixture.get(lost));
+            Fixture.await("the first stream's failure", () -> early.failure() != null);
+            assertSaid(early.failure());
+            early.close();
             VbnStream late = streams.open(peer, 1, new byte[0]);
             Fixture.await("the stream's failure", () -> late.failure() != null);
             assertEquals(VbnStatus.AUTH, late.failure().kind());
