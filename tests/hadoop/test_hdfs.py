@@ -19,6 +19,7 @@ from daemons import ports  # noqa: E402
 from daemons.ready import until  # noqa: E402
 
 
+TRIES = 3  # first commands, of which one has its time on a machine of any load
 FILES = 12  # all of them of the DataNode without the plugin: one in 9 ** 12 times
 
 
@@ -49,15 +50,17 @@ class HdfsByCoreTest(HdfsCase):
         site = self.cluster.site("client")
         site["core-site"]["verbena.hdfs.connect.wait.ms"] = None
         conf.write(folder, site)
+        answered = 0
         for number in range(FILES):  # some go to the DataNode without the plugin first
             words = ["hdfs", "dfs", "-put", str(self.source), f"/first{number}"]
             done = self.ended(self.cluster.java(*java.program(words), folder=folder), words)
-            by_core, while_connecting = map(int, re.search(
+            by_core, too_late = map(int, re.search(
                 r"Verbena ends: (\d+) connections by the core and .*?(\d+) while connecting", done.stderr).groups())
-            self.assertEqual(while_connecting, 0, done.stderr)
-            if by_core:
+            if by_core and not too_late:
                 return
-        self.fail("no command went by the core")
+            answered += bool(too_late)
+            self.assertLess(answered, TRIES, done.stderr)
+        self.fail("no command went to a DataNode with the plugin")
 
     def test_append_replication_and_checksum_are_as_without_us(self):
         self.dfs("-put", str(self.source), "/appended")

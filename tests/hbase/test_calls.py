@@ -13,6 +13,7 @@ from daemons import key  # noqa: E402
 from shared import LONG, OURS, STOCK, ClusterTest  # noqa: E402
 
 ROWS = 300
+TRIES = 3  # programs, of which one has its time on a machine of any load
 
 
 class CallsTest(ClusterTest):
@@ -29,11 +30,14 @@ class CallsTest(ClusterTest):
         self.assertRegex(done.stderr, rf"calls to \S+:{self.cluster.ports[STOCK]} go by TCP: ")
 
     def test_the_first_calls_of_a_jvm_go_by_the_core_with_the_settings_as_they_come(self):
-        done = self.run_client("Rows", "check", "first", 20,
-                               folder=self.cluster.client("as-it-comes", **{"verbena.hbase.connect.wait.ms": None}))
-        core, _, _, connecting, failures, *_ = self.counts(done.stderr)
-        self.assertGreater(core, 20, self.said(done.stderr))
-        self.assertEqual((connecting, failures), (0, 0), self.said(done.stderr))
+        folder = self.cluster.client("as-it-comes", **{"verbena.hbase.connect.wait.ms": None})
+        for number in range(TRIES):
+            done = self.run_client("Rows", "check", f"first{number}", 20, folder=folder)
+            core, _, _, too_late, failures, *_ = self.counts(done.stderr)
+            self.assertEqual(failures, 0, self.said(done.stderr))
+            if core > 20 and not too_late:
+                return
+        self.fail(self.said(done.stderr))
 
     @LONG
     def test_a_program_without_the_plugin_reads_from_all(self):
@@ -78,7 +82,7 @@ class SettingsTest(ClusterTest):
         core, tcp, *_ = self.counts(log)
         self.assertEqual(core, 0)
         self.assertGreater(tcp, 20)
-        self.assertRegex(log, r"Verbena: calls to \S+ go by TCP for a while: .*key")
+        self.assertRegex(log, r"Verbena: calls to \S+ go by TCP for a while: .*the same key \(verbena\.hbase\.key\.file\)")
 
     @LONG
     def test_no_key_leads_to_tcp_with_the_cure(self):

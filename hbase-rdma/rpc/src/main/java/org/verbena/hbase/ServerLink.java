@@ -89,7 +89,6 @@ public final class ServerLink {
     private void connect(Attempt begun) {
         try {
             VbnEventLoopGroup group = node.start(LocalAddress.towards(address));
-            begun.asks();
             new Bootstrap().group(group).channel(VbnChannel.class).handler(new Proof(begun))
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MILLIS).connect(address)
                 .addListener((ChannelFuture done) -> connected(done, begun));
@@ -164,7 +163,9 @@ public final class ServerLink {
 
         @Override
         public void userEventTriggered(ChannelHandlerContext context, Object event) {
-            if (event == VbnChannel.Event.GREETED) {
+            if (event == VbnChannel.Event.ASKED) {
+                begun.asks();
+            } else if (event == VbnChannel.Event.GREETED) {
                 begun.answered();
             }
             context.fireUserEventTriggered(event);

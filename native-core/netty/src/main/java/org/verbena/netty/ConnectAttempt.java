@@ -48,7 +48,8 @@ final class ConnectAttempt {
             if (remote instanceof VbnAddress address) {
                 channel.open(address, NO_TOKEN);
             } else if (remote instanceof InetSocketAddress tcp && !tcp.isUnresolved()) {
-                greeting = new GreetingClient(this::onGreeting);
+                greeting = new GreetingClient(this::onGreeting,
+                    () -> channel.pipeline().fireUserEventTriggered(VbnChannel.Event.ASKED));
                 greeting.ask(loop.group().greeters(), tcp, local, timeoutMillis);
             } else if (remote instanceof InetSocketAddress) {
                 failed(new UnknownHostException(remote + ": the name has no address"));

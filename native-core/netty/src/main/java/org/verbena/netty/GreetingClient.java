@@ -23,6 +23,7 @@ import java.util.function.BiConsumer;
  */
 final class GreetingClient extends ChannelInboundHandlerAdapter {
     private final BiConsumer<Greeting, Throwable> result;
+    private final Runnable asked;
     private final ByteBuffer received = ByteBuffer.allocate(Greeting.MAX + 1);
     private volatile Channel channel;
     private volatile boolean closed;
@@ -30,8 +31,10 @@ final class GreetingClient extends ChannelInboundHandlerAdapter {
     private volatile SocketAddress remoteAddress;
     private boolean told;
 
-    GreetingClient(BiConsumer<Greeting, Throwable> result) {
+    /** asked: told before each question. */
+    GreetingClient(BiConsumer<Greeting, Throwable> result, Runnable asked) {
         this.result = result;
+        this.asked = asked;
     }
 
     void ask(EventLoopGroup greeters, InetSocketAddress remote, SocketAddress local, int timeoutMillis) {
@@ -71,6 +74,12 @@ final class GreetingClient extends ChannelInboundHandlerAdapter {
     }
 
     @Override
+    public void channelRegistered(ChannelHandlerContext context) {
+        asked.run(); // the connect comes next
+        context.fireChannelRegistered();
+    }
+
+    @Override
     public void channelActive(ChannelHandlerContext context) {
         localAddress = context.channel().localAddress();
         remoteAddress = context.channel().remoteAddress();
@@ -78,7 +87,7 @@ final class GreetingClient extends ChannelInboundHandlerAdapter {
         if (closed) {
             context.close();
         } else {
-            context.writeAndFlush(Unpooled.wrappedBuffer(Greeting.hello()));
+            context.writeAndFlush(Unpooled.wrappedBuffer(Greeting.hello())).addListener(sent -> asked.run());
         }
     }
 

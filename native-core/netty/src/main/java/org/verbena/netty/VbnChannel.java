@@ -30,6 +30,8 @@ import org.verbena.core.stream.VbnStream;
 public final class VbnChannel extends AbstractChannel implements DuplexChannel {
     /** What a pipeline is told beside its channel's states. */
     public enum Event {
+        /** The TCP address that the channel connects to is asked for a connection or, over that, for a greeting. */
+        ASKED,
         /** The TCP address that the channel connects to has answered with a greeting; its engine has yet to accept. */
         GREETED
     }

@@ -131,7 +131,7 @@ final class DataNodes {
         try {
             address = Greeting.ask(
                 new InetSocketAddress(link.address.getAddress(), link.address.getPort() + node.conf().portOffset()),
-                GREETING_MILLIS);
+                GREETING_MILLIS, attempt::asks);
         } catch (IOException e) {
             refused(link, "no greeting at port " + (link.address.getPort() + node.conf().portOffset()) + ": " + e.getMessage());
             return;

@@ -62,10 +62,17 @@ final class Greeting {
         return address;
     }
 
-    /** Asks for an engine's address; waits for connection and answer at most so long each. */
-    static byte[] ask(InetSocketAddress greeting, int timeoutMillis) throws IOException {
+    /**
+     * Asks for an engine's address.
+     *
+     * @param timeoutMillis how long to wait for connection and answer, each
+     * @param asks told before each of the two
+     */
+    static byte[] ask(InetSocketAddress greeting, int timeoutMillis, Runnable asks) throws IOException {
         try (Socket socket = new Socket()) {
+            asks.run();
             socket.connect(greeting, timeoutMillis);
+            asks.run();
             socket.setSoTimeout(timeoutMillis);
             return decode(new DataInputStream(socket.getInputStream()));
         }

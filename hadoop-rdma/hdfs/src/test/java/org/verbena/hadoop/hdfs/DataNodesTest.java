@@ -3,6 +3,7 @@ package org.verbena.hadoop.hdfs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -11,30 +12,33 @@ import java.net.Socket;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
 
-/** Who does not answer is not waited for until the time is up: then the reason would be another one. */
+/** Who does not answer is not waited for until the question for a greeting fails: then something would be known of it. */
 class DataNodesTest {
     private static final int OFFSET = 20;
+    /** A twentieth is less than half of the time after which the question fails. */
+    private static final int PATIENCE = 40_000;
 
-    /** The numbers of a client that has opened a connection to a DataNode whose greeting's port this is. */
-    private static Tally opened(int greeting, int waitMillis) {
+    /** What a client knows that has opened a connection to a DataNode whose greeting's port this is. */
+    private static String obstacle(int greeting) {
         Configuration conf = new Configuration(false);
         conf.setInt("verbena.hdfs.port.offset", OFFSET);
-        conf.setInt("verbena.hdfs.connect.wait.ms", waitMillis);
+        conf.setInt("verbena.hdfs.connect.wait.ms", PATIENCE);
         CoreNode node = CoreNode.of(HdfsConf.of(conf));
-        assertNull(node.dataNodes().open(new InetSocketAddress(InetAddress.getLoopbackAddress(), greeting - OFFSET)));
-        return node.tally();
+        InetSocketAddress data = new InetSocketAddress(InetAddress.getLoopbackAddress(), greeting - OFFSET);
+        long before = notAnswered(node);
+        assertNull(node.dataNodes().open(data));
+        assertEquals(before + 1, notAnswered(node));
+        return node.dataNodes().obstacle(data);
     }
 
-    private static long count(Tally tally, Tally.Reason reason) {
-        return tally.numbers().get("connections.tcp." + reason.name().toLowerCase(java.util.Locale.ROOT));
+    private static long notAnswered(CoreNode node) {
+        return node.tally().numbers().get("connections.tcp.not_answered");
     }
 
     @Test
     void a_port_that_accepts_and_says_nothing_is_not_waited_for() throws Exception {
         try (ServerSocket mute = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            Tally tally = opened(mute.getLocalPort(), 2000);
-            assertEquals(1, count(tally, Tally.Reason.NOT_ANSWERED));
-            assertEquals(0, count(tally, Tally.Reason.WHILE_CONNECTING));
+            assertEquals("not yet connected", obstacle(mute.getLocalPort()));
         }
     }
 
@@ -44,7 +48,7 @@ class DataNodesTest {
                 Socket other = new Socket()) {
             one.connect(full.getLocalSocketAddress()); // the kernel keeps two and drops all further requests
             other.connect(full.getLocalSocketAddress());
-            assertEquals(1, count(opened(full.getLocalPort(), 2001), Tally.Reason.NOT_ANSWERED));
+            assertEquals("not yet connected", obstacle(full.getLocalPort()));
         }
     }
 
@@ -52,7 +56,8 @@ class DataNodesTest {
     void a_closed_port_is_not_waited_for() throws Exception {
         try (Socket bound = new Socket()) { // nobody else gets the port, and nobody listens
             bound.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-            assertEquals(1, count(opened(bound.getLocalPort(), 600_000), Tally.Reason.NOT_ANSWERED));
+            String known = obstacle(bound.getLocalPort());
+            assertTrue(known.contains("no greeting at port " + bound.getLocalPort()), known);
         }
     }
 }

@@ -117,7 +117,7 @@ class DecoderTest {
             });
             thread.start();
             InetSocketAddress there = new InetSocketAddress(InetAddress.getLoopbackAddress(), other.getLocalPort());
-            String text = assertThrows(IOException.class, () -> Greeting.ask(there, 60_000)).getMessage();
+            String text = assertThrows(IOException.class, () -> Greeting.ask(there, 60_000, () -> { })).getMessage();
             assertTrue(text.contains("something else"), text);
         }
     }
@@ -144,14 +144,14 @@ class DecoderTest {
         InetSocketAddress at = place[0];
         try {
             for (int i = 0; i < 20; i++) {
-                assertArrayEquals(new byte[] {7, 8}, Greeting.ask(at, 60_000));
+                assertArrayEquals(new byte[] {7, 8}, Greeting.ask(at, 60_000, () -> { }));
             }
             String text = assertThrows(IOException.class, () -> new GreetingServer(at, new byte[1]).close()).getMessage();
             assertTrue(text.contains("verbena.hdfs.port.offset"), text);
         } finally {
             server.close();
         }
-        assertThrows(IOException.class, () -> Greeting.ask(at, 60_000));
+        assertThrows(IOException.class, () -> Greeting.ask(at, 60_000, () -> { }));
     }
 
     private static HdfsConf conf(String... keysAndValues) {
@@ -166,6 +166,7 @@ class DecoderTest {
     void settings_are_checked_and_those_of_the_shuffle_are_not_ours() {
         assertEquals(conf(), conf("verbena.shuffle.memory", "1g", "verbena.hbase.enabled", "true", "fs.defaultFS", "hdfs://x"));
         assertEquals("tcp", conf("verbena.core.tl.enable", "tcp").core().get("tl.enable"));
+        assertEquals("/k-" + System.getProperty("user.name"), conf("verbena.hdfs.key.file", "/k-${user.name}").keyFile());
         String text = assertThrows(IllegalArgumentException.class, () -> conf("verbena.hdfs.port.ofset", "1")).getMessage();
         assertTrue(text.contains("did you mean verbena.hdfs.port.offset?"), text);
         assertThrows(IllegalArgumentException.class, () -> conf("verbena.hdfs.auth", "maybe"));

@@ -15,6 +15,7 @@ import org.apache.hadoop.mapreduce.security.SecureShuffleUtils;
 import org.apache.hadoop.mapreduce.task.reduce.ShuffleHeader;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
 import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.Remote;
@@ -82,7 +83,6 @@ final class Link {
             begun = new Attempt(waitMillis);
             attempt = begun;
         }
-        begun.asks();
         Thread thread = new Thread(() -> {
             try {
                 connect(begun, reduce);
@@ -97,7 +97,7 @@ final class Link {
     private void connect(Attempt begun, int reduce) {
         byte[] address;
         try {
-            address = address();
+            address = address(begun);
         } catch (IOException e) {
             if (remote.refused()) {
                 LOG.info("Verbena: map outputs of {} come by HTTP: {}", name, e.getMessage());
@@ -106,7 +106,7 @@ final class Link {
         }
         begun.answered();
         try {
-            VbnPeer peer = client.connect(base.getHost(), base.getPort(), address, (lost, cause) -> down(lost, cause.text()));
+            VbnPeer peer = client.connect(base.getHost(), base.getPort(), address, (lost, cause) -> down(lost, words(cause)));
             awaitAnswer(peer, reduce);
             transport = peer.transport().isEmpty() ? "tcp" : peer.transport();
             LOG.info("Verbena: map outputs of {} come by {}", name, transport);
@@ -116,9 +116,15 @@ final class Link {
             }
         } catch (IOException | LinkageError e) {
             if (remote.down() && !client.isClosed()) {
-                LOG.warn(DOWN, name, e.getMessage());
+                LOG.warn(DOWN, name, words(e));
             }
         }
+    }
+
+    /** The core's text, which names a function of C where two keys differ. */
+    private static String words(Throwable cause) {
+        String text = cause instanceof VbnException core ? core.text() : cause.getMessage();
+        return text == null ? cause.toString() : text.replace("(vbn_config_set_job_key)", "(the job's shuffle secret)");
     }
 
     /** Sends a request for its answer alone: then the connection stands. */
@@ -137,7 +143,7 @@ final class Link {
     }
 
     /** Asks the node's shuffle service for the address of the job's engine, signed as every shuffle request is. */
-    private byte[] address() throws IOException {
+    private byte[] address(Attempt begun) throws IOException {
         URL url = new URL(base.getProtocol(), base.getHost(), base.getPort(), AddressHandler.PATH + "?job=" + job);
         HttpURLConnection http = (HttpURLConnection) url.openConnection();
         http.setConnectTimeout(HTTP_MILLIS);
@@ -146,6 +152,9 @@ final class Link {
         http.addRequestProperty(SecureShuffleUtils.HTTP_HEADER_URL_HASH, hash);
         http.addRequestProperty(ShuffleHeader.HTTP_HEADER_NAME, ShuffleHeader.DEFAULT_HTTP_HEADER_NAME);
         http.addRequestProperty(ShuffleHeader.HTTP_HEADER_VERSION, ShuffleHeader.DEFAULT_HTTP_HEADER_VERSION);
+        begun.asks();
+        http.connect();
+        begun.asks();
         try {
             int status = http.getResponseCode();
             if (status != HttpURLConnection.HTTP_OK) {

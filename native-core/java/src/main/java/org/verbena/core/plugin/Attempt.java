@@ -35,6 +35,7 @@ public final class Attempt {
     private final long end;
     // Guarded by this:
     private Phase phase = Phase.PREPARING;
+    private int questions;
     private CompletableFuture<Void> decided = new CompletableFuture<>();
 
     /**
@@ -80,21 +81,24 @@ public final class Attempt {
         return table.number(setting(part), WAIT_MILLIS, 0, WAIT_MAX_MILLIS);
     }
 
-    /** The other process is to answer from now on. */
+    /** The other process, or first its host, is to answer from now on: to be called before each question. */
     public void asks() {
+        int question;
         synchronized (this) {
-            if (phase != Phase.PREPARING) {
+            if (phase == Phase.ANSWERED || phase == Phase.OVER) {
                 return;
             }
+            hope();
             phase = Phase.ASKED;
+            question = ++questions;
         }
-        timer.accept(Math.max(1, waitMillis / SILENT_PART), this::silent);
+        timer.accept(Math.max(1, waitMillis / SILENT_PART), () -> silent(question));
     }
 
-    private void silent() {
+    private void silent(int question) {
         CompletableFuture<Void> told;
         synchronized (this) {
-            if (phase != Phase.ASKED) {
+            if (phase != Phase.ASKED || question != questions) {
                 return;
             }
             phase = Phase.SILENT;
@@ -105,10 +109,15 @@ public final class Attempt {
 
     /** It has answered, perhaps late: the connection is being made, and is worth waiting for. */
     public synchronized void answered() {
+        hope();
+        phase = phase == Phase.OVER ? Phase.OVER : Phase.ANSWERED;
+    }
+
+    /** Who was silent goes on after all: it is waited for again. */
+    private void hope() {
         if (phase == Phase.SILENT) {
             decided = new CompletableFuture<>();
         }
-        phase = phase == Phase.OVER ? Phase.OVER : Phase.ANSWERED;
     }
 
     /** The connection stands, or cannot be made. Idempotent. */

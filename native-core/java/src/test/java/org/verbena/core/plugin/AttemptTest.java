@@ -60,6 +60,21 @@ class AttemptTest {
     }
 
     @Test
+    void each_question_has_its_time() {
+        attempt.asks();
+        Runnable first = timers.get(SILENCE);
+        attempt.asks();
+        first.run();
+        assertFalse(decided());
+        timers.get(SILENCE).run();
+        assertTrue(attempt.isSilent());
+        attempt.asks();
+        assertFalse(decided());
+        timers.get(SILENCE).run();
+        attempt.await();
+    }
+
+    @Test
     void who_answers_late_is_waited_for_again() {
         attempt.asks();
         timers.get(SILENCE).run();
