@@ -1,102 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store: operations, expiry, flush, and what happens when it is full.
-#include <gtest/gtest.h>
-
 #include <map>
 #include <random>
 #include <string>
 
-extern "C" {
-#include "store/store.h"
-}
+#include "store_test.h"
 
 namespace {
-
-struct Seen {
-    std::string key, value;
-    store_hit_t hit;
-};
-
-void see(void *arg, const store_hit_t *hit)
-{
-    auto *seen = static_cast<Seen *>(arg);
-    seen->key.assign(hit->key, hit->key_bytes);
-    seen->value.assign(hit->value, hit->value_bytes);
-    seen->hit = *hit;
-}
-
-class StoreTest : public testing::Test {
-protected:
-    uint32_t now = 100;
-    store_t *store = nullptr;
-    unsigned memories = 0;
-
-    static uint32_t clock(void *arg) { return static_cast<StoreTest *>(arg)->now; }
-    static void *get(void *arg, size_t bytes, void **handle_p)
-    {
-        static_cast<StoreTest *>(arg)->memories++;
-        *handle_p = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-        memset(*handle_p, 0, bytes);
-        return *handle_p;
-    }
-    static void put(void *arg, void *handle)
-    {
-        static_cast<StoreTest *>(arg)->memories--;
-        free(handle);
-    }
-    void open(size_t bytes = 8 << 20, unsigned shards = 2, bool evict = true, size_t item_max = 1 << 20)
-    {
-        store_config_t config = {};
-        config.bytes = bytes;
-        config.item_max = item_max;
-        config.shards = shards;
-        config.evict = evict;
-        config.source = {get, put, nullptr, this};
-        config.now = clock;
-        config.now_arg = this;
-        ASSERT_EQ(store_open(&config, &store), STORE_OK);
-    }
-    void TearDown() override
-    {
-        if (store != nullptr)
-            check();
-        store_close(store);
-        EXPECT_EQ(memories, 0u);
-    }
-    void check() { EXPECT_STREQ(store_check(store), nullptr); }
-    static store_key_t key(const std::string &name) { return {name.data(), name.size()}; }
-
-    store_status_t write(const std::string &name, const std::string &value, store_mode_t mode = STORE_SET,
-                         uint32_t expiry = 0, uint64_t compare = 0, bool invalidate = false)
-    {
-        store_draft_t draft;
-        store_status_t status = store_begin(store, key(name), value.size(), expiry, &draft);
-        if (status != STORE_OK)
-            return status;
-        memcpy(draft.value, value.data(), value.size());
-        store_put_t how = {};
-        how.mode = mode;
-        how.client_flags = 7;
-        how.compare = compare;
-        how.invalidate = invalidate;
-        return store_commit(&draft, &how, nullptr);
-    }
-    bool read(const std::string &name, Seen *seen, const store_get_t *how = nullptr)
-    {
-        return store_get(store, key(name), how, see, seen) == STORE_OK;
-    }
-    std::string value(const std::string &name)
-    {
-        Seen seen;
-        return read(name, &seen) ? seen.value : "(none)";
-    }
-    store_stats_t stats()
-    {
-        store_stats_t stats;
-        store_stats(store, &stats);
-        return stats;
-    }
-};
 
 TEST_F(StoreTest, AnItemComesBackAsItWasWritten)
 {
