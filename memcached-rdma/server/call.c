@@ -147,7 +147,7 @@ static void add_value(call_t *call, const store_hit_t *hit)
         return;
     }
     store_pin(hit, &pin);
-    if (!reply_piece(&call->reply, hit->value, hit->value_bytes, pin.shard, pin.segment))
+    if (!reply_piece(&call->reply, hit->value, hit->value_bytes, pin.shard, pin.extent))
         store_pin_undo(hit); /* no memory: the answer says so */
 }
 

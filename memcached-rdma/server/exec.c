@@ -25,7 +25,7 @@ void exec_value(exec_t *exec, const store_hit_t *hit)
         reply_bytes(exec->reply, hit->value, hit->value_bytes);
     } else {
         store_pin(hit, &pin);
-        if (!reply_piece(exec->reply, hit->value, hit->value_bytes, pin.shard, pin.segment))
+        if (!reply_piece(exec->reply, hit->value, hit->value_bytes, pin.shard, pin.extent))
             store_pin_undo(hit); /* no memory: the reply has failed, the connection ends */
     }
     reply_bytes(exec->reply, "\r\n", 2);
@@ -33,7 +33,7 @@ void exec_value(exec_t *exec, const store_hit_t *hit)
 
 void exec_piece_done(reply_piece_t *piece)
 {
-    store_pin_t pin = {.shard = piece->owner[0], .segment = piece->owner[1]};
+    store_pin_t pin = {.shard = piece->owner[0], .extent = piece->owner[1]};
     store_unpin(&pin);
 }
 

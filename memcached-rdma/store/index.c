@@ -6,9 +6,7 @@
 #include <string.h>
 
 #define REF_BITS 48
-#define SEGMENT_SHIFT 28
-#define OFFSET_SHIFT 12
-#define OFFSET_MASK 0xffffu
+#define POSITION_SHIFT 12
 #define ENTRIES_WANTED 5u /* of BUCKET_ENTRIES, on average, before the index grows */
 
 /* ------------------------------------------------------------------------------------------- hash */
@@ -40,31 +38,27 @@ static uint64_t tag_of(uint64_t hash)
     return hash >> REF_BITS;
 }
 
-uint64_t index_entry(uint64_t hash, const segment_t *segment, const item_t *item)
+uint64_t index_entry(uint64_t hash, const extent_t *extent, const item_t *item)
 {
-    uint64_t offset = (uint64_t)((const char *)item - segment->base) / ITEM_UNIT;
-    return tag_of(hash) << REF_BITS | (uint64_t)segment->number << SEGMENT_SHIFT | offset << OFFSET_SHIFT |
-           (segment_generation(segment) & SEGMENT_GENERATION_MASK);
+    return tag_of(hash) << REF_BITS | extent_position(extent, item) / ITEM_UNIT << POSITION_SHIFT |
+           (extent_generation(extent, item) & GENERATION_MASK);
 }
 
-item_t *index_item(const item_index_t *index, uint64_t entry, segment_t **segment_p)
+item_t *index_item(const item_index_t *index, uint64_t entry, extent_t **extent_p)
 {
-    uint32_t number = (uint32_t)(entry >> SEGMENT_SHIFT) & (SEGMENT_NUMBERS - 1);
-    size_t offset = (size_t)(entry >> OFFSET_SHIFT & OFFSET_MASK) * ITEM_UNIT;
-    segment_t *segment = segment_at(index->pool, number);
-    if (segment == NULL ||
-        (segment_generation(segment) & SEGMENT_GENERATION_MASK) != (entry & SEGMENT_GENERATION_MASK) ||
-        offset + sizeof(item_t) > index->pool->segment_bytes)
-        return NULL;
-    *segment_p = segment;
-    return (item_t *)(void *)(segment->base + offset);
+    const pool_t *pool = index->pool;
+    uint64_t position = (entry >> POSITION_SHIFT & POSITION_MASK) * ITEM_UNIT;
+    const pool_memory_t *memory = &pool->memories[position >> pool->shift];
+    uint64_t offset = position & (((uint64_t)1 << pool->shift) - 1);
+    *extent_p = memory->at[offset >> GRAIN_SHIFT];
+    return (item_t *)(void *)(memory->address + offset);
 }
 
 /* ---------------------------------------------------------------------------------------- buckets */
 
 static bucket_t *chunk_bucket(const item_index_t *index, const chunk_list_t *chunks, uint32_t number)
 {
-    char *base = chunks->segments[number / index->per_chunk]->base;
+    char *base = chunks->extents[number / index->per_chunk]->base;
     return (bucket_t *)(void *)base + number % index->per_chunk;
 }
 
@@ -91,50 +85,46 @@ static bool add_chunk(item_index_t *index, chunk_list_t *chunks, index_take_t ta
 {
     if (chunks->count == chunks->capacity) {
         uint32_t capacity = chunks->capacity == 0 ? 16 : chunks->capacity * 2;
-        segment_t **grown = realloc(chunks->segments, capacity * sizeof(segment_t *));
+        extent_t **grown = realloc(chunks->extents, capacity * sizeof(extent_t *));
         if (grown == NULL)
             return false;
-        chunks->segments = grown;
+        chunks->extents = grown;
         chunks->capacity = capacity;
     }
-    segment_t *segment = take(arg);
-    if (segment == NULL)
+    extent_t *extent = take(arg);
+    if (extent == NULL)
         return false;
-    memset(segment->base, 0, index->pool->segment_bytes);
-    chunks->segments[chunks->count++] = segment;
-    published_add_chunk(&index->pool->part, chunks == &index->overflow, segment->number);
+    memset(extent->base, 0, index->per_chunk * sizeof(bucket_t));
+    chunks->extents[chunks->count++] = extent;
+    published_add_chunk(&index->part, chunks == &index->overflow, extent->grain);
     return true;
-}
-
-static segment_t *take_plain(void *arg)
-{
-    return segment_take(arg, SEGMENT_INDEX);
 }
 
 /* For readers; release: the new bucket was filled before (I6). */
 static void store_split(const item_index_t *index)
 {
-    published_shard_t *shard = index->pool->part.shard;
+    published_shard_t *shard = index->part.shard;
     if (shard != NULL)
         atomic_set_release(&shard->split, (uint64_t)index->level << 32 | index->split);
 }
 
-store_status_t index_open(item_index_t *index, segment_pool_t *pool, uint64_t seed)
+store_status_t index_open(item_index_t *index, pool_t *pool, const published_part_t *part, uint64_t seed,
+                          index_take_t take, void *arg)
 {
     *index = (item_index_t){
-        .pool = pool, .seed = seed, .per_chunk = (uint32_t)(pool->segment_bytes / sizeof(bucket_t))};
+        .pool = pool, .part = *part, .seed = seed, .per_chunk = (pool->index_grains << GRAIN_SHIFT) / sizeof(bucket_t)};
     while (1u << index->level < index->per_chunk)
         index->level++;
-    if (pool->part.shard != NULL)
-        pool->part.shard->per_chunk = index->per_chunk;
+    if (part->shard != NULL)
+        part->shard->per_chunk = index->per_chunk;
     store_split(index);
-    return add_chunk(index, &index->main, take_plain, pool) ? STORE_OK : STORE_NO_MEMORY;
+    return add_chunk(index, &index->main, take, arg) ? STORE_OK : STORE_NO_MEMORY;
 }
 
 void index_close(item_index_t *index)
 {
-    free(index->main.segments);
-    free(index->overflow.segments);
+    free(index->main.extents);
+    free(index->overflow.extents);
 }
 
 static bucket_t *new_overflow(item_index_t *index, uint32_t *link_p, index_take_t take, void *arg)
@@ -179,15 +169,15 @@ static index_slot_t *empty_slot(item_index_t *index, bucket_t *bucket, index_tak
 /* ------------------------------------------------------------------------------ find, add, remove */
 
 index_slot_t *index_find(const item_index_t *index, uint64_t hash, const char *key, size_t length, item_t **item_p,
-                         segment_t **segment_p)
+                         extent_t **extent_p)
 {
     for (bucket_t *b = main_bucket(index, bucket_of(index, hash)); b != NULL; b = next_bucket(index, b))
         for (unsigned i = 0; i < BUCKET_ENTRIES; i++) {
             uint64_t entry = atomic_get_relaxed(&b->entry[i]);
             if (entry == 0 || entry >> REF_BITS != tag_of(hash))
                 continue;
-            item_t *item = index_item(index, entry, segment_p);
-            if (item != NULL && item->key_bytes == length && memcmp(item->data, key, length) == 0) {
+            item_t *item = index_item(index, entry, extent_p);
+            if (item->key_bytes == length && memcmp(item->data, key, length) == 0) {
                 *item_p = item;
                 return &b->entry[i];
             }
@@ -254,13 +244,13 @@ static void trim(item_index_t *index, bucket_t *bucket)
 
 static bool belongs_to(const item_index_t *index, uint64_t entry, uint64_t mask, uint64_t number)
 {
-    segment_t *segment;
-    const item_t *item = index_item(index, entry, &segment);
-    return item != NULL && (index_hash(index->seed, item->data, item->key_bytes) & mask) == number;
+    extent_t *extent;
+    const item_t *item = index_item(index, entry, &extent);
+    return (index_hash(index->seed, item->data, item->key_bytes) & mask) == number;
 }
 
-/* No segment for overflow buckets while splitting: eviction would change the chains that are being read. */
-static segment_t *take_none(void *arg)
+/* No extent for overflow buckets while splitting: eviction would change the chains that are being read. */
+static extent_t *take_none(void *arg)
 {
     (void)arg;
     return NULL;

@@ -2,17 +2,17 @@
  * index.h - where a shard's items are: linear hashing over buckets of one cache line.
  *
  *   bucket 64 B   7 x entry | version | overflow link
- *   entry  8 B    tag 16 (of the hash) | segment 20 | offset / 32 16 | generation 12;  0: empty
+ *   entry  8 B    tag 16 (of the hash) | position / 32 36 | generation 12;  0: empty
  *
  * I1 an entry is changed by one 8-byte store with release order. I6 the index grows bucket by bucket: the new bucket is
  * filled, then the split point is published, then the old bucket is cleared, its version odd meanwhile: a reader that misses
- * while the version has changed looks again. Buckets lie in segments of kind SEGMENT_INDEX, overflow buckets in others of
+ * while the version has changed looks again. Buckets lie in extents of kind EXTENT_INDEX, overflow buckets in others of
  * that kind. The shard's lock protects everything here. */
 #ifndef MC_STORE_INDEX_H
 #define MC_STORE_INDEX_H
 
 #include "store/item.h"
-#include "store/segment.h"
+#include "store/pool.h"
 
 #define BUCKET_ENTRIES 7u
 
@@ -25,15 +25,16 @@ typedef struct bucket {
 _Static_assert(sizeof(bucket_t) == 64, "a bucket is a cache line");
 
 typedef struct chunk_list {
-    segment_t **segments;
+    extent_t **extents;
     uint32_t count, capacity;
 } chunk_list_t;
 
 typedef struct item_index {
-    segment_pool_t *pool;
-    uint64_t seed; /* of the hash */
+    pool_t *pool;
+    published_part_t part; /* what readers see */
+    uint64_t seed;         /* of the hash */
     chunk_list_t main, overflow;
-    uint32_t per_chunk; /* buckets of a segment */
+    uint32_t per_chunk; /* buckets of an extent */
     unsigned level;     /* buckets: 2^level + split */
     uint32_t split;
     uint32_t overflow_used; /* overflow buckets that were ever taken, from the start */
@@ -44,27 +45,29 @@ typedef struct item_index {
 
 typedef _Atomic uint64_t index_slot_t;
 
-/* Where segments for the index come from: may evict items. NULL: there are none. */
-typedef segment_t *(*index_take_t)(void *arg);
+/* Where extents for the index come from: may evict items. NULL: there are none. */
+typedef extent_t *(*index_take_t)(void *arg);
 
-store_status_t index_open(item_index_t *index, segment_pool_t *pool, uint64_t seed);
+/* take: for the first extent. */
+store_status_t index_open(item_index_t *index, pool_t *pool, const published_part_t *part, uint64_t seed,
+                          index_take_t take, void *arg);
 void index_close(item_index_t *index);
 uint64_t index_hash(uint64_t seed, const char *key, size_t length);
 
 /* Entry of an item. */
-uint64_t index_entry(uint64_t hash, const segment_t *segment, const item_t *item);
-/* The item of an entry, and its segment; NULL when the entry does not lead to one (I5). */
-item_t *index_item(const item_index_t *index, uint64_t entry, segment_t **segment_p);
+uint64_t index_entry(uint64_t hash, const extent_t *extent, const item_t *item);
+/* The item of an entry that is in the index, and its extent. */
+item_t *index_item(const item_index_t *index, uint64_t entry, extent_t **extent_p);
 
 /* The entry for a key, or NULL. */
 index_slot_t *index_find(const item_index_t *index, uint64_t hash, const char *key, size_t length, item_t **item_p,
-                         segment_t **segment_p);
+                         extent_t **extent_p);
 /* The place of exactly this entry, or NULL: the item is dead. */
 index_slot_t *index_find_entry(const item_index_t *index, uint64_t hash, uint64_t entry);
-/* Adds an entry for a key that has none. STORE_NO_MEMORY: no bucket was left and take gave no segment. */
+/* Adds an entry for a key that has none. STORE_NO_MEMORY: no bucket was left and take gave no extent. */
 store_status_t index_insert(item_index_t *index, uint64_t hash, uint64_t entry, index_take_t take, void *arg);
 void index_remove(item_index_t *index, index_slot_t *slot);
-/* Splits one bucket when the index is fuller than it should be; without a segment it stays as it is. */
+/* Splits one bucket when the index is fuller than it should be; without an extent it stays as it is. */
 void index_grow(item_index_t *index, index_take_t take, void *arg);
 
 static inline uint64_t index_buckets(const item_index_t *index)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * item.h - one item as it lies in a segment, and its checksum.
+ * item.h - one item as it lies in its extent, and its checksum.
  *
  *   | header 40 B | key | value | up to the next multiple of 32 B
  *
  * Items are write-once: after an index entry refers to an item, its bytes never change (I2), but for three atomic words that
- * the checksum leaves out: expiry, access and heat. Lengths stay valid for as long as the segment holds items, so that a
+ * the checksum leaves out: expiry, access and heat. Lengths stay valid for as long as the extent holds items, so that a
  * segment can be walked from its start, also over items that are dead or were never completed. */
 #ifndef MC_STORE_ITEM_H
 #define MC_STORE_ITEM_H
@@ -14,17 +14,17 @@
 
 #include "base/atomics.h"
 
-#define ITEM_UNIT 32u      /* bytes; an item's offset in its segment is a multiple of it */
+#define ITEM_UNIT 32u      /* bytes; an item's position is a multiple of it */
 #define ITEM_STALE 1u      /* marks: invalidated by a client, still served with a hint */
 #define ITEM_BINARY_KEY 2u /* marks: the key was given in base64 */
 
 #define HEAT_FETCHED 1u    /* heat: somebody has read the item */
 #define HEAT_WON 2u        /* heat: a client was told to renew the item */
-#define HEAT_COUNT_SHIFT 8 /* heat: the upper byte counts reads, halved when the item is moved */
+#define HEAT_COUNT_SHIFT 8 /* heat: the upper byte counts reads since the item was looked at last */
 #define HEAT_COUNT_MAX 255u
 
 typedef struct item {
-    uint32_t generation; /* of the segment when the item was written */
+    uint32_t generation; /* of the grain in which it begins, when the item was written */
     uint8_t key_bytes;
     uint8_t marks;         /* ITEM_* */
     _Atomic uint16_t heat; /* HEAT_*; outside the checksum */
@@ -57,11 +57,13 @@ static inline char *item_value(item_t *item)
 
 /* Checksum of key and value, to be completed by item_seal once the header is final; needs no lock. */
 uint32_t item_data_crc(const item_t *item, uint32_t seed);
-/* The whole checksum: seed and data_crc as above, `segment` is the number of the segment that holds the item. */
-uint32_t item_crc(const item_t *item, uint32_t data_crc, uint32_t segment);
+/* The whole checksum: seed and data_crc as above, `grain` is the number of the grain in which the item begins. */
+uint32_t item_crc(const item_t *item, uint32_t data_crc, uint32_t grain);
 /* True when the item is what item_crc was computed of. */
-bool item_is_whole(const item_t *item, uint32_t seed, uint32_t segment);
+bool item_is_whole(const item_t *item, uint32_t seed, uint32_t grain);
 /* Counts one more use, at second `now`; fetched: its value was read. */
 void item_heat(item_t *item, uint32_t now, bool fetched);
+uint32_t item_reads(const item_t *item);
+void item_set_reads(item_t *item, uint32_t reads);
 
 #endif

@@ -8,22 +8,21 @@
 
 #define GROWTH 2u /* tables have space for a limit that is raised so often (cache_memlimit) */
 
-/* Most memories of a shard, and segments of its index: a bucket of 64 B for 5 items of 64 B and more, half of it again. */
-static uint32_t memories_for(size_t shard_bytes)
+static uint32_t memories_for(const store_config_t *config)
 {
-    return (uint32_t)(GROWTH * (shard_bytes / MEMORY_BYTES + 2));
+    return (uint32_t)(GROWTH * ((config->bytes >> pool_memory_shift(config->item_max)) + 2));
 }
 
+/* Extents of a shard's index: a bucket of 64 B for 5 items of 64 B and more, half of it again. */
 static uint32_t chunks_for(size_t shard_bytes)
 {
-    return (uint32_t)(GROWTH * (shard_bytes / segment_bytes_for(shard_bytes) / 4 + 8));
+    return (uint32_t)(GROWTH * (shard_bytes / pool_index_bytes(shard_bytes) / 4 + 8));
 }
 
-static size_t page_bytes(unsigned shards, size_t shard_bytes)
+static size_t page_bytes(const store_config_t *config, unsigned shards)
 {
-    size_t each = sizeof(published_shard_t) + memories_for(shard_bytes) * sizeof(published_memory_t) +
-                  2 * chunks_for(shard_bytes) * sizeof(uint32_t);
-    return sizeof(published_t) + shards * each + 64;
+    size_t each = sizeof(published_shard_t) + 2 * chunks_for(config->bytes / shards) * sizeof(uint32_t);
+    return sizeof(published_t) + shards * each + memories_for(config) * sizeof(published_memory_t) + 64;
 }
 
 /* Held by this thread until it ends; the kernel tells readers (published.h). */
@@ -39,16 +38,16 @@ static bool hold_alive(published_t *page)
     return ok;
 }
 
-static void lay_out(published_t *page, unsigned shards, size_t shard_bytes)
+static void lay_out(published_t *page, const store_config_t *config, unsigned shards)
 {
-    uint32_t memories = memories_for(shard_bytes), chunks = chunks_for(shard_bytes);
+    uint32_t chunks = chunks_for(config->bytes / shards);
+    page->memories_max = memories_for(config);
+    page->memory_shift = pool_memory_shift(config->item_max);
     page->shards_at = (sizeof(*page) + 63) / 64 * 64;
     page->memories_at = page->shards_at + shards * (uint32_t)sizeof(published_shard_t);
-    page->numbers_at = page->memories_at + shards * memories * (uint32_t)sizeof(published_memory_t);
+    page->numbers_at = page->memories_at + page->memories_max * (uint32_t)sizeof(published_memory_t);
     published_shard_t *shard = (published_shard_t *)(void *)((char *)page + page->shards_at);
     for (unsigned i = 0; i < shards; i++) {
-        shard[i].memories_at = i * memories;
-        shard[i].memories_max = memories;
         shard[i].chunks_at = 2 * i * chunks;
         shard[i].overflows_at = (2 * i + 1) * chunks;
         shard[i].chunks_max = shard[i].overflows_max = chunks;
@@ -57,7 +56,7 @@ static void lay_out(published_t *page, unsigned shards, size_t shard_bytes)
 
 bool published_open(store_t *store, const store_config_t *config)
 {
-    size_t shard_bytes = config->bytes / store->shard_count, bytes = page_bytes(store->shard_count, shard_bytes);
+    size_t bytes = page_bytes(config, store->shard_count);
     if (config->source.key == NULL)
         return true;
     published_t *page = config->source.get(config->source.arg, bytes, &store->page_handle);
@@ -72,7 +71,7 @@ bool published_open(store_t *store, const store_config_t *config)
     page->shard_bits = store->shard_bits;
     page->cas_shown = config->cas_shown;
     atomic_set_relaxed(&page->clock, store_now(store));
-    lay_out(page, store->shard_count, shard_bytes);
+    lay_out(page, config, store->shard_count);
     page->magic = PUBLISHED_MAGIC;
     return hold_alive(page);
 }
@@ -86,19 +85,19 @@ void published_close(store_t *store)
     store->page_source.put(store->page_source.arg, store->page_handle);
 }
 
-void published_add_memory(const published_part_t *part, void *handle)
+void published_add_memory(published_t *page, const store_source_t *source, void *handle)
 {
-    if (part->shard == NULL)
+    if (page == NULL)
         return;
-    uint32_t count = atomic_get_relaxed(&part->shard->memories);
-    if (count == part->shard->memories_max)
+    uint32_t count = atomic_get_relaxed(&page->memories);
+    if (count == page->memories_max)
         return;
-    published_memory_t *memory = published_memories(part->page) + part->shard->memories_at + count;
-    memory->key_bytes = (uint32_t)part->source->key(part->source->arg, handle, memory->key);
-    atomic_set_release(&part->shard->memories, count + 1); /* pairs with a reader's acquire */
+    published_memory_t *memory = published_memories(page) + count;
+    memory->key_bytes = (uint32_t)source->key(source->arg, handle, memory->key);
+    atomic_set_release(&page->memories, count + 1); /* pairs with a reader's acquire */
 }
 
-void published_add_chunk(const published_part_t *part, bool overflow, uint32_t segment)
+void published_add_chunk(const published_part_t *part, bool overflow, uint32_t grain)
 {
     published_shard_t *shard = part->shard;
     if (shard == NULL)
@@ -108,6 +107,6 @@ void published_add_chunk(const published_part_t *part, bool overflow, uint32_t s
     if (count == (overflow ? shard->overflows_max : shard->chunks_max))
         return;
     atomic_set_relaxed(published_numbers(part->page) + (overflow ? shard->overflows_at : shard->chunks_at) + count,
-                       segment);
+                       grain);
     atomic_set_release(count_p, count + 1); /* pairs with a reader's acquire */
 }

@@ -2,7 +2,7 @@
  * published.h - what readers without the lock, in other processes, know of a store: one page (some memory, in fact) that the store
  * writes and readers map read-only.
  *
- *   published_t | of each shard published_shard_t | of each memory published_memory_t | numbers of index segments
+ *   published_t | of each shard published_shard_t | of each memory published_memory_t | grains of index extents
  *
  * Constants are written before anybody reads. Tables only grow: an entry is written before the count that covers it (release).
  * What finds no entry any more in a full table is not published, and readers ask for it by message. `alive` is a robust
@@ -17,7 +17,7 @@
 #include "base/atomics.h"
 #include "store/store.h"
 
-#define PUBLISHED_MAGIC UINT64_C(0x3130565f434d4256) /* "VBMC_V01" */
+#define PUBLISHED_MAGIC UINT64_C(0x3230565f434d4256) /* "VBMC_V02" */
 #define PUBLISHED_DIED 0x40000000u                   /* FUTEX_OWNER_DIED */
 #define PUBLISHED_OWNER 0x3fffffffu                  /* FUTEX_TID_MASK; 0: unlocked, the server has ended */
 
@@ -27,16 +27,15 @@ typedef struct published_memory {
 } published_memory_t;
 
 typedef struct published_shard {
-    _Atomic uint64_t split;      /* of the index: level << 32 | split point (I6) */
-    _Atomic uint64_t flush_cas;  /* items with smaller CAS ids are flushed (I4) */
-    _Atomic uint32_t flush_time; /* and those created until this second */
-    _Atomic uint32_t flush_next; /* a flush that comes at this second; written after flush_time; 0: none */
-    _Atomic uint32_t memories, chunks, overflows; /* entries that are written */
-    uint32_t memories_at, memories_max;           /* of the table of memories */
-    uint32_t chunks_at, chunks_max;               /* of the numbers: segments of main buckets */
+    _Atomic uint64_t split;             /* of the index: level << 32 | split point (I6) */
+    _Atomic uint64_t flush_cas;         /* items with smaller CAS ids are flushed (I4) */
+    _Atomic uint32_t flush_time;        /* and those created until this second */
+    _Atomic uint32_t flush_next;        /* a flush that comes at this second; written after flush_time; 0: none */
+    _Atomic uint32_t chunks, overflows; /* entries that are written */
+    uint32_t chunks_at, chunks_max;     /* of the numbers: first grains of main buckets */
     uint32_t overflows_at, overflows_max;
-    uint32_t per_memory, table_bytes;  /* segments of a memory, bytes in front of them */
-    uint32_t segment_bytes, per_chunk; /* buckets of a segment */
+    uint32_t per_chunk; /* buckets of an index extent */
+    uint32_t zero;
 } published_shard_t;
 
 typedef struct published {
@@ -48,16 +47,15 @@ typedef struct published {
     uint32_t cas_shown;                          /* 0: clients are shown 0 instead of CAS ids */
     uint32_t shards_at, memories_at, numbers_at; /* offsets in bytes */
     uint32_t bytes;
+    uint32_t memories_max, memory_shift; /* bytes of a memory at most: 1 << memory_shift */
+    _Atomic uint32_t memories;           /* entries that are written */
     pthread_mutex_t alive;
 } published_t;
-
-struct item_index;
 
 /* Tables of a shard in the page; NULL where the store is not published. */
 typedef struct published_part {
     published_t *page;
     published_shard_t *shard;
-    const store_source_t *source;
 } published_part_t;
 
 static inline published_memory_t *published_memories(published_t *page)
@@ -73,8 +71,8 @@ static inline _Atomic uint32_t *published_numbers(published_t *page)
 /* For the store: makes the page, for so many shards; does nothing where the source has no keys. False: no memory. */
 bool published_open(store_t *store, const store_config_t *config);
 void published_close(store_t *store);
-/* One more entry of a table; needs the shard's lock. */
-void published_add_memory(const published_part_t *part, void *handle);
-void published_add_chunk(const published_part_t *part, bool overflow, uint32_t segment);
+/* One more entry of a table. The pool's lock; the shard's. */
+void published_add_memory(published_t *page, const store_source_t *source, void *handle);
+void published_add_chunk(const published_part_t *part, bool overflow, uint32_t grain);
 
 #endif

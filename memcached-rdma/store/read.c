@@ -22,18 +22,18 @@ static void count_get(shard_t *shard, const store_get_t *how, bool hit)
 static found_t vivify(shard_t *shard, uint64_t hash, store_key_t key, const store_get_t *how)
 {
     found_t found = {0};
-    segment_t *segment;
-    item_t *item = shard_space(shard, key.length, 0, how->vivify_expiry, NULL, &segment);
+    extent_t *extent;
+    item_t *item = shard_space(shard, key.length, 0, how->vivify_expiry, NULL, &extent);
     if (item == NULL)
         return found;
     memcpy(item->data, key.bytes, key.length);
     item->marks = how->binary_key ? ITEM_BINARY_KEY : 0;
     item->cas = shard_cas(shard);
-    shard_seal_item(shard, item, segment, item_data_crc(item, shard->store->crc_seed));
-    if (shard_link(shard, hash, item, segment, NULL) != STORE_OK)
+    shard_seal_item(shard, item, extent, item_data_crc(item, shard->store->crc_seed));
+    if (shard_link(shard, hash, item, extent, NULL) != STORE_OK)
         return found;
     shard->counters.total_items++;
-    found.slot = index_find(&shard->index, hash, key.bytes, key.length, &found.item, &found.segment);
+    found.slot = index_find(&shard->index, hash, key.bytes, key.length, &found.item, &found.extent);
     return found;
 }
 
@@ -51,7 +51,7 @@ static store_hit_t describe(const found_t *found, uint32_t now)
                          .access = atomic_get_relaxed(&item->access),
                          .now = now,
                          .size = item_size(item),
-                         .ttl = found->segment->ttl,
+                         .ttl = found->extent->ttl,
                          .fetched = (heat & HEAT_FETCHED) != 0,
                          .won_before = (heat & HEAT_WON) != 0,
                          .stale = (item->marks & ITEM_STALE) != 0,
@@ -85,7 +85,7 @@ static void visit_item(shard_t *shard, uint64_t hash, found_t *found, const stor
         atomic_set_relaxed(&found->item->heat, (uint16_t)(atomic_get_relaxed(&found->item->heat) | HEAT_WON));
     hit.key = found->item->data; /* a touch may have moved it */
     hit.value = item_value(found->item);
-    hit.place = (store_pin_t){.shard = shard, .segment = found->segment};
+    hit.place = (store_pin_t){.shard = shard, .extent = found->extent};
     if (visit != NULL)
         visit(arg, &hit);
 }
@@ -119,12 +119,13 @@ store_status_t store_get(store_t *store, store_key_t key, const store_get_t *how
 void store_pin(const store_hit_t *hit, store_pin_t *pin)
 {
     *pin = hit->place;
-    shard_pin(pin->segment);
+    shard_pin(pin->extent);
 }
 
 void store_pin_undo(const store_hit_t *hit)
 {
-    hit->place.segment->pins--;
+    extent_t *extent = hit->place.extent;
+    atomic_set_relaxed(&extent->pins, atomic_get_relaxed(&extent->pins) - 1);
 }
 
 void store_unpin(store_pin_t *pin)
@@ -132,7 +133,7 @@ void store_unpin(store_pin_t *pin)
     if (pin->shard == NULL)
         return;
     pthread_mutex_lock(&pin->shard->lock);
-    shard_unpin(pin->shard, pin->segment);
+    shard_unpin(pin->shard, pin->extent);
     pthread_mutex_unlock(&pin->shard->lock);
     pin->shard = NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * reader.c - the validated read path.
  *
- * The order that makes a copy valid (I1 to I3): the entry (acquire: the item's bytes were written before it), the segment's
- * generation, header and bytes, a fence, the generation again, the entry again. Whoever reuses the bytes changes the generation
+ * The order that makes a copy valid (I1 to I3): the entry (acquire: the item's bytes were written before it), the generation of
+ * the grain, header and bytes, a fence, the generation again, the entry again. Whoever reuses the bytes changes the generation
  * first; whoever replaces or removes the item changes the entry. */
 #include "store/reader.h"
 
@@ -20,15 +20,10 @@
 
 static bool shard_is_right(const reader_t *reader, const published_shard_t *shard)
 {
-    uint64_t memories = (reader->fixed.numbers_at - reader->fixed.memories_at) / sizeof(published_memory_t);
     uint64_t numbers = (reader->fixed.bytes - reader->fixed.numbers_at) / sizeof(uint32_t);
-    return shard->segment_bytes >= sizeof(bucket_t) && shard->segment_bytes <= SEGMENT_BYTES_MAX &&
-           shard->per_memory > 0 && shard->per_chunk > 0 &&
-           shard->per_chunk <= shard->segment_bytes / sizeof(bucket_t) &&
-           (uint64_t)shard->memories_at + shard->memories_max <= memories &&
+    return shard->per_chunk > 0 && shard->per_chunk <= MEMORY_BYTES / sizeof(bucket_t) &&
            (uint64_t)shard->chunks_at + shard->chunks_max <= numbers &&
-           (uint64_t)shard->overflows_at + shard->overflows_max <= numbers &&
-           shard->table_bytes >= shard->per_memory * sizeof(uint32_t);
+           (uint64_t)shard->overflows_at + shard->overflows_max <= numbers;
 }
 
 static bool page_is_right(const published_t *fixed, size_t bytes)
@@ -39,7 +34,9 @@ static bool page_is_right(const published_t *fixed, size_t bytes)
            fixed->shards_at <= fixed->memories_at &&
            fixed->memories_at - fixed->shards_at >= fixed->shard_count * sizeof(published_shard_t) &&
            fixed->memories_at <= fixed->numbers_at && fixed->numbers_at <= fixed->bytes && fixed->shards_at % 8 == 0 &&
-           fixed->memories_at % 4 == 0 && fixed->numbers_at % 4 == 0;
+           fixed->memories_at % 4 == 0 && fixed->numbers_at % 4 == 0 && fixed->memory_shift > GRAIN_SHIFT &&
+           fixed->memory_shift < 48 &&
+           fixed->memories_max == (fixed->numbers_at - fixed->memories_at) / sizeof(published_memory_t);
 }
 
 bool reader_open(reader_t *reader, const void *page, size_t bytes, reader_map_t map, void *arg)
@@ -59,8 +56,7 @@ bool reader_open(reader_t *reader, const void *page, size_t bytes, reader_map_t 
     for (unsigned i = 0; i < reader->fixed.shard_count; i++)
         if (!shard_is_right(reader, &reader->shards[i]))
             return false;
-    reader->memory_count = (uint32_t)((reader->fixed.numbers_at - reader->fixed.memories_at) /
-                                      sizeof(published_memory_t));
+    reader->memory_count = reader->fixed.memories_max;
     reader->memories = calloc(reader->memory_count + 1, sizeof(*reader->memories));
     return reader->memories != NULL;
 }
@@ -71,7 +67,7 @@ void reader_close(reader_t *reader)
     reader->memories = NULL;
 }
 
-/* ----------------------------------------------------------------------------------------- segments */
+/* ----------------------------------------------------------------------------------------- memories */
 
 /* One get's view of its shard: `fixed` has been checked, `live` is the page's. */
 typedef struct view {
@@ -80,40 +76,38 @@ typedef struct view {
     published_shard_t *live;
 } view_t;
 
-static const char *map_memory(const view_t *view, uint32_t memory)
+/* A memory of the store; NULL: not mapped. */
+static const reader_memory_t *map_memory(reader_t *reader, uint32_t number)
 {
-    reader_t *reader = view->reader;
-    const published_shard_t *fixed = view->fixed;
-    uint32_t at = fixed->memories_at + memory;
-    reader_memory_t *mapped = &reader->memories[at];
-    size_t needed = fixed->table_bytes + (size_t)fixed->per_memory * fixed->segment_bytes;
+    reader_memory_t *mapped = &reader->memories[number];
     if (mapped->address == NULL) {
         const published_memory_t *published = (const published_memory_t *)(const void *)((const char *)reader->page +
                                                                                          reader->fixed.memories_at) +
-                                              at;
+                                              number;
         uint32_t key_bytes = published->key_bytes;
         if (key_bytes == 0 || key_bytes > STORE_KEY_BLOB)
             return NULL;
-        mapped->address = reader->map(reader->arg, at, published->key, key_bytes, &mapped->bytes);
-        if (mapped->address != NULL && mapped->bytes < needed)
-            mapped->address = NULL;
+        mapped->address = reader->map(reader->arg, number, published->key, key_bytes, &mapped->bytes);
     }
-    return mapped->address;
+    return mapped->address == NULL ? NULL : mapped;
 }
 
-/* Start of a segment, and its generation word; NULL: not mapped (I5). room: bytes from there to the end of its memory. */
-static const char *find_segment(const view_t *view, uint32_t number, _Atomic uint32_t **generation_p, size_t *room_p)
+/* What lies at a position, and the generation word of its grain; NULL: not mapped, or fewer bytes than `least` to the end of
+ * the memory (I5). room: bytes from there to that end. */
+static const char *find_position(const view_t *view, uint64_t position, size_t least, _Atomic uint32_t **word_p,
+                                 size_t *room_p)
 {
-    const published_shard_t *fixed = view->fixed;
-    uint32_t memory = number / fixed->per_memory, at = number % fixed->per_memory;
-    if (memory >= fixed->memories_max || memory >= atomic_get_acquire(&view->live->memories))
+    reader_t *reader = view->reader;
+    uint64_t number = position >> reader->fixed.memory_shift;
+    size_t offset = position & (((uint64_t)1 << reader->fixed.memory_shift) - 1);
+    if (number >= reader->memory_count || number >= atomic_get_acquire(&reader->page->memories))
         return NULL;
-    const char *address = map_memory(view, memory);
-    if (address == NULL)
+    const reader_memory_t *memory = map_memory(reader, (uint32_t)number);
+    if (memory == NULL || memory->bytes < offset + least)
         return NULL;
-    *generation_p = (_Atomic uint32_t *)(void *)(uintptr_t)address + at;
-    *room_p = (size_t)(fixed->per_memory - at) * fixed->segment_bytes;
-    return address + fixed->table_bytes + (size_t)at * fixed->segment_bytes;
+    *word_p = (_Atomic uint32_t *)(void *)(uintptr_t)memory->address + (offset >> GRAIN_SHIFT);
+    *room_p = memory->bytes - offset;
+    return memory->address + offset;
 }
 
 static bucket_t *find_bucket(const view_t *view, uint64_t number, bool overflow)
@@ -122,14 +116,15 @@ static bucket_t *find_bucket(const view_t *view, uint64_t number, bool overflow)
     uint64_t chunk = number / fixed->per_chunk;
     uint32_t count = atomic_get_acquire(overflow ? &view->live->overflows : &view->live->chunks);
     uint32_t most = overflow ? fixed->overflows_max : fixed->chunks_max;
-    _Atomic uint32_t *generation;
+    _Atomic uint32_t *word;
     size_t room;
     if (chunk >= count || chunk >= most)
         return NULL;
     _Atomic uint32_t *numbers = (_Atomic uint32_t *)(void *)((char *)view->reader->page +
                                                              view->reader->fixed.numbers_at);
-    uint32_t segment = atomic_get_relaxed(numbers + (overflow ? fixed->overflows_at : fixed->chunks_at) + chunk);
-    const char *base = find_segment(view, segment, &generation, &room);
+    uint32_t grain = atomic_get_relaxed(numbers + (overflow ? fixed->overflows_at : fixed->chunks_at) + chunk);
+    size_t bytes = fixed->per_chunk * sizeof(bucket_t);
+    const char *base = find_position(view, (uint64_t)grain << GRAIN_SHIFT, bytes, &word, &room);
     return base == NULL ? NULL : (bucket_t *)(void *)(uintptr_t)base + number % fixed->per_chunk;
 }
 
@@ -170,22 +165,20 @@ static bool is_shown(const view_t *view, const item_t *header, uint32_t expiry)
 /* The item that an entry refers to. ASK: not this one, or it changed. */
 static reader_status_t read_item(const view_t *view, index_slot_t *slot, uint64_t entry, const wanted_t *wanted)
 {
-    const published_shard_t *fixed = view->fixed;
-    uint32_t number = (uint32_t)(entry >> 28) & (SEGMENT_NUMBERS - 1);
-    size_t offset = (size_t)(entry >> 12 & 0xffff) * ITEM_UNIT, room;
+    uint64_t position = (entry >> 12 & POSITION_MASK) * ITEM_UNIT;
     _Atomic uint32_t *word;
     item_t header;
-    const char *base = find_segment(view, number, &word, &room);
-    if (base == NULL || offset + sizeof(header) > fixed->segment_bytes)
+    size_t room;
+    const char *base = find_position(view, position, sizeof(header), &word, &room);
+    if (base == NULL)
         return READER_ASK;
     uint32_t generation = atomic_get_acquire(word);
-    item_t *item = (item_t *)(void *)(uintptr_t)(base + offset);
+    item_t *item = (item_t *)(void *)(uintptr_t)base;
     memcpy(&header, item, sizeof(header));
     uint32_t expiry = atomic_get_relaxed(&item->expiry);
     size_t size = sizeof(header) + (size_t)header.key_bytes + header.value_bytes;
-    if (header.generation != generation ||
-        (entry & SEGMENT_GENERATION_MASK) != (generation & SEGMENT_GENERATION_MASK) ||
-        header.key_bytes != wanted->length || offset + size > room || header.value_bytes > view->reader->value_max ||
+    if (header.generation != generation || (entry & GENERATION_MASK) != (generation & GENERATION_MASK) ||
+        header.key_bytes != wanted->length || size > room || header.value_bytes > view->reader->value_max ||
         memcmp(item->data, wanted->key, wanted->length) != 0)
         return READER_ASK;
     bool fits = header.value_bytes <= wanted->capacity;

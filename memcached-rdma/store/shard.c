@@ -4,22 +4,53 @@
 
 #include <string.h>
 
-store_status_t shard_open(shard_t *shard, store_t *store, const store_config_t *config, size_t bytes, unsigned number)
+/* ---------------------------------------------------------------------------------------- extents */
+
+/* Grains for this shard, which takes what it needs by force. */
+static extent_t *take(shard_t *shard, extent_kind_t kind, uint32_t grains)
 {
-    *shard = (shard_t){.store = store, .next_cas = number + 1};
+    reclaim_t reclaim = {0};
+    extent_t *taken = pool_take(shard->pool, shard, kind, grains);
+    while (taken == NULL && shard_reclaim(shard, &reclaim, kind, grains, &taken))
+        if (taken == NULL)
+            taken = pool_take(shard->pool, shard, kind, grains);
+    return taken;
+}
+
+static extent_t *take_index(void *arg)
+{
+    shard_t *shard = arg;
+    return take(shard, EXTENT_INDEX, shard->pool->index_grains);
+}
+
+/* When nothing can be reclaimed yet. */
+static extent_t *take_first_index(void *arg)
+{
+    shard_t *shard = arg;
+    return pool_take(shard->pool, shard, EXTENT_INDEX, shard->pool->index_grains);
+}
+
+store_status_t shard_open(shard_t *shard, store_t *store, unsigned number)
+{
+    *shard = (shard_t){.store = store, .pool = &store->pool, .number = number, .next_cas = number + 1};
     pthread_mutex_init(&shard->lock, NULL);
-    size_t run_bytes = config->item_max + sizeof(item_t);
-    published_part_t part = {.page = store->page, .source = &store->page_source};
+    for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++) {
+        list_init(&shard->extents[i]);
+        shard->next_drop[i] = UINT32_MAX;
+    }
+    for (unsigned i = 0; i < DEADNESSES; i++)
+        list_init(&shard->sparse[i]);
+    shard->part.page = store->page;
     if (store->page != NULL)
-        part.shard = (published_shard_t *)(void *)((char *)store->page + store->page->shards_at) + number;
-    store_status_t status = segment_pool_open(&shard->pool, &config->source, &part, bytes, run_bytes);
-    return status == STORE_OK ? index_open(&shard->index, &shard->pool, store->seed) : status;
+        shard->part.shard = (published_shard_t *)(void *)((char *)store->page + store->page->shards_at) + number;
+    shard->spare = pool_take(shard->pool, shard, EXTENT_SPARE, shard->pool->segment_grains);
+    store_status_t status = index_open(&shard->index, shard->pool, &shard->part, store->seed, take_first_index, shard);
+    return shard->spare == NULL ? STORE_NO_MEMORY : status;
 }
 
 void shard_close(shard_t *shard)
 {
     index_close(&shard->index);
-    segment_pool_close(&shard->pool);
     pthread_mutex_destroy(&shard->lock);
 }
 
@@ -30,173 +61,243 @@ uint64_t shard_cas(shard_t *shard)
     return cas;
 }
 
+/* By bytes that moving its items would win. What was too short for the next item when the segment was full is not won:
+ * otherwise items of half a segment would be moved again and again. */
+static uint8_t deadness_of(const extent_t *extent)
+{
+    size_t dead = extent->used - extent->live + extent->tail;
+    size_t deadness = dead * DEADNESSES / ((size_t)extent->grains << GRAIN_SHIFT);
+    return (uint8_t)(deadness < DEADNESSES ? deadness : DEADNESSES - 1);
+}
+
+static void sort_by_deadness(shard_t *shard, extent_t *extent)
+{
+    uint8_t deadness = deadness_of(extent);
+    if (deadness == extent->deadness)
+        return;
+    extent->deadness = deadness;
+    list_remove(&extent->sparse);
+    if (deadness > 0)
+        list_append(&shard->sparse[deadness], &extent->sparse);
+}
+
+void shard_seal(shard_t *shard, extent_t *extent, bool early)
+{
+    extent->tail = early ? ((size_t)extent->grains << GRAIN_SHIFT) - extent->used : 0;
+    pool_set_kind(shard->pool, extent, EXTENT_SEALED);
+    ttl_expect(shard, extent);
+    sort_by_deadness(shard, extent);
+}
+
+static void leave_lists(extent_t *extent)
+{
+    list_remove(&extent->mine);
+    list_remove(&extent->sparse);
+    extent->deadness = 0;
+}
+
+void shard_release(shard_t *shard, extent_t *extent)
+{
+    leave_lists(extent);
+    pool_release(shard->pool, extent);
+}
+
+static void join_bucket(shard_t *shard, extent_t *extent, unsigned ttl)
+{
+    extent->ttl = (uint8_t)ttl;
+    list_remove(&extent->mine);
+    list_append(&shard->extents[ttl], &extent->mine);
+}
+
 /* ------------------------------------------------------------------------------------------ space */
 
-/* Another segment; reclaim itself (`moving`) may take the last ones (S1). */
-static segment_t *take_segment(shard_t *shard, segment_kind_t kind, bool moving)
+static bool has_space(const shard_t *shard, const extent_t *extent, size_t bytes)
 {
-    segment_pool_t *pool = &shard->pool;
-    uint32_t wanted = moving ? 1 : 1 + RESERVE;
-    if (pool->free_count < wanted)
-        (void)segment_pool_grow(pool);
-    if (!moving && !segment_available(pool, wanted) && !shard_reclaim(shard, wanted))
-        return NULL;
-    return segment_take(pool, kind);
+    return extent != NULL && extent->used + bytes <= shard->pool->segment_bytes;
 }
 
-segment_t *shard_take_index(void *arg)
+/* A segment becomes the open one of its bucket. */
+static void open_segment(shard_t *shard, extent_t *extent, unsigned ttl)
 {
-    return take_segment(arg, SEGMENT_INDEX, false);
+    if (shard->open[ttl] != NULL)
+        shard_seal(shard, shard->open[ttl], false);
+    join_bucket(shard, extent, ttl);
+    shard->open[ttl] = extent;
 }
 
-static segment_t *run_segment(shard_t *shard, size_t bytes, unsigned ttl)
+/* For reclaim's own copies: what is free, else the spare. */
+static extent_t *segment_for_move(shard_t *shard)
 {
-    segment_pool_t *pool = &shard->pool;
-    uint32_t count = (uint32_t)((bytes + pool->segment_bytes - 1) / pool->segment_bytes);
-    segment_t *run = NULL;
-    do {
-        if (segment_available(pool, count + RESERVE))
-            run = segment_take_run(pool, count);
-    } while (run == NULL && segment_pool_grow(pool));
-    if (run == NULL)
-        run = shard_reclaim_run(shard, count);
-    if (run == NULL)
-        return NULL;
-    run->ttl = (uint8_t)ttl;
-    shard_pin(run); /* S2: not the run itself */
-    if (!segment_available(pool, RESERVE))
-        (void)shard_reclaim(shard, RESERVE);
-    run->pins--;
-    segment_seal(pool, run, false);
-    return run;
+    extent_t *extent = pool_take(shard->pool, shard, EXTENT_OPEN, shard->pool->segment_grains);
+    if (extent == NULL && shard->spare != NULL) {
+        extent = shard->spare;
+        shard->spare = NULL;
+        pool_set_kind(shard->pool, extent, EXTENT_OPEN);
+    }
+    return extent;
 }
 
-static bool has_space(const shard_t *shard, const segment_t *segment, size_t bytes)
+/* The spare was needed elsewhere: another one, or what is kept would have no place. */
+static void restore_spare(shard_t *shard)
 {
-    return segment != NULL && segment->used + bytes <= shard->pool.segment_bytes;
+    if (shard->spare == NULL && shard->store->evict)
+        shard->spare = take(shard, EXTENT_SPARE, shard->pool->segment_grains);
 }
 
 /* The segment that takes an item of so many bytes; seals the one that is full. */
-static segment_t *segment_for(shard_t *shard, size_t bytes, uint32_t expiry, const segment_t *moving)
+static extent_t *segment_for(shard_t *shard, size_t bytes, unsigned ttl, bool moving)
 {
-    unsigned ttl = moving != NULL ? moving->ttl : ttl_bucket(expiry, store_now(shard->store));
-    if (bytes > shard->pool.segment_bytes / 2)
-        return moving != NULL ? NULL : run_segment(shard, bytes, ttl);
+    reclaim_t reclaim = {0};
+    extent_t *taken = NULL;
     if (has_space(shard, shard->open[ttl], bytes))
         return shard->open[ttl];
-    segment_t *segment = take_segment(shard, SEGMENT_OPEN, moving != NULL);
-    if (segment == NULL)
-        return NULL;
-    if (has_space(shard, shard->open[ttl], bytes)) { /* reclaim has opened another one */
-        segment_release(&shard->pool, segment);
+    if (moving)
+        taken = segment_for_move(shard);
+    else
+        restore_spare(shard);
+    while (!moving && taken == NULL && !has_space(shard, shard->open[ttl], bytes)) { /* reclaim may have opened one */
+        taken = pool_take(shard->pool, shard, EXTENT_OPEN, shard->pool->segment_grains);
+        if (taken == NULL && !shard_reclaim(shard, &reclaim, EXTENT_OPEN, shard->pool->segment_grains, &taken))
+            return NULL;
+    }
+    if (has_space(shard, shard->open[ttl], bytes)) {
+        if (taken != NULL)
+            shard_release(shard, taken);
         return shard->open[ttl];
     }
-    if (shard->open[ttl] != NULL)
-        segment_seal(&shard->pool, shard->open[ttl], false);
-    segment->ttl = (uint8_t)ttl;
-    shard->open[ttl] = segment;
-    return segment;
+    if (taken != NULL)
+        open_segment(shard, taken, ttl);
+    return taken;
 }
 
-/* The segment lives as long as this item. */
-static void raise_drop(segment_t *segment, const item_t *item)
+/* The extent lives as long as this item. */
+static void raise_drop(extent_t *extent, const item_t *item)
 {
     uint32_t expiry = atomic_get_relaxed(&item->expiry);
     uint32_t drop = expiry == 0 ? UINT32_MAX : expiry;
-    if (drop > segment->drop)
-        segment->drop = drop;
+    if (drop > extent->drop)
+        extent->drop = drop;
 }
 
-item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry, const segment_t *moving,
-                    segment_t **segment_p)
+bool store_is_large(const store_t *store, size_t key_bytes, size_t value_bytes)
+{
+    return item_bytes(key_bytes, value_bytes) > store->pool.large_bytes;
+}
+
+item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32_t expiry, const extent_t *moving,
+                    extent_t **extent_p)
 {
     size_t bytes = item_bytes(key_bytes, value_bytes);
-    segment_t *segment = segment_for(shard, bytes, expiry, moving);
-    if (segment == NULL)
+    unsigned ttl = moving != NULL ? moving->ttl : ttl_bucket(expiry, store_now(shard->store));
+    bool large = bytes > shard->pool->large_bytes;
+    extent_t *extent = large ? take(shard, EXTENT_DRAFT, pool_grains(bytes))
+                             : segment_for(shard, bytes, ttl, moving != NULL);
+    if (extent == NULL)
         return NULL;
-    item_t *item = (item_t *)(void *)(segment->base + segment->used);
-    segment->used += bytes;
+    if (large)
+        join_bucket(shard, extent, ttl);
+    item_t *item = (item_t *)(void *)(extent->base + extent->used);
+    extent->used += bytes;
     memset(item, 0, sizeof(*item));
-    item->generation = segment_generation(segment);
+    item->generation = extent_generation(extent, item);
     item->key_bytes = (uint8_t)key_bytes;
     item->value_bytes = (uint32_t)value_bytes;
     atomic_set_relaxed(&item->expiry, expiry);
-    raise_drop(segment, item);
-    *segment_p = segment;
+    raise_drop(extent, item);
+    *extent_p = extent;
     return item;
 }
 
-void shard_pin(segment_t *segment)
+void shard_pin(extent_t *extent)
 {
-    segment->pins++;
+    atomic_set_relaxed(&extent->pins, atomic_get_relaxed(&extent->pins) + 1);
 }
 
-/* A segment that lost its last live item while it was pinned goes back now. */
-static void release_if_dead(shard_t *shard, segment_t *segment)
+/* An extent that lost its last live item while it was pinned goes back now. */
+static void release_if_dead(shard_t *shard, extent_t *extent)
 {
-    if (segment->items == 0 && segment->pins == 0 && (segment->kind == SEGMENT_SEALED || segment->kind == SEGMENT_RUN))
-        segment_release(&shard->pool, segment);
+    if (extent->items == 0 && atomic_get_relaxed(&extent->pins) == 0 &&
+        (extent->kind == EXTENT_SEALED || extent->kind == EXTENT_DRAFT || extent->kind == EXTENT_LARGE))
+        shard_release(shard, extent);
 }
 
-void shard_unpin(shard_t *shard, segment_t *segment)
+void shard_unpin(shard_t *shard, extent_t *extent)
 {
-    segment->pins--;
-    release_if_dead(shard, segment);
+    atomic_set_relaxed(&extent->pins, atomic_get_relaxed(&extent->pins) - 1);
+    release_if_dead(shard, extent);
 }
 
 /* ------------------------------------------------------------------------------------- visibility */
 
-void shard_seal_item(shard_t *shard, item_t *item, const segment_t *segment, uint32_t data_crc)
+void shard_seal_item(shard_t *shard, item_t *item, const extent_t *extent, uint32_t data_crc)
 {
     item->created = store_now(shard->store);
     atomic_set_relaxed(&item->access, item->created);
-    item->crc = item_crc(item, data_crc, segment->number);
+    item->crc = item_crc(item, data_crc, extent_grain(extent, item));
 }
 
-static void forget(shard_t *shard, const item_t *item, segment_t *segment)
+/* Adds to or takes from the live bytes. */
+static void count_live(shard_t *shard, extent_t *extent, size_t bytes, bool more)
 {
-    size_t size = item_size(item);
-    shard->items--;
-    shard->bytes -= size;
-    segment_live(&shard->pool, segment, -(ptrdiff_t)size, -1);
-    release_if_dead(shard, segment);
+    extent->live += more ? bytes : 0 - bytes;
+    extent->items += more ? 1 : UINT32_MAX;
+    shard->bytes += more ? bytes : 0 - bytes;
+    shard->items += more ? 1 : UINT64_MAX;
+    if (extent->kind == EXTENT_SEALED)
+        sort_by_deadness(shard, extent);
 }
 
-store_status_t shard_link(shard_t *shard, uint64_t hash, item_t *item, segment_t *segment, index_slot_t *slot)
+static void forget(shard_t *shard, const item_t *item, extent_t *extent)
 {
-    uint64_t entry = index_entry(hash, segment, item);
-    size_t size = item_size(item);
-    shard->items++;
-    shard->bytes += size;
-    segment_live(&shard->pool, segment, (ptrdiff_t)size, 1);
-    raise_drop(segment, item); /* a flush may have lowered it since the space was given */
+    count_live(shard, extent, item_size(item), false);
+    release_if_dead(shard, extent);
+}
+
+/* Puts an entry for a key that has none into the index, which may take memory for it. */
+static store_status_t insert(shard_t *shard, uint64_t hash, uint64_t entry)
+{
+    store_status_t status = index_insert(&shard->index, hash, entry, take_index, shard);
+    if (status == STORE_OK)
+        index_grow(&shard->index, take_index, shard);
+    return status;
+}
+
+store_status_t shard_link(shard_t *shard, uint64_t hash, item_t *item, extent_t *extent, index_slot_t *slot)
+{
+    uint64_t entry = index_entry(hash, extent, item);
+    store_status_t status = STORE_OK;
+    shard_pin(extent); /* S2: the index may need memory */
+    count_live(shard, extent, item_size(item), true);
+    raise_drop(extent, item); /* a flush may have lowered it since the space was given */
     if (slot != NULL) {
-        segment_t *old_segment;
-        item_t *old = index_item(&shard->index, atomic_get_relaxed(slot), &old_segment);
+        extent_t *old_extent;
+        item_t *old = index_item(&shard->index, atomic_get_relaxed(slot), &old_extent);
         atomic_set_release(slot, entry); /* I1 */
-        forget(shard, old, old_segment);
-        return STORE_OK;
+        forget(shard, old, old_extent);
+    } else {
+        status = insert(shard, hash, entry);
     }
-    store_status_t status = index_insert(&shard->index, hash, entry, shard_take_index, shard);
-    if (status != STORE_OK) {
-        forget(shard, item, segment);
-        return status;
+    if (status == STORE_OK && extent->kind == EXTENT_DRAFT) {
+        pool_set_kind(shard->pool, extent, EXTENT_LARGE);
+        ttl_expect(shard, extent);
     }
-    index_grow(&shard->index, shard_take_index, shard);
-    return STORE_OK;
+    if (status != STORE_OK)
+        forget(shard, item, extent);
+    shard_unpin(shard, extent);
+    return status;
 }
 
-void shard_unlink(shard_t *shard, index_slot_t *slot, item_t *item, segment_t *segment)
+void shard_unlink(shard_t *shard, index_slot_t *slot, item_t *item, extent_t *extent)
 {
     index_remove(&shard->index, slot);
-    forget(shard, item, segment);
+    forget(shard, item, extent);
 }
 
 found_t shard_find(shard_t *shard, uint64_t hash, const char *key, size_t length, uint64_t *expired, uint64_t *flushed)
 {
     uint32_t now = store_now(shard->store);
     found_t found = {0};
-    found.slot = index_find(&shard->index, hash, key, length, &found.item, &found.segment);
+    found.slot = index_find(&shard->index, hash, key, length, &found.item, &found.extent);
     if (found.slot == NULL)
         return found;
     bool is_expired = item_expired(found.item, now);
@@ -206,17 +307,17 @@ found_t shard_find(shard_t *shard, uint64_t hash, const char *key, size_t length
         (*expired)++;
     if (!is_expired && flushed != NULL)
         (*flushed)++;
-    shard_unlink(shard, found.slot, found.item, found.segment);
+    shard_unlink(shard, found.slot, found.item, found.extent);
     return (found_t){0};
 }
 
 bool shard_rewrite(shard_t *shard, uint64_t hash, found_t *found, uint8_t marks, uint64_t cas, uint32_t expiry)
 {
     item_t *old = found->item;
-    segment_t *old_segment = found->segment;
-    segment_t *segment;
-    shard_pin(old_segment); /* S3 */
-    item_t *item = shard_space(shard, old->key_bytes, old->value_bytes, expiry, NULL, &segment);
+    extent_t *old_extent = found->extent;
+    extent_t *extent;
+    shard_pin(old_extent); /* S3 */
+    item_t *item = shard_space(shard, old->key_bytes, old->value_bytes, expiry, NULL, &extent);
     if (item != NULL) {
         memcpy(item->data, old->data, (size_t)old->key_bytes + old->value_bytes);
         item->marks = marks;
@@ -225,21 +326,27 @@ bool shard_rewrite(shard_t *shard, uint64_t hash, found_t *found, uint8_t marks,
         item->created = old->created;
         atomic_set_relaxed(&item->heat, atomic_get_relaxed(&old->heat));
         atomic_set_relaxed(&item->access, atomic_get_relaxed(&old->access));
-        item->crc = item_crc(item, item_data_crc(item, shard->store->crc_seed), segment->number);
-        (void)shard_link(shard, hash, item, segment, found->slot); /* a pinned segment's items stay where they are */
+        item->crc = item_crc(item, item_data_crc(item, shard->store->crc_seed), extent_grain(extent, item));
+        (void)shard_link(shard, hash, item, extent, found->slot); /* a pinned extent's items stay where they are */
         found->item = item;
-        found->segment = segment;
+        found->extent = extent;
     }
-    shard_unpin(shard, old_segment);
+    shard_unpin(shard, old_extent);
     return item != NULL;
 }
 
 void shard_touch(shard_t *shard, uint64_t hash, found_t *found, uint32_t expiry)
 {
-    bool outlives = (expiry == 0 ? UINT32_MAX : expiry) > found->segment->drop;
-    if (outlives && found->segment->kind != SEGMENT_RUN &&
+    extent_t *extent = found->extent;
+    bool outlives = (expiry == 0 ? UINT32_MAX : expiry) > extent->drop;
+    if (outlives && extent->kind != EXTENT_LARGE &&
         shard_rewrite(shard, hash, found, found->item->marks, found->item->cas, expiry))
         return;
     atomic_set_relaxed(&found->item->expiry, expiry);
-    raise_drop(found->segment, found->item); /* a run, or no memory for a copy: the segment stays longer */
+    if (extent->kind == EXTENT_LARGE) {
+        extent->drop = 0; /* its only item decides */
+        join_bucket(shard, extent, ttl_bucket(expiry, store_now(shard->store)));
+    }
+    raise_drop(extent, found->item); /* of a segment: no memory for a copy, so it stays longer */
+    ttl_expect(shard, extent);
 }

@@ -9,6 +9,7 @@
 #include "store/shard.h"
 
 #define DROPPED_AT_ONCE 8u /* segments, under one hold of the lock */
+#define EVICTED_AT_ONCE 8u /* windows, under one hold of the lock */
 #define ITEMS_PER_SHARD 4u /* of the largest, or there are fewer shards */
 
 static unsigned shards_for(const store_config_t *config)
@@ -23,6 +24,7 @@ static void close_shards(store_t *store, unsigned opened)
 {
     for (unsigned i = 0; i < opened; i++)
         shard_close(&store->shards[i]);
+    pool_close(&store->pool);
     published_close(store);
     free(store->shards);
     free(store);
@@ -43,14 +45,17 @@ store_status_t store_open(const store_config_t *config, store_t **store_p)
     while (1u << store->shard_bits < store->shard_count)
         store->shard_bits++;
     store->shards = calloc(store->shard_count, sizeof(*store->shards));
-    store_status_t status = store->shards == NULL || !published_open(store, config) ? STORE_NO_MEMORY : STORE_OK;
-    if (status != STORE_OK)
-        close_shards(store, 0);
-    for (unsigned i = 0; i < store->shard_count && status == STORE_OK; i++) {
-        status = shard_open(&store->shards[i], store, config, config->bytes / store->shard_count, i);
-        if (status != STORE_OK)
-            close_shards(store, i + 1);
+    if (store->shards == NULL || !published_open(store, config)) {
+        free(store->shards);
+        free(store);
+        return STORE_NO_MEMORY;
     }
+    unsigned opened = 0;
+    store_status_t status = pool_open(&store->pool, config, store->page, config->bytes / store->shard_count);
+    for (; status == STORE_OK && opened < store->shard_count; opened++)
+        status = shard_open(&store->shards[opened], store, opened);
+    if (status != STORE_OK)
+        close_shards(store, opened);
     if (status == STORE_OK)
         *store_p = store;
     return status;
@@ -99,17 +104,16 @@ void store_tick(store_t *store)
 
 bool store_limit(store_t *store, size_t bytes)
 {
-    size_t share = bytes / store->shard_count;
-    bool fits = true;
-    for (unsigned i = 0; i < store->shard_count && fits; i++) {
-        shard_t *shard = &store->shards[i];
+    shard_t *shard = &store->shards[0];
+    bool more = true;
+    if (bytes / store->shard_count < ITEMS_PER_SHARD * store->pool.segment_bytes || !pool_limit(&store->pool, bytes))
+        return false;
+    while (more) { /* a little under each hold of the lock */
         pthread_mutex_lock(&shard->lock);
-        fits = share >= ITEMS_PER_SHARD * shard->pool.segment_bytes && segment_pool_limit(&shard->pool, share);
-        if (fits)
-            (void)shard_reclaim(shard, RESERVE);
+        more = shard_obey_limit(shard, EVICTED_AT_ONCE);
         pthread_mutex_unlock(&shard->lock);
     }
-    return fits;
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------- statistics */
@@ -121,41 +125,45 @@ static void add_counters(store_counters_t *sum, const store_counters_t *more)
 #undef ADD
 }
 
-static bool holds_items(const segment_t *segment)
+/* `segments` counts grains until all are added. */
+static void add_ttl(store_stats_t *stats, const extent_t *extent, uint32_t now)
 {
-    return segment->kind == SEGMENT_OPEN || segment->kind == SEGMENT_SEALED || segment->kind == SEGMENT_RUN;
-}
-
-static void add_ttl(store_stats_t *stats, const segment_t *segment, uint32_t now)
-{
-    store_ttl_stats_t *ttl = &stats->ttl[segment->ttl];
-    const item_t *first = (const item_t *)(const void *)segment->base;
-    ttl->items += segment->items;
-    ttl->bytes += segment->live;
-    ttl->segments += segment->run;
-    if (segment->used > 0 && first->created != 0 && now - first->created > ttl->age)
+    store_ttl_stats_t *ttl = &stats->ttl[extent->ttl];
+    const item_t *first = (const item_t *)(const void *)extent->base;
+    ttl->items += extent->items;
+    ttl->bytes += extent->live;
+    ttl->segments += extent->grains;
+    if (extent->kind != EXTENT_DRAFT && extent->used > 0 && first->created != 0 && now - first->created > ttl->age)
         ttl->age = now - first->created;
 }
 
 static void add_shard(store_stats_t *stats, const shard_t *shard, uint32_t now)
 {
-    const segment_pool_t *pool = &shard->pool;
     add_counters(&stats->counters, &shard->counters);
     stats->items += shard->items;
     stats->bytes += shard->bytes;
-    stats->segment_bytes = pool->segment_bytes;
-    stats->segments_limit += pool->limit;
-    stats->limit_bytes += pool->limit * pool->segment_bytes;
-    stats->memory_bytes += (uint64_t)pool->memory_count * pool->per_memory * pool->segment_bytes;
-    stats->segments_used += pool->used;
-    stats->segments_free += pool->free_count;
     stats->buckets += index_buckets(&shard->index);
     stats->overflow_buckets += shard->index.overflow_used - shard->index.overflow_free_count;
-    stats->index_bytes += (shard->index.main.count + shard->index.overflow.count) * pool->segment_bytes;
-    for (uint32_t m = 0; m < pool->memory_count; m++)
-        for (uint32_t i = 0; i < pool->per_memory; i++)
-            if (holds_items(&pool->memories[m].segments[i]))
-                add_ttl(stats, &pool->memories[m].segments[i], now);
+    stats->index_bytes += ((uint64_t)shard->index.main.count + shard->index.overflow.count) *
+                          ((uint64_t)shard->pool->index_grains << GRAIN_SHIFT);
+    for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++)
+        list_for_each(link, &shard->extents[i])
+            add_ttl(stats, container_of(link, extent_t, mine), now);
+}
+
+static void add_pool(store_stats_t *stats, pool_t *pool)
+{
+    uint32_t most = pool->segment_grains - 1;
+    pthread_mutex_lock(&pool->lock);
+    stats->segment_bytes = pool->segment_bytes;
+    stats->limit_bytes = (uint64_t)pool->limit << GRAIN_SHIFT;
+    stats->memory_bytes = (uint64_t)pool->capacity << GRAIN_SHIFT;
+    stats->segments_limit = pool->limit / pool->segment_grains;
+    stats->segments_used = (pool->used + most) / pool->segment_grains;
+    stats->segments_free = (pool->capacity - pool->used) / pool->segment_grains;
+    pthread_mutex_unlock(&pool->lock);
+    for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++)
+        stats->ttl[i].segments = (stats->ttl[i].segments + most) / pool->segment_grains;
 }
 
 void store_stats(store_t *store, store_stats_t *stats)
@@ -166,6 +174,7 @@ void store_stats(store_t *store, store_stats_t *stats)
         add_shard(stats, &store->shards[i], store_now(store));
         pthread_mutex_unlock(&store->shards[i].lock);
     }
+    add_pool(stats, &store->pool);
 }
 
 void store_stats_reset(store_t *store)
@@ -180,18 +189,18 @@ void store_stats_reset(store_t *store)
 
 /* ------------------------------------------------------------------------------------------ walks */
 
-typedef const char *(*item_func_t)(void *arg, shard_t *shard, const segment_t *segment, const item_t *item);
+typedef const char *(*item_func_t)(void *arg, shard_t *shard, const extent_t *extent, const item_t *item);
 
-/* Calls func for each live item of a segment; its answer, if it is not NULL, ends the walk. */
-static const char *walk_segment(shard_t *shard, const segment_t *segment, item_func_t func, void *arg)
+/* Calls func for each live item of an extent; its answer, if it is not NULL, ends the walk. */
+static const char *walk_extent(shard_t *shard, const extent_t *extent, item_func_t func, void *arg)
 {
     const char *answer = NULL;
-    for (size_t at = 0; at < segment->used && answer == NULL;) {
-        const item_t *item = (const item_t *)(const void *)(segment->base + at);
+    for (size_t at = 0; at < extent->used && answer == NULL;) {
+        const item_t *item = (const item_t *)(const void *)(extent->base + at);
         uint64_t hash = index_hash(shard->store->seed, item->data, item->key_bytes);
         at += item_size(item);
-        if (index_find_entry(&shard->index, hash, index_entry(hash, segment, item)) != NULL)
-            answer = func(arg, shard, segment, item);
+        if (index_find_entry(&shard->index, hash, index_entry(hash, extent, item)) != NULL)
+            answer = func(arg, shard, extent, item);
     }
     return answer;
 }
@@ -199,11 +208,12 @@ static const char *walk_segment(shard_t *shard, const segment_t *segment, item_f
 static const char *walk_shard(shard_t *shard, item_func_t func, void *arg)
 {
     const char *answer = NULL;
-    const segment_pool_t *pool = &shard->pool;
-    for (uint32_t m = 0; m < pool->memory_count && answer == NULL; m++)
-        for (uint32_t i = 0; i < pool->per_memory && answer == NULL; i++)
-            if (holds_items(&pool->memories[m].segments[i]))
-                answer = walk_segment(shard, &pool->memories[m].segments[i], func, arg);
+    for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++)
+        list_for_each(link, &shard->extents[i]) {
+            const extent_t *extent = container_of(link, extent_t, mine);
+            if (answer == NULL && extent->kind != EXTENT_DRAFT)
+                answer = walk_extent(shard, extent, func, arg);
+        }
     return answer;
 }
 
@@ -212,11 +222,11 @@ typedef struct sizes {
     size_t count;
 } sizes_t;
 
-static const char *count_size(void *arg, shard_t *shard, const segment_t *segment, const item_t *item)
+static const char *count_size(void *arg, shard_t *shard, const extent_t *extent, const item_t *item)
 {
     sizes_t *sizes = arg;
     (void)shard;
-    (void)segment;
+    (void)extent;
     size_t at = item_size(item) / ITEM_UNIT - 1;
     sizes->counts[at < sizes->count ? at : sizes->count - 1]++;
     return NULL;
@@ -237,34 +247,35 @@ typedef struct totals {
     uint64_t items, bytes;
 } totals_t;
 
-static const char *check_item(void *arg, shard_t *shard, const segment_t *segment, const item_t *item)
+static const char *check_item(void *arg, shard_t *shard, const extent_t *extent, const item_t *item)
 {
     totals_t *totals = arg;
     totals->items++;
     totals->bytes += item_size(item);
-    if (item->generation != segment_generation(segment))
-        return "a live item has another generation than its segment";
-    return item_is_whole(item, shard->store->crc_seed, segment->number) ? NULL : "a live item's checksum is wrong";
+    if (item->generation != extent_generation(extent, item))
+        return "a live item has another generation than its grain";
+    return item_is_whole(item, shard->store->crc_seed, extent_grain(extent, item)) ? NULL
+                                                                                   : "a live item's checksum is wrong";
 }
 
 static const char *check_shard(shard_t *shard)
 {
     totals_t totals = {0};
-    const segment_pool_t *pool = &shard->pool;
     uint64_t live = 0, items = 0;
     const char *wrong = walk_shard(shard, check_item, &totals);
     if (wrong != NULL)
         return wrong;
-    for (uint32_t i = 0; i < pool->memory_count * pool->per_memory; i++)
-        if (holds_items(segment_at(pool, i))) {
-            live += segment_at(pool, i)->live;
-            items += segment_at(pool, i)->items;
+    for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++)
+        list_for_each(link, &shard->extents[i]) {
+            const extent_t *extent = container_of(link, extent_t, mine);
+            live += extent->live;
+            items += extent->items;
+            if (extent->shard != shard || extent->ttl != i)
+                return "an extent is in the list of another shard or bucket";
         }
     if (totals.items != shard->items || totals.bytes != shard->bytes || totals.items != shard->index.entries)
         return "items, bytes or index entries of a shard are counted wrong";
-    if (live != totals.bytes || items != totals.items)
-        return "live bytes or items of segments are counted wrong";
-    return pool->free_count + pool->used == pool->memory_count * pool->per_memory ? NULL : "a segment is lost";
+    return live == totals.bytes && items == totals.items ? NULL : "live bytes or items of extents are counted wrong";
 }
 
 const char *store_check(store_t *store)
@@ -275,5 +286,5 @@ const char *store_check(store_t *store)
         wrong = check_shard(&store->shards[i]);
         pthread_mutex_unlock(&store->shards[i].lock);
     }
-    return wrong;
+    return wrong == NULL ? pool_check(&store->pool) : wrong;
 }

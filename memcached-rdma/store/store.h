@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * store.h - the items of a server: what every protocol and every carrier calls.
  *
- * A store is cut into shards by the hash of the key; each shard has its own lock, memory, index and counters, and nothing
- * is shared between shards. Every call may be made by any thread. Nothing waits for I/O inside a call.
+ * A store is cut into shards by the hash of the key; each shard has its own lock, index and counters. All shards take memory
+ * from one pool, and what is oldest in all of them is evicted first. Every call may be made by any thread. Nothing waits for
+ * I/O inside a call.
  * Times are seconds of the store's clock, which begins at STORE_CLOCK_START; 0 as expiry means never. */
 #ifndef MC_STORE_STORE_H
 #define MC_STORE_STORE_H
@@ -49,9 +50,9 @@ typedef struct store_config {
 } store_config_t;
 
 typedef struct store store_t;
-struct shard; /* shard.h, item.h, segment.h: for the store's own files */
+struct shard; /* shard.h, item.h, pool.h: for the store's own files */
 struct item;
-struct segment;
+struct extent;
 
 /* The calling thread has to live as long as the store: readers in other processes look whether it does. */
 store_status_t store_open(const store_config_t *config, store_t **store_p);
@@ -70,7 +71,7 @@ typedef struct store_key {
 /* Keeps the bytes of a value in place outside the lock. Short-lived: nothing may wait while one is held. */
 typedef struct store_pin_s {
     struct shard *shard; /* NULL: no pin */
-    struct segment *segment;
+    struct extent *extent;
 } store_pin_t;
 
 /* An item as a visitor sees it. The pointers are valid during the visit, the value's longer when it is pinned. */
@@ -83,8 +84,8 @@ typedef struct store_hit {
     uint32_t touched; /* after it */
     uint32_t access;  /* last read before this one; creation when there was none */
     uint32_t now;
-    size_t size;            /* bytes taken in its segment */
-    unsigned ttl;           /* TTL bucket of its segment */
+    size_t size;            /* bytes taken */
+    unsigned ttl;           /* TTL bucket of its extent */
     bool fetched;           /* somebody had read it before */
     bool stale, won_before; /* marked stale; an earlier reader has won the right to renew it */
     bool binary_key;        /* as it was stored */
@@ -137,6 +138,8 @@ typedef struct store_put_s {
     bool invalidate;  /* STORE_CAS: an older CAS id stores the item too, marked stale and with its old expiry */
 } store_put_t;
 
+/* An item that has an extent of its own, and whose draft costs what it takes. */
+bool store_is_large(const store_t *store, size_t key_bytes, size_t value_bytes);
 /* STORE_TOO_LARGE, STORE_NO_MEMORY: nothing was reserved. */
 store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, uint32_t expiry, store_draft_t *draft);
 /* cas_p: NULL, or where the new CAS id goes. The draft is used up, whatever the status. */
@@ -196,8 +199,8 @@ typedef struct store_counters {
 
 typedef struct store_ttl_stats {
     uint64_t items, bytes; /* live */
-    uint64_t segments;
-    uint32_t age; /* seconds since the oldest segment began */
+    uint64_t segments;     /* as if large items were in segments */
+    uint32_t age;          /* seconds since the oldest segment began */
 } store_ttl_stats_t;
 
 typedef struct store_stats_s {
@@ -205,7 +208,7 @@ typedef struct store_stats_s {
     uint64_t items, bytes;              /* live items, bytes that they take with headers */
     uint64_t limit_bytes, memory_bytes; /* memory_bytes: taken from the source */
     uint64_t index_bytes, buckets, overflow_buckets;
-    uint64_t segments_used, segments_free, segments_limit, segment_bytes;
+    uint64_t segments_used, segments_free, segments_limit, segment_bytes; /* as if all memory were segments */
     unsigned shards;
     store_ttl_stats_t ttl[STORE_TTL_BUCKETS];
 } store_stats_t;

@@ -37,7 +37,7 @@ bool item_flushed(const shard_t *shard, const item_t *item, uint32_t now)
 /* Readers hide from now on what is flushed (I4). What hides more is written first. */
 static void publish_flush(const shard_t *shard)
 {
-    published_shard_t *part = shard->pool.part.shard;
+    published_shard_t *part = shard->part.shard;
     if (part == NULL)
         return;
     atomic_set_release(&part->flush_cas, shard->flush_cas);
@@ -50,9 +50,11 @@ static void flush_all(shard_t *shard)
     shard->flush_cas = shard->next_cas;
     publish_flush(shard);
     (void)shard_seal_open(shard);
-    for (uint32_t m = 0; m < shard->pool.memory_count; m++) /* all of it goes by ttl_drop */
-        for (uint32_t i = 0; i < shard->pool.per_memory; i++)
-            shard->pool.memories[m].segments[i].drop = 0;
+    for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++) { /* all of it goes by ttl_drop */
+        list_for_each(link, &shard->extents[i])
+            container_of(link, extent_t, mine)->drop = 0;
+        shard->next_drop[i] = 0;
+    }
 }
 
 /* A later flush does not bring back what an earlier one has hidden. */
@@ -67,24 +69,45 @@ void shard_flush(shard_t *shard, uint32_t at, uint32_t now)
         flush_all(shard);
 }
 
-static bool may_drop(const segment_t *segment, uint32_t now)
+void ttl_expect(shard_t *shard, const extent_t *extent)
 {
-    return (segment->kind == SEGMENT_SEALED || segment->kind == SEGMENT_RUN) && segment->pins == 0 &&
-           segment->drop <= now;
+    if (extent->drop < shard->next_drop[extent->ttl])
+        shard->next_drop[extent->ttl] = extent->drop;
+}
+
+static bool may_drop(const extent_t *extent, uint32_t now)
+{
+    return (extent->kind == EXTENT_SEALED || extent->kind == EXTENT_LARGE) && atomic_get_relaxed(&extent->pins) == 0 &&
+           extent->drop <= now;
+}
+
+/* Of one bucket. What was looked at in vain is looked at again when the first of it can have expired. */
+static unsigned drop_bucket(shard_t *shard, unsigned ttl, uint32_t now, unsigned most)
+{
+    unsigned dropped = 0;
+    uint32_t next_drop = UINT32_MAX;
+    for (list_link_t *link = shard->extents[ttl].next, *next; link != &shard->extents[ttl]; link = next) {
+        extent_t *extent = container_of(link, extent_t, mine);
+        next = link->next;
+        if (dropped == most)
+            return dropped;
+        if (may_drop(extent, now)) {
+            shard_empty(shard, extent);
+            dropped++;
+        } else if (extent->drop < next_drop && extent->kind != EXTENT_OPEN) {
+            next_drop = extent->drop;
+        }
+    }
+    shard->next_drop[ttl] = next_drop;
+    return dropped;
 }
 
 unsigned ttl_drop(shard_t *shard, uint32_t now, unsigned most)
 {
-    const segment_pool_t *pool = &shard->pool;
     unsigned dropped = 0;
-    for (uint32_t m = 0; m < pool->memory_count; m++)
-        for (uint32_t i = 0; i < pool->per_memory && dropped < most; i++) {
-            segment_t *segment = &pool->memories[m].segments[i];
-            if (!may_drop(segment, now))
-                continue;
-            shard_empty(shard, segment);
-            dropped++;
-        }
+    for (unsigned i = 0; i < STORE_TTL_BUCKETS && dropped < most; i++)
+        if (shard->next_drop[i] <= now)
+            dropped += drop_bucket(shard, i, now, most - dropped);
     shard->counters.segments_dropped += dropped;
     return dropped;
 }

@@ -18,14 +18,14 @@ store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, 
     uint64_t hash = index_hash(store->seed, key.bytes, key.length);
     shard_t *shard = shard_of(store, hash);
     bool fits = value_bytes <= store->item_max && item_bytes(key.length, value_bytes) <= store->item_max;
-    segment_t *segment = NULL;
+    extent_t *extent = NULL;
     item_t *item = NULL;
     pthread_mutex_lock(&shard->lock);
     if (fits)
-        item = shard_space(shard, key.length, value_bytes, expiry, NULL, &segment);
+        item = shard_space(shard, key.length, value_bytes, expiry, NULL, &extent);
     if (item != NULL) {
         memcpy(item->data, key.bytes, key.length);
-        shard_pin(segment);
+        shard_pin(extent);
     }
     shard->counters.store_too_large += !fits;
     shard->counters.store_no_memory += fits && item == NULL;
@@ -37,7 +37,7 @@ store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, 
                              .expiry = expiry,
                              .hash = hash,
                              .item = item,
-                             .pin = {.shard = shard, .segment = segment}};
+                             .pin = {.shard = shard, .extent = extent}};
     return STORE_OK;
 }
 
@@ -47,11 +47,11 @@ void store_abandon(store_draft_t *draft)
 }
 
 /* Makes an item, whose CAS id and marks are set, the one of its key. */
-static store_status_t publish(shard_t *shard, uint64_t hash, item_t *item, segment_t *segment, const found_t *found,
+static store_status_t publish(shard_t *shard, uint64_t hash, item_t *item, extent_t *extent, const found_t *found,
                               uint32_t data_crc)
 {
-    shard_seal_item(shard, item, segment, data_crc);
-    store_status_t status = shard_link(shard, hash, item, segment, found->slot);
+    shard_seal_item(shard, item, extent, data_crc);
+    store_status_t status = shard_link(shard, hash, item, extent, found->slot);
     shard->counters.total_items += status == STORE_OK;
     shard->counters.store_no_memory += status == STORE_NO_MEMORY;
     return status;
@@ -63,15 +63,15 @@ static store_status_t join(shard_t *shard, const store_draft_t *draft, found_t *
     item_t *old = found->item;
     const item_t *piece = draft->item;
     size_t bytes = (size_t)old->value_bytes + piece->value_bytes;
-    segment_t *old_segment = found->segment;
-    segment_t *segment;
+    extent_t *old_extent = found->extent;
+    extent_t *extent;
     if (item_bytes(old->key_bytes, bytes) > shard->store->item_max) {
         shard->counters.store_too_large++;
         return STORE_TOO_LARGE;
     }
-    shard_pin(old_segment); /* S3 */
+    shard_pin(old_extent); /* S3 */
     store_status_t status = STORE_NO_MEMORY;
-    item_t *item = shard_space(shard, old->key_bytes, bytes, atomic_get_relaxed(&old->expiry), NULL, &segment);
+    item_t *item = shard_space(shard, old->key_bytes, bytes, atomic_get_relaxed(&old->expiry), NULL, &extent);
     if (item != NULL) {
         const item_t *first = append ? old : piece;
         const item_t *second = append ? piece : old;
@@ -81,11 +81,11 @@ static store_status_t join(shard_t *shard, const store_draft_t *draft, found_t *
         item->client_flags = old->client_flags;
         item->marks = old->marks & ITEM_BINARY_KEY;
         item->cas = cas;
-        status = publish(shard, draft->hash, item, segment, found, item_data_crc(item, shard->store->crc_seed));
+        status = publish(shard, draft->hash, item, extent, found, item_data_crc(item, shard->store->crc_seed));
     } else {
         shard->counters.store_no_memory++;
     }
-    shard_unpin(shard, old_segment);
+    shard_unpin(shard, old_extent);
     return status;
 }
 
@@ -155,9 +155,9 @@ store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64
         item->cas = cas;
         if (stale)
             inherit(item, found.item);
-        status = publish(shard, draft->hash, item, draft->pin.segment, &found, data_crc);
+        status = publish(shard, draft->hash, item, draft->pin.extent, &found, data_crc);
     }
-    shard_unpin(shard, draft->pin.segment);
+    shard_unpin(shard, draft->pin.extent);
     pthread_mutex_unlock(&shard->lock);
     draft->pin.shard = NULL;
     if (cas_p != NULL)
@@ -176,13 +176,13 @@ static store_status_t delete_found(shard_t *shard, uint64_t hash, found_t *found
         return STORE_EXISTS;
     }
     if (!how->stale) {
-        shard_unlink(shard, found->slot, item, found->segment);
+        shard_unlink(shard, found->slot, item, found->extent);
         counters->delete_hits++;
         return STORE_OK;
     }
     uint32_t expiry = how->has_expiry ? how->expiry : atomic_get_relaxed(&item->expiry);
     if (!shard_rewrite(shard, hash, found, item->marks | ITEM_STALE, shard_cas(shard), expiry)) {
-        shard_unlink(shard, found->slot, item, found->segment); /* no memory: gone is as good as stale */
+        shard_unlink(shard, found->slot, item, found->extent); /* no memory: gone is as good as stale */
         return STORE_OK;
     }
     uint32_t heat = atomic_get_relaxed(&found->item->heat);
@@ -213,7 +213,7 @@ void store_drop(store_t *store, store_key_t key)
     pthread_mutex_lock(&shard->lock);
     found_t found = shard_find(shard, hash, key.bytes, key.length, NULL, NULL);
     if (found.slot != NULL)
-        shard_unlink(shard, found.slot, found.item, found.segment);
+        shard_unlink(shard, found.slot, found.item, found.extent);
     pthread_mutex_unlock(&shard->lock);
 }
 
@@ -226,12 +226,12 @@ static store_status_t write_number(shard_t *shard, uint64_t hash, store_key_t ke
     char digits[24];
     size_t length = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number->value);
     size_t bytes = found->slot != NULL && found->item->value_bytes > length ? found->item->value_bytes : length;
-    segment_t *segment;
-    segment_t *old_segment = found->segment;
-    if (old_segment != NULL)
-        shard_pin(old_segment); /* S3 */
+    extent_t *extent;
+    extent_t *old_extent = found->extent;
+    if (old_extent != NULL)
+        shard_pin(old_extent); /* S3 */
     store_status_t status = STORE_NO_MEMORY;
-    item_t *item = shard_space(shard, key.length, bytes, number->expiry, NULL, &segment);
+    item_t *item = shard_space(shard, key.length, bytes, number->expiry, NULL, &extent);
     if (item != NULL) {
         memcpy(item->data, key.bytes, key.length);
         memset(item_value(item), ' ', bytes);
@@ -245,10 +245,10 @@ static store_status_t write_number(shard_t *shard, uint64_t hash, store_key_t ke
             }
         }
         item->cas = number->cas = shard_cas(shard);
-        status = publish(shard, hash, item, segment, found, item_data_crc(item, shard->store->crc_seed));
+        status = publish(shard, hash, item, extent, found, item_data_crc(item, shard->store->crc_seed));
     }
-    if (old_segment != NULL)
-        shard_unpin(shard, old_segment);
+    if (old_extent != NULL)
+        shard_unpin(shard, old_extent);
     return status;
 }
 
