@@ -152,7 +152,7 @@ void reply_sent(reply_t *reply, size_t bytes, void (*done)(reply_piece_t *piece)
     restart(reply);
 }
 
-void reply_own(reply_t *reply, void (*done)(reply_piece_t *piece))
+void reply_own(reply_t *reply, bool (*stays)(reply_piece_t *piece), void (*done)(reply_piece_t *piece))
 {
     reply_t own = {.failed = reply->failed};
     size_t at = reply->sent;
@@ -166,8 +166,12 @@ void reply_own(reply_t *reply, void (*done)(reply_piece_t *piece))
         at = end;
         if (last)
             break;
-        reply_bytes(&own, reply->pieces[i].bytes, reply->pieces[i].length);
-        done(&reply->pieces[i]);
+        reply_piece_t *piece = &reply->pieces[i];
+        if (stays != NULL && stays(piece) &&
+            reply_piece(&own, piece->bytes, piece->length, piece->owner[0], piece->owner[1]))
+            continue;
+        reply_bytes(&own, piece->bytes, piece->length);
+        done(piece);
     }
     reply_free(reply);
     *reply = own;

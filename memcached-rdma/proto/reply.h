@@ -43,7 +43,7 @@ void reply_cut(reply_t *reply, size_t length);
 int reply_iov(const reply_t *reply, struct iovec *iov, int most);
 /* Takes away what was sent; done is called for each piece that is through. */
 void reply_sent(reply_t *reply, size_t bytes, void (*done)(reply_piece_t *piece));
-/* Copies the bytes not sent yet to the heap: the pieces are no longer needed. done is called for each piece. */
-void reply_own(reply_t *reply, void (*done)(reply_piece_t *piece));
+/* Copies pieces not sent yet to the heap, but those that stay (NULL: none does); done is called for each that is copied. */
+void reply_own(reply_t *reply, bool (*stays)(reply_piece_t *piece), void (*done)(reply_piece_t *piece));
 
 #endif

@@ -303,6 +303,7 @@ static void on_value(vbn_op_t *op, vbn_status_t status, size_t length)
     request_t request;
     (void)length;
     list_remove(&call->link);
+    hold_set(&call->native->worker->drafts_called, &call->hold, 0);
     const char *key = call->draft.value - call->message.key_bytes; /* an item has its key in front of its value */
     if (status == VBN_OK && message_to_request(&call->message, key, call->draft.value_bytes, &request)) {
         commit(call, &request, &call->draft);
@@ -316,12 +317,16 @@ static void on_value(vbn_op_t *op, vbn_status_t status, size_t length)
 static void on_data(vbn_op_t *op, vbn_status_t status, size_t length)
 {
     call_t *call = container_of(op, call_t, op);
+    bool fetched_key = (call->message.flags & MESSAGE_KEY_IN_DATA) != 0;
     (void)length;
     list_remove(&call->link);
-    if (status == VBN_OK)
+    hold_set(&call->native->worker->drafts_called, &call->hold, 0);
+    if (status != VBN_OK)
+        answer_code(call, MESSAGE_INVALID);
+    else if (fetched_key)
         run(call, NULL, call->data, call->data_bytes);
     else
-        answer_code(call, MESSAGE_INVALID);
+        run(call, call->data, call->data + call->message.key_bytes, call->data_bytes);
 }
 
 static void pull(call_t *call, vbn_am_remote_t *remote, void *to, size_t bytes, vbn_op_func_t done)
@@ -338,39 +343,75 @@ static void pull(call_t *call, vbn_am_remote_t *remote, void *to, size_t bytes, 
     done(&call->op, status, bytes);
 }
 
-/* A long key stands in front of its value, and says where the value goes: both are fetched to the heap first. */
-static void fetch_data(call_t *call, const vbn_am_message_t *message)
+/* Counts what a value takes until it is here. False: values of other clients, which end by their leases, take all of this
+ * thread's share. */
+static bool hold_value(call_t *call, size_t bytes)
 {
-    bool fits = message->length <= call->native->worker->server->settings.item_max + KEY_MAX;
-    call->data = fits ? malloc(message->length) : NULL;
-    call->data_bytes = message->length;
-    if (call->data != NULL) {
-        pull(call, message->remote, call->data, message->length, on_data);
+    worker_t *worker = call->native->worker;
+    if (worker->drafts_called.bytes + bytes > worker_share(worker)) {
+        count(&worker->counters.drafts_lost, 1);
+        return false;
+    }
+    hold_set(&worker->drafts_called, &call->hold, bytes);
+    return true;
+}
+
+static void refuse_value(call_t *call, const vbn_am_message_t *message, uint8_t code)
+{
+    vbn_am_drop(message->remote);
+    answer_code(call, code);
+}
+
+/* To the heap first: a small value, which would keep a segment from being used until it is here, or one behind a long key, which
+ * says where the value goes. key NULL: it is fetched, too. */
+static void fetch_data(call_t *call, const char *key, const vbn_am_message_t *message)
+{
+    size_t before = key == NULL ? 0 : call->message.key_bytes;
+    if (message->length > call->native->worker->server->settings.item_max + KEY_MAX) {
+        refuse_value(call, message, MESSAGE_TOO_LARGE);
         return;
     }
-    vbn_am_drop(message->remote);
-    answer_code(call, fits ? MESSAGE_NO_MEMORY : MESSAGE_TOO_LARGE);
+    call->data = hold_value(call, before + message->length) ? malloc(before + message->length) : NULL;
+    call->data_bytes = message->length;
+    if (call->data == NULL) {
+        hold_set(&call->native->worker->drafts_called, &call->hold, 0);
+        refuse_value(call, message, MESSAGE_NO_MEMORY);
+        return;
+    }
+    if (before > 0)
+        memcpy(call->data, key, before);
+    pull(call, message->remote, call->data + before, message->length, on_data);
+}
+
+/* A large value: into its item. */
+static void fetch_large(call_t *call, const request_t *request, const vbn_am_message_t *message)
+{
+    store_status_t status = STORE_NO_MEMORY;
+    if (hold_value(call, message->length))
+        status = perform_begin(call->native->worker->server, request, &call->draft);
+    if (status == STORE_OK) {
+        pull(call, message->remote, call->draft.value, message->length, on_value);
+        return;
+    }
+    hold_set(&call->native->worker->drafts_called, &call->hold, 0);
+    refuse_value(call, message, code_of(status));
 }
 
 static void fetch(call_t *call, const char *key, const vbn_am_message_t *message)
 {
     request_t request;
-    bool puts = call->message.op == MESSAGE_PUT;
-    uint8_t code = MESSAGE_INVALID;
-    if (puts && key == NULL) {
-        fetch_data(call, message);
-        return;
-    }
-    if (puts && message_to_request(&call->message, key, message->length, &request)) {
-        store_status_t status = perform_begin(call->native->worker->server, &request, &call->draft);
-        if (status == STORE_OK) {
-            pull(call, message->remote, call->draft.value, message->length, on_value);
-            return;
-        }
-        code = code_of(status);
-    }
-    vbn_am_drop(message->remote);
-    answer_code(call, code);
+    const server_t *server = call->native->worker->server;
+    if (call->message.op != MESSAGE_PUT)
+        refuse_value(call, message, MESSAGE_INVALID);
+    else if (key == NULL)
+        fetch_data(call, NULL, message);
+    else if (!message_to_request(&call->message, key, message->length, &request))
+        refuse_value(call, message, MESSAGE_INVALID);
+    else if (message->length <= server->settings.item_max &&
+             !store_is_large(server->store, request.key.length, message->length))
+        fetch_data(call, key, message);
+    else
+        fetch_large(call, &request, message);
 }
 
 /* ------------------------------------------------------------------------------------------ arrival */

@@ -14,6 +14,7 @@
 #define IOV_MOST 64
 #define KEYS_LINE_MAX (8u << 20) /* bytes of a list of keys */
 #define BINARY_MAGIC 0x80
+#define DRAFT_BYTES 128u /* that a value on its way takes beside itself */
 
 conn_t *conn_open(worker_t *worker, int fd, const char *address, const char *listener)
 {
@@ -82,6 +83,38 @@ static bool make_place(conn_t *conn)
 
 /* ---------------------------------------------------------------------------------------- sending */
 
+/* The client is slow, and others need the memory that it holds: its answers are gone, the connection ends. */
+static void close_slow(conn_t *conn)
+{
+    log_line(conn->worker->server, 1,
+             "client %s does not take its answers, and other clients need their memory; closed", conn->address);
+    count(&conn->worker->counters.slow_closed, 1);
+    hold_set(&conn->worker->slow, &conn->slow_hold, 0);
+    reply_sent(&conn->reply, conn->reply.pending, exec_piece_done);
+    conn->state = CONN_CLOSED;
+    (void)shutdown(conn->fd, SHUT_RDWR); /* the next turn of another connection than this one closes it */
+}
+
+/* The client does not take its answers at once: large items stay pinned, small values are copied. */
+static void hold_answers(conn_t *conn)
+{
+    worker_t *worker = conn->worker;
+    const server_t *server = worker->server;
+    if (conn->slow_hold.bytes == 0) {
+        reply_own(&conn->reply, exec_piece_stays, exec_piece_done);
+        hold_set(&worker->slow, &conn->slow_hold, conn->reply.capacity + 1);
+    }
+    while (worker->slow.bytes > worker_share(worker) ||
+           store_held(server->store) > atomic_get_relaxed(&server->memory_limit) / HELD_SHARE) {
+        hold_t *oldest = hold_oldest(&worker->slow);
+        if (oldest == NULL)
+            break;
+        close_slow(container_of(oldest, conn_t, slow_hold));
+    }
+    if (conn->reply.failed)
+        conn->state = CONN_CLOSED;
+}
+
 /* Sends what is pending. True: nothing is left. */
 static bool flush(conn_t *conn)
 {
@@ -93,9 +126,7 @@ static bool flush(conn_t *conn)
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            reply_own(&conn->reply, exec_piece_done); /* pins are not held while a client is slow */
-            if (conn->reply.failed)
-                conn->state = CONN_CLOSED;
+            hold_answers(conn);
             return false;
         }
         if (sent <= 0) {
@@ -105,6 +136,7 @@ static bool flush(conn_t *conn)
         count(&conn->worker->counters.bytes_written, (uint64_t)sent);
         reply_sent(&conn->reply, (size_t)sent, exec_piece_done);
     }
+    hold_set(&conn->worker->slow, &conn->slow_hold, 0);
     return true;
 }
 
@@ -131,23 +163,67 @@ static void leave_reply(conn_t *conn)
 
 /* ------------------------------------------------------------------------------------------ values */
 
+/* Where the next bytes of the value go; NULL: nowhere, it is lost. */
+static char *value_target(const conn_t *conn)
+{
+    return conn->body != NULL ? conn->body : conn->draft.pin.shard != NULL ? conn->draft.value : NULL;
+}
+
+/* The value gives up its memory: it was stored, or is lost. */
+static void drop_value(conn_t *conn)
+{
+    hold_set(&conn->worker->drafts, &conn->draft_hold, 0);
+    store_abandon(&conn->draft);
+    free(conn->body);
+    conn->body = NULL;
+}
+
+/* Values that are on their way longest give way. */
+static void bound_drafts(worker_t *worker)
+{
+    while (worker->drafts.bytes > worker_share(worker)) {
+        conn_t *oldest = container_of(hold_oldest(&worker->drafts), conn_t, draft_hold);
+        log_line(worker->server, 1, "a value of client %s was on its way for too long, and gave way to others",
+                 oldest->address);
+        count(&worker->counters.drafts_lost, 1);
+        drop_value(oldest);
+    }
+}
+
+/* A value that was collected goes into its item. False: answered already. */
+static bool move_body(conn_t *conn, exec_t *exec, const request_t *request)
+{
+    if (conn->body == NULL)
+        return true;
+    if (!exec_begin(exec, request, &conn->draft))
+        return false;
+    memcpy(conn->draft.value, conn->body, conn->value_bytes);
+    return true;
+}
+
 static void end_value(conn_t *conn, const request_t *request)
 {
     exec_t exec = exec_of(conn);
-    if (conn->value_end[0] == '\r' && conn->value_end[1] == '\n')
-        exec_commit(&exec, request, &conn->draft);
-    else
+    bool good = conn->value_end[0] == '\r' && conn->value_end[1] == '\n';
+    if (!good)
         exec_bad_value(&exec, request, &conn->draft);
+    else if (value_target(conn) == NULL)
+        exec_lost(&exec, request);
+    else if (move_body(conn, &exec, request))
+        exec_commit(&exec, request, &conn->draft);
+    drop_value(conn);
     conn->state = CONN_COMMAND;
 }
 
 /* Takes bytes of the value and its end; returns how many. */
 static size_t take_value(conn_t *conn, const char *bytes, size_t length)
 {
-    size_t value = conn->draft.value_bytes, taken = 0;
+    size_t value = conn->value_bytes, taken = 0;
     if (conn->value_done < value) {
+        char *target = value_target(conn);
         taken = value - conn->value_done < length ? value - conn->value_done : length;
-        memcpy(conn->draft.value + conn->value_done, bytes, taken);
+        if (target != NULL)
+            memcpy(target + conn->value_done, bytes, taken);
         conn->value_done += taken;
     }
     while (taken < length && conn->value_done >= value && conn->value_done < value + 2)
@@ -157,19 +233,35 @@ static size_t take_value(conn_t *conn, const char *bytes, size_t length)
 
 static bool value_is_complete(const conn_t *conn)
 {
-    return conn->value_done == (size_t)conn->draft.value_bytes + 2;
+    return conn->value_done == conn->value_bytes + 2;
+}
+
+/* Memory for a value: its item, unless it is a small one that is not whole yet, which would keep a segment from being used. False:
+ * there is none, and that is answered. */
+static bool place_value(conn_t *conn, const request_t *request)
+{
+    exec_t exec = exec_of(conn);
+    const server_t *server = conn->worker->server;
+    bool whole = conn->in_end - conn->in_at >= conn->value_bytes + 2;
+    if (whole || conn->value_bytes > server->settings.item_max ||
+        store_is_large(server->store, request->key.length, conn->value_bytes))
+        return exec_begin(&exec, request, &conn->draft);
+    conn->body = malloc(conn->value_bytes + 1);
+    if (conn->body == NULL)
+        exec_lost(&exec, request);
+    return conn->body != NULL;
 }
 
 /* A value whose command line is `line`: takes what is buffered, and remembers the line when more has to come. */
 static void begin_value(conn_t *conn, const request_t *request, const char *line, size_t line_bytes)
 {
-    exec_t exec = exec_of(conn);
-    if (!exec_begin(&exec, request, &conn->draft)) {
+    conn->value_bytes = request->value_bytes;
+    conn->value_done = 0;
+    if (!place_value(conn, request)) {
         conn->state = CONN_SWALLOW;
         conn->swallow = request->value_bytes + 2;
         return;
     }
-    conn->value_done = 0;
     conn->in_at += take_value(conn, conn->in + conn->in_at, conn->in_end - conn->in_at);
     if (value_is_complete(conn)) {
         end_value(conn, request);
@@ -177,7 +269,7 @@ static void begin_value(conn_t *conn, const request_t *request, const char *line
     }
     conn->line = malloc(line_bytes);
     if (conn->line == NULL) {
-        store_abandon(&conn->draft);
+        drop_value(conn);
         conn->state = CONN_CLOSED;
         count(&conn->worker->counters.oom, 1);
         return;
@@ -185,6 +277,8 @@ static void begin_value(conn_t *conn, const request_t *request, const char *line
     memcpy(conn->line, line, line_bytes);
     conn->line_bytes = line_bytes;
     conn->state = CONN_VALUE;
+    hold_set(&conn->worker->drafts, &conn->draft_hold, conn->value_bytes + DRAFT_BYTES);
+    bound_drafts(conn->worker);
 }
 
 /* The value is complete: the command again, from the copy of its line. */
@@ -293,9 +387,10 @@ static ssize_t read_some(conn_t *conn)
         conn->state = CONN_CLOSED;
         return 0;
     }
-    if (conn->state == CONN_VALUE && conn->value_done < conn->draft.value_bytes && conn->in_at == conn->in_end) {
-        value = conn->draft.value_bytes - conn->value_done;
-        iov[message.msg_iovlen++] = (struct iovec){.iov_base = conn->draft.value + conn->value_done, .iov_len = value};
+    char *target = conn->state == CONN_VALUE && conn->in_at == conn->in_end ? value_target(conn) : NULL;
+    if (target != NULL && conn->value_done < conn->value_bytes) {
+        value = conn->value_bytes - conn->value_done;
+        iov[message.msg_iovlen++] = (struct iovec){.iov_base = target + conn->value_done, .iov_len = value};
     }
     iov[message.msg_iovlen++] = (struct iovec){.iov_base = conn->in + conn->in_end,
                                                .iov_len = conn->in_capacity - conn->in_end};
@@ -326,6 +421,8 @@ static void want(conn_t *conn, bool writing)
 bool conn_ready(conn_t *conn, uint32_t events)
 {
     atomic_set_relaxed(&conn->last_second, store_now(conn->worker->server->store));
+    if (conn->state == CONN_CLOSED)
+        return false;
     if (conn->writing) {
         if ((events & (EPOLLERR | EPOLLHUP)) != 0)
             return false;
@@ -349,16 +446,11 @@ bool conn_ready(conn_t *conn, uint32_t events)
     return conn->state != CONN_CLOSED;
 }
 
-static void free_piece(reply_piece_t *piece)
-{
-    exec_piece_done(piece);
-}
-
 void conn_close(conn_t *conn)
 {
-    if (conn->draft.pin.shard != NULL)
-        store_abandon(&conn->draft);
-    reply_own(&conn->reply, free_piece);
+    drop_value(conn);
+    hold_set(&conn->worker->slow, &conn->slow_hold, 0);
+    reply_sent(&conn->reply, conn->reply.pending, exec_piece_done); /* ends the pins */
     reply_free(&conn->reply);
     drop_input(conn);
     free(conn->line);

@@ -30,8 +30,10 @@ typedef struct conn {
     size_t keys_done; /* of a list of keys at in_at that is answered in portions: bytes of it */
     char *line;       /* of the command whose value is read, a copy */
     size_t line_bytes;
-    store_draft_t draft;
-    size_t value_done; /* bytes of the value and its end that have come */
+    store_draft_t draft; /* pin.shard NULL: there is none */
+    char *body;          /* a small value that is collected here until it is whole; NULL: in its draft, or lost */
+    size_t value_bytes, value_done; /* how long it is; bytes of it and its end that have come */
+    hold_t draft_hold, slow_hold;
     char value_end[2];
     size_t swallow; /* bytes to throw away */
     reply_t reply;

@@ -37,6 +37,12 @@ void exec_piece_done(reply_piece_t *piece)
     store_unpin(&pin);
 }
 
+bool exec_piece_stays(reply_piece_t *piece)
+{
+    store_pin_t pin = {.shard = piece->owner[0], .extent = piece->owner[1]};
+    return store_hold(&pin);
+}
+
 typedef struct get_visit {
     exec_t *exec;
     bool cas;
@@ -101,6 +107,12 @@ bool exec_begin(exec_t *exec, const request_t *request, store_draft_t *draft)
                status == STORE_TOO_LARGE ? "SERVER_ERROR object too large for cache"
                                          : "SERVER_ERROR out of memory storing object");
     return status == STORE_OK;
+}
+
+void exec_lost(exec_t *exec, const request_t *request)
+{
+    perform_lost(exec->server, request);
+    answer(exec, request, "SERVER_ERROR out of memory storing object");
 }
 
 static const char *stored_line(store_status_t status)

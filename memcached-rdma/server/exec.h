@@ -27,8 +27,12 @@ bool exec_begin(exec_t *exec, const request_t *request, store_draft_t *draft);
 void exec_commit(exec_t *exec, const request_t *request, store_draft_t *draft);
 /* The value did not end where it should: abandons the draft. */
 void exec_bad_value(exec_t *exec, const request_t *request, store_draft_t *draft);
+/* The value had to give way to others: answers that there is no memory. */
+void exec_lost(exec_t *exec, const request_t *request);
 /* A piece of a reply has been sent. */
 void exec_piece_done(reply_piece_t *piece);
+/* A piece outlives the turn: whether it stays pinned, as large items do. */
+bool exec_piece_stays(reply_piece_t *piece);
 
 /* ---------------------------------------------------------------------- between the files of exec */
 

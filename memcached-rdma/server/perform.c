@@ -67,9 +67,15 @@ store_status_t perform_begin(const server_t *server, const request_t *request, s
     int32_t exptime = meta ? request->meta.ttl : request->exptime;
     store_status_t status = store_begin(server->store, perform_key(request->key), request->value_bytes,
                                         clock_expiry(server, exptime), draft);
-    if (status != STORE_OK && (request->mode == PUT_SET || (meta && request->mode == PUT_CAS)))
-        store_drop(server->store, perform_key(request->key));
+    if (status != STORE_OK)
+        perform_lost(server, request);
     return status;
+}
+
+void perform_lost(const server_t *server, const request_t *request)
+{
+    if (request->mode == PUT_SET || (request->kind == REQUEST_META_PUT && request->mode == PUT_CAS))
+        store_drop(server->store, perform_key(request->key));
 }
 
 static store_mode_t store_mode(put_mode_t mode)

@@ -12,12 +12,14 @@
 #include "base/atomics.h"
 #include "base/list.h"
 #include "proto/reply.h"
+#include "server/hold.h"
 #include "store/store.h"
 #include "vbn/vbn.h"
 
 #define MC_VERSION "1.6.18" /* of memcached, whose protocol and statistics these are */
 #define LISTENERS_MAX 32u
 #define WORKERS_MAX 64u
+#define HELD_SHARE 4u                            /* of -m: what clients may hold by drafts, and as much by answers */
 #define EXPTIME_RELATIVE_MAX (60 * 60 * 24 * 30) /* seconds; a larger exptime is a moment, in Unix time */
 
 /* Which clients by message may read one-sided: those of the server's user, all, none. */
@@ -50,7 +52,7 @@ typedef struct settings {
 /* clang-format off */
 #define WORKER_COUNTERS(X)                                                                                             \
     X(bytes_read) X(bytes_written) X(cmd_meta) X(cmd_flush) X(conn_yields) X(conns) X(oom) X(hellos) X(messages)       \
-    X(messages_bad) X(clients_shm) X(clients_tcp) X(clients_rdma) X(leases_ended) X(readers)
+    X(messages_bad) X(clients_shm) X(clients_tcp) X(clients_rdma) X(leases_ended) X(readers) X(drafts_lost) X(slow_closed)
 /* clang-format on */
 #define WORKER_FIELD(name) _Atomic uint64_t name;
 typedef struct worker_counters {
@@ -75,9 +77,11 @@ typedef struct worker {
     list_link_t conns;
     unsigned number;
     worker_counters_t counters;
-    char *buffers;    /* spare read buffers, linked by their first word */
-    reply_t reply;    /* a spare one, for the next connection that answers */
-    native_t *native; /* requests through the core; NULL: there are none */
+    char *buffers;                 /* spare read buffers, linked by their first word */
+    reply_t reply;                 /* a spare one, for the next connection that answers */
+    holds_t drafts, drafts_called; /* values on their way: by sockets, by messages */
+    holds_t slow;                  /* answers that clients do not take */
+    native_t *native;              /* requests through the core; NULL: there are none */
     _Atomic bool stop;
 } worker_t;
 
@@ -137,6 +141,8 @@ bool worker_start(server_t *server, unsigned number);
 void worker_stop(worker_t *worker);
 /* Hands an accepted socket to a worker; false: no memory, the socket is the caller's. Any thread. */
 bool worker_give(worker_t *worker, int fd, const char *address, const char *listener);
+/* Bytes that clients of one thread may hold: its part of HELD_SHARE, at least two of the largest item. */
+uint64_t worker_share(const worker_t *worker);
 
 /* -------------------------------------------------------------------------------------------- log.c */
 

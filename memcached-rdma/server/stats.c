@@ -117,6 +117,7 @@ void stats_verbena(exec_t *exec)
     stats_u64(reply, "shards", stats.shards);
     stats_u64(reply, "memory_bytes", stats.memory_bytes);
     stats_u64(reply, "segment_bytes", stats.segment_bytes);
+    stats_clients(exec);
     stats_u64(reply, "segments_limit", stats.segments_limit);
     stats_u64(reply, "segments_used", stats.segments_used);
     stats_u64(reply, "segments_free", stats.segments_free);

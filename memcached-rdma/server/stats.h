@@ -16,7 +16,8 @@ void stats_items(exec_t *exec);
 void stats_slabs(exec_t *exec);
 void stats_sizes(exec_t *exec);
 void stats_verbena(exec_t *exec);
-void stats_messages(exec_t *exec); /* a part of it, stats_general.c */
-void stats_conns(exec_t *exec);    /* conns.c */
+void stats_messages(exec_t *exec);
+void stats_clients(exec_t *exec); /* a part of it, stats_general.c */
+void stats_conns(exec_t *exec);   /* conns.c */
 
 #endif

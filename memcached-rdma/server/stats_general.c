@@ -175,6 +175,15 @@ void stats_messages(exec_t *exec)
     stats_u64(reply, "messages_leases_ended", sums.leases_ended);
 }
 
+/* What clients hold, and what was taken from them. */
+void stats_clients(exec_t *exec)
+{
+    sums_t sums = sum_workers(exec->server);
+    stats_u64(exec->reply, "held_bytes", store_held(exec->server->store));
+    stats_u64(exec->reply, "drafts_lost", sums.drafts_lost);
+    stats_u64(exec->reply, "slow_closed", sums.slow_closed);
+}
+
 /* --------------------------------------------------------------------------------------- settings */
 
 static void show_limits(reply_t *reply, const settings_t *s, const server_t *server)

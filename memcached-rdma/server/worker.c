@@ -56,6 +56,14 @@ bool worker_give(worker_t *worker, int fd, const char *address, const char *list
     return true;
 }
 
+uint64_t worker_share(const worker_t *worker)
+{
+    const server_t *server = worker->server;
+    uint64_t share = atomic_get_relaxed(&server->memory_limit) / HELD_SHARE / server->settings.threads;
+    uint64_t least = 2 * (uint64_t)server->settings.item_max;
+    return share > least ? share : least;
+}
+
 static void end_conn(worker_t *worker, conn_t *conn)
 {
     server_t *server = worker->server;
@@ -142,6 +150,9 @@ bool worker_start(server_t *server, unsigned number)
     pthread_mutex_init(&worker->lock, NULL);
     list_init(&worker->fresh);
     list_init(&worker->conns);
+    holds_init(&worker->drafts);
+    holds_init(&worker->drafts_called);
+    holds_init(&worker->slow);
     worker->epoll = epoll_create1(EPOLL_CLOEXEC);
     worker->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};

@@ -60,6 +60,7 @@ typedef struct extent {
     uint8_t ttl;           /* TTL bucket */
     uint8_t deadness;      /* which list of `sparse` */
     bool claimed;          /* part of a window that is being emptied */
+    bool held;             /* counts in the store's `held` until the last pin goes */
 } extent_t;
 
 typedef struct pool_memory {

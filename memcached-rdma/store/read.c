@@ -128,6 +128,25 @@ void store_pin_undo(const store_hit_t *hit)
     atomic_set_relaxed(&extent->pins, atomic_get_relaxed(&extent->pins) - 1);
 }
 
+bool store_hold(const store_pin_t *pin)
+{
+    extent_t *extent = pin->extent;
+    pthread_mutex_lock(&pin->shard->lock);
+    bool holds = extent->kind == EXTENT_LARGE;
+    if (holds && !extent->held) {
+        extent->held = true;
+        (void)atomic_fetch_add_explicit(&pin->shard->store->held, (uint64_t)extent->grains << GRAIN_SHIFT,
+                                        memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&pin->shard->lock);
+    return holds;
+}
+
+uint64_t store_held(const store_t *store)
+{
+    return atomic_get_relaxed(&store->held);
+}
+
 void store_unpin(store_pin_t *pin)
 {
     if (pin->shard == NULL)

@@ -223,7 +223,13 @@ static void release_if_dead(shard_t *shard, extent_t *extent)
 
 void shard_unpin(shard_t *shard, extent_t *extent)
 {
-    atomic_set_relaxed(&extent->pins, atomic_get_relaxed(&extent->pins) - 1);
+    uint32_t pins = atomic_get_relaxed(&extent->pins) - 1;
+    atomic_set_relaxed(&extent->pins, pins);
+    if (pins == 0 && extent->held) {
+        extent->held = false;
+        (void)atomic_fetch_sub_explicit(&shard->store->held, (uint64_t)extent->grains << GRAIN_SHIFT,
+                                        memory_order_relaxed);
+    }
     release_if_dead(shard, extent);
 }
 

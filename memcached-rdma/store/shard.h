@@ -56,6 +56,7 @@ struct store {
     published_t *page; /* NULL: nobody reads without the lock */
     void *page_handle;
     store_source_t page_source;
+    _Atomic uint64_t held; /* bytes of large items whose pins outlive a turn */
 };
 
 static inline shard_t *shard_of(const store_t *store, uint64_t hash)

@@ -113,6 +113,11 @@ store_status_t store_get(store_t *store, store_key_t key, const store_get_t *how
 /* In a visit: keeps the value in place until store_unpin. */
 void store_pin(const store_hit_t *hit, store_pin_t *pin);
 void store_unpin(store_pin_t *pin);
+/* The pin outlives a turn: false where the value lies among others in a segment, so that it is better copied. What large items
+ * are held so counts in store_held until the last pin goes. */
+bool store_hold(const store_pin_t *pin);
+/* Bytes of large items that are held. */
+uint64_t store_held(const store_t *store);
 /* In the visit that pinned it: takes the pin back. */
 void store_pin_undo(const store_hit_t *hit);
 

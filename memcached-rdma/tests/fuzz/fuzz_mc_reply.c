@@ -33,6 +33,11 @@ static void send_some(reply_t *reply, size_t most)
         reply_sent(reply, sent, done);
 }
 
+static bool stays(reply_piece_t *piece)
+{
+    return piece->length % 2 == 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char expected[1 << 20], piece[4096];
@@ -47,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memset(piece, 'a' + (int)(i % 26), length);
         if (wanted + length > sizeof(expected) / 2)
             break;
-        switch (what % 4) {
+        switch (what % 5) {
         case 0:
             memset(expected + wanted, 'a' + (int)(i % 26), length);
             reply_bytes(&reply, piece, length);
@@ -60,7 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             wanted += 14;
             break;
         case 2: send_some(&reply, length); break;
-        default: reply_own(&reply, done);
+        case 3: reply_own(&reply, stays, done); break;
+        default: reply_own(&reply, NULL, done);
         }
         require(reply.pending == wanted - sunk);
     }

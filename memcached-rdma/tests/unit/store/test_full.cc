@@ -127,8 +127,7 @@ TEST_F(FullStoreTest, ValuesOfAllSizesAreAlwaysStored)
         open(8 * MIB, 4, true, MIB);
         std::mt19937 random(seed);
         for (int i = 0; i < 2000; i++) {
-            size_t bytes = random() % 8 == 0 ? random() % (MIB - 1000)
-                                             : random() % (random() % 4 == 0 ? 60000 : 900);
+            size_t bytes = random() % 8 == 0 ? random() % (MIB - 1000) : random() % (random() % 4 == 0 ? 60000 : 900);
             std::string name = name_of(random() % 3000), value(bytes, static_cast<char>('a' + i % 26));
             ASSERT_EQ(write(name, value, STORE_SET, random() % 3 ? 0 : now + 1 + random() % 9000), STORE_OK) << i;
             ASSERT_EQ(this->value(name), value) << i;
@@ -182,6 +181,28 @@ TEST_F(FullStoreTest, PinnedValuesStayAndOthersAreStoredBesideThem)
         EXPECT_EQ(std::string(each.value, each.bytes), std::string(200000, 'v'));
         store_unpin(&each.pin);
     }
+}
+
+TEST_F(FullStoreTest, ALargeItemThatReadersHoldCountsOnceUntilTheLastGoes)
+{
+    open(16 * MIB, 2);
+    write("large", std::string(500000, 'v'));
+    write("small", std::string(5000, 'v'));
+    auto pin = [](void *arg, const store_hit_t *hit) { store_pin(hit, static_cast<store_pin_t *>(arg)); };
+    store_pin_t pins[3];
+    ASSERT_EQ(store_get(store, {"large", 5}, nullptr, pin, &pins[0]), STORE_OK);
+    ASSERT_EQ(store_get(store, {"large", 5}, nullptr, pin, &pins[1]), STORE_OK);
+    ASSERT_EQ(store_get(store, {"small", 5}, nullptr, pin, &pins[2]), STORE_OK);
+    EXPECT_TRUE(store_hold(&pins[0]));
+    EXPECT_TRUE(store_hold(&pins[1]));
+    EXPECT_FALSE(store_hold(&pins[2]));
+    EXPECT_EQ(store_held(store), (500000 / 4096 + 1) * 4096u);
+    store_delete(store, {"large", 5}, nullptr);
+    store_unpin(&pins[0]);
+    EXPECT_GT(store_held(store), 0u);
+    store_unpin(&pins[1]);
+    store_unpin(&pins[2]);
+    EXPECT_EQ(store_held(store), 0u);
 }
 
 TEST_F(FullStoreTest, WithoutEvictionDeletedMemoryIsUsedAgain)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * hold.c - the list of those who hold memory. */
+#include "server/hold.h"
+
+void holds_init(holds_t *holds)
+{
+    *holds = (holds_t){.bytes = 0};
+    list_init(&holds->list);
+}
+
+void hold_set(holds_t *holds, hold_t *hold, uint64_t bytes)
+{
+    if (hold->bytes == 0 && bytes > 0)
+        list_append(&holds->list, &hold->link);
+    else if (hold->bytes > 0 && bytes == 0)
+        list_remove(&hold->link);
+    holds->bytes += bytes - hold->bytes;
+    hold->bytes = bytes;
+}
+
+hold_t *hold_oldest(const holds_t *holds)
+{
+    return list_empty(&holds->list) ? NULL : container_of(holds->list.next, hold_t, link);
+}
