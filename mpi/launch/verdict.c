@@ -6,7 +6,6 @@
 #include "launch/launch.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 

@@ -2,7 +2,6 @@
  * init.c - the world model: MPI_Init to MPI_Finalize, abort.
  */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "comm/attr.h"

@@ -20,7 +20,7 @@ void shm_log(const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    fprintf(stderr, "PE %d of %d: %s\n", shm.pe, shm.pes, text);
+    rt_say("PE %d of %d: %s", shm.pe, shm.pes, text);
 }
 
 void shm_fatal(const char *function, const char *format, ...)
@@ -49,9 +49,8 @@ void shm_unwritten(const char *function)
 void shm_check_ready(const char *function)
 {
     if (__builtin_expect(shm.inits == 0, 0)) {
-        fprintf(stderr,
-                "%s: OpenSHMEM is not initialised: call shmem_init before, and nothing after the last shmem_finalize\n",
-                function);
+        rt_say("%s: OpenSHMEM is not initialised: call shmem_init before, and nothing after the last shmem_finalize",
+               function);
         rt_abort(1);
     }
 }
