@@ -34,6 +34,7 @@ class Function:
         ctype = TYPES[self.type]["c"] if self.type else ""
         for word, value in (("MPITYPE", TYPES[self.type]["mpi"] if self.type else ""), ("BYTES", str(self.size // 8)),
                             ("NAME", self.type), ("KIND", self.kind),
+                            ("UNLESS_INVALID", "if (ctx == SHMEM_CTX_INVALID) return;" if self.has_ctx else ""),
                             ("CTX", "shm_ctx(ctx, FUNC)" if self.has_ctx else "&shm_default"),
                             ("FUNC", f'"{self.name}"'), ("TYPE", ctype)):
             text = re.sub(rf"(?<![A-Za-z0-9]){word}\b", value, text)
@@ -111,12 +112,17 @@ def functions():
 
 
 def generics(all_functions):
-    """{C11 name: functions}, each C type once."""
+    """{C11 name: functions}, each C type once: of two names of a type the one that is no other name of it, where it is there."""
     found = {}
     for function in all_functions:
-        if function.generic and not (function.type and "same" in TYPES[function.type]):
+        if function.generic:
             found.setdefault(function.generic, []).append(function)
-    return found
+    return {name: [one for one in functions if not is_repeated(one, functions)] for name, functions in found.items()}
+
+
+def is_repeated(function, functions):
+    same = TYPES[function.type].get("same") if function.type else None
+    return any(other.type == same and other.has_ctx == function.has_ctx for other in functions) if same else False
 
 
 def update(path, text):

@@ -15,12 +15,9 @@ shm_ctx_t *shm_ctx_find(shmem_ctx_t ctx, const char *function)
     return (shm_ctx_t *)ctx;
 }
 
-static int create(shm_team_t *team, long options, shmem_ctx_t *ctx, const char *function)
+/* options: hints, also those of later versions. */
+static int create(shm_team_t *team, long options, shmem_ctx_t *ctx)
 {
-    const long known = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
-    if ((options & ~known) != 0)
-        shm_fatal(function, "argument options is 0x%lx, which has bits that no SHMEM_CTX_* has",
-                  (unsigned long)options);
     shm_ctx_t *made_now = calloc(1, sizeof(*made_now));
     *ctx = SHMEM_CTX_INVALID;
     if (made_now == NULL)
@@ -38,7 +35,7 @@ static int create(shm_team_t *team, long options, shmem_ctx_t *ctx, const char *
 int shm_ctx_create(long options, shmem_ctx_t *ctx, const char *function)
 {
     shm_check_ready(function);
-    return create(NULL, options, ctx, function);
+    return create(NULL, options, ctx);
 }
 
 int shm_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx, const char *function)
@@ -47,7 +44,7 @@ int shm_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx, const
     if (team == SHMEM_TEAM_INVALID)
         return -1;
     shm_team_t *found = shm_team_find(team, function);
-    return create(found == &shm_world ? NULL : found, options, ctx, function);
+    return create(found == &shm_world ? NULL : found, options, ctx);
 }
 
 static void end(shm_ctx_t **at)
@@ -103,20 +100,19 @@ int shm_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team, const char *function)
     return 0;
 }
 
-/* Hints: what is put together leaves together anyway. */
+/* Hints, also those of later versions: what is put together leaves together anyway. */
 void shm_ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long mask,
                            const char *function)
 {
-    (void)shm_ctx(ctx, function);
-    if ((options & ~(long)SHMEM_CTX_SESSION_BATCH) != 0 || (mask & ~(long)SHMEM_CTX_SESSION_TOTAL_OPS) != 0)
-        shm_fatal(
-            function,
-            "arguments options and config_mask are 0x%lx and 0x%lx, which have bits that no SHMEM_CTX_SESSION_* has",
-            (unsigned long)options, (unsigned long)mask);
+    if (ctx != SHMEM_CTX_INVALID)
+        (void)shm_ctx(ctx, function);
+    (void)options;
     (void)config;
+    (void)mask;
 }
 
 void shm_ctx_session_stop(shmem_ctx_t ctx, const char *function)
 {
-    (void)shm_ctx(ctx, function);
+    if (ctx != SHMEM_CTX_INVALID)
+        (void)shm_ctx(ctx, function);
 }

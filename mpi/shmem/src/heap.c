@@ -296,10 +296,10 @@ void *shm_malloc(size_t alignment, size_t size, const char *function)
     return block;
 }
 
+/* Hints, also those of later versions: all memory is good for atomics and signals. */
 void *shm_malloc_with_hints(size_t size, long hints, const char *function)
 {
-    if ((hints & ~(long)(SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE)) != 0)
-        shm_fatal(function, "argument hints is 0x%lx, which has bits that no SHMEM_MALLOC_* has", (unsigned long)hints);
+    (void)hints;
     return shm_malloc(0, size, function);
 }
 
@@ -321,9 +321,8 @@ void *shm_calloc(size_t count, size_t size, const char *function)
 
 void *shm_align(size_t alignment, size_t size, const char *function)
 {
-    if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment % sizeof(void *) != 0)
-        shm_fatal(function, "argument alignment is %zu, which is no power of two that is a multiple of %zu", alignment,
-                  sizeof(void *));
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0)
+        shm_fatal(function, "argument alignment is %zu, which is no power of two", alignment);
     return shm_malloc(alignment, size, function);
 }
 
