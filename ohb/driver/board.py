@@ -4,7 +4,7 @@ from driver import judge, stats, turns
 
 WORDS = {turns.TIME: {judge.BETTER: "faster", judge.WORSE: "slower"}}
 OTHERS = {judge.BETTER: "less", judge.WORSE: "more"}
-UNDECIDED = {judge.SAME: "no difference", judge.FEW: "too few pairs"}
+UNDECIDED = {judge.SAME: "no difference", judge.UNSURE: "not sure enough", judge.FEW: "too few pairs"}
 HEADINGS = ("row", "what", "stock", "Verbena", "ratio [99 % interval]", "pairs", "verdict")
 
 
@@ -20,6 +20,13 @@ def number(value):
 def share(ratio):
     """A ratio; small ones with two figures that say something."""
     return f"{ratio:.2f}" if ratio >= 0.095 else f"{ratio:.2g}"
+
+
+def _interval(found):
+    """The ratio with its interval; of too few pairs to have one, with their range."""
+    if found.outcome == judge.FEW:
+        return f"{share(found.ratio)} (seen: {share(found.least)} to {share(found.most)})"
+    return f"{share(found.ratio)} [{share(found.lo)} .. {share(found.hi)}]"
 
 
 def _in_order(metrics):
@@ -50,7 +57,8 @@ class Board:
 
     def _counts(self, metric):
         found = [judged.outcome for judged in self.of(metric)]
-        better, worse, same, few = (found.count(outcome) for outcome in (judge.BETTER, judge.WORSE, judge.SAME, judge.FEW))
+        better, worse, same, few = (sum(outcome in some for outcome in found) for some in (
+            (judge.BETTER,), (judge.WORSE,), (judge.SAME, judge.UNSURE), (judge.FEW,)))
         total, missing = len(found) + len(self.missing), len(self.missing)
         more = [f"{text} in {count}" for text, count in ((UNDECIDED[judge.FEW], few), ("not measured", missing)) if count]
         return ", ".join([f"{word(metric, judge.BETTER)} in {better} of {total} rows",
@@ -68,6 +76,8 @@ class Board:
         text = (f"The chance that any verdict here is wrong is at most {100 * judge.TOGETHER:.0f} % (Holm's rule over "
                 f"{len(self.judged)} comparisons); each needs {stats.MIN_PAIRS_FOR_VERDICT} pairs, a ratio "
                 f"{100 * stats.VERDICT_DISTANCE:.0f} % from 1, and an interval without 1.")
+        if any(found.outcome == judge.UNSURE for found in self.judged.values()):
+            text += f" '{UNDECIDED[judge.UNSURE]}': alone the pairs would suffice, among so many comparisons they do not."
         if not loaded:
             return text + " No pair ran beside other load."
         text += f" {100 * loaded / all_pairs:.0f} % of the pairs ran beside other load. "
@@ -82,7 +92,7 @@ class Board:
         for (name, metric), found in self.judged.items():
             pairs = str(found.counted) if found.counted == found.measured else f"{found.counted} of {found.measured}"
             yield (name, f"{metric}, {units[name][metric]}", number(found.stock), number(found.ours),
-                   f"{share(found.ratio)} [{share(found.lo)} .. {share(found.hi)}]", pairs, word(metric, found.outcome))
+                   _interval(found), pairs, word(metric, found.outcome))
         for name in self.missing:
             yield (name, turns.TIME, "-", "-", "-", "0", "not measured")
 

@@ -6,7 +6,7 @@ import os
 import time
 
 from driver import judge, plot, report, schema, stats
-from driver.board import HEADINGS, READING, word
+from driver.board import HEADINGS, READING, UNDECIDED, word
 
 SHADES = {judge.BETTER: "good", judge.WORSE: "bad"}
 
@@ -39,8 +39,8 @@ def terminal(about, shown, page):
 
 
 def _chart(board):
-    labels = {judge.SAME: " (no difference)", judge.FEW: " (too few pairs)"}
-    entries = [(f"{name}, {metric}{labels.get(found.outcome, '')}", found.ratio, found.lo, found.hi, found.outcome)
+    entries = [(f"{name}, {metric}" + (f" ({UNDECIDED[found.outcome]})" if found.outcome in UNDECIDED else ""),
+                found.ratio, found.lo, found.hi, found.outcome)
                for (name, metric), found in board.judged.items()]
     return plot.ratios(entries, "Verbena / stock, 99 % interval; left of 1 is better") if entries else ""
 
@@ -78,9 +78,10 @@ def page(about, shown, machine, commit):
 
 def result(board, name, unit_of):
     """A row's summaries as they stand in a result file: the same numbers as on the page."""
-    verdicts = {judge.BETTER: "lower", judge.WORSE: "higher", judge.SAME: "no difference shown", judge.FEW: "inconclusive"}
+    verdicts = {judge.BETTER: "lower", judge.WORSE: "higher", judge.FEW: "inconclusive"}
     return {metric: {"ratio": found.ratio, "lo": found.lo, "hi": found.hi, "min": found.least, "max": found.most,
-                     "pairs": found.counted, "marked": found.marked, "verdict": verdicts[found.outcome], "better": "lower",
+                     "pairs": found.counted, "marked": found.marked, "verdict": verdicts.get(found.outcome, "no difference shown"),
+                     "better": "lower",
                      "unit": unit_of[metric], "a_median": found.stock, "b_median": found.ours}
             for (row, metric), found in board.judged.items() if row == name}
 

@@ -13,6 +13,7 @@ import math
 from driver import stats
 
 BETTER, WORSE, SAME, FEW = "better", "worse", "same", "few"
+UNSURE = "unsure"  # alone it would be won or lost, among all series it is not
 TOGETHER = 0.05  # at most this probability that any verdict of a demonstration is wrong
 
 
@@ -83,9 +84,10 @@ def judge(series):
 def _judged(pairs, counted, ratios, sure):
     stock, ours = middle(counted)
     lo, hi = stats.interval(ratios)
-    side = stats.side_of_one(ours / stock, lo, hi) if sure else None
-    outcome = {"lower": BETTER, "higher": WORSE}.get(side, SAME)
+    outcome = {"lower": BETTER, "higher": WORSE}.get(stats.side_of_one(ours / stock, lo, hi), SAME)
     if len(counted) < stats.MIN_PAIRS_FOR_VERDICT:
         outcome = FEW
+    elif not sure and outcome != SAME:
+        outcome = UNSURE
     return Judged(outcome, stock, ours, ours / stock, lo, hi, min(ratios), max(ratios), len(counted), len(pairs),
                   sum(pair.marked for pair in pairs))

@@ -3,9 +3,6 @@
 import importlib
 import os
 import sys
-import tempfile
-
-from driver.procs import Failed, install_signals
 
 
 def harness(root, module):
@@ -47,19 +44,3 @@ def missing(root):
     except harness(root, "daemons.errors").Failed as failure:
         return str(failure)
     return None
-
-
-def demo(show, lack=missing):
-    """The whole of a demonstration: show(root, folder) prints it, lack(root) says what is missing. Gives the exit status."""
-    root = os.environ["VERBENA_ROOT"]
-    install_signals()
-    try:
-        lacks = lack(root)
-        if lacks:
-            raise Failed(lacks)
-        with tempfile.TemporaryDirectory() as folder:
-            show(root, folder)
-    except Failed as failure:
-        print(f"demo: {failure}", file=sys.stderr)
-        return 1
-    return 0

@@ -37,6 +37,12 @@ class FirstSentence(unittest.TestCase):
         self.assertEqual(board.Board([row("a", 0.5, busy=True), row("b", 2, busy=True)]).first(),
                          "Verbena faster in 1 of 2 rows, slower in 1, no difference in 0; results identical; machine busy")
 
+    def test_a_row_that_would_be_won_alone_counts_as_no_difference_and_is_named(self):
+        shown = board.Board([row("a", 0.5, pairs=8), *(row(f"s{place}", 1) for place in range(9))])
+        self.assertIn("faster in 0 of 10 rows, slower in 0, no difference in 10", shown.first())
+        self.assertEqual(next(shown.lines())[-1], "not sure enough")
+        self.assertIn("among so many comparisons they do not", shown.sure())
+
     def test_rows_with_too_few_pairs_and_rows_without_any_are_counted(self):
         self.assertEqual(board.Board([row("a", 0.5), row("b", 0.5, pairs=3)], missing=["c"]).first(),
                          "Verbena faster in 1 of 3 rows, slower in 0, no difference in 0, too few pairs in 1, not measured in 1; "
@@ -59,7 +65,7 @@ class Table(unittest.TestCase):
         lines = board.Board([row("a", 0.5, processor=0.5), row("b", 1.0, pairs=3)], missing=["c"]).table().splitlines()
         self.assertRegex(lines[1], r"^a +time, ms +1\d\d +5\d\.?\d* +0\.50 \[0\.50 \.\. 0\.50\] +10 +faster$")
         self.assertRegex(lines[2], r"^ +processor time, s +5 +2\.5 +0\.50 \[.*\] +10 +less$")
-        self.assertRegex(lines[3], r"^b .* 3 +too few pairs$")
+        self.assertRegex(lines[3], r"^b .* 1\.00 \(seen: 1\.00 to 1\.00\) +3 +too few pairs$")
         self.assertRegex(lines[4], r"^c +time .* not measured$")
 
     def test_no_line_contradicts_itself(self):

@@ -121,7 +121,7 @@ class Demonstration(unittest.TestCase):
     def test_both_sides_stand_in_one_line_with_the_ratio_and_what_was_chosen(self):
         shown = self.shown()
         lines = {line[:2]: line for line in shown.board.lines()}
-        self.assertEqual(lines["stencil 1024 100, 2 ranks", "time, ms"][2:5], ("500", "250", "0.50 [0.50 .. 0.50]"))
+        self.assertEqual(lines["stencil 1024 100, 2 ranks", "time, ms"][2:5], ("500", "250", "0.50 (seen: 0.50 to 0.50)"))
         self.assertIn(("spmv 100000 20, 4 ranks", "time with start and end, ms"), lines)
         self.assertEqual(len(lines), 2 * len(mpi_demo.RUNS))
         self.assertEqual(shown.said, ["rank 1: shm: same host"])

@@ -96,7 +96,7 @@ class Demonstration(unittest.TestCase):
                            for name, seconds in (("verbena", "0.1"), ("oshmem", "0.2")))
             shown = ranks_demo.show(shmem_demo.SHOW, ours, stock, folder, folder, seconds=-1)
         lines = list(shown.board.lines())
-        self.assertEqual(lines[0][:5], ("bfs 16, 2 PEs", "time, ms", "200", "100", "0.50 [0.50 .. 0.50]"))
+        self.assertEqual(lines[0][:5], ("bfs 16, 2 PEs", "time, ms", "200", "100", "0.50 (seen: 0.50 to 0.50)"))
         self.assertEqual(len(lines), 2 * len(shmem_demo.RUNS))
 
 
