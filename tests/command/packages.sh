@@ -32,10 +32,10 @@ is_there() { # $1: a way of the table to find something
 
 look_for_modules() { # sets MODULES to those of the table that Python has
     [ -z "$MODULES" ] || return 0
-    local names
+    local names program='import importlib.util as u, sys
+print(*(name for name in sys.argv[1:] if getattr(u.find_spec(name), "origin", None)))'
     mapfile -t names < <(printf '%s\n' "${NEEDS[@]}" | sed -n 's/.*|module:\([^|]*\)|.*/\1/p')
-    MODULES=" $("$PYTHON" -c 'import importlib.util as u, sys; print(*(n for n in sys.argv[1:] if u.find_spec(n)))' "${names[@]}" \
-        2>/dev/null) " || MODULES=" "
+    MODULES=" $("$PYTHON" -c "$program" "${names[@]}" 2>/dev/null) " || MODULES=" "
 }
 
 has_apt() { [ -z "${VERBENA_NO_APT:-}" ] && command -v apt-get >/dev/null; }
@@ -122,8 +122,8 @@ try_packages() {
     read -ra basic <<<"$BASIC"
     missing=$(missing_rows "${basic[@]/#/@}" "$@")
     [ -n "$missing" ] || return 0
-    WHY="they cannot be installed without root or sudo"
-    has_apt || WHY="they are installed by hand on this system"
+    WHY="installing takes root or sudo"
+    has_apt || WHY="packages are installed by hand on this system"
     if has_apt && may_be_root; then
         alone "$CACHE/apt.lock" install_packages "${basic[@]/#/@}" "$@" && missing=$(missing_rows "${basic[@]/#/@}" "$@")
         [ -n "$missing" ] || return 0
@@ -176,18 +176,17 @@ reason_of_apt() { # why the last installation did not bring everything
     local error logs=("$STATE/log/apt-update.log" "$STATE/log/apt.log")
     error=$(grep -ahE 'Temporary failure|Could not (resolve|connect)|Failed to fetch|^E: |^sudo: ' "${logs[@]}" 2>/dev/null \
         | head -n 1 | sed 's/^ *//' | cut -c 1-160) || true
-    echo "apt-get could not install them: ${error:-no reason told} (${logs[*]}); check the network"
+    echo "apt-get could not install: ${error:-no reason told} (${logs[*]}); check the network"
 }
 
 # One line, once in a start of ./verbena, with all that any command would use: nobody asks an administrator twice.
 tell_administrator() { # $1: rows that are missing now
     local told=$STATE/log/packages.told all
-    mkdir -p "$STATE/log"
     [ "$(cat "$told" 2>/dev/null)" != $$ ] || return 0
-    echo $$ >"$told"
+    { mkdir -p "$STATE/log" && echo $$ >"$told"; } 2>/dev/null || true # in a clone of somebody else
     all=$(missing_rows | packages_of | paste -s -d ' ')
     say "missing here: $(what_of <<<"$1"); $WHY. An administrator can install all that any command uses:" \
-        "$(install_line "$all"). This goes on with what is here" >&2
+        "$(install_line "$all"). What works without them goes on" >&2
 }
 
 cmd_packages() { # the whole list, or the names of what is missing

@@ -60,7 +60,9 @@ quiet() { # LOG-NAME COMMAND...: output to a log, shown when the command fails
 }
 
 alone() { # LOCK COMMAND...: one at a time of all that name this file, also in other clones
-    mkdir -p "$(dirname "$1")"
+    if ! mkdir -p "$(dirname "$1")" 2>/dev/null || ! { : >>"$1"; } 2>/dev/null; then
+        die "cannot write $1: another user has made it or its folder; use a clone of your own, and a VERBENA_CACHE of your own"
+    fi
     (
         on_signals
         flock -n 9 || { say "waiting for another ./verbena, which has $1" && flock 9; }

@@ -84,6 +84,16 @@ class OnceTest(unittest.TestCase):
             [sys.executable, "-Bc", lines], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
             env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "VERBENA_CACHE": str(self.folder / "cache")}), ["mvn"])
 
+    def test_a_demo_waits_for_the_bench_of_its_clone(self):
+        lines = "cmd_{0}() {{ echo in; until [ -e '{1}/go' ]; do sleep 0.05; done; }}\nmain {0}"
+        first = test_verbena.script(self.folder / "clone", lines.format("bench", self.folder))
+        self.assertEqual(first.stdout.readline(), "in\n")
+        second = test_verbena.script(self.folder / "clone", lines.format("demo", self.folder))
+        self.assertEqual(second.stdout.readline(), "verbena: waiting for another demo or bench of this clone\n")
+        (self.folder / "go").touch()
+        for process, rest in ((first, ""), (second, "in\n")):
+            self.assertEqual((process.communicate(timeout=LIMIT)[0], process.returncode), (rest, 0))
+
 
 if __name__ == "__main__":
     unittest.main()

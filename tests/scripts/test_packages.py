@@ -40,7 +40,7 @@ class WithoutRootTest(Case):
                                         "ensure_packages", "try_packages shellcheck || echo without", "require native", "echo on")
         told, *rest = output.splitlines()
         self.assertEqual((status, rest), (0, ["without", "on"]))
-        self.assertIn("missing here: matplotlib; they cannot be installed without root or sudo.", told)
+        self.assertIn("missing here: matplotlib; installing takes root or sudo.", told)
         self.assertIn(" apt-get update && apt-get install -y --no-install-recommends "
                       "python3-matplotlib qemu-system-x86 shellcheck. ", told)
         self.assertEqual(self.calls, [])
@@ -77,7 +77,7 @@ class InstalledTest(Case):
             apt-get() { echo "E: Temporary failure resolving 'deb.debian.org'"; return 100; }""", missing("program:shellcheck"),
                                         "try_packages shellcheck || echo without")
         self.assertEqual((status, output.splitlines()[-1]), (0, "without"))
-        self.assertRegex(output, r"could not install them: E: Temporary failure resolving 'deb.debian.org' .*check the network")
+        self.assertRegex(output, r"could not install: E: Temporary failure resolving 'deb.debian.org' .*check the network")
 
     def test_of_two_starts_at_once_the_second_finds_what_the_first_has_installed(self):
         """The list is looked at again when apt is free."""
@@ -98,7 +98,7 @@ class OtherSystemTest(Case):
                                         "ensure_packages", "try_packages shellcheck || echo without", no_apt="1")
         self.assertEqual((status, output.splitlines()[-1]), (0, "without"))
         self.assertNotIn("CALLED", output)
-        self.assertIn("installed by hand on this system", output)
+        self.assertIn("packages are installed by hand on this system", output)
 
     def test_the_names_are_those_of_the_system(self):
         for release, wanted in (("ID=rocky\\nID_LIKE=\"rhel centos fedora\"\\n", "dnf install -y openssl-devel"),
@@ -121,7 +121,7 @@ class OtherSystemTest(Case):
         status, output = self.run_lines("hash -r; command() { [ \"$2\" != apt-get ] && builtin command \"$@\"; }",
                                         missing("program:mvn"), "ensure_packages", "require native", "echo on")
         self.assertEqual((status, output.splitlines()[-1]), (0, "on"), output)
-        self.assertIn("missing here: Maven; they are installed by hand on this system", output)
+        self.assertIn("missing here: Maven; packages are installed by hand on this system", output)
 
 
 class FoundTest(Case):
@@ -140,9 +140,11 @@ class FoundTest(Case):
 
     def test_a_module_of_python_is_found_without_loading_it(self):
         with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "yaml.py").write_text("raise SystemExit('loaded')")
-            output = self.run_lines("read_needs", "look_for_modules", "is_there module:yaml && echo there", PYTHONPATH=folder)[1]
-        self.assertEqual(output, "there\n")
+            (pathlib.Path(folder) / "one_v.py").write_text("raise SystemExit('loaded')")
+            (pathlib.Path(folder) / "two_v").mkdir()  # a folder is no module
+            output = self.run_lines("NEEDS=('x|x|module:one_v|x|x|x' 'y|x|module:two_v|y|y|y')", "missing_rows",
+                                    PYTHONPATH=folder)[1]
+        self.assertEqual(output, "y|x|module:two_v|y|y|y\n")
 
 
 class TableTest(Case):

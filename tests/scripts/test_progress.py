@@ -114,6 +114,11 @@ class AloneTest(Case):
         (self.folder / "second").touch()
         self.assertEqual((first.wait(), second.wait()), (0, 0))
 
+    def test_a_lock_that_cannot_be_made_is_one_line(self):
+        status, output = command.run(self.folder, "alone /proc/nosuch/it.lock true")
+        self.assertEqual((status, len(output.splitlines())), (1, 1), output)
+        self.assertIn("cannot write /proc/nosuch/it.lock: another user", output)
+
     def test_the_status_is_that_of_the_command(self):
         self.assertEqual(command.run(self.folder, 'fails() { return 7; }\nalone "$CACHE/x.lock" fails || echo $?'), (0, "7\n"))
 

@@ -66,7 +66,7 @@ class VerbenaTest(unittest.TestCase):
 
     def test_it_says_which_folder_to_set_where_it_cannot_write(self):
         with tempfile.TemporaryDirectory() as folder:
-            output, _ = script(folder, "CACHE=/proc/nosuch; main doctor").communicate(timeout=60)
+            output, _ = script(folder, "CACHE=/proc/nosuch; main test").communicate(timeout=60)
             self.assertIn("cannot write /proc/nosuch: set VERBENA_CACHE", output)
 
     def test_without_a_home_the_one_of_the_user_is_taken(self):
@@ -103,6 +103,18 @@ class VerbenaTest(unittest.TestCase):
         """CMake's property would win over the limit that ./verbena gives to all."""
         for file in [*ROOT.glob("*/CMakeLists.txt"), *ROOT.glob("*/cmake/*.cmake"), *ROOT.glob("*/tests/*.cmake")]:
             self.assertNotRegex(file.read_text(), r"PROPERTIES[^)]*\bTIMEOUT\b", str(file))
+
+    def test_a_new_version_that_comes_while_it_runs_is_not_read(self):
+        """Bash reads a script as it goes: here the first line of the new text would be another one's middle."""
+        text = VERBENA.read_text()
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder) / "verbena"
+            for name in ("tests", "docs"):
+                (copy.parent / name).symlink_to(ROOT / name)
+            copy.write_text(text.replace("\nmain ", '\ncmd_clean() { echo "(broken" >>"$ROOT/verbena"; }\nmain '))
+            copy.chmod(0o755)
+            result = run("clean", program=copy)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_it_works_from_any_folder_and_through_a_link(self):
         with tempfile.TemporaryDirectory() as folder:
