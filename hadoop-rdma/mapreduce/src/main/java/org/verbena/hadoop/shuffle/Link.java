@@ -104,7 +104,6 @@ final class Link {
             }
             return;
         }
-        begun.answered();
         try {
             VbnPeer peer = client.connect(base.getHost(), base.getPort(), address, (lost, cause) -> down(lost, words(cause)));
             awaitAnswer(peer, reduce);
@@ -112,7 +111,7 @@ final class Link {
             LOG.info("Verbena: map outputs of {} come by {}", name, transport);
             remote.up(peer);
             if (peer.isLost()) {
-                down(peer, "the connection was lost at once");
+                down(peer, peer.lossCause() == null ? "the reducer's engine has ended" : words(peer.lossCause()));
             }
         } catch (IOException | LinkageError e) {
             if (remote.down() && !client.isClosed()) {
@@ -154,7 +153,7 @@ final class Link {
         http.addRequestProperty(ShuffleHeader.HTTP_HEADER_VERSION, ShuffleHeader.DEFAULT_HTTP_HEADER_VERSION);
         begun.asks();
         http.connect();
-        begun.asks();
+        begun.answered(); // it may have to start the core for this job first
         try {
             int status = http.getResponseCode();
             if (status != HttpURLConnection.HTTP_OK) {
