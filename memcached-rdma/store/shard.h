@@ -31,7 +31,7 @@ typedef struct shard {
     item_index_t index;
     extent_t *open[STORE_TTL_BUCKETS];      /* where items are appended; NULL: none */
     extent_t *spare;                        /* S1; NULL: none at the moment */
-    list_link_t extents[STORE_TTL_BUCKETS]; /* segments and large items, those taken first in front */
+    list_link_t extents[STORE_TTL_BUCKETS]; /* segments and large items, in any order */
     uint32_t next_drop[STORE_TTL_BUCKETS];  /* none of them expires as a whole before this second */
     list_link_t sparse[DEADNESSES];         /* sealed segments with dead bytes; the first list stays empty */
     uint64_t next_cas;

@@ -89,8 +89,11 @@ static unsigned drop_bucket(shard_t *shard, unsigned ttl, uint32_t now, unsigned
     for (list_link_t *link = shard->extents[ttl].next, *next; link != &shard->extents[ttl]; link = next) {
         extent_t *extent = container_of(link, extent_t, mine);
         next = link->next;
-        if (dropped == most)
+        if (dropped == most) { /* the next call goes on here */
+            list_remove(&shard->extents[ttl]);
+            list_append(link, &shard->extents[ttl]);
             return dropped;
+        }
         if (may_drop(extent, now)) {
             shard_empty(shard, extent);
             dropped++;
