@@ -112,8 +112,8 @@ bool onesided_get(vmc_t *mc, const ask_t *ask, vmc_req_t *req)
     reader_status_t status = reader_get(&onesided->reader, ask->key, ask->key_bytes, ask->buffer, ask->capacity, &item);
     if (status == READER_DEAD)
         onesided_close(server, false);
-    if (status != READER_HIT && status != READER_TRUNCATED)
-        return false;
+    if ((status != READER_HIT && status != READER_TRUNCATED) || item.uncounted)
+        return false; /* by message: it is not there, or the server is to know that it was read */
     mc->counts.onesided++;
     req->status = status == READER_HIT ? VMC_OK : VMC_ERR_TRUNCATED;
     req->flags = item.client_flags;

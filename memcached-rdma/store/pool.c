@@ -167,6 +167,8 @@ extent_t *pool_take_from(pool_t *pool, extent_t *from, struct shard *shard, exte
     atomic_set_relaxed(&taken->pins, 0);
     mark_all(pool, taken);
     pool->used += taken->grains;
+    if (pool->page != NULL && pool->used > pool->limit / 2)
+        atomic_set_relaxed(&pool->page->scarce, 1);
     if (kind == EXTENT_INDEX)
         pool_memory_of(pool, taken->grain)->index_grains += taken->grains;
     return taken;

@@ -17,7 +17,7 @@
 #include "base/atomics.h"
 #include "store/store.h"
 
-#define PUBLISHED_MAGIC UINT64_C(0x3230565f434d4256) /* "VBMC_V02" */
+#define PUBLISHED_MAGIC UINT64_C(0x3330565f434d4256) /* "VBMC_V03" */
 #define PUBLISHED_DIED 0x40000000u                   /* FUTEX_OWNER_DIED */
 #define PUBLISHED_OWNER 0x3fffffffu                  /* FUTEX_TID_MASK; 0: unlocked, the server has ended */
 
@@ -49,6 +49,7 @@ typedef struct published {
     uint32_t bytes;
     uint32_t memories_max, memory_shift; /* bytes of a memory at most: 1 << memory_shift */
     _Atomic uint32_t memories;           /* entries that are written */
+    _Atomic uint32_t scarce; /* not 0: half of the memory has been in use, so it matters which items are read */
     pthread_mutex_t alive;
 } published_t;
 

@@ -190,7 +190,9 @@ static reader_status_t read_item(const view_t *view, index_slot_t *slot, uint64_
         return READER_ASK;
     *wanted->item = (reader_item_t){.value_bytes = header.value_bytes,
                                     .client_flags = header.client_flags,
-                                    .cas = view->reader->fixed.cas_shown ? header.cas : 0};
+                                    .cas = view->reader->fixed.cas_shown ? header.cas : 0,
+                                    .uncounted = item_reads(&header) == 0 &&
+                                                 atomic_get_relaxed(&view->reader->page->scarce) != 0};
     return fits ? READER_HIT : READER_TRUNCATED;
 }
 

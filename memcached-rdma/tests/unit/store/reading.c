@@ -8,6 +8,7 @@
 
 struct reading {
     reader_t reader;
+    bool uncounted;
 };
 
 reading_t *reading_open(const void *page, size_t bytes, reading_map_t map, void *arg)
@@ -28,7 +29,13 @@ int reading_get(reading_t *reading, const char *key, size_t length, void *buffer
     *bytes_p = item.value_bytes;
     *flags_p = item.client_flags;
     *cas_p = item.cas;
+    reading->uncounted = item.uncounted;
     return (int)status;
+}
+
+bool reading_uncounted(const reading_t *reading)
+{
+    return reading->uncounted;
 }
 
 void reading_close(reading_t *reading)

@@ -16,6 +16,8 @@ typedef const char *(*reading_map_t)(void *arg, uint32_t memory, const uint8_t *
 reading_t *reading_open(const void *page, size_t bytes, reading_map_t map, void *arg);
 int reading_get(reading_t *reading, const char *key, size_t length, void *buffer, size_t capacity, size_t *bytes_p,
                 uint32_t *flags_p, uint64_t *cas_p);
+/* Whether the last item that was read is one whose reading the server is to be told of. */
+bool reading_uncounted(const reading_t *reading);
 void reading_close(reading_t *reading);
 
 #endif

@@ -212,6 +212,22 @@ TEST_F(ReaderTest, ItAgreesWithTheStoreWhileTheIndexGrowsAndItemsAreEvicted)
     EXPECT_GT(stats.counters.evictions, 0u);
 }
 
+TEST_F(ReaderTest, AReaderKnowsWhichReadsTheStoreIsToBeToldOf)
+{
+    open(2 << 20, 2, 64 << 10);
+    ASSERT_EQ(write("k", "value"), STORE_OK);
+    EXPECT_EQ(read("k"), "value");
+    EXPECT_FALSE(reading_uncounted(reading)); // there is plenty of memory: it does not matter
+    for (int i = 0; i < 5000; i++)
+        ASSERT_EQ(write("key" + std::to_string(i), std::string(900, 'x')), STORE_OK);
+    ASSERT_EQ(write("k", "value"), STORE_OK);
+    EXPECT_EQ(read("k"), "value");
+    EXPECT_TRUE(reading_uncounted(reading));
+    ASSERT_EQ(store_get(store, {"k", 1}, nullptr, nullptr, nullptr), STORE_OK);
+    EXPECT_EQ(read("k"), "value");
+    EXPECT_FALSE(reading_uncounted(reading));
+}
+
 TEST_F(ReaderTest, APageThatLiesIsRefusedOrReadWithinItsBounds)
 {
     open();
