@@ -4,14 +4,15 @@
  * First what costs nobody anything: what has expired as a whole, then segments with many dead bytes, whose live items are moved
  * to open segments; of this shard, then of those whose lock is free. When no segment is more than 1/8 dead, what has been longest
  * in memory is evicted (window.h), whichever shard has it. Of a segment, items that were read since they were written or last
- * moved are kept, the others are gone; where that frees too little, at most half of a segment is kept. Each move halves an item's
- * count of reads, so what was once popular does not stay for ever. Without eviction every segment with 1/32 of dead bytes is
- * compacted. */
+ * moved are kept, the others are gone; where that frees too little, at most half of a segment is kept. Each read keeps an item
+ * for a round, and many for three: what was once popular does not stay for ever. Without eviction every segment with 1/32 of
+ * dead bytes is compacted. */
 #include "store/shard.h"
 
 #include <sched.h>
 #include <string.h>
 
+#define ROUNDS_MOST 3u      /* that an item is kept for, however often it was read */
 #define KEEP_READS 1u       /* an item read less often is not kept */
 #define KEEP_ALL_WINDOWS 8u /* in so many windows of a call all that was read is kept, then at most 1/2 of a segment */
 #define WINDOWS_MOST 64u    /* that one call empties, or finds busy */
@@ -30,8 +31,16 @@ static index_slot_t *slot_of(shard_t *shard, const extent_t *extent, const item_
     return index_find_entry(&shard->index, *hash_p, index_entry(*hash_p, extent, item));
 }
 
-/* Copies a live item to an open segment. False: no space. */
-static bool move_item(shard_t *shard, const extent_t *from, item_t *item, index_slot_t *slot, uint64_t hash)
+/* For how many rounds an item that is moved is kept without another read. */
+static uint32_t rounds_left(const item_t *item)
+{
+    uint32_t reads = item_reads(item) < ROUNDS_MOST ? item_reads(item) : ROUNDS_MOST;
+    return reads > 0 ? reads - 1 : 0;
+}
+
+/* Copies a live item to an open segment; looked_at: for reads, so that it has a round less. False: no space. */
+static bool move_item(shard_t *shard, const extent_t *from, item_t *item, index_slot_t *slot, uint64_t hash,
+                      bool looked_at)
 {
     extent_t *extent;
     uint32_t expiry = atomic_get_relaxed(&item->expiry);
@@ -45,7 +54,8 @@ static bool move_item(shard_t *shard, const extent_t *from, item_t *item, index_
     copy->created = item->created;
     atomic_set_relaxed(&copy->access, atomic_get_relaxed(&item->access));
     atomic_set_relaxed(&copy->heat, atomic_get_relaxed(&item->heat));
-    item_set_reads(copy, item_reads(item) / 2);
+    if (looked_at)
+        item_set_reads(copy, rounds_left(item));
     copy->crc = item_crc(copy, item_data_crc(copy, shard->store->crc_seed), extent_grain(extent, copy));
     shard->counters.moved++;
     return shard_link(shard, hash, copy, extent, slot) == STORE_OK;
@@ -113,7 +123,7 @@ static void empty_extent(shard_t *shard, extent_t *extent, unsigned reads)
         if (slot == NULL)
             continue;
         bool keep = !item_expired(item, now) && !item_flushed(shard, item, now) && item_reads(item) >= reads;
-        if (!keep || !move_item(shard, extent, item, slot, hash))
+        if (!keep || !move_item(shard, extent, item, slot, hash, reads > 0))
             drop_item(shard, extent, item, slot);
     }
     give_back(shard, extent, had_spare);
