@@ -101,7 +101,7 @@ class HdfsByCoreTest(HdfsCase):
         public = pathlib.Path(self.new_key("public"))
         public.chmod(0o644)
         for file, text in (("", "no cluster key"), (str(self.folder / "absent"), "is not there"),
-                           (str(public), f"has mode 644, so others may know the key: chmod 600 {public}"),
+                           (str(public), f"{public} is mode 0644: others can read the key; run: chmod 600 {public}"),
                            (self.new_key("other"), "by TCP")):
             target = f"/key-{secrets.token_hex(4)}"
             done = self.dfs("-D", f"verbena.hdfs.key.file={file}", "-put", str(self.source), target)

@@ -63,7 +63,7 @@ class DoctorTest {
         assertTrue(text.contains("does not hold 64 hexadecimal digits"), text);
         text = report(key(DIGITS, "rw-r-----"));
         assertFalse(good, text);
-        assertTrue(text.contains("BAD   cluster key: the key file ") && text.contains("has mode 640, "), text);
+        assertTrue(text.contains("BAD   cluster key: verbena.hdfs.key.file: ") && text.contains(" is mode 0640: "), text);
         assertTrue(text.contains("chmod 600 " + folder), text);
     }
 

@@ -83,8 +83,8 @@ public record ClusterKey(String prefix, String file, boolean openToAll) {
     private void checkPrivate(Path path) throws IOException {
         int mode = (int) Files.getAttribute(path, "unix:mode") & PERMISSIONS;
         if ((mode & OTHERS) != 0) {
-            throw new IOException(String.format(Locale.ROOT, "the key file %s (%s%s) has mode %03o, so others may know the key: "
-                + "chmod 600 %s, and make a new key", path, prefix, KEY_FILE, mode, path));
+            throw new IOException(String.format(Locale.ROOT, "%s%s: %s is mode %04o: others can read the key; run: chmod 600 %s",
+                prefix, KEY_FILE, path, mode, path)); // base/key_text.h has the same words
         }
     }
 }

@@ -41,11 +41,11 @@ class ClusterKeyTest {
         ClusterKey key = new ClusterKey("verbena.x.", file.toString(), false);
         for (Map.Entry<String, String> wrong : Map.of("rw-r--r--", "644", "rw-r-----", "640", "rw----r--", "604").entrySet()) {
             Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(wrong.getKey()));
-            assertEquals("the key file " + file + " (verbena.x.key.file) has mode " + wrong.getValue()
-                + ", so others may know the key: chmod 600 " + file + ", and make a new key", refusal(key));
+            assertEquals("verbena.x.key.file: " + file + " is mode 0" + wrong.getValue()
+                + ": others can read the key; run: chmod 600 " + file, refusal(key));
         }
         Path link = Files.createSymbolicLink(folder.resolve("link"), file);
-        assertTrue(refusal(new ClusterKey("verbena.x.", link.toString(), false)).contains("so others may know the key"));
+        assertTrue(refusal(new ClusterKey("verbena.x.", link.toString(), false)).contains("others can read the key"));
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("r--------"));
         key.config("test 1");
     }
