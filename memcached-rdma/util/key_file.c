@@ -18,7 +18,7 @@
 
 static bool fail(char error[KEY_FILE_ERROR], const char *path, const char *why, const char *cure)
 {
-    (void)snprintf(error, KEY_FILE_ERROR, "key file %s: %s; %s", path, why, cure);
+    (void)snprintf(error, KEY_FILE_ERROR, "key file %.300s: %s; %s", path, why, cure);
     return false;
 }
 
