@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "verbena/mc.h"
 
@@ -91,7 +92,8 @@ static void report_way(const doctor_t *doctor, const way_t *way)
 static void make_key(doctor_t *doctor)
 {
     unsigned long long number[2] = {0};
-    (void)getrandom(number, sizeof(number), 0);
+    if (getrandom(number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        number[0] = (unsigned long long)getpid(); /* the kernel has no randomness yet */
     (void)snprintf(doctor->key, sizeof(doctor->key), "verbena-doctor:%016llx%016llx", number[0], number[1]);
 }
 
