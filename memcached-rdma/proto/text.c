@@ -114,10 +114,11 @@ static void parse_put(request_t *request, const text_t *words, unsigned count)
     request->value_bytes = (size_t)bytes;
 }
 
-/* delete key [0] [noreply] */
+/* delete key [0] [noreply]; the key may be "noreply". */
 static void parse_delete(request_t *request, const text_t *words, unsigned count)
 {
-    take_noreply(request, words, count);
+    if (count > 2)
+        take_noreply(request, words, count);
     bool zero = count > 2 && text_is(words[2], "0");
     bool valid = count == 2 || (count == 3 && (zero || request->noreply)) || (count == 4 && zero && request->noreply);
     if (!valid)
@@ -232,6 +233,17 @@ static const command_t *find_command(text_t name)
     return NULL;
 }
 
+/* "POST / HTTP/1.1": a web page makes a browser send requests to ports of the user's own host, with commands in their body. */
+static bool is_http(const char *line, size_t length)
+{
+    size_t end = length, start;
+    while (end > 0 && line[end - 1] == ' ')
+        end--;
+    for (start = end; start > 0 && line[start - 1] != ' '; start--)
+        ;
+    return start > 0 && end - start >= 5 && memcmp(line + start, "HTTP/", 5) == 0;
+}
+
 void text_parse(const char *line, size_t length, request_t *request)
 {
     text_t words[WORDS_MAX];
@@ -243,6 +255,8 @@ void text_parse(const char *line, size_t length, request_t *request)
     const command_t *command = find_command(request->command);
     if (command == NULL) {
         fail(request, "ERROR");
+        if (is_http(line, length))
+            request->kind = REQUEST_QUIT; /* as memcached: closed without an answer */
         return;
     }
     words[count++] = request->command;

@@ -281,6 +281,18 @@ static void begin_value(conn_t *conn, const request_t *request, const char *line
     bound_drafts(conn->worker);
 }
 
+/* The connection ends, and its client gets what was answered before. */
+static void end_after_answers(conn_t *conn)
+{
+    if (conn->state != CONN_CLOSED)
+        conn->state = CONN_ENDING;
+}
+
+static bool runs(const conn_t *conn)
+{
+    return conn->state != CONN_CLOSED && conn->state != CONN_ENDING;
+}
+
 /* The value is complete: the command again, from the copy of its line. */
 static void finish_value(conn_t *conn)
 {
@@ -297,7 +309,7 @@ static void refuse_binary(conn_t *conn)
 {
     log_line(conn->worker->server, 0, "client %s speaks the binary protocol, which is not there yet; closed",
              conn->address);
-    conn->state = CONN_CLOSED;
+    end_after_answers(conn);
 }
 
 /* One command line, from in_at on, of so many bytes with its end. */
@@ -326,10 +338,8 @@ static void run_line(conn_t *conn, size_t bytes)
         conn->state = CONN_SWALLOW;
         conn->swallow = request.value_bytes + 2;
     }
-    if (exec.close) {
-        (void)flush(conn);
-        conn->state = CONN_CLOSED;
-    }
+    if (exec.close)
+        end_after_answers(conn);
 }
 
 /* Whether a line without an end yet may still become a command. */
@@ -343,7 +353,7 @@ static bool may_continue(conn_t *conn)
 /* Handles what is buffered, as far as it goes. */
 static void run_input(conn_t *conn)
 {
-    while (conn->state != CONN_CLOSED && !conn->blocked && conn->in_at < conn->in_end) {
+    while (runs(conn) && !conn->blocked && conn->in_at < conn->in_end) {
         char *at = conn->in + conn->in_at;
         size_t length = conn->in_end - conn->in_at;
         if (conn->state == CONN_SWALLOW) {
@@ -361,7 +371,7 @@ static void run_input(conn_t *conn)
                 refuse_binary(conn);
             } else if (end == NULL) {
                 if (!may_continue(conn))
-                    conn->state = CONN_CLOSED;
+                    end_after_answers(conn);
                 return;
             } else {
                 run_line(conn, (size_t)(end - at) + 1);
@@ -440,6 +450,8 @@ bool conn_ready(conn_t *conn, uint32_t events)
         drop_input(conn);
     if (conn->state != CONN_CLOSED && !conn->blocked)
         conn->blocked = !flush(conn);
+    if (conn->state == CONN_ENDING && !conn->blocked)
+        conn->state = CONN_CLOSED;
     leave_reply(conn);
     if (conn->state != CONN_CLOSED)
         want(conn, conn->blocked);

@@ -15,6 +15,7 @@ typedef enum conn_state {
     CONN_COMMAND, /* between commands, or within a command line */
     CONN_VALUE,   /* a value is read into its draft */
     CONN_SWALLOW, /* bytes are thrown away */
+    CONN_ENDING,  /* nothing is read or run any more; closed when the last answer is sent */
     CONN_CLOSED
 } conn_state_t;
 

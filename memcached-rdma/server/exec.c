@@ -189,11 +189,16 @@ static void exec_memory(exec_t *exec, const request_t *request)
     }
 }
 
-static void exec_shutdown(exec_t *exec)
+static void exec_shutdown(exec_t *exec, const request_t *request)
 {
     server_t *server = exec->server;
+    text_t rest = request->rest, mode = text_word(&rest);
     if (!server->settings.shutdown_enabled) {
         reply_line(exec->reply, "ERROR: shutdown not enabled");
+        return;
+    }
+    if (mode.length > 0 && !text_is(mode, "graceful")) {
+        reply_line(exec->reply, "CLIENT_ERROR invalid shutdown mode");
         return;
     }
     exec->close = true;
@@ -237,7 +242,7 @@ bool exec_request(exec_t *exec, request_t *request)
         answer(exec, request, "OK");
         break;
     case REQUEST_MEMORY: exec_memory(exec, request); break;
-    case REQUEST_SHUTDOWN: exec_shutdown(exec); break;
+    case REQUEST_SHUTDOWN: exec_shutdown(exec, request); break;
     case REQUEST_HELLO: native_hello(exec, request); break;
     case REQUEST_QUIT: exec->close = true; break;
     default: exec_absent(exec, request);

@@ -249,6 +249,7 @@ class LimitsTest(ServerCase):
                          b"CLIENT_ERROR flush_all not allowed\r\nERROR: shutdown not enabled\r\n"
                          b"STORED\r\nVALUE a 0 1 0\r\nx\r\nEND\r\n")
         other = shared.Server("-A")
+        self.assertEqual(other.ask(b"shutdown foo\r\n"), b"CLIENT_ERROR invalid shutdown mode\r\n")
         other.ask(b"shutdown\r\n")
         self.assertEqual(other.process.wait(60), 0)
         self.assertEqual(other.stop(), (0, ""))
@@ -270,6 +271,30 @@ class ClientsTest(ServerCase):
                 got += client.recv(65536)
             sender.join()
         self.assertTrue(got == wanted)
+
+    def test_a_connection_that_ends_sends_what_was_asked_before(self):
+        with tempfile.TemporaryDirectory() as folder:  # a Unix socket's buffer is smaller than the value, on every machine
+            server = shared.Server("-m", "64", unix=f"{folder}/socket")
+            self.addCleanup(server.stop)
+            value = random.Random(1).randbytes(900000)
+            server.ask(b"set big 0 0 %d\r\n%s\r\n" % (len(value), value))
+            wanted = b"VALUE big 0 %d\r\n%s\r\nEND\r\n" % (len(value), value)
+            for end in (b"quit\r\n", b"POST / HTTP/1.1\r\n\r\n", b"\x80" * 24, b"x" * 20000):
+                with self.subTest(end=end[:20]), server.connect() as client:
+                    client.sendall(b"get big\r\n" + end)
+                    got = bytearray()
+                    with contextlib.suppress(ConnectionResetError):  # what the server has not read any more
+                        while chunk := client.recv(65536):
+                            got += chunk
+                    self.assertTrue(got == wanted, f"{len(got)} of {len(wanted)} bytes")
+
+    def test_a_web_page_cannot_store_anything(self):
+        server = self.start()
+        with server.connect() as client:
+            client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\n\r\nset evil 0 0 3\r\nbad\r\n")
+            with contextlib.suppress(ConnectionResetError):
+                self.assertEqual(client.recv(1000), b"")
+        self.assertEqual(server.ask(b"get evil\r\n"), b"END\r\n")
 
     def test_commands_cut_anywhere_are_the_same_commands(self):
         server = self.start()

@@ -25,6 +25,23 @@ struct Parsed {
 
 const char *const FORMAT = "CLIENT_ERROR bad command line format";
 
+TEST(TextTest, ARequestOfHttpEndsTheConnection)
+{
+    for (const char *line : {"POST / HTTP/1.1\r\n", "GET /x y HTTP/1.0  \r\n", "nonsense HTTP/\r\n"})
+        EXPECT_EQ(Parsed(line).request.kind, REQUEST_QUIT) << line;
+    for (const char *line : {"HTTP/1.1\r\n", "POST / HTTP/1.1 x\r\n", "POST /HTTP/1.1\r\n"})
+        EXPECT_EQ(Parsed(line).error(), "ERROR") << line;
+    EXPECT_EQ(Parsed("get HTTP/1.1\r\n").request.kind, REQUEST_GET); /* a key */
+}
+
+TEST(TextTest, AKeyThatIsNoreplyIsDeletedWithAnAnswer)
+{
+    Parsed one("delete noreply\r\n"), quiet("delete noreply noreply\r\n");
+    EXPECT_EQ(one.key(), "noreply");
+    EXPECT_FALSE(one.request.noreply);
+    EXPECT_TRUE(quiet.request.noreply);
+}
+
 TEST(TextTest, AStorageCommandHasItsNumbers)
 {
     Parsed set("cas key 7 -1 12 99 noreply\r\n");
