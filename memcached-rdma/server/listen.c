@@ -114,21 +114,26 @@ static bool listen_at(server_t *server, const char *host, const char *port)
     return opened > 0;
 }
 
-/* "host", "host:port", "[v6]:port" or "v6". */
-static bool listen_on(server_t *server, const char *where)
+void listen_split(const char *where, char host[LISTEN_HOST], char port[LISTEN_PORT])
 {
-    char host[256], port[16];
-    (void)snprintf(port, sizeof(port), "%d", server->settings.port < 0 ? 0 : server->settings.port);
-    (void)snprintf(host, sizeof(host), "%s", where);
-    char *end = host[0] == '[' ? strchr(host, ']') : NULL;
+    bool bracket = where[0] == '[';
+    (void)snprintf(host, LISTEN_HOST, "%s", where + bracket);
+    char *end = bracket ? strchr(host, ']') : NULL;
     char *colon = strrchr(end != NULL ? end : host, ':');
     if (colon != NULL && (end != NULL || strchr(host, ':') == colon)) {
-        (void)snprintf(port, sizeof(port), "%s", colon + 1);
+        (void)snprintf(port, LISTEN_PORT, "%s", colon + 1);
         *colon = '\0';
     }
     if (end != NULL)
         *end = '\0';
-    return listen_at(server, end != NULL ? host + 1 : host, port);
+}
+
+static bool listen_on(server_t *server, const char *where)
+{
+    char host[LISTEN_HOST], port[LISTEN_PORT];
+    (void)snprintf(port, sizeof(port), "%d", server->settings.port < 0 ? 0 : server->settings.port);
+    listen_split(where, host, port);
+    return listen_at(server, host, port);
 }
 
 static bool listen_unix(server_t *server, const char *path)

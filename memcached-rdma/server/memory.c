@@ -124,6 +124,8 @@ static bool configure(const server_t *server, vbn_config_t *config)
     vbn_status_t status = VBN_OK;
     for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]) && status == VBN_OK; i++)
         status = vbn_config_prefer(config, presets[i].key, presets[i].value);
+    if (status == VBN_OK)
+        status = within_listeners(settings, config);
     if (status == VBN_OK && settings->no_auth)
         status = vbn_config_set(config, "security.auth", "none");
     if (status == VBN_OK && settings->core != NULL)

@@ -127,10 +127,19 @@ size_t memory_page_key(const server_t *server, uint8_t key[VBN_KEY_MAX]);
 bool memory_check_settings(const char *settings);
 void memory_close(server_t *server);
 
+/* ----------------------------------------------------------------------------------------- within.c */
+
+/* Keeps the core's transports within -l and -s, where nobody has chosen others. */
+vbn_status_t within_listeners(const settings_t *settings, vbn_config_t *config);
+
 /* ----------------------------------------------------------------------------------------- listen.c */
 
 /* Opens the sockets of the settings; false: one line on stderr says which could not be opened and why. */
 bool listen_open(server_t *server);
+/* A word of -l: "host", "host:port", "[v6]:port" or "v6". port stays as it is where none is given. */
+#define LISTEN_HOST 256u
+#define LISTEN_PORT 16u
+void listen_split(const char *where, char host[LISTEN_HOST], char port[LISTEN_PORT]);
 void listen_close(server_t *server);
 /* Accepts and keeps house until the server stops. */
 void listen_run(server_t *server);

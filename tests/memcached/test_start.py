@@ -16,6 +16,51 @@ OTHER = 65532 # a user that nobody is
 LIMIT = 60
 
 
+def listening(process):
+    """Addresses, as hexadecimal digits of the kernel, at which a process listens by TCP, each as often as it does."""
+    mine = set()
+    for entry in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            mine.add(os.readlink(entry))
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/{process.pid}/net/{table}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and f"socket:[{words[9]}]" in mine:
+                found.append(words[1].split(":")[0])
+    return found
+
+
+class ListenTest(unittest.TestCase):
+    """Nothing listens where -l and -s do not say so: messages are on in each."""
+
+    def started(self, *flags, **how):
+        without = {name: value for name, value in os.environ.items() if name not in ("VBN_TL_ENABLE", "VBN_TL_TCP_INTERFACE")}
+        with unittest.mock.patch.dict(os.environ, without, clear=True):
+            server = shared.Server("-t", "2", *flags, **how)
+        self.addCleanup(server.stop)
+        self.assertEqual(server.stats("verbena")["messages"], "on")
+        return server
+
+    def test_on_loopback_the_core_listens_on_loopback(self):
+        server = self.started()
+        found = listening(server.process)
+        self.assertEqual(set(found), {"0100007F"})
+        self.assertGreater(len(found), 1)  # the core's beside the server's own
+        self.assertEqual(server.stats("verbena")["messages_transports"], "self,shm,tcp")
+
+    def test_beside_a_unix_socket_no_port_is_open(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = self.started(unix=f"{folder}/socket")
+            self.assertEqual(listening(server.process), [])
+            self.assertEqual(server.stats("verbena")["messages_transports"], "self,shm")
+            server.stop()
+
+    def test_what_somebody_has_chosen_stays(self):
+        server = self.started("-o", "verbena_core=tl.enable=self")
+        self.assertEqual(server.stats("verbena")["messages_transports"], "self")
+
+
 class StartTest(unittest.TestCase):
     def greeting(self, *flags, **how):
         server = shared.Server(*flags, **how)
