@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * within.c - the core listens where -l and -s let the server listen, and nowhere else: by shared memory alone beside a Unix socket, on
- * loopback for -l 127.0.0.1, on the first address of -l otherwise. Settings that somebody has chosen stay. */
+ * within.c - the core listens where -l and -s let the server listen, and nowhere else: by shared memory alone beside a Unix
+ * socket, on loopback for -l 127.0.0.1, on the first address of -l otherwise. Settings that somebody has chosen stay. */
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>

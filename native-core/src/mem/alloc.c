@@ -67,7 +67,7 @@ static vbn_status_t make_memfd(mem_registry_t *registry, size_t bytes, int *fd_p
     status = os_memfd_pages("vbn-mem", bytes, pages, fd_p);
     mem_room_leave(turn);
     if (status != VBN_OK)
-        return status;
+        return mem_room_explain(status);
     if (huge)
         log_pages(registry, bytes, pages);
     return VBN_OK;

@@ -159,6 +159,8 @@ vbn_mem_t *mem_new(mem_registry_t *registry, const char *path, size_t user_bytes
  * now, then mem_room_leave: what others ask for meanwhile waits, if it could be too much. */
 vbn_status_t mem_room_enter(size_t bytes, int *turn_p);
 void mem_room_leave(int turn);
+/* The kernel refused: adds what is left, and where, to the error's text. Returns the status. */
+vbn_status_t mem_room_explain(vbn_status_t status);
 /* Adds a complete memory to the registry and gives it its handle. */
 vbn_status_t mem_publish(vbn_mem_t *mem);
 /* Unmaps and closes a memory that is not (or no longer) published; the object goes with its last reference. */

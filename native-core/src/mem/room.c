@@ -32,6 +32,15 @@ vbn_status_t mem_room_enter(size_t bytes, int *turn_p)
     return status;
 }
 
+vbn_status_t mem_room_explain(vbn_status_t status)
+{
+    os_room_t room;
+    os_room_ask("", &room);
+    if (status != VBN_ERR_NO_MEMORY || room.bytes == UINT64_MAX)
+        return status;
+    return err_add(status, "%s has %llu bytes left", room.bound, (unsigned long long)room.bytes);
+}
+
 void mem_room_leave(int turn)
 {
     os_room_leave(turn);

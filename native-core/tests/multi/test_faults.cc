@@ -67,7 +67,7 @@ TEST(Faults, each_errno_of_memfd_create_has_its_own_cause_and_cure)
     for (const Case &c :
          {Case{EPERM, VBN_ERR_ACCESS, "seccomp", "ulimit"}, Case{ENOSYS, VBN_ERR_SYSTEM, "Linux 3.17", "ulimit"},
           Case{EMFILE, VBN_ERR_LIMIT, "ulimit -n", "seccomp"}, Case{ENFILE, VBN_ERR_LIMIT, "fs.file-max", "seccomp"},
-          Case{ENOMEM, VBN_ERR_NO_MEMORY, "available", "seccomp"}}) {
+          Case{ENOMEM, VBN_ERR_NO_MEMORY, "bytes left", "seccomp"}}) {
         SCOPED_TRACE(strerror(c.error));
         in_child([&c] {
             Half half;
