@@ -146,7 +146,7 @@ int grow_beyond_the_limit()
             return 2;
         std::memset(blocks.back(), i, 256 << 10);
         bool beyond = i >= 4;
-        if (has(bench, "ulimit -l") != beyond || (beyond && !has(bench, "(RLIMIT_MEMLOCK) of 1048576 bytes")))
+        if (has(bench, "ulimit -l") != beyond || (beyond && !has(bench, "(RLIMIT_MEMLOCK) of 1024 KiB")))
             return 3;
     }
     uint64_t locked = kib("/proc/self/status", "VmLck:");
