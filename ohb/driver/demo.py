@@ -34,6 +34,7 @@ NAMES = {job.row: job for job in JOBS}
 METRICS = {"wall_ms": turns.TIME, "task_cpu_ms": turns.PROCESSOR}
 UNITS = {turns.TIME: "ms", turns.PROCESSOR: "ms"}
 NEEDED = judge.pairs_needed(len(METRICS) * len(JOBS))
+PAUSE = 10  # seconds between two lines on the pairs of a job
 # What README and './verbena doctor spark' say for Spark 4; the rows of ohb name the shuffle manager, too, as older ones need it.
 SETTINGS = {"spark.plugins": spark.OURS["spark.plugins"]}
 SUMMARY = re.compile(r"(?:Verbena, all \d+ executors together|Verbena was not used): .*")
@@ -102,14 +103,17 @@ class Demo:
     @staticmethod
     def _pairs(sides, row, entry, start, seconds, longest):
         found = entry["blocks"]
-        began = time.monotonic()
+        began = said = time.monotonic()
         for number in itertools.count():
             blocks.run_pair(lambda side, seed: sides.block(row, side, seed), number, found.append)
             quiet = sum(not pair.marked for pair in taken(found))
             elapsed, took = time.monotonic() - start, (time.monotonic() - began) / (number + 1)
-            spark.note(f"{row.name}: results equal ({found[0]['records']} records), {number + 1} pairs, {quiet} of them quiet, in "
-                       f"{elapsed:.0f} s")
-            if not turns.go_on(number + 1, quiet, elapsed, took, seconds, longest, NEEDED):
+            ends = not turns.go_on(number + 1, quiet, elapsed, took, seconds, longest, NEEDED)
+            if ends or time.monotonic() - said > PAUSE:
+                said = time.monotonic()
+                spark.note(f"{row.name}: results equal ({found[0]['records']} records), {number + 1} pairs, {quiet} of them quiet, "
+                           f"in {elapsed:.0f} s")
+            if ends:
                 return
 
 
