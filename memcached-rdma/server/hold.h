@@ -14,7 +14,7 @@ typedef struct hold {
 } hold_t;
 
 typedef struct holds {
-    list_link_t list; /* who has held longest first */
+    list_link_t list; /* the client that has held longest comes first */
     uint64_t bytes;
 } holds_t;
 

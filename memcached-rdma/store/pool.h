@@ -30,7 +30,7 @@
 typedef enum extent_kind {
     EXTENT_TABLE, /* generation words */
     EXTENT_FREE,
-    EXTENT_HELD,  /* emptied for the one who has claimed it (window.h) */
+    EXTENT_HELD,  /* emptied for the shard that has claimed it (window.h) */
     EXTENT_SPARE, /* of its shard, for reclaim's copies (S1) */
     EXTENT_OPEN,
     EXTENT_SEALED,

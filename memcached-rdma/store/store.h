@@ -2,7 +2,7 @@
  * store.h - the items of a server: what every protocol and every carrier calls.
  *
  * A store is cut into shards by the hash of the key; each shard has its own lock, index and counters. All shards take memory
- * from one pool, and what is oldest in all of them is evicted first. Every call may be made by any thread. Nothing waits for
+ * from one pool; the oldest extent of all is evicted first. Every call may be made by any thread. Nothing waits for
  * I/O inside a call.
  * Times are seconds of the store's clock, which begins at STORE_CLOCK_START; 0 as expiry means never. */
 #ifndef MC_STORE_STORE_H
@@ -143,7 +143,7 @@ typedef struct store_put_s {
     bool invalidate;  /* STORE_CAS: an older CAS id stores the item too, marked stale and with its old expiry */
 } store_put_t;
 
-/* An item that has an extent of its own, and whose draft costs what it takes. */
+/* Whether such an item has an extent of its own; a draft of it then costs the bytes that it takes. */
 bool store_is_large(const store_t *store, size_t key_bytes, size_t value_bytes);
 /* STORE_TOO_LARGE, STORE_NO_MEMORY: nothing was reserved. */
 store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, uint32_t expiry, store_draft_t *draft);

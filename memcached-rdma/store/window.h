@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * window.h - which neighbouring extents are emptied next, and keeping what has been emptied together until it is taken.
+ * window.h - the choice of neighbouring extents to empty next, and claims, which keep emptied ones together until they are taken.
  *
- * The rule: what has been longest in memory goes first, a segment or a large item alike, whichever shard has it; a large item that
- * was read since it was looked at last stays for another round. Where more neighbouring space is needed than it has, the
- * neighbours of what goes first go with it, the older side first. Of the windows around the oldest the cheapest is
+ * The rule: the extent that has been longest in memory goes first, a segment or a large item alike, whichever shard has it; a
+ * large item that was read since the last look at it stays for another round. Where more neighbouring space is needed than it
+ * has, its neighbours go with it, the older side first. Of the windows around the oldest the cheapest is
  * emptied: bytes times age counts. Index extents and what is pinned bound a window.
  *
  * W1 an extent that is claimed belongs to one window, is in no other, and is held when it is released. W2 whoever has

@@ -137,7 +137,9 @@ protected:
     void SetUp() override
     {
         if (group.path.empty())
-            GTEST_SKIP() << "no right to make a control group with a limit of memory";
+            GTEST_SKIP()
+                << "cannot make a control group with a limit of memory: run as root, where /sys/fs/cgroup is writable and has "
+                   "the memory controller";
     }
 };
 

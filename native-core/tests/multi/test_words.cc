@@ -127,7 +127,8 @@ void all(const char *transports, bool shared)
 {
     Target target(transports, shared);
     if (!put(target, 4, 1))
-        GTEST_SKIP() << "no single steps on this processor";
+        GTEST_SKIP()
+            << "no single steps here: they need x86-64 and its trap flag; run the tests on such a host, not in an emulator";
     put(target, 2, 3);
     get(target, 4, 3);
     put_column(target, 4);

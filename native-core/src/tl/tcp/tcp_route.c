@@ -94,16 +94,22 @@ static bool address_of(const struct ifaddrs *all, const char *name, uint8_t fami
     return found;
 }
 
-static uint32_t speed_of(const char *name)
+/* Asks the driver of an interface; command: a struct of ethtool with its number. */
+static bool ask_driver(const char *name, void *command)
 {
-    struct ethtool_cmd command = {.cmd = ETHTOOL_GSET};
-    struct ifreq request = {.ifr_data = (char *)&command};
+    struct ifreq request = {.ifr_data = command};
     snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool known = fd >= 0 && ioctl(fd, SIOCETHTOOL, &request) == 0;
     if (fd >= 0)
         close(fd);
-    uint32_t mbits = known ? (uint32_t)command.speed_hi << 16 | command.speed : 0;
+    return known;
+}
+
+static uint32_t speed_of(const char *name)
+{
+    struct ethtool_cmd command = {.cmd = ETHTOOL_GSET};
+    uint32_t mbits = ask_driver(name, &command) ? (uint32_t)command.speed_hi << 16 | command.speed : 0;
     return mbits == (uint32_t)SPEED_UNKNOWN ? 0 : (mbits + 7) / 8;
 }
 
@@ -111,13 +117,7 @@ static uint32_t speed_of(const char *name)
 static bool is_bridge(const char *name)
 {
     struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
-    struct ifreq request = {.ifr_data = (char *)&info};
-    snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    bool known = fd >= 0 && ioctl(fd, SIOCETHTOOL, &request) == 0;
-    if (fd >= 0)
-        close(fd);
-    return known && strcmp(info.driver, "bridge") == 0;
+    return ask_driver(name, &info) && strcmp(info.driver, "bridge") == 0;
 }
 
 /* An interface whose only address that is up is IPv6 link-local; `name` NULL: any. NULL: there is none. */
