@@ -62,6 +62,14 @@ class Timed(unittest.TextTestResult):
         self.began, self.used = time.monotonic(), processor_seconds()
         super().startTest(test)
 
+    def addSkip(self, test, reason):
+        self.testsRun += 1 - test.countTestCases()  # a class that skips or fails as a whole counts as one that ran
+        super().addSkip(test, reason)
+
+    def addError(self, test, error):
+        self.testsRun += 1 - test.countTestCases()
+        super().addError(test, error)
+
     def stopTest(self, test):
         super().stopTest(test)
         self.stream.writeln(f"    {time.monotonic() - self.began:.1f} s, {processor_seconds() - self.used:.1f} CPU s")

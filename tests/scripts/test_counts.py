@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/lib/counts.py reads each runner's closing lines, failures.py what failed and why."""
+import io
 import pathlib
 import sys
 import unittest
@@ -7,6 +8,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import counts  # noqa: E402
 import failures  # noqa: E402
+import unittests  # noqa: E402
 
 
 class CountsTest(unittest.TestCase):
@@ -28,6 +30,29 @@ class CountsTest(unittest.TestCase):
     def test_unittest_failures_and_errors_are_taken_from_the_result_line(self):
         self.expect("Ran 7 tests in 0.1s\n\nFAILED (failures=1, errors=2, skipped=1)\n", [3, 3, 1])
         self.expect("Ran 7 tests in 0.1s\n\nOK\n", [7, 0, 0])
+
+    def test_a_class_that_skips_or_fails_as_a_whole_counts_as_one_test(self):
+        class Skips(unittest.TestCase):
+            @classmethod
+            def setUpClass(cls):
+                raise unittest.SkipTest("no such machine")
+
+            def test_a(self):
+                self.fail("runs although its class skips")
+
+        class Breaks(Skips):
+            @classmethod
+            def setUpClass(cls):
+                raise OSError("no such file")
+
+        class Passes(unittest.TestCase):
+            def test_a(self):
+                pass
+
+        printed = io.StringIO()
+        tests = unittest.TestSuite([Skips("test_a"), Breaks("test_a"), Passes("test_a")])
+        unittest.TextTestRunner(verbosity=2, stream=printed, resultclass=unittests.Timed).run(tests)
+        self.expect(printed.getvalue(), [1, 1, 1])
 
     def test_plain_line_with_and_without_name(self):
         self.expect("ShuffleSuite: 16 passed, 4 failed\n3 passed, 0 failed, 2 skipped\n", [19, 4, 2])
