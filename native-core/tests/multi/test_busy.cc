@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_busy.cc - a process whose program computes, and so does not call the core, for several times link.peer_timeout
 // while another one sends to it, over each transport and with each setting that makes the link keep packets: nobody is
-// lost, everything arrives once and in order afterwards, and little is sent meanwhile. With VBN_TEST_FULL=1 it also computes
+// lost, everything arrives once and in order afterwards, and little is sent meanwhile. With VERBENA_TEST_FULL=1 it also computes
 // for 120 s under the settings' defaults.
 #include <gtest/gtest.h>
 
@@ -22,15 +22,9 @@ struct Case {
     std::vector<std::pair<const char *, const char *>> settings;
 };
 
-/* VBN_TEST_FULL, taken out of the environment: it is no setting. */
 bool full()
 {
-    static const bool asked = [] {
-        bool set = std::getenv("VBN_TEST_FULL") != nullptr;
-        unsetenv("VBN_TEST_FULL");
-        return set;
-    }();
-    return asked;
+    return std::getenv("VERBENA_TEST_FULL") != nullptr;
 }
 
 uint64_t counted(const Half &half, const char *name)
@@ -225,7 +219,6 @@ void computer(Shared &shared, const Case &way, unsigned seconds)
 /* 0: nothing was lost. link.peer_timeout 0: the default. */
 int run(Case way, unsigned seconds, unsigned timeout_ms)
 {
-    (void)full(); /* before a configuration is made */
     std::string timeout = std::to_string(timeout_ms) + "ms", keepalive = std::to_string(timeout_ms / 5) + "ms";
     if (timeout_ms > 0)
         way.settings.insert(way.settings.end(),
