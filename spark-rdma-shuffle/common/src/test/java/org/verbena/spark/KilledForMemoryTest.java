@@ -66,6 +66,10 @@ class KilledForMemoryTest {
             try {
                 Path group = Files.createDirectory((unified ? mount : own).resolve(name));
                 Files.writeString(group.resolve(unified ? "memory.max" : "memory.limit_in_bytes"), Long.toString(LIMIT));
+                Path swap = group.resolve(unified ? "memory.swap.max" : "memory.memsw.limit_in_bytes");
+                if (Files.exists(swap)) { // else a host with swap kills nobody
+                    Files.writeString(swap, unified ? "0" : Long.toString(LIMIT));
+                }
                 return group;
             } catch (IOException e) {
                 Files.deleteIfExists(mount.resolve(name)); // not ours to use
