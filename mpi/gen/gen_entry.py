@@ -3,7 +3,7 @@
 """Writes the entry points of libmpi_abi: argument checks, int forms of large functions, entering
 the runtime, functions not written yet.
 
-usage: gen_entry.py FOLDER   writes FOLDER/{entry_<chapter>.c,mpi_impl.h,exports.map}
+usage: gen_entry.py FOLDER   writes FOLDER/{entry_<chapter>.c,mpi_impl.h}
        gen_entry.py --remaining   prints how many functions are not written yet, chapter by chapter
 
 The sources in mpi/mpi define mpi_NAME for each function that is written, always in its large form (and mpi_NAME_c beside
@@ -264,7 +264,6 @@ def main():
     if sys.argv[1] != "--remaining":
         write_entries(sys.argv[1], functions, written, inter)
         write_prototypes(sys.argv[1], functions, inter)
-        tables.update(f"{sys.argv[1]}/exports.map", "{ global: MPI_*; PMPI_*; local: *; };\n")
     remaining(functions, written)
 
 

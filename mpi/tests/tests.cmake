@@ -19,6 +19,11 @@ foreach(program ${programs})
     mpi_program(${name} ${program})
 endforeach()
 
+# The names of its own core are there for whoever looks them up by name.
+target_include_directories(run_own_core PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/../native-core/include)
+target_link_libraries(run_own_core PRIVATE ${core} ${needs})
+set_target_properties(run_own_core PROPERTIES ENABLE_EXPORTS ON)
+
 foreach(kind values links calls)
     add_custom_command(
         OUTPUT ${GEN}/${kind}.c
@@ -38,13 +43,13 @@ target_compile_options(run_mpibench PRIVATE ${VBN_C_WARNINGS})
 find_package(GTest QUIET)
 if(GTest_FOUND)
     file(GLOB units CONFIGURE_DEPENDS ${TESTS}/unit/*.cc)
-    add_executable(mpi_unit ${units} $<TARGET_OBJECTS:mpi_objects>)
-    add_dependencies(mpi_unit mpi_generated)
+    add_executable(mpi_unit ${units} $<TARGET_OBJECTS:mpi_objects> $<TARGET_OBJECTS:rt_objects> ${core_object})
+    add_dependencies(mpi_unit mpi_generated core_linked)
     target_include_directories(mpi_unit PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/mpi ${INC}
                                ${CMAKE_CURRENT_SOURCE_DIR}/../native-core/include)
     target_compile_options(mpi_unit PRIVATE ${VBN_CXX_WARNINGS})
     vbn_test_options(mpi_unit)
     target_precompile_headers(mpi_unit PRIVATE <gtest/gtest.h>)
-    target_link_libraries(mpi_unit PRIVATE vbnrt GTest::gtest_main Threads::Threads)
+    target_link_libraries(mpi_unit PRIVATE ${needs} GTest::gtest_main)
     add_test(NAME unit COMMAND mpi_unit)
 endif()

@@ -39,7 +39,7 @@ make_mpi() { build_mpi release "$@"; }
 make_mpi_asan() { build_mpi asan "$@"; }
 make_shmem_asan() { # memory and order; the rest takes a minute more, and is in mpi-asan
     local watched=(heap statics library litmus locks spins teams computes)
-    [ $# != 0 ] || set -- oshmem mpiexec "${watched[@]/#/shm_}"
+    [ $# != 0 ] || set -- mpi_abi mpiexec "${watched[@]/#/shm_}"
     build_mpi asan "$@"
 }
 make_java() { build_java "" "-Dverbena.native=$STATE/build/release/libvbnjni.so"; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the entry points of liboshmem: one short function for each name, its twin for profilers, the list of exports.
+"""Writes the entry points of OpenSHMEM: one short function for each name, and its twin for profilers.
 
-usage: gen_entry.py FOLDER   writes FOLDER/{entry_<group>.c,exports.map}
+usage: gen_entry.py FOLDER   writes FOLDER/entry_<group>.c
        gen_entry.py --remaining   prints how many functions are not written yet, group by group
 """
 import sys
@@ -63,8 +63,6 @@ def main():
     functions = tables.functions()
     if sys.argv[1] != "--remaining":
         write_entries(sys.argv[1], functions)
-        names = "; ".join(name for function in functions for name in (function.name, function.profiling))
-        tables.update(f"{sys.argv[1]}/exports.map", f"{{ global: {names}; local: *; }};\n")
     remaining(functions)
 
 

@@ -62,8 +62,8 @@ static void add_object(const struct dl_phdr_info *info)
 static int is_left_out(const char *path)
 {
     static const char *const folders[] = {"/lib/", "/lib32/", "/lib64/", "/usr/lib/", "/usr/lib32/", "/usr/lib64/"};
-    static const char *const names[] = {"liboshmem.so", "libmpi_abi.so", "libvbnrt.so", "libc.so",  "libm.so",
-                                        "libpthread",   "ld-linux",      "libgcc_s",    "libstdc++"};
+    static const char *const names[] = {"liboshmem.so", "libmpi_abi.so", "libc.so",  "libm.so",
+                                        "libpthread",   "ld-linux",      "libgcc_s", "libstdc++"};
     const char *slash = strrchr(path, '/');
     if (slash == NULL) /* the kernel's */
         return 1;

@@ -2,7 +2,7 @@
 # Programs for each rule, and programs generated from the tables.
 set(SHM_TESTS ${CMAKE_CURRENT_SOURCE_DIR}/shmem/tests)
 
-# What a user's program sees: shmem.h and liboshmem, or libmpi_abi too.
+# What a user's program sees: shmem.h, mpi.h and the library.
 function(shm_program name source)
     add_executable(shm_${name} ${source})
     add_dependencies(shm_${name} shm_generated mpi_generated)
@@ -10,17 +10,13 @@ function(shm_program name source)
     target_include_directories(shm_${name} PRIVATE ${INC} ${SHM_TESTS} ${SHM_TESTS}/run
                                ${CMAKE_CURRENT_SOURCE_DIR}/../native-core/tests) # step.h
     target_compile_options(shm_${name} PRIVATE -Wall -Wextra ${ARGN})
-    target_link_libraries(shm_${name} PRIVATE oshmem Threads::Threads)
+    target_link_libraries(shm_${name} PRIVATE mpi_abi Threads::Threads)
 endfunction()
 
 file(GLOB programs CONFIGURE_DEPENDS ${SHM_TESTS}/run/*.c)
 foreach(program ${programs})
     get_filename_component(name ${program} NAME_WE)
     shm_program(${name} ${program})
-    file(STRINGS ${program} hybrid REGEX "include <mpi.h>")
-    if(hybrid)
-        target_link_libraries(shm_${name} PRIVATE mpi_abi)
-    endif()
 endforeach()
 
 add_library(shm_table SHARED ${SHM_TESTS}/library/table.c)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the exported names of libmpi_abi.so.1: every function of the tables, MPI_ weak and PMPI_, and nothing else; and that
-those that are not written yet belong to the chapters that docs/mpi.md names.
+"""Checks the exported names of libmpi_abi.so.1: every function of the tables, MPI_ weak and PMPI_, and no other of these
+prefixes; that each library of ours that a program loads exports names of MPI and OpenSHMEM only; and that the functions that are
+not written yet belong to the chapters that docs/mpi.md names.
 
 usage: names.py LIB   LIB: the folder of the libraries
 """
@@ -15,6 +16,9 @@ import gen_entry  # noqa: E402
 import tables  # noqa: E402
 
 EXTRA = {"Psend_init_c", "Precv_init_c"}  # of the stub library
+RESERVED = ("MPI_", "PMPI_", "shmem", "_shmem", "pshmem")
+DEPRECATED = {prefix + name for name in ("start_pes", "_my_pe", "_num_pes", "shmalloc", "shfree", "shrealloc")
+              for prefix in ("", "p")}  # OpenSHMEM had them before its prefix
 
 # Whole chapters, and words of names in the others: partitioned messages.
 MISSING = {"rma", "io", "proc", "tool"}
@@ -35,16 +39,34 @@ def exported(library):
     return {line.split()[2]: line.split()[1] for line in listing.splitlines()}
 
 
+def loaded(folder):
+    """The libraries in this folder that a program of MPI or OpenSHMEM loads."""
+    found = {folder / name for name in ("libmpi_abi.so.1", "liboshmem.so.1")}
+    ahead = list(found)
+    while ahead:
+        dynamic = subprocess.run(["readelf", "-d", ahead.pop()], check=True, capture_output=True, text=True).stdout
+        needed = {folder / name for name in re.findall(r"NEEDED.*\[(.*)\]", dynamic) if (folder / name).exists()}
+        ahead += needed - found
+        found |= needed
+    return sorted(found)
+
+
+def foreign(folder):
+    """Problems with exported names that a program may have, too."""
+    return [f"{library.name} exports {name}, which MPI and OpenSHMEM do not reserve" for library in loaded(folder)
+            for name in sorted(exported(library)) if not name.startswith(RESERVED) and name not in DEPRECATED]
+
+
 def main():
     library = pathlib.Path(sys.argv[1]) / "libmpi_abi.so.1"
     dynamic = subprocess.run(["readelf", "-d", library], check=True, capture_output=True, text=True).stdout
     names = {name for function in tables.functions() for name, _ in function.forms()}
-    found = exported(library)
+    found = {name: kind for name, kind in exported(library).items() if name.startswith(("MPI_", "PMPI_"))}
     wanted = {prefix + name for name in names | EXTRA for prefix in ("MPI_", "PMPI_")}
     problems = [f"not exported: {name}" for name in sorted(wanted - set(found))]
     problems += [f"exported, but no function of MPI: {name}" for name in sorted(set(found) - wanted)]
     problems += [f"{name} is not weak" for name, kind in sorted(found.items()) if name.startswith("MPI_") and kind != "W"]
-    problems += unwritten()
+    problems += foreign(library.parent) + unwritten()
     if len(names) != 662:
         problems.append(f"the table has {len(names)} functions, MPI 5.0 has 662")
     if re.search(r"SONAME.*\[libmpi_abi\.so\.1\]", dynamic) is None:

@@ -19,6 +19,7 @@ import socket
 import subprocess
 import sys
 
+import clash
 import deaths
 import hosts
 import leftovers
@@ -222,6 +223,8 @@ def cases():
         yield Case(f"lines {test.__name__}", test)
     for test in hosts.TESTS:
         yield Case(f"hosts {test.__name__}", test)
+    for test in clash.TESTS:
+        yield Case(f"names {test.__name__}", test)
     for test in wrappers.TESTS:
         yield Case(f"wrappers {test.__name__}", test)
     yield Case("computes_for_long", computes_for_long, long=True)

@@ -75,6 +75,12 @@ def answers(build):
     return []
 
 
+def version(build):
+    """Asked for the compiler's version alone, it links nothing."""
+    found = {name: run(build / "bin" / name, "-v") for name in ("mpicc", "mpicxx", "oshcc")}
+    return expect(all(one.returncode == 0 and "version" in one.stderr for one in found.values()), *found.values())
+
+
 def other_compiler(build):
     """VERBENA_CC names the compiler; one that is not there is the shell's error, with its name."""
     found = run(build / "bin/mpicc", "-show", env={"PATH": "/usr/bin:/bin", "VERBENA_CC": "/nonexistent/cc"})
@@ -83,6 +89,15 @@ def other_compiler(build):
     return expect(found.stdout.startswith("/nonexistent/cc ") and cxx.stdout.startswith("/nonexistent/c++ ") and
                   missing.returncode == 127 and "/nonexistent/cc" in missing.stderr,
                   found.stdout, cxx.stdout, missing.returncode, missing.stderr)
+
+
+def one_sided(build):
+    """An OpenSHMEM program of this build's oshcc runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        binary = pathlib.Path(folder) / "ring"
+        made = run(build / "bin/oshcc", HERE.parents[1] / "shmem/examples/ring.c", "-o", binary)
+        runs = run(build / "bin/oshrun", "-n", 3, binary) if made.returncode == 0 else made
+        return expect(runs.returncode == 0, runs.stdout, runs.stderr)
 
 
 def instrumented(build):
@@ -133,8 +148,8 @@ def installed(build):
         if made.returncode != 0:
             return [made.stderr]
         first.rename(prefix)
-        problems = by_cmake(prefix, f"-DMPI_HOME={prefix}") or compilers(prefix) or answers(prefix)
+        problems = by_cmake(prefix, f"-DMPI_HOME={prefix}") or compilers(prefix) or answers(prefix) or one_sided(prefix)
         return problems or ([] if instrumented(prefix) else package(prefix))
 
 
-TESTS = (compilers, answers, other_compiler, package, find_mpi, installed)
+TESTS = (compilers, answers, version, other_compiler, package, find_mpi, installed)
