@@ -98,7 +98,7 @@ TEST(Kernels, WhatAnOperationDoesNotTakeHasNone)
 {
     EXPECT_EQ(op_find(MPI_BAND, MPI_DOUBLE), nullptr);
     EXPECT_EQ(op_find(MPI_MAX, MPI_C_DOUBLE_COMPLEX), nullptr);
-    EXPECT_EQ(op_find(MPI_SUM, MPI_CHAR), nullptr);
+    EXPECT_EQ(op_find(MPI_SUM, MPI_CHARACTER), nullptr);
     EXPECT_EQ(op_find(MPI_SUM, MPI_BYTE), nullptr);
     EXPECT_NE(op_find(MPI_BOR, MPI_BYTE), nullptr);
     EXPECT_EQ(op_find(MPI_MINLOC, MPI_INT), nullptr);
