@@ -282,6 +282,31 @@ static void probed(void)
     MPI_Type_free(&type);
 }
 
+/* With a negative stride the elements lie before the buffer's address, the first one there. */
+static void backwards(void)
+{
+    MPI_Datatype types[3];
+    CHECK(MPI_Type_vector(4, 1, -2, MPI_INT, &types[0]) == MPI_SUCCESS);
+    CHECK(MPI_Type_vector_c(4, 1, -2, MPI_INT, &types[1]) == MPI_SUCCESS);
+    CHECK(MPI_Type_create_hvector(4, 1, -8, MPI_INT, &types[2]) == MPI_SUCCESS);
+    for (int i = 0; i < 3; i++) {
+        MPI_Aint lb;
+        MPI_Aint extent;
+        MPI_Type_commit(&types[i]);
+        MPI_Type_get_extent(types[i], &lb, &extent);
+        CHECK(lb == -24 && extent == 28);
+        for (int k = 0; k < 8; k++)
+            numbers[k] = rank == 0 ? k : -1;
+        if (rank == 0)
+            MPI_Send(&numbers[6], 1, types[i], 1, 6, MPI_COMM_WORLD);
+        else
+            MPI_Recv(numbers, 4, MPI_INT, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int k = 0; rank == 1 && k < 4; k++)
+            CHECK(numbers[k] == 6 - 2 * k);
+        MPI_Type_free(&types[i]);
+    }
+}
+
 static void test(void)
 {
     const int counts[] = {1, 5, 16, 17, 1000, 3000, MOST / 3};
@@ -301,6 +326,7 @@ static void test(void)
     too_long(4);
     too_long(MOST / 4);
     structs();
+    backwards();
     bottom_and_pairs();
     kept_and_exchanged();
     probed();
