@@ -32,8 +32,8 @@ static attr_key_t *key_of(int keyval)
 
 static int check_key(const attr_family_t *family, int keyval)
 {
-    const attr_key_t *key = key_of(keyval);
-    return key != NULL && !key->freed && key->family == family
+    const attr_key_t *key = key_of(keyval); /* also one that the program has freed while it has values (7.7.2) */
+    return key != NULL && key->family == family
                ? MPI_SUCCESS
                : err_set(MPI_ERR_KEYVAL, "%d is no attribute key of such objects", keyval);
 }
@@ -60,6 +60,8 @@ int attr_key_free(const attr_family_t *family, int *keyval)
     const int rc = check_key(family, *keyval);
     if (rc != MPI_SUCCESS)
         return rc;
+    if (key_of(*keyval)->freed)
+        return err_set(MPI_ERR_KEYVAL, "attribute key %d was freed before", *keyval);
     key_of(*keyval)->freed = 1;
     key_of(*keyval)->uses--;
     *keyval = MPI_KEYVAL_INVALID;
@@ -107,10 +109,16 @@ static int put(const attr_owner_t *owner, int keyval, void *value)
 int attr_set(const attr_owner_t *owner, int keyval, void *value)
 {
     int rc = check_key(owner->family, keyval);
-    attr_t **at = rc == MPI_SUCCESS ? place_of(owner, keyval) : NULL;
-    if (rc == MPI_SUCCESS && *at != NULL)
+    if (rc != MPI_SUCCESS)
+        return rc;
+    attr_t **at = place_of(owner, keyval);
+    key_of(keyval)->uses++; /* the old value may be what keeps it */
+    if (*at != NULL)
         rc = delete_at(owner, at);
-    return rc != MPI_SUCCESS ? rc : put(owner, keyval, value);
+    if (rc == MPI_SUCCESS)
+        rc = put(owner, keyval, value);
+    key_of(keyval)->uses--;
+    return rc;
 }
 
 int attr_delete(const attr_owner_t *owner, int keyval)

@@ -51,6 +51,7 @@ static void predefined(void)
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &value, &flag);
     CHECK(!flag || *value == size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); /* for calls without a communicator */
     CHECK(class_of(MPI_Comm_set_attr(MPI_COMM_WORLD, MPI_TAG_UB, &flag)) == MPI_ERR_KEYVAL);
 }
 
@@ -78,11 +79,18 @@ static void test(void)
     MPI_Comm_free_keyval(&keys[2]); /* its values stay until they are deleted */
     CHECK(keys[2] == MPI_KEYVAL_INVALID);
     MPI_Comm_set_errhandler(dup, MPI_ERRORS_RETURN);
-    CHECK(class_of(MPI_Comm_get_attr(dup, kept, &value, &flag)) == MPI_ERR_KEYVAL);
+    CHECK(class_of(MPI_Comm_free_keyval(&(int){kept})) == MPI_ERR_KEYVAL);
+    CHECK(MPI_Comm_get_attr(dup, kept, &value, &flag) == MPI_SUCCESS && flag && value == 12);
+    CHECK(MPI_Comm_delete_attr(dup, kept) == MPI_SUCCESS && deletions == 1);
+    CHECK(MPI_Comm_get_attr(dup, kept, &value, &flag) == MPI_SUCCESS && !flag);
     MPI_Comm_free(&dup);
     CHECK(deletions == 2 && deleted[0] == 12 && deleted[1] == 20); /* the last one set first */
     MPI_Comm_set_attr(MPI_COMM_WORLD, keys[1], (void *)30L);       /* replaces: deletes what was there */
     CHECK(deletions == 3 && deleted[2] == 11);
+    CHECK(MPI_Comm_set_attr(MPI_COMM_WORLD, kept, (void *)40L) == MPI_SUCCESS && deletions == 4 && deleted[3] == 12);
+    CHECK(MPI_Comm_delete_attr(MPI_COMM_WORLD, kept) == MPI_SUCCESS && deletions == 5 && deleted[4] == 40);
+    CHECK(class_of(MPI_Comm_get_attr(MPI_COMM_WORLD, kept, &value, &flag)) ==
+          MPI_ERR_KEYVAL); /* that was the last one */
     MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &dup);
     MPI_Comm_set_attr(dup, keys[3], NULL);
     CHECK(class_of(MPI_Comm_free(&dup)) == MPI_ERR_OTHER);
