@@ -49,7 +49,7 @@ static void on_done(sched_t *sched)
 static int query(p2p_request_t *request, MPI_Status *status)
 {
     const sched_t *sched = request->state;
-    p2p_status_empty(status, MPI_ANY_SOURCE);
+    p2p_status_none(status, MPI_ANY_SOURCE);
     return sched->status >= 0 ? MPI_SUCCESS : err_core((vbn_status_t)sched->status, "collective", sched->error);
 }
 

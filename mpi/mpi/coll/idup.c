@@ -95,7 +95,7 @@ static void on_done(sched_t *sched)
 static int query(p2p_request_t *request, MPI_Status *status)
 {
     const idup_t *idup = request->state;
-    p2p_status_empty(status, MPI_ANY_SOURCE);
+    p2p_status_none(status, MPI_ANY_SOURCE);
     if (idup->coll.sched->status < 0)
         return err_core((vbn_status_t)idup->coll.sched->status, "duplicate of a communicator", idup->coll.sched->error);
     return idup->is_ours ? MPI_SUCCESS : comm_context_are_used_up(&idup->ask);

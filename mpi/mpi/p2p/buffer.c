@@ -169,7 +169,7 @@ static int detach(quota_t **quota_p, void *buffer_addr, MPI_Count *size)
 static int flush_query(p2p_request_t *request, MPI_Status *status)
 {
     (void)request;
-    p2p_status_empty(status, MPI_ANY_SOURCE);
+    p2p_status_none(status, MPI_ANY_SOURCE);
     return MPI_SUCCESS;
 }
 

@@ -27,9 +27,9 @@ static int back(int code, const char *which)
 static int query(p2p_request_t *request, MPI_Status *status)
 {
     const general_t *general = request->state;
-    MPI_Status unwanted;
+    MPI_Status unwanted = {0};
     MPI_Status *wanted = status == MPI_STATUS_IGNORE ? &unwanted : status;
-    p2p_status_empty(wanted, MPI_ANY_SOURCE);
+    p2p_status_none(wanted, MPI_ANY_SOURCE);
     if (general->query == NULL)
         return MPI_SUCCESS;
     rt_leave();

@@ -9,7 +9,7 @@
 static void status_of(p2p_request_t *request, MPI_Status *status)
 {
     if (request == NULL)
-        p2p_status_empty(status, MPI_ANY_SOURCE);
+        p2p_status_empty(status);
     else
         (void)p2p_describe(request, status);
 }
@@ -68,7 +68,7 @@ int mpi_Request_get_status_any(int count, const MPI_Request array_of_requests[],
     }
     if (!active) {
         *flag = 1;
-        p2p_status_empty(status, MPI_ANY_SOURCE);
+        p2p_status_empty(status);
     }
     return MPI_SUCCESS;
 }

@@ -127,7 +127,10 @@ static inline MPI_Request p2p_handle(p2p_request_t *request)
 int p2p_receive_taken(p2p_request_t *request, vbn_tag_message_t *message);
 
 void p2p_status_of(MPI_Status *status, const mpi_comm_t *comm, const vbn_tag_info_t *info);
-void p2p_status_empty(MPI_Status *status, int source);
+/* Of an operation without a message. As of a message, MPI_ERROR stays as it was: calls that give several statuses write it. */
+void p2p_status_none(MPI_Status *status, int source);
+/* What the standard calls empty, with MPI_ERROR: of a request that is null or inactive. */
+void p2p_status_empty(MPI_Status *status);
 void p2p_status_set_bytes(MPI_Status *status, size_t bytes);
 size_t p2p_status_bytes(const MPI_Status *status);
 

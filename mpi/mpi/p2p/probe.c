@@ -51,7 +51,7 @@ int mpi_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status
     vbn_tag_info_t info;
     if (source == MPI_PROC_NULL) {
         *flag = 1;
-        p2p_status_empty(status, MPI_PROC_NULL);
+        p2p_status_none(status, MPI_PROC_NULL);
         return MPI_SUCCESS;
     }
     const int found = find_after_look(source, tag, comm_of(comm), &info, NULL);
@@ -65,7 +65,7 @@ int mpi_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     vbn_tag_info_t info;
     if (source == MPI_PROC_NULL) {
-        p2p_status_empty(status, MPI_PROC_NULL);
+        p2p_status_none(status, MPI_PROC_NULL);
         return MPI_SUCCESS;
     }
     const int found = find_and_wait(source, tag, comm_of(comm), &info, NULL);
@@ -81,7 +81,7 @@ static int matched(int source, int tag, MPI_Comm comm, int wait, int *flag, MPI_
     *flag = 1;
     if (source == MPI_PROC_NULL) {
         *handle = MPI_MESSAGE_NO_PROC;
-        p2p_status_empty(status, MPI_PROC_NULL);
+        p2p_status_none(status, MPI_PROC_NULL);
         return MPI_SUCCESS;
     }
     message_t *message = calloc(1, sizeof(*message));

@@ -228,17 +228,17 @@ static int error_of(const p2p_request_t *request)
 int p2p_describe(p2p_request_t *request, MPI_Status *status)
 {
     if (!request->active) { /* an inactive persistent one: the empty status */
-        p2p_status_empty(status, MPI_ANY_SOURCE);
+        p2p_status_empty(status);
         return MPI_SUCCESS;
     }
     if (request->call.kind == P2P_TASK)
         return request->task->query(request, status);
     if (request->call.rank == MPI_PROC_NULL)
-        p2p_status_empty(status, MPI_PROC_NULL);
+        p2p_status_none(status, MPI_PROC_NULL);
     else if (request->call.kind == P2P_RECV && !request->cancelled)
         p2p_status_of(status, request->call.comm, &request->info);
     else
-        p2p_status_empty(status, MPI_ANY_SOURCE);
+        p2p_status_none(status, MPI_ANY_SOURCE);
     if (status != MPI_STATUS_IGNORE)
         status->MPI_internal[2] = request->cancelled;
     return error_of(request);

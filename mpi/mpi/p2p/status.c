@@ -23,16 +23,21 @@ size_t p2p_status_bytes(const MPI_Status *status)
     return value;
 }
 
-/* Of others MPI_ERROR is written only by the calls that return several statuses. */
-void p2p_status_empty(MPI_Status *status, int source)
+void p2p_status_none(MPI_Status *status, int source)
 {
     if (status == MPI_STATUS_IGNORE)
         return;
     status->MPI_SOURCE = source;
     status->MPI_TAG = MPI_ANY_TAG;
-    status->MPI_ERROR = MPI_SUCCESS;
     status->MPI_internal[2] = 0;
     p2p_status_set_bytes(status, 0);
+}
+
+void p2p_status_empty(MPI_Status *status)
+{
+    p2p_status_none(status, MPI_ANY_SOURCE);
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = MPI_SUCCESS;
 }
 
 void p2p_status_of(MPI_Status *status, const mpi_comm_t *comm, const vbn_tag_info_t *info)

@@ -10,7 +10,7 @@ static int finish(MPI_Request *handle, MPI_Status *status)
 {
     p2p_request_t *request = (p2p_request_t *)*handle;
     if (*handle == MPI_REQUEST_NULL) {
-        p2p_status_empty(status, MPI_ANY_SOURCE);
+        p2p_status_empty(status);
         return MPI_SUCCESS;
     }
     if (!request->persistent)
@@ -101,7 +101,7 @@ static int take_any(MPI_Request *complete, MPI_Request *requests, int *index, MP
 {
     if (complete == NULL) { /* none is active */
         *index = MPI_UNDEFINED;
-        p2p_status_empty(status, MPI_ANY_SOURCE);
+        p2p_status_empty(status);
         return MPI_SUCCESS;
     }
     *index = (int)(complete - requests);
