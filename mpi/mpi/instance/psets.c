@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * psets.c - mpi://WORLD: all that the launcher has started; mpi://SELF; verbena://NODE: those of this node, where the launcher
- * says who they are.
+ * says who they are. Scheme and host of a URI know no case (RFC 3986, 6.2.2.1), and these have nothing else.
  */
 #include "instance/psets.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <strings.h>
 
 #include "err/err.h"
 #include "mpi_impl.h"
@@ -39,7 +39,7 @@ static rt_group_t *of_node(void)
 int psets_find(const char *name, rt_group_t **ranks_p)
 {
     int number = 0;
-    while (number < psets_count() && (name == NULL || strcmp(name, names[number]) != 0))
+    while (number < psets_count() && (name == NULL || strcasecmp(name, names[number]) != 0))
         number++;
     if (number == psets_count())
         return err_set(MPI_ERR_ARG,

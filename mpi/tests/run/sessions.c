@@ -141,7 +141,7 @@ static void errors(void)
     MPI_Session_get_errhandler(session, &found);
     CHECK(found == handler);
     MPI_Errhandler_free(&found);
-    MPI_Group_from_session_pset(session, "mpi://SELF", &group);
+    MPI_Group_from_session_pset(session, "MPI://self", &group); /* a URI: scheme and host know no case */
     CHECK(class_of(MPI_Comm_create_from_group(group, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm)) == MPI_ERR_ARG);
     CHECK(class_of(MPI_Comm_create_from_group(group, "x", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm)) == MPI_SUCCESS);
     CHECK(class_of(MPI_Comm_set_errhandler(comm, handler)) == MPI_ERR_ERRHANDLER); /* it is for sessions */
