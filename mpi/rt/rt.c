@@ -356,7 +356,7 @@ int rt_release_alone(void)
     return end(rt.size > 1, 0);
 }
 
-void rt_abort(int code)
+__attribute__((noreturn)) static void end_job(int code)
 {
     (void)fflush(NULL);
     if (rt.pmi.ops != NULL)
@@ -369,7 +369,12 @@ void rt_abort(int code)
     _exit(code & 255);
 }
 
+void rt_abort(int code)
+{
+    end_job((code & 255) == 0 ? EXIT_FAILURE : code & 255);
+}
+
 void rt_exit_job(int code)
 {
-    rt_abort((code & 255) == 0 ? EXIT_WELL : code & 255);
+    end_job((code & 255) == 0 ? EXIT_WELL : code & 255);
 }

@@ -79,7 +79,7 @@ int rt_acquire_alone(void);
 int rt_release_alone(void);
 /* Waits until everything sent has arrived; a rank that is lost is not waited for. */
 void rt_flush(void);
-/* Ends the whole job with this exit code; does not return. */
+/* Ends the whole job with the low byte of this exit code, or 1 if that is 0: it never looks like a success. Does not return. */
 void rt_abort(int code) __attribute__((noreturn));
 /* The same, as a wish and no failure: the job's exit code may be 0. */
 void rt_exit_job(int code) __attribute__((noreturn));

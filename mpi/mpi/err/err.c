@@ -66,15 +66,16 @@ int err_is_predefined(int value)
     return class_text(value) != NULL && err_user_text(value) == NULL;
 }
 
-static void print_fatal(const char *function, int code)
+static void print_fatal(MPI_Errhandler handler, const char *function, int code)
 {
     const char *text = class_text(code);
     const char *detail = last.class == code ? last.text : "";
     char who[48] = "";
     if (rt.users > 0)
         (void)snprintf(who, sizeof(who), "rank %d of %d, ", rt.rank, rt.size);
-    rt_say("%s%s: %s%s%s; the job ends (MPI_ERRORS_ARE_FATAL)", who, function, text == NULL ? "unknown error" : text,
-           detail[0] == 0 ? "" : ": ", detail);
+    rt_say("%s%s: %s%s%s; the job ends (%s)", who, function, text == NULL ? "unknown error" : text,
+           detail[0] == 0 ? "" : ": ", detail,
+           handler == MPI_ERRORS_ABORT ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL");
 }
 
 /* What the handler is called for: one of the three. */
@@ -98,7 +99,7 @@ static int handle(MPI_Errhandler handler, shown_t shown, const char *function, i
             made->comm(&shown.comm, &code);
         return code;
     }
-    print_fatal(function, code);
+    print_fatal(handler, function, code);
     rt_abort(code < 256 ? code : MPI_ERR_OTHER);
 }
 
@@ -149,7 +150,8 @@ int mpi_Error_class(int errorcode, int *errorclass)
 int mpi_Error_string(int errorcode, char *string, int *resultlen)
 {
     const char *text = class_text(errorcode);
-    const int with_detail = last.class == errorcode && last.text[0] != 0 && errorcode != MPI_SUCCESS;
+    const int with_detail = err_is_predefined(errorcode) && last.class == errorcode && last.text[0] != 0 &&
+                            errorcode != MPI_SUCCESS; /* a text of the program is given as it is (9.5) */
     if (text == NULL)
         return err_set(MPI_ERR_ARG, "errorcode %d is no error code of MPI", errorcode);
     const int length = snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s", text, with_detail ? ": " : "",

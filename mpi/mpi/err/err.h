@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * err.h - errors. A function of mpi/mpi returns MPI_SUCCESS or err_set(class, text); its entry point calls err_raise,
  * which calls the error handler and gives the code that the user sees: always a class.
- * MPI_Error_string of the class that the thread met last adds the text of that error.
+ * MPI_Error_string of the class that the thread met last adds the text of that error; codes of the program have only their own.
  */
 #ifndef VERBENA_MPI_ERR_H
 #define VERBENA_MPI_ERR_H

@@ -28,6 +28,17 @@ def dies(build, way, call, layout, status, words):
     return expect(found == status and all(word in err for word in words), found, out, err)
 
 
+def aborts(build):
+    """The exit code of MPI_Abort is the low byte of what it was given, and never 0; with mpiexec and without."""
+    for code, status in ((256, 1), (0, 1), (263, 7), (-1, 255), (3, 3)):
+        alone = subprocess.run([build / "tests/aborts", str(code)], capture_output=True, text=True, timeout=LIMIT)
+        found, _, err = launch(build, "-n", 2, build / "tests/aborts", code)
+        if (alone.returncode, found) != (status, status):
+            return [f"code {code}: {alone.returncode} alone, {found} under mpiexec", alone.stderr, err]
+    status, _, err = launch(build, "-n", 1, build / "tests/aborts", "handler")
+    return expect(status != 0 and "(MPI_ERRORS_ABORT)" in err and "dest is 99" in err, status, err)
+
+
 def killed(way, call, layout, long=False):
     status, words = KILLED
     host = f"rank 1 on {socket.gethostname()}{LAYOUTS[layout][1]} ended"
@@ -99,6 +110,7 @@ def cases():
         for layout in LAYOUTS:
             yield Case(f"death {way}{layout}",
                        lambda build, a=(way, "Allreduce", layout, status, words): dies(build, *a))
+    yield Case("death codes of MPI_Abort", aborts)
     for layout in LAYOUTS:
         yield killed("kill", "receive", layout)
     yield from of_collectives()
