@@ -21,13 +21,21 @@ NULLS = {"COMM_OUT": "MPI_COMM_NULL", "FILE_OUT": "MPI_FILE_NULL", "GROUP_OUT": 
          "ERRHANDLER_OUT": "MPI_ERRHANDLER_NULL", "REQUEST_OUT": "MPI_REQUEST_NULL", "WIN_OUT": "MPI_WIN_NULL"}
 # Read what no call changes, or end the job: they do not wait for the thread that is inside the runtime.
 # What opens and closes the library enters by itself.
-UNLOCKED = {"Abort", "Comm_rank", "Comm_remote_size", "Comm_size", "Comm_test_inter", "Error_class", "Finalize", "Finalized",
-            "Get_address", "Get_count", "Get_elements", "Get_elements_x", "Get_library_version", "Get_processor_name",
-            "Get_version", "Group_rank", "Group_size", "Init", "Init_thread", "Initialized", "Is_thread_main", "Query_thread",
-            "Session_call_errhandler", "Session_create_errhandler", "Session_finalize", "Session_init",
-            "Status_get_error", "Status_get_source", "Status_get_tag", "Status_set_cancelled", "Status_set_elements",
-            "Status_set_elements_x", "Status_set_error", "Status_set_source", "Status_set_tag", "Test_cancelled",
-            "Type_get_extent", "Type_get_extent_x", "Type_size", "Type_size_x"}
+# What calls an error handler, or reduces by itself, is outside while it does (rt/threads.h, T4).
+UNLOCKED = {"Abi_get_info", "Abi_get_version", "Abort", "Comm_call_errhandler", "Comm_rank", "Comm_remote_size", "Comm_size",
+            "Comm_test_inter", "File_call_errhandler", "Finalize", "Finalized", "Get_address", "Get_count", "Get_elements",
+            "Get_elements_x", "Get_hw_resource_info", "Get_library_version", "Get_processor_name", "Get_version", "Group_rank",
+            "Group_size", "Init", "Init_thread", "Initialized", "Is_thread_main", "Query_thread", "Session_call_errhandler",
+            "Session_create_errhandler", "Session_finalize", "Session_init", "Status_get_error", "Status_get_source",
+            "Status_get_tag", "Status_set_cancelled", "Status_set_elements", "Status_set_elements_x", "Status_set_error",
+            "Status_set_source", "Status_set_tag", "Test_cancelled", "Type_get_extent", "Type_get_extent_x", "Type_size",
+            "Type_size_x"}
+# Always thread-safe, also below MPI_THREAD_MULTIPLE, before MPI_Init and after MPI_Finalize (MPI 5.0, 11.4.1), where the gate of
+# the runtime is for one thread: they take the lock of small objects instead (mpi/obj/lock.c).
+ALWAYS = {"Abi_get_fortran_booleans", "Abi_get_fortran_info", "Abi_set_fortran_booleans", "Abi_set_fortran_info",
+          "Add_error_class", "Add_error_code", "Add_error_string", "Errhandler_free", "Error_class", "Error_string", "Info_create",
+          "Info_create_env", "Info_delete", "Info_dup", "Info_free", "Info_get", "Info_get_nkeys", "Info_get_nthkey",
+          "Info_get_string", "Info_get_valuelen", "Info_set", "Remove_error_class", "Remove_error_code", "Remove_error_string"}
 WIDE_ARRAYS = {"COUNTS": "MPI_Count", "DISPLS": "MPI_Aint"}
 
 
@@ -162,7 +170,8 @@ def body(function, name, large, inter):
     if function.name in UNLOCKED:
         lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = {target};")
     else:
-        lines.append(f"    if (rc == MPI_SUCCESS) {{\n        rt_enter();\n        rc = {target};\n        rt_leave();\n    }}")
+        enter, leave = ("obj_lock", "obj_unlock") if function.name in ALWAYS else ("rt_enter", "rt_leave")
+        lines.append(f"    if (rc == MPI_SUCCESS) {{\n        {enter}();\n        rc = {target};\n        {leave}();\n    }}")
     if function.chapter == "dt" and function.has_large and not large and first(function, "DATATYPE_OUT"):
         call.after.append(f"        dt_note_small(*{first(function, 'DATATYPE_OUT')});")
     if call.after:

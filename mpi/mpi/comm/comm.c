@@ -48,6 +48,11 @@ static obj_t *object_of(MPI_Comm comm)
     return found == NULL ? NULL : &found->obj;
 }
 
+static void release_object(obj_t *object)
+{
+    comm_release((mpi_comm_t *)object);
+}
+
 int comm_open(void)
 {
     rt_group_t *world = rt_group_range(0, 1, rt.size);
@@ -57,6 +62,7 @@ int comm_open(void)
     set_up(&comm_world, world, world, 0, "MPI_COMM_WORLD");
     set_up(&comm_self, self, self, 1, "MPI_COMM_SELF");
     err_comm_object = object_of;
+    err_comm_release = release_object;
     return MPI_SUCCESS;
 }
 

@@ -166,9 +166,12 @@ static int wants_node(MPI_Info info)
     char resource[MPI_MAX_INFO_VAL];
     int room = sizeof(resource);
     int found = 0;
-    if (info == MPI_INFO_NULL || mpi_Info_get_string(info, "mpi_hw_resource_type", &room, resource, &found) != 0)
+    if (info == MPI_INFO_NULL)
         return 0;
-    return found && strcmp(resource, "mpi_shared_memory") == 0;
+    obj_lock();
+    const int rc = mpi_Info_get_string(info, "mpi_hw_resource_type", &room, resource, &found);
+    obj_unlock();
+    return rc == MPI_SUCCESS && found && strcmp(resource, "mpi_shared_memory") == 0;
 }
 
 /* By node, as the launcher tells. */

@@ -154,7 +154,7 @@ int mpi_Abi_set_fortran_info(MPI_Info info)
         return err_set(MPI_ERR_ABI, "the properties of the Fortran compiler were set before; that can be done once");
     int rc = check((const mpi_info_t *)info);
     if (rc == MPI_SUCCESS)
-        rc = info_copy(info, &given);
+        rc = info_copy_locked(info, &given);
     if (rc == MPI_SUCCESS)
         apply((const mpi_info_t *)info);
     return rc;
@@ -167,7 +167,7 @@ int mpi_Abi_get_fortran_info(MPI_Info *info)
     *info = MPI_INFO_NULL;
     if (given == MPI_INFO_NULL)
         return MPI_SUCCESS;
-    int failed = info_copy(given, info) != MPI_SUCCESS;
+    int failed = info_copy_locked(given, info) != MPI_SUCCESS;
     for (size_t i = 0; !failed && i < COUNT(sized); i++) {
         if (sized[i].parts > 1)
             continue;

@@ -23,9 +23,11 @@ extern const err_text_t err_texts[]; /* generated; the last one has no text */
 int err_set(int class, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 /* The class of a failure of the core, with its text. */
 int err_core(vbn_status_t status, const char *what, const char *text) __attribute__((cold));
-/* For errors of requests: the handler of this communicator is called, until the next err_raise. */
+/* For errors of requests, inside the runtime: the next err_raise calls the handler of this communicator, which the program may
+ * have freed; it lives until that handler has returned. */
 void err_on(MPI_Comm comm);
-/* Calls the error handler of comm, else of MPI_COMM_SELF; without the world model the job ends. */
+/* These call functions of the program: outside the runtime, and without any lock (rt/threads.h, T4).
+ * Calls the error handler of comm, else of MPI_COMM_SELF; without the world model the job ends. */
 int err_raise(MPI_Comm comm, const char *function, int code) __attribute__((cold));
 /* Calls the error handler of the session, else as err_raise. */
 int err_raise_session(MPI_Session session, const char *function, int code) __attribute__((cold));
@@ -38,5 +40,6 @@ int err_unsupported(const char *function) __attribute__((cold));
 
 /* Set by comm/comm.c, which err does not know: the object behind a handle, NULL when it is not valid. */
 extern obj_t *(*err_comm_object)(MPI_Comm comm);
+extern void (*err_comm_release)(obj_t *object);
 
 #endif

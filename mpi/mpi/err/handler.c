@@ -28,13 +28,13 @@ int err_handler_check(MPI_Errhandler handler, obj_kind_t kind)
                                       : "sessions");
 }
 
-void err_handler_keep(MPI_Errhandler handler)
+static void keep(MPI_Errhandler handler)
 {
     if (!obj_is_predefined(handler))
         ((err_handler_t *)handler)->obj.refs++;
 }
 
-void err_handler_release(MPI_Errhandler handler)
+static void release(MPI_Errhandler handler)
 {
     if (obj_is_predefined(handler) || --((err_handler_t *)handler)->obj.refs > 0)
         return;
@@ -42,21 +42,49 @@ void err_handler_release(MPI_Errhandler handler)
     free(handler);
 }
 
+void err_handler_keep(MPI_Errhandler handler)
+{
+    obj_lock();
+    keep(handler);
+    obj_unlock();
+}
+
+void err_handler_release(MPI_Errhandler handler)
+{
+    obj_lock();
+    release(handler);
+    obj_unlock();
+}
+
+MPI_Errhandler err_handler_look(const MPI_Errhandler *place, err_handler_t *functions)
+{
+    obj_lock();
+    const MPI_Errhandler handler = *place;
+    if (!obj_is_predefined(handler))
+        *functions = *(const err_handler_t *)handler;
+    obj_unlock();
+    return handler;
+}
+
 int err_handler_set(obj_t *object, obj_kind_t kind, MPI_Errhandler handler)
 {
+    obj_lock();
     const int rc = err_handler_check(handler, kind);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    err_handler_keep(handler);
-    err_handler_release(object->handler);
-    object->handler = handler;
-    return MPI_SUCCESS;
+    if (rc == MPI_SUCCESS) {
+        keep(handler);
+        release(object->handler);
+        object->handler = handler;
+    }
+    obj_unlock();
+    return rc;
 }
 
 int err_handler_get(const obj_t *object, MPI_Errhandler *handler)
 {
+    obj_lock();
     *handler = object->handler;
-    err_handler_keep(*handler);
+    keep(*handler);
+    obj_unlock();
     return MPI_SUCCESS;
 }
 
@@ -89,12 +117,13 @@ int mpi_File_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn,
     return make(&(err_handler_t){.file = file_errhandler_fn}, errhandler);
 }
 
+/* Under obj_lock, as its entry point does it. */
 int mpi_Errhandler_free(MPI_Errhandler *errhandler)
 {
     const int rc = err_handler_check(*errhandler, OBJ_DEAD);
     if (rc != MPI_SUCCESS)
         return rc;
-    err_handler_release(*errhandler);
+    release(*errhandler);
     *errhandler = MPI_ERRHANDLER_NULL;
     return MPI_SUCCESS;
 }

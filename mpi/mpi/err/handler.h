@@ -14,16 +14,20 @@ typedef struct err_handler {
     MPI_File_errhandler_function *file;
 } err_handler_t;
 
-/* MPI_SUCCESS or MPI_ERR_ERRHANDLER; for objects of that kind, OBJ_DEAD: any. */
+/* MPI_SUCCESS or MPI_ERR_ERRHANDLER; takes no lock; for objects of that kind, OBJ_DEAD: any. */
 int err_handler_check(MPI_Errhandler handler, obj_kind_t kind);
+/* These take obj_lock. */
 void err_handler_keep(MPI_Errhandler handler);
 void err_handler_release(MPI_Errhandler handler);
+/* The handler that is there at this moment, and its functions when the program has made it: whoever calls them does so later,
+ * without a lock, when the program may have freed the handler. */
+MPI_Errhandler err_handler_look(const MPI_Errhandler *place, err_handler_t *functions);
 
 /* Of a communicator or session, whose kind is given: MPI_Comm_set_errhandler and its like. The object holds the handler; who gets
  * it has to free it. */
 int err_handler_set(obj_t *object, obj_kind_t kind, MPI_Errhandler handler);
 int err_handler_get(const obj_t *object, MPI_Errhandler *handler);
-/* That of MPI_FILE_NULL. */
-MPI_Errhandler err_handler_of_files(void);
+/* Where that of MPI_FILE_NULL stands. */
+const MPI_Errhandler *err_handler_of_files(void);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * user.c - error classes, codes and texts that the program adds. Their values lie above MPI_ERR_LASTCODE; the value of
- * one that is removed is not given again, so that no stale code gets another meaning.
+ * one that is removed is not given again, so that no stale code gets another meaning. They are for the whole life of the process:
+ * before MPI_Init, and after MPI_Finalize.
+ * All functions: under obj_lock, which their entry points take.
  */
 #include "err/user.h"
 
@@ -129,13 +131,4 @@ int mpi_Remove_error_string(int errorcode)
     free(code->text);
     code->text = NULL;
     return MPI_SUCCESS;
-}
-
-void err_user_close(void)
-{
-    for (int i = 0; i < count; i++)
-        free(codes[i].text);
-    free(codes);
-    codes = NULL;
-    count = 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * user.h - error classes and codes that the program adds.
+ * user.h - error classes and codes that the program adds. Functions: under obj_lock.
  */
 #ifndef VERBENA_MPI_ERR_USER_H
 #define VERBENA_MPI_ERR_USER_H
@@ -12,6 +12,5 @@ int err_user_class(int value);
 const char *err_user_text(int value);
 /* Whether the value is an error class of the standard (err.c). */
 int err_is_predefined(int value);
-void err_user_close(void);
 
 #endif

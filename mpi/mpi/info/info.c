@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * info.c - info objects. MPI_INFO_ENV describes the start of this process; it is made when it is asked for and only
  * read.
+ * The functions of MPI run under obj_lock, which their entry points take.
  */
 #include "info/info.h"
 
@@ -147,10 +148,10 @@ int mpi_Info_create(MPI_Info *info)
 int mpi_Info_create_env(int argc, char *argv[], MPI_Info *info)
 {
     (void)argc, (void)argv; /* the kernel knows them */
-    return info_copy(MPI_INFO_ENV, info);
+    return info_copy_locked(MPI_INFO_ENV, info);
 }
 
-int info_copy(MPI_Info handle, MPI_Info *copy)
+int info_copy_locked(MPI_Info handle, MPI_Info *copy)
 {
     mpi_info_t *made = info_create();
     const mpi_info_t *from = handle == MPI_INFO_NULL ? made : find(handle);
@@ -165,9 +166,17 @@ int info_copy(MPI_Info handle, MPI_Info *copy)
     return MPI_SUCCESS;
 }
 
+int info_copy(MPI_Info handle, MPI_Info *copy)
+{
+    obj_lock();
+    const int rc = info_copy_locked(handle, copy);
+    obj_unlock();
+    return rc;
+}
+
 int mpi_Info_dup(MPI_Info info, MPI_Info *newinfo)
 {
-    return find(info) == NULL ? MPI_ERR_INFO : info_copy(info, newinfo);
+    return find(info) == NULL ? MPI_ERR_INFO : info_copy_locked(info, newinfo);
 }
 
 int mpi_Info_free(MPI_Info *info)

@@ -18,14 +18,16 @@ typedef struct mpi_info {
     info_pair_t *pairs;
 } mpi_info_t;
 
-/* NULL: no memory left. */
+/* Of infos that the program cannot name yet, or under obj_lock. NULL: no memory left. */
 mpi_info_t *info_create(void);
 void info_destroy(mpi_info_t *info);
 /* Copies both; what the key had is replaced. -1: no memory left. */
 int info_put(mpi_info_t *info, const char *key, const char *value);
 /* The value of a key, NULL: there is none. The info keeps it. */
 const char *info_value(const mpi_info_t *info, const char *key);
-/* A copy of the info behind a handle (MPI_INFO_NULL: an empty one). */
+/* A copy of the info behind a handle (MPI_INFO_NULL: an empty one). The program may change the info at any time: the copy is
+ * made under obj_lock, which the second one finds locked. */
 int info_copy(MPI_Info handle, MPI_Info *copy);
+int info_copy_locked(MPI_Info handle, MPI_Info *copy);
 
 #endif

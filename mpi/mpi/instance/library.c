@@ -7,7 +7,6 @@
 
 #include "comm/comm.h"
 #include "err/err.h"
-#include "err/user.h"
 #include "p2p/p2p.h"
 #include "rt/threads.h"
 
@@ -59,7 +58,6 @@ int library_close(library_user_t user)
     if (users == 0) {
         comm_close();
         p2p_close();
-        err_user_close();
     }
     return MPI_SUCCESS;
 }

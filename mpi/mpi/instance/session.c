@@ -25,7 +25,7 @@ static const struct {
               {MPI_THREAD_SERIALIZED, "MPI_THREAD_SERIALIZED"},
               {MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE"}};
 
-/* Who says nothing may be called by any thread: its neighbours in the program are unknown. */
+/* Who says nothing may be called by any thread: its neighbours in the program are unknown. Under obj_lock. */
 static int level_wanted(MPI_Info info, int *level_p)
 {
     *level_p = MPI_THREAD_MULTIPLE;
@@ -63,8 +63,11 @@ int mpi_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *sess
 {
     int level;
     int rc = err_handler_check(errhandler, OBJ_SESSION);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS) {
+        obj_lock();
         rc = level_wanted(info, &level);
+        obj_unlock();
+    }
     *session = MPI_SESSION_NULL;
     if (rc != MPI_SUCCESS)
         return rc;
@@ -84,12 +87,17 @@ int mpi_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *sess
     return rc;
 }
 
-/* A buffer that is still attached is detached: what was sent out of it is delivered. */
+/* A buffer that is still attached is detached: what was sent out of it is delivered. Others may open and end sessions meanwhile:
+ * whoever waits may call functions of the program (rt_call_later), and holds no lock. */
 static int end_buffer(MPI_Session session)
 {
     MPI_Count size;
     void *address;
-    return session_of(session)->buffer == NULL ? MPI_SUCCESS : mpi_Session_detach_buffer(session, &address, &size);
+    rt_enter();
+    const int rc = session_of(session)->buffer == NULL ? MPI_SUCCESS
+                                                       : mpi_Session_detach_buffer(session, &address, &size);
+    rt_leave();
+    return rc;
 }
 
 int mpi_Session_finalize(MPI_Session *session)
@@ -97,17 +105,17 @@ int mpi_Session_finalize(MPI_Session *session)
     mpi_session_t *found = session_of(*session);
     if (found == NULL)
         return err_set(MPI_ERR_SESSION, "session is not a session (MPI_SESSION_NULL, or finalized)");
+    int rc = end_buffer(*session);
+    if (rc != MPI_SUCCESS)
+        return rc;
     library_lock();
     rt_enter();
-    int rc = end_buffer(*session);
-    if (rc == MPI_SUCCESS) {
-        rc = library_close(LIBRARY_SESSION);
-        obj_sessions--;
-        err_handler_release(found->obj.handler);
-        found->obj.kind = OBJ_DEAD;
-        session_release(found);
-        *session = MPI_SESSION_NULL;
-    }
+    rc = library_close(LIBRARY_SESSION);
+    obj_sessions--;
+    err_handler_release(found->obj.handler);
+    found->obj.kind = OBJ_DEAD;
+    session_release(found);
+    *session = MPI_SESSION_NULL;
     rt_leave();
     library_unlock();
     return rc;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "obj/obj.h"
-#include "rt/threads.h"
 
 #define FIRST 0x1000
 
@@ -29,9 +28,9 @@ int obj_to_int(const void *handle)
 {
     if (obj_is_predefined(handle))
         return (int)(uintptr_t)handle;
-    rt_enter();
+    obj_lock();
     const int number = number_of((obj_t *)(uintptr_t)handle);
-    rt_leave();
+    obj_unlock();
     return number;
 }
 
@@ -39,8 +38,8 @@ void *obj_from_int(int number, const void *null)
 {
     if (number >= 0 && number < FIRST)
         return (void *)(uintptr_t)number;
-    rt_enter();
+    obj_lock();
     void *found = number < FIRST || number - FIRST >= count ? (void *)(uintptr_t)null : numbered[number - FIRST];
-    rt_leave();
+    obj_unlock();
     return found;
 }

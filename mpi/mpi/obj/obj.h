@@ -41,6 +41,12 @@ static inline int obj_is_open(void)
     return obj_state == OBJ_READY || obj_sessions > 0;
 }
 
+/* The lock of small objects: info objects, error handlers, error codes of the program, numbers of handles. Any thread may use
+ * these at any time, before MPI_Init and below MPI_THREAD_MULTIPLE too (MPI 5.0, 11.4.1), where the gate of the runtime is for
+ * one thread only. A leaf: whoever holds it takes no other lock, enters nothing and calls no function of the program. */
+void obj_lock(void);
+void obj_unlock(void);
+
 /* The integer of a handle: the value of a predefined one, else a number above those; and back. A number that stands for
  * nothing gives what is NULL for the type. The same handle always has the same number. */
 int obj_to_int(const void *handle);
