@@ -10,9 +10,12 @@
  *    sleep until the driver finds their operation complete, or hands the drive to them when it leaves.
  * T3 Who leaves a worker that the driver has armed wakes it, and so does who begins to wait beside it: what it has begun may need
  *    progress before anything arrives.
- * T4 Functions of the program are called outside, so that they may wait for other threads (as those of Python do). Entering
- *    again by the same thread is counted all the same.
+ * T4 Functions of the program (operations, error handlers, those of attributes and general requests) are called outside, and
+ *    without any other lock of ours: they may call MPI, and wait for other threads that do (as those of Python do). An error
+ *    handler may also leave by longjmp() or an exception. Entering again by the same thread is counted all the same.
  * T5 The keeper calls no function of the program: these wait in rt.later for a thread of the program.
+ * T6 What any thread may call at any time (MPI 5.0, 11.4.1), below MPI_THREAD_MULTIPLE too, does not enter: T1 is for one
+ *    thread. It takes a lock of its own (mpi/obj/obj.h), a leaf.
  */
 #ifndef VERBENA_RT_THREADS_H
 #define VERBENA_RT_THREADS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * attr.c - attribute keys and values. A key lives as long as values of it exist, also when the program has freed it.
- * Functions of the program are called outside the runtime.
+ * Functions of the program are called outside the runtime: they, and other threads meanwhile, may set and delete values of the same
+ * object and free keys. So afterwards a value is looked for anew, by its key, which the call keeps.
  */
 #include "attr/attr.h"
 
@@ -76,21 +77,34 @@ static attr_t **place_of(const attr_owner_t *owner, int keyval)
     return at;
 }
 
+static int call_delete(const attr_owner_t *owner, const attr_t *attr)
+{
+    const int keyval = attr->keyval;
+    void *const value = attr->value;
+    const attr_key_t key = *key_of(keyval); /* the function may make keys, which moves them */
+    if (key.delete == NULL)
+        return MPI_SUCCESS;
+    key_of(keyval)->uses++;
+    rt_leave();
+    const int rc = owner->family->delete(key.delete, owner->object, keyval, value, key.extra);
+    rt_enter();
+    key_of(keyval)->uses--;
+    return rc == MPI_SUCCESS ? rc : err_set(rc, "the delete function of attribute key %d failed", keyval);
+}
+
 /* Calls the delete function, then takes the value out: the function may look at other attributes. */
 static int delete_at(const attr_owner_t *owner, attr_t **at)
 {
+    const int keyval = (*at)->keyval;
+    const int rc = call_delete(owner, *at);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    at = place_of(owner, keyval);
     attr_t *attr = *at;
-    const attr_key_t key = *key_of(attr->keyval); /* the function may make keys, which moves them */
-    if (key.delete != NULL) {
-        rt_leave();
-        const int rc = owner->family->delete(key.delete, owner->object, attr->keyval, attr->value, key.extra);
-        rt_enter();
-        if (rc != MPI_SUCCESS)
-            return err_set(rc, "the delete function of attribute key %d failed", attr->keyval);
-    }
-    at = place_of(owner, attr->keyval);
+    if (attr == NULL) /* another call has taken it out */
+        return MPI_SUCCESS;
     *at = attr->next;
-    key_of(attr->keyval)->uses--;
+    key_of(keyval)->uses--;
     free(attr);
     return MPI_SUCCESS;
 }
@@ -142,36 +156,51 @@ int attr_get(const attr_owner_t *owner, int keyval, void **value_p, int *flag)
     return MPI_SUCCESS;
 }
 
+static int copy_by_program(const attr_owner_t *from, const attr_owner_t *to, const attr_key_t *key, const attr_t *attr)
+{
+    const int keyval = attr->keyval;
+    void *const value = attr->value;
+    void *copy = value;
+    int wanted = 1;
+    key_of(keyval)->uses++;
+    rt_leave();
+    int rc = from->family->copy(key->copy, from->object, keyval, key->extra, value, &copy, &wanted);
+    rt_enter();
+    if (rc != MPI_SUCCESS)
+        (void)err_set(rc, "the copy function of attribute key %d failed", keyval);
+    else if (wanted)
+        rc = put(to, keyval, copy);
+    key_of(keyval)->uses--;
+    return rc;
+}
+
 static int copy_one(const attr_owner_t *from, const attr_owner_t *to, const attr_t *attr)
 {
     const attr_key_t key = *key_of(attr->keyval);
-    void *value = attr->value;
-    int wanted = 1;
     if (key.copy == NULL)
         return MPI_SUCCESS;
-    if (key.copy != ATTR_COPY) {
-        rt_leave();
-        const int rc = from->family->copy(key.copy, from->object, attr->keyval, key.extra, attr->value, &value,
-                                          &wanted);
-        rt_enter();
-        if (rc != MPI_SUCCESS)
-            return err_set(rc, "the copy function of attribute key %d failed", attr->keyval);
-    }
-    return wanted ? put(to, attr->keyval, value) : MPI_SUCCESS;
+    return key.copy == ATTR_COPY ? put(to, attr->keyval, attr->value) : copy_by_program(from, to, &key, attr);
 }
 
 /* The first one set is copied first, so that the order stays. */
-static int copy_from(const attr_owner_t *from, const attr_owner_t *to, const attr_t *attr)
-{
-    if (attr == NULL)
-        return MPI_SUCCESS;
-    const int rc = copy_from(from, to, attr->next);
-    return rc != MPI_SUCCESS ? rc : copy_one(from, to, attr);
-}
-
 int attr_copy_all(const attr_owner_t *from, const attr_owner_t *to)
 {
-    return copy_from(from, to, *from->list);
+    size_t count = 0;
+    for (const attr_t *attr = *from->list; attr != NULL; attr = attr->next)
+        count++;
+    int *keyvals = malloc((count + 1) * sizeof(*keyvals));
+    if (keyvals == NULL)
+        return err_set(MPI_ERR_NO_MEM, "copies of %zu attributes: no memory left", count);
+    size_t at = count;
+    for (const attr_t *attr = *from->list; attr != NULL; attr = attr->next)
+        keyvals[--at] = attr->keyval;
+    int rc = MPI_SUCCESS;
+    for (; at < count && rc == MPI_SUCCESS; at++) {
+        const attr_t *attr = *place_of(from, keyvals[at]);
+        rc = attr == NULL ? MPI_SUCCESS : copy_one(from, to, attr);
+    }
+    free(keyvals);
+    return rc;
 }
 
 int attr_delete_list(const attr_owner_t *owner)

@@ -8,6 +8,7 @@
 #include "err/err.h"
 #include "mpi_impl.h"
 #include "op/op.h"
+#include "rt/threads.h"
 
 typedef struct user_op {
     obj_t obj;
@@ -155,6 +156,22 @@ int mpi_Op_commutative(MPI_Op op, int *commute)
     return MPI_SUCCESS;
 }
 
+/* The program's function may wait for other threads, which need the runtime; so others go on during a long reduction, too. */
+static void apply_outside(const reduction_t *reduction, const void *inbuf, void *inoutbuf, size_t count)
+{
+    dt_type_t *type = dt_find(reduction->type);
+    user_op_t *op = is_predefined(reduction->op) ? NULL : (user_op_t *)reduction->op;
+    dt_keep(type);
+    if (op != NULL)
+        op->obj.refs++;
+    rt_leave();
+    reduction->reduce.apply(&reduction->reduce, inbuf, inoutbuf, count);
+    rt_enter();
+    if (op != NULL)
+        release(op);
+    dt_release(type);
+}
+
 int mpi_Reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op)
 {
     reduction_t reduction;
@@ -163,6 +180,6 @@ int mpi_Reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Dat
     if (rc == MPI_SUCCESS)
         rc = dt_describe(&checked, inbuf, count, datatype);
     if (rc == MPI_SUCCESS && count > 0)
-        reduction.reduce.apply(&reduction.reduce, inbuf, inoutbuf, (size_t)count);
+        apply_outside(&reduction, inbuf, inoutbuf, (size_t)count);
     return rc;
 }
