@@ -19,7 +19,7 @@ const char *grp_error(void)
 
 uint64_t grp_tag(const grp_t *grp, unsigned step)
 {
-    return grp->base | (grp->number & NUMBER_MASK) << STEP_BITS | step;
+    return grp->one_tag ? grp->base : grp->base | (grp->number & NUMBER_MASK) << STEP_BITS | step;
 }
 
 uint64_t grp_started_tag(const grp_t *grp, uint32_t number)

@@ -8,6 +8,8 @@
  *    Numbers of 22 bits: so many may be pending at a time.
  * G2 Functions return 0 or a negative vbn_status_t, with the text in grp_error(). After a failure the set is unusable.
  * G3 Reductions combine in the order of the ranks: in = the lower ranks, inout = the higher ones.
+ * G4 A set that lives for one call of the program, which several threads may make at a time, has one tag for all of that call's
+ *    collectives: messages of two ranks are matched in order, and no number reaches into what belongs to another call.
  */
 #ifndef VERBENA_GRP_H
 #define VERBENA_GRP_H
@@ -20,6 +22,7 @@ typedef struct grp {
     uint32_t number;       /* of collectives so far, without the following ones */
     uint32_t started;      /* of those that the caller waits for later */
     uint32_t kept;         /* of those that are started several times */
+    int one_tag;           /* its blocking collectives all have the tag base: G4 */
     int slots;             /* blocking ones may use slots of node memory (node.h) */
     int node_state;        /* node_set.c */
     unsigned node_wait;    /* collectives until slots are asked for again */

@@ -13,7 +13,9 @@
 #define COMM_TAG_P2P 1u
 #define COMM_TAG_COLL 2u
 #define COMM_TAG_CONTROL 3u
-#define COMM_TAG_GROUPS 4u /* of groups without a communicator */
+#define COMM_TAG_GROUPS 4u /* of groups without a communicator: 60 bits of the string tag's hash follow */
+#define COMM_TAG_CREATE 5u /* MPI_Comm_create_group: the call's tag follows, as in messages of users */
+#define COMM_TAG_JOIN 6u   /* MPI_Intercomm_create: the same of the leaders */
 #define COMM_ANY_TAG_MASK 0xffffffff00000000u
 
 typedef struct mpi_comm {

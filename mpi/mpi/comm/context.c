@@ -76,11 +76,11 @@ void comm_context_ask(comm_context_t *ask, const grp_t *parent)
     taken[0] |= 3;
     memcpy(ask->words, &taken[ask->base], WORDS * sizeof(*ask->words));
     const int confirms = rt_gate.shared || asking || parent->base >> 60 == COMM_TAG_GROUPS;
-    ask->words[WORDS] = (parent->base >> 36 & 0xffffff) | (confirms ? CONFIRM : 0);
+    ask->words[WORDS] = ((parent->base >> 36 ^ parent->base) & 0xffffffff) | (confirms ? CONFIRM : 0);
 }
 
 /* Threads, and calls that do not block, that make communicators at the same time begin at different places: what every
- * rank has said of its parent says where, and how often it failed. */
+ * rank has said of its parent, and of the call's tag, says where, and how often it failed. */
 void comm_context_choose(comm_context_t *ask)
 {
     const uint32_t start = (ask->words[WORDS] & CONFIRM) != 0 ? (uint32_t)ask->words[WORDS] * 61 + ask->attempt++ * 769

@@ -50,7 +50,7 @@ int mpi_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
                                  : comm_create(parent, &parent->grp, ranks, newcomm);
 }
 
-/* Only the ranks of the group call. Their messages have the user's tag, so that calls of several threads do not mix. */
+/* Only the ranks of the group call. Their messages have the user's tag, so that calls of several threads do not mix (G4). */
 int mpi_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
 {
     mpi_comm_t *parent = comm_of(comm);
@@ -58,7 +58,7 @@ int mpi_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new
     const int rc = members(group, parent, &ranks);
     if (rc != MPI_SUCCESS)
         return rc;
-    grp_t grp = {.ranks = ranks, .base = comm_tag(parent, COMM_TAG_CONTROL, 0), .number = (uint32_t)tag};
+    grp_t grp = {.ranks = ranks, .base = comm_tag(parent, COMM_TAG_CREATE, (uint32_t)tag), .one_tag = 1};
     if (ranks->rank >= 0)
         return comm_create(parent, &grp, ranks, newcomm);
     rt_group_release(ranks);

@@ -28,19 +28,19 @@ static int check(const wishes_t *wishes)
     return rc;
 }
 
-/* FNV-1a. The number of a tag's messages has room for 24 bits of it. */
-static uint32_t number_of(const char *tag)
+/* FNV-1a, folded to the 60 bits that a message's tag has besides its kind. */
+static uint64_t hash_of(const char *tag)
 {
-    uint32_t hash = 2166136261u;
+    uint64_t hash = 14695981039346656037u;
     for (const char *at = tag; *at != 0; at++)
-        hash = (hash ^ (unsigned char)*at) * 16777619u;
-    return (hash ^ hash >> 24) & 0xffffff;
+        hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    return (hash ^ hash >> 60) & ((1ull << 60) - 1);
 }
 
-/* Messages of the group, apart from those of all communicators. */
+/* Messages of the group, apart from those of all communicators, and of calls with another string tag (G4). */
 static grp_t messages(rt_group_t *ranks, const wishes_t *wishes)
 {
-    return (grp_t){.ranks = ranks, .base = comm_tag(&comm_world, COMM_TAG_GROUPS, 0), .number = number_of(wishes->tag)};
+    return (grp_t){.ranks = ranks, .base = (uint64_t)COMM_TAG_GROUPS << 60 | hash_of(wishes->tag), .one_tag = 1};
 }
 
 static int give(const wishes_t *wishes, MPI_Comm made)

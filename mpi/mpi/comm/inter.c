@@ -102,7 +102,7 @@ int mpi_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_co
         const int rc = check_leader(peer, remote_leader);
         if (rc != MPI_SUCCESS)
             return rc;
-        between = (grp_t){.ranks = peer->peers, .base = comm_tag(peer, COMM_TAG_CONTROL, 0), .number = (uint32_t)tag};
+        between = (grp_t){.ranks = peer->peers, .base = comm_tag(peer, COMM_TAG_JOIN, (uint32_t)tag), .one_tag = 1};
     }
     local->ranks->refs++;
     return inter_create_over(local, &bridge, local->ranks, newintercomm);
