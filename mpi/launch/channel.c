@@ -94,6 +94,18 @@ int channel_send(launch_channel_t *channel, launch_frame_type_t type, uint32_t r
     return channel_send_raw(channel, payload, length);
 }
 
+int channel_send_number(launch_channel_t *channel, launch_frame_type_t type, uint32_t rank, uint32_t number)
+{
+    uint8_t bytes[4];
+    put_u32(bytes, number);
+    return channel_send(channel, type, rank, bytes, sizeof(bytes));
+}
+
+uint32_t channel_number(const uint8_t *payload)
+{
+    return get_u32(payload);
+}
+
 int channel_read(launch_channel_t *channel)
 {
     for (;;) {

@@ -23,8 +23,9 @@ typedef enum launch_frame_type {
     FRAME_PMI,        /* both ways: a line of PMI-1 with its end */
     FRAME_INPUT,      /* to the daemon: stdin of rank 0, empty: its end; from it: u32, so many bytes were taken */
     FRAME_END,        /* to the daemon: kill the ranks */
-    FRAME_OUT,        /* from it: what a rank wrote to stdout, */
-    FRAME_ERR,        /* and to stderr */
+    FRAME_SIGNAL,     /* to the daemon: u32, a signal for the ranks and what they have started */
+    FRAME_OUT,        /* from it: what a rank wrote to stdout; to it: u32, so many bytes of that were taken */
+    FRAME_ERR,        /* the same of stderr */
     FRAME_EXIT,       /* a rank ended: u32 status of waitpid */
     FRAME_FAILED,     /* the daemon cannot go on: a text */
     FRAME_TYPES
@@ -67,5 +68,8 @@ int channel_read(launch_channel_t *channel);
 /* The next whole frame: 1; 0: none yet; -1: not what a daemon sends. */
 int channel_next(launch_channel_t *channel, launch_frame_t *frame);
 void channel_close(launch_channel_t *channel);
+/* A frame whose payload is one u32, and such a payload. */
+int channel_send_number(launch_channel_t *channel, launch_frame_type_t type, uint32_t rank, uint32_t number);
+uint32_t channel_number(const uint8_t *payload);
 
 #endif

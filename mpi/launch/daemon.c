@@ -24,6 +24,7 @@ static struct {
     launch_job_t job;
     launch_channel_t channel; /* to mpiexec */
     launch_channel_t input;   /* out: stdin of rank 0 */
+    size_t unwritten[2];      /* bytes of stdout and stderr that mpiexec has not said to be taken */
     int ending;
 } here;
 
@@ -50,8 +51,10 @@ static void forward_output(launch_rank_t *one, int which)
     char bytes[LAUNCH_LINE];
     launch_stream_t *stream = &one->streams[which];
     ssize_t n = 1;
-    for (int i = 0; i < PIECES && (n = read(stream->fd, bytes, sizeof(bytes))) > 0; i++)
+    for (int i = 0; i < PIECES && (n = read(stream->fd, bytes, sizeof(bytes))) > 0; i++) {
         send_frame(which == 0 ? FRAME_OUT : FRAME_ERR, one, bytes, (size_t)n);
+        here.unwritten[which] += (size_t)n;
+    }
     if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
         return;
     close(stream->fd);
@@ -93,6 +96,17 @@ static launch_rank_t *rank_of(uint32_t number)
     return NULL;
 }
 
+static void on_number(launch_frame_type_t type, uint32_t number)
+{
+    size_t *unwritten = &here.unwritten[type == FRAME_ERR];
+    if (type != FRAME_SIGNAL) {
+        *unwritten -= number < *unwritten ? number : *unwritten;
+        return;
+    }
+    here.job.asked |= number == SIGTERM;
+    launch_signal(&here.job, (int)number, number == SIGTERM);
+}
+
 static void on_frame(const launch_frame_t *frame)
 {
     launch_rank_t *one = rank_of(frame->rank);
@@ -103,6 +117,9 @@ static void on_frame(const launch_frame_t *frame)
         (void)channel_queue(&here.input, frame->payload, frame->length); /* feed writes it */
     } else if (frame->type == FRAME_INPUT) {
         here.input.in = -1; /* closed as soon as all has been written */
+    } else if (frame->length == 4 &&
+               (frame->type == FRAME_OUT || frame->type == FRAME_ERR || frame->type == FRAME_SIGNAL)) {
+        on_number(frame->type, channel_number(frame->payload));
     } else {
         end();
     }
@@ -125,16 +142,13 @@ static void hear(void)
 /* mpiexec has to know what rank 0 has taken: it sends no more than LAUNCH_INPUT beyond that. */
 static void feed(void)
 {
-    static uint8_t number[4];
     const size_t before = channel_waiting(&here.input);
     if (here.input.out < 0)
         return;
     const int rc = channel_flush(&here.input);
     const size_t taken = before - channel_waiting(&here.input);
-    for (unsigned i = 0; i < 4; i++)
-        number[i] = (uint8_t)(taken >> 8 * i);
     if (taken > 0)
-        (void)channel_send(&here.channel, FRAME_INPUT, 0, number, sizeof(number));
+        (void)channel_send_number(&here.channel, FRAME_INPUT, 0, (uint32_t)taken);
     if (rc != 0 || (here.input.in < 0 && channel_waiting(&here.input) == 0)) {
         close(here.input.out);
         here.input.out = -1;
@@ -143,15 +157,16 @@ static void feed(void)
 
 static void fill(struct pollfd *entries)
 {
-    const int full = channel_waiting(&here.channel) > MOST_WAITING;
+    const int busy = channel_waiting(&here.channel) > MOST_WAITING;
+    const int full[] = {busy || here.unwritten[0] > LAUNCH_OUTPUT, busy || here.unwritten[1] > LAUNCH_OUTPUT};
     entries[0] = (struct pollfd){.fd = here.job.signals, .events = POLLIN};
     entries[1] = (struct pollfd){.fd = here.channel.in, .events = POLLIN};
     entries[2] = (struct pollfd){.fd = channel_waiting(&here.channel) > 0 ? here.channel.out : -1, .events = POLLOUT};
     entries[3] = (struct pollfd){.fd = channel_waiting(&here.input) > 0 ? here.input.out : -1, .events = POLLOUT};
     for (int i = 0; i < here.job.local; i++) {
         const launch_rank_t *one = &here.job.ranks[i];
-        entries[3 * i + 4] = (struct pollfd){.fd = full ? -1 : one->streams[0].fd, .events = POLLIN};
-        entries[3 * i + 5] = (struct pollfd){.fd = full ? -1 : one->streams[1].fd, .events = POLLIN};
+        entries[3 * i + 4] = (struct pollfd){.fd = full[0] ? -1 : one->streams[0].fd, .events = POLLIN};
+        entries[3 * i + 5] = (struct pollfd){.fd = full[1] ? -1 : one->streams[1].fd, .events = POLLIN};
         entries[3 * i + 6] = (struct pollfd){.fd = one->pmi, .events = POLLIN};
     }
 }
@@ -226,6 +241,12 @@ static int start_ranks(void)
     return 0;
 }
 
+/* Ranks that were asked to end have left something behind, which ends now; so does its output. */
+static int is_leaving(void)
+{
+    return here.job.asked && !here.ending && launch_has_orphans(&here.job);
+}
+
 int launch_daemon(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);
@@ -239,12 +260,15 @@ int launch_daemon(void)
         end();
         return failed("its ranks cannot be started: its own lines say why");
     }
-    while (here.job.running > 0) {
+    while (here.job.running > 0 || is_leaving()) {
         fill(entries);
         if (poll(entries, 3 * (nfds_t)here.job.local + 4, -1) < 0 && errno != EINTR)
             break;
         serve(entries);
     }
+    for (int i = 0; i < 2 * here.job.local; i++)
+        if (here.job.ranks[i / 2].streams[i % 2].fd >= 0)
+            forward_output(&here.job.ranks[i / 2], i % 2);
     if (here.ending)
         launch_end_orphans();
     struct pollfd last = {.fd = here.channel.out, .events = POLLOUT};

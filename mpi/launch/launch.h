@@ -2,8 +2,9 @@
  * launch.h - mpiexec: starts the ranks of a job on its hosts, serves PMI-1 to them, forwards their output line by line,
  * and ends the job when a rank or a host ends abnormally.
  *
- * One poll loop over the ranks' sockets and pipes, the channels of other hosts and a signalfd (SIGCHLD, SIGINT, SIGTERM);
- * nothing blocks in it. On another host a daemon, the same program, starts the ranks (daemon.c) and has a loop of its own.
+ * One poll loop over the ranks' sockets and pipes, the channels of other hosts and a signalfd; nothing blocks in it, and threads
+ * write what it forwards (sink.h). On another host a daemon, the same program, starts the ranks (daemon.c) and has a loop of its
+ * own.
  */
 #ifndef VERBENA_LAUNCH_H
 #define VERBENA_LAUNCH_H
@@ -18,7 +19,8 @@
 #define LAUNCH_PEER_LOST 58 /* MPI_ERR_PROC_ABORTED: exit code of a rank that ends because it lost another one */
 #define LAUNCH_LINE 8192    /* longest line of PMI, and of output that is kept together */
 #define LAUNCH_KEY_BYTES 32
-#define LAUNCH_INPUT 262144 /* most bytes of stdin on their way to a rank 0 elsewhere */
+#define LAUNCH_INPUT 262144  /* most bytes of stdin on their way to a rank 0 elsewhere */
+#define LAUNCH_OUTPUT 262144 /* most bytes of stdout, and of stderr, on their way from another host */
 #define LAUNCH_VERSION "0.1.0"
 
 /* Hosts as the command line names them, in order. */
@@ -45,16 +47,18 @@ typedef struct launch_host {
     int fake;   /* this host stands for it: a group of its own (tl.shm.group) keeps shared memory apart */
     int remote; /* behind a channel */
     int ranks;
-    int running; /* of a remote one */
-    pid_t pid;   /* of the ssh that carries the channel; 0: it has ended */
-    int status;  /* how that ended */
-    int lost;    /* its end was reported */
+    int running;    /* of a remote one */
+    pid_t pid;      /* of the ssh that carries the channel; 0: it has ended */
+    int status;     /* how that ended */
+    int lost;       /* its end was reported */
+    size_t owed[2]; /* bytes of its ranks' output that it does not know to be taken */
     launch_channel_t channel;
 } launch_host_t;
 
 typedef struct launch_stream {
-    int fd;     /* of the rank's pipe, -1: it ended */
-    int target; /* 1 or 2 */
+    int fd;        /* of the rank's pipe, -1: it ended */
+    int target;    /* 1 or 2 */
+    int64_t since; /* ns: when the line that has no end yet began; 0: there is none */
     size_t length;
     char line[LAUNCH_LINE];
 } launch_stream_t;
@@ -68,6 +72,7 @@ typedef struct launch_rank {
     int input;       /* what its stdin is; -1: ours for rank 0, nothing for others */
     int pmi;         /* our end of its PMI socket, -1: closed */
     int initialized; /* it has said cmd=init, and not yet cmd=finalize */
+    int finalized;   /* it has said cmd=finalize, and not cmd=init again */
     int in_barrier;
     int ended;
     int status; /* its exit code, if that ended the job */
@@ -111,8 +116,14 @@ typedef struct launch_job {
     int code;    /* exit code of the job */
     int ending;  /* the rest was killed */
     launch_failure_t failure;
-    int64_t ended; /* ns: since when the rest is being killed */
-    int signals;   /* signalfd */
+    int64_t ended;   /* ns: since when the rest is being killed */
+    int kill_after;  /* -kill-after: s that ranks have to end when they are asked to */
+    int asked;       /* the signal for which they were; 0: they were not */
+    int64_t kill_at; /* ns: when those that are left are killed */
+    int hasty;       /* who sent that signal waits for nothing any more */
+    int output_lost; /* some of the ranks' output could not be written */
+    int signals;     /* signalfd */
+    int sinks;       /* readable when a sink has news (sink.h); -1: there are no threads */
     launch_rank_t *ranks;
     launch_pair_t *pairs; /* the key-value space, by key */
     size_t pair_count;
@@ -137,24 +148,43 @@ int launch_start_rank(launch_job_t *job, launch_rank_t *one);
 int launch_start(launch_job_t *job);
 /* Runs the job to its end; gives its exit code. */
 int launch_run(launch_job_t *job);
-/* Kills what still runs; the job's code is this one unless it has one already. */
+/* Kills what still runs; the job's code is this one unless it has one already (end.c). */
 void launch_end(launch_job_t *job, int code);
+/* Asks the ranks to end, by SIGTERM, since mpiexec got this signal; job->kill_after seconds later the rest is killed. */
+void launch_ask(launch_job_t *job, int signal);
+/* Kills what is left of a job that was asked to end, when it is time. */
+void launch_ask_over(launch_job_t *job);
+/* Milliseconds until then; -1: never. */
+int launch_ask_due(const launch_job_t *job);
+/* Whether ranks that were asked to end have left processes behind, here or on other hosts, which end now. */
+int launch_is_leaving(const launch_job_t *job);
 /* Stops the ranks of this process; stops, then kills them. */
 void launch_stop(const launch_job_t *job, int count);
 void launch_kill(const launch_job_t *job, int count);
 /* Before the first rank: what ranks leave behind is ours (orphans.c). Then kills all that is; our own children have ended. */
 void launch_adopt(void);
 void launch_end_orphans(void);
+/* Sends a signal to the ranks of this process and all that they have started; all: they are stopped meanwhile, so that none
+ * sees another one's end before its own. */
+void launch_signal(const launch_job_t *job, int signal, int all);
+/* Whether there is something that ranks have left behind. */
+int launch_has_orphans(const launch_job_t *job);
 void launch_free(launch_job_t *job);
 int64_t launch_now(void);
-/* A signalfd for what mpiexec and daemons handle; -1: none. */
+/* A signalfd for what daemons handle, and for what mpiexec does; -1: none (signals.c). */
 int launch_signals(void);
+int launch_all_signals(void);
+/* Takes what has come for mpiexec: forwards it to the ranks, or asks them to end. */
+void launch_on_signals(launch_job_t *job);
 
 /* Other hosts (remote.c): starts the daemon, serves its channel, and its end. */
 int launch_remote_start(launch_job_t *job, int host);
 void launch_remote_serve(launch_job_t *job, int host);
 void launch_remote_reaped(launch_job_t *job, pid_t pid, int status);
 void launch_remote_feed(launch_job_t *job);
+/* Sends a signal to the ranks of all other hosts; tells these what was written of their output. */
+void launch_remote_signal(launch_job_t *job, int signal);
+void launch_remote_credit(launch_job_t *job);
 /* What a daemon has to know: -1: no memory left. And it learns that: NULL, or what is wrong with it. */
 int launch_config_put(const launch_job_t *job, int host, launch_bytes_t *bytes);
 const char *launch_config_get(launch_job_t *job, const uint8_t *bytes, size_t length);
@@ -187,12 +217,20 @@ void launch_pmi_free(launch_job_t *job);
 
 /* Prints "mpiexec: ...", a line of its own; its end is added. */
 void launch_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Forwards what has come; whole lines only, unless one is longer than the buffer. */
-void launch_output_read(const launch_job_t *job, launch_rank_t *one, launch_stream_t *stream);
+/* Forwards what has come, whole lines only, unless one is longer than the buffer or older than launch_output_due allows; nothing
+ * while the sink is full, unless always is set. 1: there may be more. */
+int launch_output_read(const launch_job_t *job, launch_rank_t *one, launch_stream_t *stream, int always);
 /* The same with bytes from elsewhere. */
 void launch_output_put(const launch_job_t *job, launch_rank_t *one, launch_stream_t *stream, const void *bytes,
                        size_t length);
 /* The end of a stream: what is left is a line, too. */
 void launch_output_end(const launch_job_t *job, launch_rank_t *one, launch_stream_t *stream);
+/* Forwards lines that have waited for their end long enough, such as prompts. Milliseconds until the next one; -1: none. */
+int launch_output_due(launch_job_t *job);
+/* What happened to the sinks: a reader that has gone ends the job, other errors are told once. */
+void launch_output_look(launch_job_t *job);
+/* Forwards what ranks that have ended wrote, and waits until it is written; a program that they have left behind may hold their
+ * pipes open, and is not waited for. After a signal: only as long as somebody reads. */
+void launch_output_finish(launch_job_t *job);
 
 #endif

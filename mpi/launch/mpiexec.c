@@ -2,13 +2,13 @@
  * mpiexec.c - the poll loop: output, PMI, other hosts, ends of ranks. The exit code is that of the first rank that failed.
  */
 #include "launch/launch.h"
+#include "launch/sink.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,47 +22,6 @@ int64_t launch_now(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-int launch_signals(void)
-{
-    sigset_t handled;
-    sigemptyset(&handled);
-    sigaddset(&handled, SIGCHLD);
-    sigaddset(&handled, SIGINT);
-    sigaddset(&handled, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &handled, NULL);
-    return signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
-void launch_stop(const launch_job_t *job, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (job->ranks[i].pid > 0)
-            (void)kill(job->ranks[i].pid, SIGSTOP);
-}
-
-/* Stopped first: nobody sees another one end and complains. */
-void launch_kill(const launch_job_t *job, int count)
-{
-    launch_stop(job, count);
-    for (int i = 0; i < count; i++)
-        if (job->ranks[i].pid > 0)
-            (void)kill(job->ranks[i].pid, SIGKILL);
-}
-
-void launch_end(launch_job_t *job, int code)
-{
-    if (job->code == 0)
-        job->code = code;
-    if (job->ending)
-        return;
-    job->ending = 1;
-    job->ended = launch_now();
-    for (int i = 0; i < job->host_count; i++)
-        if (job->hosts[i].running > 0)
-            (void)channel_send(&job->hosts[i].channel, FRAME_END, 0, "", 0);
-    launch_kill(job, job->size);
-}
-
 static int rank_of(const launch_job_t *job, pid_t pid)
 {
     for (int i = 0; i < job->size; i++)
@@ -71,11 +30,12 @@ static int rank_of(const launch_job_t *job, pid_t pid)
     return -1;
 }
 
-static void drain(launch_job_t *job, launch_rank_t *one)
+/* always: also while the sinks are full. */
+static void drain(launch_job_t *job, launch_rank_t *one, int always)
 {
     for (int i = 0; i < 2; i++)
         if (one->streams[i].fd >= 0)
-            launch_output_read(job, one, &one->streams[i]);
+            (void)launch_output_read(job, one, &one->streams[i], always);
 }
 
 /* Deaths by signal first: what they caused in other ranks may have been seen already. */
@@ -90,7 +50,7 @@ static void reap(launch_job_t *job)
     pid_t pid;
     if (ended == NULL)
         return;
-    const int killed = job->ending;
+    const int expected = job->ending || job->asked;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         const int rank = rank_of(job, pid);
         if (rank < 0) {
@@ -100,11 +60,11 @@ static void reap(launch_job_t *job)
         ended[count].rank = rank;
         ended[count++].status = status;
     }
-    for (int i = 0; i < count; i++)
-        drain(job, &job->ranks[ended[i].rank]);
+    for (int i = 0; i < count; i++) /* what a rank has said comes before what is said of it */
+        drain(job, &job->ranks[ended[i].rank], !expected && ended[i].status != 0);
     for (int by_signal = 1; by_signal >= 0; by_signal--)
         for (int i = 0; i < count; i++)
-            if (WIFSIGNALED(ended[i].status) == by_signal && !killed && !job->ending)
+            if (WIFSIGNALED(ended[i].status) == by_signal && !expected && !job->ending)
                 launch_judge(job, ended[i].rank, ended[i].status);
     for (int i = 0; i < count; i++)
         job->ranks[ended[i].rank].pid = 0;
@@ -112,20 +72,8 @@ static void reap(launch_job_t *job)
     free(ended);
 }
 
-static void on_signal(launch_job_t *job)
-{
-    struct signalfd_siginfo info;
-    while (read(job->signals, &info, sizeof(info)) == sizeof(info)) {
-        if (info.ssi_signo == SIGCHLD)
-            continue;
-        launch_say("signal %u (%s); the job ends", info.ssi_signo, strsignal((int)info.ssi_signo));
-        launch_end(job, 128 + (int)info.ssi_signo);
-    }
-    reap(job);
-}
-
 typedef struct loop {
-    struct pollfd *entries; /* signals, stdin, two of each host, three of each rank; -1: none */
+    struct pollfd *entries; /* signals, stdin, sinks, two of each host, three of each rank; -1: none */
     nfds_t count;
     launch_job_t *job;
 } loop_t;
@@ -138,9 +86,11 @@ static int wants_input(const launch_job_t *job)
 static void fill(const loop_t *loop)
 {
     const launch_job_t *job = loop->job;
+    const int full[] = {sink_is_full(STDOUT_FILENO), sink_is_full(STDERR_FILENO)};
     struct pollfd *next = loop->entries;
     *next++ = (struct pollfd){.fd = job->signals, .events = POLLIN};
     *next++ = (struct pollfd){.fd = wants_input(job) ? 0 : -1, .events = POLLIN};
+    *next++ = (struct pollfd){.fd = job->sinks, .events = POLLIN};
     for (int i = 0; i < job->host_count; i++) {
         const launch_channel_t *channel = &job->hosts[i].channel;
         *next++ = (struct pollfd){.fd = channel->in, .events = POLLIN};
@@ -148,8 +98,8 @@ static void fill(const loop_t *loop)
     }
     for (int i = 0; i < job->size; i++) {
         const launch_rank_t *one = &job->ranks[i];
-        *next++ = (struct pollfd){.fd = one->streams[0].fd, .events = POLLIN};
-        *next++ = (struct pollfd){.fd = one->streams[1].fd, .events = POLLIN};
+        *next++ = (struct pollfd){.fd = full[0] ? -1 : one->streams[0].fd, .events = POLLIN};
+        *next++ = (struct pollfd){.fd = full[1] ? -1 : one->streams[1].fd, .events = POLLIN};
         *next++ = (struct pollfd){.fd = one->pmi, .events = POLLIN};
     }
 }
@@ -161,23 +111,30 @@ static void serve(const loop_t *loop)
     const struct pollfd *next = loop->entries + 1;
     if (next++->revents && wants_input(job))
         launch_remote_feed(job);
+    if (next++->revents)
+        launch_output_look(job);
     for (int i = 0; i < job->host_count; i++, next += 2)
         if (next[0].revents | next[1].revents)
             launch_remote_serve(job, i);
     for (int i = 0; i < job->size; i++, next += 3) {
         launch_rank_t *one = &job->ranks[i];
         if (next[0].revents | next[1].revents)
-            drain(job, one);
+            drain(job, one, 0);
         if (next[2].revents && one->pmi >= 0)
             launch_pmi_read(job, one, launch_pmi_line);
     }
+}
+
+static int earlier(int left, int right)
+{
+    return left < 0 || (right >= 0 && right < left) ? right : left;
 }
 
 /* Milliseconds until something is due without news; -1: nothing is. 0: the job ends now. */
 static int due(const launch_job_t *job)
 {
     if (!job->ending)
-        return launch_verdict_due(job);
+        return earlier(launch_verdict_due(job), launch_ask_due(job));
     const int64_t left = job->ended / 1000000 + END_MS - launch_now() / 1000000;
     return left > 0 ? (int)left : 0;
 }
@@ -186,9 +143,12 @@ static int due(const launch_job_t *job)
 static int is_worth_waiting(launch_job_t *job)
 {
     int worth = 0;
+    if (job->hasty)
+        return 0;
     if (due(job) != 0)
         return 1;
     if (!job->ending) {
+        launch_ask_over(job);
         launch_verdict(job);
         return 1;
     }
@@ -201,29 +161,26 @@ static int is_worth_waiting(launch_job_t *job)
     return worth;
 }
 
-/* A program that a rank left behind may hold its pipes open: they are not waited for. */
 int launch_run(launch_job_t *job)
 {
-    const nfds_t count = 3 * (nfds_t)job->size + 2 * (nfds_t)job->host_count + 2;
+    const nfds_t count = 3 * (nfds_t)job->size + 2 * (nfds_t)job->host_count + 3;
     const loop_t loop = {.entries = calloc(count, sizeof(*loop.entries)), .count = count, .job = job};
     if (loop.entries == NULL) {
         launch_say("no memory left");
         launch_end(job, 1);
         return job->code;
     }
-    while (job->running > 0 && is_worth_waiting(job)) {
+    while ((job->running > 0 || launch_is_leaving(job)) && is_worth_waiting(job)) {
         fill(&loop);
-        if (poll(loop.entries, count, due(job)) < 0 && errno != EINTR)
+        if (poll(loop.entries, count, earlier(due(job), launch_output_due(job))) < 0 && errno != EINTR)
             break;
         serve(&loop);
-        on_signal(job);
-    }
-    for (int i = 0; i < job->size; i++) {
-        drain(job, &job->ranks[i]);
-        for (int j = 0; j < 2; j++)
-            launch_output_end(job, &job->ranks[i], &job->ranks[i].streams[j]);
+        launch_remote_credit(job);
+        launch_on_signals(job);
+        reap(job);
     }
     launch_verdict(job);
+    launch_output_finish(job);
     free(loop.entries);
     return job->code;
 }
@@ -232,17 +189,16 @@ int launch_run(launch_job_t *job)
 static void part_with_hosts(launch_job_t *job)
 {
     struct pollfd entry = {.fd = job->signals, .events = POLLIN};
-    int left = 0;
-    for (int i = 0; i < job->host_count; i++) {
+    int left;
+    for (int i = 0; i < job->host_count; i++)
         channel_close(&job->hosts[i].channel);
-        left += job->hosts[i].pid > 0;
-    }
-    while (left > 0 && poll(&entry, 1, END_MS) > 0) {
-        on_signal(job);
+    do { /* the signal of an end may have been taken already */
+        launch_on_signals(job);
+        reap(job);
         left = 0;
         for (int i = 0; i < job->host_count; i++)
             left += job->hosts[i].pid > 0;
-    }
+    } while (left > 0 && !job->hasty && poll(&entry, 1, END_MS) > 0);
     for (int i = 0; i < job->host_count; i++)
         if (job->hosts[i].pid > 0)
             (void)kill(-job->hosts[i].pid, SIGKILL);
@@ -273,13 +229,14 @@ int main(int argc, char **argv)
         return launch_daemon();
     launch_parse(&job, argc, argv);
     (void)signal(SIGPIPE, SIG_IGN);
-    job.signals = launch_signals();
+    job.signals = launch_all_signals();
+    job.sinks = sink_start();
     if (job.signals < 0 || launch_start(&job) != 0)
         launch_end(&job, 1);
-    const int code = launch_run(&job);
+    (void)launch_run(&job);
     part_with_hosts(&job);
     if (job.ending)
         launch_end_orphans();
     launch_free(&job);
-    return code;
+    return job.code != 0 ? job.code : job.output_lost;
 }

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #define MOST_RANKS 65536
+#define MOST_SECONDS 86400
+#define KILL_AFTER 10 /* s: less than a batch system gives us, 30 with Slurm */
 
 static const char usage[] =
     "usage: mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...\n"
@@ -25,9 +27,12 @@ static const char usage[] =
     "  -launcher-exec PROGRAM   instead of ssh (or VERBENA_SSH)\n"
     "  -fake-hosts N      this host stands for N hosts\n"
     "  -x NAME=VALUE      a variable for the ranks of this program, as -env; -x NAME: as it is here, which all ranks get anyway\n"
+    "  -kill-after SECONDS   time that ranks have between SIGTERM and SIGKILL when a signal ends the job (10)\n"
     "  --oversubscribe, --allow-run-as-root   taken and not needed: ranks may be more than processors, root may run programs\n"
     "  -h, -help, --help  this list\n"
     "  --version          the version\n"
+    "Signals: SIGTERM and SIGINT ask the ranks to end, by SIGTERM; a second SIGINT kills them. SIGUSR1, SIGUSR2, SIGHUP, SIGTSTP\n"
+    "and SIGCONT go to all ranks. Exit code: that of the first rank that failed; 128 and its number after a signal.\n"
     "Settings of Verbena are variables, VBN_...: docs/settings.md. More: docs/mpi.md\n";
 
 __attribute__((noreturn, format(printf, 1, 2))) static void refuse(const char *format, ...)
@@ -47,6 +52,15 @@ static int number_of(const char *option, const char *text)
     const long value = strtol(text, &end, 10);
     if (*text == 0 || *end != 0 || value < 1 || value > MOST_RANKS)
         refuse("%s %s: not a number of ranks from 1 to %d", option, text, MOST_RANKS);
+    return (int)value;
+}
+
+static int seconds_of(const char *option, const char *text)
+{
+    char *end;
+    const long value = strtol(text, &end, 10);
+    if (*text == 0 || *end != 0 || value < 0 || value > MOST_SECONDS)
+        refuse("%s %s: not a number of seconds from 0 to %d", option, text, MOST_SECONDS);
     return (int)value;
 }
 
@@ -142,6 +156,7 @@ static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
     static const char *const count[] = {"-n", "-np", "--np", NULL};
     static const char *const folder[] = {"-wdir", "--wdir", NULL};
     static const char *const help[] = {"-h", "--help", "-help", NULL};
+    static const char *const patience[] = {"-kill-after", "--kill-after", NULL};
     static const char *const needless[] = {"--oversubscribe", "--allow-run-as-root", NULL};
     const char *word = *words->at;
     if (word[0] != '-')
@@ -164,6 +179,8 @@ static int take_option(launch_job_t *job, launch_part_t *part, words_t *words)
         take_x(part, value_of(words, word));
     } else if (strcmp(word, "-l") == 0) {
         job->labels = 1;
+    } else if (is_one_of(word, patience)) {
+        job->kill_after = seconds_of(word, value_of(words, word));
     } else if (is_one_of(word, help)) {
         fputs(usage, stdout);
         exit(0);
@@ -198,6 +215,7 @@ static int parse_part(launch_job_t *job, words_t *words)
 void launch_parse(launch_job_t *job, int argc, char **argv)
 {
     words_t words = {.at = argv + 1, .end = argv + argc};
+    job->kill_after = KILL_AFTER;
     job->parts = calloc((size_t)argc + 1, sizeof(*job->parts));
     if (job->parts == NULL)
         refuse("no memory left");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * orphans.c - what ranks have started: a script's program is the rank, and only the script is our child. When a process
  * between has ended, the kernel makes its children ours (launch_adopt). So the end of a job reaches them all, whatever
- * session or group they are in, each generation when the one before it has been killed.
+ * session or group they are in, each generation when the one before it has been killed. A signal reaches all generations at once.
  */
 #include "launch/launch.h"
 
@@ -22,21 +22,118 @@ void launch_adopt(void)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-static int is_child(pid_t pid)
+typedef struct member {
+    pid_t pid;
+    pid_t parent;
+} member_t;
+
+/* All processes of this host, by their ids. */
+typedef struct family {
+    member_t *members;
+    size_t count;
+} family_t;
+
+static int compare(const void *left, const void *right)
+{
+    const pid_t a = ((const member_t *)left)->pid;
+    const pid_t b = ((const member_t *)right)->pid;
+    return (a > b) - (a < b);
+}
+
+static int add(family_t *family, pid_t pid)
 {
     launch_process_t process;
-    return launch_process(pid, &process) == 0 && process.parent == getpid();
+    if (launch_process(pid, &process) != 0)
+        return 0;
+    member_t *more = realloc(family->members, (family->count + 1) * sizeof(*more));
+    if (more == NULL)
+        return -1;
+    family->members = more;
+    more[family->count++] = (member_t){.pid = pid, .parent = process.parent};
+    return 0;
+}
+
+static family_t look(void)
+{
+    family_t family = {0};
+    DIR *folder = opendir("/proc");
+    if (folder == NULL)
+        return family;
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
+        if (isdigit((unsigned char)entry->d_name[0]) && add(&family, (pid_t)atoi(entry->d_name)) != 0)
+            break;
+    closedir(folder);
+    if (family.count > 0)
+        qsort(family.members, family.count, sizeof(*family.members), compare);
+    return family;
+}
+
+static pid_t parent_of(const family_t *family, pid_t pid)
+{
+    const member_t wanted = {.pid = pid};
+    const member_t *found = family->count == 0
+                                ? NULL
+                                : bsearch(&wanted, family->members, family->count, sizeof(wanted), compare);
+    return found == NULL ? 0 : found->parent;
+}
+
+/* Our child that a process is, or descends from; 0: none. Processes end while we look, and their ids are given anew: the
+ * number of steps keeps a ring of them from being endless. */
+static pid_t branch_of(const family_t *family, pid_t pid)
+{
+    for (size_t i = 0; pid > 1 && i < family->count; i++) {
+        const pid_t parent = parent_of(family, pid);
+        if (parent == getpid())
+            return pid;
+        pid = parent;
+    }
+    return 0;
+}
+
+/* An ssh is ours, too, and no part of the job. */
+static int is_of_job(const launch_job_t *job, pid_t branch)
+{
+    for (int i = 0; i < job->host_count; i++)
+        if (job->hosts[i].pid == branch)
+            return 0;
+    return branch > 0;
+}
+
+static void send_to_all(const launch_job_t *job, const family_t *family, int signal)
+{
+    for (size_t i = 0; i < family->count; i++)
+        if (is_of_job(job, branch_of(family, family->members[i].pid)))
+            (void)kill(family->members[i].pid, signal);
+}
+
+void launch_signal(const launch_job_t *job, int signal, int all)
+{
+    family_t family = look();
+    if (all)
+        send_to_all(job, &family, SIGSTOP);
+    send_to_all(job, &family, signal);
+    if (all)
+        send_to_all(job, &family, SIGCONT);
+    free(family.members);
+}
+
+int launch_has_orphans(const launch_job_t *job)
+{
+    family_t family = look();
+    int has = 0;
+    for (size_t i = 0; i < family.count && !has; i++)
+        has = family.members[i].parent == getpid() && is_of_job(job, family.members[i].pid);
+    free(family.members);
+    return has;
 }
 
 static void kill_children(void)
 {
-    DIR *folder = opendir("/proc");
-    if (folder == NULL)
-        return;
-    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
-        if (isdigit((unsigned char)entry->d_name[0]) && is_child((pid_t)atoi(entry->d_name)))
-            (void)kill((pid_t)atoi(entry->d_name), SIGKILL);
-    closedir(folder);
+    family_t family = look();
+    for (size_t i = 0; i < family.count; i++)
+        if (family.members[i].parent == getpid())
+            (void)kill(family.members[i].pid, SIGKILL);
+    free(family.members);
 }
 
 void launch_end_orphans(void)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "launch/launch.h"
+#include "launch/sink.h"
 
 #define NO_SSH 126 /* exit code of the child that could not become ssh */
 #define NOT_FOUND 127
@@ -46,6 +47,7 @@ __attribute__((noreturn)) static void become_ssh(const launch_job_t *job, const 
         _exit(1);
     (void)dup2(ends[0], 0);
     (void)dup2(ends[1], 1);
+    sink_leave();
     execlp(job->ssh, job->ssh, "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30", name, command, (char *)NULL);
     launch_say("cannot run %s: %s; install openssh-client, or name another program by -launcher-exec", job->ssh,
                strerror(errno));
@@ -145,11 +147,6 @@ static void lose(launch_job_t *job, launch_host_t *host, const char *text)
         launch_end(job, 1);
 }
 
-static uint32_t number_of(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
-
 static void on_exit_of(launch_job_t *job, launch_rank_t *one, int status)
 {
     for (int i = 0; i < 2; i++)
@@ -157,8 +154,15 @@ static void on_exit_of(launch_job_t *job, launch_rank_t *one, int status)
     one->away = 0;
     job->hosts[one->host].running--;
     job->running--;
-    if (!job->ending)
+    if (!job->ending && !job->asked)
         launch_judge(job, one->number, status);
+}
+
+static void on_output(launch_job_t *job, launch_host_t *host, launch_rank_t *one, const launch_frame_t *frame)
+{
+    const int which = frame->type == FRAME_ERR;
+    host->owed[which] += frame->length;
+    launch_output_put(job, one, &one->streams[which], frame->payload, frame->length);
 }
 
 /* -1: not what a daemon says. */
@@ -174,13 +178,14 @@ static int on_frame(launch_job_t *job, launch_host_t *host, const launch_frame_t
     if (frame->rank >= (uint32_t)job->size)
         return -1;
     launch_rank_t *one = &job->ranks[frame->rank];
-    if (&job->hosts[one->host] != host || !one->away)
+    const int is_output = frame->type == FRAME_OUT || frame->type == FRAME_ERR;
+    if (&job->hosts[one->host] != host || (!one->away && !is_output)) /* what a rank has left behind may write, too */
         return -1;
-    const size_t number = frame->length == 4 ? number_of(frame->payload) : 0;
+    const size_t number = frame->length == 4 ? channel_number(frame->payload) : 0;
     if (frame->type == FRAME_PMI && frame->length < sizeof(line))
         launch_pmi_line(job, one, line);
-    else if (frame->type == FRAME_OUT || frame->type == FRAME_ERR)
-        launch_output_put(job, one, &one->streams[frame->type == FRAME_ERR], frame->payload, frame->length);
+    else if (is_output)
+        on_output(job, host, one, frame);
     else if (frame->type == FRAME_INPUT && frame->length == 4)
         job->input -= number < job->input ? number : job->input;
     else if (frame->type == FRAME_EXIT && frame->length == 4)
@@ -235,4 +240,24 @@ void launch_remote_feed(launch_job_t *job)
     job->input_ended = n <= 0;
     job->input += n > 0 ? (size_t)n : 0;
     (void)channel_send(&job->hosts[job->ranks[0].host].channel, FRAME_INPUT, 0, bytes, n > 0 ? (size_t)n : 0);
+}
+
+void launch_remote_signal(launch_job_t *job, int signal)
+{
+    for (int i = 0; i < job->host_count; i++)
+        if (job->hosts[i].remote && !job->hosts[i].lost)
+            (void)channel_send_number(&job->hosts[i].channel, FRAME_SIGNAL, 0, (uint32_t)signal);
+}
+
+/* In large pieces: the other side may have LAUNCH_OUTPUT bytes on their way. */
+void launch_remote_credit(launch_job_t *job)
+{
+    for (int i = 0; i < 2 * job->host_count; i++) {
+        launch_host_t *host = &job->hosts[i / 2];
+        const int which = i % 2;
+        if (host->owed[which] < LAUNCH_OUTPUT / 4 || host->lost || sink_is_full(which + 1))
+            continue;
+        (void)channel_send_number(&host->channel, which == 0 ? FRAME_OUT : FRAME_ERR, 0, (uint32_t)host->owed[which]);
+        host->owed[which] = 0;
+    }
 }

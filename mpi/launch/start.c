@@ -3,6 +3,7 @@
  * output; rank 0 has our stdin. A rank ends with us, however we end.
  */
 #include "launch/launch.h"
+#include "launch/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,6 +115,7 @@ __attribute__((noreturn)) static void become(const launch_job_t *job, const laun
         (void)dup2(input, 0);
     (void)dup2(ends->pipes[0][1], 1);
     (void)dup2(ends->pipes[1][1], 2);
+    sink_leave();
     (void)fcntl(ends->socket[1], F_SETFD, 0); /* without close-on-exec */
     set_environment(job, one, ends->socket[1]);
     if (part->folder != NULL && chdir(part->folder) != 0) {

@@ -33,6 +33,8 @@ static int is_any_on_its_way_out(const launch_job_t *job)
 static void hold(launch_job_t *job, int code, int rank)
 {
     launch_failure_t *failure = &job->failure;
+    if (job->asked) /* it ends already */
+        return;
     if (failure->since != 0 && failure->code != LAUNCH_PEER_LOST)
         return;
     if (failure->since == 0)

@@ -36,13 +36,14 @@ def library(build):
 
 
 def launcher(build):
-    """A line of a rank is one write of mpiexec, with its label; so are the launcher's own."""
+    """A write of mpiexec holds whole lines, of ranks with their labels, and its own."""
     script = "echo one >&2; printf tw >&2; echo o >&2; exit $((3 * (PMI_SIZE == 1)))"
     found = writes_of(build / "bin/mpiexec", "-l", "-n", 2, "sh", "-c", script, stdout=subprocess.DEVNULL)
     fails = writes_of(build / "bin/mpiexec", "-l", "-n", 1, "sh", "-c", script, stdout=subprocess.DEVNULL)
-    return expect(sorted(found) == ["[0] one\n", "[0] two\n", "[1] one\n", "[1] two\n"] and
-                  fails[:2] == ["[0] one\n", "[0] two\n"] and
-                  re.fullmatch(r"mpiexec: rank 0 .* exit code 3; the job ends\n", "".join(fails[2:])), *found, *fails)
+    return expect(sorted("".join(found).splitlines()) == ["[0] one", "[0] two", "[1] one", "[1] two"] and
+                  all(text.endswith("\n") for text in found + fails) and
+                  re.fullmatch(r"\[0\] one\n\[0\] two\nmpiexec: rank 0 .* exit code 3; the job ends\n", "".join(fails)),
+                  *found, *fails)
 
 
 def ends_inside(build):
