@@ -19,11 +19,13 @@ import socket
 import subprocess
 import sys
 
+import asked
 import clash
 import deaths
 import hosts
 import leftovers
 import lines
+import streams
 import wrappers
 from cases import Case, main
 from runner import HERE, LIMIT, Skipped, TCP, expect, launch, started
@@ -73,8 +75,8 @@ def options(build):
 
 def labels(build):
     _, out, err = launch(build, "-n", 3, "-l", "sh", "-c", "echo a; printf b")
-    lines = sorted(re.findall(r"\[\d\] (?:a\n|b)", out))
-    return expect(lines == ["[0] a\n", "[0] b", "[1] a\n", "[1] b", "[2] a\n", "[2] b"], out, err)
+    wanted = [f"[{rank}] {text}" for rank in range(3) for text in "ab"]
+    return expect(sorted(out.split("\n")) == wanted, out, err)
 
 
 def whole_lines(build):
@@ -221,6 +223,10 @@ def cases():
         yield Case(f"mpiexec {test.__name__}", test)
     for test in lines.TESTS:
         yield Case(f"lines {test.__name__}", test)
+    for test in asked.TESTS:
+        yield Case(f"asked {test.__name__}", test)
+    for test in streams.TESTS:
+        yield Case(f"streams {test.__name__}", test)
     for test in hosts.TESTS:
         yield Case(f"hosts {test.__name__}", test)
     for test in clash.TESTS:

@@ -34,8 +34,10 @@ def launch(build, *words, environment=None, **options):
 
 @contextlib.contextmanager
 def started(build, *words, **options):
-    """mpiexec in a session of its own, for a test that talks with it; it ends with the block or after LIMIT seconds."""
-    process = subprocess.Popen([build / "bin/mpiexec", *map(str, words)], text=True, start_new_session=True, **options)
+    """mpiexec in a session (or a process group) of its own, for a test that talks with it; it ends with the block or after LIMIT
+    seconds."""
+    process = subprocess.Popen([build / "bin/mpiexec", *map(str, words)], text=True,
+                               **{"start_new_session": True, **options})
     late = threading.Timer(LIMIT, os.killpg, (process.pid, signal.SIGKILL))
     late.start()
     try:
