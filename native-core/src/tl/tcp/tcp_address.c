@@ -83,6 +83,11 @@ bool tcp_ip_is_loopback(const tcp_ip_t *ip)
     return ip->family == 4 ? ip->bytes[0] == 127 : memcmp(ip->bytes, one, sizeof(one)) == 0;
 }
 
+bool tcp_ip_is_link_local(const tcp_ip_t *ip)
+{
+    return ip->family == 6 && ip->bytes[0] == 0xFE && (ip->bytes[1] & 0xC0) == 0x80;
+}
+
 bool tcp_ip_equal(const tcp_ip_t *a, const tcp_ip_t *b)
 {
     return a->family == b->family && memcmp(a->bytes, b->bytes, ip_bytes(a->family)) == 0;
@@ -101,6 +106,7 @@ socklen_t tcp_ip_to_sockaddr(const tcp_ip_t *ip, uint16_t port, struct sockaddr_
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
     v6->sin6_family = AF_INET6;
     v6->sin6_port = htons(port);
+    v6->sin6_scope_id = ip->scope;
     memcpy(&v6->sin6_addr, ip->bytes, 16);
     return sizeof(*v6);
 }
@@ -118,6 +124,7 @@ bool tcp_ip_from_sockaddr(const struct sockaddr *in, tcp_ip_t *ip_p, uint16_t *p
         const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)in;
         ip_p->family = 6;
         memcpy(ip_p->bytes, &v6->sin6_addr, 16);
+        ip_p->scope = v6->sin6_scope_id;
         port = v6->sin6_port;
     } else {
         return false;

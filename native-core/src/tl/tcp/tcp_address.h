@@ -3,7 +3,8 @@
  * bytes.
  *
  *   version 8 | count 7, TLS 1 | port 16 | host id 64 | netns id 64 | count x { family 8 (4 or 6), 4 or 16 bytes }
- *   little endian, addresses in network order, at most 8 of them, best first */
+ *   little endian, addresses in network order, at most 8 of them, best first. The index of the interface that a link-local
+ *   address belongs to is not part of it: it means nothing elsewhere. */
 #ifndef VBN_TL_TCP_ADDRESS_H
 #define VBN_TL_TCP_ADDRESS_H
 
@@ -20,6 +21,7 @@
 typedef struct tcp_ip {
     uint8_t family;    /* 4 or 6 */
     uint8_t bytes[16]; /* network order, the first 4 for family 4 */
+    uint32_t scope;    /* of a link-local address: the interface of this host, 0 = not known */
 } tcp_ip_t;
 
 typedef struct tcp_address {
@@ -37,6 +39,8 @@ size_t tcp_address_encode(const tcp_address_t *address, uint8_t *bytes);
 vbn_status_t tcp_address_decode(const void *bytes, size_t length, tcp_address_t *address_p);
 
 bool tcp_ip_is_loopback(const tcp_ip_t *ip);
+bool tcp_ip_is_link_local(const tcp_ip_t *ip); /* IPv6: means something on one network only */
+/* Without the scope. */
 bool tcp_ip_equal(const tcp_ip_t *a, const tcp_ip_t *b);
 /* Fills a socket address; returns its length. */
 socklen_t tcp_ip_to_sockaddr(const tcp_ip_t *ip, uint16_t port, struct sockaddr_storage *out);

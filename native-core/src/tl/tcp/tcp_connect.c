@@ -72,18 +72,27 @@ static void next_target(tcp_ep_t *ep, int error)
                         (unsigned)ep->targets->count, strerror(error), cure(error));
             return;
         }
-        LOG_PEER(ep->iface->params.log, VBN_LOG_DEBUG, 0,
-                 "tcp cannot connect to %s: %s, trying the peer's next address", text, strerror(error));
+        LOG_PEER(ep->iface->params.log, VBN_LOG_INFO, 0,
+                 "tcp cannot connect to %s: %s; it tries the peer's next address", text, strerror(error));
         ep->target++;
         error = start_target(ep);
     }
+}
+
+vbn_status_t tcp_connect_targets(const tcp_iface_t *iface, const void *address, size_t length, tcp_address_t *targets_p)
+{
+    vbn_status_t status = tcp_address_decode(address, length, targets_p);
+    if (status != VBN_OK)
+        return status;
+    bool same_stack = targets_p->host_id == iface->address.host_id && targets_p->netns_id == iface->address.netns_id;
+    return tcp_targets_sort(&iface->nets, same_stack, targets_p);
 }
 
 vbn_status_t tcp_connect(tl_iface_t *base, const void *address, size_t length, void *owner, tl_ep_t **ep_p)
 {
     tcp_iface_t *iface = tcp_iface_of(base);
     tcp_address_t targets;
-    vbn_status_t status = tcp_address_decode(address, length, &targets);
+    vbn_status_t status = tcp_connect_targets(iface, address, length, &targets);
     if (status != VBN_OK)
         return status;
     tcp_ep_t *ep = tcp_ep_new(iface, TCP_CONNECTING);

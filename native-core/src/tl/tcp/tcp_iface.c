@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tcp_iface.c - the TCP interface of a worker: one listener, one epoll, one timer; the table of operations. */
+ * tcp_iface.c - the TCP interface of a worker: its listeners, one epoll, one timer; the table of operations. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void init_fields(tcp_iface_t *iface, const tl_params_t *params)
     uint32_t chunk = (uint32_t)params->settings->tl_tcp_chunk_bytes;
     iface->base.ops = &tl_tcp_ops;
     iface->params = *params;
-    iface->listen_fd = iface->epoll_fd = iface->timer_fd = iface->reserve_fd = -1;
+    iface->epoll_fd = iface->timer_fd = iface->reserve_fd = -1;
     list_init(&iface->eps);
     list_init(&iface->pending);
     list_init(&iface->untrusted);
@@ -47,8 +47,7 @@ static void tcp_close(tl_iface_t *base)
     tcp_iface_t *iface = tcp_iface_of(base);
     while (!list_empty(&iface->eps))
         tcp_ep_retire(container_of(iface->eps.next, tcp_ep_t, all));
-    if (iface->listen_fd >= 0)
-        os_own_close(iface->listen_fd);
+    tcp_listen_close(iface);
     const int fds[] = {iface->timer_fd, iface->reserve_fd, iface->epoll_fd};
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fds[i] >= 0)
@@ -95,6 +94,18 @@ static void set_speed(tcp_iface_t *iface)
         iface->caps.mbytes_per_s = wire;
 }
 
+static void say_addresses(const tcp_iface_t *iface)
+{
+    char texts[TCP_ADDRESS_IPS * (TCP_ENDPOINT_TEXT + 2)];
+    size_t used = 0;
+    for (unsigned i = 0; i < iface->address.count; i++) {
+        char text[TCP_ENDPOINT_TEXT];
+        tcp_ip_text(&iface->address.ips[i], iface->address.port, text);
+        used += (size_t)snprintf(texts + used, sizeof(texts) - used, "%s%s", i > 0 ? ", " : "", text);
+    }
+    LOG_INFO(iface->params.log, "tcp listens on %s: %s", texts, iface->choice.why);
+}
+
 static vbn_status_t tcp_open(const tl_params_t *params, tl_iface_t **iface_p)
 {
     tcp_iface_t *iface = calloc(1, sizeof(*iface));
@@ -109,9 +120,7 @@ static vbn_status_t tcp_open(const tl_params_t *params, tl_iface_t **iface_p)
         return status;
     }
     set_speed(iface);
-    char text[TCP_ENDPOINT_TEXT];
-    tcp_ip_text(&iface->choice.ip, iface->address.port, text);
-    LOG_INFO(params->log, "tcp listens on %s: %s", text, iface->choice.why);
+    say_addresses(iface);
     *iface_p = &iface->base;
     return VBN_OK;
 }
@@ -125,7 +134,7 @@ static const tl_caps_t *tcp_ep_caps(const tl_ep_t *base)
 {
     const tcp_ep_t *ep = container_of(base, tcp_ep_t, base);
     const tcp_iface_t *iface = ep->iface;
-    bool near = tcp_ip_is_loopback(&ep->peer_ip) || tcp_ip_equal(&ep->peer_ip, &iface->choice.ip);
+    bool near = tcp_ip_is_loopback(&ep->peer_ip) || tcp_nets_own(&iface->nets, &ep->peer_ip);
     return near ? &iface->near_caps : &iface->caps;
 }
 
@@ -146,26 +155,22 @@ static vbn_status_t tcp_reachable(const tl_iface_t *base, const void *bytes, siz
 {
     const tcp_iface_t *iface = tcp_iface_of(base);
     tcp_address_t address;
-    vbn_status_t status = tcp_address_decode(bytes, length, &address);
+    vbn_status_t status = tcp_connect_targets(iface, bytes, length, &address);
+    if (status == VBN_OK && address.tls != iface->address.tls)
+        status = err_set(VBN_ERR_UNREACHABLE, "tl.tcp.tls is %s there and %s here; set it alike in the whole job",
+                         address.tls ? "on" : "off", iface->address.tls ? "on" : "off");
     if (status != VBN_OK) {
         snprintf(reason, capacity, "%s", err_text());
-        return VBN_ERR_PROTOCOL;
-    }
-    if (address.tls != iface->address.tls) {
-        snprintf(reason, capacity, "tl.tcp.tls is %s there and %s here; set it alike in the whole job",
-                 address.tls ? "on" : "off", iface->address.tls ? "on" : "off");
-        return err_set(VBN_ERR_UNREACHABLE, "%s", reason);
+        return status == VBN_ERR_UNREACHABLE ? status : VBN_ERR_PROTOCOL;
     }
     bool same_stack = address.host_id == iface->address.host_id && address.netns_id == iface->address.netns_id;
-    char text[TCP_ENDPOINT_TEXT];
     for (unsigned i = 0; i < address.count; i++) {
+        char text[TCP_ENDPOINT_TEXT];
+        if (tcp_route_check(&address.ips[i], address.port) != VBN_OK)
+            continue;
         tcp_ip_text(&address.ips[i], address.port, text);
-        if (tcp_ip_is_loopback(&address.ips[i]) && !same_stack) {
-            (void)err_set(VBN_ERR_UNREACHABLE, "%s is loopback of another host; set tl.tcp.interface there", text);
-        } else if (tcp_route_check(&address.ips[i], address.port) == VBN_OK) {
-            snprintf(reason, capacity, "%s %s", same_stack ? "same host," : "routed to", text);
-            return VBN_OK;
-        }
+        snprintf(reason, capacity, "%s %s", same_stack ? "same host," : "routed to", text);
+        return VBN_OK;
     }
     snprintf(reason, capacity, "%s", err_text());
     return VBN_ERR_UNREACHABLE;
@@ -266,8 +271,8 @@ static unsigned look(tcp_iface_t *iface)
     }
     iface->idle = false;
     for (int i = 0; i < count; i++) {
-        if (ready[i].data.ptr == &iface->listen_fd) {
-            events += tcp_listen_accept(iface);
+        if (tcp_listen_owns(iface, ready[i].data.ptr)) {
+            events += tcp_listen_accept(iface, ready[i].data.ptr);
         } else if (ready[i].data.ptr == &iface->timer_fd) {
             tcp_timer_expired(iface);
             events++;

@@ -26,6 +26,7 @@
 #include "tl/tcp/tcp_address.h"
 #include "tl/tcp/tcp_frame.h"
 #include "tl/tcp/tcp_route.h"
+#include "tl/tcp/tcp_targets.h"
 #include "tl/tcp/tcp_tls.h"
 #include "tl/tl.h"
 
@@ -137,8 +138,9 @@ struct tcp_iface {
     tl_caps_t near_caps; /* towards this host */
     tcp_address_t address;
     tcp_choice_t choice;
-    tcp_tls_context_t *tls; /* NULL: plain */
-    int listen_fd;
+    tcp_tls_context_t *tls;          /* NULL: plain */
+    tcp_nets_t nets;                 /* when it was opened */
+    int listen_fds[TCP_ADDRESS_IPS]; /* one for each of address.ips */
     int epoll_fd;
     int timer_fd;   /* armed for the nearest deadline of `timed` */
     int reserve_fd; /* given up for a moment to refuse connections when descriptors are exhausted */
@@ -184,11 +186,16 @@ static inline bool tcp_ep_is_open(const tcp_ep_t *ep)
 
 /* tcp_listen.c */
 vbn_status_t tcp_listen_open(tcp_iface_t *iface);
-unsigned tcp_listen_accept(tcp_iface_t *iface); /* returns connections accepted or refused */
-void tcp_listen_again(tcp_iface_t *iface);      /* there may be room for an unauthenticated connection */
+void tcp_listen_close(tcp_iface_t *iface);
+bool tcp_listen_owns(const tcp_iface_t *iface, const void *event); /* is it a listener that epoll names? */
+unsigned tcp_listen_accept(tcp_iface_t *iface, const void *event); /* returns connections accepted or refused */
+void tcp_listen_again(tcp_iface_t *iface); /* there may be room for an unauthenticated connection */
 void tcp_socket_options(const tcp_iface_t *iface, int fd);
 
 /* tcp_connect.c */
+/* What address names, decoded, in the order in which it is tried. VBN_ERR_UNREACHABLE, VBN_ERR_PROTOCOL, VBN_ERR_VERSION. */
+vbn_status_t tcp_connect_targets(const tcp_iface_t *iface, const void *address, size_t length,
+                                 tcp_address_t *targets_p);
 vbn_status_t tcp_connect(tl_iface_t *iface, const void *address, size_t length, void *owner, tl_ep_t **ep_p);
 void tcp_connect_event(tcp_ep_t *ep);   /* the socket became writable or failed */
 void tcp_connect_expired(tcp_ep_t *ep); /* the current address took too long */

@@ -12,6 +12,8 @@
 #include <random>
 #include <string>
 
+#include "carrier.h"
+
 extern "C" {
 #include "tl/tcp/tcp_address.h"
 #include "tl/tcp/tcp_route.h"
@@ -122,12 +124,12 @@ TEST(TcpRoute, loopback_can_be_asked_for_by_name_and_by_address)
 {
     tcp_choice_t choice;
     ASSERT_EQ(VBN_OK, tcp_route_choose("lo", &choice)) << err_text();
-    EXPECT_TRUE(tcp_ip_is_loopback(&choice.ip));
+    EXPECT_TRUE(tcp_ip_is_loopback(&choice.ips[0]));
     ASSERT_EQ(VBN_OK, tcp_route_choose("127.0.0.1", &choice)) << err_text();
-    EXPECT_TRUE(tcp_ip_is_loopback(&choice.ip));
+    EXPECT_TRUE(tcp_ip_is_loopback(&choice.ips[0]));
     ASSERT_EQ(VBN_OK, tcp_route_choose("127.200.0.2", &choice))
         << "no interface names it, but Linux has it: " << err_text();
-    EXPECT_EQ(200, choice.ip.bytes[1]);
+    EXPECT_EQ(200, choice.ips[0].bytes[1]);
     EXPECT_EQ(VBN_ERR_SETTING, tcp_route_choose("198.51.100.2", &choice));
 }
 
@@ -136,9 +138,9 @@ TEST(TcpRoute, the_default_choice_is_a_concrete_address_with_a_reason)
     tcp_choice_t choice = {};
     ASSERT_EQ(VBN_OK, tcp_route_choose("", &choice)) << err_text();
     static const uint8_t zero[16] = {};
-    EXPECT_NE(0, memcmp(zero, choice.ip.bytes, 16));
+    EXPECT_NE(0, memcmp(zero, choice.ips[0].bytes, 16));
     EXPECT_NE('\0', choice.why[0]);
-    EXPECT_EQ(VBN_OK, tcp_route_check(&choice.ip, 1));
+    EXPECT_EQ(VBN_OK, tcp_route_check(&choice.ips[0], 1));
 }
 
 static constexpr const char *VETH = "ip link add v0 type veth peer name v1 && ip addr add 10.9.8.7/24 dev v0 && "
@@ -163,40 +165,78 @@ static int speeds_in_a_namespace()
                : 3;
 }
 
-static bool chooses(const char *what, const char *why)
+static bool chooses(const char *what, const char *why, const char *wanted = "")
 {
     tcp_choice_t choice = {};
-    char text[TCP_ENDPOINT_TEXT] = "nothing";
-    if (tcp_route_choose("", &choice) == VBN_OK)
-        tcp_ip_text(&choice.ip, 0, text);
-    bool right = strcmp(text, what) == 0 && strstr(choice.why, why) != nullptr;
+    std::string all;
+    if (tcp_route_choose(wanted, &choice) != VBN_OK)
+        all = err_text();
+    for (unsigned i = 0; i < choice.count; i++) {
+        char text[TCP_ENDPOINT_TEXT];
+        tcp_ip_text(&choice.ips[i], 0, text);
+        all += (i > 0 ? " " : "") + std::string(text);
+    }
+    bool right = all == what && strstr(choice.why, why) != nullptr;
     if (!right)
-        fprintf(stderr, "chose %s (%s), not %s (%s)\n", text, choice.why, what, why);
+        fprintf(stderr, "chose %s (%s), not %s (%s)\n", all.c_str(), choice.why, what, why);
     return right;
+}
+
+static bool run(const char *command)
+{
+    return system(command) == 0;
+}
+
+/* The kernel gives a link its own link-local address at a time that it chooses: none here. */
+static bool alone_with_links()
+{
+    return unshare(CLONE_NEWNET) == 0 && run("ip link set lo up && sysctl -qw net.ipv6.conf.default.addr_gen_mode=1") &&
+           run("ip link add v0 type veth peer name v1 && ip link add a0 type bridge");
 }
 
 /* A namespace as of a compute node: no default route, a bridge of containers, one cable. */
 static int choices_without_a_route()
 {
-    tcp_choice_t choice = {};
-    if (unshare(CLONE_NEWNET) != 0 || system("ip link set lo up && ip link add v0 type veth peer name v1") != 0)
+    if (!alone_with_links())
         return 77;
     if (!chooses("127.0.0.1", "no other address is up"))
         return 1;
-    if (system("sysctl -q net.ipv6.conf.all.disable_ipv6 >/dev/null") != 0)
-        return 77;
-    if (system("ip link set v1 up && ip link set v0 up && ip addr add fe80::7/64 dev v0 nodad") != 0)
+    if (!run("ip link set v0 up && ip addr add 10.1.1.1/24 dev v0") ||
+        !chooses("10.1.1.1", "no interface has a carrier"))
         return 2;
-    if (!chooses("127.0.0.1", "link-local address alone") || tcp_route_choose("v0", &choice) != VBN_ERR_SETTING ||
-        strstr(err_text(), "link-local") == nullptr)
+    if (!run("ip addr del 10.1.1.1/24 dev v0 && ip link set v1 up && ip addr add fe80::7/64 dev v0 nodad") ||
+        !has_carrier("v0"))
         return 3;
-    if (system("ip link add a0 type bridge && ip addr add 172.17.0.1/16 dev a0 && ip link set a0 up") != 0)
-        return 77;
-    if (!chooses("172.17.0.1", "on a0"))
+    if (!chooses("fe80::7 127.0.0.1", "link-local") || !chooses("fe80::7", "set by", "v0"))
         return 4;
-    if (system("ip addr add fd00::7/64 dev v0 nodad") != 0 || !chooses("fd00::7", "on v0"))
+    if (!run("ip link add w0 type veth peer name w1 && ip link set w1 master a0 up && ip link set w0 up") ||
+        !run("ip addr add 172.17.0.1/16 dev a0 && ip link set a0 up") || !has_carrier("a0") ||
+        !chooses("172.17.0.1", "on a0, a bridge"))
         return 5;
-    return system("ip addr add 10.9.8.7/24 dev v0") == 0 && chooses("10.9.8.7", "on v0") ? 0 : 6;
+    if (!run("ip addr add fd00::7/64 dev v0 nodad") || !chooses("fd00::7 172.17.0.1", "on v0"))
+        return 6;
+    return run("ip addr add 10.9.8.7/24 dev v0") && chooses("10.9.8.7 fd00::7 172.17.0.1", "on v0") ? 0 : 7;
+}
+
+/* A host with a default route beside it. */
+static int choices_with_a_route()
+{
+    if (!alone_with_links() ||
+        !run("ip link add w0 type veth peer name w1 && ip link set w1 up && ip link set w0 up") ||
+        !run("ip addr add 10.1.1.1/24 dev v0 && ip link set v1 up && ip link set v0 up"))
+        return 77;
+    if (!run(
+            "ip addr add 10.2.2.2/24 dev w0 && ip addr add 10.2.2.3/24 dev w0 && ip addr add fd00::7/64 dev w0 nodad") ||
+        !run("ip route add default dev w0") || !has_carrier("v0") || !has_carrier("w0"))
+        return 1;
+    if (!chooses("10.2.2.2 10.1.1.1 fd00::7", "default route by w0"))
+        return 2;
+    if (!chooses("10.2.2.2 fd00::7", "set by tl.tcp.interface", "w0") || !chooses("10.2.2.3", "on w0", "10.2.2.3"))
+        return 3;
+    for (int i = 0; i < 20; i++)
+        if (!run(("ip addr add 10.9." + std::to_string(i) + ".1/24 dev v0").c_str()))
+            return 4;
+    return chooses("10.2.2.2 10.1.1.1 10.9.0.1 10.9.1.1 10.9.2.1 10.9.3.1 10.9.4.1 10.9.5.1", "default route") ? 0 : 5;
 }
 
 static void expect_in_a_child(int (*role)())
@@ -217,7 +257,12 @@ TEST(TcpRoute, the_speed_of_the_interface_comes_with_the_choice)
     expect_in_a_child(speeds_in_a_namespace);
 }
 
-TEST(TcpRoute, without_a_default_route_the_first_cable_is_chosen_and_bridges_last)
+TEST(TcpRoute, without_a_default_route_all_that_are_up_are_chosen_bridges_last)
 {
     expect_in_a_child(choices_without_a_route);
+}
+
+TEST(TcpRoute, the_default_route_comes_first_and_the_setting_restricts)
+{
+    expect_in_a_child(choices_with_a_route);
 }

@@ -227,26 +227,61 @@ TEST(TcpHostile, the_next_address_is_tried_when_one_refuses)
     EXPECT_TRUE(a.any_log_contains("127.0.0.77"));
 }
 
+// A listener whose queue is full: it answers nothing.
+class Silent {
+public:
+    struct sockaddr_in at = {};
+    Silent(const char *ip, uint16_t port)
+    {
+        socklen_t size = sizeof(at);
+        at.sin_family = AF_INET;
+        at.sin_port = htons(port);
+        EXPECT_EQ(1, inet_pton(AF_INET, ip, &at.sin_addr));
+        EXPECT_EQ(0, bind(listener, reinterpret_cast<struct sockaddr *>(&at), size)) << strerror(errno);
+        EXPECT_EQ(0, listen(listener, 0));
+        EXPECT_EQ(0, getsockname(listener, reinterpret_cast<struct sockaddr *>(&at), &size));
+        for (int &fd : fillers) {
+            fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+            (void)!::connect(fd, reinterpret_cast<struct sockaddr *>(&at), size);
+        }
+    }
+    ~Silent()
+    {
+        for (int fd : fillers)
+            close(fd);
+        close(listener);
+    }
+
+private:
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fillers[4];
+};
+
+TEST(TcpHostile, the_next_address_is_tried_when_one_is_silent)
+{
+    Node a, b;
+    Silent silent("127.0.0.78", b.port());
+    std::string bytes = b.address();
+    tcp_address_t address;
+    ASSERT_EQ(VBN_OK, tcp_address_decode(bytes.data(), bytes.size(), &address));
+    address.count = 2;
+    address.ips[1] = address.ips[0];
+    address.ips[0].bytes[3] = 78;
+    uint8_t encoded[TCP_ADDRESS_BYTES_MAX];
+    size_t length = tcp_address_encode(&address, encoded);
+    tl_ep *ea = a.connect(std::string(reinterpret_cast<char *>(encoded), length));
+    ASSERT_EQ(VBN_OK, a.send(ea, "hello"));
+    EXPECT_TRUE(drive({&a, &b}, [&] { return a.eps[ea].ready; })) << a.eps[ea].error;
+    EXPECT_TRUE(a.any_log_contains("127.0.0.78"));
+}
+
 TEST(TcpHostile, connecting_ends_after_its_time)
 {
-    // A listener whose queue is full answers nothing.
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_in at = {};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(at);
-    ASSERT_EQ(0, bind(listener, reinterpret_cast<struct sockaddr *>(&at), size));
-    ASSERT_EQ(0, listen(listener, 0));
-    ASSERT_EQ(0, getsockname(listener, reinterpret_cast<struct sockaddr *>(&at), &size));
-    int fillers[4];
-    for (int &fd : fillers) {
-        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        (void)!connect(fd, reinterpret_cast<struct sockaddr *>(&at), size);
-    }
+    Silent silent("127.0.0.1", 0);
     Node a({"tl.tcp.connect_timeout", "100ms"});
     std::string bytes = a.address();
-    bytes[2] = static_cast<char>(ntohs(at.sin_port) & 0xFF);
-    bytes[3] = static_cast<char>(ntohs(at.sin_port) >> 8);
+    bytes[2] = static_cast<char>(ntohs(silent.at.sin_port) & 0xFF);
+    bytes[3] = static_cast<char>(ntohs(silent.at.sin_port) >> 8);
     tl_ep *ea = a.connect(bytes);
     while (harness_arm(a.harness) == VBN_BUSY)
         harness_progress(a.harness);
@@ -255,9 +290,6 @@ TEST(TcpHostile, connecting_ends_after_its_time)
     ASSERT_TRUE(drive({&a}, [&] { return a.eps[ea].failed; }));
     EXPECT_EQ(VBN_ERR_TIMEOUT, a.eps[ea].status);
     EXPECT_NE(std::string::npos, a.eps[ea].error.find("tl.tcp.connect_timeout")) << a.eps[ea].error;
-    for (int fd : fillers)
-        close(fd);
-    close(listener);
 }
 
 TEST(TcpHostile, exhausted_descriptors_refuse_without_spinning_and_say_so_once)
