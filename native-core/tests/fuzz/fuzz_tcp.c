@@ -4,6 +4,7 @@
 #include "balance.h"
 #include "tl/tcp/tcp_address.h"
 #include "tl/tcp/tcp_frame.h"
+#include "tl/tcp/tcp_targets.h"
 
 /* Walks a byte stream as the receiver does. */
 static void walk_frames(const uint8_t *data, size_t size, uint32_t limit)
@@ -22,6 +23,29 @@ static void walk_frames(const uint8_t *data, size_t size, uint32_t limit)
     }
 }
 
+/* What is tried of it, by a host with an address of each kind. */
+static void sort_targets(const tcp_address_t *address, bool same_stack)
+{
+    static const tcp_nets_t OWN = {
+        .count = 5,
+        .net = {{.ip = {.family = 4, .bytes = {10, 0, 0, 1}}, .prefix = 20, .kind = TCP_NET_ROUTE},
+                {.ip = {.family = 6, .bytes = {0xFD, 0, 0, 1}}, .prefix = 61, .kind = TCP_NET_CABLE},
+                {.ip = {.family = 4, .bytes = {172, 17, 0, 1}}, .prefix = 16, .kind = TCP_NET_BRIDGE},
+                {.ip = {.family = 6, .bytes = {0xFE, 0x80, 1}, .scope = 2}, .prefix = 64, .kind = TCP_NET_LINK_LOCAL},
+                {.ip = {.family = 6, .bytes = {0xFE, 0x80, 2}, .scope = 3}, .prefix = 64, .kind = TCP_NET_LINK_LOCAL}},
+    };
+    tcp_address_t targets = *address;
+    vbn_status_t status = tcp_targets_sort(&OWN, same_stack, &targets);
+    require((status == VBN_OK) == (targets.count > 0) && targets.count <= TCP_ADDRESS_IPS);
+    for (unsigned i = 0; i < targets.count; i++) {
+        bool named = false;
+        for (unsigned j = 0; j < address->count; j++)
+            named |= tcp_ip_equal(&targets.ips[i], &address->ips[j]);
+        require(named && tcp_ip_is_link_local(&targets.ips[i]) == (targets.ips[i].scope != 0));
+        require(same_stack || (!tcp_ip_is_loopback(&targets.ips[i]) && !tcp_nets_own(&OWN, &targets.ips[i])));
+    }
+}
+
 static void decode_address(const uint8_t *data, size_t size)
 {
     tcp_address_t address;
@@ -36,6 +60,8 @@ static void decode_address(const uint8_t *data, size_t size)
         tcp_ip_text(&address.ips[i], address.port, text);
         require(memchr(text, 0, sizeof(text)) != NULL);
     }
+    sort_targets(&address, false);
+    sort_targets(&address, true);
 }
 
 static void run(const uint8_t *data, size_t size)
