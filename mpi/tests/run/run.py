@@ -25,6 +25,7 @@ import deaths
 import hosts
 import leftovers
 import lines
+import networks
 import streams
 import wrappers
 from cases import Case, main
@@ -227,7 +228,7 @@ def cases():
         yield Case(f"asked {test.__name__}", test)
     for test in streams.TESTS:
         yield Case(f"streams {test.__name__}", test)
-    for test in hosts.TESTS:
+    for test in hosts.TESTS + networks.TESTS:
         yield Case(f"hosts {test.__name__}", test)
     for test in clash.TESTS:
         yield Case(f"names {test.__name__}", test)
