@@ -3,13 +3,15 @@
  *
  * I1 a row's values only grow, also over several owners: a released row keeps its values, the next owner counts on.
  *    So the sum over all rows is right at any time.
- * I2 all rows but the last have one owner at a time; the last is shared by all workers beyond, whose counts may then be
- *    low. */
+ * I2 all rows but the last that may be used have one owner at a time; that one is shared by all workers beyond, whose counts
+ *    may then be low. It is the last of all, or of those for which there was memory.
+ * I3 the pages of a row are allocated before the row is given out, so that counting never fails for want of memory. */
 #include "base/counters.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +35,15 @@ static const char counter_text[] =
     ;
 
 #define NAMES_BYTES ((sizeof(counter_text) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)
-#define PAGE_BYTES (sizeof(stats_header_t) + NAMES_BYTES + STATS_ROWS * ROW_BYTES)
+#define ROWS_OFFSET (sizeof(stats_header_t) + NAMES_BYTES)
+#define PAGE_BYTES (ROWS_OFFSET + STATS_ROWS * ROW_BYTES)
 
 static_assert(PAGE_BYTES <= STATS_BYTES_MAX, "readers map the whole page");
 
 struct stats_page {
     char *memory;                /* mapped, PAGE_BYTES */
-    pthread_mutex_t lock;        /* guards owners */
+    pthread_mutex_t lock;        /* guards owners and used */
+    uint32_t used;               /* rows given out so far, at most */
     uint32_t owners[STATS_ROWS]; /* of each row */
     int fd;                      /* kept open so that others find the page; -1 = private memory */
 };
@@ -57,7 +61,7 @@ const char *counter_name(counter_id_t id)
 
 static counters_t *row_at(const stats_page_t *page, unsigned index)
 {
-    return (counters_t *)(void *)(page->memory + sizeof(stats_header_t) + NAMES_BYTES + index * ROW_BYTES);
+    return (counters_t *)(void *)(page->memory + ROWS_OFFSET + index * ROW_BYTES);
 }
 
 static vbn_status_t map_private(stats_page_t *page)
@@ -73,7 +77,7 @@ static vbn_status_t map_private(stats_page_t *page)
 static vbn_status_t map_page(stats_page_t *page)
 {
     void *memory = NULL;
-    if (os_memfd(STATS_MEMFD_NAME, PAGE_BYTES, &page->fd) < 0) {
+    if (os_memfd_begun(STATS_MEMFD_NAME, PAGE_BYTES, ROWS_OFFSET, &page->fd) < 0) {
         page->fd = -1;
         return map_private(page);
     }
@@ -82,6 +86,18 @@ static vbn_status_t map_page(stats_page_t *page)
         close(page->fd);
     page->memory = memory;
     return status;
+}
+
+/* The next row gets its pages. Lock held, or nobody else knows the page. */
+static bool use_row(stats_page_t *page)
+{
+    size_t offset = ROWS_OFFSET + page->used * ROW_BYTES;
+    if (page->fd >= 0 && os_allocate(page->fd, "a row of the statistics page", offset, ROW_BYTES) != VBN_OK)
+        return false;
+    page->used++;
+    char *used = page->memory + offsetof(stats_header_t, used_rows);
+    atomic_set_relaxed((_Atomic uint32_t *)(void *)used, page->used);
+    return true;
 }
 
 vbn_status_t stats_open(stats_page_t **page_p)
@@ -109,6 +125,11 @@ vbn_status_t stats_open(stats_page_t **page_p)
     memcpy(page->memory, &header, sizeof(header));
     memcpy(page->memory + sizeof(header), counter_text, sizeof(counter_text));
     pthread_mutex_init(&page->lock, NULL);
+    if (!use_row(page)) {
+        status = err_add(VBN_ERR_NO_MEMORY, "for the statistics page");
+        stats_close(page);
+        return status;
+    }
     *page_p = page;
     return VBN_OK;
 }
@@ -128,8 +149,10 @@ counters_t *stats_row(stats_page_t *page)
 {
     unsigned index = 0;
     pthread_mutex_lock(&page->lock);
-    while (index < STATS_ROWS - 1 && page->owners[index] > 0)
+    while (index < page->used && page->owners[index] > 0)
         index++;
+    if (index == page->used && (index == STATS_ROWS || !use_row(page)))
+        index--;
     page->owners[index]++;
     pthread_mutex_unlock(&page->lock);
     return row_at(page, index);
@@ -152,7 +175,9 @@ uint64_t stats_sum(stats_page_t *page, counter_id_t id)
     uint64_t sum = 0;
     if ((unsigned)id >= COUNTER_COUNT)
         return 0;
-    for (unsigned i = 0; i < STATS_ROWS; i++)
+    const char *at = page->memory + offsetof(stats_header_t, used_rows);
+    uint32_t used = atomic_get_relaxed((const _Atomic uint32_t *)(const void *)at);
+    for (unsigned i = 0; i < used; i++)
         sum += atomic_get_relaxed(&row_at(page, i)->values[id]);
     return sum;
 }

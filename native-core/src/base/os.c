@@ -251,6 +251,18 @@ vbn_status_t os_reopen_readonly(int fd, int *fd_p)
     return VBN_OK;
 }
 
+vbn_status_t os_sealed_bytes(int fd, uint64_t *bytes_p)
+{
+    struct stat st;
+    int seals = fcntl(fd, F_GET_SEALS); /* before the size: its owner may shorten it and seal it then */
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+        return err_set(VBN_ERR_ACCESS, "descriptor %d is not sealed against shrinking", fd);
+    if (fstat(fd, &st) != 0)
+        return err_sys(errno, "cannot look at descriptor %d", fd);
+    *bytes_p = (uint64_t)st.st_size;
+    return VBN_OK;
+}
+
 vbn_status_t os_map(int fd, size_t size, bool writable, void **address_p)
 {
     vbn_status_t status = check_size("mapping", size);

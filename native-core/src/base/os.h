@@ -35,6 +35,9 @@ size_t os_huge_page_bytes(void);  /* size of a standard huge page, 0 when there 
 bool os_transparent_shared(void); /* may shared memory have transparent huge pages? */
 vbn_status_t os_create_file(const char *path, size_t size, int *fd_p); /* O_EXCL, 0600, allocated in full */
 vbn_status_t os_reopen_readonly(int fd, int *fd_p);                    /* a read-only descriptor of the same file */
+/* Size of memory of another process that nobody can shorten any more, so that touching a mapping of it gives no SIGBUS.
+ * VBN_ERR_ACCESS: somebody can, or it is no memfd. */
+vbn_status_t os_sealed_bytes(int fd, uint64_t *bytes_p);
 vbn_status_t os_map(int fd, size_t size, bool writable, void **address_p);
 void os_unmap(void *address, size_t size);
 /* Frees the pages of a file behind a mapping, which stays and reads as zeros; whole pages. */

@@ -32,7 +32,9 @@ typedef struct stats_header {
     uint16_t ways;
     uint16_t classes;
     uint16_t buckets;
-    uint8_t reserved[10];
+    uint16_t reserved;
+    uint32_t used_rows; /* given out so far, those behind are all 0 and have no pages; grows. 0 = the writer does not say */
+    uint32_t reserved_end;
 } stats_header_t;
 
 typedef struct stats_cell {
@@ -50,11 +52,15 @@ typedef struct stats_view {
     stats_header_t header; /* checked copy */
     char *memory;          /* read-only mapping, header included */
     size_t bytes;
+    char *names;             /* a copy: the process may write what it likes */
+    const char **name;       /* of the counters, the ways, the classes; NULL = the page ends before */
+    uint64_t device;
     uint64_t inode; /* equal for a process and the children that inherited its page */
 } stats_view_t;
 
 /* Maps the page behind a path (/proc/<pid>/fd/<n>) after checking every length in it. VBN_ERR_CORRUPT when it is not
- * a statistics page, VBN_ERR_SYSTEM or VBN_ERR_ACCESS when it cannot be opened. Any thread. */
+ * a statistics page, VBN_ERR_STALE when its process can shorten it, VBN_ERR_SYSTEM or VBN_ERR_ACCESS when it cannot be opened,
+ * VBN_ERR_NO_MEMORY. Any thread. */
 vbn_status_t stats_view_open(const char *path, stats_view_t *view);
 void stats_view_close(stats_view_t *view);
 /* Sum over the rows; 0 for an index beyond the header's. */

@@ -2,8 +2,6 @@
  * import.c - keys, importer's side: mappings of peers' memory, shared and counted. */
 #include "mem/mem_private.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -81,18 +79,12 @@ void mem_import_hold(mem_import_t *import)
  * or a private file of our own user. header_p: bytes in front of the user data. */
 static vbn_status_t check_descriptor(int fd, const mem_key_info_t *info, size_t *header_p)
 {
-    struct stat st;
-    if (fstat(fd, &st) != 0)
-        return err_sys(errno, "cannot look at the descriptor of a peer's memory");
-    if (!S_ISREG(st.st_mode))
-        return err_set(VBN_ERR_PROTOCOL, "peer sent a descriptor that is not memory");
-    uint64_t file_bytes = (uint64_t)st.st_size;
-    int seals = fcntl(fd, F_GET_SEALS);
-    if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) {
+    uint64_t bytes;
+    if (os_sealed_bytes(fd, &bytes) == VBN_OK) {
         *header_p = 0;
-        if (file_bytes != info->mem_bytes)
+        if (bytes != info->mem_bytes)
             return err_set(VBN_ERR_PROTOCOL, "peer's memory has %llu bytes, its key says %llu",
-                           (unsigned long long)file_bytes, (unsigned long long)info->mem_bytes);
+                           (unsigned long long)bytes, (unsigned long long)info->mem_bytes);
         return VBN_OK;
     }
     mem_file_header_t header;

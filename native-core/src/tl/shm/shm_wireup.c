@@ -2,9 +2,7 @@
  * shm_wireup.c - trust and the exchange of rings (see shm_private.h for the order of messages). */
 #include "tl/shm/shm_private.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/os.h"
@@ -92,15 +90,12 @@ static vbn_status_t want_in(shm_ep_t *ep, const shm_note_t *note)
 /* The peer must not be able to pull the memory away under us (SIGBUS). */
 static vbn_status_t check_ring_memory(int fd, uint64_t bytes)
 {
-    struct stat st;
-    if (fstat(fd, &st) != 0)
-        return err_sys(errno, "cannot look at a peer's ring memory");
-    int seals = fcntl(fd, F_GET_SEALS);
-    if (!S_ISREG(st.st_mode) || seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+    uint64_t sealed;
+    if (os_sealed_bytes(fd, &sealed) != VBN_OK)
         return err_set(VBN_ERR_PROTOCOL, "same-host peer offered ring memory that is not sealed against shrinking");
-    if ((uint64_t)st.st_size != bytes || bytes > SHM_RING_BYTES_MAX + (1u << 20))
+    if (sealed != bytes || bytes > SHM_RING_BYTES_MAX + (1u << 20))
         return err_set(VBN_ERR_PROTOCOL, "same-host peer offered %llu bytes of ring memory and says %llu",
-                       (unsigned long long)st.st_size, (unsigned long long)bytes);
+                       (unsigned long long)sealed, (unsigned long long)bytes);
     return VBN_OK;
 }
 

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -183,6 +185,35 @@ TEST(Counters, EachBucketHoldsFourTimesTheSizeOfTheOneBefore)
     helper_stats_close(page);
 }
 
+TEST(Counters, OnlyRowsThatAreUsedHavePages)
+{
+    helper_page_t *page = nullptr;
+    stats_view_t view;
+    struct stat info = {};
+    ASSERT_EQ(helper_stats_open(&page), VBN_OK);
+    ASSERT_EQ(stats_view_open(page_path().c_str(), &view), VBN_OK) << err_text();
+    auto resident = [&] {
+        EXPECT_EQ(stat(page_path().c_str(), &info), 0);
+        return static_cast<size_t>(info.st_blocks) * 512;
+    };
+    size_t first = resident(), row = view.header.row_bytes;
+    EXPECT_LE(first, sizeof(stats_header_t) + view.header.names_bytes + row + 2 * 4096);
+    for (unsigned id = 0; id < helper_counter_count(); id++) {
+        EXPECT_EQ(stats_view_sum(&view, id), 0u);
+        EXPECT_EQ(helper_stats_sum(page, id), 0u);
+    }
+    EXPECT_EQ(stats_view_cell(&view, view.header.ways - 1u, 0, 0).bytes, 0u);
+    EXPECT_EQ(resident(), first) << "looking takes memory";
+    helper_counter_add(helper_stats_row(page), 1, 1);
+    EXPECT_EQ(resident(), first) << "there is a row from the beginning";
+    helper_counter_add(helper_stats_row(page), 1, 1);
+    EXPECT_GE(resident(), first + row / 4096 * 4096);
+    EXPECT_LE(resident(), first + row + 2 * 4096);
+    EXPECT_EQ(stats_view_sum(&view, 1), 2u);
+    stats_view_close(&view);
+    helper_stats_close(page);
+}
+
 // A page file with one header field changed, and what the reader says.
 vbn_status_t open_changed(size_t at, uint32_t value, size_t bytes)
 {
@@ -193,14 +224,15 @@ vbn_status_t open_changed(size_t at, uint32_t value, size_t bytes)
     std::string content((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     helper_stats_close(page);
     content.replace(at, sizeof(value), reinterpret_cast<const char *>(&value), sizeof(value));
-    char name[] = "/tmp/vbn-stats-XXXXXX";
-    int fd = mkstemp(name);
+    int fd = memfd_create("changed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     content.resize(bytes == 0 ? content.size() : bytes);
     EXPECT_EQ(write(fd, content.data(), content.size()), (ssize_t)content.size());
-    close(fd);
-    vbn_status_t status = stats_view_open(name, &view);
+    std::string name = "/proc/self/fd/" + std::to_string(fd);
+    EXPECT_EQ(stats_view_open(name.c_str(), &view), VBN_ERR_STALE) << "not sealed yet";
+    EXPECT_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    vbn_status_t status = stats_view_open(name.c_str(), &view);
     stats_view_close(&view);
-    unlink(name);
+    close(fd);
     return status;
 }
 
@@ -208,6 +240,7 @@ TEST(Counters, AReaderRefusesLengthsThatDoNotFitThePage)
 {
     const size_t bytes = offsetof(stats_header_t, counters);
     EXPECT_EQ(open_changed(offsetof(stats_header_t, pid), 1, 0), VBN_OK);
+    EXPECT_EQ(open_changed(offsetof(stats_header_t, used_rows), 0xffffffff, 0), VBN_OK) << "no more than there are";
     EXPECT_EQ(open_changed(0, 0, 0), VBN_ERR_CORRUPT) << "magic";
     EXPECT_EQ(open_changed(bytes, 0, 0), VBN_ERR_CORRUPT);
     EXPECT_EQ(open_changed(bytes, 0xffffffff, 0), VBN_ERR_CORRUPT);
