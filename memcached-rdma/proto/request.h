@@ -65,8 +65,10 @@ typedef struct request {
     request_kind_t kind;
     text_t command; /* its name */
     text_t key;
-    text_t rest;       /* get: all keys; stats: arguments, otherwise what follows the name */
-    const char *error; /* one line, without its end */
+    text_t rest;         /* get: all keys; stats: arguments, otherwise what follows the name */
+    const char *checked; /* get: keys of `rest` up to here are known to be right; NULL: none */
+    uint64_t resume;     /* stats: where a long answer goes on; 0: from its start */
+    const char *error;   /* one line, without its end */
     bool noreply;
     bool swallow; /* with an error: the value of `value_bytes` follows, and is not a command */
     bool cas;     /* get: with CAS ids */

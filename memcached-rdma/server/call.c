@@ -9,10 +9,11 @@
 #include "base/os.h"
 #include "server/perform.h"
 
-#define LIST_PENDING_MAX (1u << 20) /* bytes of one answer to a list of keys; the client asks again for the others */
-#define LEASE_NS_PER_BYTE 16u       /* longer leases for large values: 64 MB/s */
-#define SPARE_MAX 64u               /* calls kept by a worker */
-#define REPLY_KEPT (64u << 10)      /* bytes of a kept call's buffer */
+#define LIST_PENDING_MAX TURN_BYTES /* bytes of one answer to a list of keys; the client asks again for the others */
+#define LIST_KEYS_MAX (TURN_BYTES / TURN_KEY_BYTES)
+#define LEASE_NS_PER_BYTE 16u  /* longer leases for large values: 64 MB/s */
+#define SPARE_MAX 64u          /* calls kept by a worker */
+#define REPLY_KEPT (64u << 10) /* bytes of a kept call's buffer */
 
 /* ------------------------------------------------------------------------------------- life of calls */
 
@@ -200,7 +201,8 @@ static void run_list(call_t *call, const request_t *request, text_t keys)
         answer_code(call, MESSAGE_INVALID);
         return;
     }
-    while (call->reply.pending < LIST_PENDING_MAX && message_next_key(&keys, &key)) {
+    while (call->reply.pending < LIST_PENDING_MAX && call->answer.number < LIST_KEYS_MAX &&
+           message_next_key(&keys, &key)) {
         (void)perform_get(server, request, expiry, key, show_entry, call);
         call->answer.number++;
     }
@@ -429,6 +431,7 @@ void call_on_message(void *arg, const vbn_am_message_t *message)
     message_request_t request;
     const char *key;
     session_t *session = session_of(native, message->peer);
+    native->handled++;
     count(&native->worker->counters.messages, 1);
     if (session == NULL || !message_request_decode(message->header, message->header_length, &request, &key)) {
         refuse(native, message);

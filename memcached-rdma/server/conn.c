@@ -16,12 +16,14 @@
 #define BINARY_MAGIC 0x80
 #define DRAFT_BYTES 128u /* that a value on its way takes beside itself */
 
-conn_t *conn_open(worker_t *worker, int fd, const char *address, const char *listener)
+conn_t *conn_open(worker_t *worker, int fd, uint64_t serial, const char *address, const char *listener)
 {
     conn_t *conn = calloc(1, sizeof(*conn));
     if (conn == NULL)
         return NULL;
     list_init(&conn->link);
+    list_init(&conn->again);
+    conn->serial = serial;
     conn->worker = worker;
     conn->fd = fd;
     memcpy(conn->address, address, strnlen(address, ADDRESS_BYTES - 1));
@@ -34,6 +36,7 @@ static exec_t exec_of(conn_t *conn)
     return (exec_t){.server = conn->worker->server,
                     .counters = &conn->worker->counters,
                     .reply = &conn->reply,
+                    .budget = &conn->worker->budget,
                     .native = conn->worker->native};
 }
 
@@ -115,29 +118,44 @@ static void hold_answers(conn_t *conn)
         conn->state = CONN_CLOSED;
 }
 
-/* Sends what is pending. True: nothing is left. */
-static bool flush(conn_t *conn)
+/* Cuts a list of bytes off; returns how many entries are left. */
+static size_t cut_iov(struct iovec *iov, int entries, size_t most)
 {
+    size_t used = 0;
+    for (; used < (size_t)entries && most > 0; used++) {
+        iov[used].iov_len = iov[used].iov_len < most ? iov[used].iov_len : most;
+        most -= iov[used].iov_len;
+    }
+    return used;
+}
+
+/* Sends what is pending, as much as a turn may. `blocked`: the client does not take more now. */
+static void flush(conn_t *conn)
+{
+    budget_t *budget = &conn->worker->budget;
     struct iovec iov[IOV_MOST];
-    while (conn->reply.pending > 0) {
+    conn->blocked = false;
+    while (conn->reply.pending > 0 && budget->sent < TURN_BYTES && conn->state != CONN_CLOSED) {
         struct msghdr message = {.msg_iov = iov};
-        message.msg_iovlen = (size_t)reply_iov(&conn->reply, iov, IOV_MOST);
+        message.msg_iovlen = cut_iov(iov, reply_iov(&conn->reply, iov, IOV_MOST), TURN_BYTES - budget->sent);
         ssize_t sent = sendmsg(conn->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            conn->blocked = true;
             hold_answers(conn);
-            return false;
+            return;
         }
         if (sent <= 0) {
             conn->state = CONN_CLOSED;
-            return false;
+            return;
         }
+        budget->sent += (size_t)sent;
         count(&conn->worker->counters.bytes_written, (uint64_t)sent);
         reply_sent(&conn->reply, (size_t)sent, exec_piece_done);
     }
-    hold_set(&conn->worker->slow, &conn->slow_hold, 0);
-    return true;
+    if (conn->reply.pending == 0)
+        hold_set(&conn->worker->slow, &conn->slow_hold, 0);
 }
 
 /* Between commands a connection holds no buffer for answers either: the worker has a spare one. */
@@ -215,10 +233,11 @@ static void end_value(conn_t *conn, const request_t *request)
     conn->state = CONN_COMMAND;
 }
 
-/* Takes bytes of the value and its end; returns how many. */
+/* Takes bytes of the value and its end, at most as many as a turn may; returns how many. */
 static size_t take_value(conn_t *conn, const char *bytes, size_t length)
 {
     size_t value = conn->value_bytes, taken = 0;
+    length = length < TURN_BYTES ? length : TURN_BYTES;
     if (conn->value_done < value) {
         char *target = value_target(conn);
         taken = value - conn->value_done < length ? value - conn->value_done : length;
@@ -228,6 +247,7 @@ static size_t take_value(conn_t *conn, const char *bytes, size_t length)
     }
     while (taken < length && conn->value_done >= value && conn->value_done < value + 2)
         conn->value_end[conn->value_done++ - value] = bytes[taken++];
+    conn->worker->budget.taken += taken;
     return taken;
 }
 
@@ -312,6 +332,17 @@ static void refuse_binary(conn_t *conn)
     end_after_answers(conn);
 }
 
+/* A command whose answer comes in portions goes on where its last turn ended. */
+static void resume_at(const conn_t *conn, request_t *request, const char *line)
+{
+    request->resume = conn->resume;
+    if (conn->keys_checked == 0)
+        return;
+    request->checked = line + conn->keys_checked;
+    request->rest.length -= conn->keys_done - (size_t)(request->rest.at - line);
+    request->rest.at = line + conn->keys_done;
+}
+
 /* One command line, from in_at on, of so many bytes with its end. */
 static void run_line(conn_t *conn, size_t bytes)
 {
@@ -326,13 +357,11 @@ static void run_line(conn_t *conn, size_t bytes)
         begin_value(conn, &request, line, length);
         return;
     }
-    if (conn->keys_done > 0) {
-        size_t before = (size_t)(request.rest.at - line);
-        request.rest.length -= conn->keys_done - before;
-        request.rest.at = line + conn->keys_done;
-    }
+    resume_at(conn, &request, line);
     bool done = exec_request(&exec, &request);
-    conn->keys_done = done ? 0 : (size_t)(request.rest.at - line);
+    conn->keys_done = done || request.checked == NULL ? 0 : (size_t)(request.rest.at - line);
+    conn->keys_checked = done || request.checked == NULL ? 0 : (size_t)(request.checked - line);
+    conn->resume = done ? 0 : request.resume;
     conn->in_at += done ? bytes : 0;
     if (request.kind == REQUEST_ERROR && request.swallow) {
         conn->state = CONN_SWALLOW;
@@ -350,38 +379,61 @@ static bool may_continue(conn_t *conn)
     return length <= LINE_MAX_BYTES || text_is_long_get(at, length);
 }
 
-/* Handles what is buffered, as far as it goes. */
-static void run_input(conn_t *conn)
+static void swallow(conn_t *conn, size_t length)
 {
-    while (runs(conn) && !conn->blocked && conn->in_at < conn->in_end) {
-        char *at = conn->in + conn->in_at;
+    size_t step = conn->swallow < length ? conn->swallow : length;
+    conn->in_at += step;
+    conn->swallow -= step;
+    conn->state = conn->swallow > 0 ? CONN_SWALLOW : CONN_COMMAND;
+}
+
+/* The next command of the buffer, a new one or one that goes on. False: more bytes have to come. */
+static bool run_command(conn_t *conn, const char *at, size_t length)
+{
+    const char *end = memchr(at + conn->line_seen, '\n', length - conn->line_seen);
+    if ((unsigned char)*at == BINARY_MAGIC) {
+        refuse_binary(conn);
+        return false;
+    }
+    conn->line_seen = end == NULL ? length : 0;
+    if (end != NULL) {
+        conn->worker->budget.commands++;
+        run_line(conn, (size_t)(end - at) + 1);
+    } else if (!may_continue(conn)) {
+        end_after_answers(conn);
+    }
+    return end != NULL;
+}
+
+/* The turn may go on with what is buffered. */
+static bool may_run(const conn_t *conn)
+{
+    const budget_t *budget = &conn->worker->budget;
+    return runs(conn) && !conn->blocked && conn->reply.pending <= REPLY_PENDING_MAX && budget_allows(budget) &&
+           (budget->commands < budget->commands_most || conn->state != CONN_COMMAND);
+}
+
+/* Handles what is buffered, as far as the turn's budget goes. True: more could be done at once. */
+static bool run_input(conn_t *conn)
+{
+    while (conn->in_at < conn->in_end) {
+        const char *at = conn->in + conn->in_at;
         size_t length = conn->in_end - conn->in_at;
+        if (!may_run(conn))
+            return runs(conn);
         if (conn->state == CONN_SWALLOW) {
-            size_t step = conn->swallow < length ? conn->swallow : length;
-            conn->in_at += step;
-            conn->swallow -= step;
-            conn->state = conn->swallow > 0 ? CONN_SWALLOW : CONN_COMMAND;
+            swallow(conn, length);
         } else if (conn->state == CONN_VALUE) {
             conn->in_at += take_value(conn, at, length);
             if (value_is_complete(conn))
                 finish_value(conn);
-        } else {
-            const char *end = memchr(at, '\n', length);
-            if ((unsigned char)*at == BINARY_MAGIC) {
-                refuse_binary(conn);
-            } else if (end == NULL) {
-                if (!may_continue(conn))
-                    end_after_answers(conn);
-                return;
-            } else {
-                run_line(conn, (size_t)(end - at) + 1);
-            }
+        } else if (!run_command(conn, at, length)) {
+            return false;
         }
         if (conn->reply.failed)
             conn->state = CONN_CLOSED;
-        if (conn->reply.pending > REPLY_PENDING_MAX && conn->state != CONN_CLOSED)
-            conn->blocked = !flush(conn);
     }
+    return false;
 }
 
 /* ---------------------------------------------------------------------------------------- reading */
@@ -399,11 +451,13 @@ static ssize_t read_some(conn_t *conn)
     }
     char *target = conn->state == CONN_VALUE && conn->in_at == conn->in_end ? value_target(conn) : NULL;
     if (target != NULL && conn->value_done < conn->value_bytes) {
-        value = conn->value_bytes - conn->value_done;
+        size_t left = conn->value_bytes - conn->value_done;
+        value = left < TURN_BYTES ? left : TURN_BYTES;
         iov[message.msg_iovlen++] = (struct iovec){.iov_base = target + conn->value_done, .iov_len = value};
     }
-    iov[message.msg_iovlen++] = (struct iovec){.iov_base = conn->in + conn->in_end,
-                                               .iov_len = conn->in_capacity - conn->in_end};
+    if (value < TURN_BYTES) /* else more of the value comes behind */
+        iov[message.msg_iovlen++] = (struct iovec){.iov_base = conn->in + conn->in_end,
+                                                   .iov_len = conn->in_capacity - conn->in_end};
     do {
         got = recvmsg(conn->fd, &message, MSG_DONTWAIT);
     } while (got < 0 && errno == EINTR);
@@ -413,6 +467,7 @@ static ssize_t read_some(conn_t *conn)
         return 0;
     count(&conn->worker->counters.bytes_read, (uint64_t)got);
     size_t direct = (size_t)got < value ? (size_t)got : value;
+    conn->worker->budget.taken += direct;
     conn->value_done += direct;
     conn->in_end += (size_t)got - direct;
     return got;
@@ -428,38 +483,69 @@ static void want(conn_t *conn, bool writing)
         conn->state = CONN_CLOSED;
 }
 
-bool conn_ready(conn_t *conn, uint32_t events)
+static void begin_turn(conn_t *conn)
 {
+    const settings_t *settings = &conn->worker->server->settings;
     atomic_set_relaxed(&conn->last_second, store_now(conn->worker->server->store));
-    if (conn->state == CONN_CLOSED)
-        return false;
-    if (conn->writing) {
-        if ((events & (EPOLLERR | EPOLLHUP)) != 0)
-            return false;
-        conn->blocked = !flush(conn);
-        if (conn->blocked)
-            return conn->state != CONN_CLOSED;
-    } else if (read_some(conn) == 0) {
-        if (conn->in_at == conn->in_end)
-            drop_input(conn);
-        return conn->state != CONN_CLOSED;
-    }
-    take_reply(conn);
-    run_input(conn);
+    conn->worker->budget = (budget_t){.commands_most = settings->requests_per_event};
+}
+
+/* more: the connection could go on at once, but others come first. False: it is to be closed. */
+static bool end_turn(conn_t *conn, bool more)
+{
+    worker_t *worker = conn->worker;
+    worker_counters_t *counters = &worker->counters;
+    count_peak(&counters->turn_commands, worker->budget.commands);
+    count_peak(&counters->turn_taken, worker->budget.taken);
+    count_peak(&counters->turn_sent, worker->budget.sent);
     if (conn->in != NULL && conn->in_at == conn->in_end)
         drop_input(conn);
-    if (conn->state != CONN_CLOSED && !conn->blocked)
-        conn->blocked = !flush(conn);
-    if (conn->state == CONN_ENDING && !conn->blocked)
+    if (conn->state == CONN_ENDING && conn->reply.pending == 0)
         conn->state = CONN_CLOSED;
     leave_reply(conn);
     if (conn->state != CONN_CLOSED)
         want(conn, conn->blocked);
-    return conn->state != CONN_CLOSED;
+    if (conn->state == CONN_CLOSED)
+        return false;
+    if (!conn->blocked && (more || conn->reply.pending > 0)) {
+        count(&counters->conn_yields, 1);
+        list_append(&worker->again, &conn->again);
+    }
+    atomic_set_relaxed(&conn->shown_state, conn->blocked ? CONN_WRITING : conn->state);
+    return true;
+}
+
+/* What is pending is sent first; then, with reads, the socket is read once. */
+static bool turn(conn_t *conn, bool reads)
+{
+    bool more = false;
+    begin_turn(conn);
+    flush(conn);
+    if (conn->reply.pending == 0 && conn->state != CONN_CLOSED && (!reads || read_some(conn) > 0)) {
+        take_reply(conn);
+        more = run_input(conn);
+        flush(conn);
+    }
+    return end_turn(conn, more);
+}
+
+bool conn_ready(conn_t *conn, uint32_t events)
+{
+    if (!list_empty(&conn->again) && conn->state != CONN_CLOSED)
+        return true; /* it goes on when it is its turn */
+    if (conn->state == CONN_CLOSED || (conn->writing && (events & (EPOLLERR | EPOLLHUP)) != 0))
+        return false;
+    return turn(conn, !conn->writing);
+}
+
+bool conn_resume(conn_t *conn)
+{
+    return conn->state != CONN_CLOSED && turn(conn, false);
 }
 
 void conn_close(conn_t *conn)
 {
+    list_remove(&conn->again);
     drop_value(conn);
     hold_set(&conn->worker->slow, &conn->slow_hold, 0);
     reply_sent(&conn->reply, conn->reply.pending, exec_piece_done); /* ends the pins */

@@ -66,35 +66,43 @@ static void show_value(void *arg, const store_hit_t *hit)
     exec_value(visit->exec, hit);
 }
 
-static bool keys_fit(text_t keys)
+/* All keys are looked at before the first is answered. False: one is too long. `checked` moves on as far as the budget goes,
+ * and stands at the end of the list when all are right. */
+static bool keys_fit(exec_t *exec, request_t *request)
 {
-    for (;;) {
+    const char *end = request->rest.at + request->rest.length;
+    text_t keys = {.at = request->checked == NULL ? request->rest.at : request->checked};
+    keys.length = (size_t)(end - keys.at);
+    while (keys.length > 0 && budget_allows(exec->budget)) {
         text_t key = text_word(&keys);
-        if (key.length == 0)
-            return true;
         if (key.length > KEY_MAX)
             return false;
+        exec->budget->taken += key.length + 1;
     }
+    request->checked = keys.at;
+    return true;
 }
 
 static bool exec_get(exec_t *exec, request_t *request)
 {
     get_visit_t visit = {.exec = exec, .cas = request->cas};
     perform_expiry_t expiry = perform_expiry(exec->server, request);
-    if (!keys_fit(request->rest)) {
+    if (!keys_fit(exec, request)) {
         reply_line(exec->reply, "CLIENT_ERROR bad command line format");
         return true;
     }
-    for (;;) {
+    if (request->checked != request->rest.at + request->rest.length)
+        return false;
+    while (budget_allows(exec->budget) && exec->reply->pending <= REPLY_PENDING_MAX) {
         text_t key = text_word(&request->rest);
-        if (key.length == 0)
-            break;
+        if (key.length == 0) {
+            reply_line(exec->reply, "END");
+            return true;
+        }
         (void)perform_get(exec->server, request, expiry, key, show_value, &visit);
-        if (exec->reply->pending > REPLY_PENDING_MAX)
-            return false;
+        exec->budget->taken += TURN_KEY_BYTES;
     }
-    reply_line(exec->reply, "END");
-    return true;
+    return false;
 }
 
 /* ------------------------------------------------------------------------------------------ values */
@@ -207,7 +215,7 @@ static void exec_shutdown(exec_t *exec, const request_t *request)
 
 static void exec_absent(exec_t *exec, const request_t *request)
 {
-    reply_string(exec->reply, "SERVER_ERROR ");
+    reply_string(exec->reply, "CLIENT_ERROR "); /* not SERVER_ERROR, at which clients leave a server for a while */
     reply_bytes(exec->reply, request->command.at, request->command.length);
     reply_line(exec->reply, " is not there yet: see docs/memcached.md of Verbena");
 }
@@ -235,7 +243,7 @@ bool exec_request(exec_t *exec, request_t *request)
         answer(exec, request, perform_touch(exec->server, request) == STORE_OK ? "TOUCHED" : "NOT_FOUND");
         break;
     case REQUEST_FLUSH: exec_flush(exec, request); break;
-    case REQUEST_STATS: exec_stats(exec, request->rest); break;
+    case REQUEST_STATS: return exec_stats(exec, request);
     case REQUEST_VERSION: reply_line(exec->reply, "VERSION " MC_VERSION); break;
     case REQUEST_VERBOSITY:
         atomic_set_relaxed(&exec->server->verbosity, request->number > 2 ? 2 : (int)request->number);

@@ -14,12 +14,13 @@ typedef struct exec {
     server_t *server;
     worker_counters_t *counters;
     reply_t *reply;
+    budget_t *budget; /* of the turn; a get that has used it up goes on in the next one */
     native_t *native; /* of the thread; NULL: no messages */
     bool close;       /* the connection ends when the answers have been sent */
 } exec_t;
 
-/* A request without a value. False: a get that is not finished, because much waits to be sent; call again with the same
- * request, whose `rest` has moved on. */
+/* A request without a value. False: it is not finished, because much waits to be sent, or the turn's budget is used up; call
+ * again with the same request, whose `rest`, `checked` and `resume` have moved on. */
 bool exec_request(exec_t *exec, request_t *request);
 /* A request with a value. True: fill the draft, then commit or abandon it. False: answered already; the value and its end
  * are to be thrown away. */
@@ -40,6 +41,7 @@ bool exec_piece_stays(reply_piece_t *piece);
 void exec_value(exec_t *exec, const store_hit_t *hit);
 void exec_meta(exec_t *exec, const request_t *request);
 void exec_meta_stored(exec_t *exec, const request_t *request, store_status_t status, uint64_t cas);
-void exec_stats(exec_t *exec, text_t arguments);
+/* False: as exec_request; `resume` has moved on. */
+bool exec_stats(exec_t *exec, request_t *request);
 
 #endif

@@ -212,9 +212,9 @@ static void accept_one(server_t *server, int fd, const struct sockaddr_storage *
     name_of(from, server->settings.socket_path, name, sizeof(name));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* no effect on a Unix socket */
     (void)atomic_fetch_add_explicit(&server->connections, 1, memory_order_relaxed);
-    (void)atomic_fetch_add_explicit(&server->connections_total, 1, memory_order_relaxed);
+    uint64_t serial = 1 + atomic_fetch_add_explicit(&server->connections_total, 1, memory_order_relaxed);
     worker_t *worker = &server->workers[(*next)++ % server->worker_count];
-    if (worker_give(worker, fd, name, server->listener_names[listener]))
+    if (worker_give(worker, fd, serial, name, server->listener_names[listener]))
         return;
     (void)atomic_fetch_sub_explicit(&server->connections, 1, memory_order_relaxed);
     refuse(server, fd);

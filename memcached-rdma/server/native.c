@@ -11,6 +11,7 @@
 
 #define EXPLAIN_MAX 512u
 #define PROGRESS_MOST 64u  /* rounds before sockets get their turn */
+#define MESSAGES_MOST 64u  /* messages before that, and what the round has beyond: at most a ring of each client */
 #define CHECK_NS 50000000u /* between two looks at leases */
 #define SOCKETS_NS 50000u  /* sockets are looked at so often while messages keep coming */
 
@@ -115,6 +116,18 @@ static void check_leases(native_t *native, uint64_t now)
 
 /* -------------------------------------------------------------------------------------------- turns */
 
+static bool may_progress(const native_t *native, unsigned rounds)
+{
+    return rounds < PROGRESS_MOST && native->handled < MESSAGES_MOST;
+}
+
+/* Sockets are looked at next. */
+static void end_round(native_t *native)
+{
+    count_peak(&native->worker->counters.turn_messages, native->handled);
+    native->handled = 0;
+}
+
 int native_turn(native_t *native)
 {
     unsigned rounds = 0;
@@ -122,7 +135,7 @@ int native_turn(native_t *native)
     if (native->armed && list_empty(&native->waiting))
         return -1; /* requests on sockets do not call the core, so turns of those cost it nothing */
     native->armed = false;
-    while (rounds < PROGRESS_MOST && vbn_progress(native->core) > 0)
+    while (may_progress(native, rounds) && vbn_progress(native->core) > 0)
         rounds++;
     if (!list_empty(&native->waiting)) {
         now = os_now_ns();
@@ -131,15 +144,17 @@ int native_turn(native_t *native)
             check_leases(native, now);
         }
     }
-    if (rounds < PROGRESS_MOST && vbn_arm(native->core) == VBN_OK) {
+    if (may_progress(native, rounds) && vbn_arm(native->core) == VBN_OK) {
         native->sockets_ns = 0;
+        end_round(native);
         native->armed = true;
         return list_empty(&native->waiting) ? -1 : (int)(CHECK_NS / 1000000);
     }
     now = os_now_ns();
-    if (now - native->sockets_ns < SOCKETS_NS)
+    if (now - native->sockets_ns < SOCKETS_NS && native->handled < MESSAGES_MOST)
         return NATIVE_AGAIN;
     native->sockets_ns = now;
+    end_round(native);
     return 0;
 }
 

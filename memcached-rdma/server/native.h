@@ -28,6 +28,7 @@ struct native {
     list_link_t waiting; /* calls whose operation is not done */
     list_link_t spare;   /* calls */
     unsigned spare_count;
+    unsigned handled;                /* messages since sockets were last looked at */
     uint64_t next_check_ns;          /* of leases */
     uint64_t sockets_ns;             /* when sockets were last looked at */
     bool devices;                    /* the core has an RDMA device open */

@@ -12,6 +12,7 @@
 #include "base/atomics.h"
 #include "base/list.h"
 #include "proto/reply.h"
+#include "server/budget.h"
 #include "server/hold.h"
 #include "store/store.h"
 #include "vbn/vbn.h"
@@ -54,15 +55,24 @@ typedef struct settings {
     X(bytes_read) X(bytes_written) X(cmd_meta) X(cmd_flush) X(conn_yields) X(conns) X(oom) X(hellos) X(messages)       \
     X(messages_bad) X(clients_shm) X(clients_tcp) X(clients_rdma) X(leases_ended) X(readers) X(drafts_lost) X(slow_closed)
 /* clang-format on */
+/* The most of it in one turn of a connection (budget.h), and of a core worker (native.h). */
+#define WORKER_PEAKS(X) X(turn_commands) X(turn_taken) X(turn_sent) X(turn_messages)
 #define WORKER_FIELD(name) _Atomic uint64_t name;
 typedef struct worker_counters {
     WORKER_COUNTERS(WORKER_FIELD)
+    WORKER_PEAKS(WORKER_FIELD)
 } worker_counters_t;
 #undef WORKER_FIELD
 
 static inline void count(_Atomic uint64_t *counter, uint64_t more)
 {
     atomic_set_relaxed(counter, atomic_get_relaxed(counter) + more);
+}
+
+static inline void count_peak(_Atomic uint64_t *peak, uint64_t value)
+{
+    if (value > atomic_get_relaxed(peak))
+        atomic_set_relaxed(peak, value);
 }
 
 typedef struct server server_t;
@@ -75,6 +85,8 @@ typedef struct worker {
     pthread_mutex_t lock; /* of `fresh` and `conns`, which `stats conns` reads too */
     list_link_t fresh;    /* accepted, not yet in the epoll set */
     list_link_t conns;
+    list_link_t again; /* connections that have yielded: they go on after the others */
+    budget_t budget;   /* of the turn that runs */
     unsigned number;
     worker_counters_t counters;
     char *buffers;                 /* spare read buffers, linked by their first word */
@@ -148,8 +160,9 @@ void listen_run(server_t *server);
 
 bool worker_start(server_t *server, unsigned number);
 void worker_stop(worker_t *worker);
-/* Hands an accepted socket to a worker; false: no memory, the socket is the caller's. Any thread. */
-bool worker_give(worker_t *worker, int fd, const char *address, const char *listener);
+/* Hands an accepted socket, with its number of all connections, to a worker; false: no memory, the socket is the caller's. The
+ * thread that accepts. */
+bool worker_give(worker_t *worker, int fd, uint64_t serial, const char *address, const char *listener);
 /* Bytes that clients of one thread may hold: its part of HELD_SHARE, at least two of the largest item. */
 uint64_t worker_share(const worker_t *worker);
 

@@ -139,7 +139,7 @@ void stats_verbena(exec_t *exec)
 static void stats_detail(exec_t *exec, text_t argument)
 {
     if (text_is(argument, "on") || text_is(argument, "off") || text_is(argument, "dump"))
-        reply_line(exec->reply, "SERVER_ERROR stats detail is not there yet: see docs/memcached.md of Verbena");
+        reply_line(exec->reply, "CLIENT_ERROR stats detail is not there yet: see docs/memcached.md of Verbena");
     else
         reply_line(exec->reply, "CLIENT_ERROR usage: stats detail on|off|dump");
 }
@@ -151,9 +151,8 @@ typedef struct group {
 
 static bool stats_group(exec_t *exec, text_t name)
 {
-    static const group_t groups[] = {{"", stats_general},       {"settings", stats_settings}, {"items", stats_items},
-                                     {"slabs", stats_slabs},    {"sizes", stats_sizes},       {"conns", stats_conns},
-                                     {"verbena", stats_verbena}};
+    static const group_t groups[] = {{"", stats_general},    {"settings", stats_settings}, {"items", stats_items},
+                                     {"slabs", stats_slabs}, {"sizes", stats_sizes},       {"verbena", stats_verbena}};
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
         if (text_is(name, groups[i].name)) {
             groups[i].show(exec);
@@ -174,21 +173,38 @@ static bool stats_switch(exec_t *exec, text_t name)
     return true;
 }
 
-void exec_stats(exec_t *exec, text_t arguments)
+/* Groups that are not there, each with memcached's words for what is disabled or unknown. */
+static void stats_absent(exec_t *exec, text_t name)
 {
-    text_t name = text_word(&arguments);
-    if (stats_group(exec, name) || stats_switch(exec, name))
+    if (!text_is(name, "cachedump") && !text_is(name, "extstore")) {
+        reply_line(exec->reply, "ERROR");
         return;
+    }
+    reply_string(exec->reply, "CLIENT_ERROR stats ");
+    reply_bytes(exec->reply, name.at, name.length);
+    reply_line(exec->reply, " is not there yet: see docs/memcached.md of Verbena");
+}
+
+bool exec_stats(exec_t *exec, request_t *request)
+{
+    text_t arguments = request->rest, name = text_word(&arguments);
+    if (text_is(name, "conns")) {
+        if (!stats_conns(exec, &request->resume)) {
+            exec->budget->taken = TURN_BYTES; /* the others come first */
+            return false;
+        }
+        reply_line(exec->reply, "END");
+        return true;
+    }
+    if (stats_group(exec, name) || stats_switch(exec, name))
+        return true;
     if (text_is(name, "reset")) {
         store_stats_reset(exec->server->store);
         reply_line(exec->reply, "RESET");
     } else if (text_is(name, "detail")) {
         stats_detail(exec, text_word(&arguments));
-    } else if (text_is(name, "cachedump") || text_is(name, "extstore")) {
-        reply_string(exec->reply, "SERVER_ERROR stats ");
-        reply_bytes(exec->reply, name.at, name.length);
-        reply_line(exec->reply, " is not there yet: see docs/memcached.md of Verbena");
     } else {
-        reply_line(exec->reply, "ERROR");
+        stats_absent(exec, name);
     }
+    return true;
 }

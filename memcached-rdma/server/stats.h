@@ -18,6 +18,7 @@ void stats_sizes(exec_t *exec);
 void stats_verbena(exec_t *exec);
 void stats_messages(exec_t *exec);
 void stats_clients(exec_t *exec); /* a part of it, stats_general.c */
-void stats_conns(exec_t *exec);   /* conns.c */
+/* conns.c. False: there are more, from *resume_p on. */
+bool stats_conns(exec_t *exec, uint64_t *resume_p);
 
 #endif

@@ -11,6 +11,7 @@
 typedef struct sums {
 #define SUM(name) uint64_t name;
     WORKER_COUNTERS(SUM)
+    WORKER_PEAKS(SUM)
 #undef SUM
 } sums_t;
 
@@ -22,6 +23,11 @@ static sums_t sum_workers(server_t *server)
 #define ADD(name) sums.name += atomic_get_relaxed(&counters->name);
         WORKER_COUNTERS(ADD)
 #undef ADD
+#define LARGER(name)                                                                                                   \
+    if (atomic_get_relaxed(&counters->name) > sums.name)                                                               \
+        sums.name = atomic_get_relaxed(&counters->name);
+        WORKER_PEAKS(LARGER)
+#undef LARGER
     }
     return sums;
 }
@@ -182,6 +188,9 @@ void stats_clients(exec_t *exec)
     stats_u64(exec->reply, "held_bytes", store_held(exec->server->store));
     stats_u64(exec->reply, "drafts_lost", sums.drafts_lost);
     stats_u64(exec->reply, "slow_closed", sums.slow_closed);
+#define SHOW(name) stats_u64(exec->reply, #name "_most", sums.name);
+    WORKER_PEAKS(SHOW)
+#undef SHOW
 }
 
 /* --------------------------------------------------------------------------------------- settings */

@@ -44,9 +44,9 @@ static void trim_buffers(worker_t *worker)
 
 /* ------------------------------------------------------------------------------------ connections */
 
-bool worker_give(worker_t *worker, int fd, const char *address, const char *listener)
+bool worker_give(worker_t *worker, int fd, uint64_t serial, const char *address, const char *listener)
 {
-    conn_t *conn = conn_open(worker, fd, address, listener);
+    conn_t *conn = conn_open(worker, fd, serial, address, listener);
     if (conn == NULL)
         return false;
     pthread_mutex_lock(&worker->lock);
@@ -109,17 +109,31 @@ static void handle(worker_t *worker, const struct epoll_event *event)
         end_conn(worker, conn);
 }
 
+/* Connections that had yielded go on, each for a turn. */
+static void resume(worker_t *worker, list_link_t *yielded)
+{
+    for (list_link_t *link = list_pop(yielded); link != NULL; link = list_pop(yielded)) {
+        conn_t *conn = container_of(link, conn_t, again);
+        if (!conn_resume(conn))
+            end_conn(worker, conn);
+    }
+}
+
 /* Messages until there are none, then sockets; sleeps only when the core says that it may. */
 static void run(worker_t *worker)
 {
     struct epoll_event events[EVENTS_MOST];
     while (!atomic_get_acquire(&worker->stop)) { /* pairs with worker_stop */
+        list_link_t yielded;
         int most_ms = worker->native == NULL ? -1 : native_turn(worker->native);
         if (most_ms == NATIVE_AGAIN)
             continue;
-        int ready = epoll_wait(worker->epoll, events, EVENTS_MOST, most_ms);
+        list_init(&yielded);
+        list_append_all(&yielded, &worker->again);
+        int ready = epoll_wait(worker->epoll, events, EVENTS_MOST, list_empty(&yielded) ? most_ms : 0);
         for (int i = 0; i < ready; i++)
             handle(worker, &events[i]);
+        resume(worker, &yielded);
         trim_buffers(worker);
     }
 }
@@ -150,6 +164,7 @@ bool worker_start(server_t *server, unsigned number)
     pthread_mutex_init(&worker->lock, NULL);
     list_init(&worker->fresh);
     list_init(&worker->conns);
+    list_init(&worker->again);
     holds_init(&worker->drafts);
     holds_init(&worker->drafts_called);
     holds_init(&worker->slow);
