@@ -197,7 +197,7 @@ static bool take_hello(mc_server_t *server)
         return true;
     }
     server->plain_ns = os_now_ns() + PLAIN_NS;
-    if (line.length > 26 && memcmp(line.at, "SERVER_ERROR no messages: ", 26) == 0)
+    if (line.length > 26 && memcmp(line.at, "CLIENT_ERROR no messages: ", 26) == 0)
         server_say(server, "the server has no messages: %.*s", (int)(line.length - 26 > 200 ? 200 : line.length - 26),
                    line.at + 26);
     else

@@ -22,13 +22,13 @@ void native_hello(exec_t *exec, const request_t *request)
         return;
     }
     if (native == NULL) {
-        reply_string(exec->reply, "SERVER_ERROR no messages: ");
+        reply_string(exec->reply, "CLIENT_ERROR no messages: ");
         reply_line(exec->reply, server->no_messages);
         return;
     }
     native_wake(native); /* the core is called */
     if (vbn_worker_address(native->core, hello.address, &hello.address_bytes) != VBN_OK) {
-        reply_string(exec->reply, "SERVER_ERROR no messages: ");
+        reply_string(exec->reply, "CLIENT_ERROR no messages: ");
         reply_line(exec->reply, vbn_error_text());
         return;
     }

@@ -76,7 +76,7 @@ class CommandLineTest(unittest.TestCase):
                 self.assertEqual(stats["messages"], "off")
                 self.assertEqual(stats["messages_off_because"], refused)
                 hello = server.ask(b"vbn1 AQAAAAAAAAAAAAAAAAAAAA==\r\nvbn1 x\r\nversion\r\n")
-                self.assertIn(f"SERVER_ERROR no messages: {refused}\r\n".encode(), hello)
+                self.assertIn(f"CLIENT_ERROR no messages: {refused}\r\n".encode(), hello)
                 self.assertIn(b"CLIENT_ERROR bad hello\r\nVERSION", hello)
 
     def test_words_of_o_stand_together_or_in_several_flags(self):
@@ -340,6 +340,16 @@ class ClientsTest(ServerCase):
             conns = server.stats("conns")
         self.assertEqual(len([name for name in conns if name.endswith(":listen_addr")]), 2)
         self.assertIn(f"tcp:127.0.0.1:{server.port}", [conns[name] for name in conns if name.endswith(":addr")])
+
+    def test_what_is_disabled_or_unknown_makes_no_client_leave_the_server(self):
+        """At SERVER_ERROR clients leave a server for a while."""
+        absent = (b"watch", b"watch fetchers", b"lru mode flat", b"lru_crawler metadump all", b"lru_crawler disable",
+                  b"slabs reassign 1 2", b"slabs automove 1", b"extstore free_memchunks 1 2", b"refresh_certs", b"stats detail on", b"stats detail dump",
+                  b"stats cachedump 1 1", b"stats extstore", b"stats foo", b"foo", b"lru", b"slabs", b"shutdown", b"flush_all x")
+        server = self.start()
+        for line in absent:
+            with self.subTest(line):
+                self.assertRegex(server.ask(line + b"\r\nmn\r\n"), rb"^(CLIENT_)?ERROR[^\r]*\r\nMN\r\n$")
 
     def test_the_binary_protocol_is_refused_with_a_line_in_the_log(self):
         server = shared.Server()
