@@ -26,6 +26,8 @@ final class Plain {
     static final int OTHER = 14;
     /** Length, then so many bytes: a stream of the serializer below with one value. */
     static final int ALONE = 15;
+    /** As OTHER, where the stream of the serializer below begins anew: its writer let go of the values before. */
+    static final int ANEW = 16;
 
     private Plain() {
     }

@@ -52,6 +52,11 @@ final class PlainReader extends DeserializationStream {
             at = 0;
         }
 
+        /** What is left belongs to a stream that has ended. */
+        void drop() {
+            at = bytes.length;
+        }
+
         @Override
         public int read() {
             return at < bytes.length ? bytes[at++] & 0xff : -1;
@@ -131,6 +136,7 @@ final class PlainReader extends DeserializationStream {
             case Plain.CHARACTER -> (char) in.readInt();
             case Plain.WIDE_TEXT -> readWideText();
             case Plain.OTHER -> readBelow();
+            case Plain.ANEW -> readAnew();
             case Plain.ALONE -> readAlone();
             default -> throw new IOException("a shuffle block is damaged: value of kind " + tag);
         };
@@ -155,6 +161,12 @@ final class PlainReader extends DeserializationStream {
             below = instance.deserializeStream(frames);
         }
         return below.readObject(ANY);
+    }
+
+    private Object readAnew() throws IOException {
+        below = null;
+        frames.drop();
+        return readBelow();
     }
 
     private Object readAlone() throws IOException {

@@ -38,11 +38,17 @@ final class PlainSerializer extends Serializer {
         return below.supportsRelocationOfSerializedObjects();
     }
 
+    /** The values that streams of an instance refer to; null when it is none of ours. */
+    static HeldValues values(SerializerInstance instance) {
+        return instance instanceof Instance ours ? ours.values : null;
+    }
+
     /** Belongs to one thread, as Spark says. */
     private static final class Instance extends SerializerInstance {
         private final SerializerInstance below;
         private final boolean relocatable;
         private final BlockInput.Spare spare = new BlockInput.Spare();
+        private final HeldValues values = new HeldValues();
 
         Instance(SerializerInstance below, boolean relocatable) {
             this.below = below;
@@ -51,7 +57,7 @@ final class PlainSerializer extends Serializer {
 
         @Override
         public SerializationStream serializeStream(OutputStream out) {
-            return new PlainWriter(below, SinkOver.of(out), relocatable);
+            return new PlainWriter(below, SinkOver.of(out), relocatable, values);
         }
 
         @Override

@@ -2,7 +2,6 @@
 // Writes one block's values.
 package org.verbena.spark.serial;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import org.apache.spark.serializer.SerializationStream;
@@ -19,19 +18,24 @@ final class PlainWriter extends SerializationStream {
     private final SerializerInstance instance;
     private final ByteSink out;
     private final boolean relocatable;
-    /** The stream of the serializer below and what it wrote for the value at hand; made at the first use. */
+    private final HeldValues values;
+    /** The stream of the serializer below; made at the first use, and again after {@link #beginAnew}. */
     private SerializationStream below;
-    private ByteArrayOutputStream written;
+    private boolean hadOne;
+    /** Bytes that {@link HeldValues} counts for this writer; its own. */
+    long held;
 
     /**
      * Makes a writer.
      *
      * @param relocatable whether the bytes of each value must be readable without those of the values before
+     * @param values of all streams of the instance
      */
-    PlainWriter(SerializerInstance instance, ByteSink out, boolean relocatable) {
+    PlainWriter(SerializerInstance instance, ByteSink out, boolean relocatable, HeldValues values) {
         this.instance = instance;
         this.out = out;
         this.relocatable = relocatable;
+        this.values = values;
     }
 
     /** Whether a value is written in the short form, without the serializer below. */
@@ -118,16 +122,31 @@ final class PlainWriter extends SerializationStream {
 
     /** Flushed after each value, so that a value's bytes lie together; the stream's state goes on. */
     private void writeBelow(Object value) throws IOException {
-        if (below == null) {
-            written = written == null ? new ByteArrayOutputStream(512) : written;
-            below = instance.serializeStream(written);
+        boolean first = below == null;
+        HeldValues.Scratch written = values.begin();
+        try {
+            if (first) {
+                below = instance.serializeStream(written);
+            }
+            below.writeObject(value, ANY);
+            below.flush();
+        } finally {
+            values.end();
         }
-        below.writeObject(value, ANY);
-        below.flush();
-        out.writeTagged(relocatable ? Plain.ALONE : Plain.OTHER, written.size());
+        out.writeTagged(relocatable ? Plain.ALONE : first && hadOne ? Plain.ANEW : Plain.OTHER, written.size());
         written.writeTo(out);
-        written.reset();
-        below = relocatable ? null : below;
+        hadOne = true;
+        if (relocatable) {
+            below = null;
+        } else {
+            values.add(this, first, written.size());
+        }
+    }
+
+    /** Forgets the stream of the serializer below, with the values to which it refers. */
+    void beginAnew() {
+        below = null;
+        held = 0;
     }
 
     @Override
@@ -141,6 +160,8 @@ final class PlainWriter extends SerializationStream {
 
     @Override
     public void close() {
+        values.remove(this);
+        below = null;
         try {
             out.close();
         } catch (IOException e) {

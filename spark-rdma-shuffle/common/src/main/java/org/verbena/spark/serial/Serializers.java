@@ -40,6 +40,17 @@ public final class Serializers {
         return serializer instanceof RowSerializer || serializer.getClass().getName().equals(ROWS);
     }
 
+    /** Whether an open stream of it takes next to no memory, but for values that {@link #values} counts. */
+    public static boolean isLight(Serializer serializer) {
+        return serializer instanceof PlainSerializer || serializer instanceof RowSerializer
+            || serializer.getClass().getName().equals(ROWS);
+    }
+
+    /** The values to which open streams of an instance refer; null when its streams keep none, or are not ours. */
+    public static HeldValues values(SerializerInstance instance) {
+        return PlainSerializer.values(instance);
+    }
+
     /**
      * For streams whose records may be put in any order and in several streams, as far as a first record tells.
      *
@@ -53,6 +64,11 @@ public final class Serializers {
         return serializer.supportsRelocationOfSerializedObjects() ? serializer.newInstance() : null;
     }
 
+    /** Java serialisation with a short form for simple values. */
+    public static Serializer shortForm(Serializer java) {
+        return new PlainSerializer(java);
+    }
+
     /** Replaces Java serialisation and Spark SQL's row serializer; leaves all others, subclasses too, as they are. */
     public static void replace(ShuffleDependency<?, ?, ?> dependency) {
         Serializer stock = dependency.serializer();
@@ -61,7 +77,7 @@ public final class Serializers {
         }
         try {
             if (stock.getClass() == JavaSerializer.class) {
-                SERIALIZER.set(dependency, new PlainSerializer(stock));
+                SERIALIZER.set(dependency, shortForm(stock));
             } else if (stock.getClass().getName().equals(ROWS)) {
                 SERIALIZER.set(dependency, new RowSerializer(stock));
             }

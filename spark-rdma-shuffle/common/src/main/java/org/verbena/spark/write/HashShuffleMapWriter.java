@@ -7,11 +7,11 @@ import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.TaskContext;
-import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.serializer.SerializerInstance;
 import org.verbena.spark.SparkShim;
+import org.verbena.spark.serial.Serializers;
 import scala.Product2;
 import scala.Tuple2;
 import scala.collection.Iterator;
@@ -22,8 +22,10 @@ import scala.collection.Iterator;
 public final class HashShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
     private static final int MAX_PARTITIONS = 2048;
     private static final int MAX_WRAPPED_PARTITIONS = 256;
-    /** Each of Kryo's open streams has a Kryo of its own, which Spark's memory accounting does not see. */
-    private static final int MAX_KRYO_PARTITIONS = 200;
+    /** As many as Spark's own shuffle opens; of serializers that are not ours, whose streams keep we do not know what. */
+    private static final int MAX_FOREIGN_PARTITIONS = 200;
+    /** Most bytes of all streams of a task. */
+    private static final long MAX_BYTES = 48L << 20;
 
     private final SerializationStream[] streams;
 
@@ -38,15 +40,14 @@ public final class HashShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
      * holds buffers of its own, a stream of Kryo's much more).
      */
     public static boolean suits(ShuffleDependency<?, ?, ?> dependency, SparkConf conf) {
-        boolean wrapped = conf.getBoolean("spark.shuffle.compress", true)
-            || conf.getBoolean("spark.io.encryption.enabled", false);
-        return dependency.partitioner().numPartitions() <= maxPartitions(dependency.serializer(), wrapped);
+        return dependency.partitioner().numPartitions() <= maxPartitions(dependency.serializer(), conf);
     }
 
     /** Most partitions that get a stream each. */
-    static int maxPartitions(Serializer serializer, boolean wrapped) {
-        int most = wrapped ? MAX_WRAPPED_PARTITIONS : MAX_PARTITIONS;
-        return serializer instanceof KryoSerializer ? Math.min(most, MAX_KRYO_PARTITIONS) : most;
+    static int maxPartitions(Serializer serializer, SparkConf conf) {
+        int most = !Serializers.isLight(serializer) ? MAX_FOREIGN_PARTITIONS
+            : StreamCost.isWrapped(conf) ? MAX_WRAPPED_PARTITIONS : MAX_PARTITIONS;
+        return (int) Math.min(most, MAX_BYTES / StreamCost.bytes(serializer, conf));
     }
 
     /** Combined by key when the shuffle wants that, in Spark's own map, which spills; needs no order by partition. */
@@ -63,10 +64,22 @@ public final class HashShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
     @Override
     public void write(Iterator<Product2<K, V>> input) throws IOException {
         Iterator<? extends Product2<?, ?>> records = combined(input);
-        ShuffleDependency<?, ?, ?> dependency = task.dependency();
-        SparkShim.RowChecksums checksums = task.shim().rowChecksums(dependency);
-        Partitioner partitioner = dependency.partitioner();
-        SerializerInstance serializer = dependency.serializer().newInstance();
+        SparkShim.RowChecksums checksums = task.shim().rowChecksums(task.dependency());
+        SerializerInstance serializer = task.dependency().serializer().newInstance();
+        StreamMemory memory = new StreamMemory(task.context().taskMemoryManager(), Serializers.values(serializer));
+        try {
+            long count = write(records, serializer, memory, checksums);
+            closeAll();
+            publish(count, checksums);
+        } finally {
+            memory.free();
+        }
+    }
+
+    private long write(Iterator<? extends Product2<?, ?>> records, SerializerInstance serializer, StreamMemory memory,
+            SparkShim.RowChecksums checksums) {
+        Partitioner partitioner = task.dependency().partitioner();
+        long cost = StreamCost.bytes(task.dependency().serializer(), task.blocks().conf());
         long count = 0;
         while (records.hasNext()) {
             Product2<?, ?> record = records.next();
@@ -77,16 +90,17 @@ public final class HashShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
             if (stream == null) {
                 stream = serializer.serializeStream(open(partition, false));
                 streams[partition] = stream;
+                memory.opened(cost);
             }
             stream.writeKey(key, ANY);
             stream.writeValue(value, ANY);
             if (checksums != null) {
                 checksums.update(partition, key, value);
             }
+            memory.cover();
             count++;
         }
-        closeAll();
-        publish(count, checksums);
+        return count;
     }
 
     private void closeAll() {
