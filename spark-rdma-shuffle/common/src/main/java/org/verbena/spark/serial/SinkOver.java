@@ -35,7 +35,10 @@ final class SinkOver extends ByteSink {
 
     @Override
     public void close() throws IOException {
-        drainAll();
-        out.close();
+        try {
+            drainAll();
+        } finally {
+            out.close();
+        }
     }
 }

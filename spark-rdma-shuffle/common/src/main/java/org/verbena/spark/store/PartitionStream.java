@@ -74,6 +74,9 @@ final class PartitionStream extends ByteSink {
 
     @Override
     protected void drain(byte[] from, int offset, int count) throws IOException {
+        if (rooms.isReleased()) {
+            return; // a stream around this one ends, of an output that is given up
+        }
         int at = offset;
         int left = count;
         while (left > 0) {
@@ -90,7 +93,7 @@ final class PartitionStream extends ByteSink {
 
     @Override
     public void close() throws IOException {
-        if (!sequential) {
+        if (!sequential || rooms.isReleased()) {
             return;
         }
         drainAll();

@@ -24,6 +24,7 @@ final class Rooms {
     private Room left;
     private int sequentialChunk = SEQUENTIAL_CHUNK;
     private long heldBytes;
+    private boolean released;
 
     /** Moves so many bytes of what is held to disk, or a little more, and calls {@link #keep}. */
     interface Relief {
@@ -93,9 +94,15 @@ final class Rooms {
         chunk.release();
     }
 
-    /** Gives all chunks back. */
+    /** Gives all chunks back; the output is given up. */
     void release() {
+        released = true;
         keep(Set.of());
+    }
+
+    /** Whether the memory is given back: what is written from now on has no place. */
+    boolean isReleased() {
+        return released;
     }
 
     /** Gives all chunks back but these. What is left in heap memory no longer counts: 16 KiB at most for each such call. */

@@ -213,12 +213,12 @@ public final class SlabStore implements AutoCloseable {
         return output == null || output.state() != MapOutput.State.LIVE ? null : output;
     }
 
-    /** Forgets one output; its memory returns when its last reader is done. */
+    /** Forgets one output; its memory returns when its last reader is done, its files go. */
     public void remove(int shuffleId, long mapId) {
         Map<Long, MapOutput> maps = shuffles.get(shuffleId);
         MapOutput output = maps == null ? null : maps.remove(mapId);
-        if (output != null) {
-            end(output, MapOutput.State.REMOVED);
+        if (output != null && !end(output, MapOutput.State.REMOVED)) {
+            files.delete(shuffleId, mapId);
         }
     }
 

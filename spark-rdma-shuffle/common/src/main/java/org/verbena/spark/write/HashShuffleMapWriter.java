@@ -2,7 +2,9 @@
 // Serialises every record straight into its partition's memory: no sort, no temporary file, no merge.
 package org.verbena.spark.write;
 
+import java.io.Closeable;
 import java.io.IOException;
+import java.io.OutputStream;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
@@ -10,6 +12,8 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.serializer.SerializerInstance;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.verbena.spark.SparkShim;
 import org.verbena.spark.serial.Serializers;
 import scala.Product2;
@@ -20,6 +24,7 @@ import scala.collection.Iterator;
  * Rows may be reused by the caller after each record, therefore nothing is kept but bytes. Belongs to the task's thread.
  */
 public final class HashShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
+    private static final Logger LOG = LoggerFactory.getLogger(HashShuffleMapWriter.class);
     private static final int MAX_PARTITIONS = 2048;
     private static final int MAX_WRAPPED_PARTITIONS = 256;
     /** As many as Spark's own shuffle opens; of serializers that are not ours, whose streams keep we do not know what. */
@@ -28,11 +33,14 @@ public final class HashShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
     private static final long MAX_BYTES = 48L << 20;
 
     private final SerializationStream[] streams;
+    /** What each of them writes to. */
+    private final OutputStream[] outputs;
 
     /** Makes the writer of one map task. */
     public HashShuffleMapWriter(MapTask task) {
         super(task);
         this.streams = new SerializationStream[task.partitions()];
+        this.outputs = new OutputStream[task.partitions()];
     }
 
     /**
@@ -88,7 +96,8 @@ public final class HashShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
             int partition = partitioner.getPartition(key);
             SerializationStream stream = streams[partition];
             if (stream == null) {
-                stream = serializer.serializeStream(open(partition, false));
+                outputs[partition] = open(partition, false);
+                stream = serializer.serializeStream(outputs[partition]);
                 streams[partition] = stream;
                 memory.opened(cost);
             }
@@ -109,8 +118,29 @@ public final class HashShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
             if (streams[i] != null) {
                 streams[i].close();
                 streams[i] = null;
+                outputs[i] = null;
             }
         }
         task.metrics().incWriteTime(System.nanoTime() - before);
+    }
+
+    @Override
+    void discardStreams() {
+        for (int i = 0; i < streams.length; i++) {
+            discard(streams[i]);
+            discard(outputs[i]);
+            streams[i] = null;
+            outputs[i] = null;
+        }
+    }
+
+    private static void discard(Closeable stream) {
+        if (stream != null) {
+            try {
+                stream.close();
+            } catch (IOException | RuntimeException | Error e) { // the task has ended for another reason
+                LOG.debug("a stream of a map output that is given up", e);
+            }
+        }
     }
 }

@@ -64,7 +64,7 @@ public final class RadixShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
         }
         SerializerInstance serializer = Serializers.relocatable(task.dependency(), records.head());
         if (serializer == null) {
-            output.abort();
+            leave();
             instead = stock.get();
             instead.write(records);
         } else {

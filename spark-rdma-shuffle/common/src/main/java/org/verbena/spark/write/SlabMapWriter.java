@@ -7,6 +7,7 @@ import java.io.OutputStream;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.storage.ShuffleBlockId;
+import org.apache.spark.util.TaskCompletionListener;
 import org.verbena.spark.SparkShim;
 import org.verbena.spark.serial.Serializers;
 import org.verbena.spark.store.OutputBuffer;
@@ -27,6 +28,7 @@ abstract class SlabMapWriter<K, V> extends ShuffleWriter<K, V> {
     SlabMapWriter(MapTask task) {
         this.task = task;
         this.output = task.store().newOutput(task.dependency().shuffleId(), task.mapId(), task.partitions());
+        task.context().addTaskCompletionListener((TaskCompletionListener) ended -> giveUp());
     }
 
     /** A partition's stream into memory, with what Spark puts around it: compression, encryption. */
@@ -60,16 +62,35 @@ abstract class SlabMapWriter<K, V> extends ShuffleWriter<K, V> {
 
     @Override
     public Option<MapStatus> stop(boolean success) {
-        if (stopped) {
-            return Option.empty();
-        }
-        stopped = true;
-        if (success && status != null) {
+        if (success && status != null && !stopped) {
+            stopped = true;
             return Option.apply(status);
         }
-        output.abort();
-        task.store().remove(task.dependency().shuffleId(), task.mapId());
+        giveUp();
         return Option.empty();
+    }
+
+    /**
+     * Gives everything back, also what is published already. Spark stops writers after exceptions only: after an Error, or
+     * when a task ends between its output and its report, the end of the task gets here. Idempotent.
+     */
+    private void giveUp() {
+        if (!stopped) {
+            stopped = true;
+            output.abort();
+            discardStreams();
+            task.store().remove(task.dependency().shuffleId(), task.mapId());
+        }
+    }
+
+    /** Another writer makes this output. */
+    final void leave() {
+        stopped = true;
+        output.abort();
+    }
+
+    /** Closes streams that are open; what they write has no place to go. Those of some codecs hold native memory. */
+    void discardStreams() {
     }
 
     @Override
