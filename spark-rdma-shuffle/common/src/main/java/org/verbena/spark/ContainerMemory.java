@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container's memory limit leaves for map outputs.
+// What the memory limit of a container, or the memory of a host, leaves for map outputs.
 package org.verbena.spark;
 
 import java.io.IOException;
@@ -9,22 +9,25 @@ import org.verbena.core.plugin.ControlGroups;
 
 /**
  * The limit that kills an executor, and what else has to fit below it. On YARN and Kubernetes the limit is what Spark asks
- * for, even where no control group enforces it.
+ * for, even where no control group enforces it. Outside of containers it is the host's memory.
  *
+ * @param what the limit is that of: "container" or "host"
+ * @param own whether one executor has it for itself
  * @param limit bytes, Long.MAX_VALUE without a limit
  * @param heap bytes of the JVM's heap
  * @param others bytes of all other memory: the JVM's own, Netty's, Python's, our buffers
  */
-record ContainerMemory(long limit, long heap, long others) {
-    /** No container. */
-    static final ContainerMemory NONE = new ContainerMemory(Long.MAX_VALUE, 0, 0);
+record ContainerMemory(String what, boolean own, long limit, long heap, long others) {
+    /** No container, and nothing else that needs memory. */
+    static final ContainerMemory NONE = new ContainerMemory("container", false, Long.MAX_VALUE, 0, 0);
     private static final long LEAST_OVERHEAD = 384L << 20;
     /** Buffers that fetches and replies keep (read/DirectMemory). */
     private static final long BUFFERS = 192L << 20;
 
     /** The container of this process, or the one that its cluster manager gives it. */
     static ContainerMemory here(SparkConf conf) throws IOException {
-        return of(conf, ControlGroups.memoryLimit(Path.of("/")), Runtime.getRuntime().maxMemory());
+        long heap = Runtime.getRuntime().maxMemory();
+        return of(conf, ControlGroups.memoryLimit(Path.of("/")), heap, AskedMemory.here(conf, heap));
     }
 
     /**
@@ -34,9 +37,18 @@ record ContainerMemory(long limit, long heap, long others) {
      * @param heap bytes of its heap
      */
     static ContainerMemory of(SparkConf conf, long group, long heap) {
-        long limit = Math.min(group, isSized(conf) ? asked(conf) : Long.MAX_VALUE);
-        return new ContainerMemory(limit, heap, Math.max(LEAST_OVERHEAD, heap / 10) + BUFFERS + offHeap(conf)
-            + conf.getSizeAsBytes("spark.executor.pyspark.memory", "0"));
+        return of(conf, group, heap, AskedMemory.byHeap(conf, heap));
+    }
+
+    private static ContainerMemory of(SparkConf conf, long group, long heap, AskedMemory asked) {
+        boolean sized = isSized(conf);
+        return new ContainerMemory("container", sized, Math.min(group, sized ? asked.sum() : Long.MAX_VALUE), heap,
+            Math.max(LEAST_OVERHEAD, heap / 10) + BUFFERS + asked.offHeap() + asked.python());
+    }
+
+    /** The same on a host with so much memory, which is the limit where no container has a lower one. */
+    ContainerMemory on(long host) {
+        return limit <= host ? this : new ContainerMemory("host", false, host, heap, others);
     }
 
     /** Whether each executor has a container of its own, whose size Spark asks for. */
@@ -45,31 +57,22 @@ record ContainerMemory(long limit, long heap, long others) {
         return master.equals("yarn") || master.startsWith("k8s://");
     }
 
-    /** What Spark asks YARN or Kubernetes for; other resource profiles than the default one are not known here. */
-    private static long asked(SparkConf conf) {
-        long memory = conf.getSizeAsBytes("spark.executor.memory", "1g");
-        double factor = conf.getDouble("spark.executor.memoryOverheadFactor", 0.1);
-        long overhead = conf.contains("spark.executor.memoryOverhead") ? conf.getSizeAsMb("spark.executor.memoryOverhead") << 20
-            : Math.max(conf.getSizeAsMb("spark.executor.minMemoryOverhead", "384m") << 20, (long) (memory * factor));
-        return memory + overhead + offHeap(conf) + conf.getSizeAsBytes("spark.executor.pyspark.memory", "0");
-    }
-
-    private static long offHeap(SparkConf conf) {
-        return conf.getBoolean("spark.memory.offHeap.enabled", false)
-            ? conf.getSizeAsBytes("spark.memory.offHeap.size", "0") : 0;
-    }
-
     /** The container of an executor that Spark will ask for, as the driver knows it. */
     static ContainerMemory ofExecutors(SparkConf conf) {
         return of(conf, Long.MAX_VALUE, conf.getSizeAsBytes("spark.executor.memory", "1g"));
     }
 
-    /** Most bytes of map outputs for each of so many executors in the container; less than 0 when the rest does not fit. */
+    /** Most bytes of map outputs for each of so many executors here; less than 0 when the rest does not fit. */
     long room(int executors) {
         return limit == Long.MAX_VALUE ? Long.MAX_VALUE : limit / sharing(executors) - heap - others;
     }
 
-    /** Executors that the container's cores would allow, but not more than fit in its memory. */
+    /** The same for executors that are there, whether they fit or not. */
+    long roomBeside(int executors) {
+        return own || limit == Long.MAX_VALUE ? room(1) : limit / Math.max(1, executors) - heap - others;
+    }
+
+    /** Executors that the cores would allow, but not more than fit in the memory. */
     private long sharing(int executors) {
         return Math.max(1, Math.min(executors, limit / Math.max(1, heap + others)));
     }
@@ -77,7 +80,14 @@ record ContainerMemory(long limit, long heap, long others) {
     /** The sum, for the log. */
     String sum(int executors) {
         long sharing = sharing(executors);
-        return "container of " + (limit >> 20) + " MiB" + (sharing > 1 ? " for " + sharing + " executors" : "")
+        return what + " of " + (limit >> 20) + " MiB" + (sharing > 1 ? " for " + sharing + " executors" : "")
             + " less " + (heap >> 20) + " MiB of heap and " + (others >> 20) + " MiB of other memory";
+    }
+
+    /** What the user can do about it. */
+    String cure() {
+        return what.equals("host") ? "; lower spark.executor.memory (spark.driver.memory in local mode), or start fewer executors "
+            + "on the host" : "; raise spark.executor.memoryOverhead (YARN, Kubernetes) or the container's limit by the memory "
+            + "that map outputs shall have";
     }
 }

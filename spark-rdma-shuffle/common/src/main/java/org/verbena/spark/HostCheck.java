@@ -5,6 +5,7 @@ package org.verbena.spark;
 import java.io.IOException;
 import java.util.List;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.verbena.core.plugin.Finding;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
@@ -58,9 +59,15 @@ final class HostCheck {
         return HostCheck.class.getProtectionDomain().getCodeSource().getLocation().getPath();
     }
 
+    /** Whether this process is an executor of its own; else heap and container are the driver's, which say nothing. */
+    private static boolean isExecutor() {
+        return SparkEnv.get() != null && !SparkEnv.get().executorId().equals("driver");
+    }
+
     private void memory(VerbenaConf settings) {
         try {
-            SlabBudget budget = SlabBudget.here(conf, settings, ShuffleEngine.ROOT);
+            SlabBudget budget = isExecutor() ? SlabBudget.here(conf, settings, ShuffleEngine.ROOT)
+                : SlabBudget.ofExecutors(conf, settings, ShuffleEngine.ROOT);
             if (DriverSetup.needsFiles(conf)) {
                 report.add(Level.WARN, "map outputs are Spark's files: " + budget.why());
             } else if (budget.warning() != null) {

@@ -15,15 +15,21 @@ import org.verbena.core.plugin.HostMemory;
  * @param why where the number comes from, for the log
  * @param warning what the user should know and do, or null
  * @param shared bytes that the executors of the host share, 0 when each has what was set
+ * @param within the container or host that has to hold heap and map outputs
  */
-record SlabBudget(long bytes, String why, String warning, long shared) {
+record SlabBudget(long bytes, String why, String warning, long shared, ContainerMemory within) {
     SlabBudget(long bytes, String why, String warning) {
-        this(bytes, why, warning, 0);
+        this(bytes, why, warning, 0, ContainerMemory.NONE);
+    }
+
+    private SlabBudget(long bytes, String why, String warning, long shared) {
+        this(bytes, why, warning, shared, ContainerMemory.NONE);
     }
 
     /** The budget when so many executors of this application have map outputs on this host. */
     long sharedBy(int executors) {
-        return shared == 0 ? bytes : Math.min(bytes, Math.max(LEAST, shared / Math.max(1, executors)));
+        long share = shared == 0 ? bytes : shared / Math.max(1, executors);
+        return Math.min(bytes, Math.max(LEAST, Math.min(share, within.roomBeside(executors))));
     }
 
     /** Less than this is not worth the slabs' own overhead. */
@@ -33,7 +39,7 @@ record SlabBudget(long bytes, String why, String warning, long shared) {
 
     /**
      * Chooses the budget: as set, else a quarter of the host's memory shared by its executors, but not more than 60 % of
-     * what tmpfs has free; never more than the container has left.
+     * what tmpfs has free; never more than the container, or the host, has left beside the heap.
      *
      * @param wanted spark.verbena.memory in bytes, 0 = not set
      * @param memory bytes of the host
@@ -43,20 +49,21 @@ record SlabBudget(long bytes, String why, String warning, long shared) {
      * @param free bytes that are free there
      */
     static SlabBudget choose(long wanted, long memory, ContainerMemory container, int executors, Path root, long free) {
-        SlabBudget budget = choose(wanted, Math.min(memory, container.limit()), executors, root, free);
-        long left = container.room(executors);
+        ContainerMemory within = container.on(memory);
+        SlabBudget budget = choose(wanted, within.limit(), executors, root, free);
+        long left = within.room(executors);
         if (budget.bytes <= left) {
-            return budget;
+            return new SlabBudget(budget.bytes, budget.why, budget.warning, budget.shared, within);
         }
-        String sum = container.sum(executors);
-        String cure = "; raise spark.executor.memoryOverhead (YARN, Kubernetes) or the container's limit by the memory that map "
-            + "outputs shall have";
+        String sum = within.sum(executors);
         if (left < LEAST) {
             return new SlabBudget(0, "no memory left of a " + sum, "map outputs go to Spark's files, because nothing is left "
-                + "of a " + sum + cure);
+                + "of a " + sum + within.cure());
         }
-        return new SlabBudget(left, sum, wanted == 0 ? null : "spark.verbena.memory is " + mib(wanted) + " MiB, but a " + sum
-            + " leaves " + mib(left) + " MiB; map outputs that do not fit go to disk" + cure, budget.shared);
+        String tight = wanted > 0 ? "spark.verbena.memory is " + mib(wanted) + " MiB, but a " + sum + " leaves " + mib(left) + " MiB"
+            : left < budget.bytes / 4 ? "a " + sum + " leaves " + mib(left) + " MiB" : null;
+        return new SlabBudget(left, sum, tight == null ? null : tight + "; map outputs that do not fit go to disk"
+            + within.cure(), budget.shared, within);
     }
 
     private static SlabBudget choose(long wanted, long memory, int executors, Path root, long free) {
@@ -83,6 +90,14 @@ record SlabBudget(long bytes, String why, String warning, long shared) {
     static SlabBudget here(SparkConf conf, VerbenaConf settings, Path root) throws IOException {
         return DriverSetup.needsFiles(conf) ? new SlabBudget(0, DriverSetup.FILES_ONLY, null)
             : here(settings.memory(), ContainerMemory.here(conf), ShuffleEngine.executorsPerHost(conf), root);
+    }
+
+    /** The budget that executors will have, as far as the driver can tell: on hosts like this one, with heaps as configured. */
+    static SlabBudget ofExecutors(SparkConf conf, VerbenaConf settings, Path root) throws IOException {
+        String master = conf.get("spark.master", "");
+        boolean inDriver = master.startsWith("local") && !master.startsWith("local-cluster") || master.isEmpty();
+        return inDriver || DriverSetup.needsFiles(conf) ? here(conf, settings, root)
+            : here(settings.memory(), ContainerMemory.ofExecutors(conf), ShuffleEngine.executorsPerHost(conf), root);
     }
 
     /** Chooses the budget on this host. */

@@ -3,11 +3,15 @@
 package org.verbena.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.apache.spark.SparkConf;
+import org.apache.spark.resource.ExecutorResourceRequests;
+import org.apache.spark.resource.ResourceProfile;
+import org.apache.spark.resource.ResourceProfileBuilder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.verbena.core.plugin.ControlGroups;
@@ -97,5 +101,42 @@ class ContainerMemoryTest {
         assertEquals((8192 + 4096) * MIB, asked("k8s://https://host", "spark.executor.memoryOverhead=4096"));
         assertEquals((8192 + 2048 + 1024 + 512) * MIB, asked("yarn", "spark.executor.memoryOverhead=2g",
             "spark.memory.offHeap.enabled=true", "spark.memory.offHeap.size=1g", "spark.executor.pyspark.memory=512m"));
+    }
+
+    private static SparkConf large() {
+        return new SparkConf(false).set("spark.master", "yarn").set("spark.executor.memory", "8g")
+            .set("spark.executor.memoryOverhead", "4g");
+    }
+
+    /** A heap that is not the configured one is that of another resource profile, with Spark's least overhead at least. */
+    @Test
+    void anExecutorOfAnotherProfileHasAContainerOfAnotherSize() {
+        ContainerMemory small = ContainerMemory.of(large(), Long.MAX_VALUE, 2048 * MIB);
+        assertEquals((2048 + 384) * MIB, small.limit());
+        assertTrue(small.room(1) < 0, small.sum(1));
+        assertEquals((16384 + 1638) * MIB, ContainerMemory.of(large(), Long.MAX_VALUE, 16384 * MIB).limit(), MIB);
+        assertEquals((8192 + 4096) * MIB, ContainerMemory.of(large(), Long.MAX_VALUE, 7800 * MIB).limit(),
+            "a collector may count less than all as heap");
+    }
+
+    @Test
+    void aProfileThatSaysItsSizesIsTakenAtItsWord() {
+        ResourceProfile profile = new ResourceProfileBuilder()
+            .require(new ExecutorResourceRequests().memory("2g").memoryOverhead("1g").pysparkMemory("512m")).build();
+        AskedMemory asked = AskedMemory.byProfile(large(), profile);
+        assertEquals((2048 + 1024 + 512) * MIB, asked.sum());
+        assertEquals(512 * MIB, asked.python());
+        ResourceProfile heap = new ResourceProfileBuilder().require(new ExecutorResourceRequests().memory("2g")).build();
+        assertEquals((2048 + 4096) * MIB, AskedMemory.byProfile(large(), heap).sum(), "the rest is the default profile's");
+    }
+
+    @Test
+    void outsideOfContainersTheHostIsTheLimit() {
+        ContainerMemory none = ContainerMemory.of(new SparkConf(false), Long.MAX_VALUE, 1024 * MIB);
+        assertEquals((4096 - 1024 - 384 - 192) * MIB, none.on(4096 * MIB).room(1));
+        assertTrue(none.on(4096 * MIB).sum(1).startsWith("host of 4096 MiB less 1024 MiB of heap"), none.on(4096 * MIB).sum(1));
+        ContainerMemory container = ContainerMemory.of(new SparkConf(false), 3072 * MIB, 1024 * MIB);
+        assertEquals(3072 * MIB, container.on(4096 * MIB).limit());
+        assertEquals(2048 * MIB, container.on(2048 * MIB).limit());
     }
 }

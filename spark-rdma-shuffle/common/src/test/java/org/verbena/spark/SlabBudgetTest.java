@@ -56,6 +56,53 @@ class SlabBudgetTest {
         assertNull(budget.warning());
     }
 
+    /** On a bare host of so many MiB, with such a heap. */
+    private static SlabBudget bare(long wanted, long memory, long heap, int executors) {
+        ContainerMemory none = ContainerMemory.of(new SparkConf(false).set("spark.master", "spark://host:1"), Long.MAX_VALUE,
+            heap * MIB);
+        return SlabBudget.choose(wanted * MIB, memory * MIB, none, executors, ROOT, 16384 * MIB);
+    }
+
+    @Test
+    void aHeapThatFillsTheHostLeavesWhatIsLeftAndAWarning() {
+        SlabBudget budget = bare(0, 24103, 21504, 1);
+        assertEquals((24103 - 21504 - 2150 - 192) * MIB, budget.bytes(), MIB);
+        assertTrue(budget.warning().contains("host of 24103 MiB less 21504 MiB of heap"), budget.warning());
+        assertTrue(budget.warning().contains("lower spark.executor.memory"), budget.warning());
+        SlabBudget set = bare(4096, 24103, 21504, 1);
+        assertEquals(budget.bytes(), set.bytes());
+        assertTrue(set.warning().contains("spark.verbena.memory is 4096 MiB"), set.warning());
+        assertEquals(0, bare(0, 24103, 23552, 1).bytes());
+    }
+
+    @Test
+    void executorsOfAHostShareWhatTheirHeapsLeave() {
+        assertEquals((24576 / 2 - 10240 - 1024 - 192) * MIB, bare(0, 24576, 10240, 2).bytes(), MIB);
+        SlabBudget one = bare(0, 24576, 10240, 1);
+        assertEquals(6144 * MIB, one.bytes());
+        assertEquals((24576 / 2 - 10240 - 1024 - 192) * MIB, one.sharedBy(2), MIB, "two workers, which no setting tells of");
+        assertEquals(8 * MIB, one.sharedBy(3));
+        assertEquals((24576 / 2 - 10240 - 1024 - 192) * MIB, bare(4096, 24576, 10240, 1).sharedBy(2), MIB);
+    }
+
+    @Test
+    void aContainerOfItsOwnIsNotShared() {
+        SparkConf yarn = new SparkConf(false).set("spark.master", "yarn").set("spark.executor.memory", "8g")
+            .set("spark.executor.memoryOverhead", "4g");
+        ContainerMemory container = ContainerMemory.of(yarn, Long.MAX_VALUE, 8192 * MIB);
+        SlabBudget budget = SlabBudget.choose(3000 * MIB, 65536 * MIB, container, 1, ROOT, 16384 * MIB);
+        assertEquals(3000 * MIB, budget.bytes());
+        assertEquals(3000 * MIB, budget.sharedBy(4));
+    }
+
+    @Test
+    void theDriverTellsWhatExecutorsWillHaveAndNotItself() throws Exception {
+        SparkConf yarn = new SparkConf(false).set("spark.master", "yarn").set("spark.executor.memory", "8g");
+        SlabBudget none = SlabBudget.ofExecutors(yarn, new VerbenaConf(yarn), ROOT);
+        assertEquals(0, none.bytes());
+        assertTrue(none.warning().contains("less 8192 MiB of heap"), none.warning());
+    }
+
     @Test
     void withoutASettingItIsAQuarterOfTheMemorySharedByTheExecutors() {
         SlabBudget budget = choose(0, 16384, 2, 8192);
