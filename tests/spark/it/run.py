@@ -22,6 +22,7 @@ if not STOCK_ONLY:
     from large import LargeBlocks  # noqa: F401
     from faults import Memory, OneAfterAnother, OneSided, Repaired, Settings  # noqa: F401
     from packages import Packages  # noqa: F401
+    from recipes import Recipes  # noqa: F401
     from service import WithShuffleService  # noqa: F401
     from tmpfs import SmallTmpfs  # noqa: F401
     from yarn import OnYarn  # noqa: F401
