@@ -54,7 +54,7 @@ class Daemons(Cluster):
 class Shared:
     """Started at the first use; ends with the process."""
 
-    folder = key = cluster = client = source = None
+    folder = key = excluded = cluster = client = source = None
     waits = 0  # of afresh()
 
     @classmethod
@@ -65,12 +65,15 @@ class Shared:
         atexit.register(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.key = new_key(cls.folder / "key")
+        cls.excluded = cls.folder / "excluded"  # DataNodes that are to leave
+        cls.excluded.write_text("")
         properties = {
             "core-site": {FACTORY: "org.verbena.hadoop.hdfs.VerbenaSocketFactory", "verbena.hdfs.key.file": cls.key,
                           "verbena.hdfs.connect.wait.ms": WAIT},
             "hdfs-site": {"dfs.datanode.plugins": "org.verbena.hadoop.hdfs.VerbenaDataNodePlugin",
                           "dfs.namenode.heartbeat.recheck-interval": 1000,
                           "dfs.namenode.redundancy.interval.seconds": "1s", "dfs.client.read.shortcircuit": "false",
+                          "dfs.hosts.exclude": cls.excluded,
                           # All three DataNodes get a replica, also one that had much to do or stood still a moment ago.
                           "dfs.namenode.redundancy.considerLoad": "false",
                           # Of DataNodes too: each waits less long than the one before it, so that the one that is silent is blamed.

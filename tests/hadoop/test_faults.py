@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of HDFS by the core at moments that the test chooses: killed clients, stopped and full DataNodes, damaged replicas."""
-import contextlib
 import pathlib
 import re
 import resource
@@ -12,29 +11,13 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from case import LIMIT, LONG, MIB, WITH_PLUGIN, HdfsCase  # noqa: E402  (needs the path above)
-from cluster import java  # noqa: E402
+from case import LIMIT, LONG, MIB, WITH_PLUGIN  # noqa: E402  (needs the path above)
+from writing import NO_OTHERS, WritingCase  # noqa: E402
 
-NO_OTHERS = "dfs.client.block.write.replace-datanode-on-failure.enable=false"  # there are three DataNodes in all
 ALONE = ("-D", NO_OTHERS)
 
 
-class FaultsTest(HdfsCase):
-    @contextlib.contextmanager
-    def writer(self, path):
-        """A program that writes what it is asked to."""
-        argv = java.argv(str(HERE / "java" / "Writer.java"), [path, NO_OTHERS], self.cluster.client_conf(), self.cluster.plugin,
-                         options=java.QUICK)
-        with self.process(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as program:
-            yield program
-
-    def ask(self, program, command):
-        program.stdin.write(command + "\n")
-        program.stdin.flush()
-        answer = program.stdout.readline()
-        self.assertRegex(answer, r"^done \d+$")
-        return int(answer.split()[1])
-
+class FaultsTest(WritingCase):
     def assert_content(self, path, least):
         """At least so many bytes are readable, all as they were written."""
         copy = self.folder / "pattern"

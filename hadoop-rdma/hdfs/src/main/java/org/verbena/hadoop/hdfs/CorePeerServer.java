@@ -56,6 +56,9 @@ final class CorePeerServer implements PeerServer {
     public Peer accept() throws IOException {
         try {
             CoreSocketChannel next = accepted.poll(ACCEPT_MILLIS, TimeUnit.MILLISECONDS);
+            if (next == null && closed) {
+                throw new AsynchronousCloseException();
+            }
             if (next == null) {
                 throw new SocketTimeoutException("no stream was opened");
             }

@@ -14,13 +14,13 @@ public final class XceiverBridge {
     }
 
     /**
-     * Serves data transfers from one more source, as the DataNode does for its port and for UNIX sockets.
+     * Serves data transfers from one more source beside the DataNode's port, by the server of that port.
      *
-     * @param dataNode the DataNode; the server ends with it
-     * @param source gives the connections
+     * @param dataNode the DataNode; serving ends with it
+     * @param source gives the connections; serving ends when its accept says that it is closed
      */
     public static void serve(DataNode dataNode, PeerServer source) {
-        new Daemon(dataNode.threadGroup, new DataXceiverServer(source, dataNode.getConf(), dataNode)).start();
+        new Daemon(dataNode.threadGroup, new StreamAcceptor(dataNode, source)).start();
     }
 
     /**

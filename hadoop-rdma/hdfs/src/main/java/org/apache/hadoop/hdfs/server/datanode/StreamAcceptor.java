@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.hadoop.hdfs.server.datanode;
+
+import java.io.IOException;
+import java.net.SocketTimeoutException;
+import java.nio.channels.ClosedChannelException;
+import org.apache.hadoop.hdfs.net.Peer;
+import org.apache.hadoop.hdfs.net.PeerServer;
+import org.apache.hadoop.io.IOUtils;
+import org.apache.hadoop.util.Daemon;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Gives each connection of one more source to the DataNode's own server of data transfers, which knows it from then on as it
+ * knows those of its port: restart messages, evictions, bandwidth limits, the limit of transfer threads and the end reach
+ * both alike. Ends with the DataNode or with the source.
+ */
+final class StreamAcceptor implements Runnable {
+    private static final Logger LOG = LoggerFactory.getLogger(StreamAcceptor.class);
+
+    private final DataNode dataNode;
+    private final PeerServer source;
+
+    StreamAcceptor(DataNode dataNode, PeerServer source) {
+        this.dataNode = dataNode;
+        this.source = source;
+    }
+
+    @Override
+    public void run() {
+        while (dataNode.shouldRun && !dataNode.shutdownForUpgrade) {
+            try {
+                serve(source.accept());
+            } catch (SocketTimeoutException e) {
+                continue; // looks whether the DataNode still runs
+            } catch (ClosedChannelException e) {
+                return;
+            } catch (IOException e) {
+                LOG.warn("{}: a stream is not served: {}", dataNode.getDisplayName(), e.getMessage());
+            }
+        }
+        IOUtils.closeStream(source); // which waits nowhere: who has not been served yet goes elsewhere
+    }
+
+    private void serve(Peer peer) {
+        try {
+            checkLimit();
+            new Daemon(dataNode.threadGroup, DataXceiver.create(peer, dataNode, dataNode.xserver)).start();
+        } catch (IOException | OutOfMemoryError e) { // the latter is how a JVM says that it gets no thread
+            IOUtils.closeStream(peer);
+            LOG.warn("{}: {} is not served: {}", dataNode.getDisplayName(), peer, e.getMessage());
+        }
+    }
+
+    /** As the DataNode's server does for its port. */
+    private void checkLimit() throws IOException {
+        int count = dataNode.getXceiverCount();
+        int most = dataNode.xserver.maxXceiverCount;
+        if (count > most) {
+            throw new IOException("xceiver count " + count + " exceeds the limit of concurrent xceivers: " + most
+                + "; raise dfs.datanode.max.transfer.threads");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an administrator asks of a DataNode reaches the writers and readers that have come by the core: restart messages, evictions,
+limits, decommissioning."""
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from case import LIMIT, LONG, MIB, WITH_PLUGIN, Shared  # noqa: E402  (needs the path above)
+from cluster import conf  # noqa: E402
+from daemons import processes  # noqa: E402
+from daemons.ports import HOST  # noqa: E402
+from writing import WritingCase  # noqa: E402
+
+PATIENT = f"dfs.client.datanode-restart.timeout={LIMIT}s"
+SLOW = str(MIB)  # bytes a second
+READ_LIMIT, WRITE_LIMIT = (f"dfs.datanode.data.{what}.bandwidthPerSec" for what in ("read", "write"))
+THREADS = "dfs.datanode.max.transfer.threads"
+
+
+class AdminTest(WritingCase):
+    def admin(self, *words):
+        return self.ended(self.client.run("hdfs", "dfsadmin", *words), words)
+
+    def ipc(self, name):
+        return f"{HOST}:{self.cluster.ports[name + '-ipc']}"
+
+    def log(self, name):
+        return pathlib.Path(self.cluster.log(name))
+
+    def stacks(self, name):
+        """The threads of a DataNode, as its page tells them."""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"http://{HOST}:{self.cluster.ports[name + '-http']}/stacks", timeout=LIMIT) as answer:
+            return answer.read().decode()
+
+    def restart_for_upgrade(self, name):
+        process = self.cluster.daemons[name]
+        self.admin("-shutdownDatanode", self.ipc(name), "upgrade")
+        self.wait_for(f"{name} ends", lambda: not processes.alive(*process))
+        self.cluster.launch(name)
+
+    def reconfigure(self, name, changes):
+        """Writes the DataNode's site file anew and lets it read it."""
+        site = self.cluster.site(name)
+        site["hdfs-site"].update(changes)
+        conf.write(self.cluster.conf(name), site)
+        self.admin("-reconfig", "datanode", self.ipc(name), "start")
+        self.wait_for("the reconfiguration is finished", lambda: "finished at" in self.admin(
+            "-reconfig", "datanode", self.ipc(name), "status").stdout)
+        said = self.admin("-reconfig", "datanode", self.ipc(name), "status").stdout
+        for property_name in changes:
+            self.assertRegex(said, rf"SUCCESS: Changed property {re.escape(property_name)}")
+
+    # -------------------------------------------------------------------------------- in the default tier
+
+    def test_a_writer_of_one_replica_outlives_the_upgrade_of_its_data_node(self):
+        with self.writer_by_core("/upgraded", PATIENT) as (program, name):
+            self.restart_for_upgrade(name)
+            self.ask(program, f"flush {MIB}")
+            total = self.ask(program, "close")
+        self.assertEqual(total, MIB + 100_000)
+        self.setUp()
+
+    def test_a_writer_that_is_told_to_leave_leaves(self):
+        with self.writer_by_core("/evicted") as (program, name):
+            length = self.log(name).stat().st_size
+            self.admin("-evictWriters", self.ipc(name))
+            self.wait_for("the writer is stopped", lambda: "Stopped the writer: CorePeer" in self.new_text(self.log(name), length))
+            self.assertEqual(self.answer(program, f"flush {MIB}"), "", "it had no other DataNode")
+
+    def test_a_limit_of_bandwidth_that_is_set_later_holds_for_readers_by_the_core(self):
+        self.dfs("-put", str(self.source), "/limited")
+        name = WITH_PLUGIN[0]
+        self.reconfigure(name, {READ_LIMIT: SLOW})
+        try:
+            self.assert_throttled(name, ["hdfs", "dfs", "-cat", "/limited"], "readBlock")
+        finally:
+            self.reconfigure(name, {READ_LIMIT: "0"})
+
+    def assert_throttled(self, name, words, what):
+        """Of commands of that kind one waits for the limit of this DataNode in a stream. Each starts anew: the NameNode chooses the
+        DataNode."""
+        before = self.counters(name)["stream.accepted"]
+        running = []
+
+        def throttled():
+            if not running or running[-1].poll() is not None:
+                running.append(subprocess.Popen(self.cluster.argv(words), env=self.cluster.environment(), stdin=subprocess.DEVNULL,
+                                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            waits = [stack for stack in self.stacks(name).split("\n\n") if "DataTransferThrottler.throttle" in stack]
+            return any(what in stack for stack in waits)
+
+        try:
+            self.wait_for("somebody waits for the limit", throttled)
+            self.wait_for("by the core", lambda: self.counters(name)["stream.accepted"] > before)
+        finally:
+            for client in running:
+                client.kill()
+                client.wait()
+
+    # ------------------------------------------------------------------------------------- with --full
+
+    @LONG
+    def test_a_pipeline_of_three_keeps_all_its_data_nodes_through_a_rolling_upgrade(self):
+        with self.writer("/rolling", "dfs.replication=3", PATIENT) as program:
+            self.ask(program, "flush 100000")
+            before = self.pipeline("/rolling")
+            for name in WITH_PLUGIN:
+                self.restart_for_upgrade(name)
+                self.ask(program, f"flush {MIB}")
+                self.assertEqual(sorted(self.pipeline("/rolling")), sorted(before))
+                self.setUp()
+            self.ask(program, "close")
+        self.assert_healthy()
+
+    @LONG
+    def test_a_limit_of_bandwidth_that_is_set_later_holds_for_writers_by_the_core(self):
+        name = WITH_PLUGIN[0]
+        self.reconfigure(name, {WRITE_LIMIT: SLOW})
+        try:
+            self.assert_throttled(name, ["hdfs", "dfs", "-put", "-f", str(self.source), "/limited-write"], "writeBlock")
+        finally:
+            self.reconfigure(name, {WRITE_LIMIT: "0"})
+
+    @LONG
+    def test_a_limit_of_transfer_threads_that_is_set_later_holds_for_streams(self):
+        for name in WITH_PLUGIN:
+            self.reconfigure(name, {THREADS: "1"})
+        lengths = {name: self.log(name).stat().st_size for name in WITH_PLUGIN}
+        try:
+            with self.writer("/many", "dfs.replication=3") as program:
+                self.ask(program, "flush 1")
+                with self.writer("/too-many", "dfs.replication=3") as other:
+                    self.answer(other, "flush 1")
+                    self.wait_for("a stream too many", lambda: any(
+                        re.search(r"CorePeer\S* .*is not served: xceiver count \d+ exceeds the limit of concurrent xceivers: 1",
+                                  self.new_text(self.log(name), lengths[name])) for name in WITH_PLUGIN))
+                    other.kill()
+                self.ask(program, "close")
+        finally:
+            for name in WITH_PLUGIN:
+                self.reconfigure(name, {THREADS: "4096"})
+
+    @LONG
+    def test_a_data_node_that_is_decommissioned_is_left_by_its_replicas_by_the_core(self):
+        self.dfs("-setrep", "-R", "2", "/")  # only two DataNodes will be left
+        self.dfs("-D", "dfs.replication=2", "-D", f"dfs.blocksize={MIB}", "-put", str(self.source), "/leaving")
+        name = WITH_PLUGIN[0]
+        Shared.excluded.write_text(f"{HOST}:{self.cluster.ports[name]}\n")
+        try:
+            self.admin("-refreshNodes")
+            self.wait_for("it is decommissioned", lambda: re.search(
+                rf"Name: {HOST}:{self.cluster.ports[name]} [\s\S]*?Decommission Status : Decommissioned",
+                self.admin("-report").stdout))
+            self.assert_same("/leaving")
+        finally:
+            Shared.excluded.write_text("")
+            self.admin("-refreshNodes")
+        self.setUp()
+
+    @LONG
+    def test_the_bandwidth_of_balancing_is_one_for_both_kinds_of_connections(self):
+        """A quota is a server's of data transfers, so a DataNode may have only one of those."""
+        self.admin("-setBalancerBandwidth", str(3 * MIB))
+        for name in WITH_PLUGIN:
+            self.wait_for("the DataNode has heard of it", lambda: f"is {3 * MIB} bytes per second" in self.admin(
+                "-getBalancerBandwidth", self.ipc(name)).stdout)
+            self.assertEqual(self.stacks(name).count("DataXceiverServer.run("), 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
