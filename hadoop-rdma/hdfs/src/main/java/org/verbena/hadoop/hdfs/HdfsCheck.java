@@ -4,12 +4,14 @@ package org.verbena.hadoop.hdfs;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
+import org.verbena.hadoop.hdfs.tier.PrivateFolder;
 import org.verbena.hadoop.hdfs.tier.TierConf;
 
 /** Looks with the code that clients and DataNodes run. */
@@ -86,6 +88,9 @@ public final class HdfsCheck {
             "the NameNode asks for no replica in memory");
         try {
             Path folder = Path.of(tiers.memoryDir());
+            if (Files.exists(folder, LinkOption.NOFOLLOW_LINKS)) {
+                PrivateFolder.check(folder);
+            }
             Path there = Files.isDirectory(folder) ? folder : folder.getParent();
             long free = Files.getFileStore(there).getUsableSpace() >> 20;
             String kind = Files.getFileStore(there).type();

@@ -4,7 +4,6 @@ package org.verbena.hadoop.hdfs.tier;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.LongSummaryStatistics;
@@ -25,7 +24,6 @@ public final class MemoryTier {
     /** The storage type; Hadoop has it since 3.4. */
     static final String TYPE = "NVDIMM";
     private static final Logger LOG = LoggerFactory.getLogger(MemoryTier.class);
-    private static final String OWNER_ALONE = "rwx------";
 
     private final TierConf settings;
     private final long block;
@@ -41,17 +39,17 @@ public final class MemoryTier {
     }
 
     /**
-     * Makes the folder and chooses the size.
+     * Makes the folder, which is nobody else's, and chooses the size.
      *
      * @param node the DataNode's own identity, with which it finds its replicas again after a restart
      * @return the folder as Hadoop names it; null when there can be no memory tier, which was said
      */
     public StorageLocation prepare(String node) {
         try {
-            folder = Path.of(settings.memoryDir()).toAbsolutePath().resolve(node);
-            if (!Files.isDirectory(folder)) {
-                Files.createDirectories(folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(OWNER_ALONE)));
-            }
+            Path all = Path.of(settings.memoryDir()).toAbsolutePath();
+            folder = all.resolve(node);
+            PrivateFolder.make(all);
+            PrivateFolder.make(folder);
             long held = new MemoryLedger(folder, 0).used() - MemoryLedger.OWN;
             size = TierSize.choose(settings.memorySize(), HostMemory.bytes(), folder,
                 Files.getFileStore(folder).getUsableSpace() + held, block);
