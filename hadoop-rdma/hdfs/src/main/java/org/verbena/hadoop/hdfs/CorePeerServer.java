@@ -2,10 +2,11 @@
 package org.verbena.hadoop.hdfs;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.channels.AsynchronousCloseException;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -31,27 +32,44 @@ final class CorePeerServer implements PeerServer {
     private final InetSocketAddress local;
     private final DataPorts.Door door = this::accept;
     private final BlockingQueue<CoreSocketChannel> accepted = new LinkedBlockingQueue<>(WAITING);
-    private final Set<VbnPeer> known = ConcurrentHashMap.newKeySet();
+    private final Tickets tickets;
+    /** From where its greeting was asked. */
+    private final Map<VbnPeer, InetAddress> known = new ConcurrentHashMap<>();
     private volatile boolean closed;
 
-    /** local: the DataNode's data port. */
-    CorePeerServer(DataPorts ports, InetSocketAddress local) {
+    /** local: the DataNode's data port. tickets: those of its greetings. */
+    CorePeerServer(DataPorts ports, InetSocketAddress local, Tickets tickets) {
         this.ports = ports;
         this.local = local;
+        this.tickets = tickets;
         ports.open(local.getPort(), door);
     }
 
-    /** Engine's thread. False when too many wait: the client's next connections go by TCP. */
+    /** Engine's thread. False when too many wait, or nobody knows from where: the client's next connections go by TCP. */
     private boolean accept(VbnStream stream, Hello hello) {
-        if (known.add(stream.peer())) {
-            stream.peer().onLost((peer, cause) -> known.remove(peer));
-            LOG.info("Verbena: {} sends and reads blocks by the core: {}", hello.client().getAddress().getHostAddress(),
-                stream.peer().explain());
-        }
-        return !closed && accepted.offer(new CoreSocketChannel(stream, local, hello.client(), () -> { }));
+        InetAddress from = addressOf(stream.peer(), hello);
+        return from != null && !closed && accepted.offer(
+            new CoreSocketChannel(stream, local, new InetSocketAddress(from, hello.number()), () -> { }));
     }
 
-    /** Waits half a second at a time, so that its caller sees when the DataNode ends; after close, too. */
+    /** That of its TCP connection: Hadoop trusts addresses (TrustedChannelResolver), and a client could claim any. */
+    private InetAddress addressOf(VbnPeer peer, Hello hello) {
+        InetAddress from = known.get(peer);
+        if (from != null) {
+            return from;
+        }
+        from = tickets.take(hello.ticket());
+        if (from == null) {
+            LOG.debug("a stream of {} is refused: it shows no ticket of a greeting", peer);
+            return null;
+        }
+        known.put(peer, from);
+        peer.onLost((lost, cause) -> known.remove(lost));
+        LOG.info("Verbena: {} sends and reads blocks by the core: {}", from.getHostAddress(), peer.explain());
+        return from;
+    }
+
+    /** Waits half a second at a time, so that its caller sees when the DataNode ends. */
     @Override
     public Peer accept() throws IOException {
         try {

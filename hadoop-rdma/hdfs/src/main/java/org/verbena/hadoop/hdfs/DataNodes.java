@@ -44,6 +44,8 @@ final class DataNodes {
         volatile boolean announced;
         /** This host's address on the way to it, found anew with each connection of the engines: 85 us of a DataNode's time. */
         volatile InetAddress local;
+        /** Of the greeting that this connection of the engines began with. */
+        volatile byte[] ticket;
         /** A first stream that the DataNode has not accepted yet, though it was waited for; and since when. */
         volatile VbnStream late;
         volatile long lateSince;
@@ -127,9 +129,9 @@ final class DataNodes {
     }
 
     private void connect(Link link, Attempt attempt) {
-        byte[] address;
+        Greeting greeting;
         try {
-            address = Greeting.ask(
+            greeting = Greeting.ask(
                 new InetSocketAddress(link.address.getAddress(), link.address.getPort() + node.conf().portOffset()),
                 GREETING_MILLIS, attempt::asks);
         } catch (IOException e) {
@@ -139,8 +141,9 @@ final class DataNodes {
         attempt.answered();
         try {
             link.local = LocalAddress.towards(link.address);
+            link.ticket = greeting.ticket();
             node.start(link.local);
-            VbnPeer peer = node.engine().connect(address, (gone, cause) -> lost(link, gone));
+            VbnPeer peer = node.engine().connect(greeting.address(), (gone, cause) -> lost(link, gone));
             link.remote.up(peer);
             if (peer.isLost()) {
                 lost(link, peer);
@@ -210,7 +213,8 @@ final class DataNodes {
             VbnStreams streams = node.start(link.address.getAddress());
             int number = 1 + (nextNumber.incrementAndGet() & 0x7fff);
             InetSocketAddress local = new InetSocketAddress(link.local, number == link.address.getPort() ? 0xffff : number);
-            VbnStream stream = streams.openAtOnce(peer, Hello.SERVICE, new Hello(local, link.address.getPort()).encode());
+            VbnStream stream = streams.openAtOnce(peer, Hello.SERVICE,
+                new Hello(link.ticket, local.getPort(), link.address.getPort()).encode());
             boolean waited = stream.failure() != null || !stream.isWritable();
             if (waited && !accepted(link, stream)) {
                 return null;

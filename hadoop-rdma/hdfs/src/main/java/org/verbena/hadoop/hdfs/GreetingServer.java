@@ -8,14 +8,15 @@ import java.net.Socket;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One thread that sends the greeting to whoever connects. An answer fits into the socket's buffer: writing never waits. */
+/** One thread that sends the greeting to whoever connects, each with a ticket of its own. An answer fits into the socket's buffer: writing never waits. */
 final class GreetingServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(GreetingServer.class);
     private static final int BACKLOG = 512;
     private static final long CLOSE_MILLIS = 10_000;
 
     private final ServerSocket server;
-    private final byte[] greeting;
+    private final byte[] address;
+    private final Tickets tickets;
     private final Thread thread;
 
     /**
@@ -23,8 +24,9 @@ final class GreetingServer implements AutoCloseable {
      *
      * @throws IOException when the port is taken, with the cure
      */
-    GreetingServer(InetSocketAddress at, byte[] address) throws IOException {
-        greeting = Greeting.encode(address);
+    GreetingServer(InetSocketAddress at, byte[] address, Tickets tickets) throws IOException {
+        this.address = address;
+        this.tickets = tickets;
         server = new ServerSocket();
         try {
             server.setReuseAddress(true);
@@ -42,7 +44,7 @@ final class GreetingServer implements AutoCloseable {
     private void run() {
         while (!server.isClosed()) {
             try (Socket client = server.accept()) {
-                client.getOutputStream().write(greeting);
+                client.getOutputStream().write(new Greeting(tickets.give(client.getInetAddress()), address).encode());
             } catch (IOException e) {
                 LOG.debug("greeting: {}", e.toString()); // the client went away, or this is the end
                 pauseAfter();

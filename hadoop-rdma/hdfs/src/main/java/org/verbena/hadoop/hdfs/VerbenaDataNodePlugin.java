@@ -73,10 +73,11 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         node = CoreNode.of(conf);
         VbnEngine engine = node.serve(local).engine();
         InetSocketAddress shown = new InetSocketAddress(local, data.getPort());
-        server = new CorePeerServer(node.ports(), shown);
+        Tickets tickets = new Tickets();
+        server = new CorePeerServer(node.ports(), shown, tickets);
         XceiverBridge.serve(dataNode, server);
         int port = data.getPort() + conf.portOffset();
-        greeting = new GreetingServer(new InetSocketAddress(data.getAddress(), port), engine.address());
+        greeting = new GreetingServer(new InetSocketAddress(data.getAddress(), port), engine.address(), tickets);
         String hops = XceiverBridge.replaceSocketFactory(dataNode, factory(dataNode)) ? "" : "; to other DataNodes by TCP, "
             + "because this Hadoop's DataNode has no socket factory";
         DefaultMetricsSystem.instance().register(METRICS, "HDFS data by the native core", this);

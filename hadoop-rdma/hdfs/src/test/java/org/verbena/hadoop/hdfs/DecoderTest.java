@@ -31,22 +31,30 @@ import org.junit.jupiter.api.io.TempDir;
 class DecoderTest {
     private static final int TRIES = 100;
 
-    private static byte[] decode(byte[] greeting) throws IOException {
+    private static final byte[] TICKET = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
+
+    private static byte[] greeting(byte[] address) throws IOException {
+        return new Greeting(TICKET, address).encode();
+    }
+
+    private static Greeting decode(byte[] greeting) throws IOException {
         return Greeting.decode(new DataInputStream(new ByteArrayInputStream(greeting)));
     }
 
     @Test
     void a_greeting_carries_an_address_of_bounded_length() throws Exception {
-        assertArrayEquals(new byte[] {1, 2, 3}, decode(Greeting.encode(new byte[] {1, 2, 3})));
-        assertEquals(1024, decode(Greeting.encode(new byte[1024])).length);
-        assertThrows(IOException.class, () -> Greeting.encode(new byte[1025]));
-        assertThrows(IOException.class, () -> Greeting.encode(new byte[0]));
+        Greeting decoded = decode(greeting(new byte[] {1, 2, 3}));
+        assertArrayEquals(new byte[] {1, 2, 3}, decoded.address());
+        assertArrayEquals(TICKET, decoded.ticket());
+        assertEquals(1024, decode(greeting(new byte[1024])).address().length);
+        assertThrows(IOException.class, () -> greeting(new byte[1025]));
+        assertThrows(IOException.class, () -> greeting(new byte[0]));
     }
 
     @Test
     void mutated_greetings_are_refused_or_carry_an_address() throws Exception {
         Random random = new Random(1);
-        byte[] good = Greeting.encode(new byte[100]);
+        byte[] good = greeting(new byte[100]);
         int refused = 0;
         for (int i = 0; i < 100_000; i++) {
             byte[] bytes = Arrays.copyOf(good, random.nextInt(good.length + 20));
@@ -54,7 +62,7 @@ class DecoderTest {
                 bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
             }
             try {
-                assertTrue(decode(bytes).length <= Greeting.MAX_ADDRESS);
+                assertTrue(decode(bytes).address().length <= Greeting.MAX_ADDRESS);
             } catch (IOException e) {
                 refused++;
             }
@@ -63,21 +71,18 @@ class DecoderTest {
     }
 
     @Test
-    void mutated_hellos_are_refused_or_carry_an_address() throws Exception {
-        Hello client = new Hello(new InetSocketAddress("10.1.2.3", 40_000), 50_010);
+    void mutated_hellos_are_refused_or_carry_a_ticket() throws Exception {
+        Hello client = new Hello(TICKET, 40_000, 50_010);
         byte[] good = client.encode();
         assertEquals(client, Hello.decode(ByteBuffer.wrap(good)));
-        Hello six = new Hello(new InetSocketAddress(InetAddress.getByName("fe80::1"), 1), 9866);
-        assertEquals(six, Hello.decode(ByteBuffer.wrap(six.encode())));
         Random random = new Random(2);
         for (int i = 0; i < 100_000; i++) {
-            byte[] bytes = Arrays.copyOf(good, random.nextInt(24));
+            byte[] bytes = Arrays.copyOf(good, random.nextInt(2 * good.length));
             for (int n = random.nextInt(3); n > 0 && bytes.length > 0; n--) {
                 bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
             }
             try {
-                int address = Hello.decode(ByteBuffer.wrap(bytes)).client().getAddress().getAddress().length;
-                assertEquals(bytes.length, 6 + address);
+                assertArrayEquals(bytes, Hello.decode(ByteBuffer.wrap(bytes)).encode());
             } catch (IOException e) {
                 assertTrue(e.getMessage().contains("hello"), e.getMessage());
             }
@@ -86,22 +91,21 @@ class DecoderTest {
 
     @Test
     void a_stream_goes_to_the_data_node_that_its_hello_names() {
-        InetSocketAddress client = new InetSocketAddress("10.1.2.3", 1);
         DataPorts ports = new DataPorts();
         List<Integer> taken = new ArrayList<>();
         DataPorts.Door first = (stream, hello) -> taken.add(1);
         DataPorts.Door second = (stream, hello) -> taken.add(2);
         ports.open(9866, first);
         ports.open(9867, second);
-        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(client, 9866).encode())));
-        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(client, 9867).encode())));
-        assertFalse(ports.accept(null, ByteBuffer.wrap(new Hello(client, 9868).encode())));
+        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(TICKET, 1, 9866).encode())));
+        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(TICKET, 1, 9867).encode())));
+        assertFalse(ports.accept(null, ByteBuffer.wrap(new Hello(TICKET, 1, 9868).encode())));
         assertFalse(ports.accept(null, ByteBuffer.wrap(new byte[3])));
         ports.open(9866, second); // the next one of this process at the same port
         ports.close(9866, first);
-        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(client, 9866).encode())));
+        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(TICKET, 1, 9866).encode())));
         ports.close(9866, second);
-        assertFalse(ports.accept(null, ByteBuffer.wrap(new Hello(client, 9866).encode())));
+        assertFalse(ports.accept(null, ByteBuffer.wrap(new Hello(TICKET, 1, 9866).encode())));
         assertEquals(List.of(1, 2, 2), taken);
     }
 
@@ -123,12 +127,12 @@ class DecoderTest {
     }
 
     /** A port that the kernel gives to nobody by itself; another process may still have it: the next one then. */
-    private static GreetingServer somewhere(InetSocketAddress[] at) throws IOException {
+    private static GreetingServer somewhere(InetSocketAddress[] at, Tickets tickets) throws IOException {
         Random random = new Random();
         for (int i = 0; ; i++) {
             at[0] = new InetSocketAddress(InetAddress.getLoopbackAddress(), 20_000 + random.nextInt(12_000));
             try {
-                return new GreetingServer(at[0], new byte[] {7, 8});
+                return new GreetingServer(at[0], new byte[] {7, 8}, tickets);
             } catch (IOException e) {
                 if (i == TRIES) {
                     throw e;
@@ -140,13 +144,20 @@ class DecoderTest {
     @Test
     void a_greeting_server_answers_everybody_and_ends() throws Exception {
         InetSocketAddress[] place = new InetSocketAddress[1];
-        GreetingServer server = somewhere(place);
+        Tickets tickets = new Tickets();
+        GreetingServer server = somewhere(place, tickets);
         InetSocketAddress at = place[0];
         try {
             for (int i = 0; i < 20; i++) {
-                assertArrayEquals(new byte[] {7, 8}, Greeting.ask(at, 60_000, () -> { }));
+                assertArrayEquals(new byte[] {7, 8}, Greeting.ask(at, 60_000, () -> { }).address());
             }
-            String text = assertThrows(IOException.class, () -> new GreetingServer(at, new byte[1]).close()).getMessage();
+            InetAddress from = InetAddress.getByName("127.0.0.9");
+            try (Socket client = new Socket()) {
+                client.bind(new InetSocketAddress(from, 0));
+                client.connect(at);
+                assertEquals(from, tickets.take(Greeting.decode(new DataInputStream(client.getInputStream())).ticket()));
+            }
+            String text = assertThrows(IOException.class, () -> new GreetingServer(at, new byte[1], new Tickets()).close()).getMessage();
             assertTrue(text.contains("verbena.hdfs.port.offset"), text);
         } finally {
             server.close();
