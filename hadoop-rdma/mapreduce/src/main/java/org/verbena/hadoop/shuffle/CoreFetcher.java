@@ -34,6 +34,7 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
     private static final long BATCH = 32L << 20;
 
     private final FetchShare<K, V> share;
+    private final Rooms rooms = new Rooms();
 
     CoreFetcher(JobConf job, TaskAttemptID reduceId, ShuffleSchedulerImpl<K, V> scheduler, Reporter reporter,
             ShuffleClientMetrics metrics, ExceptionReporter errors, FetchShare<K, V> share) {
@@ -99,55 +100,78 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         }
     }
 
-    /** Room outside the heap for the first ones. */
+    /** Room outside the heap for the first ones. What is compressed is fetched in smaller batches, all but a large segment. */
     private List<KeptOutput<K, V>> reserve(Map<TaskAttemptID, Wire.Size> left) {
+        long most = isCompressed() ? Rooms.BYTES : BATCH;
         List<KeptOutput<K, V>> batch = new ArrayList<>();
         long bytes = 0;
+        long held = 0;
         for (Map.Entry<TaskAttemptID, Wire.Size> entry : left.entrySet()) {
             Wire.Size size = entry.getValue();
-            boolean fits = size.part() >= 0 && (batch.isEmpty() || bytes + size.part() <= BATCH) && batch.size() < Wire.MAX_RANGES;
+            boolean fits = size.part() >= 0 && batch.size() < Wire.MAX_RANGES
+                && (batch.isEmpty() || bytes + size.part() <= most && held + size.raw() <= BATCH);
             KeptOutput<K, V> output = fits ? share.merge().keep(entry.getKey(), size.part(), size.raw()) : null;
             if (output == null) {
                 break;
             }
             bytes += size.part();
+            held += output.reserved();
             batch.add(output);
         }
         return batch;
     }
 
-    /** Fetches a batch into one buffer. False when a segment could not be used. */
+    private boolean isCompressed() {
+        return share.merge().codec() != null;
+    }
+
+    /** Fetches a batch into one buffer, that of its records if they are not compressed. False when a segment could not be used. */
     private boolean keep(MapHost host, Link link, VbnPeer peer, List<KeptOutput<K, V>> batch,
             Map<TaskAttemptID, Wire.Size> left) throws IOException {
-        long total = batch.stream().mapToLong(KeptOutput::reserved).sum();
-        ByteBuffer room = share.merge().allocate((int) total); // a batch beyond 2 GiB is a single segment below that
+        long held = batch.stream().mapToLong(KeptOutput::reserved).sum();
+        ByteBuffer room = share.merge().allocate((int) held); // a batch beyond 2 GiB is a single segment below that
         if (room == null) {
             return true; // the budget is smaller from now on
         }
+        KeptOutput<K, V> first = batch.get(0);
+        if (isCompressed() && first.part() > Rooms.BYTES) {
+            first.room(room);
+            return stream(host, link, peer, first, left);
+        }
         List<KeptOutput<K, V>> open = new ArrayList<>(batch);
-        List<Wire.Range> ranges = batch.stream().map(o -> new Wire.Range(o.getMapId().toString(), 0, o.reserved())).toList();
-        long started = Time.monotonicNow();
-        Exchange exchange = share.client().send(peer, Wire.LOAD, reduce, ranges, room);
+        List<Wire.Range> ranges = batch.stream().map(o -> new Wire.Range(o.getMapId().toString(), 0, o.part())).toList();
+        Exchange exchange = null;
         try {
-            long end = 0;
-            for (KeptOutput<K, V> output : batch) {
-                end += output.reserved();
-                if (!arrives(exchange, end, host, output)) {
+            ByteBuffer landing = isCompressed() ? rooms.take(0, batch.stream().mapToInt(o -> (int) o.part()).sum()) : room;
+            long started = Time.monotonicNow();
+            exchange = share.client().send(peer, Wire.LOAD, reduce, ranges, landing);
+            for (int at = 0, recordsAt = 0; !open.isEmpty(); open.remove(0)) {
+                KeptOutput<K, V> output = open.get(0);
+                int part = (int) output.part();
+                if (!arrives(exchange, at + part, host, output)
+                        || !takes(host, output, landing.slice(at, part), room.slice(recordsAt, (int) output.reserved()))) {
                     return false;
                 }
-                output.bytes(room.slice((int) (end - output.reserved()), (int) output.reserved()));
-                if (!verifies(host, output)) {
-                    return false;
-                }
-                open.remove(output);
+                at += part;
+                recordsAt += (int) output.reserved();
                 left.remove(output.getMapId());
-                metrics.inputBytes(output.reserved());
-                succeeded(host, link, output, output.reserved(), started);
+                metrics.inputBytes(part);
+                succeeded(host, link, output, part, started);
             }
             return true;
         } finally {
+            end(exchange);
+            open.forEach(open.size() < batch.size() ? KeptOutput::forget : KeptOutput::abort);
+        }
+    }
+
+    /** Of a batch. */
+    private void end(Exchange exchange) {
+        if (exchange != null) {
             share.client().end(exchange);
-            open.forEach(KeptOutput::abort);
+        }
+        if (exchange != null && isCompressed()) {
+            rooms.leave(0, exchange);
         }
     }
 
@@ -167,11 +191,15 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         }
     }
 
-    private boolean verifies(MapHost host, KeptOutput<K, V> output) {
+    private boolean takes(MapHost host, KeptOutput<K, V> output, ByteBuffer segment, ByteBuffer room) {
         try {
-            output.verify();
+            if (isCompressed()) {
+                output.decompress(segment, room);
+            } else {
+                output.take(segment);
+            }
             return true;
-        } catch (IOException e) {
+        } catch (InternalError | RuntimeException | IOException e) { // codecs throw what they like
             failed(host, output.getMapId(), e);
             return false;
         }
@@ -180,20 +208,23 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
     /** Hands one segment to the stock merge manager. False when that has no room now, or the segment could not be used. */
     private boolean pass(MapHost host, Link link, VbnPeer peer, Map.Entry<TaskAttemptID, Wire.Size> segment,
             Map<TaskAttemptID, Wire.Size> left) throws IOException {
-        TaskAttemptID map = segment.getKey();
-        Wire.Size size = segment.getValue();
         MapOutput<K, V> output;
         try {
-            output = share.merge().pass(map, size.raw(), id);
+            output = share.merge().pass(segment.getKey(), segment.getValue().raw(), id);
         } catch (IOException e) {
             scheduler.reportLocalError(e); // this reduce attempt ends
             return false;
         }
-        if (output == null) {
-            return false;
-        }
+        return output != null && stream(host, link, peer, output, left);
+    }
+
+    /** Fetches one segment window by window. False when it could not be used. */
+    private boolean stream(MapHost host, Link link, VbnPeer peer, MapOutput<K, V> output, Map<TaskAttemptID, Wire.Size> left)
+            throws IOException {
+        TaskAttemptID map = output.getMapId();
+        Wire.Size size = left.get(map);
         long started = Time.monotonicNow();
-        try (CoreInput input = new CoreInput(share, peer, reduce, map.toString(), size.part())) {
+        try (CoreInput input = new CoreInput(share, peer, reduce, map.toString(), size.part(), rooms)) {
             try {
                 output.shuffle(host, input, size.part(), size.raw(), metrics, reporter);
             } catch (InternalError | RuntimeException | IOException e) { // codecs throw what they like

@@ -10,14 +10,13 @@ import org.verbena.core.VbnPeer;
 
 /** Two windows of a segment are under way: one is read while the next one comes. Belongs to one thread. */
 final class CoreInput extends InputStream {
-    private static final int WINDOW = 1 << 20;
-
     private final FetchShare<?, ?> share;
     private final VbnPeer peer;
     private final int reduce;
     private final String attempt;
     private final long length;
-    private final ByteBuffer[] rooms = new ByteBuffer[2];
+    private final Rooms rooms;
+    private ByteBuffer landing;
     private Exchange coming;
     private int comingRoom;
     private long asked;
@@ -25,8 +24,14 @@ final class CoreInput extends InputStream {
     private IOException failure;
     private int failedRange = -1;
 
-    /** @param length bytes of the segment */
-    CoreInput(FetchShare<?, ?> share, VbnPeer peer, int reduce, String attempt, long length) throws IOException {
+    /**
+     * Asks for the first window.
+     *
+     * @param length bytes of the segment
+     * @param rooms where windows land; the stream's until close
+     */
+    CoreInput(FetchShare<?, ?> share, VbnPeer peer, int reduce, String attempt, long length, Rooms rooms) throws IOException {
+        this.rooms = rooms;
         this.share = share;
         this.peer = peer;
         this.reduce = reduce;
@@ -46,24 +51,13 @@ final class CoreInput extends InputStream {
     }
 
     private void ask(int room) throws IOException {
-        int bytes = (int) Math.min(WINDOW, length - asked);
+        int bytes = (int) Math.min(Rooms.BYTES, length - asked);
         coming = null;
         if (bytes > 0) {
-            if (rooms[room] == null) {
-                rooms[room] = room(bytes);
-            }
+            landing = rooms.take(room, bytes);
             comingRoom = room;
-            coming = share.client().send(peer, Wire.LOAD, reduce, List.of(new Wire.Range(attempt, asked, bytes)),
-                rooms[room].clear().limit(bytes));
+            coming = share.client().send(peer, Wire.LOAD, reduce, List.of(new Wire.Range(attempt, asked, bytes)), landing);
             asked += bytes;
-        }
-    }
-
-    private static ByteBuffer room(int bytes) throws IOException {
-        try {
-            return ByteBuffer.allocateDirect(bytes);
-        } catch (OutOfMemoryError e) {
-            throw new IOException("this JVM has no memory for a window (" + e.getMessage() + "): raise -XX:MaxDirectMemorySize", e);
         }
     }
 
@@ -78,15 +72,16 @@ final class CoreInput extends InputStream {
         Exchange arrived = coming;
         int room = comingRoom;
         try {
-            arrived.awaitBytes(rooms[room].limit(), share.limitNanos());
+            arrived.awaitBytes(landing.limit(), share.limitNanos());
         } catch (IOException e) {
             failure = e;
             failedRange = arrived.failedRange();
             throw e;
         } finally {
             share.client().end(arrived);
+            rooms.leave(room, arrived);
         }
-        current = rooms[room].duplicate().rewind();
+        current = landing.duplicate().rewind();
         ask(1 - room);
         return true;
     }
@@ -110,6 +105,7 @@ final class CoreInput extends InputStream {
     public void close() {
         if (coming != null) {
             share.client().end(coming);
+            rooms.leave(comingRoom, coming);
             coming = null;
         }
     }

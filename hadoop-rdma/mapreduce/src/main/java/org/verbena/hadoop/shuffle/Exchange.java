@@ -94,6 +94,11 @@ final class Exchange {
         return failedRange;
     }
 
+    /** Nothing lands any more: to be asked after {@link #fail}, when no further piece is taken. */
+    synchronized boolean isQuiet() {
+        return pulling.isEmpty();
+    }
+
     private void event() {
         events++;
         notifyAll();

@@ -5,37 +5,33 @@ package org.verbena.hadoop.shuffle;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import org.apache.hadoop.fs.FSDataInputStream;
-import org.apache.hadoop.fs.FSInputStream;
 import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.WritableUtils;
-import org.apache.hadoop.io.compress.CompressionCodec;
 import org.apache.hadoop.mapred.IFile;
 import org.apache.hadoop.mapred.JobConf;
 
 /**
- * Comparators and deserialisers want arrays: the records pass through a window of some KiB on the heap, in which a whole
- * record lies at a time, so that neither key nor value is copied again.
+ * Comparators and deserialisers want arrays: the records pass through a window on the heap. A merge has all its segments open, each
+ * with its next key in its window, and reads the value of one at a time: what of that is not in the window is copied to an array
+ * that the readers of a merge share ({@link MergeHeap}).
  */
 final class KeptReader<K, V> extends IFile.Reader<K, V> {
-    private static final int WINDOW = 64 << 10;
     private static final int MAX_VINT = 5;
 
+    private final MergeHeap heap;
     private ByteBuffer bytes;
-    private byte[] window = new byte[WINDOW];
+    private byte[] window;
     private int from;
     private int to;
     private final int records;
 
-    KeptReader(JobConf conf, ByteBuffer segment) throws IOException {
+    /** segment: its records, not compressed, without a checksum. */
+    KeptReader(JobConf conf, ByteBuffer segment, MergeHeap heap) throws IOException {
         super(conf, null, segment.limit(), null, null);
-        records = segment.limit() - KeptOutput.CHECKSUM_BYTES;
+        this.heap = heap;
+        records = segment.limit();
         bytes = segment.slice(0, records);
-    }
-
-    /** A reader for a segment whose checksum has been checked. */
-    static <K, V> IFile.Reader<K, V> of(JobConf conf, KeptOutput<K, V> output, CompressionCodec codec) throws IOException {
-        return codec == null ? new KeptReader<>(conf, output.bytes()) : new Compressed<>(conf, output.bytes(), codec);
+        window = new byte[heap.window(records)];
     }
 
     /** Has at least count bytes in the window, or all that are left. */
@@ -45,7 +41,7 @@ final class KeptReader<K, V> extends IFile.Reader<K, V> {
         }
         byte[] old = window;
         if (count > window.length) {
-            window = new byte[Math.max(count, (int) Math.min(Integer.MAX_VALUE - 8, 2L * window.length))];
+            window = new byte[Math.min(count + count / 4, to - from + bytes.remaining())];
         }
         System.arraycopy(old, from, window, 0, to - from);
         to -= from;
@@ -95,17 +91,26 @@ final class KeptReader<K, V> extends IFile.Reader<K, V> {
             throw new IOException("record " + recNo + " has a key of " + currentKeyLength + " and a value of "
                 + currentValueLength + " bytes");
         }
-        need((int) length);
+        need(currentKeyLength);
         key.reset(window, from, currentKeyLength);
         from += currentKeyLength;
         bytesRead += currentKeyLength;
         return true;
     }
 
+    /** Leaves the key where it is: whoever has it uses it beside the value. */
     @Override
     public void nextRawValue(DataInputBuffer value) {
-        value.reset(window, from, currentValueLength);
-        from += currentValueLength;
+        int here = Math.min(currentValueLength, to - from);
+        if (here == currentValueLength) {
+            value.reset(window, from, here);
+        } else {
+            byte[] all = heap.value(currentValueLength);
+            System.arraycopy(window, from, all, 0, here);
+            bytes.get(all, here, currentValueLength - here);
+            value.reset(all, 0, currentValueLength);
+        }
+        from += here;
         bytesRead += currentValueLength;
         recNo++;
     }
@@ -124,64 +129,5 @@ final class KeptReader<K, V> extends IFile.Reader<K, V> {
     public void close() {
         bytes = null;
         window = null;
-    }
-
-    /** Through the codec, as from a file. */
-    private static final class Compressed<K, V> extends IFile.Reader<K, V> {
-        private final DataInputBuffer own = new DataInputBuffer();
-
-        Compressed(JobConf conf, ByteBuffer segment, CompressionCodec codec) throws IOException {
-            super(conf, new FSDataInputStream(new Input(segment)), segment.limit(), codec, null);
-            disableChecksumValidation();
-        }
-
-        /** The merge takes segments of memory for such that bring their own arrays. */
-        @Override
-        public void nextRawValue(DataInputBuffer value) throws IOException {
-            super.nextRawValue(own);
-            value.reset(own.getData(), 0, own.getLength());
-        }
-    }
-
-    /** A buffer as Hadoop's kind of stream. */
-    static final class Input extends FSInputStream {
-        private final ByteBuffer bytes;
-
-        Input(ByteBuffer bytes) {
-            this.bytes = bytes.duplicate();
-        }
-
-        @Override
-        public int read() {
-            return bytes.hasRemaining() ? bytes.get() & 0xff : -1;
-        }
-
-        @Override
-        public int read(byte[] array, int offset, int length) {
-            if (!bytes.hasRemaining()) {
-                return length == 0 ? 0 : -1;
-            }
-            int count = Math.min(length, bytes.remaining());
-            bytes.get(array, offset, count);
-            return count;
-        }
-
-        @Override
-        public void seek(long position) throws IOException {
-            if (position < 0 || position > bytes.limit()) {
-                throw new EOFException("position " + position + " of " + bytes.limit());
-            }
-            bytes.position((int) position);
-        }
-
-        @Override
-        public long getPos() {
-            return bytes.position();
-        }
-
-        @Override
-        public boolean seekToNewSource(long target) {
-            return false;
-        }
     }
 }

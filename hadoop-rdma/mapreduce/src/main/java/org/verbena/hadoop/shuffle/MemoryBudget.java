@@ -4,6 +4,7 @@ package org.verbena.hadoop.shuffle;
 
 import java.nio.ByteBuffer;
 import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.mapreduce.TaskType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -11,8 +12,12 @@ import org.slf4j.LoggerFactory;
 /** Counts bytes exactly. Thread safe. */
 final class MemoryBudget {
     private static final Logger LOG = LoggerFactory.getLogger(MemoryBudget.class);
-    /** What a JVM takes beside its heap: code, classes, threads, network. */
+    /** What a JVM takes beside its heap: code, classes, threads, network; and the books of its collector, a part of the heap. */
     private static final long JVM = 192L << 20;
+    private static final int COLLECTOR_PART = 16;
+
+    /** Stock's default. */
+    static final int FETCHERS = 5;
 
     private final String why;
     private long limit;
@@ -34,9 +39,14 @@ final class MemoryBudget {
             return new MemoryBudget(conf.memory(), ShuffleConf.PREFIX + ShuffleConf.MEMORY);
         }
         long container = (long) job.getMemoryRequired(TaskType.REDUCE) << 20;
-        long heap = Runtime.getRuntime().maxMemory();
-        return new MemoryBudget(Math.max(0, container - heap - JVM), "container of " + (container >> 20) + " MiB less heap of "
-            + (heap >> 20) + " MiB less " + (JVM >> 20) + " MiB; more by mapreduce.reduce.memory.mb, or "
+        return of(container, Runtime.getRuntime().maxMemory(), job.getInt(MRJobConfig.SHUFFLE_PARALLEL_COPIES, FETCHERS));
+    }
+
+    /** What a container has for a reducer with such a heap and so many fetchers, each of which takes two windows. */
+    static MemoryBudget of(long container, long heap, int fetchers) {
+        long jvm = JVM + heap / COLLECTOR_PART + (long) fetchers * Rooms.COUNT * Rooms.BYTES;
+        return new MemoryBudget(Math.max(0, container - heap - jvm), "container of " + (container >> 20) + " MiB less heap of "
+            + (heap >> 20) + " MiB less " + (jvm >> 20) + " MiB for the JVM; more by mapreduce.reduce.memory.mb, or "
             + ShuffleConf.PREFIX + ShuffleConf.MEMORY);
     }
 

@@ -10,6 +10,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.RawComparator;
+import org.apache.hadoop.io.compress.CompressionCodec;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.Merger;
 import org.apache.hadoop.mapred.RawKeyValueIterator;
@@ -46,15 +47,24 @@ final class MemoryMerge<K, V> implements MergeManager<K, V> {
     /** For the stock fetcher, which does not tell how long the compressed segment is. */
     @Override
     public MapOutput<K, V> reserve(TaskAttemptID map, long rawLength, int fetcher) throws IOException {
-        long most = context.getCodec() == null ? rawLength + KeptOutput.CHECKSUM_BYTES : rawLength + rawLength / 4 + (64 << 10);
-        KeptOutput<K, V> output = keep(map, most, rawLength);
+        KeptOutput<K, V> output = keep(map, rawLength + KeptOutput.CHECKSUM_BYTES, rawLength);
         return output != null ? output : pass(map, rawLength, fetcher);
     }
 
-    /** A place for a segment outside the heap; null when there is no room. */
+    /** A place for a segment outside the heap, where it lies decompressed; null when there is no room. */
     KeptOutput<K, V> keep(TaskAttemptID map, long partLength, long rawLength) {
-        boolean fits = partLength <= Integer.MAX_VALUE && budget.take(partLength);
-        return fits ? new KeptOutput<>(map, rawLength, partLength, this) : null;
+        long held = codec() == null ? partLength : rawLength;
+        boolean fits = held >= 0 && Math.max(held, partLength) <= Integer.MAX_VALUE && budget.take(held);
+        return fits ? new KeptOutput<>(map, rawLength, partLength, held, this) : null;
+    }
+
+    /** What map outputs are compressed with; null when they are not. */
+    CompressionCodec codec() {
+        return context.getCodec();
+    }
+
+    JobConf conf() {
+        return context.getJobConf();
     }
 
     /** A place for a segment in the stock merge manager; null when the fetcher has to wait for a merge. */
@@ -90,8 +100,9 @@ final class MemoryMerge<K, V> implements MergeManager<K, V> {
     private RawKeyValueIterator merge(RawKeyValueIterator rest) throws IOException {
         JobConf conf = context.getJobConf();
         List<Merger.Segment<K, V>> segments = new ArrayList<>();
+        MergeHeap heap = new MergeHeap(kept.size());
         for (KeptOutput<K, V> output : kept) {
-            segments.add(new Merger.Segment<>(KeptReader.of(conf, output, context.getCodec()), true,
+            segments.add(new Merger.Segment<>(new KeptReader<K, V>(conf, output.records(), heap), true,
                 context.getMergedMapOutputsCounter()));
         }
         kept.clear(); // each segment's memory goes with its reader

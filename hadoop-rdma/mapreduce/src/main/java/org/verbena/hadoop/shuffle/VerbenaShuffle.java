@@ -118,7 +118,7 @@ public final class VerbenaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, 
         List<CoreFetcher<K, V>> fetchers = new ArrayList<>();
         EventBridge finishedMaps = EventBridge.start(context.getReduceId(), context.getUmbilical(), scheduler, this, events);
         try {
-            for (int i = job.getInt(MRJobConfig.SHUFFLE_PARALLEL_COPIES, 5); i > 0; i--) {
+            for (int i = job.getInt(MRJobConfig.SHUFFLE_PARALLEL_COPIES, MemoryBudget.FETCHERS); i > 0; i--) {
                 CoreFetcher<K, V> fetcher = new CoreFetcher<>(job, context.getReduceId(), scheduler, context.getReporter(),
                     metrics, this, share);
                 fetcher.start();

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 class KeptReaderTest {
     private final JobConf conf = new JobConf(false);
 
-    /** IFile: two lengths, key, value; -1 and -1 at the end; a checksum, which the reader does not look at. */
+    /** IFile without its checksum: two lengths, key, value; -1 and -1 at the end. */
     private static byte[] segment(byte[][] keys, byte[][] values) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         DataOutputStream out = new DataOutputStream(bytes);
@@ -35,13 +35,12 @@ class KeptReaderTest {
         }
         WritableUtils.writeVInt(out, -1);
         WritableUtils.writeVInt(out, -1);
-        out.write(new byte[KeptOutput.CHECKSUM_BYTES]);
         return bytes.toByteArray();
     }
 
-    private KeptReader<?, ?> reader(byte[] segment) throws IOException {
+    private KeptReader<?, ?> reader(byte[] segment, int others) throws IOException {
         ByteBuffer outside = ByteBuffer.allocateDirect(segment.length).put(segment).flip();
-        return new KeptReader<>(conf, outside);
+        return new KeptReader<>(conf, outside, new MergeHeap(others));
     }
 
     private static byte[] content(DataInputBuffer buffer) {
@@ -59,17 +58,20 @@ class KeptReaderTest {
             random.nextBytes(values[i] = new byte[sizes[sizes.length - 1 - i]]);
         }
         byte[] segment = segment(keys, values);
-        KeptReader<?, ?> reader = reader(segment);
-        DataInputBuffer buffer = new DataInputBuffer();
-        for (int i = 0; i < sizes.length; i++) {
-            assertTrue(reader.nextRawKey(buffer));
-            assertArrayEquals(keys[i], content(buffer));
-            reader.nextRawValue(buffer);
-            assertArrayEquals(values[i], content(buffer));
+        for (int others : new int[] {1, 1000, 1_000_000}) {
+            KeptReader<?, ?> reader = reader(segment, others);
+            DataInputBuffer key = new DataInputBuffer();
+            DataInputBuffer value = new DataInputBuffer();
+            for (int i = 0; i < sizes.length; i++) {
+                assertTrue(reader.nextRawKey(key));
+                reader.nextRawValue(value);
+                assertArrayEquals(keys[i], content(key), "the key stays beside its value");
+                assertArrayEquals(values[i], content(value));
+            }
+            assertFalse(reader.nextRawKey(key));
+            assertEquals(segment.length, reader.getPosition());
+            assertThrows(EOFException.class, () -> reader.nextRawKey(key));
         }
-        assertFalse(reader.nextRawKey(buffer));
-        assertEquals(segment.length - KeptOutput.CHECKSUM_BYTES, reader.getPosition());
-        assertThrows(EOFException.class, () -> reader.nextRawKey(buffer));
     }
 
     @Test
@@ -80,11 +82,11 @@ class KeptReaderTest {
         DataInputBuffer buffer = new DataInputBuffer();
         int refused = 0;
         for (int i = 0; i < 20_000; i++) {
-            byte[] bytes = Arrays.copyOf(good, KeptOutput.CHECKSUM_BYTES + random.nextInt(good.length));
+            byte[] bytes = Arrays.copyOf(good, 1 + random.nextInt(good.length));
             for (int n = random.nextInt(4); n > 0; n--) {
                 bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
             }
-            KeptReader<?, ?> reader = reader(bytes);
+            KeptReader<?, ?> reader = reader(bytes, 1 + i);
             try {
                 while (reader.nextRawKey(buffer)) {
                     reader.nextRawValue(buffer);
