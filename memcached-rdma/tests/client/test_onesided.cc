@@ -17,8 +17,8 @@ namespace {
 constexpr unsigned EXPIRING = 10; // the last keys: each is written again when it has expired
 constexpr unsigned EXPIRED_LEAST = 3;
 constexpr unsigned KEYS = 300, READERS = 3, DEADLINES = 8, LARGEST = 20000, ONESIDED_LEAST = 1000;
-constexpr unsigned STEPS = 20000;                                  // of the writer; with VERBENA_TEST_FULL more of them
-constexpr unsigned STEPS_FULL = 300000, STEPS_OF_A_READER = 4000;  // then it is killed
+constexpr unsigned STEPS = 8000;                                   // of the writer; with VERBENA_TEST_FULL more of them
+constexpr unsigned STEPS_FULL = 300000, STEPS_OF_A_READER = 2000;  // then it is killed
 constexpr uint64_t PATIENCE_MS = 1200000;                          // on a machine that is busy with other things
 constexpr uint64_t TTL_MS = 1000, GRAIN_MS = 1000, AFTER_MS = 300; // a TTL of a second has passed two seconds later
 
