@@ -91,7 +91,7 @@ static void release(void *arg)
     user_op_t *op = arg;
     if (--op->obj.refs > 0)
         return;
-    op->obj.kind = OBJ_DEAD;
+    obj_end(&op->obj);
     free(op);
 }
 

@@ -79,7 +79,7 @@ static void end(mpi_comm_t *comm)
         comm_buffer_end(comm->buffer);
     topo_release(comm->topo);
     session_release(comm->session);
-    comm->obj.kind = OBJ_DEAD;
+    obj_end(&comm->obj);
 }
 
 void comm_close(void)

@@ -25,7 +25,7 @@ void dt_release(dt_type_t *type)
     dt_sig_release(type->sig);
     dt_contents_destroy(type->contents);
     free(type->given);
-    type->obj.kind = OBJ_DEAD;
+    obj_end(&type->obj);
     free(type);
 }
 

@@ -38,7 +38,7 @@ static void release(MPI_Errhandler handler)
 {
     if (obj_is_predefined(handler) || --((err_handler_t *)handler)->obj.refs > 0)
         return;
-    ((err_handler_t *)handler)->obj.kind = OBJ_DEAD;
+    obj_end(&((err_handler_t *)handler)->obj);
     free(handler);
 }
 

@@ -53,7 +53,7 @@ int mpi_Group_free(MPI_Group *group)
     if (rc == MPI_SUCCESS && *group != MPI_GROUP_EMPTY) {
         rt_group_release(ranks);
         session_release(group_session(*group));
-        ((mpi_group_t *)*group)->obj.kind = OBJ_DEAD;
+        obj_end(&((mpi_group_t *)*group)->obj);
         free(*group);
     }
     if (rc == MPI_SUCCESS)

@@ -35,7 +35,7 @@ void info_destroy(mpi_info_t *info)
         free(info->pairs[i].value);
     }
     free(info->pairs);
-    info->obj.kind = OBJ_DEAD;
+    obj_end(&info->obj);
     free(info);
 }
 

@@ -113,7 +113,7 @@ int mpi_Session_finalize(MPI_Session *session)
     rc = library_close(LIBRARY_SESSION);
     obj_sessions--;
     err_handler_release(found->obj.handler);
-    found->obj.kind = OBJ_DEAD;
+    obj_end(&found->obj);
     session_release(found);
     *session = MPI_SESSION_NULL;
     rt_leave();

@@ -43,14 +43,24 @@ static inline int obj_is_open(void)
 
 /* The lock of small objects: info objects, error handlers, error codes of the program, numbers of handles. Any thread may use
  * these at any time, before MPI_Init and below MPI_THREAD_MULTIPLE too (MPI 5.0, 11.4.1), where the gate of the runtime is for
- * one thread only. A leaf: whoever holds it takes no other lock, enters nothing and calls no function of the program. */
+ * one thread only. Whoever holds it takes no other lock but that of the numbers (number.c), enters nothing and calls no function
+ * of the program. */
 void obj_lock(void);
 void obj_unlock(void);
 
 /* The integer of a handle: the value of a predefined one, else a number above those; and back. A number that stands for
- * nothing gives what is NULL for the type. The same handle always has the same number. */
+ * nothing gives what is NULL for the type. The same handle always has the same number, until its object ends. Any thread. */
 int obj_to_int(const void *handle);
 void *obj_from_int(int number, const void *null);
+void obj_give_number(obj_t *object);
+
+/* The object ends: its handle and its number stand for nothing from here on. Before its memory goes. */
+static inline void obj_end(obj_t *object)
+{
+    if (object->number != 0)
+        obj_give_number(object);
+    object->kind = OBJ_DEAD;
+}
 
 static inline int obj_is_predefined(const void *handle)
 {

@@ -135,7 +135,7 @@ int mpi_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *m
         return p2p_start(made);
     rc = p2p_receive_taken(made, found->taken);
     comm_release(found->comm);
-    found->obj.kind = OBJ_DEAD;
+    obj_end(&found->obj);
     free(found);
     return rc == MPI_ERR_TRUNCATE ? MPI_SUCCESS : rc; /* that one is the wait's */
 }

@@ -28,7 +28,7 @@ p2p_request_t *p2p_take(void)
 
 void p2p_put(p2p_request_t *request)
 {
-    request->obj.kind = OBJ_DEAD;
+    obj_end(&request->obj);
     request->next = pool;
     pool = request;
 }
