@@ -48,6 +48,17 @@ TEST(Mapping, CountsTheRanksOfANode)
     EXPECT_EQ(pmi_mapping_local("(vector,(0,1,3),(1,1,1))", 3, 4), 1);
 }
 
+// Not one step for each rank: no test of 2^30 ranks would end.
+TEST(Mapping, CountsTheRanksOfAnyJob)
+{
+    const int size = 1 << 30;
+    EXPECT_EQ(pmi_mapping_local("(vector,(0,1,1))", 5, size), size);
+    EXPECT_EQ(pmi_mapping_local("(vector,(0,3,1),(1,1,2))", 0, size),
+              size / 5 + 1); // nodes 0 1 2 1 1, and 0 1 2 1 of the end
+    EXPECT_EQ(pmi_mapping_local("(vector,(0,3,1),(1,1,2))", 1, size), size / 5 * 3 + 2);
+    EXPECT_EQ(pmi_mapping_node("(vector,(0,3,1),(1,1,2))", size - 1, size), 1);
+}
+
 TEST(Mapping, NumbersTheNodes)
 {
     const int nodes[] = {0, 0, 1, 1, 0, 0, 1, 1};
