@@ -47,15 +47,19 @@ static size_t total_bytes(unsigned shift)
     return (size_t)rt.pmi.local_size * (RT_NODE_CONTROL + ((size_t)1 << shift));
 }
 
+/* Of ulimit -v. */
+static uint64_t most_addresses(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : UINT64_MAX;
+}
+
 /* At least the host's memory, less where addresses are scarce. */
 static unsigned first_shift(void)
 {
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t most = ADDRESSES;
-    struct rlimit limit;
+    const uint64_t most = most_addresses() / 4 < ADDRESSES ? most_addresses() / 4 : ADDRESSES;
     unsigned shift = SHIFT_LEAST;
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur / 4 < most)
-        most = limit.rlim_cur / 4;
     while (((uint64_t)1 << shift) < memory && total_bytes(shift + 1) <= most)
         shift++;
     return shift;
@@ -70,7 +74,7 @@ static int place(unsigned shift)
     rt_node.count = rt.pmi.local_size;
     rt_node.ranks = calloc((size_t)rt_node.count, sizeof(*rt_node.ranks));
     if (rt_node.ranks == NULL)
-        return rt_fail("node memory: no memory left for a table of %d ranks", rt_node.count);
+        return rt_fail("no memory left for a table of %d ranks", rt_node.count);
     for (int rank = 0, i = 0; rank < rt.size && i < rt_node.count; rank++) {
         if (pmi_node(&rt.pmi, rank) != rt.pmi.node)
             continue;
@@ -90,14 +94,22 @@ static int reserve(notice_t *notice)
     size_t length = sizeof(notice->key);
     while (vbn_mem_reserve(rt.context, total_bytes(shift), &rt_node.mem) != VBN_OK)
         if (--shift < SHIFT_LEAST)
-            return rt_fail("node memory of %zu bytes of addresses: %s; raise ulimit -v", total_bytes(SHIFT_LEAST),
-                           vbn_error_text());
+            return rt_fail("%zu bytes of addresses: %s%s", total_bytes(SHIFT_LEAST), vbn_error_text(),
+                           most_addresses() == UINT64_MAX ? "" : "; raise ulimit -v");
     if (vbn_key_export(rt_node.mem, 0, RT_NODE_CONTROL, VBN_ACCESS_READ | VBN_ACCESS_WRITE, notice->key, &length) !=
         VBN_OK)
-        return rt_fail("node memory: %s", vbn_error_text());
+        return rt_fail("%s", vbn_error_text());
     notice->key_length = (uint32_t)length;
     notice->shift = shift;
     return place(shift);
+}
+
+/* The host, or its container, does not allow it, and nothing needs it. */
+static void go_without(notice_t *notice)
+{
+    rt_say("rank %d of %d: no node memory: %s. Collectives of this node go by messages", rt.rank, rt.size, rt.error);
+    rt_node_close();
+    *notice = (notice_t){0};
 }
 
 int rt_node_publish(void)
@@ -110,7 +122,7 @@ int rt_node_publish(void)
     if (rt_node.state == RT_NODE_NONE || first_rank() != rt.rank)
         return 0;
     if (is_wanted() && reserve(&notice) != 0)
-        return -1;
+        go_without(&notice);
     rt_node.state = notice.shift > 0 ? RT_NODE_READY : RT_NODE_NONE;
     rt_key_name(key, sizeof(key), "vbn-m", rt.rank);
     if (pmi_put_bytes(&rt.pmi, key, &notice, offsetof(notice_t, key) + notice.key_length) != 0)
@@ -150,7 +162,9 @@ static int join(int first, const notice_t *notice)
     snprintf(cause, sizeof(cause), "%s",
              status == VBN_OK ? "it is not mapped here, a line above says why" : vbn_error_text());
     vbn_key_release(key);
-    return status == VBN_OK && is_mapped ? place(notice->shift) : cannot_join(first, cause);
+    if (status != VBN_OK || !is_mapped)
+        return cannot_join(first, cause);
+    return place(notice->shift) == 0 ? 0 : cannot_join(first, "no memory left for its table");
 }
 
 static int ask_and_join(void)

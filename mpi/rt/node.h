@@ -22,7 +22,7 @@ typedef enum rt_node_state {
     RT_NODE_UNKNOWN, /* not asked for yet */
     RT_NODE_OPENING, /* by another thread */
     RT_NODE_READY,
-    RT_NODE_NONE /* one rank, no map of the nodes, or shm is not in tl.enable */
+    RT_NODE_NONE /* one rank, no map of the nodes, shm is not in tl.enable, or it could not be reserved */
 } rt_node_state_t;
 
 typedef struct rt_node {
@@ -39,7 +39,8 @@ typedef struct rt_node {
 
 extern rt_node_t rt_node;
 
-/* The node's first rank reserves the memory and puts its key. Before the fence of the start. */
+/* The node's first rank reserves the memory and puts its key; where that is not possible, a line says why, and this node has none.
+ * Before the fence of the start. */
 int rt_node_publish(void);
 /* Joins it; waits for the node's first rank, which is answered for while it computes. 1: it is there; 0: this node has
  * none, the same at all its ranks; -1: this rank cannot join, with the cure in rt.error. */

@@ -205,6 +205,13 @@ def scarce_addresses(build):
     return expect(found == (0, "", ""), *found)
 
 
+def refused_memory(build):
+    """Without memfd_create one rank of the node says what is missing, why, and what comes of it."""
+    status, out, err = launch(build, "-n", 3, build / "tests/no_memfd")
+    said = [line for line in err.splitlines() if "no node memory" in line]
+    return expect(status == 0 and len(said) == 1 and "memfd_create" in said[0] and "go by messages" in said[0], status, out, err)
+
+
 def computes_for_long(build):
     """A rank that computes for a minute loses nobody."""
     for fakes in ([], ["-fake-hosts", 2, "-ppn", 1]):
@@ -220,7 +227,7 @@ def cases():
     yield from deaths.cases()
     for test in (*leftovers.TESTS, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
                  singleton, fatal, examples, bench, ends_quietly, hydra,
-                 no_lasting_files, settings, scarce_addresses):
+                 no_lasting_files, settings, scarce_addresses, refused_memory):
         yield Case(f"mpiexec {test.__name__}", test)
     for test in lines.TESTS:
         yield Case(f"lines {test.__name__}", test)
