@@ -112,6 +112,8 @@ void comm_context_begin(int change);
 /* An id that is free at every rank of both sides. */
 int comm_context_take(const comm_bridge_t *bridge, uint32_t *context_p);
 void comm_context_give(uint32_t context);
+/* A number that is equal at the ranks of both sides that share a host with this one: they ask each other. Collective over comm. */
+int comm_host(mpi_comm_t *comm, int *host_p);
 /* Every rank of each side gets what the leader of the other side has. */
 int comm_exchange(const comm_bridge_t *bridge, const void *mine, size_t length, void *theirs, size_t their_length);
 

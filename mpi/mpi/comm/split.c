@@ -174,14 +174,19 @@ static int wants_node(MPI_Info info)
     return rc == MPI_SUCCESS && found && strcmp(resource, "mpi_shared_memory") == 0;
 }
 
-/* By node, as the launcher tells. */
+/* By node, as the launcher tells, else as the ranks find out: also those that give MPI_UNDEFINED, as no rank knows what the others
+ * give. */
 int mpi_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm)
 {
+    int node = rt.pmi.node;
     int color = MPI_UNDEFINED;
+    const int rc = rt.pmi.mapping == NULL ? comm_host(comm_of(comm), &node) : MPI_SUCCESS;
+    if (rc != MPI_SUCCESS)
+        return rc;
     switch (split_type) {
-    case MPI_COMM_TYPE_SHARED: color = rt.pmi.node; break;
+    case MPI_COMM_TYPE_SHARED: color = node; break;
     case MPI_COMM_TYPE_HW_GUIDED:
-    case MPI_COMM_TYPE_RESOURCE_GUIDED: color = wants_node(info) ? rt.pmi.node : MPI_UNDEFINED; break;
+    case MPI_COMM_TYPE_RESOURCE_GUIDED: color = wants_node(info) ? node : MPI_UNDEFINED; break;
     case MPI_COMM_TYPE_HW_UNGUIDED: /* a node has no parts that we know of */
     case MPI_UNDEFINED: break;
     default: return err_set(MPI_ERR_ARG, "split_type %d is none", split_type);

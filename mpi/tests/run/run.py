@@ -23,6 +23,7 @@ import asked
 import clash
 import deaths
 import hosts
+import launchers
 import leftovers
 import lines
 import networks
@@ -239,6 +240,8 @@ def cases():
         yield Case(f"hosts {test.__name__}", test)
     for test in clash.TESTS:
         yield Case(f"names {test.__name__}", test)
+    for test in launchers.TESTS:
+        yield Case(f"launchers {test.__name__}", test)
     for test in wrappers.TESTS:
         yield Case(f"wrappers {test.__name__}", test)
     yield Case("computes_for_long", computes_for_long, long=True)
