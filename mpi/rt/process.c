@@ -45,8 +45,8 @@ static void on_hello(void *arg, const vbn_am_message_t *message)
     vbn_peer_set_user(message->peer, process);
 }
 
-/* It was an event: the rank that sleeps looks again. */
-static void on_wake(void *arg, const vbn_am_message_t *message)
+/* It was an event: the rank that sleeps looks again. And the end of an rt_ask is its answer. */
+static void on_event(void *arg, const vbn_am_message_t *message)
 {
     (void)arg;
     if (message->remote != NULL)
@@ -61,7 +61,8 @@ int rt_processes_open(void)
         return rt_fail("map of %d processes: no memory left", rt.size);
     vbn_worker_set_peer_lost(rt.worker, on_lost, NULL);
     if (vbn_am_handler(rt.worker, RT_AM_HELLO, on_hello, NULL) == VBN_OK &&
-        vbn_am_handler(rt.worker, RT_AM_WAKE, on_wake, NULL) == VBN_OK)
+        vbn_am_handler(rt.worker, RT_AM_WAKE, on_event, NULL) == VBN_OK &&
+        vbn_am_handler(rt.worker, RT_AM_ASK, on_event, NULL) == VBN_OK)
         return 0;
     return rt_fail("%s", vbn_error_text());
 }
@@ -188,6 +189,20 @@ vbn_peer_t *rt_peer(int rank)
     if (process == NULL || (process->peer == NULL && dial(process) != 0))
         return NULL;
     return process->peer;
+}
+
+void rt_ask(int rank)
+{
+    static char nothing;
+    const struct iovec byte = {.iov_base = &nothing, .iov_len = 1};
+    vbn_peer_t *peer = rt_peer_known(rank);
+    vbn_op_t op = {0};
+    rt_wait_t wait = RT_WAIT;
+    wait.op = &op;
+    if (peer == NULL || vbn_am_send(peer, RT_AM_ASK, NULL, 0, &byte, 1, VBN_AM_PULL, &op) != VBN_INPROGRESS)
+        return;
+    while (op.complete == 0)
+        rt_wait_step(&wait);
 }
 
 int rt_rank_of(const vbn_peer_t *peer, uint64_t uid)

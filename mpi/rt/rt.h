@@ -19,6 +19,7 @@
 
 #define RT_AM_HELLO 0 /* ids of active messages */
 #define RT_AM_WAKE 1  /* empty: who sleeps for something in node memory looks again */
+#define RT_AM_ASK 2   /* rt_ask */
 
 typedef struct rt_process {
     vbn_peer_t *peer; /* NULL: no contact yet, or lost; nobody keeps a copy (R5) */
@@ -79,6 +80,9 @@ int rt_acquire_alone(void);
 int rt_release_alone(void);
 /* Waits until everything sent has arrived; a rank that is lost is not waited for. */
 void rt_flush(void);
+/* Waits for an answer of a rank, which its keeper gives when it computes: what that rank has sent before, the ends of messages
+ * that it has received among it, has been seen then. Returns at once for a rank without contact, or lost. */
+void rt_ask(int rank);
 /* Ends the whole job with the low byte of this exit code, or 1 if that is 0: it never looks like a success. Does not return. */
 void rt_abort(int code) __attribute__((noreturn));
 /* The same, as a wish and no failure: the job's exit code may be 0. */

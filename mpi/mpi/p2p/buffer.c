@@ -15,6 +15,9 @@ typedef struct comm_buffer {
     size_t size;
     size_t used;
     int copies;             /* under way */
+    struct copy *first;     /* of these, in no order */
+    unsigned asked;         /* times that their receivers were asked what they have received */
+    int held;               /* sends that wait for a part of it */
     int attached;           /* 0: goes with its last copy */
     uint64_t flushes;       /* begun so far: copies of before belong to them */
     struct flush *flushing; /* not complete */
@@ -31,6 +34,10 @@ typedef struct copy {
     vbn_op_t op;
     struct iovec piece;
     quota_t *quota;
+    struct copy *next;
+    struct copy **link; /* what points to it */
+    int rank;           /* of the job: its receiver */
+    unsigned asked;     /* as of the quota: the receiver was asked in that round */
     size_t charged;
     uint64_t number; /* of flushes before it */
     char bytes[];
@@ -40,7 +47,7 @@ static quota_t *of_process; /* NULL: none is attached */
 
 static void let_go(quota_t *quota)
 {
-    if (quota->copies == 0 && !quota->attached)
+    if (quota->copies == 0 && quota->held == 0 && !quota->attached)
         free(quota);
 }
 
@@ -66,6 +73,9 @@ static void sent(vbn_op_t *op, vbn_status_t status, size_t length)
     quota_t *quota = copy->quota;
     quota->used -= copy->charged;
     quota->copies--;
+    *copy->link = copy->next;
+    if (copy->next != NULL)
+        copy->next->link = copy->link;
     count_down(quota, copy->number);
     free(copy);
     let_go(quota);
@@ -78,16 +88,55 @@ static void wait_for_all(const quota_t *quota)
         rt_wait_step(&wait);
 }
 
-static int find_room(const quota_t *quota, const p2p_call_t *call, size_t charged)
+static int fits(const quota_t *quota, size_t charged)
+{
+    return charged <= quota->size - quota->used;
+}
+
+/* A copy whose receiver was not asked yet, -1: there is none; all that go there are marked. */
+static int next_receiver(const quota_t *quota)
+{
+    int rank = -1;
+    for (copy_t *copy = quota->first; copy != NULL; copy = copy->next) {
+        if (rank < 0 && copy->asked != quota->asked)
+            rank = copy->rank;
+        if (copy->rank == rank)
+            copy->asked = quota->asked;
+    }
+    return rank;
+}
+
+/* What has been received gives its part back when its end is seen, which may be on its way yet: before a send fails, each rank
+ * that has not confirmed a copy is asked. Other threads may send or detach the buffer meanwhile; 0: it is detached. */
+static int make_room(quota_t *quota, size_t charged)
+{
+    int rank;
+    quota->held++;
+    (void)rt_progress();
+    quota->asked++;
+    while (!fits(quota, charged) && (rank = next_receiver(quota)) >= 0)
+        rt_ask(rank);
+    quota->held--;
+    const int attached = quota->attached;
+    let_go(quota);
+    return attached;
+}
+
+static int no_buffer(const p2p_call_t *call)
+{
+    return err_set(MPI_ERR_BUFFER,
+                   "buffered send of %zu bytes: no buffer is attached; attach one by MPI_Buffer_attach or "
+                   "MPI_Comm_attach_buffer",
+                   call->data.bytes);
+}
+
+static int find_room(quota_t *quota, const p2p_call_t *call, size_t charged)
 {
     if (quota == NULL)
-        return err_set(MPI_ERR_BUFFER,
-                       "buffered send of %zu bytes: no buffer is attached; attach one by MPI_Buffer_attach or "
-                       "MPI_Comm_attach_buffer",
-                       call->data.bytes);
-    if (charged > quota->size - quota->used)
-        (void)rt_progress(); /* what has been sent meanwhile gives its part back */
-    if (charged > quota->size - quota->used)
+        return no_buffer(call);
+    if (charged <= quota->size && !fits(quota, charged) && !make_room(quota, charged))
+        return no_buffer(call);
+    if (!fits(quota, charged))
         return err_set(MPI_ERR_BUFFER,
                        "buffered send of %zu bytes: %zu of %zu bytes of the attached buffer are used; "
                        "attach a larger one by MPI_Buffer_attach",
@@ -95,7 +144,7 @@ static int find_room(const quota_t *quota, const p2p_call_t *call, size_t charge
     return MPI_SUCCESS;
 }
 
-static void begin(copy_t *copy, quota_t *quota, size_t charged)
+static void begin(copy_t *copy, quota_t *quota, size_t charged, int rank)
 {
     copy->op.done = sent;
     copy->op.user = copy;
@@ -104,6 +153,13 @@ static void begin(copy_t *copy, quota_t *quota, size_t charged)
     copy->number = quota->flushes;
     quota->used += charged;
     quota->copies++;
+    copy->rank = rank;
+    copy->asked = quota->asked;
+    copy->next = quota->first;
+    copy->link = &quota->first;
+    if (quota->first != NULL)
+        quota->first->link = &copy->next;
+    quota->first = copy;
 }
 
 /* The nearest one: of the communicator, of the session that it was derived of, of the process. */
@@ -121,7 +177,8 @@ int p2p_buffered(const p2p_call_t *call)
     int rc = find_room(quota, call, charged);
     if (rc != MPI_SUCCESS)
         return rc;
-    vbn_peer_t *peer = rt_peer(rt_group_world(call->comm->peers, call->rank));
+    const int rank = rt_group_world(call->comm->peers, call->rank);
+    vbn_peer_t *peer = rt_peer(rank);
     if (peer == NULL)
         return err_set(MPI_ERR_PROC_ABORTED, "send to rank %d: %s", call->rank, rt.error);
     copy_t *copy = calloc(1, sizeof(*copy) + call->data.bytes);
@@ -129,7 +186,7 @@ int p2p_buffered(const p2p_call_t *call)
         return err_set(MPI_ERR_NO_MEM, "buffered send of %zu bytes: no memory left", call->data.bytes);
     dt_pack(&call->data, 0, copy->bytes, call->data.bytes);
     copy->piece = (struct iovec){.iov_base = copy->bytes, .iov_len = call->data.bytes};
-    begin(copy, quota, charged);
+    begin(copy, quota, charged, rank);
     const uint64_t tag = comm_tag(call->comm, COMM_TAG_P2P, (uint32_t)call->tag);
     const vbn_status_t status = rt_tag_send(peer, tag, &copy->piece, 1, 0, &copy->op);
     rc = status < 0 ? err_core(status, "buffered send", vbn_error_text()) : MPI_SUCCESS;
