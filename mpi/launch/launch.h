@@ -73,9 +73,10 @@ typedef struct launch_rank {
     int pmi;         /* our end of its PMI socket, -1: closed */
     int initialized; /* it has said cmd=init, and not yet cmd=finalize */
     int finalized;   /* it has said cmd=finalize, and not cmd=init again */
+    int left;        /* it ended with exit code 0 and without cmd=finalize */
     int in_barrier;
     int ended;
-    int status; /* its exit code, if that ended the job */
+    int status; /* of waitpid, if that ended the job */
     size_t line_length;
     char line[LAUNCH_LINE];
     launch_stream_t streams[2];
@@ -116,14 +117,16 @@ typedef struct launch_job {
     int code;    /* exit code of the job */
     int ending;  /* the rest was killed */
     launch_failure_t failure;
-    int64_t ended;   /* ns: since when the rest is being killed */
-    int kill_after;  /* -kill-after: s that ranks have to end when they are asked to */
-    int asked;       /* the signal for which they were; 0: they were not */
-    int64_t kill_at; /* ns: when those that are left are killed */
-    int hasty;       /* who sent that signal waits for nothing any more */
-    int output_lost; /* some of the ranks' output could not be written */
-    int signals;     /* signalfd */
-    int sinks;       /* readable when a sink has news (sink.h); -1: there are no threads */
+    int left;           /* ranks that have */
+    int64_t left_since; /* ns: the first one */
+    int64_t ended;      /* ns: since when the rest is being killed */
+    int kill_after;     /* -kill-after: s that ranks have to end when they are asked to */
+    int asked;          /* the signal for which they were; 0: they were not */
+    int64_t kill_at;    /* ns: when those that are left are killed */
+    int hasty;          /* who sent that signal waits for nothing any more */
+    int output_lost;    /* some of the ranks' output could not be written */
+    int signals;        /* signalfd */
+    int sinks;          /* readable when a sink has news (sink.h); -1: there are no threads */
     launch_rank_t *ranks;
     launch_pair_t *pairs; /* the key-value space, by key */
     size_t pair_count;
@@ -207,12 +210,16 @@ void launch_abort(launch_job_t *job, int code);
 int launch_verdict_due(const launch_job_t *job);
 /* Ends the job with the failure's code, if there is one. */
 void launch_verdict(launch_job_t *job);
+/* All ranks have ended: a warning for those that have left. */
+void launch_verdict_end(const launch_job_t *job);
 
 /* Reads what the rank said by PMI; each whole line goes to on_line. */
 typedef void (*launch_line_t)(launch_job_t *job, launch_rank_t *one, const char *line);
 void launch_pmi_read(launch_job_t *job, launch_rank_t *one, launch_line_t on_line);
 /* Answers one line. */
 void launch_pmi_line(launch_job_t *job, launch_rank_t *one, const char *line);
+/* A rank that has left enters no barrier any more: the others may be complete now. */
+void launch_pmi_left(launch_job_t *job, launch_rank_t *one);
 void launch_pmi_free(launch_job_t *job);
 
 /* Prints "mpiexec: ...", a line of its own; its end is added. */

@@ -180,6 +180,7 @@ int launch_run(launch_job_t *job)
         reap(job);
     }
     launch_verdict(job);
+    launch_verdict_end(job);
     launch_output_finish(job);
     free(loop.entries);
     return job->code;

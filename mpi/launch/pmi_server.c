@@ -119,18 +119,33 @@ static void on_get(launch_job_t *job, launch_rank_t *one, const char *line)
         answer(job, one, "cmd=get_result rc=-1 msg=key_%s_not_found value=unknown\n", key);
 }
 
+/* Who has left is not waited for: in the last barrier, of MPI_Finalize, it has nothing to say. */
+static void end_barrier(launch_job_t *job)
+{
+    if (job->waiting == 0 || job->waiting + job->left < job->size)
+        return;
+    job->waiting = 0;
+    for (int i = 0; i < job->size; i++) {
+        if (job->ranks[i].in_barrier)
+            answer(job, &job->ranks[i], "cmd=barrier_out\n");
+        job->ranks[i].in_barrier = 0;
+    }
+}
+
+void launch_pmi_left(launch_job_t *job, launch_rank_t *one)
+{
+    job->waiting -= one->in_barrier;
+    one->in_barrier = 0;
+    end_barrier(job);
+}
+
 static void on_barrier(launch_job_t *job, launch_rank_t *one)
 {
     if (one->in_barrier)
         return;
     one->in_barrier = 1;
-    if (++job->waiting < job->size)
-        return;
-    job->waiting = 0;
-    for (int i = 0; i < job->size; i++) {
-        job->ranks[i].in_barrier = 0;
-        answer(job, &job->ranks[i], "cmd=barrier_out\n");
-    }
+    job->waiting++;
+    end_barrier(job);
 }
 
 static void on_abort(launch_job_t *job, const char *line)
@@ -149,6 +164,7 @@ void launch_pmi_line(launch_job_t *job, launch_rank_t *one, const char *line)
     (void)pmi1_field(line, "cmd", command, sizeof(command));
     if (strcmp(command, "init") == 0) {
         one->initialized = 1;
+        one->finalized = 0;
         answer(job, one, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
     } else if (strcmp(command, "get_maxes") == 0)
         answer(job, one, "cmd=maxes kvsname_max=256 keylen_max=%d vallen_max=%d\n", KEY_MAX, VALUE_MAX);
@@ -168,6 +184,7 @@ void launch_pmi_line(launch_job_t *job, launch_rank_t *one, const char *line)
         on_abort(job, line);
     else if (strcmp(command, "finalize") == 0) {
         one->initialized = 0;
+        one->finalized = 1;
         answer(job, one, "cmd=finalize_ack rc=0\n");
     } else {
         launch_say("rank %d asks by PMI for '%s', which PMI-1 of Verbena does not have", one->number, command);

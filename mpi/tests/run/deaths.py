@@ -77,7 +77,7 @@ def in_session(build, way, layout, status, words):
 
 KILL = (137, ["rank 1", "signal 9"])
 SESSIONS = (*((way, *KILL) for way in ("before", "open", "inside", "slowly", "finalize")),
-            ("leave", 1, ["rank 1", "ended without MPI_Finalize or MPI_Session_finalize"]),
+            ("leave", 3, ["rank 1 on", "ended without MPI_Finalize or MPI_Session_finalize", "exit code 3"]),
             ("never", 3, ["rank 1 has ended without opening a session"]))
 
 

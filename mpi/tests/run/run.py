@@ -22,6 +22,7 @@ import sys
 import asked
 import clash
 import deaths
+import ends
 import hosts
 import launchers
 import leftovers
@@ -232,6 +233,8 @@ def cases():
         yield Case(f"mpiexec {test.__name__}", test)
     for test in lines.TESTS:
         yield Case(f"lines {test.__name__}", test)
+    for test in ends.TESTS:
+        yield Case(f"ends {test.__name__}", test)
     for test in asked.TESTS:
         yield Case(f"asked {test.__name__}", test)
     for test in streams.TESTS:
