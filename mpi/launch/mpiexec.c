@@ -5,6 +5,7 @@
 #include "launch/sink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -223,9 +224,20 @@ void launch_free(launch_job_t *job)
     free(job->parts);
 }
 
+/* Who has closed 0, 1 or 2 shall not find our files there, the job key for one. */
+static void plug(void)
+{
+    int fd;
+    while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO)
+        ;
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     launch_job_t job = {0};
+    plug();
     if (argc == 2 && strcmp(argv[1], "--daemon") == 0)
         return launch_daemon();
     launch_parse(&job, argc, argv);

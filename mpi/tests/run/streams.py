@@ -210,5 +210,15 @@ def whole_while_full(build):
     return expect(sorted(map(int, lines)) == [i // 3 for i in range(600000)], len(lines))
 
 
-TESTS = (non_blocking, flags_stay, nobody_reads, nobody_reads_elsewhere, full_disk, reader_is_gone, regular_file, prompts, tags,
+def closed(build):
+    """Whichever of 0, 1 and 2 are closed: ranks get the job key all the same."""
+    problems = []
+    for which in ("<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"):
+        shown = subprocess.run(["sh", "-c", f'"$0" -n 2 "$1" {which}', build / "bin/mpiexec", build / "tests/moves"],
+                               capture_output=True, text=True, timeout=LIMIT, check=False)
+        problems += expect((shown.returncode, shown.stdout, shown.stderr) == (0, "", ""), which, shown)
+    return problems
+
+
+TESTS = (closed, non_blocking, flags_stay, nobody_reads, nobody_reads_elsewhere, full_disk, reader_is_gone, regular_file, prompts, tags,
          whole_while_full)
