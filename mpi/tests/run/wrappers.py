@@ -75,10 +75,15 @@ def answers(build):
     return []
 
 
-def version(build):
-    """Asked for the compiler's version alone, it links nothing."""
-    found = {name: run(build / "bin" / name, "-v") for name in ("mpicc", "mpicxx", "oshcc")}
-    return expect(all(one.returncode == 0 and "version" in one.stderr for one in found.values()), *found.values())
+def questions(build):
+    """Options alone are for the compiler, which then has nothing to link; -v also names the wrapper."""
+    for name, compiler in (("mpicc", "cc"), ("mpicxx", "c++")):
+        for options in (["-v"], ["-dumpmachine"], ["--version"], ["-v", "-Wall"], ["-print-search-dirs"]):
+            found, wanted = run(build / "bin" / name, *options), run(compiler, *options)
+            own = run(build / "bin" / name, "--showme:version").stdout if options == ["-v"] else ""
+            if (found.returncode, found.stdout) != (0, own + wanted.stdout) or found.stderr.count("\n") != wanted.stderr.count("\n"):
+                return [f"{name} {options}:", found.returncode, found.stdout, found.stderr, wanted]
+    return []
 
 
 def other_compiler(build):
@@ -152,4 +157,4 @@ def installed(build):
         return problems or ([] if instrumented(prefix) else package(prefix))
 
 
-TESTS = (compilers, answers, version, other_compiler, package, find_mpi, installed)
+TESTS = (compilers, answers, questions, other_compiler, package, find_mpi, installed)
