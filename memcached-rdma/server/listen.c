@@ -20,7 +20,6 @@
 
 #include "server/server.h"
 
-#define HOUSEKEEPING_MS 1000
 #define ACCEPT_AT_ONCE 64
 #define RETRY_NS 10000000
 
@@ -265,19 +264,14 @@ void listen_run(server_t *server)
         stop = stop || !watch(epoll, server->listeners[i], i);
     if (stop)
         log_line(server, 0, "cannot wait for connections: %s", strerror(errno));
-    uint32_t ticked = store_now(server->store);
     while (!stop) {
-        int ready = epoll_wait(epoll, events, LISTENERS_MAX + 1, HOUSEKEEPING_MS);
+        int ready = epoll_wait(epoll, events, LISTENERS_MAX + 1, -1);
         for (int i = 0; i < ready; i++) {
             if (events[i].data.u32 == UINT32_MAX)
                 stop = true;
             else
                 accept_some(server, events[i].data.u32, &next);
         }
-        uint32_t now = store_now(server->store);
-        if (now != ticked)
-            store_tick(server->store);
-        ticked = now;
     }
     (void)close(epoll);
     (void)close(signals);

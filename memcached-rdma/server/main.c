@@ -184,10 +184,12 @@ static bool serve(server_t *server)
         started += ready;
         server->worker_count = started;
     }
+    ready = ready && house_start(server);
     if (ready) {
         write_pid(&server->settings);
         atomic_set_relaxed(&server->connections_total, server->listener_count);
         listen_run(server);
+        house_stop(server);
         if (server->settings.pid_file != NULL)
             (void)unlink(server->settings.pid_file);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * server.h - the server: settings, store, workers, and what counts for all of it.
  *
- * Threads: the main thread accepts connections and keeps house once a second; each worker owns its connections and runs their
+ * Threads: the main thread accepts connections; another one keeps house (house.c); each worker owns its connections and runs their
  * commands to completion on the store, whose shards have locks. The event fd of a worker's core worker (vbn_event_fd) stands in its
  * epoll set, too: requests through the core (native.h). */
 #ifndef MC_SERVER_SERVER_H
@@ -115,11 +115,19 @@ struct server {
     char *listener_names[LISTENERS_MAX]; /* as stats conns shows them */
     unsigned listener_count;
     int stop; /* eventfd: the server ends */
+    pthread_t house;
+    int house_stop; /* eventfd: that thread ends */
     _Atomic uint64_t connections, connections_total, connections_rejected;
     _Atomic int verbosity;
     _Atomic bool sizes_enabled;
     _Atomic uint64_t memory_limit;
 };
+
+/* ------------------------------------------------------------------------------------------ house.c */
+
+/* False: the log says why. */
+bool house_start(server_t *server);
+void house_stop(server_t *server);
 
 /* ------------------------------------------------------------------------------------------ clock.c */
 
@@ -153,7 +161,7 @@ bool listen_open(server_t *server);
 #define LISTEN_PORT 16u
 void listen_split(const char *where, char host[LISTEN_HOST], char port[LISTEN_PORT]);
 void listen_close(server_t *server);
-/* Accepts and keeps house until the server stops. */
+/* Accepts until the server stops. */
 void listen_run(server_t *server);
 
 /* ----------------------------------------------------------------------------------------- worker.c */

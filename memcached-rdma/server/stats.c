@@ -7,8 +7,6 @@
 
 #include "proto/text.h"
 
-#define SIZES 2048u /* classes of 32 bytes */
-
 void stats_u64(reply_t *reply, const char *name, uint64_t value)
 {
     reply_format(reply, "STAT %s %llu\r\n", name, (unsigned long long)value);
@@ -33,32 +31,52 @@ static void class_u64(reply_t *reply, const char *group, unsigned bucket, const 
     reply_format(reply, "STAT %s%u:%s %llu\r\n", group, bucket + 1, name, (unsigned long long)value);
 }
 
+/* Notions that do not exist here, in memcached's order. */
+static void class_zeros(reply_t *reply, unsigned bucket, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        class_u64(reply, "items:", bucket, *names, 0);
+}
+
+static void show_class(reply_t *reply, unsigned b, const store_ttl_stats_t *ttl)
+{
+    static const char *const parts[] = {"number_hot", "number_warm", "number_cold", "age_hot", "age_warm", NULL};
+    static const char *const repairs[] = {"tailrepairs", NULL};
+    static const char *const rest[] = {"evicted_active",
+                                       "crawler_reclaimed",
+                                       "crawler_items_checked",
+                                       "lrutail_reflocked",
+                                       "moves_to_cold",
+                                       "moves_to_warm",
+                                       "moves_within_lru",
+                                       "direct_reclaims",
+                                       "hits_to_hot",
+                                       "hits_to_warm",
+                                       "hits_to_cold",
+                                       "hits_to_temp",
+                                       NULL};
+    class_u64(reply, "items:", b, "number", ttl->items);
+    class_zeros(reply, b, parts);
+    class_u64(reply, "items:", b, "age", ttl->age);
+    class_u64(reply, "items:", b, "mem_requested", ttl->bytes);
+    class_u64(reply, "items:", b, "evicted", ttl->evicted);
+    class_u64(reply, "items:", b, "evicted_nonzero", ttl->evicted_nonzero);
+    class_u64(reply, "items:", b, "evicted_time", ttl->evicted_time);
+    class_u64(reply, "items:", b, "outofmemory", ttl->outofmemory);
+    class_zeros(reply, b, repairs);
+    class_u64(reply, "items:", b, "reclaimed", ttl->reclaimed);
+    class_u64(reply, "items:", b, "expired_unfetched", ttl->expired_unfetched);
+    class_u64(reply, "items:", b, "evicted_unfetched", ttl->evicted_unfetched);
+    class_zeros(reply, b, rest);
+}
+
 void stats_items(exec_t *exec)
 {
-    static const char *const zeros[] = {"evicted",           "evicted_nonzero",       "evicted_time",
-                                        "outofmemory",       "tailrepairs",           "reclaimed",
-                                        "expired_unfetched", "evicted_unfetched",     "evicted_active",
-                                        "crawler_reclaimed", "crawler_items_checked", "lrutail_reflocked",
-                                        "moves_to_cold",     "moves_to_warm",         "moves_within_lru",
-                                        "direct_reclaims",   "hits_to_hot",           "hits_to_warm",
-                                        "hits_to_cold",      "hits_to_temp",          NULL};
     store_stats_t stats;
     store_stats(exec->server->store, &stats);
-    for (unsigned b = 0; b < STORE_TTL_BUCKETS; b++) {
-        const store_ttl_stats_t *ttl = &stats.ttl[b];
-        if (ttl->items == 0)
-            continue;
-        class_u64(exec->reply, "items:", b, "number", ttl->items);
-        class_u64(exec->reply, "items:", b, "number_hot", 0);
-        class_u64(exec->reply, "items:", b, "number_warm", 0);
-        class_u64(exec->reply, "items:", b, "number_cold", 0);
-        class_u64(exec->reply, "items:", b, "age_hot", 0);
-        class_u64(exec->reply, "items:", b, "age_warm", 0);
-        class_u64(exec->reply, "items:", b, "age", ttl->age);
-        class_u64(exec->reply, "items:", b, "mem_requested", ttl->bytes);
-        for (const char *const *name = zeros; *name != NULL; name++)
-            class_u64(exec->reply, "items:", b, *name, 0);
-    }
+    for (unsigned b = 0; b < STORE_TTL_BUCKETS; b++)
+        if (stats.ttl[b].items > 0)
+            show_class(exec->reply, b, &stats.ttl[b]);
 }
 
 void stats_slabs(exec_t *exec)
@@ -91,16 +109,16 @@ void stats_slabs(exec_t *exec)
 
 void stats_sizes(exec_t *exec)
 {
-    uint64_t sizes[SIZES];
+    uint64_t sizes[STORE_SIZES];
     char name[16];
     if (!atomic_get_relaxed(&exec->server->sizes_enabled)) {
         stats_text(exec->reply, "sizes_status", "disabled");
         return;
     }
-    store_sizes(exec->server->store, sizes, SIZES);
-    for (unsigned i = 0; i < SIZES; i++)
+    store_sizes(exec->server->store, sizes);
+    for (unsigned i = 0; i < STORE_SIZES; i++)
         if (sizes[i] > 0) {
-            (void)snprintf(name, sizeof(name), "%u", (i + 1) * 32);
+            (void)snprintf(name, sizeof(name), "%u", (i + 1) * STORE_SIZE_STEP);
             stats_u64(exec->reply, name, sizes[i]);
         }
 }

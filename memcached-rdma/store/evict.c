@@ -16,6 +16,7 @@
 #define KEEP_READS 1u       /* an item read less often is not kept */
 #define KEEP_ALL_WINDOWS 8u /* in so many windows of a call all that was read is kept, then at most 1/2 of a segment */
 #define WINDOWS_MOST 64u    /* that one call empties, or finds busy */
+#define FREED_MOST 64u      /* segments, and twice what the item takes, that one call empties at nobody's cost */
 #define DEAD_TO_COMPACT 4u  /* of DEADNESSES: from here on moving what is live is cheaper than evicting */
 #define DEAD_TO_COMPACT_ALL 1u
 
@@ -61,18 +62,31 @@ static bool move_item(shard_t *shard, const extent_t *from, item_t *item, index_
     return shard_link(shard, hash, copy, extent, slot) == STORE_OK;
 }
 
-static void drop_item(shard_t *shard, extent_t *extent, item_t *item, index_slot_t *slot)
+/* Counts an item that goes, for all and for its TTL bucket. */
+static void count_dropped(shard_t *shard, const extent_t *extent, item_t *item)
 {
     uint32_t now = store_now(shard->store);
-    bool fetched = (atomic_get_relaxed(&item->heat) & HEAT_FETCHED) != 0;
+    bool unfetched = (atomic_get_relaxed(&item->heat) & HEAT_FETCHED) == 0;
     store_counters_t *counters = &shard->counters;
+    store_ttl_stats_t *ttl = &shard->ttl[extent->ttl];
     if (item_expired(item, now) || item_flushed(shard, item, now)) {
         counters->reclaimed++;
-        counters->expired_unfetched += !fetched;
+        counters->expired_unfetched += unfetched;
+        ttl->reclaimed++;
+        ttl->expired_unfetched += unfetched;
     } else {
         counters->evictions++;
-        counters->evicted_unfetched += !fetched;
+        counters->evicted_unfetched += unfetched;
+        ttl->evicted++;
+        ttl->evicted_nonzero += atomic_get_relaxed(&item->expiry) != 0;
+        ttl->evicted_unfetched += unfetched;
+        ttl->evicted_time = now - atomic_get_relaxed(&item->access);
     }
+}
+
+static void drop_item(shard_t *shard, extent_t *extent, item_t *item, index_slot_t *slot)
+{
+    count_dropped(shard, extent, item);
     shard_unlink(shard, slot, item, extent);
 }
 
@@ -99,9 +113,7 @@ static void give_back(shard_t *shard, extent_t *extent, bool had_spare)
 {
     atomic_set_relaxed(&extent->pins, atomic_get_relaxed(&extent->pins) - 1);
     if (had_spare && shard->spare == NULL && extent->kind == EXTENT_SEALED) {
-        list_remove(&extent->mine);
-        list_remove(&extent->sparse);
-        extent->deadness = 0;
+        shard_leave(shard, extent);
         pool_make_spare(shard->pool, extent);
         shard->spare = extent;
     } else {
@@ -128,6 +140,23 @@ static void empty_extent(shard_t *shard, extent_t *extent, unsigned reads)
     }
     give_back(shard, extent, had_spare);
     shard->counters.segments_reclaimed++;
+}
+
+bool shard_empty_some(shard_t *shard, extent_t *extent, size_t *at_p, unsigned *left_p)
+{
+    while (*at_p < extent->used) {
+        item_t *item = (item_t *)(void *)(extent->base + *at_p);
+        uint64_t hash;
+        if (*left_p == 0)
+            return false;
+        index_slot_t *slot = slot_of(shard, extent, item, &hash);
+        (*left_p)--;
+        *at_p += item_size(item);
+        if (slot != NULL)
+            drop_item(shard, extent, item, slot);
+    }
+    shard->counters.segments_reclaimed++;
+    return true;
 }
 
 void shard_empty(shard_t *shard, extent_t *extent)
@@ -172,7 +201,10 @@ static bool compact(shard_t *shard)
 
 static bool free_dead(shard_t *shard, bool compacts)
 {
-    return ttl_drop(shard, store_now(shard->store), 1) > 0 || (compacts && compact(shard));
+    ttl_step_t step = {.looks = STORE_STEP_LOOKS, .items = UINT32_MAX, .extents = 1};
+    ttl_begin(shard, store_now(shard->store));
+    (void)ttl_drop(shard, store_now(shard->store), &step);
+    return step.dropped > 0 || (compacts && compact(shard));
 }
 
 /* Of other shards, as far as nobody holds their locks (S4). */
@@ -251,20 +283,22 @@ bool shard_reclaim(shard_t *shard, reclaim_t *reclaim, extent_kind_t kind, uint3
     bool evict = shard->store->evict;
     bool compacts = !evict || grains <= shard->pool->segment_grains; /* more would not lie side by side */
     *taken_p = NULL;
-    if (free_dead(shard, compacts) || free_dead_of_others(shard, compacts))
+    if (reclaim->freed < FREED_MOST + 2 * (grains / shard->pool->segment_grains) &&
+        (free_dead(shard, compacts) || free_dead_of_others(shard, compacts))) {
+        reclaim->freed++;
         return true;
+    }
     if (reclaim->windows++ == WINDOWS_MOST)
         return false;
     return evict ? evict_window(shard, reclaim, kind, grains, taken_p) : shard_seal_open(shard);
 }
 
-bool shard_obey_limit(shard_t *shard, unsigned steps)
+bool shard_obey_limit(shard_t *shard)
 {
-    for (; steps > 0 && pool_is_over(shard->pool, 0); steps--) {
-        reclaim_t reclaim = {0};
-        extent_t *taken;
+    reclaim_t reclaim = {0};
+    extent_t *taken;
+    while (pool_is_over(shard->pool, 0))
         if (!shard_reclaim(shard, &reclaim, EXTENT_FREE, 1, &taken))
             return false;
-    }
-    return steps == 0;
+    return true;
 }

@@ -260,9 +260,20 @@ bool pool_limit(pool_t *pool, size_t bytes)
     if (grains > (POSITION_MASK + 1) / (GRAIN_BYTES / 32) - 1)
         return false;
     pthread_mutex_lock(&pool->lock);
-    pool->limit = (uint32_t)grains;
+    pool->target = (uint32_t)grains;
+    pool->limit = pool->target > pool->used ? pool->target : pool->used;
     pthread_mutex_unlock(&pool->lock);
     return true;
+}
+
+bool pool_lower(pool_t *pool, uint32_t grains)
+{
+    pthread_mutex_lock(&pool->lock);
+    bool lower = pool->limit > pool->target;
+    if (lower)
+        pool->limit = pool->limit - pool->target > grains ? pool->limit - grains : pool->target;
+    pthread_mutex_unlock(&pool->lock);
+    return lower;
 }
 
 bool pool_is_over(pool_t *pool, uint32_t grains)

@@ -56,6 +56,7 @@ typedef struct extent {
     _Atomic uint32_t pins; /* readers and writers outside the lock: not to be reused; changed under the shard's lock */
     uint32_t items;        /* that the index refers to */
     uint32_t drop;         /* every item has expired at this second of the clock; UINT32_MAX: never */
+    uint32_t epoch;        /* of its shard when its last item was written: an earlier one was flushed */
     uint8_t kind;          /* extent_kind_t */
     uint8_t ttl;           /* TTL bucket */
     uint8_t deadness;      /* which list of `sparse` */
@@ -80,10 +81,11 @@ typedef struct pool {
     uint32_t segment_grains, index_grains;
     size_t segment_bytes;
     size_t large_bytes; /* an item of more bytes has an extent of its own */
-    uint32_t limit;     /* grains that may be in use */
-    uint32_t used;      /* not free */
-    uint32_t capacity;  /* of all memories */
-    uint64_t entered;   /* grains that have entered `aged` */
+    uint32_t limit;     /* grains that may be in use; above `target` while it is lowered step by step */
+    uint32_t target;
+    uint32_t used;     /* not free */
+    uint32_t capacity; /* of all memories */
+    uint64_t entered;  /* grains that have entered `aged` */
     list_link_t aged;
     list_link_t free[FREE_CLASSES];
     list_link_t records; /* unused ones */
@@ -99,8 +101,11 @@ size_t pool_segment_bytes(size_t share);
 size_t pool_index_bytes(size_t share);
 /* log2 of the bytes of a memory of a store with such items. */
 unsigned pool_memory_shift(size_t item_max);
-/* Another limit in bytes; memories that exist stay. False: beyond what references can address. */
+/* Another limit in bytes; memories that exist stay. A lower one comes step by step (pool_lower). False: beyond what references
+ * can address. */
 bool pool_limit(pool_t *pool, size_t bytes);
+/* A step of so many grains towards the limit that was wanted. False: it is reached. */
+bool pool_lower(pool_t *pool, uint32_t grains);
 /* More is in use than the limit allows, with so many grains more. */
 bool pool_is_over(pool_t *pool, uint32_t grains);
 

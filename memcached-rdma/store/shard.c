@@ -89,24 +89,46 @@ void shard_seal(shard_t *shard, extent_t *extent, bool early)
     sort_by_deadness(shard, extent);
 }
 
-static void leave_lists(extent_t *extent)
+/* Counts an extent, with the live items that are in it, to its TTL bucket or no more. */
+static void count_extent(shard_t *shard, const extent_t *extent, bool more)
 {
+    store_ttl_stats_t *ttl = &shard->ttl[extent->ttl];
+    uint64_t sign = more ? 1 : UINT64_MAX;
+    ttl->items += sign * extent->items;
+    ttl->bytes += sign * extent->live;
+    ttl->segments += sign * extent->grains;
+}
+
+static void leave_bucket(shard_t *shard, extent_t *extent)
+{
+    if (list_empty(&extent->mine))
+        return;
+    if (shard->look[extent->ttl] == extent)
+        shard->look[extent->ttl] = ttl_next(shard, extent);
+    count_extent(shard, extent, false);
     list_remove(&extent->mine);
+}
+
+void shard_leave(shard_t *shard, extent_t *extent)
+{
+    leave_bucket(shard, extent);
     list_remove(&extent->sparse);
     extent->deadness = 0;
 }
 
 void shard_release(shard_t *shard, extent_t *extent)
 {
-    leave_lists(extent);
+    shard_leave(shard, extent);
     pool_release(shard->pool, extent);
 }
 
 static void join_bucket(shard_t *shard, extent_t *extent, unsigned ttl)
 {
+    leave_bucket(shard, extent);
     extent->ttl = (uint8_t)ttl;
-    list_remove(&extent->mine);
+    extent->epoch = shard->epoch;
     list_append(&shard->extents[ttl], &extent->mine);
+    count_extent(shard, extent, true);
 }
 
 /* ------------------------------------------------------------------------------------------ space */
@@ -192,8 +214,10 @@ item_t *shard_space(shard_t *shard, size_t key_bytes, size_t value_bytes, uint32
     bool large = bytes > shard->pool->large_bytes;
     extent_t *extent = large ? take(shard, EXTENT_DRAFT, pool_grains(bytes))
                              : segment_for(shard, bytes, ttl, moving != NULL);
-    if (extent == NULL)
+    if (extent == NULL) {
+        shard->ttl[ttl].outofmemory += moving == NULL;
         return NULL;
+    }
     if (large)
         join_bucket(shard, extent, ttl);
     item_t *item = (item_t *)(void *)(extent->base + extent->used);
@@ -245,10 +269,15 @@ void shard_seal_item(shard_t *shard, item_t *item, const extent_t *extent, uint3
 /* Adds to or takes from the live bytes. */
 static void count_live(shard_t *shard, extent_t *extent, size_t bytes, bool more)
 {
+    size_t size = (bytes - 1) / STORE_SIZE_STEP;
+    store_ttl_stats_t *ttl = &shard->ttl[extent->ttl];
     extent->live += more ? bytes : 0 - bytes;
     extent->items += more ? 1 : UINT32_MAX;
     shard->bytes += more ? bytes : 0 - bytes;
     shard->items += more ? 1 : UINT64_MAX;
+    ttl->bytes += more ? bytes : 0 - bytes;
+    ttl->items += more ? 1 : UINT64_MAX;
+    shard->sizes[size < STORE_SIZES ? size : STORE_SIZES - 1] += more ? 1 : UINT32_MAX;
     if (extent->kind == EXTENT_SEALED)
         sort_by_deadness(shard, extent);
 }
@@ -274,7 +303,8 @@ store_status_t shard_link(shard_t *shard, uint64_t hash, item_t *item, extent_t 
     store_status_t status = STORE_OK;
     shard_pin(extent); /* S2: the index may need memory */
     count_live(shard, extent, item_size(item), true);
-    raise_drop(extent, item); /* a flush may have lowered it since the space was given */
+    extent->epoch = shard->epoch; /* there may have been a flush since the space was given */
+    raise_drop(extent, item);
     if (slot != NULL) {
         extent_t *old_extent;
         item_t *old = index_item(&shard->index, atomic_get_relaxed(slot), &old_extent);

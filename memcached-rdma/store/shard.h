@@ -33,6 +33,10 @@ typedef struct shard {
     extent_t *spare;                        /* S1; NULL: none at the moment */
     list_link_t extents[STORE_TTL_BUCKETS]; /* segments and large items, in any order */
     uint32_t next_drop[STORE_TTL_BUCKETS];  /* none of them expires as a whole before this second */
+    extent_t *look[STORE_TTL_BUCKETS];      /* a pass over them goes on here; NULL: none is under way */
+    extent_t *dropping;                     /* is being emptied in steps, and pinned meanwhile; NULL: none */
+    size_t drop_at;                         /* the next of its items */
+    uint32_t epoch;                         /* flushes so far: extents of an earlier one hold nothing live */
     list_link_t sparse[DEADNESSES];         /* sealed segments with dead bytes; the first list stays empty */
     uint64_t next_cas;
     uint64_t flush_cas;  /* items with smaller CAS ids are flushed */
@@ -40,6 +44,8 @@ typedef struct shard {
     uint32_t flush_next; /* a flush that comes at this second; 0: none */
     uint64_t items, bytes;
     store_counters_t counters;
+    store_ttl_stats_t ttl[STORE_TTL_BUCKETS]; /* `segments` counts grains, `age` stays 0 */
+    uint32_t sizes[STORE_SIZES];              /* live items by the bytes that they take */
 } shard_t;
 
 struct store {
@@ -95,6 +101,8 @@ void shard_unpin(shard_t *shard, extent_t *extent);
 uint64_t shard_cas(shard_t *shard);
 /* A full segment: reclaim may choose it; early: it is not full. */
 void shard_seal(shard_t *shard, extent_t *extent, bool early);
+/* It is in no list of the shard any more. */
+void shard_leave(shard_t *shard, extent_t *extent);
 /* Back to the pool. Nothing in it is live or pinned. */
 void shard_release(shard_t *shard, extent_t *extent);
 
@@ -102,25 +110,37 @@ void shard_release(shard_t *shard, extent_t *extent);
 
 /* What one call has tried so far to free space. */
 typedef struct reclaim {
-    uint64_t busy; /* bits of shards whose lock was taken */
-    unsigned windows;
+    uint64_t busy;           /* bits of shards whose lock was taken */
+    unsigned windows, freed; /* emptied by age; freed at nobody's cost */
 } reclaim_t;
 
 /* One step towards so many neighbouring grains. False: nothing more can be freed. *taken_p: they are here; NULL: look again.
  * kind EXTENT_FREE: they are to be free. */
 bool shard_reclaim(shard_t *shard, reclaim_t *reclaim, extent_kind_t kind, uint32_t grains, extent_t **taken_p);
-/* Evicts the oldest until the pool's limit holds, for at most so many steps. True: there is more to do. */
-bool shard_obey_limit(shard_t *shard, unsigned steps);
+/* Evicts the oldest until the pool's limit holds. False: what is left cannot be freed now. */
+bool shard_obey_limit(shard_t *shard);
 /* Open segments are full from now on. False: there was none. */
 bool shard_seal_open(shard_t *shard);
 /* Removes every item of an extent; counts those that had not expired as evicted. */
 void shard_empty(shard_t *shard, extent_t *extent);
+/* Removes items of a pinned extent from *at_p on, at most *left_p, and moves both on. True: that was the last. */
+bool shard_empty_some(shard_t *shard, extent_t *extent, size_t *at_p, unsigned *left_p);
 
 /* -------------------------------------------------------------------------------------------- ttl.c */
 
 unsigned ttl_bucket(uint32_t expiry, uint32_t now);
-/* Drops sealed segments and large items in which everything has expired, at most so many; returns how many. */
-unsigned ttl_drop(shard_t *shard, uint32_t now, unsigned most);
+/* What one step may do, and what it has done. */
+typedef struct ttl_step {
+    unsigned looks, items, extents; /* left: to look at, to remove, to empty */
+    unsigned dropped;               /* extents that were emptied */
+} ttl_step_t;
+
+/* The next extent of the same bucket; NULL: there is none. */
+extent_t *ttl_next(const shard_t *shard, const extent_t *extent);
+/* Begins to look for segments and large items in which everything has expired, where some can have. */
+void ttl_begin(shard_t *shard, uint32_t now);
+/* Goes on with it. True: the step ended before the pass did. */
+bool ttl_drop(shard_t *shard, uint32_t now, ttl_step_t *step);
 /* The extent expires at its `drop`, or later. */
 void ttl_expect(shard_t *shard, const extent_t *extent);
 bool item_expired(const item_t *item, uint32_t now);

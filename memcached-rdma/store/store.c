@@ -8,9 +8,8 @@
 #include "base/os.h"
 #include "store/shard.h"
 
-#define DROPPED_AT_ONCE 8u /* segments, under one hold of the lock */
-#define EVICTED_AT_ONCE 8u /* windows, under one hold of the lock */
 #define ITEMS_PER_SHARD 4u /* of the largest, or there are fewer shards */
+#define AGE_LOOKS 16u      /* at the oldest of a TTL bucket: those not written yet have no age */
 
 static unsigned shards_for(const store_config_t *config)
 {
@@ -93,27 +92,33 @@ void store_tick(store_t *store)
         atomic_set_relaxed(&store->page->clock, store_now(store));
     for (unsigned i = 0; i < store->shard_count; i++) {
         shard_t *shard = &store->shards[i];
-        unsigned dropped;
-        do {
-            pthread_mutex_lock(&shard->lock);
-            dropped = ttl_drop(shard, store_now(store), DROPPED_AT_ONCE);
-            pthread_mutex_unlock(&shard->lock);
-        } while (dropped == DROPPED_AT_ONCE);
+        pthread_mutex_lock(&shard->lock);
+        ttl_begin(shard, store_now(store));
+        pthread_mutex_unlock(&shard->lock);
     }
+}
+
+bool store_step(store_t *store)
+{
+    bool more = false;
+    for (unsigned i = 0; i < store->shard_count; i++) {
+        shard_t *shard = &store->shards[i];
+        ttl_step_t step = {.looks = STORE_STEP_LOOKS, .items = STORE_STEP_ITEMS, .extents = STORE_STEP_LOOKS};
+        pthread_mutex_lock(&shard->lock);
+        more = ttl_drop(shard, store_now(store), &step) || more;
+        pthread_mutex_unlock(&shard->lock);
+    }
+    if (!pool_lower(&store->pool, store->pool.segment_grains))
+        return more;
+    pthread_mutex_lock(&store->shards[0].lock);
+    more = shard_obey_limit(&store->shards[0]) || more;
+    pthread_mutex_unlock(&store->shards[0].lock);
+    return more;
 }
 
 bool store_limit(store_t *store, size_t bytes)
 {
-    shard_t *shard = &store->shards[0];
-    bool more = true;
-    if (bytes / store->shard_count < ITEMS_PER_SHARD * store->pool.segment_bytes || !pool_limit(&store->pool, bytes))
-        return false;
-    while (more) { /* a little under each hold of the lock */
-        pthread_mutex_lock(&shard->lock);
-        more = shard_obey_limit(shard, EVICTED_AT_ONCE);
-        pthread_mutex_unlock(&shard->lock);
-    }
-    return true;
+    return bytes / store->shard_count >= ITEMS_PER_SHARD * store->pool.segment_bytes && pool_limit(&store->pool, bytes);
 }
 
 /* ------------------------------------------------------------------------------------- statistics */
@@ -125,16 +130,34 @@ static void add_counters(store_counters_t *sum, const store_counters_t *more)
 #undef ADD
 }
 
-/* `segments` counts grains until all are added. */
-static void add_ttl(store_stats_t *stats, const extent_t *extent, uint32_t now)
+/* Seconds since the oldest extent of a bucket began; the list is in their order. */
+static uint32_t age_of(const shard_t *shard, unsigned ttl, uint32_t now)
 {
-    store_ttl_stats_t *ttl = &stats->ttl[extent->ttl];
-    const item_t *first = (const item_t *)(const void *)extent->base;
-    ttl->items += extent->items;
-    ttl->bytes += extent->live;
-    ttl->segments += extent->grains;
-    if (extent->kind != EXTENT_DRAFT && extent->used > 0 && first->created != 0 && now - first->created > ttl->age)
-        ttl->age = now - first->created;
+    unsigned looks = 0;
+    list_for_each(link, &shard->extents[ttl]) {
+        const extent_t *extent = container_of(link, extent_t, mine);
+        const item_t *first = (const item_t *)(const void *)extent->base;
+        if (extent->kind != EXTENT_DRAFT && extent->used > 0 && first->created != 0)
+            return now - first->created;
+        if (++looks == AGE_LOOKS)
+            break;
+    }
+    return 0;
+}
+
+/* `segments` counts grains until all are added. */
+static void add_ttl(store_ttl_stats_t *sum, const shard_t *shard, unsigned bucket, uint32_t now)
+{
+    const store_ttl_stats_t *more = &shard->ttl[bucket];
+    uint32_t age = age_of(shard, bucket, now);
+    sum->items += more->items;
+    sum->bytes += more->bytes;
+    sum->segments += more->segments;
+    sum->age = age > sum->age ? age : sum->age;
+    sum->evicted_time = more->evicted_time > sum->evicted_time ? more->evicted_time : sum->evicted_time;
+#define ADD(name) sum->name += more->name;
+    STORE_TTL_COUNTERS(ADD)
+#undef ADD
 }
 
 static void add_shard(store_stats_t *stats, const shard_t *shard, uint32_t now)
@@ -147,8 +170,7 @@ static void add_shard(store_stats_t *stats, const shard_t *shard, uint32_t now)
     stats->index_bytes += ((uint64_t)shard->index.main.count + shard->index.overflow.count) *
                           ((uint64_t)shard->pool->index_grains << GRAIN_SHIFT);
     for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++)
-        list_for_each(link, &shard->extents[i])
-            add_ttl(stats, container_of(link, extent_t, mine), now);
+        add_ttl(&stats->ttl[i], shard, i, now);
 }
 
 static void add_pool(store_stats_t *stats, pool_t *pool)
@@ -183,6 +205,22 @@ void store_stats_reset(store_t *store)
         shard_t *shard = &store->shards[i];
         pthread_mutex_lock(&shard->lock);
         shard->counters = (store_counters_t){.total_items = 0};
+        for (unsigned b = 0; b < STORE_TTL_BUCKETS; b++) {
+            store_ttl_stats_t *ttl = &shard->ttl[b];
+            *ttl = (store_ttl_stats_t){.items = ttl->items, .bytes = ttl->bytes, .segments = ttl->segments};
+        }
+        pthread_mutex_unlock(&shard->lock);
+    }
+}
+
+void store_sizes(store_t *store, uint64_t sizes[STORE_SIZES])
+{
+    memset(sizes, 0, STORE_SIZES * sizeof(*sizes));
+    for (unsigned i = 0; i < store->shard_count; i++) {
+        shard_t *shard = &store->shards[i];
+        pthread_mutex_lock(&shard->lock);
+        for (unsigned size = 0; size < STORE_SIZES; size++)
+            sizes[size] += shard->sizes[size];
         pthread_mutex_unlock(&shard->lock);
     }
 }
@@ -217,32 +255,6 @@ static const char *walk_shard(shard_t *shard, item_func_t func, void *arg)
     return answer;
 }
 
-typedef struct sizes {
-    uint64_t *counts;
-    size_t count;
-} sizes_t;
-
-static const char *count_size(void *arg, shard_t *shard, const extent_t *extent, const item_t *item)
-{
-    sizes_t *sizes = arg;
-    (void)shard;
-    (void)extent;
-    size_t at = item_size(item) / ITEM_UNIT - 1;
-    sizes->counts[at < sizes->count ? at : sizes->count - 1]++;
-    return NULL;
-}
-
-void store_sizes(store_t *store, uint64_t *counts, size_t count)
-{
-    sizes_t sizes = {.counts = counts, .count = count};
-    memset(counts, 0, count * sizeof(*counts));
-    for (unsigned i = 0; i < store->shard_count; i++) {
-        pthread_mutex_lock(&store->shards[i].lock);
-        (void)walk_shard(&store->shards[i], count_size, &sizes);
-        pthread_mutex_unlock(&store->shards[i].lock);
-    }
-}
-
 typedef struct totals {
     uint64_t items, bytes;
 } totals_t;
@@ -258,21 +270,38 @@ static const char *check_item(void *arg, shard_t *shard, const extent_t *extent,
                                                                                    : "a live item's checksum is wrong";
 }
 
+/* One TTL bucket; adds to live bytes and items. */
+static const char *check_bucket(const shard_t *shard, unsigned bucket, uint64_t *live, uint64_t *items)
+{
+    store_ttl_stats_t found = {0};
+    list_for_each(link, &shard->extents[bucket]) {
+        const extent_t *extent = container_of(link, extent_t, mine);
+        found.bytes += extent->live;
+        found.items += extent->items;
+        found.segments += extent->grains;
+        if (extent->shard != shard || extent->ttl != bucket)
+            return "an extent is in the list of another shard or bucket";
+    }
+    *live += found.bytes;
+    *items += found.items;
+    const store_ttl_stats_t *counted = &shard->ttl[bucket];
+    bool right = counted->items == found.items && counted->bytes == found.bytes && counted->segments == found.segments;
+    return right ? NULL : "items, bytes or grains of a TTL bucket are counted wrong";
+}
+
 static const char *check_shard(shard_t *shard)
 {
     totals_t totals = {0};
-    uint64_t live = 0, items = 0;
+    uint64_t live = 0, items = 0, sizes = 0;
     const char *wrong = walk_shard(shard, check_item, &totals);
+    for (unsigned i = 0; i < STORE_TTL_BUCKETS && wrong == NULL; i++)
+        wrong = check_bucket(shard, i, &live, &items);
     if (wrong != NULL)
         return wrong;
-    for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++)
-        list_for_each(link, &shard->extents[i]) {
-            const extent_t *extent = container_of(link, extent_t, mine);
-            live += extent->live;
-            items += extent->items;
-            if (extent->shard != shard || extent->ttl != i)
-                return "an extent is in the list of another shard or bucket";
-        }
+    for (unsigned i = 0; i < STORE_SIZES; i++)
+        sizes += shard->sizes[i];
+    if (sizes != shard->items)
+        return "items are counted wrong by size";
     if (totals.items != shard->items || totals.bytes != shard->bytes || totals.items != shard->index.entries)
         return "items, bytes or index entries of a shard are counted wrong";
     return live == totals.bytes && items == totals.items ? NULL : "live bytes or items of extents are counted wrong";

@@ -16,6 +16,10 @@
 #define STORE_CLOCK_START 2u /* so that second 1 is always past */
 #define STORE_EXPIRED 1u     /* an expiry that has passed whenever it is given */
 #define STORE_TTL_BUCKETS 8u
+#define STORE_SIZES 2048u      /* of items */
+#define STORE_SIZE_STEP 32u    /* bytes between two of them */
+#define STORE_STEP_ITEMS 1000u /* that a step of the store's upkeep removes of each shard */
+#define STORE_STEP_LOOKS 1000u /* segments and large items that it looks at */
 #define STORE_KEY_BLOB 128u
 
 typedef enum store_status {
@@ -183,9 +187,13 @@ store_status_t store_delta(store_t *store, store_key_t key, const store_delta_t 
 
 /* Hides every item that exists now (at 0) or that is older than second `at` when it comes. */
 void store_flush(store_t *store, uint32_t at);
-/* Drops what has expired as a whole; to be called about once a second. */
+/* A second has passed: what has expired as a whole is to go. To be called about once a second. */
 void store_tick(store_t *store);
-/* Another limit; what is above it is evicted as writes come. False: too large to be addressed, or too small. */
+/* A step of what a tick, a flush or a lower limit has left to do: at most STORE_STEP_ITEMS items of each shard go under one hold of
+ * its lock, and of what is above the limit a segment or a large item. True: there is more; to be called again soon, by a thread
+ * for which nobody waits. */
+bool store_step(store_t *store);
+/* Another limit; what is above it goes by store_step, and as writes come. False: too large to be addressed, or too small. */
 bool store_limit(store_t *store, size_t bytes);
 
 /* clang-format off */
@@ -200,13 +208,19 @@ bool store_limit(store_t *store, size_t bytes);
 typedef struct store_counters {
     STORE_COUNTERS(STORE_FIELD)
 } store_counters_t;
-#undef STORE_FIELD
+
+/* What went by reason, of the items of one TTL bucket. */
+#define STORE_TTL_COUNTERS(X)                                                                                          \
+    X(evicted) X(evicted_nonzero) X(evicted_unfetched) X(reclaimed) X(expired_unfetched) X(outofmemory)
 
 typedef struct store_ttl_stats {
     uint64_t items, bytes; /* live */
     uint64_t segments;     /* as if large items were in segments */
     uint32_t age;          /* seconds since the oldest segment began */
+    uint32_t evicted_time; /* seconds that nobody had read the item for that was evicted last */
+    STORE_TTL_COUNTERS(STORE_FIELD)
 } store_ttl_stats_t;
+#undef STORE_FIELD
 
 typedef struct store_stats_s {
     store_counters_t counters;
@@ -223,8 +237,8 @@ void store_stats(store_t *store, store_stats_t *stats);
 void store_stats_reset(store_t *store);
 /* Upper end of a TTL bucket, seconds; 0: never expires. */
 uint32_t store_ttl_range(unsigned bucket);
-/* Counts live items by size: sizes[i] of those that take up to (i + 1) * 32 bytes, the last also the larger ones. */
-void store_sizes(store_t *store, uint64_t *sizes, size_t count);
+/* Live items by size: sizes[i] of those that take up to (i + 1) * STORE_SIZE_STEP bytes, the last also the larger ones. */
+void store_sizes(store_t *store, uint64_t sizes[STORE_SIZES]);
 /* Checks every live item and every count, with all locks; NULL, or what is wrong. For tests. */
 const char *store_check(store_t *store);
 

@@ -50,11 +50,9 @@ static void flush_all(shard_t *shard)
     shard->flush_cas = shard->next_cas;
     publish_flush(shard);
     (void)shard_seal_open(shard);
-    for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++) { /* all of it goes by ttl_drop */
-        list_for_each(link, &shard->extents[i])
-            container_of(link, extent_t, mine)->drop = 0;
-        shard->next_drop[i] = 0;
-    }
+    shard->epoch++;
+    for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++)
+        shard->next_drop[i] = 0; /* all of it goes by ttl_drop */
 }
 
 /* A later flush does not bring back what an earlier one has hidden. */
@@ -69,48 +67,82 @@ void shard_flush(shard_t *shard, uint32_t at, uint32_t now)
         flush_all(shard);
 }
 
+/* The second at which nothing in it is shown any more. */
+static uint32_t drop_of(const shard_t *shard, const extent_t *extent)
+{
+    return extent->epoch == shard->epoch ? extent->drop : 0;
+}
+
 void ttl_expect(shard_t *shard, const extent_t *extent)
 {
-    if (extent->drop < shard->next_drop[extent->ttl])
-        shard->next_drop[extent->ttl] = extent->drop;
+    if (drop_of(shard, extent) < shard->next_drop[extent->ttl])
+        shard->next_drop[extent->ttl] = drop_of(shard, extent);
 }
 
-static bool may_drop(const extent_t *extent, uint32_t now)
+static bool may_drop(const shard_t *shard, const extent_t *extent, uint32_t now)
 {
     return (extent->kind == EXTENT_SEALED || extent->kind == EXTENT_LARGE) && atomic_get_relaxed(&extent->pins) == 0 &&
-           extent->drop <= now;
+           drop_of(shard, extent) <= now;
 }
 
-/* Of one bucket. What was looked at in vain is looked at again when the first of it can have expired. */
-static unsigned drop_bucket(shard_t *shard, unsigned ttl, uint32_t now, unsigned most)
+extent_t *ttl_next(const shard_t *shard, const extent_t *extent)
 {
-    unsigned dropped = 0;
-    uint32_t next_drop = UINT32_MAX;
-    for (list_link_t *link = shard->extents[ttl].next, *next; link != &shard->extents[ttl]; link = next) {
-        extent_t *extent = container_of(link, extent_t, mine);
-        next = link->next;
-        if (dropped == most) { /* the next call goes on here */
-            list_remove(&shard->extents[ttl]);
-            list_append(link, &shard->extents[ttl]);
-            return dropped;
-        }
-        if (may_drop(extent, now)) {
-            shard_empty(shard, extent);
-            dropped++;
-        } else if (extent->drop < next_drop && extent->kind != EXTENT_OPEN) {
-            next_drop = extent->drop;
+    return extent->mine.next == &shard->extents[extent->ttl] ? NULL : container_of(extent->mine.next, extent_t, mine);
+}
+
+/* Goes on with the extent that is being emptied, which stays pinned until it is: nobody else empties it (S2). False: the step has
+ * removed as many items as it may. */
+static bool empty_on(shard_t *shard, ttl_step_t *step)
+{
+    extent_t *extent = shard->dropping;
+    if (extent == NULL)
+        return true;
+    if (!shard_empty_some(shard, extent, &shard->drop_at, &step->items))
+        return false;
+    shard->dropping = NULL;
+    shard->counters.segments_dropped++;
+    step->extents--;
+    step->dropped++;
+    shard_unpin(shard, extent);
+    return true;
+}
+
+/* Of one bucket. What is looked at in vain is looked at again when the first of it can have expired. True: the step ended. */
+static bool drop_bucket(shard_t *shard, unsigned ttl, uint32_t now, ttl_step_t *step)
+{
+    while (shard->look[ttl] != NULL) {
+        extent_t *extent = shard->look[ttl];
+        if (step->looks == 0 || step->extents == 0)
+            return true;
+        step->looks--;
+        shard->look[ttl] = ttl_next(shard, extent);
+        if (may_drop(shard, extent, now)) {
+            shard_pin(extent);
+            shard->dropping = extent;
+            shard->drop_at = 0;
+            if (!empty_on(shard, step))
+                return true;
+        } else if (extent->kind != EXTENT_OPEN) {
+            ttl_expect(shard, extent);
         }
     }
-    shard->next_drop[ttl] = next_drop;
-    return dropped;
+    return false;
 }
 
-unsigned ttl_drop(shard_t *shard, uint32_t now, unsigned most)
+void ttl_begin(shard_t *shard, uint32_t now)
 {
-    unsigned dropped = 0;
-    for (unsigned i = 0; i < STORE_TTL_BUCKETS && dropped < most; i++)
-        if (shard->next_drop[i] <= now)
-            dropped += drop_bucket(shard, i, now, most - dropped);
-    shard->counters.segments_dropped += dropped;
-    return dropped;
+    for (unsigned i = 0; i < STORE_TTL_BUCKETS; i++) {
+        if (shard->look[i] != NULL || shard->next_drop[i] > now || list_empty(&shard->extents[i]))
+            continue;
+        shard->look[i] = container_of(shard->extents[i].next, extent_t, mine);
+        shard->next_drop[i] = UINT32_MAX;
+    }
+}
+
+bool ttl_drop(shard_t *shard, uint32_t now, ttl_step_t *step)
+{
+    bool ended = !empty_on(shard, step);
+    for (unsigned i = 0; i < STORE_TTL_BUCKETS && !ended; i++)
+        ended = drop_bucket(shard, i, now, step);
+    return ended;
 }

@@ -91,6 +91,13 @@ protected:
         Seen seen;
         return read(name, &seen) ? seen.value : "(none)";
     }
+    /* All that a second's end leaves to do. */
+    void tick()
+    {
+        store_tick(store);
+        while (store_step(store))
+            ;
+    }
     store_stats_t stats()
     {
         store_stats_t stats;

@@ -133,7 +133,7 @@ TEST_F(FullStoreTest, ValuesOfAllSizesAreAlwaysStored)
             ASSERT_EQ(this->value(name), value) << i;
             if (i % 500 == 0) {
                 now += 60;
-                store_tick(store);
+                tick();
                 check();
             }
         }
@@ -234,6 +234,7 @@ TEST_F(FullStoreTest, ALimitThatIsLoweredAndRaisedIsObeyed)
     open(32 * MIB, 2);
     fill(35, 1000000);
     ASSERT_TRUE(store_limit(store, 16 * MIB));
+    tick();
     EXPECT_LE(stats().segments_used * stats().segment_bytes, 16 * MIB);
     EXPECT_GE(kept(20, 35), 13u); // the newest
     check();

@@ -112,6 +112,8 @@ protected:
     {
         now += seconds;
         store_tick(store);
+        while (store_step(store))
+            ;
     }
 };
 

@@ -100,7 +100,7 @@ TEST_F(StoreTest, ExpiredSegmentsGoAsAWhole)
         write("k" + std::to_string(i), std::string(1000, 'x'), STORE_SET, now + 20);
     store_stats_t before = stats();
     now += 21;
-    store_tick(store);
+    tick();
     store_stats_t after = stats();
     EXPECT_EQ(after.counters.evictions, 0u);
     EXPECT_LE(after.segments_used, before.segments_used / 2);
@@ -128,7 +128,7 @@ TEST_F(StoreTest, AFlushHidesWhatIsOlderAndNothingElse)
     store_flush(store, now + 100); // must not bring back what is gone
     EXPECT_EQ(value("between"), "(none)");
     EXPECT_EQ(value("later"), "4");
-    store_tick(store);
+    tick();
     EXPECT_EQ(value("later"), "4");
 }
 
@@ -139,11 +139,11 @@ TEST_F(StoreTest, AFlushWhileAnItemIsWrittenSparesIt)
     std::string name = "k";
     ASSERT_EQ(store_begin(store, key(name), 1, 0, &draft), STORE_OK);
     store_flush(store, 0);
-    store_tick(store);
+    tick();
     *draft.value = 'v';
     store_put_t how = {};
     EXPECT_EQ(store_commit(&draft, &how, nullptr), STORE_OK);
-    store_tick(store);
+    tick();
     EXPECT_EQ(value("k"), "v");
 }
 
@@ -268,6 +268,7 @@ TEST_F(StoreTest, TheLimitHoldsAlsoWhenItIsLowered)
     EXPECT_LE(full.segments_used * full.segment_bytes, 16u << 20);
     EXPECT_GT(full.bytes, 12u << 20);
     ASSERT_TRUE(store_limit(store, 8 << 20));
+    tick();
     for (int i = 0; i < 1000; i++)
         ASSERT_EQ(write("n" + std::to_string(i), std::string(700, 'x')), STORE_OK);
     store_stats_t less = stats();
@@ -312,7 +313,7 @@ TEST_F(StoreTest, RandomOperationsNeverGiveAnotherValue)
                 wanted.erase(name);
             } else if (what == 55) {
                 now += random() % 5;
-                store_tick(store);
+                tick();
             } else if (what == 56 && random() % 50 == 0) {
                 store_flush(store, 0);
                 wanted.clear();

@@ -83,6 +83,7 @@ bool work(store_t *store, unsigned seed)
         } else if (what == 5 && random() % 50 == 0) {
             second++;
             store_tick(store);
+            (void)store_step(store);
         } else if (what == 6) {
             Pinned pinned;
             if (store_get(store, key, nullptr, pin_value, &pinned) == STORE_OK) {
