@@ -146,6 +146,27 @@ class LimitsTest(ServerCase):
         self.assertLess(int(stats["bytes"]), 16 << 20)
         self.assertGreater(int(stats["bytes"]), 12 << 20)
 
+    def test_stats_items_counts_for_each_class_what_went_and_why(self):
+        server = self.start("-m", "16", "-t", "2")
+        server.ask(b"".join(b"set key%d 0 %d 1000 noreply\r\n%s\r\n" % (i, 4000 * (i % 2), b"v" * 1000) for i in range(30000)))
+        classes, total = server.stats("items"), server.stats()
+        counted = {name: [int(value) for key, value in classes.items() if key.endswith(f":{name}")]
+                   for name in ("number", "evicted", "evicted_nonzero", "evicted_unfetched", "outofmemory")}
+        self.assertEqual(sum(counted["number"]), int(total["curr_items"]))
+        self.assertEqual(sum(counted["evicted"]), int(total["evictions"]))
+        self.assertEqual(counted["evicted_nonzero"], [0, counted["evicted"][1]])
+        self.assertGreater(min(counted["evicted"]), 0)
+        self.assertEqual(counted["evicted_unfetched"], counted["evicted"])
+        self.assertEqual(counted["outofmemory"], [0, 0])
+
+    def test_a_lower_limit_is_reached_and_flushed_items_go_while_nobody_asks(self):
+        server = self.start("-m", "64", "-t", "2")
+        server.ask(b"".join(b"set key%d 0 0 1000 noreply\r\n%s\r\n" % (i, b"v" * 1000) for i in range(50000)))
+        self.assertEqual(server.ask(b"cache_memlimit 16\r\n"), b"OK\r\n")
+        shared.wait_for(lambda: int(server.stats()["bytes"]) < 16 << 20, "the lower limit")
+        self.assertEqual(server.ask(b"flush_all\r\n"), b"OK\r\n")
+        shared.wait_for(lambda: int(server.stats()["curr_items"]) == 0, "the end of what was flushed")
+
     def test_without_eviction_a_full_memory_is_an_error(self):
         server = self.start("-m", "8", "-M", "-t", "1")
         store = b"".join(b"set key%d 0 0 1000\r\n%s\r\n" % (i, b"v" * 1000) for i in range(12000))
@@ -344,8 +365,9 @@ class ClientsTest(ServerCase):
     def test_what_is_disabled_or_unknown_makes_no_client_leave_the_server(self):
         """At SERVER_ERROR clients leave a server for a while."""
         absent = (b"watch", b"watch fetchers", b"lru mode flat", b"lru_crawler metadump all", b"lru_crawler disable",
-                  b"slabs reassign 1 2", b"slabs automove 1", b"extstore free_memchunks 1 2", b"refresh_certs", b"stats detail on", b"stats detail dump",
-                  b"stats cachedump 1 1", b"stats extstore", b"stats foo", b"foo", b"lru", b"slabs", b"shutdown", b"flush_all x")
+                  b"slabs reassign 1 2", b"slabs automove 1", b"extstore free_memchunks 1 2", b"refresh_certs",
+                  b"stats detail on", b"stats detail dump", b"stats cachedump 1 1", b"stats extstore", b"stats foo", b"foo",
+                  b"lru", b"slabs", b"shutdown", b"flush_all x")
         server = self.start()
         for line in absent:
             with self.subTest(line):
