@@ -2,12 +2,18 @@
  * pages.c - finds the statistics pages of running processes and looks at them.
  *
  * A page is found through /proc/<pid>/fd (stats_format.h), so one sees the processes of one's own user, root sees all.
- * Rates are differences of two looks at the same page, divided by the time between them. */
+ * Rates are differences of two looks at the same page, divided by the time between them.
+ *
+ * A look takes one system call for each page that is known, and five for each process whose descriptors have the numbers that
+ * they had. All links of descriptors are read when numbers have changed, when a page has gone (a child may have inherited it),
+ * and at every tenth look: a process may have closed one and opened a page by the same number. */
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/os.h"
@@ -30,10 +36,12 @@ static void read_command(int pid, char *text, size_t capacity)
     }
 }
 
-static page_t *find_page(const top_t *top, uint64_t inode)
+#define LOOKS_ALL 10u /* looks after which all links are read again */
+
+static page_t *find_page(const top_t *top, const struct stat *file)
 {
     for (size_t i = 0; i < top->count; i++)
-        if (top->pages[i]->view.inode == inode)
+        if (top->pages[i]->view.inode == (uint64_t)file->st_ino && top->pages[i]->view.device == (uint64_t)file->st_dev)
             return top->pages[i];
     return NULL;
 }
@@ -64,35 +72,63 @@ static page_t *new_page(const stats_view_t *view)
     return page;
 }
 
+static void leave_out(top_t *top, int pid)
+{
+    left_out_t *one = &top->left_out[top->left_out_count];
+    for (unsigned i = 0; i < top->left_out_count; i++)
+        if (top->left_out[i].pid == pid)
+            return;
+    if (top->left_out_count == LEFT_OUT_MAX)
+        return;
+    one->pid = pid;
+    read_command(pid, one->command, sizeof(one->command));
+    top->left_out_count++;
+}
+
 /* A page that is known already, or inherited over fork, is kept with its first process. */
 static void add_page(top_t *top, int pid, const char *path)
 {
     stats_view_t view;
-    if (stats_view_open(path, &view) != VBN_OK)
+    struct stat file;
+    page_t *known = stat(path, &file) == 0 ? find_page(top, &file) : NULL;
+    if (known != NULL) {
+        known->alive = true;
         return;
-    page_t *known = find_page(top, view.inode);
-    page_t *page = known == NULL && top->count < PAGES_MAX ? new_page(&view) : NULL;
+    }
+    vbn_status_t status = stats_view_open(path, &view);
+    if (status == VBN_ERR_STALE)
+        leave_out(top, pid);
+    if (status != VBN_OK)
+        return;
+    page_t *page = top->count < PAGES_MAX ? new_page(&view) : NULL;
     if (page == NULL) {
-        if (known != NULL)
-            known->alive = true;
+        top->beyond++;
         stats_view_close(&view);
         return;
     }
     page->pid = pid;
     page->alive = true;
+    snprintf(page->path, sizeof(page->path), "%s", path);
     read_command(pid, page->command, sizeof(page->command));
     top->pages[top->count++] = page;
 }
 
-static void scan_process(top_t *top, int pid)
+/* Known pages need no look at their process's descriptors. */
+static void find_alive(top_t *top)
 {
-    char folder[64], path[352], target[64];
-    snprintf(folder, sizeof(folder), "/proc/%d/fd", pid);
-    DIR *dir = opendir(folder);
-    if (dir == NULL) {
-        top->denied++;
-        return;
+    for (size_t i = 0; i < top->count; i++) {
+        page_t *page = top->pages[i];
+        struct stat file;
+        page->alive = stat(page->path, &file) == 0 && (uint64_t)file.st_ino == page->view.inode &&
+                      (uint64_t)file.st_dev == page->view.device;
+        top->all = top->all || !page->alive;
     }
+}
+
+static void read_links(top_t *top, int pid, const char *folder, DIR *dir)
+{
+    char path[PATH_BYTES], target[64];
+    rewinddir(dir);
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
         ssize_t length = readlink(path, target, sizeof(target) - 1);
@@ -100,7 +136,72 @@ static void scan_process(top_t *top, int pid)
         if (strncmp(target, "/memfd:" STATS_MEMFD_NAME " ", sizeof("/memfd:" STATS_MEMFD_NAME)) == 0)
             add_page(top, pid, path);
     }
+}
+
+/* Of the numbers of all descriptors. */
+static uint64_t hash_numbers(DIR *dir)
+{
+    uint64_t hash = 1;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        hash = (hash + (uint64_t)atoi(entry->d_name)) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash;
+}
+
+/* What was seen of the process at the last look; both lists are in the order of process ids. 0: nothing. */
+static uint64_t seen_before(top_t *top, int pid)
+{
+    while (top->before_at < top->before.count && top->before.one[top->before_at].pid < pid)
+        top->before_at++;
+    bool found = top->before_at < top->before.count && top->before.one[top->before_at].pid == pid;
+    return found ? top->before.one[top->before_at].numbers : 0;
+}
+
+/* Without memory the process is looked at anew each time. */
+static void remember(seen_list_t *list, int pid, uint64_t numbers)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity * 2 + 64;
+        seen_t *more = realloc(list->one, capacity * sizeof(*more));
+        if (more == NULL)
+            return;
+        list->one = more;
+        list->capacity = capacity;
+    }
+    list->one[list->count++] = (seen_t){pid, numbers};
+}
+
+static void scan_process(top_t *top, int pid)
+{
+    char folder[64];
+    snprintf(folder, sizeof(folder), "/proc/%d/fd", pid);
+    DIR *dir = opendir(folder);
+    if (dir == NULL) {
+        if (errno == EACCES || errno == EPERM)
+            top->denied++;
+        else if (errno != ENOENT && errno != ESRCH) /* those have ended */
+            top->failed = errno;
+        return;
+    }
+    uint64_t numbers = hash_numbers(dir);
+    if (top->all || numbers != seen_before(top, pid))
+        read_links(top, pid, folder, dir);
+    remember(&top->now, pid, numbers);
     (void)closedir(dir);
+}
+
+static void scan_all(top_t *top)
+{
+    DIR *proc = opendir("/proc");
+    if (proc == NULL) {
+        top->failed = errno;
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(proc)) != NULL;) {
+        int pid = atoi(entry->d_name);
+        if (pid > 0)
+            scan_process(top, pid);
+    }
+    (void)closedir(proc);
 }
 
 static void forget_dead(top_t *top)
@@ -120,17 +221,20 @@ static void forget_dead(top_t *top)
 
 void top_scan(top_t *top)
 {
-    DIR *proc = opendir("/proc");
+    seen_list_t before = top->before;
+    top->before = top->now;
+    top->now = before;
+    top->now.count = top->before_at = 0;
+    top->all = top->looks++ % LOOKS_ALL == 0;
     top->denied = 0;
-    for (size_t i = 0; i < top->count; i++)
-        top->pages[i]->alive = false;
-    for (struct dirent *entry; proc != NULL && (entry = readdir(proc)) != NULL;) {
-        int pid = atoi(entry->d_name);
-        if (pid > 0 && (top->only_pid == 0 || pid == top->only_pid))
-            scan_process(top, pid);
-    }
-    if (proc != NULL)
-        (void)closedir(proc);
+    top->failed = 0;
+    find_alive(top);
+    if (top->all)
+        top->left_out_count = top->beyond = 0;
+    if (top->only_pid != 0)
+        scan_process(top, top->only_pid);
+    else
+        scan_all(top);
     forget_dead(top);
 }
 
@@ -165,4 +269,6 @@ void top_close(top_t *top)
     for (size_t i = 0; i < top->count; i++)
         top->pages[i]->alive = false;
     forget_dead(top);
+    free(top->before.one);
+    free(top->now.one);
 }

@@ -2,6 +2,7 @@
  * show.c - prints what the pages say: a table, with --traffic the operations of each process, or JSON. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "top.h"
 
@@ -104,6 +105,26 @@ static void show_traffic(const page_t *page)
     }
 }
 
+/* What is not shown, and why. */
+static void show_remarks(const top_t *top)
+{
+    if (top->count == 0) {
+        printf("no process that uses the core was found");
+        if (top->denied > 0 && geteuid() != 0)
+            printf(" among those of this user; root sees the others");
+        else if (top->denied > 0)
+            printf("; %u cannot be looked at: that takes CAP_SYS_PTRACE here", top->denied);
+        printf("\n");
+    }
+    if (top->failed != 0)
+        printf("not all processes could be looked at: %s\n", strerror(top->failed));
+    if (top->beyond > 0)
+        printf("%u more are not shown: there is room for %d\n", top->beyond, PAGES_MAX);
+    for (unsigned i = 0; i < top->left_out_count; i++)
+        printf("%7d  %-15.15s left out: its page is not sealed against shrinking, so reading it could end vbn-top\n",
+               top->left_out[i].pid, top->left_out[i].command);
+}
+
 void show_table(const top_t *top, bool clear)
 {
     if (clear)
@@ -117,9 +138,7 @@ void show_table(const top_t *top, bool clear)
         if (top->traffic)
             show_traffic(top->pages[i]);
     }
-    if (top->count == 0)
-        printf("no process that uses the core was found%s\n",
-               top->denied > 0 ? " among those of this user; root sees the others" : "");
+    show_remarks(top);
 }
 
 /* Names are the other process's: what would break the JSON is left out. */
@@ -179,5 +198,8 @@ void show_json(const top_t *top)
         json_traffic(page);
         printf("]}");
     }
-    printf("\n]}\n");
+    printf("\n], \"left_out\": [");
+    for (unsigned i = 0; i < top->left_out_count; i++)
+        printf("%s%d", i > 0 ? ", " : "", top->left_out[i].pid);
+    printf("]}\n");
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """vbn-top sees running processes of the core, and only those. TOOLS: folder of the tools."""
+import fcntl
 import json
 import os
 import subprocess
@@ -51,6 +52,25 @@ class Top(unittest.TestCase):
         self.busy.wait(LIMIT)
         left = [process["pid"] for process in json.loads(top("--json"))["processes"]]
         self.assertNotIn(self.busy.pid, left)
+
+    def test_a_page_that_can_be_shortened_is_left_out_and_its_process_named(self):
+        self._seen()
+        folder = f"/proc/{self.busy.pid}/fd"
+        page = next(os.path.join(folder, name) for name in os.listdir(folder)
+                    if os.readlink(os.path.join(folder, name)).startswith("/memfd:vbn-stats"))
+        with open(page, "rb") as file:
+            content = file.read()
+        fd = os.memfd_create("vbn-stats", os.MFD_ALLOW_SEALING)
+        try:
+            os.write(fd, content)
+            seen = json.loads(top("--json", "--pid", str(os.getpid())))
+            self.assertEqual((seen["processes"], seen["left_out"]), ([], [os.getpid()]))
+            self.assertRegex(top("--pid", str(os.getpid())), f"(?m)^ *{os.getpid()} .* left out: .* not sealed")
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+            seen = json.loads(top("--json", "--pid", str(os.getpid())))
+            self.assertEqual((len(seen["processes"]), seen["left_out"]), (1, []))
+        finally:
+            os.close(fd)
 
     def test_a_process_without_the_core_is_not_shown(self):
         self.assertEqual(json.loads(top("--json", "--pid", str(os.getpid())))["processes"], [])
