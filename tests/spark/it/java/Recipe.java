@@ -55,7 +55,8 @@ public final class Recipe {
         System.out.println("limit=" + bytes(container.getResources().getLimits().get("memory")));
         String name = container.getVolumeMounts().stream().filter(mount -> mount.getMountPath().equals(SHM.toString()))
             .map(VolumeMount::getName).findFirst().orElseThrow();
-        Volume volume = pod.pod().getSpec().getVolumes().stream().filter(one -> one.getName().equals(name)).findFirst().orElseThrow();
+        Volume volume = pod.pod().getSpec().getVolumes().stream().filter(one -> one.getName().equals(name)).findFirst()
+            .orElseThrow();
         System.out.println("medium=" + volume.getEmptyDir().getMedium());
         return bytes(volume.getEmptyDir().getSizeLimit());
     }

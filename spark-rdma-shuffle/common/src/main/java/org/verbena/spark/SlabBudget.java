@@ -60,7 +60,8 @@ record SlabBudget(long bytes, String why, String warning, long shared, Container
             return new SlabBudget(0, "no memory left of a " + sum, "map outputs go to Spark's files, because nothing is left "
                 + "of a " + sum + within.cure());
         }
-        String tight = wanted > 0 ? "spark.verbena.memory is " + mib(wanted) + " MiB, but a " + sum + " leaves " + mib(left) + " MiB"
+        String tight = wanted > 0
+            ? "spark.verbena.memory is " + mib(wanted) + " MiB, but a " + sum + " leaves " + mib(left) + " MiB"
             : left < budget.bytes / 4 ? "a " + sum + " leaves " + mib(left) + " MiB" : null;
         return new SlabBudget(left, sum, tight == null ? null : tight + "; map outputs that do not fit go to disk"
             + within.cure(), budget.shared, within);
