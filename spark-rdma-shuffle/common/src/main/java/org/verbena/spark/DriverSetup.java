@@ -10,6 +10,7 @@ import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Map;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.KryoSerializer;
 import org.slf4j.Logger;
@@ -74,6 +75,7 @@ final class DriverSetup {
                     + "Verbena reads mapped memory inside a host only; allow tcp, or set spark.verbena.allowCleartextData=true");
         }
         turnCompressionOff(conf, settings);
+        ShuffleCompression.follow(SparkEnv.get(), conf);
     }
 
     /** Only where our shuffle can work, as far as this host tells: Spark's own would write four times the bytes. */
@@ -99,6 +101,8 @@ final class DriverSetup {
         Map<String, String> core = CoreStart.settings(settings, mustEncrypt(conf, settings));
         if (needsFiles(conf)) {
             return FILES_ONLY;
+        } else if (!ShuffleCompression.canFollow(conf)) {
+            return "this Spark has read spark.shuffle.compress before plugins start";
         }
         try {
             if (ContainerMemory.isSized(conf) && ContainerMemory.ofExecutors(conf).room(1) < SlabBudget.LEAST) {
@@ -106,7 +110,7 @@ final class DriverSetup {
                     + ")";
             }
             if (master.startsWith("local") || master.isEmpty()) {
-                SlabBudget budget = SlabBudget.here(settings.memory(), ContainerMemory.here(conf), 1, ShuffleEngine.ROOT);
+                SlabBudget budget = SlabBudget.ofExecutors(conf, settings, ShuffleEngine.ROOT);
                 if (budget.bytes() == 0) {
                     return budget.warning();
                 }

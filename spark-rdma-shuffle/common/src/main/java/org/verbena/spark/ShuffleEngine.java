@@ -76,6 +76,7 @@ public final class ShuffleEngine implements AutoCloseable {
     static ShuffleEngine start(SparkEnv env, VerbenaConf settings, SparkShim shim, ShuffleFiles files)
             throws Exception {
         SparkConf conf = env.conf();
+        ShuffleCompression.follow(env, conf); // where the manager, of Spark 3.5, is older than the environment
         byte[] key = jobKey(env);
         boolean transfers = conf.getBoolean(DriverSetup.REMOTE, false);
         Map<String, String> settingsOfCore = CoreStart.settings(settings, DriverSetup.mustEncrypt(conf, settings));
@@ -121,8 +122,7 @@ public final class ShuffleEngine implements AutoCloseable {
     }
 
     private static boolean isExecutor(SparkEnv env) {
-        String master = env.conf().get("spark.master", "");
-        return !env.executorId().equals("driver") || master.startsWith("local") && !master.startsWith("local-cluster");
+        return !env.executorId().equals("driver") || ShuffleCompression.isLocal(env.conf());
     }
 
     private String name() {

@@ -95,8 +95,7 @@ record SlabBudget(long bytes, String why, String warning, long shared, Container
 
     /** The budget that executors will have, as far as the driver can tell: on hosts like this one, with heaps as configured. */
     static SlabBudget ofExecutors(SparkConf conf, VerbenaConf settings, Path root) throws IOException {
-        String master = conf.get("spark.master", "");
-        boolean inDriver = master.startsWith("local") && !master.startsWith("local-cluster") || master.isEmpty();
+        boolean inDriver = ShuffleCompression.isLocal(conf) || conf.get("spark.master", "").isEmpty();
         return inDriver || DriverSetup.needsFiles(conf) ? here(conf, settings, root)
             : here(settings.memory(), ContainerMemory.ofExecutors(conf), ShuffleEngine.executorsPerHost(conf), root);
     }
