@@ -27,7 +27,6 @@ final class DriverSetup {
     private static final Logger LOG = LoggerFactory.getLogger(DriverSetup.class);
     /** Why map outputs are files where {@link #needsFiles}. */
     static final String FILES_ONLY = "the external shuffle service, spark.shuffle.service.enabled, serves files only";
-    private static final String PREPARED = VerbenaConf.INTERNAL + "prepared";
     private static final String MANAGER = "spark.shuffle.manager";
     private static final String DATA_IO = "spark.shuffle.sort.io.plugin.class";
     private static final String STOCK_IO = "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO";
@@ -44,13 +43,12 @@ final class DriverSetup {
      * @param fromPlugin called by the plugin (which on Spark 4 runs before the shuffle manager is made)
      */
     static synchronized void prepare(SparkConf conf, boolean fromPlugin) {
-        conf.set(Build.KEY, Build.here()); // also where a checkpoint brought the configuration of an earlier build
-        if (conf.contains(PREPARED)) {
+        if (!Decisions.begin(conf)) {
             return;
         }
+        conf.set(Build.KEY, Build.here());
         VerbenaConf settings = new VerbenaConf(conf);
         settings.checkCore();
-        conf.set(PREPARED, "true");
         String reason = reasonToDecline(conf, settings, fromPlugin);
         if (reason == null && !fromPlugin) {
             JarSender.refuseWithoutJar(conf, SparkShim.sparkVersion());
@@ -58,10 +56,11 @@ final class DriverSetup {
         if (reason != null) {
             LOG.warn("Verbena stands aside, Spark's own shuffle is used: {}", reason);
             conf.set(DECLINED, reason);
+            ShuffleCompression.follow(SparkEnv.get(), conf); // which an earlier application may have turned off
             return;
         }
-        conf.set(MANAGER, VerbenaShuffleManager.class.getName());
-        conf.set(DATA_IO, CombineOutput.class.getName());
+        Decisions.set(conf, MANAGER, VerbenaShuffleManager.class.getName());
+        Decisions.set(conf, DATA_IO, CombineOutput.class.getName());
         if (!conf.getBoolean("spark.authenticate", false)) {
             byte[] key = new byte[32];
             new SecureRandom().nextBytes(key);
@@ -88,7 +87,7 @@ final class DriverSetup {
             LOG.info("shuffle compression stays on: {}", reason);
             return;
         }
-        conf.set("spark.shuffle.compress", "false");
+        Decisions.set(conf, "spark.shuffle.compress", "false");
         conf.set(VerbenaConf.PLAN_COMPRESSED, Boolean.toString(canPlanWithCompressedSizes(conf)));
         conf.set(VerbenaConf.PACK_FILES, Boolean.toString(!conf.contains(FALLBACK_STORAGE)));
         LOG.info("Verbena turns shuffle compression off, bytes travel through memory or a fast network; "
@@ -165,10 +164,18 @@ final class DriverSetup {
     static String reasonToDecline(SparkConf conf, VerbenaConf settings, boolean fromPlugin) {
         if (!settings.enabled()) {
             return "spark.verbena.enabled is false";
+        } else if (!fromPlugin && !isAskedFor(conf)) {
+            return "neither spark.plugins nor " + MANAGER + " names it; the configuration is that of an earlier application";
         } else if (SparkShim.load() == null) {
             return "Spark " + SparkShim.sparkVersion() + " is not known to this version (" + SparkShim.KNOWN + ")";
         }
         return reasonInSettings(conf, fromPlugin);
+    }
+
+    /** Whether a setting of the user's names us. */
+    private static boolean isAskedFor(SparkConf conf) {
+        return conf.get(MANAGER, "").equals(VerbenaShuffleManager.class.getName())
+            || conf.get("spark.plugins", "").contains(VerbenaPlugin.class.getName());
     }
 
     /** What among Spark's own settings speaks against ours; null when nothing does. */

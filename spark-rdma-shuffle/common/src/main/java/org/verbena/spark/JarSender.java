@@ -38,7 +38,7 @@ final class JarSender {
         if (url != null) {
             // Executors load these before their plugins; jars added later come with the tasks only.
             String before = conf.get(INITIAL, "");
-            conf.set(INITIAL, before.isEmpty() ? url : before + "," + url);
+            Decisions.set(conf, INITIAL, before.isEmpty() ? url : before + "," + url);
             LOG.info("{} is sent to the executors, because --jars does not name it", jar);
         }
     }

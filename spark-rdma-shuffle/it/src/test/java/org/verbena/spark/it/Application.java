@@ -34,6 +34,11 @@ final class Application implements AutoCloseable {
         context = new JavaSparkContext(conf);
     }
 
+    /** Starts an application with a configuration of the caller's. */
+    Application(SparkConf conf) {
+        context = new JavaSparkContext(conf);
+    }
+
     JavaSparkContext context() {
         return context;
     }
