@@ -409,9 +409,9 @@ VBN_API vbn_status_t vbn_tag_probe(vbn_worker_t *worker, vbn_peer_t *from, uint6
  * VBN_ERR_INVALID. VBN_ERR_PEER_LOST: its sender was lost before the data was fetched. */
 VBN_API vbn_status_t vbn_tag_mrecv(vbn_tag_message_t *message, const struct iovec *iov, size_t count,
                                    vbn_tag_info_t *info, vbn_op_t *op);
-/* Cancels a receive that has not matched a message. VBN_OK: the receive is complete with VBN_ERR_CLOSED, done is not
- * called, the buffers are the caller's. VBN_INPROGRESS: too late, the receive has matched and completes (or is
- * complete) as usual. VBN_ERR_INVALID: not a receive. Sends cannot be cancelled. */
+/* Cancels a receive that has not matched a message: VBN_OK, it is complete with VBN_ERR_CLOSED, done is not called, the buffers
+ * are the caller's. VBN_INPROGRESS: too late, the receive completes (or is complete) as usual; or a send: it completes with
+ * VBN_ERR_CLOSED when its receiver answers that no receive had matched it, else as usual. VBN_ERR_INVALID: neither. */
 VBN_API vbn_status_t vbn_tag_cancel(vbn_op_t *op);
 
 /* ------------------------------------------------------------------------------------------ memory */

@@ -113,6 +113,7 @@ vbn_status_t am_announce(vbn_peer_t *peer, const proto_header_t *message, const 
     vbn_status_t status = op_begin(user_op, peer, OP_LARGE, iov, count, message->length, true);
     if (status != VBN_OK)
         return status;
+    op->code = (uint8_t)message->type;
     proto_peer_of(peer)->announced++;
     proto_engine_t *engine = op->stream.engine;
     proto_header_t header = *message;

@@ -56,6 +56,7 @@ static void (*const RX[PROTO_TYPE_END])(proto_engine_t *engine, vbn_peer_t *peer
     [PROTO_TAG_RTS] = tag_rx_announced,
     [PROTO_TAG_RTS_AT] = tag_rx_announced,
     [PROTO_TAG_RTS_DEVICE] = rx_tag_rts_device,
+    [PROTO_TAG_WITHDRAW] = tag_rx_withdrawn,
     [PROTO_TAG_CREDIT_BACK] = tag_rx_credit,
     [PROTO_PULL] = packets_rx_pull,
     [PROTO_PULL_AT] = process_copy_rx_pull,
@@ -75,7 +76,7 @@ static void (*const RX[PROTO_TYPE_END])(proto_engine_t *engine, vbn_peer_t *peer
     [PROTO_LANE_END] = device_rx_lane_end,
 };
 
-_Static_assert(PROTO_TYPE_END == 27, "each type has a row in RX");
+_Static_assert(PROTO_TYPE_END == 28, "each type has a row in RX");
 
 static COLD void rx_any(proto_engine_t *engine, vbn_peer_t *peer, const void *bytes, uint32_t header_bytes,
                         const void *payload, uint32_t payload_bytes)

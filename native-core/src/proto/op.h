@@ -139,8 +139,10 @@ typedef struct __attribute__((may_alias)) proto_op {
     int32_t result;    /* when FINISHED */
     uint8_t kind;
     uint8_t state;
-    uint8_t code; /* OP_ATOMIC: of the packet; OP_PUT with a signal: vbn_atomic_kind_t; OP_GET: counted in peer->gets */
-    bool unsent;  /* counted in peer->unsent */
+    uint8_t
+        code; /* OP_ATOMIC: of the packet; OP_PUT with a signal: vbn_atomic_kind_t; OP_GET: counted in peer->gets; OP_LARGE:
+                     PROTO_RTS or PROTO_TAG_RTS */
+    bool unsent; /* counted in peer->unsent */
     uint64_t result_length;
     proto_stream_t stream;
     union {

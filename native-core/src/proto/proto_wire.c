@@ -37,6 +37,7 @@ static const layout_t LAYOUTS[PROTO_TYPE_END] = {
     [PROTO_GET_BLOCKS] = {6, {AT(op), AT(key), AT(offset), AT(length), AT(block), AT(stride)}},
     [PROTO_TAG] = {1, {AT(tag)}},
     [PROTO_TAG_SYNC] = {2, {AT(op), AT(tag)}},
+    [PROTO_TAG_WITHDRAW] = {1, {AT(op)}},
     [PROTO_TAG_RTS] = {3, {AT(op), AT(length), AT(tag)}},
     [PROTO_TAG_CREDIT_BACK] = {1, {AT(length)}},
     [PROTO_DATA_STAGED] = {4, {AT(op), AT(offset), AT(length), AT(check)}},
@@ -166,7 +167,7 @@ static vbn_status_t check_direct(const proto_header_t *h)
         return h->place.key == 0 ? bad("place without a key") : check_place(h);
     if (h->type == PROTO_HELPED && h->code >= (unsigned)-VBN_STATUS_LAST)
         return bad("status code");
-    if (h->type == PROTO_TAG_SYNC && h->op == 0)
+    if ((h->type == PROTO_TAG_SYNC || h->type == PROTO_TAG_WITHDRAW) && h->op == 0)
         return bad("operation");
     return VBN_OK;
 }

@@ -45,6 +45,8 @@
  *                                                                           at all: they could, over a connection
  *   TAG_SYNC op, tag; payload = the data                                     as TAG, and the sender's op waits for a STATUS when
  *                                                                           a receive has taken it
+ *   TAG_WITHDRAW  op                                                        forget the message of the sender's op, unless a receive
+ *                                                                           has taken it, and answer with STATUS(CLOSED)
  *
  * op, target, key are handles of 64 bits: index and generation, checked by whoever gave them out. */
 #ifndef VBN_PROTO_PROTO_WIRE_H
@@ -82,6 +84,7 @@ typedef enum proto_type {
     PROTO_RTS_DEVICE,
     PROTO_TAG_RTS_DEVICE,
     PROTO_TAG_SYNC,
+    PROTO_TAG_WITHDRAW,
     PROTO_TYPE_END
 } proto_type_t;
 

@@ -49,7 +49,9 @@ static inline bool tag_suits(const proto_op_t *op, uint64_t source, uint64_t tag
     return (op->receive.source == source || op->receive.source == 0) && ((op->stream.tag ^ tag) & op->stream.mask) == 0;
 }
 
-/* ---- tag_send.c: a row of kinds.c */
+/* ---- tag_send.c; sync_on_status: a row of kinds.c */
+/* Asks the receiver to forget the message. VBN_INPROGRESS; VBN_ERR_INVALID: not a tagged send. */
+vbn_status_t tag_withdraw(proto_op_t *op);
 bool sync_on_status(proto_op_t *op, vbn_status_t status, const proto_header_t *header);
 
 /* ---- tag_credit.c */
@@ -76,6 +78,7 @@ void tag_rx_credit(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_
 /* ---- tag_recv.c */
 void tag_rx_message(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void tag_rx_announced(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
+void tag_rx_withdrawn(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header);
 void tag_peer_down(proto_engine_t *engine, proto_peer_t *p);
 void tag_open(proto_engine_t *engine);
 void tag_close(proto_engine_t *engine);

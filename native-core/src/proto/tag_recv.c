@@ -277,11 +277,30 @@ vbn_status_t proto_tag_cancel(vbn_op_t *user_op)
     if (user_op->complete == 1 || op->kind == OP_PULL)
         return VBN_INPROGRESS;
     if (op->kind != OP_RECEIVE)
-        return err_set(VBN_ERR_INVALID, "only a tagged receive can be cancelled");
+        return tag_withdraw(op);
     tag_unpost(&op->stream.engine->tags, op);
     op_detach(op);
     (void)op_set_done(user_op, VBN_ERR_CLOSED, 0);
     return VBN_OK;
+}
+
+/* The sender does not want to send it any more. A message that a receive or a probe has taken goes on as usual. */
+void tag_rx_withdrawn(proto_engine_t *engine, vbn_peer_t *peer, const proto_header_t *header)
+{
+    proto_peer_t *p = proto_peer_of(peer);
+    (void)engine;
+    list_for_each(link, &p->tagged) {
+        tag_message_t *message = container_of(link, tag_message_t, link);
+        if (!message->kept || message->sender_op != header->op)
+            continue;
+        if (message->announced)
+            p->incoming--;
+        else
+            tag_credit_taken(peer, p, message->length);
+        message_free(message);
+        proto_send_status(peer, header->op, VBN_ERR_CLOSED, true, 0);
+        return;
+    }
 }
 
 /* --------------------------------------------------------------------------------------------- ends */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tag_send.c - tagged messages, sender's side: whole while there is credit for them (tag_credit.c), else announced. */
+ * tag_send.c - tagged messages, sender's side: whole while there is credit for them (tag_credit.c), else announced; withdrawing
+ * those that wait for a receive. */
 #include "proto/am.h"
 #include "proto/tag.h"
 #include "proto/traffic.h"
@@ -37,6 +38,19 @@ static vbn_status_t send_sync(vbn_peer_t *peer, proto_header_t *header, const st
     }
     if (status == VBN_INPROGRESS)
         op->stream.in_flight++;
+    return VBN_INPROGRESS;
+}
+
+/* The answer, or that of a receive that was quicker, ends the op. An op without a handle has its answer already. */
+vbn_status_t tag_withdraw(proto_op_t *op)
+{
+    const bool is_tagged = op->kind == OP_SYNC || (op->kind == OP_LARGE && op->code == PROTO_TAG_RTS);
+    if (!is_tagged && op->kind != OP_SMALL)
+        return err_set(VBN_ERR_INVALID, "only a tagged receive or send can be cancelled");
+    if (is_tagged && op->handle != 0 && op->stream.peer != NULL) {
+        const proto_header_t header = {.type = PROTO_TAG_WITHDRAW, .op = op->handle};
+        (void)proto_send_header(op->stream.peer, &header); /* a failure means that the peer is lost */
+    }
     return VBN_INPROGRESS;
 }
 

@@ -275,7 +275,6 @@ TEST_P(ProtoTag, a_receive_can_be_cancelled_until_it_has_a_message)
     EXPECT_EQ(in.op.status, VBN_ERR_CLOSED);
     EXPECT_EQ(proto_tag_cancel(&in.op), VBN_INPROGRESS);
     ASSERT_GE(send(3, data, out), 0);
-    EXPECT_EQ(proto_tag_cancel(&out.op), VBN_ERR_INVALID);
     EXPECT_EQ(proto_tag_cancel(nullptr), VBN_ERR_INVALID);
     rig_imports_answer(rig);
     rig_deliver(rig, 1); /* matched, the data is under way */
@@ -286,6 +285,37 @@ TEST_P(ProtoTag, a_receive_can_be_cancelled_until_it_has_a_message)
     EXPECT_EQ(in2.op.status, VBN_OK);
     EXPECT_TRUE(got2 == data);
     EXPECT_EQ(got, Bytes(5000));
+}
+
+/* Of several with one tag it is the one that was named, and the others keep their order. */
+TEST_P(ProtoTag, a_send_can_be_withdrawn_until_a_receive_has_its_message)
+{
+    Bytes data[3] = {pattern(9000), pattern(9001), pattern(9002)}, small = pattern(100), got(9002), rest(9002);
+    Op out[3], sync, in, in2, none;
+    for (int i = 0; i < 3; i++)
+        ASSERT_EQ(send(1, data[i], out[i]), VBN_INPROGRESS);
+    ASSERT_EQ(send(1, small, sync, VBN_TAG_SYNC), VBN_INPROGRESS);
+    run();
+    EXPECT_EQ(proto_tag_cancel(&out[1].op), VBN_INPROGRESS);
+    EXPECT_EQ(proto_tag_cancel(&out[1].op), VBN_INPROGRESS);
+    EXPECT_EQ(proto_tag_cancel(&sync.op), VBN_INPROGRESS);
+    run();
+    out[1].expect(VBN_INPROGRESS, VBN_ERR_CLOSED, 0);
+    sync.expect(VBN_INPROGRESS, VBN_ERR_CLOSED, 0);
+    vbn_status_t first = recv(sender(), 1, EXACT, got, nullptr, in);
+    EXPECT_EQ(proto_tag_cancel(&out[0].op), VBN_INPROGRESS) << "a receive has it";
+    run();
+    in.expect(first, VBN_OK, 9000);
+    out[0].expect(VBN_INPROGRESS, VBN_OK, 9000);
+    vbn_status_t second = recv(sender(), 1, EXACT, rest, nullptr, in2);
+    run();
+    in2.expect(second, VBN_OK, 9002);
+    EXPECT_TRUE(rest == data[2]);
+    EXPECT_EQ(proto_tag_probe(engine(), sender(), 1, EXACT, nullptr, nullptr), VBN_INPROGRESS);
+    EXPECT_EQ(proto_tag_cancel(&out[0].op), VBN_INPROGRESS) << "complete";
+    ASSERT_GE(proto_am_send(rig_peer(rig, 0), 1, nullptr, 0, nullptr, 0, VBN_AM_PULL, &none.op), 0);
+    EXPECT_EQ(proto_tag_cancel(&none.op), VBN_ERR_INVALID);
+    run();
 }
 
 TEST_P(ProtoTag, wrong_arguments_are_refused_without_effect)
