@@ -220,5 +220,5 @@ def closed(build):
     return problems
 
 
-TESTS = (closed, non_blocking, flags_stay, nobody_reads, nobody_reads_elsewhere, full_disk, reader_is_gone, regular_file, prompts, tags,
-         whole_while_full)
+TESTS = (closed, non_blocking, flags_stay, nobody_reads, nobody_reads_elsewhere, full_disk, reader_is_gone, regular_file, prompts,
+         tags, whole_while_full)

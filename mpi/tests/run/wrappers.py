@@ -81,7 +81,8 @@ def questions(build):
         for options in (["-v"], ["-dumpmachine"], ["--version"], ["-v", "-Wall"], ["-print-search-dirs"]):
             found, wanted = run(build / "bin" / name, *options), run(compiler, *options)
             own = run(build / "bin" / name, "--showme:version").stdout if options == ["-v"] else ""
-            if (found.returncode, found.stdout) != (0, own + wanted.stdout) or found.stderr.count("\n") != wanted.stderr.count("\n"):
+            same = found.stderr.count("\n") == wanted.stderr.count("\n")
+            if (found.returncode, found.stdout, same) != (0, own + wanted.stdout, True):
                 return [f"{name} {options}:", found.returncode, found.stdout, found.stderr, wanted]
     return []
 
