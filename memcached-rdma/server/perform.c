@@ -74,7 +74,7 @@ store_status_t perform_begin(const server_t *server, const request_t *request, s
 
 void perform_lost(const server_t *server, const request_t *request)
 {
-    if (request->mode == PUT_SET || (request->kind == REQUEST_META_PUT && request->mode == PUT_CAS))
+    if (request->mode == PUT_SET || request->kind == REQUEST_META_PUT)
         store_drop(server->store, perform_key(request->key));
 }
 

@@ -20,7 +20,8 @@ store_status_t perform_get(const server_t *server, const request_t *request, per
 store_status_t perform_touch(const server_t *server, const request_t *request);
 /* STORE_OK: fill the draft, then commit or abandon it. Otherwise an old value that must not stand for the new one is gone. */
 store_status_t perform_begin(const server_t *server, const request_t *request, store_draft_t *draft);
-/* A new value cannot be stored: an old one that must not stand for it goes. */
+/* A new value cannot be stored, for its size or for lack of memory: as in memcached the old one goes, so that it does not stand
+ * for the new one, with set and with ms in each of its modes. */
 void perform_lost(const server_t *server, const request_t *request);
 store_status_t perform_commit(const request_t *request, store_draft_t *draft, uint64_t *cas_p);
 store_status_t perform_delete(const server_t *server, const request_t *request);

@@ -44,6 +44,27 @@ def _retrieval():
     yield b"get" + b" " * 1000 + b"a\r\n"
 
 
+def _too_large():
+    for command in (b"set", b"add", b"replace", b"append", b"prepend", b"cas"):
+        number = b" 1" if command == b"cas" else b""
+        for noreply in (b"", b" noreply"):
+            for key in (b"a", b"none"):
+                yield b"set a 3 0 1\r\n5\r\n%s %s 0 0 1048577%s%s\r\n" % (command, key, number, noreply) + _value(1048577) + \
+                    b"get a none\r\nmn\r\n"
+    yield b"set a 3 0 1000000\r\n" + _value(1000000) + b"append a 0 0 200000\r\n" + _value(200000) + b"mg a s\r\nmn\r\n"
+    yield b"set a 3 0 1000000\r\n" + _value(1000000) + b"ms a 200000 MP\r\n" + _value(200000) + b"mg a s\r\nmn\r\n"
+
+
+def _named_noreply():
+    """Keys and words that are called noreply."""
+    yield b"set noreply 0 0 1\r\n5\r\nget noreply\r\nincr noreply 1\r\ndecr noreply 1 noreply\r\ntouch noreply 100\r\n" \
+        b"gat 0 noreply\r\nappend noreply 0 0 1\r\n6\r\nget noreply\r\ndelete noreply\r\nget noreply\r\nmn\r\n"
+    for line in (b"delete noreply noreply", b"delete noreply 0", b"touch noreply", b"incr noreply", b"verbosity noreply",
+                 b"verbosity noreply noreply", b"cache_memlimit noreply", b"version noreply", b"mg noreply", b"md noreply",
+                 b"mn noreply", b"shutdown noreply", b"flush_all noreply noreply", b"gets noreply noreply", b"get"):
+        yield line + b"\r\nmn\r\n"
+
+
 def _others():
     yield b"set a 0 0 1\r\nb\r\ntouch a 100\r\nmg a t\r\ntouch a 0\r\nmg a t\r\ntouch a -1\r\nget a\r\ntouch a 1\r\n"
     for words in (b"", b" a", b" a x", b" a 10 foo", b" a 10 noreply", b" a 10 b c", b" a x noreply", b" " + b"k" * 251 + b" 1"):
@@ -93,6 +114,9 @@ def _meta():
         yield command[:2] + b"\r\nmn\r\n" + command[:3] + b"\r\nmn\r\n"
     for mode in letters:
         yield b"set a 3 0 1\r\n5\r\nms a 1 M%s k\r\n6\r\nmg a v f\r\nma a M%s v\r\ndelete a\r\nms a 1 M%s\r\n6\r\nget a\r\n" % (mode, mode, mode)
+    for mode in (b"", b" MS", b" ME", b" MA", b" MP", b" MR", b" MR C1", b" MS q", b" I", b" MP q k O1"):
+        yield b"set a 3 0 1\r\n5\r\nms a 1048577%s\r\n" % mode + _value(1048577) + b"get a\r\nms none 1048577%s\r\n" % mode + \
+            _value(1048577) + b"mn\r\n"
     for words in (b"", b" a", b" a x", b" a -1", b" a S2", b" a 3", b" a 0 ", b" a 2147483647"):
         yield b"ms" + words + b"\r\nab\r\nmn\r\n"
     yield b"ms a 1048577\r\n" + _value(1048577) + b"mg a\r\nms a 1048577 q k O1\r\n" + _value(1048577) + b"mn\r\n"
@@ -108,4 +132,4 @@ def _meta():
 
 def streams():
     """All of them."""
-    return [*_storage(), *_retrieval(), *_others(), *_meta()]
+    return [*_storage(), *_retrieval(), *_too_large(), *_named_noreply(), *_others(), *_meta()]
