@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -79,8 +80,23 @@ static int open_tcp(const struct addrinfo *info, int backlog)
     return -1;
 }
 
+/* With -p -1 every address gets the port of the first one, where that is free there, too; else another. */
+static int open_any(const server_t *server, const struct addrinfo *info)
+{
+    in_port_t port = htons((uint16_t)(server->settings.port < 0 ? 0 : server->settings.port));
+    in_port_t *place = info->ai_family == AF_INET6 ? &((struct sockaddr_in6 *)(void *)info->ai_addr)->sin6_port
+                                                   : &((struct sockaddr_in *)(void *)info->ai_addr)->sin_port;
+    *place = port;
+    int fd = open_tcp(info, (int)server->settings.backlog);
+    if (fd >= 0 || errno != EADDRINUSE || port == 0)
+        return fd;
+    *place = 0;
+    return open_tcp(info, (int)server->settings.backlog);
+}
+
 static bool listen_at(server_t *server, const char *host, const char *port)
 {
+    bool any = server->any_port && strcmp(port, "0") == 0;
     struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *infos;
     unsigned opened = 0;
@@ -91,7 +107,7 @@ static bool listen_at(server_t *server, const char *host, const char *port)
     }
     errno = 0;
     for (const struct addrinfo *info = infos; info != NULL; info = info->ai_next) {
-        int fd = open_tcp(info, (int)server->settings.backlog);
+        int fd = any ? open_any(server, info) : open_tcp(info, (int)server->settings.backlog);
         struct sockaddr_storage address;
         socklen_t length = sizeof(address);
         char name[128];
@@ -130,7 +146,7 @@ void listen_split(const char *where, char host[LISTEN_HOST], char port[LISTEN_PO
 static bool listen_on(server_t *server, const char *where)
 {
     char host[LISTEN_HOST], port[LISTEN_PORT];
-    (void)snprintf(port, sizeof(port), "%d", server->settings.port < 0 ? 0 : server->settings.port);
+    (void)snprintf(port, sizeof(port), "%d", server->any_port ? 0 : server->settings.port);
     listen_split(where, host, port);
     return listen_at(server, host, port);
 }
@@ -162,9 +178,28 @@ static bool listen_unix(server_t *server, const char *path)
     return add_listener(server, fd, name);
 }
 
-bool listen_open(server_t *server)
+/* As memcached: whoever starts a server on any free port finds the file whole, or not at all. */
+static void tell_ports(const server_t *server)
+{
+    const char *path = getenv("MEMCACHED_PORT_FILENAME");
+    char unfinished[PATH_MAX];
+    if (path == NULL || *path == '\0')
+        return;
+    int length = snprintf(unfinished, sizeof(unfinished), "%s.lck", path);
+    FILE *file = length < (int)sizeof(unfinished) ? fopen(unfinished, "w") : NULL;
+    for (unsigned i = 0; file != NULL && i < server->listener_count; i++) {
+        const char *name = server->listener_names[i], *port = name == NULL ? NULL : strrchr(name, ':');
+        if (port != NULL && strncmp(name, "tcp", 3) == 0)
+            fprintf(file, "TCP INET%s: %s\n", name[3] == '6' ? "6" : "", port + 1);
+    }
+    if (file == NULL || fclose(file) != 0 || rename(unfinished, path) != 0)
+        log_line(server, 0, "cannot write the ports to %s (MEMCACHED_PORT_FILENAME): %s", path, strerror(errno));
+}
+
+static bool open_all(server_t *server)
 {
     const settings_t *settings = &server->settings;
+    server->any_port = settings->port < 0;
     if (settings->socket_path != NULL)
         return listen_unix(server, settings->socket_path);
     if (settings->port == 0) {
@@ -175,8 +210,16 @@ bool listen_open(server_t *server)
         if (!listen_on(server, settings->listen[i]))
             return false;
     char port[16];
-    (void)snprintf(port, sizeof(port), "%d", settings->port < 0 ? 0 : settings->port);
+    (void)snprintf(port, sizeof(port), "%d", server->any_port ? 0 : settings->port);
     return settings->listen_count > 0 || listen_at(server, NULL, port);
+}
+
+bool listen_open(server_t *server)
+{
+    bool opened = open_all(server);
+    if (opened)
+        tell_ports(server);
+    return opened;
 }
 
 void listen_close(server_t *server)

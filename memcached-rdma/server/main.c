@@ -65,6 +65,15 @@ static bool set_limits(settings_t *settings)
         if (setrlimit(RLIMIT_CORE, &limit) != 0)
             return fail("cannot raise the core file limit", "leave -r out or start as root");
     }
+    /* So that a process that is no longer root may lock as much as it has. Without root the limit stays as it is. */
+    if (settings->lock_memory)
+        (void)setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY});
+    return true;
+}
+
+/* A child of fork has no memory locked, so a daemon does it again; whoever starts it is told before that it cannot be done. */
+static bool lock_memory(const settings_t *settings)
+{
     if (settings->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
         return fail("cannot lock memory", "raise ulimit -l or leave -k out");
     return true;
@@ -121,7 +130,6 @@ static bool become_daemon(server_t *server)
         return false;
     if (setsid() < 0)
         return fail("setsid", "this should not happen");
-    (void)signal(SIGHUP, SIG_IGN);
     if (!settings->core_dumps && chdir("/") != 0)
         return fail("cannot change to /", "start without -d");
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -153,6 +161,7 @@ static void block_signals(void)
     sigaddset(&set, SIGUSR1);
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN); /* as memcached, which reads its files again: there are none */
 }
 
 static bool open_store(server_t *server)
@@ -220,7 +229,9 @@ int main(int argc, char **argv)
     atomic_set_relaxed(&server.verbosity, settings->verbosity);
     atomic_set_relaxed(&server.sizes_enabled, settings->track_sizes);
     atomic_set_relaxed(&server.memory_limit, settings->memory_bytes);
-    if (!set_limits(settings) || !drop_root(settings) || (settings->daemon && !become_daemon(&server)))
+    if (!set_limits(settings) || !drop_root(settings) || !lock_memory(settings))
+        return 71;
+    if (settings->daemon && (!become_daemon(&server) || !lock_memory(settings)))
         return 71;
     block_signals();
     clock_start(&server);

@@ -12,6 +12,7 @@
 #define MIB ((size_t)1 << 20)
 #define ITEM_LEAST 1024u
 #define ITEM_MOST (1024 * MIB)
+#define THREADS_SENSIBLE 64u /* memcached warns above it */
 #define MEMORY_MOST_MB ((uint64_t)SIZE_MAX >> 21)
 
 /* clang-format off */
@@ -183,7 +184,12 @@ static bool read_numeric(settings_t *settings, int flag, const char *text)
     case 'p': settings->port = any_port ? -1 : (int)value; break;
     case 'm': settings->memory_bytes = (size_t)value * MIB; break;
     case 'c': settings->connections_max = (unsigned)value; break;
-    case 't': settings->threads = (unsigned)value; break;
+    case 't':
+        settings->threads = (unsigned)value;
+        if (value > THREADS_SENSIBLE)
+            fprintf(stderr, "verbena-memcached: -t %s: more threads than processors gain nothing; give at most %u\n",
+                    text, THREADS_SENSIBLE);
+        break;
     case 'b': settings->backlog = (unsigned)value; break;
     case 'R': settings->requests_per_event = (unsigned)value; break;
     case 'n': settings->chunk_bytes = (unsigned)value; return no_effect(flag);
@@ -204,7 +210,8 @@ static bool read_text(settings_t *settings, int flag, char *text)
     case 'I': return read_item_size(text, &settings->item_max);
     case 'f': settings->growth_factor = atof(text); return no_effect(flag);
     case 'B':
-        if (strcmp(text, "auto") == 0 || strcmp(text, "ascii") == 0)
+        settings->ascii = strcmp(text, "ascii") == 0;
+        if (strcmp(text, "auto") == 0 || settings->ascii)
             return true;
         return wrong("-B", text, "the binary protocol is not there yet; give ascii or auto");
     case 'o': return read_words(settings, text);

@@ -19,7 +19,7 @@
 
 #define MC_VERSION "1.6.18" /* of memcached, whose protocol and statistics these are */
 #define LISTENERS_MAX 32u
-#define WORKERS_MAX 64u
+#define WORKERS_MAX 512u
 #define HELD_SHARE 4u                            /* of -m: what clients may hold by drafts, and as much by answers */
 #define EXPTIME_RELATIVE_MAX (60 * 60 * 24 * 30) /* seconds; a larger exptime is a moment, in Unix time */
 
@@ -35,6 +35,7 @@ typedef struct settings {
     const char *user, *pid_file;
     bool daemon, lock_memory, core_dumps;
     size_t memory_bytes;
+    bool ascii; /* -B ascii: shown, and the same as auto */
     bool evict, cas, flush_enabled, dump_enabled, shutdown_enabled, track_sizes;
     size_t item_max;
     unsigned connections_max;
@@ -111,6 +112,7 @@ struct server {
     worker_t workers[WORKERS_MAX];
     unsigned worker_count;
     _Atomic unsigned workers_open; /* that have tried to open the core */
+    bool any_port;                 /* -p -1 */
     int listeners[LISTENERS_MAX];
     char *listener_names[LISTENERS_MAX]; /* as stats conns shows them */
     unsigned listener_count;
@@ -154,7 +156,8 @@ vbn_status_t within_listeners(const settings_t *settings, vbn_config_t *config);
 
 /* ----------------------------------------------------------------------------------------- listen.c */
 
-/* Opens the sockets of the settings; false: one line on stderr says which could not be opened and why. */
+/* Opens the sockets of the settings, and tells the file that MEMCACHED_PORT_FILENAME names their ports. False: one line on stderr
+ * says which could not be opened and why. */
 bool listen_open(server_t *server);
 /* A word of -l: "host", "host:port", "[v6]:port" or "v6". port stays as it is where none is given. */
 #define LISTEN_HOST 256u

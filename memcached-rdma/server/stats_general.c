@@ -217,7 +217,7 @@ static void show_limits(reply_t *reply, const settings_t *s, const server_t *ser
     stats_u64(reply, "reqs_per_event", s->requests_per_event);
     stats_text(reply, "cas_enabled", s->cas ? "yes" : "no");
     stats_u64(reply, "tcp_backlog", s->backlog);
-    stats_text(reply, "binding_protocol", "auto-negotiate");
+    stats_text(reply, "binding_protocol", s->ascii ? "ascii" : "auto-negotiate");
     stats_text(reply, "auth_enabled_sasl", "no");
     stats_text(reply, "auth_enabled_ascii", "no");
     stats_u64(reply, "item_size_max", s->item_max);

@@ -9,12 +9,14 @@
 #include "store/shard.h"
 
 #define ITEMS_PER_SHARD 4u /* of the largest, or there are fewer shards */
+#define SHARDS_MAX 64u     /* a bit for each in a word (evict.c, reader.h) */
 #define AGE_LOOKS 16u      /* at the oldest of a TTL bucket: those not written yet have no age */
 
 static unsigned shards_for(const store_config_t *config)
 {
     unsigned count = 1;
-    while (count * 2 <= config->shards && config->bytes / (count * 2) >= ITEMS_PER_SHARD * config->item_max)
+    while (count * 2 <= config->shards && count * 2 <= SHARDS_MAX &&
+           config->bytes / (count * 2) >= ITEMS_PER_SHARD * config->item_max)
         count *= 2;
     return count;
 }

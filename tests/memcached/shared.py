@@ -23,14 +23,14 @@ _RUNTIME = tempfile.TemporaryDirectory(prefix="mc-servers-") # of the servers' k
 os.environ["XDG_RUNTIME_DIR"] = _RUNTIME.name
 
 
-def _end_with_the_test():
+def end_with_the_test():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _with_descriptors(limits):
     """For a child that is to have this soft and hard limit of descriptors, and no right to raise the hard one."""
     def prepare():
-        _end_with_the_test()
+        end_with_the_test()
         ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE, 0, 0, 0)
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     return prepare
@@ -63,7 +63,7 @@ class Server:
         where = ["-s", unix] if unix else ["-l", "127.0.0.1", "-p", str(self.port)]
         user = ["-u", "root"] if os.geteuid() == 0 else []
         self.process = subprocess.Popen([program, *where, *user, *flags], stderr=subprocess.PIPE,
-                                        preexec_fn=_with_descriptors(descriptors) if descriptors else _end_with_the_test)
+                                        preexec_fn=_with_descriptors(descriptors) if descriptors else end_with_the_test)
         self._await()
 
     def _await(self):

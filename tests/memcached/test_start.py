@@ -103,6 +103,90 @@ class StartTest(unittest.TestCase):
         self.assertRegex(done.stderr, rf"\Averbena-memcached: port {port.number}, 64 MiB, messages on \(.*; key {key}\)\n\Z")
 
 
+def line_of(process, start):
+    """The first line on stderr that begins so."""
+    for line in process.stderr:
+        if line.startswith(start):
+            return line
+    raise AssertionError(f"no line begins with {start!r}")
+
+
+class ProcessTest(unittest.TestCase):
+    """The process: signals, locked memory, threads, a port that nobody has chosen."""
+
+    def started(self, *flags, **environment):
+        user = ["-u", "root"] if os.geteuid() == 0 else []
+        process = subprocess.Popen([PROGRAM, *user, *flags], stderr=subprocess.PIPE, text=True, env=dict(os.environ, **environment),
+                                   preexec_fn=shared.end_with_the_test)
+        self.addCleanup(process.communicate, timeout=LIMIT)
+        self.addCleanup(process.terminate)
+        return process
+
+    def ports(self, *words):
+        """The port of the line of the start, and what the file says."""
+        with tempfile.TemporaryDirectory() as folder:
+            process = self.started("-p", "-1", *words, MEMCACHED_PORT_FILENAME=f"{folder}/ports")
+            port = line_of(process, "verbena-memcached: port ").split()[2].rstrip(",")
+            self.assertEqual(os.listdir(folder), ["ports"])
+            return port, pathlib.Path(folder, "ports").read_text().splitlines()
+
+    def test_any_free_port_is_told(self):
+        port, told = self.ports("-l", "127.0.0.1")
+        self.assertEqual(told, [f"TCP INET: {port}"])
+
+    @unittest.skipUnless(os.path.exists("/proc/net/if_inet6"), "this host has no IPv6")
+    def test_any_free_port_is_the_same_for_each_address(self):
+        for _ in range(5):  # another program may have the port of the first address at the second
+            port, told = self.ports("-l", "127.0.0.1,::1")
+            if told == [f"TCP INET: {port}", f"TCP INET6: {port}"]:
+                return
+        self.fail(f"{port}: {told}")
+
+    def test_a_hangup_does_not_end_the_server(self):
+        server = shared.Server()
+        self.addCleanup(server.stop)
+        server.process.send_signal(signal.SIGHUP)
+        status = pathlib.Path(f"/proc/{server.process.pid}/status")
+        shared.wait_for(lambda: "SigPnd:\t0000000000000000" in status.read_text() and
+                        "ShdPnd:\t0000000000000000" in status.read_text(), "the signal to be delivered")
+        self.assertEqual(server.ask(b"mn\r\n"), b"MN\r\n")
+        self.assertEqual(server.stop()[0], 0)
+
+    def test_more_threads_than_processors_are_a_warning(self):
+        server = shared.Server("-t", "65", "-m", "256")
+        self.addCleanup(server.stop)
+        self.assertEqual(server.stats()["threads"], "65")
+        self.assertEqual(server.ask(b"set a 0 0 1\r\nx\r\nget a\r\n"), b"STORED\r\nVALUE a 0 1\r\nx\r\nEND\r\n")
+        self.assertIn("-t 65: more threads than processors gain nothing", server.stop()[1])
+
+    def test_the_protocol_is_shown_as_it_was_given(self):
+        for flags, shown in (([], "auto-negotiate"), (["-B", "auto"], "auto-negotiate"), (["-B", "ascii"], "ascii")):
+            with self.subTest(flags):
+                server = shared.Server(*flags)
+                self.addCleanup(server.stop)
+                self.assertEqual(server.stats("settings")["binding_protocol"], shown)
+
+    def test_a_daemon_has_its_memory_locked(self):
+        def locked(pid):
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+            return int(status.split("VmLck:")[1].split()[0])
+
+        process = self.started("-p", "-1", "-l", "127.0.0.1", "-m", "16", "-k")
+        try:
+            line_of(process, "verbena-memcached: port ")
+        except AssertionError:
+            self.skipTest("this user may not lock so much memory: raise ulimit -l")
+        if locked(process.pid) == 0:
+            self.skipTest("a sanitizer of this build ignores mlockall")
+        with tempfile.TemporaryDirectory() as folder:
+            pid = pathlib.Path(folder) / "pid"
+            self.started("-p", "-1", "-l", "127.0.0.1", "-m", "16", "-k", "-d", "-P", str(pid)).wait(LIMIT)
+            shared.wait_for(lambda: pid.exists() and pid.read_text().strip(), "the file of -P")
+            daemon = int(pid.read_text())
+            self.addCleanup(os.kill, daemon, signal.SIGTERM)
+            self.assertGreater(locked(daemon), 0)
+
+
 class WithoutSessionTest(unittest.TestCase):
     """As root, services and containers are: without XDG_RUNTIME_DIR."""
 
