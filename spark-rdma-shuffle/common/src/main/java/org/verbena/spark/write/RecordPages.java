@@ -118,11 +118,8 @@ final class RecordPages extends MemoryConsumer {
 
     /** The page where so many bytes fit, with memory for the record's position; null when Spark has none. */
     private Page ready(int size) {
-        if (records == positions) {
-            if (!acquired(POSITIONS * 8L)) {
-                return null;
-            }
-            positions = records + POSITIONS; // after a spill on the way there are no records
+        if (!positioned()) {
+            return null;
         }
         Page last = pages.isEmpty() ? null : pages.get(pages.size() - 1);
         if (last != null && last.memory.length - last.filled >= size) {
@@ -135,7 +132,28 @@ final class RecordPages extends MemoryConsumer {
         }
         Page page = new Page(wanted);
         pages.add(page);
-        return page;
+        return positioned() ? page : null; // a spill on the way has given the positions' memory back, too
+    }
+
+    /** Whether there is memory for one more position. */
+    private boolean positioned() {
+        if (records >= positions) {
+            if (!acquired(POSITIONS * 8L)) {
+                return false;
+            }
+            positions = records + POSITIONS; // after a spill on the way there are no records
+        }
+        return true;
+    }
+
+    /** Positions whose memory is taken; never less than there are records. */
+    int positions() {
+        return positions;
+    }
+
+    /** Records that are here. */
+    int records() {
+        return records;
     }
 
     /** All or nothing. Spark may call {@link #spill} meanwhile. */

@@ -137,6 +137,26 @@ class RecordPagesTest {
         assertSame();
     }
 
+    /** Small records: the memory of their positions is as large as theirs. */
+    @Test
+    void positionsAreAccountedForAlsoAfterPagesThatMadeWayForThemselves() throws IOException {
+        for (int size : new int[] {4, 60, 1000}) {
+            TaskMemoryManager memory = memory(1 << 20);
+            RecordPages pages = new RecordPages(memory, PARTITIONS, outlet);
+            int before = spills;
+            for (int i = 0; i < 100_000; i++) {
+                last = -1;
+                add(pages, i % 5000, size);
+                assertTrue(pages.records() <= pages.positions(), pages.records() + " records of " + size + " bytes, positions for "
+                    + pages.positions());
+            }
+            assertTrue(spills > before);
+            empty(pages);
+            assertEquals(0, memory.getMemoryConsumptionForThisTask());
+        }
+        assertSame();
+    }
+
     @Test
     void whenOthersHoldAllMemoryEachRecordIsWrittenByItself() throws IOException {
         TaskMemoryManager memory = memory(1 << 20);
