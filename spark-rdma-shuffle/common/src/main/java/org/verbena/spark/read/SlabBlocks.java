@@ -4,9 +4,12 @@ package org.verbena.spark.read;
 
 import java.io.File;
 import java.io.IOException;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.storage.BlockId;
 import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.store.MapOutput;
@@ -14,6 +17,7 @@ import org.verbena.spark.store.PackedFile;
 import org.verbena.spark.store.Packing;
 import org.verbena.spark.store.SlabStore;
 import scala.Option;
+import scala.collection.immutable.List;
 
 /** Shared by the shims' resolvers, whose superclass has another constructor in every Spark version. Thread safe. */
 public final class SlabBlocks {
@@ -22,6 +26,7 @@ public final class SlabBlocks {
     private final Place index;
     private final Place data;
     private final Diagnosis diagnosis = new Diagnosis();
+    private final Set<Integer> skipped = ConcurrentHashMap.newKeySet();
 
     /** Says where a file of Spark's is. */
     @FunctionalInterface
@@ -103,11 +108,33 @@ public final class SlabBlocks {
         return file;
     }
 
-    /** When the executor is decommissioned: what is in slabs becomes files, which Spark then migrates. */
-    public void everythingToFiles() {
+    /**
+     * What a decommissioned executor has to migrate.
+     *
+     * @param inFiles what Spark finds in its files
+     * @return the same with what is in slabs
+     */
+    public List<ShuffleBlockInfo> stored(List<ShuffleBlockInfo> inFiles) {
+        SlabStore store = store();
+        List<ShuffleBlockInfo> all = inFiles;
+        for (MapOutput output : store == null ? java.util.List.<MapOutput>of() : store.live()) {
+            if (!skipped.contains(output.shuffleId())) {
+                all = all.$colon$colon(new ShuffleBlockInfo(output.shuffleId(), output.mapId()));
+            }
+        }
+        return all;
+    }
+
+    /** Spark will not migrate this shuffle. */
+    public void skip(int shuffleId) {
+        skipped.add(shuffleId);
+    }
+
+    /** One map output becomes files, which Spark then migrates; nothing where it is none of those in slabs. */
+    public void toFiles(int shuffleId, long mapId) {
         SlabStore store = store();
         if (store != null) {
-            store.spillAll();
+            store.spill(shuffleId, mapId);
         }
     }
 

@@ -24,6 +24,7 @@ public final class OutputBuffer {
     private final PartitionStream[] partitions;
     private final Rooms rooms;
     private OverflowFile overflow;
+    private long overflowBytes;
     private boolean ended;
 
     OutputBuffer(SlabStore store, int shuffleId, long mapId, int partitions) {
@@ -49,6 +50,16 @@ public final class OutputBuffer {
     /** Bytes of a partition so far. */
     public long length(int partition) {
         return partitions[partition] == null ? 0 : partitions[partition].length();
+    }
+
+    /** Bytes that went to a temporary file because memory was full, which are written twice. */
+    public long overflowBytes() {
+        return overflowBytes;
+    }
+
+    /** Bytes of the temporary file, where they may be compressed. */
+    public long overflowFileBytes() {
+        return overflow == null ? 0 : overflow.bytes();
     }
 
     /**
@@ -77,6 +88,7 @@ public final class OutputBuffer {
         while (next < largest.size() && moved < bytes) {
             moved += largest.get(next++).overflow(overflow);
         }
+        overflowBytes += moved;
         Set<SlabPool.Chunk> used = new HashSet<>();
         largest.forEach(partition -> partition.addChunks(used));
         rooms.keep(used);

@@ -17,6 +17,7 @@ final class OverflowFile implements AutoCloseable {
     private final File file;
     private final FileChannel channel;
     private final FileSink sink;
+    private long bytes;
 
     /**
      * What {@link #add} has written in one call.
@@ -44,15 +45,21 @@ final class OverflowFile implements AutoCloseable {
         return sink.packing();
     }
 
+    /** Bytes in the file. */
+    long bytes() {
+        return bytes;
+    }
+
     /** Adds pieces of one partition. */
     Run add(List<Piece> pieces) throws IOException {
         long offset = channel.position();
-        long bytes = 0;
+        long plain = 0;
         for (Piece piece : pieces) {
-            bytes += sink.write(piece.bytes().duplicate());
+            plain += sink.write(piece.bytes().duplicate());
         }
         sink.end();
-        return new Run(offset, channel.position() - offset, bytes);
+        bytes = channel.position();
+        return new Run(offset, bytes - offset, plain);
     }
 
     /** Copies a run into a file with the same packing; returns how many bytes that were, without compression. */

@@ -236,9 +236,22 @@ public final class SlabStore implements AutoCloseable {
         }
     }
 
-    /** Moves everything to Spark's files, e.g. before a decommissioned executor migrates its blocks. */
-    public void spillAll() {
+    /** Moves everything to Spark's files. */
+    void spillAll() {
         spiller.moveAll();
+    }
+
+    /** Moves one output to Spark's files, in the caller's thread; nothing when it is not in slabs. */
+    public void spill(int shuffleId, long mapId) {
+        MapOutput output = find(shuffleId, mapId);
+        if (output != null) {
+            spiller.move(output);
+        }
+    }
+
+    /** The outputs in slabs. */
+    public List<MapOutput> live() {
+        return spiller.live();
     }
 
     /** Its files are complete; when the output was removed meanwhile, nobody else would delete them. */

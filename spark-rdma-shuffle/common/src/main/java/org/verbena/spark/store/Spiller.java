@@ -178,12 +178,33 @@ final class Spiller implements AutoCloseable {
         return diskFailed && System.nanoTime() - diskFailedSince < DISK_PAUSE_NANOS;
     }
 
+    /** Moves one output, in the caller's thread, unless it has ended meanwhile. */
+    void move(MapOutput output) {
+        boolean moved;
+        synchronized (moveLock) {
+            moved = output.pin() && movePinned(output);
+        }
+        if (moved) {
+            synchronized (this) {
+                moves++;
+                notifyAll();
+            }
+        }
+    }
+
+    /** Outputs that live. */
+    List<MapOutput> live() {
+        return live.stream().filter(output -> output.state() == MapOutput.State.LIVE).toList();
+    }
+
     /** Under moveLock: moves one output; false when there is none that could be moved. */
     private boolean move() {
         MapOutput output = choose();
-        if (output == null) {
-            return false;
-        }
+        return output != null && movePinned(output);
+    }
+
+    /** Under moveLock; takes the pin. */
+    private boolean movePinned(MapOutput output) {
         try {
             if (SpillToFiles.write(output, files)) {
                 spilled.accept(output);
@@ -219,7 +240,7 @@ final class Spiller implements AutoCloseable {
 
     /** As many as hold an eighth of the budget: what is used meanwhile changes the order of the others. */
     private List<MapOutput> coldest() {
-        List<MapOutput> all = live.stream().filter(output -> output.state() == MapOutput.State.LIVE)
+        List<MapOutput> all = live().stream()
             .map(output -> new Candidate(output, output.coldness()))
             .sorted(Comparator.comparingDouble(Candidate::coldness).reversed()).map(Candidate::output).toList();
         long enough = pool.budgetBytes() / SHARE_FREE;

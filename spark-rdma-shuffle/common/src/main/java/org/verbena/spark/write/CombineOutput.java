@@ -110,7 +110,12 @@ public final class CombineOutput implements ShuffleDataIO {
 
         @Override
         public MapOutputCommitMessage commitAllPartitions(long[] checksums) throws IOException {
-            return MapOutputCommitMessage.of(output.commit());
+            long[] lengths = output.commit();
+            TaskContext task = TaskContext.get();
+            if (task != null) {
+                SlabMapWriter.countSpilled(task, output);
+            }
+            return MapOutputCommitMessage.of(lengths);
         }
 
         @Override

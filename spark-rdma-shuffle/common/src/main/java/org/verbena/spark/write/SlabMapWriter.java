@@ -4,6 +4,7 @@ package org.verbena.spark.write;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import org.apache.spark.TaskContext;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.storage.ShuffleBlockId;
@@ -48,12 +49,19 @@ abstract class SlabMapWriter<K, V> extends ShuffleWriter<K, V> {
         for (long length : lengths) {
             bytes += length;
         }
+        countSpilled(task.context(), output);
         task.metrics().incRecordsWritten(records);
         task.metrics().incBytesWritten(bytes);
         status = status(lengths, checksums);
         if (planned != null) {
             status = new PlannedStatus(status, status(planned, checksums), checksums == null ? 0 : checksums.value());
         }
+    }
+
+    /** What did not fit in memory, and is written twice, is a spill of the task in Spark's metrics. */
+    static void countSpilled(TaskContext context, OutputBuffer output) {
+        context.taskMetrics().incMemoryBytesSpilled(output.overflowBytes());
+        context.taskMetrics().incDiskBytesSpilled(output.overflowFileBytes());
     }
 
     private MapStatus status(long[] sizes, SparkShim.RowChecksums checksums) {

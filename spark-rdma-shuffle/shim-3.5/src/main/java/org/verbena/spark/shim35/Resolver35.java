@@ -16,7 +16,9 @@ import org.verbena.spark.store.FileChecksum;
 import org.verbena.spark.store.Packing;
 import org.verbena.spark.store.ShuffleFiles;
 import scala.Option;
+import scala.Tuple2;
 import scala.collection.Seq;
+import scala.collection.immutable.List;
 
 /** Compiled once per shim: types of the super constructor and of getStoredShuffles depend on the version. Thread safe. */
 final class Resolver35 extends IndexShuffleBlockResolver implements ShuffleFiles {
@@ -44,8 +46,13 @@ final class Resolver35 extends IndexShuffleBlockResolver implements ShuffleFiles
 
     @Override
     public Seq<ShuffleBlockInfo> getStoredShuffles() {
-        slabs.everythingToFiles();
-        return super.getStoredShuffles();
+        return slabs.stored(super.getStoredShuffles().toList());
+    }
+
+    @Override
+    public List<Tuple2<BlockId, ManagedBuffer>> getMigrationBlocks(ShuffleBlockInfo info) {
+        slabs.toFiles(info.shuffleId(), info.mapId());
+        return super.getMigrationBlocks(info);
     }
 
     @Override

@@ -16,6 +16,8 @@ import org.verbena.spark.store.FileChecksum;
 import org.verbena.spark.store.Packing;
 import org.verbena.spark.store.ShuffleFiles;
 import scala.Option;
+import scala.Tuple2;
+import scala.collection.immutable.List;
 import scala.collection.immutable.Seq;
 
 /** Compiled once per shim: types of the super constructor and of getStoredShuffles depend on the version. Thread safe. */
@@ -44,8 +46,20 @@ final class Resolver40 extends IndexShuffleBlockResolver implements ShuffleFiles
 
     @Override
     public Seq<ShuffleBlockInfo> getStoredShuffles() {
-        slabs.everythingToFiles();
-        return super.getStoredShuffles();
+        return slabs.stored(super.getStoredShuffles().toList());
+    }
+
+    @Override
+    public List<Tuple2<BlockId, ManagedBuffer>> getMigrationBlocks(ShuffleBlockInfo info) {
+        slabs.toFiles(info.shuffleId(), info.mapId());
+        return super.getMigrationBlocks(info);
+    }
+
+    /** Not in Spark 3.5. */
+    @Override
+    public void addShuffleToSkip(int shuffleId) {
+        slabs.skip(shuffleId);
+        super.addShuffleToSkip(shuffleId);
     }
 
     @Override
