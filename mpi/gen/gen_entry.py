@@ -36,6 +36,7 @@ ALWAYS = {"Abi_get_fortran_booleans", "Abi_get_fortran_info", "Abi_set_fortran_b
           "Add_error_class", "Add_error_code", "Add_error_string", "Errhandler_free", "Error_class", "Error_string", "Info_create",
           "Info_create_env", "Info_delete", "Info_dup", "Info_free", "Info_get", "Info_get_nkeys", "Info_get_nthkey",
           "Info_get_string", "Info_get_valuelen", "Info_set", "Remove_error_class", "Remove_error_code", "Remove_error_string"}
+LENGTHS = ("comm", "local", "in", "out", "root")  # of arrays, where no argument says it
 WIDE_ARRAYS = {"COUNTS": "MPI_Count", "DISPLS": "MPI_Aint"}
 
 
@@ -78,15 +79,18 @@ def checks(function, inter, large):
             continue
         if check in ("count", "datatype") and function.chapter == "coll":
             continue  # not significant at every rank: the collective looks at what it uses
+        if check == "array" and parameter.rule in ("", *LENGTHS):
+            continue  # how long it is depends on the communicator, or on what other arrays say
         context = f"{comm}, " if check in ("rank", "source", "root") else ""
-        result.append(f'check_{check}({context}{parameter.name}, "{parameter.name}")')
+        length = f"{parameter.rule}, " if check == "array" else ""
+        result.append(f'check_{check}({context}{parameter.name}, {length}"{parameter.name}")')
         if parameter.name == comm:
             result += check_of_groups(function, comm, inter)
     return result
 
 
 def length_of(function, rule):
-    if rule in ("comm", "local", "in", "out"):
+    if rule in LENGTHS[:-1]:
         return f"entry_length_{rule}({first(function, 'COMM')})"
     if rule == "root":
         return f"entry_length_root({first(function, 'COMM')}, {first(function, 'ROOT')})"
@@ -210,6 +214,13 @@ def entry(function, name, large, written, inter):
         text = body(function, name, large, inter)
     alias = declaration.replace("PMPI_", "MPI_", 1)
     return f"{declaration}\n{{\n{text}\n}}\n{alias} __attribute__((weak, alias(\"PMPI_{name}\")));\n"
+
+
+def other_names(function):
+    """A deleted function that is one of today by its old name."""
+    declaration = function.declaration("PMPI_", False)
+    yield f"{declaration} __attribute__((alias(\"PMPI_{function.same}\")));\n" \
+          f"{declaration.replace('PMPI_', 'MPI_', 1)} __attribute__((weak, alias(\"PMPI_{function.same}\")));\n"
 
 
 def extra_entries(functions):

@@ -90,6 +90,8 @@ typedef struct coll_values {
 } coll_values_t;
 
 int coll_values(coll_t *coll, coll_values_t *values, MPI_Op op, MPI_Count count, MPI_Datatype type);
+/* MPI_ERR_BUFFER where there are elements and the buffer cannot hold them: it is NULL, or MPI_IN_PLACE. */
+int coll_values_at(const coll_values_t *values, const void *buffer, const char *name);
 /* A place that holds the elements of `from` when the steps get there: `to` if they can be reduced there (NULL: not). */
 int coll_values_take(coll_t *coll, const coll_values_t *values, const void *from, void *to, void **place_p);
 /* A place without elements, under the same conditions. */

@@ -26,6 +26,8 @@ static int at_root(coll_t *coll, void *recvbuf, MPI_Count count, MPI_Datatype da
     void *place;
     int rc = coll_values(coll, &values, op, count, datatype);
     if (rc == MPI_SUCCESS)
+        rc = coll_values_at(&values, recvbuf, "recvbuf");
+    if (rc == MPI_SUCCESS)
         rc = coll_values_room(coll, &values, recvbuf, &place);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -58,6 +60,8 @@ int coll_inter_Allreduce(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_C
     void *result;
     int rc = reduce_here(coll, &values, sendbuf, count, datatype, op, &place);
     (void)comm;
+    if (rc == MPI_SUCCESS)
+        rc = coll_values_at(&values, recvbuf, "recvbuf");
     if (rc == MPI_SUCCESS)
         rc = coll_values_room(coll, &values, recvbuf, &result);
     if (rc != MPI_SUCCESS)

@@ -84,12 +84,13 @@ static void apply(const grp_reduce_t *reduce, const void *in, void *inout, size_
     ((const kernel_t *)reduce)->apply(in, inout, count);
 }
 
-/* Whether node memory is for it: the operation is a predefined one that takes this type. */
-static int takes(kernel_t *kernel, MPI_Count count, MPI_Datatype type, MPI_Op op)
+/* Whether node memory is for it: the operation is a predefined one that takes this type, and both buffers are somewhere. */
+static int takes(kernel_t *kernel, const void *mine, const void *result, MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
     dt_type_t *found;
     if ((uintptr_t)op <= OP_FIRST || (uintptr_t)op >= OP_FIRST + OP_NAMED || count < 0 ||
-        dt_usable(type, &found) != MPI_SUCCESS || found->basic == NULL)
+        dt_usable(type, &found) != MPI_SUCCESS || found->basic == NULL ||
+        (count > 0 && (dt_is_nowhere(mine, found) || dt_is_nowhere(result, found))))
         return 0;
     *kernel = (kernel_t){.reduce = {.apply = apply, .element = found->extent, .commutes = 1},
                          .apply = op_find(op, found->basic)};
@@ -116,7 +117,7 @@ int coll_near_Allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI
     kernel_t kernel;
     near_t near;
     int rc = near_find(&near, comm);
-    if (rc != MPI_SUCCESS || !takes(&kernel, count, datatype, op))
+    if (rc != MPI_SUCCESS || !takes(&kernel, mine, recvbuf, count, datatype, op))
         return COLL_FAR;
     rc = ready_for(&near, n, &kernel.reduce);
     if (rc != MPI_SUCCESS)
@@ -136,7 +137,7 @@ int coll_near_Reduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
     near_t near;
     int rc = near_find(&near, comm);
     if (rc != MPI_SUCCESS || (sendbuf == MPI_IN_PLACE && grp_rank(near.all) != root) ||
-        !takes(&kernel, count, datatype, op))
+        !takes(&kernel, mine, grp_rank(near.all) == root ? recvbuf : mine, count, datatype, op))
         return COLL_FAR;
     rc = ready_for(&near, n, &kernel.reduce);
     if (rc != MPI_SUCCESS)

@@ -13,6 +13,8 @@ int coll_Allreduce(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count c
     int rc = coll_values(coll, &values, op, count, datatype);
     (void)comm;
     if (rc == MPI_SUCCESS)
+        rc = coll_values_at(&values, recvbuf, "recvbuf");
+    if (rc == MPI_SUCCESS)
         rc = coll_values_take(coll, &values, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf, &place);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -31,6 +33,8 @@ int coll_Reduce(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count coun
     (void)comm;
     if (rc == MPI_SUCCESS && !is_root && sendbuf == MPI_IN_PLACE)
         rc = err_set(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE at a rank that is not the root");
+    if (rc == MPI_SUCCESS && is_root)
+        rc = coll_values_at(&values, recvbuf, "recvbuf");
     if (rc == MPI_SUCCESS)
         rc = coll_values_take(coll, &values, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, is_root ? recvbuf : NULL,
                               &place);
@@ -49,7 +53,12 @@ static int scan(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count coun
     coll_values_t values;
     void *mine = NULL;
     void *result = recvbuf;
+    const int has_result = !exclusive || sched_rank(coll->sched) > 0;
     int rc = coll_values(coll, &values, op, count, datatype);
+    if (rc == MPI_SUCCESS)
+        rc = coll_values_at(&values, from, "the buffer with a rank's own elements");
+    if (rc == MPI_SUCCESS && has_result)
+        rc = coll_values_at(&values, recvbuf, "recvbuf");
     if (rc == MPI_SUCCESS && !values.dense)
         rc = coll_values_take(coll, &values, from, NULL, &mine);
     if (rc == MPI_SUCCESS)
@@ -57,7 +66,7 @@ static int scan(coll_t *coll, const void *sendbuf, void *recvbuf, MPI_Count coun
     if (rc != MPI_SUCCESS)
         return rc;
     steps_scan(coll->sched, values.dense ? from : mine, result, values.n, values.reduce, exclusive);
-    if (!exclusive || sched_rank(coll->sched) > 0)
+    if (has_result)
         coll_values_give(coll, &values, result, recvbuf);
     return MPI_SUCCESS;
 }

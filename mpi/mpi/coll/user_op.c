@@ -179,6 +179,8 @@ int mpi_Reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Dat
     int rc = describe(&reduction, op, datatype);
     if (rc == MPI_SUCCESS)
         rc = dt_describe(&checked, inbuf, count, datatype);
+    if (rc == MPI_SUCCESS)
+        rc = dt_describe(&checked, inoutbuf, count, datatype);
     if (rc == MPI_SUCCESS && count > 0)
         apply_outside(&reduction, inbuf, inoutbuf, (size_t)count);
     return rc;

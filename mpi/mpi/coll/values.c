@@ -25,10 +25,11 @@ static int span_of(const dt_type_t *type, size_t count, size_t *bytes_p, size_t 
 int coll_values(coll_t *coll, coll_values_t *values, MPI_Op op, MPI_Count count, MPI_Datatype type)
 {
     dt_type_t *found;
-    dt_data_t checked;
-    int rc = dt_describe(&checked, NULL, count, type);
-    if (rc == MPI_SUCCESS)
-        rc = dt_usable(type, &found);
+    size_t bytes;
+    int rc = dt_usable(type, &found);
+    if (rc == MPI_SUCCESS && (count < 0 || __builtin_mul_overflow((size_t)count, found->size, &bytes)))
+        rc = err_set(MPI_ERR_COUNT, "count %lld of %s is negative, or more than an address space", (long long)count,
+                     dt_name(found));
     if (rc != MPI_SUCCESS)
         return rc;
     *values = (coll_values_t){.count = count, .type = type, .dense = found->is_fixed || dt_is_plain(found)};
@@ -47,6 +48,11 @@ int coll_values(coll_t *coll, coll_values_t *values, MPI_Op op, MPI_Count count,
     return coll_reduction(coll, values, op);
 }
 
+int coll_values_at(const coll_values_t *values, const void *buffer, const char *name)
+{
+    return dt_check_place(buffer, values->count, values->type, name);
+}
+
 int coll_values_room(coll_t *coll, const coll_values_t *values, void *to, void **place_p)
 {
     *place_p = to;
@@ -55,7 +61,9 @@ int coll_values_room(coll_t *coll, const coll_values_t *values, void *to, void *
 
 int coll_values_take(coll_t *coll, const coll_values_t *values, const void *from, void *to, void **place_p)
 {
-    const int rc = coll_values_room(coll, values, to, place_p);
+    int rc = coll_values_at(values, from, "the buffer with a rank's own elements");
+    if (rc == MPI_SUCCESS)
+        rc = coll_values_room(coll, values, to, place_p);
     if (rc != MPI_SUCCESS)
         return rc;
     if (values->dense)

@@ -154,6 +154,19 @@ static int is_piece(const dt_type_t *type, size_t count)
     return type->size == 0 || count == 0 || (dt_node_is_run(type->node) && (count == 1 || type->size == type->extent));
 }
 
+static int nowhere(const void *buffer, const char *name)
+{
+    return buffer == MPI_IN_PLACE
+               ? err_set(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which this argument cannot be", name)
+               : err_set(MPI_ERR_BUFFER, "%s is %p, where no memory is, but there are elements", name, buffer);
+}
+
+int dt_check_place(const void *buffer, MPI_Count count, MPI_Datatype handle, const char *name)
+{
+    const dt_type_t *type = dt_find(handle);
+    return count > 0 && type->size > 0 && dt_is_nowhere(buffer, type) ? nowhere(buffer, name) : MPI_SUCCESS;
+}
+
 int dt_describe(dt_data_t *data, const void *buffer, MPI_Count count, MPI_Datatype handle)
 {
     dt_type_t *type;
@@ -166,6 +179,8 @@ int dt_describe(dt_data_t *data, const void *buffer, MPI_Count count, MPI_Dataty
     if (__builtin_mul_overflow((size_t)count, type->size, &data->bytes) || data->bytes > PTRDIFF_MAX)
         return err_set(MPI_ERR_COUNT, "count %lld of %s is more than an address space", (long long)count,
                        dt_name(type));
+    if (__builtin_expect(data->bytes > 0 && dt_is_nowhere(buffer, type), 0))
+        return nowhere(buffer, "the buffer");
     if (is_piece(type, (size_t)count)) {
         data->base = data->bytes == 0 ? data->base : (void *)((uintptr_t)buffer + (uintptr_t)type->node->offset);
         data->type = NULL;

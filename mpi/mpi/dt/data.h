@@ -9,6 +9,8 @@
 
 #include "dt/dt.h"
 
+#define DT_NOWHERE 4096 /* addresses below are nobody's: the first page */
+
 typedef struct dt_data {
     void *base;      /* one piece: its first byte; else the user's buffer */
     size_t bytes;    /* packed */
@@ -16,7 +18,15 @@ typedef struct dt_data {
     size_t count;
 } dt_data_t;
 
-/* MPI_SUCCESS, or an error of count or type. The type is not kept. */
+/* Whether elements would lie where no memory is: at NULL, or at MPI_IN_PLACE where that means nothing. */
+static inline int dt_is_nowhere(const void *buffer, const dt_type_t *type)
+{
+    return (uintptr_t)buffer + (uintptr_t)type->node->low < DT_NOWHERE;
+}
+
+/* MPI_ERR_BUFFER with its text if there are elements and they are nowhere; the type is usable. */
+int dt_check_place(const void *buffer, MPI_Count count, MPI_Datatype handle, const char *name);
+/* MPI_SUCCESS, or an error of buffer, count or type. The type is not kept. */
 int dt_describe(dt_data_t *data, const void *buffer, MPI_Count count, MPI_Datatype handle);
 
 /* Copies bytes [from, from + length) of the packed form. */

@@ -115,6 +115,12 @@ static inline int check_out(const void *pointer, const char *name)
     return CHECK_LIKELY(pointer != NULL) ? MPI_SUCCESS : check_null(name);
 }
 
+/* An array with `length` elements. */
+static inline int check_array(const void *array, MPI_Count length, const char *name)
+{
+    return CHECK_LIKELY(array != NULL || length <= 0) ? MPI_SUCCESS : check_null(name);
+}
+
 /* An array of int as one of MPI_Count; up to ENTRY_NEAR elements without memory of the heap. */
 #define ENTRY_NEAR 16
 typedef struct entry_wide {

@@ -259,6 +259,8 @@ int mpi_Info_get_string(MPI_Info info, const char *key, int *buflen, char *value
     *flag = found != NULL;
     if (rc != MPI_SUCCESS || found == NULL)
         return rc;
+    if (*buflen > 0 && value == NULL)
+        return err_set(MPI_ERR_ARG, "value is NULL, and buflen %d", *buflen);
     if (*buflen > 0)
         snprintf(value, (size_t)*buflen, "%s", found);
     *buflen = (int)strlen(found) + 1;
@@ -271,6 +273,8 @@ int mpi_Info_get(MPI_Info info, const char *key, int valuelen, char *value, int 
     const char *found;
     const int rc = look_up(info, key, &found);
     *flag = found != NULL;
+    if (rc == MPI_SUCCESS && found != NULL && value == NULL)
+        return err_set(MPI_ERR_ARG, "value is NULL");
     if (rc == MPI_SUCCESS && found != NULL && valuelen >= 0)
         snprintf(value, (size_t)valuelen + 1, "%s", found);
     return rc;

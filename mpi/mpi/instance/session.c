@@ -146,6 +146,8 @@ int mpi_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *pse
     (void)session, (void)info;
     if (n < 0 || n >= psets_count())
         return err_set(MPI_ERR_ARG, "n is %d, but there are %d sets of processes", n, psets_count());
+    if (*pset_len > 0 && pset_name == NULL)
+        return err_set(MPI_ERR_ARG, "pset_name is NULL, and pset_len %d", *pset_len);
     if (*pset_len > 0)
         snprintf(pset_name, (size_t)*pset_len, "%s", psets_name(n));
     *pset_len = (int)strlen(psets_name(n)) + 1;

@@ -34,13 +34,14 @@ void p2p_direct_close(void)
     spare = NULL;
 }
 
-/* A predefined type whose elements lie side by side. */
-static inline int is_simple(MPI_Datatype type, MPI_Count count, size_t *bytes_p)
+/* A predefined type whose elements lie side by side, in a buffer that is somewhere. */
+static inline int is_simple(const void *buffer, MPI_Datatype type, MPI_Count count, size_t *bytes_p)
 {
     const uintptr_t at = (uintptr_t)type - DT_FIRST;
     const dt_type_t *found = &dt_predefined[at < DT_NAMED ? at : 0];
     *bytes_p = (size_t)count * found->size;
-    return at < DT_NAMED && found->name != NULL && (uint64_t)count <= INT32_MAX && !found->absent && dt_is_plain(found);
+    return at < DT_NAMED && found->name != NULL && ((uintptr_t)buffer >= DT_NOWHERE || count == 0) &&
+           (uint64_t)count <= INT32_MAX && !found->absent && dt_is_plain(found);
 }
 
 /* It goes on as a request like others. */
@@ -74,7 +75,7 @@ int mpi_Send(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, 
 {
     mpi_comm_t *found = comm_of(comm);
     size_t bytes;
-    if (!is_simple(datatype, count, &bytes) || bytes > P2P_SHORT_MOST || dest < 0)
+    if (!is_simple(buf, datatype, count, &bytes) || bytes > P2P_SHORT_MOST || dest < 0)
         return p2p_send(buf, count, datatype, dest, tag, comm);
     vbn_peer_t *peer = rt_peer_known(rt_group_world(found->peers, dest));
     p2p_request_t *request = peer != NULL ? take() : NULL;
@@ -106,7 +107,7 @@ int mpi_Recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int 
 {
     mpi_comm_t *found = comm_of(comm);
     size_t bytes;
-    if (!is_simple(datatype, count, &bytes) || source < 0 || tag < 0)
+    if (!is_simple(buf, datatype, count, &bytes) || source < 0 || tag < 0)
         return p2p_recv(buf, count, datatype, source, tag, comm, status);
     vbn_peer_t *peer = rt_peer_known(rt_group_world(found->peers, source));
     p2p_request_t *request = peer != NULL ? take() : NULL;

@@ -153,6 +153,8 @@ int mpi_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
     const int rc = topology_of(comm, MPI_CART, &topo);
     if (rc != MPI_SUCCESS)
         return rc;
+    if (coords == NULL && topo->ndims > 0)
+        return err_set(MPI_ERR_ARG, "coords is NULL");
     const int found = rank_at(topo, coords, 0, 0);
     if (found == MPI_PROC_NULL)
         return err_set(MPI_ERR_ARG, "coords lie outside the grid in a dimension that is not periodic");
