@@ -236,7 +236,10 @@ def write_entries(folder, functions, written, inter):
         rows = [function for function in functions if function.chapter == chapter]
         parts = [tables.generated(f"Entry points of the chapter {chapter}: check arguments, call mpi_NAME, raise errors."),
                  '#include "entry/check.h"\n#include "err/err.h"\n#include "mpi_impl.h"\n']
-        parts += [entry(function, name, large, written, inter) for function in rows for name, large in function.forms()]
+        parts += [function.declaration("PMPI_", False) + ";\n" for function in rows if function.deleted and not function.same]
+        parts += [entry(function, name, large, written, inter) for function in rows if not function.same
+                  for name, large in function.forms()]
+        parts += [text for function in rows if function.same for text in other_names(function)]
         if chapter == "p2p":
             parts += extra_entries(functions)
         tables.update(f"{folder}/entry_{chapter}.c", "\n".join(parts))
@@ -276,14 +279,15 @@ def remaining(functions, written):
 
 def main():
     functions = tables.functions()
+    deleted = tables.deleted_functions()
     written = tables.written()
     inter = tables.written(tables.INTER_DEFINITION)
-    unknown = written - {name for function in functions for name, _ in function.forms()}
+    unknown = written - {name for function in functions + deleted for name, _ in function.forms()}
     if unknown:
         sys.exit(f"gen_entry.py: mpi/mpi defines mpi_{sorted(unknown)[0]}, but functions.yaml has no such function")
     if sys.argv[1] != "--remaining":
-        write_entries(sys.argv[1], functions, written, inter)
-        write_prototypes(sys.argv[1], functions, inter)
+        write_entries(sys.argv[1], functions + deleted, written, inter)
+        write_prototypes(sys.argv[1], functions + [one for one in deleted if not one.same], inter)
     remaining(functions, written)
 
 

@@ -48,6 +48,8 @@ class Function:
     intra: bool  # takes no intercommunicators
     collective: tuple = None  # (NAME, form) where mpi/mpi has coll_NAME: the form is "", "I" or "_init"
     parameters: list = field(default_factory=list)
+    deleted: bool = False  # from the standard: no header declares it
+    same: str = ""  # of a deleted one: the function whose code it is
 
     def declaration(self, prefix, large):
         """The prototype without its semicolon, e.g. declaration("PMPI_", True)."""
@@ -85,18 +87,28 @@ def form_of(name, collectives):
     return next(((base, form) for base, form in forms.items() if base in collectives), None)
 
 
-def functions():
+def read_functions(name, deleted):
     collectives = written(COLLECTIVE_DEFINITION)
     kinds = load("kinds.yaml")
     result = []
-    for chapter, rows in load("functions.yaml").items():
+    for chapter, rows in load(name).items():
         for row in rows:
             parameters = [make_parameter(kinds, name, text) for name, text in (row.get("args") or {}).items()]
             result.append(Function(row["name"], chapter, row.get("returns", "int"), row.get("large", False),
                                    row.get("twin") == "own", row.get("early", False),
                                    str(row.get("deprecated", "")), row.get("intra", False),
-                                   form_of(row["name"], collectives), parameters))
+                                   form_of(row["name"], collectives), parameters, deleted, row.get("same", "")))
     return result
+
+
+def functions():
+    """Those of the standard."""
+    return read_functions("functions.yaml", False)
+
+
+def deleted_functions():
+    """Those that the standard had once."""
+    return read_functions("deleted.yaml", True)
 
 
 def written(pattern=DEFINITION):
