@@ -73,7 +73,11 @@ Map join(const std::vector<Copy> &copies)
         if (copy.map->sticky != made.sticky || (copy.map->elements.empty() && !copy.map->sticky))
             continue;
         const MPI_Aint low = copy.at + copy.map->lb;
-        const MPI_Aint high = low + copy.map->extent;
+        MPI_Aint high = low + copy.map->extent; // of bounds set by hand; else the padding is not of the type map
+        if (!made.sticky)
+            high = low;
+        for (const Element &one : copy.map->elements)
+            high = made.sticky ? high : std::max(high, copy.at + one.at + (MPI_Aint)one.size);
         made.lb = any ? std::min(made.lb, low) : low;
         ub = any ? std::max(ub, high) : high;
         any = true;
@@ -458,6 +462,21 @@ TEST(Datatype, NodesAreSimplified)
     ASSERT_EQ(mpi_Type_create_hindexed(4, ones, touching, MPI_INT, &row), MPI_SUCCESS);
     EXPECT_TRUE(dt_is_plain(dt_find(row)));
     EXPECT_EQ(mpi_Type_free(&row), MPI_SUCCESS);
+}
+
+// 5.1.7: the padding of the old type is not of its type map.
+TEST(Datatype, BoundsAreThoseOfTheDataAlsoWhereDisplacementsAreNotAligned)
+{
+    MPI_Datatype pair, made;
+    const MPI_Count ones[] = {1, 1}, first[] = {-20, 0}, second[] = {0, 52};
+    ASSERT_EQ(mpi_Type_create_hindexed(2, ones, first, MPI_DOUBLE, &pair), MPI_SUCCESS);
+    EXPECT_EQ(dt_find(pair)->lb, -20);
+    EXPECT_EQ(dt_find(pair)->extent, 32u);
+    ASSERT_EQ(mpi_Type_create_hindexed(2, ones, second, pair, &made), MPI_SUCCESS);
+    EXPECT_EQ(dt_find(made)->lb, -20);
+    EXPECT_EQ(dt_find(made)->extent, 80u);
+    EXPECT_EQ(mpi_Type_free(&made), MPI_SUCCESS);
+    EXPECT_EQ(mpi_Type_free(&pair), MPI_SUCCESS);
 }
 
 TEST(Datatype, TypesBeyondAnAddressSpaceAreRefused)
