@@ -1,12 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that no name of a program matters to the library, but those that MPI and OpenSHMEM reserve. Each takes the build folder
-and gives a list of what is wrong."""
+"""Tests of how the library gets into a process: no name of a program matters to it but those that MPI and OpenSHMEM reserve, and it
+may be loaded late. Each takes the build folder and gives a list of what is wrong."""
 import pathlib
 import subprocess
 import tempfile
 
 from runner import HERE, LIMIT, expect, launch
 
+LOADER = """#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    for (int i = 0; i < 3; i++) {
+        void *library = dlopen(argv[argc - 1], RTLD_NOW | RTLD_LOCAL);
+        int (*begin)(MPI_Info, MPI_Errhandler, MPI_Session *) = library ? dlsym(library, "MPI_Session_init") : NULL;
+        int (*end)(MPI_Session *) = library ? dlsym(library, "MPI_Session_finalize") : NULL;
+        MPI_Session session;
+        if (begin == NULL || end == NULL || begin(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) != MPI_SUCCESS ||
+            end(&session) != MPI_SUCCESS || dlclose(library) != 0)
+            return 1;
+    }
+    return puts("well") < 0;
+}
+"""
 RESERVED = ("MPI_", "PMPI_", "shmem", "_shmem", "pshmem")
 SHMEM = HERE.parents[1] / "shmem/tests/run"
 PROGRAMS = (("mpicc", HERE, "moves"), ("mpicc", HERE, "reduces"), ("mpicc", HERE, "order"), ("mpicc", HERE, "attributes"),
@@ -70,4 +87,17 @@ def other_library(build):
                       *made, *runs.items())
 
 
-TESTS = (every_name, other_library)
+def loaded_again(build):
+    """A program loads the library, opens a session, ends it and unloads the library, several times: as plugins of Python do."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "loader.c"
+        source.write_text(LOADER)
+        made = subprocess.run(["cc", "-Wall", "-Werror", f"-I{build}/include", source, "-o", source.with_suffix(""), "-ldl"],
+                              capture_output=True, text=True, timeout=LIMIT)
+        if made.returncode != 0:
+            return [made.stderr]
+        found = launch(build, "-n", 2, source.with_suffix(""), build / "lib/libmpi_abi.so.1")
+        return expect(found == (0, "well\n" * 2, ""), *found)
+
+
+TESTS = (every_name, other_library, loaded_again)
