@@ -96,6 +96,32 @@ static int send_first(rt_queue_t *queue)
     return 1;
 }
 
+static int withdraw_from(rt_queue_t *queue, vbn_op_t *op)
+{
+    deferred_t **at = &queue->first;
+    while (*at != NULL && (*at)->op != op)
+        at = &(*at)->next;
+    deferred_t *message = *at;
+    if (message == NULL)
+        return 0;
+    *at = message->next;
+    if (queue->end == &message->next)
+        queue->end = at;
+    free(message);
+    return 1;
+}
+
+/* A queue without messages goes with the next progress. */
+int rt_withdraw_deferred(vbn_op_t *op)
+{
+    for (rt_queue_t *queue = rt.deferred; queue != NULL; queue = queue->next)
+        if (withdraw_from(queue, op)) {
+            complete(op, VBN_ERR_CLOSED);
+            return 1;
+        }
+    return 0;
+}
+
 unsigned rt_send_deferred(void)
 {
     static int inside; /* a completion may progress */

@@ -162,6 +162,8 @@ vbn_status_t rt_defer(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, s
 vbn_status_t rt_send_in_order(vbn_peer_t *peer, uint64_t tag, const struct iovec *iov, size_t count, unsigned flags,
                               vbn_op_t *op);
 unsigned rt_send_deferred(void);
+/* Takes a message out that still waits: it completes with VBN_ERR_CLOSED, done is called. 1: it did. */
+int rt_withdraw_deferred(vbn_op_t *op);
 
 /* Calls it from rt_progress, on a thread of the program, outside vbn_progress: it may leave the runtime and enter again.
  * later stays where it is until then. */

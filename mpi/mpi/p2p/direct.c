@@ -55,6 +55,7 @@ static p2p_request_t *keep(p2p_request_t *request, p2p_kind_t kind, int rank, in
     request->obj.kind = OBJ_REQUEST;
     request->persistent = 0;
     request->cancelled = 0;
+    request->withdrawn = 0;
     request->active = 1;
     request->op.complete = status != VBN_INPROGRESS;
     request->op.status = status;

@@ -59,6 +59,7 @@ typedef struct p2p_request {
     int persistent;
     int active; /* only a persistent request can be inactive */
     int cancelled;
+    int withdrawn; /* a send that was asked to be cancelled: it is, when the core completes it with VBN_ERR_CLOSED */
     struct iovec piece; /* of data that is one piece */
     vbn_tag_info_t info;
     vbn_op_t op;

@@ -117,6 +117,7 @@ int p2p_start(p2p_request_t *request)
 {
     int rc = MPI_SUCCESS;
     request->cancelled = 0;
+    request->withdrawn = 0;
     request->active = 1;
     request->op.complete = request->call.kind != P2P_TASK;
     request->op.status = VBN_OK;
@@ -181,6 +182,7 @@ int p2p_task_prepare(const p2p_task_t *task, void *state, mpi_comm_t *comm, p2p_
     (*request_p)->state = state;
     (*request_p)->persistent = 1;
     (*request_p)->cancelled = 0;
+    (*request_p)->withdrawn = 0;
     return MPI_SUCCESS;
 }
 
@@ -233,6 +235,8 @@ int p2p_describe(p2p_request_t *request, MPI_Status *status)
     }
     if (request->call.kind == P2P_TASK)
         return request->task->query(request, status);
+    if (request->withdrawn && request->op.status == VBN_ERR_CLOSED)
+        request->cancelled = 1;
     if (request->call.rank == MPI_PROC_NULL)
         p2p_status_none(status, MPI_PROC_NULL);
     else if (request->call.kind == P2P_RECV && !request->cancelled)
@@ -334,6 +338,7 @@ int p2p_receive_taken(p2p_request_t *request, vbn_tag_message_t *message)
     size_t count;
     const struct iovec *pieces = pieces_of(request, &count);
     request->cancelled = 0;
+    request->withdrawn = 0;
     return started(request, vbn_tag_mrecv(message, pieces, count, &request->info, &request->op), "receive");
 }
 

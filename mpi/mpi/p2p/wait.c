@@ -217,8 +217,13 @@ int mpi_Cancel(MPI_Request *request)
         return err_set(MPI_ERR_REQUEST, "request is not active");
     if (found->call.kind == P2P_TASK)
         return found->task->cancel == NULL ? MPI_SUCCESS : found->task->cancel(found);
-    if (found->call.kind != P2P_RECV || p2p_is_complete(found) || vbn_tag_cancel(&found->op) != VBN_OK)
-        return MPI_SUCCESS; /* too late, or a send: it completes as usual */
+    if (p2p_is_complete(found))
+        return MPI_SUCCESS;
+    found->withdrawn = found->call.kind == P2P_SEND;
+    if (found->withdrawn && rt_withdraw_deferred(&found->op))
+        return MPI_SUCCESS;
+    if (vbn_tag_cancel(&found->op) != VBN_OK)
+        return MPI_SUCCESS; /* a send: its receiver answers, the keeper if it computes; or too late: it completes as usual */
     found->cancelled = 1;
     found->op.complete = 1;
     found->op.status = VBN_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * limit.c - more messages than the core lets wait at a peer are nobody's error: all arrive, in order, of any kind.
+ * limit.c - more messages than the core lets wait at a peer are nobody's error: all arrive, in order, of any kind, or can be
+ * cancelled.
  * ranks: 2 3 tcp
  */
 #include "rule.h"
@@ -22,6 +23,24 @@ static void begin(const int *words, int i, MPI_Request *request)
     case 2: MPI_Issend(words, 2, MPI_INT, 0, 1, MPI_COMM_WORLD, request); return;
     case 3: MPI_Ibsend(words, WORDS, MPI_INT, 0, 1, MPI_COMM_WORLD, request); return;
     default: *request = MPI_REQUEST_NULL; MPI_Send(words, 3, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    }
+}
+
+/* Also of those that have not left this rank: the last ones are taken back first. */
+static void are_cancelled(void)
+{
+    enum { SENDS = 40 };
+    static int words[WORDS];
+    MPI_Request requests[SENDS];
+    for (int i = 0; i < SENDS; i++)
+        MPI_Isend(words, WORDS, MPI_INT, 0, 3, MPI_COMM_WORLD, &requests[i]);
+    for (int i = SENDS - 1; i >= 0; i--) {
+        MPI_Status status;
+        int flag;
+        MPI_Cancel(&requests[i]);
+        MPI_Wait(&requests[i], &status);
+        MPI_Test_cancelled(&status, &flag);
+        CHECK(flag);
     }
 }
 
@@ -61,6 +80,9 @@ static void receive_all(int from)
 
 static void test(void)
 {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != 0)
+        are_cancelled();
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank != 0)
         send_all();
