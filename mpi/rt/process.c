@@ -191,6 +191,23 @@ vbn_peer_t *rt_peer(int rank)
     return process->peer;
 }
 
+/* Messages that wait for a receive belong to the uid of their sender, which any peer of its address has. */
+vbn_peer_t *rt_peer_lost(int rank)
+{
+    unsigned char address[VBN_ADDRESS_MAX];
+    size_t length = sizeof(address);
+    rt_process_t *process = rt_process_at(rank);
+    if (process == NULL || !process->lost)
+        return NULL;
+    if (process->peer != NULL)
+        return process->peer;
+    if (process->late == NULL &&
+        (address_of(rank, address, &length) != 0 ||
+         vbn_connect_flags(rt.worker, address, length, VBN_CONNECT_ON_USE, NULL, NULL, &process->late) != VBN_OK))
+        process->late = NULL;
+    return process->late;
+}
+
 void rt_ask(int rank)
 {
     static char nothing;

@@ -28,6 +28,7 @@ typedef struct rt_process {
     int lost;         /* its connection ended */
     int open;         /* it was seen to have opened the runtime (rt_await) */
     int dialled;      /* by this side: the handle outlives the connection */
+    vbn_peer_t *late; /* of a lost peer that had dialled (rt_peer_lost); NULL: not asked for */
 } rt_process_t;
 
 /* A call that waits for a thread of the program (rt_call_later). */
@@ -102,6 +103,9 @@ static inline vbn_peer_t *rt_peer_known(int rank)
     const rt_process_t *page = rt.pages[rank / RT_PAGE];
     return page == NULL ? NULL : page[rank % RT_PAGE].peer;
 }
+/* A rank that is lost: names it in receives of what had arrived of it before; nothing else comes. NULL: it is not lost, or has no
+ * address. */
+vbn_peer_t *rt_peer_lost(int rank);
 rt_process_t *rt_process_at(int rank);
 /* The rank of a message's sender: by its peer, or by uid where the peer is lost already. -1: unknown. */
 int rt_rank_of(const vbn_peer_t *peer, uint64_t uid);

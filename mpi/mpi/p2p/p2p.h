@@ -127,6 +127,10 @@ static inline MPI_Request p2p_handle(p2p_request_t *request)
 /* Receives `piece` from a message that a probe has taken out. */
 int p2p_receive_taken(p2p_request_t *request, vbn_tag_message_t *message);
 
+/* The peer to receive from by name, tag and mask as of the core: also a lost one, of which such a message had arrived. NULL: text
+ * in rt.error. */
+vbn_peer_t *p2p_source(const mpi_comm_t *comm, int rank, uint64_t tag, uint64_t mask);
+
 void p2p_status_of(MPI_Status *status, const mpi_comm_t *comm, const vbn_tag_info_t *info);
 /* Of an operation without a message. As of a message, MPI_ERROR stays as it was: calls that give several statuses write it. */
 void p2p_status_none(MPI_Status *status, int source);

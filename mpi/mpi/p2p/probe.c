@@ -17,11 +17,11 @@ typedef struct message {
 /* 1: there is one, described in info; 0: none so far; negative: an error class. */
 static int find(int source, int tag, mpi_comm_t *comm, vbn_tag_info_t *info, vbn_tag_message_t **message_p)
 {
-    vbn_peer_t *peer = NULL;
-    if (source != MPI_ANY_SOURCE && (peer = rt_peer(rt_group_world(comm->peers, source))) == NULL)
-        return -err_set(MPI_ERR_PROC_ABORTED, "probe for rank %d: %s", source, rt.error);
     const uint64_t mask = tag == MPI_ANY_TAG ? COMM_ANY_TAG_MASK : UINT64_MAX;
     const uint64_t wanted = comm_tag(comm, COMM_TAG_P2P, tag == MPI_ANY_TAG ? 0 : (uint32_t)tag);
+    vbn_peer_t *peer = NULL;
+    if (source != MPI_ANY_SOURCE && (peer = p2p_source(comm, source, wanted, mask)) == NULL)
+        return -err_set(MPI_ERR_PROC_ABORTED, "probe for rank %d: %s", source, rt.error);
     const vbn_status_t status = vbn_tag_probe(rt.worker, peer, wanted, mask, info, message_p);
     if (status < 0)
         return -err_core(status, "probe", vbn_error_text());

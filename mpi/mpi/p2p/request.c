@@ -95,21 +95,27 @@ static int start_send(p2p_request_t *request)
     return started(request, rt_tag_send(peer, tag, pieces, count, flags, &request->op), "send");
 }
 
+vbn_peer_t *p2p_source(const mpi_comm_t *comm, int rank, uint64_t tag, uint64_t mask)
+{
+    const int world = rt_group_world(comm->peers, rank);
+    vbn_peer_t *peer = rt_peer(world);
+    if (peer != NULL)
+        return peer;
+    peer = rt_peer_lost(world);
+    return peer != NULL && vbn_tag_probe(rt.worker, peer, tag, mask, NULL, NULL) == VBN_OK ? peer : NULL;
+}
+
 static int start_receive(p2p_request_t *request)
 {
     const p2p_call_t *call = &request->call;
-    vbn_peer_t *peer = NULL;
-    if (call->rank != MPI_ANY_SOURCE) {
-        peer = rt_peer(rt_group_world(call->comm->peers, call->rank));
-        if (peer == NULL)
-            return err_set(MPI_ERR_PROC_ABORTED, "receive from rank %d: %s", call->rank, rt.error);
-    }
-    const uint32_t tag = call->tag == MPI_ANY_TAG ? 0 : (uint32_t)call->tag;
+    const uint64_t tag = comm_tag(call->comm, COMM_TAG_P2P, call->tag == MPI_ANY_TAG ? 0 : (uint32_t)call->tag);
     const uint64_t mask = call->tag == MPI_ANY_TAG ? COMM_ANY_TAG_MASK : UINT64_MAX;
+    vbn_peer_t *peer = NULL;
+    if (call->rank != MPI_ANY_SOURCE && (peer = p2p_source(call->comm, call->rank, tag, mask)) == NULL)
+        return err_set(MPI_ERR_PROC_ABORTED, "receive from rank %d: %s", call->rank, rt.error);
     size_t count;
     const struct iovec *pieces = pieces_of(request, &count);
-    const vbn_status_t status = vbn_tag_recv(rt.worker, peer, comm_tag(call->comm, COMM_TAG_P2P, tag), mask, pieces,
-                                             count, &request->info, &request->op);
+    const vbn_status_t status = vbn_tag_recv(rt.worker, peer, tag, mask, pieces, count, &request->info, &request->op);
     return started(request, status, "receive");
 }
 

@@ -113,4 +113,5 @@ def cases():
     yield Case("death codes of MPI_Abort", aborts)
     for layout in LAYOUTS:
         yield killed("kill", "receive", layout)
+        yield Case(f"death unseen and its last words{layout}", lambda build, a=layout: unseen(build, "", a, "last_words"))
     yield from of_collectives()
