@@ -22,6 +22,7 @@
 
 typedef struct mc_server mc_server_t;
 typedef struct onesided onesided_t;
+typedef struct lookup lookup_t;
 
 /* --------------------------------------------------------------------------------------------- calls */
 
@@ -77,6 +78,7 @@ typedef struct call {
 
 typedef enum server_state {
     SERVER_NONE,       /* no connection */
+    SERVER_RESOLVING,  /* the name */
     SERVER_CONNECTING, /* the socket */
     SERVER_HELLO,      /* the hello is sent, or the question whether meta commands are known */
     SERVER_JOINING,    /* the core connects */
@@ -103,10 +105,13 @@ struct mc_server {
     int port;   /* 0: a path */
     unsigned weight;
     uint8_t state; /* server_state_t */
-    int fd;
-    uint64_t since_ns; /* of this state */
-    uint64_t retry_ns; /* no new attempt before */
-    uint64_t plain_ns; /* no hello before: it speaks memcached only */
+    int fd;        /* what it waits for: the socket, or the end of the lookup */
+    lookup_t *lookup;
+    struct addrinfo *addresses, *address; /* of the name; the next one to be tried */
+    uint64_t share_ns;                    /* then it is that one's turn */
+    uint64_t since_ns;                    /* of this state; SERVER_CONNECTING: of both that connect */
+    uint64_t retry_ns;                    /* no new attempt before */
+    uint64_t plain_ns;                    /* no hello before: it speaks memcached only */
     bool hello_asked;
     uint8_t hello_closed; /* connections in a row that ended before the hello was answered */
     char why[256];        /* this carrier, or why there is none */
@@ -186,6 +191,24 @@ void server_close(mc_server_t *server, bool forked);
 /* The same in order: the server sees that this client leaves, and no loss. The caller closes the nets next. */
 void server_leave(mc_server_t *server);
 void server_say(mc_server_t *server, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void server_enter(mc_server_t *server, server_state_t state);
+/* ---- lookup.c */
+/* Asks for a name's addresses. NULL: errno says why. */
+lookup_t *lookup_start(const char *host, int port);
+/* Readable when the answer is there. */
+int lookup_fd(const lookup_t *lookup);
+/* The answer, once: NULL, and the addresses are the caller's (freeaddrinfo); or why there are none. */
+const char *lookup_take(lookup_t *lookup, struct addrinfo **addresses_p);
+/* Nobody waits for the answer any more. */
+void lookup_drop(lookup_t *lookup, bool forked);
+/* ---- dial.c */
+/* Begins to connect: the server resolves or connects from then on, or the attempt has ended. */
+void dial_start(mc_server_t *server);
+/* The name's addresses are there. */
+void dial_resolved(mc_server_t *server);
+/* Goes on with the next address, since the last one has failed; ends the attempt where there is none. */
+void dial_next(mc_server_t *server, int error);
+void dial_end(mc_server_t *server);
 /* ---- join.c */
 /* The server has messages: connects by the core. False: not possible, `why` says why. */
 bool join_start(mc_server_t *server);

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * server.c - one server: connecting its socket, asking what it is, ends and new attempts. */
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/os.h"
-#include "base/status.h"
 #include "client/mc.h"
 #include "util/key_file.h"
 
@@ -28,7 +24,7 @@ void server_say(mc_server_t *server, const char *format, ...)
     va_end(arguments);
 }
 
-static void enter_state(mc_server_t *server, server_state_t state)
+void server_enter(mc_server_t *server, server_state_t state)
 {
     bool before = server->state != SERVER_NONE && server->state != SERVER_MESSAGES;
     bool after = state != SERVER_NONE && state != SERVER_MESSAGES;
@@ -44,6 +40,7 @@ static void close_by(mc_server_t *server, bool forked, vbn_close_mode_t mode)
     if (server->fd >= 0)
         (void)close(server->fd);
     server->fd = -1;
+    dial_end(server);
     vbn_peer_t *peer = server->peer;
     onesided_close(server, forked);
     server->peer = NULL;
@@ -53,17 +50,23 @@ static void close_by(mc_server_t *server, bool forked, vbn_close_mode_t mode)
     server->in.at = server->in.end = server->out.at = server->out.end = 0;
     server->value_left = server->value_done = 0;
     if (server->state != SERVER_NONE)
-        enter_state(server, SERVER_NONE);
+        server_enter(server, SERVER_NONE);
 }
 
 void server_close(mc_server_t *server, bool forked)
 {
     close_by(server, forked, VBN_CLOSE_NOW);
+    if (!forked)
+        return;
+    lookup_drop(server->lookup, true);
+    server->lookup = NULL;
 }
 
 void server_leave(mc_server_t *server)
 {
     close_by(server, false, VBN_CLOSE_FLUSH);
+    lookup_drop(server->lookup, false);
+    server->lookup = NULL;
 }
 
 void server_break(mc_server_t *server, const char *format, ...)
@@ -82,66 +85,6 @@ void server_break(mc_server_t *server, const char *format, ...)
 
 /* --------------------------------------------------------------------------------------- connecting */
 
-static int connect_unix(mc_server_t *server)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(server->host) >= sizeof(address.sun_path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    memcpy(address.sun_path, server->host, strlen(server->host));
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
-        return fd;
-    int error = errno;
-    (void)close(fd);
-    errno = error;
-    return -1;
-}
-
-/* -1: errno says why, or *unresolved_p, where the name has no address. */
-static int connect_tcp(const mc_server_t *server, const char **unresolved_p)
-{
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *infos;
-    char port[16];
-    int fd = -1, one = 1;
-    (void)snprintf(port, sizeof(port), "%d", server->port);
-    int error = getaddrinfo(server->host, port, &hints, &infos);
-    if (error != 0) {
-        *unresolved_p = error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error);
-        return -1;
-    }
-    for (const struct addrinfo *info = infos; info != NULL && fd < 0; info = info->ai_next) {
-        fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd >= 0 && connect(fd, info->ai_addr, info->ai_addrlen) != 0 && errno != EINPROGRESS) {
-            error = errno;
-            (void)close(fd);
-            errno = error;
-            fd = -1;
-        }
-    }
-    freeaddrinfo(infos);
-    if (fd >= 0)
-        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    return fd;
-}
-
-static void start(mc_server_t *server)
-{
-    const char *unresolved = NULL;
-    server->fd = server->port == 0 ? connect_unix(server) : connect_tcp(server, &unresolved);
-    server->mc->counts.connects++;
-    if (unresolved != NULL) {
-        server_break(server, "cannot resolve '%s': %s", server->host, unresolved);
-        return;
-    }
-    if (server->fd < 0) {
-        server_break(server, "cannot connect: %s%s", strerror(errno), err_cure(errno));
-        return;
-    }
-    enter_state(server, SERVER_CONNECTING);
-}
-
 /* The socket is there: what is the other side? */
 static void ask(mc_server_t *server)
 {
@@ -159,7 +102,7 @@ static void ask(mc_server_t *server)
         server_say(server, "carrier=sockets");
     }
     fits = fits && stream_add(&server->out, ASK_META, strlen(ASK_META));
-    enter_state(server, SERVER_HELLO);
+    server_enter(server, SERVER_HELLO);
     if (!fits || !socket_flush(server))
         server_break(server, "the connection broke while it was set up");
 }
@@ -172,13 +115,13 @@ void join_socket(mc_server_t *server)
         server_break(server, "no messages, and carrier=messages: %.200s", why);
         return;
     }
-    enter_state(server, SERVER_SOCKET);
+    server_enter(server, SERVER_SOCKET);
     server_pump(server);
 }
 
 void server_joined(mc_server_t *server)
 {
-    enter_state(server, SERVER_MESSAGES);
+    server_enter(server, SERVER_MESSAGES);
     server_pump(server);
 }
 
@@ -217,7 +160,7 @@ static void take_answers(mc_server_t *server)
     }
     if (server->hello.address_bytes > 0 && os_now_ns() >= server->plain_ns && server->mc->carrier != CARRIER_SOCKETS &&
         join_start(server)) {
-        enter_state(server, SERVER_JOINING);
+        server_enter(server, SERVER_JOINING);
         return;
     }
     join_socket(server);
@@ -232,7 +175,8 @@ void server_pump(mc_server_t *server)
             calls_fail(server, VMC_ERR_SERVER_DEAD, true);
             return;
         }
-        start(server);
+        server->mc->counts.connects++;
+        dial_start(server);
     }
     while (!list_empty(&server->queue)) {
         call_t *call = container_of(server->queue.next, call_t, link);
@@ -285,12 +229,16 @@ static void end_of_stream(mc_server_t *server)
 
 void server_ready(mc_server_t *server, short events)
 {
+    if (server->state == SERVER_RESOLVING) {
+        dial_resolved(server);
+        return;
+    }
     if (server->state == SERVER_CONNECTING) {
         int error = 0;
         socklen_t length = sizeof(error);
         (void)getsockopt(server->fd, SOL_SOCKET, SO_ERROR, &error, &length);
         if (error != 0)
-            server_break(server, "cannot connect: %s", strerror(error));
+            dial_next(server, error);
         else if ((events & POLLOUT) != 0)
             ask(server);
         return;
@@ -312,10 +260,18 @@ void server_ready(mc_server_t *server, short events)
 
 void server_check(mc_server_t *server, uint64_t now)
 {
+    if (server->state == SERVER_CONNECTING && server->address != NULL && now >= server->share_ns) {
+        dial_next(server, ETIMEDOUT);
+        return;
+    }
     bool setting_up = server->state != SERVER_NONE && server->state != SERVER_MESSAGES &&
                       server->state != SERVER_SOCKET;
     if (!setting_up || now - server->since_ns < server->mc->connect_ns)
         return;
+    if (server->state == SERVER_RESOLVING) {
+        server_break(server, "cannot resolve '%s': no answer within the time of connect=", server->host);
+        return;
+    }
     if (server->state != SERVER_JOINING) {
         server_break(server, "no answer within the time of connect=");
         return;

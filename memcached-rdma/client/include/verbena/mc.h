@@ -3,7 +3,8 @@
  * through the native core (shared memory, RDMA, TCP); otherwise over sockets, to any memcached 1.6, also after a server was
  * replaced by another kind in the middle.
  *
- * Threading: a handle is used by one thread at a time. There is no thread of the library: requests advance inside its calls.
+ * Threading: a handle is used by one thread at a time. Requests advance inside its calls. The one kind of thread that the library
+ * starts resolves a server's name, so that name servers hold up nobody, and ends with the answer; addresses need none.
  * fork(): a child may use the handle; it gets connections of its own, and requests that were in progress are cancelled there.
  * Keys: 1 to 250 bytes, no blanks, no control characters. Times: timeouts in ns, exptime as in memcached (seconds; more than
  * 30 days: Unix time; 0: never; negative: expired). */
@@ -44,7 +45,9 @@ typedef struct vmc vmc_t;
 /* config: "SERVER,SERVER;OPTION;OPTION"
  *   SERVER   host, host:port, [v6]:port or /path/of/socket; then /?WEIGHT where it is not 1
  *   timeout=MS     of the blocking calls (5000)
- *   connect=MS     that connecting and each step of it may take; then sockets instead of messages, or failure (3000)
+ *   connect=MS     that connecting and each step of it may take; then sockets instead of messages, or failure (3000). The
+ *                  first step resolves the name and tries its addresses in order, each as soon as the one before has failed
+ *                  or has used its share of the time
  *   key=FILE       of the servers (default: $VERBENA_MEMCACHED_KEY, else the default file of each server)
  *   carrier=auto|messages|sockets   messages: fail where they are not possible (auto)
  *   onesided=on|off   gets read the server's memory where it allows that (on)
