@@ -85,7 +85,8 @@ typedef struct stats_page stats_page_t;
 /* Falls back to private memory where memfd_create is refused. */
 vbn_status_t stats_open(stats_page_t **page_p);
 void stats_close(stats_page_t *page);
-counters_t *stats_row(stats_page_t *page); /* a free row; where there is no memory for one, a row that others use, too */
+counters_t *
+stats_row(stats_page_t *page); /* a free row; where there is no memory for one, a row that others use, too */
 void stats_row_release(stats_page_t *page, counters_t *row); /* its values are kept in the sum */
 uint64_t stats_sum(stats_page_t *page, counter_id_t id);
 const char *counter_name(counter_id_t id);

@@ -33,7 +33,8 @@ typedef struct stats_header {
     uint16_t classes;
     uint16_t buckets;
     uint16_t reserved;
-    uint32_t used_rows; /* given out so far, those behind are all 0 and have no pages; grows. 0 = the writer does not say */
+    uint32_t
+        used_rows; /* given out so far, those behind are all 0 and have no pages; grows. 0 = the writer does not say */
     uint32_t reserved_end;
 } stats_header_t;
 
@@ -52,8 +53,8 @@ typedef struct stats_view {
     stats_header_t header; /* checked copy */
     char *memory;          /* read-only mapping, header included */
     size_t bytes;
-    char *names;             /* a copy: the process may write what it likes */
-    const char **name;       /* of the counters, the ways, the classes; NULL = the page ends before */
+    char *names;       /* a copy: the process may write what it likes */
+    const char **name; /* of the counters, the ways, the classes; NULL = the page ends before */
     uint64_t device;
     uint64_t inode; /* equal for a process and the children that inherited its page */
 } stats_view_t;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_storm.cc - 1,000 workers dial one at once over TCP, many more than may be unauthenticated at a time. All arrive,
-// however slowly they answer: the others wait in the kernel's queue, and who had to make room dials again.
+// however slowly they answer: the others wait, and who had to make room dials again.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

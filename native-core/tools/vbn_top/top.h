@@ -51,7 +51,7 @@ typedef struct top {
     unsigned denied; /* processes whose descriptors may not be read */
     int failed;      /* errno of another reason for which processes could not be looked at; 0 = none */
     unsigned looks;
-    bool all; /* this look reads the links of all descriptors */
+    bool all;                /* this look reads the links of all descriptors */
     seen_list_t before, now; /* processes at the last two looks */
     size_t before_at;
     left_out_t left_out[LEFT_OUT_MAX];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tcp_alive.c - hosts that have gone: the kernel's keep-alive while nothing is under way, and a look at what it knows while
- * something is.
+ * tcp_alive.c - hosts that have gone: the kernel's keep-alive while nothing is under way (tcp_options.c), and a look at what it
+ * knows while something is.
  *
  * A program that does not read is no dead host: its window is full, and its kernel acknowledges every probe of that. So
  * TCP_USER_TIMEOUT is of no use, which counts such time too (and the kernel sends no keep-alive with data under way). What
  * counts instead is that the peer's kernel has acknowledged nothing for link.peer_timeout although ours has repeated or
- * probed TRIES times since. A socket that was written to is looked at four times in that time until all has arrived; idle
+ * probed TCP_ALIVE_TRIES times since. A socket that was written to is looked at four times in that time until all has arrived; idle
  * ones never. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -15,44 +15,15 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
-#define TRIES 3u
 #define LOOKS 4u /* in link.peer_timeout */
 #define LOOK_MIN_NS (100 * NS_PER_MS)
 #define LOOK_MAX_NS (10 * NS_PER_S)
 #define SAME_ACK_MS 50u /* the kernel's times have the grain of its clock */
-#define KEEPALIVE_MAX_S 32767
-#ifndef TCP_RTO_MAX_MS
-#define TCP_RTO_MAX_MS 44 /* Linux 6.15 */
-#endif
-#define RTO_MAX_MIN_MS 1000u
-#define RTO_MAX_MAX_MS 120000u /* the kernel's own */
-
-/* ------------------------------------------------------------------------------------- the kernel's part */
 
 static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
 {
     return value < least ? least : value > most ? most : value;
 }
-
-static void set_int(int fd, int level, int option, uint64_t value)
-{
-    int number = (int)value;
-    (void)setsockopt(fd, level, option, &number, sizeof(number)); /* a kernel that refuses notices later */
-}
-
-/* Idle for half of the time, then TRIES questions in the other half. */
-void tcp_alive_options(const tcp_iface_t *iface, int fd)
-{
-    uint64_t limit = iface->params.settings->link_peer_timeout;
-    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, within(limit / 2 / NS_PER_S, 1, KEEPALIVE_MAX_S));
-    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, within(limit / (2 * TRIES) / NS_PER_S, 1, KEEPALIVE_MAX_S));
-    set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, TRIES);
-    /* So that a window that is full for long is still probed often enough. Older kernels probe every two minutes then. */
-    set_int(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, within(limit / TRIES / NS_PER_MS, RTO_MAX_MIN_MS, RTO_MAX_MAX_MS));
-}
-
-/* ---------------------------------------------------------------------------------------------- our part */
 
 static uint64_t period(const tcp_iface_t *iface)
 {
@@ -100,7 +71,7 @@ static uint32_t silent_ms(tcp_ep_t *ep, uint64_t now_ms)
     tries = tries > repeated ? tries : repeated;
     tries = tries > timed_out ? tries : timed_out;
     uint64_t limit_ms = ep->iface->params.settings->link_peer_timeout / NS_PER_MS;
-    return tries >= TRIES && info.tcpi_last_ack_recv >= limit_ms ? info.tcpi_last_ack_recv : 0;
+    return tries >= TCP_ALIVE_TRIES && info.tcpi_last_ack_recv >= limit_ms ? info.tcpi_last_ack_recv : 0;
 }
 
 static void look(tcp_ep_t *ep, uint64_t now_ms)

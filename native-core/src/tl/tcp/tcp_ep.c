@@ -141,9 +141,7 @@ void tcp_timer_expired(tcp_iface_t *iface)
             tcp_ep_retire(ep);
         else if (ep->state == TCP_CONNECTING)
             tcp_connect_expired(ep);
-        else if (!list_empty(&ep->untrusted))
-            tcp_listen_again(iface);
-    }
+    } /* of an unauthenticated one: tcp_places_admit looks */
     tcp_alive_look(iface, now);
     uint64_t next = iface->look_ns != 0 ? iface->look_ns : UINT64_MAX;
     list_for_each(link, &iface->timed) {
@@ -156,16 +154,6 @@ void tcp_timer_expired(tcp_iface_t *iface)
 
 /* ------------------------------------------------------------------------------------------- trust and end */
 
-static void leave_untrusted(tcp_ep_t *ep)
-{
-    if (list_empty(&ep->untrusted))
-        return;
-    list_remove(&ep->untrusted);
-    tcp_ep_clear_deadline(ep);
-    ep->iface->untrusted_count--;
-    tcp_listen_again(ep->iface);
-}
-
 vbn_status_t tcp_trust(tl_ep_t *base)
 {
     tcp_ep_t *ep = tcp_ep_of(base);
@@ -175,7 +163,8 @@ vbn_status_t tcp_trust(tl_ep_t *base)
         return VBN_OK;
     ep->trusted = true;
     ep->announce_ready = true;
-    leave_untrusted(ep);
+    tcp_places_proved(ep);
+    tcp_places_leave(ep);
     tcp_ep_pend(ep);
     return VBN_OK;
 }
@@ -192,7 +181,7 @@ static void end_activity(tcp_ep_t *ep)
     tcp_ep_close_socket(ep);
     tcp_ep_clear_deadline(ep);
     list_remove(&ep->watched);
-    leave_untrusted(ep);
+    tcp_places_leave(ep);
     list_remove(&ep->pending);
     ep->large = NULL;
 }
@@ -267,7 +256,7 @@ static void begin_flush(tcp_ep_t *ep, uint64_t timeout_ns)
     ep->want_tx_ready = false;
     ep->large = NULL;
     ep->flush_due_ns = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
-    leave_untrusted(ep);
+    tcp_places_leave(ep);
     if (ep->state == TCP_CONNECTING) {
         if (ep->flush_due_ns < ep->target_due_ns)
             ep->target_due_ns = ep->flush_due_ns;

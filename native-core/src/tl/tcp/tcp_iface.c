@@ -26,7 +26,7 @@ static void init_fields(tcp_iface_t *iface, const tl_params_t *params)
     iface->epoll_fd = iface->timer_fd = iface->reserve_fd = -1;
     list_init(&iface->eps);
     list_init(&iface->pending);
-    list_init(&iface->untrusted);
+    tcp_places_init(iface);
     list_init(&iface->timed);
     list_init(&iface->watched);
     list_init(&iface->gone);
@@ -48,6 +48,7 @@ static void tcp_close(tl_iface_t *base)
     while (!list_empty(&iface->eps))
         tcp_ep_retire(container_of(iface->eps.next, tcp_ep_t, all));
     tcp_listen_close(iface);
+    tcp_places_close(iface);
     const int fds[] = {iface->timer_fd, iface->reserve_fd, iface->epoll_fd};
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fds[i] >= 0)
@@ -273,6 +274,9 @@ static unsigned look(tcp_iface_t *iface)
     for (int i = 0; i < count; i++) {
         if (tcp_listen_owns(iface, ready[i].data.ptr)) {
             events += tcp_listen_accept(iface, ready[i].data.ptr);
+        } else if (tcp_places_owns(ready[i].data.ptr)) {
+            tcp_places_event(iface, ready[i].data.ptr);
+            events++;
         } else if (ready[i].data.ptr == &iface->timer_fd) {
             tcp_timer_expired(iface);
             events++;
@@ -297,9 +301,13 @@ static unsigned tcp_progress(tl_iface_t *base)
         iface->unlooked = 0;
         events += look(iface);
     }
+    if (iface->guest_count > 0)
+        events += tcp_places_admit(iface);
     iface->progressing = false;
     if (!list_empty(&iface->gone))
         tcp_ep_reap(iface);
+    if (!list_empty(&iface->guests_gone))
+        tcp_places_reap(iface);
     return events;
 }
 
@@ -307,7 +315,7 @@ static vbn_status_t tcp_arm(tl_iface_t *base)
 {
     tcp_iface_t *iface = tcp_iface_of(base);
     struct epoll_event ready;
-    if (list_empty(&iface->pending) && epoll_wait(iface->epoll_fd, &ready, 1, 0) == 0)
+    if (list_empty(&iface->pending) && !tcp_places_ready(iface) && epoll_wait(iface->epoll_fd, &ready, 1, 0) == 0)
         return VBN_OK;
     iface->idle = false;
     return VBN_BUSY;

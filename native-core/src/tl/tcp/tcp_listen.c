@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tcp_listen.c - the listening socket, and incoming connections within their limits. */
+ * tcp_listen.c - the listening sockets, accepting, and running out of descriptors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -13,29 +12,7 @@
 #define ACCEPTS_PER_PROGRESS 16
 /* the kernel takes net.core.somaxconn of it: connections wait there while this side accepts none */
 #define BACKLOG 4096
-#define EVICT_AFTER_NS UINT64_C(1000000000) /* an unauthenticated connection has at least so long to prove the key */
-#define PORTS_TRIED 16u                     /* until one is free on all addresses */
-#define CHUNKS_UNSENT 2 /* that a socket takes beyond what it can send; with fewer it would run dry */
-
-static void set_int(int fd, int level, int option, int value)
-{
-    /* Tuning only: a kernel that refuses one of these still carries the connection. */
-    (void)setsockopt(fd, level, option, &value, sizeof(value));
-}
-
-void tcp_socket_options(const tcp_iface_t *iface, int fd)
-{
-    const settings_t *settings = iface->params.settings;
-    if (settings->tl_tcp_nodelay)
-        set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    if (settings->tl_tcp_socket_buffer) {
-        set_int(fd, SOL_SOCKET, SO_SNDBUF, (int)settings->tl_tcp_socket_buffer);
-        set_int(fd, SOL_SOCKET, SO_RCVBUF, (int)settings->tl_tcp_socket_buffer);
-    }
-    /* Bulk data waits in the core's queue, not in the kernel's, where a request or an answer would wait behind it. */
-    set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, (int)(CHUNKS_UNSENT * settings->tl_tcp_chunk_bytes));
-    tcp_alive_options(iface, fd);
-}
+#define PORTS_TRIED 16u /* until one is free on all addresses */
 
 static vbn_status_t bind_and_listen(tcp_iface_t *iface, int fd, const tcp_ip_t *ip, uint16_t *port_p, int *error_p)
 {
@@ -45,9 +22,9 @@ static vbn_status_t bind_and_listen(tcp_iface_t *iface, int fd, const tcp_ip_t *
     socklen_t length = tcp_ip_to_sockaddr(ip, *port_p, &address);
     tcp_ip_text(ip, *port_p, text);
     if (iface->params.settings->tl_tcp_port)
-        set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+        tcp_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     if (ip->family == 6)
-        set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+        tcp_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     tcp_socket_options(iface, fd); /* accepted sockets inherit the buffer sizes, which fix the window scale */
     *error_p = bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, BACKLOG) == 0 ? 0 : errno;
     if (*error_p != 0)
@@ -128,7 +105,6 @@ vbn_status_t tcp_listen_open(tcp_iface_t *iface)
         return status;
     iface->address.host_id = os_host_id();
     iface->address.netns_id = os_netns_id();
-    iface->listens = true;
     return VBN_OK;
 }
 
@@ -155,76 +131,6 @@ static bool refuse_one(tcp_iface_t *iface, int listen_fd, int error)
     return fd >= 0;
 }
 
-static bool is_full(const tcp_iface_t *iface)
-{
-    return iface->untrusted_count >= (uint64_t)iface->params.settings->tl_tcp_max_unauthenticated;
-}
-
-static tcp_ep_t *oldest_untrusted(const tcp_iface_t *iface)
-{
-    return container_of(iface->untrusted.next, tcp_ep_t, untrusted);
-}
-
-static void watch_listeners(tcp_iface_t *iface, bool wanted)
-{
-    if (iface->listens == wanted)
-        return;
-    for (unsigned i = 0; i < iface->address.count; i++) {
-        struct epoll_event event = {.events = wanted ? EPOLLIN : 0, .data.ptr = &iface->listen_fds[i]};
-        if (epoll_ctl(iface->epoll_fd, EPOLL_CTL_MOD, iface->listen_fds[i], &event) != 0)
-            return;
-    }
-    iface->listens = wanted;
-}
-
-/* Whoever dials waits in the kernel's queue and not here, where it would cost another its connection: until one of the
- * unauthenticated has proved the key, has ended, or has had its time. */
-static void stop_accepting(tcp_iface_t *iface)
-{
-    tcp_ep_t *oldest = oldest_untrusted(iface);
-    watch_listeners(iface, false);
-    tcp_ep_set_deadline(oldest, oldest->target_due_ns);
-}
-
-void tcp_listen_again(tcp_iface_t *iface)
-{
-    watch_listeners(iface, true);
-}
-
-static void drop_oldest_untrusted(tcp_iface_t *iface)
-{
-    tcp_ep_t *oldest = oldest_untrusted(iface);
-    LOG_PEER_LOST(iface->params.log, VBN_LOG_WARN, 0,
-                  "tcp closes the oldest of %u unauthenticated connection%s (tl.tcp.max_unauthenticated)",
-                  iface->untrusted_count, plural(iface->untrusted_count));
-    tcp_ep_fail(oldest, VBN_ERR_LIMIT, "more than tl.tcp.max_unauthenticated=%lld connections wait for authentication",
-                (long long)iface->params.settings->tl_tcp_max_unauthenticated);
-}
-
-static void adopt(tcp_iface_t *iface, int fd, const struct sockaddr_storage *from)
-{
-    if (is_full(iface))
-        drop_oldest_untrusted(iface);
-    tcp_ep_t *ep = tcp_ep_new(iface, TCP_OPENING);
-    if (!ep) {
-        LOG_ERROR(iface->params.log, "tcp refuses a connection: %s", err_text());
-        os_own_close(fd);
-        return;
-    }
-    ep->fd = fd;
-    ep->target_due_ns = os_now_ns() + EVICT_AFTER_NS;
-    (void)tcp_ip_from_sockaddr((const struct sockaddr *)from, &ep->peer_ip, &ep->peer_port);
-    tcp_socket_options(iface, fd);
-    if (tcp_ep_secure(ep, false) != VBN_OK || tcp_ep_watch(ep) != VBN_OK) {
-        LOG_ERROR(iface->params.log, "tcp refuses a connection: %s", err_text());
-        tcp_ep_retire(ep);
-        return;
-    }
-    list_append(&iface->untrusted, &ep->untrusted);
-    iface->untrusted_count++;
-    iface->params.upcalls.accepted(iface->params.upcalls.arg, &ep->base);
-}
-
 unsigned tcp_listen_accept(tcp_iface_t *iface, const void *event)
 {
     int listen_fd = *(const int *)event;
@@ -232,13 +138,9 @@ unsigned tcp_listen_accept(tcp_iface_t *iface, const void *event)
     for (int i = 0; i < ACCEPTS_PER_PROGRESS; i++) {
         struct sockaddr_storage from = {0};
         socklen_t length = sizeof(from);
-        if (is_full(iface) && os_now_ns() < oldest_untrusted(iface)->target_due_ns) {
-            stop_accepting(iface);
-            break;
-        }
         int fd = os_own_accept(listen_fd, (struct sockaddr *)&from, &length);
         if (fd >= 0) {
-            adopt(iface, fd, &from);
+            tcp_places_enter(iface, fd, (struct sockaddr *)&from);
             events++;
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             if (!refuse_one(iface, listen_fd, errno))

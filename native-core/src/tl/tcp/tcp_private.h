@@ -26,6 +26,7 @@
 #include "tl/tcp/tcp_address.h"
 #include "tl/tcp/tcp_frame.h"
 #include "tl/tcp/tcp_route.h"
+#include "tl/tcp/tcp_sources.h"
 #include "tl/tcp/tcp_targets.h"
 #include "tl/tcp/tcp_tls.h"
 #include "tl/tl.h"
@@ -48,6 +49,7 @@ _Static_assert(TCP_ADDRESS_BYTES_MAX <= TL_ADDRESS_MAX, "address fits");
 #define TCP_TX_BATCH (64u << 10)    /* bytes that are written together at most */
 #define TCP_TX_IOVS 64u             /* pieces per sendmsg() */
 #define TCP_EVENTS 64
+#define TCP_ALIVE_TRIES 3u /* questions without an answer after which a host may be gone */
 #define TCP_ERROR_TEXT 256
 
 /* A packet on its way out: on the stack of send() at first, copied to the heap when the socket is full. */
@@ -84,6 +86,7 @@ typedef struct tcp_ep {
     list_link_t all;       /* in iface->eps, or iface->gone */
     list_link_t pending;   /* in iface->pending, or alone (T4) */
     list_link_t untrusted; /* accepted and not trusted: in iface->untrusted, oldest first */
+    tcp_source_t *source;  /* meanwhile; NULL: it counts for nobody */
     list_link_t timed;     /* deadline_ns counts: in iface->timed */
     list_link_t watched;   /* the peer may not have all yet: in iface->watched */
     uint64_t deadline_ns;
@@ -145,7 +148,6 @@ struct tcp_iface {
     int timer_fd;   /* armed for the nearest deadline of `timed` */
     int reserve_fd; /* given up for a moment to refuse connections when descriptors are exhausted */
     bool limit_logged;
-    bool listens;       /* connections are accepted: the limit of unauthenticated ones is not reached */
     struct tcp_ep *hot; /* read without asking epoll first: it brought packets within the last few turns; NULL = none */
     uint32_t hot_turns; /* since hot brought something */
     uint32_t unlooked;  /* turns since the last look at epoll */
@@ -154,6 +156,8 @@ struct tcp_iface {
     uint32_t turn; /* counts progress() */
     uint32_t ep_count;
     uint32_t untrusted_count;
+    uint32_t guest_count, guests_most; /* connections that wait for a place */
+    uint64_t guest_number;
     uint64_t looked_ns;
     seldom_t clock;    /* while there is no connection */
     uint64_t timer_ns; /* time the timer is armed for, 0 = not armed */
@@ -164,6 +168,8 @@ struct tcp_iface {
     list_link_t timed;
     list_link_t watched;
     list_link_t gone;
+    list_link_t guests_gone; /* freed at the end of progress() */
+    tcp_sources_t sources;
     mpool_t tx_pool;
     uint8_t *rx_spare; /* the receive buffer of whoever is read next; NULL = none yet, or lent */
 };
@@ -184,13 +190,28 @@ static inline bool tcp_ep_is_open(const tcp_ep_t *ep)
     return ep->state == TCP_OPENING || ep->state == TCP_READY || ep->state == TCP_FLUSHING;
 }
 
+/* tcp_options.c */
+void tcp_socket_options(const tcp_iface_t *iface, int fd); /* of every socket: buffers, keep-alive */
+void tcp_option(int fd, int level, int option, uint64_t value);
+
 /* tcp_listen.c */
 vbn_status_t tcp_listen_open(tcp_iface_t *iface);
 void tcp_listen_close(tcp_iface_t *iface);
 bool tcp_listen_owns(const tcp_iface_t *iface, const void *event); /* is it a listener that epoll names? */
 unsigned tcp_listen_accept(tcp_iface_t *iface, const void *event); /* returns connections accepted or refused */
-void tcp_listen_again(tcp_iface_t *iface); /* there may be room for an unauthenticated connection */
-void tcp_socket_options(const tcp_iface_t *iface, int fd);
+
+/* tcp_places.c */
+void tcp_places_init(tcp_iface_t *iface);
+void tcp_places_close(tcp_iface_t *iface);
+/* A connection has come: it gets an endpoint, waits for a place, or is closed. */
+void tcp_places_enter(tcp_iface_t *iface, int fd, const struct sockaddr *from);
+void tcp_places_leave(tcp_ep_t *ep);     /* if it is unauthenticated: it has proved the key, or ends */
+void tcp_places_proved(tcp_ep_t *ep);    /* its host is preferred from now on */
+bool tcp_places_owns(const void *event); /* is it a waiting connection that epoll names? */
+void tcp_places_event(tcp_iface_t *iface, void *event);
+bool tcp_places_ready(const tcp_iface_t *iface); /* would tcp_places_admit do something? */
+unsigned tcp_places_admit(tcp_iface_t *iface);   /* returns connections that have got a place */
+void tcp_places_reap(tcp_iface_t *iface);
 
 /* tcp_connect.c */
 /* What address names, decoded, in the order in which it is tried. VBN_ERR_UNREACHABLE, VBN_ERR_PROTOCOL, VBN_ERR_VERSION. */
@@ -222,7 +243,6 @@ void tcp_timer_expired(tcp_iface_t *iface);
 void tcp_timer_by(tcp_iface_t *iface, uint64_t due_ns); /* it fires then at the latest */
 
 /* tcp_alive.c */
-void tcp_alive_options(const tcp_iface_t *iface, int fd);
 void tcp_alive_watch(tcp_ep_t *ep);                       /* not watched yet */
 void tcp_alive_look(tcp_iface_t *iface, uint64_t now_ns); /* if it is time */
 static inline void tcp_alive_wrote(tcp_ep_t *ep)

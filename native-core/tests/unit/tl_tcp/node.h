@@ -210,10 +210,16 @@ inline std::pair<tl_ep *, tl_ep *> join(Node &a, Node &b)
     return {ep, b.accepted.back()};
 }
 
-// A plain socket connected to a node on 127.0.0.1.
-inline int raw_connect(const Node &node)
+// A plain socket connected to a node on 127.0.0.1; `from`: its own address, 0 = the kernel's choice.
+inline int raw_connect(const Node &node, uint32_t from = 0)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in own = {};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(from);
+    if (from != 0) {
+        EXPECT_EQ(0, bind(fd, reinterpret_cast<struct sockaddr *>(&own), sizeof(own))) << strerror(errno);
+    }
     struct sockaddr_in to = {};
     to.sin_family = AF_INET;
     to.sin_port = htons(node.port());

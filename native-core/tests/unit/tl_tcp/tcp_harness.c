@@ -215,7 +215,13 @@ int harness_unsent(const struct tl_ep *ep)
     return ioctl(((const tcp_ep_t *)ep)->fd, SIOCOUTQNSD, &bytes) == 0 ? bytes : -1;
 }
 
+unsigned harness_waiting(const harness_t *harness)
+{
+    return tcp_iface_of(harness->iface)->guest_count;
+}
+
 size_t harness_untrusted_bytes(void)
 {
-    return sizeof(tcp_ep_t) + TCP_RX_OPENING_BYTES + TCP_TX_QUEUE_OPENING * ((sizeof(tcp_tx_t) + 63u) & ~(size_t)63u);
+    return sizeof(tcp_ep_t) + sizeof(tcp_source_t) + TCP_RX_OPENING_BYTES +
+           TCP_TX_QUEUE_OPENING * ((sizeof(tcp_tx_t) + 63u) & ~(size_t)63u);
 }

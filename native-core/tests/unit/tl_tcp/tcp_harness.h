@@ -52,6 +52,7 @@ uint32_t harness_packet_max(const harness_t *harness);
 unsigned harness_buffers(const harness_t *harness); /* endpoints that have a receive buffer */
 unsigned harness_watched(const harness_t *harness); /* endpoints whose peer may not have all yet */
 int harness_unsent(const struct tl_ep *ep);         /* bytes in the socket that have not been sent yet, or -1 */
+unsigned harness_waiting(const harness_t *harness); /* connections that wait for a place of an unauthenticated one */
 /* Heap bytes that one accepted connection holds at most before it is trusted. */
 size_t harness_untrusted_bytes(void);
 

@@ -259,7 +259,7 @@ private:
 
 TEST(TcpHostile, the_next_address_is_tried_when_one_is_silent)
 {
-    Node a, b;
+    Node a({"tl.tcp.connect_timeout", "2s"}), b;
     Silent silent("127.0.0.78", b.port());
     std::string bytes = b.address();
     tcp_address_t address;

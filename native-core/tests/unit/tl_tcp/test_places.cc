@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_places.cc - strangers that hold connections do not keep peers out, however many they are and wherever they come from.
+// Each test waits until all strangers have been looked at; a peer that dials then would be the last in the order of arrival.
+#include "node.h"
+
+#include <sys/resource.h>
+
+namespace {
+
+constexpr uint32_t LOOPBACK = 0x7f000000; // 127.0.0.0
+
+class Strangers {
+public:
+    explicit Strangers(Node &node_) : node(node_)
+    {
+        rlimit limit;
+        EXPECT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
+        limit.rlim_cur = limit.rlim_max;
+        EXPECT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+    }
+    ~Strangers()
+    {
+        for (int fd : fds)
+            close(fd);
+    }
+    // `hosts` addresses in turn from 127.`net`.0.1 on; what each says.
+    void come(unsigned count, unsigned hosts, unsigned net, const std::string &says = "")
+    {
+        for (unsigned i = 0; i < count; i++) {
+            fds.push_back(raw_connect(node, LOOPBACK | net << 16 | (1 + i % hosts / 200) << 8 | (1 + i % hosts % 200)));
+            ssize_t said = ::send(fds.back(), says.data(), says.size(), MSG_NOSIGNAL);
+            EXPECT_EQ(static_cast<ssize_t>(says.size()), said);
+            harness_progress(node.harness);
+        }
+        size_t all = fds.size();
+        EXPECT_TRUE(
+            drive({&node}, [&] { return node.accepted.size() + harness_waiting(node.harness) + closed() >= all; }));
+    }
+
+private:
+    Node &node;
+    std::vector<int> fds;
+    // Of the strangers, those that were closed without a place; a place that was taken away has been counted as accepted.
+    size_t closed()
+    {
+        size_t gone = 0, lost = 0;
+        for (int fd : fds) {
+            char byte;
+            ssize_t n = recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+            gone += n == 0 || (n < 0 && errno != EAGAIN);
+        }
+        for (tl_ep *ep : node.accepted)
+            lost += node.eps[ep].failed;
+        return gone - std::min(gone, lost);
+    }
+};
+
+// A peer gets a place while strangers that came before it still wait for one.
+void expect_it_comes_in(Node &server, Node &peer, const char *why)
+{
+    tl_ep *ep = peer.connect(server.address());
+    ASSERT_EQ(VBN_OK, peer.send(ep, "hello"));
+    ASSERT_TRUE(drive({&server, &peer}, [&] { return peer.eps[ep].ready || peer.eps[ep].failed; }));
+    EXPECT_TRUE(peer.eps[ep].ready) << why << ": " << peer.eps[ep].error;
+    EXPECT_GT(harness_waiting(server.harness), 0u) << why;
+}
+
+} // namespace
+
+TEST(TcpPlaces, a_peer_comes_in_past_thousands_of_silent_strangers_of_many_addresses)
+{
+    Node server, peer;
+    Strangers strangers(server);
+    strangers.come(2500, 250, 1);
+    EXPECT_LE(harness_waiting(server.harness), 1024u) << "what waits is bounded";
+    expect_it_comes_in(server, peer, "silent ones of other addresses");
+}
+
+TEST(TcpPlaces, a_peer_comes_in_past_silent_strangers_of_its_own_address)
+{
+    Node server, peer;
+    Strangers strangers(server);
+    strangers.come(600, 1, 0);
+    expect_it_comes_in(server, peer, "silent ones of the same address");
+}
+
+TEST(TcpPlaces, strangers_that_have_begun_to_speak_share_by_their_address)
+{
+    Node server, peer;
+    Strangers strangers(server);
+    strangers.come(600, 10, 1, "\1");
+    expect_it_comes_in(server, peer, "others of ten addresses");
+}
+
+TEST(TcpPlaces, an_address_that_has_proved_the_key_before_comes_first)
+{
+    Node server, peer;
+    Strangers strangers(server);
+    join(peer, server);
+    strangers.come(600, 600, 1, "\1");
+    expect_it_comes_in(server, peer, "others of as many addresses");
+}
+
+TEST(TcpPlaces, who_ends_while_waiting_is_forgotten)
+{
+    Node server({"tl.tcp.max_unauthenticated", "1"});
+    {
+        Strangers strangers(server);
+        strangers.come(20, 5, 1);
+        EXPECT_GE(harness_waiting(server.harness), 1u);
+    }
+    EXPECT_TRUE(drive({&server}, [&] { return harness_waiting(server.harness) == 0; }));
+    EXPECT_TRUE(drive({&server}, [&] { return harness_arm(server.harness) == VBN_OK; }));
+}
