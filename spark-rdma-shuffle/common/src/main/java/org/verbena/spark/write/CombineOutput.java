@@ -17,13 +17,18 @@ import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.metadata.MapOutputCommitMessage;
 import org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO;
 import org.apache.spark.util.TaskCompletionListener;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.verbena.spark.ShuffleEngine;
 import org.verbena.spark.VerbenaShuffleManager;
 import org.verbena.spark.store.OutputBuffer;
+import org.verbena.spark.store.PackedMapWriter;
+import org.verbena.spark.store.ShuffleFiles;
 import org.verbena.spark.store.SlabStore;
 
 /** Spark's plug-in point for map output storage; uses Spark's local disk where there is no slab store. */
 public final class CombineOutput implements ShuffleDataIO {
+    private static final Logger LOG = LoggerFactory.getLogger(CombineOutput.class);
     private final ShuffleDataIO disk;
 
     /** Called by Spark. */
@@ -48,10 +53,19 @@ public final class CombineOutput implements ShuffleDataIO {
             this.disk = disk;
         }
 
+        private static VerbenaShuffleManager manager() {
+            return SparkEnv.get().shuffleManager() instanceof VerbenaShuffleManager manager ? manager : null;
+        }
+
         private static SlabStore store() {
-            ShuffleEngine engine = SparkEnv.get().shuffleManager() instanceof VerbenaShuffleManager manager
-                ? manager.engine() : null;
+            ShuffleEngine engine = manager() == null ? null : manager().engine();
             return engine == null ? null : engine.store();
+        }
+
+        /** Files that are to be compressed although the shuffle is not; null where there are none. */
+        private static ShuffleFiles packedFiles() {
+            return manager() != null && manager().shuffleBlockResolver() instanceof ShuffleFiles files && files.packing() != null
+                ? files : null;
         }
 
         @Override
@@ -63,14 +77,18 @@ public final class CombineOutput implements ShuffleDataIO {
         public ShuffleMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int partitions)
                 throws IOException {
             SlabStore store = store();
-            return store == null ? disk.createMapOutputWriter(shuffleId, mapTaskId, partitions)
-                : writer(store, shuffleId, mapTaskId, partitions);
+            if (store != null) {
+                return writer(store, shuffleId, mapTaskId, partitions);
+            }
+            ShuffleFiles packed = packedFiles();
+            return packed == null ? disk.createMapOutputWriter(shuffleId, mapTaskId, partitions)
+                : packing(packed, shuffleId, mapTaskId, partitions);
         }
 
         @Override
         public java.util.Optional<SingleSpillShuffleMapOutputWriter> createSingleFileMapOutputWriter(int shuffleId,
                 long mapId) throws IOException {
-            return store() == null ? disk.createSingleFileMapOutputWriter(shuffleId, mapId)
+            return store() == null && packedFiles() == null ? disk.createSingleFileMapOutputWriter(shuffleId, mapId)
                 : java.util.Optional.empty();
         }
     }
@@ -83,6 +101,22 @@ public final class CombineOutput implements ShuffleDataIO {
             task.addTaskCompletionListener((TaskCompletionListener) ended -> output.abort());
         }
         return new Writer(output);
+    }
+
+    /** The same for an executor without slabs. */
+    static ShuffleMapOutputWriter packing(ShuffleFiles files, int shuffleId, long mapTaskId, int partitions) {
+        PackedMapWriter output = new PackedMapWriter(files, shuffleId, mapTaskId, partitions);
+        TaskContext task = TaskContext.get();
+        if (task != null) {
+            task.addTaskCompletionListener((TaskCompletionListener) ended -> {
+                try {
+                    output.close();
+                } catch (IOException e) {
+                    LOG.warn("cannot remove a temporary file of shuffle {}: {}", shuffleId, e.toString());
+                }
+            });
+        }
+        return output;
     }
 
     /** Partitions come in order, one after the other. Belongs to the task's thread. */
