@@ -36,9 +36,14 @@ final class Decisions {
         if (application(conf).equals(conf.get(PREPARED, null))) {
             return false;
         }
+        beginAgain(conf);
+        return true;
+    }
+
+    /** Takes back what has been decided for this application, too. */
+    static void beginAgain(SparkConf conf) {
         takeBack(conf);
         conf.set(PREPARED, application(conf));
-        return true;
     }
 
     /** Sets a key of Spark's. */

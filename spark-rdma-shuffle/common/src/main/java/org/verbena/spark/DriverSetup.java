@@ -54,9 +54,7 @@ final class DriverSetup {
             JarSender.refuseWithoutJar(conf, SparkShim.sparkVersion());
         }
         if (reason != null) {
-            LOG.warn("Verbena stands aside, Spark's own shuffle is used: {}", reason);
-            conf.set(DECLINED, reason);
-            ShuffleCompression.follow(SparkEnv.get(), conf); // which an earlier application may have turned off
+            standAside(conf, reason);
             return;
         }
         Decisions.set(conf, MANAGER, VerbenaShuffleManager.class.getName());
@@ -75,6 +73,14 @@ final class DriverSetup {
         }
         turnCompressionOff(conf, settings);
         ShuffleCompression.follow(SparkEnv.get(), conf);
+    }
+
+    /** Tells the executors, and takes back what has been decided; before there are any. */
+    static void standAside(SparkConf conf, String reason) {
+        LOG.warn("Verbena stands aside, Spark's own shuffle is used: {}", reason);
+        Decisions.beginAgain(conf);
+        conf.set(DECLINED, reason);
+        ShuffleCompression.follow(SparkEnv.get(), conf); // which this or an earlier application may have turned off
     }
 
     /** Only where our shuffle can work, as far as this host tells: Spark's own would write four times the bytes. */

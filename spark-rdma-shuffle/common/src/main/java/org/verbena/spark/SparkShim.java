@@ -4,6 +4,7 @@ package org.verbena.spark;
 
 import java.util.Locale;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.network.BlockTransferService;
@@ -15,11 +16,15 @@ import org.apache.spark.ui.WebUITab;
 import org.verbena.spark.read.FetchClient;
 import org.verbena.spark.read.VerbenaBlockTransferService;
 import org.verbena.spark.ui.VerbenaTab;
+import scala.Option;
 
 /** Implemented once per Spark line, chosen by {@link #load} at run time. Thread safe. */
 public interface SparkShim {
     /** The versions for which there is a shim, for messages. */
-    String KNOWN = "3.5 and 4.0 to 4.3 are";
+    String KNOWN = "3.5 and 4.0 to 4.3 are, as Apache releases them";
+
+    /** Of a release, or of what comes before one. */
+    Pattern APACHE = Pattern.compile("[0-9]+\\.[0-9]+\\.[0-9]+(-SNAPSHOT|-preview[0-9]*|-rc[0-9]+)?");
 
     /** Spark's checksums over rows (4.x), to be told of every record. */
     interface RowChecksums {
@@ -42,6 +47,15 @@ public interface SparkShim {
     /** Makes a transfer service that fetches by the client where it can and hands the rest to inner. */
     default BlockTransferService newTransferService(BlockTransferService inner, FetchClient client) {
         return new VerbenaBlockTransferService(inner, client);
+    }
+
+    /**
+     * Makes the calls that differ between versions, as far as they need no task.
+     *
+     * @throws LinkageError when this Spark has others
+     */
+    default void tryOut() {
+        mapStatus(BlockManagerId.apply("driver", "localhost", 1, Option.empty()), new long[] {1}, 0, null);
     }
 
     /** Makes a map status; checksums are what {@link #rowChecksums} gave. */
@@ -72,13 +86,14 @@ public interface SparkShim {
     }
 
     /**
-     * The shim's number for a Spark version, null when none is known to fit.
+     * The shim's number for a Spark version, null when none is known to fit. A vendor's build, which says so behind the number
+     * (3.5.5-amzn-0), may have another shuffle inside, and is not known.
      *
      * @param scala the version of Scala that this Spark was built with; 3.5 exists for two
      */
     static String line(String version, String scala) {
         String[] parts = version.split("\\.", 3);
-        return parts.length < 3 ? null : switch (parts[0] + "." + parts[1]) {
+        return !APACHE.matcher(version).matches() ? null : switch (parts[0] + "." + parts[1]) {
             case "3.5" -> scala.startsWith("2.12.") ? "35" : "40";
             case "4.0" -> "40";
             case "4.1", "4.2" -> "42";

@@ -2,6 +2,7 @@
 // Spark's shuffle manager with map outputs in slabs; Spark's own where the plugin stands aside.
 package org.verbena.spark;
 
+import java.util.function.Supplier;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
@@ -44,14 +45,38 @@ public class VerbenaShuffleManager extends SortShuffleManager {
 
     /** Called by Spark. */
     public VerbenaShuffleManager(SparkConf conf, boolean isDriver) {
+        this(conf, isDriver, SparkShim::load);
+    }
+
+    /** The same with another way to choose the shim. */
+    VerbenaShuffleManager(SparkConf conf, boolean isDriver, Supplier<SparkShim> shims) {
         super(prepared(conf, isDriver));
         this.conf = conf;
         this.sizes = PlannedSizes.of(conf);
-        this.shim = conf.contains(DriverSetup.DECLINED) ? null : SparkShim.load();
         IndexShuffleBlockResolver stock = super.shuffleBlockResolver();
-        this.resolver = shim == null ? stock : shim.newResolver(conf, stock, this::engine);
+        SparkShim fits = conf.contains(DriverSetup.DECLINED) ? null : shims.get();
+        IndexShuffleBlockResolver own = fits == null ? null : resolver(fits, stock, isDriver);
+        this.shim = own == null ? null : fits;
+        this.resolver = own == null ? stock : own;
         if (!isDriver && SparkEnv.get() != null) {
             engine();
+        }
+    }
+
+    /** Null when this Spark has other methods than releases of its number: a vendor's. */
+    private IndexShuffleBlockResolver resolver(SparkShim fits, IndexShuffleBlockResolver stock, boolean isDriver) {
+        try {
+            fits.tryOut();
+            return fits.newResolver(conf, stock, this::engine);
+        } catch (LinkageError e) {
+            String reason = "Spark " + SparkShim.sparkVersion() + " here is not as Apache releases it: " + e;
+            LOG.debug("cause", e);
+            if (isDriver) {
+                DriverSetup.standAside(conf, reason);
+            } else {
+                LOG.warn("Verbena stands aside on an executor, Spark's own shuffle is used: {}", reason);
+            }
+            return null;
         }
     }
 

@@ -38,6 +38,16 @@ public class Shim42 implements SparkShim {
     }
 
     @Override
+    public void tryOut() {
+        SparkShim.super.tryOut();
+        try {
+            ShuffleDependency.class.getMethod("rowBasedChecksums");
+        } catch (NoSuchMethodException e) {
+            throw new NoSuchMethodError(e.getMessage());
+        }
+    }
+
+    @Override
     public MapStatus mapStatus(BlockManagerId location, long[] lengths, long mapId, RowChecksums checksums) {
         return MapStatus$.MODULE$.apply(location, lengths, mapId, checksums == null ? 0 : checksums.value());
     }
