@@ -72,6 +72,12 @@ record CoreStart(VbnContext context, VbnEngine engine) {
         return transports.stream().anyMatch(name -> !name.equals("self") && !name.isEmpty());
     }
 
+    /** Whether these settings allow RDMA between hosts. */
+    static boolean usesRdma(Map<String, String> core) {
+        return List.of(core.getOrDefault(TRANSPORTS, ALL_TRANSPORTS).split(",")).stream().map(String::strip)
+            .anyMatch(name -> name.equals("rc") || name.equals("ud"));
+    }
+
     /**
      * Opens the core and starts its engine. Executors of one host cannot all listen on the port that is set: as Spark
      * does with its own, the following ones are tried.

@@ -3,8 +3,6 @@
 package org.verbena.spark;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.HexFormat;
@@ -85,10 +83,11 @@ final class DriverSetup {
 
     /** Only where our shuffle can work, as far as this host tells: Spark's own would write four times the bytes. */
     static void turnCompressionOff(SparkConf conf, VerbenaConf settings) {
-        if (!settings.compressAuto() || conf.contains("spark.shuffle.compress") || !isFast(conf)) {
+        if (!settings.compressAuto() && !settings.compressOff() || conf.contains("spark.shuffle.compress")) {
             return;
         }
-        String reason = reasonToCompress(conf, settings);
+        String network = settings.compressOff() ? null : reasonOfNetwork(conf, settings);
+        String reason = network != null ? network : reasonToCompress(conf, settings);
         if (reason != null) {
             LOG.info("shuffle compression stays on: {}", reason);
             return;
@@ -96,8 +95,8 @@ final class DriverSetup {
         Decisions.set(conf, "spark.shuffle.compress", "false");
         conf.set(VerbenaConf.PLAN_COMPRESSED, Boolean.toString(canPlanWithCompressedSizes(conf)));
         conf.set(VerbenaConf.PACK_FILES, Boolean.toString(!conf.contains(FALLBACK_STORAGE)));
-        LOG.info("Verbena turns shuffle compression off, bytes travel through memory or a fast network; "
-            + "spark.verbena.compress=as-spark keeps it");
+        LOG.info("Verbena turns shuffle compression off, {}; spark.verbena.compress=as-spark keeps it", settings.compressOff()
+            ? "as spark.verbena.compress says" : "bytes travel through memory or a fast network");
     }
 
     /** Why map outputs may have to be Spark's files; null when nothing here says so. */
@@ -207,24 +206,16 @@ final class DriverSetup {
         return null;
     }
 
-    /** True when executors share this host's memory, or the network has at least 50 Gbit/s. */
-    private static boolean isFast(SparkConf conf) {
-        String master = conf.get("spark.master", "");
+    /** Why bytes travel through something slow; null when executors share this host's memory, or the network is fast. */
+    private static String reasonOfNetwork(SparkConf conf, VerbenaConf settings) {
         String host = conf.get("spark.driver.host", "");
-        if (master.startsWith("local") || host.equals("localhost") || host.startsWith("127.")) {
-            return true;
+        if (conf.get("spark.master", "").startsWith("local") || host.equals("localhost") || host.startsWith("127.")) {
+            return null;
         }
-        try {
-            for (String line : Files.readAllLines(Path.of("/proc/net/route"), StandardCharsets.US_ASCII)) {
-                String[] fields = line.split("\t");
-                if (fields.length > 1 && fields[1].equals("00000000")) {
-                    String speed = Files.readString(Path.of("/sys/class/net", fields[0], "speed")).trim();
-                    return Integer.parseInt(speed) >= FAST_NETWORK_MBIT;
-                }
-            }
-        } catch (IOException | NumberFormatException e) {
-            LOG.debug("the network's speed is not known", e);
-        }
-        return false;
+        Map<String, String> core = CoreStart.settings(settings, mustEncrypt(conf, settings));
+        String devices = CoreStart.usesRdma(core) ? core.getOrDefault("tl.verbs.device", "") : null;
+        NetworkSpeed speed = NetworkSpeed.here(Path.of("/"), host, devices);
+        return speed.mbit() >= FAST_NETWORK_MBIT ? null : speed.of() + " has " + speed.mbit() + " Mbit/s, less than "
+            + FAST_NETWORK_MBIT + "; spark.verbena.compress=off turns it off all the same";
     }
 }

@@ -30,7 +30,7 @@ public final class VerbenaConf {
 
     private final boolean enabled;
     private final long memory;
-    private final boolean compressAuto;
+    private final String compress;
     private final boolean fallbackAllowed;
     private final boolean cleartextAllowed;
     private final int maxPeers;
@@ -53,7 +53,7 @@ public final class VerbenaConf {
             throw table.bad("memory", conf.get(PREFIX + "memory"),
                 "at least 8m, or nothing for a share of the host's memory");
         }
-        compressAuto = table.choice("compress", "auto", "as-spark").equals("auto");
+        compress = table.choice("compress", "auto", "as-spark", "off");
         fallbackAllowed = table.choice("fallback", "allow", "forbid").equals("allow");
         cleartextAllowed = table.bool("allowCleartextData", false);
         maxPeers = (int) table.number("maxPeers", 512, 1, 1 << 22);
@@ -106,7 +106,12 @@ public final class VerbenaConf {
 
     /** Whether shuffle compression may be turned off where bytes travel through memory. */
     public boolean compressAuto() {
-        return compressAuto;
+        return compress.equals("auto");
+    }
+
+    /** Whether it is to be off whatever the network is like. */
+    public boolean compressOff() {
+        return compress.equals("off");
     }
 
     /** Whether blocks that fail on our path are fetched by Spark's own. */

@@ -108,6 +108,23 @@ class DriverSetupTest {
         assertNull(reasonToCompress("spark.master=local[2]", "spark.driver.host=127.0.0.1"));
     }
 
+    private static boolean compresses(String... settings) {
+        SparkConf conf = conf(settings);
+        conf.set("spark.master", "spark://host:1").set("spark.driver.host", "192.0.2.1"); // of nobody (RFC 5737)
+        conf.set("spark.verbena.transport", "tcp");
+        DriverSetup.turnCompressionOff(conf, new VerbenaConf(conf));
+        return conf.getBoolean("spark.shuffle.compress", true);
+    }
+
+    /** Whatever the default route of this host is like. */
+    @Test
+    void compressionCanBeTurnedOffByHand() {
+        assertFalse(compresses("spark.verbena.compress=off"));
+        assertTrue(compresses("spark.verbena.compress=as-spark"));
+        assertTrue(compresses("spark.verbena.compress=off", "spark.shuffle.compress=true"), "Spark's own setting is the user's");
+        assertTrue(compresses("spark.verbena.compress=off", "spark.shuffle.service.enabled=true"));
+    }
+
     @Test
     void whereSparkReadsCopiesOfFilesByItselfTheyAreNotCompressed() {
         for (boolean copies : new boolean[] {false, true}) {
