@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -149,6 +150,28 @@ class HdfsByCoreTest(HdfsCase):
             content += client.stdout.read()
             self.assertEqual(client.wait(LIMIT), 0)
         self.assertTrue(content == large.read_bytes(), "what was read differs")
+
+    @LONG
+    def test_a_data_node_on_all_addresses_serves_at_the_one_by_which_the_name_node_knows_it(self):
+        """Hadoop's default, on a host whose own name means another loopback address, as Debian's do."""
+        hosts, log = self.folder / "hosts", pathlib.Path(self.cluster.log("datanode2"))
+        hosts.write_text(f"127.0.0.1 localhost\n127.0.1.1 {socket.gethostname()}\n")
+        site, port = self.cluster.site("datanode2"), self.cluster.ports["datanode2"]
+        site["hdfs-site"]["dfs.datanode.address"] = f"0.0.0.0:{port}"
+        self.kill("datanode2")
+        length = log.stat().st_size
+        try:
+            conf.write(self.cluster.conf("datanode2"), site)
+            with unittest.mock.patch.dict(os.environ, JAVA_TOOL_OPTIONS=f"-Djdk.net.hosts.file={hosts}"):
+                self.cluster.launch("datanode2")
+            self.setUp()
+        finally:
+            conf.write(self.cluster.conf("datanode2"), self.cluster.site("datanode2"))
+            self.kill("datanode2")
+        said = self.new_text(log, length)
+        self.assertIn(f"serves blocks of /127.0.0.1:{port} by ", said)
+        self.assertIn("clients of other hosts do not reach this DataNode by the core: it listens on all addresses, and the one that "
+                      "the NameNode sees is 127.0.0.1; set verbena.core.tl.tcp.interface", said)
 
     @LONG
     def test_a_greeting_port_that_is_taken_is_said_and_blocks_go_by_tcp(self):

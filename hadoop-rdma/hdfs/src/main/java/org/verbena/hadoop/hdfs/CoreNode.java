@@ -121,8 +121,8 @@ final class CoreNode {
     private VbnContext open(InetAddress local) throws IOException, GeneralSecurityException {
         VbnConfig config = conf.coreConfig()
             .log(new RefusalLog(new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug), conf.key()));
-        if (!conf.core().containsKey("tl.tcp.interface")) {
-            config.set("tl.tcp.interface", local.getHostAddress());
+        if (!conf.core().containsKey(HdfsConf.INTERFACE)) {
+            config.set(HdfsConf.INTERFACE, local.getHostAddress());
         }
         return VbnContext.open(config);
     }

@@ -37,6 +37,8 @@ public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int p
     public static final String MEMORY_SIZE = "hdfs.memory.size";
     /** The memory tier's place. */
     public static final String MEMORY_DIR = "hdfs.memory.dir";
+    /** Which address the core's TCP listens on, without what settings of the core begin with. */
+    static final String INTERFACE = "tl.tcp.interface";
     private static final List<String> NAMES = List.of(ENABLED, KEY_FILE, AUTH, PORT_OFFSET, CONNECT_WAIT,
         MODE, MEMORY_SIZE, MEMORY_DIR);
     /** Settings of other parts, which check them. */

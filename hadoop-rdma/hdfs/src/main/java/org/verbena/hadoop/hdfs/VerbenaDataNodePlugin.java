@@ -4,8 +4,11 @@ package org.verbena.hadoop.hdfs;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import javax.net.SocketFactory;
+import org.apache.hadoop.hdfs.DFSUtil;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.XceiverBridge;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.TieredDataset;
@@ -18,6 +21,7 @@ import org.apache.hadoop.util.ServicePlugin;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnEngine;
+import org.verbena.core.plugin.LocalAddress;
 import org.verbena.hadoop.hdfs.tier.MemoryLedger;
 import org.verbena.hadoop.hdfs.tier.TierConf;
 import org.verbena.hadoop.hdfs.tier.VerbenaDatasetFactory;
@@ -69,7 +73,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
 
     private void start(HdfsConf conf) throws IOException {
         InetSocketAddress data = dataNode.getXferAddress();
-        InetAddress local = data.getAddress().isAnyLocalAddress() ? InetAddress.getLocalHost() : data.getAddress();
+        InetAddress local = data.getAddress().isAnyLocalAddress() ? known(conf) : data.getAddress();
         node = CoreNode.of(conf);
         VbnEngine engine = node.serve(local).engine();
         InetSocketAddress shown = new InetSocketAddress(local, data.getPort());
@@ -83,6 +87,20 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         DefaultMetricsSystem.instance().register(METRICS, "HDFS data by the native core", this);
         LOG.info("Verbena 0.1.0 serves blocks of {} by {}, greeting at port {}, {}{}", shown, node.carriers(), port,
             conf.openToAll() ? "open to all (verbena.hdfs.auth=none)" : "with the key of " + conf.keyFile(), hops);
+    }
+
+    /** Of a DataNode that listens on all addresses, which is Hadoop's default: the one by which the NameNode knows it. */
+    private InetAddress known(HdfsConf conf) throws IOException {
+        List<InetSocketAddress> nameNodes = new ArrayList<>();
+        DFSUtil.getNNServiceRpcAddressesForCluster(dataNode.getConf()).values().forEach(all -> nameNodes.addAll(all.values()));
+        InetAddress seen = LocalAddress.seenBy(nameNodes);
+        InetAddress local = seen == null ? InetAddress.getLocalHost() : seen;
+        if (local.isLoopbackAddress() && !conf.core().containsKey(HdfsConf.INTERFACE)) {
+            LOG.warn("Verbena: clients of other hosts do not reach this DataNode by the core: it listens on all addresses, and {} "
+                + "is {}; set {}core.{} to the address by which they know it", seen == null ? "this host's own name" : "the one that "
+                + "the NameNode sees", local.getHostAddress(), HdfsConf.PREFIX, HdfsConf.INTERFACE);
+        }
+        return local;
     }
 
     private static SocketFactory factory(DataNode dataNode) {

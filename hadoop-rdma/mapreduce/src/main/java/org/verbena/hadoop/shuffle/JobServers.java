@@ -4,8 +4,10 @@ package org.verbena.hadoop.shuffle;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.security.GeneralSecurityException;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -18,6 +20,7 @@ import org.apache.hadoop.security.token.SecretManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.plugin.JobKeys;
+import org.verbena.core.plugin.LocalAddress;
 
 /**
  * A job's context is opened when its first reducer asks for the address, and closed when the job ends or nobody has used it
@@ -27,13 +30,14 @@ final class JobServers implements AutoCloseable {
     /** What the key is for; both sides derive it from the job's shuffle secret. */
     static final String KEY_LABEL = "verbena shuffle 1";
     private static final Logger LOG = LoggerFactory.getLogger(JobServers.class);
-    private static final long IDLE = TimeUnit.SECONDS.toNanos(60);
+    static final long IDLE = TimeUnit.SECONDS.toNanos(60);
     private static final int CHECK_SECONDS = 10;
 
     private final ShuffleConf conf;
     private final MapOutputBridge outputs;
     private final JobTokenSecretManager secrets;
     private final Map<String, String> users;
+    private final InetSocketAddress resourceManager;
     private final Map<String, JobServer> open = new HashMap<>();
     private final Map<String, ServedBytes> served = new HashMap<>();
     private final ScheduledExecutorService worker;
@@ -43,8 +47,11 @@ final class JobServers implements AutoCloseable {
      *
      * @param secrets the stock service's secrets of jobs
      * @param users the stock service's users of jobs
+     * @param resourceManager where this node reports
      */
-    JobServers(ShuffleConf conf, MapOutputBridge outputs, JobTokenSecretManager secrets, Map<String, String> users) {
+    JobServers(ShuffleConf conf, MapOutputBridge outputs, JobTokenSecretManager secrets, Map<String, String> users,
+            InetSocketAddress resourceManager) {
+        this.resourceManager = resourceManager;
         this.conf = conf;
         this.outputs = outputs;
         this.secrets = secrets;
@@ -54,7 +61,7 @@ final class JobServers implements AutoCloseable {
             thread.setDaemon(true);
             return thread;
         });
-        worker.scheduleWithFixedDelay(this::closeUnused, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
+        worker.scheduleWithFixedDelay(() -> closeUnused(System.nanoTime()), CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
     }
 
     /** Runs a task that may block. */
@@ -87,12 +94,13 @@ final class JobServers implements AutoCloseable {
     /**
      * The address of a job's engine, which is started if need be.
      *
-     * @param local the address of this host that reducers can reach
+     * @param local the address of this host that the first reducer has asked
      * @throws IOException when the job cannot be served by the core; the text is for the reducer's log
      */
     synchronized byte[] address(String job, InetAddress local) throws IOException {
         JobServer server = open.get(job);
         if (server == null) {
+            InetAddress shown = known(local);
             if (open.size() >= conf.jobs()) {
                 throw new IOException("this node serves " + open.size() + " jobs by the core already; raise "
                     + ShuffleConf.PREFIX + ShuffleConf.JOBS);
@@ -102,20 +110,29 @@ final class JobServers implements AutoCloseable {
                 throw new IOException("the job has ended");
             }
             try {
-                server = new JobServer(job, user, JobKeys.derive(secret(job).getEncoded(), KEY_LABEL), local, conf, outputs,
+                server = new JobServer(job, user, JobKeys.derive(secret(job).getEncoded(), KEY_LABEL), shown, conf, outputs,
                     served.computeIfAbsent(job, name -> new ServedBytes()));
             } catch (GeneralSecurityException e) {
                 throw new IOException(e.toString(), e);
             }
             open.put(job, server);
-            LOG.info("Verbena: {} is served by {} from {}", job, server.transports(), local.getHostAddress());
+            LOG.info("Verbena: {} is served by {} from {}", job, server.transports(), shown.getHostAddress());
         }
         server.used();
         return server.address();
     }
 
-    private synchronized void closeUnused() {
-        long now = System.nanoTime();
+    /**
+     * The address for all reducers of a job: a reducer of this host may have asked a loopback address, as where the host's own name
+     * means 127.0.1.1, and reducers of other hosts would find nobody there.
+     */
+    private InetAddress known(InetAddress asked) {
+        InetAddress seen = asked.isLoopbackAddress() ? LocalAddress.seenBy(List.of(resourceManager)) : null;
+        return seen == null ? asked : seen;
+    }
+
+    /** now: a time of System.nanoTime. */
+    synchronized void closeUnused(long now) {
         open.values().removeIf(server -> {
             boolean unused = server.unusedFor(now) > IDLE;
             if (unused) {

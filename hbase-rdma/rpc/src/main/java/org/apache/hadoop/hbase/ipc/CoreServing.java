@@ -5,9 +5,12 @@ import java.io.IOException;
 import java.lang.reflect.Field;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.hbase.HConstants;
 import org.apache.hbase.thirdparty.io.netty.bootstrap.ServerBootstrap;
 import org.apache.hbase.thirdparty.io.netty.buffer.ByteBufAllocator;
 import org.apache.hbase.thirdparty.io.netty.channel.Channel;
@@ -20,6 +23,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.plugin.LocalAddress;
 import org.verbena.hbase.CoreNode;
 import org.verbena.hbase.netty.VbnAddress;
 import org.verbena.hbase.netty.VbnChannel;
@@ -54,7 +58,7 @@ final class CoreServing implements AutoCloseable {
         waterMark = field("writeBufferWaterMark");
         probeHandlers();
         InetSocketAddress tcp = server.getListenerAddress();
-        InetAddress local = tcp.getAddress().isAnyLocalAddress() ? InetAddress.getLocalHost() : tcp.getAddress();
+        InetAddress local = tcp.getAddress().isAnyLocalAddress() ? known() : tcp.getAddress();
         listener = new ServerBootstrap().group(node.start(local)).channelFactory(() -> new VbnServerChannel(invitations))
             .childHandler(new ChannelInitializer<VbnChannel>() {
                 @Override
@@ -62,6 +66,21 @@ final class CoreServing implements AutoCloseable {
                     prepare(channel);
                 }
             }).bind(VbnAddress.local(0)).syncUninterruptibly().channel();
+    }
+
+    /** Of a server that listens on all addresses: the one from which it reaches ZooKeeper, which is where the cluster meets. */
+    private InetAddress known() throws IOException {
+        int port = server.conf.getInt(HConstants.ZOOKEEPER_CLIENT_PORT, HConstants.DEFAULT_ZOOKEEPER_CLIENT_PORT);
+        List<InetSocketAddress> quorum = Arrays.stream(server.conf.getTrimmedStrings(HConstants.ZOOKEEPER_QUORUM, "localhost"))
+            .map(host -> new InetSocketAddress(host.split(":")[0], port)).toList();
+        InetAddress seen = LocalAddress.seenBy(quorum);
+        InetAddress local = seen == null ? InetAddress.getLocalHost() : seen;
+        if (local.isLoopbackAddress() && server.conf.get("verbena.core.tl.tcp.interface") == null) {
+            LOG.warn("Verbena: clients of other hosts do not reach {} by the core: it listens on all addresses, and the one that "
+                + "ZooKeeper sees is {}; set verbena.core.tl.tcp.interface to the address by which they know it",
+                server.getListenerAddress(), local.getHostAddress());
+        }
+        return local;
     }
 
     private static Field field(String name) throws ReflectiveOperationException {
