@@ -19,7 +19,7 @@ static bool find_key(mc_server_t *server, uint8_t key[VBN_JOB_KEY_BYTES])
         const key_server_t place = {.port = server->port, .socket_path = server->port == 0 ? server->host : NULL};
         found = key_file_find(&place, path, sizeof(path), error);
     }
-    if (found && key_file_read(path, key, error))
+    if (found && key_file_read(path, named != NULL, key, error))
         return true;
     server_say(server, "%.250s", error);
     return false;

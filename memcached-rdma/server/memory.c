@@ -135,6 +135,21 @@ static bool configure(const server_t *server, vbn_config_t *config)
 
 /* ------------------------------------------------------------------------------------------- the key */
 
+/* Clients know a server by its port, and this one may listen on several (-l): each has the default file under its name. */
+static bool share_key(server_t *server)
+{
+    char other[sizeof(server->key_path)], *error = server->no_messages;
+    for (unsigned i = 0; i < server->listener_count; i++) {
+        const char *name = server->listener_names[i], *port = name == NULL ? NULL : strrchr(name, ':');
+        const key_server_t place = {.port = port == NULL ? 0 : atoi(port + 1)};
+        if (port == NULL || strncmp(name, "tcp", 3) != 0 || place.port == server->settings.port)
+            continue;
+        if (!key_file_place(&place, other, sizeof(other), error) || !key_file_share(server->key_path, other, error))
+            return false;
+    }
+    return true;
+}
+
 /* The key that clients know; false: there is none, server->no_messages says why. */
 static bool find_key(server_t *server, uint8_t key[VBN_JOB_KEY_BYTES])
 {
@@ -148,7 +163,8 @@ static bool find_key(server_t *server, uint8_t key[VBN_JOB_KEY_BYTES])
     } else if (settings->key_file != path) { /* of a daemon it is there already */
         (void)snprintf(path, sizeof(server->key_path), "%s", settings->key_file);
     }
-    return key_file_make(path, error) && key_file_read(path, key, error);
+    return key_file_make(path, error) && key_file_read(path, false, key, error) &&
+           (settings->key_file != NULL || share_key(server));
 }
 
 /* -------------------------------------------------------------------------------------- the context */

@@ -113,8 +113,15 @@ static bool refuse_open(char error[KEY_FILE_ERROR], const char *path, unsigned m
     return false;
 }
 
+static bool refuse_owner(char error[KEY_FILE_ERROR], const char *path, unsigned owner)
+{
+    char why[64];
+    (void)snprintf(why, sizeof(why), "belongs to user %u, who knows the key", owner);
+    return fail(error, path, why, "see that this user, or root, owns it (chown)");
+}
+
 /* The file may be readable for a group, unlike a job's: the server's user and its clients' are often different ones. */
-static bool is_private(int fd, const char *path, char error[KEY_FILE_ERROR])
+static bool is_private(int fd, const char *path, bool of_others, char error[KEY_FILE_ERROR])
 {
     struct stat info;
     if (fstat(fd, &info) != 0)
@@ -123,16 +130,18 @@ static bool is_private(int fd, const char *path, char error[KEY_FILE_ERROR])
         return fail(error, path, "is no plain file", "give another one");
     if ((info.st_mode & 0137) != 0)
         return refuse_open(error, path, (unsigned)info.st_mode & 07777);
+    if (!of_others && info.st_uid != geteuid() && info.st_uid != 0)
+        return refuse_owner(error, path, (unsigned)info.st_uid);
     return true;
 }
 
-bool key_file_read(const char *path, uint8_t key[KEY_FILE_BYTES], char error[KEY_FILE_ERROR])
+bool key_file_read(const char *path, bool of_others, uint8_t key[KEY_FILE_BYTES], char error[KEY_FILE_ERROR])
 {
     char text[DIGITS + 8] = "";
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would be waited for */
     if (fd < 0)
         return fail(error, path, strerror(errno), "give a key file that this user may read");
-    bool ok = is_private(fd, path, error);
+    bool ok = is_private(fd, path, of_others, error);
     if (ok && read(fd, text, sizeof(text) - 1) < 0)
         ok = fail(error, path, strerror(errno), "give a key file that this user may read");
     else if (ok && !decode(text, key))
@@ -185,4 +194,21 @@ bool key_file_make(const char *path, char error[KEY_FILE_ERROR])
     int why = errno;
     (void)unlink(fresh);
     return ok || fail(error, path, strerror(why), "make its folder writable, or give another file");
+}
+
+bool key_file_share(const char *path, const char *other, char error[KEY_FILE_ERROR])
+{
+    char fresh[PATH_MAX];
+    int length = snprintf(fresh, sizeof(fresh), "%s.%ld", other, (long)getpid());
+    errno = ENAMETOOLONG;
+    if (length > 0 && (size_t)length < sizeof(fresh) && link(path, fresh) == 0) {
+        if (rename(fresh, other) == 0) {
+            (void)unlink(fresh); /* it stays where both names were this file already */
+            return true;
+        }
+        int why = errno;
+        (void)unlink(fresh);
+        errno = why;
+    }
+    return fail(error, other, strerror(errno), "name a key file of your own");
 }

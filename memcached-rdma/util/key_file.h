@@ -21,9 +21,12 @@ typedef struct key_server {
 bool key_file_place(const key_server_t *server, char *path, size_t capacity, char error[KEY_FILE_ERROR]);
 /* Where a client finds that: in the first of both places that has it, else it is the second. */
 bool key_file_find(const key_server_t *server, char *path, size_t capacity, char error[KEY_FILE_ERROR]);
-/* Reads a key. False: error says what failed and what to do. */
-bool key_file_read(const char *path, uint8_t key[KEY_FILE_BYTES], char error[KEY_FILE_ERROR]);
+/* Reads a key. of_others: it may be another user's, as a server's is for clients of its group; else it is this user's or root's.
+ * False: error says what failed and what to do. */
+bool key_file_read(const char *path, bool of_others, uint8_t key[KEY_FILE_BYTES], char error[KEY_FILE_ERROR]);
 /* Makes the file with a random key, and its folder, unless there is one already. False: error says why. */
 bool key_file_make(const char *path, char error[KEY_FILE_ERROR]);
+/* The same file under another name, in the same folder, in the place of what has that name. False: error says why. */
+bool key_file_share(const char *path, const char *other, char error[KEY_FILE_ERROR]);
 
 #endif

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import os
+import pathlib
 import random
 import resource
 import socket
@@ -78,6 +79,36 @@ class CommandLineTest(unittest.TestCase):
                 hello = server.ask(b"vbn1 AQAAAAAAAAAAAAAAAAAAAA==\r\nvbn1 x\r\nversion\r\n")
                 self.assertIn(f"CLIENT_ERROR no messages: {refused}\r\n".encode(), hello)
                 self.assertIn(b"CLIENT_ERROR bad hello\r\nVERSION", hello)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root gives files away")
+    def test_a_key_file_of_another_user_means_no_messages(self):
+        with tempfile.TemporaryDirectory() as folder:
+            key = f"{folder}/key"
+            with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o640), "w", encoding="ascii") as file:
+                file.write("ab" * 32)
+            for owner, messages in ((0, "on"), (65534, "off")):
+                os.chown(key, owner, 0)
+                with running(shared.Server("-o", f"verbena_key={key}")) as server:
+                    stats = server.stats("verbena")
+                    self.assertEqual(stats["messages"], messages)
+            self.assertEqual(stats["messages_off_because"], f"key file {key}: belongs to user 65534, who knows the key; "
+                             "see that this user, or root, owns it (chown)")
+
+    def test_each_port_has_the_default_key_under_its_name(self):
+        second = shared.HeldPort()
+        self.addCleanup(second.close)
+        folder = pathlib.Path(os.environ["XDG_RUNTIME_DIR"]) / "verbena"
+        for _ in range(2): # the second time a file of an earlier server is there
+            with running(shared.Server("-l", f"127.0.0.1:{second.number}")) as server:
+                self.assertEqual(server.stats("verbena")["messages"], "on")
+                ports = server.port, second.number
+                keys = [(folder / f"memcached-{port}.key").read_text(encoding="ascii") for port in ports]
+                self.assertEqual((keys[0], len(keys[0])), (keys[1], 65))
+                for port in ports:
+                    doctor = subprocess.run([shared.BUILD / "mcdoctor", f"127.0.0.1:{port};connect=60000;timeout=60000"],
+                                            capture_output=True, text=True, timeout=120, check=False)
+                    self.assertEqual(doctor.returncode, 0, doctor.stdout) # messages
+                self.assertEqual(list(folder.glob("*.key.*")), [])
 
     def test_words_of_o_stand_together_or_in_several_flags(self):
         with tempfile.TemporaryDirectory() as folder:
