@@ -5,7 +5,7 @@
 
 #include "proto/op.h"
 
-#define TAG_SMALL_BYTES 120u /* with the rest four cache lines */
+#define TAG_SMALL_BYTES 104u /* with the rest four cache lines */
 _Static_assert(sizeof(proto_place_t) <= TAG_SMALL_BYTES, "announced messages keep it in place of data");
 
 /* A tagged message that no receive has taken yet. Kept in engine->tags, or given out by a probe. */

@@ -16,7 +16,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return x ^ (x >> 31);
 }
 
-typedef uint64_t (*hash_func_t)(const list_link_t *link);
+typedef uint64_t (*hash_func_t)(const list_link_t *link, uint64_t mask); /* of the table */
 
 static inline list_link_t *chain_of(const tag_table_t *table, uint64_t hash)
 {
@@ -27,7 +27,8 @@ static inline list_link_t *chain_of(const tag_table_t *table, uint64_t hash)
 static COLD vbn_status_t grow(tag_table_t *table, hash_func_t hash_of)
 {
     tag_table_t bigger = {.capacity = table->capacity == 0 ? FIRST_CAPACITY : table->capacity * 2,
-                          .count = table->count};
+                          .count = table->count,
+                          .mask = table->mask};
     bigger.chains = malloc(bigger.capacity * sizeof(*bigger.chains));
     if (bigger.chains == NULL)
         return err_set(VBN_ERR_NO_MEMORY, "no heap for a matching table of %u chains", bigger.capacity);
@@ -36,7 +37,7 @@ static COLD vbn_status_t grow(tag_table_t *table, hash_func_t hash_of)
     for (uint32_t i = 0; i < table->capacity; i++) {
         list_link_t *link;
         while ((link = list_pop(&table->chains[i])) != NULL)
-            list_append(chain_of(&bigger, hash_of(link)), link);
+            list_append(chain_of(&bigger, hash_of(link, bigger.mask)), link);
     }
     free(table->chains);
     *table = bigger;
@@ -87,8 +88,9 @@ static inline uint64_t posted_hash(uint64_t mask, uint64_t source, uint64_t tag)
     return mix(tag & mask, source);
 }
 
-static uint64_t hash_of_op(const list_link_t *link)
+static uint64_t hash_of_op(const list_link_t *link, uint64_t of_table)
 {
+    (void)of_table;
     const proto_op_t *op = container_of(link, const proto_op_t, order);
     return posted_hash(op->stream.mask, op->receive.source, op->stream.tag);
 }
@@ -126,7 +128,7 @@ static bool list_fresh(tag_match_t *match)
     for (; match->fresh != &match->order; match->fresh = match->fresh->next) {
         proto_op_t *op = container_of(match->fresh, proto_op_t, stream.active);
         tag_class_t *class = class_of(match, op->stream.mask, op->receive.source == 0);
-        if (class == NULL || add(&match->posted, &op->order, hash_of_op(&op->order), hash_of_op) != VBN_OK)
+        if (class == NULL || add(&match->posted, &op->order, hash_of_op(&op->order, 0), hash_of_op) != VBN_OK)
             return false;
         class->count++;
         op->receive.in_class = (uint32_t)(class - match->classes) + 1;
@@ -190,27 +192,42 @@ proto_op_t *tag_find_posted(tag_match_t *match, uint64_t source, uint64_t tag)
 
 /* ------------------------------------------------------------------------------ unexpected messages */
 
-static uint64_t hash_by_both(const list_link_t *link)
+static uint64_t hash_by_both(const list_link_t *link, uint64_t mask)
 {
     const tag_message_t *message = container_of(link, const tag_message_t, in[TAG_BY_BOTH]);
+    (void)mask;
     return mix(message->tag, message->source);
 }
 
-static uint64_t hash_by_tag(const list_link_t *link)
+static uint64_t hash_by_tag(const list_link_t *link, uint64_t mask)
 {
+    (void)mask;
     return mix(container_of(link, const tag_message_t, in[TAG_BY_TAG])->tag, 0);
 }
 
-static uint64_t hash_by_source(const list_link_t *link)
+static uint64_t hash_by_source(const list_link_t *link, uint64_t mask)
 {
+    (void)mask;
     return mix(0, container_of(link, const tag_message_t, in[TAG_BY_SOURCE])->source);
+}
+
+static uint64_t hash_by_mask(const list_link_t *link, uint64_t mask)
+{
+    return mix(container_of(link, const tag_message_t, in[TAG_BY_MASK])->tag & mask, 0);
+}
+
+/* How many of the tables hold messages. */
+static inline unsigned tables_in_use(const tag_match_t *match)
+{
+    return match->tables[TAG_BY_MASK].capacity > 0 ? TAG_TABLES : TAG_BY_MASK;
 }
 
 vbn_status_t tag_keep(tag_match_t *match, tag_message_t *message)
 {
-    static const hash_func_t HASHES[TAG_TABLES] = {hash_by_both, hash_by_tag, hash_by_source};
-    for (unsigned i = 0; i < TAG_TABLES; i++) {
-        vbn_status_t status = add(&match->tables[i], &message->in[i], HASHES[i](&message->in[i]), HASHES[i]);
+    static const hash_func_t HASHES[TAG_TABLES] = {hash_by_both, hash_by_tag, hash_by_source, hash_by_mask};
+    for (unsigned i = 0, end = tables_in_use(match); i < end; i++) {
+        tag_table_t *table = &match->tables[i];
+        vbn_status_t status = add(table, &message->in[i], HASHES[i](&message->in[i], table->mask), HASHES[i]);
         if (status == VBN_OK)
             continue;
         while (i-- > 0)
@@ -224,7 +241,7 @@ vbn_status_t tag_keep(tag_match_t *match, tag_message_t *message)
 
 void tag_unkeep(tag_match_t *match, tag_message_t *message)
 {
-    for (unsigned i = 0; i < TAG_TABLES; i++)
+    for (unsigned i = 0, end = tables_in_use(match); i < end; i++)
         take(&match->tables[i], &message->in[i]);
     list_remove(&message->all);
     message->kept = false;
@@ -235,22 +252,50 @@ static bool fits(const tag_message_t *message, uint64_t source, uint64_t tag, ui
     return (source == 0 || message->source == source) && ((message->tag ^ tag) & mask) == 0;
 }
 
-tag_message_t *tag_find_message(const tag_match_t *match, uint64_t source, uint64_t tag, uint64_t mask)
+/* The table of this mask, in place of another one's. Without memory there is none, and receives walk on. */
+static COLD void index_by(tag_match_t *match, uint64_t mask)
+{
+    tag_table_t table = {.mask = mask};
+    match->walked = 0;
+    free(match->tables[TAG_BY_MASK].chains);
+    list_for_each(link, &match->all) {
+        list_link_t *in = &container_of(link, tag_message_t, all)->in[TAG_BY_MASK];
+        if (add(&table, in, hash_by_mask(in, mask), hash_by_mask) != VBN_OK)
+            break; /* at the first one, if at all */
+    }
+    match->looked += table.count;
+    match->tables[TAG_BY_MASK] = table;
+}
+
+static tag_message_t *walk_all(tag_match_t *match, uint64_t tag, uint64_t mask)
+{
+    tag_message_t *found = NULL;
+    uint64_t steps = 0;
+    for (list_link_t *link = match->all.next; link != &match->all && found == NULL; link = link->next, steps++) {
+        tag_message_t *message = container_of(link, tag_message_t, all);
+        if (fits(message, 0, tag, mask))
+            found = message;
+    }
+    match->looked += steps;
+    match->walked += steps;
+    if (match->walked > TAG_WALKS * ((uint64_t)match->tables[TAG_BY_BOTH].count + FIRST_CAPACITY))
+        index_by(match, mask);
+    return found;
+}
+
+tag_message_t *tag_find_message(tag_match_t *match, uint64_t source, uint64_t tag, uint64_t mask)
 {
     if (list_empty(&match->all))
         return NULL;
-    if (source == 0 && mask != UINT64_MAX) {
-        list_for_each(link, &match->all) {
-            tag_message_t *message = container_of(link, tag_message_t, all);
-            if (fits(message, 0, tag, mask))
-                return message;
-        }
-        return NULL;
-    }
-    unsigned by = mask != UINT64_MAX ? TAG_BY_SOURCE : source == 0 ? TAG_BY_TAG : TAG_BY_BOTH;
-    uint64_t hash = by == TAG_BY_SOURCE ? mix(0, source) : mix(tag, by == TAG_BY_TAG ? 0 : source);
+    const tag_table_t *masked = &match->tables[TAG_BY_MASK];
+    bool partial = mask != UINT64_MAX;
+    if (partial && source == 0 && (masked->capacity == 0 || masked->mask != mask))
+        return walk_all(match, tag, mask);
+    unsigned by = partial ? (source == 0 ? TAG_BY_MASK : TAG_BY_SOURCE) : source == 0 ? TAG_BY_TAG : TAG_BY_BOTH;
+    uint64_t hash = by == TAG_BY_SOURCE ? mix(0, source) : mix(tag & mask, by == TAG_BY_BOTH ? source : 0);
     list_for_each(link, chain_of(&match->tables[by], hash)) {
         tag_message_t *message = container_of(link - by, tag_message_t, in);
+        match->looked++;
         if (fits(message, source, tag, mask))
             return message;
     }

@@ -8,8 +8,10 @@
  *                          once into the table for each class that has receives (usually one to three) and takes the
  *                          earliest posted of what it finds.
  *   unexpected messages    three hash tables, by (source, tag), by tag, by source, and one list of all; a receive with an
- *                          exact tag looks into one of the first two, one with a mask walks the messages of its source,
- *                          or all.
+ *                          exact tag looks into one of the first two, one with a mask walks the messages of its source. One
+ *                          from any source with a mask walks all; when receives have walked TAG_WALKS times as many messages
+ *                          as there are, their mask gets a fourth table, by tag & mask, in place of another mask's. So those
+ *                          of a program that uses one mask (MPI_ANY_TAG: that of a communicator) meet only what suits them.
  *
  * So exact tags cost the same with one peer or with thousands. Sources are uids of workers, not peers: what a peer sent
  * before it was lost can still be received. One thread, no callbacks. Invariants: M1 no posted receive matches an unexpected
@@ -28,6 +30,7 @@ typedef struct tag_table {
     list_link_t *chains;
     uint32_t capacity; /* power of two, 0 before the first entry */
     uint32_t count;
+    uint64_t mask; /* TAG_BY_MASK: of the tags that it is by */
 } tag_table_t;
 
 typedef struct tag_class {
@@ -38,7 +41,9 @@ typedef struct tag_class {
 
 #define TAG_NEAR 8u
 
-enum { TAG_BY_BOTH, TAG_BY_TAG, TAG_BY_SOURCE, TAG_TABLES };
+#define TAG_WALKS 4u
+
+enum { TAG_BY_BOTH, TAG_BY_TAG, TAG_BY_SOURCE, TAG_BY_MASK, TAG_TABLES };
 
 typedef struct tag_match {
     list_link_t order;  /* proto_op_t.stream.active of posted receives */
@@ -47,8 +52,10 @@ typedef struct tag_match {
     tag_class_t *classes;
     uint32_t class_count;
     uint64_t next_sequence;
-    tag_table_t tables[TAG_TABLES];
-    list_link_t all; /* tag_message_t.all, in order of arrival */
+    tag_table_t tables[TAG_TABLES]; /* the last one while it has a capacity */
+    list_link_t all;                /* tag_message_t.all, in order of arrival */
+    uint64_t walked;                /* by receives from any source with a mask that has no table, since one had it */
+    uint64_t looked;                /* messages that receives were compared with, in all */
 } tag_match_t;
 
 void tag_match_init(tag_match_t *match);
@@ -64,6 +71,6 @@ proto_op_t *tag_find_posted(tag_match_t *match, uint64_t source, uint64_t tag);
 vbn_status_t tag_keep(tag_match_t *match, tag_message_t *message);
 void tag_unkeep(tag_match_t *match, tag_message_t *message);
 /* The earliest message that a receive would get (source 0 = any), still kept; NULL when none. */
-tag_message_t *tag_find_message(const tag_match_t *match, uint64_t source, uint64_t tag, uint64_t mask);
+tag_message_t *tag_find_message(tag_match_t *match, uint64_t source, uint64_t tag, uint64_t mask);
 
 #endif

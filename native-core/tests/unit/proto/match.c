@@ -69,6 +69,11 @@ int match_find_message(match_t *match, uint64_t source, uint64_t tag, uint64_t m
     return message == NULL ? -1 : (int)(message - match->messages);
 }
 
+uint64_t match_looked(const match_t *match)
+{
+    return match->tags.looked;
+}
+
 static unsigned longest(const tag_table_t *table)
 {
     unsigned most = 0;

@@ -19,6 +19,7 @@ int match_find_posted(match_t *match, uint64_t source, uint64_t tag); /* -1 = no
 void match_keep(match_t *match, unsigned id, uint64_t source, uint64_t tag);
 void match_unkeep(match_t *match, unsigned id);
 int match_find_message(match_t *match, uint64_t source, uint64_t tag, uint64_t mask);
+uint64_t match_looked(const match_t *match);  /* messages that receives were compared with */
 unsigned match_longest_chain(match_t *match); /* of the exact tables */
 
 #ifdef __cplusplus

@@ -143,4 +143,40 @@ TEST(TagMatch, chains_stay_short_with_ten_thousand_sources_and_tags)
     match_free(match);
 }
 
+/* As MPI_ANY_SOURCE with MPI_ANY_TAG in a communicator (the upper half) whose messages came after those of others. */
+TEST(TagMatch, a_receive_from_any_source_with_a_mask_meets_only_messages_that_suit)
+{
+    constexpr unsigned OTHERS = 10000, OWN = 1000;
+    constexpr uint64_t MASK = UINT64_MAX << 32;
+    match_t *match = match_new(OTHERS + OWN);
+    for (unsigned i = 0; i < OTHERS; i++)
+        match_keep(match, i, 1 + i % 7, static_cast<uint64_t>(100 + i % 50) << 32 | i);
+    for (unsigned i = OTHERS; i < OTHERS + OWN; i++)
+        match_keep(match, i, 1 + i % 7, UINT64_C(7) << 32 | i);
+    for (unsigned i = OTHERS; i < OTHERS + OWN; i++) {
+        ASSERT_EQ(match_find_message(match, 0, UINT64_C(7) << 32, MASK), static_cast<int>(i)) << "the earliest";
+        match_unkeep(match, i);
+    }
+    uint64_t most = 6 * (OTHERS + OWN) + 4 * OWN; /* until the mask has its table; then what else its chain holds */
+    EXPECT_LE(match_looked(match), most);
+    match_free(match);
+}
+
+TEST(TagMatch, the_table_goes_to_the_mask_that_is_used)
+{
+    constexpr unsigned COUNT = 4000;
+    match_t *match = match_new(COUNT);
+    for (unsigned i = 0; i < COUNT; i++)
+        match_keep(match, i, 1, i);
+    for (uint64_t mask : {UINT64_C(0xffff), UINT64_C(0xfffff), UINT64_C(0xffff)}) {
+        for (unsigned round = 0; round < 10; round++)
+            EXPECT_EQ(match_find_message(match, 0, COUNT - 1, mask), static_cast<int>(COUNT - 1));
+        uint64_t before = match_looked(match);
+        for (unsigned round = 0; round < 100; round++)
+            EXPECT_EQ(match_find_message(match, 0, COUNT - 1, mask), static_cast<int>(COUNT - 1));
+        EXPECT_LE(match_looked(match) - before, 100u * 16);
+    }
+    match_free(match);
+}
+
 } // namespace
