@@ -24,7 +24,7 @@ public final class VerbenaConf {
     /** Whether map outputs are compressed on their way to disk; set by the driver. */
     public static final String PACK_FILES = INTERNAL + "packFiles";
     private static final List<String> KEYS = List.of("enabled", "memory", "compress", "transport", "fallback",
-        "allowCleartextData", "maxPeers", "chunk", "port");
+        "allowCleartextData", "maxPeers", "chunk", "port", "driverGc");
     private static final Pattern PORTS = Pattern.compile("([0-9]{1,5})(?:-([0-9]{1,5}))?");
     private static final int HIGHEST_PORT = 65535;
 
@@ -33,6 +33,7 @@ public final class VerbenaConf {
     private final String compress;
     private final boolean fallbackAllowed;
     private final boolean cleartextAllowed;
+    private final boolean driverGc;
     private final int maxPeers;
     private final int chunk;
     private final int portRetries;
@@ -56,6 +57,7 @@ public final class VerbenaConf {
         compress = table.choice("compress", "auto", "as-spark", "off");
         fallbackAllowed = table.choice("fallback", "allow", "forbid").equals("allow");
         cleartextAllowed = table.bool("allowCleartextData", false);
+        driverGc = table.bool("driverGc", true);
         maxPeers = (int) table.number("maxPeers", 512, 1, 1 << 22);
         chunk = (int) table.size("chunk", "64k", 4 << 10, 1 << 20);
         String transport = conf.get(PREFIX + "transport", "");
@@ -122,6 +124,11 @@ public final class VerbenaConf {
     /** Whether clear text may leave the host although Spark's network encryption is on. */
     public boolean cleartextAllowed() {
         return cleartextAllowed;
+    }
+
+    /** Whether executors that are short of memory may have the driver collect its heap. */
+    public boolean driverGc() {
+        return driverGc;
     }
 
     /** Most executors that this one keeps connected. */

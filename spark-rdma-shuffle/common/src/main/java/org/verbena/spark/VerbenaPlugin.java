@@ -67,7 +67,7 @@ public final class VerbenaPlugin implements SparkPlugin {
     /** Adds up what the executors tell, also those that are gone, and shows it in Spark's UI. */
     private static final class Driver implements DriverPlugin {
         private final ExecutorReports executors = new ExecutorReports();
-        private final DeadShuffles dead = new DeadShuffles();
+        private DeadShuffles dead;
         private SparkContext context;
         private String declined;
 
@@ -76,6 +76,7 @@ public final class VerbenaPlugin implements SparkPlugin {
             this.context = context;
             DriverSetup.prepare(SparkEnv.get().conf(), true);
             declined = SparkEnv.get().conf().get(DriverSetup.DECLINED, null);
+            dead = new DeadShuffles(new VerbenaConf(SparkEnv.get().conf()).driverGc());
             JarSender.send(context, SparkEnv.get().conf());
             Shells.greet(declined);
             showTab();

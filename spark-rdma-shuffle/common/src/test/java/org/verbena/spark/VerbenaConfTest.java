@@ -3,6 +3,7 @@
 package org.verbena.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -83,5 +84,7 @@ class VerbenaConfTest {
         assertEquals("self,tcp", with("spark.verbena.transport", "tcp").core().get("tl.enable"));
         assertEquals("9", with("spark.verbena.core.link.window", "9").core().get("link.window"));
         assertEquals(512, new VerbenaConf(new SparkConf(false)).maxPeers());
+        assertTrue(new VerbenaConf(new SparkConf(false)).driverGc());
+        assertFalse(with("spark.verbena.driverGc", "false").driverGc());
     }
 }

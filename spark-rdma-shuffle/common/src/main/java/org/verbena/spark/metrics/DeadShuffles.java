@@ -19,6 +19,7 @@ public final class DeadShuffles {
     private static final int SHARE = 20;
     private static final int MOST_PATIENCE = 64;
 
+    private final boolean allowed;
     private final Runnable collection;
     private final Executor thread;
     private final LongSupplier clock;
@@ -28,9 +29,13 @@ public final class DeadShuffles {
     private int patience = 1;
     private long notBefore;
 
-    /** Collects the heap of this process, in a thread that ends then. */
-    public DeadShuffles() {
-        this(System::gc, DeadShuffles::inThread, System::nanoTime);
+    /**
+     * Collects the heap of this process, in a thread that ends then.
+     *
+     * @param allowed spark.verbena.driverGc
+     */
+    public DeadShuffles(boolean allowed) {
+        this(allowed, System::gc, DeadShuffles::inThread, System::nanoTime);
     }
 
     /**
@@ -38,7 +43,8 @@ public final class DeadShuffles {
      *
      * @param clock gives nanoseconds
      */
-    DeadShuffles(Runnable collection, Executor thread, LongSupplier clock) {
+    DeadShuffles(boolean allowed, Runnable collection, Executor thread, LongSupplier clock) {
+        this.allowed = allowed;
         this.collection = collection;
         this.thread = thread;
         this.clock = clock;
@@ -62,7 +68,7 @@ public final class DeadShuffles {
 
     /** Takes a message of a plugin; what is no question is left alone. */
     public void take(Object message) {
-        if (message instanceof Map.Entry<?, ?> entry && entry.getValue() instanceof Long count && begins(entry.getKey(), count)) {
+        if (allowed && message instanceof Map.Entry<?, ?> entry && entry.getValue() instanceof Long count && begins(entry.getKey(), count)) {
             collect();
         }
     }

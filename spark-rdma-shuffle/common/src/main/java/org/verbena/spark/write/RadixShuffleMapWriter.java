@@ -98,6 +98,7 @@ public final class RadixShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
             Object key = record._1();
             Object value = record._2();
             int partition = partitioner.getPartition(key);
+            sink.begin(pages, partition);
             stream.writeKey(key, ANY);
             stream.writeValue(value, ANY);
             stream.flush();

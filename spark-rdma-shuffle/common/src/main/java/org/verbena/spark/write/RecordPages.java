@@ -37,7 +37,10 @@ final class RecordPages extends MemoryConsumer {
     private int positions;
     private long bytes;
     private long peak;
+    /** Whether a partition is open. */
     private boolean emptying;
+    /** The partition of a large record, while that is written. */
+    private OutputStream large;
 
     /** Where records go, partition after partition. */
     interface Outlet {
@@ -48,18 +51,31 @@ final class RecordPages extends MemoryConsumer {
         void spilling(long bytes);
     }
 
-    /** A record's bytes until they are moved to a page. */
+    /** A record's bytes until they are moved to a page; those of a large one go straight to its partition. */
     static final class Sink extends ByteSink {
-        private static final int LARGEST = 1 << 30;
+        private static final int LARGEST = 16 << 20;
+
+        private RecordPages pages;
+        private int partition;
 
         Sink() {
             super(LARGEST);
         }
 
+        /** Where the next record belongs; to be called before it is written. */
+        void begin(RecordPages to, int number) {
+            pages = to;
+            partition = number;
+        }
+
         @Override
         protected void drain(byte[] from, int offset, int count) throws IOException {
-            throw new IOException("a record of more than " + LARGEST
-                + " bytes cannot be shuffled with so many partitions; use fewer than 2048, or smaller records");
+            pages.large(partition).write(from, offset, count);
+        }
+
+        /** The rest of a large record. */
+        private void end() throws IOException {
+            drainAll();
         }
 
         int size() {
@@ -86,8 +102,13 @@ final class RecordPages extends MemoryConsumer {
         this.outlet = outlet;
     }
 
-    /** Takes one record out of a sink. */
+    /** Takes one record out of a sink, where it {@link Sink#begin began}. */
     void add(int partition, Sink sink) throws IOException {
+        if (large != null) {
+            sink.end();
+            endLarge();
+            return;
+        }
         int size = sink.size();
         Page page = ready(HEADER + size);
         if (page == null && records > 0) {
@@ -105,6 +126,25 @@ final class RecordPages extends MemoryConsumer {
         bytes += size;
         counts[partition]++;
         records++;
+    }
+
+    /** Where a record goes that is too large to be sorted; behind those that are here, one stream at a time. */
+    private OutputStream large(int partition) throws IOException {
+        if (large == null) {
+            if (records > 0) {
+                makeWay();
+            }
+            emptying = true;
+            large = outlet.open(partition);
+        }
+        return large;
+    }
+
+    private void endLarge() throws IOException {
+        OutputStream ended = large;
+        large = null;
+        emptying = false;
+        ended.close();
     }
 
     /** Spark gives no memory at all: a record by itself. */
@@ -236,8 +276,15 @@ final class RecordPages extends MemoryConsumer {
         }
     }
 
-    /** Forgets all records. */
+    /** Forgets all records, also one that is half written. */
     void free() {
+        if (large != null) {
+            try {
+                endLarge();
+            } catch (IOException | RuntimeException e) { // the task has failed before
+                large = null;
+            }
+        }
         pages.clear();
         Arrays.fill(counts, 0);
         records = 0;

@@ -13,7 +13,7 @@ class DeadShufflesTest {
     private long lasts;
     private int collections;
     private long removed;
-    private final DeadShuffles dead = new DeadShuffles(() -> {
+    private final DeadShuffles dead = new DeadShuffles(true, () -> {
         collections++;
         now += lasts;
     }, Runnable::run, () -> now);
@@ -30,6 +30,14 @@ class DeadShufflesTest {
         removed++;
         assertEquals(1, askedAfter(2 * SECOND - 1));
         assertEquals(2, askedAfter(1));
+    }
+
+    @Test
+    void noQuestionIsAnsweredWhereTheUserDoesNotWantThat() {
+        DeadShuffles off = new DeadShuffles(false, () -> collections++, Runnable::run, () -> now);
+        off.take(DeadShuffles.question("1", 0));
+        assertEquals(0, collections);
+        assertEquals(1, askedAfter(0));
     }
 
     @Test
@@ -55,7 +63,7 @@ class DeadShufflesTest {
     @Test
     void questionsDuringACollectionStartNoOther() {
         DeadShuffles[] asked = new DeadShuffles[1];
-        asked[0] = new DeadShuffles(() -> {
+        asked[0] = new DeadShuffles(true, () -> {
             collections++;
             now += 10 * SECOND;
             asked[0].take(DeadShuffles.question("2", 0));

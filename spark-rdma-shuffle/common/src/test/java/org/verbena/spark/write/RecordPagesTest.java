@@ -68,6 +68,7 @@ class RecordPagesTest {
     private void add(RecordPages pages, int partition, int size) throws IOException {
         byte[] record = new byte[size];
         random.nextBytes(record);
+        sink.begin(pages, partition);
         sink.write(record, 0, size);
         wanted.computeIfAbsent(partition, p -> new ByteArrayOutputStream()).write(record, 0, size);
         last = spills == 0 ? last : -1; // a record by itself may go to any partition
@@ -155,6 +156,92 @@ class RecordPagesTest {
             assertEquals(0, memory.getMemoryConsumptionForThisTask());
         }
         assertSame();
+    }
+
+    /** Larger than what is sorted: in its partition, between those that came before and after it. */
+    @Test
+    void aLargeRecordGoesStraightToItsPartition() throws IOException {
+        TaskMemoryManager memory = memory(64 << 20);
+        RecordPages pages = new RecordPages(memory, PARTITIONS, new RecordPages.Outlet() {
+            @Override
+            public OutputStream open(int partition) {
+                return written.computeIfAbsent(partition, p -> new ByteArrayOutputStream());
+            }
+
+            @Override
+            public void spilling(long bytes) {
+                spills++;
+            }
+        });
+        for (int size : new int[] {100, 20 << 20, 100, 17 << 20, 50}) {
+            add(pages, 7, size);
+            add(pages, 3, 10);
+        }
+        assertEquals(2, spills);
+        pages.empty();
+        assertSame();
+        assertEquals(0, memory.getMemoryConsumptionForThisTask());
+    }
+
+    @Test
+    void aRecordMayBeLargerThanAnArray() throws IOException {
+        long[] counted = {0};
+        RecordPages pages = new RecordPages(memory(8 << 20), PARTITIONS, new RecordPages.Outlet() {
+            @Override
+            public OutputStream open(int partition) {
+                assertEquals(9, partition);
+                return new OutputStream() {
+                    @Override
+                    public void write(int one) {
+                        counted[0]++;
+                    }
+
+                    @Override
+                    public void write(byte[] from, int offset, int count) {
+                        counted[0] += count;
+                    }
+                };
+            }
+
+            @Override
+            public void spilling(long bytes) {
+                throw new AssertionError("nothing is here");
+            }
+        });
+        byte[] part = new byte[1 << 20];
+        sink.begin(pages, 9);
+        for (int i = 0; i < 2100; i++) {
+            sink.write(part, 0, part.length);
+        }
+        pages.add(9, sink);
+        pages.empty();
+        assertEquals(2100L << 20, counted[0]);
+    }
+
+    @Test
+    void aLargeRecordThatIsNeverWrittenToItsEndIsClosed() throws IOException {
+        boolean[] closed = {false};
+        RecordPages pages = new RecordPages(memory(8 << 20), PARTITIONS, new RecordPages.Outlet() {
+            @Override
+            public OutputStream open(int partition) {
+                return new ByteArrayOutputStream() {
+                    @Override
+                    public void close() {
+                        closed[0] = true;
+                    }
+                };
+            }
+
+            @Override
+            public void spilling(long bytes) {
+                throw new AssertionError("nothing is here");
+            }
+        });
+        sink.begin(pages, 9);
+        sink.write(new byte[20 << 20]);
+        assertEquals(0, pages.spill(1, null), "while a partition is open no other one can be");
+        pages.free(); // as the writer does when its task fails
+        assertTrue(closed[0]);
     }
 
     @Test
