@@ -15,7 +15,6 @@ import org.apache.hadoop.mapreduce.TaskAttemptID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.Message;
-import org.verbena.core.SlabPool;
 import org.verbena.core.Stage;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
@@ -31,7 +30,6 @@ import org.verbena.core.plugin.PluginLog;
 final class JobServer implements AutoCloseable {
     static final Logger LOG = LoggerFactory.getLogger(JobServer.class);
     static final PluginLog CORE_LOG = new PluginLog(LOG::error, LOG::warn, LOG::info, LOG::debug);
-    private static final int SLAB = 4 << 20;
     /** Requests that may be under way; each has at most one entry in the stage's queue. */
     private static final int MAX_REQUESTS = 1024;
 
@@ -41,7 +39,7 @@ final class JobServer implements AutoCloseable {
     private final ServedBytes served;
     private final VbnContext context;
     private final VbnEngine engine;
-    private final SlabPool pool;
+    private final ServerMemory memory;
     private final Stage<Runnable> stage;
     private final AtomicInteger requests = new AtomicInteger();
     private final List<SegmentStream> waiting = new ArrayList<>();
@@ -70,7 +68,7 @@ final class JobServer implements AutoCloseable {
             context.close();
             throw e;
         }
-        pool = SlabPool.anonymous(context, SLAB, conf.serverMemory());
+        memory = new ServerMemory(context, conf.serverMemory());
         stage = new Stage<>("verbena-shuffle-read", 2 * MAX_REQUESTS, Runnable::run,
             (task, error) -> LOG.warn("a shuffle request of {} failed: {}", job, error.toString()));
         engine.onMessage(Wire.LOOKUP, message -> receive(message, this::lookup));
@@ -182,7 +180,7 @@ final class JobServer implements AutoCloseable {
         long bytes = ranges.stream().mapToLong(Wire.Range::length).sum();
         served.count(ranges.size(), bytes);
         outputs.served(bytes);
-        new SegmentStream(this, engine, pool, peer, header, ranges).step();
+        new SegmentStream(this, engine, memory, peer, header, ranges).step();
     }
 
     /**
@@ -231,7 +229,7 @@ final class JobServer implements AutoCloseable {
     public void close() {
         engine.close();
         stage.close();
-        pool.close();
+        memory.close();
         context.close();
     }
 }

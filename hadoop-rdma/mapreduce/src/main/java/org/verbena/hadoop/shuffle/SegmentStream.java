@@ -10,20 +10,19 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.hadoop.mapred.MapOutputBridge;
-import org.verbena.core.SlabPool;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnPeer;
 
 /**
- * Small segments share a piece, large ones take several. At most {@link #WINDOW} pieces are under way; each occupies memory
- * until the reducer has pulled it. step() runs on the server's stage thread only, completions on the engine's.
+ * Small segments share a piece, large ones take several. At most {@link #WINDOW} pieces are under way; each occupies memory until
+ * the reducer has pulled it ({@link ServerMemory}). step() runs on the server's stage thread only, completions on the engine's.
  */
 final class SegmentStream implements Closeable {
     private static final int WINDOW = 4;
 
     private final JobServer server;
     private final VbnEngine engine;
-    private final SlabPool pool;
+    private final ServerMemory memory;
     private final VbnPeer peer;
     private final Wire.Header header;
     private final List<Wire.Range> ranges;
@@ -38,11 +37,11 @@ final class SegmentStream implements Closeable {
     private int underWay; // guarded by this
     private boolean failed; // guarded by this
 
-    SegmentStream(JobServer server, VbnEngine engine, SlabPool pool, VbnPeer peer, Wire.Header header,
+    SegmentStream(JobServer server, VbnEngine engine, ServerMemory memory, VbnPeer peer, Wire.Header header,
             List<Wire.Range> ranges) {
         this.server = server;
         this.engine = engine;
-        this.pool = pool;
+        this.memory = memory;
         this.peer = peer;
         this.header = header;
         this.ranges = ranges;
@@ -64,11 +63,11 @@ final class SegmentStream implements Closeable {
         }
         try {
             while (sent < total && mayGoOn()) {
-                SlabPool.Chunk chunk = allocate();
-                if (chunk == null) {
+                ServerMemory.Piece piece = allocate();
+                if (piece == null) {
                     return;
                 }
-                fill(chunk);
+                fill(piece);
             }
         } catch (IOException | RuntimeException e) {
             server.fail(peer, header.request(), current, ranges.get(current).attempt() + ": " + e.getMessage());
@@ -82,23 +81,15 @@ final class SegmentStream implements Closeable {
         }
     }
 
-    /** Null when memory is in use by others: then this stream is resumed when some comes back. */
-    private SlabPool.Chunk allocate() throws IOException {
+    /** Null when this stream has to wait: then it is resumed when memory comes back. */
+    private ServerMemory.Piece allocate() throws IOException {
         int bytes = (int) Math.min(Wire.PIECE, total - sent);
-        SlabPool.Chunk chunk = pool.allocate(bytes);
-        if (chunk == null && pool.usedBytes() == 0) {
-            chunk = pool.allocate(bytes); // the last one may have come back in between
-            if (chunk == null) {
-                throw new IOException("no shareable memory on this node (see the log of its NodeManager)");
-            }
-        }
-        if (chunk == null) {
+        ServerMemory.Piece piece = memory.take(peer, bytes);
+        if (piece == null) {
             server.await(this);
-            if (pool.usedBytes() == 0) {
-                server.wakeWaiting(); // all came back before this stream was among those that wait
-            }
+            piece = memory.take(peer, bytes); // some may have come back before this stream was among those that wait
         }
-        return chunk;
+        return piece;
     }
 
     private synchronized boolean mayGoOn() {
@@ -115,32 +106,34 @@ final class SegmentStream implements Closeable {
         server.ended();
     }
 
-    /** Reads the next piece into a chunk and sends it; the chunk is released here or when it is sent. */
-    private void fill(SlabPool.Chunk chunk) throws IOException {
-        int length = (int) Math.min(Wire.PIECE, total - sent);
-        ByteBuffer piece = chunk.buffer().limit(length);
+    /** Reads the next piece and sends it; its memory is given back here or when it is sent. */
+    private void fill(ServerMemory.Piece piece) throws IOException {
+        ByteBuffer bytes = piece.chunk().buffer().limit(piece.bytes());
         try {
-            while (piece.hasRemaining()) {
-                read(piece);
+            while (bytes.hasRemaining()) {
+                read(bytes);
             }
         } catch (IOException | RuntimeException e) {
-            chunk.release();
-            server.wakeWaiting();
+            giveBack(piece);
             throw e;
         }
         synchronized (this) {
             underWay++;
         }
-        engine.send(peer, Wire.DATA, Wire.header(0, header.request(), sent), new ByteBuffer[] {piece.flip()}, (error, bytes) -> {
-            chunk.release();
+        engine.send(peer, Wire.DATA, Wire.header(0, header.request(), sent), new ByteBuffer[] {bytes.flip()}, (error, length) -> {
             synchronized (this) {
                 underWay--;
                 failed |= error != null; // the peer is lost, or has dropped it
             }
-            server.wakeWaiting();
+            giveBack(piece);
             resume();
         });
-        sent += length;
+        sent += piece.bytes();
+    }
+
+    private void giveBack(ServerMemory.Piece piece) {
+        memory.giveBack(peer, piece);
+        server.wakeWaiting();
     }
 
     /** Reads from the current range; goes to the next one behind its end. */

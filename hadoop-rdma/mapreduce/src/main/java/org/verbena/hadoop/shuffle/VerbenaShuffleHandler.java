@@ -77,6 +77,11 @@ public final class VerbenaShuffleHandler extends ShuffleHandler {
         }
     }
 
+    /** The jobs that are served by the core; null when none can be. */
+    JobServers servers() {
+        return servers;
+    }
+
     @Override
     public void stopApplication(ApplicationTerminationContext application) {
         if (servers != null) {
