@@ -14,7 +14,6 @@ import javax.crypto.SecretKey;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.Message;
-import org.verbena.core.PeerListener;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
@@ -70,16 +69,24 @@ final class CoreClient implements AutoCloseable {
         return engine;
     }
 
+    /** Told of the end of a connection. */
+    @FunctionalInterface
+    interface Ended {
+        /** unused: nobody waited for anything that was to come by it. */
+        void ended(VbnPeer peer, VbnException cause, boolean unused);
+    }
+
     /**
      * Connects in the background; what is sent meanwhile waits.
      *
      * @param address of the job's engine on a node
-     * @param lost told when it is lost
+     * @param ended told when it is lost, before those who wait are
      */
-    VbnPeer connect(String host, int port, byte[] address, PeerListener lost) throws IOException {
+    VbnPeer connect(String host, int port, byte[] address, Ended ended) throws IOException {
         return engine(host, port).connect(address, (peer, cause) -> {
-            pending.values().stream().filter(exchange -> exchange.peer() == peer).forEach(exchange -> exchange.fail(cause));
-            lost.lost(peer, cause);
+            List<Exchange> cut = pending.values().stream().filter(exchange -> exchange.peer() == peer).toList();
+            ended.ended(peer, cause, cut.isEmpty());
+            cut.forEach(exchange -> exchange.fail(cause));
         });
     }
 

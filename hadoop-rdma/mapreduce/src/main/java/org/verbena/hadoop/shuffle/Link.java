@@ -17,6 +17,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.VbnStatus;
 import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.Remote;
 
@@ -105,13 +106,15 @@ final class Link {
             return;
         }
         try {
-            VbnPeer peer = client.connect(base.getHost(), base.getPort(), address, (lost, cause) -> down(lost, words(cause)));
+            VbnPeer peer = client.connect(base.getHost(), base.getPort(), address, this::ended);
             awaitAnswer(peer, reduce);
             transport = peer.transport().isEmpty() ? "tcp" : peer.transport();
             LOG.info("Verbena: map outputs of {} come by {}", name, transport);
             remote.up(peer);
-            if (peer.isLost()) {
-                down(peer, peer.lossCause() == null ? "the reducer's engine has ended" : words(peer.lossCause()));
+            if (peer.isLost() && peer.lossCause() == null) {
+                down(peer, "the reducer's engine has ended");
+            } else if (peer.isLost()) {
+                ended(peer, peer.lossCause(), true);
             }
         } catch (IOException | LinkageError e) {
             if (remote.down() && !client.isClosed()) {
@@ -196,6 +199,16 @@ final class Link {
     /** How bytes come when it is up. */
     String transport() {
         return transport;
+    }
+
+    /** A node ends a job's engine that nobody has used for a minute: who wants something then connects again, without a pause. */
+    private void ended(VbnPeer peer, VbnException cause, boolean unused) {
+        if (unused && cause.kind() == VbnStatus.PEER_LOST) {
+            LOG.debug("Verbena: {} has ended the connection, which nobody used: {}", name, cause.text());
+            remote.release(peer);
+        } else {
+            down(peer, words(cause));
+        }
     }
 
     /** The connection was lost: a pause begins, if it is still this one. */
