@@ -3,11 +3,13 @@ package org.verbena.hbase;
 
 import java.util.concurrent.ConcurrentMap;
 import org.apache.hadoop.hbase.HConstants;
+import org.apache.hadoop.hbase.ipc.CallLoop;
 import org.apache.hadoop.hbase.ipc.CallRunner;
 import org.apache.hadoop.hbase.ipc.DelegatingRpcScheduler;
 import org.apache.hadoop.hbase.ipc.PriorityFunction;
 import org.apache.hadoop.hbase.ipc.RpcCall;
 import org.apache.hadoop.hbase.ipc.RpcScheduler;
+import org.apache.hadoop.hbase.ipc.TimedCallRunner;
 import org.apache.hadoop.hbase.monitoring.MonitoredRPCHandler;
 import org.apache.hadoop.hbase.monitoring.TaskMonitor;
 import org.apache.hadoop.hbase.regionserver.HRegion;
@@ -19,8 +21,8 @@ import org.apache.hbase.thirdparty.com.google.common.collect.MapMaker;
 
 /**
  * Runs a read on the event loop when it is a Get without a filter, of normal priority, from an open region of a table without
- * coprocessors, whose reads have been short lately; all else goes to HBase's own scheduler. A coprocessor may call back into
- * the loop, and would wait for itself. Thread safe.
+ * coprocessors, whose reads have been short lately ({@link ReadCost}); all else goes to HBase's own scheduler. A coprocessor may
+ * call back into the loop, and would wait for itself. Thread safe.
  */
 final class InlineRpcScheduler extends DelegatingRpcScheduler {
     private static final int VERSIONS_MAX = 16;
@@ -30,7 +32,9 @@ final class InlineRpcScheduler extends DelegatingRpcScheduler {
     private final long mostNanos;
     private final Runnable counter;
     private final ConcurrentMap<HRegion, Region> regions = new MapMaker().weakKeys().makeMap();
-    private final ThreadLocal<Loop> loops = ThreadLocal.withInitial(Loop::new);
+    /** By event loop, which several threads drive in turn. */
+    private final ConcurrentMap<Object, LoopBudget> budgets = new MapMaker().weakKeys().makeMap();
+    private final ThreadLocal<Status> statuses = ThreadLocal.withInitial(Status::new);
 
     /** What is known of a region's reads, and of its coprocessors. */
     private static final class Region {
@@ -45,12 +49,11 @@ final class InlineRpcScheduler extends DelegatingRpcScheduler {
         }
     }
 
-    /** One event loop. */
-    private static final class Loop {
-        final LoopBudget budget = new LoopBudget();
+    /** What HBase shows of a thread that runs calls. */
+    private static final class Status {
         private MonitoredRPCHandler status;
 
-        MonitoredRPCHandler status() {
+        MonitoredRPCHandler get() {
             if (status == null) {
                 status = TaskMonitor.get().createRPCStatus(Thread.currentThread().getName());
                 status.pause("Waiting for a call");
@@ -77,20 +80,20 @@ final class InlineRpcScheduler extends DelegatingRpcScheduler {
     @Override
     public boolean dispatch(CallRunner task) {
         Region region = shortRead(task.getRpcCall());
-        long start = System.nanoTime();
-        if (region == null || !region.cost.admits(start)) {
+        if (region == null) {
             return super.dispatch(task);
         }
-        Loop loop = loops.get();
-        if (!loop.budget.admits(start)) {
-            return super.dispatch(task);
+        long start = System.nanoTime();
+        LoopBudget budget = budgets.computeIfAbsent(CallLoop.of(task.getRpcCall()), loop -> new LoopBudget());
+        if (!region.cost.admits(start) || !budget.admits(start)) {
+            return super.dispatch(new TimedCallRunner(task, took -> region.cost.handled(took, System.nanoTime())));
         }
         counter.run();
-        task.setStatus(loop.status());
+        task.setStatus(statuses.get().get());
         task.run();
         long end = System.nanoTime();
         region.cost.add(end - start, end);
-        loop.budget.add(end - start);
+        budget.add(end - start);
         return true;
     }
 

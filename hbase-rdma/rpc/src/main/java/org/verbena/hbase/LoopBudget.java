@@ -3,7 +3,7 @@ package org.verbena.hbase;
 
 /**
  * Leaves half of a loop's time to what loops are for: in each millisecond, reads that run on it may take half of one; what
- * comes beyond that goes to HBase's handlers, which other processors run. One thread.
+ * comes beyond that goes to HBase's handlers, which other processors run. Belongs to whoever drives the loop, one thread at a time.
  */
 final class LoopBudget {
     private static final long WINDOW = 1_000_000;

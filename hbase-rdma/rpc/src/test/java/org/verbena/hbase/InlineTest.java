@@ -11,10 +11,48 @@ class InlineTest {
     private static final long MICRO = 1000;
     private static final long SECOND = 1_000_000_000;
 
+    private static final long MOST = 200 * MICRO;
+
+    /** A region whose reads have been short at handlers. */
+    private static ReadCost trusted(long now) {
+        ReadCost cost = new ReadCost(MOST);
+        for (int i = 0; i < ReadCost.TRIALS; i++) {
+            assertFalse(cost.admits(now), "read " + i);
+            cost.handled(100 * MICRO, now);
+        }
+        assertTrue(cost.admits(now));
+        return cost;
+    }
+
     @Test
-    void short_reads_are_admitted_until_their_average_is_too_high_and_a_second_later_again() {
-        ReadCost cost = new ReadCost(200 * MICRO);
+    void the_first_reads_of_a_region_go_to_handlers_and_decide() {
+        ReadCost cost = new ReadCost(MOST);
+        for (int i = 0; i < 100; i++) {
+            assertFalse(cost.admits(SECOND));
+            cost.handled(i % 2 == 0 ? 100 * MICRO : MOST + 1, SECOND); // never enough in a row
+        }
+        trusted(SECOND);
+    }
+
+    @Test
+    void a_region_that_has_rested_goes_to_handlers_again() {
+        ReadCost cost = trusted(0);
+        assertTrue(cost.admits(5 * SECOND - 1));
+        cost.add(100 * MICRO, 5 * SECOND - 1);
+        assertTrue(cost.admits(9 * SECOND));
+        assertFalse(cost.admits(10 * SECOND));
+        cost.handled(100 * MICRO, 10 * SECOND);
+        assertFalse(cost.admits(10 * SECOND), "one is not enough");
+        for (int i = 1; i < ReadCost.TRIALS; i++) {
+            cost.handled(100 * MICRO, 10 * SECOND);
+        }
+        assertTrue(cost.admits(10 * SECOND));
+    }
+
+    @Test
+    void short_reads_are_admitted_until_their_average_is_too_high_and_then_handlers_decide_again() {
         long now = -5; // times of System.nanoTime may be negative
+        ReadCost cost = trusted(now);
         for (int i = 0; i < 100; i++) {
             assertTrue(cost.admits(now));
             cost.add(100 * MICRO, now);
@@ -25,6 +63,10 @@ class InlineTest {
             longer++;
         }
         assertTrue(longer >= 1 && longer <= 3, longer + " reads of 1 ms");
+        for (int i = 0; i < ReadCost.TRIALS; i++) {
+            assertFalse(cost.admits(now));
+            cost.handled(100 * MICRO, now + SECOND - 1);
+        }
         assertFalse(cost.admits(now + SECOND - 1));
         assertTrue(cost.admits(now + SECOND));
         cost.add(100 * MICRO, now + SECOND);
@@ -33,9 +75,10 @@ class InlineTest {
 
     @Test
     void one_read_from_a_disk_is_enough() {
-        ReadCost cost = new ReadCost(200 * MICRO);
+        ReadCost cost = trusted(0);
         cost.add(5000 * MICRO, 0);
         assertFalse(cost.admits(0));
+        assertFalse(cost.admits(SECOND));
     }
 
     @Test
