@@ -26,6 +26,8 @@ static inline int dt_is_nowhere(const void *buffer, const dt_type_t *type)
 
 /* MPI_ERR_BUFFER with its text if there are elements and they are nowhere; the type is usable. */
 int dt_check_place(const void *buffer, MPI_Count count, MPI_Datatype handle, const char *name);
+/* MPI_SUCCESS if `bytes` packed bytes fit between position and the end of the buffer of `size` bytes, and it is somewhere. */
+int dt_check_packed(const void *packed, size_t bytes, MPI_Count size, MPI_Count position);
 /* MPI_SUCCESS, or an error of buffer, count or type. The type is not kept. */
 int dt_describe(dt_data_t *data, const void *buffer, MPI_Count count, MPI_Datatype handle);
 

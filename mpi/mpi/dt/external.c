@@ -187,14 +187,6 @@ static int run(const dt_data_t *data, MPI_Count count, MPI_Datatype datatype, un
     return rc;
 }
 
-static int check_room(size_t bytes, MPI_Count size, MPI_Count position)
-{
-    return position >= 0 && position <= size && bytes <= (size_t)(size - position)
-               ? MPI_SUCCESS
-               : err_set(MPI_ERR_TRUNCATE, "%zu bytes from position %lld on: the buffer has %lld bytes", bytes,
-                         (long long)position, (long long)size);
-}
-
 int mpi_Pack_external(const char *datarep, const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf,
                       MPI_Count outsize, MPI_Count *position)
 {
@@ -202,7 +194,7 @@ int mpi_Pack_external(const char *datarep, const void *inbuf, MPI_Count incount,
     size_t bytes = 0;
     int rc = prepare(datarep, inbuf, incount, datatype, &data, &bytes);
     if (rc == MPI_SUCCESS)
-        rc = check_room(bytes, outsize, *position);
+        rc = dt_check_packed(outbuf, bytes, outsize, *position);
     if (rc == MPI_SUCCESS)
         rc = run(&data, incount, datatype, (unsigned char *)outbuf + *position, 1);
     if (rc == MPI_SUCCESS)
@@ -217,7 +209,7 @@ int mpi_Unpack_external(const char datarep[], const void *inbuf, MPI_Count insiz
     size_t bytes = 0;
     int rc = prepare(datarep, outbuf, outcount, datatype, &data, &bytes);
     if (rc == MPI_SUCCESS)
-        rc = check_room(bytes, insize, *position);
+        rc = dt_check_packed(inbuf, bytes, insize, *position);
     if (rc == MPI_SUCCESS)
         rc = run(&data, outcount, datatype, (unsigned char *)(uintptr_t)inbuf + *position, 0);
     if (rc == MPI_SUCCESS)

@@ -5,15 +5,14 @@
 #include "err/err.h"
 #include "mpi_impl.h"
 
-/* Whether `bytes` fit between position and the end of the buffer. */
-static int check_room(size_t bytes, MPI_Count size, MPI_Count position, const char *what)
+int dt_check_packed(const void *packed, size_t bytes, MPI_Count size, MPI_Count position)
 {
     if (position < 0 || position > size)
         return err_set(MPI_ERR_ARG, "position %lld is not in the buffer of %lld bytes", (long long)position,
                        (long long)size);
     return bytes <= (size_t)(size - position)
-               ? MPI_SUCCESS
-               : err_set(MPI_ERR_TRUNCATE, "%s of %zu bytes: %lld of %lld bytes of the buffer are left", what, bytes,
+               ? dt_check_place(packed, (MPI_Count)bytes, MPI_BYTE, "the buffer of packed data")
+               : err_set(MPI_ERR_TRUNCATE, "%zu packed bytes: %lld of %lld bytes of the buffer are left", bytes,
                          (long long)(size - position), (long long)size);
 }
 
@@ -24,7 +23,7 @@ int mpi_Pack(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *
     (void)comm;
     int rc = dt_describe(&data, inbuf, incount, datatype);
     if (rc == MPI_SUCCESS)
-        rc = check_room(data.bytes, outsize, *position, "pack");
+        rc = dt_check_packed(outbuf, data.bytes, outsize, *position);
     if (rc != MPI_SUCCESS)
         return rc;
     dt_pack(&data, 0, (char *)outbuf + *position, data.bytes);
@@ -39,7 +38,7 @@ int mpi_Unpack(const void *inbuf, MPI_Count insize, MPI_Count *position, void *o
     (void)comm;
     int rc = dt_describe(&data, outbuf, outcount, datatype);
     if (rc == MPI_SUCCESS)
-        rc = check_room(data.bytes, insize, *position, "unpack");
+        rc = dt_check_packed(inbuf, data.bytes, insize, *position);
     if (rc != MPI_SUCCESS)
         return rc;
     dt_unpack(&data, 0, (const char *)inbuf + *position, data.bytes);

@@ -26,6 +26,12 @@ static MPI_Request request;
         FAILS(MPI_ERR_BUFFER, call(MPI_IN_PLACE, NULL, __VA_ARGS__));                                                  \
     } while (0)
 
+static int packs(const void *in, void *packed, int n)
+{
+    const int rc = MPI_Pack_external("external32", in, n, MPI_INT, packed, sizeof(mine), &(MPI_Aint){0});
+    return MPI_Pack(in, n, MPI_INT, packed, sizeof(mine), &(int){0}, MPI_COMM_WORLD) == rc ? rc : MPI_ERR_OTHER;
+}
+
 static void messages(int n)
 {
     const int to = (rank + 1) % size;
@@ -40,6 +46,8 @@ static void messages(int n)
     BOTH(MPI_Sendrecv_replace, n, MPI_INT, to, 1, to, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     BOTH(MPI_Sendrecv, n, MPI_INT, to, 1, mine, n, MPI_INT, to, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     BOTH(MPI_Pack, n, MPI_INT, other, sizeof(other), &(int){0}, MPI_COMM_WORLD);
+    BOTH(MPI_Unpack, sizeof(mine), &(int){0}, other, n, MPI_INT, MPI_COMM_WORLD);
+    SECOND(packs, n);
     CHECK(MPI_Send(NULL, 0, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD) == MPI_SUCCESS);
 }
 
