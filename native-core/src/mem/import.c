@@ -2,6 +2,7 @@
  * import.c - keys, importer's side: mappings of peers' memory, shared and counted. */
 #include "mem/mem_private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,7 +80,12 @@ void mem_import_hold(mem_import_t *import)
  * or a private file of our own user. header_p: bytes in front of the user data. */
 static vbn_status_t check_descriptor(int fd, const mem_key_info_t *info, size_t *header_p)
 {
+    struct stat st;
     uint64_t bytes;
+    if (fstat(fd, &st) != 0)
+        return err_sys(errno, "cannot look at the descriptor of a peer's memory");
+    if (!S_ISREG(st.st_mode))
+        return err_set(VBN_ERR_PROTOCOL, "peer sent a descriptor that is not memory");
     if (os_sealed_bytes(fd, &bytes) == VBN_OK) {
         *header_p = 0;
         if (bytes != info->mem_bytes)
