@@ -200,8 +200,8 @@ static inline unsigned rt_progress(void)
  * worker's event fd while the program computes. 0: no longer. */
 void rt_keeper_serve(int serves);
 
-/* One look at the network by a call that does not wait; a rank that shares its processor lets others run when there was
- * nothing. */
+/* One look at the network by a call that does not wait. When there was nothing, a rank that shares its processor lets others
+ * run, and with MPI_THREAD_MULTIPLE threads that want in have been in afterwards. */
 void rt_look(void);
 
 #endif

@@ -43,5 +43,7 @@ void rt_unlock(void);
 void rt_tell_sleepers(int all);
 void rt_sleep_until_told(rt_wait_t *wait);
 void rt_let_in(void);
+/* Gives the processor away, outside the mutex. */
+void rt_yield(void);
 
 #endif

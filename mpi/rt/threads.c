@@ -159,7 +159,8 @@ void rt_sleep_until_told(rt_wait_t *wait)
     pthread_cond_destroy(&sleeper.condition);
 }
 
-/* The driver holds the mutex from one progress to the next: it steps aside for those who want in. */
+/* The driver holds the mutex from one progress to the next, and who tests in a loop is back before others are awake: they step
+ * aside for those who want in. */
 void rt_let_in(void)
 {
     if (atomic_load_explicit(&rt_shared.entering, memory_order_relaxed) == 0)
@@ -170,6 +171,19 @@ void rt_let_in(void)
     while (atomic_load_explicit(&rt_shared.entering, memory_order_relaxed) != 0 &&
            atomic_load_explicit(&rt_shared.entries, memory_order_relaxed) == before)
         (void)sched_yield();
+    rt_lock();
+    rt_shared.depth = depth;
+}
+
+/* Whoever runs meanwhile may want in. */
+void rt_yield(void)
+{
+    const int depth = rt_shared.depth;
+    if (rt_gate.shared)
+        rt_unlock();
+    (void)sched_yield();
+    if (!rt_gate.shared)
+        return;
     rt_lock();
     rt_shared.depth = depth;
 }

@@ -8,6 +8,7 @@
  * T2 With MPI_THREAD_MULTIPLE a mutex guards the runtime. One thread that waits drives (rt_wait_step): it calls
  *    vbn_progress, lets others in between, and leaves the mutex while it sleeps on the event fd. Other waiting threads
  *    sleep until the driver finds their operation complete, or hands the drive to them when it leaves.
+ *    A call that tests and finds nothing steps aside for threads that want in; nobody gives the processor away inside.
  * T3 Who leaves a worker that the driver has armed wakes it, and so does who begins to wait beside it: what it has begun may need
  *    progress before anything arrives.
  * T4 Functions of the program (operations, error handlers, those of attributes and general requests) are called outside, and

@@ -6,7 +6,6 @@
 #include "rt/rt.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <time.h>
 
 #include "rt/shared.h"
@@ -24,7 +23,7 @@ static int64_t now_ns(void)
 static int is_idle_for_long(rt_wait_t *wait)
 {
     if (rt.oversubscribed) {
-        (void)sched_yield();
+        rt_yield();
         return ++wait->polls > (wait->yields > 0 ? wait->yields : YIELDS);
     }
     if (++wait->polls % POLLS != 0)
@@ -92,6 +91,10 @@ void rt_wait_step(rt_wait_t *wait)
 
 void rt_look(void)
 {
-    if (rt_progress() == 0 && rt.oversubscribed)
-        (void)sched_yield();
+    if (rt_progress() != 0)
+        return;
+    if (rt.oversubscribed)
+        rt_yield();
+    else if (rt_gate.shared)
+        rt_let_in();
 }
