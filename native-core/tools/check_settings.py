@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails when a row of config/settings.yaml is read nowhere in the core outside base/ or in what stands on it, in C or by name,
+"""Fails when a row of a table of settings is read nowhere in the core outside base/ or in what stands on it, in C or by name,
 and when C code of the core reads the environment elsewhere than in ENVIRONMENT: what it looks for there is a setting.
 
 Usage: check_settings.py REPOSITORY
@@ -34,7 +34,7 @@ def main():
         return 2
     core = pathlib.Path(sys.argv[1]) / "native-core"
     try:
-        rows = gen_settings.load(core / "config" / "settings.yaml")
+        rows = gen_settings.load(*gen_settings.tables(core.parent))
     except (gen_settings.TableError, OSError) as error:
         print(f"check_settings: {error}", file=sys.stderr)
         return 1

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes C, Java and documentation out of the one table of settings (config/settings.yaml).
+"""Makes C, Java and documentation out of the tables of settings: the core's (config/settings.yaml), then those of components,
+whose keys begin with the component's name.
 
-The table is a YAML list with one flow mapping per line; this reads that subset itself, so that a build needs no
+A table is a YAML list with one flow mapping per line; this reads that subset itself, so that a build needs no
 Python package. Every value stays text until its row's type says how to read it.
 """
 import argparse
 import os
+import pathlib
 import re
 import sys
 
@@ -83,7 +85,7 @@ def parse_mapping(text):
     return row
 
 
-def load(path):
+def load_table(path):
     rows = []
     with open(path, encoding="utf-8") as table:
         for number, line in enumerate(table, 1):
@@ -96,8 +98,28 @@ def load(path):
                 rows.append(check_row(parse_mapping(line[2:])))
             except TableError as error:
                 raise TableError(f"{path}:{number}: {error}") from None
+    return rows
+
+
+def load(core, *components):
+    """Rows of all tables. Those of COMPONENT/config/settings.yaml belong to that component, all others to the core."""
+    rows = load_table(core)
+    for path in components:
+        prefix = pathlib.Path(path).resolve().parents[1].name + "."
+        if any(row["key"].startswith(prefix) for row in rows):
+            raise TableError(f"{core}: rows of '{prefix}' belong to {path}")
+        own = load_table(path)
+        if not all(row["key"].startswith(prefix) for row in own):
+            raise TableError(f"{path}: its keys begin with '{prefix}'")
+        rows += own
     check_table(rows)
     return rows
+
+
+def tables(repository):
+    """Paths of all tables of a repository, the core's first."""
+    core = pathlib.Path(repository) / "native-core/config/settings.yaml"
+    return [core, *sorted(set(pathlib.Path(repository).glob("*/config/settings.yaml")) - {core})]
 
 
 def number_of(row_type, text):
@@ -180,7 +202,7 @@ def quote(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-GENERATED = "Generated from config/settings.yaml by tools/gen_settings.py; do not edit."
+GENERATED = "Generated from the tables config/settings.yaml by native-core/tools/gen_settings.py; do not edit."
 C_TYPES = {"bool": "bool {};", "int": "int64_t {};", "size": "uint64_t {}; /* bytes */",
            "time": "uint64_t {}; /* nanoseconds */", "enum": "int {};", "string": f"char {{}}[{STRING_BYTES}];"}
 
@@ -224,7 +246,7 @@ def bounds_text(row):
 
 
 def docs(rows):
-    out = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", "# Settings of the native core\n", GENERATED + "\n",
+    out = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", "# Settings of the native core and of MPI\n", GENERATED + "\n",
            "A setting is given as environment variable, by `vbn_config_set` or `VbnConfig.set` (dotted key), in Spark as",
            "`spark.verbena.core.<key>`, in Hadoop as `verbena.core.<key>`. API over environment over default. An unknown key",
            "is an error; so is an unknown variable that resembles one here (close to a name, or of a group such as `VBN_TL_`).",
@@ -332,13 +354,15 @@ def write(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--table", required=True, help="config/settings.yaml")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--repository", help="whose tables are meant: COMPONENT/config/settings.yaml")
+    source.add_argument("--table", nargs="+", help="the core's, then those of components")
     outputs = {"c_header": c_header, "c_source": c_source, "docs": docs, "java": java}
     for name in outputs:
         parser.add_argument("--" + name.replace("_", "-"), metavar="OUT")
     arguments = parser.parse_args()
     try:
-        rows = load(arguments.table)
+        rows = load(*(arguments.table or tables(arguments.repository)))
     except (TableError, OSError) as error:
         print(f"gen_settings: {error}", file=sys.stderr)
         return 1

@@ -75,9 +75,8 @@ def run_script(root, name, *arguments):
 
 
 def check_settings_page(root):
-    """docs/settings.md is what the generator makes of the table now: code, texts and readers name that page."""
-    tools = root / "native-core/tools"
-    command = [sys.executable, tools / "gen_settings.py", "--table", root / "native-core/config/settings.yaml", "--docs"]
+    """docs/settings.md is what the generator makes of the tables now: code, texts and readers name that page."""
+    command = [sys.executable, root / "native-core/tools/gen_settings.py", "--repository", root, "--docs"]
     page = root / "docs/settings.md"
     with tempfile.TemporaryDirectory() as folder:
         wanted = pathlib.Path(folder) / "settings.md"
@@ -86,8 +85,8 @@ def check_settings_page(root):
             return (result.stdout + result.stderr).splitlines()
         if page.is_file() and page.read_text() == wanted.read_text():
             return []
-    return ["docs/settings.md is not what the table says; write it anew: python3 native-core/tools/gen_settings.py "
-            "--table native-core/config/settings.yaml --docs docs/settings.md"]
+    return ["docs/settings.md is not what the tables say; write it anew: python3 native-core/tools/gen_settings.py "
+            "--repository . --docs docs/settings.md"]
 
 
 CHECKS = {

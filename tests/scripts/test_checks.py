@@ -232,7 +232,8 @@ class SettingsPageTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        for name in ("native-core/tools/gen_settings.py", "native-core/config/settings.yaml", "docs/settings.md"):
+        for name in ("native-core/tools/gen_settings.py", "native-core/config/settings.yaml", "mpi/config/settings.yaml",
+                     "docs/settings.md"):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
 
@@ -242,7 +243,7 @@ class SettingsPageTest(unittest.TestCase):
     def test_a_row_that_changed_without_the_page_is_told_with_the_command(self):
         table = self.root / "native-core/config/settings.yaml"
         table.write_text(table.read_text().replace("default: 64,", "default: 128,", 1))
-        self.assertIn("gen_settings.py --table", run.check_settings_page(self.root)[0])
+        self.assertIn("gen_settings.py --repository .", run.check_settings_page(self.root)[0])
 
     def test_a_page_that_is_missing_is_told(self):
         (self.root / "docs/settings.md").unlink()

@@ -91,8 +91,27 @@ class Generator(ToolTest):
                 self.assertTrue(result.stderr.startswith("gen_settings: "), result.stderr)
                 self.assertFalse((self.root / "out.h").exists())
 
-    def test_takes_the_table_of_the_core(self):
-        result = self.generate((CORE / "config" / "settings.yaml").read_text(encoding="utf-8"))
+    def merge(self, core, component):
+        self.put("native-core/config/settings.yaml", core)
+        self.put("mpi/config/settings.yaml", component)
+        result = self.run_tool("gen_settings.py", "--repository", self.root, "--c-header", self.root / "out.h")
+        return result.returncode, result.stderr or (self.root / "out.h").read_text()
+
+    def test_rows_of_a_component_follow_those_of_the_core(self):
+        code, text = self.merge(GOOD, GOOD.replace("a.b", "mpi.c"))
+        self.assertEqual(code, 0, text)
+        self.assertRegex(text, r"int64_t a_b;\s+int64_t mpi_c;")
+
+    def test_each_row_stands_in_the_table_of_its_component(self):
+        for core, component, told in ((GOOD, GOOD.replace("a.b", "c.d"), "mpi/config/settings.yaml: its keys begin with 'mpi.'"),
+                                      (GOOD + GOOD.replace("a.b", "mpi.c"), GOOD.replace("a.b", "mpi.d"),
+                                       "native-core/config/settings.yaml: rows of 'mpi.' belong to")):
+            code, text = self.merge(core, component)
+            self.assertEqual(code, 1)
+            self.assertIn(told, text)
+
+    def test_takes_the_tables_of_this_repository(self):
+        result = self.run_tool("gen_settings.py", "--repository", CORE.parent, "--c-header", self.root / "out.h")
         self.assertEqual(result.returncode, 0, result.stderr)
 
 

@@ -157,8 +157,9 @@ class Settings(unittest.TestCase):
     def test_all_settings_are_printed_with_the_values_in_force(self):
         rows = {row["key"]: row for row in json.loads(run("vbn-info", "--settings", "--json", code=0,
                                                           VBN_TL_TCP_PORT="4711").stdout)}
-        table = pathlib.Path(__file__).resolve().parents[3] / "config/settings.yaml"
-        keys = re.findall(r"(?m)^- \{key: ([a-z0-9_.]+)", table.read_text())
+        root = pathlib.Path(__file__).resolve().parents[4]
+        tables = [root / "native-core/config/settings.yaml", root / "mpi/config/settings.yaml"]
+        keys = [key for table in tables for key in re.findall(r"(?m)^- \{key: ([a-z0-9_.]+)", table.read_text())]
         self.assertEqual(list(rows), keys)
         port = rows["tl.tcp.port"]
         self.assertEqual((port["value"], port["default"], port["env"], port["type"], port["range"]),
