@@ -12,6 +12,7 @@ import pathlib
 import re
 import sys
 
+COMPONENTS = ("mpi",) # that have a table; CMakeLists.txt knows them, too
 MAX_ROWS = 60
 FIELDS = {"key", "type", "values", "default", "min", "max", "help", "since"}
 REQUIRED = ("key", "type", "default", "help", "since")
@@ -117,9 +118,9 @@ def load(core, *components):
 
 
 def tables(repository):
-    """Paths of all tables of a repository, the core's first."""
-    core = pathlib.Path(repository) / "native-core/config/settings.yaml"
-    return [core, *sorted(set(pathlib.Path(repository).glob("*/config/settings.yaml")) - {core})]
+    """Paths of all tables of a repository, the core's first. A component that is not there has no settings."""
+    paths = [pathlib.Path(repository) / name / "config/settings.yaml" for name in ("native-core", *COMPONENTS)]
+    return [path for path in paths if path == paths[0] or path.exists()]
 
 
 def number_of(row_type, text):
