@@ -49,7 +49,7 @@ static bool worth(vbn_status_t status)
 {
     return status == VBN_ERR_PEER_LOST || status == VBN_ERR_UNREACHABLE || status == VBN_ERR_TIMEOUT ||
            status == VBN_ERR_LIMIT || status == VBN_ERR_SYSTEM || status == VBN_ERR_IN_USE ||
-           status == VBN_ERR_NO_MEMORY;
+           status == VBN_ERR_NO_MEMORY || status == VBN_ERR_ACCESS;
 }
 
 bool link_redial_begin(link_lane_t *lane, vbn_status_t status, const char *text)
@@ -62,7 +62,7 @@ bool link_redial_begin(link_lane_t *lane, vbn_status_t status, const char *text)
         link_address_decode(hs->address, hs->address_bytes, &address) < 0)
         return false;
     if (status == VBN_ERR_UNREACHABLE || status == VBN_ERR_TIMEOUT || status == VBN_ERR_SYSTEM ||
-        status == VBN_ERR_IN_USE)
+        status == VBN_ERR_IN_USE || status == VBN_ERR_ACCESS) /* not over this transport */
         hs->nobody = (uint16_t)(hs->nobody | 1u << lane->transport);
     int next = choose(lane, &address, TL_CAP_COSTLY);
     next = next < 0 ? choose(lane, &address, 0) : next;

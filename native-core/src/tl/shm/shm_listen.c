@@ -102,6 +102,14 @@ vbn_status_t shm_listen_check_user(int fd)
     return VBN_OK;
 }
 
+/* Tells whoever dialled why, if the socket takes it, and hangs up. */
+static void refuse(int fd, vbn_status_t status)
+{
+    shm_note_t note = {.type = SHM_REFUSED, .status = status};
+    (void)!send(fd, &note, sizeof(note), MSG_DONTWAIT | MSG_NOSIGNAL);
+    os_own_close(fd);
+}
+
 /* Without a descriptor left the backlog would stay readable for ever: take the connection with the reserve and drop
  * it, so that the peer learns at once that it is not wanted. */
 static void refuse_one(shm_iface_t *iface)
@@ -113,7 +121,7 @@ static void refuse_one(shm_iface_t *iface)
         close(iface->reserve_fd);
     int fd = os_own_accept(iface->listen_fd, NULL, NULL);
     if (fd >= 0)
-        os_own_close(fd);
+        refuse(fd, VBN_ERR_LIMIT);
     iface->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
@@ -128,7 +136,7 @@ void shm_listen_accept(shm_iface_t *iface)
         }
         if (iface->same_user && shm_listen_check_user(fd) != VBN_OK) {
             LOG_PEER_LOST(iface->params.log, VBN_LOG_WARN, 0, "connection refused: %s", err_text());
-            os_own_close(fd);
+            refuse(fd, VBN_ERR_ACCESS);
             continue;
         }
         shm_ep_t *ep = shm_ep_new(iface, fd);

@@ -34,7 +34,7 @@
 #define SHM_SOCKET_POLL_NS 100000u /* idle sockets are looked at this often while the worker polls */
 #define SHM_LIGHT_RINGS 16u        /* a worker with more has producers fence for good: no membarrier */
 
-enum { SHM_PACKET = 1, SHM_WANT, SHM_RING, SHM_MAPPED, SHM_ASK, SHM_ANSWER, SHM_WAKE, SHM_BELL };
+enum { SHM_PACKET = 1, SHM_WANT, SHM_RING, SHM_MAPPED, SHM_ASK, SHM_ANSWER, SHM_WAKE, SHM_BELL, SHM_REFUSED };
 
 #define SHM_NOTE_BARRIER 1u /* WANT.flags: the sender is registered for membarrier */
 
@@ -43,7 +43,7 @@ typedef struct shm_note {
     uint8_t type;
     uint8_t flags;
     uint16_t header_bytes; /* PACKET */
-    int32_t status;        /* ANSWER */
+    int32_t status;        /* ANSWER, REFUSED */
     uint32_t id;           /* ASK, ANSWER; BELL: index of the bit */
     uint32_t packet_max;   /* WANT */
     uint64_t

@@ -150,6 +150,18 @@ static void packet_in(shm_ep_t *ep, const shm_incoming_t *in, size_t bytes)
                                         (uint32_t)packet_bytes - header_bytes);
 }
 
+/* Who listens takes nobody, or not this user. */
+static void refused_in(shm_ep_t *ep, const shm_note_t *note)
+{
+    if (ep->wanted || (note->status != VBN_ERR_LIMIT && note->status != VBN_ERR_ACCESS))
+        shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer refused a connection that it had taken");
+    else if (note->status == VBN_ERR_LIMIT)
+        shm_ep_fail(ep, VBN_ERR_LIMIT, "same-host peer has no descriptor left for a connection; raise ulimit -n there");
+    else
+        shm_ep_fail(ep, VBN_ERR_ACCESS,
+                    "same-host peer accepts its own user only; set security.same_user=false there to allow others");
+}
+
 static void dispatch(shm_ep_t *ep, const shm_incoming_t *in, size_t bytes, int fd, bool fd_lost)
 {
     uint8_t type = in->note.type;
@@ -167,6 +179,8 @@ static void dispatch(shm_ep_t *ep, const shm_incoming_t *in, size_t bytes, int f
     } else if (type == SHM_ASK || type == SHM_ANSWER) {
         shm_import_note(ep, &in->note, fd, fd_lost);
         return;
+    } else if (type == SHM_REFUSED) {
+        refused_in(ep, &in->note);
     } else if (type != SHM_WAKE) {
         shm_ep_fail(ep, VBN_ERR_PROTOCOL, "same-host peer sent an unknown message on its socket");
     }

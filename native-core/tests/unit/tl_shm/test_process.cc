@@ -442,6 +442,26 @@ TEST_F(ShmImport, WithoutADescriptorLeftAnImportFailsAndTheConnectionLives)
     imported_release(&import);
 }
 
+TEST_F(ShmProcess, AConnectionOfAnotherUserIsRefusedWithTheSettingByName)
+{
+    if (geteuid() != 0)
+        GTEST_SKIP() << "needs root, to run a process as another user";
+    start([](int in, int) {
+        Address address;
+        if (!take(in, &address) || setuid(65534) != 0)
+            return 1;
+        side_t *own = side_open("shm", "security.same_user=false", 99);
+        lane_t *lane = lane_connect(own, address.bytes, address.length, true);
+        if (lane == nullptr || !drive_until(own, nullptr, &lane->errors, 1))
+            return 2;
+        return lane->status == VBN_ERR_ACCESS && strstr(lane->text, "security.same_user=false there") != nullptr ? 0
+                                                                                                                 : 3;
+    });
+    for (pollfd ended = {child->in, POLLIN, 0}; poll(&ended, 1, 1) == 0;)
+        drive(side, nullptr, 20);
+    EXPECT_EQ(child->wait(), 0);
+}
+
 TEST_F(ShmProcess, AConnectionThatFindsNoDescriptorIsRefusedAtOnce)
 {
     start([](int in, int) {
@@ -452,7 +472,7 @@ TEST_F(ShmProcess, AConnectionThatFindsNoDescriptorIsRefusedAtOnce)
         lane_t *lane = lane_connect(own, address.bytes, address.length, true);
         if (lane == nullptr || !drive_until(own, nullptr, &lane->errors, 1))
             return 2;
-        return lane->status == VBN_ERR_PEER_LOST ? 0 : 3;
+        return lane->status == VBN_ERR_LIMIT ? 0 : 3; /* and not that the peer has ended */
     });
     // Take every free descriptor below a low limit, so that only the reserve is left.
     rlimit old;
