@@ -29,7 +29,8 @@ typedef enum grade {
     GRADE_OK,
     GRADE_SLOWER,  /* works without, cure makes it faster */
     GRADE_MISSING, /* something will fail */
-    GRADE_OFF      /* a setting says so */
+    GRADE_OFF,     /* a setting says so */
+    GRADE_NONE     /* not here, and nothing needs it */
 } grade_t;
 
 void tell(report_t *report, const char *name, grade_t grade, const char *cure, const char *format, ...)

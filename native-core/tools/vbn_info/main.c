@@ -32,7 +32,8 @@ static void usage(void)
         "--json      one array of {name, ok, value, cure}; with --settings of {key, env, type, default, value, ...}\n"
         "--version   prints the version\n"
         "Settings come from the environment (VBN_*), as for every program of the core.\n"
-        "Marks: ok; slow = works, the cure makes it faster; ! = something will fail; off = not in tl.enable.\n"
+        "Marks: ok; slow = works, the cure makes it faster; ! = something will fail; off = not in tl.enable; none = not\n"
+        "here, and nothing needs it.\n"
         "Exit status 0: all well, 1: something is missing (the cure is printed), 2: an error, told in one line.\n");
 }
 

@@ -42,7 +42,7 @@ static void json_fact(report_t *report, const char *name, grade_t grade, const c
 
 void tell(report_t *report, const char *name, grade_t grade, const char *cure, const char *format, ...)
 {
-    static const char *const MARKS[] = {"ok", "slow", "!", "off"};
+    static const char *const MARKS[] = {"ok", "slow", "!", "off", "none"};
     char value[2048];
     va_list args;
     va_start(args, format);

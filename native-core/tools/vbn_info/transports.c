@@ -105,12 +105,12 @@ void tell_devices(report_t *report, const here_t *here)
     }
     bool asked = !settings_is_default(&here->settings, "tl.enable") && (enabled(here, "rc") || enabled(here, "ud"));
     tell(
-        report, "RDMA devices", asked ? GRADE_SLOWER : GRADE_OK,
+        report, "RDMA devices", asked ? GRADE_SLOWER : GRADE_NONE,
         asked
             ? "tl.enable names rc or ud, which need one: load its driver (docs/verbs.md), or make a software one with: rdma link "
               "add rxe0 type rxe netdev eth0"
             : NULL,
-        "none: %s", vbn_error_text());
+        "%s", vbn_error_text());
 }
 
 /* A context as every program here opens it, but without log lines and without a job key. */

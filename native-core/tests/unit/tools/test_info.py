@@ -55,6 +55,13 @@ class Info(unittest.TestCase):
         self.assertEqual(done.returncode, 1 if problems else 0)
         self.assertIn("shm", facts["transport shm"]["value"])
 
+    def test_a_missing_rdma_device_is_none_and_not_well(self):
+        line = next((line for line in run("vbn-info").stdout.splitlines() if line.startswith("RDMA devices ")), None)
+        if line is None:
+            self.skipTest("this host has an RDMA device")
+        self.assertRegex(line, r"^RDMA devices +none [^ ]")
+        self.assertIn("none = not", run("vbn-info", "--help").stdout)
+
     def test_a_small_limit_is_told_with_its_cure(self):
         command = f"ulimit -n 200; ulimit -l 64; exec {os.path.join(BIN, 'vbn-info')} --json"
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=LIMIT)
