@@ -61,6 +61,20 @@ class ProgramsTest(unittest.TestCase):
                                                      "of_what_was_pending_with_a_lost_peer_says_why_it_is_lost")])
 
 
+@shared.long
+class MemoryLimitTest(unittest.TestCase):
+    """Limits of version 2 of control groups, which hosts with version 1 do not offer."""
+
+    def test_memory_beyond_the_limit_of_a_group_is_refused(self):
+        place = "/sys/fs/cgroup"
+        command = (f"(mountpoint -q {place} || mount -t cgroup2 cgroup2 {place}) && echo +memory > {place}/cgroup.subtree_control"
+                   f" && cd {shared.CORE} && ./multi_room")
+        result = shared.one().run(command, PROGRAM_SECONDS)
+        self.assertEqual(result.status, 0, result.output)
+        self.assertRegex(result.output, r"(?m)^\[  PASSED  \] [1-9]\d* tests?\.")
+        self.assertNotIn("SKIPPED", result.output)
+
+
 def programs():
     """All that there are, built or not."""
     sources = (shared.ROOT / "native-core" / "tests" / "multi").glob("test_*.cc")

@@ -22,7 +22,8 @@ compiled() { # $1: build folder; $2...: targets, all if none. How many files wer
 
 make_core_asan() { build_native asan "$@" && compiled asan "$@"; }
 make_core_release() { # what shows something that sanitizers hide, what is shipped, and what runs in guests
-    [ $# != 0 ] || set -- release_tests hosts_traffic hosts_group multi_messages multi_onesided multi_tags multi_error_text
+    [ $# != 0 ] || set -- release_tests hosts_traffic hosts_group multi_messages multi_onesided multi_tags multi_error_text \
+        multi_room
     build_native release "$@" && compiled release "$@"
 }
 make_core_release_all() { build_native release; }
