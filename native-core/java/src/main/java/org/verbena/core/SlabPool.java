@@ -192,6 +192,20 @@ public final class SlabPool implements AutoCloseable {
         }
     }
 
+    private void shrink(Chunk chunk, int bytes) {
+        int rounded = (Math.max(1, bytes) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        synchronized (lock) {
+            int rest = chunk.capacity - rounded;
+            if (rest > 0) {
+                chunk.capacity = rounded;
+                usedBytes -= rest;
+                if (!closed) {
+                    chunk.slab.free.give(chunk.offset + rounded, rest);
+                }
+            }
+        }
+    }
+
     /** Returns the bytes of all chunks that are allocated. */
     public long usedBytes() {
         synchronized (lock) {
@@ -268,7 +282,7 @@ public final class SlabPool implements AutoCloseable {
         private final SlabPool pool;
         private final Slab slab;
         private final int offset;
-        private final int capacity;
+        private volatile int capacity; // written under the pool's lock
         private final ReferenceCount references = new ReferenceCount();
 
         private Chunk(SlabPool pool, Slab slab, int offset, int capacity) {
@@ -303,6 +317,19 @@ public final class SlabPool implements AutoCloseable {
                 throw new IllegalStateException("the chunk is released");
             }
             return slab.memory.slice(offset, capacity);
+        }
+
+        /**
+         * Gives the end back, for which there is no use. The caller holds the only reference, and no view of the end.
+         *
+         * @param bytes to keep, at least 1 and rounded up to 64 bytes; more than its capacity changes nothing
+         * @throws IllegalStateException when the chunk is released
+         */
+        public void shrink(int bytes) {
+            if (!references.isLive()) {
+                throw new IllegalStateException("the chunk is released");
+            }
+            pool.shrink(this, bytes);
         }
 
         /** Returns the memory of its slab. */

@@ -56,6 +56,32 @@ class SlabPoolTest {
     }
 
     @Test
+    void the_end_that_a_chunk_gives_back_is_another_chunk_and_what_it_keeps_stays() throws Exception {
+        try (VbnContext context = VbnContext.open(new VbnConfig().jobKey(new byte[32]));
+                SlabPool pool = SlabPool.anonymous(context, 4096, 4096)) {
+            SlabPool.Chunk first = pool.allocate(4096);
+            first.buffer().putInt(60, 42);
+            assertNull(pool.allocate(64));
+            first.shrink(100);
+            assertEquals(128, first.capacity());
+            assertEquals(128, pool.usedBytes());
+            SlabPool.Chunk second = pool.allocate(4096 - 128);
+            assertEquals(128, second.offset());
+            second.shrink(8192);
+            assertEquals(4096 - 128, second.capacity(), "more than it has changes nothing");
+            second.buffer().put(new byte[4096 - 128]);
+            assertEquals(42, first.buffer().getInt(60));
+            second.release();
+            first.shrink(0);
+            assertEquals(64, pool.usedBytes());
+            first.release();
+            assertThrows(IllegalStateException.class, () -> first.shrink(64));
+            assertEquals(0, pool.usedBytes());
+            pool.allocate(4096).release(); // in one piece again
+        }
+    }
+
+    @Test
     void a_slab_without_chunks_goes_back_to_the_system_and_its_number_is_not_used_again() throws Exception {
         Path directory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-trim");
         try (Fixture fixture = new Fixture()) {
