@@ -15,6 +15,7 @@ final class Rooms {
     static final int LARGE_CHUNK = 1 << 20;
     private static final int HEAP_CHUNK = 16 << 10;
     private static final int SEQUENTIAL_CHUNK = 64 << 10;
+    private static final int LEAST_TRIM = 4 << 10;
     private static final long OVERFLOW_UNIT = 4L << 20;
     private static final int OVERFLOW_SHARE = 4;
 
@@ -84,9 +85,19 @@ final class Rooms {
         left = room.buffer().hasRemaining() ? room : null;
     }
 
-    /** Nothing follows. */
+    /** Nothing follows: what is left of the last chunk goes back. */
     void finish() {
+        if (left != null) {
+            trim(left);
+        }
         left = null;
+    }
+
+    /** Gives back what a room has not filled, unless that is hardly worth a hole in its slab. */
+    static void trim(Room room) {
+        if (room.chunk() != null && room.buffer().remaining() >= LEAST_TRIM) {
+            room.chunk().shrink(room.buffer().position());
+        }
     }
 
     void release(SlabPool.Chunk chunk) {

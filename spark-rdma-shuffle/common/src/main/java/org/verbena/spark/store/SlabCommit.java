@@ -94,6 +94,7 @@ final class SlabCommit {
         for (PartitionStream partition : tails) {
             int bytes = partition.packable();
             if (shared == null || shared.buffer().remaining() < bytes) {
+                trim(shared);
                 shared = rooms.shared((int) Math.max(bytes, Math.min(need, Rooms.LARGE_CHUNK)));
             }
             if (shared == null) {
@@ -105,7 +106,14 @@ final class SlabCommit {
             }
             need -= bytes;
         }
+        trim(shared);
         emptied.forEach(rooms::release);
         return true;
+    }
+
+    private static void trim(Room room) {
+        if (room != null) {
+            Rooms.trim(room);
+        }
     }
 }

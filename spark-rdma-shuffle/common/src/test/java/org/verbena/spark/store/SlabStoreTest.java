@@ -180,6 +180,27 @@ class SlabStoreTest {
         }
     }
 
+    /** Chunks grow with an output; the last one is not kept for what did not come. */
+    @Test
+    void anOutputWrittenPartitionAfterPartitionTakesAboutItsBytes() throws IOException {
+        try (SlabStore store = store(64 << 20)) {
+            for (int size : new int[] {100, 20_000, 70_000, 700_000}) {
+                long before = store.usedBytes();
+                OutputBuffer output = store.newOutput(1, size, 2000);
+                for (int partition = 0; partition < 2000; partition++) {
+                    try (OutputStream out = output.stream(partition, true)) {
+                        out.write(new byte[size / 2000 + 1]);
+                    }
+                }
+                output.commit();
+                long bytes = 2000L * (size / 2000 + 1);
+                long index = MapIndex.bytes(2000, 2010, 0);
+                assertTrue(store.usedBytes() - before <= bytes + index + (8 << 10), (store.usedBytes() - before) + " bytes of slabs for "
+                    + bytes + " and an index of " + index);
+            }
+        }
+    }
+
     @Test
     void theSmallPartitionsOfAMapLieTogetherInOneChunk() throws IOException {
         byte[][] data = data(8, 700);
