@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 import org.apache.hadoop.mapred.MapOutputBridge;
 import org.apache.hadoop.mapreduce.TaskAttemptID;
@@ -24,8 +25,8 @@ import org.verbena.core.VbnPeer;
 import org.verbena.core.plugin.PluginLog;
 
 /**
- * Peers have proved the job's key; their requests are checked all the same. Files are read on the stage's thread into slabs
- * of this job's context: a peer of this host may map them, and all they ever hold is this job's.
+ * Peers have proved the job's key; their requests are checked all the same. Files are read by a thread for each local folder
+ * into slabs of this job's context: a peer of this host may map them, and all they ever hold is this job's.
  */
 final class JobServer implements AutoCloseable {
     static final Logger LOG = LoggerFactory.getLogger(JobServer.class);
@@ -41,6 +42,7 @@ final class JobServer implements AutoCloseable {
     private final VbnEngine engine;
     private final ServerMemory memory;
     private final Stage<Runnable> stage;
+    private final Readers readers;
     private final AtomicInteger requests = new AtomicInteger();
     private final List<SegmentStream> waiting = new ArrayList<>();
     private volatile long lastUse = System.nanoTime();
@@ -50,10 +52,11 @@ final class JobServer implements AutoCloseable {
      *
      * @param key the job's key for the core
      * @param local where to listen
+     * @param folders the node's local folders
      * @throws VbnException when the core does not start
      */
     JobServer(String job, String user, byte[] key, InetAddress local, ShuffleConf conf, MapOutputBridge outputs,
-            ServedBytes served) throws VbnException {
+            List<String> folders, ServedBytes served) throws VbnException {
         this.job = job;
         this.user = user;
         this.outputs = outputs;
@@ -69,8 +72,10 @@ final class JobServer implements AutoCloseable {
             throw e;
         }
         memory = new ServerMemory(context, conf.serverMemory());
-        stage = new Stage<>("verbena-shuffle-read", 2 * MAX_REQUESTS, Runnable::run,
-            (task, error) -> LOG.warn("a shuffle request of {} failed: {}", job, error.toString()));
+        BiConsumer<Runnable, Throwable> onError =
+            (task, error) -> LOG.warn("a shuffle request of {} failed: {}", job, error.toString());
+        stage = new Stage<>("verbena-shuffle-find", 2 * MAX_REQUESTS, Runnable::run, onError);
+        readers = new Readers(folders, 2 * MAX_REQUESTS, onError);
         engine.onMessage(Wire.LOOKUP, message -> receive(message, this::lookup));
         engine.onMessage(Wire.LOAD, message -> receive(message, this::load));
     }
@@ -140,7 +145,7 @@ final class JobServer implements AutoCloseable {
     }
 
     /** False when the stage is full, which its size excludes, or closed. */
-    boolean offer(Runnable task) {
+    private boolean offer(Runnable task) {
         try {
             return stage.offer(task, 0, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
@@ -175,12 +180,12 @@ final class JobServer implements AutoCloseable {
         ended();
     }
 
-    /** Stage thread. */
+    /** Stage thread, until the first range is found. */
     private void load(VbnPeer peer, Wire.Header header, List<Wire.Range> ranges) {
         long bytes = ranges.stream().mapToLong(Wire.Range::length).sum();
         served.count(ranges.size(), bytes);
         outputs.served(bytes);
-        new SegmentStream(this, engine, memory, peer, header, ranges).step();
+        new SegmentStream(this, engine, memory, peer, header, ranges).resume();
     }
 
     /**
@@ -197,6 +202,10 @@ final class JobServer implements AutoCloseable {
             throw new IOException("not a map attempt of " + job);
         }
         return outputs.find(job, user, attempt, reduce);
+    }
+
+    Readers readers() {
+        return readers;
     }
 
     MapOutputBridge outputs() {
@@ -229,6 +238,7 @@ final class JobServer implements AutoCloseable {
     public void close() {
         engine.close();
         stage.close();
+        readers.close();
         memory.close();
         context.close();
     }

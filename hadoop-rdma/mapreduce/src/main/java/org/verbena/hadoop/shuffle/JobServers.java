@@ -4,7 +4,6 @@ package org.verbena.hadoop.shuffle;
 
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.security.GeneralSecurityException;
 import java.util.HashMap;
 import java.util.List;
@@ -37,7 +36,7 @@ final class JobServers implements AutoCloseable {
     private final MapOutputBridge outputs;
     private final JobTokenSecretManager secrets;
     private final Map<String, String> users;
-    private final InetSocketAddress resourceManager;
+    private final NodeSite node;
     private final Map<String, JobServer> open = new HashMap<>();
     private final Map<String, ServedBytes> served = new HashMap<>();
     private final ScheduledExecutorService worker;
@@ -47,11 +46,11 @@ final class JobServers implements AutoCloseable {
      *
      * @param secrets the stock service's secrets of jobs
      * @param users the stock service's users of jobs
-     * @param resourceManager where this node reports
+     * @param node the NodeManager's settings
      */
     JobServers(ShuffleConf conf, MapOutputBridge outputs, JobTokenSecretManager secrets, Map<String, String> users,
-            InetSocketAddress resourceManager) {
-        this.resourceManager = resourceManager;
+            NodeSite node) {
+        this.node = node;
         this.conf = conf;
         this.outputs = outputs;
         this.secrets = secrets;
@@ -111,7 +110,7 @@ final class JobServers implements AutoCloseable {
             }
             try {
                 server = new JobServer(job, user, JobKeys.derive(secret(job).getEncoded(), KEY_LABEL), shown, conf, outputs,
-                    served.computeIfAbsent(job, name -> new ServedBytes()));
+                    node.folders(), served.computeIfAbsent(job, name -> new ServedBytes()));
             } catch (GeneralSecurityException e) {
                 throw new IOException(e.toString(), e);
             }
@@ -127,7 +126,7 @@ final class JobServers implements AutoCloseable {
      * means 127.0.1.1, and reducers of other hosts would find nobody there.
      */
     private InetAddress known(InetAddress asked) {
-        InetAddress seen = asked.isLoopbackAddress() ? LocalAddress.seenBy(List.of(resourceManager)) : null;
+        InetAddress seen = asked.isLoopbackAddress() ? LocalAddress.seenBy(List.of(node.resourceManager())) : null;
         return seen == null ? asked : seen;
     }
 

@@ -15,7 +15,8 @@ import org.verbena.core.VbnPeer;
 
 /**
  * Small segments share a piece, large ones take several. At most {@link #WINDOW} pieces are under way; each occupies memory until
- * the reducer has pulled it ({@link ServerMemory}). step() runs on the server's stage thread only, completions on the engine's.
+ * the reducer has pulled it ({@link ServerMemory}). step() runs on the thread of the folder in which the current range
+ * lies, and goes on at another one for a range that lies elsewhere; completions run on the engine's.
  */
 final class SegmentStream implements Closeable {
     private static final int WINDOW = 4;
@@ -33,6 +34,11 @@ final class SegmentStream implements Closeable {
     private long sent;
     private RandomAccessFile file;
     private long fileOffset;
+    private ServerMemory.Piece filling;
+    private ByteBuffer room;
+    private MapOutputBridge.Segment segment;
+    /** Where step() has to run. */
+    private volatile String folder = "";
     private boolean ended;
     private int underWay; // guarded by this
     private boolean failed; // guarded by this
@@ -50,24 +56,32 @@ final class SegmentStream implements Closeable {
 
     /** Goes on with the request; any thread. */
     void resume() {
-        if (queued.compareAndSet(false, true) && !server.offer(this::step)) {
+        String at = folder;
+        if (queued.compareAndSet(false, true) && !server.readers().offer(at, () -> step(at))) {
             queued.set(false); // closing
         }
     }
 
-    /** Stage thread: reads and sends as much as the window and memory allow. */
-    void step() {
+    /** Reads and sends as much as the window and memory allow. at: the folder whose thread runs it. */
+    private void step(String at) {
         queued.set(false);
         if (ended) {
             return;
         }
+        if (!at.equals(folder)) {
+            resume(); // was called before the stream went on elsewhere
+            return;
+        }
         try {
             while (sent < total && mayGoOn()) {
-                ServerMemory.Piece piece = allocate();
-                if (piece == null) {
+                if (!hasRoom()) {
                     return;
                 }
-                fill(piece);
+                if (!fill()) {
+                    resume(); // on another thread at once: nothing of this stream is touched here afterwards
+                    return;
+                }
+                send();
             }
         } catch (IOException | RuntimeException e) {
             server.fail(peer, header.request(), current, ranges.get(current).attempt() + ": " + e.getMessage());
@@ -92,6 +106,14 @@ final class SegmentStream implements Closeable {
         return piece;
     }
 
+    private boolean hasRoom() throws IOException {
+        if (filling == null) {
+            filling = allocate();
+            room = filling == null ? null : filling.chunk().buffer().limit(filling.bytes());
+        }
+        return filling != null;
+    }
+
     private synchronized boolean mayGoOn() {
         return !failed && underWay < WINDOW;
     }
@@ -103,24 +125,44 @@ final class SegmentStream implements Closeable {
     private void end() {
         ended = true;
         close();
+        if (filling != null) {
+            giveBack(filling);
+            filling = null;
+        }
         server.ended();
     }
 
-    /** Reads the next piece and sends it; its memory is given back here or when it is sent. */
-    private void fill(ServerMemory.Piece piece) throws IOException {
-        ByteBuffer bytes = piece.chunk().buffer().limit(piece.bytes());
-        try {
-            while (bytes.hasRemaining()) {
-                read(bytes);
+    /** Reads the next piece. False when it goes on in another folder. */
+    private boolean fill() throws IOException {
+        while (room.hasRemaining()) {
+            Wire.Range range = ranges.get(current);
+            if (position == range.length()) {
+                close();
+                current++;
+                position = 0;
+                continue;
             }
-        } catch (IOException | RuntimeException e) {
-            giveBack(piece);
-            throw e;
+            if (segment == null) {
+                segment = find(range);
+            }
+            String there = server.readers().folder(segment.file());
+            if (!there.equals(folder)) {
+                folder = there;
+                return false;
+            }
+            read(range);
         }
+        return true;
+    }
+
+    /** Its memory is given back when it has been pulled, or never will be. */
+    private void send() {
+        ServerMemory.Piece piece = filling;
+        filling = null;
         synchronized (this) {
             underWay++;
         }
-        engine.send(peer, Wire.DATA, Wire.header(0, header.request(), sent), new ByteBuffer[] {bytes.flip()}, (error, length) -> {
+        engine.send(peer, Wire.DATA, Wire.header(0, header.request(), sent), new ByteBuffer[] {room.flip()}, (error, length) -> {
             synchronized (this) {
                 underWay--;
                 failed |= error != null; // the peer is lost, or has dropped it
@@ -136,40 +178,33 @@ final class SegmentStream implements Closeable {
         server.wakeWaiting();
     }
 
-    /** Reads from the current range; goes to the next one behind its end. */
-    private void read(ByteBuffer piece) throws IOException {
-        Wire.Range range = ranges.get(current);
-        if (position == range.length()) {
-            close();
-            current++;
-            position = 0;
-            return;
-        }
+    private void read(Wire.Range range) throws IOException {
         if (file == null) {
-            open(range);
+            file = server.outputs().open(segment, server.user());
+            fileOffset = segment.offset() + range.first();
         }
-        int end = piece.limit();
-        piece.limit((int) Math.min(end, piece.position() + range.length() - position));
-        int count = file.getChannel().read(piece, fileOffset + position);
-        piece.limit(end);
+        int end = room.limit();
+        room.limit((int) Math.min(end, room.position() + range.length() - position));
+        int count = file.getChannel().read(room, fileOffset + position);
+        room.limit(end);
         if (count <= 0) {
             throw new EOFException("the map output ends " + (range.length() - position) + " bytes too early");
         }
         position += count;
     }
 
-    private void open(Wire.Range range) throws IOException {
-        MapOutputBridge.Segment segment = server.find(range.attempt(), header.number());
-        if (range.first() > segment.partLength() - range.length()) {
+    private MapOutputBridge.Segment find(Wire.Range range) throws IOException {
+        MapOutputBridge.Segment found = server.find(range.attempt(), header.number());
+        if (range.first() > found.partLength() - range.length()) {
             throw new IOException("bytes " + range.first() + " to " + (range.first() + range.length())
-                + " were asked for, the segment has " + segment.partLength());
+                + " were asked for, the segment has " + found.partLength());
         }
-        file = server.outputs().open(segment, server.user());
-        fileOffset = segment.offset() + range.first();
+        return found;
     }
 
     @Override
     public void close() {
+        segment = null;
         if (file != null) {
             try {
                 file.close();

@@ -4,7 +4,6 @@ package org.verbena.hadoop.shuffle;
 
 import io.netty.channel.Channel;
 import io.netty.channel.ServerChannel;
-import java.net.InetSocketAddress;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapred.JobID;
 import org.apache.hadoop.mapred.MapOutputBridge;
@@ -24,11 +23,6 @@ import org.verbena.core.VbnException;
  */
 public final class VerbenaShuffleHandler extends ShuffleHandler {
     private static final Logger LOG = LoggerFactory.getLogger(VerbenaShuffleHandler.class);
-
-    /** Where NodeManagers report; YARN tells others the address from which they do. */
-    private static final String RESOURCES = "yarn.resourcemanager.resource-tracker.address";
-    private static final String RESOURCES_DEFAULT = "0.0.0.0:8031";
-    private static final int RESOURCES_PORT = 8031;
 
     private ShuffleChannelHandlerContext context;
     private JobServers servers;
@@ -52,8 +46,8 @@ public final class VerbenaShuffleHandler extends ShuffleHandler {
             LOG.warn("Verbena 0.1.0: map outputs are served by HTTP only: {}", obstacle);
             return;
         }
-        InetSocketAddress resources = getConfig().getSocketAddr(RESOURCES, RESOURCES_DEFAULT, RESOURCES_PORT);
-        servers = new JobServers(new ShuffleConf(getConfig()), new MapOutputBridge(context), secretManager, userRsrc, resources);
+        servers = new JobServers(new ShuffleConf(getConfig()), new MapOutputBridge(context), secretManager, userRsrc,
+            NodeSite.of(getConfig()));
         for (Channel channel : allChannels) {
             if (channel instanceof ServerChannel) {
                 channel.pipeline().addFirst("verbena", new AddressHandler.Installer(servers));
