@@ -9,6 +9,8 @@ import java.security.GeneralSecurityException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.apache.hbase.thirdparty.io.netty.util.concurrent.DefaultThreadFactory;
@@ -18,6 +20,7 @@ import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnException;
 import org.verbena.core.plugin.Carriers;
+import org.verbena.core.plugin.FailedStart;
 import org.verbena.core.plugin.PathCounts;
 import org.verbena.core.plugin.PluginLog;
 import org.verbena.core.plugin.RefusalLog;
@@ -32,14 +35,17 @@ public final class CoreNode {
     private static final Logger LOG = LoggerFactory.getLogger(CoreNode.class);
     private static final Map<HBaseConf, CoreNode> NODES = new ConcurrentHashMap<>();
     private static final int HOOK_PRIORITY = 5;
+    /** A server that nobody has called for so long is forgotten. */
+    static final long FORGET = TimeUnit.HOURS.toNanos(1);
 
     private final HBaseConf conf;
     private final PathCounts<Reason> calls = new PathCounts<>("calls", Reason.class);
     private final LongAdder inlined = new LongAdder();
     private final Map<InetSocketAddress, ServerLink> servers = new ConcurrentHashMap<>();
+    private final AtomicLong lastSweep = new AtomicLong(System.nanoTime());
     private VbnContext context;
     private VbnEventLoopGroup group;
-    private IOException failure;
+    private final FailedStart failure = new FailedStart();
     private volatile boolean serves;
 
     private CoreNode(HBaseConf conf) {
@@ -73,7 +79,22 @@ public final class CoreNode {
      * @param address where it listens for RPC, resolved
      */
     public ServerLink server(InetSocketAddress address) {
+        long now = System.nanoTime();
+        if (now - lastSweep.get() >= FORGET) {
+            sweep(now);
+        }
         return servers.computeIfAbsent(address, at -> new ServerLink(this, at));
+    }
+
+    /** now: a time of System.nanoTime. */
+    void sweep(long now) {
+        lastSweep.set(now);
+        servers.values().removeIf(link -> link.isForgotten(now));
+    }
+
+    /** Returns how many servers are known. */
+    int known() {
+        return servers.size();
     }
 
     /**
@@ -81,18 +102,15 @@ public final class CoreNode {
      *
      * @param local the address that it listens on, when none is set
      * @return the event loops
-     * @throws IOException when it does not start: now, and at every later call
+     * @throws IOException when it does not start: now, and at later calls of the next half minute
      */
     public synchronized VbnEventLoopGroup start(InetAddress local) throws IOException {
-        if (failure != null) {
-            throw failure;
-        }
+        failure.check();
         if (group == null) {
             try {
                 open(local);
             } catch (IOException | GeneralSecurityException | RuntimeException | LinkageError e) {
-                failure = e instanceof IOException known ? known : new IOException(cause(e), e);
-                throw failure;
+                throw failure.failed(e instanceof IOException known ? known : new IOException(cause(e), e));
             }
         }
         return group;

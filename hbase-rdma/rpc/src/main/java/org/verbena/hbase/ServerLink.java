@@ -35,7 +35,7 @@ public final class ServerLink {
     private final Remote<Channel> remote = new Remote<>(Channel::close);
     /** The last try to connect it; null before the first one. */
     private volatile Attempt attempt;
-    private volatile long lastUse;
+    private volatile long lastUse = System.nanoTime();
 
     ServerLink(CoreNode node, InetSocketAddress address) {
         this.node = node;
@@ -70,6 +70,11 @@ public final class ServerLink {
     public CompletableFuture<Void> decided(long callMillis) {
         CompletableFuture<Void> decided = attempt.decided();
         return callMillis > 0 ? decided.completeOnTimeout(null, callMillis / 2, TimeUnit.MILLISECONDS) : decided;
+    }
+
+    /** Not connected, and not called in an hour; a connection that still holds it may go on to use it. */
+    boolean isForgotten(long now) {
+        return remote.peer() == null && remote.state() != Remote.State.CONNECTING && now - lastUse >= CoreNode.FORGET;
     }
 
     private void begin() {

@@ -16,6 +16,7 @@ import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.plugin.Carriers;
 import org.verbena.core.plugin.ClusterKey;
+import org.verbena.core.plugin.FailedStart;
 import org.verbena.core.plugin.PluginLog;
 import org.verbena.core.plugin.RefusalLog;
 import org.verbena.core.stream.StreamLimits;
@@ -43,7 +44,7 @@ final class CoreNode {
     private VbnContext context;
     private VbnStreams calling;
     private VbnStreams serving;
-    private IOException failure;
+    private final FailedStart failure = new FailedStart();
 
     private CoreNode(HdfsConf conf) {
         this.conf = conf;
@@ -83,7 +84,7 @@ final class CoreNode {
      * Starts the core, once, for streams to others.
      *
      * @param local the address that it listens on, when none is set
-     * @throws IOException when it does not start: now, and at every later call
+     * @throws IOException when it does not start: now, and at later calls of the next half minute
      */
     synchronized VbnStreams start(InetAddress local) throws IOException {
         if (calling == null) {
@@ -102,9 +103,7 @@ final class CoreNode {
     }
 
     private VbnStreams streams(InetAddress local, String name) throws IOException {
-        if (failure != null) {
-            throw failure;
-        }
+        failure.check();
         try {
             if (context == null) {
                 context = open(local);
@@ -113,8 +112,7 @@ final class CoreNode {
             tally.add(made);
             return made;
         } catch (IOException | GeneralSecurityException | LinkageError e) {
-            failure = e instanceof IOException known ? known : new IOException(e.toString(), e);
-            throw failure;
+            throw failure.failed(e instanceof IOException known ? known : new IOException(e.toString(), e));
         }
     }
 

@@ -13,6 +13,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
@@ -34,6 +35,7 @@ final class DataNodes {
     private static final int GREETING_MILLIS = 5000;
     private static final int ACCEPT_MILLIS = 10_000;
     private static final int THREADS = 4;
+    static final long FORGET = TimeUnit.HOURS.toNanos(1);
 
     /** One DataNode. */
     private static final class Link {
@@ -51,6 +53,8 @@ final class DataNodes {
         volatile long lateSince;
         /** Why it is not reached by the core. */
         volatile String obstacle = "not yet connected";
+        /** Guarded by the table. */
+        long lastUse;
 
         Link(InetSocketAddress address) {
             this.address = address;
@@ -60,6 +64,7 @@ final class DataNodes {
     private final CoreNode node;
     private final Map<InetSocketAddress, Link> links = new ConcurrentHashMap<>();
     private final AtomicInteger nextNumber = new AtomicInteger();
+    private final AtomicLong lastSweep = new AtomicLong(System.nanoTime());
     private final ExecutorService connecting;
 
     DataNodes(CoreNode node) {
@@ -84,7 +89,7 @@ final class DataNodes {
         if (address.isUnresolved() || address.getPort() + node.conf().portOffset() > 0xffff) {
             return null;
         }
-        Link link = links.computeIfAbsent(address, Link::new);
+        Link link = link(address, System.nanoTime());
         VbnPeer peer = peer(link);
         if (peer == null) {
             node.tally().countTcp(switch (link.remote.state()) {
@@ -96,6 +101,31 @@ final class DataNodes {
             return null;
         }
         return open(link, peer);
+    }
+
+    /** What is known of a DataNode; what nobody has asked for in an hour is forgotten, unless it is connected. */
+    private Link link(InetSocketAddress address, long now) {
+        Link known = links.compute(address, (at, link) -> {
+            Link used = link == null ? new Link(at) : link;
+            used.lastUse = now;
+            return used;
+        });
+        if (now - lastSweep.get() >= FORGET) {
+            sweep(now);
+        }
+        return known;
+    }
+
+    /** now: a time of System.nanoTime. */
+    void sweep(long now) {
+        lastSweep.set(now);
+        links.keySet().forEach(address -> links.computeIfPresent(address,
+            (at, link) -> now - link.lastUse >= FORGET && link.remote.retire(now) ? null : link));
+    }
+
+    /** How many DataNodes are known. */
+    int known() {
+        return links.size();
     }
 
     /** The peer, waited for if it is being connected; null when there is none. */

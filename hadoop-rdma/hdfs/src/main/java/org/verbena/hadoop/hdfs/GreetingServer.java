@@ -8,7 +8,10 @@ import java.net.Socket;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One thread that sends the greeting to whoever connects, each with a ticket of its own. An answer fits into the socket's buffer: writing never waits. */
+/**
+ * One thread that sends the greeting to whoever connects, each with a ticket of its own. An answer fits into the socket's buffer:
+ * writing never waits.
+ */
 final class GreetingServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(GreetingServer.class);
     private static final int BACKLOG = 512;

@@ -20,15 +20,24 @@ class DataNodesTest {
 
     /** What a client knows that has opened a connection to a DataNode whose greeting's port this is. */
     private static String obstacle(int greeting) {
-        Configuration conf = new Configuration(false);
-        conf.setInt("verbena.hdfs.port.offset", OFFSET);
-        conf.setInt("verbena.hdfs.connect.wait.ms", PATIENCE);
-        CoreNode node = CoreNode.of(HdfsConf.of(conf));
-        InetSocketAddress data = new InetSocketAddress(InetAddress.getLoopbackAddress(), greeting - OFFSET);
+        CoreNode node = node(PATIENCE);
+        InetSocketAddress data = data(greeting);
         long before = notAnswered(node);
         assertNull(node.dataNodes().open(data));
         assertEquals(before + 1, notAnswered(node));
         return node.dataNodes().obstacle(data);
+    }
+
+    private static CoreNode node(int patience) {
+        Configuration conf = new Configuration(false);
+        conf.setInt("verbena.hdfs.port.offset", OFFSET);
+        conf.setInt("verbena.hdfs.connect.wait.ms", patience);
+        return CoreNode.of(HdfsConf.of(conf));
+    }
+
+    /** The data port that belongs to a greeting's. */
+    private static InetSocketAddress data(int greeting) {
+        return new InetSocketAddress(InetAddress.getLoopbackAddress(), greeting - OFFSET);
     }
 
     private static long notAnswered(CoreNode node) {
@@ -49,6 +58,19 @@ class DataNodesTest {
             one.connect(full.getLocalSocketAddress()); // the kernel keeps two and drops all further requests
             other.connect(full.getLocalSocketAddress());
             assertEquals("not yet connected", obstacle(full.getLocalPort()));
+        }
+    }
+
+    @Test
+    void addresses_that_nobody_asks_for_any_more_are_forgotten() throws Exception {
+        try (Socket bound = new Socket()) {
+            bound.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            DataNodes nodes = node(PATIENCE + 1).dataNodes(); // those of other tests may still be asked
+            assertNull(nodes.open(data(bound.getLocalPort())));
+            nodes.sweep(System.nanoTime() + DataNodes.FORGET / 2);
+            assertEquals(1, nodes.known(), "asked for within the hour");
+            nodes.sweep(System.nanoTime() + DataNodes.FORGET + 1);
+            assertEquals(0, nodes.known());
         }
     }
 

@@ -157,7 +157,7 @@ class DecoderTest {
                 client.connect(at);
                 assertEquals(from, tickets.take(Greeting.decode(new DataInputStream(client.getInputStream())).ticket()));
             }
-            String text = assertThrows(IOException.class, () -> new GreetingServer(at, new byte[1], new Tickets()).close()).getMessage();
+            String text = assertThrows(IOException.class, () -> new GreetingServer(at, new byte[1], tickets).close()).getMessage();
             assertTrue(text.contains("verbena.hdfs.port.offset"), text);
         } finally {
             server.close();
