@@ -72,7 +72,8 @@ class AdminTest(WritingCase):
         with self.writer_by_core("/evicted") as (program, name):
             length = self.log(name).stat().st_size
             self.admin("-evictWriters", self.ipc(name))
-            self.wait_for("the writer is stopped", lambda: "Stopped the writer: CorePeer" in self.new_text(self.log(name), length))
+            self.wait_for("the writer is stopped",
+                          lambda: "Stopped the writer: CorePeer" in self.new_text(self.log(name), length))
             self.assertEqual(self.answer(program, f"flush {MIB}"), "", "it had no other DataNode")
 
     def test_a_limit_of_bandwidth_that_is_set_later_holds_for_readers_by_the_core(self):
@@ -85,8 +86,8 @@ class AdminTest(WritingCase):
             self.reconfigure(name, {READ_LIMIT: "0"})
 
     def assert_throttled(self, name, words, what):
-        """Of commands of that kind one waits for the limit of this DataNode after it has opened a stream to it; to which DataNodes a
-        command goes is the NameNode's choice."""
+        """Of commands of that kind one waits for the limit of this DataNode after it has opened a stream to it; to which
+        DataNodes a command goes is the NameNode's choice."""
         running, accepted = [], []
 
         def throttled():
