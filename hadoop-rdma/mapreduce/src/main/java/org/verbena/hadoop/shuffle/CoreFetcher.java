@@ -224,7 +224,7 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         TaskAttemptID map = output.getMapId();
         Wire.Size size = left.get(map);
         long started = Time.monotonicNow();
-        try (CoreInput input = new CoreInput(share, peer, reduce, map.toString(), size.part(), rooms)) {
+        try (CoreInput input = open(peer, output, size)) {
             try {
                 output.shuffle(host, input, size.part(), size.raw(), metrics, reporter);
             } catch (InternalError | RuntimeException | IOException e) { // codecs throw what they like
@@ -239,6 +239,15 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
         left.remove(map);
         succeeded(host, link, output, size.part(), started);
         return true;
+    }
+
+    private CoreInput open(VbnPeer peer, MapOutput<K, V> output, Wire.Size size) throws IOException {
+        try {
+            return new CoreInput(share, peer, reduce, output.getMapId().toString(), size.part(), rooms);
+        } catch (IOException e) {
+            output.abort(); // its memory was reserved
+            throw e;
+        }
     }
 
     private void succeeded(MapHost host, Link link, MapOutput<K, V> output, long bytes, long started) throws IOException {
