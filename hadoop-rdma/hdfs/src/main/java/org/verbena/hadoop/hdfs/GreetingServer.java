@@ -30,6 +30,7 @@ final class GreetingServer implements AutoCloseable {
     GreetingServer(InetSocketAddress at, byte[] address, Tickets tickets) throws IOException {
         this.address = address;
         this.tickets = tickets;
+        new Greeting(new byte[Tickets.BYTES], address).encode(); // refuses an address that no greeting can carry
         server = new ServerSocket();
         try {
             server.setReuseAddress(true);

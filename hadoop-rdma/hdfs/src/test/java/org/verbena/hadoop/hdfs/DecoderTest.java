@@ -163,6 +163,7 @@ class DecoderTest {
             server.close();
         }
         assertThrows(IOException.class, () -> Greeting.ask(at, 60_000, () -> { }));
+        assertThrows(IOException.class, () -> new GreetingServer(at, new byte[1025], tickets).close());
     }
 
     private static HdfsConf conf(String... keysAndValues) {
