@@ -2,7 +2,7 @@
  * index.h - where a shard's items are: linear hashing over buckets of one cache line.
  *
  *   bucket 64 B   7 x entry | version | overflow link
- *   entry  8 B    tag 16 (of the hash) | position / 32 36 | generation 12;  0: empty
+ *   entry  8 B    tag 16 (of the hash) | position / 8 36 | generation 12;  0: empty
  *
  * I1 an entry is changed by one 8-byte store with release order. I6 the index grows bucket by bucket: the new bucket is
  * filled, then the split point is published, then the old bucket is cleared, its version odd meanwhile: a reader that misses

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * item.h - one item as it lies in its extent, and its checksum.
  *
- *   | header 40 B | key | value | up to the next multiple of 32 B
+ *   | header 40 B | key | value | up to the next multiple of 8 B
  *
  * Items are write-once: after an index entry refers to an item, its bytes never change (I2), but for three atomic words that
  * the checksum leaves out: expiry, access and heat. Lengths stay valid for as long as the extent holds items, so that a
@@ -14,7 +14,7 @@
 
 #include "base/atomics.h"
 
-#define ITEM_UNIT 32u      /* bytes; an item's position is a multiple of it */
+#define ITEM_UNIT 8u       /* bytes; an item's position is a multiple of it */
 #define ITEM_STALE 1u      /* marks: invalidated by a client, still served with a hint */
 #define ITEM_BINARY_KEY 2u /* marks: the key was given in base64 */
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/item.h"
+
 #define SEGMENT_BYTES_MIN ((size_t)16 << 10)
 #define SEGMENT_BYTES_USUAL ((size_t)1 << 20)
 #define SEGMENTS_WANTED 128u
@@ -232,7 +234,7 @@ store_status_t pool_open(pool_t *pool, const store_config_t *config, published_t
     while (pool->large_bytes * pool->large_bytes * 4 <= pool->segment_bytes * GRAIN_BYTES)
         pool->large_bytes *= 2;
     pool->shift = pool_memory_shift(config->item_max);
-    pool->memory_limit = (uint32_t)(((POSITION_MASK + 1) * 32) >> pool->shift);
+    pool->memory_limit = (uint32_t)(((POSITION_MASK + 1) * ITEM_UNIT) >> pool->shift);
     if (!pool_limit(pool, config->bytes))
         return STORE_TOO_LARGE;
     pool->memories = calloc(pool->memory_limit, sizeof(*pool->memories));
@@ -257,7 +259,7 @@ void pool_close(pool_t *pool)
 bool pool_limit(pool_t *pool, size_t bytes)
 {
     size_t grains = bytes >> GRAIN_SHIFT;
-    if (grains > (POSITION_MASK + 1) / (GRAIN_BYTES / 32) - 1)
+    if (grains > (POSITION_MASK + 1) / (GRAIN_BYTES / ITEM_UNIT) - 1)
         return false;
     pthread_mutex_lock(&pool->lock);
     pool->target = (uint32_t)grains;

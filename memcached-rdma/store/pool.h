@@ -21,7 +21,7 @@
 
 #define GRAIN_SHIFT 12u
 #define GRAIN_BYTES (1u << GRAIN_SHIFT)
-#define POSITION_BITS 36u /* of a position in units of 32 bytes */
+#define POSITION_BITS 36u /* of a position in units of ITEM_UNIT: 512 GiB */
 #define POSITION_MASK ((UINT64_C(1) << POSITION_BITS) - 1)
 #define GENERATION_MASK 0xfffu /* bits of a generation word that an entry has */
 #define MEMORY_BYTES ((size_t)64 << 20)

@@ -17,7 +17,7 @@
 #include "base/atomics.h"
 #include "store/store.h"
 
-#define PUBLISHED_MAGIC UINT64_C(0x3330565f434d4256) /* "VBMC_V03" */
+#define PUBLISHED_MAGIC UINT64_C(0x3430565f434d4256) /* "VBMC_V04" */
 #define PUBLISHED_DIED 0x40000000u                   /* FUTEX_OWNER_DIED */
 #define PUBLISHED_OWNER 0x3fffffffu                  /* FUTEX_TID_MASK; 0: unlocked, the server has ended */
 

@@ -13,6 +13,8 @@
 #include "store/index.h"
 
 #define TRIES 3u
+#define COUNTED_READS                                                                                                  \
+    2u /* of an item since the server's last look at it, that the server is to see: they keep it longer */
 #define CHAIN_MOST 64u /* overflow buckets: a longer chain is a chain that changes under us */
 #define VALUE_MOST (64u << 10)
 
@@ -191,7 +193,7 @@ static reader_status_t read_item(const view_t *view, index_slot_t *slot, uint64_
     *wanted->item = (reader_item_t){.value_bytes = header.value_bytes,
                                     .client_flags = header.client_flags,
                                     .cas = view->reader->fixed.cas_shown ? header.cas : 0,
-                                    .uncounted = item_reads(&header) == 0 &&
+                                    .uncounted = item_reads(&header) < COUNTED_READS &&
                                                  atomic_get_relaxed(&view->reader->page->scarce) != 0};
     return fits ? READER_HIT : READER_TRUNCATED;
 }

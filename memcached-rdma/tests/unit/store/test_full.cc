@@ -146,7 +146,7 @@ TEST_F(FullStoreTest, ValuesOfAllSizesAreAlwaysStored)
 TEST_F(FullStoreTest, TheLargestItemFindsPlaceBesideAnIndexThatHasGrown)
 {
     open(8 * MIB, 1, true, 3 * MIB);
-    for (int i = 0; i < 100000; i++)
+    for (int i = 0; i < 67000; i++)
         ASSERT_EQ(write(name_of(i), "v"), STORE_OK);
     EXPECT_GT(stats().index_bytes, MIB);
     for (int i = 0; i < 10; i++)

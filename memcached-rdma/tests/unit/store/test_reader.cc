@@ -224,9 +224,11 @@ TEST_F(ReaderTest, AReaderKnowsWhichReadsTheStoreIsToBeToldOf)
         ASSERT_EQ(write("key" + std::to_string(i), std::string(900, 'x')), STORE_OK);
     ASSERT_EQ(write("k", "value"), STORE_OK);
     EXPECT_EQ(read("k"), "value");
-    EXPECT_TRUE(reading_uncounted(reading));
-    ASSERT_EQ(store_get(store, {"k", 1}, nullptr, nullptr, nullptr), STORE_OK);
-    EXPECT_EQ(read("k"), "value");
+    for (int told = 0; told < 2; told++) { // two reads since its last look are what keeps an item longer
+        EXPECT_TRUE(reading_uncounted(reading));
+        ASSERT_EQ(store_get(store, {"k", 1}, nullptr, nullptr, nullptr), STORE_OK);
+        EXPECT_EQ(read("k"), "value");
+    }
     EXPECT_FALSE(reading_uncounted(reading));
 }
 
