@@ -350,7 +350,7 @@ static void pull(call_t *call, vbn_am_remote_t *remote, void *to, size_t bytes, 
 static bool hold_value(call_t *call, size_t bytes)
 {
     worker_t *worker = call->native->worker;
-    if (worker->drafts_called.bytes + bytes > worker_share(worker)) {
+    if (holds_bytes(&worker->drafts_called) + bytes > worker_share(worker)) {
         count(&worker->counters.drafts_lost, 1);
         return false;
     }

@@ -107,7 +107,7 @@ static void hold_answers(conn_t *conn)
         reply_own(&conn->reply, exec_piece_stays, exec_piece_done);
         hold_set(&worker->slow, &conn->slow_hold, conn->reply.capacity + 1);
     }
-    while (worker->slow.bytes > worker_share(worker) ||
+    while (holds_bytes(&worker->slow) > worker_share(worker) ||
            store_held(server->store) > atomic_get_relaxed(&server->memory_limit) / HELD_SHARE) {
         hold_t *oldest = hold_oldest(&worker->slow);
         if (oldest == NULL)
@@ -199,7 +199,7 @@ static void drop_value(conn_t *conn)
 /* Values that are on their way longest give way. */
 static void bound_drafts(worker_t *worker)
 {
-    while (worker->drafts.bytes > worker_share(worker)) {
+    while (holds_bytes(&worker->drafts) > worker_share(worker)) {
         conn_t *oldest = container_of(hold_oldest(&worker->drafts), conn_t, draft_hold);
         log_line(worker->server, 1, "a value of client %s was on its way for too long, and gave way to others",
                  oldest->address);

@@ -4,7 +4,8 @@
 
 void holds_init(holds_t *holds)
 {
-    *holds = (holds_t){.bytes = 0};
+    atomic_set_relaxed(&holds->bytes, 0);
+    atomic_set_relaxed(&holds->most, 0);
     list_init(&holds->list);
 }
 
@@ -14,7 +15,10 @@ void hold_set(holds_t *holds, hold_t *hold, uint64_t bytes)
         list_append(&holds->list, &hold->link);
     else if (hold->bytes > 0 && bytes == 0)
         list_remove(&hold->link);
-    holds->bytes += bytes - hold->bytes;
+    uint64_t all = holds_bytes(holds) + bytes - hold->bytes;
+    atomic_set_relaxed(&holds->bytes, all);
+    if (all > atomic_get_relaxed(&holds->most))
+        atomic_set_relaxed(&holds->most, all);
     hold->bytes = bytes;
 }
 

@@ -181,11 +181,25 @@ void stats_messages(exec_t *exec)
     stats_u64(reply, "messages_leases_ended", sums.leases_ended);
 }
 
+/* Values on their way to the server. The most of each thread's is what it has had at once, by sockets and by messages. */
+static void show_drafts(exec_t *exec)
+{
+    uint64_t bytes = 0, most = 0;
+    for (unsigned i = 0; i < exec->server->worker_count; i++) {
+        worker_t *worker = &exec->server->workers[i];
+        bytes += holds_bytes(&worker->drafts) + holds_bytes(&worker->drafts_called);
+        most += atomic_get_relaxed(&worker->drafts.most) + atomic_get_relaxed(&worker->drafts_called.most);
+    }
+    stats_u64(exec->reply, "drafts_bytes", bytes);
+    stats_u64(exec->reply, "drafts_bytes_most", most);
+}
+
 /* What clients hold, and what was taken from them. */
 void stats_clients(exec_t *exec)
 {
     sums_t sums = sum_workers(exec->server);
     stats_u64(exec->reply, "held_bytes", store_held(exec->server->store));
+    show_drafts(exec);
     stats_u64(exec->reply, "drafts_lost", sums.drafts_lost);
     stats_u64(exec->reply, "slow_closed", sums.slow_closed);
 #define SHOW(name) stats_u64(exec->reply, #name "_most", sums.name);

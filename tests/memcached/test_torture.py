@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that wears a cache out, in one server and in a random order, with the same requests to Debian's memcached: a full
-of mixed sizes, values half sent, slow readers, items that expire or are flushed together, pipelining. What is compared is
-counted: items kept, sets that failed, memory, commands and bytes of a turn. VERBENA_TEST_SEED=n repeats a run."""
+"""Everything that wears a cache out, in one server and in a random order, with the same requests to Debian's memcached: memory
+full of values of mixed sizes, values half sent, slow readers, items that expire or are flushed together, pipelining. What is
+compared is counted: items kept, sets that failed, memory, commands and bytes of a turn. VERBENA_TEST_SEED=n repeats a run."""
 import contextlib
 import os
 import pathlib
