@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mcload.c - one thread that asks a memcached server over sockets, one request in flight on each connection.
  *
- * usage: mcload ADDRESS get|set SIZE CONNECTIONS OPS     ADDRESS: tcp:PORT (of 127.0.0.1) or unix:PATH
+ * usage: mcload ADDRESS get|set|beside SIZE CONNECTIONS OPS     ADDRESS: tcp:PORT (of 127.0.0.1) or unix:PATH
+ * beside: CONNECTIONS clients send gets without an end and without waiting for answers, and one more asks as with get and one
+ * connection, for values of 1 byte; SIZE is that of the others' values.
  * Prints one line of JSON: ops, seconds, p50_us of a request (one connection) and ops per second. Every answer's length is
  * checked; a wrong one ends the program with status 1. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +25,7 @@
 #define BUFFER (64u << 10)
 #define EVENTS 64
 #define SIZE_MOST 32768u
+#define PIPELINERS_MOST 64u
 
 typedef struct client {
     int fd;
@@ -27,7 +33,7 @@ typedef struct client {
 } client_t;
 
 typedef struct load {
-    const char *address;
+    const char *address, *prefix; /* prefix of keys */
     int sets;
     unsigned size, connections;
     unsigned long ops, sent, done;
@@ -79,10 +85,10 @@ static size_t next_request(load_t *load, int sets, size_t *answer_p)
     if (!sets) {
         *answer_p = strlen("VALUE key-000000000000 0 ") + (size_t)snprintf(NULL, 0, "%u", load->size) + 2 + load->size +
                     strlen("\r\nEND\r\n");
-        return (size_t)sprintf(at, "get key-%012u\r\n", key);
+        return (size_t)sprintf(at, "get %s-%012u\r\n", load->prefix, key);
     }
     *answer_p = strlen("STORED\r\n");
-    size_t length = (size_t)sprintf(at, "set key-%012u 0 0 %u\r\n", key, load->size);
+    size_t length = (size_t)sprintf(at, "set %s-%012u 0 0 %u\r\n", load->prefix, key, load->size);
     memcpy(at + length, load->value, load->size);
     memcpy(at + length + load->size, "\r\n", 2);
     return length + load->size + 2;
@@ -192,23 +198,70 @@ static void run_many(load_t *load)
     free(clients);
 }
 
+/* ------------------------------------------------------------------------------------------- beside */
+
+/* A process that writes gets to a connection, or reads the answers, until it is killed. */
+static pid_t pipeline(load_t *load, int fd, int writes)
+{
+    pid_t child = fork();
+    if (child < 0)
+        fail("fork");
+    if (child > 0)
+        return child;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    size_t used = 0, answer;
+    for (unsigned i = 0; writes && i < KEYS; i++, used += strlen("get key-000000000000\r\n"))
+        (void)sprintf(load->value + used, "get key-%012u\r\n", i);
+    for (;;)
+        if (writes)
+            send_all(fd, load->value, used);
+        else if ((answer = (size_t)recv(fd, load->answer, BUFFER, 0)) == 0 || answer == (size_t)-1)
+            _exit(1);
+}
+
+/* The median time of a get beside clients that pipeline. */
+static double run_beside(load_t *load)
+{
+    pid_t children[2 * PIPELINERS_MOST];
+    for (unsigned i = 0; i < load->connections; i++) {
+        int fd = connect_to(load->address);
+        for (unsigned j = 0; j < 2; j++)
+            children[2 * i + j] = pipeline(load, fd, j == 0);
+        (void)close(fd);
+    }
+    load->size = 1;
+    load->prefix = "one";
+    fill(load);
+    double median = run_one(load);
+    for (unsigned i = 0; i < 2 * load->connections; i++) {
+        (void)kill(children[i], SIGKILL);
+        (void)waitpid(children[i], NULL, 0);
+    }
+    return median;
+}
+
 int main(int argc, char **argv)
 {
     static load_t load;
     if (argc != 6) {
-        fprintf(stderr, "usage: mcload tcp:PORT|unix:PATH get|set SIZE CONNECTIONS OPS\n");
+        fprintf(stderr, "usage: mcload tcp:PORT|unix:PATH get|set|beside SIZE CONNECTIONS OPS\n");
         return 2;
     }
     load.address = argv[1];
+    load.prefix = "key";
     load.sets = strcmp(argv[2], "set") == 0;
+    int beside = strcmp(argv[2], "beside") == 0;
     load.size = (unsigned)atoi(argv[3]);
     load.connections = (unsigned)atoi(argv[4]);
     load.ops = strtoul(argv[5], NULL, 10);
-    if (load.size == 0 || load.size > SIZE_MOST || load.connections == 0 || load.ops == 0)
+    if (load.size == 0 || load.size > SIZE_MOST || load.connections == 0 || load.ops == 0 ||
+        (beside && load.connections > PIPELINERS_MOST))
         return 2;
     fill(&load);
     double start = now(), median = 0;
-    if (load.connections == 1)
+    if (beside)
+        median = run_beside(&load);
+    else if (load.connections == 1)
         median = run_one(&load);
     else
         run_many(&load);

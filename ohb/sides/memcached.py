@@ -18,9 +18,11 @@ THREADS = 4
 SIZE = 100
 KEYS = 1000  # of mcload and mcnative
 LATENCY_OPS, RATE_OPS, CONNECTIONS = 40000, 200000, 50
+BESIDE_SIZE = 20000  # of the values that others get
 # (operation, connections, operations, what mcload says, unit)
 SOCKET_CELLS = (("get", 1, LATENCY_OPS, "p50_us", "us"), ("set", 1, LATENCY_OPS, "p50_us", "us"),
                 ("get", CONNECTIONS, RATE_OPS, "rate", "ops/s"), ("set", CONNECTIONS, RATE_OPS, "rate", "ops/s"))
+BESIDE = ("beside", THREADS, 400, "p50_us", "us")  # a get beside clients that pipeline gets, one for each thread of the server
 NATIVE = (("messages", "get", "onesided=off"), ("messages", "set", "onesided=off"), ("onesided", "get", "onesided=on"))
 STARTUP_SECONDS = 60
 LIMIT = 300
@@ -122,18 +124,19 @@ def pairs(found, scale, index):
     """Every cell once: stock and ours, one after the other; which comes first changes with the pair."""
     cells = [socket_pair(sides, transport, place, scale, cell, index) for transport, sides in found.items()
              for place in placements() for cell in SOCKET_CELLS]
+    cells += [socket_pair(found["tcp"], "tcp", place, scale, BESIDE, index) for place in placements()]
     return cells + [native_pair(found["tcp"], place, scale, cell, index) for place in placements() for cell in NATIVE]
 
 
 def socket_pair(sides, transport, place, scale, cell, index):
-    """One of SOCKET_CELLS at stock and ours."""
+    """One of SOCKET_CELLS, or BESIDE, at stock and ours."""
     (label, generator, processor), (operation, connections, ops, metric, unit) = place, cell
-    got = {}
+    got, size = {}, BESIDE_SIZE if operation == "beside" else SIZE
     for side in (0, 1) if index % 2 == 0 else (1, 0):
         sides[side].pin(processor)
-        got[side] = sides[side].ask(operation, SIZE, connections, max(1000, int(ops * scale)), generator)[metric]
-    name = "latency" if connections == 1 else f"rate{connections}"
-    return {"row": f"memcached.{operation}", "transport": transport, "size": SIZE, "metric": name,
+        got[side] = sides[side].ask(operation, size, connections, max(min(ops, 1000), int(ops * scale)), generator)[metric]
+    name = "latency" if unit == "us" else f"rate{connections}"
+    return {"row": f"memcached.{operation}", "transport": transport, "size": size, "metric": name,
             "unit": unit, "raw": got[0], "ours": got[1], "placement": label}
 
 

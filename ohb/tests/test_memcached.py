@@ -42,6 +42,15 @@ class Pairs(unittest.TestCase):
             self.assertEqual([words[0] for words in requests], order)
             self.assertEqual({words[1:] for words in requests}, {("get", memcached.SIZE, 1, memcached.LATENCY_OPS, 0)})
 
+    def test_a_client_beside_others_that_pipeline_has_a_row_of_its_own(self):
+        asked = []
+        sides = Scripted("stock", 700, asked), Scripted("ours", 250, asked)
+        cell = memcached.socket_pair(sides, "tcp", PLACE, 0.1, memcached.BESIDE, 0)
+        self.assertEqual([words[1:] for words in asked if words[1] != "pin"],
+                         [("beside", memcached.BESIDE_SIZE, memcached.THREADS, memcached.BESIDE[2], 0)] * 2)
+        self.assertEqual((cell["row"], cell["metric"], cell["unit"], cell["raw"], cell["ours"]),
+                         ("memcached.beside", "latency", "us", 700, 250))
+
     def test_rows_of_the_demonstration_are_times_of_a_request(self):
         sides = Scripted("stock", 20, []), Scripted("ours", 10, [])
         cells = [memcached.socket_pair(sides, "tcp", PLACE, 1, cell, 0) for cell in memcached.SOCKET_CELLS]
