@@ -12,26 +12,27 @@
 
 #define ONE_NS 100000000 /* timeout(1) sends a signal twice, to its child and to the group: that is one */
 
-static const int ends[] = {SIGINT, SIGTERM, 0};
 static const int passed_on[] = {SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, 0};
 
-/* What was ignored when we were started stays so: nohup has to do with SIGHUP, a shell's background with SIGINT. */
-static void add(sigset_t *set, const int *numbers)
+static int is_ignored(int signal)
 {
     struct sigaction now;
-    for (; *numbers != 0; numbers++)
-        if (sigaction(*numbers, NULL, &now) != 0 || now.sa_handler != SIG_IGN)
-            sigaddset(set, *numbers);
+    return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
+/* What is passed on stays ignored where it was when we were started: by nohup, for one. SIGINT ends us all the same: a script
+ * that starts us in the background has it ignored, and Ctrl-C is to end all that the script does. */
 static int open_for(const int *more)
 {
     sigset_t handled;
     sigemptyset(&handled);
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, no end of a child would be told */
     sigaddset(&handled, SIGCHLD);
-    add(&handled, ends);
-    add(&handled, more);
+    sigaddset(&handled, SIGINT);
+    sigaddset(&handled, SIGTERM);
+    for (; *more != 0; more++)
+        if (!is_ignored(*more))
+            sigaddset(&handled, *more);
     (void)sigprocmask(SIG_BLOCK, &handled, NULL);
     return signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC);
 }
