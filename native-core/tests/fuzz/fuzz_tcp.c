@@ -36,13 +36,13 @@ static void sort_targets(const tcp_address_t *address, bool same_stack)
     };
     tcp_address_t targets = *address;
     vbn_status_t status = tcp_targets_sort(&OWN, same_stack, &targets);
-    require((status == VBN_OK) == (targets.count > 0) && targets.count <= TCP_ADDRESS_IPS);
-    for (unsigned i = 0; i < targets.count; i++) {
+    require(targets.count > 0 && targets.count <= TCP_ADDRESS_IPS);
+    for (unsigned i = 0; i < targets.count && status == VBN_OK; i++) {
         bool named = false;
         for (unsigned j = 0; j < address->count; j++)
             named |= tcp_ip_equal(&targets.ips[i], &address->ips[j]);
         require(named && tcp_ip_is_link_local(&targets.ips[i]) == (targets.ips[i].scope != 0));
-        require(same_stack || (!tcp_ip_is_loopback(&targets.ips[i]) && !tcp_nets_own(&OWN, &targets.ips[i])));
+        require(same_stack || !tcp_ip_is_loopback(&targets.ips[i]));
     }
 }
 

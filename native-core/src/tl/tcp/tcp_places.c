@@ -133,7 +133,7 @@ static bool let_wait(tcp_iface_t *iface, int fd, const tcp_ip_t *ip, uint16_t po
     source->held++; /* it stays whatever make_room drops */
     tcp_guest_t *guest = make_room(iface, source, fd) ? calloc(1, sizeof(*guest)) : NULL;
     source->held--;
-    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = (char *)guest + 1};
+    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = guest != NULL ? (char *)guest + 1 : NULL};
     if (guest == NULL || epoll_ctl(iface->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
         free(guest);
         tcp_source_left(&iface->sources, source);

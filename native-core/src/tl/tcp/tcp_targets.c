@@ -2,29 +2,20 @@
  * tcp_targets.c - order of a peer's addresses. */
 #include "tl/tcp/tcp_targets.h"
 
-typedef enum rank { RANK_NEAR, RANK_ROUTED, RANK_BRIDGE, RANK_LINK_LOCAL, RANKS } rank_t;
+typedef enum rank { RANK_NEAR, RANK_ROUTED, RANK_BRIDGE, RANK_LINK_LOCAL, RANK_OWN, RANKS } rank_t;
 
-static rank_t rank_of(const tcp_nets_t *own, const tcp_ip_t *ip)
+static rank_t rank_of(const tcp_nets_t *own, bool same_stack, const tcp_ip_t *ip)
 {
     if (tcp_ip_is_loopback(ip))
-        return RANK_NEAR;
+        return same_stack ? RANK_NEAR : RANKS;
     if (tcp_ip_is_link_local(ip))
         return RANK_LINK_LOCAL;
+    if (!same_stack && tcp_nets_own(own, ip))
+        return RANK_OWN;
     for (unsigned i = 0; i < own->count; i++)
         if (tcp_net_has(&own->net[i], ip))
             return own->net[i].kind > TCP_NET_BRIDGE ? RANK_NEAR : RANK_BRIDGE;
     return RANK_ROUTED;
-}
-
-static vbn_status_t check(const tcp_nets_t *own, const tcp_ip_t *ip, uint16_t port)
-{
-    char text[TCP_ENDPOINT_TEXT];
-    tcp_ip_text(ip, port, text);
-    if (tcp_ip_is_loopback(ip))
-        return err_set(VBN_ERR_UNREACHABLE, "%s is loopback of another host; set tl.tcp.interface there", text);
-    if (tcp_nets_own(own, ip))
-        return err_set(VBN_ERR_UNREACHABLE, "%s is an address of this host, too; set tl.tcp.interface there", text);
-    return VBN_OK;
 }
 
 static void add(const tcp_nets_t *own, const tcp_ip_t *ip, tcp_address_t *to)
@@ -41,28 +32,25 @@ static void add(const tcp_nets_t *own, const tcp_ip_t *ip, tcp_address_t *to)
     }
 }
 
+static vbn_status_t none_left(const tcp_address_t *targets)
+{
+    char text[TCP_ENDPOINT_TEXT];
+    tcp_ip_text(&targets->ips[0], targets->port, text);
+    if (tcp_ip_is_loopback(&targets->ips[0]))
+        return err_set(VBN_ERR_UNREACHABLE, "%s is loopback of another host; set tl.tcp.interface there", text);
+    return err_set(VBN_ERR_UNREACHABLE, "%s is an IPv6 link-local address, and no interface here has one", text);
+}
+
 vbn_status_t tcp_targets_sort(const tcp_nets_t *own, bool same_stack, tcp_address_t *targets)
 {
     tcp_address_t sorted = *targets;
-    vbn_status_t status = VBN_OK;
-    bool linked = false;
     sorted.count = 0;
-    for (unsigned rank = 0; rank < RANKS; rank++) {
-        for (unsigned i = 0; i < targets->count && sorted.count < TCP_ADDRESS_IPS; i++) {
-            const tcp_ip_t *ip = &targets->ips[i];
-            if (rank_of(own, ip) != (rank_t)rank)
-                continue;
-            vbn_status_t one = same_stack ? VBN_OK : check(own, ip, targets->port);
-            if (one == VBN_OK)
-                add(own, ip, &sorted);
-            else
-                status = one;
-            linked |= rank == RANK_LINK_LOCAL;
-        }
-    }
-    if (sorted.count == 0 && status == VBN_OK && linked)
-        status = err_set(VBN_ERR_UNREACHABLE,
-                         "the peer has IPv6 link-local addresses alone, and no interface here has one");
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        for (unsigned i = 0; i < targets->count && sorted.count < TCP_ADDRESS_IPS; i++)
+            if (rank_of(own, same_stack, &targets->ips[i]) == (rank_t)rank)
+                add(own, &targets->ips[i], &sorted);
+    if (sorted.count == 0)
+        return none_left(targets);
     *targets = sorted;
-    return sorted.count > 0 ? VBN_OK : status;
+    return VBN_OK;
 }

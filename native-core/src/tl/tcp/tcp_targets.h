@@ -5,10 +5,10 @@
 
 #include "tl/tcp/tcp_nets.h"
 
-/* Drops addresses that mean somebody else here: loopback and this host's own, unless the peer is in the same network stack
- * (same_stack). Addresses in a network of this host come first, those of its bridges and link-local ones last, else they keep the
- * peer's order. A link-local address is tried on each network that may be meant. own: tcp_nets_list. VBN_ERR_UNREACHABLE when
- * none is left. */
+/* Addresses in a network of this host come first, then others in the peer's order, then those in networks of its bridges, then
+ * link-local ones, each on all links that may be meant. Where the peer is not known to be in the same network stack (same_stack),
+ * loopback is dropped, and addresses that this host has, too, come last: bridges of containers are alike everywhere. own:
+ * tcp_nets_list. VBN_ERR_UNREACHABLE when none is left. */
 vbn_status_t tcp_targets_sort(const tcp_nets_t *own, bool same_stack, tcp_address_t *targets);
 
 #endif

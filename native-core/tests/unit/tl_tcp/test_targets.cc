@@ -56,10 +56,8 @@ std::string tried(const std::vector<const char *> &addresses, bool same_stack = 
     targets.port = 7;
     for (const char *text : addresses)
         targets.ips[targets.count++] = ip_of(text);
-    if (tcp_targets_sort(&own, same_stack, &targets) != VBN_OK) {
-        EXPECT_EQ(0, targets.count);
+    if (tcp_targets_sort(&own, same_stack, &targets) != VBN_OK)
         return err_text();
-    }
     std::string all;
     for (unsigned i = 0; i < targets.count; i++) {
         char text[TCP_ENDPOINT_TEXT];
@@ -79,12 +77,11 @@ TEST(TcpTargets, networks_of_this_host_come_first_its_bridges_late_and_others_ke
               tried({"172.17.0.9", "192.0.2.9", "10.1.31.9", "10.1.32.9", "fd00:1::9"}));
 }
 
-TEST(TcpTargets, addresses_that_mean_this_host_are_not_tried_for_another)
+TEST(TcpTargets, addresses_that_mean_this_host_are_tried_last_for_another_and_loopback_never)
 {
-    EXPECT_EQ("10.0.0.9", tried({"172.17.0.1", "127.0.0.1", "10.0.0.9", "::1"}));
+    EXPECT_EQ("10.0.0.9 172.17.0.1", tried({"172.17.0.1", "127.0.0.1", "10.0.0.9", "::1"}));
     EXPECT_EQ("127.0.0.1 172.17.0.1", tried({"172.17.0.1", "127.0.0.1"}, true));
     EXPECT_NE(std::string::npos, tried({"127.0.0.1"}).find("loopback of another host"));
-    EXPECT_NE(std::string::npos, tried({"172.17.0.1"}).find("address of this host, too"));
 }
 
 TEST(TcpTargets, a_link_local_address_is_tried_last_and_on_each_link)
