@@ -18,6 +18,9 @@ import org.verbena.core.SlabPool;
  * {@link #commit} or {@link #abort}.
  */
 public final class OutputBuffer {
+    /** Each partition takes a quarter of a kilobyte of heap while the output is written, of which nobody else knows. */
+    public static final int MOST_PARTITIONS = 1 << 17;
+
     private final SlabStore store;
     private final int shuffleId;
     private final long mapId;
@@ -91,7 +94,16 @@ public final class OutputBuffer {
         overflowBytes += moved;
         Set<SlabPool.Chunk> used = new HashSet<>();
         largest.forEach(partition -> partition.addChunks(used));
-        rooms.keep(used);
+        rooms.keep(used, pieces());
+    }
+
+    /** Pieces of all partitions that are in memory. */
+    int pieces() {
+        int pieces = 0;
+        for (PartitionStream partition : partitions) {
+            pieces += partition == null ? 0 : partition.pieces().size();
+        }
+        return pieces;
     }
 
     /**

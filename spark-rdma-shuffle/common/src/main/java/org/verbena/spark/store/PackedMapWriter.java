@@ -137,7 +137,9 @@ public final class PackedMapWriter implements ShuffleMapOutputWriter {
             return;
         }
         ended = true;
-        try (FileChannel file = channel; FileSink last = sink) {
+        FileChannel file = channel;
+        FileSink last = sink;
+        try (file; last) {
             if (data != null) {
                 Files.deleteIfExists(data.toPath());
             }

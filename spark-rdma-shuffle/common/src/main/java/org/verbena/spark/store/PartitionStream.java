@@ -121,6 +121,7 @@ final class PartitionStream extends ByteSink {
         if (room != null && room.buffer().position() > start) {
             int size = room.buffer().position() - start;
             pieces.add(new Piece(room.chunk(), room.buffer().duplicate().flip().slice(start, size), start, size));
+            rooms.count();
         }
         room = null;
     }

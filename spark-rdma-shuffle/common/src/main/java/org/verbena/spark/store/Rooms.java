@@ -15,6 +15,8 @@ final class Rooms {
     static final int LARGE_CHUNK = 1 << 20;
     private static final int HEAP_CHUNK = 16 << 10;
     private static final int SEQUENTIAL_CHUNK = 64 << 10;
+    /** Each piece of a partition takes about a hundred bytes of heap, of which nobody else knows. */
+    static final int MOST_PIECES = 1 << 18;
     private static final int LEAST_TRIM = 4 << 10;
     private static final long OVERFLOW_UNIT = 4L << 20;
     private static final int OVERFLOW_SHARE = 4;
@@ -26,6 +28,7 @@ final class Rooms {
     private int sequentialChunk = SEQUENTIAL_CHUNK;
     private long heldBytes;
     private boolean released;
+    private int pieces;
 
     /** Moves so many bytes of what is held to disk, or a little more, and calls {@link #keep}. */
     interface Relief {
@@ -39,6 +42,7 @@ final class Rooms {
 
     /** For a partition that is written after another one: goes on in the chunk where that ended. */
     Room following() throws IOException {
+        boundPieces();
         if (left != null) {
             Room rest = left;
             left = null;
@@ -51,6 +55,7 @@ final class Rooms {
 
     /** For one of several partitions that are written at a time. */
     Room fresh(int bytes) throws IOException {
+        boundPieces();
         SlabPool.Chunk chunk = store.allocate(bytes);
         if (chunk == null && heldBytes >= OVERFLOW_UNIT) {
             relief.overflow(Math.max(OVERFLOW_UNIT, heldBytes / OVERFLOW_SHARE));
@@ -62,6 +67,18 @@ final class Rooms {
         }
         heldBytes += chunk.capacity();
         return held(chunk);
+    }
+
+    /** A partition has one piece more. */
+    void count() {
+        pieces++;
+    }
+
+    /** All pieces become one run for each partition. */
+    private void boundPieces() throws IOException {
+        if (pieces >= MOST_PIECES) {
+            relief.overflow(Long.MAX_VALUE);
+        }
     }
 
     /** For the ends of many partitions; null when there is no slab memory. */
@@ -108,7 +125,7 @@ final class Rooms {
     /** Gives all chunks back; the output is given up. */
     void release() {
         released = true;
-        keep(Set.of());
+        keep(Set.of(), 0);
     }
 
     /** Whether the memory is given back: what is written from now on has no place. */
@@ -116,9 +133,12 @@ final class Rooms {
         return released;
     }
 
-    /** Gives all chunks back but these. What is left in heap memory no longer counts: 16 KiB at most for each such call. */
-    void keep(Set<SlabPool.Chunk> used) {
+    /**
+     * Gives all chunks back but these, in which there are so many pieces. What is left in heap memory no longer counts: 16 KiB at most for each such call.
+     */
+    void keep(Set<SlabPool.Chunk> used, int count) {
         left = null;
+        pieces = count;
         chunks.stream().filter(chunk -> !used.contains(chunk)).toList().forEach(this::release);
         heldBytes = chunks.stream().mapToLong(SlabPool.Chunk::capacity).sum();
     }

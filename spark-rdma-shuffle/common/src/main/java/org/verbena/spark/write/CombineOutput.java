@@ -76,7 +76,7 @@ public final class CombineOutput implements ShuffleDataIO {
         @Override
         public ShuffleMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int partitions)
                 throws IOException {
-            SlabStore store = store();
+            SlabStore store = partitions > OutputBuffer.MOST_PARTITIONS ? null : store();
             if (store != null) {
                 return writer(store, shuffleId, mapTaskId, partitions);
             }

@@ -16,6 +16,7 @@ import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.verbena.spark.SparkShim;
 import org.verbena.spark.serial.Serializers;
+import org.verbena.spark.store.OutputBuffer;
 import scala.Option;
 import scala.Product2;
 import scala.collection.BufferedIterator;
@@ -27,7 +28,6 @@ import scala.collection.Iterator;
  * them (Java serialisation of objects) are left to Spark's sorter. Belongs to the task's thread.
  */
 public final class RadixShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
-    private static final int MAX_PARTITIONS = 1 << 20;
     /** Records sorted at a time: larger pieces in the slabs, and a smaller index, for more memory. */
     private static final long SORTED_BYTES = 64L << 20;
     private static final long SORTED_BYTES_PER_PARTITION = 4 << 10;
@@ -48,7 +48,7 @@ public final class RadixShuffleMapWriter<K, V> extends SlabMapWriter<K, V> {
 
     /** Whether a partition may be several streams, one behind the other, and its records need no combining. */
     public static boolean suits(ShuffleDependency<?, ?, ?> dependency, SparkConf conf) {
-        return !dependency.mapSideCombine() && dependency.partitioner().numPartitions() <= MAX_PARTITIONS
+        return !dependency.mapSideCombine() && dependency.partitioner().numPartitions() <= OutputBuffer.MOST_PARTITIONS
             && !conf.getBoolean("spark.io.encryption.enabled", false)
             && (!conf.getBoolean("spark.shuffle.compress", true)
                 || CompressionCodec$.MODULE$.supportsConcatenationOfSerializedStreams(

@@ -123,4 +123,33 @@ class OverflowTest {
         output.commit();
         assertContent(content);
     }
+
+    /** As a sorting writer with little memory makes them: each piece takes heap, however small it is. */
+    @Test
+    void anOutputOfVeryManyPiecesBecomesAFileWithoutThem() throws IOException {
+        int partitions = 1000;
+        byte[][] content = new byte[partitions][];
+        OutputBuffer output = store.newOutput(1, 1, partitions);
+        int most = 0;
+        for (int pass = 0; pass < 300; pass++) {
+            for (int p = 0; p < partitions; p++) {
+                try (OutputStream out = output.stream(p, true)) {
+                    out.write(pass);
+                    out.write(p);
+                }
+            }
+            most = Math.max(most, output.pieces());
+        }
+        for (int p = 0; p < partitions; p++) {
+            content[p] = new byte[600];
+            for (int pass = 0; pass < 300; pass++) {
+                content[p][2 * pass] = (byte) pass;
+                content[p][2 * pass + 1] = (byte) p;
+            }
+        }
+        assertTrue(most > partitions && most <= Rooms.MOST_PIECES, most + " pieces");
+        assertTrue(output.pieces() < 300 * partitions - Rooms.MOST_PIECES + partitions, output.pieces() + " pieces");
+        output.commit();
+        assertContent(content);
+    }
 }

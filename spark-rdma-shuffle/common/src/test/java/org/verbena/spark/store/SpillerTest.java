@@ -26,6 +26,10 @@ import org.verbena.core.VbnContext;
 class SpillerTest {
     private static final int MIB = 1 << 20;
 
+    private static final int SMALL = 60_000;
+    /** So many small outputs all fit, and leave less than an eighth. */
+    private static final int MOST_OF_MEMORY = 124;
+
     @TempDir
     Path disk;
     private VbnContext context;
@@ -106,8 +110,8 @@ class SpillerTest {
 
     @Test
     void anEighthOfTheMemoryIsFreedBeforeATaskNeedsIt() throws Exception {
-        for (int map = 0; map < 24; map++) { // 320 KiB of chunks each: all of them fit
-            write(1, map, 250_000);
+        for (int map = 0; map < MOST_OF_MEMORY; map++) {
+            write(1, map, SMALL);
         }
         while (store.usedBytes() > 7 * MIB) { // ended by the test's time-out
             Thread.sleep(5);
@@ -140,8 +144,8 @@ class SpillerTest {
                 Thread.currentThread().interrupt();
             }
         };
-        for (int map = 0; map < 24; map++) {
-            write(1, map, 250_000);
+        for (int map = 0; map < MOST_OF_MEMORY; map++) {
+            write(1, map, SMALL);
         }
         synchronized (reached) {
             while (!there[0]) {

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.verbena.spark.metrics.Traffic;
+import org.verbena.spark.store.OutputBuffer;
 import org.verbena.spark.write.RadixShuffleMapWriter;
 import scala.Tuple2;
 
@@ -133,6 +134,18 @@ class ManyPartitionsTest {
             assertShuffled(application, FEWER, 0);
             assertEquals(radix(), WRITERS);
             assertTrue(application.slabs().spilledBytes() > 0);
+        }
+    }
+
+    /** Each partition would take heap while its map output is written. */
+    @Test
+    void morePartitionsThanTheHeapShouldKnowAreSparksFiles() {
+        try (Application application = new Application()) {
+            List<Tuple2<Integer, Object>>[] some = records(application, 0)
+                .partitionBy(new HashPartitioner(OutputBuffer.MOST_PARTITIONS + 1)).collectPartitions(new int[] {0, 8});
+            assertEquals(List.of(0, 7 + 1), List.of(some[0].get(0)._1(), some[1].get(0)._1()));
+            assertTrue(isRight(8, some[1].get(0)._2()));
+            assertEquals(0, application.slabs().writtenBytes());
         }
     }
 
