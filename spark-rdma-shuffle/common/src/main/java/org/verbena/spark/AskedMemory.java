@@ -8,6 +8,8 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.resource.ExecutorResourceRequest;
 import org.apache.spark.resource.ResourceProfile;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * By the default resource profile, which the configuration describes, or by another one, whose executors have other sizes.
@@ -16,6 +18,7 @@ import org.apache.spark.resource.ResourceProfile;
  * @param overhead all memory of the JVM but the heap and what follows
  */
 record AskedMemory(long heap, long overhead, long offHeap, long python) {
+    private static final Logger LOG = LoggerFactory.getLogger(AskedMemory.class);
     /** Memory that a collector does not count as heap (Parallel GC's second survivor space), and rounding. */
     private static final double LEAST_OF_ASKED = 0.85;
     private static final double MOST_OF_ASKED = 1.02;
@@ -62,7 +65,12 @@ record AskedMemory(long heap, long overhead, long offHeap, long python) {
 
     /** For the executor of this process. */
     static AskedMemory here(SparkConf conf, long heap) {
-        ResourceProfile profile = profile(SparkEnv.get());
+        ResourceProfile profile = null;
+        try {
+            profile = profile(SparkEnv.get());
+        } catch (LinkageError e) { // a Spark whose environment does not know its backend
+            LOG.debug("the resource profile is not known", e);
+        }
         return profile == null || profile.id() == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID() ? byHeap(conf, heap)
             : byProfile(conf, profile);
     }

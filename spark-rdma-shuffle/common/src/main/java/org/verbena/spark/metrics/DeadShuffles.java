@@ -68,7 +68,8 @@ public final class DeadShuffles {
 
     /** Takes a message of a plugin; what is no question is left alone. */
     public void take(Object message) {
-        if (allowed && message instanceof Map.Entry<?, ?> entry && entry.getValue() instanceof Long count && begins(entry.getKey(), count)) {
+        if (allowed && message instanceof Map.Entry<?, ?> entry && entry.getValue() instanceof Long count
+                && begins(entry.getKey(), count)) {
             collect();
         }
     }

@@ -134,7 +134,8 @@ final class Rooms {
     }
 
     /**
-     * Gives all chunks back but these, in which there are so many pieces. What is left in heap memory no longer counts: 16 KiB at most for each such call.
+     * Gives all chunks back but these, in which there are so many pieces. What is left in heap memory no longer counts: 16 KiB
+     * at most for each such call.
      */
     void keep(Set<SlabPool.Chunk> used, int count) {
         left = null;

@@ -195,8 +195,8 @@ class SlabStoreTest {
                 output.commit();
                 long bytes = 2000L * (size / 2000 + 1);
                 long index = MapIndex.bytes(2000, 2010, 0);
-                assertTrue(store.usedBytes() - before <= bytes + index + (8 << 10), (store.usedBytes() - before) + " bytes of slabs for "
-                    + bytes + " and an index of " + index);
+                long taken = store.usedBytes() - before;
+                assertTrue(taken <= bytes + index + (8 << 10), taken + " bytes of slabs for " + bytes + " and an index of " + index);
             }
         }
     }
