@@ -19,6 +19,7 @@ COMMANDS = {
     "hdfs fsck": "org.apache.hadoop.hdfs.tools.DFSck",
     "hdfs storagepolicies": "org.apache.hadoop.hdfs.tools.StoragePolicyAdmin",
     "hdfs balancer": "org.apache.hadoop.hdfs.server.balancer.Balancer",
+    "hdfs mover": "org.apache.hadoop.hdfs.server.mover.Mover",
     "hdfs getconf": "org.apache.hadoop.hdfs.tools.GetConf",
     "hdfs debug": "org.apache.hadoop.hdfs.tools.DebugAdmin",
     "hadoop fs": "org.apache.hadoop.fs.FsShell",

@@ -20,6 +20,7 @@ import org.apache.hadoop.ipc.RemoteException;
 import org.apache.hadoop.security.AccessControlException;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
+import org.verbena.hadoop.hdfs.tier.TierConf;
 
 /** Every wait has a limit: a NameNode that does not answer is one line. */
 public final class ClusterCheck {
@@ -62,6 +63,9 @@ public final class ClusterCheck {
             CoreNode core = CoreNode.of(settings);
             for (DatanodeInfo node : nodes) {
                 look(core.dataNodes(), node);
+            }
+            if (TierConf.of(conf).hhh()) {
+                MemoryAlone.look(files, report);
             }
         } catch (RemoteException e) {
             boolean denied = e.unwrapRemoteException() instanceof AccessControlException;

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the memory tiers of a cluster hold that is nowhere else.
+package org.verbena.hadoop.hdfs;
+
+import java.io.IOException;
+import java.util.Arrays;
+import org.apache.hadoop.fs.BlockLocation;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocatedFileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RemoteIterator;
+import org.verbena.core.plugin.Finding.Level;
+import org.verbena.core.plugin.HostReport;
+
+/** Counts files with a block of which all replicas lie in memory: they are lost with their hosts' power, and with mode hhh. */
+final class MemoryAlone {
+    private static final String TYPE = "NVDIMM";
+    /** Files that are looked at. */
+    private static final int MOST = 100_000;
+
+    private MemoryAlone() {
+    }
+
+    static void look(FileSystem files, HostReport report) {
+        int seen = 0;
+        int alone = 0;
+        Path example = null;
+        try {
+            RemoteIterator<LocatedFileStatus> all = files.listFiles(new Path("/"), true);
+            for (; seen < MOST && all.hasNext(); seen++) {
+                LocatedFileStatus file = all.next();
+                if (Arrays.stream(file.getBlockLocations()).anyMatch(MemoryAlone::isAlone)) {
+                    alone++;
+                    example = example == null ? file.getPath() : example;
+                }
+            }
+        } catch (IOException e) {
+            report.add(Level.WARN, "memory tier: not all files could be looked at: " + e.getMessage());
+        }
+        String looked = " of " + seen + (seen == MOST ? " files (more were not looked at)" : " files");
+        if (alone == 0) {
+            report.add(Level.OK, "memory tier: no block" + looked + " lies in memory alone");
+        } else {
+            report.add(Level.WARN, "memory tier: " + alone + looked + " have blocks in memory alone, such as "
+                + example.toUri().getPath() + ": a power cut loses them, and so does mode off; 'hdfs storagepolicies "
+                + "-setStoragePolicy -path PATH -policy HOT' and 'hdfs mover -p PATH' move them (docs/hdfs.md, \"Remove it\")");
+        }
+    }
+
+    private static boolean isAlone(BlockLocation block) {
+        return block.getStorageTypes().length > 0
+            && Arrays.stream(block.getStorageTypes()).allMatch(type -> type != null && type.name().equals(TYPE));
+    }
+}
