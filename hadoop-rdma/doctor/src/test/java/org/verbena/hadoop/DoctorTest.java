@@ -83,6 +83,15 @@ class DoctorTest {
     }
 
     @Test
+    void reducersThatKeepNothingAreSaidWithTheSettingThatHelps() throws IOException {
+        String text = report(key(DIGITS, "rw-------"));
+        assertTrue(text.contains("warn  memory of reducers: map outputs are kept outside the heap in up to 0 MiB (container of 1024 MiB "
+            + "less heap of 820 MiB less 253 MiB for the JVM; more by mapreduce.reduce.memory.mb, or verbena.shuffle.memory)"), text);
+        text = report(key(DIGITS, "rw-------"), "mapreduce.reduce.memory.mb=2048", "mapreduce.reduce.java.opts=-Xmx1024m");
+        assertTrue(text.contains("ok    memory of reducers: map outputs are kept outside the heap in up to 758 MiB "), text);
+    }
+
+    @Test
     void aNameNodeThatDoesNotAnswerIsOneLine() throws IOException {
         try (Socket silent = new Socket()) { // bound: nobody else gets the port; and not listening
             silent.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));

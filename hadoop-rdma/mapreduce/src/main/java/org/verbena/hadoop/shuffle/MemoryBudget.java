@@ -78,6 +78,10 @@ final class MemoryBudget {
         }
     }
 
+    synchronized long limit() {
+        return limit;
+    }
+
     synchronized long used() {
         return used;
     }

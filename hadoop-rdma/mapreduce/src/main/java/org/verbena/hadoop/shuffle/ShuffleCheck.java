@@ -3,8 +3,10 @@
 package org.verbena.hadoop.shuffle;
 
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.MRConfig;
 import org.apache.hadoop.mapreduce.MRJobConfig;
+import org.apache.hadoop.mapreduce.TaskType;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 
@@ -29,6 +31,7 @@ public final class ShuffleCheck {
                 report.add(Level.WARN, "shuffle: " + ShuffleConf.PREFIX + ShuffleConf.SOURCE
                     + " is http, map outputs come by HTTP");
             }
+            memory(settings, new JobConf(conf), report);
         } catch (IllegalArgumentException e) {
             report.add(Level.BAD, "settings: " + e.getMessage());
         }
@@ -38,6 +41,17 @@ public final class ShuffleCheck {
         stock(conf, MRConfig.SHUFFLE_SSL_ENABLED_KEY, report);
         stock(conf, MRJobConfig.MR_ENCRYPTED_INTERMEDIATE_DATA, report);
         report.add(Level.OK, "job key: derived from each job's shuffle secret, there is none to set");
+    }
+
+    /** Hadoop's defaults leave a reducer nothing. */
+    private static void memory(ShuffleConf settings, JobConf job, HostReport report) {
+        int heap = JobConf.parseMaximumHeapSizeMB(job.getTaskJavaOpts(TaskType.REDUCE));
+        if (settings.memory() < 0 && heap > 0) {
+            MemoryBudget budget = MemoryBudget.of((long) job.getMemoryRequired(TaskType.REDUCE) << 20, (long) heap << 20,
+                job.getInt(MRJobConfig.SHUFFLE_PARALLEL_COPIES, MemoryBudget.FETCHERS));
+            report.add(budget.limit() == 0 ? Level.WARN : Level.OK, "memory of reducers: map outputs are kept outside the heap in up "
+                + "to " + budget);
+        }
     }
 
     private static void named(Configuration conf, String key, Class<?> ours, String file, String otherwise, HostReport report) {
