@@ -5,6 +5,8 @@ package org.verbena.hadoop.hdfs;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.security.GeneralSecurityException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.util.ShutdownHookManager;
@@ -26,7 +28,7 @@ import org.verbena.core.stream.VbnStreams;
  * Hadoop makes socket factories without number and closes none of them, so this hangs off a static table. The native core
  * starts when the first DataNode has answered: a client of a cluster without the plugin never loads it. Thread safe.
  *
- * <p>Streams that others open have an engine, and those that this process opens another one: in a DataNode one thread waits for
+ * <p>Streams that others open have engines, and those that this process opens another one: in a DataNode one thread waits for
  * data of the former and another one for acknowledgements of the latter, and of the threads that wait for one engine only one
  * can be woken by what it waits for.
  */
@@ -36,6 +38,8 @@ final class CoreNode {
     /** The id of the streams' messages. */
     private static final int MESSAGE = 40;
     private static final int HOOK_PRIORITY = 5;
+    private static final int PROCESSORS = 4;
+    private static final int MOST_ENGINES = 4;
 
     private final HdfsConf conf;
     private final Tally tally = new Tally();
@@ -43,7 +47,7 @@ final class CoreNode {
     private final DataPorts ports = new DataPorts();
     private VbnContext context;
     private VbnStreams calling;
-    private VbnStreams serving;
+    private List<VbnStreams> serving;
     private final FailedStart failure = new FailedStart();
 
     private CoreNode(HdfsConf conf) {
@@ -93,13 +97,26 @@ final class CoreNode {
         return calling;
     }
 
-    /** As {@link #start}, for streams that others open. */
-    synchronized VbnStreams serve(InetAddress local) throws IOException {
+    /** As {@link #start}, for streams that others open: one for every four processors, among which clients are spread. */
+    List<VbnStreams> serve(InetAddress local) throws IOException {
+        return serve(local, engines(Runtime.getRuntime().availableProcessors()));
+    }
+
+    synchronized List<VbnStreams> serve(InetAddress local, int engines) throws IOException {
         if (serving == null) {
-            serving = streams(local, "verbena-serve");
-            serving.serve(Hello.SERVICE, ports);
+            List<VbnStreams> made = new ArrayList<>();
+            for (int i = 0; i < engines; i++) {
+                made.add(streams(local, "verbena-serve"));
+            }
+            made.forEach(streams -> streams.serve(Hello.SERVICE, ports));
+            serving = List.copyOf(made);
         }
         return serving;
+    }
+
+    /** All that comes over a network to one engine passes one thread at a time. */
+    static int engines(int processors) {
+        return Math.max(1, Math.min(MOST_ENGINES, processors / PROCESSORS));
     }
 
     private VbnStreams streams(InetAddress local, String name) throws IOException {
@@ -132,7 +149,7 @@ final class CoreNode {
 
     /** What carries blocks, for the log. */
     synchronized String carriers() throws VbnException {
-        return Carriers.words(serving.engine().transports(), context);
+        return Carriers.words(serving.get(0).engine().transports(), context);
     }
 
     private void end() {

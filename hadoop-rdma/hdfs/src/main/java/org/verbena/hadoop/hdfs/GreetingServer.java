@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,19 +19,20 @@ final class GreetingServer implements AutoCloseable {
     private static final long CLOSE_MILLIS = 10_000;
 
     private final ServerSocket server;
-    private final byte[] address;
+    private final Supplier<byte[]> address;
     private final Tickets tickets;
     private final Thread thread;
 
     /**
      * Listens.
      *
+     * @param address of the engine for the next client
      * @throws IOException when the port is taken, with the cure
      */
-    GreetingServer(InetSocketAddress at, byte[] address, Tickets tickets) throws IOException {
+    GreetingServer(InetSocketAddress at, Supplier<byte[]> address, Tickets tickets) throws IOException {
         this.address = address;
         this.tickets = tickets;
-        new Greeting(new byte[Tickets.BYTES], address).encode(); // refuses an address that no greeting can carry
+        new Greeting(new byte[Tickets.BYTES], address.get()).encode(); // refuses an address that no greeting can carry
         server = new ServerSocket();
         try {
             server.setReuseAddress(true);
@@ -48,7 +50,7 @@ final class GreetingServer implements AutoCloseable {
     private void run() {
         while (!server.isClosed()) {
             try (Socket client = server.accept()) {
-                client.getOutputStream().write(new Greeting(tickets.give(client.getInetAddress()), address).encode());
+                client.getOutputStream().write(new Greeting(tickets.give(client.getInetAddress()), address.get()).encode());
             } catch (IOException e) {
                 LOG.debug("greeting: {}", e.toString()); // the client went away, or this is the end
                 pauseAfter();

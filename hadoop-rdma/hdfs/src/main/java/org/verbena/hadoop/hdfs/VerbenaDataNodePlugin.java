@@ -7,6 +7,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.SocketFactory;
 import org.apache.hadoop.hdfs.DFSUtil;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
@@ -20,7 +21,6 @@ import org.apache.hadoop.metrics2.lib.Interns;
 import org.apache.hadoop.util.ServicePlugin;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.verbena.core.VbnEngine;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.hadoop.hdfs.tier.MemoryLedger;
 import org.verbena.hadoop.hdfs.tier.TierConf;
@@ -75,13 +75,15 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         InetSocketAddress data = dataNode.getXferAddress();
         InetAddress local = data.getAddress().isAnyLocalAddress() ? known(conf) : data.getAddress();
         node = CoreNode.of(conf);
-        VbnEngine engine = node.serve(local).engine();
+        List<byte[]> engines = node.serve(local).stream().map(streams -> streams.engine().address()).toList();
+        AtomicInteger next = new AtomicInteger();
         InetSocketAddress shown = new InetSocketAddress(local, data.getPort());
         Tickets tickets = new Tickets();
         server = new CorePeerServer(node.ports(), shown, tickets);
         XceiverBridge.serve(dataNode, server);
         int port = data.getPort() + conf.portOffset();
-        greeting = new GreetingServer(new InetSocketAddress(data.getAddress(), port), engine.address(), tickets);
+        greeting = new GreetingServer(new InetSocketAddress(data.getAddress(), port),
+            () -> engines.get(Math.floorMod(next.getAndIncrement(), engines.size())), tickets);
         String hops = XceiverBridge.replaceSocketFactory(dataNode, factory(dataNode)) ? "" : "; to other DataNodes by TCP, "
             + "because this Hadoop's DataNode has no socket factory";
         DefaultMetricsSystem.instance().register(METRICS, "HDFS data by the native core", this);

@@ -124,7 +124,7 @@ final class CoreSelector extends AbstractSelector {
         return false;
     }
 
-    /** The engine of the first stream; all streams of a process have the same. Null when no stream is watched. */
+    /** The engine of the streams that are waited for, which is one: Hadoop waits for one at a time. Null when none is watched. */
     private VbnEngine engine() {
         for (SelectionKey key : keys) {
             return ((Key) key).stream.engine();

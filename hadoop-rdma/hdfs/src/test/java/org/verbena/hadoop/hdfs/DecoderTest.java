@@ -132,7 +132,7 @@ class DecoderTest {
         for (int i = 0; ; i++) {
             at[0] = new InetSocketAddress(InetAddress.getLoopbackAddress(), 20_000 + random.nextInt(12_000));
             try {
-                return new GreetingServer(at[0], new byte[] {7, 8}, tickets);
+                return new GreetingServer(at[0], () -> new byte[] {7, 8}, tickets);
             } catch (IOException e) {
                 if (i == TRIES) {
                     throw e;
@@ -157,13 +157,14 @@ class DecoderTest {
                 client.connect(at);
                 assertEquals(from, tickets.take(Greeting.decode(new DataInputStream(client.getInputStream())).ticket()));
             }
-            String text = assertThrows(IOException.class, () -> new GreetingServer(at, new byte[1], tickets).close()).getMessage();
+            String text = assertThrows(IOException.class,
+                () -> new GreetingServer(at, () -> new byte[1], tickets).close()).getMessage();
             assertTrue(text.contains("verbena.hdfs.port.offset"), text);
         } finally {
             server.close();
         }
         assertThrows(IOException.class, () -> Greeting.ask(at, 60_000, () -> { }));
-        assertThrows(IOException.class, () -> new GreetingServer(at, new byte[1025], tickets).close());
+        assertThrows(IOException.class, () -> new GreetingServer(at, () -> new byte[1025], tickets).close());
     }
 
     private static HdfsConf conf(String... keysAndValues) {
