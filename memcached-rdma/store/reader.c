@@ -13,9 +13,8 @@
 #include "store/index.h"
 
 #define TRIES 3u
-#define COUNTED_READS                                                                                                  \
-    2u /* of an item since the server's last look at it, that the server is to see: they keep it longer */
-#define CHAIN_MOST 64u /* overflow buckets: a longer chain is a chain that changes under us */
+#define COUNTED_READS 2u /* of an item since the server's last look, that it is to see: they keep the item longer */
+#define CHAIN_MOST 64u   /* overflow buckets: a longer chain is a chain that changes under us */
 #define VALUE_MOST (64u << 10)
 
 /* ------------------------------------------------------------------------------------------ opening */
