@@ -72,7 +72,7 @@ const char *stats_view_way(const stats_view_t *view, uint32_t way); /* as stats_
 const char *stats_view_class(const stats_view_t *view, uint32_t class_index);
 /* Most bytes of an operation in the bucket; UINT64_MAX for the last one. */
 uint64_t stats_view_bucket_bytes(const stats_view_t *view, uint32_t bucket);
-/* Name of a counter; NULL beyond the last. Valid until close. */
+/* Name of a counter, printable ASCII without quotation marks and backslashes; NULL beyond the last. Valid until close. */
 const char *stats_view_name(const stats_view_t *view, uint32_t index);
 
 #endif

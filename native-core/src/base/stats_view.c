@@ -56,6 +56,14 @@ static vbn_status_t read_header(int fd, const char *path, stats_view_t *view)
     return VBN_OK;
 }
 
+/* Names reach terminals and JSON: what would change these is replaced. */
+static void make_plain(char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (text[i] != '\0' && (text[i] < ' ' || text[i] > '~' || text[i] == '"' || text[i] == '\\'))
+            text[i] = '?';
+}
+
 /* Every name ends within the copy, and is found without a search. */
 static vbn_status_t copy_names(stats_view_t *view)
 {
@@ -67,6 +75,7 @@ static vbn_status_t copy_names(stats_view_t *view)
         return err_set(VBN_ERR_NO_MEMORY, "no memory for the names of a statistics page");
     memcpy(view->names, view->memory + sizeof(*h), h->names_bytes);
     view->names[h->names_bytes] = '\0';
+    make_plain(view->names, h->names_bytes);
     const char *at = view->names, *end = at + h->names_bytes;
     for (size_t i = 0; i < count && at < end; at += strlen(at) + 1)
         view->name[i++] = at;

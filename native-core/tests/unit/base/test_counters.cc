@@ -214,26 +214,48 @@ TEST(Counters, OnlyRowsThatAreUsedHavePages)
     helper_stats_close(page);
 }
 
-// A page file with one header field changed, and what the reader says.
-vbn_status_t open_changed(size_t at, uint32_t value, size_t bytes)
+std::string content_of_a_page()
 {
     helper_page_t *page = nullptr;
-    stats_view_t view;
     EXPECT_EQ(helper_stats_open(&page), VBN_OK);
     std::ifstream in(page_path(), std::ios::binary);
     std::string content((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     helper_stats_close(page);
-    content.replace(at, sizeof(value), reinterpret_cast<const char *>(&value), sizeof(value));
+    return content;
+}
+
+vbn_status_t open_sealed(const std::string &content, stats_view_t *view)
+{
     int fd = memfd_create("changed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    content.resize(bytes == 0 ? content.size() : bytes);
     EXPECT_EQ(write(fd, content.data(), content.size()), (ssize_t)content.size());
     std::string name = "/proc/self/fd/" + std::to_string(fd);
-    EXPECT_EQ(stats_view_open(name.c_str(), &view), VBN_ERR_STALE) << "not sealed yet";
+    EXPECT_EQ(stats_view_open(name.c_str(), view), VBN_ERR_STALE) << "not sealed yet";
     EXPECT_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-    vbn_status_t status = stats_view_open(name.c_str(), &view);
-    stats_view_close(&view);
+    vbn_status_t status = stats_view_open(name.c_str(), view);
     close(fd);
     return status;
+}
+
+// A page file with one header field changed, and what the reader says.
+vbn_status_t open_changed(size_t at, uint32_t value, size_t bytes)
+{
+    stats_view_t view;
+    std::string content = content_of_a_page();
+    content.replace(at, sizeof(value), reinterpret_cast<const char *>(&value), sizeof(value));
+    content.resize(bytes == 0 ? content.size() : bytes);
+    vbn_status_t status = open_sealed(content, &view);
+    stats_view_close(&view);
+    return status;
+}
+
+TEST(Counters, NamesOfAnotherProcessChangeNoTerminal)
+{
+    stats_view_t view;
+    std::string content = content_of_a_page();
+    content.replace(sizeof(stats_header_t), 6, "\x1b]0;\"\n");
+    ASSERT_EQ(open_sealed(content, &view), VBN_OK) << err_text();
+    EXPECT_EQ(std::string(stats_view_name(&view, 0)).substr(0, 6), "?]0;??");
+    stats_view_close(&view);
 }
 
 TEST(Counters, AReaderRefusesLengthsThatDoNotFitThePage)

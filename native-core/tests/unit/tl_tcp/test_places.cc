@@ -80,7 +80,7 @@ TEST(TcpPlaces, a_peer_comes_in_past_silent_strangers_of_its_own_address)
 {
     Node server, peer;
     Strangers strangers(server);
-    strangers.come(600, 1, 0);
+    strangers.come(1000, 1, 0);
     expect_it_comes_in(server, peer, "silent ones of the same address");
 }
 
@@ -88,7 +88,7 @@ TEST(TcpPlaces, strangers_that_have_begun_to_speak_share_by_their_address)
 {
     Node server, peer;
     Strangers strangers(server);
-    strangers.come(600, 10, 1, "\1");
+    strangers.come(1000, 10, 1, "\1");
     expect_it_comes_in(server, peer, "others of ten addresses");
 }
 
@@ -97,7 +97,7 @@ TEST(TcpPlaces, an_address_that_has_proved_the_key_before_comes_first)
     Node server, peer;
     Strangers strangers(server);
     join(peer, server);
-    strangers.come(600, 600, 1, "\1");
+    strangers.come(1000, 1000, 1, "\1");
     expect_it_comes_in(server, peer, "others of as many addresses");
 }
 
