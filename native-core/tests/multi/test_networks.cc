@@ -29,6 +29,7 @@ class Host {
 public:
     vbn_context_t *context = nullptr;
     vbn_worker_t *worker = nullptr;
+    vbn_peer_t *peer = nullptr;
     std::vector<std::string> got;
 
     Host(Shared &shared_, int rank_, int count_) : shared(shared_), rank(rank_), count(count_) {}
@@ -71,10 +72,9 @@ public:
         MUST(vbn_worker_address(worker, shared.blob[rank], &shared.length[rank]) == VBN_OK);
         meet(READY);
     }
-    /* A message to rank `to`, and away: the message has arrived when its flush is complete. */
+    /* A message to rank `to`, which has it when this returns. The connection stays: it may be that of a message from there, too. */
     void tell(int to)
     {
-        vbn_peer_t *peer;
         vbn_op_t sent{}, flushed{};
         std::string text = "from " + std::to_string(rank);
         MUST(vbn_connect(worker, shared.blob[to], shared.length[to], on_lost, this, &peer) == VBN_OK);
@@ -82,11 +82,12 @@ public:
         MUST(vbn_flush(peer, &flushed) >= 0);
         until([&] { return flushed.complete != 0; });
         MUST(flushed.status == VBN_OK);
-        vbn_disconnect(peer, VBN_CLOSE_FLUSH);
     }
     void close()
     {
         meet(DONE);
+        if (peer != nullptr)
+            vbn_disconnect(peer, VBN_CLOSE_NOW);
         vbn_worker_destroy(worker);
         MUST(vbn_close(context) == VBN_OK);
     }
@@ -115,8 +116,11 @@ private:
     std::vector<std::string> cables;
 
     std::atomic<int> *pids() { return shared.ready; }
-    static void on_lost(void *, vbn_peer_t *, vbn_status_t, const char *text)
+    static void on_lost(void *arg, vbn_peer_t *, vbn_status_t, const char *text)
     {
+        const Host *self = static_cast<Host *>(arg);
+        if (self->shared.stage[self->rank] == DONE) /* others may have closed already */
+            return;
         std::fprintf(stderr, "lost: %s\n", text);
         _exit(2);
     }
