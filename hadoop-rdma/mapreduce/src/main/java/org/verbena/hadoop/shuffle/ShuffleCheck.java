@@ -49,8 +49,8 @@ public final class ShuffleCheck {
         if (settings.memory() < 0 && heap > 0) {
             MemoryBudget budget = MemoryBudget.of((long) job.getMemoryRequired(TaskType.REDUCE) << 20, (long) heap << 20,
                 job.getInt(MRJobConfig.SHUFFLE_PARALLEL_COPIES, MemoryBudget.FETCHERS));
-            report.add(budget.limit() == 0 ? Level.WARN : Level.OK, "memory of reducers: map outputs are kept outside the heap in up "
-                + "to " + budget);
+            report.add(budget.limit() == 0 ? Level.WARN : Level.OK,
+                "memory of reducers: map outputs are kept outside the heap in up to " + budget);
         }
     }
 
