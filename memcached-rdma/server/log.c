@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * log.c - lines on stderr; the one of the start. */
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -7,16 +9,37 @@
 #include "server/native.h"
 #include "server/server.h"
 
+#define LINE_MAX_TEXT 600u /* below PIPE_BUF: a pipe that takes some bytes takes them all */
+
+/* A pipe that nobody reads is full at some time. Then lines are lost, and no thread that serves clients waits for its reader. */
+static void write_line(const char *text)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static unsigned long lost;
+    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    pthread_mutex_lock(&lock);
+    if (poll(&out, 1, 0) == 1 && (out.revents & POLLOUT) != 0) {
+        if (lost > 0)
+            (void)dprintf(STDERR_FILENO, "verbena-memcached: %lu lines are lost: nobody read stderr; %s\n", lost, text);
+        else
+            (void)dprintf(STDERR_FILENO, "verbena-memcached: %s\n", text);
+        lost = 0;
+    } else {
+        lost++;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 void log_line(const server_t *server, int verbosity, const char *format, ...)
 {
-    char text[600];
+    char text[LINE_MAX_TEXT];
     va_list arguments;
     if (atomic_get_relaxed(&server->verbosity) < verbosity)
         return;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    fprintf(stderr, "verbena-memcached: %s\n", text);
+    write_line(text);
 }
 
 /* Why messages are on, or off. */

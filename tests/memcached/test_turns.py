@@ -91,6 +91,13 @@ class BytesTest(TurnCase):
             self.assertLessEqual(self.most(server, what), TURN_BYTES + BUFFER)
 
 
+class LogTest(TurnCase):
+    def test_a_log_that_nobody_reads_holds_nobody_up(self):
+        server = self.start("-vv")
+        self.assertEqual(server.ask(b"get nothing\r\n" * 8000), NOTHING * 8000)  # each is a line in a pipe of 64 KiB
+        self.assertEqual(server.ask(b"verbosity 0\r\n"), b"OK\r\n")
+
+
 class LongAnswersTest(TurnCase):
     def test_stats_conns_names_every_connection_in_several_turns(self):
         server = self.start("-t", "2")
