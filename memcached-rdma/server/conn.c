@@ -413,6 +413,13 @@ static bool may_run(const conn_t *conn)
            (budget->commands < budget->commands_most || conn->state != CONN_COMMAND);
 }
 
+/* The checksum of what has come of a value, in each turn a little. */
+static void sum_value(conn_t *conn)
+{
+    if (conn->state == CONN_VALUE && conn->body == NULL && conn->draft.pin.shard != NULL)
+        store_sum(&conn->draft, conn->value_done < conn->value_bytes ? conn->value_done : conn->value_bytes);
+}
+
 /* Handles what is buffered, as far as the turn's budget goes. True: more could be done at once. */
 static bool run_input(conn_t *conn)
 {
@@ -500,6 +507,7 @@ static bool end_turn(conn_t *conn, bool more)
     count_peak(&counters->turn_sent, worker->budget.sent);
     if (conn->in != NULL && conn->in_at == conn->in_end)
         drop_input(conn);
+    sum_value(conn);
     if (conn->state == CONN_ENDING && conn->reply.pending == 0)
         conn->state = CONN_CLOSED;
     leave_reply(conn);

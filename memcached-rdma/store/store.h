@@ -132,6 +132,7 @@ typedef struct store_draft {
     char *value;
     uint32_t value_bytes;
     uint32_t expiry;
+    uint32_t crc, summed; /* checksum of the key and of so many bytes of the value */
     uint64_t hash;
     struct item *item;
     store_pin_t pin;
@@ -151,6 +152,9 @@ typedef struct store_put_s {
 bool store_is_large(const store_t *store, size_t key_bytes, size_t value_bytes);
 /* STORE_TOO_LARGE, STORE_NO_MEMORY: nothing was reserved. */
 store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, uint32_t expiry, store_draft_t *draft);
+/* The first so many bytes of the value are filled: their checksum is computed now, so that the commit of a huge value has little
+ * left to do. May be called, with growing numbers, for a value that comes in pieces; they must not change any more. */
+void store_sum(store_draft_t *draft, size_t filled);
 /* cas_p: NULL, or where the new CAS id goes. The draft is used up, whatever the status. */
 store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64_t *cas_p);
 void store_abandon(store_draft_t *draft);

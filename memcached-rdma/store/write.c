@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "util/number.h"
+#include "base/crc32c.h"
 #include "store/shard.h"
+#include "util/number.h"
 
 static found_t find(shard_t *shard, uint64_t hash, const item_t *item)
 {
@@ -37,8 +38,15 @@ store_status_t store_begin(store_t *store, store_key_t key, size_t value_bytes, 
                              .expiry = expiry,
                              .hash = hash,
                              .item = item,
+                             .crc = crc32c(store->crc_seed, key.bytes, key.length),
                              .pin = {.shard = shard, .extent = extent}};
     return STORE_OK;
+}
+
+void store_sum(store_draft_t *draft, size_t filled)
+{
+    draft->crc = crc32c(draft->crc, draft->value + draft->summed, filled - draft->summed);
+    draft->summed = (uint32_t)filled;
 }
 
 void store_abandon(store_draft_t *draft)
@@ -141,7 +149,8 @@ store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64
     item_t *item = draft->item;
     bool joins = put->mode == STORE_APPEND || put->mode == STORE_PREPEND;
     bool stale = false;
-    uint32_t data_crc = joins ? 0 : item_data_crc(item, shard->store->crc_seed);
+    if (!joins)
+        store_sum(draft, draft->value_bytes);
     pthread_mutex_lock(&shard->lock);
     shard->counters.cmd_set++;
     found_t found = find(shard, draft->hash, item);
@@ -155,7 +164,7 @@ store_status_t store_commit(store_draft_t *draft, const store_put_t *put, uint64
         item->cas = cas;
         if (stale)
             inherit(item, found.item);
-        status = publish(shard, draft->hash, item, draft->pin.extent, &found, data_crc);
+        status = publish(shard, draft->hash, item, draft->pin.extent, &found, draft->crc);
     }
     shard_unpin(shard, draft->pin.extent);
     pthread_mutex_unlock(&shard->lock);

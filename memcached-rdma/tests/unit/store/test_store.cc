@@ -132,6 +132,29 @@ TEST_F(StoreTest, AFlushHidesWhatIsOlderAndNothingElse)
     EXPECT_EQ(value("later"), "4");
 }
 
+TEST_F(StoreTest, AValueThatComesInPiecesHasItsChecksumWhenItIsWhole)
+{
+    open();
+    std::string name = "pieces", value(300000, 'p');
+    for (size_t i = 0; i < value.size(); i++)
+        value[i] = static_cast<char>(i * 31 % 251);
+    for (size_t step : {size_t(1000), size_t(131072), value.size()}) {
+        store_draft_t draft;
+        ASSERT_EQ(store_begin(store, key(name), value.size(), 0, &draft), STORE_OK);
+        for (size_t done = 0; done < value.size();) {
+            size_t piece = std::min(step, value.size() - done);
+            memcpy(draft.value + done, value.data() + done, piece);
+            done += piece;
+            store_sum(&draft, done);
+            EXPECT_EQ(draft.summed, done);
+        }
+        store_put_t how = {};
+        ASSERT_EQ(store_commit(&draft, &how, nullptr), STORE_OK);
+        EXPECT_EQ(this->value(name), value);
+        check(); // compares checksums
+    }
+}
+
 TEST_F(StoreTest, AFlushWhileAnItemIsWrittenSparesIt)
 {
     open();
