@@ -4,7 +4,9 @@ import contextlib
 import random
 import unittest
 
+import lines
 import shared
+from test_differential import Names, normal
 
 TURN_BYTES = 256 << 10  # server/budget.h
 KEY_BYTES = 512
@@ -49,6 +51,13 @@ class CommandsTest(TurnCase):
             wanted = b"VALUE big 0 %d\r\n" % len(value) + value + b"\r\nEND\r\n"
             for _ in range(30):
                 self.assertTrue(read(hog, len(wanted)) == wanted)
+
+    def test_each_line_of_the_specification_has_the_same_answer_in_turns_of_one_command(self):
+        small, large = self.start("-R", "1"), self.start("-R", "1000")
+        for stream in lines.streams():
+            answers = [normal(server.ask(stream), Names()) for server in (small, large)]
+            self.assertEqual(*answers, stream[:120])
+        self.assertEqual(self.most(small, "commands"), 1)
 
     def test_commands_behind_a_turns_end_wait_for_no_more_bytes(self):
         server = self.start("-R", "1")
