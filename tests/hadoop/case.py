@@ -39,7 +39,8 @@ WITH_PLUGIN = ("datanode1", "datanode2")
 JOBS = {"mapred-site": {"mapreduce.job.reduce.slowstart.completedmaps": "0.5", "mapreduce.task.timeout": "300000",
                         "mapreduce.job.maps": "3", "mapreduce.job.reduces": "2", "mapreduce.map.speculative": "false",
                         "mapreduce.reduce.speculative": "false", "mapreduce.client.submit.file.replication": "1"},
-        "yarn-site": {"yarn.nm.liveness-monitor.expiry-interval-ms": 600000}}
+        "yarn-site": {"yarn.nm.liveness-monitor.expiry-interval-ms": 600000,
+                      "yarn.nodemanager.pmem-check-enabled": "true"}}  # a container that takes more than it has is killed
 
 
 class Daemons(Cluster):

@@ -105,6 +105,36 @@ class ShuffleTest(HdfsCase):
         self.assertEqual(ours["Bytes by shm"], framework["Reduce shuffle bytes"])
         self.assertLess(framework["Reduce shuffle bytes"], framework["Map output bytes"])
 
+    # Reducers with the collector that a JVM chooses by itself: it takes more than that of the other tests.
+    CONTAINER = {"mapreduce.job.reduces": "1", "mapreduce.reduce.memory.mb": "1024",
+                 "mapreduce.reduce.java.opts": " ".join(["-Xmx600m", "-XX:+UseG1GC", *java.OPENS])}
+
+    def valid(self, source, more):
+        """Sorts generated rows in one reducer and lets Hadoop check their order and sum; gives the counters of the sort."""
+        counters, text = jobs.run(self.client, "terasort", True, [source, source + "-sorted"],
+                                  {**PATIENT, **self.CONTAINER, **more}, timeout=3600)
+        for what in ("Failed reduce tasks", "Killed reduce tasks"):
+            self.assertNotIn(what, counters["Job Counters"], text)
+        jobs.run(self.client, "teravalidate", True, [source + "-sorted", source + "-valid"], PATIENT)
+        self.assertNotIn("error", self.client.run("hdfs", "dfs", "-cat", source + "-valid/part-r-00000").stdout)
+        return counters
+
+    @LONG
+    def test_a_reducer_that_fills_its_container_is_not_killed(self):
+        more = {"dfs.replication": "1", "mapreduce.job.maps": "12"}  # so many segments: seven of them fit
+        jobs.run(self.client, "teragen", True, ["3000000", "/filling"], more, timeout=900)
+        counters = self.valid("/filling", {})
+        self.assertGreater(counters[jobs.GROUP]["Bytes kept in memory"], 150 << 20)
+        self.assertGreater(counters[jobs.GROUP]["Bytes passed to the stock merge"], 0)
+
+    @LONG
+    def test_a_reducer_of_two_hundred_maps_with_snappy_is_not_killed(self):
+        jobs.run(self.client, "teragen", True, ["400000", "/many-maps"], {"dfs.replication": "1"}, timeout=900)
+        counters = self.valid("/many-maps", {"mapreduce.input.fileinputformat.split.maxsize": "200000",
+                                             "mapreduce.map.output.compress": "true",
+                                             "mapreduce.map.output.compress.codec": "org.apache.hadoop.io.compress.SnappyCodec"})
+        self.assertGreaterEqual(counters["Job Counters"]["Launched map tasks"], 200)
+
     @LONG
     def test_words_are_counted_as_stock_counts_them(self):
         words = self.folder / "words"
