@@ -74,10 +74,15 @@ static void reap(launch_job_t *job)
 }
 
 typedef struct loop {
-    struct pollfd *entries; /* signals, stdin, sinks, two of each host, three of each rank; -1: none */
-    nfds_t count;
+    struct pollfd *entries; /* signals, stdin, sinks, two of each host, three of each rank of this host; -1: none */
+    nfds_t count; /* the kernel takes no more than descriptors may be open, whatever is in them */
     launch_job_t *job;
 } loop_t;
+
+static int is_here(const launch_job_t *job, const launch_rank_t *one)
+{
+    return !job->hosts[one->host].remote;
+}
 
 static int wants_input(const launch_job_t *job)
 {
@@ -99,6 +104,8 @@ static void fill(const loop_t *loop)
     }
     for (int i = 0; i < job->size; i++) {
         const launch_rank_t *one = &job->ranks[i];
+        if (!is_here(job, one))
+            continue;
         *next++ = (struct pollfd){.fd = full[0] ? -1 : one->streams[0].fd, .events = POLLIN};
         *next++ = (struct pollfd){.fd = full[1] ? -1 : one->streams[1].fd, .events = POLLIN};
         *next++ = (struct pollfd){.fd = one->pmi, .events = POLLIN};
@@ -117,12 +124,15 @@ static void serve(const loop_t *loop)
     for (int i = 0; i < job->host_count; i++, next += 2)
         if (next[0].revents | next[1].revents)
             launch_remote_serve(job, i);
-    for (int i = 0; i < job->size; i++, next += 3) {
+    for (int i = 0; i < job->size; i++) {
         launch_rank_t *one = &job->ranks[i];
+        if (!is_here(job, one))
+            continue;
         if (next[0].revents | next[1].revents)
             drain(job, one, 0);
         if (next[2].revents && one->pmi >= 0)
             launch_pmi_read(job, one, launch_pmi_line);
+        next += 3;
     }
 }
 
@@ -164,7 +174,7 @@ static int is_worth_waiting(launch_job_t *job)
 
 int launch_run(launch_job_t *job)
 {
-    const nfds_t count = 3 * (nfds_t)job->size + 2 * (nfds_t)job->host_count + 3;
+    const nfds_t count = 3 * (nfds_t)job->local + 2 * (nfds_t)job->host_count + 3;
     const loop_t loop = {.entries = calloc(count, sizeof(*loop.entries)), .count = count, .job = job};
     if (loop.entries == NULL) {
         launch_say("no memory left");
@@ -173,8 +183,11 @@ int launch_run(launch_job_t *job)
     }
     while ((job->running > 0 || launch_is_leaving(job)) && is_worth_waiting(job)) {
         fill(&loop);
-        if (poll(loop.entries, count, earlier(due(job), launch_output_due(job))) < 0 && errno != EINTR)
+        if (poll(loop.entries, count, earlier(due(job), launch_output_due(job))) < 0 && errno != EINTR) {
+            launch_say("cannot wait for the ranks: %s; the job ends", strerror(errno));
+            launch_end(job, 1);
             break;
+        }
         serve(&loop);
         launch_remote_credit(job);
         launch_on_signals(job);

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 
+from hosts import Ssh
 from runner import HERE, LIMIT, Skipped, expect, launch
 from wrappers import instrumented
 
@@ -95,6 +96,15 @@ def descriptors(build):
     return expect(status == 0 and err == "", status, err)
 
 
+def descriptors_elsewhere(build):
+    """Of ranks on other hosts mpiexec needs none: they may be more than it may open."""
+    with Ssh() as ssh:
+        status, out, err = launch(build, *ssh, "-hosts", "one,two,three", "-ppn", 20, "-n", 60, "sh", "-c", "echo rank $PMI_RANK",
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (150, 150)))
+    return expect(status == 0 and err == "" and sorted(out.split("\n")) == sorted(["", *(f"rank {i}" for i in range(60))]),
+                  status, out, err)
+
+
 def processes(build):
     """A user that may have no more of them."""
     if instrumented(build):
@@ -109,4 +119,4 @@ def processes(build):
                   done.returncode, done.stderr)
 
 
-TESTS = (library, launcher, ends_inside, variables, help_text, descriptors, processes)
+TESTS = (library, launcher, ends_inside, variables, help_text, descriptors, descriptors_elsewhere, processes)
