@@ -29,7 +29,7 @@ __attribute__((format(printf, 3, 4))) static void answer(launch_job_t *job, laun
         (void)channel_send(&host->channel, FRAME_PMI, (uint32_t)one->number, line, (size_t)length);
         return;
     }
-    if (send(one->pmi, line, (size_t)length, MSG_NOSIGNAL) == length || errno == EPIPE ||
+    if (one->pmi < 0 || send(one->pmi, line, (size_t)length, MSG_NOSIGNAL) == length || errno == EPIPE ||
         errno == ECONNRESET) /* a rank that has ended is seen by its status */
         return;
     launch_say("rank %d does not read its answers", one->number);

@@ -1,12 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ends of ranks that leave the others alone: failures after MPI_Finalize, and no MPI_Finalize. Each test takes the build folder and
 gives a list of what is wrong."""
+import os
+import pathlib
 import subprocess
+import sys
+import tempfile
 
 from hosts import Ssh
 from runner import LIMIT, expect, launch, started
 
 RESULTS = ["rank 0 has written its results", "rank 2 has written its results"]
+# Rank 0 closes its connection to mpiexec within the barrier, as the kernel does when it ends; then rank 1 completes that.
+IN_BARRIER = """
+import os, socket, sys
+pmi = socket.socket(fileno=int(os.environ["PMI_FD"]))
+if os.environ["PMI_RANK"] == "0":
+    pmi.sendall(b"cmd=barrier_in\\ncmd=get_appnum\\n")
+    pmi.recv(100)
+    pmi.close()
+    os.write(1, b"in\\n")
+else:
+    with open(sys.argv[1]) as told:
+        told.read()
+    pmi.sendall(b"cmd=get_appnum\\n")
+    pmi.recv(100)
+    pmi.sendall(b"cmd=barrier_in\\n")
+    os.write(1, pmi.recv(100))
+"""
 LEFT = "ended without MPI_Finalize or MPI_Session_finalize"
 
 
@@ -47,4 +68,17 @@ def missed(build):
     return expect(status == 1 and out == "" and f"{LEFT}; the job ends\n" in err and "rank 1 on" in err, status, out, err)
 
 
-TESTS = (codes_after_finalize, without_finalize, missed)
+def within_barrier(build):
+    """What the others hear of the barrier does not depend on whether such a rank could be answered."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = pathlib.Path(folder) / "told"
+        os.mkfifo(told)
+        with started(build, "-n", 2, sys.executable, "-c", IN_BARRIER, told, stdout=subprocess.PIPE,
+                     stderr=subprocess.PIPE) as process:
+            first = process.stdout.readline()
+            told.write_text("")
+            out, err = process.communicate(timeout=LIMIT)
+    return expect((process.returncode, first, out, err) == (0, "in\n", "cmd=barrier_out\n", ""), process.returncode, first, out, err)
+
+
+TESTS = (codes_after_finalize, without_finalize, missed, within_barrier)
