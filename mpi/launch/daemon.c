@@ -224,9 +224,11 @@ static void take_channel(void)
     (void)channel_send_raw(&here.channel, CHANNEL_MAGIC, sizeof(CHANNEL_MAGIC) - 1);
 }
 
+/* sshd makes us the leader of a session. Its first group is an orphaned one, where SIGTSTP stops nobody: ranks have others. */
 static int start_ranks(void)
 {
     int ends[2];
+    here.job.apart = 1;
     if (launch_prepare(&here.job) != 0 || pipe2(ends, O_CLOEXEC) != 0)
         return -1;
     here.input = (launch_channel_t){.in = 0, .out = ends[1]};

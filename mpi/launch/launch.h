@@ -125,6 +125,7 @@ typedef struct launch_job {
     int64_t kill_at;    /* ns: when those that are left are killed */
     int hasty;          /* who sent that signal waits for nothing any more */
     int output_lost;    /* some of the ranks' output could not be written */
+    int apart;          /* ranks have process groups of their own (daemon.c) */
     int signals;        /* signalfd */
     int sinks;          /* readable when a sink has news (sink.h); -1: there are no threads */
     launch_rank_t *ranks;

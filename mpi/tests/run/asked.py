@@ -22,6 +22,11 @@ os.write(1, b"up\\n")
 while True:
     time.sleep(0.1) # pause() would not see a signal that came just before it
 """
+# As an Ssh of hosts.py: what a login shell is to run, by the leader of a session.
+IN_SESSION = """#!/bin/sh
+for command; do :; done
+exec setsid --wait sh -c "$command"
+"""
 DEAF = 'trap "" TERM; echo up; while :; do sleep 1000; done'
 
 
@@ -63,11 +68,14 @@ def state_of(pid):
         return file.read().rpartition(")")[2].split()[0]
 
 
+def as_job():
+    """Of a shell."""
+    os.setpgrp()
+    open_to(signal.SIGTSTP)()
+
+
 def stands_still(build):
     """Ctrl-Z as a shell has it: mpiexec stops, and ranks are told, those of other hosts, too; SIGCONT wakes all."""
-    def as_job(): # of a shell
-        os.setpgrp()
-        open_to(signal.SIGTSTP)()
     with Ssh() as ssh, started(build, *ssh, "-hosts", "one,two", "-n", 2, sys.executable, "-c", HEARER, stdout=subprocess.PIPE,
                                start_new_session=False, preexec_fn=as_job) as process:
         found = lines_of(process, 2)
@@ -76,6 +84,20 @@ def stands_still(build):
         process.send_signal(signal.SIGCONT)
         found += lines_of(process, 4)
     return expect(stopped and found == ["up\n"] * 2 + ["SIGCONT\n"] * 2 + ["SIGTSTP\n"] * 2, stopped, found)
+
+
+def stands_still_elsewhere(build):
+    """A program of another host that does not ask for SIGTSTP, in a session as sshd makes one: it stops, and goes on."""
+    with Ssh(IN_SESSION) as ssh, started(build, *ssh, "-hosts", "one", "-n", 1, "sh", "-c", "echo $$; exec sleep 1000",
+                                         stdout=subprocess.PIPE, start_new_session=False, preexec_fn=as_job) as process:
+        rank = int(process.stdout.readline())
+        process.send_signal(signal.SIGTSTP)
+        stopped = wait_for(lambda: state_of(process.pid) == state_of(rank) == "T")
+        process.send_signal(signal.SIGCONT)
+        goes_on = wait_for(lambda: state_of(process.pid) != "T" and state_of(rank) != "T")
+        process.terminate()
+        process.wait(LIMIT)
+    return expect(stopped and goes_on and process.returncode == 143, stopped, goes_on, process.returncode)
 
 
 def programs_of_scripts(build, *words):
@@ -155,4 +177,5 @@ def ignored(build):
     return expect((process.returncode, found) == (130, ["up\n", "SIGUSR1\n", "SIGTERM\n"]), process.returncode, found)
 
 
-TESTS = (forwarded, forwarded_elsewhere, stands_still, scripts, scripts_elsewhere, killed_then, second_interrupt, ignored)
+TESTS = (forwarded, forwarded_elsewhere, stands_still, stands_still_elsewhere, scripts, scripts_elsewhere, killed_then,
+         second_interrupt, ignored)
