@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers for the tests: ours and Debian's memcached, each on a free port of loopback, gone when the test ends."""
+import contextlib
 import ctypes
 import os
 import pathlib
 import re
 import resource
+import select
 import shutil
 import signal
 import socket
@@ -117,20 +119,31 @@ class Server:
         return self.process.returncode, "".join(line for line in lines if not GREETING.match(line))
 
 
+def _send_while_reading(connection, data, answer):
+    """Neither side waits for the other: a server whose answers are not read does not read, either."""
+    sent, view = 0, memoryview(data)
+    waiting = select.poll()
+    waiting.register(connection, select.POLLIN | select.POLLOUT)
+    connection.setblocking(False)
+    while sent < len(data):
+        ready = waiting.poll(ANSWER_SECONDS * 1000)
+        if not ready:
+            raise TimeoutError(f"{sent} of {len(data)} bytes were taken")
+        with contextlib.suppress(BlockingIOError):
+            if ready[0][1] & ~select.POLLOUT:
+                chunk = connection.recv(1 << 20)
+                answer.append(chunk)
+                if not chunk:
+                    return
+            if ready[0][1] & select.POLLOUT:
+                sent += connection.send(view[sent:sent + 65536])
+
+
 def ask_and_close(connection, data):
     """Sends everything while reading, ends the sending side, reads to the end."""
     answer = []
-    sent = 0
     try:
-        while sent < len(data):
-            connection.settimeout(ANSWER_SECONDS)
-            sent += connection.send(data[sent:sent + 65536])
-            connection.setblocking(False)
-            try:
-                while chunk := connection.recv(1 << 20):
-                    answer.append(chunk)
-            except BlockingIOError:
-                pass
+        _send_while_reading(connection, data, answer)
         connection.settimeout(ANSWER_SECONDS)
         connection.shutdown(socket.SHUT_WR)
         while chunk := connection.recv(1 << 20):
