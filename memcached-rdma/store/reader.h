@@ -36,7 +36,7 @@ typedef struct reader_item {
     size_t value_bytes;
     uint32_t client_flags;
     uint64_t cas;
-    bool uncounted; /* memory is scarce, and the store knows no read of the item since it looked at it last */
+    bool uncounted; /* memory is scarce, and the store knows fewer than two reads since it looked at the item last */
 } reader_item_t;
 
 /* False: the page makes no sense, or there is no memory. The page stays the caller's. */
