@@ -75,7 +75,7 @@ static void reap(launch_job_t *job)
 
 typedef struct loop {
     struct pollfd *entries; /* signals, stdin, sinks, two of each host, three of each rank of this host; -1: none */
-    nfds_t count; /* the kernel takes no more than descriptors may be open, whatever is in them */
+    nfds_t count;           /* the kernel takes no more than descriptors may be open, whatever is in them */
     launch_job_t *job;
 } loop_t;
 

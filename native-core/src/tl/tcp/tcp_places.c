@@ -10,22 +10,34 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/atomics.h"
 #include "tl/tcp/tcp_private.h"
 
 #define EVICT_AFTER_NS UINT64_C(1000000000) /* an unauthenticated connection has at least so long to prove the key */
 #define GUESTS_MOST 1024u
 #define GUESTS_LEAST 16u
-#define GUESTS_PER_DESCRIPTORS 8u /* of so many that the process may have, one may wait */
+#define GUESTS_PER_DESCRIPTORS                                                                                         \
+    8u /* of so many that the process may have, one may wait, whichever of its interfaces it is at */
 #define ADMITTED_PER_PROGRESS 16u
+
+static _Atomic uint32_t open_interfaces; /* of the process */
 
 void tcp_places_init(tcp_iface_t *iface)
 {
     struct rlimit limit;
     rlim_t most = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / GUESTS_PER_DESCRIPTORS : 0;
-    iface->guests_most = most > GUESTS_MOST ? GUESTS_MOST : most < GUESTS_LEAST ? GUESTS_LEAST : (uint32_t)most;
+    iface->process_guests = most > UINT32_MAX ? UINT32_MAX : (uint32_t)most;
+    (void)atomic_fetch_add_explicit(&open_interfaces, 1, memory_order_relaxed);
     tcp_sources_init(&iface->sources);
     list_init(&iface->untrusted);
     list_init(&iface->guests_gone);
+}
+
+/* An equal share of the process's, which becomes smaller as it opens more interfaces. */
+static uint32_t guests_most(const tcp_iface_t *iface)
+{
+    uint32_t share = iface->process_guests / atomic_get_relaxed(&open_interfaces);
+    return share > GUESTS_MOST ? GUESTS_MOST : share < GUESTS_LEAST ? GUESTS_LEAST : share;
 }
 
 static bool is_full(const tcp_iface_t *iface)
@@ -113,7 +125,7 @@ static int peek(int fd)
 /* Room for one more that waits. False: the newcomer is the one that has to go. */
 static bool make_room(tcp_iface_t *iface, const tcp_source_t *source, int fd)
 {
-    if (iface->guest_count < iface->guests_most)
+    if (iface->guest_count < guests_most(iface))
         return true;
     tcp_guest_t *last = tcp_source_last(&iface->sources);
     if (last == NULL)
@@ -248,4 +260,5 @@ void tcp_places_close(tcp_iface_t *iface)
         drop_guest(iface, guest);
     tcp_places_reap(iface);
     tcp_sources_free(&iface->sources);
+    (void)atomic_fetch_sub_explicit(&open_interfaces, 1, memory_order_relaxed);
 }

@@ -76,6 +76,20 @@ TEST(TcpPlaces, a_peer_comes_in_past_thousands_of_silent_strangers_of_many_addre
     expect_it_comes_in(server, peer, "silent ones of other addresses");
 }
 
+TEST(TcpPlaces, interfaces_of_a_process_share_the_descriptors_that_may_wait)
+{
+    rlimit before, limit;
+    ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &before));
+    limit = before;
+    limit.rlim_cur = 8 * 100;
+    ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+    Node server({"tl.tcp.max_unauthenticated", "1"}), other;
+    ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &before));
+    Strangers strangers(server);
+    strangers.come(200, 1, 1);
+    EXPECT_LE(harness_waiting(server.harness), 50u) << "half of an eighth";
+}
+
 TEST(TcpPlaces, a_peer_comes_in_past_silent_strangers_of_its_own_address)
 {
     Node server, peer;
