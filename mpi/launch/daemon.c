@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,7 +18,7 @@
 #include "launch/launch.h"
 
 #define MOST_WAITING (1u << 20) /* bytes for mpiexec, beyond which output of ranks is not read */
-#define PIECES 16               /* of LAUNCH_LINE bytes: more than a pipe holds */
+#define PIECES 16               /* of LAUNCH_LINE bytes, at once: more than most pipes hold */
 #define FAREWELL_MS 5000        /* that the last frames may take to leave */
 
 static struct {
@@ -45,7 +46,7 @@ static void forward_line(launch_job_t *job, launch_rank_t *one, const char *line
     send_frame(FRAME_PMI, one, line, strlen(line));
 }
 
-/* All that a pipe holds; the end closes the stream. */
+/* What a pipe holds; the end closes the stream. */
 static void forward_output(launch_rank_t *one, int which)
 {
     char bytes[LAUNCH_LINE];
@@ -61,12 +62,21 @@ static void forward_output(launch_rank_t *one, int which)
     stream->fd = -1;
 }
 
+/* The same of a rank that has ended, whatever its pipe holds; a program that it has left behind may go on writing. */
+static void forward_rest(launch_rank_t *one, int which)
+{
+    int left = 0;
+    if (one->streams[which].fd >= 0)
+        (void)ioctl(one->streams[which].fd, FIONREAD, &left);
+    for (; left >= 0 && one->streams[which].fd >= 0; left -= PIECES * LAUNCH_LINE)
+        forward_output(one, which);
+}
+
 static void on_ended(launch_rank_t *one, int status)
 {
     const uint8_t bytes[] = {(uint8_t)status, (uint8_t)(status >> 8), (uint8_t)(status >> 16), 0};
     for (int i = 0; i < 2; i++)
-        if (one->streams[i].fd >= 0)
-            forward_output(one, i);
+        forward_rest(one, i);
     if (one->pmi >= 0)
         launch_pmi_read(&here.job, one, forward_line);
     send_frame(FRAME_EXIT, one, bytes, sizeof(bytes));
@@ -269,8 +279,7 @@ int launch_daemon(void)
         serve(entries);
     }
     for (int i = 0; i < 2 * here.job.local; i++)
-        if (here.job.ranks[i / 2].streams[i % 2].fd >= 0)
-            forward_output(&here.job.ranks[i / 2], i % 2);
+        forward_rest(&here.job.ranks[i / 2], i % 2);
     if (here.ending)
         launch_end_orphans();
     struct pollfd last = {.fd = here.channel.out, .events = POLLOUT};

@@ -78,7 +78,8 @@ def within_barrier(build):
             first = process.stdout.readline()
             told.write_text("")
             out, err = process.communicate(timeout=LIMIT)
-    return expect((process.returncode, first, out, err) == (0, "in\n", "cmd=barrier_out\n", ""), process.returncode, first, out, err)
+    return expect((process.returncode, first, out, err) == (0, "in\n", "cmd=barrier_out\n", ""), process.returncode, first, out,
+                  err)
 
 
 TESTS = (codes_after_finalize, without_finalize, missed, within_barrier)

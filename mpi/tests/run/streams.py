@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 from hosts import Ssh, wait_for
-from runner import LIMIT, expect, started
+from runner import LIMIT, expect, launch, started
 
 LINES = "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done"
 # Writes without end; at SIGUSR1 it says how many bytes so far, and what mpiexec answers by PMI.
@@ -29,6 +29,20 @@ signal.signal(signal.SIGUSR1, report)
 os.write(2, b"up\\n")
 while True:
     written += os.write(1, b"x" * 999 + b"\\n")
+"""
+# Fills a pipe of 1 MiB, as large as those of a kernel with pages of 64 KiB, while the daemon stands still, and ends; then the daemon
+# goes on.
+LARGE_PIPE = """
+import fcntl, os, signal, time
+daemon, rank = os.getppid(), os.getpid()
+fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 1 << 20)
+os.kill(daemon, signal.SIGSTOP)
+os.write(1, (b"x" * 1023 + b"\\n") * 1024)
+if os.fork() == 0:
+    os.close(1)
+    while os.getppid() == rank:
+        time.sleep(0.01)
+    os.kill(daemon, signal.SIGCONT)
 """
 MOST = 4 << 20 # bytes under way: far more than all buffers between a rank and its reader
 
@@ -114,6 +128,13 @@ def nobody_reads_elsewhere(build):
     reading, writing = pipe()
     with Ssh() as ssh, open(reading, "rb"), open(writing, "wb"):
         return unread(build, writing, *ssh, "-hosts", "one", "-n", 1)
+
+
+def large_pipe_elsewhere(build):
+    """All of it arrives."""
+    with Ssh() as ssh:
+        status, out, err = launch(build, *ssh, "-hosts", "one", "-n", 1, sys.executable, "-c", LARGE_PIPE)
+    return expect((status, len(out), err) == (0, 1 << 20, ""), status, len(out), err)
 
 
 def into(build, stdout, *words):
@@ -221,4 +242,4 @@ def closed(build):
 
 
 TESTS = (closed, non_blocking, flags_stay, nobody_reads, nobody_reads_elsewhere, full_disk, reader_is_gone, regular_file, prompts,
-         tags, whole_while_full)
+         tags, whole_while_full, large_pipe_elsewhere)
