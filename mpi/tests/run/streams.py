@@ -30,8 +30,8 @@ os.write(2, b"up\\n")
 while True:
     written += os.write(1, b"x" * 999 + b"\\n")
 """
-# Fills a pipe of 1 MiB, as large as those of a kernel with pages of 64 KiB, while the daemon stands still, and ends; then the daemon
-# goes on.
+# Fills a pipe of 1 MiB, as large as those of a kernel with pages of 64 KiB, while the daemon stands still, and ends; then the
+# daemon goes on.
 LARGE_PIPE = """
 import fcntl, os, signal, time
 daemon, rank = os.getppid(), os.getpid()
