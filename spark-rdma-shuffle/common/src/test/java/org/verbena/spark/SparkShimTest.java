@@ -74,8 +74,10 @@ class SparkShimTest {
     @Test
     void aSparkWithOtherMethodsUsesItsOwnShuffleInsteadOfEnding() {
         for (SparkShim shim : new SparkShim[] {new Misfit(), new LateMisfit()}) {
-            SparkConf conf = new SparkConf(false).set("spark.master", "local[1]").set("spark.driver.host", "127.0.0.1")
-                .set("spark.plugins", VerbenaPlugin.class.getName());
+            SparkConf conf = new SparkConf(false).set("spark.master", "local[1]");
+            assertTrue(Decisions.begin(conf), "the driver has decided before the manager is made");
+            Decisions.set(conf, "spark.shuffle.manager", VerbenaShuffleManager.class.getName());
+            Decisions.set(conf, "spark.shuffle.compress", "false");
             VerbenaShuffleManager manager = new VerbenaShuffleManager(conf, true, () -> shim);
             assertEquals(IndexShuffleBlockResolver.class, manager.shuffleBlockResolver().getClass());
             assertNull(manager.engine());

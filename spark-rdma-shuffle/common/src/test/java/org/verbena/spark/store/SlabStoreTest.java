@@ -196,7 +196,8 @@ class SlabStoreTest {
                 long bytes = 2000L * (size / 2000 + 1);
                 long index = MapIndex.bytes(2000, 2010, 0);
                 long taken = store.usedBytes() - before;
-                assertTrue(taken <= bytes + index + (8 << 10), taken + " bytes of slabs for " + bytes + " and an index of " + index);
+                assertTrue(taken <= bytes + index + (8 << 10),
+                    taken + " bytes of slabs for " + bytes + " and an index of " + index);
             }
         }
     }
