@@ -174,7 +174,7 @@ private:
     void flush();
     void fill() // evicts, and lets the index grow
     {
-        client_.set("fill:" + std::to_string(random_() % 20000), std::string(random_() % 6000, 'f'));
+        client_.set("fill:" + std::to_string(random_() % 20000), std::string(random_() % 16000, 'f'));
     }
 
     Client &client_;
