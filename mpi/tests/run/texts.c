@@ -10,7 +10,7 @@ static char longest[2 * MPI_MAX_OBJECT_NAME];
 static void cut_off(void)
 {
     char name[MPI_MAX_OBJECT_NAME];
-    int length;
+    int length = 0;
     MPI_Comm comm;
     MPI_Datatype type;
     memset(longest, 'n', sizeof(longest) - 1);

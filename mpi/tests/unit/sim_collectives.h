@@ -3,6 +3,7 @@
 #ifndef MPI_TESTS_SIM_COLLECTIVES_H
 #define MPI_TESTS_SIM_COLLECTIVES_H
 
+#include <algorithm>
 #include <array>
 #include <memory>
 

@@ -10,6 +10,7 @@
 #ifndef VBN_TESTS_MULTI_CALLS_H
 #define VBN_TESTS_MULTI_CALLS_H
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>

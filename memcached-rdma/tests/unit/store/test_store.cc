@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store: operations, expiry, flush, and what happens when it is full.
+#include <algorithm>
 #include <map>
 #include <random>
 #include <string>

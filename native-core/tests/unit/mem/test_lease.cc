@@ -2,6 +2,7 @@
 // test_lease.cc - memory that is touched for a peer while its owner gives it up: looked up, entered, leased, held.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cinttypes>
 #include <cstdio>

@@ -2,6 +2,7 @@
 // test_ranges.cc - which bytes have been committed: against a map of every byte.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_atomic.cc - atomics, put with signal, fence and flush of all over the rig, by packets and on mapped memory.
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <random>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_proto.cc - the protocol engine over the deterministic rig: messages, pulls, puts, gets, loss and lies.
+#include <algorithm>
 #include <random>
 
 #include "fixture.h"

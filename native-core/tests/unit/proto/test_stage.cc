@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_stage.cc - messages through stages: checksum and compression, agreed upon per message; damage and lies.
+#include <algorithm>
 #include <random>
 
 #include "fixture.h"

@@ -2,6 +2,8 @@
 // test_tag.cc - tagged messages over the rig: sizes, order, truncation, room, probing, cancelling, loss, lies.
 #include "fixture.h"
 
+#include <algorithm>
+
 namespace {
 
 constexpr uint64_t EXACT = UINT64_MAX;

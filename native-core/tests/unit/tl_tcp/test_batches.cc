@@ -2,6 +2,8 @@
 // test_batches.cc - packets of one turn whose sender comes back for their completion leave together.
 #include "node.h"
 
+#include <algorithm>
+
 namespace {
 
 const unsigned kAlone = 2; // written at once, whatever follows

@@ -3,6 +3,8 @@
 // Each test waits until all strangers have been looked at; a peer that dials then would be the last in the order of arrival.
 #include "node.h"
 
+#include <algorithm>
+
 #include <sys/resource.h>
 
 namespace {

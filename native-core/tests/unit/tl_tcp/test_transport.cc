@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <deque>
 
 TEST(Tcp, packets_of_all_sizes_arrive_in_order_both_ways)
