@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the source tree itself: format, layers, budgets, settings and their page, shell scripts, headers, READMEs, top level.
+"""Checks of the source tree itself: format, includes, layers, budgets, settings and their page, shell scripts, READMEs, top level.
 
 usage: run.py [ROOT] [--list] [NAME...]
 
@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 import format as formatting
+import includes
 import tree
 
 SOURCE_ENDINGS = {".c", ".h", ".cc", ".java", ".py", ".sh", ".cmake"}
@@ -96,6 +97,7 @@ CHECKS = {
     "shell": check_shell,
     "lines": check_lines,
     "c-format": check_c_format,
+    "includes": lambda root: includes.check(root, tree.files(root)),
     "layers": lambda root: run_script(root, "check_layers.py"),
     "circles": lambda root: run_script(root, "check_circles.py"),
     "budgets": lambda root: run_script(root, "check_budgets.py", *tree.files(root)),

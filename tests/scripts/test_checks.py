@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/checks"))
 import editorconfig  # noqa: E402
 import format as formatting  # noqa: E402
+import includes  # noqa: E402
 import run  # noqa: E402
 import tree  # noqa: E402
 
@@ -182,6 +183,22 @@ class ClangFormatTest(FolderTest):
         self.assertEqual([text[:5] for text in formatting.check_c(*arguments)], ["a.c:2"])
         self.assertEqual(formatting.check_c(*arguments, fix=True), [])
         self.assertEqual((self.root / "a.c").read_text(), "int f(void)\n{\n    return 1;\n}\n")
+
+
+class IncludesTest(FolderTest):
+    def check(self, text):
+        self.put("native-core/tests/a.cc", text)
+        return includes.check(self.root, [pathlib.Path("native-core/tests/a.cc")])
+
+    def test_an_algorithm_without_its_header_is_told_with_its_line(self):
+        self.assertEqual(self.check("#include <vector>\n\nint n = std::count(a, b, 0);\n"),
+                         ["native-core/tests/a.cc:3: std::count without #include <algorithm>"])
+        self.assertEqual(self.check("auto n = std::min<size_t>(a, b);\nauto m = std::max(a, b);\n"),
+                         ["native-core/tests/a.cc:1: std::min without #include <algorithm>"])
+
+    def test_what_is_included_or_something_else_is_right(self):
+        self.assertEqual(self.check("#include <algorithm>\nint n = std::count(a, b, 0);\n"), [])
+        self.assertEqual(self.check("std::count_down n; std::filler f; n.std::x();\n"), [])
 
 
 class BudgetsTest(FolderTest):
