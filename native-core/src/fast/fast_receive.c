@@ -15,7 +15,7 @@
 static unsigned fast_progress(tl_iface_t *tl_iface);
 static unsigned take_ring(shm_ep_t *ep);
 static unsigned take_rest(shm_ep_t *ep, unsigned count);
-static unsigned take_slots(shm_ep_t *ep, bool *rest);
+static unsigned take_slots(shm_ep_t *ep, unsigned count, bool *rest);
 static int from_slot(shm_rx_t *rx, uint8_t copy[SHM_SLOT_DATA], uint32_t *header_bytes_p, uint32_t *payload_bytes_p);
 static void take_packet(shm_ep_t *ep, const uint8_t *bytes, uint32_t header_bytes, uint32_t payload_bytes);
 static void take_message(link_peer_head_t *p, const uint8_t *bytes, uint32_t header_bytes, const uint8_t *payload,
@@ -38,31 +38,32 @@ static NO_CANARY unsigned fast_progress(tl_iface_t *tl_iface)
 static ALWAYS_INLINE unsigned take_ring(shm_ep_t *ep)
 {
     bool rest;
-    unsigned count = take_slots(ep, &rest);
+    unsigned count = take_slots(ep, 0, &rest);
     return UNLIKELY(rest || ep->blocked) ? take_rest(ep, count) : count;
 }
 
-/* Other frames, one at a time, and those in slots behind each. */
+/* Other frames, one at a time, and those in slots behind each. What waits for room is tried once in any case; a peer that
+ * sends and makes room all the time does not keep the turn. */
 static COLD unsigned take_rest(shm_ep_t *ep, unsigned count)
 {
     unsigned before;
     bool rest = true;
-    while (rest || ep->blocked) {
+    do {
         before = count;
         count = shm_poll_rest(ep, count);
-        if (count == before)
+        if (count == before || before >= SHM_FRAMES_PER_POLL)
             break;
-        count += take_slots(ep, &rest);
-    }
+        count = take_slots(ep, count, &rest);
+    } while (rest || ep->blocked);
     return count;
 }
 
-/* Returns how many it took; *rest: there is more to look at. */
-static ALWAYS_INLINE unsigned take_slots(shm_ep_t *ep, bool *rest)
+/* Returns the count of the turn with those it took; *rest: there is more to look at. */
+static ALWAYS_INLINE unsigned take_slots(shm_ep_t *ep, unsigned count, bool *rest)
 {
+    const unsigned before = count;
     _Alignas(16) uint8_t copy[SHM_SLOT_DATA];
     shm_rx_t *rx = &ep->rx;
-    unsigned count = 0;
     uint32_t bytes = 0;
     int found = 1;
     while (LIKELY(ep->rx_quick)) {
@@ -79,9 +80,9 @@ static ALWAYS_INLINE unsigned take_slots(shm_ep_t *ep, bool *rest)
         bytes += header_bytes + payload_bytes;
         take_packet(ep, copy, header_bytes, payload_bytes);
     }
-    if (count > 0) {
+    if (count > before) {
         counters_t *counters = shm_ep_iface(ep)->params.counters;
-        counter_add(counters, COUNTER_SHM_RX_PACKETS, count);
+        counter_add(counters, COUNTER_SHM_RX_PACKETS, count - before);
         counter_add(counters, COUNTER_SHM_RX_BYTES, bytes);
     }
     *rest = found >= 0;

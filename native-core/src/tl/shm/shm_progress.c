@@ -239,7 +239,7 @@ static unsigned poll_ring(shm_ep_t *ep)
     do {
         before = count;
         count = shm_poll_rest(ep, count);
-    } while (count != before);
+    } while (count != before && before < SHM_FRAMES_PER_POLL); /* of what is blocked once beyond it */
     return count;
 }
 
