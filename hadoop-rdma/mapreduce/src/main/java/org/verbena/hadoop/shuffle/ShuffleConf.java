@@ -17,9 +17,8 @@ final class ShuffleConf {
     static final String SERVER_MEMORY = "shuffle.server.memory";
     private static final String PART = "shuffle";
     private static final List<String> NAMES = List.of(MEMORY, SOURCE, JOBS, SERVER_MEMORY, Attempt.setting(PART));
-    /** What begins so belongs to other parts of hadoop-rdma, and to hbase-rdma. */
-    private static final List<String> OTHERS =
-        List.of(PREFIX + "hdfs.", PREFIX + "hbase.", PREFIX + "key", PREFIX + "auth", PREFIX + "fallback");
+    /** Settings of hdfs and of hbase-rdma, which check them. */
+    private static final List<String> OTHERS = List.of(PREFIX + "hdfs.", PREFIX + "hbase.");
 
     private final boolean core;
     private final long memory;
