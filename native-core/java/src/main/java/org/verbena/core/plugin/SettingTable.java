@@ -50,15 +50,21 @@ public final class SettingTable {
         if (name.startsWith(CORE)) {
             core.put(name.substring(CORE.length()), value);
         } else if (!names.contains(name) || !key.startsWith(prefix)) {
-            String nearest = names.stream().min((a, b) -> Integer.compare(distance(a, name), distance(b, name))).get();
-            throw new IllegalArgumentException("unknown setting " + key + "; did you mean " + prefix + nearest
-                + "? The settings are " + String.join(", ", names) + " and core.*");
+            throw new IllegalArgumentException("unknown setting " + key + "; " + guess(name) + " settings are "
+                + String.join(", ", names) + " and core.*");
         }
     }
 
     /** Returns the settings of the core that {@link #check} has met, without prefix; may be changed. */
     public Map<String, String> core() {
         return core;
+    }
+
+    /** Asks for the nearest name, unless even that one differs in more than half of its characters; begins the next sentence. */
+    private String guess(String name) {
+        return names.stream().min((a, b) -> Integer.compare(distance(a, name), distance(b, name)))
+            .filter(nearest -> 2 * distance(nearest, name) <= Math.max(nearest.length(), name.length()))
+            .map(nearest -> "did you mean " + prefix + nearest + "? The").orElse("the");
     }
 
     /** Edits (inserted, removed and changed characters) between two names, case apart. */

@@ -32,6 +32,12 @@ class SettingTableTest {
     }
 
     @Test
+    void a_name_that_is_like_none_gets_the_list_alone() {
+        assertEquals("unknown setting my.certificate; the settings are memory, fallback, peers, on and core.*",
+            refusal(() -> table.check("my.certificate", "1")));
+    }
+
+    @Test
     void settings_of_others_are_passed_over_and_those_of_the_core_are_kept() {
         table.check("your.memroy", "1");
         table.check("my.memory", "1");
