@@ -99,7 +99,7 @@ def _parser():
     run.add_argument("--html", metavar="FILE", help="also write a page with plots")
     run.add_argument("--work", metavar="DIR", help="folder for data and logs")
     run.set_defaults(call=_run)
-    compare = commands.add_parser("compare", help="exit status 1 when the second result is worse")
+    compare = commands.add_parser("compare", help="exit status 1 when the second result is worse or lacks a row")
     compare.add_argument("first")
     compare.add_argument("second")
     compare.set_defaults(call=_compare)

@@ -109,12 +109,28 @@ def page(document, title, after=""):
     return "".join(parts + [after, "</body></html>\n"])
 
 
+def _vanished(old, new):
+    """(row or row and metric, why) of what the first document measured and the second did not."""
+    now = {run["row"]: run for run in new["runs"]}
+    for run in old["runs"]:
+        later = now.get(run["row"])
+        if run["status"] != "complete":
+            continue
+        if later is None:
+            yield run["row"], "not in the second file"
+        elif later["status"] != "complete":
+            yield run["row"], "; ".join([later["status"], *later["notes"]])
+        else:
+            yield from ((f"{run['row']} {name}", "not measured in the second file")
+                        for name in run["result"] if name not in later["result"])
+
+
 def compare(old, new):
-    """(lines, regressions) between two documents: worse by 3 % and with intervals that do not meet."""
+    """(lines, regressions) between two documents: worse by 3 % and with intervals that do not meet, or no longer measured."""
     before = {(run["row"], name): (run, summary) for run, name, summary in rows(old)}
     lines, regressions = [], 0
     for run, name, summary in rows(new):
-        earlier, reference = before.pop((run["row"], name), (None, None))
+        earlier, reference = before.get((run["row"], name), (None, None))
         label = f"{run['row']} {name}"
         if reference is None:
             lines.append(f"{label}: only in the second file")
@@ -129,10 +145,5 @@ def compare(old, new):
         other = "" if earlier["params"] == run["params"] else " (other parameters)"
         lines.append(f"{label}: {reference['ratio']:.3f} -> {summary['ratio']:.3f}{other}"
                      + (f"  REGRESSION by {change:.0%}" if worse else ""))
-    lines += [f"{row} {name}: only in the first file" for row, name in before]
-    for run in new["runs"]:
-        done = any(other["row"] == run["row"] and other["status"] == "complete" for other in old["runs"])
-        if run["status"] in ("failed", "killed") and done:
-            regressions += 1
-            lines.append(f"{run['row']}: REGRESSION: {run['status']}, was complete")
-    return lines, regressions
+    lost = [f"{label}: REGRESSION: was measured; now: {why}" for label, why in _vanished(old, new)]
+    return lines + lost, regressions + len(lost)

@@ -98,6 +98,28 @@ class Compare(unittest.TestCase):
         failed["runs"][0].update(status="failed", result={})
         self.assertEqual(report.compare(self.document, failed)[1], 1)
 
+    def test_a_row_that_vanished_or_is_skipped_is_one_regression_and_is_named_with_the_reason(self):
+        absent, skipped = copy.deepcopy(self.document), copy.deepcopy(self.document)
+        absent["runs"] = []
+        skipped["runs"][0].update(status="skipped", result={}, notes=["no loop device"])
+        for second, reason in ((absent, "not in the second file"), (skipped, "skipped; no loop device")):
+            lines, regressions = report.compare(self.document, second)
+            self.assertEqual((lines, regressions), ([f"aa.echo: REGRESSION: was measured; now: {reason}"], 1))
+
+    def test_a_metric_that_vanished_from_a_complete_row_is_a_regression(self):
+        second = copy.deepcopy(self.document)
+        second["runs"][0]["result"].pop("wall_ms")
+        lines, regressions = report.compare(self.document, second)
+        self.assertEqual(regressions, 1)
+        self.assertIn("aa.echo wall_ms: REGRESSION: was measured; now: not measured in the second file", lines)
+
+    def test_a_row_that_was_not_complete_before_or_is_new_is_no_regression(self):
+        before, nothing = copy.deepcopy(self.document), copy.deepcopy(self.document)
+        before["runs"][0].update(status="skipped", result={})
+        nothing["runs"] = []
+        for first, second in ((before, nothing), (before, self.document), (nothing, self.document)):
+            self.assertEqual(report.compare(first, second)[1], 0)
+
     def test_the_page_is_whole_xml_free_of_outside_parts_and_lists_lost_rows_first(self):
         lost = with_ratio(self.document, 2.0)
         lost["runs"][0]["result"]["wall_ms"]["verdict"] = "higher"
