@@ -136,7 +136,8 @@ def collective_call(function, arguments, comm, inter):
     if name in inter:
         steps = f"comm_is_inter(coll.comm) ? coll_inter_{name}({own}) : {steps}"
     near = f"(rc = coll_near_{name}({arguments})) != COLL_FAR ? rc : " if name in NEAR and form == "" else ""
-    return near + f"(rc = coll_open(&coll, {comm}, {counted})) != MPI_SUCCESS ? rc : {use.format(steps)}"
+    opens = f'coll_open(&coll, {comm}, {counted}, "MPI_{function.name}")'
+    return near + f"(rc = {opens}) != MPI_SUCCESS ? rc : {use.format(steps)}"
 
 
 def call_of(function, suffix, arguments, comm, inter):
@@ -175,7 +176,11 @@ def body(function, name, large, inter):
         lines.append(f"    if (rc == MPI_SUCCESS)\n        rc = {target};")
     else:
         enter, leave = ("obj_lock", "obj_unlock") if function.name in ALWAYS else ("rt_enter", "rt_leave")
-        lines.append(f"    if (rc == MPI_SUCCESS) {{\n        {enter}();\n        rc = {target};\n        {leave}();\n    }}")
+        blocks = function.collective is not None and function.collective[1] == ""
+        before = f'        coll_enter({comm}, "MPI_{function.name}");\n' if blocks else ""
+        after = f"        coll_leave({comm});\n" if blocks else ""
+        lines.append(f"    if (rc == MPI_SUCCESS) {{\n        {enter}();\n{before}        rc = {target};\n{after}"
+                     f"        {leave}();\n    }}")
     if function.chapter == "dt" and function.has_large and not large and first(function, "DATATYPE_OUT"):
         call.after.append(f"        dt_note_small(*{first(function, 'DATATYPE_OUT')});")
     if call.after:

@@ -176,7 +176,8 @@ static exchange_t *open(sched_t *sched, const units_t *units, const grp_blocks_t
 void steps_alltoall_each(sched_t *sched, const grp_blocks_t *send, const grp_blocks_t *receive)
 {
     const units_t units = units_of(sched);
-    if (units.levels == NULL || receive->length(receive, 0) > STEPS_EXCHANGE_MOST) {
+    const size_t length = receive->length(receive, 0);
+    if (units.levels == NULL || !grp_choose(sched->call, GRP_EXCHANGE, length <= STEPS_EXCHANGE_MOST, length)) {
         steps_alltoall(sched, send, receive);
         return;
     }

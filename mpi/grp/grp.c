@@ -6,9 +6,6 @@
 #include <stdio.h>
 
 #define STEP_BITS 8
-#define NUMBER_MASK 0x3fffffu
-#define STARTED 0x40000000u
-#define KEPT 0x80000000u
 
 static char error_text[2048]; /* R1: one thread at a time */
 
@@ -19,17 +16,22 @@ const char *grp_error(void)
 
 uint64_t grp_tag(const grp_t *grp, unsigned step)
 {
-    return grp->one_tag ? grp->base : grp->base | (grp->number & NUMBER_MASK) << STEP_BITS | step;
+    return grp->one_tag ? grp->base : grp->base | (grp->number & GRP_NUMBER_MASK) << STEP_BITS | step;
 }
 
 uint64_t grp_started_tag(const grp_t *grp, uint32_t number)
 {
-    return grp->base | STARTED | (number & NUMBER_MASK) << STEP_BITS;
+    return grp->base | GRP_STARTED | (number & GRP_NUMBER_MASK) << STEP_BITS;
 }
 
 uint64_t grp_kept_tag(const grp_t *grp, uint32_t number)
 {
-    return grp->base | KEPT | (number & NUMBER_MASK) << STEP_BITS;
+    return grp->base | GRP_KEPT | (number & GRP_NUMBER_MASK) << STEP_BITS;
+}
+
+uint32_t grp_number_of(uint64_t tag)
+{
+    return (uint32_t)tag >> STEP_BITS & GRP_NUMBER_MASK;
 }
 
 int grp_fail(int status, const char *text)

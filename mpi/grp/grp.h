@@ -16,6 +16,31 @@
 
 #include "rt/rt.h"
 
+/* What a rank does in a collective, for watch.h. */
+typedef struct grp_call {
+    const char *name;
+    size_t bytes;    /* that decided how it is done */
+    uint32_t ways;   /* grp_way_t: how */
+    uint32_t number; /* blocking: calls so far; others: starts of the schedule */
+    int inside;      /* of a blocking call */
+    int side;        /* of two groups: a rank of this one; ways are those of one group */
+} grp_call_t;
+
+/* Of a wait that lasts (watch.h): ms. */
+typedef struct watch_times {
+    int64_t next; /* question; 0: not seen yet */
+    int64_t pause;
+} watch_times_t;
+
+/* Choices that follow from bytes; of each pair the first is for few. */
+typedef enum grp_way {
+    GRP_SLOTS = 1 << 0,    /* or messages */
+    GRP_TREE = 1 << 2,     /* or the root with each */
+    GRP_SPREAD = 1 << 4,   /* or a ring */
+    GRP_EXCHANGE = 1 << 6, /* or each with each */
+    GRP_DOUBLING = 1 << 8  /* or halving */
+} grp_way_t;
+
 typedef struct grp {
     const rt_group_t *ranks;
     uint64_t base;         /* upper 32 bits of the tags */
@@ -29,8 +54,17 @@ typedef struct grp {
     struct node_set *node; /* its slots; NULL: none */
     int levels_state;      /* levels.c */
     struct levels *levels; /* its ranks by node; NULL: one level */
+    grp_call_t call;       /* the blocking collective that it is in */
+    struct grp *outer;     /* of the ranks of one node: the set that they belong to; NULL: none */
+    struct grp *next;      /* watched ones (watch.h) */
+    uint32_t birth; /* the same at all its ranks, another one for another set of the same base; 0: nobody knows */
+    int watched;
 } grp_t;
 
+#define GRP_NUMBER_MASK 0x3fffffu /* of the tag's lower half */
+#define GRP_STARTED 0x40000000u
+#define GRP_KEPT 0x80000000u
+#define GRP_FORMS 0xc0000000u  /* 0: blocking */
 #define GRP_INSIDE 0xc0000000u /* of the tag's base: messages of a set that make the slots of one node (levels.h) */
 
 /* inout becomes in OP inout, for `count` elements. */
@@ -72,6 +106,19 @@ int grp_scatter(grp_t *grp, const grp_blocks_t *blocks, void *mine, size_t lengt
 int grp_allgather(grp_t *grp, const grp_blocks_t *blocks);
 int grp_alltoall(grp_t *grp, const grp_blocks_t *send, const grp_blocks_t *receive);
 
+static inline grp_t *grp_outer(grp_t *grp)
+{
+    return grp->outer != NULL ? grp->outer : grp;
+}
+
+/* Notes a choice; returns whether it is the one for few bytes. */
+static inline int grp_choose(grp_call_t *call, grp_way_t few, int is_few, size_t bytes)
+{
+    call->ways |= (uint32_t)few << !is_few;
+    call->bytes = bytes;
+    return is_few;
+}
+
 /* The set ends; no messages, nobody waits. */
 void grp_end(grp_t *grp);
 
@@ -80,6 +127,7 @@ uint64_t grp_tag(const grp_t *grp, unsigned step);
 /* The tag of a non-blocking collective; of one that is started several times. */
 uint64_t grp_started_tag(const grp_t *grp, uint32_t number);
 uint64_t grp_kept_tag(const grp_t *grp, uint32_t number);
+uint32_t grp_number_of(uint64_t tag);
 int grp_send(grp_t *grp, int to, unsigned step, const void *buffer, size_t length);
 int grp_recv(grp_t *grp, int from, unsigned step, void *buffer, size_t length);
 int grp_sendrecv(grp_t *grp, int to, const void *out, size_t out_length, int from, void *in, size_t in_length,

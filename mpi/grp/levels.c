@@ -103,7 +103,7 @@ static levels_node_t *table_of(const map_t *map)
     return table;
 }
 
-static levels_t *make(const map_t *map, uint64_t base)
+static levels_t *make(const map_t *map, grp_t *outer)
 {
     levels_t *levels = calloc(1, sizeof(*levels));
     if (levels == NULL)
@@ -115,7 +115,7 @@ static levels_t *make(const map_t *map, uint64_t base)
     levels->near = group_of(map, &map->ranges[levels->place]);
     levels->heads = group_of(map, NULL);
     levels->nodes = levels->each == 0 ? table_of(map) : NULL;
-    levels->inside = (grp_t){.ranks = levels->near, .base = base, .slots = 1};
+    levels->inside = (grp_t){.ranks = levels->near, .base = outer->base | GRP_INSIDE, .slots = 1, .outer = outer};
     if (levels->near != NULL && levels->heads != NULL && (levels->each > 0 || levels->nodes != NULL))
         return levels;
     levels_release(levels);
@@ -128,7 +128,7 @@ static int find(grp_t *grp)
     map_t map = {.members = malloc(size * sizeof(member_t)), .ranges = calloc(size, sizeof(range_t))};
     int status = map.members != NULL && map.ranges != NULL ? 0 : VBN_ERR_NO_MEMORY;
     if (status == 0 && list(&map, grp->ranks)) {
-        grp->levels = make(&map, grp->base | GRP_INSIDE);
+        grp->levels = make(&map, grp);
         status = grp->levels != NULL ? 1 : VBN_ERR_NO_MEMORY;
     }
     free(map.members);

@@ -36,7 +36,7 @@
 typedef struct node_line {
     _Atomic uint64_t phase;
     uint32_t length;
-    uint32_t unused;
+    uint32_t what; /* node_set_t.what */
     unsigned char data[NODE_INLINE];
 } node_line_t;
 
@@ -65,15 +65,31 @@ typedef struct node_set {
     unsigned slot;
     int size;
     int rank;
-    int status;           /* it has failed */
-    uint64_t first;       /* its first phase */
-    uint64_t phase;       /* the last one that has begun */
-    uint64_t known;       /* every member is done with this one */
-    const int *ranks;     /* of the job, by rank in the set */
+    int status;       /* it has failed */
+    uint32_t what;    /* the collective that it is in: its kind, of a broadcast its bytes */
+    uint64_t first;   /* its first phase */
+    uint64_t phase;   /* the last one that has begun */
+    uint64_t known;   /* every member is done with this one */
+    const int *ranks; /* of the job, by rank in the set */
+    grp_t *grp;
     int pieces_state;     /* node_pieces.c */
     uint64_t pieces;      /* so far */
     node_slot_t *slots[]; /* by rank; then the table of ranks */
 } node_set_t;
+
+/* What a collective is to its ranks: lines of another one are an error. */
+typedef enum node_kind {
+    NODE_ARRIVE = 1,
+    NODE_BARRIER,
+    NODE_BROADCAST,
+    NODE_GATHER,
+    NODE_SCATTER,
+    NODE_ALLGATHER,
+    NODE_ALLTOALL,
+    NODE_TO_ROOT,
+    NODE_TO_ALL,
+    NODE_PIECES
+} node_kind_t;
 
 /* Whether this collective of the set goes over slots: 1 or 0; makes them at the first one. Negative: a failure. */
 int node_ready(grp_t *grp);
@@ -96,6 +112,9 @@ int node_barrier(node_set_t *set);
 int node_bcast(node_set_t *set, void *buffer, size_t length, int root);
 int node_reduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root);
 int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce);
+/* The same as part of a collective of another kind. */
+int node_allreduce_of(node_set_t *set, node_kind_t kind, const void *mine, void *result, size_t count,
+                      const grp_reduce_t *reduce);
 
 /* Reductions of any number of bytes through node memory (node_pieces.c). Whether there is memory for them: 1 or 0, the same at
  * all members, which decide at the first one; negative: a failure. */
@@ -141,6 +160,11 @@ int node_levels_allreduce(grp_t *grp, const void *mine, void *result, size_t cou
 int node_arrive(node_set_t *set);
 
 /* ---- phases (node_phase.c) */
+
+static inline void node_is(node_set_t *set, node_kind_t kind, size_t bytes)
+{
+    set->what = (uint32_t)kind << 24 | (uint32_t)(bytes & 0xffffff);
+}
 
 /* Begins the next phase. */
 static inline uint64_t node_begin(node_set_t *set)

@@ -48,6 +48,7 @@ static int take_all(node_set_t *set, uint64_t phase, const node_blocks_t *blocks
 
 int node_gather(node_set_t *set, const node_blocks_t *blocks, int root)
 {
+    node_is(set, NODE_GATHER, 0);
     const uint64_t phase = node_begin(set);
     if (set->status < 0)
         return node_failed(set);
@@ -63,6 +64,7 @@ int node_gather(node_set_t *set, const node_blocks_t *blocks, int root)
 
 int node_scatter(node_set_t *set, const node_blocks_t *blocks, int root)
 {
+    node_is(set, NODE_SCATTER, 0);
     const uint64_t phase = node_begin(set);
     if (set->status < 0)
         return node_failed(set);
@@ -82,6 +84,7 @@ int node_scatter(node_set_t *set, const node_blocks_t *blocks, int root)
 
 int node_allgather(node_set_t *set, const node_blocks_t *blocks)
 {
+    node_is(set, NODE_ALLGATHER, 0);
     const uint64_t phase = node_begin(set);
     if (set->status < 0)
         return node_failed(set);
@@ -94,6 +97,7 @@ int node_allgather(node_set_t *set, const node_blocks_t *blocks)
 
 int node_alltoall(node_set_t *set, const node_blocks_t *blocks)
 {
+    node_is(set, NODE_ALLTOALL, 0);
     const uint64_t phase = node_begin(set);
     if (set->status < 0)
         return node_failed(set);

@@ -26,6 +26,7 @@ static int say(node_set_t *set, uint64_t phase)
 
 int node_arrive(node_set_t *set)
 {
+    node_is(set, NODE_ARRIVE, 0);
     const uint64_t phase = node_begin(set);
     if (set->status < 0)
         return node_failed(set);
@@ -44,6 +45,7 @@ int node_barrier(node_set_t *set)
         return status < 0 ? status : node_bcast(set, NULL, 0, 0);
     }
     const uint64_t phase = node_begin(set);
+    node_is(set, NODE_BARRIER, 0);
     if (set->status < 0)
         return node_failed(set);
     return say(set, phase) < 0 ? set->status : meet(set, phase);
@@ -75,6 +77,7 @@ static int bcast(node_set_t *set, void *buffer, size_t length, int root)
 
 int node_bcast(node_set_t *set, void *buffer, size_t length, int root)
 {
+    node_is(set, NODE_BROADCAST, length);
     size_t at = 0;
     do {
         const size_t piece = length - at < NODE_BYTES ? length - at : NODE_BYTES;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "grp/watch.h"
 #include "rt/threads.h"
 
 #define POLLS 200u          /* of a line before the core gets its turn */
@@ -77,9 +78,11 @@ static int wait_long(node_set_t *set, int rank, const _Atomic uint64_t *word, ui
 {
     node_slot_t *mine = set->slots[set->rank];
     rt_wait_t wait = RT_WAIT;
+    watch_wait_t watched = {.set = set, .rank = rank, .word = word, .phase = phase};
     int64_t since = 0;
     wait.look_ms = LOOK_MS;
     wait.yields = YIELDS;
+    watch_wait(&watched);
     while (!is_reached(word, phase)) {
         const int sleeps = wait.armed || rt_gate.shared;
         if (sleeps) {
@@ -94,6 +97,7 @@ static int wait_long(node_set_t *set, int rank, const _Atomic uint64_t *word, ui
         for (unsigned i = 0; i < POLLS_SHARED && !rt.oversubscribed && !is_reached(word, phase); i++)
             relax();
     }
+    watch_wait_end(&watched);
     atomic_store_explicit(&mine->asleep, 0, memory_order_relaxed);
     return set->status;
 }
@@ -187,21 +191,35 @@ void node_publish(node_set_t *set, uint64_t phase, size_t length)
 {
     node_line_t *line = &set->slots[set->rank]->lines[phase % NODE_LINES];
     line->length = (uint32_t)length;
+    line->what = set->what;
     atomic_store_explicit(&line->phase, phase, memory_order_release);
     node_tell_all(set);
+}
+
+static void fail_of_line(node_set_t *set, int rank, const node_line_t *line, size_t length)
+{
+    const uint32_t theirs = line->what;
+    char text[160];
+    if (theirs >> 24 != set->what >> 24)
+        snprintf(text, sizeof(text), "rank %d of the job is in another collective, or has other counts in this one",
+                 set->ranks[rank]);
+    else if (theirs != set->what)
+        snprintf(text, sizeof(text), "rank %d of the job has %u bytes in all where %u are expected", set->ranks[rank],
+                 theirs & 0xffffff, set->what & 0xffffff);
+    else
+        snprintf(text, sizeof(text), "rank %d of the job has %u bytes where %zu are expected", set->ranks[rank],
+                 line->length, length);
+    node_break(set, grp_fail(VBN_ERR_TRUNCATED, text));
 }
 
 const void *node_data(node_set_t *set, uint64_t phase, int rank, size_t length)
 {
     const node_slot_t *slot = set->slots[rank];
     const node_line_t *line = &slot->lines[phase % NODE_LINES];
-    char text[160];
     if (wait_for(set, rank, &line->phase, phase) < 0)
         return NULL;
-    if (line->length == length)
+    if (line->length == length && line->what == set->what)
         return length <= NODE_INLINE ? line->data : slot->data[phase % NODE_BUFFERS];
-    snprintf(text, sizeof(text), "rank %d of the job has %u bytes where %zu are expected", set->ranks[rank],
-             line->length, length);
-    node_break(set, grp_fail(VBN_ERR_TRUNCATED, text));
+    fail_of_line(set, rank, line, length);
     return NULL;
 }

@@ -52,7 +52,7 @@ int node_pieces_ready(node_set_t *set)
         lacks = rt_node_commit(buffer_of(set, set->rank, 0), 2 * (size_t)NODE_PIECE) != 0;
     else
         lacks = 1;
-    const int status = node_allreduce(set, &lacks, &lacks, 1, &reduce);
+    const int status = node_allreduce_of(set, NODE_PIECES, &lacks, &lacks, 1, &reduce);
     if (status < 0)
         return status;
     set->pieces_state = lacks ? PIECES_NO : PIECES_YES;
@@ -147,6 +147,7 @@ static int take(node_set_t *set, const piece_t *piece, uint64_t bytes)
 static int reduce_pieces(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce,
                          int root)
 {
+    node_is(set, NODE_PIECES, 0);
     const size_t most = NODE_PIECE / reduce->element;
     const uint64_t bytes = count * reduce->element;
     if (set->status < 0)

@@ -143,12 +143,15 @@ static int reduce_at(node_set_t *set, tree_t *tree, const void *mine, void *resu
 
 int node_reduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce, int root)
 {
+    node_is(set, NODE_TO_ROOT, 0);
     tree_t tree = {.reduce = reduce, .count = count, .length = count * reduce->element};
     return reduce_at(set, &tree, mine, result, root, like_reduce);
 }
 
-int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
+int node_allreduce_of(node_set_t *set, node_kind_t kind, const void *mine, void *result, size_t count,
+                      const grp_reduce_t *reduce)
 {
+    node_is(set, kind, 0);
     tree_t tree = {.reduce = reduce, .count = count, .length = count * reduce->element};
     if (set->size > NODE_FLAT) {
         const int status = reduce_at(set, &tree, mine, result, 0, like_allreduce);
@@ -162,4 +165,9 @@ int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count
         return set->status;
     node_publish(set, phase, tree.length);
     return collect(set, phase, &tree, own, result, like_allreduce);
+}
+
+int node_allreduce(node_set_t *set, const void *mine, void *result, size_t count, const grp_reduce_t *reduce)
+{
+    return node_allreduce_of(set, NODE_TO_ALL, mine, result, count, reduce);
 }

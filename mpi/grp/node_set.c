@@ -89,7 +89,7 @@ static int is_near(const grp_t *grp)
     return 1;
 }
 
-static node_set_t *make(const grp_t *grp, unsigned slot, uint64_t last)
+static node_set_t *make(grp_t *grp, unsigned slot, uint64_t last)
 {
     const int size = grp_size(grp);
     node_set_t *set = calloc(1, sizeof(*set) + (size_t)size * (sizeof(set->slots[0]) + sizeof(int)));
@@ -101,6 +101,7 @@ static node_set_t *make(const grp_t *grp, unsigned slot, uint64_t last)
         set->slots[rank] = slot_of(rt_node_index(ranks[rank]), slot);
     }
     set->ranks = ranks;
+    set->grp = grp;
     set->slot = slot;
     set->size = size;
     set->rank = grp_rank(grp);
@@ -113,8 +114,11 @@ static int agree_all(grp_t *grp, offer_t *offer)
 {
     const grp_reduce_t reduce = {.apply = agree, .element = sizeof(*offer), .commutes = 1};
     sched_t *sched = sched_open(grp);
-    if (sched != NULL)
+    if (sched != NULL) {
+        const grp_call_t call = *sched->call;
         steps_allreduce(sched, offer, 1, &reduce);
+        *sched->call = call; /* no choice of the collective */
+    }
     return sched_run(sched);
 }
 

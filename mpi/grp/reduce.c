@@ -190,10 +190,9 @@ void steps_allreduce(sched_t *sched, void *inout, size_t count, const grp_reduce
     const int extra = sched_size(sched) - power;
     const int goes_on = fold(&pair, extra);
     if (goes_on) {
-        if (pair.length >= HALVING_BYTES && count >= (size_t)power && power > 2)
-            halve_and_gather(&pair, power, extra);
-        else
-            double_up(&pair, power, extra);
+        const int doubles = pair.length < HALVING_BYTES || count < (size_t)power || power <= 2;
+        (grp_choose(sched->call, GRP_DOUBLING, doubles, pair.length) ? double_up : halve_and_gather)(&pair, power,
+                                                                                                     extra);
         if (rank < 2 * extra)
             sched_send(sched, rank - 1, pair.mine, pair.length);
         sched_copy(sched, inout, pair.mine, pair.length);

@@ -2,6 +2,7 @@
  * sched.c - making schedules: steps, memory, the pool of used ones.
  */
 #include "grp/levels.h"
+#include "grp/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static sched_t *make(void)
     return sched;
 }
 
-static sched_t *open_with(grp_t *grp, uint64_t tag)
+static sched_t *open_with(grp_t *grp, uint64_t tag, int blocks)
 {
     sched_t *sched = pool != NULL ? pool : make();
     if (sched == NULL || levels_find(grp) < 0) {
@@ -64,6 +65,11 @@ static sched_t *open_with(grp_t *grp, uint64_t tag)
     sched->complete = 0;
     sched->done = NULL;
     sched->memory->used = 0;
+    sched->grp = grp_outer(grp);
+    sched->own = (grp_call_t){0};
+    sched->call = blocks ? &sched->grp->call : &sched->own;
+    if (sched->grp->watched)
+        watch_sched(sched);
     return sched;
 }
 
@@ -71,23 +77,25 @@ sched_t *sched_open(grp_t *grp)
 {
     const uint64_t tag = grp_tag(grp, 0);
     grp->number++;
-    return open_with(grp, tag);
+    return open_with(grp, tag, 1);
 }
 
 sched_t *sched_open_started(grp_t *grp)
 {
-    return open_with(grp, grp_started_tag(grp, grp->started++));
+    return open_with(grp, grp_started_tag(grp, grp->started++), 0);
 }
 
 sched_t *sched_open_kept(grp_t *grp)
 {
-    return open_with(grp, grp_kept_tag(grp, grp->kept++));
+    return open_with(grp, grp_kept_tag(grp, grp->kept++), 0);
 }
 
 void sched_release(sched_t *sched)
 {
     if (sched == NULL)
         return;
+    if (sched->at_list != NULL)
+        watch_sched_end(sched);
     for (sched_piece_t *memory = sched->memory; memory->next != NULL; memory = sched->memory) {
         sched->memory = memory->next;
         if (memory->call != NULL)

@@ -47,8 +47,9 @@ typedef struct sched_op {
     struct iovec piece;
     vbn_tag_info_t info;
     struct sched *sched;
-    const sched_step_t *step;
-    struct sched_op *next; /* free ones */
+    const sched_step_t *step; /* NULL: it is free */
+    struct sched_op *next;    /* free ones */
+    struct sched_op *also;    /* all of the schedule */
 } sched_op_t;
 
 /* How messages go: through the core, or in tests through a network that is simulated. send and recv return as the
@@ -74,14 +75,20 @@ typedef struct sched {
     size_t busy;     /* messages in flight */
     size_t ops_made; /* free_ops and those in flight */
     sched_op_t *free_ops;
+    sched_op_t *ops;
     struct sched_piece *memory; /* of sched_memory and sched_at_end */
     int status;                 /* first failure; while steps are added: no memory left */
     int complete;               /* of the last start */
     int held;                   /* S4 */
     rt_later_t later;           /* S4 */
     void (*done)(struct sched *sched);
-    void *user;         /* of done */
-    struct sched *next; /* in the pool */
+    void *user;             /* of done */
+    struct sched *next;     /* in the pool; of watched ones */
+    struct sched **at_list; /* NULL: not watched */
+    grp_t *grp;             /* watch.h: the set, of ranks of one node the outer one */
+    grp_call_t *call;       /* of a blocking one the set's, else its own */
+    grp_call_t own;
+    watch_times_t times;
     char error[256];
 } sched_t;
 

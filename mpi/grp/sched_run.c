@@ -32,6 +32,7 @@ static void ended(sched_op_t *op, vbn_status_t status, const char *cause)
     sched_t *sched = op->sched;
     const sched_step_t *step = op->step;
     const int receives = step->kind == SCHED_RECV;
+    op->step = NULL;
     op->next = sched->free_ops;
     sched->free_ops = op;
     if (receives && (status == VBN_ERR_TRUNCATED || (status >= 0 && op->info.length != step->length))) {
@@ -153,6 +154,8 @@ static int add_op(sched_t *sched)
     op->op.done = sched_op_done;
     op->op.user = op;
     op->sched = sched;
+    op->also = sched->ops;
+    sched->ops = op;
     op->next = sched->free_ops;
     sched->free_ops = op;
     sched->ops_made++;
@@ -189,6 +192,8 @@ int sched_start(sched_t *sched)
         return status;
     }
     sched->at = 0;
+    sched->times.next = 0;
+    sched->own.number++;
     advance(sched);
     return 0;
 }

@@ -64,7 +64,7 @@ static int open(spread_t *spread, sched_t *sched, const grp_blocks_t *blocks)
     size_t total = 0;
     for (int rank = 0; rank < size; rank++)
         total += blocks->length(blocks, rank);
-    if (total / (size_t)size > STEPS_SPREAD_MOST)
+    if (!grp_choose(sched->call, GRP_SPREAD, total / (size_t)size <= STEPS_SPREAD_MOST, total / (size_t)size))
         return 0;
     *spread = (spread_t){.sched = sched, .units = units_of(sched), .blocks = blocks};
     spread->ends = sched_memory(sched, ((size_t)size + 1) * sizeof(size_t));

@@ -87,7 +87,7 @@ void steps_gather_each(sched_t *sched, const void *mine, size_t length, const gr
     const int is_root = sched_rank(sched) == root;
     tree_t tree = tree_of(sched, is_root ? blocks->length(blocks, root) : length, root);
     size_t bytes;
-    if (tree.length > STEPS_TREE_MOST || tree.units.count == 1) {
+    if (!grp_choose(sched->call, GRP_TREE, tree.length <= STEPS_TREE_MOST, tree.length) || tree.units.count == 1) {
         steps_gather(sched, mine, length, blocks, root);
         return;
     }
@@ -118,7 +118,7 @@ void steps_scatter_each(sched_t *sched, const grp_blocks_t *blocks, void *mine, 
     tree_t tree = tree_of(sched, is_root ? blocks->length(blocks, root) : length, root);
     size_t bytes;
     int bit = 1;
-    if (tree.length > STEPS_TREE_MOST || tree.units.count == 1) {
+    if (!grp_choose(sched->call, GRP_TREE, tree.length <= STEPS_TREE_MOST, tree.length) || tree.units.count == 1) {
         steps_scatter(sched, blocks, mine, length, root);
         return;
     }

@@ -20,6 +20,7 @@
 #define RT_AM_HELLO 0 /* ids of active messages */
 #define RT_AM_WAKE 1  /* empty: who sleeps for something in node memory looks again */
 #define RT_AM_ASK 2   /* rt_ask */
+#define RT_AM_WATCH 3 /* grp/watch.h */
 
 typedef struct rt_process {
     vbn_peer_t *peer; /* NULL: no contact yet, or lost; nobody keeps a copy (R5) */
@@ -37,6 +38,8 @@ typedef struct rt_later {
     void (*call)(void *arg);
     void *arg;
 } rt_later_t;
+
+#define RT_WATCH_MS 200 /* a rank that is watched sleeps so long at most */
 
 #define RT_PAGE 64 /* processes of one page of the map; pages are made at first contact */
 
@@ -60,6 +63,7 @@ typedef struct rt {
     unsigned events;           /* so far: whoever waits for several things looks again when it has changed */
     rt_later_t *later;         /* in the order of rt_call_later */
     int keeping;               /* the keeper is inside */
+    void (*watch)(void);       /* called when a wait has slept, and when a program tests in a loop; NULL: nobody */
     struct rt_queue *deferred; /* defer.c; NULL: every message went to the core at once */
     pmi_t pmi;
     char error[1024];
@@ -84,7 +88,8 @@ void rt_flush(void);
 /* Waits for an answer of a rank, which its keeper gives when it computes: what that rank has sent before, the ends of messages
  * that it has received among it, has been seen then. Returns at once for a rank without contact, or lost. */
 void rt_ask(int rank);
-/* Ends the whole job with the low byte of this exit code, or 1 if that is 0: it never looks like a success. Does not return. */
+/* Ends the whole job with the low byte of this exit code, or 1 if that is 0: it never looks like a success. Does not return. The
+ * program's streams are flushed before, for 2 s at most. */
 void rt_abort(int code) __attribute__((noreturn));
 /* The same, as a wish and no failure: the job's exit code may be 0. */
 void rt_exit_job(int code) __attribute__((noreturn));

@@ -10,8 +10,9 @@
 
 #include "rt/shared.h"
 
-#define POLLS 32u /* calls of vbn_progress between two looks at the clock */
-#define YIELDS 4u /* of an oversubscribed rank before it sleeps */
+#define POLLS 32u   /* calls of vbn_progress between two looks at the clock */
+#define YIELDS 4u   /* of an oversubscribed rank before it sleeps */
+#define LOOKS 1024u /* that found nothing, between two times that the watch looks */
 
 static int64_t now_ns(void)
 {
@@ -41,7 +42,8 @@ static void sleep_on_event(const rt_wait_t *wait)
     const int depth = rt_shared.depth;
     if (rt_gate.shared)
         rt_unlock();
-    (void)poll(entries, wait->fd < 0 ? 1 : 2, wait->look_ms > 0 ? wait->look_ms : -1);
+    const int most = rt.watch != NULL ? RT_WATCH_MS : -1;
+    (void)poll(entries, wait->fd < 0 ? 1 : 2, wait->look_ms > 0 ? wait->look_ms : most);
     if (!rt_gate.shared)
         return;
     rt_lock();
@@ -55,6 +57,8 @@ static void drive(rt_wait_t *wait)
     if (wait->armed) {
         wait->armed = 0;
         sleep_on_event(wait);
+        if (rt.watch != NULL)
+            rt.watch();
     }
     if (rt_progress() != 0) {
         wait->until = 0;
@@ -91,8 +95,11 @@ void rt_wait_step(rt_wait_t *wait)
 
 void rt_look(void)
 {
+    static unsigned looks; /* R1: one thread at a time */
     if (rt_progress() != 0)
         return;
+    if (rt.watch != NULL && ++looks % LOOKS == 0)
+        rt.watch();
     if (rt.oversubscribed)
         rt_yield();
     else if (rt_gate.shared)

@@ -16,15 +16,38 @@ static sched_t *open_form(grp_t *grp, coll_form_t form)
     return sched_open(grp);
 }
 
-int coll_open(coll_t *coll, MPI_Comm comm, coll_form_t form)
+/* Whose numbers count: both groups count alike. */
+static grp_t *numbers_of(mpi_comm_t *comm)
+{
+    return comm_is_inter(comm) ? &comm->between : &comm->grp;
+}
+
+void coll_enter(MPI_Comm comm, const char *name)
+{
+    grp_call_t *call = &numbers_of(comm_of(comm))->call;
+    call->name = name;
+    call->bytes = 0;
+    call->ways = 0;
+    call->number++;
+    call->inside = 1;
+}
+
+void coll_leave(MPI_Comm comm)
+{
+    numbers_of(comm_of(comm))->call.inside = 0;
+}
+
+int coll_open(coll_t *coll, MPI_Comm comm, coll_form_t form, const char *name)
 {
     mpi_comm_t *found = comm_of(comm);
-    grp_t *numbers = comm_is_inter(found) ? &found->between : &found->grp; /* both groups count alike */
+    grp_t *numbers = numbers_of(found);
     coll->comm = found;
     coll->sched = open_form(numbers, form);
     if (coll->sched == NULL)
         return err_set(MPI_ERR_NO_MEM, "collective: no memory left");
     coll->sched->ranks = found->ranks;
+    coll->sched->call->name = name;
+    coll->sched->call->side = comm_is_inter(found) ? rt_group_world(found->ranks, 0) : 0;
     return MPI_SUCCESS;
 }
 

@@ -26,7 +26,10 @@ typedef struct coll {
 
 /* The forms are counted apart, so that ranks may mix them each in an order of its own, as stock libraries let them. */
 typedef enum coll_form { COLL_BLOCKING, COLL_NONBLOCKING, COLL_PERSISTENT } coll_form_t;
-int coll_open(coll_t *coll, MPI_Comm comm, coll_form_t form);
+int coll_open(coll_t *coll, MPI_Comm comm, coll_form_t form, const char *name);
+/* Around a blocking collective, for grp/watch.h. */
+void coll_enter(MPI_Comm comm, const char *name);
+void coll_leave(MPI_Comm comm);
 /* These take over the schedule; rc is what coll_NAME returned, and a failure ends it. The blocking form; a request that
  * is started; a persistent one (no hint in its info is used so far). */
 int coll_run(coll_t *coll, int rc);

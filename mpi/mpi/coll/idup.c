@@ -87,7 +87,7 @@ static void on_done(sched_t *sched)
             return;
     }
     if (idup->is_ours)
-        comm_give_context(idup->made, (uint32_t)idup->ask.context);
+        comm_give_context(idup->made, (comm_id_t){.context = (uint32_t)idup->ask.context, .birth = idup->ask.birth});
     comm_context_begin(-1);
     p2p_task_done(idup->request);
 }
@@ -135,7 +135,7 @@ static int prepare(mpi_comm_t *parent, mpi_comm_t **made_p)
 
 static int begin(idup_t *idup, MPI_Comm comm)
 {
-    int rc = coll_open(&idup->coll, comm, COLL_PERSISTENT);
+    int rc = coll_open(&idup->coll, comm, COLL_PERSISTENT, "MPI_Comm_idup");
     if (rc != MPI_SUCCESS)
         return rc;
     rc = p2p_task_begin(&idup_task, idup, idup->coll.comm, &idup->request);

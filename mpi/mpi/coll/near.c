@@ -65,7 +65,7 @@ int coll_near_Bcast(void *buffer, MPI_Count count, MPI_Datatype datatype, int ro
     near_t near;
     int rc = near_find(&near, comm);
     if (rc != MPI_SUCCESS || dt_describe(&data, buffer, count, datatype) != MPI_SUCCESS ||
-        !node_bcast_fits(near.here, data.bytes))
+        !grp_choose(&near.all->call, GRP_SLOTS, node_bcast_fits(near.here, data.bytes), data.bytes))
         return COLL_FAR;
     rc = near_ready(&near);
     if (rc != MPI_SUCCESS)
@@ -100,8 +100,10 @@ static int takes(kernel_t *kernel, const void *mine, const void *result, MPI_Cou
 /* Slots, and for much data memory of pieces beside them. A failure as in near_ready. */
 static int ready_for(near_t *near, size_t count, const grp_reduce_t *reduce)
 {
+    const int is_few = grp_choose(&near->all->call, GRP_SLOTS, node_reduce_fits(near->here, count, reduce),
+                                  count * reduce->element);
     const int rc = near_ready(near);
-    if (rc != MPI_SUCCESS || node_reduce_fits(near->here, count, reduce))
+    if (rc != MPI_SUCCESS || is_few)
         return rc;
     const int ready = node_pieces_ready(near->here->node);
     if (ready < 0 && near_is_one_node(near))

@@ -76,8 +76,10 @@ static int open(move_t *move, const near_t *near, const args_t *send, int send_m
         rc = side(&move->receive, receive->buffer, receive->count, receive->type, receive_many);
     move->blocks.length = send != NULL ? move->send.data.bytes : move->receive.data.bytes;
     move->blocks.taken = receive != NULL ? move->receive.data.bytes : move->blocks.length;
-    return rc == MPI_SUCCESS && near_is_one_node(near) && node_blocks_fit(move->blocks.length, at_once) ? MPI_SUCCESS
-                                                                                                        : COLL_FAR;
+    if (rc != MPI_SUCCESS || !near_is_one_node(near))
+        return COLL_FAR;
+    const int fits = node_blocks_fit(move->blocks.length, at_once);
+    return grp_choose(&near->all->call, GRP_SLOTS, fits, move->blocks.length) ? MPI_SUCCESS : COLL_FAR;
 }
 
 int coll_near_Gather(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,

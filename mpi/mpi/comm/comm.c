@@ -10,6 +10,7 @@
 #include "err/err.h"
 #include "err/handler.h"
 #include "group/group.h"
+#include "grp/watch.h"
 #include "info/info.h"
 #include "mpi_impl.h"
 
@@ -19,14 +20,23 @@ void (*comm_buffer_end)(struct comm_buffer *buffer);
 
 #define NO_CONTEXT UINT32_MAX /* not yet */
 
-void comm_give_context(mpi_comm_t *comm, uint32_t context)
+static void watch(mpi_comm_t *comm, uint32_t birth)
 {
-    comm->context = context;
-    comm->grp = (grp_t){.ranks = comm->ranks, .base = comm_tag(comm, COMM_TAG_COLL, 0), .slots = 1};
-    comm->between = (grp_t){.ranks = comm->peers, .base = comm_tag(comm, COMM_TAG_CONTROL, 0)};
+    watch_set(&comm->grp, birth);
+    if (comm_is_inter(comm))
+        watch_set(&comm->between, birth);
 }
 
-static void set_up(mpi_comm_t *comm, rt_group_t *ranks, rt_group_t *peers, uint32_t context, const char *name)
+void comm_give_context(mpi_comm_t *comm, comm_id_t id)
+{
+    comm->context = id.context;
+    comm->grp = (grp_t){.ranks = comm->ranks, .base = comm_tag(comm, COMM_TAG_COLL, 0), .slots = 1};
+    comm->between = (grp_t){.ranks = comm->peers, .base = comm_tag(comm, COMM_TAG_CONTROL, 0)};
+    if (id.context != NO_CONTEXT)
+        watch(comm, id.birth);
+}
+
+static void set_up(mpi_comm_t *comm, rt_group_t *ranks, rt_group_t *peers, comm_id_t id, const char *name)
 {
     comm->obj.kind = OBJ_COMM;
     comm->obj.refs = 1;
@@ -38,7 +48,7 @@ static void set_up(mpi_comm_t *comm, rt_group_t *ranks, rt_group_t *peers, uint3
     comm->buffer = NULL;
     comm->session = NULL;
     comm->topo = NULL;
-    comm_give_context(comm, context);
+    comm_give_context(comm, id);
     snprintf(comm->name, sizeof(comm->name), "%s", name);
 }
 
@@ -57,10 +67,11 @@ int comm_open(void)
 {
     rt_group_t *world = rt_group_range(0, 1, rt.size);
     rt_group_t *self = rt_group_range(rt.rank, 1, 1);
+    watch_open();
     if (world == NULL || self == NULL)
         return err_set(MPI_ERR_NO_MEM, "MPI_COMM_WORLD: no memory left");
-    set_up(&comm_world, world, world, 0, "MPI_COMM_WORLD");
-    set_up(&comm_self, self, self, 1, "MPI_COMM_SELF");
+    set_up(&comm_world, world, world, (comm_id_t){.context = 0, .birth = 1}, "MPI_COMM_WORLD");
+    set_up(&comm_self, self, self, (comm_id_t){.context = 1, .birth = 1}, "MPI_COMM_SELF");
     err_comm_object = object_of;
     err_comm_release = release_object;
     return MPI_SUCCESS;
@@ -68,6 +79,8 @@ int comm_open(void)
 
 static void end(mpi_comm_t *comm)
 {
+    watch_forget(&comm->grp);
+    watch_forget(&comm->between);
     grp_end(&comm->grp);
     err_handler_release(comm->obj.handler);
     if (comm_is_inter(comm))
@@ -84,6 +97,7 @@ static void end(mpi_comm_t *comm)
 
 void comm_close(void)
 {
+    watch_close();
     end(&comm_world);
     end(&comm_self);
 }
@@ -121,20 +135,20 @@ static void let_go(rt_group_t *ranks, rt_group_t *peers)
 int comm_create_over(const mpi_comm_t *parent, const comm_bridge_t *bridge, rt_group_t *ranks, rt_group_t *peers,
                      MPI_Comm *comm_p)
 {
-    uint32_t context;
+    comm_id_t id;
     mpi_comm_t *comm = calloc(1, sizeof(*comm));
-    int rc = comm_context_take(bridge, &context);
+    int rc = comm_context_take(bridge, &id);
     *comm_p = MPI_COMM_NULL;
     if (rc == MPI_SUCCESS && (comm == NULL || ranks == NULL || peers == NULL))
         rc = err_set(MPI_ERR_NO_MEM, "communicator: no memory left");
     if (rc != MPI_SUCCESS || ranks->rank < 0 || peers->size == 0) {
         if (rc == MPI_SUCCESS)
-            comm_context_give(context);
+            comm_context_give(id.context);
         let_go(ranks, peers);
         free(comm);
         return rc;
     }
-    set_up(comm, ranks, peers, context, "");
+    set_up(comm, ranks, peers, id, "");
     inherit(comm, parent);
     *comm_p = (MPI_Comm)comm;
     return MPI_SUCCESS;
@@ -147,7 +161,7 @@ int comm_prepare(mpi_comm_t *parent, rt_group_t *ranks, rt_group_t *peers, mpi_c
         let_go(ranks, peers);
         return err_set(MPI_ERR_NO_MEM, "communicator: no memory left");
     }
-    set_up(comm, ranks, peers, NO_CONTEXT, "");
+    set_up(comm, ranks, peers, (comm_id_t){.context = NO_CONTEXT}, "");
     inherit(comm, parent);
     *comm_p = comm;
     return MPI_SUCCESS;

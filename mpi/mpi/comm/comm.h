@@ -18,6 +18,12 @@
 #define COMM_TAG_JOIN 6u   /* MPI_Intercomm_create: the same of the leaders */
 #define COMM_ANY_TAG_MASK 0xffffffff00000000u
 
+/* birth: drawn by one rank, so that two communicators of the same id are told apart (grp/watch.h). */
+typedef struct comm_id {
+    uint32_t context;
+    uint32_t birth;
+} comm_id_t;
+
 typedef struct mpi_comm {
     obj_t obj;
     uint32_t context;
@@ -88,7 +94,7 @@ int comm_create_over(const mpi_comm_t *parent, const comm_bridge_t *bridge, rt_g
 /* The same without a context id; comm_give_context makes it usable. Takes the groups
  * over; no messages. */
 int comm_prepare(mpi_comm_t *parent, rt_group_t *ranks, rt_group_t *peers, mpi_comm_t **comm_p);
-void comm_give_context(mpi_comm_t *comm, uint32_t context);
+void comm_give_context(mpi_comm_t *comm, comm_id_t id);
 
 /* How an id is found in steps, for calls that do not block: ask, OR of the words over all ranks, choose, OR of failed over
  * all ranks, is_ours; if not, again from ask on. */
@@ -99,6 +105,7 @@ typedef struct comm_context {
     int64_t context; /* -1: none is free in this part of the bitmap */
     uint32_t base;   /* of this part */
     uint32_t attempt;
+    uint32_t birth;
     int mine; /* reserved here */
 } comm_context_t;
 void comm_context_ask(comm_context_t *ask, const grp_t *parent);
@@ -110,7 +117,7 @@ void comm_context_or(const grp_reduce_t *reduce, const void *in, void *inout, si
 /* +1 and -1 around calls that do not block: others confirm their ids meanwhile. */
 void comm_context_begin(int change);
 /* An id that is free at every rank of both sides. */
-int comm_context_take(const comm_bridge_t *bridge, uint32_t *context_p);
+int comm_context_take(const comm_bridge_t *bridge, comm_id_t *id_p);
 void comm_context_give(uint32_t context);
 /* A number that is equal at the ranks of both sides that share a host with this one: they ask each other. Collective over comm. */
 int comm_host(mpi_comm_t *comm, int *host_p);

@@ -14,6 +14,8 @@
 
 #define CONFIRM (1ull << 63) /* in the last word: an id is ours when every rank could reserve it */
 #define BROKEN (1ull << 62)  /* in the last word: a rank has failed */
+#define BIRTH_SHIFT 32       /* in the last word, 30 bits: what rank 0 of the parent has drawn */
+#define BIRTH_MASK 0x3fffffffu
 
 static int asking;                /* without blocking */
 static uint64_t taken[ALL_WORDS]; /* the first two ids are always: MPI_COMM_WORLD and MPI_COMM_SELF */
@@ -71,12 +73,22 @@ void comm_context_begin(int change)
     asking += change;
 }
 
+/* Numbers of different ranks begin far from one another. 0 and 1 are nobody's. */
+static uint32_t draw_birth(void)
+{
+    static uint32_t births;
+    const uint32_t birth = ((uint32_t)rt.rank * 2654435761u + births++) & BIRTH_MASK;
+    return birth > 1 ? birth : 2;
+}
+
 void comm_context_ask(comm_context_t *ask, const grp_t *parent)
 {
     taken[0] |= 3;
     memcpy(ask->words, &taken[ask->base], WORDS * sizeof(*ask->words));
     const int confirms = rt_gate.shared || asking || parent->base >> 60 == COMM_TAG_GROUPS;
     ask->words[WORDS] = ((parent->base >> 36 ^ parent->base) & 0xffffffff) | (confirms ? CONFIRM : 0);
+    if (grp_rank(parent) == 0)
+        ask->words[WORDS] |= (uint64_t)draw_birth() << BIRTH_SHIFT;
 }
 
 /* Threads, and calls that do not block, that make communicators at the same time begin at different places: what every
@@ -86,6 +98,7 @@ void comm_context_choose(comm_context_t *ask)
     const uint32_t start = (ask->words[WORDS] & CONFIRM) != 0 ? (uint32_t)ask->words[WORDS] * 61 + ask->attempt++ * 769
                                                               : 0;
     ask->context = first_free(ask->words, ask->base, start);
+    ask->birth = (uint32_t)(ask->words[WORDS] >> BIRTH_SHIFT) & BIRTH_MASK;
     ask->mine = ask->context >= 0 && reserve((uint32_t)ask->context);
     ask->failed = !ask->mine;
 }
@@ -129,7 +142,7 @@ static int try_one(const comm_bridge_t *bridge, comm_context_t *ask)
     return rc;
 }
 
-int comm_context_take(const comm_bridge_t *bridge, uint32_t *context_p)
+int comm_context_take(const comm_bridge_t *bridge, comm_id_t *id_p)
 {
     comm_context_t ask = {0};
     int rc;
@@ -139,7 +152,7 @@ int comm_context_take(const comm_bridge_t *bridge, uint32_t *context_p)
             break;
         rc = comm_context_are_used_up(&ask);
     } while (rc == MPI_SUCCESS);
-    *context_p = (uint32_t)ask.context;
+    *id_p = (comm_id_t){.context = (uint32_t)ask.context, .birth = ask.birth};
     return rc;
 }
 

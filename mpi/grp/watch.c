@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * watch.c - collectives that would never end: who waits long asks whom it waits for (watch.h).
+ */
+#include "grp/watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ASK_MS 1000 /* of a wait before its first question; each further one takes twice as long as the one before it */
+#define ASK_MOST_MS 8000 /* between two questions */
+#define GONE 64          /* sets that have ended, about which others may still ask */
+
+typedef enum kind { ASKS, HAS_ENDED } kind_t;
+
+/* W1. The answer is the question with its kind changed, and what the answering rank knows of its own call. */
+typedef struct question {
+    uint64_t tag;     /* of the schedule; of a blocking collective the base of its set */
+    uint64_t message; /* the tag of the message that its receiver should fetch; 0: a message is waited for */
+    uint64_t bytes;
+    uint32_t birth;
+    uint32_t number;
+    uint32_t ways;
+    int32_t side;
+    uint32_t kind;
+    uint32_t knows; /* of an answer: the next one counts */
+    uint64_t their_bytes;
+    char name[40];
+} question_t;
+
+typedef enum state { UNKNOWN, BEFORE, WITHIN, ENDED } state_t;
+
+static struct {
+    grp_t *sets;
+    sched_t *scheds;
+    watch_wait_t *waits;
+    int64_t looked;
+    unsigned gone_count;
+    struct {
+        uint64_t base;
+        uint32_t birth;
+    } gone[GONE];
+} watch;
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- what is watched */
+
+void watch_set(grp_t *grp, uint32_t birth)
+{
+    grp->birth = birth;
+    grp->watched = 1;
+    grp->next = watch.sets;
+    watch.sets = grp;
+}
+
+void watch_forget(grp_t *grp)
+{
+    grp_t **at = &watch.sets;
+    if (!grp->watched)
+        return;
+    while (*at != grp)
+        at = &(*at)->next;
+    *at = grp->next;
+    grp->watched = 0;
+    if (grp->birth == 0)
+        return;
+    watch.gone[watch.gone_count % GONE].base = grp->base;
+    watch.gone[watch.gone_count++ % GONE].birth = grp->birth;
+}
+
+void watch_sched(sched_t *sched)
+{
+    sched->at_list = &watch.scheds;
+    sched->next = watch.scheds;
+    if (sched->next != NULL)
+        sched->next->at_list = &sched->next;
+    watch.scheds = sched;
+}
+
+void watch_sched_end(sched_t *sched)
+{
+    *sched->at_list = sched->next;
+    if (sched->next != NULL)
+        sched->next->at_list = sched->at_list;
+    sched->at_list = NULL;
+}
+
+void watch_wait(watch_wait_t *wait)
+{
+    wait->next = watch.waits;
+    watch.waits = wait;
+}
+
+void watch_wait_end(const watch_wait_t *wait)
+{
+    watch_wait_t **at = &watch.waits;
+    while (*at != wait)
+        at = &(*at)->next;
+    *at = wait->next;
+}
+
+/* ---- where this rank is */
+
+static int is_blocking(uint64_t tag)
+{
+    return (tag & GRP_FORMS) == 0;
+}
+
+static uint64_t base_of(uint64_t tag)
+{
+    return tag & ~(uint64_t)UINT32_MAX;
+}
+
+/* How the collective of a schedule is named. */
+static uint64_t name_of(const sched_t *sched)
+{
+    return sched->call == &sched->own ? sched->tag : sched->grp->base;
+}
+
+static const grp_t *find_set(uint64_t base, uint32_t birth)
+{
+    const grp_t *set = watch.sets;
+    while (set != NULL && (set->base != base || set->birth != birth))
+        set = set->next;
+    return set;
+}
+
+static int is_gone(uint64_t base, uint32_t birth)
+{
+    for (unsigned i = 0; birth != 0 && i < GONE; i++)
+        if (watch.gone[i].base == base && watch.gone[i].birth == birth)
+            return 1;
+    return 0;
+}
+
+/* Without a schedule: whether it is still to be opened. */
+static state_t state_by_count(const grp_t *set, uint64_t tag)
+{
+    const uint32_t opened = (tag & GRP_FORMS) == GRP_STARTED ? set->started : set->kept;
+    const uint32_t ahead = (opened - grp_number_of(tag)) & GRP_NUMBER_MASK;
+    return ahead > 0 && ahead <= GRP_NUMBER_MASK / 2 ? ENDED : BEFORE;
+}
+
+/* call_p: this rank's in it. */
+static state_t state_of(const question_t *question, const grp_call_t **call_p)
+{
+    const grp_t *set = find_set(base_of(question->tag), question->birth);
+    const sched_t *sched = watch.scheds;
+    *call_p = NULL;
+    if (set == NULL)
+        return is_gone(base_of(question->tag), question->birth) ? ENDED : UNKNOWN;
+    if (is_blocking(question->tag)) {
+        *call_p = set->call.number == question->number ? &set->call : NULL;
+        if (set->call.number < question->number)
+            return BEFORE;
+        return *call_p != NULL && set->call.inside ? WITHIN : ENDED;
+    }
+    while (sched != NULL && (sched->grp != set || sched->tag != question->tag))
+        sched = sched->next;
+    if (sched == NULL)
+        return state_by_count(set, question->tag);
+    *call_p = &sched->own;
+    if (sched->own.number < question->number)
+        return BEFORE;
+    return sched->own.number == question->number && !sched->complete ? WITHIN : ENDED;
+}
+
+/* ---- the end of the job */
+
+__attribute__((noreturn)) static void end_job(const char *name, const char *text)
+{
+    rt_say("rank %d of %d: %s fails: %s; pass fitting counts and types at all ranks", rt.rank, rt.size, name, text);
+    rt_abort(EXIT_FAILURE);
+}
+
+/* W2 */
+__attribute__((noreturn)) static void end_of_ways(int other, const question_t *theirs, const grp_call_t *mine)
+{
+    char text[256];
+    snprintf(text, sizeof(text),
+             "rank %d of the job has blocks of %zu bytes and rank %d, in %s, of %llu, so they wait for "
+             "different messages",
+             rt.rank, mine->bytes, other, theirs->name, (unsigned long long)theirs->bytes);
+    end_job(mine->name, text);
+}
+
+/* W3 */
+__attribute__((noreturn)) static void end_of_wait(int other, const question_t *answer)
+{
+    char theirs[48] = "";
+    char text[256];
+    if (answer->knows)
+        snprintf(theirs, sizeof(theirs), " with blocks of %llu bytes", (unsigned long long)answer->their_bytes);
+    snprintf(text, sizeof(text), "rank %d of the job has ended it%s, and rank %d, with blocks of %llu, waits for %s",
+             other, theirs, rt.rank, (unsigned long long)answer->bytes,
+             answer->message != 0 ? "it to fetch a message" : "a message from it");
+    end_job(answer->name, text);
+}
+
+/* ---- questions and answers */
+
+static void free_op(vbn_op_t *op, vbn_status_t status, size_t length)
+{
+    (void)status, (void)length; /* who is lost fails the wait, too */
+    free(op);
+}
+
+static void say(vbn_peer_t *peer, const question_t *question)
+{
+    vbn_op_t *op = calloc(1, sizeof(*op));
+    if (op == NULL)
+        return;
+    op->done = free_op;
+    if (vbn_am_send(peer, RT_AM_WATCH, question, sizeof(*question), NULL, 0, 0, op) != VBN_INPROGRESS)
+        free(op);
+}
+
+static void ask(int rank, const grp_t *set, const grp_call_t *call, uint64_t tag, uint64_t message)
+{
+    vbn_peer_t *peer = rank == rt.rank ? NULL : rt_peer_known(rank);
+    question_t question = {.tag = tag,
+                           .message = message,
+                           .bytes = call->bytes,
+                           .birth = set->birth,
+                           .number = call->number,
+                           .ways = call->ways,
+                           .side = call->side,
+                           .kind = ASKS};
+    if (peer == NULL)
+        return;
+    snprintf(question.name, sizeof(question.name), "%s", call->name == NULL ? "" : call->name);
+    say(peer, &question);
+}
+
+/* W2. Ranks of several nodes need not all use slots. */
+static int differ(uint32_t mine, uint32_t theirs, int same_node)
+{
+    for (unsigned at = same_node ? 0 : 2; at < 32; at += 2) {
+        const uint32_t one = mine >> at & 3;
+        const uint32_t other = theirs >> at & 3;
+        if (one != 0 && other != 0 && (one & other) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int is_on_this_node(int rank)
+{
+    return rt.pmi.mapping != NULL && pmi_node(&rt.pmi, rank) == rt.pmi.node;
+}
+
+static void answer(vbn_peer_t *peer, int rank, question_t *question)
+{
+    const grp_call_t *call;
+    const state_t state = state_of(question, &call);
+    if (state == WITHIN && question->side == call->side && differ(call->ways, question->ways, is_on_this_node(rank)))
+        end_of_ways(rank, question, call);
+    if (state != ENDED)
+        return;
+    if (question->message != 0 && vbn_tag_probe(rt.worker, peer, question->message, UINT64_MAX, NULL, NULL) != VBN_OK)
+        return; /* it is being fetched */
+    question->kind = HAS_ENDED;
+    question->knows = call != NULL;
+    question->their_bytes = call == NULL ? 0 : call->bytes;
+    say(peer, question);
+}
+
+/* A message with this rank, of that kind, is in flight. */
+static int waits_for(const sched_t *sched, int rank, int sends)
+{
+    for (const sched_op_t *op = sched->ops; op != NULL; op = op->also)
+        if (op->step != NULL && op->step->rank == rank && (op->step->kind == SCHED_SEND) == sends)
+            return 1;
+    return 0;
+}
+
+static int is_reached(const watch_wait_t *wait)
+{
+    return atomic_load_explicit(wait->word, memory_order_acquire) >= wait->phase;
+}
+
+static const grp_t *set_of(const watch_wait_t *wait)
+{
+    return grp_outer(wait->set->grp);
+}
+
+/* W3 */
+static void hear_end(int rank, const question_t *answer)
+{
+    const grp_call_t *call;
+    if (state_of(answer, &call) != WITHIN)
+        return;
+    for (const sched_t *sched = watch.scheds; sched != NULL; sched = sched->next)
+        if (name_of(sched) == answer->tag && sched->grp->birth == answer->birth && !sched->complete &&
+            (answer->message == 0 || answer->message == sched->tag) && waits_for(sched, rank, answer->message != 0))
+            end_of_wait(rank, answer);
+    for (const watch_wait_t *wait = watch.waits; answer->message == 0 && wait != NULL; wait = wait->next)
+        if (set_of(wait)->base == answer->tag && wait->set->ranks[wait->rank] == rank && !is_reached(wait))
+            end_of_wait(rank, answer);
+}
+
+static void hear(void *arg, const vbn_am_message_t *message)
+{
+    question_t question;
+    const rt_process_t *process = vbn_peer_user(message->peer);
+    (void)arg;
+    if (message->remote != NULL)
+        vbn_am_drop(message->remote);
+    if (message->header_length != sizeof(question) || process == NULL)
+        return;
+    memcpy(&question, message->header, sizeof(question));
+    question.name[sizeof(question.name) - 1] = 0;
+    if (question.kind == ASKS)
+        answer(message->peer, process->rank, &question);
+    else
+        hear_end(process->rank, &question);
+}
+
+/* Whether it is time for a question. */
+static int is_due(watch_times_t *times, int64_t now)
+{
+    if (times->next == 0) {
+        times->pause = ASK_MS;
+        times->next = now + times->pause;
+    }
+    if (now < times->next)
+        return 0;
+    times->pause = times->pause * 2 < ASK_MOST_MS ? times->pause * 2 : ASK_MOST_MS;
+    times->next = now + times->pause;
+    return 1;
+}
+
+static void look_at(sched_t *sched, int64_t now)
+{
+    if (sched->complete || sched->call->number == 0 || (sched->call != &sched->own && !sched->call->inside) ||
+        !is_due(&sched->times, now))
+        return;
+    for (const sched_op_t *op = sched->ops; op != NULL; op = op->also)
+        if (op->step != NULL)
+            ask(op->step->rank, sched->grp, sched->call, name_of(sched), op->step->kind == SCHED_SEND ? sched->tag : 0);
+}
+
+static void look(void)
+{
+    const int64_t now = now_ms();
+    if (now - watch.looked < RT_WATCH_MS / 2)
+        return;
+    watch.looked = now;
+    for (sched_t *sched = watch.scheds; sched != NULL; sched = sched->next)
+        look_at(sched, now);
+    for (watch_wait_t *wait = watch.waits; wait != NULL; wait = wait->next) {
+        const grp_t *set = set_of(wait);
+        if (set->watched && set->call.inside && is_due(&wait->times, now) && !is_reached(wait))
+            ask(wait->set->ranks[wait->rank], set, &set->call, set->base, 0);
+    }
+}
+
+void watch_open(void)
+{
+    watch.gone_count = 0;
+    memset(watch.gone, 0, sizeof(watch.gone));
+    if (vbn_am_handler(rt.worker, RT_AM_WATCH, hear, NULL) == VBN_OK)
+        rt.watch = look;
+}
+
+void watch_close(void)
+{
+    rt.watch = NULL;
+}

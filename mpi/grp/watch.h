@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * watch.h - collectives that would never end, because the ranks pass different counts and so take different ways.
+ *
+ * How a collective is done follows from its bytes (grp_way_t): slots or messages, a tree or the root with each. Ranks that
+ * agree on the bytes agree on the way; ranks that do not may wait for messages that nobody sends. So a rank that has waited
+ * long in a collective asks whom it waits for, and the job ends with a text when the answer is that nothing will come.
+ *
+ * W1 A question names the collective: the set of ranks by base and birth, the form, its number in that form; and the ways
+ *    of who asks. The other rank is before it or in it, or has ended it.
+ * W2 In it with the same ways the other one waits for somebody else, whom it asks itself. With other ways it ends the job: of
+ *    ranks that wait for each other in a circle, two have taken different ways.
+ * W3 Ended, it says so. Messages and answers of a rank come in one order: a receive that is still posted when the answer
+ *    comes gets nothing, and a message that lies at a rank which has ended is not fetched.
+ * W4 No rank that keeps to the standard is ever in another way, or done with a collective that another one still needs it for.
+ *    So nothing here depends on how long anybody takes.
+ */
+#ifndef VERBENA_WATCH_H
+#define VERBENA_WATCH_H
+
+#include "grp/node.h"
+#include "grp/sched.h"
+
+/* While the runtime is open. */
+void watch_open(void);
+void watch_close(void);
+
+/* From here on collectives of the set are watched. birth: as in grp_t. */
+void watch_set(grp_t *grp, uint32_t birth);
+/* The set ends; nothing happens if it was not watched. */
+void watch_forget(grp_t *grp);
+
+/* Between opening and release of a schedule; between begin and end of a wait for a line in node memory. */
+void watch_sched(sched_t *sched);
+void watch_sched_end(sched_t *sched);
+typedef struct watch_wait {
+    struct watch_wait *next;
+    const node_set_t *set;
+    int rank; /* in the set */
+    const _Atomic uint64_t *word;
+    uint64_t phase;
+    watch_times_t times;
+} watch_wait_t;
+void watch_wait(watch_wait_t *wait);
+void watch_wait_end(const watch_wait_t *wait);
+
+#endif
