@@ -6,12 +6,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rt/keeper.h"
@@ -19,6 +22,7 @@
 
 #define EXIT_WELL 256 /* as exit code a 0, but seen as a wish: LAUNCH_ALL_WELL */
 #define ABORT_MS 2000 /* that a launcher may take to end the job */
+#define FLUSH_MS 2000 /* that the program's streams may take to be written before that */
 #define ALONE "vbn-s" /* a key of the launcher's space: a rank has called rt_acquire_alone */
 
 rt_t rt;
@@ -356,9 +360,28 @@ int rt_release_alone(void)
     return end(rt.size > 1, 0);
 }
 
-__attribute__((noreturn)) static void end_job(int code)
+static void *flush_all(void *flushed)
 {
     (void)fflush(NULL);
+    atomic_store_explicit((_Atomic int *)flushed, 1, memory_order_release);
+    return NULL;
+}
+
+/* A stream that a thread of the program has locked, or whose file takes nothing, keeps nobody from ending. */
+static void flush_streams(void)
+{
+    static _Atomic int flushed;
+    const struct timespec look = {.tv_nsec = 1000000};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, flush_all, &flushed) != 0)
+        return;
+    for (int ms = 0; ms < FLUSH_MS && !atomic_load_explicit(&flushed, memory_order_acquire); ms++)
+        (void)nanosleep(&look, NULL);
+}
+
+__attribute__((noreturn)) static void end_job(int code)
+{
+    flush_streams();
     if (rt.pmi.ops != NULL)
         rt.pmi.ops->abort(&rt.pmi, code);
     if (rt.pmi.ops != NULL &&

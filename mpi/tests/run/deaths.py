@@ -35,6 +35,9 @@ def aborts(build):
         found, _, err = launch(build, "-n", 2, build / "tests/aborts", code)
         if (alone.returncode, found) != (status, status):
             return [f"code {code}: {alone.returncode} alone, {found} under mpiexec", alone.stderr, err]
+    status, _, err = launch(build, "-n", 2, build / "tests/aborts", "locked")
+    if status != 5:
+        return [f"with a locked stream: status {status}", err]
     status, _, err = launch(build, "-n", 1, build / "tests/aborts", "handler")
     return expect(status != 0 and "(MPI_ERRORS_ABORT)" in err and "dest is 99" in err, status, err)
 
