@@ -93,6 +93,24 @@ def of_sessions():
                    lambda build, a=("", layout, "session_dies"): unseen(build, *a))
 
 
+def unequal(build, way, call, layout):
+    """The job ends: some rank says which call fails, and which rank sends or has something else."""
+    found, out, err = launch(build, "-n", RANKS, *LAYOUTS[layout][0], build / "tests/dies", way, *call.split())
+    said = re.search(r"^rank \d of 4[:,] MPI_\w+.* rank \d .*(bytes|counts)", err, re.MULTILINE)
+    return expect(found not in (0, 124) and said, found, out, err)
+
+
+def of_counts():
+    """Rank 1 has other counts from some call on, fewer or more than the others."""
+    for place, forms in enumerate(collectives()[1:]):  # a barrier has none
+        between = [f"{forms[0]} inter"] * (not forms[0].startswith(ALONE))
+        for form, call in enumerate([*forms, *between]):
+            for turn, layout in enumerate(LAYOUTS):
+                for number, way in enumerate(("more", "less")):
+                    yield Case(f"counts {way} in {call}{layout}", lambda build, a=(way, call, layout): unequal(build, *a),
+                               (turn + place) % len(LAYOUTS) != form % len(LAYOUTS) or (place + form) % 2 != number)
+
+
 def of_collectives():
     """The usual ones: each form once inside and once unseen, each family once between groups; the layouts in turns."""
     for place, forms in enumerate(collectives()):
@@ -118,3 +136,4 @@ def cases():
         yield killed("kill", "receive", layout)
         yield Case(f"death unseen and its last words{layout}", lambda build, a=layout: unseen(build, "", a, "last_words"))
     yield from of_collectives()
+    yield from of_counts()

@@ -3,9 +3,11 @@
  * CALL: the name of a collective in one of its forms, or receive. inter: between the even and the odd ranks.
  * inside, unseen: rank 1 is killed by a timer while it does nothing but this collective. unseen: mpiexec does not see that, and
  * each of the others says so when the collective has ended with an error; it goes on calling.
+ * more, less: nobody is killed, but from some call on rank 1 has other counts than the others, first more or first less of them.
  */
 #include <mpi.h>
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,10 +168,10 @@ static void set_up(int rank, int inter)
     }
 }
 
-/* How large the i-th one is, and where its root is. */
-static void choose(int i, int rank, int inter)
+/* How large the one is that stands for this call, and where the root of the i-th is. */
+static void choose(int i, int of, int rank, int inter)
 {
-    n = i % 2 == 0 ? 1 : MOST;
+    n = of % 2 == 0 ? 1 : MOST;
     for (int place = 0; place < 2 * RANKS; place++)
         counts[place] = n;
     root = i % size;
@@ -186,15 +188,22 @@ static void say(int rank)
     said = 1;
 }
 
+/* From this call on rank 1 has the counts of the next one. */
+static int differs_from(const char *way)
+{
+    return strcmp(way, "more") == 0 ? 40 : strcmp(way, "less") == 0 ? 41 : INT_MAX;
+}
+
 static void loop(const entry_t *entry, const char *way, int rank, int inter)
 {
+    const int differs = differs_from(way);
     for (int i = 0;; i++) {
-        if (i == 40 && rank == 1 && entry->form == BLOCKING)
+        if (i == 40 && rank == 1 && differs == INT_MAX && entry->form == BLOCKING)
             end(way);
-        choose(i, rank, inter);
+        choose(i, i + (rank == 1 && i >= differs), rank, inter);
         request = MPI_REQUEST_NULL;
         int rc = entry->call(entry->form);
-        if (i == 40 && rank == 1)
+        if (i == 40 && rank == 1 && differs == INT_MAX)
             end(way);
         if (entry->form != BLOCKING && rc == MPI_SUCCESS)
             rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
