@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define PATIENCE_NS 5000000000LL /* a process that the kernel does not let go is left alone then */
+#define STOPS 16                 /* looks for processes that came while others were stopped */
 #define LOOK_NS 20000000L        /* a child may have come between looking and waiting */
 
 void launch_adopt(void)
@@ -106,11 +107,34 @@ static void send_to_all(const launch_job_t *job, const family_t *family, int sig
             (void)kill(family->members[i].pid, signal);
 }
 
-void launch_signal(const launch_job_t *job, int signal, int all)
+/* Whether a process of the job has come since the look before. */
+static int has_more(const launch_job_t *job, const family_t *before, const family_t *family)
+{
+    for (size_t i = 0; i < family->count; i++)
+        if (parent_of(before, family->members[i].pid) == 0 && is_of_job(job, branch_of(family, family->members[i].pid)))
+            return 1;
+    return 0;
+}
+
+/* All processes of the job, which stand still. One that was forked between a look and the stop of its parent is seen by the next
+ * look: a fork that a signal meets makes no process, so what has been told to stop has no more children. */
+static family_t stop_all(const launch_job_t *job)
 {
     family_t family = look();
-    if (all)
-        send_to_all(job, &family, SIGSTOP);
+    int comes = 1;
+    for (int i = 0; i < STOPS && comes; i++) {
+        family_t before = family;
+        send_to_all(job, &before, SIGSTOP);
+        family = look();
+        comes = has_more(job, &before, &family);
+        free(before.members);
+    }
+    return family;
+}
+
+void launch_signal(const launch_job_t *job, int signal, int all)
+{
+    family_t family = all ? stop_all(job) : look();
     send_to_all(job, &family, signal);
     if (all)
         send_to_all(job, &family, SIGCONT);

@@ -22,6 +22,32 @@ os.write(1, b"up\\n")
 while True:
     time.sleep(0.1) # pause() would not see a signal that came just before it
 """
+# Forks until SIGTERM comes, and waits for its children, who end when they get it, too. The last one may be forked behind it.
+FORKER = """
+import os, signal
+asked = []
+def hear(*_):
+    asked.append(1)
+    if os.getpid() != first:
+        os._exit(0)
+first = os.getpid()
+signal.signal(signal.SIGTERM, hear)
+for i in range(2000):
+    if asked:
+        break
+    if os.fork() == 0:
+        while not asked:
+            signal.sigtimedwait([], 3600)
+        os._exit(0)
+    if i == 100:
+        os.write(1, b"up\\n")
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        break
+os.write(1, b"all have heard\\n")
+"""
 # As an Ssh of hosts.py: what a login shell is to run, by the leader of a session.
 IN_SESSION = """#!/bin/sh
 for command; do :; done
@@ -120,6 +146,17 @@ def scripts_elsewhere(build):
         return programs_of_scripts(build, *ssh, "-hosts", "one,two")
 
 
+def scripts_that_fork(build):
+    """A program that forks without a pause: whatever it has started is asked, and nothing has to be killed."""
+    with started(build, "-kill-after", LIMIT, "-n", 1, sys.executable, "-c", FORKER, stdout=subprocess.PIPE,
+                 stderr=subprocess.DEVNULL) as process:
+        found = [process.stdout.readline()]
+        process.terminate()
+        found.append(process.stdout.read())
+        process.wait(LIMIT)
+    return expect((process.returncode, found) == (143, ["up\n", "all have heard\n"]), process.returncode, found)
+
+
 def killed_then(build):
     """Who does not end when it is asked is killed, after the time that -kill-after names."""
     problems = []
@@ -177,5 +214,6 @@ def ignored(build):
     return expect((process.returncode, found) == (130, ["up\n", "SIGUSR1\n", "SIGTERM\n"]), process.returncode, found)
 
 
-TESTS = (forwarded, forwarded_elsewhere, stands_still, stands_still_elsewhere, scripts, scripts_elsewhere, killed_then,
+TESTS = (forwarded, forwarded_elsewhere, stands_still, stands_still_elsewhere, scripts, scripts_elsewhere, scripts_that_fork,
+         killed_then,
          second_interrupt, ignored)
