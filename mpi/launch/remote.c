@@ -179,8 +179,8 @@ static int on_frame(launch_job_t *job, launch_host_t *host, const launch_frame_t
         return -1;
     launch_rank_t *one = &job->ranks[frame->rank];
     const int is_output = frame->type == FRAME_OUT || frame->type == FRAME_ERR;
-    if (&job->hosts[one->host] != host || (!one->away && !is_output)) /* what a rank has left behind may write, too */
-        return -1;
+    if (&job->hosts[one->host] != host || (!one->away && frame->type == FRAME_EXIT))
+        return -1; /* what a rank has left behind may write, read and speak by PMI */
     const size_t number = frame->length == 4 ? channel_number(frame->payload) : 0;
     if (frame->type == FRAME_PMI && frame->length < sizeof(line))
         launch_pmi_line(job, one, line);

@@ -6,6 +6,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -192,6 +193,29 @@ def host_deaths(build):
     return []
 
 
+# Speaks by PMI when its rank, the shell that has started it, has ended; the other ranks wait for it.
+OUTLIVES = """
+import os, socket, sys, time
+while os.getppid() == int(sys.argv[1]):
+    time.sleep(0.01)
+pmi = socket.socket(fileno=int(os.environ["PMI_FD"]))
+for _ in range(3):
+    pmi.sendall(b"cmd=get_appnum\\n")
+    assert b"appnum=0" in pmi.recv(100)
+open(sys.argv[2], "w").close()
+"""
+
+
+def outlives(build):
+    """A program that outlives its rank and still speaks by PMI is no error of its host."""
+    with Ssh() as ssh, tempfile.TemporaryDirectory() as folder:
+        said = f"{folder}/said"
+        script = (f"if [ $PMI_RANK = 0 ]; then '{sys.executable}' -c '{OUTLIVES}' $$ {said} & exit 0; fi; "
+                  f"until [ -e {said} ]; do sleep 0.01; done")
+        status, out, err = launch(build, *ssh, "-hosts", "one,two", "-ppn", 2, "-n", 4, "sh", "-c", script)
+    return expect((status, out, err) == (0, "", ""), status, out, err)
+
+
 def real_ssh(build):
     """By a real sshd on loopback: two names of it are two hosts."""
     with sshd.Server() as server:
@@ -208,4 +232,4 @@ def real_ssh(build):
         return expect(wait_for(lambda: not server.sessions()), f"left: {server.sessions()}")
 
 
-TESTS = (placement, bad_hosts, no_shared_memory, other_hosts, host_failures, host_deaths, real_ssh)
+TESTS = (placement, bad_hosts, no_shared_memory, other_hosts, host_failures, host_deaths, outlives, real_ssh)
