@@ -71,12 +71,22 @@ static int read_rest(launch_job_t *job, launch_rank_t *one, launch_stream_t *str
     return go_on;
 }
 
+/* What happened to the last bytes may be worth a line, which comes behind them. */
+void launch_output_flush(launch_job_t *job)
+{
+    int go_on = 1;
+    do {
+        while (go_on && sink_waiting(STDOUT_FILENO) + sink_waiting(STDERR_FILENO) > 0)
+            go_on = wait_for_sinks(job);
+        launch_output_look(job);
+    } while (go_on && sink_waiting(STDERR_FILENO) > 0);
+}
+
 void launch_output_finish(launch_job_t *job)
 {
     int go_on = 1;
     for (int i = 0; i < 2 * job->size && go_on; i++)
         go_on = read_rest(job, &job->ranks[i / 2], &job->ranks[i / 2].streams[i % 2]);
-    while (go_on && sink_waiting(STDOUT_FILENO) + sink_waiting(STDERR_FILENO) > 0)
-        go_on = wait_for_sinks(job);
-    launch_output_look(job);
+    if (go_on)
+        launch_output_flush(job);
 }

@@ -189,6 +189,8 @@ int launch_run(launch_job_t *job)
             break;
         }
         serve(&loop);
+        if (job->sinks < 0) /* nobody wakes us: what was put is written, or has failed */
+            launch_output_look(job);
         launch_remote_credit(job);
         launch_on_signals(job);
         reap(job);
@@ -263,6 +265,7 @@ int main(int argc, char **argv)
     part_with_hosts(&job);
     if (job.ending)
         launch_end_orphans();
+    launch_output_flush(&job);
     launch_free(&job);
     return job.code != 0 ? job.code : job.output_lost;
 }

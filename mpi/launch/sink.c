@@ -166,12 +166,19 @@ static int append(piece_t *queue, const char *bytes, size_t length)
     return 0;
 }
 
+/* There is no thread, so nobody else. */
+static void put_at_once(sink_t *sink, const char *bytes, size_t length)
+{
+    const int error = sink->error != EPIPE ? write_all(sink, bytes, length) : 0;
+    if (sink->error == 0 || error == EPIPE)
+        sink->error = error;
+}
+
 void sink_put(int target, const char *bytes, size_t length)
 {
     sink_t *sink = &sinks[sink_of(target)];
     if (!have_threads) {
-        for (size_t n; length > 0 && write_some(target, bytes, length, &n) == 0; length -= n)
-            bytes += n;
+        put_at_once(sink, bytes, length);
         return;
     }
     (void)pthread_mutex_lock(&sink->lock);

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-from hosts import Ssh, wait_for
-from runner import LIMIT, expect, launch, started
+from hosts import Ssh, children, is_gone, wait_for
+from runner import LIMIT, Skipped, expect, launch, started
 
 LINES = "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done"
 # Writes without end; at SIGUSR1 it says how many bytes so far, and what mpiexec answers by PMI.
@@ -155,6 +155,58 @@ def full_disk(build):
     return []
 
 
+# As an Ssh of hosts.py: when the daemon has ended it waits for a file before it ends, too.
+LINGERS = """#!/bin/sh
+for command; do :; done
+sh -c "$command"
+touch {0}/ended
+until [ -e {0}/go ]; do sleep 0.01; done
+"""
+
+
+def on_one_processor():
+    """The thread that writes gets it when another one gives it away. What is ignored from the start is no signal of the ranks."""
+    signal.signal(signal.SIGCONT, signal.SIG_IGN)
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+
+def told_at_the_end(build):
+    """What mpiexec says right before its end is written, too: here of a signal that comes together with the end of the last ssh."""
+    for _ in range(5):
+        with tempfile.TemporaryDirectory() as folder, Ssh(LINGERS.format(folder)) as ssh, \
+                started(build, *ssh, "-hosts", "one", "-kill-after", 0, "-n", 1, "true", stderr=subprocess.PIPE,
+                        preexec_fn=on_one_processor) as process:
+            wait_for(pathlib.Path(folder, "ended").exists)
+            lingers = children(process.pid, "ssh")
+            process.send_signal(signal.SIGSTOP)
+            process.terminate()
+            pathlib.Path(folder, "go").touch()
+            wait_for(lambda: all(is_gone(pid, "ssh") for pid in lingers))
+            process.send_signal(signal.SIGCONT)
+            _, err = process.communicate(timeout=LIMIT)
+        if process.returncode != 143 or "signal 15 (Terminated); the job ends" not in err:
+            return [f"status {process.returncode}", err]
+    return []
+
+
+def without_threads(build):
+    """Where mpiexec gets no thread it writes by itself: a full disk is told, and a reader that has gone ends the job."""
+    words = [build / "tests/no_threads", build / "bin/mpiexec", "-n", "1", "sh", "-c"]
+    with open("/dev/full", "wb") as full:
+        told = subprocess.run([*words, "echo one"], stdout=full, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+                              timeout=LIMIT, check=False)
+    if told.returncode == 77:
+        raise Skipped("seccomp refuses filters here")
+    reading, writing = pipe()
+    os.close(reading)
+    with open(writing, "wb") as nobody:
+        gone = subprocess.run([*words, "echo one; sleep 1000"], stdout=nobody, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                              text=True, timeout=LIMIT, check=False)
+    return expect((told.returncode, gone.returncode) == (1, 141) and "stdout cannot be written: No space left" in told.stderr,
+                  told, gone)
+
+
 def reader_is_gone(build):
     """As with `mpiexec ... | head`: the job ends, quietly, and its ranks are asked to."""
     script = 'trap "echo asked >&2; exit 0" TERM; echo up; while :; do echo more; done 2> /dev/null'
@@ -241,5 +293,5 @@ def closed(build):
     return problems
 
 
-TESTS = (closed, non_blocking, flags_stay, nobody_reads, nobody_reads_elsewhere, full_disk, reader_is_gone, regular_file, prompts,
-         tags, whole_while_full, large_pipe_elsewhere)
+TESTS = (closed, non_blocking, flags_stay, nobody_reads, nobody_reads_elsewhere, full_disk, told_at_the_end,
+         without_threads, reader_is_gone, regular_file, prompts, tags, whole_while_full, large_pipe_elsewhere)
