@@ -102,9 +102,13 @@ static struct addrinfo *address_of(const mc_server_t *server)
     return getaddrinfo(server->host, port, &hints, &address) == 0 ? address : NULL;
 }
 
-/* A lookup that an earlier attempt has not waited for goes on. */
+/* A lookup that an earlier attempt has not waited for goes on, or its answer is used. */
 static void dial_name(mc_server_t *server)
 {
+    if (server->lookup != NULL && lookup_is_spent(server->lookup)) {
+        lookup_drop(server->lookup, false);
+        server->lookup = NULL;
+    }
     if (server->lookup == NULL)
         server->lookup = lookup_start(server->host, server->port);
     server->fd = server->lookup == NULL ? -1 : fcntl(lookup_fd(server->lookup), F_DUPFD_CLOEXEC, 0);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +14,10 @@
 #include <unistd.h>
 
 #include "base/atomics.h"
+#include "base/os.h"
 #include "client/mc.h"
+
+#define FRESH_NS UINT64_C(60000000000) /* an address may be used so long after it was asked for */
 
 struct lookup {
     char *host;
@@ -22,6 +26,7 @@ struct lookup {
     int ready, done;         /* a pipe: the caller's end, the thread's */
     int error, system_error; /* of getaddrinfo; valid, as addresses, when a byte is in the pipe */
     struct addrinfo *addresses;
+    uint64_t asked_ns;
 };
 
 static void release(lookup_t *lookup)
@@ -75,6 +80,7 @@ lookup_t *lookup_start(const char *host, int port)
     }
     (void)snprintf(lookup->port, sizeof(lookup->port), "%d", port);
     lookup->owners = 2;
+    lookup->asked_ns = os_now_ns();
     lookup->ready = ends[0];
     lookup->done = ends[1];
     if (start_thread(lookup) != 0)
@@ -85,6 +91,16 @@ lookup_t *lookup_start(const char *host, int port)
 int lookup_fd(const lookup_t *lookup)
 {
     return lookup->ready;
+}
+
+bool lookup_is_spent(const lookup_t *lookup)
+{
+    struct pollfd entry = {.fd = lookup->ready, .events = POLLIN};
+    if (poll(&entry, 1, 0) != 1)
+        return false;
+    atomic_thread_fence(
+        memory_order_acquire); /* pairs with the thread's write into the pipe, which comes after the answer */
+    return lookup->error != 0 || os_now_ns() - lookup->asked_ns > FRESH_NS;
 }
 
 const char *lookup_take(lookup_t *lookup, struct addrinfo **addresses_p)

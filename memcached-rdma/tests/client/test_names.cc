@@ -3,6 +3,7 @@
 // stands before the C library's and knows names of its own.
 #include <condition_variable>
 #include <dlfcn.h>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <netdb.h>
@@ -58,6 +59,12 @@ void await_answer()
     silent = false;
     answered.notify_all();
     answered.wait(guard, [] { return questions > 0 && waiting == 0; });
+}
+
+size_t threads()
+{
+    return static_cast<size_t>(
+        std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator()));
 }
 
 using getaddrinfo_t = int (*)(const char *, const char *, const addrinfo *, addrinfo **);
@@ -164,6 +171,28 @@ TEST(Names, a_name_server_that_does_not_answer_holds_up_nobody_and_is_asked_once
     await_answer();
     EXPECT_EQ(set_until(client, VMC_OK), VMC_OK) << client.explain();
     EXPECT_EQ(asked(), 1u);
+}
+
+TEST(Names, a_name_that_had_no_address_when_nobody_waited_any_more_is_asked_for_again)
+{
+    Server server(STOCK);
+    add_name("late.test", {});
+    be_silent();
+    Client client(config("late.test", server.port(), ";connect=100;timeout=60000"));
+    EXPECT_EQ(set_until(client, VMC_ERR_SERVER_DEAD), VMC_ERR_SERVER_DEAD);
+    const size_t before = threads();
+    await_answer();
+    while (threads() == before) /* the one that asked ends behind its answer */
+        usleep(1000);
+    add_name("late.test", {"127.0.0.1"});
+    const std::string old = std::string("cannot resolve 'late.test': ") + gai_strerror(EAI_NONAME);
+    bool told = false;
+    for (int i = 0; i < 6000 && !told && client.set("k", "v") != VMC_OK; i++) {
+        told = client.explain().find(old) != std::string::npos;
+        usleep(10000);
+    }
+    EXPECT_FALSE(told) << client.explain();
+    EXPECT_EQ(client.get("k"), "v");
 }
 
 TEST(Names, a_handle_is_closed_while_its_name_is_resolved)
