@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -173,11 +175,38 @@ void os_room_ask(const char *root, os_room_t *room)
         fclose(file);
 }
 
+/* A line of /proc/locks: NUMBER: FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE FIRST LAST. The process that holds the lock on that
+ * inode; 0: it is none of this line. */
+static long holder_in(const char *line, const struct stat *info)
+{
+    unsigned major_number, minor_number;
+    unsigned long inode;
+    long pid;
+    if (sscanf(line, "%*u: FLOCK ADVISORY WRITE %ld %x:%x:%lu", &pid, &major_number, &minor_number, &inode) != 4)
+        return 0;
+    return major(info->st_dev) == major_number && minor(info->st_dev) == minor_number && info->st_ino == inode ? pid
+                                                                                                               : 0;
+}
+
+bool os_room_is_foreign(int fd)
+{
+    char line[256], name[64];
+    struct stat info;
+    long pid = 0;
+    FILE *file = fstat(fd, &info) == 0 ? fopen("/proc/locks", "re") : NULL;
+    while (file != NULL && pid == 0 && fgets(line, sizeof(line), file) != NULL)
+        pid = holder_in(line, &info);
+    if (file != NULL)
+        fclose(file);
+    (void)snprintf(name, sizeof(name), "/proc/%ld", pid);
+    return pid > 0 && stat(name, &info) == 0 && info.st_uid != geteuid();
+}
+
 int os_room_enter(void)
 {
     int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
     uint64_t end = os_now_ns() + ENTER_NS;
-    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && os_now_ns() < end)
+    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && !os_room_is_foreign(fd) && os_now_ns() < end)
         (void)nanosleep(&(struct timespec){.tv_nsec = ENTER_STEP_NS}, NULL);
     return fd;
 }

@@ -4,6 +4,7 @@
 #ifndef VBN_BASE_OS_ROOM_H
 #define VBN_BASE_OS_ROOM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,8 +21,11 @@ typedef struct os_room {
 void os_room_ask(const char *root, os_room_t *room);
 
 /* Who looks and then allocates does so alone among the processes that see the same /proc, or several would each find room for
- * themselves and overrun it together. Waits for others for 10 s at most. The descriptor for os_room_leave, which takes -1, too. */
+ * themselves and overrun it together. Waits for others of the same user for 10 s at most; anybody may hold the lock, so who is of
+ * another user is not waited for. The descriptor for os_room_leave, which takes -1, too. */
 int os_room_enter(void);
 void os_room_leave(int fd);
+/* A process of another user holds the lock of os_room_enter, which fd is open for. False, too, when nobody says who does. */
+bool os_room_is_foreign(int fd);
 
 #endif

@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 extern "C" {
 #include "base/os_room.h"
@@ -137,6 +142,51 @@ TEST_F(Room, BrokenFilesAreNoLimit)
     put("proc/self/mountinfo", "x\n - \n31 22 - cgroup2 x\n" + std::string(UNIFIED_MOUNT));
     put("sys/fs/cgroup/job/memory.max", "many\n");
     EXPECT_EQ(look().bytes, 8192 * MIB);
+}
+
+/* A process of this user that holds the turn until the object's end. */
+class Holder {
+public:
+    explicit Holder(uid_t user)
+    {
+        int ready[2];
+        char byte;
+        EXPECT_EQ(pipe(ready), 0);
+        child = fork();
+        if (child == 0) {
+            if (setresuid(user, user, user) != 0 || flock(open("/proc/meminfo", O_RDONLY), LOCK_EX) != 0 ||
+                write(ready[1], "", 1) != 1)
+                _exit(1);
+            for (;;)
+                pause();
+        }
+        close(ready[1]);
+        EXPECT_EQ(read(ready[0], &byte, 1), 1);
+        close(ready[0]);
+    }
+    ~Holder()
+    {
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+    }
+
+private:
+    pid_t child;
+};
+
+TEST(RoomTurn, AnotherUserIsNotWaitedFor)
+{
+    if (geteuid() != 0)
+        GTEST_SKIP() << "only root becomes another user: run the test as root";
+    int fd = open("/proc/meminfo", O_RDONLY);
+    {
+        Holder own(0);
+        EXPECT_FALSE(os_room_is_foreign(fd));
+    }
+    Holder other(65534);
+    EXPECT_TRUE(os_room_is_foreign(fd));
+    os_room_leave(os_room_enter());
+    close(fd);
 }
 
 TEST(RoomTurn, OneAfterTheOther)
