@@ -225,6 +225,15 @@ static void release_key(int side)
     arena.keys[side] = NULL;
 }
 
+/* Of a send it goes to the peer as a packet. An op that cannot be cancelled any more completes as it would. */
+static void cancel(script_t *script)
+{
+    uint8_t which = script_u8(script);
+    user_op_t *user = arena.op_count > 0 ? &arena.ops[which % arena.op_count] : NULL;
+    if (user != NULL && user->pending && proto_tag_cancel(&user->op) == VBN_OK)
+        user->pending = false;
+}
+
 static void step(script_t *script)
 {
     uint8_t what = script_u8(script);
@@ -237,8 +246,13 @@ static void step(script_t *script)
     case 4:
     case 5: tamper(script); break;
     case 6: invent(script); break;
-    case 7:
-    case 8: end_remote(script); break;
+    case 7: end_remote(script); break;
+    case 8:
+        if ((what & 0x70) == 0x70)
+            cancel(script);
+        else
+            end_remote(script);
+        break;
     case 9:
         if (!arena.kept[side])
             free_memory(side);
