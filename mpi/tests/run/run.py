@@ -223,30 +223,22 @@ def computes_for_long(build):
     return []
 
 
+OWN = (terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher, singleton, fatal, examples, bench,
+       ends_quietly, hydra, no_lasting_files, settings, scarce_addresses, refused_memory)
+
+# The first word of a test's name, and the tests.
+GROUPS = (("mpiexec", leftovers.TESTS), ("mpiexec", OWN), ("lines", lines.TESTS), ("ends", ends.TESTS), ("asked", asked.TESTS),
+          ("streams", streams.TESTS), ("hosts", hosts.TESTS), ("hosts", networks.TESTS), ("names", clash.TESTS),
+          ("launchers", launchers.TESTS), ("wrappers", wrappers.TESTS))
+
+
 def cases():
     for name, count, over in rules():
         yield Case(f"{name} n={count}{over}", lambda build, a=(name, count, over): run_rule(build, *a))
     yield from deaths.cases()
-    for test in (*leftovers.TESTS, terminated, options, labels, whole_lines, standard_input, bad_options, wrong_launcher,
-                 singleton, fatal, examples, bench, ends_quietly, hydra,
-                 no_lasting_files, settings, scarce_addresses, refused_memory):
-        yield Case(f"mpiexec {test.__name__}", test)
-    for test in lines.TESTS:
-        yield Case(f"lines {test.__name__}", test)
-    for test in ends.TESTS:
-        yield Case(f"ends {test.__name__}", test)
-    for test in asked.TESTS:
-        yield Case(f"asked {test.__name__}", test)
-    for test in streams.TESTS:
-        yield Case(f"streams {test.__name__}", test)
-    for test in hosts.TESTS + networks.TESTS:
-        yield Case(f"hosts {test.__name__}", test)
-    for test in clash.TESTS:
-        yield Case(f"names {test.__name__}", test)
-    for test in launchers.TESTS:
-        yield Case(f"launchers {test.__name__}", test)
-    for test in wrappers.TESTS:
-        yield Case(f"wrappers {test.__name__}", test)
+    for group, tests in GROUPS:
+        for test in tests:
+            yield Case(f"{group} {test.__name__}", test)
     yield Case("computes_for_long", computes_for_long, long=True)
 
 
