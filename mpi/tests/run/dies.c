@@ -12,9 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#include "stand_in.h"
 
 #define MOST 20000 /* elements of a block: by rendezvous */
 #define RANKS 4    /* at most */
@@ -134,20 +135,6 @@ static void receive(const char *way, int rank)
     if (rank == 1)
         end(way);
     MPI_Recv(in, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-
-/* What mpiexec has started for rank 1 stays when the rank is killed. */
-static void stand_in(void)
-{
-    const char *number = getenv("PMI_RANK");
-    if (number == NULL || strcmp(number, "1") != 0)
-        return;
-    if (fork() == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        return;
-    }
-    for (;;)
-        pause();
 }
 
 static void set_up(int rank, int inter)

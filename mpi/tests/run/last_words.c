@@ -5,26 +5,12 @@
  */
 #define RULE_OWN_MAIN
 #include "rule.h"
+#include "stand_in.h"
 
 #include <signal.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { FIRST = 1, SECOND, HEARD, DIALS, NEVER };
-
-/* What mpiexec has started for rank 1 stays when the rank is killed. */
-static void stand_in(void)
-{
-    const char *number = getenv("PMI_RANK");
-    if (number == NULL || strcmp(number, "1") != 0)
-        return;
-    if (fork() == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        return;
-    }
-    for (;;)
-        pause();
-}
 
 static void speak(void)
 {
