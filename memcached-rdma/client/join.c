@@ -19,9 +19,9 @@ static bool find_key(mc_server_t *server, uint8_t key[VBN_JOB_KEY_BYTES])
         const key_server_t place = {.port = server->port, .socket_path = server->port == 0 ? server->host : NULL};
         found = key_file_find(&place, path, sizeof(path), error);
     }
-    if (found && key_file_read(path, named != NULL, key, error))
+    if (found && key_file_read(path, named != NULL, key) == VBN_OK)
         return true;
-    server_say(server, "%.250s", error);
+    server_say(server, "%.250s", found ? vbn_error_text() : error);
     return false;
 }
 

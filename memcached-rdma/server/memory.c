@@ -163,8 +163,13 @@ static bool find_key(server_t *server, uint8_t key[VBN_JOB_KEY_BYTES])
     } else if (settings->key_file != path) { /* of a daemon it is there already */
         (void)snprintf(path, sizeof(server->key_path), "%s", settings->key_file);
     }
-    return key_file_make(path, error) && key_file_read(path, false, key, error) &&
-           (settings->key_file != NULL || share_key(server));
+    if (!key_file_make(path, error))
+        return false;
+    if (key_file_read(path, false, key) != VBN_OK) {
+        (void)snprintf(error, sizeof(server->no_messages), "%s", vbn_error_text());
+        return false;
+    }
+    return settings->key_file != NULL || share_key(server);
 }
 
 /* -------------------------------------------------------------------------------------- the context */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * key_file.c - where the key is, reading it, making it. */
+ * key_file.c - where the key is, and making it. */
 #include "util/key_file.h"
 
 #include <errno.h>
@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/key_text.h"
 #include "base/os.h"
 
 #define DIGITS (2 * KEY_FILE_BYTES)
@@ -84,71 +83,6 @@ bool key_file_find(const key_server_t *server, char *path, size_t capacity, char
     if (session_folder(folder) && name_file(server, folder, path, capacity) && access(path, F_OK) == 0)
         return true;
     return own_folder(folder, false, error) && name_file(server, folder, path, capacity);
-}
-
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool decode(const char *text, uint8_t key[KEY_FILE_BYTES])
-{
-    if (strlen(text) < DIGITS || text[DIGITS + strspn(text + DIGITS, " \r\n")] != '\0')
-        return false;
-    for (unsigned i = 0; i < KEY_FILE_BYTES; i++) {
-        int high = digit_of(text[2 * i]), low = digit_of(text[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        key[i] = (uint8_t)(high << 4 | low);
-    }
-    return true;
-}
-
-static bool refuse_open(char error[KEY_FILE_ERROR], const char *path, unsigned mode)
-{
-    (void)snprintf(error, KEY_FILE_ERROR, KEY_TEXT_OPEN, path, mode, path);
-    return false;
-}
-
-static bool refuse_owner(char error[KEY_FILE_ERROR], const char *path, unsigned owner)
-{
-    char why[64];
-    (void)snprintf(why, sizeof(why), "belongs to user %u, who knows the key", owner);
-    return fail(error, path, why, "see that this user, or root, owns it (chown)");
-}
-
-/* The file may be readable for a group, unlike a job's: the server's user and its clients' are often different ones. */
-static bool is_private(int fd, const char *path, bool of_others, char error[KEY_FILE_ERROR])
-{
-    struct stat info;
-    if (fstat(fd, &info) != 0)
-        return fail(error, path, strerror(errno), "see that it is a plain file");
-    if (!S_ISREG(info.st_mode))
-        return fail(error, path, "is no plain file", "give another one");
-    if ((info.st_mode & 0137) != 0)
-        return refuse_open(error, path, (unsigned)info.st_mode & 07777);
-    if (!of_others && info.st_uid != geteuid() && info.st_uid != 0)
-        return refuse_owner(error, path, (unsigned)info.st_uid);
-    return true;
-}
-
-bool key_file_read(const char *path, bool of_others, uint8_t key[KEY_FILE_BYTES], char error[KEY_FILE_ERROR])
-{
-    char text[DIGITS + 8] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would be waited for */
-    if (fd < 0)
-        return fail(error, path, strerror(errno), "give a key file that this user may read");
-    bool ok = is_private(fd, path, of_others, error);
-    if (ok && read(fd, text, sizeof(text) - 1) < 0)
-        ok = fail(error, path, strerror(errno), "give a key file that this user may read");
-    else if (ok && !decode(text, key))
-        ok = fail(error, path, "does not hold 64 hexadecimal digits", "let the server make a new one");
-    (void)close(fd);
-    explicit_bzero(text, sizeof(text));
-    return ok;
 }
 
 static bool make_folder(const char *path, char error[KEY_FILE_ERROR])

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * key_file.h - the secret that a server and its clients share: a file of 64 hexadecimal digits, mode 0600 or 0640. */
+ * key_file.h - the file with the secret that a server and its clients share: where it is, and making it. base/key_file.h of the
+ * core reads it. */
 #ifndef MC_UTIL_KEY_FILE_H
 #define MC_UTIL_KEY_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#define KEY_FILE_BYTES 32
+#include "base/key_file.h"
+
 #define KEY_FILE_ERROR 512
 
 /* A server, as the names of default files tell servers apart. */
@@ -21,9 +22,6 @@ typedef struct key_server {
 bool key_file_place(const key_server_t *server, char *path, size_t capacity, char error[KEY_FILE_ERROR]);
 /* Where a client finds that: in the first of both places that has it, else it is the second. */
 bool key_file_find(const key_server_t *server, char *path, size_t capacity, char error[KEY_FILE_ERROR]);
-/* Reads a key. of_others: it may be another user's, as a server's is for clients of its group; else it is this user's or root's.
- * False: error says what failed and what to do. */
-bool key_file_read(const char *path, bool of_others, uint8_t key[KEY_FILE_BYTES], char error[KEY_FILE_ERROR]);
 /* Makes the file with a random key, and its folder, unless there is one already. False: error says why. */
 bool key_file_make(const char *path, char error[KEY_FILE_ERROR]);
 /* The same file under another name, in the same folder, in the place of what has that name. False: error says why. */

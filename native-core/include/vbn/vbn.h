@@ -116,9 +116,9 @@ VBN_API vbn_status_t vbn_config_get(const vbn_config_t *config, const char *key,
                                     int64_t *number_p);
 /* The 256-bit secret shared by the job's processes; copied. Without it vbn_open fails unless security.auth=none. */
 VBN_API vbn_status_t vbn_config_set_job_key(vbn_config_t *config, const uint8_t key[VBN_JOB_KEY_BYTES]);
-/* Reads the job key from a file that `vbn-info --new-key FILE` wrote: 64 hexadecimal digits, in a plain file that
- * belongs to this user or root and that nobody else may read. VBN_ERR_ACCESS: others may read the file;
- * VBN_ERR_SETTING: the file does not hold a key. */
+/* Reads the job key from a file that `vbn-info --new-key FILE` wrote: 64 hexadecimal digits, in a plain file of this user
+ * or root that its group may read, that its owner alone may write, and that gives others no right. VBN_ERR_ACCESS: owner
+ * or mode are others; VBN_ERR_SETTING: the file does not hold a key. */
 VBN_API vbn_status_t vbn_config_read_job_key(vbn_config_t *config, const char *path);
 VBN_API void vbn_config_set_log(vbn_config_t *config, vbn_log_func_t func, void *arg);
 

@@ -222,8 +222,10 @@ class NewKey(unittest.TestCase):
         address = listening.stdout.readline().strip()
         run("vbn-info", "--towards", address, "--key", str(self.path), code=0)
         self.path.chmod(0o640)
+        run("vbn-info", "--towards", address, "--key", str(self.path), code=0)
+        self.path.chmod(0o604)
         done = run("vbn-info", "--towards", address, "--key", str(self.path), code=2)
-        self.assertIn("is mode 0640: others can read the key; run: chmod 600 ", done.stderr)
+        self.assertIn("is mode 0604: others can read the key; run: chmod 600 ", done.stderr)
 
     def test_what_is_no_key_is_refused_with_the_command_that_makes_one(self):
         for text in ("", "0" * 63, "0" * 65, "g" * 64, "0" * 64 + "\nmore", "00 " * 32):

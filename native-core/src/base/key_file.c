@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * key_file.c - the look at a key file, and its digits. */
+#include "base/key_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIGITS (2 * KEY_FILE_BYTES)
+#define OTHERS_READ 04u
+#define FORBIDDEN 027u /* all rights of others, and writing for the group */
+#define MAKE "make one: vbn-info --new-key FILE, or (umask 077; openssl rand -hex 32 > FILE)"
+
+static vbn_status_t check_mode(const char *path, unsigned mode)
+{
+    if ((mode & OTHERS_READ) != 0)
+        return err_set(VBN_ERR_ACCESS, "%s is mode %04o: others can read the key; run: chmod 600 %s", path, mode, path);
+    if ((mode & FORBIDDEN) != 0)
+        return err_set(VBN_ERR_ACCESS,
+                       "%s is mode %04o: more than reading for its group is too much; run: chmod 640 %s", path, mode,
+                       path);
+    return VBN_OK;
+}
+
+static vbn_status_t check_private(int fd, const char *path, bool of_others)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return err_sys(errno, "key file %s", path);
+    if (!S_ISREG(info.st_mode))
+        return err_set(VBN_ERR_SETTING, "key file %s: is no plain file; name another one", path);
+    if (!of_others && info.st_uid != geteuid() && info.st_uid != 0)
+        return err_set(
+            VBN_ERR_ACCESS,
+            "key file %s: belongs to user %u, who knows the key; see that this user, or root, owns it (chown)", path,
+            (unsigned)info.st_uid);
+    return check_mode(path, (unsigned)info.st_mode & 07777u);
+}
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* 64 digits, then nothing but the end of the line. */
+static bool decode(const char *text, uint8_t key[KEY_FILE_BYTES])
+{
+    for (unsigned i = 0; i < DIGITS; i++)
+        if (digit_of(text[i]) < 0)
+            return false;
+    if (text[DIGITS + strspn(text + DIGITS, " \t\r\n")] != '\0')
+        return false;
+    for (unsigned i = 0; i < KEY_FILE_BYTES; i++)
+        key[i] = (uint8_t)(digit_of(text[2 * i]) << 4 | digit_of(text[2 * i + 1]));
+    return true;
+}
+
+static vbn_status_t read_key(int fd, const char *path, uint8_t key[KEY_FILE_BYTES])
+{
+    char text[DIGITS + 8] = "";
+    vbn_status_t status = VBN_OK;
+    if (read(fd, text, sizeof(text) - 1) < 0)
+        status = err_sys(errno, "key file %s", path);
+    else if (!decode(text, key))
+        status = err_set(VBN_ERR_SETTING, "key file %s: does not hold %d hexadecimal digits and nothing else; " MAKE,
+                         path, DIGITS);
+    explicit_bzero(text, sizeof(text));
+    return status;
+}
+
+static vbn_status_t cannot_open(const char *path, int why)
+{
+    vbn_status_t status = err_sys(why, "key file %s", path);
+    if (why == ENOENT)
+        return err_add(status, "name one that is there, or " MAKE);
+    return why == EACCES ? err_add(status, "name one that this user may read") : status;
+}
+
+vbn_status_t key_file_read(const char *path, bool of_others, uint8_t key[KEY_FILE_BYTES])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would be waited for */
+    if (fd < 0)
+        return cannot_open(path, errno);
+    vbn_status_t status = check_private(fd, path, of_others);
+    if (status == VBN_OK)
+        status = read_key(fd, path, key);
+    (void)close(fd);
+    return status;
+}
