@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * jni_context.c - natives of contexts: open, close, log lines, counters, settings. */
+ * jni_context.c - natives of contexts: open, close, log lines, counters, settings; keys out of files. */
 #include "jni_context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/key_file.h"
 #include "jni_tables.h"
 
 #define COUNTERS_MAX 512
@@ -90,6 +91,19 @@ static vbn_status_t apply_job_key(JNIEnv *env, vbn_config_t *config, jbyteArray 
         status = vbn_config_set_job_key(config, key);
     explicit_bzero(key, sizeof(key));
     return status;
+}
+
+static jbyteArray native_key_file(JNIEnv *env, jclass cls, jbyteArray path_bytes)
+{
+    (void)cls;
+    uint8_t key[KEY_FILE_BYTES];
+    jbyteArray result = NULL;
+    char *path = jni_string(env, path_bytes, NULL);
+    if (jni_status(path == NULL ? VBN_ERR_NO_MEMORY : key_file_read(path, false, key)) >= 0)
+        result = jni_bytes(env, key, sizeof(key));
+    free(path);
+    explicit_bzero(key, sizeof(key));
+    return result;
 }
 
 static jni_context_t *context_new(void)
@@ -244,6 +258,7 @@ static jlong native_setting_number(JNIEnv *env, jclass cls, jlong handle, jbyteA
 }
 
 const JNINativeMethod jni_context_methods[] = {
+    {"keyFileRead", "([B)[B", (void *)native_key_file},
     {"contextOpen", "([B[B)J", (void *)native_open},
     {"contextClose", "(J)I", (void *)native_close},
     {"contextLog", "(J)[B", (void *)native_log},

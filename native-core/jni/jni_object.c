@@ -186,13 +186,6 @@ static jbyteArray native_error_text(JNIEnv *env, jclass cls)
     return jni_bytes(env, text, strlen(text));
 }
 
-static jbyteArray native_status_name(JNIEnv *env, jclass cls, jint status)
-{
-    (void)cls;
-    const char *name = vbn_status_name((vbn_status_t)status);
-    return jni_bytes(env, name, strlen(name));
-}
-
 static jlong native_buffer_address(JNIEnv *env, jclass cls, jobject buffer)
 {
     (void)cls;
@@ -209,7 +202,6 @@ static jint native_page_version(JNIEnv *env, jclass cls)
 const JNINativeMethod jni_object_methods[] = {
     {"errorStatus", "()I", (void *)native_error_status},
     {"errorText", "()[B", (void *)native_error_text},
-    {"statusName", "(I)[B", (void *)native_status_name},
     {"pageVersion", "()I", (void *)native_page_version},
     {"bufferAddress", "(Ljava/nio/ByteBuffer;)J", (void *)native_buffer_address},
 };

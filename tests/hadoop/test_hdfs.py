@@ -101,7 +101,7 @@ class HdfsByCoreTest(HdfsCase):
     def test_without_a_key_with_a_public_one_or_another_one_files_go_by_tcp(self):
         public = pathlib.Path(self.new_key("public"))
         public.chmod(0o644)
-        for file, text in (("", "no cluster key"), (str(self.folder / "absent"), "is not there"),
+        for file, text in (("", "no cluster key"), (str(self.folder / "absent"), "absent: No such file or directory"),
                            (str(public), f"{public} is mode 0644: others can read the key; run: chmod 600 {public}"),
                            (self.new_key("other"), "by TCP")):
             target = f"/key-{secrets.token_hex(4)}"

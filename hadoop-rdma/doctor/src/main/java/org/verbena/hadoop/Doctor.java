@@ -18,7 +18,7 @@ import org.verbena.hadoop.shuffle.ShuffleCheck;
 public final class Doctor {
     private static final List<String> LINES = List.of(
         "core-site.xml  hadoop.rpc.socket.factory.class.ClientProtocol = org.verbena.hadoop.hdfs.VerbenaSocketFactory",
-        "core-site.xml  verbena.hdfs.key.file = a file of mode 600 with 64 hexadecimal digits, the same on all hosts",
+        "core-site.xml  verbena.hdfs.key.file = a file of mode 600 or 640 with 64 hexadecimal digits, the same on all hosts",
         "hdfs-site.xml  dfs.datanode.plugins = org.verbena.hadoop.hdfs.VerbenaDataNodePlugin",
         "yarn-site.xml  yarn.nodemanager.aux-services.mapreduce_shuffle.class = org.verbena.hadoop.shuffle.VerbenaShuffleHandler",
         "mapred-site.xml  mapreduce.job.reduce.shuffle.consumer.plugin.class = org.verbena.hadoop.shuffle.VerbenaShuffle");

@@ -61,10 +61,12 @@ class DoctorTest {
         text = report(key("too short", "rw-------"));
         assertFalse(good, text);
         assertTrue(text.contains("does not hold 64 hexadecimal digits"), text);
-        text = report(key(DIGITS, "rw-r-----"));
+        text = report(key(DIGITS, "rw-r--r--"));
         assertFalse(good, text);
-        assertTrue(text.contains("BAD   cluster key: verbena.hdfs.key.file: ") && text.contains(" is mode 0640: "), text);
+        assertTrue(text.contains("BAD   cluster key: verbena.hdfs.key.file: ") && text.contains(" is mode 0644: "), text);
         assertTrue(text.contains("chmod 600 " + folder), text);
+        text = report(key(DIGITS, "rw-r-----"));
+        assertTrue(good, text);
     }
 
     @Test

@@ -19,14 +19,14 @@ final class Native {
     /** Text of this thread's last failed native call, UTF-8. */
     static native byte[] errorText();
 
-    /** Name of a status value, UTF-8. */
-    static native byte[] statusName(int status);
-
     /** Version of the layout of the shared page (see {@link Page}). */
     static native int pageVersion();
 
     /** Address of a direct buffer's first byte (position 0); 0 when it is not direct. */
     static native long bufferAddress(ByteBuffer buffer);
+
+    /** The key in a file, 32 bytes; path: UTF-8 without NUL. */
+    static native byte[] keyFileRead(byte[] path);
 
     /** Opens a context. settings: key NUL value NUL ... in UTF-8; jobKey: 32 bytes or null. */
     static native long contextOpen(byte[] settings, byte[] jobKey);

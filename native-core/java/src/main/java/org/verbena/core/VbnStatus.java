@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.verbena.core;
 
-/** Error codes of the core, with the values of {@code vbn_status_t}; a test compares them with the native library. */
+/** Error codes of the core, with the values of {@code vbn_status_t}; a test compares them with {@code vbn.h}. */
 public enum VbnStatus {
     /** An argument is wrong. */
     INVALID(-1, "an argument is wrong"),

@@ -4,10 +4,11 @@ package org.verbena.core.plugin;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
-import java.util.Locale;
+import java.util.HexFormat;
+import org.verbena.core.KeyFile;
+import org.verbena.core.NativeLibrary;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnException;
 
@@ -15,16 +16,12 @@ import org.verbena.core.VbnException;
  * Where the key is, if there is to be one. Immutable.
  *
  * @param prefix what the plugin's settings {@code key.file} and {@code auth} begin with, for texts
- * @param file file with 64 hexadecimal digits, for its owner alone; empty when none is named
+ * @param file file with 64 hexadecimal digits, such as {@link KeyFile} reads; empty when none is named
  * @param openToAll whether connections need no key
  */
 public record ClusterKey(String prefix, String file, boolean openToAll) {
     private static final String KEY_FILE = "key.file";
     private static final String AUTH = "auth";
-    private static final int FILE_MAX = 4096;
-    private static final int PERMISSIONS = 0777;
-    /** Those of group and others, as in native-core/src/api/job_key.c. */
-    private static final int OTHERS = 077;
     private static final String MAKE = "(umask 077; openssl rand -hex 32 > FILE)";
 
     /**
@@ -60,31 +57,17 @@ public record ClusterKey(String prefix, String file, boolean openToAll) {
             .replace("the job key must", "the key (" + prefix + KEY_FILE + ") must").replace("security.auth", prefix + AUTH);
     }
 
+    /** Digits in lower case: keys are derived from their text, and the same on all hosts. */
     private String secret() throws IOException {
         if (file.isEmpty()) {
             throw new IOException("no cluster key: set " + prefix + KEY_FILE + " to a file with 64 hexadecimal digits, made by "
                 + MAKE + " and the same on all hosts, or " + prefix + AUTH + "=none");
         }
-        Path path = Path.of(file);
-        if (!Files.isReadable(path) || Files.size(path) > FILE_MAX) {
-            throw new IOException("the key file " + path + " (" + prefix + KEY_FILE + ") is not there, not readable by this user, "
-                + "or too large");
-        }
-        checkPrivate(path);
-        String text = Files.readString(path, StandardCharsets.US_ASCII).strip();
-        if (!text.matches("[0-9a-fA-F]{64}")) {
-            throw new IOException("the key file " + path + " (" + prefix + KEY_FILE + ") does not hold 64 hexadecimal digits: make "
-                + "one by " + MAKE);
-        }
-        return text.toLowerCase(Locale.ROOT);
-    }
-
-    /** Links are followed; what counts is the file that is read. */
-    private void checkPrivate(Path path) throws IOException {
-        int mode = (int) Files.getAttribute(path, "unix:mode") & PERMISSIONS;
-        if ((mode & OTHERS) != 0) {
-            throw new IOException(String.format(Locale.ROOT, "%s%s: %s is mode %04o: others can read the key; run: chmod 600 %s",
-                prefix, KEY_FILE, path, mode, path)); // base/key_text.h has the same words
+        NativeLibrary.load(); // what is wrong with that is not the key's fault
+        try {
+            return HexFormat.of().formatHex(KeyFile.read(Path.of(file)));
+        } catch (VbnException e) {
+            throw new IOException(prefix + KEY_FILE + ": " + e.text(), e);
         }
     }
 }
