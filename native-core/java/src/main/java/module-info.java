@@ -6,6 +6,7 @@ module org.verbena.core {
     requires static jdk.unsupported; // addresses of direct buffers without a native call (class Raw)
 
     exports org.verbena.core;
+    exports org.verbena.core.greeting;
     exports org.verbena.core.plugin;
     exports org.verbena.core.stream;
 }
