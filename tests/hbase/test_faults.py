@@ -84,9 +84,9 @@ class FaultsTest(ClusterTest):
             clients = [socket.create_connection(("127.0.0.1", self.cluster.ports[OURS]), LIMIT) for _ in range(100)]
             for client in clients:
                 client.settimeout(LIMIT)
-                client.sendall(b"VBNH\0\1")
+                client.sendall(b"VBNH\0\4")
             for client in clients:
-                self.assertEqual(client.recv(4, socket.MSG_WAITALL), b"VBNN")
+                self.assertEqual(client.recv(4, socket.MSG_WAITALL), b"VBNG")
                 client.close()
         self.await_held(before)
         self.assertIn("checked 20", self.run_client("Rows", "check", "connects", 20).stdout)
@@ -113,7 +113,7 @@ class FaultsTest(ClusterTest):
         before = len(os.listdir(files))
         mutate = random.Random(5)
         for number in range(300):
-            hello = bytearray(b"VBNH\0\1" + mutate.randbytes(20))
+            hello = bytearray(b"VBNH\0\4" + mutate.randbytes(20))
             hello[mutate.randrange(len(hello))] = mutate.randrange(256)
             with socket.create_connection(("127.0.0.1", self.cluster.ports[OURS]), LIMIT) as client:
                 client.sendall(hello[:mutate.randrange(1, len(hello))])

@@ -13,6 +13,7 @@ import java.nio.channels.UnsupportedAddressTypeException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.verbena.core.VbnException;
+import org.verbena.core.greeting.Greeting;
 import org.verbena.core.stream.VbnStream;
 
 /**

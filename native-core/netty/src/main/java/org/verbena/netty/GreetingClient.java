@@ -10,12 +10,13 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.socket.nio.NioSocketChannel;
-import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.nio.ByteBuffer;
 import java.util.function.BiConsumer;
+import org.verbena.core.greeting.Greeting;
+import org.verbena.core.greeting.GreetingReader;
+import org.verbena.core.greeting.Hello;
 
 /**
  * Asks a TCP address for a greeting. The connection stays open until it is closed here: the server keeps the token so long.
@@ -24,7 +25,7 @@ import java.util.function.BiConsumer;
 final class GreetingClient extends ChannelInboundHandlerAdapter {
     private final BiConsumer<Greeting, Throwable> result;
     private final Runnable asked;
-    private final ByteBuffer received = ByteBuffer.allocate(Greeting.MAX + 1);
+    private final GreetingReader reader = new GreetingReader(VbnEventLoop.MESSAGE);
     private volatile Channel channel;
     private volatile boolean closed;
     private volatile SocketAddress localAddress;
@@ -87,7 +88,7 @@ final class GreetingClient extends ChannelInboundHandlerAdapter {
         if (closed) {
             context.close();
         } else {
-            context.writeAndFlush(Unpooled.wrappedBuffer(Greeting.hello())).addListener(sent -> asked.run());
+            context.writeAndFlush(Unpooled.wrappedBuffer(Hello.encode())).addListener(sent -> asked.run());
         }
     }
 
@@ -95,10 +96,7 @@ final class GreetingClient extends ChannelInboundHandlerAdapter {
     public void channelRead(ChannelHandlerContext context, Object message) {
         ByteBuf bytes = (ByteBuf) message;
         try {
-            int count = Math.min(bytes.readableBytes(), received.remaining());
-            bytes.readBytes(received.duplicate().limit(received.position() + count));
-            received.position(received.position() + count);
-            Greeting greeting = Greeting.decode(received.duplicate().flip());
+            Greeting greeting = reader.take(bytes.nioBuffer());
             if (greeting != null) {
                 tell(greeting, null);
             }
@@ -112,8 +110,7 @@ final class GreetingClient extends ChannelInboundHandlerAdapter {
 
     @Override
     public void channelInactive(ChannelHandlerContext context) {
-        tell(null, new EOFException("the connection ended before a greeting came: the server is ending or too busy, or "
-            + "something else answers there"));
+        tell(null, reader.ended());
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.util.ReferenceCountUtil;
+import org.verbena.core.greeting.Hello;
 
 /**
  * Looks at the first bytes of a TCP connection: a hello of ours is answered by a greeting, and nothing of that connection
@@ -31,9 +32,10 @@ final class HelloDetector extends ChannelInboundHandlerAdapter {
             return;
         }
         held = held == null ? bytes : joined(context, bytes);
-        if (!Greeting.mayBeHello(held.nioBuffer())) {
+        Hello.Verdict verdict = Hello.look(held.nioBuffer());
+        if (verdict == Hello.Verdict.OTHER) {
             context.pipeline().remove(this);
-        } else if (held.readableBytes() >= Greeting.HELLO_BYTES) {
+        } else if (verdict == Hello.Verdict.HELLO) {
             greeted = true;
             held.release();
             held = null;

@@ -38,7 +38,7 @@ import org.verbena.core.stream.VbnStreams;
 public final class VbnEventLoop extends SingleThreadEventLoop {
     private static final InternalLogger LOG = InternalLoggerFactory.getInstance(VbnEventLoop.class);
     /** The id of the streams' messages; the context's other engines may use the rest. */
-    private static final int MESSAGE = 41;
+    static final int MESSAGE = 41;
     /** After so long tasks give way to channels. */
     private static final long TASKS_NANOS = 1_000_000;
     private static final long OPEN_SECONDS = 60;

@@ -7,11 +7,10 @@ import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
-import java.security.SecureRandom;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.verbena.core.greeting.Greeter;
+import org.verbena.core.greeting.Greeting;
 
 /**
  * The greetings that a server channel has given and that nobody has followed yet. They may be given on a TCP port that has a
@@ -19,26 +18,14 @@ import java.util.function.Supplier;
  * stream, while the connection that it was given to is open. Thread safe.
  */
 public final class VbnInvitations {
-    /** More connections than this are closed without a greeting. */
-    private static final int MOST = 4096;
     /** So long a client may keep its connection. */
     private static final long KEPT_SECONDS = 30;
 
-    private final SecureRandom random = new SecureRandom();
-    private final Map<Token, Ends> invited = new ConcurrentHashMap<>();
-    private volatile Service service;
+    /** Null while nobody serves. */
+    private volatile Greeter<Ends> greeter;
 
     /** Addresses of a TCP connection. */
     record Ends(SocketAddress local, SocketAddress remote) {
-    }
-
-    private record Service(int number, Supplier<byte[]> engines) {
-    }
-
-    private record Token(long first, long second) {
-        static Token of(ByteBuffer bytes) {
-            return new Token(bytes.getLong(bytes.position()), bytes.getLong(bytes.position() + Long.BYTES));
-        }
     }
 
     /** Makes one, for a {@link VbnServerChannel}; nobody is invited before that is bound. */
@@ -56,35 +43,34 @@ public final class VbnInvitations {
 
     /** The server channel is bound. engines: gives the address of one of the engines that serve it; any thread. */
     void open(int number, Supplier<byte[]> engines) {
-        service = new Service(number, engines);
+        greeter = new Greeter<>(VbnEventLoop.MESSAGE, number, engines);
     }
 
     /** The server channel is closed: nobody is invited any more. */
     void close() {
-        service = null;
-        invited.clear();
+        greeter = null;
     }
 
-    /** Greets who is connected there, and closes the connection after a while; at once when it cannot be greeted. */
+    /**
+     * Greets who is connected there, and closes the connection after a while; at once when nobody serves, or so many are
+     * connected that the token of another one would be forgotten.
+     */
     void greet(ChannelHandlerContext context) {
-        Service offered = service;
-        if (offered == null || invited.size() >= MOST) {
+        Greeter<Ends> offered = greeter;
+        if (offered == null || offered.isFull()) {
             context.close();
             return;
         }
-        byte[] bytes = new byte[Greeting.TOKEN_BYTES];
-        random.nextBytes(bytes);
-        Token token = Token.of(ByteBuffer.wrap(bytes));
         Channel channel = context.channel();
-        invited.put(token, new Ends(channel.localAddress(), channel.remoteAddress()));
-        channel.closeFuture().addListener(closed -> invited.remove(token));
-        ByteBuffer greeting = new Greeting(offered.number(), bytes, offered.engines().get()).encode();
-        context.writeAndFlush(Unpooled.wrappedBuffer(greeting));
+        Greeting greeting = offered.greet(new Ends(channel.localAddress(), channel.remoteAddress()));
+        channel.closeFuture().addListener(closed -> offered.claim(ByteBuffer.wrap(greeting.token())));
+        context.writeAndFlush(Unpooled.wrappedBuffer(greeting.encode()));
         context.executor().schedule(() -> channel.close(), KEPT_SECONDS, TimeUnit.SECONDS);
     }
 
     /** The addresses of the connection that got this token, which is used up; null when it is no token. */
     Ends claim(ByteBuffer token) {
-        return token.remaining() == Greeting.TOKEN_BYTES ? invited.remove(Token.of(token)) : null;
+        Greeter<Ends> offered = greeter;
+        return offered == null ? null : offered.claim(token);
     }
 }

@@ -19,6 +19,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.channels.UnsupportedAddressTypeException;
 import java.util.ArrayList;
@@ -30,6 +31,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.verbena.core.greeting.Greeting;
+import org.verbena.core.greeting.GreetingReader;
 
 /** Connects that succeed and those that cannot, binds, and the ends of event loops. */
 @ExtendWith(TestWatch.class)
@@ -61,7 +64,7 @@ class ConnectTest {
 
     @Test
     void something_else_listens_there() throws Exception {
-        for (String said : new String[] {"SSH-2.0-OpenSSH_9.2\r\n", "VBNN", ""}) {
+        for (String said : new String[] {"SSH-2.0-OpenSSH_9.2\r\n", "VBNG", ""}) {
             try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
                 CompletableFuture<Void> answered = CompletableFuture.runAsync(() -> {
                     try (Socket client = other.accept()) {
@@ -135,13 +138,14 @@ class ConnectTest {
     private static Greeting greeting(InetSocketAddress at) throws Exception {
         try (Socket socket = new Socket(at.getAddress(), at.getPort())) {
             socket.setSoTimeout((int) TimeUnit.SECONDS.toMillis(Rig.SECONDS));
-            byte[] bytes = new byte[Greeting.MAX];
-            Greeting greeting = null;
-            for (int length = 0; greeting == null;) {
-                length += socket.getInputStream().read(bytes, length, bytes.length - length);
-                greeting = Greeting.decode(java.nio.ByteBuffer.wrap(bytes, 0, length));
+            GreetingReader reader = new GreetingReader(VbnEventLoop.MESSAGE);
+            byte[] bytes = new byte[64];
+            while (true) {
+                Greeting greeting = reader.take(ByteBuffer.wrap(bytes, 0, socket.getInputStream().read(bytes)));
+                if (greeting != null) {
+                    return greeting;
+                }
             }
-            return greeting;
         }
     }
 

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.verbena.core.greeting.Hello;
 
 /** A TCP port with a protocol of its own (here: echo), where clients of ours are greeted, too. */
 @ExtendWith(TestWatch.class)
@@ -91,7 +92,7 @@ class DetectorTest {
     @Test
     void bytes_of_the_other_protocol_pass_unchanged_however_they_are_cut() throws Exception {
         serve();
-        for (byte[] said : new byte[][] {CONTENT, "HBas".getBytes(), "VBNX and more".getBytes(), "VBVBNH\0\1".getBytes()}) {
+        for (byte[] said : new byte[][] {CONTENT, "HBas".getBytes(), "VBNX and more".getBytes(), "VBVBNH\0\4".getBytes()}) {
             for (int cut : new int[] {1, 2, 3, said.length}) {
                 try (Socket socket = socket()) {
                     socket.setTcpNoDelay(true);
@@ -110,7 +111,7 @@ class DetectorTest {
     void mutated_hellos_are_greeted_or_passed_on_whole() throws Exception {
         serve();
         Random random = new Random(9);
-        byte[] good = Greeting.hello().array();
+        byte[] good = Hello.encode().array();
         int greeted = 0;
         for (int i = 0; i < 500; i++) {
             byte[] said = good.clone();
@@ -119,9 +120,9 @@ class DetectorTest {
                 socket.getOutputStream().write(said);
                 byte[] answer = new byte[said.length];
                 new DataInputStream(socket.getInputStream()).readFully(answer);
-                if (Greeting.mayBeHello(ByteBuffer.wrap(said))) {
+                if (Hello.look(ByteBuffer.wrap(said)) == Hello.Verdict.HELLO) {
                     greeted++;
-                    assertEquals("VBNN", new String(answer, 0, 4));
+                    assertEquals("VBNG", new String(answer, 0, 4));
                 } else {
                     assertArrayEquals(said, answer);
                 }
