@@ -137,9 +137,9 @@ class HostileTest(HdfsCase):
     def test_greetings_that_are_damaged_or_endless_are_one_line_and_tcp(self):
         """A stranger has the port where the DataNode without the plugin would greet."""
         offset = self.greeting_port(WITH_PLUGIN[0]) - self.cluster.ports[WITH_PLUGIN[0]]
-        begins = b"VBNG\0\3" + b"t" * 16
+        begins, rest = b"VBNG\0\4", b"\0\x28\0\1" + b"t" * 16
         answers = [begins + b"\3", b"HTTP/1.1 200 OK\r\n\r\n", begins + b"\xff\xff" + b"x" * 70000,
-                   begins + b"\0\x10" + b"\xff" * 16, b"VBNG\0\x09\0\1x", b"VBNG\0\2\0\1x", b""]
+                   begins + b"\0\x10" + rest + b"\xff" * 16, b"VBNG\0\x09\0\1x", b"VBNG\0\3\0\1x", b""]
         asked = []
         with socket.socket() as server:
             server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -35,8 +35,6 @@ import org.verbena.core.stream.VbnStreams;
 final class CoreNode {
     private static final Logger LOG = LoggerFactory.getLogger(CoreNode.class);
     private static final Map<HdfsConf, CoreNode> NODES = new ConcurrentHashMap<>();
-    /** The id of the streams' messages. */
-    private static final int MESSAGE = 40;
     private static final int HOOK_PRIORITY = 5;
     private static final int PROCESSORS = 4;
     private static final int MOST_ENGINES = 4;
@@ -125,7 +123,7 @@ final class CoreNode {
             if (context == null) {
                 context = open(local);
             }
-            VbnStreams made = new VbnStreams(context.shareEngine(name), MESSAGE, StreamLimits.DEFAULT);
+            VbnStreams made = new VbnStreams(context.shareEngine(name), Hello.MESSAGES, StreamLimits.DEFAULT);
             tally.add(made);
             return made;
         } catch (IOException | GeneralSecurityException | LinkageError e) {

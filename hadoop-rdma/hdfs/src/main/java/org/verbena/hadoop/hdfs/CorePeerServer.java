@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
 import java.nio.channels.AsynchronousCloseException;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
@@ -16,6 +17,7 @@ import org.apache.hadoop.hdfs.net.PeerServer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.greeting.Greeter;
 import org.verbena.core.stream.VbnStream;
 import org.verbena.hadoop.net.CorePeer;
 import org.verbena.hadoop.net.CoreSocketChannel;
@@ -32,16 +34,16 @@ final class CorePeerServer implements PeerServer {
     private final InetSocketAddress local;
     private final DataPorts.Door door = this::accept;
     private final BlockingQueue<CoreSocketChannel> accepted = new LinkedBlockingQueue<>(WAITING);
-    private final Tickets tickets;
+    private final Greeter<InetAddress> greeter;
     /** From where its greeting was asked. */
     private final Map<VbnPeer, InetAddress> known = new ConcurrentHashMap<>();
     private volatile boolean closed;
 
-    /** local: the DataNode's data port. tickets: those of its greetings. */
-    CorePeerServer(DataPorts ports, InetSocketAddress local, Tickets tickets) {
+    /** local: the DataNode's data port. greeter: gives its greetings. */
+    CorePeerServer(DataPorts ports, InetSocketAddress local, Greeter<InetAddress> greeter) {
         this.ports = ports;
         this.local = local;
-        this.tickets = tickets;
+        this.greeter = greeter;
         ports.open(local.getPort(), door);
     }
 
@@ -58,9 +60,9 @@ final class CorePeerServer implements PeerServer {
         if (from != null) {
             return from;
         }
-        from = tickets.take(hello.ticket());
+        from = greeter.claim(ByteBuffer.wrap(hello.token()));
         if (from == null) {
-            LOG.debug("a stream of {} is refused: it shows no ticket of a greeting", peer);
+            LOG.debug("a stream of {} is refused: it shows no token of a greeting", peer);
             return null;
         }
         known.put(peer, from);

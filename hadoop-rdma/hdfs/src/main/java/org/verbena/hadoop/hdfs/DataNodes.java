@@ -18,6 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.greeting.Greeting;
 import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.Remote;
@@ -47,7 +48,7 @@ final class DataNodes {
         /** This host's address on the way to it, found anew with each connection of the engines: 85 us of a DataNode's time. */
         volatile InetAddress local;
         /** Of the greeting that this connection of the engines began with. */
-        volatile byte[] ticket;
+        volatile byte[] token;
         /** A first stream that the DataNode has not accepted yet, though it was waited for; and since when. */
         volatile VbnStream late;
         volatile long lateSince;
@@ -161,7 +162,7 @@ final class DataNodes {
     private void connect(Link link, Attempt attempt) {
         Greeting greeting;
         try {
-            greeting = Greeting.ask(
+            greeting = GreetingClient.ask(
                 new InetSocketAddress(link.address.getAddress(), link.address.getPort() + node.conf().portOffset()),
                 GREETING_MILLIS, attempt::asks);
         } catch (IOException e) {
@@ -171,9 +172,9 @@ final class DataNodes {
         attempt.answered();
         try {
             link.local = LocalAddress.towards(link.address);
-            link.ticket = greeting.ticket();
+            link.token = greeting.token();
             node.start(link.local);
-            VbnPeer peer = node.engine().connect(greeting.address(), (gone, cause) -> lost(link, gone));
+            VbnPeer peer = node.engine().connect(greeting.engine(), (gone, cause) -> lost(link, gone));
             link.remote.up(peer);
             if (peer.isLost()) {
                 lost(link, peer);
@@ -244,7 +245,7 @@ final class DataNodes {
             int number = 1 + (nextNumber.incrementAndGet() & 0x7fff);
             InetSocketAddress local = new InetSocketAddress(link.local, number == link.address.getPort() ? 0xffff : number);
             VbnStream stream = streams.openAtOnce(peer, Hello.SERVICE,
-                new Hello(link.ticket, local.getPort(), link.address.getPort()).encode());
+                new Hello(link.token, local.getPort(), link.address.getPort()).encode());
             boolean waited = stream.failure() != null || !stream.isWritable();
             if (waited && !accepted(link, stream)) {
                 return null;

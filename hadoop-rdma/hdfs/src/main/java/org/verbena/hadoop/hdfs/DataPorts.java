@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.stream.StreamService;
@@ -21,7 +23,10 @@ final class DataPorts implements StreamService {
         boolean accept(VbnStream stream, Hello hello);
     }
 
+    private static final long PAUSE = TimeUnit.MINUTES.toNanos(1);
+
     private final Map<Integer, Door> doors = new ConcurrentHashMap<>();
+    private final AtomicLong nextWarning = new AtomicLong(System.nanoTime());
 
     void open(int dataPort, Door door) {
         doors.put(dataPort, door);
@@ -39,8 +44,19 @@ final class DataPorts implements StreamService {
             Door door = doors.get(hello.dataPort());
             return door != null && door.accept(stream, hello);
         } catch (IOException e) {
-            LOG.debug("a stream is refused: {}", e.getMessage());
+            refused(e.getMessage());
             return false;
+        }
+    }
+
+    /** A warning once a minute: a client may open streams without end. */
+    private void refused(String cause) {
+        long now = System.nanoTime();
+        long after = nextWarning.get();
+        if (now - after >= 0 && nextWarning.compareAndSet(after, now + PAUSE)) {
+            LOG.warn("Verbena refuses streams: {}", cause);
+        } else {
+            LOG.debug("a stream is refused: {}", cause);
         }
     }
 }

@@ -2,16 +2,17 @@
 package org.verbena.hadoop.hdfs;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.greeting.Greeter;
 
 /**
- * One thread that sends the greeting to whoever connects, each with a ticket of its own. An answer fits into the socket's buffer:
- * writing never waits.
+ * One thread that sends the greeting to whoever connects, and closes. It reads nothing, so nobody can keep it waiting; an answer
+ * fits into the socket's buffer, so writing never waits.
  */
 final class GreetingServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(GreetingServer.class);
@@ -19,20 +20,17 @@ final class GreetingServer implements AutoCloseable {
     private static final long CLOSE_MILLIS = 10_000;
 
     private final ServerSocket server;
-    private final Supplier<byte[]> address;
-    private final Tickets tickets;
+    private final Greeter<InetAddress> greeter;
     private final Thread thread;
 
     /**
      * Listens.
      *
-     * @param address of the engine for the next client
+     * @param greeter gives the greetings, and is told the client's address
      * @throws IOException when the port is taken, with the cure
      */
-    GreetingServer(InetSocketAddress at, Supplier<byte[]> address, Tickets tickets) throws IOException {
-        this.address = address;
-        this.tickets = tickets;
-        new Greeting(new byte[Tickets.BYTES], address.get()).encode(); // refuses an address that no greeting can carry
+    GreetingServer(InetSocketAddress at, Greeter<InetAddress> greeter) throws IOException {
+        this.greeter = greeter;
         server = new ServerSocket();
         try {
             server.setReuseAddress(true);
@@ -50,7 +48,7 @@ final class GreetingServer implements AutoCloseable {
     private void run() {
         while (!server.isClosed()) {
             try (Socket client = server.accept()) {
-                client.getOutputStream().write(new Greeting(tickets.give(client.getInetAddress()), address.get()).encode());
+                client.getOutputStream().write(greeter.greet(client.getInetAddress()).encode().array());
             } catch (IOException e) {
                 LOG.debug("greeting: {}", e.toString()); // the client went away, or this is the end
                 pauseAfter();

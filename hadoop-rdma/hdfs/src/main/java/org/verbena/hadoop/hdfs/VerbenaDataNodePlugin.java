@@ -21,6 +21,7 @@ import org.apache.hadoop.metrics2.lib.Interns;
 import org.apache.hadoop.util.ServicePlugin;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.greeting.Greeter;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.hadoop.hdfs.tier.MemoryLedger;
 import org.verbena.hadoop.hdfs.tier.TierConf;
@@ -78,12 +79,12 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
         List<byte[]> engines = node.serve(local).stream().map(streams -> streams.engine().address()).toList();
         AtomicInteger next = new AtomicInteger();
         InetSocketAddress shown = new InetSocketAddress(local, data.getPort());
-        Tickets tickets = new Tickets();
-        server = new CorePeerServer(node.ports(), shown, tickets);
+        Greeter<InetAddress> greeter = new Greeter<>(Hello.MESSAGES, Hello.SERVICE,
+            () -> engines.get(Math.floorMod(next.getAndIncrement(), engines.size())));
+        server = new CorePeerServer(node.ports(), shown, greeter);
         XceiverBridge.serve(dataNode, server);
         int port = data.getPort() + conf.portOffset();
-        greeting = new GreetingServer(new InetSocketAddress(data.getAddress(), port),
-            () -> engines.get(Math.floorMod(next.getAndIncrement(), engines.size())), tickets);
+        greeting = new GreetingServer(new InetSocketAddress(data.getAddress(), port), greeter);
         String hops = XceiverBridge.replaceSocketFactory(dataNode, factory(dataNode)) ? "" : "; to other DataNodes by TCP, "
             + "because this Hadoop's DataNode has no socket factory";
         DefaultMetricsSystem.instance().register(METRICS, "HDFS data by the native core", this);

@@ -13,7 +13,6 @@ import java.net.InetSocketAddress;
 import java.nio.channels.ClosedChannelException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.hdfs.net.Peer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -22,6 +21,8 @@ import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.greeting.Greeter;
+import org.verbena.core.greeting.Greeting;
 import org.verbena.core.stream.BlockingStream;
 import org.verbena.core.stream.StreamLimits;
 import org.verbena.core.stream.VbnStream;
@@ -33,7 +34,7 @@ class ClientAddressTest {
     private static final int MILLIS = 60_000;
 
     private final List<AutoCloseable> opened = new ArrayList<>();
-    private final Tickets tickets = new Tickets();
+    private final Greeter<InetAddress> greeter = new Greeter<>(Hello.MESSAGES, Hello.SERVICE, () -> new byte[1]);
     private VbnContext context;
     private VbnEngine serving;
     private CorePeerServer server;
@@ -48,7 +49,7 @@ class ClientAddressTest {
         opened.add(streams);
         DataPorts ports = new DataPorts();
         streams.serve(Hello.SERVICE, ports);
-        server = new CorePeerServer(ports, new InetSocketAddress(InetAddress.getLoopbackAddress(), DATA_PORT), tickets);
+        server = new CorePeerServer(ports, new InetSocketAddress(InetAddress.getLoopbackAddress(), DATA_PORT), greeter);
     }
 
     @AfterEach
@@ -72,9 +73,9 @@ class ClientAddressTest {
             peer = engine.connect(serving.address(), null);
         }
 
-        /** Opens a stream that shows a ticket, and gives the DataNode's end; null when that is refused. */
-        Peer open(byte[] ticket) throws Exception {
-            VbnStream stream = streams.open(peer, Hello.SERVICE, new Hello(ticket, 7, DATA_PORT).encode());
+        /** Opens a stream that shows a token, and gives the DataNode's end; null when that is refused. */
+        Peer open(byte[] token) throws Exception {
+            VbnStream stream = streams.open(peer, Hello.SERVICE, new Hello(token, 7, DATA_PORT).encode());
             opened.add(stream::close);
             try {
                 new BlockingStream(stream).awaitAccepted(MILLIS);
@@ -93,41 +94,26 @@ class ClientAddressTest {
     }
 
     @Test
-    void a_stream_has_the_address_to_which_its_ticket_was_given() throws Exception {
+    void a_stream_has_the_address_to_which_its_token_was_given() throws Exception {
         Client client = new Client();
-        byte[] ticket = tickets.give(address(1));
-        assertEquals("/10.9.9.1:7", client.open(ticket).getRemoteAddressString());
-        assertEquals("/10.9.9.1:7", client.open(ticket).getRemoteAddressString(), "of the same client");
-        assertEquals("/10.9.9.1:7", client.open(tickets.give(address(2))).getRemoteAddressString(), "it is connected from there");
+        byte[] token = greeter.greet(address(1)).token();
+        assertEquals("/10.9.9.1:7", client.open(token).getRemoteAddressString());
+        assertEquals("/10.9.9.1:7", client.open(token).getRemoteAddressString(), "of the same client");
+        assertEquals("/10.9.9.1:7", client.open(greeter.greet(address(2)).token()).getRemoteAddressString(), "it is connected from there");
     }
 
     @Test
-    void a_stream_without_a_ticket_of_its_own_is_refused() throws Exception {
-        assertNull(new Client().open(new byte[Tickets.BYTES]));
-        byte[] ticket = tickets.give(address(3));
-        assertNotNull(new Client().open(ticket));
-        assertNull(new Client().open(ticket), "a ticket is good once");
-    }
-
-    @Test
-    void old_tickets_and_those_beyond_the_most_are_forgotten() throws Exception {
-        byte[] first = tickets.give(address(1), 0);
-        byte[] old = tickets.give(address(2), 0);
-        assertEquals(address(1), tickets.take(first, 1));
-        assertNull(tickets.take(old, TimeUnit.MINUTES.toNanos(10)));
-        byte[] oldest = tickets.give(address(3), 0);
-        byte[] next = tickets.give(address(4), 0);
-        for (int i = 0; i < Tickets.MOST - 1; i++) {
-            tickets.give(address(5), 0);
-        }
-        assertNull(tickets.take(oldest, 0));
-        assertEquals(address(4), tickets.take(next, 0));
+    void a_stream_without_a_token_of_its_own_is_refused() throws Exception {
+        assertNull(new Client().open(new byte[Greeting.TOKEN_BYTES]));
+        byte[] token = greeter.greet(address(3)).token();
+        assertNotNull(new Client().open(token));
+        assertNull(new Client().open(token), "a token is good once");
     }
 
     @Test
     void a_closed_server_says_so_to_whoever_accepts() throws Exception {
         server.close();
         assertThrows(ClosedChannelException.class, server::accept);
-        assertNull(new Client().open(tickets.give(address(1))));
+        assertNull(new Client().open(greeter.greet(address(1)).token()));
     }
 }

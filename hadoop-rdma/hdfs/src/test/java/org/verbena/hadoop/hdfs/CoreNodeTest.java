@@ -19,6 +19,7 @@ import org.apache.hadoop.net.SocketInputStream;
 import org.apache.hadoop.net.SocketOutputStream;
 import org.junit.jupiter.api.Test;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.greeting.Greeter;
 import org.verbena.core.stream.BlockingStream;
 import org.verbena.core.stream.VbnStream;
 import org.verbena.core.stream.VbnStreams;
@@ -45,14 +46,14 @@ class CoreNodeTest {
         InetAddress here = InetAddress.getLoopbackAddress();
         List<VbnStreams> serving = node.serve(here, 3);
         assertSame(serving, node.serve(here));
-        Tickets tickets = new Tickets();
+        Greeter<InetAddress> greeter = new Greeter<>(Hello.MESSAGES, Hello.SERVICE, () -> serving.get(0).engine().address());
         InetSocketAddress data = new InetSocketAddress(here, PORT);
-        CorePeerServer server = new CorePeerServer(node.ports(), data, tickets);
+        CorePeerServer server = new CorePeerServer(node.ports(), data, greeter);
         VbnStreams calling = node.start(here);
         for (int round = 0; round < 2; round++) { // the selectors of the first round are used again, for other engines
             for (VbnStreams streams : serving) {
                 VbnPeer peer = calling.engine().connect(streams.engine().address(), null);
-                VbnStream stream = calling.open(peer, Hello.SERVICE, new Hello(tickets.give(here), 7, PORT).encode());
+                VbnStream stream = calling.open(peer, Hello.SERVICE, new Hello(greeter.greet(here).token(), 7, PORT).encode());
                 new BlockingStream(stream).awaitAccepted(MILLIS);
                 try (CoreSocketChannel ours = new CoreSocketChannel(stream, data, data, () -> { }); Peer theirs = server.accept()) {
                     ours.configureBlocking(false);

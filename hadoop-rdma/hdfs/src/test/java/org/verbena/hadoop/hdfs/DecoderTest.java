@@ -7,8 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.ByteArrayInputStream;
-import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -26,53 +24,17 @@ import java.util.Random;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.verbena.core.greeting.Greeter;
 
 /** What comes from the network or from files, also mutated. */
 class DecoderTest {
     private static final int TRIES = 100;
 
-    private static final byte[] TICKET = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
-
-    private static byte[] greeting(byte[] address) throws IOException {
-        return new Greeting(TICKET, address).encode();
-    }
-
-    private static Greeting decode(byte[] greeting) throws IOException {
-        return Greeting.decode(new DataInputStream(new ByteArrayInputStream(greeting)));
-    }
+    private static final byte[] TOKEN = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
 
     @Test
-    void a_greeting_carries_an_address_of_bounded_length() throws Exception {
-        Greeting decoded = decode(greeting(new byte[] {1, 2, 3}));
-        assertArrayEquals(new byte[] {1, 2, 3}, decoded.address());
-        assertArrayEquals(TICKET, decoded.ticket());
-        assertEquals(1024, decode(greeting(new byte[1024])).address().length);
-        assertThrows(IOException.class, () -> greeting(new byte[1025]));
-        assertThrows(IOException.class, () -> greeting(new byte[0]));
-    }
-
-    @Test
-    void mutated_greetings_are_refused_or_carry_an_address() throws Exception {
-        Random random = new Random(1);
-        byte[] good = greeting(new byte[100]);
-        int refused = 0;
-        for (int i = 0; i < 100_000; i++) {
-            byte[] bytes = Arrays.copyOf(good, random.nextInt(good.length + 20));
-            for (int n = random.nextInt(4); n > 0 && bytes.length > 0; n--) {
-                bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
-            }
-            try {
-                assertTrue(decode(bytes).address().length <= Greeting.MAX_ADDRESS);
-            } catch (IOException e) {
-                refused++;
-            }
-        }
-        assertTrue(refused > 50_000, "most are cut off or damaged: " + refused);
-    }
-
-    @Test
-    void mutated_hellos_are_refused_or_carry_a_ticket() throws Exception {
-        Hello client = new Hello(TICKET, 40_000, 50_010);
+    void mutated_hellos_are_refused_or_carry_a_token() throws Exception {
+        Hello client = new Hello(TOKEN, 40_000, 50_010);
         byte[] good = client.encode();
         assertEquals(client, Hello.decode(ByteBuffer.wrap(good)));
         Random random = new Random(2);
@@ -90,6 +52,17 @@ class DecoderTest {
     }
 
     @Test
+    void a_hello_of_another_version_is_said_to_be_one() {
+        byte[] other = new Hello(TOKEN, 1, 2).encode();
+        other[0] = 9;
+        for (int length : new int[] {1, other.length, other.length + 8}) {
+            String text = assertThrows(IOException.class, () -> Hello.decode(ByteBuffer.wrap(Arrays.copyOf(other, length))))
+                .getMessage();
+            assertTrue(text.contains("version 9") && text.contains("use the same jar"), text);
+        }
+    }
+
+    @Test
     void a_stream_goes_to_the_data_node_that_its_hello_names() {
         DataPorts ports = new DataPorts();
         List<Integer> taken = new ArrayList<>();
@@ -97,15 +70,15 @@ class DecoderTest {
         DataPorts.Door second = (stream, hello) -> taken.add(2);
         ports.open(9866, first);
         ports.open(9867, second);
-        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(TICKET, 1, 9866).encode())));
-        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(TICKET, 1, 9867).encode())));
-        assertFalse(ports.accept(null, ByteBuffer.wrap(new Hello(TICKET, 1, 9868).encode())));
+        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(TOKEN, 1, 9866).encode())));
+        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(TOKEN, 1, 9867).encode())));
+        assertFalse(ports.accept(null, ByteBuffer.wrap(new Hello(TOKEN, 1, 9868).encode())));
         assertFalse(ports.accept(null, ByteBuffer.wrap(new byte[3])));
         ports.open(9866, second); // the next one of this process at the same port
         ports.close(9866, first);
-        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(TICKET, 1, 9866).encode())));
+        assertTrue(ports.accept(null, ByteBuffer.wrap(new Hello(TOKEN, 1, 9866).encode())));
         ports.close(9866, second);
-        assertFalse(ports.accept(null, ByteBuffer.wrap(new Hello(TICKET, 1, 9866).encode())));
+        assertFalse(ports.accept(null, ByteBuffer.wrap(new Hello(TOKEN, 1, 9866).encode())));
         assertEquals(List.of(1, 2, 2), taken);
     }
 
@@ -121,18 +94,18 @@ class DecoderTest {
             });
             thread.start();
             InetSocketAddress there = new InetSocketAddress(InetAddress.getLoopbackAddress(), other.getLocalPort());
-            String text = assertThrows(IOException.class, () -> Greeting.ask(there, 60_000, () -> { })).getMessage();
+            String text = assertThrows(IOException.class, () -> GreetingClient.ask(there, 60_000, () -> { })).getMessage();
             assertTrue(text.contains("something else"), text);
         }
     }
 
     /** A port that the kernel gives to nobody by itself; another process may still have it: the next one then. */
-    private static GreetingServer somewhere(InetSocketAddress[] at, Tickets tickets) throws IOException {
+    private static GreetingServer somewhere(InetSocketAddress[] at, Greeter<InetAddress> greeter) throws IOException {
         Random random = new Random();
         for (int i = 0; ; i++) {
             at[0] = new InetSocketAddress(InetAddress.getLoopbackAddress(), 20_000 + random.nextInt(12_000));
             try {
-                return new GreetingServer(at[0], () -> new byte[] {7, 8}, tickets);
+                return new GreetingServer(at[0], greeter);
             } catch (IOException e) {
                 if (i == TRIES) {
                     throw e;
@@ -144,27 +117,27 @@ class DecoderTest {
     @Test
     void a_greeting_server_answers_everybody_and_ends() throws Exception {
         InetSocketAddress[] place = new InetSocketAddress[1];
-        Tickets tickets = new Tickets();
-        GreetingServer server = somewhere(place, tickets);
+        Greeter<InetAddress> greeter = new Greeter<>(Hello.MESSAGES, Hello.SERVICE, () -> new byte[] {7, 8});
+        GreetingServer server = somewhere(place, greeter);
         InetSocketAddress at = place[0];
         try {
             for (int i = 0; i < 20; i++) {
-                assertArrayEquals(new byte[] {7, 8}, Greeting.ask(at, 60_000, () -> { }).address());
+                assertArrayEquals(new byte[] {7, 8}, GreetingClient.ask(at, 60_000, () -> { }).engine());
             }
             InetAddress from = InetAddress.getByName("127.0.0.9");
             try (Socket client = new Socket()) {
                 client.bind(new InetSocketAddress(from, 0));
                 client.connect(at);
-                assertEquals(from, tickets.take(Greeting.decode(new DataInputStream(client.getInputStream())).ticket()));
+                byte[] all = client.getInputStream().readAllBytes();
+                assertEquals(from, greeter.claim(ByteBuffer.wrap(all, all.length - 2 - TOKEN.length, TOKEN.length)));
             }
             String text = assertThrows(IOException.class,
-                () -> new GreetingServer(at, () -> new byte[1], tickets).close()).getMessage();
+                () -> new GreetingServer(at, greeter).close()).getMessage();
             assertTrue(text.contains("verbena.hdfs.port.offset"), text);
         } finally {
             server.close();
         }
-        assertThrows(IOException.class, () -> Greeting.ask(at, 60_000, () -> { }));
-        assertThrows(IOException.class, () -> new GreetingServer(at, () -> new byte[1025], tickets).close());
+        assertThrows(IOException.class, () -> GreetingClient.ask(at, 60_000, () -> { }));
     }
 
     private static HdfsConf conf(String... keysAndValues) {
