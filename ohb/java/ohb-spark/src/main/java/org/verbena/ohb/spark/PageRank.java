@@ -20,17 +20,19 @@ final class PageRank implements Job {
     private final int iterations;
     private final int parts;
     private final int pages;
+    private final ClassTags tags;
     private JavaPairRDD<Integer, int[]> links;
 
     PageRank(JavaSparkContext spark, Params params) {
         iterations = params.count("iterations");
         parts = params.count("reducers");
         pages = params.count("pages");
+        tags = new ClassTags(params);
         int all = pages; // tasks must not take this object with them
         int of = parts;
         int each = params.count("links");
-        links = spark.parallelize(PairJobs.numbers(parts), parts)
-            .mapPartitionsToPair(part -> pagesOf(part.next(), of, all, each));
+        links = tags.on(spark.parallelize(PairJobs.numbers(parts), parts)
+            .mapPartitionsToPair(part -> pagesOf(part.next(), of, all, each)), ClassTags.INT, ClassTags.INTS);
     }
 
     @Override
@@ -46,8 +48,8 @@ final class PageRank implements Job {
     public ContentSum run(long seed) {
         JavaPairRDD<Integer, Long> ranks = links.mapValues(targets -> ONE);
         for (int i = 0; i < iterations; i++) {
-            ranks = links.join(ranks).flatMapToPair(page -> shares(page._2()._1(), page._2()._2()))
-                .reduceByKey(Long::sum, parts)
+            JavaPairRDD<Integer, Long> given = links.join(ranks).flatMapToPair(page -> shares(page._2()._1(), page._2()._2()));
+            ranks = tags.on(given, ClassTags.INT, ClassTags.LONG).reduceByKey(Long::sum, parts)
                 .mapValues(sum -> ONE / 100 * (100 - DAMPING) + sum / 100 * DAMPING);
         }
         return PairJobs.total(ranks.mapPartitions(PairJobs::sumNumbers));

@@ -76,12 +76,13 @@ final class PairJobs {
         int reducers = params.count("reducers");
         int perMap = params.count("pairs");
         int keys = params.count("keys");
+        ClassTags tags = new ClassTags(params);
         return new Uncached() {
             @Override
             public ContentSum run(long seed) {
                 JavaPairRDD<Integer, Long> input = spark.parallelize(numbers(maps), maps)
                     .mapPartitionsToPair(part -> randomNumbers(part.next(), perMap, keys, seed));
-                return total(input.reduceByKey(Long::sum, reducers).mapPartitions(PairJobs::sumNumbers));
+                return total(tags.on(input, ClassTags.INT, ClassTags.LONG).reduceByKey(Long::sum, reducers).mapPartitions(PairJobs::sumNumbers));
             }
         };
     }
@@ -131,7 +132,7 @@ final class PairJobs {
         int perMap = params.count("pairs");
         int size = params.count("size");
         int words = params.count("words", 0);
-        return spark.parallelize(numbers(maps), maps).mapPartitionsToPair(part -> {
+        JavaPairRDD<Integer, byte[]> pairs = spark.parallelize(numbers(maps), maps).mapPartitionsToPair(part -> {
             SplittableRandom random = new SplittableRandom(seed * 1_000_003L + part.next());
             return iterate(perMap, i -> {
                 byte[] value = new byte[size];
@@ -139,6 +140,7 @@ final class PairJobs {
                 return new Tuple2<>(random.nextInt(Integer.MAX_VALUE), value);
             });
         });
+        return new ClassTags(params).on(pairs, ClassTags.INT, ClassTags.BYTES);
     }
 
     /** words: how many different ones there are; 0 for random bytes. */

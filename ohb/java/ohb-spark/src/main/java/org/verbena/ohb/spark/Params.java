@@ -31,6 +31,10 @@ final class Params {
         return values.containsKey(key) ? count(key) : byDefault;
     }
 
+    String text(String key, String byDefault) {
+        return values.getOrDefault(key, byDefault);
+    }
+
     String text(String key) {
         String value = values.get(key);
         if (value == null) {

@@ -113,13 +113,15 @@ public final class SparkJobs {
         if (old != null) {
             old.release();
         }
-        Job job = make(params.text("job"), params);
+        Job job = make(spark, params);
         job.prepare();
         jobs.put(words[1], job);
         block(words[1], 0, values);
     }
 
-    private Job make(String name, Params params) {
+    /** The job that the parameter of that name chooses. */
+    static Job make(SparkSession spark, Params params) {
+        String name = params.text("job");
         JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
         return switch (name) {
             case "groupby" -> PairJobs.groupBy(context, params);

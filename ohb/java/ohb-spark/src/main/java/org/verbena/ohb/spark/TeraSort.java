@@ -29,10 +29,11 @@ final class TeraSort implements Job {
         int each = params.count("pairs");
         reducers = params.count("reducers");
         expected = (long) maps * each;
-        records = spark.parallelize(PairJobs.numbers(maps), maps).mapPartitionsToPair(part -> {
+        JavaPairRDD<byte[], byte[]> made = spark.parallelize(PairJobs.numbers(maps), maps).mapPartitionsToPair(part -> {
             SplittableRandom random = new SplittableRandom(part.next());
             return PairJobs.iterate(each, i -> new Tuple2<>(bytes(random, KEY), bytes(random, VALUE)));
         });
+        records = new ClassTags(params).on(made, ClassTags.BYTES, ClassTags.BYTES);
     }
 
     private static byte[] bytes(SplittableRandom random, int count) {
