@@ -35,8 +35,7 @@ METRICS = {"wall_ms": turns.TIME, "task_cpu_ms": turns.PROCESSOR}
 UNITS = {turns.TIME: "ms", turns.PROCESSOR: "ms"}
 NEEDED = judge.pairs_needed(len(METRICS) * len(JOBS))
 PAUSE = 10  # seconds between two lines on the pairs of a job
-# What README and './verbena doctor spark' say for Spark 4; the rows of ohb name the shuffle manager, too, as older ones need it.
-SETTINGS = {"spark.plugins": spark.OURS["spark.plugins"]}
+SETTINGS = spark.PLUGIN  # what README and './verbena doctor spark' say for Spark 4
 SUMMARY = re.compile(r"(?:Verbena, all \d+ executors together|Verbena was not used): .*")
 
 
@@ -60,7 +59,6 @@ class Demo:
         spark.note(f"generating TPC-H data, scale {self._scale:g}, into {data}")
         spark.generate_tpch(self._root, data, self._scale, os.path.join(self._work, "tpch.log"))
         first = plan.select("aa.spark" if self._control else JOBS[0].row)[0]
-        first = dataclasses.replace(first, our_properties={name: SETTINGS.get(name) for name in spark.OURS})
         spark.note("starting a Spark master and two workers on loopback, and both applications")
         folder = os.path.join(self._work, "spark")
         log = Log(os.path.join(folder, "generator-ours.log"))

@@ -20,7 +20,7 @@ class Row:
     stock: str
     params: dict
     quick: dict = dataclasses.field(default_factory=dict)  # overrides of params with --quick
-    properties: dict = dataclasses.field(default_factory=dict)  # Spark properties of both sides
+    properties: dict = dataclasses.field(default_factory=dict)  # Spark properties of both sides; None: Spark's default
     stock_properties: dict = dataclasses.field(default_factory=dict)  # and of the stock side alone
     our_properties: dict = dataclasses.field(default_factory=dict)
     tmpfs: bool = False  # Spark's local directories are in memory
@@ -36,11 +36,18 @@ class Row:
         return {**self.params, **(self.quick if quick else {})}
 
 
-def _spark(name, title, params, quick, hold=1.05, **more):
-    return Row(name, "spark", title, SPARK_STOCK, params, quick, hold=hold, metric="executor_cpu_ms", **more)
+# Spark's own: a cached partition is read where it lies, small tables are broadcast and not shuffled.
+DEFAULTS = {"spark.locality.wait": None, "spark.sql.autoBroadcastJoinThreshold": None}
 
 
-_GROUP = {"job": "groupby", "maps": 8, "pairs": 62500, "size": 1000, "reducers": 8}
+def _spark(name, title, params, quick, hold=1.05, properties=None, **more):
+    return Row(name, "spark", title, SPARK_STOCK, params, quick, {**DEFAULTS, **(properties or {})}, hold=hold,
+               metric="executor_cpu_ms", **more)
+
+
+# Pairs have the class tags of a Scala program: Spark takes Kryo for them, on both sides.
+_TAGS = {"tags": "scala"}
+_GROUP = {"job": "groupby", "maps": 8, "pairs": 62500, "size": 1000, "reducers": 8, **_TAGS}
 _SORT = {**_GROUP, "job": "sortby"}
 _SMALL = {"pairs": 16384}
 _NO_HOST_LOCAL = {"spark.shuffle.readHostLocalDisk": "false"}
@@ -53,9 +60,7 @@ _SERVICE = {"spark.shuffle.service.enabled": "true"}
 _CHECKSUMS = {"spark.shuffle.checksum.enabled": "true"}
 # As in every installation that encrypts: master and workers have the same secret.
 _ENCRYPTED = {"spark.authenticate": "true", "spark.authenticate.secret": "of-ohb", "spark.network.crypto.enabled": "true"}
-# A cached partition is read where it lies, as with Spark's own default: else a task that takes one from the other host
-# brings all of it over the cable, and that is not the shuffle.
-_AT_HOME = {"spark.locality.wait": "3s"}
+_WORDS = {"words": 256}  # values of so many different words of 8 bytes, which a codec shrinks to less than half
 _RATES = ("1gbit", "10gbit", "25gbit", "unshaped")
 TPCH = ("q1", "q3", "q5", "q9", "q18")  # of the demonstration
 QUERIES = tuple(f"q{number}" for number in range(1, 23))
@@ -65,10 +70,10 @@ _AGAINST_THREE = (
     ("spark.groupby", "groupByKey over cached (int, byte[1000]) pairs", _GROUP, _SMALL, (0.6, 1, 1)),
     ("spark.sortby", "sortByKey over cached (int, byte[1000]) pairs", _SORT, _SMALL, (0.6, 1, 1)),
     ("spark.tiny", "partitionBy with many tiny blocks",
-     {"job": "tiny", "maps": 400, "pairs": 1000, "size": 100, "reducers": 200}, {"maps": 80, "reducers": 100},
+     {"job": "tiny", "maps": 400, "pairs": 1000, "size": 100, "reducers": 200, **_TAGS}, {"maps": 80, "reducers": 100},
      (0.2, 1, 0.4)),
     ("spark.reducebykey", "reduceByKey with combining on the map side",
-     {"job": "reducebykey", "maps": 8, "pairs": 500000, "keys": 200000, "reducers": 8}, {"pairs": 200000},
+     {"job": "reducebykey", "maps": 8, "pairs": 500000, "keys": 200000, "reducers": 8, **_TAGS}, {"pairs": 200000},
      (0.95, 1, 1)),
     ("spark.smj", "SQL sort-merge join of wide rows, then aggregation",
      {"job": "smj", "left": 2000000, "right": 1000000, "groups": 1000}, {"left": 400000, "right": 200000},
@@ -80,6 +85,31 @@ def _default():
     """NAME: stock as it comes."""
     for name, title, params, quick, (hold, _, _) in _AGAINST_THREE:
         yield _spark(name, title, params, quick, hold)
+
+
+def _basic():
+    """The rows that a user looks at first."""
+    yield from _default()
+    yield _spark("spark.terasort", "records of 100 bytes, cached, sorted by their first 10",
+                 {"job": "terasort", "maps": 8, "pairs": 500000, "reducers": 8, **_TAGS}, {"pairs": 100000})
+    yield _spark("spark.pagerank", "PageRank of a skewed graph, 5 iterations",
+                 {"job": "pagerank", "pages": 500000, "links": 8, "iterations": 5, "reducers": 8, **_TAGS}, {"pages": 100000})
+
+
+def _java():
+    """NAME.java: pairs without class tags, which Spark shuffles by Java serialisation."""
+    for row in _basic():
+        if "tags" in row.params:
+            yield dataclasses.replace(row, name=row.name + ".java", params={**row.params, "tags": "java"},
+                                      title=row.title + "; without class tags, as in a Java program: Java serialisation")
+
+
+def _words():
+    """NAME.words: values are no random bytes."""
+    for row in _basic():
+        if row.params["job"] in ("groupby", "sortby", "tiny"):
+            yield dataclasses.replace(row, name=row.name + ".words", params={**row.params, **_WORDS},
+                                      title=row.title + "; values of few words, which a codec shrinks", hold=None)
 
 
 def _netty():
@@ -128,7 +158,7 @@ def _spill_of_words():
         _, _, job, disk, multiple = row.name.split(".", 4)
         if (job, multiple) == ("groupby", "4"):
             yield dataclasses.replace(row, name=f"spark.spill.words.{disk}.4", title=row.title + ", values of few words",
-                                      params={**row.params, "words": 256})
+                                      params={**row.params, **_WORDS})
 
 
 def _between_hosts():
@@ -136,8 +166,7 @@ def _between_hosts():
     for rate in _RATES:
         for job, params in (("groupby", _GROUP), ("sortby", _SORT)):
             yield _spark(f"spark.{job}.hosts.{rate}", f"{job} between two hosts (network namespaces), TCP, {rate}",
-                         params, _SMALL, properties=_AT_HOME, our_properties={"spark.verbena.transport": "tcp"},
-                         network=rate)
+                         params, _SMALL, our_properties={"spark.verbena.transport": "tcp"}, network=rate)
 
 
 ROWS = (
@@ -165,13 +194,11 @@ ROWS = (
         "the same Apache HBase without our jar", {"cells": "all"}, {"cells": "quick"}, metric="ratio"),
     Row("netty", "netty", "64 bytes there and back between two JVMs through Netty", "Netty's epoll transport",
         {"rounds": 20000}, {"rounds": 5000}, metric="ratio"),
-    *_default(),
+    *_basic(),
     Row("spark.tpch", "tpch", "all 22 TPC-H queries over Parquet, each a row of its own, and their sum", SPARK_STOCK,
-        {"scale": 1.0}, {"scale": 0.1}, hold=0.9, metric="executor_cpu_ms"),
-    _spark("spark.terasort", "records of 100 bytes, cached, sorted by their first 10",
-           {"job": "terasort", "maps": 8, "pairs": 500000, "reducers": 8}, {"pairs": 100000}),
-    _spark("spark.pagerank", "PageRank of a skewed graph, 5 iterations",
-           {"job": "pagerank", "pages": 500000, "links": 8, "iterations": 5, "reducers": 8}, {"pages": 100000}),
+        {"scale": 1.0}, {"scale": 0.1}, DEFAULTS, hold=0.9, metric="executor_cpu_ms"),
+    *_java(),
+    *_words(),
     _spark("spark.broadcast", "100 MB from the driver to two executors",
            {"job": "broadcast", "size": 100000000, "tasks": 2}, {"size": 10000000}, 0.6),
     dataclasses.replace(

@@ -12,6 +12,12 @@ CLUSTERS = ("spark.authenticate", "spark.shuffle.service")  # settings that mast
 DISK = ("disk_written_bytes", "disk_read_bytes")
 
 
+def properties_of_sides(row):
+    """{side: the properties that it has beside those of both}."""
+    return {"a": {**(spark.PLUGIN if row.against else spark.STOCK), **row.stock_properties},
+            "b": spark.STOCK if row.control else {**spark.PLUGIN, **row.our_properties}}
+
+
 class Sides:
     """Generators a (stock) and b (ours, or stock again in a control row). A context manager."""
 
@@ -58,12 +64,10 @@ class Sides:
                 properties={key: value for key, value in {**row.properties, **driver}.items() if key.startswith(CLUSTERS)},
                 **({"workers": 1, "cores": 4, "memory": "10g"} if served else {}))
         self._cluster.__enter__()
-        ours = spark.STOCK if row.control else {**spark.OURS, **row.our_properties}
-        theirs = {**(spark.OURS if row.against else spark.STOCK), **row.stock_properties}
         plugins = {"a": spark.built_plugin(row.against)} if row.against else {}
-        for side, name, properties in (("a", "before" if row.against else "stock", theirs),
-                                       ("b", "again" if row.control else "ours", ours)):
-            self.generators[side] = spark.Generator(name, self._cluster.url, self._root, self._work, properties,
+        own = properties_of_sides(row)
+        for side, name in (("a", "before" if row.against else "stock"), ("b", "again" if row.control else "ours")):
+            self.generators[side] = spark.Generator(name, self._cluster.url, self._root, self._work, own[side],
                                                     {**driver, **row.properties}, plugin=plugins.get(side))
 
     def _setup(self, row):

@@ -16,8 +16,9 @@ HOST = "127.0.0.1"
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 START_TIMEOUT = 180  # seconds until master and workers are up
 STOCK = {}  # properties of the stock side: none
-OURS = {"spark.plugins": "org.verbena.spark.VerbenaPlugin",
-        "spark.shuffle.manager": "org.verbena.spark.VerbenaShuffleManager"}
+PLUGIN = {"spark.plugins": "org.verbena.spark.VerbenaPlugin"}  # of ours: all that Spark 4 needs
+OURS = {**PLUGIN, "spark.shuffle.manager": "org.verbena.spark.VerbenaShuffleManager"}  # of tests: what Spark 3.5 needs, too
+# Of both sides. Tests want tasks on both executors and joins by shuffle: plan.DEFAULTS takes these two away from rows.
 COMMON = {"spark.driver.host": HOST, "spark.driver.bindAddress": HOST, "spark.ui.enabled": "false",
           "spark.executor.cores": "1", "spark.cores.max": "2", "spark.executor.memory": "2g",
           "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "32",
@@ -184,16 +185,20 @@ class Cluster:
             shutil.rmtree(self._local, ignore_errors=True)
 
 
+def settings(properties, extra=None):
+    """What an application gets: COMMON, extra and its side's properties, a later one instead of an earlier one of the same name;
+    one whose value is None is left to Spark."""
+    every = {**COMMON, **(extra or {}), **properties}
+    return {key: value for key, value in every.items() if value is not None}
+
+
 class Generator:
     """SparkJobs serve, submitted with the properties of one side."""
 
     def __init__(self, name, url, root, work, properties, extra=None, jar=True, plugin=None):
-        """url: a master URL; extra: properties on top of COMMON and the side's own; jar: give the plugin's by --jars;
-        plugin: that jar, else the root's.
-
-        A property whose value is None is left out."""
-        every = {**COMMON, **(extra or {}), **properties}
-        self.name, self.properties = name, {key: value for key, value in every.items() if value is not None}
+        """url: a master URL; properties, extra: as for settings(); jar: give the plugin's by --jars; plugin: that jar, else the
+        root's."""
+        self.name, self.properties = name, settings(properties, extra)
         argv = self.argv(url, root, jar, plugin)
         os.makedirs(work, exist_ok=True)
         self.command = " ".join(argv)

@@ -130,4 +130,5 @@ class Rows(unittest.TestCase):
             self.assertEqual((default.stock_properties, default.tmpfs), ({}, False))
             self.assertEqual(netty.stock_properties, {"spark.shuffle.readHostLocalDisk": "false"})
             self.assertEqual((tmpfs.stock_properties, tmpfs.tmpfs), ({"spark.shuffle.compress": "false"}, True))
-            self.assertFalse(any(row.our_properties or row.properties for row in (default, netty, tmpfs)))
+            for row in (default, netty, tmpfs):
+                self.assertEqual((row.our_properties, row.properties), ({}, plan.DEFAULTS))
