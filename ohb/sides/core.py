@@ -51,7 +51,7 @@ def parse(line):
 
 def metric_name(entry):
     """Name of the cell, as it stands in the result: row.transport.size.metric[.placement], without "core." and blanks."""
-    name = f"{entry['row']}.{entry['transport']}.{entry['size']:g}.{entry['metric']}"
+    name = f"{entry['row']}.{entry['transport']}.{entry['size']:.12g}.{entry['metric']}"
     place = f".{entry['placement']}" if entry.get("placement") else ""
     return name.removeprefix("core.").replace(" ", "-") + place
 

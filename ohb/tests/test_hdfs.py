@@ -46,11 +46,11 @@ class Pairs(unittest.TestCase):
     def test_throughput_processor_time_and_latency_have_names_and_directions(self):
         entries, _ = self._pairs([(64 * hdfs.MIB, 1, 1)], 0)
         named = {core.metric_name(entry): entry for entry in entries}
-        write = named["hdfs.write.r1.c1.6.71089e+07.throughput"]
+        write = named["hdfs.write.r1.c1.67108864.throughput"]
         self.assertEqual((write["raw"], write["ours"], core.better(write["unit"])), (64, 128, "higher"))
-        processor = named["hdfs.read.r1.c1.6.71089e+07.cpu"]
+        processor = named["hdfs.read.r1.c1.67108864.cpu"]
         self.assertEqual((processor["raw"], processor["ours"], core.better(processor["unit"])), (32, 16, "lower"))
-        self.assertEqual(named["hdfs.positioned.r1.c1.6.71089e+07.latency"]["ours"], 1e6 / hdfs.READS)
+        self.assertEqual(named["hdfs.positioned.r1.c1.67108864.latency"]["ours"], 1e6 / hdfs.READS)
 
     def test_small_files_are_bounded_in_number_and_large_ones_are_whole(self):
         _, asked = self._pairs([(64 << 10, 1, 4), (1024 * hdfs.MIB, 1, 1)], 0)

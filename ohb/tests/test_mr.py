@@ -36,7 +36,7 @@ class Pairs(unittest.TestCase):
     def test_times_have_names_and_directions(self):
         entries = mr.pairs(self._both()[0], [CELL], 0)
         named = {core.metric_name(entry): entry for entry in entries}
-        wall, cpu = named["mr.avg.m2.r2.1.016e+06.wall"], named["mr.avg.m2.r2.1.016e+06.cpu"]
+        wall, cpu = named["mr.avg.m2.r2.1016000.wall"], named["mr.avg.m2.r2.1016000.cpu"]
         self.assertEqual((wall["raw"], wall["ours"], cpu["raw"], cpu["ours"]), (4, 2, 2, 1))
         self.assertEqual(core.better(wall["unit"]), "lower")
 

@@ -193,6 +193,7 @@ class CoreLines(unittest.TestCase):
         entry = core.parse(json.dumps(self.LINE))
         self.assertEqual(core.metric_name(entry), "am.latency.shm.8.p50")
         self.assertEqual(core.metric_name({**entry, "placement": "near"}), "am.latency.shm.8.p50.near")
+        self.assertEqual(core.metric_name({**entry, "size": 64 << 20}), "am.latency.shm.67108864.p50")
 
     def test_recorded_output_of_the_real_program_is_understood(self):
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "vbn_perf.txt")) as file:
