@@ -50,19 +50,34 @@ def same_content(first, second):
                          f"{second['side']} has {key} {second.get(key)} (seed {first['seed']})")
 
 
-def reduce(blocks):
-    """{metric: summary} over complete pairs; pairs with a marked half are counted but left out of ratio and
-    medians, unless there are no others."""
+def _complete(blocks):
+    """The pairs of which both halves are there."""
     pairs = {}
     for block in blocks:
         pairs.setdefault(block["index"] // 2, {})[block["side"]] = block
-    complete = [pair for pair in pairs.values() if len(pair) == 2]
+    return [pair for pair in pairs.values() if len(pair) == 2]
+
+
+def _usable(complete, name):
+    """(all, the quiet ones) of the pairs that have a metric: (pair, stock's value, ours)."""
+    halves = [(pair, pair["a"]["metrics"].get(name), pair["b"]["metrics"].get(name)) for pair in complete]
+    usable = [(pair, a, b) for pair, a, b in halves if a and b is not None]
+    return usable, [half for half in usable if not (half[0]["a"]["marked"] or half[0]["b"]["marked"])]
+
+
+def quiet_ratios(blocks, name):
+    """The ratios of a metric that count."""
+    return [b / a for _, a, b in _usable(_complete(blocks), name)[1]]
+
+
+def reduce(blocks):
+    """{metric: summary} over complete pairs; pairs with a marked half are counted but left out of ratio and
+    medians, unless there are no others."""
+    complete = _complete(blocks)
     names = dict.fromkeys(name for pair in complete for name in pair["a"]["metrics"])  # some rows drop cells of a pair
     result = {}
     for name in names:
-        halves = [(pair, pair["a"]["metrics"].get(name), pair["b"]["metrics"].get(name)) for pair in complete]
-        usable = [(pair, a, b) for pair, a, b in halves if a and b is not None]
-        quiet = [half for half in usable if not (half[0]["a"]["marked"] or half[0]["b"]["marked"])]
+        usable, quiet = _usable(complete, name)
         result[name] = stats.summary([b / a for _, a, b in quiet], len(usable) - len(quiet),
                                      [pair["a"].get("start", 0) for pair, _, _ in quiet])
         every = [b / a for _, a, b in usable]

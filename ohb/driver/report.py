@@ -2,7 +2,7 @@
 """The table on the terminal, the self-contained HTML page, the comparison of two result files."""
 import html
 
-from driver import plot, story
+from driver import plot, story, verdicts
 from driver.story import outcome
 
 REGRESSION = 0.03
@@ -75,7 +75,7 @@ def table(document):
     widths = [max((len(line[column]) for line in lines), default=0) for column in range(len(HEADINGS))]
     text = ["  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
                       for place, (cell, width) in enumerate(zip(line, widths))) for line in lines]
-    return "\n".join(text + warnings(document))
+    return "\n".join(text + [*filter(None, [verdicts.sentence(document)] if found else []), *warnings(document)])
 
 
 def page(document, title, after=""):
@@ -83,7 +83,7 @@ def page(document, title, after=""):
     entries = [entry for entry in rows(document) if entry[0]["params"].get("peer", "best") == "best"]
     plotted = [(f"{run['row']} {name}", summary["ratio"], summary["lo"], summary["hi"], outcome(summary))
                for run, name, summary in entries if summary["ratio"] is not None
-               and (name == run.get("headline") or not run.get("headline") or name == "wall_ms")]
+               and ("wall_ms" not in run["result"] or name in (run.get("headline"), "wall_ms", "executor_cpu_ms"))]
     parts = [f"<!doctype html><html lang='en'><head><meta charset='utf-8'>"
              f"<meta name='viewport' content='width=device-width,initial-scale=1'/><title>{html.escape(title)}</title>"
              f"<style>{STYLE}</style></head><body><h1>{html.escape(title)}</h1>"]
@@ -92,7 +92,7 @@ def page(document, title, after=""):
     undrawn = [f"{run['row']} {name}" for run, name, summary in entries if summary["ratio"] is None]
     if undrawn:
         parts.append(f"<p>Not drawn, as no pair was quiet: {html.escape(', '.join(undrawn))}.</p>")
-    parts.append(f"<p>{html.escape(story.READING)}</p>")
+    parts += [f"<p>{html.escape(line)}</p>" for line in filter(None, (story.READING, verdicts.sentence(document)))]
     parts.append("<div class='wide'><table><tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in HEADINGS) + "</tr>")
     for entry in entries:
         cells = _cells(*entry)

@@ -9,7 +9,7 @@ import html
 import json
 import time
 
-from driver import blocks, stats
+from driver import blocks, stats, verdicts
 from driver.procs import Failed, Killed
 from sides import mpi, ranks, shmem, spark
 
@@ -40,7 +40,7 @@ def measure(runner, row, entry, part):
     if not done:
         failures = [note for run in runner.document["runs"] if run["status"] == "failed" for note in run["notes"]]
         raise Failed("every stock library failed: " + "; ".join(failures))
-    _conclude(entry, done)
+    _conclude(row, entry, done)
 
 
 def _rounds(runner, row, entry, part, ours, found):
@@ -101,7 +101,7 @@ def _pair(ours, bench, own, number, part):
     part.flush()
 
 
-def _conclude(entry, done):
+def _conclude(row, entry, done):
     for own in done:
         sides = family(own["row"])
         own["result"] = {name: {**summary, "unit": sides.UNITS[name.split(".")[0]], "better": sides.better(name)}
@@ -109,7 +109,7 @@ def _conclude(entry, done):
         own["verified"] = True  # the benchmark looks at what was delivered
     best = best_of(done)
     entry["result"] = {name: own["result"][name] for name, own in best.items()}
-    entry["headline"] = None
+    entry["headline"] = verdicts.headline(entry["result"], row.metric)
     names = {name: own["params"]["peer"] for name, own in best.items()}
     versions = {key: value for own in done for key, value in own["sides"]["a"]["versions"].items()}
     entry["sides"] = {"a": {**_side("the best of the stock libraries, cell by cell", versions), "settings": {"best": names}},

@@ -6,7 +6,7 @@ import json
 import os
 import time
 
-from driver import blocks, noise, plan, rivals, schema, tpch
+from driver import blocks, noise, plan, rivals, schema, tpch, verdicts
 from driver.procs import Failed, Killed
 from driver.session import QUICK_WARM_LIMIT, WARM_LIMIT, Sides
 from sides import core, fetch, hbase, hdfs, memcached, mr, netty, spark, verbs
@@ -33,7 +33,9 @@ class Runner:
         self._sides = None
 
     def run(self, rows):
-        """All rows; the document's status tells how it ended. Killed is recorded, not raised."""
+        """All rows, then the verdicts; the document's status tells how it ended. Killed is recorded, not raised."""
+        if not self.quick and self.pairs < (needed := verdicts.needed(rows)):
+            spark.note(f"verdicts on so many rows at once need {needed} pairs of each: say --pairs {needed}, or choose fewer rows")
         os.makedirs(os.path.dirname(os.path.abspath(self.json_file)), exist_ok=True)
         lines = self.json_file + ".part"
         try:
@@ -46,6 +48,7 @@ class Runner:
             spark.note(f"ended by {killed}")
         if self.document["status"] == "complete" and any(run["status"] == "failed" for run in self.document["runs"]):
             self.document["status"] = "failed"
+        verdicts.settle(self.document)
         self.document = schema.anonymous(self.document, self.root, next((row.against for row in rows if row.against), None))
         schema.write(self.json_file, self.document)
         os.unlink(lines)
@@ -122,7 +125,7 @@ class Runner:
         for name, found in queries.done.items():
             query = plan.query(row, name)
             self.document["runs"].append({
-                **self.entry(query, {**query.params, **params}), "sides": entry["sides"], "blocks": found,
+                **self.entry(query, {**query.params, **params}), "sides": entry["sides"], "blocks": found, "headline": None,
                 "result": describe(blocks.reduce(found)), "verified": True})
 
     def _with_data(self, params):
@@ -217,7 +220,7 @@ class Runner:
                            for name, summary in blocks.reduce(entry["blocks"]).items()}
         side = {"command": "vbn-perf", "settings": {}, "versions": {}, "carrier": None}
         entry["sides"] = {"a": {"name": "before" if row.against else "raw", **side}, "b": {"name": "verbena", **side}}
-        entry["headline"] = None
+        entry["headline"] = verdicts.headline(entry["result"], row.metric)
 
 
 def describe(result):

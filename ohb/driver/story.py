@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader of rows is told beside the numbers: the verdict, how to read a ratio, and what contradicts itself."""
-from driver import stats
+from driver import stats, verdicts
 
 READING = ("A ratio is Verbena's value over stock's, the median over pairs that were measured one after the other: of a time, "
            "below 1 is faster.")
@@ -11,6 +11,8 @@ def outcome(summary):
     """Words of the verdict: better, worse, no difference shown, or why there is none."""
     if summary["verdict"] in ("lower", "higher"):
         return "better" if summary["verdict"] == summary["better"] else "worse"
+    if summary["verdict"] == verdicts.UNJUDGED:
+        return summary["verdict"]
     if summary["verdict"] == "inconclusive":
         return "too noisy"
     if summary["pairs"] < stats.MIN_PAIRS_FOR_VERDICT:
