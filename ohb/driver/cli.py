@@ -19,7 +19,8 @@ def _root():
 def _list(_options):
     for row in plan.ROWS:
         params = " ".join(f"{key}={value}" for key, value in row.params.items())
-        print(f"{row.name:22} {row.title}\n{'':22} stock side: {row.stock}; verdict about: {row.metric}; parameters: {params or 'none'}")
+        print(f"{row.name:22} {row.title}\n{'':22} stock side: {row.stock}; verdict about: {row.metric}; "
+              f"parameters: {params or 'none'}")
         lacking = plan.missing(row, _root())
         if lacking:
             print(f"{'':22} cannot run now: {lacking}")

@@ -83,8 +83,8 @@ def side_of_one(middle, lo, hi):
 
 
 def sign_test(ratios):
-    """1 for none. The probability, both ways, of so many ratios on one side of 1 if each lay on either side by a fair coin. What load takes
-    from a block hits both sides alike where their order changes, so the coin is fair on a busy machine, too."""
+    """The probability, both ways, of so many ratios on one side of 1 if each lay on either side by a fair coin; 1 for none. What
+    load takes from a block hits both sides alike where their order changes, so the coin is fair on a busy machine, too."""
     fewer = min(sum(ratio <= 1 for ratio in ratios), sum(ratio >= 1 for ratio in ratios))  # 1 itself speaks for neither
     return min(1.0, 2 * sum(math.comb(len(ratios), rank) for rank in range(fewer + 1)) / 2 ** len(ratios))
 

@@ -21,7 +21,7 @@ def headline(names, pattern):
 
 
 def needed(rows):
-    """The fewest quiet pairs with which the rows of a run can have verdicts. A control's is a claim about the machine, no hypothesis."""
+    """The fewest quiet pairs with which the rows of a run can have verdicts; a control's claims nothing for Verbena."""
     return judge.pairs_needed(sum(not row.control for row in rows))
 
 

@@ -19,7 +19,8 @@ QUIET = {"idle": 0.0, "steal": 0.0, "foreign": 0.0, "runq": 0, "switches": 0}
 def measured(ratios, name="wall_ms", marked=()):
     """Blocks of pairs with these ratios."""
     return [{"side": side, "index": 2 * pair + half, "seed": 1, "seconds": 1.0, "errors": 0, "noise": QUIET,
-             "marked": pair in marked, "metrics": {name: 100.0 * (ratio if side == "b" else 1), "cpu_ms": 50.0 if side == "b" else 99}}
+             "marked": pair in marked,
+             "metrics": {name: 100.0 * (ratio if side == "b" else 1), "cpu_ms": 50.0 if side == "b" else 99}}
             for pair, ratio in enumerate(ratios) for half, side in enumerate("ab")]
 
 

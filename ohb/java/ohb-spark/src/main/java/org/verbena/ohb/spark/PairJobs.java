@@ -82,7 +82,8 @@ final class PairJobs {
             public ContentSum run(long seed) {
                 JavaPairRDD<Integer, Long> input = spark.parallelize(numbers(maps), maps)
                     .mapPartitionsToPair(part -> randomNumbers(part.next(), perMap, keys, seed));
-                return total(tags.on(input, ClassTags.INT, ClassTags.LONG).reduceByKey(Long::sum, reducers).mapPartitions(PairJobs::sumNumbers));
+                return total(tags.on(input, ClassTags.INT, ClassTags.LONG).reduceByKey(Long::sum, reducers)
+                    .mapPartitions(PairJobs::sumNumbers));
             }
         };
     }
