@@ -115,6 +115,77 @@ class Generator(ToolTest):
         self.assertEqual(result.returncode, 0, result.stderr)
 
 
+class PluginGenerator(ToolTest):
+    PLUGINS = ('- {plugin: one, prefix: my., page: one.md, core: "the core"}\n'
+               '- {plugin: two, prefix: my., page: two.md, core: "the core"}\n')
+    SIZE = '- {plugin: one, key: one.size, type: size, default: 2m, min: 1m, help: "Of `x` & [y](y.md)"}\n'
+    WORD = '- {plugin: two, key: two.aWord, type: word, values: [a, b-c], default: a, shown: some, help: W}\n'
+
+    def setUp(self):
+        super().setUp()
+        for page, plugin in (("one.md", "one"), ("two.md", "two")):
+            self.put(f"docs/{page}", f"before\n<!-- Settings of {plugin}: written by native-core/tools/gen_plugin_settings.py from "
+                     "native-core/config/plugins.yaml. -->\nold\n<!-- End of settings. -->\nafter\n")
+        self.put("hadoop-rdma/x/src/main/java/A.java", "x = ONE_SIZE + TWO_A_WORD;\n")
+
+    def generate(self, table, *what):
+        self.put("native-core/config/plugins.yaml", table)
+        return self.run_tool("gen_plugin_settings.py", self.root, *what)
+
+    def test_makes_the_constant_and_the_row_of_the_page(self):
+        self.assertEqual(self.generate(self.PLUGINS + self.SIZE + self.WORD, "--java", self.root / "Out.java").returncode, 0)
+        java = (self.root / "Out.java").read_text()
+        self.assertIn('/** Of {@code x} &amp; y. */\n    ONE_SIZE(Plugin.ONE, "one.size", "2m", 1048576L, 9223372036854775807L)', java)
+        self.assertIn('TWO_A_WORD(Plugin.TWO, "two.aWord", "a", 0L, 9223372036854775807L, "a", "b-c")', java)
+        self.assertIn('TWO("my.")', java)
+        self.assertEqual(self.generate(self.PLUGINS + self.SIZE + self.WORD, "--pages").returncode, 0)
+        page = (self.root / "docs/one.md").read_text()
+        self.assertIn("\n| `my.one.size` | `2m` | size, at least `1m` | Of `x` & [y](y.md) |\n| `my.core.*` | | | the core |\n",
+                      page)
+        self.assertTrue(page.startswith("before\n<!-- ") and page.endswith(" -->\nafter\n") and "old" not in page, page)
+        self.assertIn("| `my.two.aWord` | some | `a`, `b-c` | W |", (self.root / "docs/two.md").read_text())
+
+    def test_tells_which_page_is_not_as_the_table_says_and_which_setting_nobody_reads(self):
+        table = self.PLUGINS + self.SIZE + self.WORD
+        self.assertEqual(self.generate(table, "--pages").returncode, 0)
+        self.assertEqual(self.generate(table, "--check").stdout.strip(), "")
+        done = self.generate(table.replace("2m", "3m") + self.WORD.replace("aWord", "other"), "--check")
+        self.assertEqual(done.returncode, 1)
+        for told in ("docs/one.md: the table of settings is not what", "docs/two.md: the table",
+                     "no plugin reads two.other (TWO_OTHER)"):
+            self.assertIn(told, done.stdout)
+
+    def test_a_page_without_a_place_for_the_table_is_told(self):
+        self.put("docs/two.md", "nothing\n")
+        done = self.generate(self.PLUGINS + self.SIZE + self.WORD, "--pages")
+        self.assertEqual((done.returncode, "two.md: no place" in done.stderr), (1, True), done.stderr)
+
+    def test_refuses_tables_that_break_a_rule(self):
+        bad = {
+            "no plugin": self.SIZE,
+            "key of another": self.PLUGINS + self.SIZE.replace("one.size", "two.size"),
+            "twice": self.PLUGINS + self.SIZE + self.SIZE,
+            "unknown type": self.PLUGINS + self.SIZE.replace("type: size", "type: time"),
+            "default below min": self.PLUGINS + self.SIZE.replace("2m", "2k"),
+            "default of a size": self.PLUGINS + self.SIZE.replace("2m", "2x"),
+            "default no value": self.PLUGINS + self.WORD.replace("default: a", "default: d"),
+            "values of a size": self.PLUGINS + self.SIZE.replace("min: 1m", "values: [a]"),
+            "no default": self.PLUGINS + self.SIZE.replace("default: 2m, ", ""),
+            "no help": self.PLUGINS + self.SIZE.replace(", help", ", halp"),
+            "no page": self.PLUGINS.replace("page: one.md, ", "") + self.SIZE,
+        }
+        for name, text in bad.items():
+            with self.subTest(name):
+                done = self.generate(text, "--java", self.root / "Out.java")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertTrue(done.stderr.startswith("gen_plugin_settings: "), done.stderr)
+                self.assertFalse((self.root / "Out.java").exists())
+
+    def test_takes_the_table_of_this_repository(self):
+        done = self.run_tool("gen_plugin_settings.py", CORE.parent, "--java", self.root / "Out.java")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
 class Page(ToolTest):
     def generate(self, header):
         self.put("page.h", header)
