@@ -4,10 +4,13 @@ package org.verbena.core.plugin;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.verbena.core.plugin.PluginSetting.Plugin;
 
 /**
  * Reads and checks a plugin's settings in the host system's configuration. What is wrong is an
@@ -19,6 +22,8 @@ public final class SettingTable {
 
     private final String prefix;
     private final List<String> names;
+    /** Settings of other plugins that share the prefix. */
+    private final List<PluginSetting> others;
     private final Function<String, String> values;
     private final Map<String, String> core = new TreeMap<>();
 
@@ -32,13 +37,29 @@ public final class SettingTable {
     public SettingTable(String prefix, List<String> names, Function<String, String> values) {
         this.prefix = prefix;
         this.names = List.copyOf(names);
+        this.others = List.of();
+        this.values = values;
+    }
+
+    /**
+     * Makes a plugin's table.
+     *
+     * @param plugin whose settings it has
+     * @param values gives the value of a whole key, null when it is not set
+     */
+    public SettingTable(Plugin plugin, Function<String, String> values) {
+        this.prefix = plugin.prefix();
+        this.names = Stream.of(PluginSetting.values()).filter(setting -> setting.plugin() == plugin)
+            .map(PluginSetting::shortKey).toList();
+        this.others = Stream.of(PluginSetting.values())
+            .filter(setting -> setting.plugin() != plugin && setting.plugin().prefix().equals(prefix)).toList();
         this.values = values;
     }
 
     /**
      * Checks the name of one entry of the configuration, and keeps it when it is a setting of the core.
      *
-     * @param key a whole key; one without the prefix is nobody's business here
+     * @param key a whole key; one without the prefix, or of another plugin with the same prefix, is not looked at
      * @param value its value
      * @throws IllegalArgumentException when there is no such setting
      */
@@ -49,7 +70,7 @@ public final class SettingTable {
         String name = key.substring(prefix.length());
         if (name.startsWith(CORE)) {
             core.put(name.substring(CORE.length()), value);
-        } else if (!names.contains(name) || !key.startsWith(prefix)) {
+        } else if (!key.startsWith(prefix) || !names.contains(name) && !isOfOther(name)) {
             throw new IllegalArgumentException("unknown setting " + key + "; " + guess(name) + " settings are "
                 + String.join(", ", names) + " and core.*");
         }
@@ -60,11 +81,20 @@ public final class SettingTable {
         return core;
     }
 
-    /** Asks for the nearest name, unless even that one differs in more than half of its characters; begins the next sentence. */
+    private boolean isOfOther(String name) {
+        return others.stream().anyMatch(other -> name.startsWith(other.plugin().part()));
+    }
+
+    /** Asks for the nearest name, the plugin's own if one is near, and begins the next sentence. */
     private String guess(String name) {
-        return names.stream().min((a, b) -> Integer.compare(distance(a, name), distance(b, name)))
-            .filter(nearest -> 2 * distance(nearest, name) <= Math.max(nearest.length(), name.length()))
+        return nearest(names.stream(), name).or(() -> nearest(others.stream().map(PluginSetting::shortKey), name))
             .map(nearest -> "did you mean " + prefix + nearest + "? The").orElse("the");
+    }
+
+    /** Empty when even the nearest one differs in more than half of its characters. */
+    private static Optional<String> nearest(Stream<String> names, String name) {
+        return names.min((a, b) -> Integer.compare(distance(a, name), distance(b, name)))
+            .filter(nearest -> 2 * distance(nearest, name) <= Math.max(nearest.length(), name.length()));
     }
 
     /** Edits (inserted, removed and changed characters) between two names, case apart. */
@@ -180,5 +210,75 @@ public final class SettingTable {
             throw bad(name, value, "a size from " + min + " to " + max + " bytes");
         }
         return number << shift;
+    }
+
+    /**
+     * Returns whether a setting has a value of the user's.
+     *
+     * @param setting one of the plugin's
+     */
+    public boolean isSet(PluginSetting setting) {
+        return values.apply(setting.key()) != null;
+    }
+
+    /**
+     * Returns a text.
+     *
+     * @param setting one of the plugin's
+     * @return its value, else its default; null when it has none
+     */
+    public String text(PluginSetting setting) {
+        return text(setting.shortKey(), setting.defaultValue());
+    }
+
+    /**
+     * Returns a switch.
+     *
+     * @param setting one of the plugin's
+     */
+    public boolean bool(PluginSetting setting) {
+        return bool(setting.shortKey(), Boolean.parseBoolean(setting.defaultValue()));
+    }
+
+    /**
+     * Returns one of several words.
+     *
+     * @param setting one of the plugin's
+     */
+    public String choice(PluginSetting setting) {
+        String value = text(setting);
+        if (!setting.words().contains(value)) {
+            throw bad(setting, String.join(" or ", setting.words()));
+        }
+        return value;
+    }
+
+    /**
+     * Returns a number.
+     *
+     * @param setting one of the plugin's
+     */
+    public long number(PluginSetting setting) {
+        return number(setting.shortKey(), Long.parseLong(setting.defaultValue()), setting.min(), setting.max());
+    }
+
+    /**
+     * Returns a size in bytes: a number with k, m, g, t or p for powers of 1024, and b or not, in either case.
+     *
+     * @param setting one of the plugin's, which has a default or {@link #isSet is set}
+     */
+    public long size(PluginSetting setting) {
+        return size(setting.shortKey(), setting.defaultValue(), setting.min(), setting.max());
+    }
+
+    /**
+     * Makes the exception for a value that is not possible.
+     *
+     * @param setting whose value it is
+     * @param wanted what would be right
+     * @return the exception, to be thrown by the caller
+     */
+    public IllegalArgumentException bad(PluginSetting setting, String wanted) {
+        return bad(setting.shortKey(), text(setting), wanted);
     }
 }

@@ -2,6 +2,8 @@
 package org.verbena.core.plugin;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -10,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+import org.verbena.core.plugin.PluginSetting.Plugin;
 
 class SettingTableTest {
     private final Map<String, String> conf = new HashMap<>();
@@ -43,6 +46,50 @@ class SettingTableTest {
         table.check("my.memory", "1");
         table.check("my.core.tl.enable", "tcp");
         assertEquals(Map.of("tl.enable", "tcp"), table.core());
+    }
+
+    @Test
+    void a_plugin_leaves_the_settings_of_another_one_with_its_prefix_to_that() {
+        SettingTable hdfs = new SettingTable(Plugin.HDFS, conf::get);
+        hdfs.check("verbena.shuffle.memroy", "1");
+        hdfs.check("verbena.hbase.loops", "1");
+        hdfs.check("verbena.hdfs.auth", "none");
+        hdfs.check("spark.verbena.memroy", "1");
+        assertTrue(refusal(() -> hdfs.check("verbena.hdfs.enabeld", "1")).contains("did you mean verbena.hdfs.enabled?"));
+        assertTrue(refusal(() -> hdfs.check("Verbena.shuffle.memory", "1")).contains("unknown setting Verbena.shuffle.memory"));
+    }
+
+    @Test
+    void a_misspelt_plugin_is_known_again_by_all_that_share_the_prefix() {
+        SettingTable hdfs = new SettingTable(Plugin.HDFS, conf::get);
+        String text = refusal(() -> hdfs.check("verbena.shufle.source", "1"));
+        assertTrue(text.startsWith("unknown setting verbena.shufle.source; did you mean verbena.shuffle.source? "), text);
+        SettingTable hbase = new SettingTable(Plugin.HBASE, conf::get);
+        text = refusal(() -> hbase.check("verbena.key.file", "1"));
+        assertTrue(text.contains("did you mean verbena.hbase.key.file?"), "its own, although another one is nearer: " + text);
+    }
+
+    @Test
+    void defaults_and_bounds_are_those_of_the_table() {
+        SettingTable hdfs = new SettingTable(Plugin.HDFS, conf::get);
+        SettingTable spark = new SettingTable(Plugin.SPARK, conf::get);
+        assertEquals("key", hdfs.choice(PluginSetting.HDFS_AUTH));
+        assertEquals(20, hdfs.number(PluginSetting.HDFS_PORT_OFFSET));
+        assertEquals(64 << 10, spark.size(PluginSetting.SPARK_CHUNK));
+        assertTrue(hdfs.bool(PluginSetting.HDFS_ENABLED));
+        assertNull(hdfs.text(PluginSetting.HDFS_MEMORY_DIR), "the code derives it");
+        assertFalse(hdfs.isSet(PluginSetting.HDFS_AUTH));
+        conf.putAll(Map.of("verbena.hdfs.auth", "kerberos", "verbena.hdfs.port.offset", "0", "verbena.hdfs.enabled", "yes",
+            "spark.verbena.chunk", "2k"));
+        assertTrue(hdfs.isSet(PluginSetting.HDFS_AUTH));
+        assertEquals("verbena.hdfs.auth=kerberos is not possible; give key or none",
+            refusal(() -> hdfs.choice(PluginSetting.HDFS_AUTH)));
+        assertEquals("verbena.hdfs.port.offset=0 is not possible; give a number from 1 to 60000",
+            refusal(() -> hdfs.number(PluginSetting.HDFS_PORT_OFFSET)));
+        assertTrue(refusal(() -> hdfs.bool(PluginSetting.HDFS_ENABLED)).endsWith("give true or false"));
+        assertTrue(refusal(() -> spark.size(PluginSetting.SPARK_CHUNK)).endsWith("a size from 4096 to 1048576 bytes"));
+        assertEquals("spark.verbena.chunk=2k is not possible; give less",
+            spark.bad(PluginSetting.SPARK_CHUNK, "less").getMessage());
     }
 
     @Test
