@@ -3,12 +3,14 @@ package org.verbena.core.plugin;
 
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.verbena.core.VbnException;
+import org.verbena.core.VbnStatus;
 
 /**
  * The connection to one other process, which a plugin makes on demand and can do without: not connected, connecting, up,
  * or down for a while (30 s, doubled with every failure up to 8 min, and 30 s again after a connection that stood for 8 min).
- * A connection that nobody uses ends without a pause: the next user makes it again. Whoever gets true from {@link #mayConnect}
- * connects and reports. Thread safe.
+ * A connection that nobody uses ends without a pause: the next user makes it again. Whoever gets the right to connect, from
+ * {@link #begin} or {@link #mayConnect}, connects and reports. Others may wait for that. Thread safe.
  *
  * @param <C> the connection: a peer, a channel
  */
@@ -27,6 +29,18 @@ public final class Remote<C> {
         DOWN
     }
 
+    /** How a connection has ended. */
+    public enum End {
+        /** It was another one than that which stands now. */
+        NOT_THIS,
+        /** Nobody used it: the next user makes it again at once. */
+        UNUSED,
+        /** It failed, for the first time or after it had stood for long: worth a line in the log. */
+        FAILED,
+        /** It failed again. */
+        FAILED_AGAIN
+    }
+
     private static final long FIRST_PAUSE = TimeUnit.SECONDS.toNanos(30);
     private static final int MAX_DOUBLINGS = 4;
 
@@ -34,6 +48,8 @@ public final class Remote<C> {
     private C peer;
     private State state = State.UNCONNECTED;
     private boolean retired;
+    /** The last one that somebody can wait for; null before the first one. */
+    private Attempt attempt;
     private int failures;
     private long downUntil;
     private long upSince;
@@ -55,6 +71,48 @@ public final class Remote<C> {
     /** Returns what stands between a user and the connection. */
     public synchronized State state() {
         return state;
+    }
+
+    /**
+     * Asks for the right to connect while others wait for it.
+     *
+     * @param waitMillis how long they wait, at most
+     * @return the attempt, for one caller, who then has to connect, to call up, refused, down or release, and then to end the
+     *     attempt; null for all others
+     */
+    public synchronized Attempt begin(long waitMillis) {
+        if (!mayConnect()) {
+            return null;
+        }
+        attempt = new Attempt(waitMillis);
+        return attempt;
+    }
+
+    /** Returns the last attempt that {@link #begin} gave, which may have ended; null before the first one. */
+    public synchronized Attempt attempt() {
+        return attempt;
+    }
+
+    /**
+     * Waits while the connection is being made, as long as it is worth waiting for.
+     *
+     * @return the peer when the connection is up, else null
+     */
+    public C await() {
+        Attempt awaited;
+        synchronized (this) {
+            awaited = state == State.CONNECTING ? attempt : null;
+        }
+        if (awaited != null) {
+            awaited.await();
+        }
+        return peer();
+    }
+
+    /** Returns whether the other process has not answered an attempt for so long that nobody waits for it. */
+    public boolean isSilent() {
+        Attempt last = attempt();
+        return last != null && last.isSilent();
     }
 
     /**
@@ -89,19 +147,47 @@ public final class Remote<C> {
         return retired;
     }
 
+    /** Returns whether it will never be a connection again: whoever forgot it has another one by now, or has ended. */
+    public synchronized boolean isRetired() {
+        return retired;
+    }
+
+    /** Ends the connection, also one that is being made now, and is none from now on. Its owner ends. */
+    public void close() {
+        C last;
+        synchronized (this) {
+            retired = true;
+            last = peer;
+            peer = null;
+            state = State.UNCONNECTED;
+        }
+        if (last != null) {
+            closer.accept(last);
+        }
+    }
+
     /**
-     * The connection stands.
+     * The connection stands. A peer that was lost while it was connected is to be reported afterwards, by {@link #ended}.
      *
-     * @param connected the peer, which is closed when the connection ends
+     * @param connected the peer, which is closed when the connection ends; at once when this was closed meanwhile
      */
     public void up(C connected) {
         up(connected, System.nanoTime());
     }
 
-    synchronized void up(C connected, long now) {
-        state = State.UP;
-        peer = connected;
-        upSince = now;
+    void up(C connected, long now) {
+        boolean late;
+        synchronized (this) {
+            late = retired;
+            if (!late) {
+                state = State.UP;
+                peer = connected;
+                upSince = now;
+            }
+        }
+        if (late) {
+            closer.accept(connected);
+        }
     }
 
     /**
@@ -135,6 +221,27 @@ public final class Remote<C> {
             }
         }
         return down();
+    }
+
+    /**
+     * The connection has ended by itself. That is a failure, and begins a pause, unless the other side closed it or has ended
+     * while nobody used it. Whoever tells it twice, or late, leaves another connection alone.
+     *
+     * @param lost the peer of that connection
+     * @param cause why; null when this side's engine has ended
+     * @param used whether somebody waited for something that was to come by it
+     */
+    public End ended(C lost, VbnException cause, boolean used) {
+        synchronized (this) {
+            if (peer != lost) {
+                return End.NOT_THIS;
+            }
+        }
+        if (!used && cause != null && cause.kind() == VbnStatus.PEER_LOST) {
+            release(lost);
+            return End.UNUSED;
+        }
+        return down() ? End.FAILED : End.FAILED_AGAIN;
     }
 
     /**

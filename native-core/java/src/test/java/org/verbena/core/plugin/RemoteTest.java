@@ -7,12 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.VbnContext;
 import org.verbena.core.VbnEngine;
+import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
+import org.verbena.core.VbnStatus;
 
 class RemoteTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -71,6 +76,79 @@ class RemoteTest {
         assertFalse(remote.retire(SECOND), "its pause is what keeps others from trying");
         assertTrue(remote.retire(31 * SECOND));
         assertFalse(remote.mayConnect(31 * SECOND), "its owner has forgotten it");
+    }
+
+    private static final VbnException CLOSED = new VbnException(VbnStatus.PEER_LOST, "the peer closed the connection");
+
+    @Test
+    void the_end_of_a_connection_that_nobody_used_is_no_failure() {
+        Remote<String> other = new Remote<>(ended -> { });
+        for (int i = 0; i < 10; i++) {
+            assertTrue(other.mayConnect());
+            other.up("one");
+            assertEquals(Remote.End.UNUSED, other.ended("one", CLOSED, false));
+            assertEquals(Remote.State.UNCONNECTED, other.state());
+        }
+    }
+
+    @Test
+    void the_end_of_a_connection_that_somebody_waited_for_or_that_broke_is_one() {
+        VbnException refused = new VbnException(VbnStatus.AUTH, "another key");
+        Remote<String> other = new Remote<>(ended -> { });
+        other.up("one");
+        assertEquals(Remote.End.FAILED, other.ended("one", CLOSED, true));
+        assertEquals(Remote.State.DOWN, other.state());
+        assertFalse(other.mayConnect());
+        other.up("two");
+        assertEquals(Remote.End.FAILED_AGAIN, other.ended("two", refused, false));
+        other.up("three");
+        assertEquals(Remote.End.FAILED_AGAIN, other.ended("three", null, false), "this side's engine has ended");
+        assertEquals(Remote.End.NOT_THIS, other.ended("three", refused, true), "told twice");
+        other.up("four");
+        assertEquals(Remote.End.NOT_THIS, other.ended("three", CLOSED, false), "told late");
+        assertEquals("four", other.peer());
+    }
+
+    @Test
+    void others_wait_for_the_one_who_connects() throws Exception {
+        Remote<String> other = new Remote<>(ended -> { });
+        assertNull(other.await(), "nobody connects");
+        assertFalse(other.isSilent());
+        Attempt attempt = other.begin(600_000);
+        assertSame(attempt, other.attempt());
+        assertNull(other.begin(600_000));
+        CompletableFuture<String> waiting = CompletableFuture.supplyAsync(other::await);
+        other.up("one");
+        attempt.end();
+        assertEquals("one", waiting.get(60, TimeUnit.SECONDS));
+        assertEquals("one", other.await());
+        other.down("one");
+        assertNull(other.await());
+        assertNull(other.begin(600_000), "in a pause");
+    }
+
+    @Test
+    void a_silent_process_is_not_waited_for() {
+        Remote<String> other = new Remote<>(ended -> { });
+        Attempt attempt = other.begin(20);
+        attempt.asks();
+        assertNull(other.await());
+        assertTrue(attempt.decided().isDone());
+    }
+
+    @Test
+    void what_was_closed_is_no_connection_any_more() {
+        List<String> closed = new ArrayList<>();
+        Remote<String> other = new Remote<>(closed::add);
+        other.up("one");
+        other.close();
+        assertEquals(List.of("one"), closed);
+        assertTrue(other.isRetired());
+        assertFalse(other.mayConnect());
+        other.up("late");
+        assertEquals(List.of("one", "late"), closed);
+        assertNull(other.peer());
+        assertEquals(Remote.State.UNCONNECTED, other.state());
     }
 
     @Test
