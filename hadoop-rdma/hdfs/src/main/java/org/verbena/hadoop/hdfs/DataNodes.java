@@ -6,14 +6,11 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
@@ -22,6 +19,7 @@ import org.verbena.core.greeting.Greeting;
 import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.Remote;
+import org.verbena.core.plugin.Remotes;
 import org.verbena.core.stream.BlockingStream;
 import org.verbena.core.stream.VbnStream;
 import org.verbena.core.stream.VbnStreams;
@@ -36,14 +34,13 @@ final class DataNodes {
     private static final int GREETING_MILLIS = 5000;
     private static final int ACCEPT_MILLIS = 10_000;
     private static final int THREADS = 4;
-    static final long FORGET = TimeUnit.HOURS.toNanos(1);
 
     /** One DataNode. */
-    private static final class Link {
+    static final class Link {
         final InetSocketAddress address;
         final Remote<VbnPeer> remote = new Remote<>(VbnPeer::close);
-        /** The last try to connect it; null before the first one. */
-        volatile Attempt attempt;
+        /** Streams by this or an earlier connection that are open. */
+        final AtomicInteger streams = new AtomicInteger();
         volatile boolean announced;
         /** This host's address on the way to it, found anew with each connection of the engines: 85 us of a DataNode's time. */
         volatile InetAddress local;
@@ -54,8 +51,6 @@ final class DataNodes {
         volatile long lateSince;
         /** Why it is not reached by the core. */
         volatile String obstacle = "not yet connected";
-        /** Guarded by the table. */
-        long lastUse;
 
         Link(InetSocketAddress address) {
             this.address = address;
@@ -63,9 +58,8 @@ final class DataNodes {
     }
 
     private final CoreNode node;
-    private final Map<InetSocketAddress, Link> links = new ConcurrentHashMap<>();
+    private final Remotes<InetSocketAddress, Link> links = new Remotes<>(Remotes.MOST, link -> link.remote);
     private final AtomicInteger nextNumber = new AtomicInteger();
-    private final AtomicLong lastSweep = new AtomicLong(System.nanoTime());
     private final ExecutorService connecting;
 
     DataNodes(CoreNode node) {
@@ -87,67 +81,44 @@ final class DataNodes {
      * @return a connected channel; null: use TCP
      */
     CoreSocketChannel open(InetSocketAddress address) {
-        if (address.isUnresolved() || address.getPort() + node.conf().portOffset() > 0xffff) {
+        if (!mayGreet(address)) {
             return null;
         }
-        Link link = link(address, System.nanoTime());
-        VbnPeer peer = peer(link);
+        Link link = links.of(address, Link::new);
+        VbnPeer peer = link == null ? null : peer(link);
         if (peer == null) {
-            node.tally().countTcp(switch (link.remote.state()) {
+            node.tally().countTcp(link == null ? Tally.Reason.TOO_MANY : switch (link.remote.state()) {
                 case REFUSED -> Tally.Reason.NOT_ANSWERED;
                 case DOWN -> Tally.Reason.AFTER_FAILURES;
                 case UNCONNECTED, CONNECTING, UP ->
-                    link.attempt.isSilent() ? Tally.Reason.NOT_ANSWERED : Tally.Reason.WHILE_CONNECTING;
+                    link.remote.isSilent() ? Tally.Reason.NOT_ANSWERED : Tally.Reason.WHILE_CONNECTING;
             });
             return null;
         }
         return open(link, peer);
     }
 
-    /** What is known of a DataNode; what nobody has asked for in an hour is forgotten, unless it is connected. */
-    private Link link(InetSocketAddress address, long now) {
-        Link known = links.compute(address, (at, link) -> {
-            Link used = link == null ? new Link(at) : link;
-            used.lastUse = now;
-            return used;
-        });
-        if (now - lastSweep.get() >= FORGET) {
-            sweep(now);
-        }
-        return known;
+    private boolean mayGreet(InetSocketAddress address) {
+        return !address.isUnresolved() && address.getPort() + node.conf().portOffset() <= 0xffff;
     }
 
-    /** now: a time of System.nanoTime. */
-    void sweep(long now) {
-        lastSweep.set(now);
-        links.keySet().forEach(address -> links.computeIfPresent(address,
-            (at, link) -> now - link.lastUse >= FORGET && link.remote.retire(now) ? null : link));
-    }
-
-    /** How many DataNodes are known. */
-    int known() {
-        return links.size();
+    /** The DataNodes that are known. */
+    Remotes<InetSocketAddress, Link> links() {
+        return links;
     }
 
     /** The peer, waited for if it is being connected; null when there is none. */
     private VbnPeer peer(Link link) {
         if (link.remote.peer() == null) {
             begin(link);
-            if (link.remote.state() == Remote.State.CONNECTING) {
-                link.attempt.await();
-            }
         }
-        return link.remote.peer();
+        return link.remote.await();
     }
 
     private void begin(Link link) {
-        Attempt attempt;
-        synchronized (link) {
-            if (!link.remote.mayConnect()) {
-                return;
-            }
-            attempt = new Attempt(node.conf().connectWaitMillis());
-            link.attempt = attempt;
+        Attempt attempt = link.remote.begin(node.conf().connectWaitMillis());
+        if (attempt == null) {
+            return;
         }
         attempt.asks();
         connecting.execute(() -> {
@@ -174,10 +145,11 @@ final class DataNodes {
             link.local = LocalAddress.towards(link.address);
             link.token = greeting.token();
             node.start(link.local);
-            VbnPeer peer = node.engine().connect(greeting.engine(), (gone, cause) -> lost(link, gone));
+            VbnPeer peer = node.engine().connect(greeting.engine(),
+                (gone, cause) -> lost(link, gone, cause, link.streams.get() > 0));
             link.remote.up(peer);
             if (peer.isLost()) {
-                lost(link, peer);
+                lost(link, peer, peer.lossCause(), false);
             }
         } catch (IOException | LinkageError e) {
             down(link, node.key().words(e));
@@ -198,15 +170,17 @@ final class DataNodes {
      */
     String transport(InetSocketAddress address) throws IOException {
         try (CoreSocketChannel stream = open(address)) {
-            VbnPeer peer = stream == null ? null : links.get(address).remote.peer();
+            Link link = stream == null ? null : links.of(address, Link::new);
+            VbnPeer peer = link == null ? null : link.remote.peer();
             return peer == null ? null : peer.explain();
         }
     }
 
     /** Why a DataNode that was tried is reached by TCP. */
     String obstacle(InetSocketAddress address) {
-        Link link = links.get(address);
-        return link == null ? "its port + " + node.conf().portOffset() + " is no port" : link.obstacle;
+        Link link = mayGreet(address) ? links.of(address, Link::new) : null;
+        return link != null ? link.obstacle : mayGreet(address) ? "this process is connected with " + links.size() + " DataNodes"
+            : "its port + " + node.conf().portOffset() + " is no port";
     }
 
     private static void refused(Link link, String cause) {
@@ -221,9 +195,13 @@ final class DataNodes {
     }
 
     /** The connection was lost; told twice it does nothing the second time. */
-    private void lost(Link link, VbnPeer peer) {
-        if (link.remote.peer() == peer) {
-            tell(link, node.key().words(peer.lossCause()), link.remote.down(peer));
+    private void lost(Link link, VbnPeer peer, VbnException cause, boolean used) {
+        Remote.End end = link.remote.ended(peer, cause, used);
+        if (end == Remote.End.UNUSED) {
+            link.announced = false;
+            LOG.debug("Verbena: DataNode {} has ended the connection, which nobody used: {}", link.address, cause.text());
+        } else if (end != Remote.End.NOT_THIS) {
+            tell(link, node.key().words(cause), end == Remote.End.FAILED);
         }
     }
 
@@ -252,6 +230,7 @@ final class DataNodes {
             }
             node.tally().countCore();
             announce(link, peer);
+            link.streams.incrementAndGet();
             return new CoreSocketChannel(stream, local, link.address, () -> closed(link, stream));
         } catch (IOException e) {
             return failed(link, node.key().words(e));
@@ -268,14 +247,14 @@ final class DataNodes {
 
     private boolean accepted(Link link, VbnStream stream) {
         try {
-            new BlockingStream(stream).awaitAccepted(Math.max(1, Math.min(link.attempt.leftMillis(), ACCEPT_MILLIS)));
+            new BlockingStream(stream).awaitAccepted(Math.max(1, Math.min(link.remote.attempt().leftMillis(), ACCEPT_MILLIS)));
             return true;
         } catch (VbnException e) {
             stream.reset();
             if (stream.isRefused()) {
                 refused(link, stream.failure().text());
             } else {
-                lost(link, stream.peer());
+                lost(link, stream.peer(), stream.peer().lossCause(), true);
             }
             node.tally().countTcp(Tally.Reason.AFTER_FAILURES);
         } catch (SocketTimeoutException e) {
@@ -311,6 +290,7 @@ final class DataNodes {
 
     /** A stream that was written before it was accepted may have been refused. */
     private static void closed(Link link, VbnStream stream) {
+        link.streams.decrementAndGet();
         if (stream.isRefused()) {
             refused(link, stream.failure().text());
         }

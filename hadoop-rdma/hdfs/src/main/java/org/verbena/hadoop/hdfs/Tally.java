@@ -16,7 +16,9 @@ final class Tally {
         /** The core was still being connected. */
         WHILE_CONNECTING,
         /** The core's connection failed or was lost not long ago. */
-        AFTER_FAILURES
+        AFTER_FAILURES,
+        /** More DataNodes are reached by the core already than one process remembers. */
+        TOO_MANY
     }
 
     private final PathCounts<Reason> counts = new PathCounts<>("connections", Reason.class);

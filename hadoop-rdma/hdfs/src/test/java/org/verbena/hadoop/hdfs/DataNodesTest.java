@@ -11,6 +11,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
+import org.verbena.core.plugin.Remotes;
 
 /** Who does not answer is not waited for until the question for a greeting fails: then something would be known of it. */
 class DataNodesTest {
@@ -67,10 +68,10 @@ class DataNodesTest {
             bound.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
             DataNodes nodes = node(PATIENCE + 1).dataNodes(); // those of other tests may still be asked
             assertNull(nodes.open(data(bound.getLocalPort())));
-            nodes.sweep(System.nanoTime() + DataNodes.FORGET / 2);
-            assertEquals(1, nodes.known(), "asked for within the hour");
-            nodes.sweep(System.nanoTime() + DataNodes.FORGET + 1);
-            assertEquals(0, nodes.known());
+            nodes.links().sweep(System.nanoTime() + Remotes.FORGET / 2);
+            assertEquals(1, nodes.links().size(), "asked for within the hour");
+            nodes.links().sweep(System.nanoTime() + Remotes.FORGET + 1);
+            assertEquals(0, nodes.links().size());
         }
     }
 
