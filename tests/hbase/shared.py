@@ -16,7 +16,7 @@ LONG = unittest.skipUnless(FULL, "with --full")
 LIMIT = 300  # seconds for one program, also on a loaded machine
 OURS, STOCK = "regionserver1", "regionserver2"
 ENDS = re.compile(r"Verbena ends: (\d+) calls by the core and (\d+) by TCP \((\d+) not answered, (\d+) while connecting, "
-                  r"(\d+) after failures, (\d+) registry\); (\d+) bytes sent and (\d+) received")
+                  r"(\d+) after failures, (\d+) registry, 0 too many\); (\d+) bytes sent and (\d+) received")
 
 
 _SHARED = []  # the cluster, once it runs

@@ -9,8 +9,6 @@ import java.security.GeneralSecurityException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.apache.hbase.thirdparty.io.netty.util.concurrent.DefaultThreadFactory;
@@ -24,6 +22,7 @@ import org.verbena.core.plugin.FailedStart;
 import org.verbena.core.plugin.PathCounts;
 import org.verbena.core.plugin.PluginLog;
 import org.verbena.core.plugin.RefusalLog;
+import org.verbena.core.plugin.Remotes;
 import org.verbena.core.stream.StreamLimits;
 import org.verbena.hbase.netty.VbnEventLoopGroup;
 
@@ -35,14 +34,11 @@ public final class CoreNode {
     private static final Logger LOG = LoggerFactory.getLogger(CoreNode.class);
     private static final Map<HBaseConf, CoreNode> NODES = new ConcurrentHashMap<>();
     private static final int HOOK_PRIORITY = 5;
-    /** A server that nobody has called for so long is forgotten. */
-    static final long FORGET = TimeUnit.HOURS.toNanos(1);
 
     private final HBaseConf conf;
     private final PathCounts<Reason> calls = new PathCounts<>("calls", Reason.class);
     private final LongAdder inlined = new LongAdder();
-    private final Map<InetSocketAddress, ServerLink> servers = new ConcurrentHashMap<>();
-    private final AtomicLong lastSweep = new AtomicLong(System.nanoTime());
+    private final Remotes<InetSocketAddress, ServerLink> servers = new Remotes<>(Remotes.MOST, ServerLink::remote);
     private VbnContext context;
     private VbnEventLoopGroup group;
     private final FailedStart failure = new FailedStart();
@@ -77,24 +73,15 @@ public final class CoreNode {
      * Returns what is known of a server.
      *
      * @param address where it listens for RPC, resolved
+     * @return null when more servers are reached than are remembered; for one call, as it may be forgotten between two
      */
     public ServerLink server(InetSocketAddress address) {
-        long now = System.nanoTime();
-        if (now - lastSweep.get() >= FORGET) {
-            sweep(now);
-        }
-        return servers.computeIfAbsent(address, at -> new ServerLink(this, at));
+        return servers.of(address, at -> new ServerLink(this, at));
     }
 
-    /** now: a time of System.nanoTime. */
-    void sweep(long now) {
-        lastSweep.set(now);
-        servers.values().removeIf(link -> link.isForgotten(now));
-    }
-
-    /** Returns how many servers are known. */
-    int known() {
-        return servers.size();
+    /** Returns all servers that are known. */
+    Remotes<InetSocketAddress, ServerLink> servers() {
+        return servers;
     }
 
     /**

@@ -10,5 +10,7 @@ public enum Reason {
     /** The core's connection failed or was lost not long ago. */
     AFTER_FAILURES,
     /** A question to a server for the cluster's registry, which HBase asks over a connection of its own. */
-    REGISTRY
+    REGISTRY,
+    /** More servers are reached by the core already than one process remembers. */
+    TOO_MANY
 }

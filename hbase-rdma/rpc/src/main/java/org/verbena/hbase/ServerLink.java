@@ -15,6 +15,8 @@ import org.apache.hbase.thirdparty.io.netty.channel.ConnectTimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
+import org.verbena.core.VbnPeer;
+import org.verbena.core.VbnStatus;
 import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.LocalAddress;
 import org.verbena.core.plugin.Remote;
@@ -27,19 +29,24 @@ import org.verbena.hbase.netty.VbnEventLoopGroup;
  */
 public final class ServerLink {
     private static final Logger LOG = LoggerFactory.getLogger(ServerLink.class);
+    private static final String DOWN = "Verbena: calls to {} go by TCP for a while: {}";
     private static final int CONNECT_MILLIS = 10_000;
     private static final long IDLE_SECONDS = 120;
+    /** Calls that began longer ago have been answered, or have failed by their own time-outs. */
+    private static final long UNUSED = TimeUnit.SECONDS.toNanos(60);
 
     private final CoreNode node;
     private final InetSocketAddress address;
     private final Remote<Channel> remote = new Remote<>(Channel::close);
-    /** The last try to connect it; null before the first one. */
-    private volatile Attempt attempt;
     private volatile long lastUse = System.nanoTime();
 
     ServerLink(CoreNode node, InetSocketAddress address) {
         this.node = node;
         this.address = address;
+    }
+
+    Remote<Channel> remote() {
+        return remote;
     }
 
     /**
@@ -48,7 +55,11 @@ public final class ServerLink {
      * @return null: the server is reached by the core; else why the call goes by TCP
      */
     public Reason use() {
-        lastUse = System.nanoTime();
+        return use(System.nanoTime());
+    }
+
+    Reason use(long now) {
+        lastUse = now;
         if (remote.peer() != null) {
             return null;
         }
@@ -57,7 +68,7 @@ public final class ServerLink {
             case UP -> null;
             case REFUSED -> Reason.NOT_ANSWERED;
             case DOWN -> Reason.AFTER_FAILURES;
-            case UNCONNECTED, CONNECTING -> attempt.isSilent() ? Reason.NOT_ANSWERED : Reason.WHILE_CONNECTING;
+            case UNCONNECTED, CONNECTING -> remote.isSilent() ? Reason.NOT_ANSWERED : Reason.WHILE_CONNECTING;
         };
     }
 
@@ -68,23 +79,15 @@ public final class ServerLink {
      * @param callMillis the call's own time-out, of which half is left for the call; 0: none
      */
     public CompletableFuture<Void> decided(long callMillis) {
-        CompletableFuture<Void> decided = attempt.decided();
+        Attempt last = remote.attempt();
+        CompletableFuture<Void> decided = last == null ? CompletableFuture.completedFuture(null) : last.decided();
         return callMillis > 0 ? decided.completeOnTimeout(null, callMillis / 2, TimeUnit.MILLISECONDS) : decided;
     }
 
-    /** Not connected, and not called in an hour; a connection that still holds it may go on to use it. */
-    boolean isForgotten(long now) {
-        return remote.peer() == null && remote.state() != Remote.State.CONNECTING && now - lastUse >= CoreNode.FORGET;
-    }
-
     private void begin() {
-        Attempt begun;
-        synchronized (this) {
-            if (!remote.mayConnect()) {
-                return;
-            }
-            begun = new Attempt(node.conf().connectWaitMillis());
-            attempt = begun;
+        Attempt begun = remote.begin(node.conf().connectWaitMillis());
+        if (begun == null) {
+            return;
         }
         Thread thread = new Thread(() -> connect(begun), "verbena-connect");
         thread.setDaemon(true);
@@ -125,12 +128,20 @@ public final class ServerLink {
     private void up(VbnChannel proof) {
         remote.up(proof);
         LOG.info("Verbena: calls to {} go by the core: {}", address, proof.peer().explain());
-        proof.closeFuture().addListener(closed -> {
-            if (remote.peer() == proof) {
-                down(words(proof.peer().lossCause()));
-            }
-        });
+        proof.closeFuture().addListener(closed -> ended(proof));
         proof.eventLoop().schedule(() -> endIfIdle(proof), IDLE_SECONDS, TimeUnit.SECONDS);
+    }
+
+    private void ended(VbnChannel proof) {
+        VbnPeer server = proof.peer();
+        VbnException cause = server.lossCause() != null || server.isLost() ? server.lossCause()
+            : new VbnException(VbnStatus.PEER_LOST, "the server has closed the connection");
+        switch (remote.ended(proof, cause, System.nanoTime() - lastUse < UNUSED)) {
+            case UNUSED -> LOG.debug("Verbena: {} has ended the connection, which nobody used: {}", address, words(cause));
+            case FAILED -> LOG.warn(DOWN, address, words(cause));
+            case FAILED_AGAIN -> LOG.debug(DOWN, address, words(cause));
+            case NOT_THIS -> { }
+        }
     }
 
     private void endIfIdle(Channel proof) {
@@ -152,9 +163,9 @@ public final class ServerLink {
      */
     public void down(String cause) {
         if (remote.down()) {
-            LOG.warn("Verbena: calls to {} go by TCP for a while: {}", address, cause);
+            LOG.warn(DOWN, address, cause);
         } else {
-            LOG.debug("Verbena: calls to {} go by TCP for a while: {}", address, cause);
+            LOG.debug(DOWN, address, cause);
         }
     }
 

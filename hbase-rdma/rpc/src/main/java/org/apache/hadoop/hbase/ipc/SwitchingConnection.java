@@ -2,6 +2,7 @@
 package org.apache.hadoop.hbase.ipc;
 
 import java.io.IOException;
+import java.util.function.Supplier;
 import org.apache.hadoop.hbase.exceptions.ConnectionClosedException;
 import org.verbena.core.plugin.PathCounts;
 import org.verbena.hbase.Reason;
@@ -16,7 +17,7 @@ import org.verbena.hbase.netty.VbnEventLoop;
 final class SwitchingConnection extends NettyRpcConnection {
     private final VbnRpcClient client;
     private final NettyRpcConnection tcp;
-    private final ServerLink link;
+    private final Supplier<ServerLink> links;
     private final PathCounts<Reason> calls;
     private volatile NettyRpcConnection core;
     /** That of the connection by the core. */
@@ -27,16 +28,16 @@ final class SwitchingConnection extends NettyRpcConnection {
      * Makes one that is not connected.
      *
      * @param client makes the connections
-     * @param link whether the server is reached by the core
+     * @param links tells for a call whether the server is reached by the core; null for more servers than are remembered
      * @param calls counts them
      */
-    SwitchingConnection(VbnRpcClient client, ConnectionId id, ServerLink link, PathCounts<Reason> calls)
+    SwitchingConnection(VbnRpcClient client, ConnectionId id, Supplier<ServerLink> links, PathCounts<Reason> calls)
             throws IOException {
         super(client, id);
         super.cleanupConnection(); // its own header is not sent
         this.client = client;
         this.tcp = client.newConnection(client, id);
-        this.link = link;
+        this.links = links;
         this.calls = calls;
     }
 
@@ -47,15 +48,16 @@ final class SwitchingConnection extends NettyRpcConnection {
             tcp.sendRequest(call, controller);
             return;
         }
-        Reason reason = link.use();
+        ServerLink link = links.get();
+        Reason reason = link == null ? Reason.TOO_MANY : link.use();
         if (reason == Reason.WHILE_CONNECTING) {
-            link.decided(call.timeout).thenRun(() -> send(call, controller, link.use()));
+            link.decided(call.timeout).thenRun(() -> send(call, controller, link, link.use()));
         } else {
-            send(call, controller, reason);
+            send(call, controller, link, reason);
         }
     }
 
-    private void send(Call call, HBaseRpcController controller, Reason decided) {
+    private void send(Call call, HBaseRpcController controller, ServerLink link, Reason decided) {
         Reason reason = decided;
         try {
             if (reason == null && client.coreClient().failedServers.isFailedServer(remoteId.getAddress())) {

@@ -71,7 +71,7 @@ public class VbnRpcClient extends NettyRpcClient {
         if (address == null || address.isUnresolved()) {
             return super.createConnection(id);
         }
-        return new SwitchingConnection(this, id, node.server(address), node.calls());
+        return new SwitchingConnection(this, id, () -> node.server(address), node.calls());
     }
 
     /** {@inheritDoc} */
