@@ -45,12 +45,12 @@ final class CoreFetcher<K, V> extends Fetcher<K, V> {
     @Override
     protected void copyFromHost(MapHost host) throws IOException {
         Link link = share.link(host.getHostName(), new URL(host.getBaseUrl()));
-        VbnPeer peer = link.peer(reduce);
+        VbnPeer peer = link == null ? null : link.peer(reduce);
         if (Thread.currentThread().isInterrupted()) {
             return; // the shuffle has ended
         }
         if (peer == null) {
-            share.counters().http(link.reason());
+            share.counters().http(link == null ? ShuffleCounters.Reason.TOO_MANY : link.reason());
             super.copyFromHost(host);
             return;
         }

@@ -3,10 +3,9 @@
 package org.verbena.hadoop.shuffle;
 
 import java.net.URL;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import javax.crypto.SecretKey;
+import org.verbena.core.plugin.Remotes;
 
 /** Thread safe. */
 final class FetchShare<K, V> {
@@ -17,7 +16,7 @@ final class FetchShare<K, V> {
     private final ShuffleCounters counters;
     private final long waitMillis;
     private final long limitNanos;
-    private final Map<String, Link> links = new ConcurrentHashMap<>();
+    private final Remotes<String, Link> links = new Remotes<>(Remotes.MOST, Link::remote);
 
     /**
      * Makes what is shared.
@@ -35,9 +34,9 @@ final class FetchShare<K, V> {
         this.limitNanos = TimeUnit.MILLISECONDS.toNanos(limitMillis);
     }
 
-    /** The way to a node. */
+    /** The way to a node; null when more are connected than are remembered. */
     Link link(String host, URL base) {
-        return links.computeIfAbsent(host, name -> new Link(name, base, job, client, secret, waitMillis));
+        return links.of(host, name -> new Link(name, base, job, client, secret, waitMillis));
     }
 
     SecretKey secret() {

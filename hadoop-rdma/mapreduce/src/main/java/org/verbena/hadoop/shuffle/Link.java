@@ -17,7 +17,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
-import org.verbena.core.VbnStatus;
 import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.Remote;
 
@@ -36,8 +35,6 @@ final class Link {
     private final SecretKey secret;
     private final long waitMillis;
     private final Remote<VbnPeer> remote = new Remote<>(VbnPeer::close);
-    /** The last try to connect; null before the first one. */
-    private volatile Attempt attempt;
     private volatile String transport;
 
     /**
@@ -55,6 +52,10 @@ final class Link {
         this.waitMillis = waitMillis;
     }
 
+    Remote<VbnPeer> remote() {
+        return remote;
+    }
+
     /** Why it is not up. */
     ShuffleCounters.Reason reason() {
         return switch (remote.state()) {
@@ -68,21 +69,14 @@ final class Link {
     VbnPeer peer(int reduce) {
         if (remote.peer() == null) {
             begin(reduce);
-            if (remote.state() == Remote.State.CONNECTING) {
-                attempt.await();
-            }
         }
-        return remote.peer();
+        return remote.await();
     }
 
     private void begin(int reduce) {
-        Attempt begun;
-        synchronized (this) {
-            if (!remote.mayConnect()) {
-                return;
-            }
-            begun = new Attempt(waitMillis);
-            attempt = begun;
+        Attempt begun = remote.begin(waitMillis);
+        if (begun == null) {
+            return;
         }
         Thread thread = new Thread(() -> {
             try {
@@ -111,9 +105,7 @@ final class Link {
             transport = peer.transport().isEmpty() ? "tcp" : peer.transport();
             LOG.info("Verbena: map outputs of {} come by {}", name, transport);
             remote.up(peer);
-            if (peer.isLost() && peer.lossCause() == null) {
-                down(peer, "the reducer's engine has ended");
-            } else if (peer.isLost()) {
+            if (peer.isLost()) {
                 ended(peer, peer.lossCause(), true);
             }
         } catch (IOException | LinkageError e) {
@@ -125,6 +117,9 @@ final class Link {
 
     /** The core's text, which names a function of C where two keys differ. */
     private static String words(Throwable cause) {
+        if (cause == null) {
+            return "the reducer's engine has ended";
+        }
         String text = cause instanceof VbnException core ? core.text() : cause.getMessage();
         return text == null ? cause.toString() : text.replace("(vbn_config_set_job_key)", "(the job's shuffle secret)");
     }
@@ -203,11 +198,11 @@ final class Link {
 
     /** A node ends a job's engine that nobody has used for a minute: who wants something then connects again, without a pause. */
     private void ended(VbnPeer peer, VbnException cause, boolean unused) {
-        if (unused && cause.kind() == VbnStatus.PEER_LOST) {
-            LOG.debug("Verbena: {} has ended the connection, which nobody used: {}", name, cause.text());
-            remote.release(peer);
-        } else {
-            down(peer, words(cause));
+        Remote.End end = remote.ended(peer, cause, !unused);
+        if (end == Remote.End.UNUSED) {
+            LOG.debug("Verbena: {} has ended the connection, which nobody used: {}", name, words(cause));
+        } else if (end == Remote.End.FAILED) {
+            LOG.warn(DOWN, name, words(cause));
         }
     }
 

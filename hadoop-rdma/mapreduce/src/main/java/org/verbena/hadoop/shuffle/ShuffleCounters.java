@@ -13,7 +13,8 @@ final class ShuffleCounters {
 
     /** Why a fetch went by HTTP. */
     enum Reason {
-        CONNECTING("while connecting"), REFUSED("not offered by the node"), DOWN("connection lost");
+        CONNECTING("while connecting"), REFUSED("not offered by the node"), DOWN("connection lost"),
+        TOO_MANY("more nodes than are remembered");
 
         private final String text;
 
