@@ -114,7 +114,6 @@ public final class FetchClient implements AutoCloseable {
     private void expire() {
         long now = System.nanoTime();
         links.closeUnused(now);
-        links.forgetOld(now);
         for (FetchRequest request : requests.all()) {
             if (request.isExpired(now)) {
                 request.link().down("no reply in time");

@@ -4,6 +4,7 @@ package org.verbena.spark.read;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
 import org.verbena.core.plugin.PullQueue;
 import org.verbena.core.plugin.Remote;
@@ -12,6 +13,7 @@ import org.verbena.spark.metrics.Traffic;
 /** Says in the log when blocks of the executor come by Spark's transport, and why. Thread safe. */
 final class Link {
     private static final Logger LOG = LoggerFactory.getLogger(Link.class);
+    private static final String DOWN = "blocks of {} come by Spark's transport for now: {}";
 
     private final String host;
     private final int port;
@@ -53,9 +55,8 @@ final class Link {
         return remote.mayConnect();
     }
 
-    /** True when it is no connection, and from now on will not be one: the client may forget it. */
-    boolean retire(long now) {
-        return remote.retire(now);
+    Remote<VbnPeer> remote() {
+        return remote;
     }
 
     void up(VbnPeer connected, Traffic.Path by) {
@@ -87,18 +88,20 @@ final class Link {
     /** The connection failed or was lost: ends the peer and begins a pause. */
     void down(String cause) {
         if (remote.down()) {
-            LOG.warn("blocks of {} come by Spark's transport for now: {}", this, cause);
+            LOG.warn(DOWN, this, cause);
         }
     }
 
-    /** Ends a connection that nobody uses, if it is still this one; or this is how the other side ended it. */
-    void release(VbnPeer unused) {
-        remote.release(unused);
+    /** The connection has ended, perhaps one before that which stands now. cause: null when this executor's engine has ended. */
+    void ended(VbnPeer lost, VbnException cause, boolean used) {
+        if (remote.ended(lost, cause, used) == Remote.End.FAILED) {
+            LOG.warn(DOWN, this, cause == null ? "this executor's engine has ended" : cause.getMessage());
+        }
     }
 
-    /** This executor is stopping. */
-    void ended() {
-        remote.down();
+    /** Ends a connection that nobody uses, if it is still this one. */
+    void release(VbnPeer unused) {
+        remote.release(unused);
     }
 
     @Override

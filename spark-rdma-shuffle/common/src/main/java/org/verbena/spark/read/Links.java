@@ -3,10 +3,8 @@
 package org.verbena.spark.read;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.apache.spark.network.BlockTransferService;
@@ -17,8 +15,8 @@ import org.slf4j.LoggerFactory;
 import org.verbena.core.VbnEngine;
 import org.verbena.core.VbnException;
 import org.verbena.core.VbnPeer;
-import org.verbena.core.VbnStatus;
 import org.verbena.core.plugin.LastUse;
+import org.verbena.core.plugin.Remotes;
 import org.verbena.spark.metrics.Traffic;
 
 /** Connections are made on demand, and end when neither side has used them for a while. Thread safe. */
@@ -30,18 +28,17 @@ final class Links implements AutoCloseable {
 
     private final VbnEngine engine;
     private final BlockTransferService inner;
-    private final int most;
     private final Requests requests;
     private final SparksTransport fallBack;
     private final FetchThreads threads;
-    private final Map<String, Link> links = new ConcurrentHashMap<>();
+    private final Remotes<String, Link> links;
 
     /** At most so many executors are known at a time. */
     Links(VbnEngine engine, BlockTransferService inner, int most, Requests requests, SparksTransport fallBack,
             FetchThreads threads) {
         this.engine = engine;
         this.inner = inner;
-        this.most = most;
+        this.links = new Remotes<>(most, Link::remote);
         this.requests = requests;
         this.fallBack = fallBack;
         this.threads = threads;
@@ -49,12 +46,7 @@ final class Links implements AutoCloseable {
 
     /** Null when there are as many as may be. */
     Link to(String host, int port, String executor) {
-        String key = executor + '@' + host + ':' + port;
-        Link link = links.get(key);
-        if (link == null && links.size() < most) {
-            link = links.computeIfAbsent(key, k -> new Link(host, port, executor));
-        }
-        return link;
+        return links.of(executor + '@' + host + ':' + port, key -> new Link(host, port, executor));
     }
 
     /** Connects for later fetches, unless that is under way or has failed lately. */
@@ -99,7 +91,7 @@ final class Links implements AutoCloseable {
             VbnPeer peer = engine.connect(address, (lost, cause) -> lost(link, lost, cause));
             link.up(peer, Traffic.Path.ofTransport(peer.transport()));
             if (peer.isLost()) { // before it was up
-                link.release(peer);
+                link.ended(peer, peer.lossCause(), false);
             }
             if (LOG.isDebugEnabled()) {
                 LOG.debug("connected to {}: {}", link, peer.explain());
@@ -111,45 +103,44 @@ final class Links implements AutoCloseable {
 
     private void lost(Link link, VbnPeer peer, VbnException cause) {
         List<FetchRequest> waiting = requests.of(link);
-        boolean unused = waiting.isEmpty() || waiting.stream().anyMatch(FetchRequest::isAfterRest);
-        if (unused && cause.kind() == VbnStatus.PEER_LOST) {
-            link.release(peer); // the other side does not need it, or its executor ends, for example with the application
-        } else {
-            link.down(cause.getMessage());
-        }
+        // the other side may not need it, or its executor ends, for example with the application
+        link.ended(peer, cause, waiting.stream().noneMatch(FetchRequest::isAfterRest) && !waiting.isEmpty());
         waiting.forEach(request -> fallBack.takeOver(request, cause));
     }
 
     /** Ends the connections that neither side has used for {@link #IDLE} at a time of System.nanoTime. */
     void closeUnused(long now) {
-        for (Link link : links.values()) {
+        links.forEach(link -> {
             VbnPeer peer = link.peer();
             if (peer != null && LastUse.since(peer, now) > IDLE && requests.of(link).isEmpty()) {
                 link.release(peer);
             }
-        }
+        });
     }
 
-    /** Makes room for executors that came later. */
-    void forgetOld(long now) {
-        if (links.size() >= most) {
-            links.values().removeIf(link -> link.retire(now));
-        }
+    private List<VbnPeer> peers() {
+        List<VbnPeer> peers = new ArrayList<>();
+        links.forEach(link -> {
+            VbnPeer peer = link.peer();
+            if (peer != null) {
+                peers.add(peer);
+            }
+        });
+        return peers;
     }
 
     /** What is known of each connection, in words. */
     String explain() {
-        return links.values().stream().map(Link::peer).filter(Objects::nonNull).map(VbnPeer::explain)
-            .collect(Collectors.joining("; "));
+        return peers().stream().map(VbnPeer::explain).collect(Collectors.joining("; "));
     }
 
     /** How many connections there are now. */
     int connections() {
-        return (int) links.values().stream().filter(link -> link.peer() != null).count();
+        return peers().size();
     }
 
     @Override
     public void close() {
-        links.values().forEach(Link::ended);
+        links.close();
     }
 }
