@@ -4,8 +4,8 @@
  * usage: mcload ADDRESS get|set|beside SIZE CONNECTIONS OPS     ADDRESS: tcp:PORT (of 127.0.0.1) or unix:PATH
  * beside: CONNECTIONS clients send gets without an end and without waiting for answers, and one more asks as with get and one
  * connection, for values of 1 byte; SIZE is that of the others' values.
- * Prints one line of JSON: ops, seconds, p50_us of a request (one connection) and ops per second. Every answer's length is
- * checked; a wrong one ends the program with status 1. */
+ * Prints one line of JSON: ops, seconds, p50_us of a request (one connection) and ops per second. Every answer is compared with
+ * what it should be, but for those to the clients beside; a wrong one ends the program with status 1. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -29,7 +29,9 @@
 
 typedef struct client {
     int fd;
-    size_t left; /* bytes of the answer that have not come */
+    unsigned key; /* of the request in flight */
+    int sets;
+    size_t come, left; /* bytes of the answer that have come, and that have not */
 } client_t;
 
 typedef struct load {
@@ -38,7 +40,7 @@ typedef struct load {
     unsigned size, connections;
     unsigned long ops, sent, done;
     unsigned key;
-    char request[BUFFER], answer[BUFFER], value[BUFFER];
+    char request[BUFFER], answer[BUFFER], expected[BUFFER];
 } load_t;
 
 static void fail(const char *what)
@@ -77,21 +79,33 @@ static int connect_to(const char *address)
     return fd;
 }
 
-/* The next request; returns its length, and that of its answer. */
-static size_t next_request(load_t *load, int sets, size_t *answer_p)
+/* Writes the value of a key, which differs from those of its neighbours, and an end of line; returns the bytes. */
+static size_t put_value(const load_t *load, char *at, unsigned key)
+{
+    memset(at, 'a' + (int)(key % 26), load->size);
+    memcpy(at + load->size, "\r\n", 2);
+    return load->size + 2;
+}
+
+/* The request for a key; returns its length. */
+static size_t make_request(load_t *load, unsigned key, int sets)
 {
     char *at = load->request;
-    unsigned key = load->key++ % KEYS;
-    if (!sets) {
-        *answer_p = strlen("VALUE key-000000000000 0 ") + (size_t)snprintf(NULL, 0, "%u", load->size) + 2 + load->size +
-                    strlen("\r\nEND\r\n");
+    if (!sets)
         return (size_t)sprintf(at, "get %s-%012u\r\n", load->prefix, key);
-    }
-    *answer_p = strlen("STORED\r\n");
     size_t length = (size_t)sprintf(at, "set %s-%012u 0 0 %u\r\n", load->prefix, key, load->size);
-    memcpy(at + length, load->value, load->size);
-    memcpy(at + length + load->size, "\r\n", 2);
-    return length + load->size + 2;
+    return length + put_value(load, at + length, key);
+}
+
+/* What the answer must be; returns its length. */
+static size_t make_expected(load_t *load, unsigned key, int sets)
+{
+    char *at = load->expected;
+    if (sets)
+        return (size_t)sprintf(at, "STORED\r\n");
+    size_t length = (size_t)sprintf(at, "VALUE %s-%012u 0 %u\r\n", load->prefix, key, load->size);
+    length += put_value(load, at + length, key);
+    return length + (size_t)sprintf(at + length, "END\r\n");
 }
 
 static void send_all(int fd, const char *bytes, size_t length)
@@ -107,7 +121,11 @@ static void send_all(int fd, const char *bytes, size_t length)
 
 static void ask(load_t *load, client_t *client, int sets)
 {
-    size_t length = next_request(load, sets, &client->left);
+    client->key = load->key++ % KEYS;
+    client->sets = sets;
+    client->come = 0;
+    client->left = make_expected(load, client->key, sets);
+    size_t length = make_request(load, client->key, sets);
     load->sent++;
     send_all(client->fd, load->request, length);
 }
@@ -118,10 +136,13 @@ static int take(load_t *load, client_t *client)
     ssize_t got = recv(client->fd, load->answer, BUFFER, 0);
     if (got <= 0)
         fail("recv");
-    if ((size_t)got > client->left) {
-        fprintf(stderr, "mcload: an answer is longer than it should be: %.60s\n", load->answer);
+    (void)make_expected(load, client->key, client->sets);
+    if ((size_t)got > client->left || memcmp(load->answer, load->expected + client->come, (size_t)got) != 0) {
+        fprintf(stderr, "mcload: the answer for %s-%012u is wrong from byte %zu on: %.*s\n", load->prefix, client->key,
+                client->come, got < 60 ? (int)got : 60, load->answer);
         exit(1);
     }
+    client->come += (size_t)got;
     client->left -= (size_t)got;
     return client->left == 0;
 }
@@ -129,7 +150,6 @@ static int take(load_t *load, client_t *client)
 static void fill(load_t *load)
 {
     client_t client = {.fd = connect_to(load->address)};
-    memset(load->value, 'v', load->size);
     for (unsigned i = 0; i < KEYS; i++) {
         ask(load, &client, 1);
         while (!take(load, &client))
@@ -211,10 +231,10 @@ static pid_t pipeline(load_t *load, int fd, int writes)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     size_t used = 0, answer;
     for (unsigned i = 0; writes && i < KEYS; i++, used += strlen("get key-000000000000\r\n"))
-        (void)sprintf(load->value + used, "get key-%012u\r\n", i);
+        (void)sprintf(load->request + used, "get key-%012u\r\n", i);
     for (;;)
         if (writes)
-            send_all(fd, load->value, used);
+            send_all(fd, load->request, used);
         else if ((answer = (size_t)recv(fd, load->answer, BUFFER, 0)) == 0 || answer == (size_t)-1)
             _exit(1);
 }

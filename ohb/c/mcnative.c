@@ -2,6 +2,7 @@
  * mcnative.c - one thread that asks a server through libverbena-memcached, one request at a time.
  *
  * usage: mcnative CONFIG get|set SIZE OPS     CONFIG: as of vmc_open
+ * Every value that comes is compared with what was set; one that differs ends the program with status 1.
  * Prints one line of JSON as mcload does, with the carrier: how many requests went one-sided, by message, by socket. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,16 +27,34 @@ static int by_value(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* One request; the length of what came is checked. */
-static int ask(vmc_t *mc, int sets, unsigned key, unsigned size)
+/* The value of a key, which differs from those of its neighbours; the same memory each time. */
+static const char *value_of(unsigned key, unsigned size)
 {
-    static char buffer[SIZE_MOST], sent[SIZE_MOST];
+    static char value[SIZE_MOST];
+    return memset(value, 'a' + (int)(key % 26), size);
+}
+
+/* One request, and what came of a get. */
+static int ask(vmc_t *mc, int sets, unsigned key, unsigned size, const char *sent, char *got)
+{
     char name[32];
     vmc_value_t value;
     size_t length = (size_t)snprintf(name, sizeof(name), "mcload:%08u", key);
     if (sets)
         return vmc_set(mc, name, length, sent, size, 0, 0) == VMC_OK;
-    return vmc_get(mc, name, length, buffer, sizeof(buffer), &value) == VMC_OK && value.length == size;
+    return vmc_get(mc, name, length, got, SIZE_MOST, &value) == VMC_OK && value.length == size;
+}
+
+/* One request whose answer is compared with what it should be; its seconds without that, or negative: it failed. */
+static double ask_checked(vmc_t *mc, int sets, unsigned key, unsigned size)
+{
+    static char got[SIZE_MOST];
+    const char *value = value_of(key, size);
+    double start = now();
+    if (!ask(mc, sets, key, size, value, got))
+        return -1;
+    double seconds = now() - start;
+    return sets || memcmp(got, value, size) == 0 ? seconds : -1;
 }
 
 /* The median of a request's seconds; negative: one failed. */
@@ -45,10 +64,9 @@ static double run(vmc_t *mc, int sets, unsigned size, unsigned long ops)
     double median = -1;
     unsigned long done = 0;
     for (; times != NULL && done < ops; done++) {
-        double start = now();
-        if (!ask(mc, sets, (unsigned)(done * 7919 % KEYS), size))
+        times[done] = ask_checked(mc, sets, (unsigned)(done * 7919 % KEYS), size);
+        if (times[done] < 0)
             break;
-        times[done] = now() - start;
     }
     if (done == ops) {
         qsort(times, ops, sizeof(*times), by_value);
@@ -62,10 +80,10 @@ static int measure(vmc_t *mc, int sets, unsigned size, unsigned long ops)
 {
     char how[512];
     for (unsigned i = 0; i < KEYS; i++)
-        if (!ask(mc, 1, i, size))
+        if (ask_checked(mc, 1, i, size) < 0)
             return 1;
     for (unsigned i = 0; i < 20 * KEYS; i++) /* mappings come in the background */
-        if (!ask(mc, 0, i % KEYS, size))
+        if (ask_checked(mc, 0, i % KEYS, size) < 0)
             return 1;
     double start = now(), median = run(mc, sets, size, ops), seconds = now() - start;
     vmc_counts_t counts;
@@ -94,7 +112,7 @@ int main(int argc, char **argv)
     }
     int status = measure(mc, strcmp(argv[2], "set") == 0, size, ops);
     if (status != 0)
-        fprintf(stderr, "mcnative: a request failed\n");
+        fprintf(stderr, "mcnative: a request failed, or its answer is not what was set\n");
     vmc_close(mc);
     return status;
 }

@@ -33,6 +33,11 @@ def _program(name):
     return path if os.access(path, os.X_OK) else None
 
 
+def value(number):
+    """What the generators set for a key of this number."""
+    return bytes([ord("a") + number % 26]) * SIZE
+
+
 def missing(_root):
     """What the row lacks here, or None."""
     if not all(map(_program, ("verbena-memcached", "mcload", "mcnative"))):

@@ -59,7 +59,8 @@ def same_content(servers):
         if _asked(stock, keys) != _asked(ours, keys) or b"VALUE" not in _asked(ours, keys):
             raise Failed(f"the results differ: the servers hold other values ({WAYS[transport]})")
     keys = [b"mcload:%08u" % number for number in range(memcached.KEYS)]
-    wanted = b"".join(b"VALUE %s 0 %u\r\n%s\r\nEND\r\n" % (key, memcached.SIZE, bytes(memcached.SIZE)) for key in keys)
+    wanted = b"".join(b"VALUE %s 0 %u\r\n%s\r\nEND\r\n" % (key, memcached.SIZE, memcached.value(number))
+                      for number, key in enumerate(keys))
     if _asked(servers["tcp"][1], keys) != wanted:
         raise Failed("the results differ: what was set by messages is not what a socket reads")
 
@@ -93,7 +94,7 @@ def show(_root, _folder):
         rows = turns.rounds(cells(servers, pages), stage.SECONDS, stage.note)
         same_content(servers)
         counted = pages.totals()
-    return Shown(Board(rows.values()), [
+    return Shown(Board(rows.values()), (), [
         *travelled.lines(counted, "of the server's answers, and of requests of the first pair"),
         "One-sided gets are loads in memory of the server that the client maps: no counter sees them."])
 

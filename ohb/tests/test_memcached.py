@@ -96,7 +96,7 @@ class Content(unittest.TestCase):
 
     def test_equal_values_pass_and_others_fail(self):
         plain = {b"key-%012u" % number: b"v" * 100 for number in range(3)}
-        native = {b"mcload:%08u" % number: bytes(100) for number in range(3)}
+        native = {b"mcload:%08u" % number: memcached.value(number) for number in range(3)}
         self.compare(plain, {**plain, **native})
         both = {**plain, **native}
         for wrong in ({**both, b"key-000000000001": b"w" * 100}, {**both, b"mcload:00000002": b"v" * 100}, plain):

@@ -119,8 +119,12 @@ final class Calls implements AutoCloseable {
     private void scan(Table table, int from) throws IOException {
         int number = Math.min(from, values.length - CACHED);
         try (ResultScanner rows = table.getScanner(new Scan().withStartRow(row(number)).setCaching(CACHED).setLimit(CACHED))) {
+            int end = number + CACHED;
             for (Result result : rows) {
                 check(number++, result);
+            }
+            if (number != end) {
+                throw new IOException("a scan ended " + (end - number) + " rows early");
             }
         }
     }
