@@ -202,7 +202,7 @@ def run_demo(root, work, scale, minutes, stock_only):
     schema.write(os.path.join(work, "result.json"), judged(document, shown))
     if problem is not None:
         raise problem
-    about, result = _about(root), demopage.Shown(shown, _travelled(summary, stock_only), said)
+    about, result = _about(root), demopage.Shown(shown, (), _travelled(summary, stock_only), said)
     page = os.path.join(work, "index.html")
     with open(page, "w") as file:
         file.write(demopage.page(about, result, document["machine"], document["commit"]))

@@ -24,8 +24,10 @@ class About:
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """What came out. board: the rows; travelled: lines on the bytes; said: Verbena's own lines."""
+    """What came out. board: the rows; unverified: names of those that deliver nothing that could be compared; travelled: lines on the
+    bytes; said: Verbena's own lines."""
     board: object
+    unverified: tuple
     travelled: list
     said: list = ()
 
@@ -102,7 +104,7 @@ def document(about, shown, root, started):
              "status": "complete", "params": {"pairs": len(row.taken)}, "started": started,
              "sides": {"a": {"name": "stock", **side}, "b": {"name": "verbena", **side, "carrier": list(shown.said) or None}},
              "blocks": list(_blocks(row)), "result": result(board, row.name, row.units), "headline": None, "hold": None,
-             "verified": True, "notes": list(shown.travelled)} for row in board.rows]
+             "verified": row.name not in shown.unverified, "notes": list(shown.travelled)} for row in board.rows]
     return schema.anonymous({"schema": schema.VERSION, "run_id": f"demo-{about.name}-{os.getpid()}", "started": started,
                              "commit": schema.commit(root), "machine": schema.machine(), "status": "complete", "runs": runs}, root)
 

@@ -50,11 +50,13 @@ HEADINGS = ["row and metric", "stock", "Verbena", "ratio [95 % interval]", "pair
 
 
 def warnings(document):
-    """Lines about rows that failed, were skipped, or do not hold their number."""
+    """Lines about rows that failed, were skipped, were not verified, or do not hold their number."""
     lines = []
     for run in document["runs"]:
         if run["status"] != "complete":
             lines.append(f"{run['row']}: {run['status']}: " + "; ".join(run["notes"]))
+        elif not run["verified"]:
+            lines.append(f"{run['row']}: times and rates alone: nothing looked at what was delivered")
         summary = run["result"].get(run.get("headline") or "")
         if not summary or summary["ratio"] is None:
             continue

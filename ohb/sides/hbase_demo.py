@@ -50,7 +50,8 @@ def show(root, folder):
         rows = turns.rounds(turns.once([_cell(sides, cell) for cell in CELLS]), stage.SECONDS, stage.note)
         pages = travelled.Pages()
         pages.look()
-        return Shown(Board(rows.values()), travelled.lines(pages.totals(), "of calls and answers"), sides[1].said())
+        counted = travelled.lines(pages.totals(), "of calls and answers")
+        return Shown(Board(rows.values()), (WHAT[hbase.IDLE],), counted, sides[1].said())
 
 
 if __name__ == "__main__":

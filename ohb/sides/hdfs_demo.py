@@ -54,7 +54,7 @@ def show(root, folder):
         rows = turns.rounds(turns.once([_cell(sides, *cell) for cell in CELLS]), stage.SECONDS, stage.note)
         pages = travelled.Pages()
         pages.look()
-        return Shown(Board(rows.values()), travelled.lines(pages.totals(), "between clients and DataNodes"), sides[1].said())
+        return Shown(Board(rows.values()), (), travelled.lines(pages.totals(), "between clients and DataNodes"), sides[1].said())
 
 
 if __name__ == "__main__":

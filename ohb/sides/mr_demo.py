@@ -51,7 +51,7 @@ def show(root, folder):
         stage.note("it runs; generating what TeraSort reads")
         mr.prepare(both, CELLS)
         rows = turns.rounds([cell(both, job, counted) for job in CELLS], SECONDS, stage.note)
-    return Shown(Board(rows.values()), carried(counted))
+    return Shown(Board(rows.values()), (), carried(counted))
 
 
 if __name__ == "__main__":

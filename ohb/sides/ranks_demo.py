@@ -98,7 +98,7 @@ def show(what, ours, stock, root, folder, seconds=stage.SECONDS):
     stage.note(f"{len(what.runs)} programs with {ours.library.title} and with {stock.library.title}")
     counted = travelled.lines(first_runs(ours, stock, what.runs), f"between {what.ranks} in one run of each program")
     rows = turns.rounds([functools.partial(pair, ours, stock, run, what.ranks) for run in what.runs], seconds, stage.note)
-    return Shown(Board(rows.values()), [*counted, *what.uncounted], ours.chosen(*what.small) or ["no transport"])
+    return Shown(Board(rows.values()), (), [*counted, *what.uncounted], ours.chosen(*what.small) or ["no transport"])
 
 
 def about(name, title, stock, what, use, settings):

@@ -100,7 +100,7 @@ class Table(unittest.TestCase):
 class Page(unittest.TestCase):
     def setUp(self):
         rows = [row("won", 0.5, processor=0.4), row("lost", 2), row("like", 1), row("short", 0.5, pairs=2)]
-        self.shown = demopage.Shown(board.Board(rows, missing=["absent"]), ["Through Verbena went 3 MiB."], ["peer uses shm"])
+        self.shown = demopage.Shown(board.Board(rows, missing=["absent"]), ("like",), ["Through Verbena went 3 MiB."], ["peer uses shm"])
 
     def written(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -135,6 +135,9 @@ class Page(unittest.TestCase):
                          ("demo.some: won", 20, list("abba")))
         self.assertEqual(run["result"][turns.TIME]["verdict"], "lower")
         self.assertAlmostEqual(run["result"][turns.PROCESSOR]["ratio"], 0.4)
+
+    def test_a_row_that_delivers_nothing_is_not_called_verified(self):
+        self.assertEqual([run["verified"] for run in self.written()[1]["runs"]], [True, True, False, True])
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ class Shown(unittest.TestCase):
 
     def test_no_name_of_a_metric_stands_unexplained(self):
         document = {"runs": [entry(demo.JOBS[0], found(9, 0.5))]}
-        text = demopage.terminal(demo._about("/nowhere"), demopage.Shown(demo.board(document), ["x"]), "page")
+        text = demopage.terminal(demo._about("/nowhere"), demopage.Shown(demo.board(document), (), ["x"]), "page")
         self.assertNotIn("_ms", text)
         self.assertIn("group by key  time, ms", text)
 

@@ -32,7 +32,8 @@ class Schema(unittest.TestCase):
 
     def test_a_real_run_is_valid_and_complete(self):
         document = schema.read(self.path)
-        self.assertEqual(document["status"], "complete")
+        self.assertEqual((document["status"], document["runs"][0]["verified"]), ("complete", True))
+        self.assertNotIn("nothing looked at", report.table(document))
         self.assertEqual([entry["side"] for entry in document["runs"][0]["blocks"]], list("abba"))
         self.assertFalse(os.path.exists(self.path + ".part"))
 
@@ -267,10 +268,13 @@ class Against(unittest.TestCase):
             return Runner(self.now, self.now, os.path.join(self.now, "result.json"), True, 2).run(rows)
 
     def test_the_other_checkout_takes_the_stock_side_and_the_order_changes(self):
-        run = self._measured()["runs"][0]
+        document = self._measured()
+        run = document["runs"][0]
         self.assertEqual((run["status"], run["sides"]["a"]["name"]), ("complete", "before"), run["notes"])
         values = {(block["side"], value) for block in run["blocks"] for value in block["metrics"].values()}
         self.assertEqual(values, {("a", 100), ("b", 90)})
+        self.assertFalse(run["verified"], "vbn-perf looks at no payload")
+        self.assertIn("core: times and rates alone: nothing looked at what was delivered", report.table(document))
         with open(os.path.join(self.folder.name, "order")) as file:
             order = file.read().split()
         half = len(order) // 2

@@ -27,7 +27,7 @@ class Play(unittest.TestCase):
 
     def test_the_first_line_is_the_first_sentence_and_page_and_result_are_written(self):
         row = turns.Row("a", {turns.TIME: "ms"}, [turns.Taken(index, {turns.TIME: (2.0, 1.0)}, 1, QUIET) for index in range(9)])
-        status, out, _, files = self.play(lambda _root, _folder: demopage.Shown(board.Board([row]), ["It went through."]))
+        status, out, _, files = self.play(lambda _root, _folder: demopage.Shown(board.Board([row]), (), ["It went through."]))
         self.assertEqual((status, files), (0, ["some.html", "some.json"]))
         self.assertTrue(out.startswith("Verbena faster in 1 of 1 rows, "), out)
         self.assertIn("It went through.", out)
