@@ -24,8 +24,8 @@ class About:
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """What came out. board: the rows; unverified: names of those that deliver nothing that could be compared; travelled: lines on the
-    bytes; said: Verbena's own lines."""
+    """What came out. board: the rows; unverified: names of those that deliver nothing which could be compared; travelled: lines on
+    the bytes; said: Verbena's own lines."""
     board: object
     unverified: tuple
     travelled: list

@@ -100,7 +100,8 @@ class Table(unittest.TestCase):
 class Page(unittest.TestCase):
     def setUp(self):
         rows = [row("won", 0.5, processor=0.4), row("lost", 2), row("like", 1), row("short", 0.5, pairs=2)]
-        self.shown = demopage.Shown(board.Board(rows, missing=["absent"]), ("like",), ["Through Verbena went 3 MiB."], ["peer uses shm"])
+        self.shown = demopage.Shown(board.Board(rows, missing=["absent"]), ("like",), ["Through Verbena went 3 MiB."],
+                                    ["peer uses shm"])
 
     def written(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -50,7 +50,7 @@ class Generators(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        for name, more in (("mcload", ()), ("mcnative", (os.path.join(HERE, "data", "vmc_changed.c"),))):
+        for name, more in (("mcload", ()), ("mcnative", (os.path.join(HERE, "vmc_changed.c"),))):
             subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-I", os.path.join(ROOT, "memcached-rdma", "client", "include"),
                             os.path.join(ROOT, "ohb", "c", name + ".c"), *more, "-o", cls.program(name)], check=True)
 

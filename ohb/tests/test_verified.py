@@ -12,8 +12,8 @@ from driver.run import Runner
 from sides import fetch, hbase, hdfs, memcached, mr, netty, verbs
 
 CELL = {"row": "x", "transport": "t", "size": 8, "metric": "latency", "unit": "us", "raw": 2.0, "ours": 1.0}
-SIDES = {"verbs": (verbs, "guest"), "verbs.fetch": (fetch, "guest"), "memcached": (memcached, "servers"), "hdfs": (hdfs, "clusters"),
-         "mr": (mr, "sides"), "hbase": (hbase, "clusters"), "netty": (netty, "both")}
+SIDES = {"verbs": (verbs, "guest"), "verbs.fetch": (fetch, "guest"), "memcached": (memcached, "servers"),
+         "hdfs": (hdfs, "clusters"), "mr": (mr, "sides"), "hbase": (hbase, "clusters"), "netty": (netty, "both")}
 
 
 class Verified(unittest.TestCase):
