@@ -43,7 +43,7 @@ class Clients(SparkTest):
 
     def _gone(self, application):
         path = f"{SLABS}/{application}"
-        await_true(lambda: not os.path.exists(path), 30, f"{path} is removed after the application's end")
+        await_true(lambda: not os.path.exists(path), f"{path} is removed after the application's end")
 
     @unittest.skipUnless(PYTHON, "VERBENA_SPARK_PYTHON names no Python with pandas, pyarrow and grpcio; ./verbena test sets it")
     def test_pandas_functions_and_arrow_give_known_sums_in_pyspark_and_by_spark_connect(self):

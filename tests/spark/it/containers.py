@@ -53,7 +53,7 @@ class Group:
             return True
 
         for path in glob.glob(self._prefix + "-*"):
-            await_true(lambda path=path: removed(path), 60, f"the processes of {path} leave it")
+            await_true(lambda path=path: removed(path), f"the processes of {path} leave it")
 
 
 def missing():
@@ -143,13 +143,13 @@ class OnTheHostsNetwork(Containers):
         answer = self.right(ours, "killed", FITS, 5)
         killer.join()
         self.assertGreaterEqual(answer["tasks"], usual)
-        await_true(lambda: not whole <= set(ours.executors()), 60, "all of the container has ended")
+        await_true(lambda: not whole <= set(ours.executors()), "all of the container has ended")
         self.right(ours, "killed", FITS, 6)
         ours.stop()
         gone(ours)
 
     def _kill(self, before, ours):
         """The first process of a container, and with it all others, once a part of the map outputs is there."""
-        await_true(lambda: len(ours.map_outputs() - before) >= FITS["maps"] // 2, 120, "map outputs")
+        await_true(lambda: len(ours.map_outputs() - before) >= FITS["maps"] // 2, "map outputs")
         with open(f"/proc/{self.cluster.pids()[-1]}/task/{self.cluster.pids()[-1]}/children") as file:
             os.kill(int(file.read().split()[0]), signal.SIGKILL)

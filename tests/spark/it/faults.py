@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from shared import FULL, HERE, LONG, NO_HOST_LOCAL, ROOT, TIMEOUT, Shared, SparkTest, await_true, gone, jvm, procs, reason, spark
+from shared import FULL, HERE, LONG, NO_HOST_LOCAL, ROOT, Shared, SparkTest, await_true, gone, jvm, procs, reason, spark
 
 # The input is made in the map tasks, so that only the shuffle needs memory; 144 MB, in the full form 1.1 GB.
 SHUFFLE = {"job": "tiny", "maps": 12, "pairs": 96000 if FULL else 12000, "size": 1000, "reducers": 12}
@@ -112,13 +112,13 @@ class Repaired(SparkTest):
         killer.start()
         answer = self.right(self.ours, "killed", SHUFFLE, seed)
         killer.join()
-        await_true(lambda: not set(victim) & set(self.ours.executors()), 60, "the killed executor ends")
-        await_true(lambda: len(self.ours.executors()) == 2 and len(self.ours.slab_folders()) >= 1, 60, "a new executor")
+        await_true(lambda: not set(victim) & set(self.ours.executors()), "the killed executor ends")
+        await_true(lambda: len(self.ours.executors()) == 2 and len(self.ours.slab_folders()) >= 1, "a new executor")
         return answer["tasks"]
 
     def _kill(self, before, outputs, delay, victim):
         """Kills an executor that has map outputs when so many new ones are published."""
-        await_true(lambda: len(self.ours.map_outputs() - before) >= outputs, 120, f"{outputs} map outputs")
+        await_true(lambda: len(self.ours.map_outputs() - before) >= outputs, f"{outputs} map outputs")
         time.sleep(delay)
         alive = set(self.ours.executors())
         found = [pid for pid, folder in self.ours.slab_folders().items() if pid in alive and glob.glob(f"{folder}/m-*")]
@@ -214,7 +214,7 @@ class OneSided(SparkTest):
         ours = self.application({"spark.driver.extraClassPath": spark.plugin_jar(ROOT), "spark.executor.extraClassPath": jar},
                                 jar=False)
         said = r"this executor has Verbena \S+ of of-another-day, the driver has \S+ of [0-9a-z]+: give them the same jar"
-        await_true(lambda: any(re.search(said, log) for log in ours.executor_logs()), TIMEOUT, "an executor names both builds")
+        await_true(lambda: any(re.search(said, log) for log in ours.executor_logs()), "an executor names both builds")
 
     def test_a_jar_that_only_the_driver_has_is_sent_to_the_executors_and_the_plugin_alone_sets_the_manager(self):
         ours = self.application({"spark.driver.extraClassPath": spark.plugin_jar(ROOT), "spark.shuffle.manager": None},

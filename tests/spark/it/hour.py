@@ -175,7 +175,7 @@ class Hour(SparkTest):
         answers = self._answers(jobs)
         ours = Application(SETTINGS, cluster=self.cluster)
         self.addCleanup(ours.stop)
-        await_true(lambda: len(ours.executors()) == 2, 120, "both executors run")
+        await_true(lambda: len(ours.executors()) == 2, "both executors run")
         elder = min(ours.executors(), key=age)
         troubles = Troubles(ours, self.place)
         troubles.start()

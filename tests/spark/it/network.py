@@ -43,7 +43,7 @@ class BetweenHosts(SparkTest):
         before = application.map_outputs()
 
         def pull():
-            await_true(lambda: len(application.map_outputs() - before) >= SHUFFLE["maps"], 120, "all map outputs")
+            await_true(lambda: len(application.map_outputs() - before) >= SHUFFLE["maps"], "all map outputs")
             self.pair.cable(False)
             if seconds is not None:
                 time.sleep(seconds)

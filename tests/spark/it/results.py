@@ -104,7 +104,7 @@ class HostLocal(Results):
             seen |= self.ours.map_outputs()
         self.assertNotEqual(seen, set())
         self.ours.drop("groupby")
-        await_true(lambda: not self.ours.map_outputs(), 60, "Spark's cleaner removes all map outputs")
+        await_true(lambda: not self.ours.map_outputs(), "Spark's cleaner removes all map outputs")
 
     @unittest.skipIf(STOCK_ONLY, "stock has no such lines")
     def test_j_at_the_end_the_driver_tells_the_bytes_by_path_and_nothing_stays_in_shared_memory(self):

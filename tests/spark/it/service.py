@@ -47,6 +47,6 @@ class WithShuffleService(SparkTest):
     def test_b_map_outputs_outlive_executors_that_had_nothing_to_do(self):
         ours = self._application(COMING_AND_GOING)
         self.right(ours, "outlive", REREAD)
-        await_true(lambda: not ours.executors(), 120, "executors without work end")
+        await_true(lambda: not ours.executors(), "executors without work end")
         answer = self.right(ours, "outlive", REREAD, seed=1)
         self.assertEqual((answer["tasks"], answer["failed_tasks"]), (REREAD["reducers"], 0), "no map task runs again")

@@ -21,7 +21,7 @@ from sides import spark  # noqa: E402
 STOCK_ONLY = "--stock" in sys.argv
 FULL, LONG = chosen.FULL, chosen.LONG
 SCALE = 10 if FULL else 1
-TIMEOUT = 300  # seconds for one answer
+TIMEOUT = 300  # seconds for one answer, and for whatever is waited for, also on a loaded machine
 NO_HOST_LOCAL = {"spark.shuffle.readHostLocalDisk": "false"}
 SLABS = f"/dev/shm/verbena-{os.getuid()}"
 
@@ -103,7 +103,7 @@ class Application:
             logs = self.executor_logs()
             return len(logs) == 2 and all(re.search(pattern, log) for log in logs)
 
-        await_true(all_said, TIMEOUT, f"both executors say {pattern}")
+        await_true(all_said, f"both executors say {pattern}")
         return self.executor_logs()
 
     def total(self, pattern):
@@ -173,19 +173,19 @@ def expected(job, seed=0):
     return Shared.answers[key]
 
 
-def await_true(condition, timeout, what):
-    """Polls quickly until condition() holds; an error after timeout seconds."""
-    deadline = time.monotonic() + timeout
+def await_true(condition, what):
+    """Polls quickly until condition() holds; an error after TIMEOUT seconds."""
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {timeout} s: {what}")
+            raise AssertionError(f"not within {TIMEOUT} s: {what}")
         time.sleep(0.005)
 
 
 def gone(application, root=""):
     """What an application had in shared memory is removed after its end; root: as a process sees it, /proc/PID/root."""
     path = f"{root}{SLABS}/{application.id}"
-    await_true(lambda: not os.path.exists(path), 120, f"{path} is removed after the application's end")
+    await_true(lambda: not os.path.exists(path), f"{path} is removed after the application's end")
 
 
 LOG_SIZE = 1000  # characters; a text that has more is a log

@@ -71,7 +71,7 @@ class SmallTmpfs(SparkTest):
         ours.stop()
         self.assertEqual(len(ours.executor_logs()), 2)
         self.assertIn("executors together", ours.driver_log())
-        await_true(lambda: not ours.executors(), 60, "the executors end, and with them their hold on unlinked slabs")
+        await_true(lambda: not ours.executors(), "the executors end, and with them their hold on unlinked slabs")
         for worker in self.cluster.pids()[1:]:
             gone(ours, root=f"/proc/{worker}/root")
         return ours, ours.executor_logs()
@@ -90,7 +90,7 @@ class SmallTmpfs(SparkTest):
 
     def test_b_on_a_full_tmpfs_map_outputs_are_sparks_files_with_one_warning_that_names_the_cure(self):
         for worker in self.cluster.pids()[1:]:
-            await_true(lambda pid=worker: used(pid) < 1 << 16, 60, "the kernel takes back what ended executors held")
+            await_true(lambda pid=worker: used(pid) < 1 << 16, "the kernel takes back what ended executors held")
             fill(worker)
         ours, logs = self._run(SMALL, NO_HOST_LOCAL, " WARN .*/dev/shm")
         self.assertEqual(ours.total("of map outputs to memory"), 0)

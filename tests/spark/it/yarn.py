@@ -67,7 +67,7 @@ class OnYarn(SparkTest):
         self.assertGreaterEqual(len(logs), 2)
         for text in logs:
             self.assertRegex(text, r"map outputs in memory, at most 384 MiB in /dev/shm")
-        await_true(lambda: not ours.executors(), 120, "executors without work and without outputs end")
+        await_true(lambda: not ours.executors(), "executors without work and without outputs end")
         self.right(ours, "sortby", JOBS["sortby"])
         ours.stop()
         self.assertGreater(ours.total("from mapped memory of neighbours"), 1 << 20)
@@ -94,4 +94,4 @@ class OnYarn(SparkTest):
         self.assertRegex(master, r"Verbena, all [23] executors together: wrote [1-9]")  # the third one may come too late
         self.assertGreaterEqual(len(self.executors_say(found["id"])), 2)
         path = f"/dev/shm/verbena-{os.getuid()}/{found['id']}"
-        await_true(lambda: not os.path.exists(path), 30, f"{path} is removed after the application's end")
+        await_true(lambda: not os.path.exists(path), f"{path} is removed after the application's end")
