@@ -20,6 +20,7 @@ import org.apache.hadoop.ipc.RemoteException;
 import org.apache.hadoop.security.AccessControlException;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
+import org.verbena.core.plugin.PluginSetting;
 import org.verbena.hadoop.hdfs.tier.TierConf;
 
 /** Every wait has a limit: a NameNode that does not answer is one line. */
@@ -39,7 +40,7 @@ public final class ClusterCheck {
         this.conf.setInt("ipc.client.connect.max.retries", 1);
         this.conf.setInt("ipc.client.connect.max.retries.on.timeouts", 1);
         this.conf.setInt("ipc.client.rpc-timeout.ms", 4 * CONNECT_MILLIS);
-        this.conf.set(HdfsConf.PREFIX + HdfsConf.CONNECT_WAIT, PATIENCE);
+        this.conf.set(PluginSetting.HDFS_CONNECT_WAIT_MS.key(), PATIENCE);
     }
 
     /** Asks the NameNode of {@code fs.defaultFS} for its DataNodes, and each of those. */

@@ -11,6 +11,7 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
+import org.verbena.core.plugin.PluginSetting;
 import org.verbena.hadoop.hdfs.tier.PrivateFolder;
 import org.verbena.hadoop.hdfs.tier.TierConf;
 
@@ -61,7 +62,7 @@ public final class HdfsCheck {
 
     private void switches(HdfsConf settings) {
         if (!settings.enabled()) {
-            report.add(Level.WARN, "HDFS: " + HdfsConf.PREFIX + HdfsConf.ENABLED + " is false, blocks go by TCP");
+            report.add(Level.WARN, "HDFS: " + PluginSetting.HDFS_ENABLED + " is false, blocks go by TCP");
         }
         named(FACTORY, PACKAGE + "VerbenaSocketFactory", "core-site.xml", "clients and DataNodes make TCP connections");
         named(PLUGINS, PACKAGE + "VerbenaDataNodePlugin", "hdfs-site.xml", "a DataNode with these files serves by TCP alone");
@@ -99,13 +100,13 @@ public final class HdfsCheck {
             if (!kind.equals("tmpfs") || free < needed) {
                 report.add(Level.WARN, text + ": a DataNode needs " + needed
                     + " MiB in a tmpfs (mount -o remount,size=16g /dev/shm; "
-                    + "docker run --shm-size=16g), or set " + HdfsConf.PREFIX + HdfsConf.MEMORY_DIR + " and "
-                    + HdfsConf.PREFIX + HdfsConf.MEMORY_SIZE);
+                    + "docker run --shm-size=16g), or set " + PluginSetting.HDFS_MEMORY_DIR + " and "
+                    + PluginSetting.HDFS_MEMORY_SIZE);
             } else {
                 report.add(Level.OK, text);
             }
         } catch (IOException | RuntimeException e) {
-            report.add(Level.BAD, "memory tier: " + HdfsConf.PREFIX + HdfsConf.MEMORY_DIR + "=" + tiers.memoryDir() + ": " + e);
+            report.add(Level.BAD, "memory tier: " + PluginSetting.HDFS_MEMORY_DIR + "=" + tiers.memoryDir() + ": " + e);
         }
     }
 }

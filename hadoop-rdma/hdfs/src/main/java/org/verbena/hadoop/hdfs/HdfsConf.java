@@ -2,14 +2,20 @@
 // The settings verbena.* of a Hadoop configuration that concern HDFS, checked.
 package org.verbena.hadoop.hdfs;
 
+import static org.verbena.core.plugin.PluginSetting.HDFS_AUTH;
+import static org.verbena.core.plugin.PluginSetting.HDFS_CONNECT_WAIT_MS;
+import static org.verbena.core.plugin.PluginSetting.HDFS_ENABLED;
+import static org.verbena.core.plugin.PluginSetting.HDFS_KEY_FILE;
+import static org.verbena.core.plugin.PluginSetting.HDFS_PORT_OFFSET;
+
 import java.io.IOException;
 import java.security.GeneralSecurityException;
-import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.ClusterKey;
+import org.verbena.core.plugin.PluginSetting.Plugin;
 import org.verbena.core.plugin.SettingTable;
 
 /**
@@ -25,24 +31,11 @@ import org.verbena.core.plugin.SettingTable;
 public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int portOffset, long connectWaitMillis,
         Map<String, String> core) {
     /** What all settings begin with. */
-    public static final String PREFIX = "verbena.";
-    static final String ENABLED = "hdfs.enabled";
-    static final String KEY_FILE = "hdfs.key.file";
-    static final String AUTH = "hdfs.auth";
-    static final String PORT_OFFSET = "hdfs.port.offset";
-    static final String CONNECT_WAIT = Attempt.setting("hdfs");
-    /** off, or hhh: one replica in memory. */
-    public static final String MODE = "hdfs.mode";
-    /** The memory tier's size. */
-    public static final String MEMORY_SIZE = "hdfs.memory.size";
-    /** The memory tier's place. */
-    public static final String MEMORY_DIR = "hdfs.memory.dir";
+    public static final String PREFIX = Plugin.HDFS.prefix();
+    /** Without prefix. */
+    static final String PORT_OFFSET = HDFS_PORT_OFFSET.key().substring(PREFIX.length());
     /** Which address the core's TCP listens on, without what settings of the core begin with. */
     static final String INTERFACE = "tl.tcp.interface";
-    private static final List<String> NAMES = List.of(ENABLED, KEY_FILE, AUTH, PORT_OFFSET, CONNECT_WAIT,
-        MODE, MEMORY_SIZE, MEMORY_DIR);
-    /** Settings of other parts, which check them. */
-    private static final List<String> OTHERS = List.of(PREFIX + "shuffle.", PREFIX + "hbase.");
 
     /**
      * Reads a configuration.
@@ -51,9 +44,8 @@ public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int p
      */
     static HdfsConf of(Configuration conf) {
         SettingTable table = table(conf);
-        return new HdfsConf(table.bool(ENABLED, true), table.text(KEY_FILE, ""),
-            table.choice(AUTH, "key", "none").equals("none"), (int) table.number(PORT_OFFSET, 20, 1, 60_000),
-            Attempt.waitMillis(table, "hdfs"), Map.copyOf(table.core()));
+        return new HdfsConf(table.bool(HDFS_ENABLED), table.text(HDFS_KEY_FILE), table.choice(HDFS_AUTH).equals("none"),
+            (int) table.number(HDFS_PORT_OFFSET), table.number(HDFS_CONNECT_WAIT_MS), Map.copyOf(table.core()));
     }
 
     /**
@@ -62,11 +54,9 @@ public record HdfsConf(boolean enabled, String keyFile, boolean openToAll, int p
      * @throws IllegalArgumentException when there is one that is not known
      */
     public static SettingTable table(Configuration conf) {
-        SettingTable table = new SettingTable(PREFIX, NAMES, conf::getTrimmed);
+        SettingTable table = new SettingTable(Plugin.HDFS, conf::getTrimmed);
         for (Map.Entry<String, String> entry : conf) {
-            if (OTHERS.stream().noneMatch(entry.getKey()::startsWith)) {
-                table.check(entry.getKey(), entry.getValue());
-            }
+            table.check(entry.getKey(), entry.getValue());
         }
         return table;
     }

@@ -23,6 +23,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.greeting.Greeter;
 import org.verbena.core.plugin.LocalAddress;
+import org.verbena.core.plugin.PluginSetting;
 import org.verbena.hadoop.hdfs.tier.MemoryLedger;
 import org.verbena.hadoop.hdfs.tier.TierConf;
 import org.verbena.hadoop.hdfs.tier.VerbenaDatasetFactory;
@@ -55,7 +56,7 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
             if (conf.enabled()) {
                 start(conf);
             } else {
-                LOG.info("Verbena is off ({}{}=false)", HdfsConf.PREFIX, HdfsConf.ENABLED);
+                LOG.info("Verbena is off ({}=false)", PluginSetting.HDFS_ENABLED);
             }
         } catch (IOException | RuntimeException | LinkageError e) {
             LOG.warn("Verbena stands aside, blocks go by TCP: {}", e.getMessage() == null ? e.toString() : e.getMessage());
@@ -67,8 +68,8 @@ public final class VerbenaDataNodePlugin implements ServicePlugin, MetricsSource
     private void checkTiers() {
         String factory = dataNode.getConf().getTrimmed(FACTORY, "");
         if (TierConf.of(dataNode.getConf()).hhh() && !factory.equals(VerbenaDatasetFactory.class.getName())) {
-            LOG.warn("Verbena hhh: {}{} is hhh, but this DataNode keeps its replicas as Hadoop does: set {} to {} in hdfs-site.xml",
-                HdfsConf.PREFIX, HdfsConf.MODE, FACTORY, VerbenaDatasetFactory.class.getName());
+            LOG.warn("Verbena hhh: {} is hhh, but this DataNode keeps its replicas as Hadoop does: set {} to {} in hdfs-site.xml",
+                PluginSetting.HDFS_MODE, FACTORY, VerbenaDatasetFactory.class.getName());
         }
     }
 

@@ -14,7 +14,7 @@ import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.plugin.HostMemory;
-import org.verbena.hadoop.hdfs.HdfsConf;
+import org.verbena.core.plugin.PluginSetting;
 
 /**
  * A DataNode's tier of memory: its folder, its size and what is said about both. Its storage type is NVDIMM: RAM_DISK is for
@@ -79,9 +79,9 @@ public final class MemoryTier {
     /** There is none, for a reason that nobody foresaw. */
     public void failed(Exception cause) {
         location = null;
-        LOG.warn("Verbena hhh: no memory tier, because the folder {} cannot be used: {}; set {}{} to a folder in tmpfs that this "
-            + "user may write to", folder == null ? settings.memoryDir() : folder, cause.toString(), HdfsConf.PREFIX,
-            HdfsConf.MEMORY_DIR);
+        LOG.warn("Verbena hhh: no memory tier, because the folder {} cannot be used: {}; set {} to a folder in tmpfs that this "
+            + "user may write to", folder == null ? settings.memoryDir() : folder, cause.toString(),
+            PluginSetting.HDFS_MEMORY_DIR);
     }
 
     /**

@@ -3,6 +3,7 @@
 package org.verbena.hadoop.hdfs.tier;
 
 import org.apache.hadoop.conf.Configuration;
+import org.verbena.core.plugin.PluginSetting;
 import org.verbena.core.plugin.SettingTable;
 import org.verbena.hadoop.hdfs.HdfsConf;
 
@@ -23,9 +24,9 @@ public record TierConf(boolean hhh, long memorySize, String memoryDir) {
      */
     public static TierConf of(Configuration conf) {
         SettingTable table = HdfsConf.table(conf);
-        return new TierConf(table.choice(HdfsConf.MODE, "off", "hhh").equals("hhh"),
-            conf.get(HdfsConf.PREFIX + HdfsConf.MEMORY_SIZE) == null ? 0
-                : table.size(HdfsConf.MEMORY_SIZE, "", 1 << 20, Long.MAX_VALUE >> 1),
-            table.text(HdfsConf.MEMORY_DIR, SHARED_MEMORY + "/verbena-hdfs-" + System.getProperty("user.name")));
+        return new TierConf(table.choice(PluginSetting.HDFS_MODE).equals("hhh"),
+            table.isSet(PluginSetting.HDFS_MEMORY_SIZE) ? table.size(PluginSetting.HDFS_MEMORY_SIZE) : 0,
+            table.isSet(PluginSetting.HDFS_MEMORY_DIR) ? table.text(PluginSetting.HDFS_MEMORY_DIR)
+                : SHARED_MEMORY + "/verbena-hdfs-" + System.getProperty("user.name"));
     }
 }

@@ -3,7 +3,7 @@
 package org.verbena.hadoop.hdfs.tier;
 
 import java.nio.file.Path;
-import org.verbena.hadoop.hdfs.HdfsConf;
+import org.verbena.core.plugin.PluginSetting;
 
 /**
  * The size and where it comes from.
@@ -13,8 +13,8 @@ import org.verbena.hadoop.hdfs.HdfsConf;
  * @param warning what the user should know and do, or null
  */
 record TierSize(long bytes, String why, String warning) {
-    private static final String SIZE = HdfsConf.PREFIX + HdfsConf.MEMORY_SIZE;
-    private static final String DIR = HdfsConf.PREFIX + HdfsConf.MEMORY_DIR;
+    private static final String SIZE = PluginSetting.HDFS_MEMORY_SIZE.key();
+    private static final String DIR = PluginSetting.HDFS_MEMORY_DIR.key();
     private static final String CURE = "; give it more (mount -o remount,size=16g /dev/shm; docker run --shm-size=16g) or set ";
 
     /**
