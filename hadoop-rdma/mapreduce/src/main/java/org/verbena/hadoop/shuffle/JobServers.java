@@ -20,6 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.plugin.JobKeys;
 import org.verbena.core.plugin.LocalAddress;
+import org.verbena.core.plugin.PluginSetting;
 
 /**
  * A job's context is opened when its first reducer asks for the address, and closed when the job ends or nobody has used it
@@ -102,7 +103,7 @@ final class JobServers implements AutoCloseable {
             InetAddress shown = known(local);
             if (open.size() >= conf.jobs()) {
                 throw new IOException("this node serves " + open.size() + " jobs by the core already; raise "
-                    + ShuffleConf.PREFIX + ShuffleConf.JOBS);
+                    + PluginSetting.SHUFFLE_JOBS);
             }
             String user = users.get(job);
             if (user == null) {

@@ -8,6 +8,7 @@ import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.mapreduce.TaskType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.verbena.core.plugin.PluginSetting;
 
 /** Counts bytes exactly. Thread safe. */
 final class MemoryBudget {
@@ -36,7 +37,7 @@ final class MemoryBudget {
     /** What the user set, else what the container has beside the heap and the JVM's own needs: YARN counts all of it. */
     static MemoryBudget of(ShuffleConf conf, JobConf job) {
         if (conf.memory() >= 0) {
-            return new MemoryBudget(conf.memory(), ShuffleConf.PREFIX + ShuffleConf.MEMORY);
+            return new MemoryBudget(conf.memory(), PluginSetting.SHUFFLE_MEMORY.key());
         }
         long container = (long) job.getMemoryRequired(TaskType.REDUCE) << 20;
         return of(container, Runtime.getRuntime().maxMemory(), job.getInt(MRJobConfig.SHUFFLE_PARALLEL_COPIES, FETCHERS));
@@ -47,7 +48,7 @@ final class MemoryBudget {
         long jvm = JVM + heap / COLLECTOR_PART + (long) fetchers * Rooms.COUNT * Rooms.BYTES;
         return new MemoryBudget(Math.max(0, container - heap - jvm), "container of " + (container >> 20) + " MiB less heap of "
             + (heap >> 20) + " MiB less " + (jvm >> 20) + " MiB for the JVM; more by mapreduce.reduce.memory.mb, or "
-            + ShuffleConf.PREFIX + ShuffleConf.MEMORY);
+            + PluginSetting.SHUFFLE_MEMORY);
     }
 
     /** False when there is no room. */

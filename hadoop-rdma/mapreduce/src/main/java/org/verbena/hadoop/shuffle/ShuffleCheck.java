@@ -9,6 +9,7 @@ import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.mapreduce.TaskType;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
+import org.verbena.core.plugin.PluginSetting;
 
 /** Looks with the code that NodeManagers and reducers run. */
 public final class ShuffleCheck {
@@ -28,7 +29,7 @@ public final class ShuffleCheck {
             ShuffleConf settings = new ShuffleConf(conf);
             report.add(Level.OK, "settings: none of verbena.shuffle.* is wrong");
             if (!settings.core()) {
-                report.add(Level.WARN, "shuffle: " + ShuffleConf.PREFIX + ShuffleConf.SOURCE
+                report.add(Level.WARN, "shuffle: " + PluginSetting.SHUFFLE_SOURCE
                     + " is http, map outputs come by HTTP");
             }
             memory(settings, new JobConf(conf), report);

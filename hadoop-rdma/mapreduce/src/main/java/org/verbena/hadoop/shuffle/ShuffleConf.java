@@ -2,24 +2,20 @@
 // The settings verbena.* of a Hadoop configuration that concern the shuffle, checked.
 package org.verbena.hadoop.shuffle;
 
-import java.util.List;
+import static org.verbena.core.plugin.PluginSetting.SHUFFLE_CONNECT_WAIT_MS;
+import static org.verbena.core.plugin.PluginSetting.SHUFFLE_JOBS;
+import static org.verbena.core.plugin.PluginSetting.SHUFFLE_MEMORY;
+import static org.verbena.core.plugin.PluginSetting.SHUFFLE_SERVER_MEMORY;
+import static org.verbena.core.plugin.PluginSetting.SHUFFLE_SOURCE;
+
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.verbena.core.plugin.Attempt;
+import org.verbena.core.plugin.PluginSetting.Plugin;
 import org.verbena.core.plugin.SettingTable;
 
 /** Immutable. */
 final class ShuffleConf {
-    static final String PREFIX = "verbena.";
-    static final String MEMORY = "shuffle.memory";
-    static final String SOURCE = "shuffle.source";
-    static final String JOBS = "shuffle.jobs";
-    static final String SERVER_MEMORY = "shuffle.server.memory";
-    private static final String PART = "shuffle";
-    private static final List<String> NAMES = List.of(MEMORY, SOURCE, JOBS, SERVER_MEMORY, Attempt.setting(PART));
-    /** Settings of hdfs and of hbase-rdma, which check them. */
-    private static final List<String> OTHERS = List.of(PREFIX + "hdfs.", PREFIX + "hbase.");
-
     private final boolean core;
     private final long memory;
     private final int jobs;
@@ -33,17 +29,15 @@ final class ShuffleConf {
      * @throws IllegalArgumentException when a setting is wrong; its text names the setting and what would be right
      */
     ShuffleConf(Configuration conf) {
-        SettingTable table = new SettingTable(PREFIX, NAMES, conf::getTrimmed);
+        SettingTable table = new SettingTable(Plugin.SHUFFLE, conf::getTrimmed);
         for (Map.Entry<String, String> entry : conf) {
-            if (OTHERS.stream().noneMatch(entry.getKey()::startsWith)) {
-                table.check(entry.getKey(), entry.getValue());
-            }
+            table.check(entry.getKey(), entry.getValue());
         }
-        core = table.choice(SOURCE, "auto", "http").equals("auto");
-        memory = conf.getTrimmed(PREFIX + MEMORY) == null ? -1 : table.size(MEMORY, "0", 0, 1L << 40);
-        jobs = (int) table.number(JOBS, 32, 1, 1024);
-        serverMemory = table.size(SERVER_MEMORY, "16m", 4L << 20, 16L << 30);
-        connectWaitMillis = Attempt.waitMillis(table, PART);
+        core = table.choice(SHUFFLE_SOURCE).equals("auto");
+        memory = table.isSet(SHUFFLE_MEMORY) ? table.size(SHUFFLE_MEMORY) : -1;
+        jobs = (int) table.number(SHUFFLE_JOBS);
+        serverMemory = table.size(SHUFFLE_SERVER_MEMORY);
+        connectWaitMillis = table.number(SHUFFLE_CONNECT_WAIT_MS);
         coreSettings = Map.copyOf(table.core());
     }
 

@@ -23,6 +23,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.NativeLibrary;
 import org.verbena.core.VbnException;
+import org.verbena.core.plugin.PluginSetting;
 
 /**
  * Named by {@code mapreduce.job.reduce.shuffle.consumer.plugin.class}. Stock decides what to fetch when, counts failures and
@@ -73,7 +74,7 @@ public final class VerbenaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, 
                 return MRJobConfig.MR_ENCRYPTED_INTERMEDIATE_DATA + " is true";
             }
             if (!conf.core()) {
-                return ShuffleConf.PREFIX + ShuffleConf.SOURCE + " is http";
+                return PluginSetting.SHUFFLE_SOURCE + " is http";
             }
             NativeLibrary.load();
             return null;

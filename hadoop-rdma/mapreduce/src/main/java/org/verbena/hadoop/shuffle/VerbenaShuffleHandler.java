@@ -15,6 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.NativeLibrary;
 import org.verbena.core.VbnException;
+import org.verbena.core.plugin.PluginSetting;
 
 /**
  * Named by {@code yarn.nodemanager.aux-services.mapreduce_shuffle.class}. It replaces the stock service and does not stand
@@ -65,7 +66,7 @@ public final class VerbenaShuffleHandler extends ShuffleHandler {
                 return MRConfig.SHUFFLE_SSL_ENABLED_KEY + " is true";
             }
             NativeLibrary.load();
-            return settings.core() ? null : ShuffleConf.PREFIX + ShuffleConf.SOURCE + " is http";
+            return settings.core() ? null : PluginSetting.SHUFFLE_SOURCE + " is http";
         } catch (IllegalArgumentException | VbnException | LinkageError e) {
             return e.getMessage();
         }
