@@ -24,6 +24,7 @@ import org.verbena.core.plugin.Finding;
 import org.verbena.core.plugin.Finding.Level;
 import org.verbena.core.plugin.HostReport;
 import org.verbena.core.plugin.LocalAddress;
+import org.verbena.core.plugin.PluginSetting;
 import org.verbena.hbase.netty.VbnChannel;
 
 /** Looks at this host with the site files of the class path, and at the servers that it is told or that the cluster has. */
@@ -87,7 +88,7 @@ public final class Doctor {
         }
         report.add(Level.OK, "settings: none of verbena.hbase.* is wrong");
         if (!settings.enabled()) {
-            report.add(Level.WARN, HBaseConf.PREFIX + HBaseConf.ENABLED + " is false: calls go by TCP");
+            report.add(Level.WARN, PluginSetting.HBASE_ENABLED + " is false: calls go by TCP");
         }
         SWITCHES.forEach(line -> named(line.get(0), line.get(1), line.get(2)));
         report.key(settings.key(), "call, as by HBase's own port");

@@ -2,14 +2,21 @@
 // The settings verbena.* of an HBase configuration that concern HBase's RPC, checked.
 package org.verbena.hbase;
 
+import static org.verbena.core.plugin.PluginSetting.HBASE_AUTH;
+import static org.verbena.core.plugin.PluginSetting.HBASE_CONNECT_WAIT_MS;
+import static org.verbena.core.plugin.PluginSetting.HBASE_ENABLED;
+import static org.verbena.core.plugin.PluginSetting.HBASE_INLINE_MAX_US;
+import static org.verbena.core.plugin.PluginSetting.HBASE_KEY_FILE;
+import static org.verbena.core.plugin.PluginSetting.HBASE_LOOPS;
+
 import java.io.IOException;
 import java.security.GeneralSecurityException;
-import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.verbena.core.VbnConfig;
 import org.verbena.core.plugin.Attempt;
 import org.verbena.core.plugin.ClusterKey;
+import org.verbena.core.plugin.PluginSetting.Plugin;
 import org.verbena.core.plugin.SettingTable;
 
 /**
@@ -24,17 +31,7 @@ import org.verbena.core.plugin.SettingTable;
  */
 public record HBaseConf(boolean enabled, ClusterKey key, int loops, long connectWaitMillis, int inlineMicros,
         Map<String, String> core) {
-    static final String PREFIX = "verbena.";
-    static final String ENABLED = "hbase.enabled";
-    private static final String KEY_FILE = "hbase.key.file";
-    private static final String AUTH = "hbase.auth";
-    private static final String LOOPS = "hbase.loops";
-    private static final String CONNECT_WAIT = Attempt.setting("hbase");
-    private static final String INLINE = "hbase.inline.max.us";
-    private static final List<String> NAMES = List.of(ENABLED, KEY_FILE, AUTH, LOOPS, CONNECT_WAIT, INLINE);
-    /** Settings of hadoop-rdma, which checks them. */
-    private static final List<String> OTHERS = List.of(PREFIX + "hdfs.", PREFIX + "shuffle.");
-    private static final int LOOPS_MAX = 64;
+    private static final String KEY_PREFIX = Plugin.HBASE.prefix() + "hbase.";
 
     /**
      * Reads a configuration.
@@ -44,17 +41,13 @@ public record HBaseConf(boolean enabled, ClusterKey key, int loops, long connect
      * @throws IllegalArgumentException when a setting is wrong; the text names it and what would be right
      */
     public static HBaseConf of(Configuration conf) {
-        SettingTable table = new SettingTable(PREFIX, NAMES, conf::getTrimmed);
+        SettingTable table = new SettingTable(Plugin.HBASE, conf::getTrimmed);
         for (Map.Entry<String, String> entry : conf) {
-            if (OTHERS.stream().noneMatch(entry.getKey()::startsWith)) {
-                table.check(entry.getKey(), entry.getValue());
-            }
+            table.check(entry.getKey(), entry.getValue());
         }
-        ClusterKey key = new ClusterKey(PREFIX + "hbase.", table.text(KEY_FILE, ""),
-            table.choice(AUTH, "key", "none").equals("none"));
-        return new HBaseConf(table.bool(ENABLED, true), key, (int) table.number(LOOPS, 0, 0, LOOPS_MAX),
-            Attempt.waitMillis(table, "hbase"), (int) table.number(INLINE, 200, 1, 100_000),
-            Map.copyOf(table.core()));
+        ClusterKey key = new ClusterKey(KEY_PREFIX, table.text(HBASE_KEY_FILE), table.choice(HBASE_AUTH).equals("none"));
+        return new HBaseConf(table.bool(HBASE_ENABLED), key, (int) table.number(HBASE_LOOPS),
+            table.number(HBASE_CONNECT_WAIT_MS), (int) table.number(HBASE_INLINE_MAX_US), Map.copyOf(table.core()));
     }
 
     /**
