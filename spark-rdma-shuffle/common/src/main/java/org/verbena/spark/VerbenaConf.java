@@ -2,7 +2,17 @@
 // The settings spark.verbena.* and their checks.
 package org.verbena.spark;
 
-import java.util.List;
+import static org.verbena.core.plugin.PluginSetting.SPARK_ALLOW_CLEARTEXT_DATA;
+import static org.verbena.core.plugin.PluginSetting.SPARK_CHUNK;
+import static org.verbena.core.plugin.PluginSetting.SPARK_COMPRESS;
+import static org.verbena.core.plugin.PluginSetting.SPARK_DRIVER_GC;
+import static org.verbena.core.plugin.PluginSetting.SPARK_ENABLED;
+import static org.verbena.core.plugin.PluginSetting.SPARK_FALLBACK;
+import static org.verbena.core.plugin.PluginSetting.SPARK_MAX_PEERS;
+import static org.verbena.core.plugin.PluginSetting.SPARK_MEMORY;
+import static org.verbena.core.plugin.PluginSetting.SPARK_PORT;
+import static org.verbena.core.plugin.PluginSetting.SPARK_TRANSPORT;
+
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -10,21 +20,20 @@ import org.apache.spark.SparkConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.verbena.core.plugin.CoreSettings;
+import org.verbena.core.plugin.PluginSetting.Plugin;
 import org.verbena.core.plugin.SettingTable;
 import scala.Tuple2;
 
 /** Immutable; a wrong key or value is an {@link IllegalArgumentException} that says what would be right. */
 public final class VerbenaConf {
     private static final Logger LOG = LoggerFactory.getLogger(VerbenaConf.class);
-    static final String PREFIX = "spark.verbena.";
+    static final String PREFIX = Plugin.SPARK.prefix();
     /** Set by the driver for the executors; not for users. */
     static final String INTERNAL = PREFIX + "internal.";
     /** Whether map tasks report sizes as if they had compressed; set by the driver. */
     public static final String PLAN_COMPRESSED = INTERNAL + "planCompressed";
     /** Whether map outputs are compressed on their way to disk; set by the driver. */
     public static final String PACK_FILES = INTERNAL + "packFiles";
-    private static final List<String> KEYS = List.of("enabled", "memory", "compress", "transport", "fallback",
-        "allowCleartextData", "maxPeers", "chunk", "port", "driverGc");
     private static final Pattern PORTS = Pattern.compile("([0-9]{1,5})(?:-([0-9]{1,5}))?");
     private static final int HIGHEST_PORT = 65535;
 
@@ -41,34 +50,34 @@ public final class VerbenaConf {
 
     /** Reads and checks the settings of a Spark configuration. */
     public VerbenaConf(SparkConf conf) {
-        SettingTable table = new SettingTable(PREFIX, KEYS, key -> conf.get(key, null));
+        SettingTable table = new SettingTable(Plugin.SPARK, key -> conf.get(key, null));
         for (Tuple2<String, String> entry : conf.getAll()) {
             if (!entry._1().startsWith(INTERNAL)) {
                 table.check(entry._1(), entry._2());
             }
         }
         core = table.core();
-        enabled = table.bool("enabled", true);
-        memory = table.size("memory", "0", 0, Long.MAX_VALUE);
+        enabled = table.bool(SPARK_ENABLED);
+        memory = table.size(SPARK_MEMORY);
         if (memory > 0 && memory < SlabBudget.LEAST) {
-            throw table.bad("memory", conf.get(PREFIX + "memory"),
-                "at least 8m, or nothing for a share of the host's memory");
+            throw table.bad(SPARK_MEMORY, "at least 8m, or nothing for a share of the host's memory");
         }
-        compress = table.choice("compress", "auto", "as-spark", "off");
-        fallbackAllowed = table.choice("fallback", "allow", "forbid").equals("allow");
-        cleartextAllowed = table.bool("allowCleartextData", false);
-        driverGc = table.bool("driverGc", true);
-        maxPeers = (int) table.number("maxPeers", 512, 1, 1 << 22);
-        chunk = (int) table.size("chunk", "64k", 4 << 10, 1 << 20);
-        String transport = conf.get(PREFIX + "transport", "");
+        compress = table.choice(SPARK_COMPRESS);
+        fallbackAllowed = table.choice(SPARK_FALLBACK).equals("allow");
+        cleartextAllowed = table.bool(SPARK_ALLOW_CLEARTEXT_DATA);
+        driverGc = table.bool(SPARK_DRIVER_GC);
+        maxPeers = (int) table.number(SPARK_MAX_PEERS);
+        chunk = (int) table.size(SPARK_CHUNK);
+        String transport = table.text(SPARK_TRANSPORT);
         if (!transport.isEmpty()) {
             core.put("tl.enable", transport.contains("self") ? transport : "self," + transport);
         }
-        portRetries = readPorts(table, conf.get(PREFIX + "port", ""), conf.getInt("spark.port.maxRetries", 16));
+        portRetries = readPorts(table, conf.getInt("spark.port.maxRetries", 16));
     }
 
     /** Takes the first port over to the core; gives how many of the following ones may be tried. */
-    private int readPorts(SettingTable table, String ports, int otherwise) {
+    private int readPorts(SettingTable table, int otherwise) {
+        String ports = table.text(SPARK_PORT);
         if (ports.isEmpty()) {
             return otherwise;
         }
@@ -76,7 +85,7 @@ public final class VerbenaConf {
         int first = parts.matches() ? Integer.parseInt(parts.group(1)) : 0;
         int last = first == 0 || parts.group(2) == null ? first : Integer.parseInt(parts.group(2));
         if (first < 1 || last < first || last > HIGHEST_PORT) {
-            throw table.bad("port", ports, "a port like 7400, the first of several, or a range like 7400-7431, of 1 to 65535");
+            throw table.bad(SPARK_PORT, "a port like 7400, the first of several, or a range like 7400-7431, of 1 to 65535");
         }
         core.put("tl.tcp.port", Integer.toString(first));
         return parts.group(2) == null ? otherwise : last - first;
